@@ -1,0 +1,59 @@
+import tseslint from "typescript-eslint";
+
+/** Modules one side may not reach, with the reason a developer sees. */
+const forbid = (...patterns) => ({
+  "no-restricted-imports": ["error", { patterns }],
+});
+
+export default tseslint.config(
+  { ignores: ["**/dist/**", "**/node_modules/**", "coverage/**", "**/*.mjs", "**/*.js"] },
+  ...tseslint.configs.strictTypeChecked,
+  {
+    languageOptions: {
+      parserOptions: { project: "./tsconfig.check.json", tsconfigRootDir: import.meta.dirname },
+    },
+    rules: {
+      "@typescript-eslint/no-explicit-any": "error",
+      "@typescript-eslint/no-floating-promises": "error",
+      "@typescript-eslint/consistent-type-imports": "error",
+      "@typescript-eslint/switch-exhaustiveness-check": "error",
+      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true, allowBoolean: true }],
+      "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
+      "@typescript-eslint/no-unnecessary-condition": ["error", { allowConstantLoopConditions: true }],
+      "no-console": "error",
+      eqeqeq: "error",
+    },
+  },
+  {
+    files: ["provider/**/*.ts"],
+    rules: forbid({
+      group: ["**/local/**", "edgeguard-local", "edgeguard-local/*", "**/tests/**", "**/examples/**"],
+      message: "The provider is published alone: it may not know the local stand-ins, tests or examples.",
+    }),
+  },
+  {
+    files: ["provider/api/**/*.ts"],
+    rules: forbid({
+      group: ["**/runtime/**", "**/resources/**", "**/lookups/**", "@pulumi/*", "**/local/**"],
+      message: "The API client knows HTTP and the envelope, nothing of Pulumi or of single resources.",
+    }),
+  },
+  {
+    files: ["local/**/*.ts"],
+    rules: forbid({
+      group: ["**/provider/**", "pulumi-edgeguard", "pulumi-edgeguard/*", "**/tests/**"],
+      message: "The stand-ins judge the provider by their own rules: they may not import it.",
+    }),
+  },
+  {
+    files: ["local/api/**/*.ts"],
+    rules: forbid({
+      group: ["**/provider/**", "pulumi-edgeguard", "pulumi-edgeguard/*", "**/engine/**", "@pulumi/*"],
+      message: "The local API is a plain HTTP server: it may not import the provider or the engine.",
+    }),
+  },
+  {
+    files: ["local/demo/**/*.ts", "local/**/cli.ts", "local/engine/**/*.ts", "tests/**/*.ts", "examples/**/*.ts"],
+    rules: { "no-console": "off" },
+  },
+);

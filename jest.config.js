@@ -1,0 +1,13 @@
+/** @type {import("jest").Config} */
+module.exports = {
+  testEnvironment: "node",
+  roots: ["<rootDir>/tests"],
+  testMatch: ["**/*.test.ts"],
+  transform: { "^.+\\.ts$": ["ts-jest", { tsconfig: "tests/tsconfig.json", isolatedModules: true }] },
+  moduleNameMapper: {
+    "^pulumi-edgeguard$": "<rootDir>/provider/index.ts",
+    "^pulumi-edgeguard/runtime$": "<rootDir>/provider/runtime/index.ts",
+    "^edgeguard-local$": "<rootDir>/local/index.ts",
+  },
+  testTimeout: 30_000,
+};
