@@ -1,1 +1,9 @@
-export {};
+import "./runtime/node-version";
+
+export { PageShieldPolicy, type PageShieldPolicyArgs, type WouldBlock } from "./resources/page-shield-policy";
+export {
+  PageShieldSettings,
+  type PageShieldSettingsArgs,
+  type PageShieldValues,
+} from "./resources/page-shield-settings";
+export * as limits from "./limits";

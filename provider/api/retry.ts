@@ -1,0 +1,76 @@
+import type { Outcome } from "./errors";
+
+/** When a request is sent again, as data. */
+export const RETRY = {
+  /** Answers that a later attempt may better. */
+  statuses: [408, 429, 500, 502, 503, 504],
+  /** Methods whose second execution changes nothing more than the first. */
+  repeatable: ["GET", "PUT", "DELETE"],
+  /** Retries after the first attempt, unless `edgeguard:maxRetries` says otherwise. */
+  maxRetries: 5,
+  /** First backoff; doubles with each attempt. */
+  baseDelayMs: 400,
+  /** Longest backoff of our own choosing. `Retry-After` may ask for more and gets it. */
+  maxDelayMs: 30_000,
+  /** A `Retry-After` beyond this is reported instead of waited for: a pipeline should not hang for an hour. */
+  maxRetryAfterMs: 15 * 60_000,
+} as const;
+
+/** Errors raised before a byte of the request left this machine: safe to repeat, whatever the method. */
+const NEVER_SENT = [
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "ENETUNREACH",
+  "EHOSTUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+];
+
+/** Errors that mean the connection was lost or too slow at some point after it was made. */
+const LOST = [
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "UND_ERR_SOCKET",
+  "UND_ERR_HEADERS_TIMEOUT",
+  "UND_ERR_BODY_TIMEOUT",
+  "UND_ERR_RES_CONTENT_LENGTH_MISMATCH",
+  "HPE_INVALID_EOF_STATE",
+];
+
+/** How one attempt ended, as far as repeating it is concerned. */
+export interface Attempt {
+  readonly method: string;
+  readonly status?: number;
+  /** `code` of the error when no complete answer arrived. */
+  readonly errorCode?: string | undefined;
+}
+
+/** Whether the attempt may have changed something. */
+export function outcomeOf({ status, errorCode }: Attempt): Outcome {
+  if (status !== undefined) return status >= 500 || status === 408 ? "unknown" : "notDone";
+  return errorCode !== undefined && NEVER_SENT.includes(errorCode) ? "notDone" : "unknown";
+}
+
+/** Whether to send the request once more: a later attempt may help, and repeating it does no harm. */
+export function shouldRetry(attempt: Attempt, repeatable: boolean): boolean {
+  const { status, errorCode } = attempt;
+  const mayHelp =
+    status === undefined
+      ? errorCode !== undefined && (NEVER_SENT.includes(errorCode) || LOST.includes(errorCode))
+      : (RETRY.statuses as readonly number[]).includes(status);
+  return mayHelp && (repeatable || outcomeOf(attempt) === "notDone");
+}
+
+/** Milliseconds that `Retry-After` asks for (seconds or an HTTP date), or undefined when it is missing or unreadable. */
+export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
+  if (header === undefined) return undefined;
+  if (/^\s*\d+(\.\d+)?\s*$/.test(header)) return Math.ceil(Number(header) * 1000);
+  const date = Date.parse(header);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
+}
+
+/** Full-jitter backoff before attempt `next` (2 is the first retry). */
+export function backoffMs(next: number, random: () => number = Math.random): number {
+  return random() * Math.min(RETRY.maxDelayMs, RETRY.baseDelayMs * 2 ** (next - 2));
+}

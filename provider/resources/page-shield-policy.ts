@@ -1,0 +1,422 @@
+import * as pulumi from "@pulumi/pulumi";
+import { z } from "zod";
+import type { EdgeApi } from "../api/client";
+import { ApiError } from "../api/errors";
+import { byPage } from "../api/pages";
+import { PAGE_SHIELD } from "../limits";
+import { createOnce, decideAdoption } from "../runtime/adoption";
+import { defineLifecycle, type Context } from "../runtime/lifecycle";
+import { EdgeResource } from "../runtime/resource";
+import { canonicalJson, isBag, omit, pick, sameJson, type Bag } from "../runtime/values";
+import { allowsScript, CspError, lintCsp, parseCsp, renderCsp, type TypedDirectives } from "./csp";
+import { adopt, extra, zoneId } from "./fields";
+
+const KNOWN_MEMBERS = ["id", "description", "action", "expression", "enabled", "value"];
+
+/** CSP text, or directives by name; the canonical form is text. */
+const value = z
+  .union(
+    [z.string(), z.record(z.string(), z.union([z.array(z.string()), z.boolean()]))],
+    "has to be CSP text or an object of directives, each a list of sources or true",
+  )
+  .transform((written, ctx) => {
+    try {
+      return renderCsp(parseCsp(written));
+    } catch (error) {
+      if (!(error instanceof CspError)) throw error;
+      ctx.addIssue({ code: "custom", message: error.message });
+      return z.NEVER;
+    }
+  });
+
+const args = z.object({
+  zoneId,
+  description: z.string().min(1, "has to say in a word what the policy is for; it is empty"),
+  action: z.enum(["log", "allow", "add_reporting_directives"]),
+  expression: z
+    .string()
+    .trim()
+    .min(1, 'has to select requests, for example http.host eq "www.example.com"; it is empty'),
+  enabled: z.boolean().default(true),
+  value,
+  adopt: adopt.exactOptional(),
+  extra: extra(KNOWN_MEMBERS).exactOptional(),
+});
+type PolicyArgs = z.output<typeof args>;
+
+const FIELDS = ["description", "action", "expression", "enabled", "value", "extra"] as const;
+
+export const pageShieldPolicy = defineLifecycle({
+  type: "PageShieldPolicy",
+  schemaVersion: 1,
+  upgrades: {},
+  args,
+  computed: z.object({}),
+  computedInputs: ["wouldBlock"],
+  replaceOn: ["zoneId"],
+  lock: ({ zoneId }) => `zone ${zoneId}`,
+
+  rules: [
+    {
+      needs: ["value", "description"],
+      check: ({ description }, given) => {
+        const written = given["value"];
+        const [first, ...rest] = typeof written === "string" || isTyped(written) ? lintCsp(written) : [];
+        if (first === undefined) return undefined;
+        return { warning: `policy ${JSON.stringify(description)}: ${[first, ...rest].join("; ")}.` };
+      },
+    },
+    {
+      needs: ["action", "description"],
+      check: ({ action, description }) =>
+        action === "add_reporting_directives"
+          ? {
+              warning: `policy ${JSON.stringify(description)}: the action add_reporting_directives is known from the OpenAPI only; a zone may refuse it.`,
+            }
+          : undefined,
+    },
+  ],
+
+  async live({ ctx, args, olds, once }) {
+    const policies = await once(`policies of ${args.zoneId}`, () => listPolicies(ctx.api, args.zoneId));
+    // 1. A new policy that cannot be adopted is refused before anything runs.
+    if (Object.keys(olds).length === 0) chooseAdoption(args, policies);
+    // 2. A second enforced policy in the zone: browsers apply both, so only what both allow is loaded.
+    const others = policies.filter(
+      (p) => p.enabled && p.action === "allow" && !sameFields(p, args) && !sameFields(p, olds),
+    );
+    if (args.enabled && args.action === "allow" && others.length > 0) {
+      ctx.say.warn(
+        `policy ${JSON.stringify(args.description)}: zone ${args.zoneId} has another enforced allow policy, ${others.map((p) => `${p.id} ${JSON.stringify(p.description)}`).join(", ")}. ` +
+          "Only scripts that every one of them allows are loaded.",
+      );
+    }
+    // 3. What an enforced policy would stop, for the reviewer to see.
+    if (args.action !== "allow") return {};
+    const seen = await once(`active scripts of ${args.zoneId}`, () => activeScripts(ctx.api, args.zoneId));
+    return { computed: { wouldBlock: wouldBlock(args, seen) } };
+  },
+
+  async create({ ctx, args }) {
+    const path = policiesPath(args.zoneId);
+    const policies = await listPolicies(ctx.api, args.zoneId);
+    const adopted = chooseAdoption(args, policies);
+    if (adopted !== undefined) {
+      ctx.say.info(
+        `PageShieldPolicy ${JSON.stringify(args.description)}: policy ${adopted.id} of zone ${args.zoneId} exists already and is taken over.`,
+      );
+      if (!sameFields(adopted, args)) await write(ctx, args, adopted);
+      return { id: adopted.id, computed: {} };
+    }
+    const known = new Set(policies.map((p) => p.id));
+    const created = await createOnce(ctx, {
+      what: `policy ${JSON.stringify(args.description)}`,
+      send: () =>
+        inEitherForm(ctx.api, args.zoneId, (form) =>
+          ctx.api.post(path, {
+            what: `Creating policy ${JSON.stringify(args.description)} in zone ${args.zoneId}`,
+            schema: wire,
+            body: toRequest(args, form),
+            advice,
+          }),
+        ),
+      find: async () =>
+        (await listPolicies(ctx.api, args.zoneId)).find((p) => !known.has(p.id) && sameFields(p, args)),
+    });
+    return { id: created.id, computed: {} };
+  },
+
+  async read({ ctx, id, state }) {
+    const found = await readPolicy(ctx.api, state.zoneId, id);
+    const { adopt, extra: declaredExtra } = state;
+    return {
+      ...toState(found, state.zoneId),
+      ...(adopt === undefined ? {} : { adopt }),
+      ...(declaredExtra === undefined ? {} : { extra: pick(found.raw, Object.keys(declaredExtra)) }),
+    };
+  },
+
+  async update({ ctx, id, args }) {
+    const found = await readPolicy(ctx.api, args.zoneId, id);
+    if (!sameFields(found, args)) await write(ctx, args, found);
+    return {};
+  },
+
+  async delete({ ctx, id, state }) {
+    await ctx.api.delete(`${policiesPath(state.zoneId)}/${id}`, {
+      what: `Deleting policy ${id} of zone ${state.zoneId}`,
+      schema: z.unknown(),
+    });
+  },
+});
+
+export interface PageShieldPolicyArgs {
+  /** The zone, 32 hexadecimal digits. Replaces. */
+  readonly zoneId: pulumi.Input<string>;
+  /** What the policy is for; the API gives it no other name. At least one character. In place. Source: seed 000, "Policy". */
+  readonly description: pulumi.Input<string>;
+  /**
+   * What happens to a script that `value` does not allow: `"log"` records it, `"allow"` blocks it. The OpenAPI adds
+   * `"add_reporting_directives"`, which a zone may refuse. In place. Source: seed 000, "Policy" and rule 2.
+   */
+  readonly action: pulumi.Input<"log" | "allow" | "add_reporting_directives">;
+  /**
+   * Which requests the policy covers, in the vendor's filter language: `http.host eq "www.example.com"`. Sent as it is.
+   * In place. Source: seed 000, "Policy".
+   */
+  readonly expression: pulumi.Input<string>;
+  /** Whether the policy acts. Default true, always sent. In place. Source: seed 000, "Policy" (a string on the wire). */
+  readonly enabled?: pulumi.Input<boolean>;
+  /**
+   * The policy: CSP text, or directives by their camelCase name: `{ scriptSrc: ["'self'", "cdn.example.com"] }`, `true`
+   * for a directive without sources. Order and case that carry no meaning are no change. A directive twice is an error;
+   * an empty list ('none'), an unknown directive and a nonce are warned of. In place. Source: seed 000, "Policy".
+   */
+  readonly value: pulumi.Input<string | Record<string, pulumi.Input<pulumi.Input<string>[] | boolean>>>;
+  /**
+   * What to do when the zone has such a policy already. `"ifEqual"`: take over one that is equal in every field.
+   * `"never"`: refuse. `"takeOver"`: take over the one with this description and change what differs.
+   * Default `"ifEqual"`. In place, without a request.
+   */
+  readonly adopt?: pulumi.Input<"ifEqual" | "never" | "takeOver">;
+  /** Members of the API's policy that this version does not know by name, sent as they are. In place. */
+  readonly extra?: pulumi.Input<Record<string, unknown>>;
+}
+
+/** What an `allow` policy would block, as seen at the preview of the change. */
+export interface WouldBlock {
+  /** The zone's active scripts that the policy does not allow. */
+  readonly count: number;
+  /** The first five of their URLs. */
+  readonly scripts: readonly string[];
+}
+
+/**
+ * One content-security policy of a zone (seed 000, "Policy"). The resource's id is the policy's. An `allow` policy
+ * blocks: its preview shows in the input `wouldBlock` which of the zone's active scripts it would stop.
+ *
+ * @throws when the token lacks Page Shield Write, the plan lacks policies, or an existing policy may not be adopted.
+ */
+export class PageShieldPolicy extends EdgeResource {
+  declare readonly zoneId: pulumi.Output<string>;
+  declare readonly description: pulumi.Output<string>;
+  declare readonly action: pulumi.Output<"log" | "allow" | "add_reporting_directives">;
+  declare readonly expression: pulumi.Output<string>;
+  declare readonly enabled: pulumi.Output<boolean>;
+  /** The policy as CSP text, in canonical order. */
+  declare readonly value: pulumi.Output<string>;
+  declare readonly adopt: pulumi.Output<"ifEqual" | "never" | "takeOver" | undefined>;
+  declare readonly extra: pulumi.Output<Record<string, unknown> | undefined>;
+  /** For an `allow` policy: what it would have blocked when it was last changed. */
+  declare readonly wouldBlock: pulumi.Output<WouldBlock | undefined>;
+
+  constructor(name: string, args: PageShieldPolicyArgs, opts?: pulumi.CustomResourceOptions) {
+    super("PageShieldPolicy", name, args, ["wouldBlock"], opts);
+    this.claim({ args: pulumi.output(args) }, ({ args }) => {
+      const parsed = pageShieldPolicy.args.safeParse(args);
+      if (!parsed.success) return undefined; // The check of the resource says what is wrong with it.
+      return {
+        key: canonicalJson(omit(parsed.data, ["adopt"])),
+        clash: `declare the same policy of zone ${parsed.data.zoneId}, equal in every field: keep one of them`,
+      };
+    });
+  }
+}
+
+type EnabledForm = "string" | "boolean";
+
+/** A policy as the service holds it, in canonical form, with the answer it came from. */
+interface Policy {
+  readonly id: string;
+  readonly description: string;
+  readonly action: string;
+  readonly expression: string;
+  readonly enabled: boolean;
+  readonly value: string;
+  readonly form: EnabledForm;
+  readonly raw: Bag;
+}
+
+const wire = z
+  .looseObject({
+    id: z.string(),
+    description: z.string().nullish(),
+    action: z.string(),
+    expression: z.string(),
+    enabled: z.union([z.boolean(), z.enum(["true", "false"])]),
+    value: z.string(),
+  })
+  .transform((raw): Policy => ({
+    id: raw.id,
+    description: raw.description ?? "",
+    action: raw.action,
+    expression: raw.expression.trim(),
+    enabled: raw.enabled === true || raw.enabled === "true",
+    value: canonicalValue(raw.value),
+    form: typeof raw.enabled === "string" ? "string" : "boolean",
+    raw,
+  }));
+
+function toRequest(policy: PolicyArgs, form: EnabledForm, found?: Policy): Record<string, unknown> {
+  return {
+    ...(found === undefined ? {} : unknownMembers(found.raw)),
+    ...policy.extra,
+    description: policy.description,
+    action: policy.action,
+    expression: policy.expression,
+    enabled: form === "string" ? String(policy.enabled) : policy.enabled,
+    value: policy.value,
+  };
+}
+
+function toState(policy: Policy, zoneId: string): Omit<PolicyArgs, "adopt" | "extra"> {
+  const { description, action, expression, enabled, value } = policy;
+  // An action this version does not know is drift, not an error: the next preview shows it and the next up mends it.
+  return { zoneId, description, action: action as PolicyArgs["action"], expression, enabled, value };
+}
+
+/** Members the service gave that we do not know; a PUT without them might lose them. Its own stamps are left out. */
+function unknownMembers(raw: Bag): Bag {
+  const kept = omit(raw, KNOWN_MEMBERS);
+  return Object.fromEntries(
+    Object.entries(kept).filter(([key]) => !/(_at|_on|^version|^last_updated)$/.test(key)),
+  );
+}
+
+function canonicalValue(text: string): string {
+  try {
+    return renderCsp(parseCsp(text));
+  } catch (error) {
+    if (error instanceof CspError) return text.trim(); // What somebody stored by hand is shown as it is.
+    throw error;
+  }
+}
+
+/** Equal in every declared field that the service gives back. */
+function sameFields(policy: Policy, args: Bag): boolean {
+  return FIELDS.every((key) =>
+    key === "extra"
+      ? Object.entries(isBag(args[key]) ? args[key] : {}).every(([name, wanted]) =>
+          sameJson(policy.raw[name], wanted),
+        )
+      : sameJson(policy[key], args[key]),
+  );
+}
+
+function chooseAdoption(args: PolicyArgs, policies: readonly Policy[]): Policy | undefined {
+  return decideAdoption({
+    adopt: args.adopt,
+    object: `a policy of zone ${args.zoneId}`,
+    equal: policies.filter((p) => sameFields(p, args)),
+    alike: policies.filter((p) => p.description === args.description),
+    likeness: `the description ${JSON.stringify(args.description)}`,
+  });
+}
+
+async function write(ctx: Context, args: PolicyArgs, found: Policy): Promise<void> {
+  const path = `${policiesPath(args.zoneId)}/${found.id}`;
+  remember(ctx.api, args.zoneId, found.form);
+  await inEitherForm(ctx.api, args.zoneId, (form) =>
+    ctx.api.put(path, {
+      what: `Updating policy ${found.id} of zone ${args.zoneId}`,
+      schema: z.unknown(),
+      body: toRequest(args, form, found),
+      advice,
+    }),
+  );
+}
+
+/** Form of `enabled` that a zone was last seen to use (facts D01). */
+const forms = new WeakMap<EdgeApi, Map<string, EnabledForm>>();
+
+function remember(api: EdgeApi, zone: string, form: EnabledForm): void {
+  const known = forms.get(api) ?? new Map<string, EnabledForm>();
+  forms.set(api, known.set(zone, form));
+}
+
+/** Sends `enabled` as the zone does; without an example as a string, as the seed says; and once more the other way. */
+async function inEitherForm<T>(
+  api: EdgeApi,
+  zone: string,
+  send: (form: EnabledForm) => Promise<T>,
+): Promise<T> {
+  const form = forms.get(api)?.get(zone) ?? "string";
+  try {
+    return await send(form);
+  } catch (error) {
+    const pointed =
+      error instanceof ApiError && error.status === 400 && error.errors.some((e) => e.pointer === "/enabled");
+    if (!pointed) throw error;
+    const other = form === "string" ? "boolean" : "string";
+    const result = await send(other);
+    remember(api, zone, other);
+    return result;
+  }
+}
+
+async function listPolicies(api: EdgeApi, zone: string): Promise<Policy[]> {
+  const policies = await api.get(policiesPath(zone), {
+    what: `Listing the policies of zone ${zone}`,
+    schema: z.array(wire).nullable(),
+  });
+  const form = policies?.[0]?.form;
+  if (form !== undefined) remember(api, zone, form);
+  return policies ?? [];
+}
+
+async function readPolicy(api: EdgeApi, zone: string, id: string): Promise<Policy> {
+  return await api.get(`${policiesPath(zone)}/${id}`, {
+    what: `Reading policy ${id} of zone ${zone}`,
+    schema: wire,
+  });
+}
+
+function policiesPath(zone: string): string {
+  return `/zones/${zone}/page_shield/policies`;
+}
+
+function advice({ status }: { readonly status: number }): string | undefined {
+  return status === 400 || status === 403
+    ? "Policies need a plan with the entitlement (an add-on of the Enterprise plan) and a token with Page Shield Write; check expression and value in the dashboard's editor."
+    : undefined;
+}
+
+interface SeenScript {
+  readonly url: string;
+  readonly host: string;
+}
+
+async function activeScripts(api: EdgeApi, zone: string): Promise<SeenScript[]> {
+  const scripts: SeenScript[] = [];
+  const pages = byPage(api, `/zones/${zone}/page_shield/scripts`, {
+    what: `Listing the scripts of zone ${zone}`,
+    schema: z.looseObject({ id: z.string(), url: z.string(), host: z.string() }),
+    query: { status: "active" },
+    perPage: PAGE_SHIELD.MAX_PER_PAGE,
+    key: ({ id }) => id,
+  });
+  for await (const { url, host } of pages) scripts.push({ url, host });
+  return scripts;
+}
+
+const SHOWN_SCRIPTS = 5;
+
+function wouldBlock({ value, expression }: PolicyArgs, scripts: readonly SeenScript[]): WouldBlock {
+  const directives = parseCsp(value);
+  // The one form of expression that the seed names tells which pages are meant; any other may cover all of them.
+  const host = /^\(?\s*http\.host\s+eq\s+"?([^"\s)]+)"?\s*\)?$/.exec(expression)?.[1];
+  const blocked = scripts.filter(
+    (s) => (host === undefined || s.host === host) && allowsScript(directives, s) === false,
+  );
+  const urls = [...new Set(blocked.map((s) => s.url))].sort();
+  return { count: urls.length, scripts: urls.slice(0, SHOWN_SCRIPTS) };
+}
+
+function isTyped(value: unknown): value is TypedDirectives {
+  return (
+    isBag(value) &&
+    Object.values(value).every(
+      (v) => typeof v === "boolean" || (Array.isArray(v) && v.every((s) => typeof s === "string")),
+    )
+  );
+}

@@ -1,0 +1,149 @@
+import { createHash } from "node:crypto";
+import { EdgeApi, type Credential } from "../api/client";
+import { RateBudget } from "../api/rate-budget";
+import { Redactor } from "../api/redact";
+import { Ledger } from "./ledger";
+import type { Context } from "./lifecycle";
+import { Locks } from "./locks";
+import { readSettings, secretsIn, SettingsError, type ConfigGetter, type Settings } from "./settings";
+
+export interface HostOptions {
+  readonly config: ConfigGetter;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Where lines for people go; each arrives with its prefix and without secrets. */
+  readonly out?: { info(line: string): void; warn(line: string): void };
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * What all resources of one operation share: settings, one connection pool, one rate budget, one lock per zone, the
+ * ledger of the operation, and what has been read already.
+ */
+export class Host {
+  readonly ledger = new Ledger();
+  readonly locks = new Locks();
+  /** Inputs that `check` returned in this operation: proof that the program still declares them. */
+  readonly checked = new Set<string>();
+  readonly #options: HostOptions;
+  readonly #said = new Set<string>();
+  readonly #read = new Map<string, Promise<unknown>>();
+  readonly #redactor = new Redactor();
+  #settings: Settings | undefined;
+  #api: EdgeApi | undefined;
+  #probe: EdgeApi | undefined;
+
+  constructor(options: HostOptions) {
+    this.#options = options;
+    this.#redactor.add(...secretsIn(options.config, options.env ?? process.env));
+  }
+
+  /** @throws SettingsError when config or environment are wrong. */
+  get settings(): Settings {
+    this.#settings ??= readSettings(this.#options.config, this.#options.env ?? process.env);
+    return this.#settings;
+  }
+
+  /** What is wrong with config or environment, or undefined. */
+  settingsProblem(): string | undefined {
+    try {
+      this.#settings ??= readSettings(this.#options.config, this.#options.env ?? process.env);
+      return undefined;
+    } catch (error) {
+      if (error instanceof SettingsError) return error.message;
+      throw error;
+    }
+  }
+
+  get api(): EdgeApi {
+    this.#api ??= this.#connect(this.settings.maxRetries);
+    return this.#api;
+  }
+
+  /** For live checks: a preview does not wait for a service in trouble, it says that it did not look. */
+  get probe(): EdgeApi {
+    this.#probe ??= this.#connect(0);
+    return this.#probe;
+  }
+
+  get context(): Context {
+    return { api: this.api, settings: this.settings, say: this.say };
+  }
+
+  get probeContext(): Context {
+    return { api: this.probe, settings: this.settings, say: this.say };
+  }
+
+  get inFlight(): number {
+    return (this.#api?.inFlight ?? 0) + (this.#probe?.inFlight ?? 0);
+  }
+
+  readonly say = {
+    info: (line: string): void => this.#say("info", line),
+    warn: (line: string): void => this.#say("warn", line),
+  };
+
+  /** Says a thing once per operation, however many resources have it to say. */
+  warnOnce(key: string, line: string): void {
+    if (this.#said.has(key)) return;
+    this.#said.add(key);
+    this.say.warn(line);
+  }
+
+  /** Reads a thing once per operation. A failed read is remembered too: it is not tried for every resource again. */
+  readonly once = <T>(key: string, read: () => Promise<T>): Promise<T> => {
+    const found = this.#read.get(key) as Promise<T> | undefined; // One key is only ever read by one function.
+    if (found !== undefined) return found;
+    const reading = read();
+    this.#read.set(key, reading);
+    return reading;
+  };
+
+  /** Removes every secret of config and environment from a text. */
+  redact(text: string): string {
+    return this.#redactor.redact(text);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#api?.close(), this.#probe?.close()]);
+  }
+
+  #connect(maxRetries: number): EdgeApi {
+    const { baseUrl, credential, fallback, rates, concurrency } = this.settings;
+    const { signal } = this.#options;
+    const debugging = (this.#options.env ?? process.env)["EDGEGUARD_DEBUG"] === "1";
+    return new EdgeApi({
+      baseUrl,
+      credential,
+      fallback,
+      budget: budgetOf(credential, baseUrl, rates),
+      maxRetries,
+      concurrency,
+      redactor: this.#redactor,
+      log: { ...this.say, debug: (line) => (debugging ? this.say.info(`debug: ${line}`) : undefined) },
+      ...(signal === undefined ? {} : { signal }),
+    });
+  }
+
+  #say(level: "info" | "warn", line: string): void {
+    const out = this.#options.out ?? PROCESS;
+    out[level](`edgeguard: ${this.redact(line)}`);
+  }
+}
+
+/** Lines on stdout and stderr are what the engine shows as messages of the stack. */
+const PROCESS = {
+  info: (line: string): void => void process.stdout.write(`${line}\n`),
+  warn: (line: string): void => void process.stderr.write(`${line}\n`),
+};
+
+const budgets = new Map<string, RateBudget>();
+
+/** The budget belongs to the credential, so everything in this process that uses the credential shares it. */
+function budgetOf(credential: Credential | undefined, baseUrl: string, rates: Settings["rates"]): RateBudget {
+  const key = createHash("sha256")
+    .update(JSON.stringify([credential, baseUrl, rates]))
+    .digest("hex");
+  const budget = budgets.get(key) ?? new RateBudget(rates);
+  budgets.set(key, budget);
+  return budget;
+}

@@ -1,0 +1,115 @@
+import type { z } from "zod";
+import type { EdgeApi } from "../api/client";
+import type { Settings } from "./settings";
+import type { Bag } from "./values";
+
+/** What every verb is given besides its own request. */
+export interface Context {
+  readonly api: EdgeApi;
+  readonly settings: Settings;
+  /** Lines that people see under the stack. Keep them few: they are shown on every run. */
+  readonly say: { info(line: string): void; warn(line: string): void };
+}
+
+/** What a preview check may add: inputs computed from what exists, and refusals that an answer proves. */
+export interface LiveFindings {
+  readonly computed?: Bag;
+  readonly failures?: readonly { readonly property: string; readonly reason: string }[];
+}
+
+/** A rule over several arguments. It waits while one of those it `needs` is not known yet. */
+export interface Rule<Args> {
+  readonly needs: readonly (keyof Args & string)[];
+  /** A failure, or a warning that does not stop anything. `given` is what the user wrote, before it was made canonical. */
+  check(
+    args: Args,
+    given: Bag,
+  ): { readonly property: string; readonly reason: string } | { readonly warning: string } | undefined;
+}
+
+/**
+ * Everything the runtime has to know of a resource: its arguments as data, and five verbs with named requests. `args`
+ * is what is wanted, in canonical form; `state` is what was recorded.
+ */
+export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object> {
+  readonly type: string;
+  /** Counts up when the recorded outputs change their form. */
+  readonly schemaVersion: number;
+  /** `upgrades[n]` turns outputs of version n into outputs of version n + 1. */
+  readonly upgrades: Readonly<Record<number, (outputs: Bag) => Bag>>;
+  /** One schema per argument: checks it and gives its canonical form. The canonical form is accepted unchanged. */
+  readonly args: z.ZodObject<Shape>;
+  readonly rules?: readonly Rule<z.output<z.ZodObject<Shape>>>[];
+  /** Outputs that are not arguments. */
+  readonly computed: z.ZodType<Computed>;
+  /** Inputs that `live` adds. They are shown to a reviewer and do not make a plan dirty by themselves. */
+  readonly computedInputs?: readonly string[];
+  /** Arguments whose change needs another object. */
+  readonly replaceOn: readonly (keyof Shape & string)[];
+  /** Arguments that may hold a credential: never printed. */
+  readonly secret?: readonly (keyof Shape & string)[];
+  /** What two verbs may not touch at the same time within this process. */
+  lock(args: z.output<z.ZodObject<Shape>>): string;
+  /**
+   * What only the service can tell before the apply; read-only. Called for a new or changed resource whose arguments
+   * are all known. An error here is a warning "not checked live", never a failure.
+   */
+  live?(request: {
+    readonly ctx: Context;
+    readonly args: z.output<z.ZodObject<Shape>>;
+    /** The recorded inputs; empty for a resource that is new. */
+    readonly olds: Bag;
+    /** Reads a thing once per operation, however many resources ask for it. */
+    readonly once: <T>(key: string, read: () => Promise<T>) => Promise<T>;
+  }): Promise<LiveFindings>;
+  create(request: {
+    readonly ctx: Context;
+    readonly args: z.output<z.ZodObject<Shape>>;
+  }): Promise<{ readonly id: string; readonly computed: Computed }>;
+  /** What is there now, with arguments in canonical form; undefined when it is gone. */
+  read(request: {
+    readonly ctx: Context;
+    readonly id: string;
+    readonly state: State<Shape, Computed>;
+  }): Promise<State<Shape, Computed> | undefined>;
+  update(request: {
+    readonly ctx: Context;
+    readonly id: string;
+    readonly state: State<Shape, Computed>;
+    readonly args: z.output<z.ZodObject<Shape>>;
+  }): Promise<Computed>;
+  delete(request: {
+    readonly ctx: Context;
+    readonly id: string;
+    readonly state: State<Shape, Computed>;
+  }): Promise<void>;
+}
+
+export type Args<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;
+
+/** Recorded outputs: every argument that was declared, and what was computed. */
+export type State<Shape extends z.ZodRawShape, Computed extends object> = Args<Shape> & Computed;
+
+/**
+ * Made or changed, but not finished. The engine records what is there, and the next `up` goes on from it.
+ */
+export class PartialFailure<Computed extends object> extends Error {
+  override readonly name = "PartialFailure";
+  constructor(
+    readonly id: string,
+    /** Outputs as far as they are true now. */
+    readonly computed: Computed,
+    reason: string,
+    /** Arguments that were reached, where they differ from those asked for. */
+    readonly reached?: Bag,
+  ) {
+    super(reason);
+  }
+}
+
+/** Keeps the types of one lifecycle together. */
+export function defineLifecycle<Shape extends z.ZodRawShape, Computed extends object>(
+  lifecycle: Lifecycle<Shape, Computed>,
+): Lifecycle<Shape, Computed> {
+  return lifecycle;
+}

@@ -1,0 +1,247 @@
+import { z } from "zod";
+import type { Credential } from "../api/client";
+import { DOCUMENTED_RATE, type RateWindow } from "../api/rate-budget";
+import { nearest } from "./nearest";
+
+/** What a program or pipeline may set besides credentials, and what holds when it does not. */
+export interface Settings {
+  /** `edgeguard:baseUrl`, else EDGEGUARD_BASE_URL, else CLOUDFLARE_BASE_URL, else the vendor's public address. */
+  readonly baseUrl: string;
+  /** `edgeguard:accountId`, else CLOUDFLARE_ACCOUNT_ID: for resources that do not name one themselves. */
+  readonly accountId: string | undefined;
+  /** `edgeguard:maxRetries`, else EDGEGUARD_MAX_RETRIES. Retries after the first attempt, 0 to 20. */
+  readonly maxRetries: number;
+  /** `edgeguard:requestsPerSecond`, else EDGEGUARD_REQUESTS_PER_SECOND, on top of the documented budget. */
+  readonly rates: readonly RateWindow[];
+  /** `edgeguard:concurrency`, else EDGEGUARD_CONCURRENCY. Requests in flight, 1 to 64. */
+  readonly concurrency: number;
+  /** `edgeguard:liveChecks`, else EDGEGUARD_LIVE_CHECKS. Whether previews read from the API. */
+  readonly liveChecks: boolean;
+  /** The credential to use, if any was found. */
+  readonly credential: Credential | undefined;
+  /** The environment's token, where it differs from one that came from stack config. */
+  readonly fallback: Credential | undefined;
+}
+
+/** The configuration is wrong. Every problem is named, and nothing is sent. */
+export class SettingsError extends Error {
+  override readonly name = "SettingsError";
+}
+
+export const DEFAULT_BASE_URL = "https://api.cloudflare.com/client/v4";
+
+/** Keys of the `edgeguard:` namespace. */
+export const CONFIG_KEYS = [
+  "apiToken",
+  "apiEmail",
+  "apiKey",
+  "baseUrl",
+  "accountId",
+  "maxRetries",
+  "requestsPerSecond",
+  "concurrency",
+  "liveChecks",
+] as const;
+
+/** Reads one key of stack config, `edgeguard:apiToken` for example. */
+export type ConfigGetter = (key: string) => string | undefined;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const integer = (minimum: number, maximum: number): z.ZodType<number, string> =>
+  z
+    .string()
+    .regex(/^\d+$/, `has to be a whole number from ${minimum} to ${maximum}`)
+    .transform(Number)
+    .refine((n) => n >= minimum && n <= maximum, `has to be a whole number from ${minimum} to ${maximum}`);
+
+/** How each plain setting is read; `env` lists the fall-backs in order. */
+const PLAIN = {
+  baseUrl: {
+    env: ["EDGEGUARD_BASE_URL", "CLOUDFLARE_BASE_URL"],
+    schema: z.string().superRefine(checkBaseUrl),
+  },
+  accountId: {
+    env: ["EDGEGUARD_ACCOUNT_ID", "CLOUDFLARE_ACCOUNT_ID"],
+    schema: z
+      .string()
+      .regex(/^[0-9a-f]{32}$/i, "has to be 32 hexadecimal digits, as the dashboard's overview page shows it"),
+  },
+  maxRetries: { env: ["EDGEGUARD_MAX_RETRIES"], schema: integer(0, 20) },
+  requestsPerSecond: {
+    env: ["EDGEGUARD_REQUESTS_PER_SECOND"],
+    schema: z
+      .string()
+      .regex(/^\d+(\.\d+)?$/, "has to be a number above 0, such as 4 or 0.5")
+      .transform(Number)
+      .refine((n) => n > 0 && n <= 200, "has to be above 0 and at most 200, the service's limit per address"),
+  },
+  concurrency: { env: ["EDGEGUARD_CONCURRENCY"], schema: integer(1, 64) },
+  liveChecks: {
+    env: ["EDGEGUARD_LIVE_CHECKS"],
+    schema: z.enum(["true", "false"], "has to be true or false").transform((text) => text === "true"),
+  },
+} as const;
+
+/**
+ * Settings from stack config and environment. Credentials: `edgeguard:apiToken`, else `edgeguard:apiEmail` with
+ * `edgeguard:apiKey`, else `cloudflare:apiToken`, else CLOUDFLARE_API_TOKEN, else CLOUDFLARE_EMAIL with
+ * CLOUDFLARE_API_KEY. None at all is no error here: a preview can do without.
+ *
+ * @throws SettingsError naming every problem at once.
+ */
+export function readSettings(config: ConfigGetter, env: Environment): Settings {
+  const problems: string[] = [];
+
+  const plain = <T>(key: keyof typeof PLAIN, schema: z.ZodType<T, string>): T | undefined => {
+    const names = [`edgeguard:${key}`, ...PLAIN[key].env];
+    const found = names
+      .map((name) => ({ name, text: present(name.includes(":") ? config(name) : env[name]) }))
+      .find((candidate) => candidate.text !== undefined);
+    if (found?.text === undefined) return undefined;
+    const parsed = schema.safeParse(found.text);
+    if (parsed.success) return parsed.data;
+    const shown = found.text.replace(/\/\/[^/]*@/, "//[secret]@"); // An address may hold a password.
+    problems.push(
+      `${found.name} is ${JSON.stringify(shown)}: it ${parsed.error.issues[0]?.message ?? "is not valid"}`,
+    );
+    return undefined;
+  };
+
+  const baseUrl = plain("baseUrl", PLAIN.baseUrl.schema);
+  const accountId = plain("accountId", PLAIN.accountId.schema);
+  const maxRetries = plain("maxRetries", PLAIN.maxRetries.schema);
+  const requestsPerSecond = plain("requestsPerSecond", PLAIN.requestsPerSecond.schema);
+  const concurrency = plain("concurrency", PLAIN.concurrency.schema);
+  const liveChecks = plain("liveChecks", PLAIN.liveChecks.schema);
+  const { credential, fallback } = readCredentials(config, env, problems);
+
+  if (problems.length > 0) throw new SettingsError(`The configuration is not valid: ${problems.join("; ")}.`);
+  return {
+    baseUrl: baseUrl ?? DEFAULT_BASE_URL,
+    accountId: accountId?.toLowerCase(),
+    maxRetries: maxRetries ?? 5,
+    rates:
+      requestsPerSecond === undefined
+        ? [DOCUMENTED_RATE]
+        : [DOCUMENTED_RATE, { requests: 1, ms: 1000 / requestsPerSecond }],
+    concurrency: concurrency ?? 8,
+    liveChecks: liveChecks ?? true,
+    credential,
+    fallback,
+  };
+}
+
+const SECRETS = [
+  "edgeguard:apiToken",
+  "edgeguard:apiEmail",
+  "edgeguard:apiKey",
+  "cloudflare:apiToken",
+  "CLOUDFLARE_API_TOKEN",
+  "CLOUDFLARE_EMAIL",
+  "CLOUDFLARE_API_KEY",
+];
+
+/** Every secret found in config or environment, used or not, valid or not: none may be printed. */
+export function secretsIn(config: ConfigGetter, env: Environment): string[] {
+  return SECRETS.flatMap((name) => {
+    const text = name.includes(":") ? config(name) : env[name];
+    return text === undefined ? [] : [text, text.trim()];
+  });
+}
+
+/** A sentence for each key of the `edgeguard:` namespace that nothing reads; a typing error there is silent otherwise. */
+export function unknownConfigKeys(keys: readonly string[]): string[] {
+  const known = CONFIG_KEYS.map((key) => `edgeguard:${key}`);
+  return keys
+    .filter((key) => key.startsWith("edgeguard:") && !known.includes(key))
+    .map((key) => {
+      const near = nearest(key, known);
+      const name = near ?? "<one of these>";
+      return (
+        `The stack's configuration has "${key}", which nothing reads. ${near === undefined ? `Known keys: ${known.join(", ")}.` : `Did you mean "${near}"?`} ` +
+        `Remove it with "pulumi config rm ${key}"${near === undefined ? "" : ` and set ${name}`}.`
+      );
+    });
+}
+
+function readCredentials(
+  config: ConfigGetter,
+  env: Environment,
+  problems: string[],
+): Pick<Settings, "credential" | "fallback"> {
+  const at = (name: string): string | undefined => present(name.includes(":") ? config(name) : env[name]);
+  const token = (origin: string): Credential | undefined => {
+    const value = at(origin);
+    if (value === undefined) return undefined;
+    if (!headerSafe(value))
+      problems.push(
+        `${origin} holds a space, line break or other character that no token has: set it again without it`,
+      );
+    return { kind: "token", token: value, origin };
+  };
+  const pair = (emailName: string, keyName: string): Credential | undefined => {
+    const email = at(emailName);
+    const key = at(keyName);
+    if (email === undefined && key === undefined) return undefined;
+    if (email === undefined || key === undefined) {
+      problems.push(
+        `${email === undefined ? keyName : emailName} is set without ${email === undefined ? emailName : keyName}: an email and key work only together`,
+      );
+      return undefined;
+    }
+    if (!headerSafe(email) || !headerSafe(key))
+      problems.push(`${emailName} or ${keyName} holds a space or line break: set them again without it`);
+    return { kind: "key", email, key, origin: `${emailName} and ${keyName}` };
+  };
+
+  const own = token("edgeguard:apiToken");
+  const ownPairSet = at("edgeguard:apiEmail") !== undefined || at("edgeguard:apiKey") !== undefined;
+  if (own !== undefined && ownPairSet) {
+    problems.push(
+      "edgeguard:apiToken and edgeguard:apiEmail or edgeguard:apiKey are both set: keep one kind of credential, and remove the other with pulumi config rm",
+    );
+  }
+  const environment = token("CLOUDFLARE_API_TOKEN");
+  // A half pair in the environment is often another tool's; it counts only when nothing better is there.
+  const credential =
+    own ??
+    (ownPairSet ? pair("edgeguard:apiEmail", "edgeguard:apiKey") : undefined) ??
+    token("cloudflare:apiToken") ??
+    environment ??
+    pair("CLOUDFLARE_EMAIL", "CLOUDFLARE_API_KEY");
+  const fromConfig = credential?.origin.includes(":") ?? false;
+  const differs =
+    environment?.kind === "token" &&
+    !(credential?.kind === "token" && credential.token === environment.token);
+  return {
+    credential,
+    fallback: fromConfig && differs ? environment : undefined,
+  };
+}
+
+function checkBaseUrl(text: string, ctx: z.RefinementCtx): void {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const problem =
+    url === undefined || !["http:", "https:"].includes(url.protocol)
+      ? `has to be an http or https address such as ${DEFAULT_BASE_URL}`
+      : url.username !== "" || url.password !== ""
+        ? "may not hold a user or password: set edgeguard:apiToken instead"
+        : url.search !== "" || url.hash !== ""
+          ? "may not have a query or fragment"
+          : !/\/v\d+\/?$/.test(url.pathname)
+            ? `has to end in a version segment such as /v4, for example ${DEFAULT_BASE_URL}`
+            : undefined;
+  if (problem !== undefined) ctx.addIssue({ code: "custom", message: problem });
+}
+
+/** Text that may stand in an HTTP header. Anything else would fail later, deep inside the HTTP library. */
+function headerSafe(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text);
+}
+
+/** Set and not blank. CI systems hand over missing secrets as empty strings. */
+function present(text: string | undefined): string | undefined {
+  const trimmed = text?.trim();
+  return trimmed === "" ? undefined : trimmed;
+}

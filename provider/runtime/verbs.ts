@@ -1,0 +1,242 @@
+import { z } from "zod";
+import { MissingCredentialsError } from "../api/client";
+import { AdoptionError } from "./adoption";
+import { ApiError, CancelledError, isNotFound, isUnreachable } from "../api/errors";
+import { VERSION } from "../version";
+import type { Host } from "./host";
+import { checkInputs, type CheckFailure } from "./inputs";
+import { PartialFailure, type Args, type Lifecycle, type State } from "./lifecycle";
+import { canonicalJson, hasUnknown, omit, pick, sameJson, type Bag } from "./values";
+
+const PROVIDER = "__provider";
+const SCHEMA_VERSION = "schemaVersion";
+
+/** Statuses that say nothing about the declaration, only about this look at the service. */
+const NO_VERDICT = [401, 403, 404, 408, 429];
+
+export interface CheckResult {
+  readonly inputs: Record<string, unknown>;
+  readonly failures: CheckFailure[];
+}
+
+export interface DiffResult {
+  readonly changes: boolean;
+  readonly replaces: string[];
+}
+
+/** The verbs of one resource type, as the engine calls them: plain values in, plain values out. */
+export interface Verbs {
+  check(host: Host, olds: Bag, news: Bag): Promise<CheckResult>;
+  diff(host: Host, id: string, olds: Bag, news: Bag): DiffResult;
+  create(host: Host, inputs: Bag): Promise<{ id: string; outs: Record<string, unknown> }>;
+  read(
+    host: Host,
+    id: string,
+    props: Bag,
+  ): Promise<{ id: string; props?: Record<string, unknown>; inputs?: Record<string, unknown> }>;
+  update(host: Host, id: string, olds: Bag, news: Bag): Promise<{ outs: Record<string, unknown> }>;
+  delete(host: Host, id: string, props: Bag): Promise<void>;
+}
+
+/** Turns what is special about a resource into the verbs that all resources share. */
+export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
+  lifecycle: Lifecycle<Shape, Computed>,
+): Verbs {
+  const { type } = lifecycle;
+  const argKeys = Object.keys(lifecycle.args.shape);
+  const computedInputs = lifecycle.computedInputs ?? [];
+  const recorded = z.intersection(z.looseObject(lifecycle.args.shape), lifecycle.computed);
+
+  /** Inputs as `check` gave them, so that they are believed; a program that skips `check` is refused here. */
+  const argsOf = (inputs: Bag): Args<Shape> => lifecycle.args.parse(pick(inputs, argKeys));
+
+  const stateOf = (outputs: Bag): State<Shape, Computed> => {
+    const parsed = recorded.safeParse(omit(upgrade(lifecycle, outputs), [PROVIDER, SCHEMA_VERSION]));
+    if (parsed.success) return parsed.data;
+    const issue = parsed.error.issues[0];
+    throw new Error(
+      `The recorded state of this ${type} cannot be read: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}. ` +
+        "If it was edited by hand, restore it with `pulumi stack import`; otherwise report it.",
+    );
+  };
+
+  const outputsOf = (args: Bag, inputs: Bag, computed: object): Record<string, unknown> => ({
+    ...omit(args, []),
+    ...pick(inputs, computedInputs),
+    ...omit({ ...computed }, []),
+    [SCHEMA_VERSION]: lifecycle.schemaVersion,
+  });
+
+  /** A half-finished change is recorded by the engine; anything else keeps its own message. */
+  const recordingHalf = async <T>(inputs: Bag, work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof PartialFailure)) throw error;
+      const properties = {
+        ...outputsOf({ ...pick(inputs, argKeys), ...error.reached }, inputs, error.computed as object),
+        [PROVIDER]: inputs[PROVIDER],
+      };
+      throw Object.assign(new Error(error.message), { id: error.id, properties, reasons: [error.message] });
+    }
+  };
+
+  const liveFindings = async (
+    host: Host,
+    args: Args<Shape>,
+    olds: Bag,
+    inputs: Record<string, unknown>,
+  ): Promise<readonly CheckFailure[]> => {
+    if (lifecycle.live === undefined || !host.settings.liveChecks) return [];
+    try {
+      const { computed = {}, failures = [] } = await lifecycle.live({
+        ctx: host.probeContext,
+        args,
+        olds,
+        once: host.once,
+      });
+      Object.assign(inputs, pick(computed, computedInputs));
+      return failures;
+    } catch (error) {
+      if (error instanceof AdoptionError) return [{ property: "adopt", reason: error.message }];
+      const reason = noVerdict(error);
+      if (reason === undefined) throw error;
+      host.warnOnce("not checked live", `not checked live: ${reason}`);
+      return [];
+    }
+  };
+
+  return {
+    async check(host, olds, news) {
+      const given = omit(news, [PROVIDER, ...computedInputs]);
+      const { inputs, failures, known } = checkInputs(lifecycle.args.shape, given, lifecycle.secret);
+      const problems: CheckFailure[] = [...failures];
+      const misconfigured = host.settingsProblem();
+      if (misconfigured !== undefined)
+        return { inputs, failures: [{ property: "", reason: misconfigured }, ...problems] };
+
+      const unchanged = sameJson(pick(olds, argKeys), pick(inputs, argKeys));
+      if (failures.length === 0) {
+        for (const rule of lifecycle.rules ?? []) {
+          if (!rule.needs.every((key) => known.has(key))) continue;
+          // A rule reads only what it needs, and all of that is known and valid.
+          const finding = rule.check(inputs as Args<Shape>, given);
+          if (finding === undefined) continue;
+          if (!("warning" in finding)) problems.push(finding);
+          else if (!unchanged) host.warnOnce(finding.warning, finding.warning); // Said once, by the run that changes it.
+        }
+      }
+
+      if (unchanged) Object.assign(inputs, pick(olds, computedInputs));
+      else if (problems.length === 0 && !hasUnknown(inputs))
+        problems.push(...(await liveFindings(host, argsOf(inputs), olds, inputs)));
+
+      if (problems.length === 0) host.checked.add(fingerprint(type, inputs));
+      return { inputs, failures: problems };
+    },
+
+    diff(host, id, olds, news) {
+      const before = upgrade(lifecycle, olds);
+      const changed = argKeys.filter((key) => !sameJson(before[key], news[key] ?? undefined));
+      const replaces = changed.filter((key) => lifecycle.replaceOn.includes(key) && !hasUnknown(news[key]));
+      if (changed.length === 0 && host.checked.has(fingerprint(type, omit(news, [PROVIDER])))) {
+        // A crash between a create and the delete of its predecessor leaves both in the state: the delete comes now.
+        host.ledger.enter(type, id);
+      }
+      return { changes: changed.length > 0, replaces };
+    },
+
+    async create(host, inputs) {
+      const args = argsOf(inputs);
+      return await recordingHalf(inputs, () =>
+        host.locks.with(lifecycle.lock(args), async () => {
+          const { id, computed } = await lifecycle.create({ ctx: host.context, args });
+          host.ledger.enter(type, id);
+          return { id, outs: outputsOf(args, inputs, computed) };
+        }),
+      );
+    },
+
+    async read(host, id, props) {
+      const state = stateOf(props);
+      let found: State<Shape, Computed> | undefined;
+      try {
+        found = await lifecycle.read({ ctx: host.context, id, state });
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+      }
+      if (found === undefined) return { id: "" };
+      const outputs: Bag = { ...found };
+      const inputs = { ...pick(outputs, argKeys), ...pick(props, computedInputs) };
+      return { id, props: outputsOf(outputs, props, {}), inputs };
+    },
+
+    async update(host, id, olds, news) {
+      const state = stateOf(olds);
+      const args = argsOf(news);
+      return await recordingHalf(news, () =>
+        host.locks.with(lifecycle.lock(args), async () => {
+          const computed = await lifecycle.update({ ctx: host.context, id, state, args });
+          host.ledger.enter(type, id);
+          return { outs: outputsOf(args, news, computed) };
+        }),
+      );
+    },
+
+    async delete(host, id, props) {
+      if (host.ledger.has(type, id)) {
+        host.say.info(
+          `${type} ${id} is kept: another resource of this operation has taken it over. Nothing was sent.`,
+        );
+        return;
+      }
+      const state = stateOf(props);
+      try {
+        await host.locks.with(lifecycle.lock(state), () =>
+          lifecycle.delete({ ctx: host.context, id, state }),
+        );
+      } catch (error) {
+        if (!isNotFound(error)) throw error; // Absent is what was asked for.
+      }
+    },
+  };
+}
+
+/** Brings recorded outputs of an older version to the present form. */
+function upgrade(
+  lifecycle: Pick<Lifecycle<z.ZodRawShape, object>, "type" | "schemaVersion" | "upgrades">,
+  outputs: Bag,
+): Bag {
+  const recorded = outputs[SCHEMA_VERSION] ?? lifecycle.schemaVersion;
+  if (typeof recorded !== "number")
+    throw new Error(`The recorded state of this ${lifecycle.type} has no readable schemaVersion.`);
+  if (recorded > lifecycle.schemaVersion) {
+    throw new Error(
+      `This ${lifecycle.type} was written by a newer pulumi-edgeguard (state schema ${recorded}; version ${VERSION} reads up to ${lifecycle.schemaVersion}). ` +
+        "Install the version that wrote it, or a later one, and run the command again.",
+    );
+  }
+  let current = outputs;
+  for (let version = recorded; version < lifecycle.schemaVersion; version += 1) {
+    const step = lifecycle.upgrades[version];
+    if (step === undefined)
+      throw new Error(`There is no upgrade of ${lifecycle.type} from state schema ${version}.`);
+    current = step(current);
+  }
+  return current;
+}
+
+/** Why a live check could not be made, or undefined when the error is something else: a defect, a cancellation. */
+function noVerdict(error: unknown): string | undefined {
+  if (error instanceof CancelledError) return undefined;
+  if (error instanceof MissingCredentialsError)
+    return "no credentials are set. An up, refresh or destroy needs them";
+  if (!(error instanceof ApiError)) return undefined;
+  const transient =
+    isUnreachable(error) || NO_VERDICT.includes(error.status ?? 0) || (error.status ?? 0) >= 500;
+  return transient ? error.message.replace(/\.$/, "") : undefined;
+}
+
+function fingerprint(type: string, inputs: Bag): string {
+  return `${type} ${canonicalJson(inputs)}`;
+}
