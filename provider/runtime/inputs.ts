@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import { z } from "zod";
 import { nearest } from "./nearest";
 import { hasUnknown, isBag, unknownAt, type Bag } from "./values";
 
@@ -34,36 +34,25 @@ export function checkInputs(shape: z.ZodRawShape, given: Bag, secret: readonly s
 
   for (const [key, schema] of Object.entries(shape)) {
     const value = given[key] ?? undefined; // The engine writes an unset argument as null in places.
-    const parsed = parse(schema, value);
+    const one: Bag = value === undefined ? {} : { [key]: value };
+    const parsed = z.object({ [key]: schema }).safeParse(one);
     const waiting = hasUnknown(value);
-    const issues = parsed.issues.filter((issue) => !waiting || !unknownAt(value, issue.path));
-    if (issues.length > 0) {
-      failures.push(
-        ...issues.map((issue) => ({
-          property: propertyPath([key, ...issue.path]),
-          reason: reasonOf(issue, value, secret.includes(key)),
-        })),
-      );
-    }
+    const issues = (parsed.error?.issues ?? []).filter((issue) => !waiting || !unknownAt(one, issue.path));
+    failures.push(
+      ...issues.map((issue) => ({
+        property: propertyPath(issue.path),
+        reason: reasonOf(issue, one, secret.includes(key)),
+      })),
+    );
     if (waiting) {
       inputs[key] = value;
     } else if (issues.length === 0) {
       known.add(key);
-      if (parsed.value !== undefined) inputs[key] = parsed.value;
+      const canonical: unknown = parsed.data?.[key];
+      if (canonical !== undefined) inputs[key] = canonical;
     }
   }
   return { inputs, failures, known };
-}
-
-function parse(
-  schema: z.core.$ZodType,
-  value: unknown,
-): { value: unknown; issues: readonly z.core.$ZodIssue[] } {
-  const result = "safeParse" in schema ? (schema as z.ZodType).safeParse(value) : undefined;
-  if (result === undefined) throw new TypeError("an argument's schema has no safeParse");
-  return result.success
-    ? { value: result.data, issues: [] }
-    : { value: undefined, issues: result.error.issues };
 }
 
 /** `value.scriptSrc[2]`, as the engine writes property paths. */
