@@ -3,7 +3,7 @@ module.exports = {
   testEnvironment: "node",
   roots: ["<rootDir>/tests"],
   testMatch: ["**/*.test.ts"],
-  transform: { "^.+\\.ts$": ["ts-jest", { tsconfig: "tests/tsconfig.json", isolatedModules: true }] },
+  transform: { "^.+\\.ts$": ["ts-jest", { tsconfig: "tests/tsconfig.json" }] },
   moduleNameMapper: {
     "^pulumi-edgeguard$": "<rootDir>/provider/index.ts",
     "^pulumi-edgeguard/runtime$": "<rootDir>/provider/runtime/index.ts",

@@ -3,7 +3,7 @@ import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from "undici";
 import type { z } from "zod";
 import { VERSION } from "../version";
 import { decodeEnvelope, type ApiNote, type ResultInfo } from "./envelope";
-import { ApiError, CancelledError, isCredentialRefused } from "./errors";
+import { ApiError, CancelledError, isCredentialRefused, isUnauthenticated } from "./errors";
 import type { RateBudget } from "./rate-budget";
 import { Redactor } from "./redact";
 import { backoffMs, outcomeOf, RETRY, retryAfterMs, shouldRetry } from "./retry";
@@ -79,13 +79,12 @@ export class EdgeApi {
   readonly #options: ApiOptions;
   readonly #dispatcher: Dispatcher;
   #credential: Credential | undefined;
-  #fallback: Credential | undefined;
+  #fallbackRefused = false;
   #inFlight = 0;
 
   constructor(options: ApiOptions) {
     this.#options = options;
     this.#credential = options.credential;
-    this.#fallback = options.fallback;
     this.redactor = options.redactor ?? new Redactor();
     for (const credential of [options.credential, options.fallback])
       this.redactor.add(...secretsOf(credential));
@@ -128,26 +127,31 @@ export class EdgeApi {
    * @throws CancelledError when the engine has gone.
    */
   async send<T>(method: Dispatcher.HttpMethod, path: string, options: RequestOptions<T>): Promise<Answer<T>> {
+    const used = this.#credential;
     try {
-      return await this.#sendWithRetries(method, path, options);
+      return await this.#sendWithRetries(method, path, options, used);
     } catch (error) {
-      const fallback = this.#fallback;
-      if (!isCredentialRefused(error) || fallback === undefined) throw this.#explain(error);
-      const saved = this.#credential;
-      this.#fallback = undefined; // Tried once: a second refusal is the service's last word.
-      this.#credential = fallback;
+      const { fallback } = this.#options;
+      const tried = fallback === undefined || used === fallback || this.#fallbackRefused;
+      if (!isCredentialRefused(error) || tried) throw explained(error, used);
+      // Requests that were refused side by side each come here; the first to be accepted switches for all.
       try {
-        const answer = await this.#sendWithRetries(method, path, options);
-        this.#options.log.warn(
-          `${saved?.origin ?? "the saved credential"} was refused; ${fallback.origin} is used instead. ${SAVED_TOKEN}`,
-        );
+        const answer = await this.#sendWithRetries(method, path, options, fallback);
+        this.#switchTo(fallback);
         return answer;
       } catch (second) {
-        if (!isCredentialRefused(second)) throw this.#explain(second);
-        this.#credential = saved;
-        throw this.#explain(error);
+        if (!isCredentialRefused(second)) throw second;
+        this.#fallbackRefused = true; // A second refusal is the service's last word.
+        throw explained(error, used);
       }
     }
+  }
+
+  #switchTo(fallback: Credential): void {
+    if (this.#credential === fallback) return;
+    const refused = this.#credential?.origin ?? "the saved credential";
+    this.#credential = fallback;
+    this.#options.log.warn(`${refused} was refused; ${fallback.origin} is used instead. ${SAVED_TOKEN}`);
   }
 
   /** Frees the connections. */
@@ -159,9 +163,9 @@ export class EdgeApi {
     method: Dispatcher.HttpMethod,
     path: string,
     options: RequestOptions<T>,
+    credential: Credential | undefined,
   ): Promise<Answer<T>> {
     const { budget, log, signal, maxRetries = RETRY.maxRetries } = this.#options;
-    const credential = this.#credential;
     if (credential === undefined) throw new MissingCredentialsError(options.what);
     const repeatable = options.repeatable ?? (RETRY.repeatable as readonly string[]).includes(method);
 
@@ -179,7 +183,8 @@ export class EdgeApi {
       const asked = "status" in reply ? retryAfterMs(reply.retryAfter, Date.now()) : undefined;
       if (asked !== undefined && asked > RETRY.maxRetryAfterMs) throw failure;
       if (asked !== undefined && "status" in reply && reply.status === 429) budget.pause(asked); // It holds for every caller, not only this one.
-      const wait = asked ?? backoffMs(attempt + 1);
+      // "Retry-After: 0" says nothing of when, and must not make us ask again without a pause.
+      const wait = asked === undefined || asked === 0 ? backoffMs(attempt + 1) : asked;
       if (wait >= ANNOUNCE_WAIT_MS) {
         log.info(
           `waiting ${Math.ceil(wait / 1000)} s before the next attempt: ${this.redactor.redact(failure.message)}`,
@@ -265,17 +270,22 @@ export class EdgeApi {
     if (status === 204 && text === "") return undefined;
     const envelope = decodeEnvelope(text);
     if (status < 400 && envelope?.success === true) return undefined;
-    const errors = (envelope?.errors ?? []).map((e) => ({ ...e, message: this.redactor.redact(e.message) }));
+    const errors = (envelope?.errors ?? []).map((e) => ({
+      ...e,
+      message: this.redactor.redact(e.message),
+      pointer: e.pointer === undefined ? undefined : this.redactor.redact(e.pointer),
+    }));
     return new ApiError({
       ...base,
       status,
       errors,
+      foreign: envelope === undefined,
       requestId,
       // success: false on a 2xx means the service looked at the request and declined it.
       outcome: envelope === undefined && status < 400 ? "unknown" : outcomeOf({ method, status }),
       detail:
         envelope === undefined
-          ? `the body is not the API's envelope but ${this.redactor.redact(excerpt(text))}`
+          ? `the body is not the API's envelope but ${excerpt(this.redactor.redact(text))}`
           : "the service gave no reason",
       advice:
         options.advice?.({ status, errors }) ??
@@ -296,20 +306,11 @@ export class EdgeApi {
       path,
       outcome: "unknown",
       ...("status" in reply ? { status: reply.status, requestId: reply.requestId } : {}),
-      detail: `result${issue === undefined ? "" : `.${issue.path.join(".")}: ${issue.message}`}`,
+      detail: this.redactor.redact(
+        `result${issue === undefined ? "" : `${issue.path.map((key) => `.${String(key)}`).join("")}: ${issue.message}`}`,
+      ),
       advice:
         "This version of pulumi-edgeguard does not understand the answer: check edgeguard:baseUrl, then look for a newer version.",
-    });
-  }
-
-  /** Adds what is known of the credential to a refusal; the sentence then says which one to look at. */
-  #explain(error: unknown): unknown {
-    if (!isCredentialRefused(error) || error.init.advice !== undefined) return error;
-    const origin = this.#credential?.origin ?? "";
-    const saved = origin.includes(":") ? ` ${SAVED_TOKEN}` : "";
-    return new ApiError({
-      ...error.init,
-      advice: `The credential from ${origin} was refused: it is wrong, expired, lacks the permission for this call, or the plan lacks the feature.${saved}`,
     });
   }
 
@@ -340,6 +341,16 @@ export class EdgeApi {
       this.redactor.redact(requestId === undefined ? line : `${line}, request id ${requestId}`),
     );
   }
+}
+
+/** Adds what is known of the credential to a refusal; the sentence then says which one to look at. */
+function explained(error: unknown, { origin = "" }: Partial<Credential> = {}): unknown {
+  if (!isCredentialRefused(error) || error.init.advice !== undefined) return error;
+  const saved = origin.includes(":") ? ` ${SAVED_TOKEN}` : "";
+  const advice = isUnauthenticated(error)
+    ? `The credential from ${origin} was refused: it is wrong, revoked, expired, or made for something else.${saved}`
+    : `The call is forbidden: the credential from ${origin} lacks the permission, or the plan lacks the feature.`;
+  return new ApiError({ ...error.init, advice });
 }
 
 /** No credential was found. Raised before anything is sent. */
@@ -402,13 +413,13 @@ function adviceFor(
 ): string | undefined {
   if (errors.some((e) => e.code === 7003))
     return "Check the ids: the service could not route to an object so named.";
+  const asked = retryAfter === undefined ? "" : ` It asks to wait ${Math.ceil(retryAfter / 1000)} s.`;
   if (status === 429) {
-    const asked = retryAfter === undefined ? "" : ` It asks to wait ${Math.ceil(retryAfter / 1000)} s.`;
     return `The rate limit is used up.${asked} Lower edgeguard:requestsPerSecond, or run again later.`;
   }
   if (status === 413) return "The body is larger than the plan allows.";
   if (status >= 500)
-    return "The service is in trouble; what was done so far is recorded. Run the command again.";
+    return `The service is in trouble; what was done so far is recorded.${asked} Run the command again.`;
   return undefined;
 }
 

@@ -5,18 +5,17 @@ import { z } from "zod";
  * the service is known to vary (facts 1.4), so that only `success` is required.
  */
 const note = z.looseObject({
-  code: z.number().optional(),
-  message: z.string().default(""),
-  documentation_url: z.string().optional(),
-  source: z.looseObject({ pointer: z.string().optional() }).optional(),
+  code: z.number().optional().catch(undefined),
+  message: z.string().catch(""),
+  source: z.looseObject({ pointer: z.string().optional() }).optional().catch(undefined),
 });
 
 const resultInfo = z.looseObject({
-  page: z.number().optional(),
-  per_page: z.number().optional(),
-  count: z.number().optional(),
-  total_count: z.number().optional(),
-  total_pages: z.number().optional(),
+  page: z.number().nullish(),
+  per_page: z.number().nullish(),
+  count: z.number().nullish(),
+  total_count: z.number().nullish(),
+  total_pages: z.number().nullish(),
   cursor: z.string().nullish(),
   cursors: z.looseObject({ after: z.string().nullish() }).nullish(),
 });

@@ -17,6 +17,8 @@ export interface ApiErrorInit {
   /** HTTP status; undefined when no answer arrived. */
   readonly status?: number;
   readonly errors?: readonly ApiNote[];
+  /** The answer was not the API's envelope: a proxy, a portal or a wrong address may have given it. */
+  readonly foreign?: boolean;
   /** The service's request id (`cf-ray`). */
   readonly requestId?: string | undefined;
   /** What arrived or happened, when the service's own words are missing. */
@@ -54,15 +56,22 @@ export class CancelledError extends Error {
   override readonly name = "CancelledError";
 }
 
-/** 404: the object, or what holds it, does not exist. */
+/**
+ * 404 in the API's own words: the object, or what holds it, does not exist. A 404 page of something else proves nothing:
+ * taken for an absence it would empty a state whose base address is wrong.
+ */
 export function isNotFound(error: unknown): error is ApiError {
-  return error instanceof ApiError && error.status === 404;
+  return error instanceof ApiError && error.status === 404 && error.init.foreign !== true;
 }
 
-/** The credential was refused: 401, 403, or one of the codes the service answers a malformed one with (facts 1.5). */
+/** The service does not know who asks: 401, or one of the codes it answers a malformed or dead credential with (facts 1.5). */
+export function isUnauthenticated(error: unknown): error is ApiError {
+  return error instanceof ApiError && (error.status === 401 || error.hasCode(6003, 6111, 9106, 9109, 10000));
+}
+
+/** The credential was refused, or the call is forbidden to it. Another credential may do better. */
 export function isCredentialRefused(error: unknown): error is ApiError {
-  if (!(error instanceof ApiError)) return false;
-  return error.status === 401 || error.status === 403 || error.hasCode(6003, 6111, 9106, 10000);
+  return error instanceof ApiError && (error.status === 403 || isUnauthenticated(error));
 }
 
 /** No answer at all, or one nobody could read: the network, not the request, is to blame. */

@@ -27,11 +27,14 @@ export async function* byPage<T>(
       query: { ...options.query, page, per_page: options.perPage },
     });
     const items = result ?? [];
-    yield* items.filter(fresh);
+    const unread = items.filter(fresh);
+    yield* unread;
     // The service may grant fewer items per page than were asked for: its own figure decides what a full page is.
     const full = items.length >= (resultInfo?.per_page ?? options.perPage);
-    const more = resultInfo?.total_pages === undefined ? full : page < resultInfo.total_pages;
+    const pages = resultInfo?.total_pages ?? undefined;
+    const more = pages === undefined ? full : page < pages;
     if (items.length === 0 || !more) return;
+    if (pages === undefined && unread.length === 0) throw endless(options.what, path, "page");
   }
 }
 
@@ -55,19 +58,21 @@ export async function* byCursor<T>(
     yield* (result ?? []).filter(fresh);
     cursor = resultInfo?.cursors?.after ?? resultInfo?.cursor ?? undefined;
     if (cursor === undefined || cursor === "") return;
-    if (cursors.has(cursor)) {
-      throw new ApiError({
-        what: options.what,
-        method: "GET",
-        path,
-        status: 200,
-        outcome: "notDone",
-        detail: "the list gave the same cursor twice and would never end",
-        advice: "Run again; if it happens again, report it with the time of the request.",
-      });
-    }
+    if (cursors.has(cursor)) throw endless(options.what, path, "cursor");
     cursors.add(cursor);
   }
+}
+
+function endless(what: string, path: string, repeated: "page" | "cursor"): ApiError {
+  return new ApiError({
+    what,
+    method: "GET",
+    path,
+    status: 200,
+    outcome: "notDone",
+    detail: `the list gave the same ${repeated} twice and would never end`,
+    advice: "Run again; if it happens again, report it with the time of the request.",
+  });
 }
 
 /** A filter that lets every key through once. */

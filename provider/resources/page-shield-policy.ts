@@ -368,6 +368,10 @@ async function readPolicy(api: EdgeApi, zone: string, id: string): Promise<Polic
   return await api.get(`${policiesPath(zone)}/${id}`, {
     what: `Reading policy ${id} of zone ${zone}`,
     schema: wire,
+    advice: ({ status }) =>
+      status === 404
+        ? "If it was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` makes it anew."
+        : undefined,
   });
 }
 

@@ -1,6 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
-import { isUnreachable } from "../api/errors";
+import { ApiError } from "../api/errors";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
 import { EdgeResource } from "../runtime/resource";
 import { zoneId } from "./fields";
@@ -34,6 +34,8 @@ export const pageShieldSettings = defineLifecycle({
   args,
   computed,
   replaceOn: ["zoneId"],
+  lostOnHandOver:
+    "What the zone had before it was first set is no longer known, so a destroy will keep today's values; an alias would have kept it.",
   lock: ({ zoneId }) => `zone ${zoneId}`,
 
   async create({ ctx, args }) {
@@ -53,6 +55,7 @@ export const pageShieldSettings = defineLifecycle({
     const wanted = declared(args);
     const managed = declared(state);
     const previous: PageShieldValues = { ...state.previous };
+    const removed = SETTINGS.filter((key) => wanted[key] === undefined && managed[key] !== undefined);
     for (const key of SETTINGS) {
       if (key === "enabled") continue;
       const current = found.values[key];
@@ -64,7 +67,8 @@ export const pageShieldSettings = defineLifecycle({
       if (wanted[key] === undefined && managed[key] !== undefined && before !== undefined)
         wanted[key] = before;
     }
-    const now = await apply(ctx, args.zoneId, wanted, found, previous);
+    // 3. Until that has succeeded it stays recorded as declared: the next update has to know what to take back.
+    const now = await apply(ctx, args.zoneId, wanted, found, previous, only(managed, removed));
     return { previous, ...updatedAt(now) };
   },
 
@@ -175,12 +179,12 @@ async function apply(
   wanted: Partial<PageShieldValues>,
   found: Found,
   previous: PageShieldValues,
+  reached: Partial<PageShieldValues> = {},
 ): Promise<Found> {
   if (SETTINGS.every((key) => wanted[key] === undefined || wanted[key] === found.values[key])) return found;
   const what = `Setting page security of zone ${zone}`;
   const half = (reason: string): PartialFailure<Computed> =>
-    new PartialFailure(zone, { previous, ...updatedAt(found) }, reason);
-  let now: Found;
+    new PartialFailure(zone, { previous, ...updatedAt(found) }, reason, reached);
   try {
     await ctx.api.put(`/zones/${zone}/page_shield`, {
       what,
@@ -191,14 +195,16 @@ async function apply(
           ? "useReportingEndpoint: false and useConnectionUrlPath: true need an entitlement, and every setting needs a plan with page security and a token with Page Shield Write."
           : undefined,
     });
+  } catch (error) {
+    if (error instanceof ApiError && error.outcome === "unknown") throw half(error.message);
+    throw error;
+  }
+  let now: Found;
+  try {
     now = await readSettings(ctx, zone);
   } catch (error) {
-    if (
-      error instanceof Error &&
-      (isUnreachable(error) || ("outcome" in error && error.outcome === "unknown"))
-    )
-      throw half(error.message);
-    throw error;
+    if (!(error instanceof Error)) throw error;
+    throw half(`${what} was accepted, but what the zone has now is not known. ${error.message}`);
   }
   const ignored = SETTINGS.filter((key) => wanted[key] !== undefined && wanted[key] !== now.values[key]);
   if (ignored.length > 0) {

@@ -23,7 +23,7 @@ export function checkInputs(shape: z.ZodRawShape, given: Bag, secret: readonly s
   const known = new Set<string>();
 
   for (const key of Object.keys(given)) {
-    if (key in shape || given[key] === undefined) continue;
+    if (Object.hasOwn(shape, key) || given[key] === undefined) continue;
     const near = nearest(key, Object.keys(shape));
     const names = Object.keys(shape).join(", ");
     failures.push({

@@ -48,6 +48,8 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
   readonly replaceOn: readonly (keyof Shape & string)[];
   /** Arguments that may hold a credential: never printed. */
   readonly secret?: readonly (keyof Shape & string)[];
+  /** What the predecessor knew and its successor does not, when one takes over from the other without an alias. */
+  readonly lostOnHandOver?: string;
   /** What two verbs may not touch at the same time within this process. */
   lock(args: z.output<z.ZodObject<Shape>>): string;
   /**

@@ -101,7 +101,8 @@ export function readSettings(config: ConfigGetter, env: Environment): Settings {
     if (found?.text === undefined) return undefined;
     const parsed = schema.safeParse(found.text);
     if (parsed.success) return parsed.data;
-    const shown = found.text.replace(/\/\/[^/]*@/, "//[secret]@"); // An address may hold a password.
+    // An address may hold a password before its @, also where that makes it unreadable, and a secret in its query.
+    const shown = found.text.replace(/^(\w+:\/\/)?.*@/s, "$1[secret]@").replace(/[?#].*$/s, "?[secret]");
     problems.push(
       `${found.name} is ${JSON.stringify(shown)}: it ${parsed.error.issues[0]?.message ?? "is not valid"}`,
     );

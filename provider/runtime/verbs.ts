@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { MissingCredentialsError } from "../api/client";
 import { AdoptionError } from "./adoption";
-import { ApiError, CancelledError, isNotFound, isUnreachable } from "../api/errors";
+import { ApiError, CancelledError, isNotFound } from "../api/errors";
 import { VERSION } from "../version";
 import type { Host } from "./host";
 import { checkInputs, type CheckFailure } from "./inputs";
@@ -10,9 +10,6 @@ import { canonicalJson, hasUnknown, omit, pick, sameJson, type Bag } from "./val
 
 const PROVIDER = "__provider";
 const SCHEMA_VERSION = "schemaVersion";
-
-/** Statuses that say nothing about the declaration, only about this look at the service. */
-const NO_VERDICT = [401, 403, 404, 408, 429];
 
 export interface CheckResult {
   readonly inputs: Record<string, unknown>;
@@ -45,7 +42,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
   const { type } = lifecycle;
   const argKeys = Object.keys(lifecycle.args.shape);
   const computedInputs = lifecycle.computedInputs ?? [];
-  const recorded = z.intersection(z.looseObject(lifecycle.args.shape), lifecycle.computed);
+  const recorded = z.intersection(z.looseObject(asRecorded(lifecycle)), lifecycle.computed);
 
   /** Inputs as `check` gave them, so that they are believed; a program that skips `check` is refused here. */
   const argsOf = (inputs: Bag): Args<Shape> => lifecycle.args.parse(pick(inputs, argKeys));
@@ -68,11 +65,12 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
   });
 
   /** A half-finished change is recorded by the engine; anything else keeps its own message. */
-  const recordingHalf = async <T>(inputs: Bag, work: () => Promise<T>): Promise<T> => {
+  const recordingHalf = async <T>(host: Host, inputs: Bag, work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
     } catch (error) {
       if (!(error instanceof PartialFailure)) throw error;
+      host.ledger.enter(type, error.id);
       const properties = {
         ...outputsOf({ ...pick(inputs, argKeys), ...error.reached }, inputs, error.computed as object),
         [PROVIDER]: inputs[PROVIDER],
@@ -113,7 +111,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       const problems: CheckFailure[] = [...failures];
       const misconfigured = host.settingsProblem();
       if (misconfigured !== undefined)
-        return { inputs, failures: [{ property: "", reason: misconfigured }, ...problems] };
+        return { inputs, failures: redacted(host, [{ property: "", reason: misconfigured }, ...problems]) };
 
       const unchanged = sameJson(pick(olds, argKeys), pick(inputs, argKeys));
       if (failures.length === 0) {
@@ -132,7 +130,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
         problems.push(...(await liveFindings(host, argsOf(inputs), olds, inputs)));
 
       if (problems.length === 0) host.checked.add(fingerprint(type, inputs));
-      return { inputs, failures: problems };
+      return { inputs, failures: redacted(host, problems) };
     },
 
     diff(host, id, olds, news) {
@@ -148,7 +146,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
 
     async create(host, inputs) {
       const args = argsOf(inputs);
-      return await recordingHalf(inputs, () =>
+      return await recordingHalf(host, inputs, () =>
         host.locks.with(lifecycle.lock(args), async () => {
           const { id, computed } = await lifecycle.create({ ctx: host.context, args });
           host.ledger.enter(type, id);
@@ -174,7 +172,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
     async update(host, id, olds, news) {
       const state = stateOf(olds);
       const args = argsOf(news);
-      return await recordingHalf(news, () =>
+      return await recordingHalf(host, news, () =>
         host.locks.with(lifecycle.lock(args), async () => {
           const computed = await lifecycle.update({ ctx: host.context, id, state, args });
           host.ledger.enter(type, id);
@@ -186,7 +184,12 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
     async delete(host, id, props) {
       if (host.ledger.has(type, id)) {
         host.say.info(
-          `${type} ${id} is kept: another resource of this operation has taken it over. Nothing was sent.`,
+          [
+            `${type} ${id} is kept: another resource of this operation has taken it over. Nothing was sent.`,
+            lifecycle.lostOnHandOver ?? "",
+          ]
+            .join(" ")
+            .trimEnd(),
         );
         return;
       }
@@ -232,9 +235,27 @@ function noVerdict(error: unknown): string | undefined {
   if (error instanceof MissingCredentialsError)
     return "no credentials are set. An up, refresh or destroy needs them";
   if (!(error instanceof ApiError)) return undefined;
-  const transient =
-    isUnreachable(error) || NO_VERDICT.includes(error.status ?? 0) || (error.status ?? 0) >= 500;
-  return transient ? error.message.replace(/\.$/, "") : undefined;
+  return error.message.replace(/\.$/, ""); // Whatever a read was answered says nothing of the declaration.
+}
+
+/** A token pasted into the wrong argument is shown back by the sentence that refuses it. */
+function redacted(host: Host, failures: readonly CheckFailure[]): CheckFailure[] {
+  return failures.map(({ property, reason }) => ({ property, reason: host.redact(reason) }));
+}
+
+/**
+ * Schemas of recorded arguments. A refresh records what it finds, and the service may hold what no program may declare (an
+ * action of tomorrow, a text typed in the dashboard): only what names the object has to be valid, or nothing could mend it.
+ */
+function asRecorded<Shape extends z.ZodRawShape>({
+  args,
+  replaceOn,
+}: Pick<Lifecycle<Shape, object>, "args" | "replaceOn">): Shape {
+  const shape = Object.entries(args.shape).map(([key, schema]) => [
+    key,
+    (replaceOn as readonly string[]).includes(key) ? schema : z.catch(schema, ({ input }) => input),
+  ]);
+  return Object.fromEntries(shape) as Shape; // The same keys, each with the same type.
 }
 
 function fingerprint(type: string, inputs: Bag): string {

@@ -1,0 +1,21 @@
+import { playScenario } from "../../support/scenario";
+
+playScenario({
+  title: "a pull request from a fork previews without any credential, with one warning",
+  folder: __dirname,
+  anonymous: true,
+  steps: [
+    {
+      run: "preview",
+      changes: { create: 3 },
+      says: [/not checked live: no credentials are set/],
+      requests: 0,
+    },
+    {
+      run: "up",
+      code: "failure",
+      says: [/needs credentials and none are set/, /edgeguard:apiToken/],
+      requests: 0,
+    },
+  ],
+});

@@ -1,0 +1,126 @@
+import { playScenario } from "../../support/scenario";
+
+const UP = {
+  run: "up",
+  changes: { create: 3 },
+  writes: ["PUT /zones/{zone}/page_shield", "POST /zones/{zone}/page_shield/policies"],
+} as const;
+
+playScenario({
+  title: "a declaration that cannot work is refused in the preview, with every reason, and nothing is sent",
+  folder: __dirname,
+  zone: "empty",
+  steps: [
+    UP,
+    {
+      run: "preview",
+      program: "typing-error",
+      code: "failure",
+      requests: 0,
+      says: [
+        /has to be 32 hexadecimal digits; .* is 31 characters/,
+        /there is no argument "expresion"\. Did you mean "expression"\?/,
+        /has to be "log" or "allow" or "add_reporting_directives"; it is "block"/,
+        /script-src has self without quotes/,
+      ],
+    },
+    {
+      run: "preview",
+      program: "twice",
+      code: "failure",
+      requests: 0,
+      says: [/PageShieldSettings "one" and "two" both set page security of zone/],
+    },
+    {
+      run: "preview",
+      program: "twins",
+      code: "failure",
+      says: [/PageShieldPolicy "one" and "two" declare the same policy/],
+    },
+    { run: "up", program: "throws", code: "failure", says: ["the program's own mistake"], writes: [] },
+    { look: "/zones/{zone}/page_shield/policies/{policy:checkout}", result: { description: "checkout" } },
+  ],
+});
+
+playScenario({
+  title: "configuration that nothing reads or nobody can use is refused with a sentence",
+  folder: __dirname,
+  zone: "empty",
+  config: { "edgeguard:apiTokn": "x" },
+  steps: [
+    {
+      run: "preview",
+      code: "failure",
+      requests: 0,
+      says: [/"edgeguard:apiTokn", which nothing reads\. Did you mean "edgeguard:apiToken"\?/],
+    },
+  ],
+});
+
+playScenario({
+  title: "two kinds of credentials at once are refused with a sentence",
+  folder: __dirname,
+  zone: "empty",
+  config: { "edgeguard:apiKey": "canary-key-8642", "edgeguard:apiEmail": "ops@example.com" },
+  steps: [
+    {
+      run: "preview",
+      code: "failure",
+      requests: 0,
+      says: [/keep one kind of credential/],
+      hides: ["canary-key-8642", "ops@example.com"],
+    },
+  ],
+});
+
+playScenario({
+  title: "a base address without a version is refused with a sentence",
+  folder: __dirname,
+  zone: "empty",
+  config: { "edgeguard:baseUrl": "https://api.example.com/client" },
+  steps: [
+    {
+      run: "preview",
+      code: "failure",
+      requests: 0,
+      says: [
+        /edgeguard:baseUrl is "https:\/\/api\.example\.com\/client": it has to end in a version segment/,
+      ],
+    },
+  ],
+});
+
+playScenario({
+  title: "a token that is refused fails the up with a sentence, and previews with a warning",
+  folder: __dirname,
+  zone: "empty",
+  config: { "edgeguard:apiToken": "canary-token-9753" },
+  steps: [
+    {
+      run: "preview",
+      changes: { create: 3 },
+      says: [/not checked live: Listing the policies/],
+      hides: ["canary-token-9753"],
+    },
+    {
+      run: "up",
+      code: "failure",
+      says: [/The credential from edgeguard:apiToken was refused/, /request id/],
+      hides: ["canary-token-9753"],
+    },
+  ],
+});
+
+playScenario({
+  title: "a plan without the entitlement says so",
+  folder: __dirname,
+  zone: "free",
+  steps: [
+    {
+      run: "up",
+      code: "failure",
+      says: [/Policies need a plan with the entitlement/, /not entitled/, /the plan lacks the feature/],
+      writes: ["POST /zones/{zone}/page_shield/policies"],
+    },
+  ],
+});

@@ -1,0 +1,18 @@
+import * as pulumi from "@pulumi/pulumi";
+import { PageShieldPolicy, PageShieldSettings } from "pulumi-edgeguard";
+
+const zoneId = new pulumi.Config().require("zoneId");
+
+const team = new pulumi.ComponentResource("acme:security:Team", "team");
+new PageShieldSettings("after", { zoneId, enabled: true }, { parent: team });
+new PageShieldPolicy(
+  "after",
+  {
+    zoneId,
+    description: "checkout",
+    action: "log",
+    expression: 'http.host eq "a.example"',
+    value: "script-src 'self'",
+  },
+  { parent: team },
+);

@@ -1,0 +1,32 @@
+import { playScenario } from "../../support/scenario";
+
+playScenario({
+  title:
+    "a resource renamed or moved without an alias keeps its real object: the successor adopts it and the delete sends nothing",
+  folder: __dirname,
+  zone: "empty",
+  steps: [
+    {
+      run: "up",
+      changes: { create: 3 },
+      writes: ["PUT /zones/{zone}/page_shield", "POST /zones/{zone}/page_shield/policies"],
+    },
+    {
+      run: "up",
+      program: "renamed",
+      changes: { create: 2, delete: 2, unchanged: 1 },
+      writes: [],
+      says: [
+        /exists already and is taken over/,
+        /PageShieldPolicy [0-9a-f]{32} is kept/,
+        /PageShieldSettings [0-9a-f]{32} is kept/,
+      ],
+    },
+    { look: "/zones/{zone}/page_shield/policies/{policy:checkout}", result: { description: "checkout" } },
+    { run: "preview", args: ["--expect-no-changes"], requests: 0 },
+    { run: "up", program: "moved", changes: { create: 3, delete: 2, unchanged: 1 }, writes: [] },
+    { run: "refresh", args: ["--expect-no-changes"] },
+    { look: "/zones/{zone}/page_shield", result: { enabled: true } },
+    { look: "/zones/{zone}/page_shield/policies/{policy:checkout}", result: { description: "checkout" } },
+  ],
+});

@@ -1,0 +1,79 @@
+import { playScenario, type Step } from "../../support/scenario";
+
+const SETTINGS = "/zones/{zone}/page_shield";
+const POLICIES = `${SETTINGS}/policies`;
+
+const story = (reporting: string, enabled: (on: boolean) => string | boolean): readonly Step[] => [
+  // What it does, once.
+  {
+    run: "preview",
+    changes: { create: 3 },
+    says: ["useConnectionUrlPath", "script-src 'self' js.payments.example"],
+    args: ["--diff"],
+  },
+  { run: "up", changes: { create: 3 }, writes: [`PUT ${SETTINGS}`, `POST ${POLICIES}`] },
+  { look: SETTINGS, result: { enabled: true, use_connection_url_path: true, [reporting]: true } },
+  {
+    look: "/zones/{zone}/page_shield/policies/{policy:checkout}",
+    result: {
+      enabled: enabled(true),
+      value: "script-src 'self' js.payments.example; upgrade-insecure-requests",
+    },
+  },
+  // Nothing more to do, and nothing asked to find that out.
+  { run: "preview", args: ["--expect-no-changes"], changes: { unchanged: 3 }, requests: 0 },
+  { run: "refresh", args: ["--expect-no-changes"], changes: { unchanged: 3 }, requests: 2 },
+  { run: "preview", args: ["--expect-no-changes"], changes: { unchanged: 3 }, requests: 0 },
+  { run: "up", args: ["--expect-no-changes"], changes: { unchanged: 3 }, requests: 0 },
+  // Somebody edits in the dashboard.
+  { edit: `PUT ${SETTINGS}`, body: { enabled: false } },
+  {
+    edit: `PUT ${POLICIES}/{policy:checkout}`,
+    body: {
+      description: "checkout",
+      action: "log",
+      expression: 'http.host eq "checkout.shop.example"',
+      enabled: enabled(false),
+      value: "script-src *",
+    },
+  },
+  { run: "refresh", changes: { update: 2, unchanged: 1 } },
+  {
+    run: "preview",
+    args: ["--diff"],
+    changes: { update: 2, unchanged: 1 },
+    says: [/enabled\s*: false => true/, "script-src *"],
+    requests: 1,
+  },
+  { run: "up", changes: { update: 2, unchanged: 1 }, writes: [`PUT ${SETTINGS}`, `PUT ${POLICIES}/{id}`] },
+  { look: SETTINGS, result: { enabled: true } },
+  { run: "preview", args: ["--expect-no-changes"], changes: { unchanged: 3 }, requests: 0 },
+  // An argument that is removed goes back to what was there before it was first set.
+  {
+    run: "preview",
+    program: "without-path",
+    args: ["--diff"],
+    changes: { update: 1, unchanged: 2 },
+    says: [/-\s*useConnectionUrlPath/],
+  },
+  { run: "up", changes: { update: 1, unchanged: 2 }, writes: [`PUT ${SETTINGS}`] },
+  { look: SETTINGS, result: { enabled: true, use_connection_url_path: false } },
+  // The policy goes, the settings are what they were.
+  { run: "destroy", changes: { delete: 3 }, writes: [`PUT ${SETTINGS}`, `DELETE ${POLICIES}/{id}`] },
+  { look: SETTINGS, result: { enabled: false, use_connection_url_path: false } },
+];
+
+playScenario({
+  title: "a zone's page security is declared, drifts, is repaired and given back (published dialect)",
+  folder: __dirname,
+  zone: "empty",
+  steps: story("use_cloudflare_reporting_endpoint", (on) => on),
+});
+
+playScenario({
+  title: "a zone's page security is declared, drifts, is repaired and given back (seed dialect)",
+  folder: __dirname,
+  zone: "empty",
+  dialect: "seed",
+  steps: story("use_platform_reporting_endpoint", String),
+});

@@ -1,0 +1,222 @@
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+/** Drives a Pulumi engine by its command line: the real CLI where one is on PATH, and the local one always. */
+
+export const REPOSITORY = resolve(__dirname, "../..");
+
+export interface Engine {
+  readonly name: string;
+  readonly command: readonly string[];
+}
+
+export const LOCAL_ENGINE: Engine = {
+  name: "the local engine",
+  command: [process.execPath, join(REPOSITORY, "local/dist/engine/cli.js")],
+};
+
+/** The real CLI, or undefined where none is on PATH. */
+export function pulumiCli(): Engine | undefined {
+  try {
+    const version = execFileSync("pulumi", ["version"], {
+      encoding: "utf8",
+      env: isolated(tmpdir()),
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    return { name: `the Pulumi CLI ${version.trim()}`, command: ["pulumi"] };
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Every engine of this machine. EDGEGUARD_TEST_ENGINE=local leaves the CLI out. */
+export function engines(): Engine[] {
+  const cli = process.env["EDGEGUARD_TEST_ENGINE"] === "local" ? undefined : pulumiCli();
+  return cli === undefined ? [LOCAL_ENGINE] : [LOCAL_ENGINE, cli];
+}
+
+export interface RunResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Both streams, as a person sees them. */
+  readonly text: string;
+}
+
+/** A project in a folder of its own, with a stack, a state and settings that touch nothing else on the machine. */
+export class Project {
+  readonly dir: string;
+  readonly #home: string;
+  env: Record<string, string> = {};
+
+  constructor(
+    readonly engine: Engine,
+    readonly name: string,
+  ) {
+    this.#home = mkdtempSync(join(tmpdir(), "edgeguard-"));
+    this.dir = join(this.#home, "project");
+    mkdirSync(this.dir);
+    mkdirSync(join(this.#home, "state"));
+    symlinkSync(join(REPOSITORY, "node_modules"), join(this.dir, "node_modules"));
+    writeFileSync(join(this.dir, "Pulumi.yaml"), `name: ${name}\nruntime: nodejs\n`);
+    writeFileSync(join(this.dir, "package.json"), JSON.stringify({ name, private: true, main: "index.ts" }));
+    writeFileSync(
+      join(this.dir, "tsconfig.json"),
+      JSON.stringify({ compilerOptions: { strict: true, noCheck: true } }),
+    );
+  }
+
+  /** Puts a folder's files into the project: the program, or the part of it that a step changes. */
+  program(folder: string): void {
+    cpSync(folder, this.dir, { recursive: true, force: true });
+  }
+
+  write(file: string, text: string): void {
+    writeFileSync(join(this.dir, file), text);
+  }
+
+  run(...args: readonly string[]): Promise<RunResult> {
+    return finished(this.start(...args));
+  }
+
+  /** Runs and expects success; what was printed is in the error otherwise. */
+  async ok(...args: readonly string[]): Promise<RunResult> {
+    const result = await this.run(...args);
+    if (result.code !== 0)
+      throw new Error(`${this.engine.name}: ${args.join(" ")} ended with ${result.code}:\n${result.text}`);
+    return result;
+  }
+
+  start(...args: readonly string[]): ChildProcess {
+    const [command = "", ...rest] = [...this.engine.command, ...args, "--non-interactive", "--cwd", this.dir];
+    return spawn(command, rest, {
+      cwd: this.dir,
+      env: { ...isolated(this.#home), ...this.env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+  }
+
+  async init(config: Readonly<Record<string, string>>): Promise<void> {
+    await this.ok("stack", "init", "dev");
+    for (const [key, value] of Object.entries(config)) {
+      const secret = /token|key|secret/i.test(key) ? ["--secret"] : [];
+      await this.ok("config", "set", ...secret, key, value);
+    }
+  }
+
+  /** The deployment, secrets encrypted. */
+  async export(): Promise<Deployment> {
+    const { stdout } = await this.ok("stack", "export");
+    return JSON.parse(stdout) as Deployment; // Written by the engine under test; each test looks at what it needs.
+  }
+
+  /** Everything the engine has written for this project. */
+  stateText(): string {
+    const text: string[] = [];
+    for (const file of execFileSync(
+      "find",
+      [join(this.#home, "state"), this.dir, "-type", "f", "-not", "-path", "*/node_modules/*"],
+      { encoding: "utf8" },
+    ).split("\n")) {
+      if (file !== "") text.push(readFileSync(file, "utf8"));
+    }
+    return text.join("\n");
+  }
+
+  remove(): void {
+    rmSync(this.#home, { recursive: true, force: true });
+  }
+}
+
+export interface ResourceState {
+  readonly urn: string;
+  readonly type: string;
+  readonly id?: string;
+  readonly inputs?: Record<string, unknown>;
+  readonly outputs?: Record<string, unknown>;
+  readonly delete?: boolean;
+  readonly initErrors?: readonly string[];
+}
+
+export interface Deployment {
+  readonly version: number;
+  readonly deployment: {
+    readonly resources?: readonly ResourceState[];
+    readonly pending_operations?: readonly unknown[];
+  };
+}
+
+/** The resources of this provider, by the name the program gives them. */
+export function edgeguardResources(state: Deployment): ReadonlyMap<string, ResourceState> {
+  const own = (state.deployment.resources ?? []).filter((r) =>
+    r.type.startsWith("pulumi-nodejs:dynamic/edgeguard:"),
+  );
+  return new Map(own.map((r) => [r.urn.split("::").at(-1) ?? r.urn, r]));
+}
+
+export function finished(child: ChildProcess): Promise<RunResult> {
+  return new Promise((done, fail) => {
+    let stdout = "";
+    let stderr = "";
+    let text = "";
+    child.stdout?.setEncoding("utf8").on("data", (chunk: string) => {
+      stdout += chunk;
+      text += chunk;
+    });
+    child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
+      stderr += chunk;
+      text += chunk;
+    });
+    child.on("error", fail);
+    child.on("close", (code, signal) =>
+      done({ code: code ?? (signal === null ? 1 : 128), stdout, stderr, text }),
+    );
+  });
+}
+
+/** The counts of the closing summary, by their verb without tense: `{ create: 2, unchanged: 1 }`. */
+export function summaryOf(text: string): Record<string, number> {
+  const counts: Record<string, number> = {};
+  const verbs: Readonly<Record<string, string>> = {
+    "to create": "create",
+    created: "create",
+    "to update": "update",
+    updated: "update",
+    "to delete": "delete",
+    deleted: "delete",
+    "to replace": "replace",
+    replaced: "replace",
+    unchanged: "unchanged",
+    errored: "errored",
+    "to import": "import",
+    imported: "import",
+  };
+  const block = /^Resources:[^\n]*\n((?:[ \t]+[^\n]*\n?)*)/m.exec(text)?.[1] ?? "";
+  for (const line of block.split("\n")) {
+    const [, count, words = ""] =
+      /^\s*(?:[+~=-]{1,2}\s*|\d+ changes?\. )?(\d+) ([a-z ]+?)\.?\s*$/.exec(line) ?? [];
+    const verb = verbs[words];
+    if (count !== undefined && verb !== undefined) counts[verb] = Number(count);
+  }
+  return counts;
+}
+
+function isolated(home: string): Record<string, string> {
+  const kept = Object.fromEntries(
+    Object.entries(process.env).filter(
+      ([name]) => !/^(PULUMI|CLOUDFLARE|EDGEGUARD|https?_proxy|HTTPS?_PROXY)/.test(name),
+    ),
+  );
+  return {
+    ...(kept as Record<string, string>), // Entries of process.env are strings.
+    PULUMI_HOME: join(home, "home"),
+    PULUMI_BACKEND_URL: `file://${join(home, "state")}`,
+    PULUMI_CONFIG_PASSPHRASE: "test",
+    PULUMI_SKIP_UPDATE_CHECK: "true",
+    PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
+    NO_COLOR: "1",
+  };
+}

@@ -1,0 +1,211 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { startLocalApi, type Dialect, type Fault, type LocalApi, type ZoneName } from "edgeguard-local";
+import { edgeguardResources, engines, Project, summaryOf, type Deployment, type Engine } from "./engine";
+
+/**
+ * A story told as data: programs as folders, steps, and what each step is to show. It is played on every engine of the
+ * machine, and the engines have to agree on what was sent and on what was recorded.
+ */
+export interface Scenario {
+  /** A sentence about behaviour. */
+  readonly title: string;
+  /** Folder of the programs: `program/` first, `program.<name>/` where a step says so. */
+  readonly folder: string;
+  readonly zone?: ZoneName;
+  readonly dialect?: Dialect;
+  /** Stack config besides zone, base address and token. */
+  readonly config?: Readonly<Record<string, string>>;
+  /** Without a credential, as in a pull request from a fork. */
+  readonly anonymous?: boolean;
+  readonly steps: readonly Step[];
+}
+
+export type Step = EngineStep | EditStep | LookStep | { readonly fault: Fault };
+
+export interface EngineStep {
+  readonly run: "preview" | "up" | "refresh" | "destroy";
+  readonly args?: readonly string[];
+  /** Changes the program before the run: the folder `program.<name>`. */
+  readonly program?: string;
+  /** Counts of the closing summary. */
+  readonly changes?: Readonly<Record<string, number>>;
+  /** Requests other than GET, in any order: `PUT /zones/{zone}/page_shield`. Default: none. */
+  readonly writes?: readonly string[];
+  /** All requests, where their number is the point. */
+  readonly requests?: number;
+  /** What a person has to read. */
+  readonly says?: readonly (string | RegExp)[];
+  /** What nobody may read. */
+  readonly hides?: readonly string[];
+  /** Default 0; "failure" is any other. */
+  readonly code?: 0 | "failure";
+}
+
+/** Somebody works in the dashboard, or with curl. `{policy:<description>}` stands for a policy's id. */
+export interface EditStep {
+  readonly edit: string;
+  readonly body?: unknown;
+}
+
+/** What a raw GET has to answer, among other things. */
+export interface LookStep {
+  readonly look: string;
+  readonly result: unknown;
+}
+
+export const TOKEN = "local-token";
+
+export function playScenario(scenario: Scenario): void {
+  describe(scenario.title, () => {
+    const recorded = new Map<string, unknown>();
+
+    for (const engine of engines()) {
+      it(`on ${engine.name}`, async () => recorded.set(engine.name, await play(scenario, engine)), 180_000);
+    }
+
+    if (engines().length > 1) {
+      it("with the same final state on both", () => {
+        const [first, ...others] = [...recorded.values()];
+        expect(first).toBeDefined();
+        for (const other of others) expect(other).toEqual(first);
+      });
+    }
+  });
+}
+
+/** Plays all steps and returns the state before the last destroy, without what differs from run to run. */
+async function play(scenario: Scenario, engine: Engine): Promise<unknown> {
+  const api = await startLocalApi(scenario.dialect === undefined ? {} : { dialect: scenario.dialect });
+  const project = new Project(engine, "scenario");
+  const zone = api.zones[scenario.zone ?? "shop"];
+  let state: unknown;
+  try {
+    project.program(join(scenario.folder, "program"));
+    await project.init({
+      zoneId: zone,
+      "edgeguard:baseUrl": api.url,
+      ...(scenario.anonymous === true ? {} : { "edgeguard:apiToken": TOKEN }),
+      ...scenario.config,
+    });
+    for (const [index, step] of scenario.steps.entries()) {
+      const place = `step ${index + 1} of ${scenario.steps.length}`;
+      if ("fault" in step) api.fault(step.fault);
+      else if ("edit" in step) await edit(api, zone, step);
+      else if ("look" in step)
+        expect({
+          place,
+          result: (await raw(api, "GET", await path(api, zone, step.look))).result,
+        }).toMatchObject({ place, result: step.result });
+      else {
+        if (step.run === "destroy") state = normalised(await project.export(), zone);
+        await playRun(scenario, project, api, zone, step, place);
+      }
+    }
+    return state ?? normalised(await project.export(), zone);
+  } finally {
+    await api.close();
+    project.remove();
+  }
+}
+
+async function playRun(
+  scenario: Scenario,
+  project: Project,
+  api: LocalApi,
+  zone: string,
+  step: EngineStep,
+  place: string,
+): Promise<void> {
+  if (step.program !== undefined) {
+    const folder = join(scenario.folder, `program.${step.program}`);
+    if (!existsSync(folder)) throw new Error(`${place}: there is no folder ${folder}`);
+    project.program(folder);
+  }
+  api.clearRequests();
+  const flags = step.run === "preview" ? [] : ["--yes", "--skip-preview"];
+  const result = await project.run(step.run, ...flags, ...(step.args ?? []));
+  const seen = {
+    place,
+    ended: result.code === 0 ? 0 : "failure",
+    ...(step.changes === undefined ? {} : { changes: summaryOf(result.text) }),
+    writes: api.requests
+      .filter((r) => r.method !== "GET")
+      .map((r) => `${r.method} ${r.path.replace(zone, "{zone}").replace(/[0-9a-f]{32}$/, "{id}")}`)
+      .sort(),
+    ...(step.requests === undefined ? {} : { requests: api.requests.length }),
+  };
+  const wanted = {
+    place,
+    ended: step.code ?? 0,
+    ...(step.changes === undefined ? {} : { changes: step.changes }),
+    writes: [...(step.writes ?? [])].sort(),
+    ...(step.requests === undefined ? {} : { requests: step.requests }),
+  };
+  try {
+    expect(seen).toEqual(wanted);
+    for (const words of step.says ?? []) expect(result.text).toMatch(words);
+    for (const words of [...(step.hides ?? []), TOKEN]) expect(result.text).not.toContain(words);
+  } catch (error) {
+    if (error instanceof Error) error.message += `\n\nWhat ${project.engine.name} printed:\n${result.text}`;
+    throw error;
+  }
+}
+
+async function edit(api: LocalApi, zone: string, step: EditStep): Promise<void> {
+  const [method = "", where = ""] = step.edit.split(" ");
+  const answer = await raw(api, method, await path(api, zone, where), step.body);
+  if (!answer.success) throw new Error(`${step.edit} was refused: ${JSON.stringify(answer)}`);
+}
+
+async function path(api: LocalApi, zone: string, where: string): Promise<string> {
+  let full = where.replace("{zone}", zone);
+  const description = /\{policy:([^}]+)\}/.exec(full)?.[1];
+  if (description !== undefined) {
+    const { result } = await raw(api, "GET", `/zones/${zone}/page_shield/policies`);
+    const found = (result as { id: string; description: string }[]).find(
+      (p) => p.description === description,
+    );
+    if (found === undefined) throw new Error(`there is no policy ${description}`);
+    full = full.replace(/\{policy:[^}]+\}/, found.id);
+  }
+  return full;
+}
+
+export async function raw(
+  api: { readonly url: string },
+  method: string,
+  where: string,
+  body?: unknown,
+): Promise<{ success: boolean; result: unknown }> {
+  const response = await fetch(api.url + where, {
+    method,
+    headers: {
+      authorization: `Bearer ${TOKEN}`,
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return text === ""
+    ? { success: response.ok, result: null }
+    : (JSON.parse(text) as { success: boolean; result: unknown });
+}
+
+/** What both engines have to record alike: ids and times differ from run to run. */
+function normalised(state: Deployment, zone: string): unknown {
+  const text = JSON.stringify(
+    [...edgeguardResources(state)].map(([name, r]) => ({
+      name,
+      type: r.type,
+      id: r.id,
+      inputs: r.inputs,
+      outputs: r.outputs,
+      initErrors: r.initErrors ?? null,
+    })),
+  )
+    .replaceAll(zone, "{zone}")
+    .replace(/"[0-9a-f]{32}"/g, '"{id}"')
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "{time}");
+  return (JSON.parse(text) as { name: string }[]).sort((a, b) => (a.name < b.name ? -1 : 1));
+}
