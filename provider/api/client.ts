@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from "undici";
 import type { z } from "zod";
@@ -89,6 +90,8 @@ export class EdgeApi {
     for (const credential of [options.credential, options.fallback])
       this.redactor.add(...secretsOf(credential));
     this.#dispatcher = options.dispatcher ?? pool(options);
+    // Every request and every wait listens; Node would warn of a leak from the eleventh on.
+    if (options.signal !== undefined) setMaxListeners(0, options.signal);
   }
 
   /** Requests that have been sent and not yet answered. */
@@ -432,11 +435,11 @@ function lostDetail(lost: Lost, baseUrl: string): string {
 }
 
 function codeOf(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined;
+  if (typeof error !== "object" || error === null) return undefined;
   if ("code" in error && typeof error.code === "string") return error.code;
-  // undici wraps several connection attempts into one error.
-  if (error instanceof AggregateError) return codeOf(error.errors[0]);
-  return codeOf(error.cause);
+  // Several connection attempts are wrapped into one error.
+  if ("errors" in error && Array.isArray(error.errors)) return codeOf(error.errors[0]);
+  return "cause" in error ? codeOf(error.cause) : undefined;
 }
 
 function first(header: string | string[] | undefined): string | undefined {

@@ -47,7 +47,9 @@ export const pageShieldSettings = defineLifecycle({
   async read({ ctx, state }) {
     const found = await readSettings(ctx, state.zoneId);
     // Only what was declared is compared: the rest of the zone's settings belongs to others.
-    return { ...state, ...only(found.values, Object.keys(declared(state))), ...updatedAt(found) };
+    const now = only(found.values, Object.keys(declared(state)));
+    const drifted = SETTINGS.some((key) => now[key] !== declared(state)[key]);
+    return { ...state, ...now, ...(drifted ? updatedAt(found) : {}) }; // A new time alone is no drift.
   },
 
   async update({ ctx, state, args }) {

@@ -1,39 +1,15 @@
-import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { execFileSync, type ChildProcess } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { isolatedEnvironment, LOCAL_ENGINE, pulumiCli, startEngine, type EngineCommand } from "edgeguard-local";
 
 /** Drives a Pulumi engine by its command line: the real CLI where one is on PATH, and the local one always. */
 
 export const REPOSITORY = resolve(__dirname, "../..");
 
-export interface Engine {
-  readonly name: string;
-  readonly command: readonly string[];
-}
-
-export const LOCAL_ENGINE: Engine = {
-  name: "the local engine",
-  command: [process.execPath, join(REPOSITORY, "local/dist/engine/cli.js")],
-};
-
-/** The real CLI, or undefined where none is on PATH. */
-export function pulumiCli(): Engine | undefined {
-  try {
-    const version = execFileSync("pulumi", ["version"], {
-      encoding: "utf8",
-      env: isolated(tmpdir()),
-      stdio: ["ignore", "pipe", "ignore"],
-    });
-    return { name: `the Pulumi CLI ${version.trim()}`, command: ["pulumi"] };
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
-  }
-}
-
 /** Every engine of this machine. EDGEGUARD_TEST_ENGINE=local leaves the CLI out. */
-export function engines(): Engine[] {
+export function engines(): EngineCommand[] {
   const cli = process.env["EDGEGUARD_TEST_ENGINE"] === "local" ? undefined : pulumiCli();
   return cli === undefined ? [LOCAL_ENGINE] : [LOCAL_ENGINE, cli];
 }
@@ -53,7 +29,7 @@ export class Project {
   env: Record<string, string> = {};
 
   constructor(
-    readonly engine: Engine,
+    readonly engine: EngineCommand,
     readonly name: string,
   ) {
     this.#home = mkdtempSync(join(tmpdir(), "edgeguard-"));
@@ -91,12 +67,8 @@ export class Project {
   }
 
   start(...args: readonly string[]): ChildProcess {
-    const [command = "", ...rest] = [...this.engine.command, ...args, "--non-interactive", "--cwd", this.dir];
-    return spawn(command, rest, {
-      cwd: this.dir,
-      env: { ...isolated(this.#home), ...this.env },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
+    const env = { ...isolatedEnvironment(this.#home), NO_COLOR: "1", ...this.env };
+    return startEngine(this.engine, args, { cwd: this.dir, env });
   }
 
   async init(config: Readonly<Record<string, string>>): Promise<void> {
@@ -202,21 +174,4 @@ export function summaryOf(text: string): Record<string, number> {
     if (count !== undefined && verb !== undefined) counts[verb] = Number(count);
   }
   return counts;
-}
-
-function isolated(home: string): Record<string, string> {
-  const kept = Object.fromEntries(
-    Object.entries(process.env).filter(
-      ([name]) => !/^(PULUMI|CLOUDFLARE|EDGEGUARD|https?_proxy|HTTPS?_PROXY)/.test(name),
-    ),
-  );
-  return {
-    ...(kept as Record<string, string>), // Entries of process.env are strings.
-    PULUMI_HOME: join(home, "home"),
-    PULUMI_BACKEND_URL: `file://${join(home, "state")}`,
-    PULUMI_CONFIG_PASSPHRASE: "test",
-    PULUMI_SKIP_UPDATE_CHECK: "true",
-    PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
-    NO_COLOR: "1",
-  };
 }

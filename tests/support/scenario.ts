@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { startLocalApi, type Dialect, type Fault, type LocalApi, type ZoneName } from "edgeguard-local";
-import { edgeguardResources, engines, Project, summaryOf, type Deployment, type Engine } from "./engine";
+import { startLocalApi, type Dialect, type EngineCommand, type Fault, type LocalApi, type ZoneName } from "edgeguard-local";
+import { edgeguardResources, engines, Project, summaryOf, type Deployment } from "./engine";
 
 /**
  * A story told as data: programs as folders, steps, and what each step is to show. It is played on every engine of the
@@ -75,7 +75,7 @@ export function playScenario(scenario: Scenario): void {
 }
 
 /** Plays all steps and returns the state before the last destroy, without what differs from run to run. */
-async function play(scenario: Scenario, engine: Engine): Promise<unknown> {
+async function play(scenario: Scenario, engine: EngineCommand): Promise<unknown> {
   const api = await startLocalApi(scenario.dialect === undefined ? {} : { dialect: scenario.dialect });
   const project = new Project(engine, "scenario");
   const zone = api.zones[scenario.zone ?? "shop"];

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { PageShieldPolicy, PageShieldSettings } from "pulumi-edgeguard";
+import { PageShieldSettings } from "pulumi-edgeguard";
 
 const zoneId = new pulumi.Config().require("zoneId");
 

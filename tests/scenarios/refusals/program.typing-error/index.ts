@@ -3,10 +3,11 @@ import { PageShieldPolicy } from "pulumi-edgeguard";
 
 const zoneId = new pulumi.Config().require("zoneId");
 
-// @ts-expect-error -- what a program without type checks may do
+// What a program without type checks may hand over.
 new PageShieldPolicy("checkout", {
   zoneId: zoneId.slice(1),
   description: "checkout",
+  // @ts-expect-error -- no such action
   action: "block",
   expresion: "true",
   value: "script-src self; script-src *",

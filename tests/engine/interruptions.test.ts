@@ -1,0 +1,156 @@
+import { execFileSync } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { edgeguardResources, engines, finished, Project, summaryOf } from "../support/engine";
+import { raw, TOKEN } from "../support/scenario";
+
+/** What is left when a process dies, a connection breaks or a token changes: on every engine of this machine. */
+
+const PROGRAM = `
+import * as pulumi from "@pulumi/pulumi";
+import { PageShieldPolicy } from "pulumi-edgeguard";
+const zoneId = new pulumi.Config().require("zoneId");
+new PageShieldPolicy("checkout", { zoneId, description: "checkout", action: "log", expression: "true", value: "script-src 'self'" });
+`;
+const POLICIES = /\/page_shield\/policies$/.source;
+
+describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s", (_name, engine) => {
+  let api: LocalApi;
+  let project: Project;
+
+  beforeEach(async () => {
+    api = await startLocalApi();
+    project = new Project(engine, "interrupted");
+    project.write("index.ts", PROGRAM);
+    await project.init({ zoneId: api.zones.empty, "edgeguard:baseUrl": api.url, "edgeguard:apiToken": TOKEN });
+  });
+
+  afterEach(async () => {
+    await api.close();
+    project.remove();
+  });
+
+  const policies = async (): Promise<unknown[]> =>
+    (await raw(api, "GET", `/zones/${api.zones.empty}/page_shield/policies`)).result as unknown[];
+
+  const posts = (): number => api.requests.filter((r) => r.method === "POST").length;
+
+  it("makes one policy, not two, when the answer to its creation is lost", async () => {
+    api.fault({ kind: "dropAfter", match: { method: "POST", path: POLICIES } });
+    const { text } = await project.ok("up", "--yes", "--skip-preview");
+    expect(text).toMatch(/the answer to creating policy "checkout" was lost; it had been made/);
+    expect(posts()).toBe(1);
+    expect(await policies()).toHaveLength(1);
+    await project.ok("preview", "--expect-no-changes");
+  });
+
+  it("picks up what a killed provider host left behind, and doubles nothing", async () => {
+    // Carried out, then 20 s without an answer: the host dies in between.
+    api.fault({ kind: "slow", delayMs: 20_000, when: "after", match: { method: "POST", path: POLICIES } });
+    const up = finished(project.start("up", "--yes", "--skip-preview"));
+    await until(() => posts() === 1);
+    const [host] = hostsOf(project);
+    expect(host).toBeDefined();
+    process.kill(host ?? 0, "SIGKILL");
+    expect((await up).code).not.toBe(0);
+    expect(await policies()).toHaveLength(1);
+
+    await project.run("cancel", "--yes");
+    const again = await project.ok("up", "--yes", "--skip-preview");
+    expect(summaryOf(again.text)).toMatchObject({ create: 1 });
+    expect(again.text).toMatch(/exists already and is taken over/);
+    expect(await policies()).toHaveLength(1);
+    expect(edgeguardResources(await project.export()).size).toBe(1);
+    await project.ok("preview", "--expect-no-changes");
+  });
+
+  it("sends nothing a second after the engine was killed in mid-create, and the next up converges", async () => {
+    // The service asks to come back later: a host that lived on would write after its engine's death.
+    api.fault({ kind: "status", status: 429, retryAfter: 2, match: { method: "POST", path: POLICIES } });
+    const child = project.start("up", "--yes", "--skip-preview");
+    const up = finished(child);
+    await until(() => posts() === 1);
+    expect(hostsOf(project)).toHaveLength(1);
+    child.kill("SIGKILL");
+    await up;
+    await until(() => hostsOf(project).length === 0, 1_000);
+    const sent = api.requests.length;
+    await sleep(2_500);
+    expect(api.requests.length).toBe(sent);
+    expect(await policies()).toHaveLength(0);
+
+    await project.ok("cancel", "--yes");
+    await project.ok("up", "--yes", "--skip-preview");
+    expect(await policies()).toHaveLength(1);
+    await project.ok("preview", "--expect-no-changes");
+  });
+
+  it("refreshes and destroys with the environment's token after the saved one was rotated, and says so", async () => {
+    await project.ok("up", "--yes", "--skip-preview");
+    await api.close();
+    api = await restarted(api, [{ token: "rotated-token-1357" }]);
+    // Without another token the sentence says what to do.
+    const refused = await project.run("refresh", "--yes", "--skip-preview");
+    expect(refused.code).not.toBe(0);
+    expect(refused.text).toMatch(/token saved by the last up: run `pulumi up`, or refresh with --run-program/);
+    expect(refused.text).not.toContain(TOKEN);
+    // With one, it is used.
+    project.env = { CLOUDFLARE_API_TOKEN: "rotated-token-1357" };
+    const refreshed = await project.ok("refresh", "--yes", "--skip-preview");
+    expect(refreshed.text).toMatch(/edgeguard:apiToken was refused; CLOUDFLARE_API_TOKEN is used instead/);
+    expect(refreshed.text).not.toContain("rotated-token-1357");
+    await project.ok("destroy", "--yes", "--skip-preview");
+    expect(api.requests.filter((r) => r.method === "DELETE" && r.status === 204)).toHaveLength(1);
+  });
+
+  it("keeps every credential out of the state and of what is printed", async () => {
+    project.env = { EDGEGUARD_DEBUG: "1" };
+    api.fault({ kind: "status", status: 403, code: 10000, message: `token ${TOKEN} is not allowed`, match: { method: "POST" } });
+    const failed = await project.run("up", "--yes", "--skip-preview");
+    expect(failed.code).not.toBe(0);
+    expect(failed.text).toMatch(/token \[secret\] is not allowed/);
+    const passed = await project.ok("up", "--yes", "--skip-preview");
+    expect(passed.text).toMatch(/debug: POST /);
+    const shown = await project.ok("stack", "export", "--show-secrets");
+    for (const text of [failed.text, passed.text, project.stateText()]) expect(text).not.toContain(TOKEN);
+    // The engine keeps stack config in its own provider entry, as a secret; of ours nothing may hold the token.
+    const resources = (JSON.parse(shown.stdout) as { deployment: { resources: { type: string }[] } }).deployment.resources;
+    for (const resource of resources.filter((r) => !r.type.startsWith("pulumi:providers:"))) {
+      expect(JSON.stringify(resource)).not.toContain(TOKEN);
+    }
+  });
+});
+
+/** The same state under other credentials, at the same address. */
+async function restarted(old: LocalApi, credentials: { token: string }[]): Promise<LocalApi> {
+  const snapshot = old.snapshot();
+  const api = await startLocalApi({ credentials, port: Number(new URL(old.url).port) });
+  api.restore(snapshot);
+  return api;
+}
+
+/** Processes of the provider host that work for this project. */
+function hostsOf(project: Project): number[] {
+  const table = execFileSync("ps", ["-eo", "pid=,args="], { encoding: "utf8" });
+  return table
+    .split("\n")
+    .map((line) => /^\s*(\d+) (.*)$/.exec(line))
+    .filter((match) => match?.[2]?.includes("cmd/dynamic-provider") === true && cwdOf(match[1] ?? "") === project.dir)
+    .map((match) => Number(match?.[1]));
+}
+
+function cwdOf(pid: string): string | undefined {
+  try {
+    return execFileSync("readlink", [`/proc/${pid}/cwd`], { encoding: "utf8" }).trim();
+  } catch {
+    return undefined; // The process has ended since it was listed.
+  }
+}
+
+async function until(condition: () => boolean, withinMs = 20_000): Promise<void> {
+  const end = Date.now() + withinMs;
+  while (!condition()) {
+    if (Date.now() > end) throw new Error(`did not happen within ${withinMs} ms: ${condition.toString()}`);
+    await sleep(20);
+  }
+}
