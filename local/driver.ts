@@ -39,7 +39,8 @@ export function pulumiCli(): EngineCommand | undefined {
 export function isolatedEnvironment(home: string): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(process.env)) {
-    if (value !== undefined && !/^(PULUMI_|CLOUDFLARE_|EDGEGUARD_|https?_proxy$|HTTPS?_PROXY$)/.test(name)) kept[name] = value;
+    if (value !== undefined && !/^(PULUMI_|CLOUDFLARE_|EDGEGUARD_|https?_proxy$|HTTPS?_PROXY$)/.test(name))
+      kept[name] = value;
   }
   return {
     ...kept,

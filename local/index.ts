@@ -1,1 +1,2 @@
-export {};
+export * from "./api";
+export * from "./driver";

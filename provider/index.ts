@@ -6,4 +6,5 @@ export {
   type PageShieldSettingsArgs,
   type PageShieldValues,
 } from "./resources/page-shield-settings";
+export * from "./lookups";
 export * as limits from "./limits";

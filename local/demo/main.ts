@@ -19,7 +19,9 @@ const TOKEN = "local-token";
 
 async function main(): Promise<number> {
   const options = new Command("demo")
-    .description("Previews, applies, drifts, repairs and destroys a site's page security, on this machine alone.")
+    .description(
+      "Previews, applies, drifts, repairs and destroys a site's page security, on this machine alone.",
+    )
     .option("--keep", "keep the project and its state, and say where they are")
     .option("--local-engine", "use the local engine even where the Pulumi CLI is on PATH")
     .parse()
@@ -32,10 +34,14 @@ async function main(): Promise<number> {
   process.once("SIGTERM", () => void stage.interrupt());
   try {
     say(colors.bold("edgeguard demo"));
-    say(`engine   ${stage.engine.name}${cli === undefined && options.localEngine !== true ? " (no pulumi on PATH)" : ""}`);
+    say(
+      `engine   ${stage.engine.name}${cli === undefined && options.localEngine !== true ? " (no pulumi on PATH)" : ""}`,
+    );
     say(`API      ${stage.api.url} (local, nothing leaves this machine)`);
     for (const [index, scene] of STORY.entries()) await play(stage, scene, `${index + 1}/${STORY.length}`);
-    say(`\n${colors.green("Done")} in ${((Date.now() - started) / 1000).toFixed(0)} s. The program is examples/edge-site/index.ts.`);
+    say(
+      `\n${colors.green("Done")} in ${((Date.now() - started) / 1000).toFixed(0)} s. The program is examples/edge-site/index.ts.`,
+    );
     return 0;
   } catch (error) {
     if (stage.interrupted) return 130;
@@ -69,7 +75,10 @@ async function setUp(engine: EngineCommand): Promise<Stage> {
   symlinkSync(join(REPOSITORY, "node_modules"), join(project, "node_modules"));
   writeFileSync(join(project, "Pulumi.yaml"), "name: edge-site\nruntime: nodejs\n");
   writeFileSync(join(project, "package.json"), '{ "name": "edge-site", "private": true }\n');
-  writeFileSync(join(project, "tsconfig.json"), '{ "compilerOptions": { "strict": true, "noCheck": true } }\n');
+  writeFileSync(
+    join(project, "tsconfig.json"),
+    '{ "compilerOptions": { "strict": true, "noCheck": true } }\n',
+  );
   const stage: Stage = {
     engine,
     api,
@@ -109,10 +118,16 @@ async function play(stage: Stage, scene: Scene, number: string): Promise<void> {
   const { code, text } = await run(stage, scene.run, (line) => say(`     ${line}`));
   const reads = stage.api.requests.filter((r) => r.method === "GET").length;
   const writes = stage.api.requests.length - reads;
-  if ((code === 0) !== (scene.fails !== true)) throw new Error(`\`pulumi ${scene.run.join(" ")}\` ended with ${code}`);
-  for (const words of scene.shows ?? []) if (!text.includes(words)) throw new Error(`"${words}" was expected in what was printed`);
+  if ((code === 0) !== (scene.fails !== true))
+    throw new Error(`\`pulumi ${scene.run.join(" ")}\` ended with ${code}`);
+  for (const words of scene.shows ?? [])
+    if (!text.includes(words)) throw new Error(`"${words}" was expected in what was printed`);
   if (scene.writes !== writes) throw new Error(`${scene.writes} writes were expected; ${writes} were sent`);
-  say(colors.green(`     → ${scene.point} (${reads} ${reads === 1 ? "read" : "reads"}, ${writes} ${writes === 1 ? "write" : "writes"} sent)`));
+  say(
+    colors.green(
+      `     → ${scene.point} (${reads} ${reads === 1 ? "read" : "reads"}, ${writes} ${writes === 1 ? "write" : "writes"} sent)`,
+    ),
+  );
 }
 
 /** What somebody does outside of the program. */
@@ -125,7 +140,10 @@ async function dashboard(stage: Stage, method: string, path: string, body: unkno
 async function call(stage: Stage, method: string, path: string, body?: unknown): Promise<unknown> {
   const response = await fetch(stage.api.url + path, {
     method,
-    headers: { authorization: `Bearer ${TOKEN}`, ...(body === undefined ? {} : { "content-type": "application/json" }) },
+    headers: {
+      authorization: `Bearer ${TOKEN}`,
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+    },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const answer = (await response.json()) as { success: boolean; result: unknown; errors: unknown };
@@ -139,9 +157,14 @@ async function quietly(stage: Stage, ...args: string[]): Promise<void> {
 }
 
 /** Lines that tell a person nothing here. */
-const NOISE = /^\s*$|^(@ |Previewing|Updating|Refreshing|Destroying|Duration|The resources in the stack|If you want to remove)|\[urn=|pulumi:pulumi:Stack|creating \(|updating \(|deleting \(|refreshing( \(|\s*$)/;
+const NOISE =
+  /^\s*$|^(@ |Previewing|Updating|Refreshing|Destroying|Duration|The resources in the stack|If you want to remove)|\[urn=|pulumi:pulumi:Stack|creating \(|updating \(|deleting \(|refreshing( \(|\s*$)/;
 
-function run(stage: Stage, args: readonly string[], show: (line: string) => void): Promise<{ code: number; text: string }> {
+function run(
+  stage: Stage,
+  args: readonly string[],
+  show: (line: string) => void,
+): Promise<{ code: number; text: string }> {
   const env = { ...isolatedEnvironment(stage.home), PULUMI_NODEJS_TRANSPILE_ONLY: "true", NO_COLOR: "1" };
   const child = startEngine(stage.engine, args, { cwd: stage.project, env });
   stage.running = child;

@@ -22,7 +22,11 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     api = await startLocalApi();
     project = new Project(engine, "interrupted");
     project.write("index.ts", PROGRAM);
-    await project.init({ zoneId: api.zones.empty, "edgeguard:baseUrl": api.url, "edgeguard:apiToken": TOKEN });
+    await project.init({
+      zoneId: api.zones.empty,
+      "edgeguard:baseUrl": api.url,
+      "edgeguard:apiToken": TOKEN,
+    });
   });
 
   afterEach(async () => {
@@ -92,7 +96,9 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     // Without another token the sentence says what to do.
     const refused = await project.run("refresh", "--yes", "--skip-preview");
     expect(refused.code).not.toBe(0);
-    expect(refused.text).toMatch(/token saved by the last up: run `pulumi up`, or refresh with --run-program/);
+    expect(refused.text).toMatch(
+      /token saved by the last up: run `pulumi up`, or refresh with --run-program/,
+    );
     expect(refused.text).not.toContain(TOKEN);
     // With one, it is used.
     project.env = { CLOUDFLARE_API_TOKEN: "rotated-token-1357" };
@@ -105,7 +111,13 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
 
   it("keeps every credential out of the state and of what is printed", async () => {
     project.env = { EDGEGUARD_DEBUG: "1" };
-    api.fault({ kind: "status", status: 403, code: 10000, message: `token ${TOKEN} is not allowed`, match: { method: "POST" } });
+    api.fault({
+      kind: "status",
+      status: 403,
+      code: 10000,
+      message: `token ${TOKEN} is not allowed`,
+      match: { method: "POST" },
+    });
     const failed = await project.run("up", "--yes", "--skip-preview");
     expect(failed.code).not.toBe(0);
     expect(failed.text).toMatch(/token \[secret\] is not allowed/);
@@ -114,7 +126,8 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     const shown = await project.ok("stack", "export", "--show-secrets");
     for (const text of [failed.text, passed.text, project.stateText()]) expect(text).not.toContain(TOKEN);
     // The engine keeps stack config in its own provider entry, as a secret; of ours nothing may hold the token.
-    const resources = (JSON.parse(shown.stdout) as { deployment: { resources: { type: string }[] } }).deployment.resources;
+    const resources = (JSON.parse(shown.stdout) as { deployment: { resources: { type: string }[] } })
+      .deployment.resources;
     for (const resource of resources.filter((r) => !r.type.startsWith("pulumi:providers:"))) {
       expect(JSON.stringify(resource)).not.toContain(TOKEN);
     }
@@ -135,7 +148,10 @@ function hostsOf(project: Project): number[] {
   return table
     .split("\n")
     .map((line) => /^\s*(\d+) (.*)$/.exec(line))
-    .filter((match) => match?.[2]?.includes("cmd/dynamic-provider") === true && cwdOf(match[1] ?? "") === project.dir)
+    .filter(
+      (match) =>
+        match?.[2]?.includes("cmd/dynamic-provider") === true && cwdOf(match[1] ?? "") === project.dir,
+    )
     .map((match) => Number(match?.[1]));
 }
 

@@ -2,7 +2,13 @@ import { execFileSync, type ChildProcess } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { isolatedEnvironment, LOCAL_ENGINE, pulumiCli, startEngine, type EngineCommand } from "edgeguard-local";
+import {
+  isolatedEnvironment,
+  LOCAL_ENGINE,
+  pulumiCli,
+  startEngine,
+  type EngineCommand,
+} from "edgeguard-local";
 
 /** Drives a Pulumi engine by its command line: the real CLI where one is on PATH, and the local one always. */
 

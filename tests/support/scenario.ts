@@ -1,6 +1,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { startLocalApi, type Dialect, type EngineCommand, type Fault, type LocalApi, type ZoneName } from "edgeguard-local";
+import {
+  startLocalApi,
+  type Dialect,
+  type EngineCommand,
+  type Fault,
+  type LocalApi,
+  type ZoneName,
+} from "edgeguard-local";
 import { edgeguardResources, engines, Project, summaryOf, type Deployment } from "./engine";
 
 /**
