@@ -1,0 +1,61 @@
+import { randomBytes } from "node:crypto";
+import type { Next } from "hono";
+import { Hono } from "hono";
+import { authorize } from "./auth";
+import type { ApiContext, ApiEnv, ApiRouter, Services } from "./context";
+import { controlRoutes } from "./control";
+import { ApiFailure, fail, failures } from "./envelope";
+import { strike } from "./faults";
+import { pageShieldRoutes } from "./page-shield/routes";
+import { basePath } from "./paths";
+import { RateLimiter } from "./rate-limit";
+import { readId } from "./request";
+
+/** The whole local API: one request passes this file from top to bottom. */
+export function createApp(services: Services): ApiRouter {
+  const { settings, state, faults, log, wait } = services;
+  const limiter = new RateLimiter(settings);
+  const app = new Hono<ApiEnv>({ strict: false });
+
+  app.onError((error, c) => fail(c, error instanceof ApiFailure ? error : failures.internal(error)));
+  app.notFound((c) => fail(c, failures.notRouted(404, c.req.path)));
+  controlRoutes(app, services);
+
+  app.use(`${basePath}/*`, async (c: ApiContext, next: Next) => {
+    c.header("cf-ray", `${randomBytes(8).toString("hex")}-LOC`);
+    const entry = await log.record(c, pathOf(c), settings.clock());
+    await next();
+    const fault = c.get("fault");
+    if (fault !== undefined) entry.fault = fault;
+    const sent = c.get("sentStatus");
+    entry.status = sent === undefined ? c.res.status : sent;
+  });
+
+  app.use(`${basePath}/*`, async (c: ApiContext, next: Next) => {
+    await wait(settings.latencyMs);
+    const fault = faults.take(c.req.method, pathOf(c));
+    return fault === undefined ? next() : strike(fault, c, next, wait);
+  });
+
+  app.use(`${basePath}/*`, async (c: ApiContext, next: Next) => {
+    limiter.check(c);
+    authorize(c, settings.credentials);
+    const size = Buffer.byteLength(await c.req.text());
+    if (size > settings.limits.maxBodyBytes) throw failures.bodyTooLarge();
+    await next();
+  });
+
+  app.use(`${basePath}/zones/:zoneId/*`, async (c: ApiContext, next: Next) => {
+    const zone = state.zone(readId(c, "zoneId"));
+    if (zone === undefined) throw failures.notRouted(404, c.req.path);
+    c.set("zone", zone);
+    await next();
+  });
+
+  pageShieldRoutes(app, services);
+  return app;
+}
+
+function pathOf(c: ApiContext): string {
+  return c.req.path.slice(basePath.length);
+}

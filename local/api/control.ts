@@ -1,0 +1,55 @@
+import type { ApiContext, ApiRouter, Services } from "./context";
+import { faultSchema } from "./faults";
+import type { DetectMode } from "./page-shield/detect";
+import { detectionSchema } from "./page-shield/detect";
+import { controlPath } from "./paths";
+import { readBody, readId } from "./request";
+import { seededState } from "./seed";
+import { snapshotSchema } from "./state";
+
+/**
+ * What is not the vendor's: for programs that know this API by its address only. Outside the API's own path, so that
+ * no request of a client can meet it by accident; needs no credential, as the server listens on the loopback only.
+ */
+export function controlRoutes(app: ApiRouter, { settings, state, faults, log }: Services): void {
+  app.get(`${controlPath}/health`, (c) => c.json({ healthy: true }));
+
+  app.get(`${controlPath}/info`, (c) => c.json({ dialect: settings.dialect, zones: state.zones() }));
+
+  app.get(`${controlPath}/requests`, (c) => c.json(log.entries));
+  app.delete(`${controlPath}/requests`, (c) => {
+    log.clear();
+    return c.body(null, 204);
+  });
+
+  app.get(`${controlPath}/faults`, (c) => c.json(faults.list()));
+  app.post(`${controlPath}/faults`, async (c) => {
+    faults.add(await readBody(c, faultSchema));
+    return c.json(faults.list());
+  });
+  app.delete(`${controlPath}/faults`, (c) => {
+    faults.clear();
+    return c.body(null, 204);
+  });
+
+  app.get(`${controlPath}/state`, (c) => c.json(state.snapshot()));
+  app.put(`${controlPath}/state`, async (c) => {
+    state.restore(await readBody(c, snapshotSchema));
+    return c.body(null, 204);
+  });
+  app.delete(`${controlPath}/state`, (c) => {
+    state.restore(seededState());
+    return c.body(null, 204);
+  });
+
+  for (const kind of ["scripts", "connections", "cookies"] as const) {
+    const path = `${controlPath}/zones/:zoneId/${kind}`;
+    const found = (mode: DetectMode) => async (c: ApiContext) => {
+      const zoneId = readId(c, "zoneId");
+      state.detect(zoneId, { [kind]: await readBody(c, detectionSchema.shape[kind]) }, mode);
+      return c.json(state.pageShieldDetected.latest(zoneId)[kind]);
+    };
+    app.patch(path, found("merge"));
+    app.put(path, found("replace"));
+  }
+}

@@ -1,0 +1,182 @@
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import type { Next } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { z } from "zod";
+import type { ApiContext } from "./context";
+import { ApiFailure } from "./envelope";
+
+interface FaultScope {
+  /** Path: a part of it, or a regular expression, below the base address and without the query. */
+  match: { method?: string | undefined; path?: string | undefined };
+  /** How many matching requests it strikes. @default 1 */
+  times?: number | undefined;
+}
+
+/** What goes wrong with the next matching request. */
+export type Fault = FaultScope &
+  (
+    | {
+        kind: "status";
+        status: number;
+        code?: number | undefined;
+        message?: string | undefined;
+        retryAfter?: number | string | undefined;
+      }
+    /** The connection breaks before the request is carried out. */
+    | { kind: "dropBefore" }
+    /** The request is carried out, then the connection breaks without an answer. */
+    | { kind: "dropAfter" }
+    /** Waits before or after the request is carried out. @default before */
+    | { kind: "slow"; delayMs: number; when?: "before" | "after" | undefined }
+    /** Headers and half of the body, then the connection breaks. */
+    | { kind: "truncated" }
+    /** Not carried out; answers this text instead of the envelope. */
+    | { kind: "raw"; status: number; body: string; contentType?: string | undefined }
+  );
+
+const rawStatus = z.int().min(200).max(599);
+const failedStatus = z.int().min(400).max(599);
+
+const scope = {
+  match: z.strictObject({
+    method: z.string().optional(),
+    path: z.string().refine(isPattern, "not a regular expression").optional(),
+  }),
+  times: z.int().min(1).optional(),
+};
+
+export const faultSchema: z.ZodType<Fault> = z.discriminatedUnion("kind", [
+  z.strictObject({
+    ...scope,
+    kind: z.literal("status"),
+    status: failedStatus,
+    code: z.int().optional(),
+    message: z.string().optional(),
+    retryAfter: z.union([z.number(), z.string()]).optional(),
+  }),
+  z.strictObject({ ...scope, kind: z.literal("dropBefore") }),
+  z.strictObject({ ...scope, kind: z.literal("dropAfter") }),
+  z.strictObject({
+    ...scope,
+    kind: z.literal("slow"),
+    delayMs: z.number().min(0),
+    when: z.enum(["before", "after"]).optional(),
+  }),
+  z.strictObject({ ...scope, kind: z.literal("truncated") }),
+  z.strictObject({
+    ...scope,
+    kind: z.literal("raw"),
+    status: rawStatus,
+    body: z.string(),
+    contentType: z.string().optional(),
+  }),
+]);
+
+/** Faults waiting for their request, in the order they were added. */
+export class Faults {
+  #waiting: { readonly fault: Fault; left: number }[] = [];
+
+  add(fault: Fault): void {
+    this.#waiting.push({ fault: faultSchema.parse(fault), left: fault.times ?? 1 });
+  }
+
+  clear(): void {
+    this.#waiting = [];
+  }
+
+  list(): readonly Fault[] {
+    return this.#waiting.map(({ fault, left }) => ({ ...fault, times: left }));
+  }
+
+  /** The first fault that matches, counted down. */
+  take(method: string, path: string): Fault | undefined {
+    const found = this.#waiting.find(({ fault }) => matches(fault, method, path));
+    if (found === undefined) return undefined;
+    found.left -= 1;
+    if (found.left === 0) this.#waiting = this.#waiting.filter((waiting) => waiting !== found);
+    return found.fault;
+  }
+}
+
+/** Carries `fault` out around the request that it struck. */
+export async function strike(
+  fault: Fault,
+  c: ApiContext,
+  next: Next,
+  wait: (ms: number) => Promise<void>,
+): Promise<Response | undefined> {
+  c.set("fault", fault.kind);
+  switch (fault.kind) {
+    case "status": {
+      const { status, code = 10_000 + status, message = `fault: ${status}`, retryAfter } = fault;
+      const headers = retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) };
+      throw new ApiFailure(contentful(status), { code, message }, headers);
+    }
+    case "raw": {
+      const { status, body, contentType = "text/html; charset=UTF-8" } = fault;
+      return c.body(body, contentful(status), { "Content-Type": contentType });
+    }
+    case "slow":
+      if (fault.when !== "after") await wait(fault.delayMs);
+      await next();
+      if (fault.when === "after") await wait(fault.delayMs);
+      return undefined;
+    case "dropBefore":
+      return hangUp(c);
+    case "dropAfter":
+      await next();
+      replaceAnswer(c, hangUp(c));
+      return undefined;
+    case "truncated":
+      await next();
+      replaceAnswer(c, await sendHalf(c));
+      return undefined;
+  }
+}
+
+function hangUp(c: ApiContext): Response {
+  c.set("sentStatus", null);
+  c.env.incoming.socket.destroy();
+  return RESPONSE_ALREADY_SENT;
+}
+
+async function sendHalf(c: ApiContext): Promise<Response> {
+  const { status, headers } = c.res;
+  const body = Buffer.from(await c.res.arrayBuffer());
+  const { outgoing } = c.env;
+  c.set("sentStatus", status);
+  outgoing.writeHead(status, { ...Object.fromEntries(headers), "content-length": String(body.length) });
+  // Waiting for the write: a socket destroyed at once would take the half with it.
+  await new Promise<void>((resolve) => {
+    outgoing.write(body.subarray(0, Math.floor(body.length / 2)), () => {
+      resolve();
+    });
+  });
+  outgoing.destroy();
+  return RESPONSE_ALREADY_SENT;
+}
+
+/** Hono merges the headers of the answer it replaces; clearing it first keeps the marker clean. */
+function replaceAnswer(c: ApiContext, answer: Response): void {
+  c.res = undefined;
+  c.res = answer;
+}
+
+function matches({ match }: Fault, method: string, path: string): boolean {
+  if (match.method !== undefined && match.method.toUpperCase() !== method) return false;
+  return match.path === undefined || path.includes(match.path) || new RegExp(match.path).test(path);
+}
+
+function isPattern(text: string): boolean {
+  try {
+    new RegExp(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function contentful(status: number): ContentfulStatusCode {
+  // Any three-digit number is sent as it is; Hono's type lists the registered ones.
+  return status as ContentfulStatusCode;
+}

@@ -1,0 +1,11 @@
+export type { Plan } from "./limits";
+export type { Limits } from "./limits";
+export type { Credential, Dialect, LocalApiOptions } from "./options";
+export type { Fault } from "./faults";
+export type { LoggedRequest } from "./request-log";
+export type { Detection, DetectMode } from "./page-shield/detect";
+export type { ZoneName } from "./seed";
+export type { Snapshot } from "./state";
+export type { LocalApi } from "./server";
+export { LocalApiStartError } from "./start-error";
+export { startLocalApi } from "./server";

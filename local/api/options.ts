@@ -1,0 +1,73 @@
+import type { Limits } from "./limits";
+import { defaultLimits } from "./limits";
+
+/** Where the specification and the published API differ, an answer takes one side (facts, section 12). */
+export type Dialect = "seed" | "published";
+
+/** One accepted credential: a token, or an email with its key. */
+export interface Credential {
+  readonly token?: string;
+  readonly email?: string;
+  readonly key?: string;
+  /** Refused on every method that writes. */
+  readonly readOnly?: boolean;
+}
+
+export interface LocalApiOptions {
+  /** @default "published" */
+  readonly dialect?: Dialect;
+  /** 0 takes a free port. @default 0 */
+  readonly port?: number;
+  /** @default the token "local-token", and the pair "local@example.com" with "local-key" */
+  readonly credentials?: readonly Credential[];
+  /** Refuses what only the other dialect knows, instead of accepting or ignoring it. @default false */
+  readonly strict?: boolean;
+  /** Each answer waits this long. @default 0 */
+  readonly latencyMs?: number;
+  /** Eventual consistency: a read sees a write only after this long. Writes always see each other. @default 0 */
+  readonly readLagMs?: number;
+  /** Per credential: more than `requests` within the window, and all are refused for `retryAfterSeconds`. @default none */
+  readonly rateLimit?: {
+    readonly requests: number;
+    readonly windowMs: number;
+    readonly retryAfterSeconds: number;
+  };
+  /** Folder that keeps the state between runs. @default none: every start is the seeded state */
+  readonly persistTo?: string;
+  /** @default the real time */
+  readonly clock?: () => Date;
+  readonly limits?: Partial<Limits>;
+}
+
+export interface Settings {
+  readonly dialect: Dialect;
+  readonly port: number;
+  readonly credentials: readonly Credential[];
+  readonly strict: boolean;
+  readonly latencyMs: number;
+  readonly readLagMs: number;
+  readonly rateLimit: LocalApiOptions["rateLimit"];
+  readonly persistTo: string | undefined;
+  readonly clock: () => Date;
+  readonly limits: Limits;
+}
+
+export const defaultCredentials = [
+  { token: "local-token" },
+  { email: "local@example.com", key: "local-key" },
+] as const satisfies readonly Credential[];
+
+export function settle(options: LocalApiOptions): Settings {
+  return {
+    dialect: options.dialect ?? "published",
+    port: options.port ?? 0,
+    credentials: options.credentials ?? defaultCredentials,
+    strict: options.strict ?? false,
+    latencyMs: options.latencyMs ?? 0,
+    readLagMs: options.readLagMs ?? 0,
+    rateLimit: options.rateLimit,
+    persistTo: options.persistTo,
+    clock: options.clock ?? (() => new Date()),
+    limits: { ...defaultLimits, ...options.limits },
+  };
+}

@@ -1,0 +1,76 @@
+import { z } from "zod";
+import { failures } from "../envelope";
+import type { Connection, Cookie, Detected, Script } from "./entities";
+import { connection, cookie, script } from "./entities";
+import { newConnection, newCookie, newScript } from "./seed";
+
+/**
+ * How a test or a person says what the service has found. A record with a known id is changed in the members that are
+ * given; any other is new, and what it leaves out is made up from its URL or name.
+ */
+export interface Detection {
+  readonly scripts?: readonly Partial<Script>[] | undefined;
+  readonly connections?: readonly Partial<Connection>[] | undefined;
+  readonly cookies?: readonly Partial<Cookie>[] | undefined;
+}
+
+export const detectionSchema = z.strictObject({
+  scripts: z.array(script.partial()),
+  connections: z.array(connection.partial()),
+  cookies: z.array(cookie.partial()),
+});
+
+/** "merge" keeps what is not mentioned; "replace" leaves only what is. */
+export type DetectMode = "merge" | "replace";
+
+export function detect(found: Detected, zone: string, detection: Detection, mode: DetectMode): Detected {
+  const host = `www.${zone}`;
+  return {
+    scripts: upsert(found.scripts, detection.scripts, mode, (patch, known) => {
+      const old = known ?? newScript(zone, { host, score: 90, ...patch, url: required(patch.url, "url") });
+      return withVersion({ ...old, ...patch }, patch);
+    }),
+    connections: upsert(found.connections, detection.connections, mode, (patch, known) => {
+      const old =
+        known ?? newConnection(zone, "connection", { host, ...patch, url: required(patch.url, "url") });
+      return { ...old, ...patch };
+    }),
+    cookies: upsert(found.cookies, detection.cookies, mode, (patch, known) => {
+      const old = known ?? newCookie(zone, { host, ...patch, name: required(patch.name, "name") });
+      return { ...old, ...patch };
+    }),
+  };
+}
+
+function upsert<T extends { readonly id: string }>(
+  records: T[],
+  patches: readonly Partial<T>[] | undefined,
+  mode: DetectMode,
+  apply: (patch: Partial<T>, known: T | undefined) => T,
+): T[] {
+  if (patches === undefined) return records;
+  const changed = patches.map((patch) =>
+    apply(
+      patch,
+      records.find(({ id }) => id === patch.id),
+    ),
+  );
+  if (mode === "replace") return changed;
+  return [...records.filter(({ id }) => !changed.some((each) => each.id === id)), ...changed];
+}
+
+/** A changed content or score is a new version of the script, and the newest comes first. */
+function withVersion(changed: Script, patch: Partial<Script>): Script {
+  const newest = changed.versions[0];
+  const same = newest?.hash === changed.hash && newest.js_integrity_score === changed.js_integrity_score;
+  if (patch.versions !== undefined || same) return changed;
+  const { hash, js_integrity_score, obfuscation_score, dataflow_score } = changed;
+  const { cryptomining_score, magecart_score, malware_score, fetched_at } = changed;
+  const scores = { obfuscation_score, dataflow_score, cryptomining_score, magecart_score, malware_score };
+  return { ...changed, versions: [{ hash, js_integrity_score, ...scores, fetched_at }, ...changed.versions] };
+}
+
+function required(value: string | undefined, name: string): string {
+  if (value !== undefined) return value;
+  throw failures.bodyInvalid([{ pointer: "", message: `a record whose id is not known needs a ${name}` }]);
+}

@@ -1,0 +1,156 @@
+import { z } from "zod";
+import type { Limits } from "../limits";
+import { pagingParameters } from "../paging";
+import type { Connection, Cookie, Script } from "./entities";
+import { recordStatus } from "./entities";
+
+const flag = z.enum(["true", "false"]).transform((text) => text === "true");
+const list = z.string().transform((text) => text.split(",").filter((part) => part !== ""));
+const statuses = list.pipe(z.array(recordStatus)).default(["active"]);
+
+function commonParameters(limits: Limits) {
+  return {
+    ...pagingParameters(limits),
+    hosts: list.optional(),
+    page_url: list.optional(),
+    status: statuses,
+    order_by: z.enum(["first_seen_at", "last_seen_at"]).default("last_seen_at"),
+    direction: z.enum(["asc", "desc"]).default("desc"),
+    export: z.literal("csv").optional(),
+  };
+}
+
+export function connectionParameters(limits: Limits) {
+  return z.object({
+    ...commonParameters(limits),
+    urls: list.optional(),
+    exclude_urls: list.optional(),
+    prioritize_malicious: flag.default(false),
+    exclude_cdn_cgi: flag.default(true),
+  });
+}
+
+export function scriptParameters(limits: Limits) {
+  return connectionParameters(limits).extend({ exclude_duplicates: flag.default(true) });
+}
+
+export function cookieParameters(limits: Limits) {
+  const text = z.string().max(limits.maxCookieFilterCharacters);
+  return z.object({
+    ...commonParameters(limits),
+    name: text.optional(),
+    path: text.optional(),
+    domain: text.optional(),
+    secure: flag.optional(),
+    http_only: flag.optional(),
+    same_site: z.enum(["lax", "strict", "none"]).optional(),
+    type: z.enum(["first_party", "unknown"]).optional(),
+  });
+}
+
+type CommonQuery = z.infer<z.ZodObject<ReturnType<typeof commonParameters>>>;
+type ConnectionQuery = z.infer<ReturnType<typeof connectionParameters>>;
+type ScriptQuery = z.infer<ReturnType<typeof scriptParameters>>;
+type CookieQuery = z.infer<ReturnType<typeof cookieParameters>>;
+
+export function selectScripts(
+  scripts: readonly Script[],
+  query: ScriptQuery,
+  maliciousBelow: number,
+): Script[] {
+  const found = withoutNoise(common(scripts, query), query);
+  const unique = query.exclude_duplicates ? withoutDuplicates(found) : found;
+  return maliciousFirst(unique, query, (script) => {
+    return reported(script) || (script.js_integrity_score ?? Infinity) < maliciousBelow;
+  });
+}
+
+export function selectConnections(connections: readonly Connection[], query: ConnectionQuery): Connection[] {
+  return maliciousFirst(withoutNoise(common(connections, query), query), query, reported);
+}
+
+export function selectCookies(cookies: readonly Cookie[], query: CookieQuery): Cookie[] {
+  return common(cookies, query).filter(
+    (cookie) =>
+      (query.name === undefined || matchesWildcard(cookie.name, query.name)) &&
+      equals(query.path, cookie.path_attribute) &&
+      equals(query.domain, cookie.domain_attribute) &&
+      equals(query.secure, cookie.secure_attribute) &&
+      equals(query.http_only, cookie.http_only_attribute) &&
+      equals(query.same_site, cookie.same_site_attribute) &&
+      equals(query.type, cookie.type),
+  );
+}
+
+type Common = Pick<Cookie, "id" | "host" | "status" | "page_urls" | "first_seen_at" | "last_seen_at">;
+
+function common<T extends Common>(records: readonly T[], query: CommonQuery): T[] {
+  return records
+    .filter(
+      ({ host, status, page_urls }) =>
+        query.status.includes(status) &&
+        (query.hosts === undefined || query.hosts.some((pattern) => matchesWildcard(host, pattern))) &&
+        (query.page_url === undefined ||
+          query.page_url.some((pattern) => page_urls.some((url) => matchesWildcard(url, pattern)))),
+    )
+    .sort(byTime(query));
+}
+
+function withoutNoise<T extends Connection>(records: readonly T[], query: ConnectionQuery): T[] {
+  return records.filter(
+    ({ url, url_contains_cdn_cgi_path }) =>
+      !(query.exclude_cdn_cgi && url_contains_cdn_cgi_path) &&
+      (query.urls === undefined || query.urls.some((part) => url.includes(part))) &&
+      !(query.exclude_urls ?? []).some((part) => url.includes(part)),
+  );
+}
+
+/** Same content, same host of the URL, same host of the zone: only the most recently seen one is listed. */
+function withoutDuplicates(scripts: readonly Script[]): Script[] {
+  const newest = new Map<string, Script>();
+  for (const script of scripts) {
+    const known = newest.get(identity(script));
+    if (known === undefined || Date.parse(known.last_seen_at) < Date.parse(script.last_seen_at)) {
+      newest.set(identity(script), script);
+    }
+  }
+  return scripts.filter((script) => newest.get(identity(script)) === script);
+}
+
+function identity({ id, hash, url, host }: Script): string {
+  return hash === null || !URL.canParse(url) ? id : [hash, new URL(url).host, host].join(" ");
+}
+
+function reported({ domain_reported_malicious, url_reported_malicious }: Connection): boolean {
+  return domain_reported_malicious || url_reported_malicious;
+}
+
+function maliciousFirst<T>(
+  records: readonly T[],
+  query: ConnectionQuery,
+  isMalicious: (record: T) => boolean,
+): T[] {
+  if (!query.prioritize_malicious) return [...records];
+  return [...records.filter(isMalicious), ...records.filter((record) => !isMalicious(record))];
+}
+
+/** Ties go by id, so that pages never overlap. */
+function byTime({ order_by, direction }: CommonQuery) {
+  const sign = direction === "asc" ? 1 : -1;
+  return (a: Common, b: Common) =>
+    sign * (Date.parse(a[order_by]) - Date.parse(b[order_by])) || (a.id < b.id ? -1 : 1);
+}
+
+/** `*` at the start, at the end, or both; without one the match is exact. */
+function matchesWildcard(text: string, pattern: string): boolean {
+  const open = pattern.startsWith("*");
+  const end = pattern.length > 1 && pattern.endsWith("*");
+  const middle = pattern.slice(open ? 1 : 0, end ? -1 : undefined);
+  if (open && end) return text.includes(middle);
+  if (open) return text.endsWith(middle);
+  return end ? text.startsWith(middle) : text === middle;
+}
+
+function equals<T>(wanted: T | undefined, value: T): boolean {
+  return wanted === undefined || wanted === value;
+}

@@ -1,0 +1,245 @@
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import type { ApiContext, ApiRouter, Services } from "../context";
+import { toCsv } from "../csv";
+import { failures, ok } from "../envelope";
+import type { Plan } from "../limits";
+import { rank } from "../limits";
+import type { Paging } from "../paging";
+import { paginate } from "../paging";
+import { basePath } from "../paths";
+import { readBody, readId, readQuery } from "../request";
+import { route } from "../route";
+import type { Policy } from "./entities";
+import { policyAction } from "./entities";
+import * as filters from "./filters";
+import * as wire from "./formatters";
+import { microseconds } from "./seed";
+
+export function pageShieldRoutes(app: ApiRouter, services: Services): void {
+  const root = `${basePath}/zones/:zoneId/page_shield`;
+  settingsRoutes(app, root, services);
+  policyRoutes(app, root, services);
+  detectedRoutes(app, root, services);
+}
+
+function settingsRoutes(
+  app: ApiRouter,
+  path: string,
+  { state, settings: { dialect, strict, clock } }: Services,
+) {
+  const reporting = wire.reportingMember(dialect);
+  const members = {
+    enabled: z.boolean().optional(),
+    [reporting]: z.boolean().optional(),
+    use_connection_url_path: z.boolean().optional(),
+  };
+  const body = strict ? z.strictObject(members) : z.object(members);
+
+  route(app, path, {
+    GET: (c) => {
+      requirePlan(c, "pro", "page_shield");
+      const { settings } = state.pageShield.visible(c.get("zone").id);
+      return ok(c, wire.settingsToWire(settings, dialect));
+    },
+
+    PUT: async (c) => {
+      requirePlan(c, "pro", "page_shield");
+      const sent = await readBody(c, body);
+      if (sent[reporting] === false) requirePlan(c, "enterprise", reporting);
+      if (sent["use_connection_url_path"] === true) requirePlan(c, "enterprise", "use_connection_url_path");
+
+      const zoneId = c.get("zone").id;
+      const { settings, policies } = state.pageShield.latest(zoneId);
+      const changed = {
+        enabled: sent["enabled"] ?? settings.enabled,
+        use_reporting_endpoint: sent[reporting] ?? settings.use_reporting_endpoint,
+        use_connection_url_path: sent["use_connection_url_path"] ?? settings.use_connection_url_path,
+        updated_at: microseconds(clock()),
+      };
+      state.pageShield.write(zoneId, { settings: changed, policies });
+      return ok(c, wire.updatedSettingsToWire(changed, dialect));
+    },
+  });
+}
+
+function policyRoutes(app: ApiRouter, root: string, { state, settings }: Services) {
+  const { dialect, strict, limits } = settings;
+  const created = policyMembers(strict ? dialect : undefined);
+  const updated = created.partial();
+
+  const visible = (c: ApiContext) => state.pageShield.visible(c.get("zone").id).policies;
+  const latest = (c: ApiContext) => state.pageShield.latest(c.get("zone").id).policies;
+  const store = (c: ApiContext, policies: Policy[]) => {
+    const zoneId = c.get("zone").id;
+    state.pageShield.write(zoneId, { ...state.pageShield.latest(zoneId), policies });
+  };
+
+  route(app, `${root}/policies`, {
+    GET: (c) => {
+      const { items, info } = paginate(visible(c), { page: "all" }, limits);
+      const result = items.map((policy) => wire.policyToWire(policy, dialect));
+      return dialect === "seed" ? ok(c, result) : ok(c, result, info);
+    },
+
+    POST: async (c) => {
+      const { description, action, expression, enabled, value, ...further } = await readBody(c, created);
+      const policies = latest(c);
+      const quota = limits.maxPolicies[c.get("zone").plan];
+      if (policies.length >= quota) throw failures.tooManyPolicies(policies.length + 1, quota);
+
+      const id = randomUUID().replaceAll("-", "");
+      const policy = { id, description, action, expression, enabled, value, further: withoutId(further) };
+      store(c, [...policies, policy]);
+      return ok(c, wire.policyToWire(policy, dialect));
+    },
+  });
+
+  route(app, `${root}/policies/:policyId`, {
+    GET: (c) => ok(c, wire.policyToWire(find(visible(c), readId(c, "policyId"), "policy"), dialect)),
+
+    PUT: async (c) => {
+      const id = readId(c, "policyId");
+      const { description, action, expression, enabled, value, ...further } = await readBody(c, updated);
+      const old = find(latest(c), id, "policy");
+      const policy = {
+        id,
+        description: description ?? old.description,
+        action: action ?? old.action,
+        expression: expression ?? old.expression,
+        enabled: enabled ?? old.enabled,
+        value: value ?? old.value,
+        further: { ...old.further, ...withoutId(further) },
+      };
+      store(
+        c,
+        latest(c).map((each) => (each.id === id ? policy : each)),
+      );
+      return ok(c, wire.policyToWire(policy, dialect));
+    },
+
+    DELETE: (c) => {
+      const id = readId(c, "policyId");
+      const policies = latest(c);
+      const left = policies.filter((policy) => policy.id !== id);
+      // D06: the published API gives the same bare answer for a policy that never existed.
+      if (dialect === "seed") find(policies, id, "policy");
+      if (left.length < policies.length) store(c, left);
+      return dialect === "seed" ? ok(c, { id }) : c.body(null, 204);
+    },
+  });
+}
+
+function detectedRoutes(app: ApiRouter, root: string, { state, settings: { dialect, limits } }: Services) {
+  const detected = (c: ApiContext) => state.pageShieldDetected.visible(c.get("zone").id);
+  const view = (c: ApiContext): wire.View => ({ dialect, zone: c.get("zone") });
+  const scriptQuery = filters.scriptParameters(limits);
+  const connectionQuery = filters.connectionParameters(limits);
+  const cookieQuery = filters.cookieParameters(limits);
+
+  const list = (
+    c: ApiContext,
+    records: readonly wire.Wire[],
+    query: Paging & { export?: "csv" | undefined },
+  ) => {
+    if (query.export === undefined) {
+      const { items, info } = paginate(records, query, limits);
+      return ok(c, items, info);
+    }
+    if (query.page !== undefined || query.per_page !== undefined) {
+      throw failures.queryInvalid(["export: cannot be combined with page or per_page"]);
+    }
+    return c.body(toCsv(records.slice(0, limits.maxExportRows)), 200, { "Content-Type": "text/csv" });
+  };
+
+  route(app, `${root}/scripts`, {
+    GET: (c) => {
+      requirePlan(c, "pro", "scripts");
+      const query = readQuery(c, scriptQuery);
+      const scripts = filters.selectScripts(detected(c).scripts, query, limits.maliciousBelow);
+      return list(
+        c,
+        scripts.map((script) => wire.scriptToWire(script, view(c))),
+        query,
+      );
+    },
+  });
+
+  route(app, `${root}/scripts/:scriptId`, {
+    GET: (c) => {
+      requirePlan(c, "pro", "scripts");
+      const script = find(detected(c).scripts, readId(c, "scriptId"), "script");
+      return ok(c, wire.scriptDetailToWire(script, view(c)));
+    },
+  });
+
+  route(app, `${root}/connections`, {
+    GET: (c) => {
+      requirePlan(c, "business", "connections");
+      const query = readQuery(c, connectionQuery);
+      const connections = filters.selectConnections(detected(c).connections, query);
+      return list(
+        c,
+        connections.map((connection) => wire.connectionToWire(connection, view(c))),
+        query,
+      );
+    },
+  });
+
+  route(app, `${root}/connections/:connectionId`, {
+    GET: (c) => {
+      requirePlan(c, "business", "connections");
+      const connection = find(detected(c).connections, readId(c, "connectionId"), "connection");
+      return ok(c, wire.connectionDetailToWire(connection, view(c)));
+    },
+  });
+
+  route(app, `${root}/cookies`, {
+    GET: (c) => {
+      requirePlan(c, "business", "cookies");
+      const query = readQuery(c, cookieQuery);
+      const cookies = filters.selectCookies(detected(c).cookies, query);
+      return list(
+        c,
+        cookies.map((cookie) => wire.cookieToWire(cookie, view(c))),
+        query,
+      );
+    },
+  });
+
+  route(app, `${root}/cookies/:cookieId`, {
+    GET: (c) => {
+      requirePlan(c, "business", "cookies");
+      const cookie = find(detected(c).cookies, readId(c, "cookieId"), "cookie");
+      return ok(c, wire.cookieToWire(cookie, view(c)));
+    },
+  });
+}
+
+/** D01: `enabled` is a string by seed and a boolean as published; only a strict API minds which. */
+function policyMembers(only: "seed" | "published" | undefined) {
+  const text = z.enum(["true", "false"]).transform((value) => value === "true");
+  const either = z.union([z.boolean(), text], { error: "expected a boolean, or its string form" });
+  return z.looseObject({
+    description: z.string(),
+    action: policyAction,
+    expression: z.string(),
+    enabled: only === "seed" ? text : only === "published" ? z.boolean() : either,
+    value: z.string(),
+  });
+}
+
+/** The id is the service's to give. */
+function withoutId(members: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(members).filter(([name]) => name !== "id"));
+}
+
+function requirePlan(c: ApiContext, needed: Plan, what: string): void {
+  if (rank(c.get("zone").plan) < rank(needed)) throw failures.notEntitled(what);
+}
+
+function find<T extends { readonly id: string }>(records: readonly T[], id: string, what: string): T {
+  const found = records.find((record) => record.id === id);
+  if (found === undefined) throw failures.notFound(what);
+  return found;
+}

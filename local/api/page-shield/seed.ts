@@ -1,0 +1,320 @@
+import { createHash } from "node:crypto";
+import type { Configured, Connection, Cookie, Detected, Script } from "./entities";
+
+/** The day before which everything here was seen. Fixed, so that every start gives the same answers. */
+const seededAt = Date.parse("2026-09-01T08:00:00.000Z");
+const day = 86_400_000;
+
+/** What a zone that nobody touched answers (facts, section 2). */
+export function untouched(): Configured {
+  return {
+    settings: {
+      enabled: false,
+      updated_at: microseconds(new Date(seededAt - 90 * day)),
+      use_reporting_endpoint: true,
+      use_connection_url_path: false,
+    },
+    policies: [],
+  };
+}
+
+export function shopConfigured(): Configured {
+  const { settings } = untouched();
+  return {
+    settings: { ...settings, enabled: true },
+    policies: [
+      {
+        id: idOf("shop", "policy", "checkout"),
+        description: "Checkout: record what the pages load",
+        action: "log",
+        expression: 'http.host eq "checkout.shop.example"',
+        enabled: true,
+        value: "script-src 'self' checkout.shop.example https://js.payments.example/v3/pay.js",
+        further: {},
+      },
+    ],
+  };
+}
+
+export function nothingDetected(): Detected {
+  return { scripts: [], connections: [], cookies: [] };
+}
+
+export function shopDetected(): Detected {
+  const www = "www.shop.example";
+  const checkout = "checkout.shop.example";
+  const account = "account.shop.example";
+  const scripts: ScriptFacts[] = [
+    { host: www, url: "https://www.shop.example/assets/app.4f1c2a.js", score: 97, pages: ["/", "/cart"] },
+    { host: www, url: "https://www.shop.example/assets/vendor.9be07d.js", score: 95, pages: ["/", "/cart"] },
+    { host: www, url: "https://www.shop.example/assets/search.1d0b3e.js", score: 93, pages: ["/search"] },
+    { host: www, url: "https://cdn.libraries.example/react/18.3.1/react.production.min.js", score: 98 },
+    {
+      host: www,
+      url: "https://cdn.libraries.example/react-dom/18.3.1/react-dom.production.min.js",
+      score: 98,
+    },
+    { host: www, url: "https://tags.metrics.example/tag.js?id=M-20417", score: 81, pages: ["/", "/sale"] },
+    { host: www, url: "https://widgets.reviews.example/v2/embed.js", score: 76, pages: ["/product/1204"] },
+    { host: www, url: "https://consent.privacy.example/banner.js", score: 88 },
+    { host: www, url: "https://static.chat.example/loader.js", score: 50, pages: ["/help"] },
+    {
+      host: checkout,
+      url: "https://stats-collect.example.com/c.js",
+      score: 4,
+      pages: ["/payment"],
+      threats: { domain: ["Malware"], url: ["Malware", "Cryptominer"] },
+    },
+    {
+      host: checkout,
+      url: "https://cdn.libraries.example/jquery/3.4.1/jquery.min.js",
+      score: 32,
+      pages: ["/payment"],
+    },
+    { host: checkout, url: "https://js.payments.example/v3/pay.js", score: 96, pages: ["/payment"] },
+    {
+      host: checkout,
+      url: "https://checkout.shop.example/assets/checkout.77ac10.js",
+      score: 94,
+      pages: ["/payment"],
+    },
+    {
+      host: checkout,
+      url: "https://checkout.shop.example/assets/address.c1e9f4.js",
+      score: 92,
+      pages: ["/address"],
+    },
+    { host: checkout, url: "https://maps.places.example/autocomplete.js", score: 85, pages: ["/address"] },
+    { host: checkout, url: "https://fraud.signals.example/collect.js", score: 71, pages: ["/payment"] },
+    {
+      host: account,
+      url: "https://account.shop.example/assets/login.02f6bb.js",
+      score: 95,
+      pages: ["/login"],
+    },
+    { host: account, url: "https://accounts.identity.example/gsi/client.js", score: null, pages: ["/login"] },
+    {
+      host: account,
+      url: "https://account.shop.example/assets/orders.e8d310.js",
+      score: null,
+      pages: ["/orders"],
+    },
+    // Two addresses, one content: listed once unless duplicates are asked for.
+    {
+      host: www,
+      url: "https://tags.metrics.example/tag.js?id=M-20417&v=2",
+      score: 81,
+      sameAs: "tag.js?id=M-20417",
+    },
+    { host: www, url: "https://www.shop.example/cdn-cgi/challenge-platform/scripts/jsd/main.js", score: 90 },
+    { host: www, url: "https://try.experiments.example/ab.js", score: 68, status: "infrequent" },
+    {
+      host: checkout,
+      url: "https://cdn.extension-helper.example/inject.js",
+      score: 12,
+      status: "infrequent",
+    },
+    { host: www, url: "https://old-cdn.shop.example/legacy.js", score: 89, status: "inactive" },
+  ];
+  const connections: ConnectionFacts[] = [
+    { host: www, url: "https://collect.metrics.example/e", pages: ["/", "/sale"] },
+    { host: www, url: "https://api.shop.example/v1/products", pages: ["/"] },
+    { host: www, url: "https://api.reviews.example/v2/reviews", pages: ["/product/1204"] },
+    { host: checkout, url: "https://api.payments.example/v1/intents", pages: ["/payment"] },
+    {
+      host: checkout,
+      url: "https://stats-collect.example.com/x",
+      pages: ["/payment"],
+      threats: { domain: ["Malware"] },
+    },
+    { host: account, url: "https://accounts.identity.example/token", pages: ["/login"] },
+    { host: www, url: "https://www.shop.example/cdn-cgi/rum", pages: ["/"] },
+    { host: www, url: "https://beacon.experiments.example/v", status: "infrequent" },
+  ];
+  const cookies: CookieFacts[] = [
+    { host: www, name: "session_id", maxAge: 3600, sameSite: "strict", httpOnly: true },
+    { host: www, name: "cart", maxAge: 604_800, sameSite: "lax", httpOnly: false },
+    { host: www, name: "_metrics", maxAge: 31_536_000, sameSite: "none", httpOnly: false, type: "unknown" },
+    {
+      host: checkout,
+      name: "checkout_session",
+      maxAge: null,
+      sameSite: "strict",
+      httpOnly: true,
+      path: "/payment",
+    },
+    { host: account, name: "remember_me", maxAge: 2_592_000, sameSite: "lax", httpOnly: true },
+    { host: www, name: "ab_variant", maxAge: 86_400, sameSite: "lax", httpOnly: false, status: "infrequent" },
+  ];
+  return detectedIn("shop", scripts, connections, cookies);
+}
+
+export function blogDetected(): Detected {
+  const host = "blog.example";
+  return detectedIn(
+    "blog",
+    [
+      { host, url: "https://blog.example/js/theme.js", score: 96 },
+      {
+        host,
+        url: "https://cdn.libraries.example/prism/1.29.0/prism.min.js",
+        score: 97,
+        pages: ["/posts/csp"],
+      },
+      { host, url: "https://tags.metrics.example/tag.js?id=M-30551", score: 81 },
+      { host, url: "https://comments.threads.example/embed.js", score: 44, pages: ["/posts/csp"] },
+    ],
+    [
+      { host, url: "https://collect.metrics.example/e" },
+      { host, url: "https://api.threads.example/v3/comments", pages: ["/posts/csp"] },
+    ],
+    [{ host, name: "theme", maxAge: 31_536_000, sameSite: "lax", httpOnly: false }],
+  );
+}
+
+export function smallDetected(): Detected {
+  const host = "small.example";
+  const scripts = [
+    { host, url: "https://small.example/main.js", score: 95 },
+    { host, url: "https://tags.metrics.example/tag.js?id=M-40982", score: 81 },
+  ];
+  return detectedIn("small", scripts, [], []);
+}
+
+/** A script or connection as a test states it: whatever it leaves out is made up from the URL, always the same. */
+interface ConnectionFacts {
+  readonly host: string;
+  readonly url: string;
+  readonly pages?: readonly string[];
+  readonly status?: Connection["status"];
+  readonly threats?: { readonly domain?: string[]; readonly url?: string[] };
+}
+
+interface ScriptFacts extends ConnectionFacts {
+  readonly score: number | null;
+  /** The content is that of the script whose URL ends so. */
+  readonly sameAs?: string;
+}
+
+interface CookieFacts {
+  readonly host: string;
+  readonly name: string;
+  readonly maxAge?: number | null;
+  readonly sameSite?: Cookie["same_site_attribute"];
+  readonly httpOnly?: boolean;
+  readonly path?: string;
+  readonly type?: Cookie["type"];
+  readonly status?: Cookie["status"];
+}
+
+function detectedIn(
+  zone: string,
+  scripts: readonly ScriptFacts[],
+  connections: readonly ConnectionFacts[],
+  cookies: readonly CookieFacts[],
+): Detected {
+  return {
+    scripts: scripts.map((facts) => {
+      const origin = scripts.find(({ url }) => facts.sameAs !== undefined && url.endsWith(facts.sameAs));
+      return newScript(zone, facts, origin?.url ?? facts.url);
+    }),
+    connections: connections.map((facts) => newConnection(zone, "connection", facts)),
+    cookies: cookies.map((facts) => newCookie(zone, facts)),
+  };
+}
+
+export function newConnection(zone: string, kind: string, facts: ConnectionFacts): Connection {
+  const { host, url, pages = ["/"], status = "active", threats } = facts;
+  const times = seenTimes(`${zone} ${kind} ${url}`, status);
+  const pageUrls = pages.map((path) => host + path);
+  return {
+    id: idOf(zone, kind, `${host} ${url}`),
+    url,
+    host,
+    ...times,
+    added_at: microseconds(new Date(Date.parse(times.first_seen_at) + 2_096)),
+    first_page_url: pageUrls[0] ?? host,
+    page_urls: pageUrls,
+    status,
+    url_contains_cdn_cgi_path: url.includes("/cdn-cgi/"),
+    domain_reported_malicious: threats?.domain !== undefined,
+    url_reported_malicious: threats?.url !== undefined,
+    ...(threats?.domain === undefined ? {} : { malicious_domain_categories: threats.domain }),
+    ...(threats?.url === undefined ? {} : { malicious_url_categories: threats.url }),
+  };
+}
+
+export function newScript(zone: string, facts: ScriptFacts, content: string = facts.url): Script {
+  const record = newConnection(zone, "script", facts);
+  const fetchedAt = record.last_seen_at;
+  const scored = {
+    hash: sha256(content),
+    js_integrity_score: facts.score,
+    obfuscation_score: facts.score,
+    dataflow_score: facts.score,
+    cryptomining_score: facts.score,
+    magecart_score: facts.score,
+    malware_score: facts.score,
+    fetched_at: fetchedAt,
+  };
+  const earlier = { ...scored, hash: sha256(`${content} earlier`), fetched_at: record.first_seen_at };
+  return { ...record, ...scored, versions: [scored, earlier] };
+}
+
+export function newCookie(zone: string, facts: CookieFacts): Cookie {
+  const {
+    host,
+    name,
+    maxAge = null,
+    sameSite = "lax",
+    httpOnly = true,
+    path = "/",
+    status = "active",
+  } = facts;
+  const times = seenTimes(`${zone} cookie ${name}`, status);
+  const expires = Date.parse(times.last_seen_at) + (maxAge ?? 0) * 1000;
+  return {
+    id: idOf(zone, "cookie", `${host} ${name}`),
+    type: facts.type ?? "first_party",
+    name,
+    host,
+    domain_attribute: host,
+    expires_attribute: seconds(new Date(expires)),
+    http_only_attribute: httpOnly,
+    max_age_attribute: maxAge,
+    path_attribute: path,
+    same_site_attribute: sameSite,
+    secure_attribute: true,
+    ...times,
+    first_page_url: host + path,
+    page_urls: [host + path],
+    status,
+  };
+}
+
+/** Spread over the days before the seeding; what is inactive was last seen more than a week ago (facts, section 4). */
+function seenTimes(what: string, status: Connection["status"]) {
+  const spread = Number.parseInt(sha256(what).slice(0, 6), 16) / 0xffffff;
+  const lastSeen = seededAt - (status === "inactive" ? 9 : 0) * day - spread * 2 * day;
+  return {
+    first_seen_at: seconds(new Date(lastSeen - (20 + spread * 40) * day)),
+    last_seen_at: seconds(new Date(lastSeen)),
+  };
+}
+
+function idOf(zone: string, kind: string, name: string): string {
+  return sha256(`${zone} ${kind} ${name}`).slice(0, 32);
+}
+
+/** As the vendor writes `added_at` and `updated_at`. */
+export function microseconds(date: Date): string {
+  return date.toISOString().replace("Z", "000Z");
+}
+
+function seconds(date: Date): string {
+  return date.toISOString().replace(/\.\d+/, "");
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

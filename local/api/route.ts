@@ -1,0 +1,16 @@
+import type { ApiContext, ApiRouter } from "./context";
+import { failures } from "./envelope";
+
+type Handler = (c: ApiContext) => Response | Promise<Response>;
+
+/** One path with its methods; any other method on it is refused. */
+export function route(
+  app: ApiRouter,
+  path: string,
+  methods: Partial<Record<"GET" | "POST" | "PUT" | "PATCH" | "DELETE", Handler>>,
+): void {
+  for (const [method, handler] of Object.entries(methods)) app.on(method, path, handler);
+  app.all(path, (c) => {
+    throw failures.methodNotAllowed(c.req.method);
+  });
+}

@@ -1,0 +1,44 @@
+import type { Plan } from "./limits";
+import * as pageShield from "./page-shield/seed";
+import type { Snapshot } from "./state";
+
+/** The zones of every start. Their ids never change, so that programs and documents may name them. */
+export const zones = {
+  shop: "5a0c1e7f3b2d4968a7e1c0f2d3b4a501",
+  blog: "5a0c1e7f3b2d4968a7e1c0f2d3b4a502",
+  small: "5a0c1e7f3b2d4968a7e1c0f2d3b4a503",
+  free: "5a0c1e7f3b2d4968a7e1c0f2d3b4a504",
+  empty: "5a0c1e7f3b2d4968a7e1c0f2d3b4a505",
+} as const;
+
+export type ZoneName = keyof typeof zones;
+
+const zonePlans: Record<ZoneName, Plan> = {
+  shop: "enterprise",
+  blog: "business",
+  small: "pro",
+  free: "free",
+  empty: "enterprise",
+};
+
+export function seededState(): Snapshot {
+  const names = ["shop", "blog", "small", "free", "empty"] as const;
+  return {
+    version: 1,
+    zones: names.map((name) => ({ id: zones[name], name: `${name}.example`, plan: zonePlans[name] })),
+    pageShield: {
+      [zones.shop]: pageShield.shopConfigured(),
+      [zones.blog]: pageShield.untouched(),
+      [zones.small]: pageShield.untouched(),
+      [zones.free]: pageShield.untouched(),
+      [zones.empty]: pageShield.untouched(),
+    },
+    pageShieldDetected: {
+      [zones.shop]: pageShield.shopDetected(),
+      [zones.blog]: pageShield.blogDetected(),
+      [zones.small]: pageShield.smallDetected(),
+      [zones.free]: pageShield.nothingDetected(),
+      [zones.empty]: pageShield.nothingDetected(),
+    },
+  };
+}

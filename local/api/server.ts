@@ -1,0 +1,110 @@
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:http";
+import type { Server } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
+import { getRequestListener } from "@hono/node-server";
+import { createApp } from "./app";
+import type { Fault } from "./faults";
+import { Faults } from "./faults";
+import type { LocalApiOptions } from "./options";
+import { settle } from "./options";
+import { basePath } from "./paths";
+import type { DetectMode, Detection } from "./page-shield/detect";
+import { load, save } from "./persistence";
+import type { LoggedRequest } from "./request-log";
+import { RequestLog } from "./request-log";
+import type { ZoneName } from "./seed";
+import { seededState, zones } from "./seed";
+import { LocalApiStartError } from "./start-error";
+import type { Snapshot } from "./state";
+import { State } from "./state";
+
+/** Reachable from this machine only: the API holds no secret worth more, and takes orders from anyone. */
+const hostname = "127.0.0.1";
+
+export interface LocalApi {
+  /** Base address, without a slash at its end: `http://127.0.0.1:8787/client/v4`. */
+  readonly url: string;
+  /** Ids of the seeded zones. */
+  readonly zones: Readonly<Record<ZoneName, string>>;
+  /** What arrived, oldest first; always the same array. */
+  readonly requests: readonly LoggedRequest[];
+  clearRequests(): void;
+  fault(fault: Fault): void;
+  clearFaults(): void;
+  /** Says what the service has found in a zone. @default "merge" */
+  detect(zoneId: string, detection: Detection, mode?: DetectMode): void;
+  snapshot(): Snapshot;
+  restore(snapshot: Snapshot): void;
+  /** Back to the seeded state. */
+  reset(): void;
+  /** Ends open connections at once. */
+  close(): Promise<void>;
+}
+
+export async function startLocalApi(options: LocalApiOptions = {}): Promise<LocalApi> {
+  const settings = settle(options);
+  const { persistTo, clock } = settings;
+  const closing = new AbortController();
+
+  const kept = persistTo === undefined ? undefined : load(persistTo);
+  const onWrite = () => {
+    if (persistTo !== undefined) save(persistTo, state.snapshot());
+  };
+  const state: State = new State(kept ?? seededState(), { clock, lagMs: settings.readLagMs, onWrite });
+  const faults = new Faults();
+  const log = new RequestLog(settings.limits.maxLoggedRequests);
+  const wait = async (ms: number) => {
+    if (ms > 0) await delay(ms, undefined, { signal: closing.signal });
+  };
+
+  const app = createApp({ settings, state, faults, log, wait });
+  // The adapter would otherwise replace the global Request and Response of a test or a program that runs us in process.
+  const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  const server = createServer((request, response) => void answer(request, response));
+  const port = await listen(server, settings.port);
+
+  return {
+    url: `http://${hostname}:${port}${basePath}`,
+    zones,
+    requests: log.entries,
+    clearRequests: () => log.clear(),
+    fault: (fault) => faults.add(fault),
+    clearFaults: () => faults.clear(),
+    detect: (zoneId, detection, mode = "merge") => state.detect(zoneId, detection, mode),
+    snapshot: () => state.snapshot(),
+    restore: (snapshot) => state.restore(snapshot),
+    reset: () => state.restore(seededState()),
+    close: () => {
+      closing.abort();
+      return close(server);
+    },
+  };
+}
+
+function listen(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (cause: NodeJS.ErrnoException) => {
+      const inUse = cause.code === "EADDRINUSE";
+      const what = inUse ? `Port ${port} is in use` : `Port ${port} cannot be opened (${cause.message})`;
+      reject(new LocalApiStartError(`${what}: choose another, or port 0 for a free one.`, { cause }));
+    });
+    server.listen(port, hostname, () => {
+      resolve(portOf(server.address()));
+    });
+  });
+}
+
+function portOf(address: string | AddressInfo | null): number {
+  if (address === null || typeof address === "string") throw new Error("the server listens on no port");
+  return address.port;
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => {
+      resolve();
+    });
+    server.closeAllConnections();
+  });
+}

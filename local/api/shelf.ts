@@ -1,0 +1,56 @@
+export interface ShelfOptions {
+  readonly clock: () => Date;
+  /** A read sees a value only once it is this old. */
+  readonly lagMs: number;
+  /** Called after every write. */
+  readonly onWrite: () => void;
+}
+
+/** One immutable value per key. Writes see each other at once; reads may be made to lag behind them. */
+export class Shelf<T> {
+  readonly #values = new Map<string, { readonly value: T; readonly since: number }[]>();
+
+  constructor(private readonly options: ShelfOptions) {}
+
+  /** What the last write left: what the next write starts from. */
+  latest(key: string): T {
+    return this.#versions(key).at(-1)?.value ?? missing(key);
+  }
+
+  /** What a read is shown. */
+  visible(key: string): T {
+    const versions = this.#versions(key);
+    const shownBefore = this.#now() - this.options.lagMs;
+    return (versions.findLast(({ since }) => since <= shownBefore) ?? versions[0])?.value ?? missing(key);
+  }
+
+  write(key: string, value: T): void {
+    const now = this.#now();
+    const versions = this.#versions(key);
+    const oldestShown = versions.findLastIndex(({ since }) => since <= now - this.options.lagMs);
+    this.#values.set(key, [...versions.slice(Math.max(0, oldestShown)), { value, since: now }]);
+    this.options.onWrite();
+  }
+
+  /** Puts these values in place of all others, seen at once. */
+  reset(values: Iterable<readonly [string, T]>): void {
+    this.#values.clear();
+    for (const [key, value] of values) this.#values.set(key, [{ value, since: -Infinity }]);
+  }
+
+  entries(): [string, T][] {
+    return [...this.#values.keys()].map((key) => [key, this.latest(key)]);
+  }
+
+  #versions(key: string) {
+    return this.#values.get(key) ?? missing(key);
+  }
+
+  #now(): number {
+    return this.options.clock().getTime();
+  }
+}
+
+function missing(key: string): never {
+  throw new Error(`nothing is kept under ${key}`);
+}

@@ -1,0 +1,74 @@
+import { z } from "zod";
+import { failures } from "./envelope";
+import { plans } from "./limits";
+import { configured, detected } from "./page-shield/entities";
+import type { DetectMode, Detection } from "./page-shield/detect";
+import { detect } from "./page-shield/detect";
+import { identifier } from "./request";
+import type { ShelfOptions } from "./shelf";
+import { Shelf } from "./shelf";
+
+const zone = z.strictObject({ id: identifier, name: z.string(), plan: z.enum(plans) });
+
+/** Everything that is kept, as one JSON value: each record is keyed by zone id. */
+export const snapshotSchema = z.strictObject({
+  version: z.literal(1),
+  zones: z.array(zone),
+  pageShield: z.record(identifier, configured),
+  pageShieldDetected: z.record(identifier, detected),
+});
+
+export type Zone = z.infer<typeof zone>;
+export type Snapshot = z.infer<typeof snapshotSchema>;
+
+export class State {
+  #zones = new Map<string, Zone>();
+  readonly pageShield: Shelf<Snapshot["pageShield"][string]>;
+  readonly pageShieldDetected: Shelf<Snapshot["pageShieldDetected"][string]>;
+
+  constructor(
+    snapshot: Snapshot,
+    private readonly shelf: ShelfOptions,
+  ) {
+    this.pageShield = new Shelf(shelf);
+    this.pageShieldDetected = new Shelf({ ...shelf, lagMs: 0 });
+    this.#fill(snapshot);
+  }
+
+  zone(id: string): Zone | undefined {
+    return this.#zones.get(id);
+  }
+
+  zones(): readonly Zone[] {
+    return [...this.#zones.values()];
+  }
+
+  snapshot(): Snapshot {
+    return {
+      version: 1,
+      zones: [...this.#zones.values()],
+      pageShield: Object.fromEntries(this.pageShield.entries()),
+      pageShieldDetected: Object.fromEntries(this.pageShieldDetected.entries()),
+    };
+  }
+
+  /** Puts another state in place of this one; reads see it at once. */
+  restore(snapshot: Snapshot): void {
+    this.#fill(snapshot);
+    this.shelf.onWrite();
+  }
+
+  #fill(snapshot: Snapshot): void {
+    this.#zones = new Map(snapshot.zones.map((each) => [each.id, each]));
+    this.pageShield.reset(Object.entries(snapshot.pageShield));
+    this.pageShieldDetected.reset(Object.entries(snapshot.pageShieldDetected));
+  }
+
+  /** Changes what the service has found in a zone. */
+  detect(zoneId: string, detection: Detection, mode: DetectMode): void {
+    const zone = this.zone(zoneId);
+    if (zone === undefined) throw failures.notFound(`zone ${zoneId}`);
+    const found = this.pageShieldDetected.latest(zoneId);
+    this.pageShieldDetected.write(zoneId, detect(found, zone.name, detection, mode));
+  }
+}

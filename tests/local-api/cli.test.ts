@@ -1,0 +1,52 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { resolve } from "node:path";
+import { startLocalApi } from "edgeguard-local";
+
+const cli = resolve(__dirname, "../../local/dist/api/cli.js");
+
+function run(...args: string[]): { process: ChildProcess; output: () => string } {
+  const child = spawn(process.execPath, [cli, ...args], { stdio: "pipe" });
+  let text = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (part: Buffer) => (text += part.toString()));
+  return { process: child, output: () => text };
+}
+
+test.each(["SIGINT", "SIGTERM"] as const)(
+  "starts, says how to point a program at it, and stops on %s",
+  async (signal) => {
+    const { process: child, output } = run("--port", "0", "--dialect", "seed", "--token", "my-token");
+    while (!output().includes("Ctrl-C")) await once(child.stdout ?? child, "data");
+
+    const url = /at (http:\S+)/.exec(output())?.[1] ?? "";
+    expect(output()).toContain("seed dialect");
+    expect(output()).toContain(`pulumi config set edgeguard:baseUrl ${url}\n`);
+    expect(output()).toContain("pulumi config set --secret edgeguard:apiToken my-token\n");
+    expect(output()).toContain(`EDGEGUARD_BASE_URL=${url} CLOUDFLARE_API_TOKEN=my-token\n`);
+    const zone = /([0-9a-f]{32}) {2}shop\.example +enterprise/.exec(output())?.[1] ?? "";
+    const answer = await fetch(`${url}/zones/${zone}/page_shield`, {
+      headers: { authorization: "Bearer my-token" },
+    });
+    expect(await answer.json()).toMatchObject({ result: { use_platform_reporting_endpoint: true } });
+
+    child.kill(signal);
+    expect(await once(child, "exit")).toEqual([0, null]);
+  },
+);
+
+test("a port in use is one sentence and exit code 1", async () => {
+  const api = await startLocalApi();
+  const { port } = new URL(api.url);
+  const { process: child, output } = run("--port", port);
+  expect(await once(child, "close")).toEqual([1, null]);
+  expect(output()).toBe(`Port ${port} is in use: choose another, or port 0 for a free one.\n`);
+  await api.close();
+});
+
+test("an argument that makes no sense is refused by name", async () => {
+  const { process: child, output } = run("--port", "high");
+  expect(await once(child, "close")).toEqual([1, null]);
+  expect(output()).toContain("'--port <number>' argument 'high' is invalid");
+});

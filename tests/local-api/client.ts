@@ -1,0 +1,76 @@
+import type { LocalApi } from "edgeguard-local";
+import { z } from "zod";
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Parsed JSON, else the text; undefined when there was none. */
+  readonly body: unknown;
+}
+
+export type Call = (
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+) => Promise<Answer>;
+
+export const token = { authorization: "Bearer local-token" };
+
+/** Plain HTTP to the API: what any client could send, and nothing that ours would. */
+export function callerOf(api: LocalApi, credentials: Record<string, string> = token): Call {
+  return (method, path, body, headers) =>
+    request(api.url + path, method, body, { ...credentials, ...headers });
+}
+
+/** The routes that are ours, beside the API. */
+export function controlOf(api: LocalApi): Call {
+  return (method, path, body) => request(new URL(`/__local${path}`, api.url).href, method, body, {});
+}
+
+async function request(
+  url: string,
+  method: string,
+  body: unknown,
+  headers: Record<string, string>,
+): Promise<Answer> {
+  const sent = typeof body === "string" ? body : JSON.stringify(body);
+  const response = await fetch(url, {
+    method,
+    headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
+    ...(body === undefined ? {} : { body: sent }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: parsed(text) };
+}
+
+export function idOf(answer: Answer): string {
+  return z.object({ result: z.object({ id: z.string() }) }).parse(answer.body).result.id;
+}
+
+/** Values of one member over a list answer. */
+export function each(answer: Answer, member: string): unknown[] {
+  const list = z.object({ result: z.array(z.record(z.string(), z.unknown())) }).parse(answer.body);
+  return list.result.map((record) => record[member]);
+}
+
+export function result(answer: Answer): Record<string, unknown> {
+  return z.object({ result: z.record(z.string(), z.unknown()) }).parse(answer.body).result;
+}
+
+export const newPolicy = {
+  description: "Blog: only our scripts",
+  action: "allow",
+  expression: 'http.host eq "www.shop.example"',
+  enabled: true,
+  value: "script-src 'self'",
+};
+
+function parsed(text: string): unknown {
+  if (text === "") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

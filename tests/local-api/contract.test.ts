@@ -1,0 +1,161 @@
+import type { LocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { openContract } from "../support/openapi";
+import type { Answer } from "./client";
+import { callerOf, each, idOf, newPolicy, token } from "./client";
+
+const contract = openContract();
+const withContract = contract === undefined ? describe.skip : describe;
+
+withContract("the local API in its published dialect", () => {
+  let api: LocalApi;
+  const judged: { operation: string; failed: boolean }[] = [];
+
+  beforeAll(async () => {
+    api = await startLocalApi({
+      credentials: [{ token: "local-token" }, { token: "reader", readOnly: true }],
+    });
+  });
+  afterAll(() => api.close());
+
+  async function call(
+    method: string,
+    path: string,
+    expected: number,
+    body?: unknown,
+    headers: Record<string, string> = token,
+  ): Promise<Answer> {
+    const answer = await callerOf(api, headers)(method, path, body);
+    const operation = contract?.operation(method, path.split("?")[0] ?? path);
+    expect({
+      request: `${method} ${path}`,
+      status: answer.status,
+      complaints: contract?.complaints(method, path.split("?")[0] ?? path, answer),
+    }).toEqual({ request: `${method} ${path}`, status: expected, complaints: [] });
+    judged.push({ operation: `${method} ${operation?.template ?? path}`, failed: answer.status >= 400 });
+    return answer;
+  }
+
+  const pageShield = (zone: keyof LocalApi["zones"]) => `/zones/${api.zones[zone]}/page_shield`;
+  const unknownId = "0".repeat(32);
+
+  test("answers reads and changes of the settings as published", async () => {
+    const path = pageShield("shop");
+    await call("GET", path, 200);
+    await call("PUT", path, 200, { enabled: false, use_connection_url_path: true });
+    await call("PUT", path, 400, { enabled: "false" });
+    await call("PUT", path, 400, "not JSON");
+    await call("PUT", path, 415, "x", { ...token, "content-type": "text/plain" });
+    await call("PUT", path, 403, { enabled: true }, { authorization: "Bearer reader" });
+    await call("PUT", pageShield("small"), 403, { use_connection_url_path: true });
+    await call("GET", pageShield("free"), 403);
+  });
+
+  test("answers the life of a policy as published", async () => {
+    const path = `${pageShield("shop")}/policies`;
+    await call("GET", path, 200);
+    const id = idOf(await call("POST", path, 200, { ...newPolicy, enabled: "true", note: "further" }));
+    await call("GET", `${path}/${id}`, 200);
+    await call("PUT", `${path}/${id}`, 200, { enabled: "false" });
+    await call("PUT", `${path}/${id}`, 400, { action: "block" });
+    await call("DELETE", `${path}/${id}`, 204);
+    await call("DELETE", `${path}/${id}`, 204);
+    await call("DELETE", `${path}/not-an-id`, 400);
+    await call("GET", `${path}/${id}`, 404);
+    await call("PUT", `${path}/${id}`, 404, newPolicy);
+    await call("POST", path, 400, {});
+    await call("POST", `${pageShield("free")}/policies`, 400, newPolicy);
+    await call("GET", path, 403, undefined, { authorization: "Bearer unknown" });
+  });
+
+  test.each(["scripts", "connections", "cookies"])(
+    "answers lists and details of %s as published",
+    async (kind) => {
+      for (const zone of ["shop", "blog", "empty"] as const) {
+        const path = `${pageShield(zone)}/${kind}`;
+        const list = await call("GET", `${path}?page=all&status=active,infrequent,inactive`, 200);
+        for (const id of each(list, "id")) await call("GET", `${path}/${String(id)}`, 200);
+      }
+      const path = `${pageShield("shop")}/${kind}`;
+      await call("GET", `${path}?page=2&per_page=3`, 200);
+      await call("GET", `${path}?per_page=101`, 400);
+      await call("GET", `${path}/${unknownId}`, 404);
+      await call("GET", path, 400, undefined, {});
+      await call("GET", path, 400, undefined, { authorization: "Basic eA==" });
+      await call("GET", `${pageShield("free")}/${kind}`, 403);
+      await call("GET", `/zones/${unknownId}/page_shield/${kind}`, 404);
+    },
+  );
+
+  test("answers with a reduced record on a lower plan as published", async () => {
+    const list = await call("GET", `${pageShield("small")}/scripts`, 200);
+    for (const id of each(list, "id")) await call("GET", `${pageShield("small")}/scripts/${String(id)}`, 200);
+  });
+
+  test("was judged on every published page_shield operation, in success and in failure", () => {
+    for (const { method, template } of contract?.operations("page_shield") ?? []) {
+      const operation = `${method} ${template}`;
+      expect({ operation, outcomes: outcomes(operation) }).toEqual({ operation, outcomes: [false, true] });
+    }
+    function outcomes(operation: string): boolean[] {
+      return [
+        ...new Set(judged.filter((each) => each.operation === operation).map(({ failed }) => failed)),
+      ].sort();
+    }
+  });
+});
+
+withContract("the contract as a judge", () => {
+  const path = `/zones/${"0".repeat(32)}/page_shield`;
+  const complaints = (status: number, body: unknown) =>
+    contract?.complaints("GET", path, { status, body }) ?? [];
+
+  test("refuses an answer that lacks a published member", () => {
+    const result = { enabled: true, updated_at: "2026-01-01T00:00:00Z", use_connection_url_path: false };
+    expect(complaints(200, { success: true, errors: [], messages: [], result }).join()).toContain(
+      "use_cloudflare_reporting_endpoint",
+    );
+  });
+
+  test("refuses an error code below 1000, and a failure that claims success", () => {
+    const errors = [{ code: 999, message: "x" }];
+    expect(complaints(400, { success: false, errors, messages: [], result: null }).join()).toContain(
+      ">= 1000",
+    );
+    expect(complaints(400, { success: true, errors: [], messages: [], result: null })).not.toEqual([]);
+  });
+
+  test("accepts null only where the contract says nullable", () => {
+    const script = {
+      ...{
+        id: "0".repeat(32),
+        url: "https://a.example/a.js",
+        host: "a.example",
+        url_contains_cdn_cgi_path: false,
+      },
+      ...{ added_at: "2026-01-01T00:00:00Z", first_seen_at: "2026-01-01T00:00:00Z" },
+      ...{ last_seen_at: "2026-01-01T00:00:00Z", js_integrity_score: null },
+    };
+    const judge = (result: unknown) =>
+      contract?.complaints("GET", `${path}/scripts/${"0".repeat(32)}`, {
+        status: 200,
+        body: { success: true, errors: [], messages: [], result },
+      });
+    expect(judge(script)).toEqual([]);
+    expect(judge({ ...script, host: null })).not.toEqual([]);
+  });
+
+  test("refuses a status and an operation that are not published", () => {
+    expect(complaints(302, {})).toEqual([`GET /zones/{zone_id}/page_shield does not publish status 302`]);
+    expect(contract?.complaints("PATCH", path, { status: 200, body: {} })).toEqual([
+      `PATCH ${path} is not published`,
+    ]);
+  });
+});
+
+test("a contract that is not there is said in one line, and judged by nobody", () => {
+  const said = jest.spyOn(process.stderr, "write").mockReturnValue(true);
+  expect(openContract("/nowhere/openapi.json")).toBeUndefined();
+  expect(said.mock.calls).toEqual([["Contract tests did not run: /nowhere/openapi.json is not there.\n"]]);
+  said.mockRestore();
+});

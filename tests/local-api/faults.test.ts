@@ -1,0 +1,135 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Fault, LocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { callerOf, controlOf, each, newPolicy, token } from "./client";
+
+let api: LocalApi;
+let policies: string;
+
+beforeEach(async () => {
+  api = await startLocalApi();
+  policies = `/zones/${api.zones.empty}/page_shield/policies`;
+});
+afterEach(() => api.close());
+
+const create = () => callerOf(api)("POST", policies, newPolicy);
+const stored = async () => each(await callerOf(api)("GET", policies), "id").length;
+const posts: Pick<Fault, "match"> = { match: { method: "POST" } };
+
+test("status: answers an envelope error with Retry-After, and does nothing", async () => {
+  api.fault({ ...posts, kind: "status", status: 429, retryAfter: 2, message: "slow down" });
+  const answer = await create();
+  expect(answer).toMatchObject({ status: 429, body: { errors: [{ code: 10429, message: "slow down" }] } });
+  expect(answer.headers.get("retry-after")).toBe("2");
+  expect(await stored()).toBe(0);
+});
+
+test("dropBefore: breaks the connection and does nothing", async () => {
+  api.fault({ ...posts, kind: "dropBefore" });
+  await expect(create()).rejects.toThrow("fetch failed");
+  expect(await stored()).toBe(0);
+  expect(api.requests[0]).toMatchObject({
+    method: "POST",
+    status: null,
+    fault: "dropBefore",
+    body: newPolicy,
+  });
+});
+
+test("dropAfter: does the work, then breaks the connection without an answer", async () => {
+  api.fault({ ...posts, kind: "dropAfter" });
+  await expect(create()).rejects.toThrow("fetch failed");
+  expect(await stored()).toBe(1);
+  expect(api.requests[0]).toMatchObject({ status: null, fault: "dropAfter" });
+});
+
+test("truncated: does the work, sends headers and half of the body, then breaks the connection", async () => {
+  api.fault({ ...posts, kind: "truncated" });
+  const response = await fetch(api.url + policies, {
+    method: "POST",
+    headers: { ...token, "content-type": "application/json" },
+    body: JSON.stringify(newPolicy),
+  });
+  expect(response.status).toBe(200);
+  expect(response.headers.get("cf-ray")).not.toBeNull();
+  await expect(response.text()).rejects.toThrow("terminated");
+  expect(await stored()).toBe(1);
+  expect(api.requests[0]).toMatchObject({ status: 200, fault: "truncated" });
+});
+
+test("raw: answers this very text, and does nothing", async () => {
+  api.fault({ ...posts, kind: "raw", status: 502, body: "<html>Bad gateway</html>" });
+  const answer = await create();
+  expect(answer).toMatchObject({ status: 502, body: "<html>Bad gateway</html>" });
+  expect(answer.headers.get("content-type")).toContain("text/html");
+  api.fault({
+    ...posts,
+    kind: "raw",
+    status: 200,
+    body: '{"success":false}',
+    contentType: "application/json",
+  });
+  expect(await create()).toMatchObject({ status: 200, body: { success: false } });
+  expect(await stored()).toBe(0);
+});
+
+test.each([
+  ["before", 0],
+  ["after", 1],
+] as const)("slow: waits %s the work: a client that gives up leaves %i policies", async (when, count) => {
+  api.fault({ ...posts, kind: "slow", delayMs: 60_000, when });
+  const patience = new AbortController();
+  const impatient = fetch(api.url + policies, {
+    method: "POST",
+    headers: { ...token, "content-type": "application/json" },
+    body: JSON.stringify(newPolicy),
+    signal: patience.signal,
+  });
+  const gaveUp = expect(impatient).rejects.toThrow("aborted");
+  while (api.requests.length === 0 || (await stored()) !== count) await sleep(5);
+  patience.abort();
+  await gaveUp;
+  expect(await stored()).toBe(count);
+});
+
+test("slow: answers as ever in the end", async () => {
+  api.fault({ ...posts, kind: "slow", delayMs: 60 });
+  const startedAt = performance.now();
+  expect(await create()).toMatchObject({ status: 200 });
+  expect(performance.now() - startedAt).toBeGreaterThan(55);
+});
+
+test("faults strike as many matching requests as they say, in the order they were given", async () => {
+  api.fault({ match: { path: "policies" }, kind: "status", status: 503, times: 2 });
+  api.fault({ match: { path: "/policies$" }, kind: "status", status: 500 });
+  const settings = `/zones/${api.zones.empty}/page_shield`;
+  expect(await callerOf(api)("GET", settings)).toMatchObject({ status: 200 });
+  const statuses = [await create(), await create(), await create(), await create()].map(
+    ({ status }) => status,
+  );
+  expect(statuses).toEqual([503, 503, 500, 200]);
+});
+
+test("faults can be cleared, and given over HTTP", async () => {
+  api.fault({ match: {}, kind: "status", status: 503 });
+  api.clearFaults();
+  expect(await create()).toMatchObject({ status: 200 });
+
+  const control = controlOf(api);
+  expect(await control("POST", "/faults", { ...posts, kind: "status", status: 503, times: 3 })).toMatchObject(
+    {
+      status: 200,
+    },
+  );
+  expect(await create()).toMatchObject({ status: 503 });
+  expect((await control("GET", "/faults")).body).toMatchObject([{ status: 503, times: 2 }]);
+  expect(await control("DELETE", "/faults")).toMatchObject({ status: 204 });
+  expect(await create()).toMatchObject({ status: 200 });
+});
+
+test("a fault that makes no sense is refused where it is given", async () => {
+  expect(() => api.fault({ match: { path: "(" }, kind: "dropAfter" })).toThrow("not a regular expression");
+  expect(await controlOf(api)("POST", "/faults", { match: {}, kind: "explode" })).toMatchObject({
+    status: 400,
+  });
+});

@@ -1,0 +1,210 @@
+import type { LocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import type { Call } from "./client";
+import { callerOf, each, idOf, result } from "./client";
+
+let api: LocalApi;
+let seedApi: LocalApi;
+let call: Call;
+let shop: string;
+
+beforeAll(async () => {
+  api = await startLocalApi();
+  seedApi = await startLocalApi({ dialect: "seed" });
+  call = callerOf(api);
+  shop = `/zones/${api.zones.shop}/page_shield`;
+});
+afterAll(() => Promise.all([api.close(), seedApi.close()]));
+
+const every = "page=all&status=active,infrequent,inactive&exclude_cdn_cgi=false&exclude_duplicates=false";
+const list = async (kind: string, query: string, member = "url") =>
+  each(await call("GET", `${shop}/${kind}?${query}`), member);
+
+describe("lists", () => {
+  test("hold active records only, unless other statuses are asked for", async () => {
+    expect(new Set(await list("scripts", "page=all", "status"))).toEqual(new Set(["active"]));
+    expect(await list("scripts", "status=infrequent,inactive", "status")).toHaveLength(3);
+    expect(await list("connections", "status=infrequent")).toEqual(["https://beacon.experiments.example/v"]);
+    expect(await list("cookies", "", "name")).not.toContain("ab_variant");
+    expect(await list("cookies", "status=infrequent", "name")).toEqual(["ab_variant"]);
+  });
+
+  test("can be read page by page without overlap and without gaps", async () => {
+    const whole = await list("scripts", every, "id");
+    const pages: unknown[] = [];
+    for (let page = 1; page <= 5; page++) {
+      const answer = await call(
+        "GET",
+        `${shop}/scripts?${every.replace("page=all", `page=${page}&per_page=5`)}`,
+      );
+      const count = page < 5 ? 5 : 4;
+      expect(answer.body).toMatchObject({
+        result_info: { page, per_page: 5, count, total_count: 24, total_pages: 5 },
+      });
+      pages.push(...each(answer, "id"));
+    }
+    expect(pages).toEqual(whole);
+    expect(new Set(pages).size).toBe(24);
+  });
+
+  test("give 20 a page by default, at most 100, and nothing beyond the last page", async () => {
+    expect((await call("GET", `${shop}/scripts?status=active,infrequent`)).body).toMatchObject({
+      result_info: { per_page: 20, count: 20 },
+    });
+    expect(await list("scripts", "page=9")).toEqual([]);
+    for (const query of ["per_page=101", "per_page=0", "page=0", "page=x", "status=gone", "direction=up"]) {
+      expect(await call("GET", `${shop}/scripts?${query}`)).toMatchObject({
+        status: 400,
+        body: { success: false, errors: [{ code: 10001 }] },
+      });
+    }
+  });
+
+  test("come newest first, and in the order that is asked for", async () => {
+    const newestFirst = (await list("scripts", every, "last_seen_at")).map(String);
+    expect(newestFirst).toEqual([...newestFirst].sort().reverse());
+    const oldestFirst = (
+      await list("scripts", `${every}&order_by=first_seen_at&direction=asc`, "first_seen_at")
+    ).map(String);
+    expect(oldestFirst).toEqual([...oldestFirst].sort());
+  });
+
+  test("filter by host, with wildcards at either end", async () => {
+    expect(new Set(await list("scripts", "hosts=checkout.shop.example", "host"))).toEqual(
+      new Set(["checkout.shop.example"]),
+    );
+    expect(new Set(await list("scripts", "hosts=check*,*count.shop.example", "host"))).toEqual(
+      new Set(["checkout.shop.example", "account.shop.example"]),
+    );
+    expect(await list("scripts", "hosts=*heckou*")).toHaveLength(7);
+    expect(await list("scripts", "hosts=shop.example")).toEqual([]);
+  });
+
+  test("filter by parts of the URL and by page", async () => {
+    expect(await list("scripts", "urls=libraries.example&exclude_urls=react")).toEqual([
+      "https://cdn.libraries.example/jquery/3.4.1/jquery.min.js",
+    ]);
+    expect(await list("scripts", "page_url=*/login")).toHaveLength(2);
+  });
+
+  test("leave out duplicates and /cdn-cgi unless asked to keep them", async () => {
+    expect(await list("scripts", "urls=tag.js")).toHaveLength(1);
+    expect(await list("scripts", "urls=tag.js&exclude_duplicates=false")).toHaveLength(2);
+    expect(await list("scripts", "urls=/cdn-cgi/")).toEqual([]);
+    expect(await list("scripts", "urls=/cdn-cgi/&exclude_cdn_cgi=false")).toHaveLength(1);
+    expect(await list("connections", "urls=/cdn-cgi/&exclude_cdn_cgi=false")).toHaveLength(1);
+  });
+
+  test("put malicious records first when asked to", async () => {
+    const scores = await list("scripts", "prioritize_malicious=true", "js_integrity_score");
+    expect(new Set(scores.slice(0, 2))).toEqual(new Set([4, 32]));
+    expect((await list("connections", "prioritize_malicious=true"))[0]).toBe(
+      "https://stats-collect.example.com/x",
+    );
+  });
+
+  test("filter cookies by their attributes", async () => {
+    expect(await list("cookies", "name=*session*&secure=true", "name")).toHaveLength(2);
+    expect(await list("cookies", "same_site=none&type=unknown&http_only=false", "name")).toEqual([
+      "_metrics",
+    ]);
+    expect(await list("cookies", "path=/payment&domain=checkout.shop.example", "name")).toEqual([
+      "checkout_session",
+    ]);
+    expect(await call("GET", `${shop}/cookies?name=${"x".repeat(1025)}`)).toMatchObject({ status: 400 });
+  });
+
+  test("can be exported as CSV, but not by page", async () => {
+    const { body, headers } = await call("GET", `${shop}/cookies?export=csv`);
+    expect(headers.get("content-type")).toBe("text/csv");
+    expect(String(body).split("\r\n")).toHaveLength(1 + 5 + 1);
+    expect(await call("GET", `${shop}/cookies?export=csv&page=1`)).toMatchObject({ status: 400 });
+  });
+});
+
+describe("records", () => {
+  test("include two malicious scripts among the active, and two without a score", async () => {
+    const scores = await list("scripts", "page=all", "js_integrity_score");
+    expect(scores.filter((score) => typeof score === "number" && score < 50)).toHaveLength(2);
+    expect(scores.filter((score) => score === null)).toHaveLength(2);
+  });
+
+  test("say more of a script in its detail", async () => {
+    const [id] = await list("scripts", "urls=pay.js", "id");
+    const listed = await call("GET", `${shop}/scripts?urls=pay.js`);
+    expect(each(listed, "versions")).toEqual([undefined]);
+    expect(each(listed, "page_urls")).toEqual([undefined]);
+    expect(result(await call("GET", `${shop}/scripts/${String(id)}`))).toMatchObject({
+      page_urls: ["checkout.shop.example/payment"],
+      versions: [{ js_integrity_score: 96 }, { js_integrity_score: 96 }],
+    });
+  });
+
+  test("lack on lower plans what those do not reach", async () => {
+    const [id] = each(await call("GET", `/zones/${api.zones.small}/page_shield/scripts`), "id");
+    const script = await call("GET", `/zones/${api.zones.small}/page_shield/scripts/${String(id)}`);
+    expect(Object.keys(result(script)).sort()).toEqual(
+      [
+        "added_at",
+        "first_seen_at",
+        "host",
+        "id",
+        "last_seen_at",
+        "status",
+        "url",
+        "url_contains_cdn_cgi_path",
+      ].sort(),
+    );
+    for (const kind of ["connections", "cookies"]) {
+      expect(await call("GET", `/zones/${api.zones.small}/page_shield/${kind}`)).toMatchObject({
+        status: 403,
+      });
+    }
+  });
+
+  test("of the seed hold what the seed knows: no null scores, ages that may be null, short versions", async () => {
+    const inSeed = callerOf(seedApi);
+    const scripts = await inSeed("GET", `${shop}/scripts?page=all`);
+    expect(each(scripts, "magecart_score").every((value) => value === undefined)).toBe(true);
+    expect(each(scripts, "js_integrity_score")).not.toContain(null);
+    const detail = await inSeed("GET", `${shop}/scripts/${String(each(scripts, "id")[0])}`);
+    expect(result(detail)["versions"]).toMatchObject([{}, {}]);
+    expect(Object.keys((result(detail)["versions"] as object[])[0] ?? {})).toEqual([
+      "hash",
+      "js_integrity_score",
+      "fetched_at",
+    ]);
+
+    const ages = each(await inSeed("GET", `${shop}/cookies`), "max_age_attribute");
+    expect(ages).toContain(null);
+    expect(await list("cookies", "", "max_age_attribute")).not.toContain(null);
+    const [connection] = each(await inSeed("GET", `${shop}/connections`), "id");
+    expect(await inSeed("GET", `${shop}/connections/${String(connection)}`)).not.toHaveProperty(
+      "body.result.page_urls",
+    );
+    expect(await call("GET", `${shop}/connections/${String(connection)}`)).toHaveProperty(
+      "body.result.page_urls",
+    );
+  });
+
+  test("have the same ids at every start", async () => {
+    const again = await startLocalApi();
+    expect(each(await callerOf(again)("GET", `${shop}/scripts?${every}`), "id")).toEqual(
+      await list("scripts", every, "id"),
+    );
+    await again.close();
+  });
+});
+
+test("a script that is found malicious later shows it, with a new version first", async () => {
+  const [id] = await list("scripts", "urls=banner.js", "id");
+  api.detect(api.zones.shop, { scripts: [{ id: String(id), js_integrity_score: 7 }] });
+  const detail = await call(
+    "GET",
+    `${shop}/scripts/${idOf(await call("GET", `${shop}/scripts/${String(id)}`))}`,
+  );
+  expect(result(detail)).toMatchObject({
+    js_integrity_score: 7,
+    versions: [{ js_integrity_score: 7 }, { js_integrity_score: 88 }, { js_integrity_score: 88 }],
+  });
+});

@@ -1,0 +1,142 @@
+import type { Dialect, LocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import type { Call } from "./client";
+import { callerOf, each, idOf, newPolicy, result } from "./client";
+
+describe.each<[Dialect, "string" | "boolean"]>([
+  ["seed", "string"],
+  ["published", "boolean"],
+])("policies in the %s dialect", (dialect, form) => {
+  let api: LocalApi;
+  let call: Call;
+  let path: string;
+  const wire = (enabled: boolean) => (form === "string" ? String(enabled) : enabled);
+
+  beforeEach(async () => {
+    api = await startLocalApi({ dialect });
+    call = callerOf(api);
+    path = `/zones/${api.zones.empty}/page_shield/policies`;
+  });
+  afterEach(() => api.close());
+
+  test("are created with an id of the service's own, read and listed", async () => {
+    const created = await call("POST", path, { ...newPolicy, id: "f".repeat(32) });
+    expect(created).toMatchObject({ status: 200, body: { result: { ...newPolicy, enabled: wire(true) } } });
+    expect(idOf(created)).toMatch(/^[0-9a-f]{32}$/);
+    expect(idOf(created)).not.toBe("f".repeat(32));
+    expect(result(await call("GET", `${path}/${idOf(created)}`))).toEqual(result(created));
+    expect((await call("GET", path)).body).toMatchObject({ result: [result(created)] });
+  });
+
+  test("are listed in the order of their creation, with result_info only as published", async () => {
+    const first = idOf(await call("POST", path, newPolicy));
+    const second = idOf(await call("POST", path, newPolicy));
+    const list = await call("GET", path);
+    expect(each(list, "id")).toEqual([first, second]);
+    const info = { page: 1, per_page: 2, count: 2, total_count: 2, total_pages: 1 };
+    expect(list.body).toEqual(
+      expect.objectContaining(dialect === "published" ? { result_info: info } : { success: true }),
+    );
+    if (dialect === "seed") expect(list.body).not.toHaveProperty("result_info");
+  });
+
+  test(`accept both forms of enabled, and give back the ${form}`, async () => {
+    for (const enabled of [true, "true", false, "false"]) {
+      const created = await call("POST", path, { ...newPolicy, enabled });
+      expect(result(created)["enabled"]).toBe(wire(String(enabled) === "true"));
+    }
+  });
+
+  test("change on PUT only in the members that were sent", async () => {
+    const id = idOf(await call("POST", path, newPolicy));
+    expect(result(await call("PUT", `${path}/${id}`, { action: "log", enabled: false }))).toEqual({
+      ...newPolicy,
+      id,
+      action: "log",
+      enabled: wire(false),
+    });
+  });
+
+  test("keep members that nobody knows, and give them back", async () => {
+    const id = idOf(await call("POST", path, { ...newPolicy, report_group: "csp", weight: 3 }));
+    await call("PUT", `${path}/${id}`, { weight: 4 });
+    expect(result(await call("GET", `${path}/${id}`))).toMatchObject({ report_group: "csp", weight: 4 });
+  });
+
+  test("refuse a body that lacks members, and point at each", async () => {
+    const answer = await call("POST", path, { description: "x", action: "block" });
+    expect(answer).toMatchObject({
+      status: 400,
+      body: {
+        errors: ["/action", "/expression", "/enabled", "/value"].map((pointer) => ({
+          code: 10001,
+          source: { pointer },
+        })),
+      },
+    });
+  });
+
+  test("answer a change or read of an unknown id with 404, of a malformed one with a routing error", async () => {
+    const unknown = { status: 404, body: { success: false, result: null, errors: [{ code: 10004 }] } };
+    expect(await call("GET", `${path}/${"0".repeat(32)}`)).toMatchObject(unknown);
+    expect(await call("PUT", `${path}/${"0".repeat(32)}`, newPolicy)).toMatchObject(unknown);
+    expect(await call("GET", `${path}/xyz`)).toMatchObject({
+      status: 400,
+      body: { errors: [{ code: 7003 }, { code: 7000 }] },
+    });
+  });
+
+  test("are deleted as the dialect says, also when they are not there", async () => {
+    const id = idOf(await call("POST", path, newPolicy));
+    const first = await call("DELETE", `${path}/${id}`);
+    const second = await call("DELETE", `${path}/${id}`);
+    if (dialect === "published") {
+      expect([first, second]).toMatchObject([
+        { status: 204, body: undefined },
+        { status: 204, body: undefined },
+      ]);
+    } else {
+      expect(first).toMatchObject({ status: 200, body: { success: true, result: { id } } });
+      expect(second).toMatchObject({ status: 404 });
+    }
+    expect(each(await call("GET", path), "id")).toEqual([]);
+  });
+
+  test("are refused above the quota, which is zero without the entitlement", async () => {
+    const free = `/zones/${api.zones.free}/page_shield/policies`;
+    const { body, status } = await call("POST", free, newPolicy);
+    expect(status).toBe(400);
+    expect(body).toMatchObject({
+      errors: [
+        {
+          message: "exceeded the maximum number of rules in the phase http_response_page_shield: 1 out of 0",
+        },
+      ],
+    });
+  });
+
+  test("refuse the form of the other dialect when strict", async () => {
+    const strict = await startLocalApi({ dialect, strict: true });
+    const enabled = form === "string" ? true : "true";
+    expect(await callerOf(strict)("POST", path, { ...newPolicy, enabled })).toMatchObject({
+      status: 400,
+      body: { errors: [{ source: { pointer: "/enabled" } }] },
+    });
+    expect(await callerOf(strict)("POST", path, { ...newPolicy, enabled: wire(true) })).toMatchObject({
+      status: 200,
+    });
+    await strict.close();
+  });
+});
+
+test("the quota is a limit that the caller may lower", async () => {
+  const api = await startLocalApi({
+    limits: { maxPolicies: { free: 0, pro: 0, business: 0, enterprise: 1 } },
+  });
+  const path = `/zones/${api.zones.empty}/page_shield/policies`;
+  expect(await callerOf(api)("POST", path, newPolicy)).toMatchObject({ status: 200 });
+  expect((await callerOf(api)("POST", path, newPolicy)).body).toMatchObject({
+    errors: [{ message: expect.stringContaining("2 out of 1") as string }],
+  });
+  await api.close();
+});

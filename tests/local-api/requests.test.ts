@@ -1,0 +1,133 @@
+import type { LocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { callerOf, newPolicy, token } from "./client";
+
+let api: LocalApi;
+let settings: string;
+
+beforeAll(async () => {
+  api = await startLocalApi({
+    credentials: [
+      { token: "local-token" },
+      { email: "local@example.com", key: "local-key" },
+      { token: "reader", readOnly: true },
+    ],
+    limits: { maxBodyBytes: 1000 },
+  });
+  settings = `/zones/${api.zones.shop}/page_shield`;
+});
+afterAll(() => api.close());
+beforeEach(() => api.clearRequests());
+
+const failed = (status: number, code: number) => ({
+  status,
+  body: { success: false, result: null, errors: [{ code }], messages: [] },
+});
+
+describe("credentials", () => {
+  const get = (headers: Record<string, string>) => callerOf(api, headers)("GET", settings);
+
+  test("are a token, or an email with its key", async () => {
+    expect(await get(token)).toMatchObject({ status: 200 });
+    expect(await get({ "x-auth-email": "local@example.com", "x-auth-key": "local-key" })).toMatchObject({
+      status: 200,
+    });
+  });
+
+  test("that are missing, half or wrong are refused as the vendor does", async () => {
+    expect(await get({})).toMatchObject(failed(400, 9106));
+    expect(await get({ "x-auth-email": "local@example.com" })).toMatchObject(failed(400, 9106));
+    expect(await get({ "x-auth-email": "local@example.com", "x-auth-key": "no" })).toMatchObject(
+      failed(400, 9106),
+    );
+    expect(await get({ authorization: "Bearer nobody" })).toMatchObject(failed(403, 10000));
+    for (const authorization of ["local-token", "Bearer ", "Bearer two words", "Basic abc"]) {
+      expect(await get({ authorization })).toMatchObject(failed(400, 6003));
+    }
+  });
+
+  test("that may only read are refused on a write", async () => {
+    const reader = callerOf(api, { authorization: "Bearer reader" });
+    expect(await reader("GET", settings)).toMatchObject({ status: 200 });
+    expect(await reader("PUT", settings, { enabled: false })).toMatchObject(failed(403, 10000));
+    expect(await reader("POST", `${settings}/policies`, newPolicy)).toMatchObject(failed(403, 10000));
+  });
+});
+
+describe("requests that lead nowhere", () => {
+  test.each([
+    ["GET", "/nowhere", 404, 7003],
+    ["GET", "/zones/ABC/page_shield", 400, 7003],
+    ["GET", `/zones/${"9".repeat(32)}/page_shield`, 404, 7003],
+    ["PATCH", "settings", 405, 10405],
+    ["DELETE", "policies/", 405, 10405],
+  ])("%s %s answers %i with code %i", async (method, where, status, code) => {
+    const path = where.startsWith("/") ? where : where === "settings" ? settings : `${settings}/${where}`;
+    const answer = await callerOf(api)(method, path);
+    expect(answer).toMatchObject({ status, body: { success: false, result: null } });
+    expect(answer).toHaveProperty("body.errors.0.code", code);
+  });
+});
+
+describe("bodies", () => {
+  const put = (body: string, contentType?: string) =>
+    callerOf(api)("PUT", settings, body, contentType === undefined ? {} : { "content-type": contentType });
+
+  test("must be JSON, and say so", async () => {
+    expect(await put("{enabled}")).toMatchObject(failed(400, 10001));
+    expect(await put("[]")).toMatchObject(failed(400, 10001));
+    expect(await put('{"enabled":true}', "text/plain")).toMatchObject(failed(415, 10415));
+    expect(await put('{"enabled":true}', "application/json; charset=utf-8")).toMatchObject({ status: 200 });
+  });
+
+  test("above the limit are refused", async () => {
+    expect(await put(JSON.stringify({ enabled: true, padding: "x".repeat(1000) }))).toMatchObject(
+      failed(413, 10413),
+    );
+  });
+});
+
+describe("the request log", () => {
+  test("holds what was sent and how it was answered, in order", async () => {
+    await callerOf(api)("PUT", settings, { enabled: true }, { "user-agent": "tests/1" });
+    await callerOf(api)("GET", `${settings}/scripts?hosts=a,b&page=2`);
+    expect(api.requests).toMatchObject([
+      {
+        method: "PUT",
+        path: settings,
+        query: {},
+        body: { enabled: true },
+        status: 200,
+        userAgent: "tests/1",
+        contentType: "application/json",
+        at: expect.stringMatching(/^\d{4}-.*Z$/) as string,
+      },
+      { method: "GET", path: `${settings}/scripts`, query: { hosts: "a,b", page: "2" }, status: 200 },
+    ]);
+    expect(api.requests[1]).not.toHaveProperty("body");
+  });
+
+  test("names the kind of credential and never its value", async () => {
+    await callerOf(api)("GET", settings);
+    await callerOf(api, { "x-auth-email": "local@example.com", "x-auth-key": "local-key" })("GET", settings);
+    await callerOf(api, {})("GET", settings);
+    expect(api.requests.map(({ credential }) => credential)).toEqual(["token", "key", "none"]);
+    expect(JSON.stringify(api.requests)).not.toMatch(/local-token|local-key|local@example/);
+  });
+
+  test("can be cleared, and stays the same array", async () => {
+    const { requests } = api;
+    await callerOf(api)("GET", settings);
+    expect(requests).toHaveLength(1);
+    api.clearRequests();
+    expect(requests).toHaveLength(0);
+  });
+});
+
+test("every answer carries a request id, also a refused one", async () => {
+  const good = await callerOf(api)("GET", settings);
+  const refused = await callerOf(api, {})("GET", "/nowhere");
+  expect(good.headers.get("cf-ray")).toMatch(/^[0-9a-f]{16}-LOC$/);
+  expect(refused.headers.get("cf-ray")).toMatch(/^[0-9a-f]{16}-LOC$/);
+  expect(refused.headers.get("cf-ray")).not.toBe(good.headers.get("cf-ray"));
+});

@@ -1,0 +1,75 @@
+import type { Dialect, LocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import type { Call } from "./client";
+import { callerOf, result } from "./client";
+
+describe.each<[Dialect, string, string]>([
+  ["seed", "use_platform_reporting_endpoint", "use_cloudflare_reporting_endpoint"],
+  ["published", "use_cloudflare_reporting_endpoint", "use_platform_reporting_endpoint"],
+])("settings in the %s dialect", (dialect, reporting, foreign) => {
+  let api: LocalApi;
+  let call: Call;
+  const pathOf = (zone: keyof LocalApi["zones"]) => `/zones/${api.zones[zone]}/page_shield`;
+
+  beforeEach(async () => {
+    api = await startLocalApi({ dialect, clock: () => new Date("2026-10-01T12:00:00.123Z") });
+    call = callerOf(api);
+  });
+  afterEach(() => api.close());
+
+  test("of an untouched zone are off, with reports going to the service", async () => {
+    expect((await call("GET", pathOf("empty"))).body).toMatchObject({
+      success: true,
+      result: { enabled: false, [reporting]: true, use_connection_url_path: false },
+    });
+  });
+
+  test("change only in the members that were sent, and refresh updated_at", async () => {
+    await call("PUT", pathOf("shop"), { [reporting]: false });
+    await call("PUT", pathOf("shop"), { use_connection_url_path: true });
+    expect(result(await call("GET", pathOf("shop")))).toEqual({
+      enabled: true,
+      updated_at: "2026-10-01T12:00:00.123000Z",
+      [reporting]: false,
+      use_connection_url_path: true,
+    });
+  });
+
+  test("answer an update with the members of the dialect", async () => {
+    const members = ["enabled", "updated_at"];
+    const all = dialect === "seed" ? members : [...members, reporting, "use_connection_url_path"];
+    expect(Object.keys(result(await call("PUT", pathOf("shop"), { enabled: true })))).toEqual(all);
+  });
+
+  test("ignore the other dialect's name for the reporting member", async () => {
+    expect(await call("PUT", pathOf("shop"), { [foreign]: false })).toMatchObject({ status: 200 });
+    expect(result(await call("GET", pathOf("shop")))).toMatchObject({ [reporting]: true });
+  });
+
+  test("refuse a value that is not a boolean, and point at it", async () => {
+    expect(await call("PUT", pathOf("shop"), { enabled: "true" })).toMatchObject({
+      status: 400,
+      body: { success: false, result: null, errors: [{ code: 10001, source: { pointer: "/enabled" } }] },
+    });
+  });
+
+  test("need the enterprise plan for own reports and for connection paths, and a paid plan at all", async () => {
+    const notEntitled = { status: 403, body: { success: false, errors: [{ code: 10010 }] } };
+    expect(await call("PUT", pathOf("small"), { [reporting]: false })).toMatchObject(notEntitled);
+    expect(await call("PUT", pathOf("blog"), { use_connection_url_path: true })).toMatchObject(notEntitled);
+    expect(await call("PUT", pathOf("small"), { enabled: true, [reporting]: true })).toMatchObject({
+      status: 200,
+    });
+    expect(await call("GET", pathOf("free"))).toMatchObject(notEntitled);
+  });
+});
+
+test("a strict API refuses the other dialect's name instead of ignoring it", async () => {
+  const api = await startLocalApi({ strict: true });
+  const body = { use_platform_reporting_endpoint: false };
+  expect(await callerOf(api)("PUT", `/zones/${api.zones.shop}/page_shield`, body)).toMatchObject({
+    status: 400,
+    body: { errors: [{ source: { pointer: "/use_platform_reporting_endpoint" } }] },
+  });
+  await api.close();
+});

@@ -1,0 +1,202 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { LocalApi, LocalApiOptions } from "edgeguard-local";
+import { LocalApiStartError, startLocalApi } from "edgeguard-local";
+import { callerOf, controlOf, each, idOf, newPolicy, result } from "./client";
+
+const running: LocalApi[] = [];
+async function start(options: LocalApiOptions = {}): Promise<LocalApi> {
+  const api = await startLocalApi(options);
+  running.push(api);
+  return api;
+}
+afterEach(() => Promise.all(running.splice(0).map((api) => api.close())));
+
+describe("a read lag", () => {
+  test("hides writes from reads until it is over, never from writes", async () => {
+    let now = Date.parse("2026-10-01T00:00:00Z");
+    const api = await start({ readLagMs: 1000, clock: () => new Date(now) });
+    const call = callerOf(api);
+    const path = `/zones/${api.zones.empty}/page_shield/policies`;
+
+    const id = idOf(await call("POST", path, newPolicy));
+    expect(each(await call("GET", path), "id")).toEqual([]);
+    expect(await call("GET", `${path}/${id}`)).toMatchObject({ status: 404 });
+    now += 600;
+    expect(await call("PUT", `${path}/${id}`, { description: "second" })).toMatchObject({ status: 200 });
+    now += 600;
+    expect(each(await call("GET", path), "description")).toEqual([newPolicy.description]);
+    now += 600;
+    expect(each(await call("GET", path), "description")).toEqual(["second"]);
+  });
+});
+
+describe("a rate limit", () => {
+  test("is announced, then refuses everything of that credential until the block ends", async () => {
+    let now = 0;
+    const api = await start({
+      clock: () => new Date(now),
+      rateLimit: { requests: 2, windowMs: 10_000, retryAfterSeconds: 30 },
+    });
+    const settings = `/zones/${api.zones.shop}/page_shield`;
+    const get = () => callerOf(api)("GET", settings);
+
+    const first = await get();
+    expect(Object.fromEntries(first.headers)).toMatchObject({
+      "x-ratelimit-limit": "2",
+      "x-ratelimit-remaining": "1",
+      "x-ratelimit-reset": "10",
+    });
+    await get();
+    const third = await get();
+    expect(third).toMatchObject({ status: 429, body: { success: false, errors: [{ code: 10429 }] } });
+    expect(Object.fromEntries(third.headers)).toMatchObject({
+      "retry-after": "30",
+      "x-ratelimit-remaining": "0",
+    });
+
+    now = 20_000;
+    expect((await get()).headers.get("retry-after")).toBe("10");
+    const other = callerOf(api, { "x-auth-email": "local@example.com", "x-auth-key": "local-key" });
+    expect(await other("GET", settings)).toMatchObject({ status: 200 });
+    now = 30_000;
+    expect(await get()).toMatchObject({ status: 200 });
+  });
+});
+
+describe("state", () => {
+  test("can be kept, put back and reset", async () => {
+    const api = await start();
+    const call = callerOf(api);
+    const path = `/zones/${api.zones.empty}/page_shield/policies`;
+    const before = api.snapshot();
+    await call("POST", path, newPolicy);
+    const after = api.snapshot();
+
+    api.restore(before);
+    expect(each(await call("GET", path), "id")).toEqual([]);
+    api.restore(after);
+    expect(each(await call("GET", path), "id")).toHaveLength(1);
+    api.reset();
+    expect(each(await call("GET", path), "id")).toEqual([]);
+    expect(api.snapshot()).toEqual(before);
+  });
+
+  describe("in a folder", () => {
+    let folder: string;
+    beforeEach(() => {
+      folder = join(mkdtempSync(join(tmpdir(), "local-api-")), "state");
+    });
+    afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+    test("outlives the process", async () => {
+      const first = await start({ persistTo: folder });
+      const path = `/zones/${first.zones.empty}/page_shield/policies`;
+      const created = await callerOf(first)("POST", path, { ...newPolicy, further: 1 });
+      first.detect(first.zones.empty, { scripts: [{ url: "https://new.example/a.js" }] });
+      await first.close();
+
+      const second = await start({ persistTo: folder });
+      expect(result(await callerOf(second)("GET", `${path}/${idOf(created)}`))).toEqual(result(created));
+      const scripts = `/zones/${first.zones.empty}/page_shield/scripts`;
+      expect(each(await callerOf(second)("GET", scripts), "url")).toEqual(["https://new.example/a.js"]);
+      expect(readdirSync(folder)).toEqual(["local-api.json"]);
+    });
+
+    test("that is not ours stops the start with a sentence", async () => {
+      await (await start({ persistTo: folder })).close();
+      const kept = await start({ persistTo: folder });
+      kept.reset();
+      const file = join(folder, "local-api.json");
+      for (const text of ["{", '{"version":2}']) {
+        writeFileSync(file, text);
+        await expect(startLocalApi({ persistTo: folder })).rejects.toThrow(LocalApiStartError);
+        await expect(startLocalApi({ persistTo: folder })).rejects.toThrow(
+          `${file} is not a state of this local API`,
+        );
+      }
+    });
+  });
+});
+
+describe("the control routes", () => {
+  test("tell what runs, and need no credential", async () => {
+    const api = await start({ dialect: "seed" });
+    const control = controlOf(api);
+    expect(await control("GET", "/health")).toMatchObject({ status: 200, body: { healthy: true } });
+    expect((await control("GET", "/info")).body).toMatchObject({
+      dialect: "seed",
+      zones: [{ id: api.zones.shop, name: "shop.example", plan: "enterprise" }, {}, {}, {}, {}],
+    });
+  });
+
+  test("show and clear the request log, in which they themselves do not appear", async () => {
+    const api = await start();
+    const control = controlOf(api);
+    await callerOf(api)("GET", `/zones/${api.zones.shop}/page_shield`);
+    expect((await control("GET", "/requests")).body).toMatchObject([{ method: "GET", status: 200 }]);
+    expect(await control("DELETE", "/requests")).toMatchObject({ status: 204 });
+    expect((await control("GET", "/requests")).body).toEqual([]);
+  });
+
+  test("say what the service has found in a zone: beside the rest, or instead of it", async () => {
+    const api = await start();
+    const control = controlOf(api);
+    const found = `/zones/${api.zones.blog}/scripts`;
+    const scripts = `/zones/${api.zones.blog}/page_shield/scripts`;
+    await control("PATCH", found, [{ url: "https://evil.example/x.js", js_integrity_score: 3 }]);
+    expect(each(await callerOf(api)("GET", scripts), "url")).toHaveLength(5);
+    await control("PUT", found, [{ url: "https://evil.example/x.js", js_integrity_score: 3 }]);
+    expect(each(await callerOf(api)("GET", scripts), "url")).toEqual(["https://evil.example/x.js"]);
+
+    expect(await control("PATCH", found, [{ js_integrity_score: 3 }])).toMatchObject({ status: 400 });
+    expect(await control("PATCH", found, [{ url: "https://a.example", score: 3 }])).toMatchObject({
+      status: 400,
+    });
+    expect(await control("PATCH", `/zones/${"0".repeat(32)}/scripts`, [])).toMatchObject({ status: 404 });
+  });
+
+  test("keep, put back and reset the state", async () => {
+    const api = await start();
+    const control = controlOf(api);
+    const before = (await control("GET", "/state")).body;
+    await callerOf(api)("POST", `/zones/${api.zones.empty}/page_shield/policies`, newPolicy);
+    expect((await control("GET", "/state")).body).not.toEqual(before);
+    expect(await control("PUT", "/state", before)).toMatchObject({ status: 204 });
+    expect((await control("GET", "/state")).body).toEqual(before);
+    expect(await control("DELETE", "/state")).toMatchObject({ status: 204 });
+    expect(await control("PUT", "/state", { version: 9 })).toMatchObject({ status: 400 });
+  });
+});
+
+describe("the server", () => {
+  test("waits before each answer when told to", async () => {
+    const api = await start({ latencyMs: 60 });
+    const startedAt = performance.now();
+    await callerOf(api)("GET", `/zones/${api.zones.shop}/page_shield`);
+    expect(performance.now() - startedAt).toBeGreaterThan(55);
+  });
+
+  test("closes at once, also while a request waits, and does not carry that one out", async () => {
+    const api = await start();
+    api.fault({ match: {}, kind: "slow", delayMs: 60_000 });
+    const waiting = callerOf(api)("PUT", `/zones/${api.zones.shop}/page_shield`, { enabled: false });
+    const refused = expect(waiting).rejects.toThrow("fetch failed");
+    while (api.requests.length === 0) await sleep(5);
+    const startedAt = performance.now();
+    await api.close();
+    await refused;
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    expect(api.snapshot().pageShield[api.zones.shop]?.settings.enabled).toBe(true);
+  });
+
+  test("says in one sentence that its port is in use", async () => {
+    const api = await start();
+    const port = Number(new URL(api.url).port);
+    await expect(startLocalApi({ port })).rejects.toThrow(
+      `Port ${port} is in use: choose another, or port 0 for a free one.`,
+    );
+  });
+});
