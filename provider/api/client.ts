@@ -414,9 +414,9 @@ function adviceFor(
   errors: readonly ApiNote[],
   retryAfter: number | undefined,
 ): string | undefined {
-  if (errors.some((e) => e.code === 7003))
-    return "Check the ids: the service could not route to an object so named.";
-  const asked = retryAfter === undefined ? "" : ` It asks to wait ${Math.ceil(retryAfter / 1000)} s.`;
+  if (errors.some((e) => e.code === 7003)) {
+    return "The zone or account does not exist, or edgeguard:baseUrl is wrong. Where it is gone for good, forget the resource with `pulumi state delete`.";
+  }const asked = retryAfter === undefined ? "" : ` It asks to wait ${Math.ceil(retryAfter / 1000)} s.`;
   if (status === 429) {
     return `The rate limit is used up.${asked} Lower edgeguard:requestsPerSecond, or run again later.`;
   }

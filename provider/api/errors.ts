@@ -64,6 +64,14 @@ export function isNotFound(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 404 && error.init.foreign !== true;
 }
 
+/**
+ * The service could not make sense of the path (facts 1.5). The zone may be gone; as well may the address be wrong, so
+ * nothing may be concluded of an object.
+ */
+export function isUnroutable(error: unknown): boolean {
+  return error instanceof ApiError && error.hasCode(7000, 7003);
+}
+
 /** The service does not know who asks: 401, or one of the codes it answers a malformed or dead credential with (facts 1.5). */
 export function isUnauthenticated(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.status === 401 || error.hasCode(6003, 6111, 9106, 9109, 10000));

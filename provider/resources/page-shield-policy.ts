@@ -136,9 +136,13 @@ export const pageShieldPolicy = defineLifecycle({
     };
   },
 
-  async update({ ctx, id, args }) {
-    const found = await readPolicy(ctx.api, args.zoneId, id);
-    if (!sameFields(found, args)) await write(ctx, args, found);
+  async update({ ctx, id, state, args }) {
+    const read = await readPolicy(ctx.api, args.zoneId, id);
+    // What was declared in `extra` and no longer is, is left out of the PUT: the service goes back to its own default.
+    const removed = Object.keys(omit(state.extra ?? {}, Object.keys(args.extra ?? {})));
+    const found = { ...read, raw: omit(read.raw, removed) };
+    const kept = removed.filter((name) => read.raw[name] !== undefined);
+    if (kept.length > 0 || !sameFields(found, args)) await write(ctx, args, found);
     return {};
   },
 

@@ -83,19 +83,24 @@ function reasonOf(issue: z.core.$ZodIssue, root: unknown, secret: boolean): stri
     case "unrecognized_keys":
       return `does not know ${issue.keys.map((k) => `"${k}"`).join(", ")}`;
     case "invalid_union": {
-      // The branch that came furthest explains best: its issues lie deepest.
-      const branch = [...issue.errors].sort((a, b) => depth(b) - depth(a))[0]?.[0];
-      return branch === undefined || branch.path.length === 0
-        ? `${issue.message}; it is ${given}`
-        : `${propertyPath(branch.path)}: ${branch.message}`;
+      // The branch that came furthest explains best: its issue lies deepest.
+      const [deepest] = leaves(issue).sort((a, b) => b.path.length - a.path.length);
+      if (deepest === undefined || deepest.path.length === 0) return `${issue.message}; it is ${given}`;
+      const inner = { ...deepest, path: [...issue.path, ...deepest.path] };
+      return `${propertyPath(deepest.path)} ${reasonOf(inner, root, secret)}`;
     }
     default:
       return issue.message;
   }
 }
 
-function depth(issues: readonly z.core.$ZodIssue[]): number {
-  return Math.max(0, ...issues.map((issue) => issue.path.length));
+/** The plain issues of a union's branches, each with its path from the union on. */
+function leaves(union: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[] {
+  return union.errors.flat().flatMap((issue) =>
+    issue.code === "invalid_union"
+      ? leaves(issue).map((leaf) => ({ ...leaf, path: [...issue.path, ...leaf.path] }))
+      : [issue],
+  );
 }
 
 function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {

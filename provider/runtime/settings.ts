@@ -153,15 +153,16 @@ export function secretsIn(config: ConfigGetter, env: Environment): string[] {
 
 /** A sentence for each key of the `edgeguard:` namespace that nothing reads; a typing error there is silent otherwise. */
 export function unknownConfigKeys(keys: readonly string[]): string[] {
-  const known = CONFIG_KEYS.map((key) => `edgeguard:${key}`);
+  const NAMESPACE = "edgeguard:";
+  const known = CONFIG_KEYS.map((key) => NAMESPACE + key);
   return keys
-    .filter((key) => key.startsWith("edgeguard:") && !known.includes(key))
+    .filter((key) => key.startsWith(NAMESPACE) && !known.includes(key))
     .map((key) => {
-      const near = nearest(key, known);
-      const name = near ?? "<one of these>";
+      const meant = nearest(key.slice(NAMESPACE.length), CONFIG_KEYS);
+      const near = meant === undefined ? undefined : NAMESPACE + meant;
       return (
         `The stack's configuration has "${key}", which nothing reads. ${near === undefined ? `Known keys: ${known.join(", ")}.` : `Did you mean "${near}"?`} ` +
-        `Remove it with "pulumi config rm ${key}"${near === undefined ? "" : ` and set ${name}`}.`
+        `Remove it with "pulumi config rm ${key}"${near === undefined ? "" : ` and set ${near}`}.`
       );
     });
 }

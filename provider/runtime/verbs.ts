@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { MissingCredentialsError } from "../api/client";
 import { AdoptionError } from "./adoption";
-import { ApiError, CancelledError, isNotFound } from "../api/errors";
+import { ApiError, CancelledError, isNotFound, isUnroutable } from "../api/errors";
 import { VERSION } from "../version";
 import type { Host } from "./host";
 import { checkInputs, type CheckFailure } from "./inputs";
@@ -161,7 +161,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       try {
         found = await lifecycle.read({ ctx: host.context, id, state });
       } catch (error) {
-        if (!isNotFound(error)) throw error;
+        if (!isNotFound(error) || isUnroutable(error)) throw error; // A wrong address must not empty the state.
       }
       if (found === undefined) return { id: "" };
       const outputs: Bag = { ...found };

@@ -1,0 +1,71 @@
+export {
+  getPageShieldPolicies,
+  getPageShieldPoliciesOutput,
+  getPageShieldPolicy,
+  getPageShieldPolicyOutput,
+  getPageShieldSettings,
+  getPageShieldSettingsOutput,
+  type PageShieldPolicyState,
+  type PageShieldSettingsState,
+  type PolicyLookupArgs,
+  type ZoneArgs,
+} from "./configured";
+export {
+  getConnection,
+  getConnectionOutput,
+  getConnections,
+  getConnectionsOutput,
+  type Connection,
+  type ConnectionArgs,
+} from "./connections";
+export {
+  getCookie,
+  getCookieOutput,
+  getCookies,
+  getCookiesOutput,
+  type Cookie,
+  type CookieArgs,
+} from "./cookies";
+export {
+  readDetections,
+  saveDetections,
+  type DetectionKind,
+  type Detections,
+  type SaveDetectionsOptions,
+  type SeenScript,
+} from "./detections";
+export type {
+  DetectedFilters,
+  DetectedList,
+  DetectedListArgs,
+  FilterValue,
+  Inputs,
+  Known,
+  PageInfo,
+  RecordStatus,
+} from "./list";
+export {
+  assertNoMaliciousScripts,
+  isMalicious,
+  MaliciousScriptsError,
+  type AssertNoMaliciousArgs,
+  type MaliciousOptions,
+  type Scored,
+} from "./malicious";
+export { LookupError, type LookupConfig, type LookupOptions } from "./program-api";
+export {
+  scriptSources,
+  type LeftOutReason,
+  type LeftOutScript,
+  type ScriptSources,
+  type ScriptSourcesOptions,
+} from "./script-sources";
+export {
+  getScript,
+  getScriptOutput,
+  getScripts,
+  getScriptsOutput,
+  type Script,
+  type ScriptArgs,
+  type ScriptContent,
+} from "./scripts";

@@ -1,0 +1,144 @@
+import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { readDetections, saveDetections, type LookupOptions } from "pulumi-edgeguard";
+
+describe.each(["seed", "published"] as const)("saveDetections in the %s dialect", (dialect) => {
+  let api: LocalApi;
+  let opts: LookupOptions;
+  let folder: string;
+  let file: string;
+
+  beforeAll(async () => {
+    api = await startLocalApi({ dialect });
+    opts = { config: { baseUrl: api.url, apiToken: "local-token" } };
+  });
+  afterAll(() => api.close());
+  beforeEach(async () => {
+    api.reset();
+    api.clearRequests();
+    folder = await mkdtemp(path.join(tmpdir(), "edgeguard-"));
+    file = path.join(folder, "detections.json");
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  test("writes every active script, sorted, duplicates and the vendor's paths among them", async () => {
+    const saved = await saveDetections(api.zones.shop, file, opts);
+    const urls = (saved.scripts ?? []).map(({ url }) => url);
+    expect(urls).toEqual([...urls].sort());
+    expect(urls).toContain("https://tags.metrics.example/tag.js?id=M-20417&v=2");
+    expect(urls).toContain("https://www.shop.example/cdn-cgi/challenge-platform/scripts/jsd/main.js");
+    expect(urls).toHaveLength(21);
+    expect(readDetections(file)).toEqual(saved);
+    expect((await readFile(file, "utf8")).endsWith("}\n")).toBe(true);
+    expect(await readdir(folder)).toEqual(["detections.json"]);
+  });
+
+  test("keeps what a reviewer judges by and nothing that changes by itself", async () => {
+    const { scripts } = await saveDetections(api.zones.shop, file, { ...opts, hosts: "checkout.*" });
+    const { firstSeenAt, ...rest } = scripts?.find(({ url }) => url.includes("stats-collect")) ?? {};
+    expect(firstSeenAt).toMatch(/^2026-/);
+    expect(rest).toEqual({
+      url: "https://stats-collect.example.com/c.js",
+      host: "checkout.shop.example",
+      firstPageUrl: "checkout.shop.example/payment",
+      domainReportedMalicious: true,
+      maliciousDomainCategories: ["Malware"],
+      urlReportedMalicious: true,
+      maliciousUrlCategories: ["Cryptominer", "Malware"],
+      jsIntegrityScore: 4,
+    });
+  });
+
+  test("gives the same bytes for the same findings, in whatever order and however often they were seen", async () => {
+    await saveDetections(api.zones.shop, file, opts);
+    const before = await readFile(file, "utf8");
+    const old = new Date("2020-01-01");
+    await utimes(file, old, old);
+    const found = api.snapshot().pageShieldDetected[api.zones.shop];
+    const later = (found?.scripts ?? []).map((script, i) => ({
+      ...script,
+      last_seen_at: `2026-09-02T08:00:${String(59 - i).padStart(2, "0")}Z`,
+      fetched_at: "2026-09-02T08:00:00Z",
+    }));
+    api.detect(api.zones.shop, { scripts: later.reverse() }, "replace");
+    await saveDetections(api.zones.shop, file, opts);
+    expect(await readFile(file, "utf8")).toBe(before);
+    expect((await stat(file)).mtime).toEqual(old);
+  });
+
+  test("shows a new script and a fallen score as a change of just those lines", async () => {
+    await saveDetections(api.zones.blog, file, opts);
+    const before = (await readFile(file, "utf8")).split("\n");
+    api.detect(api.zones.blog, { scripts: [{ url: "https://zz.example/new.js" }] });
+    await saveDetections(api.zones.blog, file, opts);
+    const after = (await readFile(file, "utf8")).split("\n");
+    const added = after.filter((line) => !before.includes(line)).map((line) => line.trim());
+    expect(added).toContain('"url": "https://zz.example/new.js",');
+    expect(before.filter((line) => !after.includes(line))).toEqual([]);
+  });
+
+  test("keeps connections and cookies where they are asked for", async () => {
+    const include = ["cookies", "connections"] as const;
+    const saved = await saveDetections(api.zones.shop, file, { ...opts, include });
+    expect(Object.keys(saved)).toEqual(["version", "zoneId", "connections", "cookies"]);
+    expect(saved.cookies?.map(({ name }) => name)).toEqual([
+      "_metrics",
+      "cart",
+      "checkout_session",
+      "remember_me",
+      "session_id",
+    ]);
+    expect(saved.connections).toHaveLength(7);
+    expect(
+      api.requests.map(({ path, query }) => [path.split("/").at(-1), Object.keys(query).sort()]),
+    ).toEqual([
+      ["connections", ["direction", "exclude_cdn_cgi", "order_by", "page", "per_page"]],
+      ["cookies", ["direction", "order_by", "page", "per_page"]],
+    ]);
+  });
+
+  test("leaves the file as it was when a kind cannot be read", async () => {
+    await writeFile(file, "as it was");
+    const include = ["scripts", "connections"] as const;
+    await expect(saveDetections(api.zones.small, file, { ...opts, include })).rejects.toThrow(
+      "403 Forbidden",
+    );
+    expect(await readFile(file, "utf8")).toBe("as it was");
+  });
+
+  test("says so when the file cannot be written", async () => {
+    const nowhere = path.join(folder, "missing", "detections.json");
+    await expect(saveDetections(api.zones.small, nowhere, opts)).rejects.toThrow(
+      `saveDetections: ${nowhere} cannot be written (ENOENT): check that its folder exists`,
+    );
+  });
+});
+
+describe("readDetections", () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), "edgeguard-"));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  test.each([
+    ["{ not JSON", / is not JSON \(.*\): resolve what a merge left/],
+    ['{"version": 2, "zoneId": "a"}', /has version 2, and this version of pulumi-edgeguard reads 1: install/],
+    ['{"scripts": []}', /is no snapshot of detections: version /],
+    ['{"version": 0, "zoneId": "a"}', /is no snapshot of detections: version /],
+    ['{"version": 1, "zoneId": "a", "scripts": [{"url": 1, "host": "h"}]}', /: scripts\[0\]\.url /],
+    ["[]", /is no snapshot of detections/],
+  ])("refuses %s", async (text, sentence) => {
+    const file = path.join(folder, "detections.json");
+    await writeFile(file, text);
+    expect(() => readDetections(file)).toThrow(sentence);
+  });
+
+  test("says how to write a file that is missing", () => {
+    expect(() => readDetections("no-such.json")).toThrow(
+      `${path.resolve("no-such.json")} cannot be read (ENOENT): write it with saveDetections(zoneId, "no-such.json").`,
+    );
+  });
+});

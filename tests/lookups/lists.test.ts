@@ -1,0 +1,252 @@
+import { startLocalApi, type LocalApi } from "edgeguard-local";
+import {
+  getConnection,
+  getConnections,
+  getCookie,
+  getCookies,
+  getPageShieldPolicies,
+  getPageShieldPolicy,
+  getPageShieldSettings,
+  getScript,
+  getScripts,
+  type LookupOptions,
+} from "pulumi-edgeguard";
+
+describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dialect) => {
+  let api: LocalApi;
+  let opts: LookupOptions;
+  let shop: string;
+
+  beforeAll(async () => {
+    api = await startLocalApi({ dialect });
+    opts = { config: { baseUrl: api.url, apiToken: "local-token" } };
+    shop = api.zones.shop;
+  });
+  afterAll(() => api.close());
+  beforeEach(() => {
+    api.reset();
+    api.clearRequests();
+  });
+
+  test("reads the settings under either name of the reporting member", async () => {
+    expect(await getPageShieldSettings({ zoneId: shop }, opts)).toEqual({
+      enabled: true,
+      updatedAt: "2026-06-03T08:00:00.000000Z",
+      useReportingEndpoint: true,
+      useConnectionUrlPath: false,
+    });
+  });
+
+  test("reads policies with enabled as a boolean, and one of them by its id", async () => {
+    const policies = await getPageShieldPolicies({ zoneId: shop }, opts);
+    expect(policies).toHaveLength(1);
+    expect(policies[0]).toMatchObject({ action: "log", enabled: true });
+    expect(await getPageShieldPolicy({ zoneId: shop, policyId: policies[0]?.id ?? "" }, opts)).toEqual(
+      policies[0],
+    );
+  });
+
+  test("keeps members it does not know under extra, and has no extra where there are none", async () => {
+    const snapshot = api.snapshot();
+    const zone = snapshot.pageShield[shop];
+    if (zone?.policies[0] === undefined) throw new Error("the seeded zone has a policy");
+    zone.policies[0].further["reviewed_by"] = ["sec"];
+    api.restore(snapshot);
+    const [policy] = await getPageShieldPolicies({ zoneId: shop }, opts);
+    expect(policy?.extra).toEqual({ reviewed_by: ["sec"] });
+    const { items } = await getScripts({ zoneId: shop }, opts);
+    expect(items.filter((script) => "extra" in script)).toEqual([]);
+  });
+
+  test("lists active scripts unless another status is asked for, and sends no status by itself", async () => {
+    const active = await getScripts({ zoneId: shop }, opts);
+    expect(new Set(active.items.map(({ status }) => status))).toEqual(new Set(["active"]));
+    const others = await getScripts({ zoneId: shop, status: ["infrequent", "inactive"] }, opts);
+    expect(others.items.map(({ url }) => url).sort()).toEqual([
+      "https://cdn.extension-helper.example/inject.js",
+      "https://old-cdn.shop.example/legacy.js",
+      "https://try.experiments.example/ab.js",
+    ]);
+    expect(api.requests.map(({ query }) => query["status"])).toEqual([undefined, "infrequent,inactive"]);
+  });
+
+  test("sends status for cookies only where it is set", async () => {
+    await getCookies({ zoneId: shop }, opts);
+    const { items } = await getCookies({ zoneId: shop, status: "infrequent" }, opts);
+    expect(items.map(({ name }) => name)).toEqual(["ab_variant"]);
+    expect(api.requests.map(({ query }) => query)).toEqual([
+      { page: "1", per_page: "100" },
+      { page: "1", per_page: "100", status: "infrequent" },
+    ]);
+  });
+
+  test("filters by one host or several", async () => {
+    const hosts = ["checkout.shop.example", "account.*"];
+    const { items } = await getConnections({ zoneId: shop, hosts }, opts);
+    expect(new Set(items.map(({ host }) => host))).toEqual(
+      new Set(["checkout.shop.example", "account.shop.example"]),
+    );
+    await getConnections({ zoneId: shop, hosts: "www.shop.example" }, opts);
+    expect(api.requests.map(({ query }) => query["hosts"])).toEqual([
+      "checkout.shop.example,account.*",
+      "www.shop.example",
+    ]);
+  });
+
+  test("passes any other filter through under the API's own name", async () => {
+    const filters = { exclude_cdn_cgi: false, urls: ["cdn-cgi", "nothing"], tomorrow: 7 };
+    const { items } = await getScripts({ zoneId: shop, filters }, opts);
+    expect(items.map(({ urlContainsCdnCgiPath }) => urlContainsCdnCgiPath)).toEqual([true]);
+    expect(api.requests[0]?.query).toMatchObject({
+      exclude_cdn_cgi: "false",
+      urls: "cdn-cgi,nothing",
+      tomorrow: "7",
+    });
+  });
+
+  test("reads all pages, each record once", async () => {
+    const urls = Array.from({ length: 205 }, (_, i) => `https://many.example/${i}.js`);
+    api.detect(api.zones.empty, { scripts: urls.map((url) => ({ url })) });
+    const list = await getScripts({ zoneId: api.zones.empty }, opts);
+    expect(list.items.map(({ url }) => url).sort()).toEqual([...urls].sort());
+    expect(list).not.toHaveProperty("pageInfo");
+    expect(api.requests.map(({ query }) => query["page"])).toEqual(["1", "2", "3"]);
+  });
+
+  test("reads one page where one is asked for, and tells where in the list it is", async () => {
+    const first = await getScripts({ zoneId: shop, perPage: 6 }, opts);
+    const second = await getScripts({ zoneId: shop, page: 2, perPage: 6 }, opts);
+    expect(api.requests.map(({ query }) => query)).toEqual([
+      { page: "1", per_page: "6" },
+      { page: "2", per_page: "6" },
+    ]);
+    expect(second.pageInfo).toEqual({ page: 2, perPage: 6, count: 6, totalCount: 19, totalPages: 4 });
+    expect(new Set([...first.items, ...second.items].map(({ id }) => id)).size).toBe(12);
+    const beyond = await getScripts({ zoneId: shop, page: 9 }, opts);
+    expect(beyond).toMatchObject({ items: [], pageInfo: { page: 9, perPage: 100, count: 0 } });
+  });
+
+  test("has the pages and versions of a script in its detail only", async () => {
+    const { items } = await getScripts({ zoneId: shop, filters: { urls: "pay.js" } }, opts);
+    const [listed] = items;
+    expect(listed).not.toHaveProperty("pageUrls");
+    expect(listed).not.toHaveProperty("versions");
+    const detail = await getScript({ zoneId: shop, scriptId: listed?.id ?? "" }, opts);
+    expect(detail).toMatchObject({ ...listed, pageUrls: ["checkout.shop.example/payment"] });
+    expect(detail.versions).toHaveLength(2);
+    expect(detail.versions?.[0]).toMatchObject({
+      hash: listed?.hash,
+      jsIntegrityScore: 96,
+      fetchedAt: listed?.fetchedAt,
+    });
+    expect(detail.versions?.[0]?.malwareScore).toBe(dialect === "seed" ? undefined : 96);
+  });
+
+  test("has the pages of a connection where the service gives them", async () => {
+    const { items } = await getConnections({ zoneId: shop, filters: { urls: "intents" } }, opts);
+    const detail = await getConnection({ zoneId: shop, connectionId: items[0]?.id ?? "" }, opts);
+    expect(detail).toEqual(
+      dialect === "seed" ? items[0] : { ...items[0], pageUrls: ["checkout.shop.example/payment"] },
+    );
+  });
+
+  test("reads a cookie with all its attributes, and a max age of null as null", async () => {
+    const { items } = await getCookies({ zoneId: shop, filters: { name: "checkout_session" } }, opts);
+    const cookie = await getCookie({ zoneId: shop, cookieId: items[0]?.id ?? "" }, opts);
+    expect(cookie).toMatchObject({
+      type: "first_party",
+      httpOnlyAttribute: true,
+      secureAttribute: true,
+      sameSiteAttribute: "strict",
+      pathAttribute: "/payment",
+      firstPageUrl: "checkout.shop.example/payment",
+    });
+    // The seed shows null; the published API has no such value and leaves it out.
+    expect("maxAgeAttribute" in cookie).toBe(dialect === "seed");
+    expect(cookie.maxAgeAttribute ?? null).toBeNull();
+  });
+
+  test("leaves absent what the plan lacks, null scores too", async () => {
+    const { items } = await getScripts({ zoneId: api.zones.small }, opts);
+    expect(Object.keys(items[0] ?? {}).sort()).toEqual([
+      "addedAt",
+      "firstSeenAt",
+      "host",
+      "id",
+      "lastSeenAt",
+      "status",
+      "url",
+      "urlContainsCdnCgiPath",
+    ]);
+    const shopped = await getScripts({ zoneId: shop, filters: { urls: "gsi/client.js" } }, opts);
+    expect(shopped.items[0]).toHaveProperty("hash");
+    expect(shopped.items[0]).not.toHaveProperty("jsIntegrityScore");
+  });
+
+  test("accepts values of status, type and same_site that nobody has seen yet", async () => {
+    const record = (members: object): string =>
+      JSON.stringify({ success: true, errors: [], messages: [], result: { id: "a", host: "h", ...members } });
+    const answer = (body: string): void =>
+      api.fault({ kind: "raw", status: 200, body, contentType: "application/json", match: {} });
+    answer(record({ url: "https://a.example/a.js", status: "quarantined" }));
+    expect((await getScript({ zoneId: shop, scriptId: shop }, opts)).status).toBe("quarantined");
+    answer(record({ name: "c", type: "third_party", same_site_attribute: "lenient" }));
+    expect(await getCookie({ zoneId: shop, cookieId: shop }, opts)).toEqual({
+      id: "a",
+      host: "h",
+      name: "c",
+      type: "third_party",
+      sameSiteAttribute: "lenient",
+    });
+  });
+
+  test("says what failed, with the service's words, for what the zone or the plan does not have", async () => {
+    await expect(getScript({ zoneId: shop, scriptId: "0".repeat(32) }, opts)).rejects.toThrow(
+      `Reading script ${"0".repeat(32)} of zone ${shop} failed: GET /zones/${shop}/page_shield/scripts/${"0".repeat(32)} answered 404 Not Found`,
+    );
+    await expect(getConnections({ zoneId: api.zones.small }, opts)).rejects.toThrow(
+      /Listing the connections of zone \w+ failed: .* answered 403 Forbidden/,
+    );
+  });
+
+  test.each([
+    [{ zoneId: "shop" }, 'zoneId has to be 32 hexadecimal digits; "shop" is 4 characters'],
+    [{}, "zoneId is required"],
+    [{ page: 0 }, "page has to be a whole number, 1 or higher; 0 was given"],
+    [{ page: 1.5 }, "page has to be a whole number, 1 or higher; 1.5 was given"],
+    [{ perPage: 101 }, "perPage has to be a whole number from 1 to 100; 101 was given"],
+    [{ perPage: "20" }, 'perPage has to be a number; it is "20"'],
+    [{ hosts: [] }, "hosts has to be a word or a list of at least one; a list of 0 was given"],
+    [{ status: "" }, 'status has to be a word or a list of at least one; "" was given'],
+    [{ filters: { per_page: 5 } }, "filters.per_page set it by the argument perPage"],
+    [{ filters: { export: "csv" } }, "filters.export is refused"],
+    [{ filters: { urls: null } }, "filters.urls has to be text, a number, true, false, or a list of texts"],
+    [{ host: "www.shop.example" }, 'there is no argument "host". Did you mean "hosts"?'],
+  ])("refuses %j before anything is sent", async (wrong, sentence) => {
+    const args = "zoneId" in wrong || Object.keys(wrong).length === 0 ? wrong : { zoneId: shop, ...wrong };
+    // @ts-expect-error -- what a program in JavaScript may hand over
+    const asked = getScripts(args, opts);
+    await expect(asked).rejects.toThrow(/^getScripts: /);
+    await expect(asked).rejects.toThrow(sentence);
+    expect(api.requests).toEqual([]);
+  });
+
+  test("refuses an id that is none before anything is sent", async () => {
+    await expect(getCookie({ zoneId: shop, cookieId: "../policies" }, opts)).rejects.toThrow(
+      /^getCookie: cookieId has to be 32 hexadecimal digits; "..\/policies" is 11 characters, not all of them hexadecimal\. The id of a cookie stands in the list of its zone\.$/,
+    );
+    expect(api.requests).toEqual([]);
+  });
+
+  test("needs credentials, and reads no environment where config is given", async () => {
+    process.env["CLOUDFLARE_API_TOKEN"] = "local-token";
+    try {
+      await expect(getScripts({ zoneId: shop }, { config: { baseUrl: api.url } })).rejects.toThrow(
+        /^Listing the scripts of zone \w+ needs credentials and none are set/,
+      );
+    } finally {
+      delete process.env["CLOUDFLARE_API_TOKEN"];
+    }
+    expect(api.requests).toEqual([]);
+  });
+});

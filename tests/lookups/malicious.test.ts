@@ -1,0 +1,97 @@
+import { startLocalApi, type LocalApi } from "edgeguard-local";
+import {
+  assertNoMaliciousScripts,
+  isMalicious,
+  limits,
+  MaliciousScriptsError,
+  type LookupOptions,
+} from "pulumi-edgeguard";
+
+test("a script is malicious when its score is strictly lower than 50", () => {
+  expect(limits.PAGE_SHIELD.MALICIOUS_BELOW_SCORE).toBe(50);
+  expect([1, 49, 50, 99].map((jsIntegrityScore) => isMalicious({ jsIntegrityScore }))).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+});
+
+test("a script without a score is unknown, not harmless", () => {
+  expect(isMalicious({})).toBeUndefined();
+  expect(isMalicious({ jsIntegrityScore: null })).toBeUndefined();
+});
+
+test("the threshold can be set, and has to be one", () => {
+  expect(isMalicious({ jsIntegrityScore: 49 }, { threshold: 10 })).toBe(false);
+  expect(isMalicious({ jsIntegrityScore: 9 }, { threshold: 10 })).toBe(true);
+  for (const threshold of [0, 101, Number.NaN]) {
+    expect(() => isMalicious({ jsIntegrityScore: 9 }, { threshold })).toThrow(
+      "threshold has to be a number from 1 to 100",
+    );
+  }
+});
+
+test("what threat lists say does not change the classification", () => {
+  const script = { jsIntegrityScore: 90, urlReportedMalicious: true };
+  expect(isMalicious(script)).toBe(false);
+});
+
+describe.each(["seed", "published"] as const)("assertNoMaliciousScripts in the %s dialect", (dialect) => {
+  let api: LocalApi;
+  let opts: LookupOptions;
+  let written: jest.SpiedFunction<typeof process.stderr.write>;
+
+  beforeAll(async () => {
+    api = await startLocalApi({ dialect });
+    opts = { config: { baseUrl: api.url, apiToken: "local-token" } };
+  });
+  afterAll(() => api.close());
+  beforeEach(() => {
+    api.clearRequests();
+    written = jest.spyOn(process.stderr, "write").mockReturnValue(true);
+  });
+  afterEach(() => written.mockRestore());
+
+  test("fails with the list, worst first", async () => {
+    const failure: unknown = await assertNoMaliciousScripts({ zoneId: api.zones.shop }, opts).catch(
+      (error: unknown) => error,
+    );
+    if (!(failure instanceof MaliciousScriptsError)) throw new Error(`not the list: ${String(failure)}`);
+    expect(failure.message.split("\n")).toEqual([
+      expect.stringMatching(
+        `^zone ${api.zones.shop} has 2 malicious scripts, with a score lower than 50\\. .*\\.$`,
+      ),
+      "  score 4: https://stats-collect.example.com/c.js on checkout.shop.example, first seen on checkout.shop.example/payment",
+      "  score 32: https://cdn.libraries.example/jquery/3.4.1/jquery.min.js on checkout.shop.example, first seen on checkout.shop.example/payment",
+    ]);
+    expect(failure.scripts.map(({ jsIntegrityScore }) => jsIntegrityScore).sort()).toEqual([32, 4]);
+  });
+
+  test("passes below the threshold, and tells how many scripts could not be judged", async () => {
+    await assertNoMaliciousScripts({ zoneId: api.zones.shop, threshold: 4 }, opts);
+    const lines = written.mock.calls.map(([line]) => String(line));
+    expect(lines).toEqual([expect.stringMatching(/2 of \d+ scripts of zone \w+ have no score/)]);
+  });
+
+  test("warns that it judged nothing where the plan has no scores", async () => {
+    await assertNoMaliciousScripts({ zoneId: api.zones.small }, opts);
+    expect(String(written.mock.calls[0]?.[0])).toContain("2 of 2 scripts");
+  });
+
+  test("looks at what status and hosts name", async () => {
+    await expect(
+      assertNoMaliciousScripts({ zoneId: api.zones.shop, threshold: 13, status: "infrequent" }, opts),
+    ).rejects.toThrow("inject.js");
+    await assertNoMaliciousScripts({ zoneId: api.zones.shop, hosts: "www.shop.example" }, opts);
+  });
+
+  test("looks at duplicates too", async () => {
+    await assertNoMaliciousScripts({ zoneId: api.zones.empty }, opts);
+    expect(api.requests[0]?.query).toMatchObject({ exclude_duplicates: "false", exclude_cdn_cgi: "false" });
+  });
+
+  test("fails where it cannot look", async () => {
+    await expect(assertNoMaliciousScripts({ zoneId: api.zones.free }, opts)).rejects.toThrow("403 Forbidden");
+  });
+});

@@ -1,0 +1,157 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
+import { Project, REPOSITORY, summaryOf, type RunResult } from "../support/engine";
+
+let api: LocalApi;
+beforeAll(async () => {
+  api = await startLocalApi();
+});
+afterAll(() => api.close());
+beforeEach(() => {
+  api.reset();
+  api.clearRequests();
+});
+
+describe("in a program", () => {
+  let project: Project;
+  beforeEach(() => {
+    project = new Project(LOCAL_ENGINE, "lookups");
+  });
+  afterEach(() => project.remove());
+
+  async function preview(program: string, config: Readonly<Record<string, string>> = {}): Promise<RunResult> {
+    project.write("index.ts", `import * as edgeguard from "pulumi-edgeguard";\n${program}`);
+    await project.init({ "edgeguard:baseUrl": api.url, "edgeguard:apiToken": "local-token", ...config });
+    return await project.run("preview");
+  }
+
+  const settings = (enabled: string): string =>
+    `new edgeguard.PageShieldSettings("s", { zoneId: "${api.zones.empty}", enabled: ${enabled} });`;
+
+  test("an awaited assertion fails the preview with the list, before anything is declared", async () => {
+    const { code, text } = await preview(`export = async () => {
+      await edgeguard.assertNoMaliciousScripts({ zoneId: "${api.zones.shop}" });
+      ${settings("true")}
+    };`);
+    expect(code).not.toBe(0);
+    expect(text).toMatch(/error: edgeguard: zone \w+ has 2 malicious scripts, with a score lower than 50\./);
+    expect(text).toContain("score 4: https://stats-collect.example.com/c.js on checkout.shop.example");
+    expect(text).not.toContain("PageShieldSettings");
+    expect(text).not.toMatch(/^\s+at /m);
+  });
+
+  test("an assertion that nobody awaits fails the preview as well", async () => {
+    const { code, text } = await preview(
+      `void edgeguard.assertNoMaliciousScripts({ zoneId: "${api.zones.shop}" });`,
+    );
+    expect(code).not.toBe(0);
+    expect(text.match(/has 2 malicious scripts/g)).toHaveLength(1);
+  });
+
+  test("an output reads by the stack's configuration and feeds a resource", async () => {
+    const { code, text } = await preview(`
+      const found = edgeguard.getPageShieldSettingsOutput({ zoneId: Promise.resolve("${api.zones.shop}") });
+      ${settings("found.enabled")}
+      export const scripts = edgeguard.getScriptsOutput({ zoneId: "${api.zones.blog}" }).items.length;`);
+    expect({ code, scripts: /scripts: (\d+)/.exec(text)?.[1] }).toEqual({ code: 0, scripts: "4" });
+    expect(summaryOf(text)).toMatchObject({ create: 2 });
+  });
+
+  test("an output that cannot be read fails the preview with one sentence", async () => {
+    const { code, text } = await preview(`
+      const found = edgeguard.getPageShieldSettingsOutput({ zoneId: "${api.zones.free}" });
+      ${settings("found.enabled")}`);
+    expect(code).not.toBe(0);
+    expect(text).toMatch(/error: edgeguard: Reading page security of zone \w+ failed: .*403 Forbidden/);
+    expect(text).not.toMatch(/^\s+at /m);
+  });
+
+  test("a preview without credentials leaves outputs unknown and says so; an up fails", async () => {
+    const { code, text } = await preview(
+      `
+      const found = edgeguard.getPageShieldSettingsOutput({ zoneId: "${api.zones.shop}" });
+      ${settings("found.enabled")}
+      void edgeguard.assertNoMaliciousScripts({ zoneId: "${api.zones.shop}" });`,
+      { "edgeguard:apiToken": " " },
+    );
+    expect({ code, text }).toMatchObject({ code: 0 });
+    expect(text).toMatch(/warning: edgeguard: getPageShieldSettingsOutput: not read in this preview\./);
+    expect(text).toMatch(/warning: edgeguard: assertNoMaliciousScripts: not read in this preview\./);
+    const up = await project.run("up", "--yes", "--skip-preview");
+    expect(up.code).not.toBe(0);
+    expect(up.text).toMatch(/error: edgeguard: .* needs credentials and none are set/);
+    expect(api.requests).toEqual([]);
+  });
+
+  test("a misspelt key of the configuration is refused", async () => {
+    const { code, text } = await preview(
+      `export const s = edgeguard.getScripts({ zoneId: "${api.zones.shop}" });`,
+      {
+        "edgeguard:maxRetrys": "1",
+      },
+    );
+    expect(code).not.toBe(0);
+    expect(text).toContain('Did you mean "edgeguard:maxRetries"?');
+    expect(api.requests).toEqual([]);
+  });
+
+  test("a policy from a committed snapshot asks nothing of the zone's scripts", async () => {
+    const scripts = [
+      { url: "https://a.example/a.js", host: "www.shop.example", jsIntegrityScore: 90 },
+      { url: "https://b.example/b.js", host: "www.shop.example" },
+    ];
+    project.write("detections.json", JSON.stringify({ version: 1, zoneId: api.zones.shop, scripts }));
+    const { code, text } = await preview(
+      `
+      const { scriptSrc, leftOut } = edgeguard.scriptSources(edgeguard.readDetections("detections.json"));
+      new edgeguard.PageShieldPolicy("p", {
+        zoneId: "${api.zones.shop}",
+        description: "seen",
+        action: "log",
+        expression: 'http.host eq "www.shop.example"',
+        value: { scriptSrc: ["'self'", ...scriptSrc] },
+      });
+      export const notCovered = leftOut.map(({ url }) => url);`,
+      { "edgeguard:liveChecks": "false" },
+    );
+    expect({ code, text }).toMatchObject({ code: 0 });
+    expect(text).toContain("https://b.example/b.js");
+    expect(api.requests).toEqual([]);
+  });
+});
+
+describe("in a plain script", () => {
+  /** Run with the built package, as a user runs it. */
+  function script(text: string, env: Readonly<Record<string, string>>) {
+    const program = `(async () => { const edgeguard = require("pulumi-edgeguard"); ${text} })()`;
+    return promisify(execFile)(process.execPath, ["-e", program], {
+      cwd: REPOSITORY,
+      env: { PATH: process.env["PATH"], ...env },
+      timeout: 20_000,
+    });
+  }
+
+  test("settings come from the environment, and the process ends by itself", async () => {
+    const env = { EDGEGUARD_BASE_URL: api.url, CLOUDFLARE_API_TOKEN: "local-token" };
+    const { stdout, stderr } = await script(
+      `
+      const { items } = await edgeguard.getScripts({ zoneId: "${api.zones.small}" });
+      await edgeguard.assertNoMaliciousScripts({ zoneId: "${api.zones.small}" });
+      const read = process.hrtime.bigint();
+      process.on("exit", () => console.log(items.length, process.hrtime.bigint() - read < 1_000_000_000n));`,
+      env,
+    );
+    expect(stdout).toBe("2 true\n");
+    expect(stderr).toMatch(/^edgeguard: assertNoMaliciousScripts: 2 of 2 scripts/);
+  });
+
+  test("an error arrives as it is, to be told apart", async () => {
+    const env = { EDGEGUARD_BASE_URL: api.url, CLOUDFLARE_API_TOKEN: "wrong" };
+    const { stdout } = await script(
+      `await edgeguard.getScripts({ zoneId: "${api.zones.small}" }).catch((e) => console.log(e.name, e.status));`,
+      env,
+    );
+    expect(stdout).toBe("ApiError 403\n");
+  });
+});

@@ -1,0 +1,132 @@
+import { scriptSources, type Detections, type SeenScript } from "pulumi-edgeguard";
+
+const host = "www.shop.example";
+
+function snapshot(...scripts: Partial<SeenScript>[]): Detections {
+  const zoneId = "5a0c1e7f3b2d4968a7e1c0f2d3b4a501";
+  const whole = scripts.map((script) => ({ url: "", host, jsIntegrityScore: 90, ...script }));
+  return { version: 1, zoneId, scripts: whole };
+}
+
+const unscored = (url: string): SeenScript => ({ url, host });
+
+test("gives each address once, sorted and without its query", () => {
+  const found = snapshot(
+    { url: "https://b.example/b.js?id=2#top" },
+    { url: "https://b.example/b.js?id=1" },
+    { url: "https://a.example/a.js" },
+  );
+  expect(scriptSources(found)).toEqual({
+    scriptSrc: ["https://a.example/a.js", "https://b.example/b.js"],
+    leftOut: [],
+  });
+});
+
+test("leaves out the malicious and the unscored, and lists them with the reason", () => {
+  const found: Detections = {
+    ...snapshot(),
+    scripts: [
+      { url: "https://z.example/edge.js", host, jsIntegrityScore: 50 },
+      { url: "https://y.example/bad.js", host, jsIntegrityScore: 49 },
+      unscored("https://x.example/new.js"),
+    ],
+  };
+  expect(scriptSources(found)).toEqual({
+    scriptSrc: ["https://z.example/edge.js"],
+    leftOut: [
+      { url: "https://x.example/new.js", host, reason: "unscored" },
+      { url: "https://y.example/bad.js", host, jsIntegrityScore: 49, reason: "malicious" },
+    ],
+  });
+  expect(scriptSources(found, { unscored: "include", threshold: 10 })).toEqual({
+    scriptSrc: ["https://x.example/new.js", "https://y.example/bad.js", "https://z.example/edge.js"],
+    leftOut: [],
+  });
+});
+
+test("leaves out what a threat list names, whatever its score", () => {
+  const found = snapshot({ url: "https://a.example/a.js", domainReportedMalicious: true });
+  expect(scriptSources(found)).toMatchObject({ scriptSrc: [], leftOut: [{ reason: "reported" }] });
+});
+
+test("never gives a source that lets a left-out script in by its query", () => {
+  const found = snapshot(
+    { url: "https://a.example/tag.js?id=good" },
+    { url: "https://a.example/tag.js?id=bad", jsIntegrityScore: 3 },
+    { url: "https://a.example/other.js" },
+  );
+  expect(scriptSources(found)).toMatchObject({
+    scriptSrc: ["https://a.example/other.js"],
+    leftOut: [
+      { url: "https://a.example/tag.js?id=bad", reason: "malicious" },
+      { url: "https://a.example/tag.js?id=good", reason: "indistinct" },
+    ],
+  });
+});
+
+test("never gives a source that lets a left-out script in by its folder", () => {
+  const found = snapshot(
+    { url: "https://a.example/" },
+    { url: "https://a.example/deep/bad.js", jsIntegrityScore: 3 },
+  );
+  expect(scriptSources(found).scriptSrc).toEqual([]);
+});
+
+test("gives whole hosts where asked to, but not those that have a left-out script", () => {
+  const found = snapshot(
+    { url: "https://cdn.example/good.js" },
+    { url: "https://cdn.example/bad.js", jsIntegrityScore: 3 },
+    { url: "https://tags.example:8443/one.js?x=1" },
+    { url: "https://tags.example:8443/two.js" },
+  );
+  expect(scriptSources(found, { granularity: "host" }).scriptSrc).toEqual([
+    "https://cdn.example/good.js",
+    "https://tags.example:8443",
+  ]);
+});
+
+test("covers the pages of the named hosts, yet minds a bad script seen elsewhere", () => {
+  const found = snapshot(
+    { url: "https://a.example/a.js" },
+    { url: "https://b.example/b.js", host: "checkout.shop.example" },
+    { url: "https://c.example/c.js?x", host: "checkout.shop.example" },
+    { url: "https://c.example/c.js", jsIntegrityScore: 3 },
+  );
+  expect(scriptSources(found, { hosts: "checkout.shop.example" })).toEqual({
+    scriptSrc: ["https://b.example/b.js"],
+    leftOut: [
+      {
+        url: "https://c.example/c.js?x",
+        host: "checkout.shop.example",
+        jsIntegrityScore: 90,
+        reason: "indistinct",
+      },
+    ],
+  });
+});
+
+test("encodes what would end a source, and lists what has no address", () => {
+  const found = snapshot(
+    { url: "https://a.example/a;b,c'd e.js" },
+    { url: "https://a.example/a;b.js", jsIntegrityScore: 3 },
+    { url: "data:text/javascript,1" },
+    { url: "inline" },
+  );
+  const sources = scriptSources(found);
+  expect(sources.scriptSrc).toEqual(["https://a.example/a%3Bb%2Cc%27d%20e.js"]);
+  expect(sources.leftOut.map(({ reason }) => reason)).toEqual([
+    "unaddressable",
+    "malicious",
+    "unaddressable",
+  ]);
+});
+
+test("refuses an option or a snapshot that is none", () => {
+  // @ts-expect-error -- what a program in JavaScript may hand over
+  expect(() => scriptSources(snapshot(), { unscored: "yes" })).toThrow(
+    'scriptSources: unscored has to be "exclude" or "include"; "yes" was given.',
+  );
+  expect(() => scriptSources(snapshot(), { threshold: Number.NaN })).toThrow("threshold has to be a number");
+  expect(() => scriptSources({ version: 1, zoneId: "a" })).toThrow("the snapshot holds no scripts");
+  expect(() => scriptSources({ ...snapshot(), version: 3 })).toThrow("the snapshot has version 3");
+});
