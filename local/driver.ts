@@ -27,9 +27,14 @@ export function pulumiCli(): EngineCommand | undefined {
     });
     return { name: `the Pulumi CLI ${version.trim()}`, command: ["pulumi"] };
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (isMissing(error)) return undefined;
     throw error;
   }
+}
+
+/** Not `instanceof Error`: a test runner's errors may come from another realm. */
+function isMissing(error: unknown): boolean {
+  return typeof error === "object" && error !== null && "code" in error && error.code === "ENOENT";
 }
 
 /**
