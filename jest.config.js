@@ -10,4 +10,6 @@ module.exports = {
     "^edgeguard-local$": "<rootDir>/local/index.ts",
   },
   testTimeout: 30_000,
+  // Most tests wait for processes they started: every core is worth a worker.
+  maxWorkers: "100%",
 };

@@ -1,5 +1,5 @@
 import { execFileSync, type ChildProcess } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import {
@@ -27,6 +27,9 @@ export interface RunResult {
   /** Both streams, as a person sees them. */
   readonly text: string;
 }
+
+/** Settings that are never written in plain text. */
+const SECRET = /^edgeguard:api(Token|Key|Email)$/;
 
 /** A project in a folder of its own, with a stack, a state and settings that touch nothing else on the machine. */
 export class Project {
@@ -77,11 +80,14 @@ export class Project {
     return startEngine(this.engine, args, { cwd: this.dir, env });
   }
 
+  /** A stack with plain settings, written as a person edits them; a secret takes a run of the engine. */
   async init(config: Readonly<Record<string, string>>): Promise<void> {
     await this.ok("stack", "init", "dev");
+    const plain = Object.entries(config).filter(([key]) => !SECRET.test(key));
+    const lines = plain.map(([key, value]) => `  ${key.includes(":") ? key : `${this.name}:${key}`}: ${JSON.stringify(value)}\n`);
+    appendFileSync(join(this.dir, "Pulumi.dev.yaml"), `config:\n${lines.join("")}`);
     for (const [key, value] of Object.entries(config)) {
-      const secret = /token|key|secret/i.test(key) ? ["--secret"] : [];
-      await this.ok("config", "set", ...secret, key, value);
+      if (SECRET.test(key)) await this.ok("config", "set", "--secret", key, value);
     }
   }
 

@@ -89,10 +89,11 @@ async function play(scenario: Scenario, engine: EngineCommand): Promise<unknown>
   let state: unknown;
   try {
     project.program(join(scenario.folder, "program"));
+    const own = Object.keys(scenario.config ?? {}).some((key) => key.startsWith("edgeguard:api"));
+    if (scenario.anonymous !== true && !own) project.env = { CLOUDFLARE_API_TOKEN: TOKEN };
     await project.init({
       zoneId: zone,
       "edgeguard:baseUrl": api.url,
-      ...(scenario.anonymous === true ? {} : { "edgeguard:apiToken": TOKEN }),
       ...scenario.config,
     });
     for (const [index, step] of scenario.steps.entries()) {

@@ -61,14 +61,14 @@ playScenario({
   title: "two kinds of credentials at once are refused with a sentence",
   folder: __dirname,
   zone: "empty",
-  config: { "edgeguard:apiKey": "canary-key-8642", "edgeguard:apiEmail": "ops@example.com" },
+  config: { "edgeguard:apiToken": "canary-token-8642", "edgeguard:apiKey": "canary-key-8642", "edgeguard:apiEmail": "ops@example.com" },
   steps: [
     {
       run: "preview",
       code: "failure",
       requests: 0,
       says: [/keep one kind of credential/],
-      hides: ["canary-key-8642", "ops@example.com"],
+      hides: ["canary-token-8642", "canary-key-8642", "ops@example.com"],
     },
   ],
 });

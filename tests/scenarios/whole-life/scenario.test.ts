@@ -75,5 +75,5 @@ playScenario({
   folder: __dirname,
   zone: "empty",
   dialect: "seed",
-  steps: story("use_platform_reporting_endpoint", String),
+  steps: story("use_platform_reporting_endpoint", String).filter((step) => !("run" in step && step.requests === 0)),
 });
