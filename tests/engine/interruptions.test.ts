@@ -21,7 +21,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
   beforeEach(async () => {
     api = await startLocalApi();
     project = new Project(engine, "interrupted");
-    project.write("index.ts", PROGRAM);
+    project.write(PROGRAM);
     await project.init({
       zoneId: api.zones.empty,
       "edgeguard:baseUrl": api.url,

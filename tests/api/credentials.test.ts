@@ -1,0 +1,164 @@
+import type { LocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { z } from "zod";
+import type { Credential } from "../../provider/api/client";
+import { Redactor } from "../../provider/api/redact";
+import { clientOf, failureOf, serve } from "../support/edge-client";
+
+let api: LocalApi;
+let settings: string;
+
+beforeEach(async () => {
+  api = await startLocalApi({
+    credentials: [{ token: "fresh-token" }, { token: "reader-token", readOnly: true }],
+  });
+  settings = `/zones/${api.zones.empty}/page_shield`;
+});
+afterEach(() => api.close());
+
+const what = "Reading";
+const schema = z.unknown();
+const saved: Credential = { kind: "token", token: "stale-token", origin: "edgeguard:apiToken" };
+const fresh: Credential = { kind: "token", token: "fresh-token", origin: "CLOUDFLARE_API_TOKEN" };
+
+describe("a credential that is refused", () => {
+  test("and came from stack config is explained: a refresh uses what the last up saved", async () => {
+    const { client } = clientOf(api.url, { credential: saved });
+    const failure = await failureOf(client.get(settings, { what, schema }));
+    expect(failure.message).toContain("answered 403 Forbidden: Authentication error [code 10000]");
+    expect(failure.message).toContain("The credential from edgeguard:apiToken was refused");
+    expect(failure.message).toContain("uses the token saved by the last up: run `pulumi up`");
+    expect(api.requests).toHaveLength(1);
+  });
+
+  test("and came from the environment is explained without that", async () => {
+    const { client } = clientOf(api.url, { credential: { ...saved, origin: "CLOUDFLARE_API_TOKEN" } });
+    const failure = await failureOf(client.get(settings, { what, schema }));
+    expect(failure.message).toContain("The credential from CLOUDFLARE_API_TOKEN was refused");
+    expect(failure.message).not.toContain("last up");
+  });
+
+  test("gives way to the environment's, for this and for all later requests, and it is said once", async () => {
+    const { client, warnings } = clientOf(api.url, { credential: saved, fallback: fresh });
+    await client.get(settings, { what, schema });
+    await client.put(settings, { what, schema, body: { enabled: true } });
+    expect(api.requests.map(({ status }) => status)).toEqual([403, 200, 200]);
+    expect(warnings).toEqual([
+      expect.stringContaining("edgeguard:apiToken was refused; CLOUDFLARE_API_TOKEN is used instead."),
+    ]);
+    expect(warnings[0]).toContain("token saved by the last up");
+  });
+
+  test("gives way for requests that were refused side by side, too", async () => {
+    const { client, warnings } = clientOf(api.url, { credential: saved, fallback: fresh, concurrency: 8 });
+    await Promise.all(Array.from({ length: 8 }, () => client.get(settings, { what, schema })));
+    expect(api.requests.filter(({ status }) => status === 200)).toHaveLength(8);
+    expect(warnings).toHaveLength(1);
+  });
+
+  test("is the one that is explained when the other is refused as well, which is tried once only", async () => {
+    const other: Credential = { ...fresh, token: "other-stale-token" };
+    const { client, warnings } = clientOf(api.url, { credential: saved, fallback: other });
+    expect((await failureOf(client.get(settings, { what, schema }))).message).toContain("edgeguard:apiToken");
+    expect((await failureOf(client.get(settings, { what, schema }))).message).toContain("edgeguard:apiToken");
+    expect(api.requests).toHaveLength(3);
+    expect(warnings).toEqual([]);
+  });
+
+  test.each([
+    ["401", 401, 1],
+    ["a malformed one's code", 400, 6003],
+    ["a bad key pair's code", 400, 9106],
+  ])("is recognised by %s", async (_name, status, code) => {
+    api.fault({ match: {}, kind: "status", status, code });
+    const { client } = clientOf(api.url, { credential: saved, fallback: fresh });
+    await client.get(settings, { what, schema });
+    expect(api.requests.map((r) => r.status)).toEqual([status, 200]);
+  });
+
+  test("does not make another failure of the other credential's request disappear", async () => {
+    api.fault({ match: {}, kind: "status", status: 403 });
+    api.fault({ match: {}, kind: "status", status: 409, message: "in conflict" });
+    const { client } = clientOf(api.url, { credential: saved, fallback: fresh });
+    expect((await failureOf(client.get(settings, { what, schema }))).message).toContain("in conflict");
+  });
+
+  test("by a 403 for lack of a permission says so", async () => {
+    api.fault({ match: {}, kind: "status", status: 403, code: 10010, message: "not entitled" });
+    const failure = await failureOf(
+      clientOf(api.url, { credential: fresh }).client.get(settings, { what, schema }),
+    );
+    expect(failure.message).toContain("the credential from CLOUDFLARE_API_TOKEN lacks the permission");
+  });
+});
+
+test("without a credential nothing is sent, and the sentence says where to set one", async () => {
+  const { client } = clientOf(api.url, { credential: undefined });
+  const failure = await failureOf(client.get(settings, { what: "Reading zone x", schema }));
+  expect(failure.message).toMatch(/^Reading zone x needs credentials and none are set\./);
+  expect(failure.message).toContain("pulumi config set --secret edgeguard:apiToken");
+  expect(failure.message).toContain("CLOUDFLARE_EMAIL and CLOUDFLARE_API_KEY");
+  expect(api.requests).toHaveLength(0);
+});
+
+describe("a secret that the service sends back is not shown", () => {
+  const token = { kind: "token", token: 'c4n"ary/T0ken+x', origin: "t" } as const;
+  const pair = { kind: "key", email: "canary+1@example.com", key: "c4naryK3y&", origin: "p" } as const;
+  const forms = (secret: string) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];
+  const secrets = [...forms(token.token), ...forms(pair.email), ...forms(pair.key)];
+
+  async function shown(status: number, body: string, headers: Record<string, string> = {}): Promise<string> {
+    const server = await serve((_request, response) => {
+      response.writeHead(status, { "content-type": "application/json", ...headers });
+      response.end(body);
+    });
+    const { client, info, warnings, debug } = clientOf(server.url, { credential: token, fallback: pair });
+    const outcome = await client
+      .get(`/x`, { what, schema: z.strictObject({}), query: { q: pair.email, t: token.token } })
+      .then(JSON.stringify, (error: unknown) =>
+        error instanceof Error ? `${error.message}\n${error.stack ?? ""}` : "",
+      );
+    expect(debug.length).toBeGreaterThan(0);
+    return [outcome, ...info, ...warnings, ...debug].join("\n");
+  }
+
+  test.each([
+    [
+      "an error's message and pointer",
+      403,
+      {
+        success: false,
+        errors: secrets.map((s) => ({ code: 1, message: `no ${s}`, source: { pointer: `/${s}` } })),
+      },
+    ],
+    [
+      "the envelope's messages",
+      200,
+      { success: true, result: {}, messages: secrets.map((s) => `hello ${s}`) },
+    ],
+    [
+      "a result that is not understood",
+      200,
+      { success: true, result: Object.fromEntries(secrets.map((s) => [s, s])) },
+    ],
+  ])("in %s", async (_where, status, body) => {
+    const text = await shown(status, JSON.stringify(body));
+    expect(text).toContain("[secret]");
+    for (const secret of secrets) expect(text).not.toContain(secret);
+  });
+
+  test("in a page, even where the excerpt ends in the middle of it", async () => {
+    for (const at of [0, 105, 112, 118]) {
+      const text = await shown(502, `${"x".repeat(at)}${token.token}${pair.email}${pair.key}`);
+      for (const secret of secrets) expect(text).not.toContain(secret);
+      expect(text).not.toContain("c4n");
+      expect(text).not.toContain("canary");
+    }
+  });
+
+  test("in text that holds one secret within another, and strings too short to be one stay", () => {
+    const redactor = new Redactor();
+    redactor.add("abcd", "abcdefgh", "x", undefined);
+    expect(redactor.redact("abcdefgh abcd x")).toBe("[secret] [secret] x");
+  });
+});

@@ -1,0 +1,131 @@
+import { startLocalApi } from "edgeguard-local";
+import { z } from "zod";
+import { byCursor, byPage } from "../../provider/api/pages";
+import { clientOf, envelope, failureOf, serve, type Throwaway } from "../support/edge-client";
+
+const item = z.object({ id: z.string() });
+const list = { what: "Listing", schema: item, key: ({ id }: z.infer<typeof item>) => id };
+const items = (...ids: string[]) => ids.map((id) => ({ id }));
+
+let server: Throwaway;
+
+/** Answers one body per request; the last one for all that follow. */
+async function answering(...bodies: string[]): Promise<void> {
+  let next = 0;
+  server = await serve((_request, response) => {
+    response.end(bodies[Math.min(next, bodies.length - 1)]);
+    next += 1;
+  });
+}
+
+async function ids(found: AsyncGenerator<{ id: string }>): Promise<string> {
+  let text = "";
+  for await (const { id } of found) text += id;
+  return text;
+}
+
+const pages = (perPage: number) => byPage(clientOf(server.url).client, "/list", { ...list, perPage });
+const cursors = (more: { sizeParameter?: "limit" } = {}) =>
+  byCursor(clientOf(server.url).client, "/list", { ...list, perPage: 2, ...more });
+
+describe("by page", () => {
+  test("reads to the last page that the service counts", async () => {
+    await answering(
+      envelope(items("a", "b"), { result_info: { page: 1, per_page: 2, total_pages: 2 } }),
+      envelope(items("c", "d"), { result_info: { page: 2, per_page: 2, total_pages: 2 } }),
+    );
+    expect(await ids(pages(2))).toBe("abcd");
+    expect(server.seen).toEqual(["GET /list?page=1&per_page=2", "GET /list?page=2&per_page=2"]);
+  });
+
+  test("without a count, reads until a page is not full", async () => {
+    await answering(envelope(items("a", "b")), envelope(items("c")));
+    expect(await ids(pages(2))).toBe("abc");
+    expect(server.seen).toHaveLength(2);
+  });
+
+  test("reads on where the service grants fewer per page than were asked for", async () => {
+    await answering(
+      envelope(items("a", "b"), { result_info: { per_page: 2 } }),
+      envelope(items("c"), { result_info: { per_page: 2 } }),
+    );
+    expect(await ids(pages(100))).toBe("abc");
+  });
+
+  test("passes over an item that slid to the next page", async () => {
+    await answering(envelope(items("a", "b")), envelope(items("b", "c")), envelope([]));
+    expect(await ids(pages(2))).toBe("abc");
+    expect(server.seen).toHaveLength(3);
+  });
+
+  test("takes null for an empty list, also among the paging facts", async () => {
+    await answering(envelope(null, { result_info: { page: null, total_pages: null } }));
+    expect(await ids(pages(2))).toBe("");
+    expect(server.seen).toHaveLength(1);
+  });
+
+  test("does not read for ever from a service that does not turn the page", async () => {
+    await answering(envelope(items("a", "b")));
+    expect((await failureOf(ids(pages(2)))).message).toContain("the list gave the same page twice");
+    expect(server.seen).toHaveLength(2);
+  });
+
+  test("reads only as far as it is asked to", async () => {
+    await answering(envelope(items("a", "b")), envelope(items("c", "d")));
+    for await (const { id } of pages(2)) if (id === "b") break;
+    expect(server.seen).toHaveLength(1);
+  });
+
+  test("reads every script of a zone, whatever the page size", async () => {
+    const api = await startLocalApi();
+    const all = (perPage: number) =>
+      ids(
+        byPage(clientOf(api.url).client, `/zones/${api.zones.shop}/page_shield/scripts`, {
+          ...list,
+          perPage,
+        }),
+      );
+    const whole = await all(100);
+    const inOne = api.requests.length;
+    expect(await all(3)).toBe(whole);
+    expect(inOne).toBe(1);
+    expect(api.requests.length - inOne).toBe(Math.ceil(whole.length / 32 / 3));
+    await api.close();
+  });
+});
+
+describe("by cursor", () => {
+  const page = (cursor: string | null | undefined, ...found: string[]) =>
+    envelope(items(...found), { result_info: { cursors: { after: cursor } } });
+
+  test("follows the cursor of either spelling to its end", async () => {
+    await answering(
+      page("one", "a", "b"),
+      envelope(items("c"), { result_info: { cursor: "two" } }),
+      envelope(items("d"), { result_info: { cursor: "" } }),
+    );
+    expect(await ids(cursors())).toBe("abcd");
+    expect(server.seen).toEqual([
+      "GET /list?per_page=2",
+      "GET /list?per_page=2&cursor=one",
+      "GET /list?per_page=2&cursor=two",
+    ]);
+  });
+
+  test("goes on after an empty page that has a cursor", async () => {
+    await answering(page("one"), page(null, "a"));
+    expect(await ids(cursors({ sizeParameter: "limit" }))).toBe("a");
+    expect(server.seen).toEqual(["GET /list?limit=2", "GET /list?limit=2&cursor=one"]);
+  });
+
+  test("drops an item that is seen twice", async () => {
+    await answering(page("one", "a", "b"), page(undefined, "b", "c"));
+    expect(await ids(cursors())).toBe("abc");
+  });
+
+  test("refuses a cursor that comes back: the list would never end", async () => {
+    await answering(page("one", "a"), page("two", "b"), page("one", "c"));
+    expect((await failureOf(ids(cursors()))).message).toContain("the list gave the same cursor twice");
+    expect(server.seen).toHaveLength(3);
+  });
+});

@@ -1,0 +1,202 @@
+import { readFileSync } from "node:fs";
+import type { LocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { z } from "zod";
+import { VERSION } from "../../provider/version";
+import { clientOf, envelope, failureOf, serve, type Throwaway } from "../support/edge-client";
+
+let api: LocalApi;
+let settings: string;
+let policies: string;
+
+beforeEach(async () => {
+  api = await startLocalApi();
+  settings = `/zones/${api.zones.empty}/page_shield`;
+  policies = `${settings}/policies`;
+});
+afterEach(() => api.close());
+
+const any = z.unknown();
+const what = "Looking";
+const newPolicy = {
+  description: "d",
+  action: "log",
+  expression: "true",
+  enabled: "true",
+  value: "script-src 'self'",
+};
+
+test.each([
+  ["token", { kind: "token", token: "local-token", origin: "edgeguard:apiToken" }],
+  ["key", { kind: "key", email: "local@example.com", key: "local-key", origin: "edgeguard:apiEmail" }],
+] as const)("a %s is sent in its own headers, and no other, with every method", async (kind, credential) => {
+  const { client } = clientOf(api.url, { credential });
+  await client.get(settings, { what, schema: any });
+  await client.put(settings, { what, schema: any, body: { enabled: true } });
+  const { id } = await client.post(policies, {
+    what,
+    schema: z.looseObject({ id: z.string() }),
+    body: newPolicy,
+  });
+  await client.delete(`${policies}/${id}`, { what, schema: any });
+  expect(api.requests.map(({ status }) => status)).toEqual([200, 200, 200, 204]);
+  expect(new Set(api.requests.map(({ credential }) => credential))).toEqual(new Set([kind]));
+});
+
+test("Content-Type is sent with a body and only then", async () => {
+  const { client } = clientOf(api.url);
+  await client.get(settings, { what, schema: any });
+  await client.put(settings, { what, schema: any, body: { enabled: true } });
+  await client.delete(`${policies}/${"0".repeat(32)}`, { what, schema: any });
+  expect(api.requests.map(({ contentType }) => contentType)).toEqual([
+    undefined,
+    "application/json",
+    undefined,
+  ]);
+});
+
+test("User-Agent names the package and its version, which is that of package.json", async () => {
+  await clientOf(api.url).client.get(settings, { what, schema: any });
+  expect(api.requests[0]?.userAgent).toBe(`pulumi-edgeguard/${VERSION} node/${process.versions.node}`);
+  const manifest: unknown = JSON.parse(readFileSync("provider/package.json", "utf8"));
+  expect(manifest).toMatchObject({ version: VERSION });
+});
+
+test("a base address with a slash at its end is joined with one slash, and keeps its prefix", async () => {
+  await clientOf(`${api.url}/`).client.get(settings, {
+    what,
+    schema: any,
+    query: { page: 1, cursor: undefined },
+  });
+  expect(api.requests[0]).toMatchObject({ path: settings, query: { page: "1" }, status: 200 });
+});
+
+test("an error is a sentence: attempt, request, status, words, code, pointer, request id, next step", async () => {
+  const { client } = clientOf(api.url, { maxRetries: 0 });
+  const failure = await failureOf(
+    client.put(settings, { what: "Setting page security", schema: any, body: { enabled: "yes" } }),
+  );
+  expect(failure.message).toMatch(
+    /^Setting page security failed: PUT \/zones\/\w+\/page_shield answered 400 Bad Request: invalid body: .* \[code 10001\] at \/enabled, request id [0-9a-f]{16}-LOC\.$/,
+  );
+  api.fault({ match: {}, kind: "status", status: 503, message: "Down for repair." });
+  const trouble = await failureOf(client.put(settings, { what, schema: any, body: { enabled: true } }));
+  expect(trouble.message).toContain(
+    "answered 503 Service Unavailable: Down for repair [code 10503], request id ",
+  );
+  expect(trouble.message).toMatch(
+    / It may have been carried out\. The service is in trouble.*Run the command again\.$/,
+  );
+});
+
+test("the caller's advice comes first, and knows status and codes", async () => {
+  api.fault({ match: {}, kind: "status", status: 409, code: 1234 });
+  const failure = await failureOf(
+    clientOf(api.url).client.get(settings, {
+      what,
+      schema: any,
+      advice: ({ status, errors }) => `Seen ${status} and ${String(errors[0]?.code)}.`,
+    }),
+  );
+  expect(failure.message).toMatch(/ Seen 409 and 1234\.$/);
+});
+
+test("an id the service cannot route is answered with what to look at", async () => {
+  const failure = await failureOf(
+    clientOf(api.url).client.get("/zones/zzz/page_shield", { what, schema: any }),
+  );
+  expect(failure.message).toContain("The zone or account does not exist, or edgeguard:baseUrl is wrong.");
+});
+
+describe("answers that are no plain success", () => {
+  let server: Throwaway;
+  let reply: { status: number; body: string };
+
+  beforeEach(async () => {
+    server = await serve((_request, response) => {
+      response.writeHead(reply.status, { "cf-ray": "7d1", "content-type": "application/json" });
+      response.end(reply.status === 204 ? undefined : reply.body);
+    });
+  });
+
+  const get = () => clientOf(server.url, { maxRetries: 0 }).client.get("/x", { what, schema: z.string() });
+
+  test("success: false on a 200 is a refusal, not carried out", async () => {
+    reply = {
+      status: 200,
+      body: '{"success":false,"result":null,"errors":[{"code":1004,"message":"no more"}]}',
+    };
+    const failure = await failureOf(get());
+    expect(failure).toMatchObject({ status: 200, outcome: "notDone", requestId: "7d1" });
+    expect(failure.message).toContain("no more [code 1004]");
+  });
+
+  test("success: false without any error is a failure all the same", async () => {
+    reply = { status: 200, body: '{"success":false,"result":null}' };
+    expect((await failureOf(get())).message).toContain("the service gave no reason");
+  });
+
+  test("success: true with a failing status is a failure", async () => {
+    reply = { status: 400, body: envelope("fine") };
+    expect(await failureOf(get())).toMatchObject({ status: 400 });
+  });
+
+  test.each([
+    ["a page of a proxy", 200, "<html><h1>Sign in</h1></html>"],
+    ["an error page", 502, "<html>\n<h1>Bad gateway</h1></html>"],
+    ["JSON that is not the envelope", 200, '{"ok":true}'],
+    ["nothing", 200, ""],
+  ])("%s is named as what it is, and its outcome is unknown", async (_name, status, body) => {
+    reply = { status, body };
+    const failure = await failureOf(get());
+    expect(failure).toMatchObject({ status, outcome: "unknown" });
+    expect(failure.message).toContain(
+      `the body is not the API's envelope but ${body === "" ? "empty" : JSON.stringify(body.replace("\n", " "))}`,
+    );
+  });
+
+  test("a long page is not printed whole", async () => {
+    reply = { status: 500, body: "x".repeat(100_000) };
+    expect((await failureOf(get())).message.length).toBeLessThan(500);
+  });
+
+  test("a result of another shape is an error that names the member", async () => {
+    reply = { status: 200, body: envelope({ list: [1] }) };
+    const { client } = clientOf(server.url);
+    const failure = await failureOf(
+      client.get("/x", { what, schema: z.object({ list: z.array(z.string()) }) }),
+    );
+    expect(failure.message).toContain("result.list.0: ");
+    expect(failure.message).toContain("look for a newer version");
+  });
+
+  test("a 204 is a success without a result", async () => {
+    reply = { status: 204, body: "" };
+    expect(await clientOf(server.url).client.delete("/x", { what, schema: z.null() })).toBeNull();
+  });
+
+  test("messages of the envelope are passed on, as text or as records", async () => {
+    reply = {
+      status: 200,
+      body: envelope("r", { messages: ["Heed this", { code: 1, message: "and this" }, ""] }),
+    };
+    const { client, info } = clientOf(server.url);
+    expect(await client.get("/x", { what, schema: z.string() })).toBe("r");
+    expect(info).toEqual(["the API says: Heed this", "the API says: and this"]);
+  });
+
+  test("an odd member of an error does not hide the rest of it", async () => {
+    const odd = [{ code: "E1", message: "first", source: null }, { code: null, message: null }, { code: 7 }];
+    reply = {
+      status: 400,
+      body: JSON.stringify({ success: false, result: null, errors: odd, messages: null }),
+    };
+    expect(await failureOf(get())).toMatchObject({
+      errors: [
+        { code: undefined, message: "first" },
+        { code: undefined, message: "" },
+        { code: 7, message: "" },
+      ],
+    });
+  });
+});

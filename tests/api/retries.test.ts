@@ -1,0 +1,348 @@
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import type { Fault, LocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { z } from "zod";
+import { RateBudget } from "../../provider/api/rate-budget";
+import { backoffMs, RETRY } from "../../provider/api/retry";
+import { clientOf, envelope, failureOf, serve, until } from "../support/edge-client";
+
+let api: LocalApi;
+let settings: string;
+let policies: string;
+
+beforeEach(async () => {
+  api = await startLocalApi();
+  settings = `/zones/${api.zones.empty}/page_shield`;
+  policies = `${settings}/policies`;
+});
+afterEach(() => api.close());
+
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+
+const what = "Trying";
+const schema = z.unknown();
+const newPolicy = {
+  description: "d",
+  action: "log",
+  expression: "true",
+  enabled: "true",
+  value: "script-src 'self'",
+};
+const bodyOf = (method: string) => (method === "GET" || method === "DELETE" ? undefined : newPolicy);
+/** Seeded in the zone, so that every method has something to meet. */
+const pathOf = (method: string) =>
+  method === "POST" ? policies : method === "DELETE" ? `${policies}/${"0".repeat(32)}` : settings;
+const put = { enabled: true };
+
+const send = (method: "GET" | "PUT" | "DELETE" | "POST", maxRetries = 1) =>
+  clientOf(api.url, { maxRetries }).client.send(method, pathOf(method), {
+    what,
+    schema,
+    body: method === "PUT" ? put : bodyOf(method),
+  });
+
+describe("GET, PUT and DELETE", () => {
+  const methods = ["GET", "PUT", "DELETE"] as const;
+  const strike = (fault: DistributiveOmit<Fault, "match">) =>
+    methods.forEach((method) => api.fault({ match: { method }, ...fault }));
+  const statuses = (method: string) =>
+    api.requests.filter((r) => r.method === method).map(({ status }) => status);
+  const all = () => Promise.all(methods.map((method) => send(method)));
+
+  test.each(RETRY.statuses)("are sent again after %i", async (status) => {
+    strike({ kind: "status", status });
+    await all();
+    expect(methods.map(statuses)).toEqual([
+      [status, 200],
+      [status, 200],
+      [status, 204],
+    ]);
+  });
+
+  test.each(["dropBefore", "dropAfter"] as const)(
+    "are sent again after a lost connection (%s)",
+    async (kind) => {
+      strike({ kind });
+      await all();
+      expect(methods.map(statuses)).toEqual([
+        [null, 200],
+        [null, 200],
+        [null, 204],
+      ]);
+    },
+  );
+
+  test("are sent again after an answer that was cut off", async () => {
+    const cutOff = ["GET", "PUT"] as const; // The answer to a DELETE has no body to cut.
+    cutOff.forEach((method) => api.fault({ match: { method }, kind: "truncated" }));
+    await Promise.all(cutOff.map((method) => send(method)));
+    expect(api.requests.map(({ fault }) => fault ?? "none").sort()).toEqual([
+      "none",
+      "none",
+      "truncated",
+      "truncated",
+    ]);
+  });
+
+  test.each([400, 401, 403, 404, 409, 413, 501])("are not sent again after %i", async (status) => {
+    strike({ kind: "status", status });
+    const failures = await Promise.all(methods.map((method) => failureOf(send(method))));
+    expect(failures).toEqual(methods.map(() => expect.objectContaining({ status }) as unknown));
+    expect(api.requests).toHaveLength(3);
+  });
+});
+
+describe("POST", () => {
+  test.each([408, 500, 502, 503, 504])(
+    "is not sent again after %i: it may have been carried out",
+    async (status) => {
+      api.fault({ match: {}, kind: "status", status });
+      const failure = await failureOf(send("POST", 5));
+      expect(failure).toMatchObject({ status, outcome: "unknown" });
+      expect(failure.message).toContain("It may have been carried out.");
+      expect(api.requests).toHaveLength(1);
+    },
+  );
+
+  test.each(["dropBefore", "dropAfter", "truncated"] as const)("is not sent again after %s", async (kind) => {
+    api.fault({ match: {}, kind });
+    expect(await failureOf(send("POST", 5))).toMatchObject({ status: undefined, outcome: "unknown" });
+    expect(api.requests).toHaveLength(1);
+  });
+
+  test("is sent again after 429: that one was surely not carried out", async () => {
+    api.fault({ match: {}, kind: "status", status: 429 });
+    await send("POST");
+    expect(api.requests.map(({ status }) => status)).toEqual([429, 200]);
+  });
+
+  test("is sent again after a refused connection", async () => {
+    const listener = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => listener.once("listening", resolve));
+    const { port } = listener.address() as AddressInfo;
+    await new Promise((resolve) => listener.close(resolve));
+    const { client, debug } = clientOf(`http://127.0.0.1:${port}/v4`, { maxRetries: 2 });
+    const failure = await failureOf(client.post("/x", { what, schema, body: {} }));
+    expect(failure).toMatchObject({ outcome: "notDone", status: undefined });
+    expect(failure.message).toContain("ECONNREFUSED");
+    expect(failure.message).toContain("after 3 attempts. Check edgeguard:baseUrl and the network.");
+    expect(debug).toHaveLength(3);
+  });
+
+  test("is sent again after a 500 where the caller says that repeating does no harm", async () => {
+    api.fault({ match: {}, kind: "status", status: 500 });
+    await clientOf(api.url).client.post(policies, { what, schema, body: newPolicy, repeatable: true });
+    expect(api.requests.map(({ status }) => status)).toEqual([500, 200]);
+  });
+});
+
+test.each([0, 2])("with maxRetries %i there is one attempt more than that", async (maxRetries) => {
+  api.fault({ match: {}, kind: "status", status: 503, times: 50 });
+  const failure = await failureOf(send("GET", maxRetries));
+  expect(api.requests).toHaveLength(maxRetries + 1);
+  expect(failure.message.includes(`after ${maxRetries + 1} attempts`)).toBe(maxRetries > 0);
+});
+
+test("the backoff doubles up to its bound, all of it jitter", () => {
+  const longest = [2, 3, 4, 5, 20].map((next) => backoffMs(next, () => 1));
+  expect(longest).toEqual([400, 800, 1600, 3200, 30_000]);
+  expect(backoffMs(5, () => 0)).toBe(0);
+});
+
+describe("Retry-After", () => {
+  test("of 2 is waited for in full", async () => {
+    api.fault({ match: {}, kind: "status", status: 429, retryAfter: 2 });
+    await send("GET");
+    const [first, second] = api.requests.map(({ at }) => Date.parse(at));
+    expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(2000);
+    expect(api.requests).toHaveLength(2);
+  });
+
+  test("as an HTTP date is waited for until that second", async () => {
+    const date = new Date(Math.ceil((Date.now() + 500) / 1000) * 1000);
+    api.fault({ match: {}, kind: "status", status: 503, retryAfter: date.toUTCString() });
+    await send("GET");
+    expect(Date.parse(api.requests[1]?.at ?? "")).toBeGreaterThanOrEqual(date.getTime());
+  });
+
+  test.each([429, 503])("beyond the bound is told, not waited for (%i)", async (status) => {
+    api.fault({ match: {}, kind: "status", status, retryAfter: 3600 });
+    const started = Date.now();
+    const failure = await failureOf(send("GET", 5));
+    expect(failure.message).toContain("It asks to wait 3600 s.");
+    expect(Date.now() - started).toBeLessThan(1000);
+    expect(api.requests).toHaveLength(1);
+  });
+
+  test.each(["0", "Thu, 01 Jan 1970 00:00:00 GMT", "-1", "soon"])(
+    "of %j does not make us hammer",
+    async (retryAfter) => {
+      api.fault({ match: {}, kind: "status", status: 503, retryAfter, times: 2 });
+      const started = Date.now();
+      // Full jitter may be short by chance, so what is asserted is that chance was asked.
+      const random = jest.spyOn(Math, "random").mockReturnValue(0.1);
+      await send("GET", 2);
+      random.mockRestore();
+      expect(Date.now() - started).toBeGreaterThanOrEqual(110);
+      expect(api.requests).toHaveLength(3);
+    },
+  );
+
+  test("a wait of more than five seconds is announced", async () => {
+    api.fault({ match: {}, kind: "status", status: 429, retryAfter: 60 });
+    const controller = new AbortController();
+    const { client, info } = clientOf(api.url, { signal: controller.signal });
+    const asked = failureOf(client.get(settings, { what, schema }));
+    await until(() => info.length > 0);
+    expect(info[0]).toContain("waiting 60 s before the next attempt: Trying failed: ");
+    controller.abort();
+    expect((await asked).name).toBe("CancelledError");
+    expect(api.requests).toHaveLength(1);
+  });
+
+  test("of a 429 holds for every caller with the same budget, and for no other", async () => {
+    api.fault({ match: {}, kind: "status", status: 429, retryAfter: 1 });
+    const budget = new RateBudget([]);
+    const first = clientOf(api.url, { budget });
+    const asked = first.client.get(settings, { what, schema });
+    await until(() => first.debug.length > 0);
+    await clientOf(api.url).client.get(policies, { what, schema });
+    await clientOf(api.url, { budget }).client.get(policies, { what, schema });
+    await asked;
+    const after = api.requests
+      .slice(1)
+      .map(({ at }) => Date.parse(at) - Date.parse(api.requests[0]?.at ?? ""));
+    expect(api.requests).toHaveLength(4);
+    expect(after[0]).toBeLessThan(900);
+    expect(Math.min(...after.slice(1))).toBeGreaterThanOrEqual(1000);
+  });
+});
+
+describe("the rate budget", () => {
+  test("lets no more through in any window than it says, first come first served", async () => {
+    const budget = new RateBudget([
+      { requests: 3, ms: 200 },
+      { requests: 100, ms: 10_000 },
+    ]);
+    const times: number[] = [];
+    const order: number[] = [];
+    await Promise.all(
+      Array.from({ length: 8 }, async (_, i) => {
+        await budget.take();
+        times.push(Date.now());
+        order.push(i);
+      }),
+    );
+    expect(order).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    const spans = times.slice(3).map((time, i) => time - (times[i] ?? 0));
+    expect(Math.min(...spans)).toBeGreaterThanOrEqual(190);
+  });
+
+  test("slows requests down, retries included", async () => {
+    api.fault({ match: {}, kind: "status", status: 503 });
+    const { client } = clientOf(api.url, { budget: new RateBudget([{ requests: 1, ms: 150 }]) });
+    const started = Date.now();
+    await client.get(settings, { what, schema });
+    await client.get(settings, { what, schema });
+    expect(api.requests).toHaveLength(3);
+    expect(Date.now() - started).toBeGreaterThanOrEqual(295);
+  });
+
+  test("a caller that gives up loses its turn and harms nobody", async () => {
+    const budget = new RateBudget([{ requests: 1, ms: 120 }]);
+    await budget.take();
+    const controller = new AbortController();
+    const given = failureOf(budget.take(controller.signal));
+    const next = budget.take();
+    controller.abort();
+    expect((await given).name).toBe("AbortError");
+    await next;
+  });
+});
+
+test("no more requests are in flight than the concurrency allows", async () => {
+  let open = 0;
+  let most = 0;
+  const server = await serve(async (_request, response) => {
+    open += 1;
+    most = Math.max(most, open);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    open -= 1;
+    response.end(envelope(null));
+  });
+  const { client } = clientOf(server.url, { concurrency: 3 });
+  await Promise.all(Array.from({ length: 12 }, () => client.get("/x", { what, schema })));
+  expect(server.seen).toHaveLength(12);
+  expect(most).toBe(3);
+});
+
+describe("time limits", () => {
+  const timeouts = { connectMs: 1000, headersMs: 150, bodyMs: 150 };
+
+  test("an answer that does not begin in time counts as lost: a GET is sent again, a POST is not", async () => {
+    api.fault({ match: {}, kind: "slow", delayMs: 1500 });
+    const { client } = clientOf(api.url, { timeouts });
+    await client.get(settings, { what, schema });
+    expect(api.requests).toHaveLength(2);
+    api.fault({ match: {}, kind: "slow", delayMs: 1500 });
+    const failure = await failureOf(client.post(policies, { what, schema, body: newPolicy }));
+    expect(failure.message).toContain("UND_ERR_HEADERS_TIMEOUT");
+    expect(failure).toMatchObject({ outcome: "unknown" });
+    expect(api.requests).toHaveLength(3);
+  });
+
+  test("an answer that stops in its middle counts as cut off", async () => {
+    const server = await serve((_request, response) => {
+      response.writeHead(200, { "content-length": "100" });
+      response.write('{"success":');
+    });
+    const { client } = clientOf(server.url, { timeouts, maxRetries: 0 });
+    const failure = await failureOf(client.get("/x", { what, schema }));
+    expect(failure.message).toContain("got no answer: the answer was cut off (UND_ERR_BODY_TIMEOUT)");
+  });
+});
+
+describe("when the operation is cancelled", () => {
+  test("what is in flight is broken off, and nothing is sent afterwards", async () => {
+    api.fault({ match: {}, kind: "slow", delayMs: 5000 });
+    const controller = new AbortController();
+    const { client } = clientOf(api.url, { signal: controller.signal, maxRetries: 5 });
+    const asked = failureOf(client.get(settings, { what: "Reading", schema }));
+    await until(() => api.requests.length === 1);
+    const started = Date.now();
+    expect(client.inFlight).toBe(1);
+    controller.abort();
+    expect(await asked).toMatchObject({
+      name: "CancelledError",
+      message: "Reading was not carried out: the operation was cancelled or its engine has gone.",
+    });
+    expect(Date.now() - started).toBeLessThan(500);
+    expect(client.inFlight).toBe(0);
+    expect((await failureOf(client.put(settings, { what, schema, body: put }))).name).toBe("CancelledError");
+    expect(api.requests).toHaveLength(1);
+  });
+
+  test("requests that wait for a free connection are not sent either", async () => {
+    api.fault({ match: {}, kind: "slow", delayMs: 5000, times: 20 });
+    const controller = new AbortController();
+    const { client } = clientOf(api.url, { signal: controller.signal, concurrency: 2 });
+    const all = Array.from({ length: 20 }, () => failureOf(client.get(settings, { what, schema })));
+    await until(() => api.requests.length === 2);
+    controller.abort();
+    expect(new Set((await Promise.all(all)).map(({ name }) => name))).toEqual(new Set(["CancelledError"]));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(api.requests).toHaveLength(2);
+  });
+
+  test("a wait for the rate budget ends at once", async () => {
+    const controller = new AbortController();
+    const budget = new RateBudget([{ requests: 1, ms: 60_000 }]);
+    const { client } = clientOf(api.url, { signal: controller.signal, budget });
+    await client.get(settings, { what, schema });
+    const asked = failureOf(client.get(settings, { what, schema }));
+    setTimeout(() => controller.abort(), 20);
+    expect((await asked).name).toBe("CancelledError");
+    expect(api.requests).toHaveLength(1);
+  });
+});

@@ -1,0 +1,551 @@
+import type { LocalApi, LocalApiOptions } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { omit } from "../../provider/runtime/values";
+import { failureOf, through } from "../support/edge-client";
+import { Operation, rawGet, rawSend, sent, type Recorded } from "../support/operation";
+
+const TYPE = "PageShieldPolicy";
+let api: LocalApi;
+let path: string;
+let policy: { readonly zoneId: string } & Record<string, unknown>;
+
+async function start(options: LocalApiOptions = {}): Promise<void> {
+  api = await startLocalApi(options);
+  path = `/zones/${api.zones.empty}/page_shield/policies`;
+  policy = {
+    zoneId: api.zones.empty,
+    description: "Checkout",
+    action: "log",
+    expression: 'http.host eq "www.empty.example"',
+    value: "script-src 'self' cdn.example.com",
+  };
+}
+beforeEach(() => start());
+afterEach(() => api.close());
+
+const stored = async () => (await rawGet(api, path))["result"] as Record<string, unknown>[];
+const one = async () => (await stored())[0] ?? {};
+const bodies = (method: string) =>
+  api.requests.filter((r) => r.method === method).map(({ body }) => body as Record<string, unknown>);
+/** Made beside us, as the dashboard would; its id. */
+const made = async (more: object = {}): Promise<string> => {
+  const fields = omit(policy, ["zoneId"]);
+  const { result } = await rawSend(api, "POST", path, { ...fields, enabled: true, ...more });
+  return (result as { id: string }).id;
+};
+
+describe("a life", () => {
+  test("from create to destroy, twice destroyed", async () => {
+    const recorded = await new Operation(api).up(TYPE, policy);
+    expect(await stored()).toEqual([{ ...policy, zoneId: undefined, id: recorded.id, enabled: true }]);
+    expect(recorded.outputs).toEqual({
+      ...policy,
+      enabled: true,
+      schemaVersion: 1,
+      __provider: expect.any(String) as string,
+    });
+    expect(sent(api, "POST", "PUT", "DELETE")).toEqual(["POST /policies"]);
+
+    const changed = await new Operation(api).up(
+      TYPE,
+      { ...policy, description: "Till", enabled: false },
+      recorded,
+    );
+    expect(changed.id).toBe(recorded.id);
+    expect(await one()).toMatchObject({ description: "Till", enabled: false });
+
+    await new Operation(api).destroy(TYPE, changed);
+    expect(await stored()).toEqual([]);
+    await new Operation(api).destroy(TYPE, changed);
+    expect(await new Operation(api).refresh(TYPE, changed)).toBeUndefined();
+  });
+
+  test("destroys twice also where the service answers 404 the second time", async () => {
+    await api.close();
+    await start({ dialect: "seed" });
+    const recorded = await new Operation(api).up(TYPE, policy);
+    await new Operation(api).destroy(TYPE, recorded);
+    await new Operation(api).destroy(TYPE, recorded);
+    expect(api.requests.filter(({ method }) => method === "DELETE").map(({ status }) => status)).toEqual([
+      200, 404,
+    ]);
+  });
+
+  test("after an up, nothing is found or written by preview, refresh and another up", async () => {
+    const recorded = await new Operation(api).up(TYPE, policy);
+    api.clearRequests();
+    expect(await new Operation(api).preview(TYPE, policy, recorded)).toMatchObject({ step: "same" });
+    expect(sent(api)).toEqual([]);
+    const refreshed = await new Operation(api).refresh(TYPE, recorded);
+    expect(refreshed).toEqual(recorded);
+    expect(await new Operation(api).preview(TYPE, policy, refreshed)).toMatchObject({ step: "same" });
+    await new Operation(api).update(TYPE, recorded.inputs, recorded);
+    expect(sent(api, "POST", "PUT", "DELETE")).toEqual([]);
+  });
+
+  test("in another zone is another policy", async () => {
+    const recorded = await new Operation(api).up(TYPE, policy);
+    const moved = { ...policy, zoneId: api.zones.blog };
+    expect(await new Operation(api).preview(TYPE, moved, recorded)).toMatchObject({ replaces: ["zoneId"] });
+    const there = await new Operation(api).up(TYPE, moved, recorded);
+    expect(there.id).not.toBe(recorded.id);
+    expect(await stored()).toEqual([]);
+  });
+
+  test("whose policy was deleted elsewhere says so at the update, and is made anew after a refresh", async () => {
+    const recorded = await new Operation(api).up(TYPE, policy);
+    await rawSend(api, "DELETE", `${path}/${recorded.id}`);
+    const { message } = await new Operation(api).failedUp(TYPE, { ...policy, description: "Till" }, recorded);
+    expect(message).toContain("answered 404 Not Found");
+    expect(message).toContain("run `pulumi refresh`");
+    expect(await new Operation(api).refresh(TYPE, recorded)).toBeUndefined();
+  });
+});
+
+describe("the value", () => {
+  test("is sent in canonical order, from text and from directives alike", async () => {
+    const typed = { imgSrc: ["*"], scriptSrc: ["cdn.example.com", "'self'"] };
+    const recorded = await new Operation(api).up(TYPE, { ...policy, value: typed });
+    expect(bodies("POST")[0]).toMatchObject({ value: "script-src 'self' cdn.example.com; img-src *" });
+    const text = "IMG-SRC *; script-src cdn.example.com 'self'";
+    expect(await new Operation(api).preview(TYPE, { ...policy, value: text }, recorded)).toMatchObject({
+      step: "same",
+    });
+  });
+
+  test("that the service or a person wrote in another order is not drift", async () => {
+    const recorded = await new Operation(api).up(TYPE, policy);
+    await rawSend(api, "PUT", `${path}/${recorded.id}`, {
+      value: "Script-Src  CDN.example.com 'self';",
+      expression: ` ${String(policy["expression"])} `,
+    });
+    expect((await new Operation(api).refresh(TYPE, recorded))?.inputs).toEqual(recorded.inputs);
+  });
+
+  test("that is doubtful is warned of once, by the run that brings it", async () => {
+    const doubtful = { ...policy, value: { scriptSrc: [] } };
+    const op = new Operation(api);
+    const recorded = await op.up(TYPE, doubtful);
+    expect(op.warned).toEqual([
+      expect.stringContaining("policy \"Checkout\": script-src has no source, which means 'none'"),
+    ]);
+    const again = new Operation(api);
+    await again.preview(TYPE, doubtful, recorded);
+    expect(again.warned).toEqual([]);
+  });
+
+  test("that is wrong is refused", async () => {
+    const refused = (value: unknown) => new Operation(api).refusals(TYPE, { ...policy, value });
+    expect(await refused("script-src 'self'; script-src a.com")).toEqual([
+      expect.stringContaining("value: the directive script-src stands twice"),
+    ]);
+    expect(await refused("script-src self")).toEqual([
+      expect.stringContaining("write 'self' with single quotes"),
+    ]);
+    expect(sent(api)).toEqual([]);
+  });
+});
+
+describe("enabled is sent", () => {
+  test.each([
+    ["published", true],
+    ["seed", "true"],
+  ] as const)("in the %s dialect, strict: learned from what the zone holds", async (dialect, form) => {
+    await api.close();
+    await start({ dialect, strict: true });
+    await made({ description: "Other", enabled: form });
+    api.clearRequests();
+    const recorded = await new Operation(api).up(TYPE, policy);
+    await new Operation(api).up(TYPE, { ...policy, description: "Till" }, recorded);
+    expect(api.requests.every(({ status }) => status === 200)).toBe(true);
+    expect([...bodies("POST"), ...bodies("PUT")].map(({ enabled }) => enabled)).toEqual([form, form]);
+  });
+
+  test.each([
+    ["published", ["true", true]],
+    ["seed", ["true"]],
+  ] as const)(
+    "in the %s dialect, strict, with no example: as a string, then in the other form",
+    async (dialect, forms) => {
+      await api.close();
+      await start({ dialect, strict: true });
+      const op = new Operation(api);
+      await op.up(TYPE, policy);
+      expect(bodies("POST").map(({ enabled }) => enabled)).toEqual(forms);
+      api.clearRequests();
+      await op.up(TYPE, { ...policy, description: "Second" });
+      expect(bodies("POST")).toHaveLength(1); // What was learned holds for the rest of the operation.
+    },
+  );
+
+  test("in the other form only where the service points at it", async () => {
+    api.fault({ match: { method: "POST" }, kind: "status", status: 400, message: "enabled is bad" });
+    await new Operation(api).failedUp(TYPE, policy);
+    expect(bodies("POST")).toHaveLength(1);
+  });
+});
+
+describe("members that this version does not know", () => {
+  test("survive an update, but for the service's own stamps", async () => {
+    const recorded = await new Operation(api).up(TYPE, policy);
+    await rawSend(api, "PUT", `${path}/${recorded.id}`, {
+      scope: { a: [1] },
+      updated_at: "then",
+      version: 3,
+    });
+    await new Operation(api).up(TYPE, { ...policy, description: "Till" }, recorded);
+    const body = bodies("PUT").at(-1);
+    expect(body).toMatchObject({ scope: { a: [1] }, description: "Till" });
+    expect(Object.keys(body ?? {}).sort()).toEqual([
+      "action",
+      "description",
+      "enabled",
+      "expression",
+      "scope",
+      "value",
+    ]);
+  });
+
+  test("are set by extra, and watched for drift", async () => {
+    const inputs = { ...policy, extra: { scope: { a: 1, b: [2] } } };
+    const recorded = await new Operation(api).up(TYPE, inputs);
+    expect(await one()).toMatchObject({ scope: { a: 1, b: [2] } });
+    expect((await new Operation(api).refresh(TYPE, recorded))?.inputs).toEqual(recorded.inputs);
+    await rawSend(api, "PUT", `${path}/${recorded.id}`, { scope: { a: 9 }, other: 1 });
+    const refreshed = await new Operation(api).refresh(TYPE, recorded);
+    expect(refreshed?.inputs["extra"]).toEqual({ scope: { a: 9 } });
+    await new Operation(api).up(TYPE, inputs, refreshed);
+    expect(await one()).toMatchObject({ scope: { a: 1, b: [2] }, other: 1 });
+  });
+
+  test("and are no longer declared are left out of the next update, which others survive", async () => {
+    const recorded = await new Operation(api).up(TYPE, { ...policy, extra: { scope: 1, level: 2 } });
+    await rawSend(api, "PUT", `${path}/${recorded.id}`, { other: 3 });
+    const changed = await new Operation(api).up(TYPE, { ...policy, extra: { level: 2 } }, recorded);
+    expect(bodies("PUT").at(-1)).toMatchObject({ level: 2, other: 3 });
+    expect(bodies("PUT").at(-1)).not.toHaveProperty("scope");
+    expect(changed.outputs["extra"]).toEqual({ level: 2 });
+  });
+
+  test.each(["id", "description", "action", "expression", "enabled", "value"])(
+    "do not include %s",
+    async (name) => {
+      expect(await new Operation(api).refusals(TYPE, { ...policy, extra: { [name]: "x" } })).toEqual([
+        `extra.${name}: is a known member of the API: set it by its own argument instead of extra`,
+      ]);
+    },
+  );
+});
+
+describe("a policy that exists already", () => {
+  test("and is equal in every field is taken over, and nothing is sent", async () => {
+    const id = await made({ value: "script-src cdn.example.com 'self'", enabled: "true" });
+    api.clearRequests();
+    const op = new Operation(api);
+    const recorded = await op.up(TYPE, policy);
+    expect(recorded.id).toBe(id);
+    expect(sent(api, "POST", "PUT")).toEqual([]);
+    expect(op.said.join()).toContain(
+      `policy ${id} of zone ${policy.zoneId} exists already and is taken over`,
+    );
+  });
+
+  test.each([
+    ["description", "Other"],
+    ["action", "allow"],
+    ["expression", "true"],
+    ["enabled", false],
+    ["value", "script-src 'none'"],
+  ])("but differs in %s is left alone", async (key, value) => {
+    const id = await made({ [key]: value });
+    const recorded = await new Operation(api).up(TYPE, policy);
+    expect(recorded.id).not.toBe(id);
+    expect(await stored()).toHaveLength(2);
+  });
+
+  test("but lacks a declared extra is left alone", async () => {
+    await made();
+    await new Operation(api).up(TYPE, { ...policy, extra: { scope: 1 } });
+    expect(await stored()).toHaveLength(2);
+  });
+
+  test('is refused with adopt: "never", in preview and in up, with its id', async () => {
+    const id = await made();
+    const inputs = { ...policy, adopt: "never" };
+    expect(await new Operation(api).refusals(TYPE, inputs)).toEqual([
+      expect.stringMatching(`^adopt: There is a policy .*${id}.* forbids`),
+    ]);
+    const offline = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
+    const { message } = await offline.failedUp(TYPE, inputs);
+    expect(message).toContain(id);
+    expect(message).toContain('Set adopt: "ifEqual"');
+    expect(await stored()).toHaveLength(1);
+  });
+
+  test('is changed with adopt: "takeOver" where it has the description', async () => {
+    const id = await made({ action: "allow", scope: 7 });
+    const recorded = await new Operation(api).up(TYPE, { ...policy, adopt: "takeOver" });
+    expect(recorded.id).toBe(id);
+    expect(await stored()).toEqual([expect.objectContaining({ id, action: "log", scope: 7 })]);
+  });
+
+  test('is not changed with adopt: "takeOver" where one equal in all fields is there too', async () => {
+    await made({ action: "allow" });
+    const id = await made();
+    api.clearRequests();
+    expect((await new Operation(api).up(TYPE, { ...policy, adopt: "takeOver" })).id).toBe(id);
+    expect(sent(api, "PUT", "POST")).toEqual([]);
+  });
+
+  test.each([
+    ["ifEqual", {}, "equal to this one"],
+    ["takeOver", { action: "allow" }, 'with the description "Checkout"'],
+  ])("several times is refused with adopt: %j, naming all ids", async (adopt, more, likeness) => {
+    const ids = [await made(more), await made(more)];
+    const [reason] = await new Operation(api).refusals(TYPE, { ...policy, adopt });
+    expect(reason).toContain("There are 2 objects that could be taken over");
+    expect(reason).toContain(`${likeness}: ${ids.join(", ")}. Delete all but one`);
+  });
+
+  test("does not matter to a policy that has its own already", async () => {
+    const recorded = await new Operation(api).up(TYPE, { ...policy, adopt: "never" });
+    await made({ description: "Till" });
+    const op = new Operation(api);
+    await op.up(TYPE, { ...policy, description: "Till", adopt: "never" }, recorded);
+    expect(await stored()).toHaveLength(2);
+  });
+});
+
+describe("a create is made once", () => {
+  const create = async (kind: "dropBefore" | "dropAfter" | "truncated") => {
+    api.fault({ match: { method: "POST" }, kind });
+    const op = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
+    return { recorded: await op.up(TYPE, policy), op };
+  };
+
+  test.each(["dropAfter", "truncated"] as const)("where its answer is lost (%s)", async (kind) => {
+    const { recorded, op } = await create(kind);
+    expect((await stored()).map(({ id }) => id)).toEqual([recorded.id]);
+    expect(bodies("POST")).toHaveLength(1);
+    expect(op.said.join()).toContain("was lost; it had been made, and is used");
+  });
+
+  test("where it did not arrive", async () => {
+    const { recorded } = await create("dropBefore");
+    expect((await stored()).map(({ id }) => id)).toEqual([recorded.id]);
+    expect(bodies("POST")).toHaveLength(2);
+  });
+
+  test.each([500, 503])("where the service answered %i and had not made it", async (status) => {
+    api.fault({ match: { method: "POST" }, kind: "status", status });
+    const recorded = await new Operation(api).up(TYPE, policy);
+    expect((await stored()).map(({ id }) => id)).toEqual([recorded.id]);
+  });
+
+  test("where the service answered 500 although it had made it", async () => {
+    const between = await through(api, (method) => (method === "POST" ? 500 : undefined));
+    const recorded = await new Operation(between).up(TYPE, policy);
+    expect((await stored()).map(({ id }) => id)).toEqual([recorded.id]);
+    expect(bodies("POST")).toHaveLength(1);
+  });
+
+  test("by the operation after one that was killed between the POST and its record", async () => {
+    await new Operation(api).up(TYPE, policy);
+    const next = await new Operation(api).up(TYPE, policy);
+    expect((await stored()).map(({ id }) => id)).toEqual([next.id]);
+  });
+
+  test("and gives up where the service never gives an answer", async () => {
+    const op = new Operation(api, {
+      config: { "edgeguard:liveChecks": "false", "edgeguard:maxRetries": "0" },
+    });
+    api.fault({ match: { method: "POST" }, kind: "status", status: 503, times: 50 });
+    const failure = await failureOf(op.up(TYPE, policy));
+    expect(failure.message).toContain('Creating policy "Checkout" in zone');
+    expect(bodies("POST")).toHaveLength(4);
+    expect(await stored()).toEqual([]);
+  });
+});
+
+describe("what an allow policy would block", () => {
+  const shop = () => ({ ...policy, zoneId: api.zones.shop, action: "allow" });
+  const wouldBlock = async (more: object, previous?: Recorded) =>
+    (await new Operation(api).preview(TYPE, { ...shop(), ...more }, previous)).inputs["wouldBlock"];
+
+  test("is counted by URL and its first five are shown, of the pages that the expression names", async () => {
+    const everywhere = (await wouldBlock({ expression: "true", value: "script-src 'none'" })) as {
+      count: number;
+      scripts: string[];
+    };
+    const { result } = await rawGet(api, `/zones/${api.zones.shop}/page_shield/scripts?per_page=100`);
+    const urls = (result as { url: string; host: string }[]).map(({ url }) => url).sort();
+    expect(everywhere).toEqual({ count: new Set(urls).size, scripts: [...new Set(urls)].slice(0, 5) });
+
+    const own = 'http.host eq "checkout.shop.example"';
+    const there = (result as { url: string; host: string }[]).filter(
+      ({ host }) => host === "checkout.shop.example",
+    );
+    const foreign = there
+      .map(({ url }) => url)
+      .filter((url) => !url.startsWith("https://checkout.shop.example/"));
+    for (const expression of [own, `(${own})`, "http.host eq checkout.shop.example"]) {
+      expect(await wouldBlock({ expression, value: "script-src 'self'" })).toEqual({
+        count: new Set(foreign).size,
+        scripts: [...new Set(foreign)].sort().slice(0, 5),
+      });
+    }
+  });
+
+  test("is nothing where all is allowed, and is not asked for a policy that only logs", async () => {
+    expect(await wouldBlock({ value: "script-src *" })).toEqual({ count: 0, scripts: [] });
+    api.clearRequests();
+    expect(await wouldBlock({ action: "log" })).toBeUndefined();
+    expect(sent(api)).toEqual(["GET /policies"]);
+  });
+
+  test("is recorded, carried over unchanged, and looked at again only with a change", async () => {
+    const inputs = { ...shop(), expression: "true", value: "script-src 'self'" };
+    const recorded = await new Operation(api).up(TYPE, inputs);
+    const before = recorded.outputs["wouldBlock"] as { count: number };
+    expect(before.count).toBeGreaterThan(0);
+    api.detect(api.zones.shop, { scripts: [{ url: "https://new.example/x.js" }] });
+    api.clearRequests();
+    expect(await new Operation(api).preview(TYPE, inputs, recorded)).toMatchObject({
+      step: "same",
+      inputs: { wouldBlock: before },
+    });
+    expect(sent(api)).toEqual([]);
+    const refreshed = await new Operation(api).refresh(TYPE, recorded);
+    expect(refreshed?.inputs["wouldBlock"]).toEqual(before);
+    expect(await new Operation(api).preview(TYPE, inputs, refreshed)).toMatchObject({ step: "same" });
+    expect(await wouldBlock({ ...inputs, description: "Till" }, recorded)).toMatchObject({
+      count: before.count + 1,
+    });
+  });
+
+  test("does not make a plan dirty by itself", async () => {
+    const inputs = { ...shop(), expression: "true", value: "script-src 'self'" };
+    const recorded = await new Operation(api).up(TYPE, inputs);
+    const other = { ...recorded, outputs: { ...recorded.outputs, wouldBlock: { count: 99, scripts: [] } } };
+    expect(await new Operation(api).preview(TYPE, inputs, other)).toMatchObject({ step: "same" });
+  });
+
+  test("may not be set by a program", async () => {
+    const { inputs } = await new Operation(api).check(TYPE, {
+      ...policy,
+      wouldBlock: { count: 7, scripts: [] },
+    });
+    expect(inputs).not.toHaveProperty("wouldBlock");
+  });
+});
+
+describe("a second enforced allow policy of a zone", () => {
+  test("is warned of, with the id of the first", async () => {
+    const id = await made({ action: "allow", description: "First" });
+    const op = new Operation(api);
+    await op.preview(TYPE, { ...policy, action: "allow" });
+    expect(op.warned).toEqual([expect.stringContaining(`has another enforced allow policy, ${id} "First".`)]);
+  });
+
+  test.each([
+    ["the other is off", { enabled: false }, {}],
+    ["the other only logs", { action: "log" }, {}],
+    ["this one is off", {}, { enabled: false }],
+    ["this one only logs", {}, { action: "log" }],
+  ])("is not, where %s", async (_why, other, own) => {
+    await made({ action: "allow", description: "First", ...other });
+    const op = new Operation(api);
+    await op.preview(TYPE, { ...policy, action: "allow", ...own });
+    expect(op.warned).toEqual([]);
+  });
+
+  test("is not the policy itself, when it changes", async () => {
+    const recorded = await new Operation(api).up(TYPE, { ...policy, action: "allow" });
+    const op = new Operation(api);
+    await op.up(TYPE, { ...policy, action: "allow", description: "Till" }, recorded);
+    expect(op.warned).toEqual([]);
+  });
+});
+
+describe("drift", () => {
+  test.each([
+    ["description", "Else", "Else"],
+    ["action", "allow", "allow"],
+    ["expression", "true", "true"],
+    ["enabled", false, false],
+    ["value", "script-src 'none'", "script-src 'none'"],
+  ])("of %s is shown and mended", async (key, value, shown) => {
+    const recorded = await new Operation(api).up(TYPE, policy);
+    await rawSend(api, "PUT", `${path}/${recorded.id}`, { [key]: value });
+    const refreshed = await new Operation(api).refresh(TYPE, recorded);
+    expect(refreshed?.inputs).toEqual({ ...recorded.inputs, [key]: shown });
+    await new Operation(api).up(TYPE, policy, refreshed);
+    const fields = omit(policy, ["zoneId"]);
+    expect(await one()).toEqual({ ...fields, enabled: true, id: recorded.id });
+  });
+
+  /** What no program may declare, but a dashboard or a later version of the service may store. */
+  test.each([
+    ["action", "block_everything", "block_everything"],
+    ["value", "script-src self", "script-src self"],
+    ["value", "", ""],
+    ["description", null, ""],
+    ["expression", "", ""],
+  ])("to a %s of %j is shown, mended and destroyed like any other", async (key, value, shown) => {
+    const recorded = await new Operation(api).up(TYPE, policy);
+    const { result } = await rawGet(api, `${path}/${recorded.id}`);
+    const body = JSON.stringify({ success: true, result: { ...(result as object), [key]: value } });
+    const drifted = () =>
+      api.fault({
+        match: { method: "GET" },
+        kind: "raw",
+        status: 200,
+        body,
+        contentType: "application/json",
+      });
+    drifted();
+    const refreshed = (await new Operation(api).refresh(TYPE, recorded)) as Recorded;
+    expect(refreshed.inputs).toEqual({ ...recorded.inputs, [key]: shown });
+    drifted();
+    expect((await new Operation(api).refresh(TYPE, refreshed))?.inputs).toEqual(refreshed.inputs);
+    drifted();
+    const mended = await new Operation(api, { config: { "edgeguard:liveChecks": "false" } }).up(
+      TYPE,
+      policy,
+      refreshed,
+    );
+    expect(mended.outputs).toEqual(recorded.outputs);
+    expect(bodies("PUT")).toHaveLength(1);
+    await new Operation(api).destroy(TYPE, refreshed);
+    expect(await stored()).toEqual([]);
+  });
+});
+
+describe("a refusal of the service", () => {
+  test("for lack of the entitlement passes its words on, with advice", async () => {
+    const op = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
+    const { message, recorded } = await op.failedUp(TYPE, { ...policy, zoneId: api.zones.free });
+    expect(message).toContain(
+      "exceeded the maximum number of rules in the phase http_response_page_shield: 1 out of 0 [code 10011]",
+    );
+    expect(message).toContain("Policies need a plan with the entitlement");
+    expect(recorded).toBeUndefined();
+    expect(bodies("POST")).toHaveLength(1);
+  });
+
+  test("of the live checks is a warning only", async () => {
+    const op = new Operation(api);
+    expect(await op.preview(TYPE, { ...policy, zoneId: api.zones.free, action: "allow" })).toMatchObject({
+      step: "create",
+    });
+    expect(op.warned).toEqual([expect.stringContaining("not checked live: Listing the scripts of zone")]);
+  });
+
+  test("of the action add_reporting_directives is warned of beforehand", async () => {
+    const op = new Operation(api);
+    await op.preview(TYPE, { ...policy, action: "add_reporting_directives" });
+    expect(op.warned).toEqual([
+      expect.stringContaining("add_reporting_directives is known from the OpenAPI only"),
+    ]);
+  });
+});

@@ -1,0 +1,296 @@
+import type { LocalApi, LocalApiOptions } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { omit } from "../../provider/runtime/values";
+import { failureOf } from "../support/edge-client";
+import { Operation, rawGet, rawSend, sent } from "../support/operation";
+
+const TYPE = "PageShieldSettings";
+let api: LocalApi;
+let zone: { readonly zoneId: string };
+let path: string;
+
+async function start(options: LocalApiOptions = {}): Promise<void> {
+  api = await startLocalApi(options);
+  zone = { zoneId: api.zones.empty };
+  path = `/zones/${zone.zoneId}/page_shield`;
+}
+beforeEach(() => start());
+afterEach(() => api.close());
+
+const puts = () => api.requests.filter(({ method }) => method === "PUT").map(({ body }) => body);
+/** Settings of an untouched zone: off, reports to the vendor, no paths. */
+const now = async () => {
+  const { result } = await rawGet(api, path);
+  return Object.values(omit(result as Record<string, unknown>, ["updated_at"]));
+};
+
+describe.each([
+  ["published", "use_cloudflare_reporting_endpoint"],
+  ["seed", "use_platform_reporting_endpoint"],
+] as const)("in the %s dialect", (dialect, member) => {
+  beforeEach(async () => {
+    await api.close();
+    await start({ dialect, strict: true });
+  });
+
+  test("sends only what was set, and reads back what counts", async () => {
+    const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
+    expect(sent(api)).toEqual(["GET ", "PUT ", "GET "]);
+    expect(puts()).toEqual([{ enabled: true }]);
+    expect(recorded).toMatchObject({
+      id: zone.zoneId,
+      outputs: {
+        enabled: true,
+        previous: { enabled: false, useReportingEndpoint: true, useConnectionUrlPath: false },
+        updatedAt: expect.stringMatching(/^\d{4}-/) as string,
+      },
+    });
+    expect(recorded.outputs).not.toHaveProperty("useReportingEndpoint");
+  });
+
+  test("spells the reporting member as the service answers it", async () => {
+    await new Operation(api).up(TYPE, {
+      ...zone,
+      enabled: true,
+      useReportingEndpoint: false,
+      useConnectionUrlPath: true,
+    });
+    expect(puts()).toEqual([{ enabled: true, [member]: false, use_connection_url_path: true }]);
+    expect(await now()).toEqual([true, false, true]);
+  });
+
+  test("after an up, neither preview nor refresh nor the next up finds or writes anything", async () => {
+    const inputs = { ...zone, enabled: true, useReportingEndpoint: false };
+    const recorded = await new Operation(api).up(TYPE, inputs);
+    api.clearRequests();
+    expect(await new Operation(api).preview(TYPE, inputs, recorded)).toMatchObject({ step: "same" });
+    expect(sent(api)).toEqual([]);
+    const refreshed = await new Operation(api).refresh(TYPE, recorded);
+    expect(refreshed?.outputs).toEqual(recorded.outputs);
+    expect(await new Operation(api).preview(TYPE, inputs, refreshed)).toMatchObject({ step: "same" });
+    await new Operation(api).update(TYPE, inputs, recorded);
+    expect(puts()).toEqual([]);
+  });
+});
+
+test("what is as declared already is not written", async () => {
+  const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: false, useReportingEndpoint: true });
+  expect(sent(api)).toEqual(["GET "]);
+  expect(recorded.outputs).toMatchObject({ previous: { enabled: false, useReportingEndpoint: true } });
+});
+
+describe("an argument that is removed", () => {
+  test("goes back to what was there before it was first set", async () => {
+    await rawSend(api, "PUT", path, { use_cloudflare_reporting_endpoint: false });
+    const all = { ...zone, enabled: true, useReportingEndpoint: true, useConnectionUrlPath: true };
+    const first = await new Operation(api).up(TYPE, all);
+    expect(await now()).toEqual([true, true, true]);
+    api.clearRequests();
+    const second = await new Operation(api).up(TYPE, { ...zone, enabled: true }, first);
+    expect(await now()).toEqual([true, false, false]);
+    expect(puts()).toEqual([
+      { use_cloudflare_reporting_endpoint: false, use_connection_url_path: false, enabled: true },
+    ]);
+    expect(await new Operation(api).preview(TYPE, { ...zone, enabled: true }, second)).toMatchObject({
+      step: "same",
+    });
+  });
+
+  test("and is declared again later goes back to what was there in between", async () => {
+    const without = { ...zone, enabled: true };
+    const withPath = { ...without, useConnectionUrlPath: false };
+    let recorded = await new Operation(api).up(TYPE, without);
+    await rawSend(api, "PUT", path, { use_connection_url_path: true });
+    recorded = await new Operation(api).up(TYPE, withPath, recorded);
+    expect(recorded.outputs["previous"]).toMatchObject({ useConnectionUrlPath: true });
+    expect(await now()).toEqual([true, true, false]);
+    await new Operation(api).up(TYPE, without, recorded);
+    expect(await now()).toEqual([true, true, true]);
+  });
+
+  test("goes back in the end also where the first attempt got no answer", async () => {
+    const first = await new Operation(api).up(TYPE, { ...zone, enabled: true, useConnectionUrlPath: true });
+    api.fault({ match: { method: "PUT" }, kind: "status", status: 500, times: 2 });
+    const failed = await new Operation(api).failedUp(TYPE, { ...zone, enabled: true }, first);
+    expect(await now()).toEqual([true, true, true]);
+    expect(failed.recorded?.outputs).toMatchObject({ useConnectionUrlPath: true });
+    const second = await new Operation(api).up(TYPE, { ...zone, enabled: true }, failed.recorded);
+    expect(await now()).toEqual([true, true, false]);
+    expect(second.outputs).not.toHaveProperty("useConnectionUrlPath");
+  });
+});
+
+describe("a destroy", () => {
+  test("puts back what was there, of what was declared", async () => {
+    const recorded = await new Operation(api).up(TYPE, {
+      ...zone,
+      enabled: true,
+      useReportingEndpoint: false,
+    });
+    await rawSend(api, "PUT", path, { use_connection_url_path: true });
+    await new Operation(api).destroy(TYPE, recorded);
+    expect(await now()).toEqual([false, true, true]);
+  });
+
+  test("twice sends nothing the second time", async () => {
+    const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
+    await new Operation(api).destroy(TYPE, recorded);
+    api.clearRequests();
+    await new Operation(api).destroy(TYPE, recorded);
+    expect(sent(api)).toEqual(["GET "]);
+  });
+
+  test('with onDestroy: "keep" sends nothing, and says so', async () => {
+    const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true, onDestroy: "keep" });
+    api.clearRequests();
+    const op = new Operation(api);
+    await op.destroy(TYPE, recorded);
+    expect(sent(api)).toEqual([]);
+    expect(op.said).toEqual([expect.stringContaining('is left as it is (onDestroy: "keep")')]);
+  });
+
+  test("of a zone that is gone is done; a refresh does not take it for gone by itself", async () => {
+    const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
+    const { zones, ...rest } = api.snapshot();
+    api.restore({ ...rest, zones: zones.filter(({ id }) => id !== zone.zoneId) });
+    const { message } = await failureOf(new Operation(api).refresh(TYPE, recorded));
+    expect(message).toContain("The zone or account does not exist, or edgeguard:baseUrl is wrong.");
+    await new Operation(api).destroy(TYPE, recorded);
+  });
+
+  test("changing onDestroy alone writes nothing", async () => {
+    const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
+    api.clearRequests();
+    const kept = await new Operation(api).up(TYPE, { ...zone, enabled: true, onDestroy: "keep" }, recorded);
+    expect(kept.outputs).toMatchObject({ onDestroy: "keep", previous: { enabled: false } });
+    expect(puts()).toEqual([]);
+  });
+});
+
+test("another zone is a replacement: the old one gets back what it had", async () => {
+  const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
+  const moved = { zoneId: api.zones.blog, enabled: true };
+  expect(await new Operation(api).preview(TYPE, moved, recorded)).toMatchObject({
+    step: "replace",
+    replaces: ["zoneId"],
+  });
+  await new Operation(api).up(TYPE, moved, recorded);
+  expect(await now()).toEqual([false, true, false]);
+  expect(await rawGet(api, `/zones/${api.zones.blog}/page_shield`)).toMatchObject({
+    result: { enabled: true },
+  });
+});
+
+test("drift shows in what was declared, and in nothing else", async () => {
+  const inputs = { ...zone, enabled: true, useReportingEndpoint: true };
+  const recorded = await new Operation(api).up(TYPE, inputs);
+  await rawSend(api, "PUT", path, {
+    enabled: false,
+    use_cloudflare_reporting_endpoint: false,
+    use_connection_url_path: true,
+  });
+  const refreshed = await new Operation(api).refresh(TYPE, recorded);
+  expect(refreshed?.inputs).toMatchObject({ enabled: false, useReportingEndpoint: false });
+  expect(refreshed?.inputs).not.toHaveProperty("useConnectionUrlPath");
+  expect(refreshed?.outputs["previous"]).toEqual(recorded.outputs["previous"]);
+  await new Operation(api).up(TYPE, inputs, refreshed);
+  expect(await now()).toEqual([true, true, true]);
+});
+
+describe("a refresh does not forget a zone", () => {
+  test.each([
+    [
+      "because something else than the API answers 404",
+      { kind: "raw", status: 404, body: "<html>Not found</html>" } as const,
+    ],
+    ["because the service is down", { kind: "status", status: 503 } as const],
+    ["because the token is refused", { kind: "status", status: 403 } as const],
+  ])("%s", async (_why, fault) => {
+    const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
+    api.fault({ match: {}, times: 9, ...fault });
+    const failure = await failureOf(new Operation(api).refresh(TYPE, recorded));
+    expect(failure.message).toContain(`Reading page security of zone ${zone.zoneId} failed`);
+  });
+});
+
+describe("a change that is refused", () => {
+  test("by the plan is told with what needs an entitlement, and nothing is recorded", async () => {
+    const { message, recorded } = await new Operation(api).failedUp(TYPE, {
+      zoneId: api.zones.small,
+      enabled: true,
+      useConnectionUrlPath: true,
+    });
+    expect(message).toMatch(
+      /^Setting page security of zone \w+ failed: PUT .* answered 403 Forbidden: not entitled/,
+    );
+    expect(message).toContain("useConnectionUrlPath: true need an entitlement");
+    expect(recorded).toBeUndefined();
+  });
+
+  test("by a zone without page security fails in reading", async () => {
+    const { message } = await new Operation(api).failedUp(TYPE, { zoneId: api.zones.free, enabled: true });
+    expect(message).toContain("Reading page security of zone");
+    expect(message).toContain("not entitled: page_shield");
+  });
+
+  test("silently, by a service that says yes and keeps no, is told and recorded as half done", async () => {
+    api.fault({
+      match: { method: "PUT" },
+      kind: "raw",
+      status: 200,
+      body: '{"success":true,"result":{"enabled":true}}',
+      contentType: "application/json",
+    });
+    const { message, recorded } = await new Operation(api).failedUp(TYPE, { ...zone, enabled: true });
+    expect(message).toContain(
+      "was accepted, yet the service does not keep enabled: true: the plan may lack the entitlement",
+    );
+    expect(recorded?.outputs).toMatchObject({ previous: { enabled: false } });
+    const done = await new Operation(api).update(TYPE, { ...zone, enabled: true }, recorded as never);
+    expect(await now()).toEqual([true, true, false]);
+    expect(done.outputs).toMatchObject({ previous: { enabled: false } });
+  });
+});
+
+describe("an answer that is lost", () => {
+  test("once is made good by a second attempt", async () => {
+    api.fault({ match: { method: "PUT" }, kind: "dropAfter" });
+    const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
+    expect(recorded.outputs).toMatchObject({ previous: { enabled: false } });
+    expect(puts()).toHaveLength(2);
+  });
+
+  test("each time leaves what was there before on record, so that a destroy can put it back", async () => {
+    api.fault({ match: { method: "PUT" }, kind: "dropAfter", times: 2 });
+    const { recorded, message } = await new Operation(api).failedUp(TYPE, { ...zone, enabled: true });
+    expect(message).toContain("It may have been carried out.");
+    expect(await now()).toEqual([true, true, false]);
+    expect(recorded).toMatchObject({ id: zone.zoneId, outputs: { previous: { enabled: false } } });
+    await new Operation(api).destroy(TYPE, recorded as never);
+    expect(await now()).toEqual([false, true, false]);
+  });
+
+  test.each([
+    ["is lost", { kind: "dropAfter" } as const],
+    ["is a 500", { kind: "status", status: 500 } as const],
+    ["is a 403", { kind: "status", status: 403 } as const],
+    ["is a 429", { kind: "status", status: 429 } as const],
+    ["is not the API's", { kind: "raw", status: 200, body: "<html>" } as const],
+  ])("to the reading after the write (it %s) leaves it on record, too", async (_how, fault) => {
+    const op = new Operation(api, { config: { "edgeguard:maxRetries": "0" } });
+    api.fault({ match: { method: "PUT" }, kind: "slow", delayMs: 100, when: "after" });
+    const failing = op.failedUp(TYPE, { ...zone, enabled: true });
+    while (puts().length === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    api.fault({ match: { method: "GET" }, ...fault }); // The read before the write is over; this strikes the one after.
+    const { recorded, message } = await failing;
+    expect(message).toContain("was accepted, but what the zone has now is not known. Reading page security");
+    expect(recorded).toMatchObject({
+      id: zone.zoneId,
+      outputs: { enabled: true, previous: { enabled: false } },
+    });
+    api.clearFaults();
+    const done = await new Operation(api).update(TYPE, { ...zone, enabled: true }, recorded as never);
+    expect(done.outputs).toMatchObject({ previous: { enabled: false } });
+    expect(puts()).toHaveLength(1);
+  });
+});

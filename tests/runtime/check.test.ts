@@ -1,0 +1,336 @@
+import type { LocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { omit } from "../../provider/runtime/values";
+import { Operation, rawSend, sent, UNKNOWN } from "../support/operation";
+
+let api: LocalApi;
+let settings: Record<string, unknown>;
+let policy: Record<string, unknown>;
+
+beforeEach(async () => {
+  api = await startLocalApi();
+  settings = {
+    zoneId: api.zones.empty,
+    enabled: true,
+    useReportingEndpoint: true,
+    useConnectionUrlPath: false,
+    onDestroy: "keep",
+  };
+  policy = {
+    zoneId: api.zones.empty,
+    description: "Checkout",
+    action: "allow",
+    expression: 'http.host eq "www.empty.example"',
+    enabled: true,
+    value: "script-src 'self'",
+    adopt: "ifEqual",
+    extra: { tags: { owner: ["web"] } },
+  };
+});
+afterEach(() => api.close());
+
+const off = { config: { "edgeguard:liveChecks": "false" } };
+
+describe("a value that is not known yet passes", () => {
+  test.each(["zoneId", "enabled", "useReportingEndpoint", "useConnectionUrlPath", "onDestroy"])(
+    "as PageShieldSettings %s",
+    async (key) => {
+      const checked = await new Operation(api, off).check("PageShieldSettings", {
+        ...settings,
+        [key]: UNKNOWN,
+      });
+      expect(checked.failures).toEqual([]);
+      expect(checked.inputs[key]).toBe(UNKNOWN);
+    },
+  );
+
+  test.each(["zoneId", "description", "action", "expression", "enabled", "value", "adopt", "extra"])(
+    "as PageShieldPolicy %s",
+    async (key) => {
+      const checked = await new Operation(api).check("PageShieldPolicy", { ...policy, [key]: UNKNOWN });
+      expect(checked.failures).toEqual([]);
+      expect(checked.inputs[key]).toBe(UNKNOWN);
+      expect(api.requests).toHaveLength(0);
+    },
+  );
+
+  test.each([
+    ["a directive", "value", { scriptSrc: UNKNOWN }],
+    ["one source of many", "value", { scriptSrc: ["'self'", UNKNOWN], imgSrc: ["*"] }],
+    ["a directive beside an empty one", "value", { scriptSrc: [], styleSrc: UNKNOWN }],
+    ["a member of extra", "extra", { tags: UNKNOWN }],
+    ["a value deep in extra", "extra", { tags: { owner: ["web", { id: UNKNOWN }] } }],
+  ])("as %s", async (_where, key, value) => {
+    const checked = await new Operation(api).check("PageShieldPolicy", { ...policy, [key]: value });
+    expect(checked.failures).toEqual([]);
+    expect(checked.inputs[key]).toEqual(value);
+    expect(api.requests).toHaveLength(0);
+  });
+
+  test("and what is known beside it is judged all the same", async () => {
+    expect(
+      await new Operation(api).refusals("PageShieldPolicy", {
+        ...policy,
+        zoneId: UNKNOWN,
+        action: "block",
+        extra: { description: "x", tags: UNKNOWN },
+      }),
+    ).toEqual([
+      'action: has to be "log" or "allow" or "add_reporting_directives"; it is "block"',
+      "extra.description: is a known member of the API: set it by its own argument instead of extra",
+    ]);
+  });
+
+  test("and is a change, never a replacement by itself", async () => {
+    const op = new Operation(api);
+    const first = await op.up("PageShieldPolicy", policy);
+    const second = await op.up("PageShieldSettings", settings);
+    const preview = new Operation(api);
+    expect(await preview.preview("PageShieldPolicy", { ...policy, zoneId: UNKNOWN }, first)).toMatchObject({
+      step: "update",
+      replaces: [],
+    });
+    expect(
+      await preview.preview("PageShieldSettings", { ...settings, zoneId: UNKNOWN }, second),
+    ).toMatchObject({ step: "update", replaces: [] });
+  });
+});
+
+describe("what is refused", () => {
+  const refusals = (type: string, inputs: object) => new Operation(api, off).refusals(type, { ...inputs });
+
+  test("an argument that does not exist, with the one that was meant", async () => {
+    expect(await refusals("PageShieldSettings", { ...settings, useConectionUrlPath: true })).toEqual([
+      'useConectionUrlPath: there is no argument "useConectionUrlPath". Did you mean "useConnectionUrlPath"?',
+    ]);
+    expect(await refusals("PageShieldPolicy", { ...policy, mode: null })).toEqual([
+      'mode: there is no argument "mode". Arguments: zoneId, description, action, expression, enabled, value, adopt, extra.',
+    ]);
+  });
+
+  test.each(["constructor", "toString", "hasOwnProperty"])(
+    "an argument named %s, like any other",
+    async (key) => {
+      expect(await refusals("PageShieldSettings", { ...settings, [key]: true })).toHaveLength(1);
+    },
+  );
+
+  test("a required argument that is missing or null", async () => {
+    expect(await refusals("PageShieldSettings", { zoneId: api.zones.empty, enabled: null })).toEqual([
+      "enabled: is required: a boolean",
+    ]);
+    expect((await refusals("PageShieldPolicy", {})).map((text) => text.split(":")[0])).toEqual([
+      "zoneId",
+      "description",
+      "action",
+      "expression",
+      "value",
+    ]);
+  });
+
+  test.each([
+    [
+      "zoneId",
+      "5a0c",
+      /^zoneId: has to be 32 hexadecimal digits; "5a0c" is 4 characters\. The zone's id stands on/,
+    ],
+    ["zoneId", "z".repeat(32), /is 32 characters, not all of them hexadecimal/],
+    ["zoneId", "", /^zoneId: .*"" is 0 characters/],
+    ["zoneId", 7, /^zoneId: has to be a string; it is 7$/],
+    ["enabled", "true", /^enabled: has to be a boolean; it is "true"$/],
+    ["enabled", ["x"], /^enabled: has to be a boolean; it is a list of 1$/],
+    ["description", "", /^description: .*it is empty$/],
+    ["description", { a: 1 }, /^description: has to be a string; it is an object$/],
+    ["expression", "  ", /^expression: .*it is empty$/],
+    ["adopt", "always", /^adopt: has to be "ifEqual" or "never" or "takeOver"; it is "always"$/],
+    [
+      "value",
+      5,
+      /^value: has to be CSP text or an object of directives, each a list of sources or true; it is 5$/,
+    ],
+    ["value", { scriptSrc: [1] }, /^value: scriptSrc\[0\] has to be a string; it is 1$/],
+    ["value", { scriptSrc: "'self'" }, /^value: scriptSrc has to be an array; it is "'self'"$/],
+    ["extra", [], /^extra: has to be a record; it is a list of 0$/],
+  ])("%s of %j", async (key, value, sentence) => {
+    const found = await refusals("PageShieldPolicy", { ...policy, [key]: value });
+    expect(found).toEqual([expect.stringMatching(sentence)]);
+  });
+
+  test("all of it at once, each at its property", async () => {
+    const wrong = { zoneId: "1", description: "", action: "deny", expression: "x", value: "", other: 1 };
+    const found = await refusals("PageShieldPolicy", wrong);
+    expect(found.map((text) => text.split(":")[0])).toEqual([
+      "other",
+      "zoneId",
+      "description",
+      "action",
+      "value",
+    ]);
+  });
+
+  test("wrong configuration, on each resource, before anything else", async () => {
+    const op = new Operation(api, { config: { "edgeguard:maxRetries": "many" } });
+    const [first] = await op.refusals("PageShieldSettings", settings);
+    expect(first).toContain(': The configuration is not valid: edgeguard:maxRetries is "many"');
+    expect(await op.refusals("PageShieldPolicy", policy)).toEqual([first]);
+    expect(api.requests).toHaveLength(0);
+  });
+
+  test("without showing the token where it was pasted into an argument", async () => {
+    const token = "c4nary".repeat(6);
+    const op = new Operation(api, {
+      config: { "edgeguard:apiToken": token, "edgeguard:liveChecks": "false" },
+    });
+    const found = await op.refusals("PageShieldPolicy", {
+      ...policy,
+      zoneId: token,
+      action: token,
+      adopt: token,
+    });
+    expect(found).toHaveLength(3);
+    expect(found.join()).not.toContain("c4nary");
+  });
+});
+
+describe("what is passed is canonical", () => {
+  test.each([
+    ["as text", "Script-Src https://CDN.example.com/Lib.js 'SELF'  ; default-src 'none'"],
+    [
+      "as directives",
+      { defaultSrc: ["'none'"], scriptSrc: ["'self'", "https://cdn.example.com/Lib.js", "'self'"] },
+    ],
+  ])("%s, and checking it again changes nothing", async (_how, value) => {
+    const op = new Operation(api, off);
+    const zoneId = api.zones.empty.toUpperCase();
+    const unset = omit(policy, ["enabled"]);
+    const once = await op.check("PageShieldPolicy", { ...unset, zoneId, value, expression: " true " });
+    expect(once.failures).toEqual([]);
+    expect(once.inputs).toMatchObject({
+      zoneId: api.zones.empty,
+      enabled: true,
+      expression: "true",
+      value: "default-src 'none'; script-src 'self' https://cdn.example.com/Lib.js",
+    });
+    expect((await op.check("PageShieldPolicy", once.inputs)).inputs).toEqual(once.inputs);
+  });
+
+  test("and an argument that is not set stays unset", async () => {
+    const { inputs } = await new Operation(api, off).check("PageShieldSettings", {
+      zoneId: api.zones.empty,
+      enabled: false,
+    });
+    expect(Object.keys(inputs).sort()).toEqual(["__provider", "enabled", "zoneId"]);
+  });
+});
+
+describe("live checks", () => {
+  test("an unchanged stack is previewed without a request, whatever order its text is in", async () => {
+    const up = new Operation(api);
+    const before = await up.up("PageShieldPolicy", policy);
+    const set = await up.up("PageShieldSettings", settings);
+    api.clearRequests();
+    const op = new Operation(api);
+    const again = await op.preview(
+      "PageShieldPolicy",
+      { ...policy, value: { scriptSrc: ["'self'"] } },
+      before,
+    );
+    expect(again).toMatchObject({ step: "same", inputs: { wouldBlock: { count: 0 } } });
+    expect(await op.preview("PageShieldSettings", settings, set)).toMatchObject({ step: "same" });
+    expect(sent(api)).toEqual([]);
+    expect(op.warned).toEqual([]);
+  });
+
+  test("read a zone's policies and scripts once, for all the policies of an operation", async () => {
+    const op = new Operation(api);
+    const zoneId = api.zones.shop;
+    await Promise.all(
+      ["one", "two", "three"].map((description) =>
+        op.preview("PageShieldPolicy", { ...policy, zoneId, description }),
+      ),
+    );
+    expect(sent(api).sort()).toEqual(["GET /policies", "GET /scripts"]);
+    await op.preview("PageShieldPolicy", { ...policy, zoneId: api.zones.blog });
+    expect(api.requests).toHaveLength(4);
+  });
+
+  test("without credentials send nothing and warn once, however many resources there are", async () => {
+    const op = new Operation(api, { config: { "edgeguard:apiToken": "" } });
+    for (const description of ["a", "b", "c"])
+      await op.preview("PageShieldPolicy", { ...policy, description });
+    expect(op.warned).toEqual([
+      "edgeguard: not checked live: no credentials are set. An up, refresh or destroy needs them",
+    ]);
+    expect(api.requests).toHaveLength(0);
+  });
+
+  test("that are turned off send nothing and say nothing", async () => {
+    const op = new Operation(api, off);
+    await op.preview("PageShieldPolicy", policy);
+    expect(op.warned).toEqual([]);
+    expect(api.requests).toHaveLength(0);
+  });
+
+  test.each([401, 403, 404, 429, 500, 503, 400])(
+    "that are answered %i warn once, and are not tried again",
+    async (status) => {
+      api.fault({ match: {}, kind: "status", status, times: 9, retryAfter: 1 });
+      const op = new Operation(api, { config: { "edgeguard:maxRetries": "5" } });
+      for (const description of ["a", "b"]) {
+        expect(await op.preview("PageShieldPolicy", { ...policy, description })).toMatchObject({
+          step: "create",
+        });
+      }
+      expect(op.warned).toEqual([
+        expect.stringMatching(`not checked live: Listing the policies .* answered ${status} `),
+      ]);
+      expect(api.requests).toHaveLength(1);
+    },
+  );
+
+  test("that meet something else than the API warn too", async () => {
+    api.fault({ match: {}, kind: "raw", status: 200, body: "<html>Sign in</html>" });
+    const op = new Operation(api);
+    await op.preview("PageShieldPolicy", policy);
+    expect(op.warned).toEqual([expect.stringContaining("not checked live: ")]);
+  });
+
+  test("that do not reach the service warn once", async () => {
+    const { url } = api;
+    await api.close();
+    const op = new Operation({ url });
+    await op.preview("PageShieldPolicy", policy);
+    await op.preview("PageShieldPolicy", { ...policy, description: "other" });
+    expect(op.warned).toEqual([expect.stringContaining("not checked live: Listing the policies")]);
+  });
+
+  test("are made of the one of two policies that changed", async () => {
+    const up = new Operation(api);
+    const first = await up.up("PageShieldPolicy", policy);
+    const other = { ...policy, description: "Other", action: "log" };
+    const second = await up.up("PageShieldPolicy", other);
+    api.clearRequests();
+    const op = new Operation(api);
+    await op.preview("PageShieldPolicy", policy, first);
+    await op.preview("PageShieldPolicy", { ...other, description: "New name" }, second);
+    expect(sent(api)).toEqual(["GET /policies"]);
+  });
+
+  test("a finding that an answer proves is a refusal", async () => {
+    const path = `/zones/${api.zones.empty}/page_shield/policies`;
+    const { description, action, expression, value } = policy;
+    const made = await rawSend(api, "POST", path, {
+      description,
+      action,
+      expression,
+      value,
+      enabled: true,
+      tags: { owner: ["web"] },
+    });
+    const { id } = made["result"] as { id: string };
+    expect(await new Operation(api).refusals("PageShieldPolicy", { ...policy, adopt: "never" })).toEqual([
+      expect.stringMatching(`^adopt: There is a policy .* \\(${id}\\), and adopt: "never" forbids`),
+    ]);
+    expect(api.requests.filter(({ method }) => method !== "GET")).toHaveLength(1);
+  });
+});

@@ -1,0 +1,219 @@
+import {
+  DEFAULT_BASE_URL,
+  readSettings,
+  secretsIn,
+  unknownConfigKeys,
+} from "../../provider/runtime/settings";
+
+type Texts = Record<string, string>;
+const settings = (config: Texts, env: Texts = {}) => readSettings((key) => config[key], env);
+const problem = (config: Texts, env: Texts = {}): string => {
+  try {
+    settings(config, env);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  throw new Error("these settings were to be refused");
+};
+
+test("nothing set is no error: defaults, and no credential", () => {
+  expect(settings({})).toEqual({
+    baseUrl: DEFAULT_BASE_URL,
+    accountId: undefined,
+    maxRetries: 5,
+    rates: [{ requests: 1200, ms: 300_000 }],
+    concurrency: 8,
+    liveChecks: true,
+    credential: undefined,
+    fallback: undefined,
+  });
+});
+
+describe("credentials", () => {
+  /** From the strongest to the weakest. */
+  const sources: [string, Texts, Texts][] = [
+    ["edgeguard:apiToken", { "edgeguard:apiToken": "t1" }, {}],
+    [
+      "edgeguard:apiEmail and edgeguard:apiKey",
+      { "edgeguard:apiEmail": "e@x.y", "edgeguard:apiKey": "k1" },
+      {},
+    ],
+    ["cloudflare:apiToken", { "cloudflare:apiToken": "t2" }, {}],
+    ["CLOUDFLARE_API_TOKEN", {}, { CLOUDFLARE_API_TOKEN: "t3" }],
+    ["CLOUDFLARE_EMAIL and CLOUDFLARE_API_KEY", {}, { CLOUDFLARE_EMAIL: "e@x.y", CLOUDFLARE_API_KEY: "k2" }],
+  ];
+
+  test.each(sources)("%s is used where nothing stronger is set", (origin) => {
+    const rank = sources.findIndex(([name]) => name === origin);
+    // A token and a pair in one namespace are refused; the pair is left out below its token.
+    const weaker = sources.slice(rank).filter((_, i) => rank !== 0 || i !== 1);
+    const config = Object.assign({}, ...weaker.map(([, c]) => c)) as Texts;
+    const env = Object.assign({}, ...weaker.map(([, , e]) => e)) as Texts;
+    expect(settings(config, env).credential?.origin).toBe(origin);
+  });
+
+  test("from config have the environment's token as a fallback, where that differs", () => {
+    const env = { CLOUDFLARE_API_TOKEN: "t3" };
+    expect(settings({ "edgeguard:apiToken": "t1" }, env).fallback).toMatchObject({ token: "t3" });
+    expect(settings({ "edgeguard:apiEmail": "e", "edgeguard:apiKey": "k" }, env).fallback).toMatchObject({
+      token: "t3",
+    });
+    expect(settings({ "edgeguard:apiToken": "t3" }, env).fallback).toBeUndefined();
+    expect(settings({}, env).fallback).toBeUndefined();
+    expect(settings({ "edgeguard:apiToken": "t1" }).fallback).toBeUndefined();
+  });
+
+  test("a blank one is none, and blanks around one are not part of it", () => {
+    expect(settings({ "edgeguard:apiToken": " " }, { CLOUDFLARE_API_TOKEN: "" }).credential).toBeUndefined();
+    expect(settings({ "edgeguard:apiToken": " t1\n" }).credential).toMatchObject({ token: "t1" });
+  });
+
+  test.each([
+    [{ "edgeguard:apiEmail": "canary@x.y" }, {}, "edgeguard:apiEmail is set without edgeguard:apiKey"],
+    [{ "edgeguard:apiKey": "canary" }, {}, "edgeguard:apiKey is set without edgeguard:apiEmail"],
+    [{}, { CLOUDFLARE_EMAIL: "canary@x.y" }, "CLOUDFLARE_EMAIL is set without CLOUDFLARE_API_KEY"],
+    [{}, { CLOUDFLARE_API_KEY: "canary" }, "CLOUDFLARE_API_KEY is set without CLOUDFLARE_EMAIL"],
+    [
+      { "edgeguard:apiToken": "canary1", "edgeguard:apiKey": "canary2" },
+      {},
+      "edgeguard:apiToken and edgeguard:apiEmail or edgeguard:apiKey are both set",
+    ],
+    [{ "edgeguard:apiToken": "canary canary" }, {}, "edgeguard:apiToken holds a space"],
+    [{ "cloudflare:apiToken": "canary\u00e9" }, {}, "cloudflare:apiToken holds a space"],
+    [
+      { "edgeguard:apiEmail": "canary@x.y", "edgeguard:apiKey": "can\nary" },
+      {},
+      "edgeguard:apiEmail or edgeguard:apiKey holds a space",
+    ],
+  ])("%j and %j are refused, and not shown", (config, env, sentence) => {
+    const message = problem(config, env);
+    expect(message).toContain(sentence);
+    expect(message).not.toContain("canary");
+  });
+
+  test("half a pair in the environment does not matter beside something stronger", () => {
+    const env = { CLOUDFLARE_EMAIL: "e@x.y" };
+    expect(settings({ "edgeguard:apiToken": "t1" }, env).credential?.origin).toBe("edgeguard:apiToken");
+    expect(settings({}, { ...env, CLOUDFLARE_API_TOKEN: "t3" }).credential?.origin).toBe(
+      "CLOUDFLARE_API_TOKEN",
+    );
+  });
+
+  test("every one is known as a secret, used or not, valid or not", () => {
+    const config: Texts = {
+      "edgeguard:apiToken": " t1",
+      "edgeguard:apiKey": "k1",
+      "cloudflare:apiToken": "t2",
+    };
+    const env = { CLOUDFLARE_API_TOKEN: "t3", CLOUDFLARE_EMAIL: "e1", CLOUDFLARE_API_KEY: "k2" };
+    expect(new Set(secretsIn((key) => config[key], env))).toEqual(
+      new Set([" t1", "t1", "k1", "t2", "t3", "e1", "k2"]),
+    );
+  });
+});
+
+describe("the other settings", () => {
+  test("come from config before the environment", () => {
+    const env = {
+      EDGEGUARD_BASE_URL: "http://env/v4",
+      CLOUDFLARE_BASE_URL: "http://vendor/v4",
+      CLOUDFLARE_ACCOUNT_ID: "A".repeat(32),
+      EDGEGUARD_MAX_RETRIES: "0",
+      EDGEGUARD_REQUESTS_PER_SECOND: "0.5",
+      EDGEGUARD_CONCURRENCY: "1",
+      EDGEGUARD_LIVE_CHECKS: "false",
+    };
+    expect(settings({}, env)).toMatchObject({
+      baseUrl: "http://env/v4",
+      accountId: "a".repeat(32),
+      maxRetries: 0,
+      rates: [{ requests: 1200 }, { requests: 1, ms: 2000 }],
+      concurrency: 1,
+      liveChecks: false,
+    });
+    const config = {
+      "edgeguard:baseUrl": "http://config/v4",
+      "edgeguard:liveChecks": "true",
+      "edgeguard:maxRetries": "20",
+    };
+    expect(settings(config, env)).toMatchObject({
+      baseUrl: "http://config/v4",
+      liveChecks: true,
+      maxRetries: 20,
+    });
+    expect(settings({}, { CLOUDFLARE_BASE_URL: "http://vendor/v4" }).baseUrl).toBe("http://vendor/v4");
+  });
+
+  test.each([
+    ["baseUrl", "https://api.example.com/client", "has to end in a version segment such as /v4"],
+    ["baseUrl", "https://api.example.com/v4/zones", "has to end in a version segment such as /v4"],
+    ["baseUrl", "ftp://api.example.com/v4", "has to be an http or https address"],
+    ["baseUrl", "api.example.com/v4", "has to be an http or https address"],
+    ["baseUrl", "https://api.example.com/v4?x=1", "may not have a query or fragment"],
+    ["accountId", "123", "has to be 32 hexadecimal digits"],
+    ["maxRetries", "-1", "has to be a whole number from 0 to 20"],
+    ["maxRetries", "21", "has to be a whole number from 0 to 20"],
+    ["maxRetries", "1.5", "has to be a whole number from 0 to 20"],
+    ["requestsPerSecond", "0", "has to be above 0"],
+    ["requestsPerSecond", "fast", "has to be a number above 0"],
+    ["requestsPerSecond", "201", "at most 200"],
+    ["concurrency", "0", "has to be a whole number from 1 to 64"],
+    ["concurrency", "65", "has to be a whole number from 1 to 64"],
+    ["liveChecks", "yes", "has to be true or false"],
+  ])("edgeguard:%s of %j is refused with its name", (key, text, sentence) => {
+    const message = problem({ [`edgeguard:${key}`]: text });
+    expect(message).toContain(`edgeguard:${key} is `);
+    expect(message).toContain(sentence);
+  });
+
+  test("an address ending in /v4/ is one", () => {
+    expect(settings({ "edgeguard:baseUrl": "http://127.0.0.1:8787/client/v4/" }).baseUrl).toContain(
+      "/client/v4/",
+    );
+  });
+
+  test.each([
+    "https://me:canary@api.example.com/v4",
+    "https://me:can/canary@api.example.com/v4",
+    "https://me:can?canary@api.example.com/v4",
+    "https://canary@api.example.com/v4",
+    "me:canary@api.example.com/v4",
+    "https://api.example.com/v4?token=canary",
+    "https://api.example.com/v4#canary",
+  ])("a secret in the address %s is refused and not shown", (text) => {
+    const message = problem({ "edgeguard:baseUrl": text });
+    expect(message).toContain("edgeguard:baseUrl is ");
+    expect(message).not.toContain("canary");
+  });
+
+  test("what comes from the environment is named by its variable", () => {
+    expect(problem({}, { EDGEGUARD_CONCURRENCY: "many" })).toContain('EDGEGUARD_CONCURRENCY is "many"');
+  });
+
+  test("all problems are told at once", () => {
+    const message = problem({
+      "edgeguard:maxRetries": "x",
+      "edgeguard:liveChecks": "x",
+      "edgeguard:apiEmail": "e@x.y",
+    });
+    expect(message).toContain("edgeguard:maxRetries");
+    expect(message).toContain("edgeguard:liveChecks");
+    expect(message).toContain("edgeguard:apiEmail");
+  });
+});
+
+describe("a key of config that nothing reads", () => {
+  test("is told with the key that was meant", () => {
+    expect(unknownConfigKeys(["edgeguard:apitoken", "aws:region", "edgeguard:apiToken"])).toEqual([
+      expect.stringContaining(
+        '"edgeguard:apitoken", which nothing reads. Did you mean "edgeguard:apiToken"?',
+      ),
+    ]);
+  });
+
+  test("is told with all that there are, where none is close", () => {
+    const [sentence] = unknownConfigKeys(["edgeguard:colourOfTheSky"]);
+    expect(sentence).toContain("Known keys: edgeguard:apiToken, edgeguard:apiEmail");
+    expect(sentence).toContain("pulumi config rm edgeguard:colourOfTheSky");
+  });
+});

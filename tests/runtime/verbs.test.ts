@@ -1,0 +1,269 @@
+import type { LocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { z } from "zod";
+import { pageShieldPolicy } from "../../provider/resources/page-shield-policy";
+import { defineLifecycle, PartialFailure } from "../../provider/runtime/lifecycle";
+import { Locks } from "../../provider/runtime/locks";
+import { omit } from "../../provider/runtime/values";
+import { verbsOf } from "../../provider/runtime/verbs";
+import { failureOf } from "../support/edge-client";
+import { Operation, rawGet, sent, type Recorded } from "../support/operation";
+
+let api: LocalApi;
+let policy: Record<string, unknown>;
+let settings: Record<string, unknown>;
+
+beforeEach(async () => {
+  api = await startLocalApi();
+  const zoneId = api.zones.empty;
+  policy = { zoneId, description: "Checkout", action: "log", expression: "true", value: "script-src 'self'" };
+  settings = { zoneId, enabled: true };
+});
+afterEach(() => api.close());
+
+const policyCount = async () => {
+  const { result } = await rawGet(api, `/zones/${api.zones.empty}/page_shield/policies`);
+  return (result as unknown[]).length;
+};
+
+describe("a rename without an alias", () => {
+  test("creates the successor on the same object, and the delete of the predecessor sends nothing", async () => {
+    const before = await new Operation(api).up("PageShieldPolicy", policy);
+    api.clearRequests();
+    const op = new Operation(api);
+    const after = await op.up("PageShieldPolicy", policy);
+    await op.destroy("PageShieldPolicy", before);
+    expect(after.id).toBe(before.id);
+    expect(sent(api, "POST", "PUT", "DELETE")).toEqual([]);
+    expect(await policyCount()).toBe(1);
+    expect(op.said.join("\n")).toContain(
+      `PageShieldPolicy ${before.id} is kept: another resource of this operation`,
+    );
+  });
+
+  test("that crashed before the delete is finished by the next operation in the same way", async () => {
+    const before = await new Operation(api).up("PageShieldPolicy", policy);
+    const after = await new Operation(api).up("PageShieldPolicy", policy);
+    api.clearRequests();
+    const op = new Operation(api);
+    expect(await op.preview("PageShieldPolicy", policy, after)).toMatchObject({ step: "same" });
+    await op.destroy("PageShieldPolicy", before);
+    expect(sent(api)).toEqual([]);
+    expect(await policyCount()).toBe(1);
+  });
+
+  test("keeps the object also where the successor's create was only half done", async () => {
+    const before = await new Operation(api).up("PageShieldSettings", settings);
+    api.fault({ match: { method: "PUT" }, kind: "dropAfter", times: 9 });
+    const op = new Operation(api);
+    await op.failedUp("PageShieldSettings", { ...settings, enabled: false });
+    api.clearFaults();
+    api.clearRequests();
+    await op.destroy("PageShieldSettings", before);
+    expect(sent(api)).toEqual([]);
+  });
+});
+
+describe("a delete in an operation", () => {
+  test("reaches the object when no other resource has it", async () => {
+    const op = new Operation(api);
+    const one = await op.up("PageShieldPolicy", policy);
+    await op.up("PageShieldPolicy", { ...policy, description: "Other" });
+    await new Operation(api).destroy("PageShieldPolicy", one);
+    expect(await policyCount()).toBe(1);
+  });
+
+  test("reaches the object when the successor's comparison found a change that was not yet made", async () => {
+    const before = await new Operation(api).up("PageShieldPolicy", policy);
+    const op = new Operation(api);
+    expect(await op.preview("PageShieldPolicy", { ...policy, description: "New" }, before)).toMatchObject({
+      step: "update",
+    });
+    await op.destroy("PageShieldPolicy", before);
+    expect(sent(api, "DELETE")).toHaveLength(1);
+  });
+
+  test("reaches the object when it was compared without a check: a refresh or destroy has no program", async () => {
+    const before = await new Operation(api).up("PageShieldPolicy", policy);
+    const op = new Operation(api);
+    const verbs = verbsOf(pageShieldPolicy);
+    expect(verbs.diff(op.host, before.id, before.outputs, before.inputs)).toEqual({
+      changes: false,
+      replaces: [],
+    });
+    await op.destroy("PageShieldPolicy", before);
+    expect(await policyCount()).toBe(0);
+  });
+});
+
+test("two resources on one zone, made at the same time, both land, one after the other", async () => {
+  const op = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
+  api.fault({ match: { method: "PUT" }, kind: "slow", delayMs: 60 });
+  await Promise.all([
+    op.up("PageShieldSettings", settings),
+    op.up("PageShieldPolicy", policy),
+    op.up("PageShieldPolicy", { ...policy, description: "Second" }),
+    op.up("PageShieldPolicy", { ...policy, description: "Third", zoneId: api.zones.shop }),
+  ]);
+  expect(await policyCount()).toBe(2);
+  expect(await rawGet(api, `/zones/${api.zones.empty}/page_shield`)).toMatchObject({
+    result: { enabled: true },
+  });
+  // Within the zone no request of one resource stands between those of another.
+  const inZone = api.requests.filter((r) => r.path.includes(api.zones.empty));
+  const writers = inZone
+    .slice(0, 7)
+    .map(({ method, path }) => `${method} ${path.endsWith("policies") ? "policy" : "settings"}`);
+  expect(writers).toEqual([
+    "GET settings",
+    "PUT settings",
+    "GET settings",
+    "GET policy",
+    "POST policy",
+    "GET policy",
+    "POST policy",
+  ]);
+});
+
+test("locks admit one holder per key, in order of arrival, and outlive a failure", async () => {
+  const locks = new Locks();
+  const seen: string[] = [];
+  const hold = (key: string, name: string, fails = false) =>
+    locks.with(key, async () => {
+      seen.push(`${name} in`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      seen.push(`${name} out`);
+      if (fails) throw new Error(name);
+      return name;
+    });
+  const [a, b] = [hold("k", "a", true), hold("k", "b")];
+  const c = hold("other", "c");
+  expect((await failureOf(a)).message).toBe("a");
+  expect(await Promise.all([b, c])).toEqual(["b", "c"]);
+  expect(seen.filter((text) => !text.startsWith("c"))).toEqual(["a in", "a out", "b in", "b out"]);
+  expect(seen.indexOf("c in")).toBeLessThan(seen.indexOf("a out"));
+});
+
+describe("recorded state", () => {
+  /** Version 3; a `Thing` of version 1 called its size `width`, one of version 2 kept it as text. */
+  const seen: unknown[] = [];
+  const thing = (more: { half?: boolean } = {}) =>
+    verbsOf(
+      defineLifecycle({
+        type: "Thing",
+        schemaVersion: 3,
+        upgrades: {
+          1: ({ width, ...rest }) => ({ ...rest, size: String(width) }),
+          2: ({ size, ...rest }) => ({ ...rest, size: Number(size) }),
+        },
+        args: z.object({ name: z.string(), size: z.number(), note: z.string().exactOptional() }),
+        computed: z.object({ madeAt: z.string() }),
+        replaceOn: ["name"],
+        lock: ({ name }) => name,
+        create: () => {
+          if (more.half === true) {
+            throw new PartialFailure("id-1", { madeAt: "half" }, "Made, but local-token is not done.", {
+              size: 1,
+            });
+          }
+          return Promise.resolve({ id: "id-1", computed: { madeAt: "now" } });
+        },
+        read: ({ state }) => {
+          seen.push(state);
+          return Promise.resolve(state);
+        },
+        update: ({ state }) => {
+          seen.push(state);
+          return Promise.resolve({ madeAt: state.madeAt });
+        },
+        delete: ({ state }) => {
+          seen.push(state);
+          return Promise.resolve();
+        },
+      }),
+    );
+  const operation = (more = {}) => new Operation(api, { types: { Thing: thing(more) } });
+  const inputs = { name: "a", size: 5 };
+  const old = (outputs: object): Recorded => ({
+    id: "id-1",
+    inputs,
+    outputs: { name: "a", madeAt: "then", ...outputs },
+  });
+
+  beforeEach(() => {
+    seen.length = 0;
+  });
+
+  test("carries the version of its form", async () => {
+    expect((await operation().up("Thing", inputs)).outputs).toMatchObject({
+      ...inputs,
+      madeAt: "now",
+      schemaVersion: 3,
+    });
+  });
+
+  test.each([
+    ["one", { schemaVersion: 1, width: 5 }],
+    ["two", { schemaVersion: 2, size: "5" }],
+  ])("of version %s is brought up to date by every verb", async (_version, outputs) => {
+    const op = operation();
+    const recorded = old(outputs);
+    expect(await op.preview("Thing", inputs, recorded)).toMatchObject({ step: "same" });
+    expect((await op.refresh("Thing", recorded))?.outputs).toMatchObject({ size: 5, schemaVersion: 3 });
+    expect((await op.update("Thing", { ...inputs, size: 6 }, recorded)).outputs).toMatchObject({
+      size: 6,
+      schemaVersion: 3,
+    });
+    await operation().destroy("Thing", recorded);
+    expect(seen).toEqual(Array(3).fill({ name: "a", size: 5, madeAt: "then" }));
+  });
+
+  test("of a newer version is refused by every verb, with what to install", async () => {
+    const recorded = old({ size: 5, schemaVersion: 4 });
+    const op = operation();
+    const failures = await Promise.all([
+      failureOf(op.preview("Thing", inputs, recorded)),
+      failureOf(op.refresh("Thing", recorded)),
+      failureOf(op.update("Thing", inputs, recorded)),
+      failureOf(op.destroy("Thing", recorded)),
+    ]);
+    for (const { message } of failures) {
+      expect(message).toContain(
+        "This Thing was written by a newer pulumi-edgeguard (state schema 4; version ",
+      );
+      expect(message).toContain("reads up to 3). Install the version that wrote it, or a later one");
+    }
+    expect(seen).toEqual([]);
+  });
+
+  test("of a version without an upgrade, or with none that can be read, is refused", async () => {
+    expect((await failureOf(operation().refresh("Thing", old({ schemaVersion: 0 })))).message).toContain(
+      "no upgrade of Thing from state schema 0",
+    );
+    expect((await failureOf(operation().refresh("Thing", old({ schemaVersion: "x" })))).message).toContain(
+      "no readable schemaVersion",
+    );
+  });
+
+  test("that lost what the resource needs is told with the member", async () => {
+    const recorded = { ...old({ size: 5, schemaVersion: 3 }) };
+    const outputs = omit(recorded.outputs, ["madeAt"]);
+    expect((await failureOf(operation().refresh("Thing", { ...recorded, outputs }))).message).toMatch(
+      /state of this Thing cannot be read: madeAt: /,
+    );
+  });
+
+  test("of what is half done holds what was reached, the provider, and the reason", async () => {
+    const { message, recorded, error } = await operation({ half: true }).failedUp("Thing", inputs);
+    expect(message).toBe("Made, but local-token is not done.");
+    expect(recorded).toMatchObject({ id: "id-1", inputs: { size: 5 } });
+    expect(Reflect.get(error, "properties")).toEqual({
+      name: "a",
+      size: 1,
+      madeAt: "half",
+      schemaVersion: 3,
+      __provider: expect.stringContaining("pulumi-edgeguard") as string,
+    });
+    expect(Reflect.get(error, "reasons")).toEqual([message]);
+  });
+});

@@ -1,0 +1,193 @@
+import type { LocalApi } from "edgeguard-local";
+import { REGISTER } from "../../provider/runtime";
+import { forwarder } from "../../provider/runtime/forwarder";
+import { Host } from "../../provider/runtime/host";
+import type { CheckFailure } from "../../provider/runtime/inputs";
+import type { Bag } from "../../provider/runtime/values";
+import type { Verbs } from "../../provider/runtime/verbs";
+
+/** The string the engine sends for a value that is not known yet. */
+export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+
+/** What a state file keeps of one resource. */
+export interface Recorded {
+  readonly id: string;
+  readonly inputs: Bag;
+  readonly outputs: Bag;
+}
+
+export type Step = "create" | "update" | "replace" | "same";
+
+export interface Preview {
+  readonly step: Step;
+  readonly replaces: readonly string[];
+  readonly inputs: Bag;
+}
+
+interface Options {
+  readonly config?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Types of a test's own making, beside those of the register. */
+  readonly types?: Readonly<Record<string, Verbs>>;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * One operation of the engine: a host of its own, the verbs in the engine's order, plain JSON in between. What it
+ * returns is what a state file would hold, to be handed to the next operation.
+ */
+export class Operation {
+  readonly host: Host;
+  readonly said: string[] = [];
+  readonly warned: string[] = [];
+  readonly #types: Readonly<Record<string, Verbs>>;
+
+  constructor(api: Pick<LocalApi, "url">, { config = {}, env = {}, types = {}, signal }: Options = {}) {
+    const settings: Record<string, string> = {
+      "edgeguard:baseUrl": api.url,
+      "edgeguard:apiToken": "local-token",
+      "edgeguard:maxRetries": "1",
+      ...config,
+    };
+    this.#types = { ...REGISTER, ...types };
+    this.host = new Host({
+      config: (key) => (settings[key] === "" ? undefined : settings[key]),
+      env,
+      out: { info: (line) => this.said.push(line), warn: (line) => this.warned.push(line) },
+      ...(signal === undefined ? {} : { signal }),
+    });
+  }
+
+  async check(
+    type: string,
+    inputs: Bag,
+    previous?: Recorded,
+  ): Promise<{ inputs: Bag; failures: CheckFailure[] }> {
+    const news = asSent({ ...inputs, __provider: forwarder(type) });
+    const checked = await this.#verbs(type).check(this.host, previous?.inputs ?? {}, news);
+    return {
+      inputs: { ...asSent(checked.inputs), __provider: news["__provider"] },
+      failures: checked.failures,
+    };
+  }
+
+  /** The reasons for which `check` refuses, each with its property in front. */
+  async refusals(type: string, inputs: Bag, previous?: Recorded): Promise<string[]> {
+    const { failures } = await this.check(type, inputs, previous);
+    return failures.map(({ property, reason }) => `${property}: ${reason}`);
+  }
+
+  async preview(type: string, inputs: Bag, previous?: Recorded): Promise<Preview> {
+    const checked = await this.check(type, inputs, previous);
+    if (checked.failures.length > 0) {
+      throw new Error(checked.failures.map((f) => `${f.property}: ${f.reason}`).join("\n"));
+    }
+    if (previous === undefined) return { step: "create", replaces: [], inputs: checked.inputs };
+    const diff = this.#verbs(type).diff(this.host, previous.id, previous.outputs, checked.inputs);
+    const step = diff.replaces.length > 0 ? "replace" : diff.changes ? "update" : "same";
+    return { step, replaces: diff.replaces, inputs: checked.inputs };
+  }
+
+  async up(type: string, inputs: Bag, previous?: Recorded): Promise<Recorded> {
+    const plan = await this.preview(type, inputs, previous);
+    const verbs = this.#verbs(type);
+    if (plan.step === "same" && previous !== undefined) return { ...previous, inputs: plan.inputs };
+    if (plan.step === "update" && previous !== undefined)
+      return await this.update(type, plan.inputs, previous);
+    const created = await verbs.create(this.host, plan.inputs);
+    const recorded = recordedOf(created.id, plan.inputs, created.outs);
+    if (previous !== undefined) await this.destroy(type, previous);
+    return recorded;
+  }
+
+  /** As the engine does for what is recorded as half done, even where nothing differs. */
+  async update(type: string, inputs: Bag, previous: Recorded): Promise<Recorded> {
+    const news = { ...asSent(inputs), __provider: forwarder(type) };
+    const { outs } = await this.#verbs(type).update(this.host, previous.id, previous.outputs, news);
+    return recordedOf(previous.id, news, outs);
+  }
+
+  /** An `up` that has to fail: its error, and what the engine records of it. */
+  async failedUp(
+    type: string,
+    inputs: Bag,
+    previous?: Recorded,
+  ): Promise<{ message: string; recorded: Recorded | undefined; error: Error }> {
+    const plan = await this.preview(type, inputs, previous);
+    try {
+      await this.up(type, inputs, previous);
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      const id: unknown = Reflect.get(error, "id");
+      const properties = Reflect.get(error, "properties") as Bag | undefined;
+      const recorded =
+        typeof id === "string" && properties !== undefined
+          ? recordedOf(id, plan.inputs, properties)
+          : undefined;
+      return { message: error.message, recorded, error };
+    }
+    throw new Error(`the up of ${type} was to fail, and did not`);
+  }
+
+  /** What a refresh records; undefined where the object is gone. */
+  async refresh(type: string, recorded: Recorded): Promise<Recorded | undefined> {
+    const { id, props, inputs } = await this.#verbs(type).read(this.host, recorded.id, recorded.outputs);
+    if (id === "") return undefined;
+    return recordedOf(id, { ...inputs, __provider: forwarder(type) }, props ?? {});
+  }
+
+  async destroy(type: string, recorded: Recorded): Promise<void> {
+    await this.#verbs(type).delete(this.host, recorded.id, recorded.outputs);
+  }
+
+  #verbs(type: string): Verbs {
+    const verbs = this.#types[type];
+    if (verbs === undefined) throw new Error(`no type ${type}`);
+    return verbs;
+  }
+}
+
+/** JSON, as it is after the engine's wire: members that are undefined are gone. */
+function asSent(value: Bag): Bag {
+  return JSON.parse(JSON.stringify(value)) as Bag;
+}
+
+function recordedOf(id: string, inputs: Bag, outputs: Bag): Recorded {
+  return {
+    id,
+    inputs: asSent(inputs),
+    outputs: asSent({ ...outputs, __provider: inputs["__provider"] }),
+  };
+}
+
+/** What anyone may see of the service, without the code under test. */
+export async function rawGet(api: Pick<LocalApi, "url">, path: string): Promise<Record<string, unknown>> {
+  const response = await fetch(api.url + path, { headers: { authorization: "Bearer local-token" } });
+  return (await response.json()) as Record<string, unknown>;
+}
+
+/** A change made beside us: the dashboard, another tool. */
+export async function rawSend(
+  api: Pick<LocalApi, "url">,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<Record<string, unknown>> {
+  const response = await fetch(api.url + path, {
+    method,
+    headers: {
+      authorization: "Bearer local-token",
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return (text === "" ? {} : JSON.parse(text)) as Record<string, unknown>;
+}
+
+/** Method and path of what was sent, the base of a zone's page security left out. */
+export function sent(api: LocalApi, ...methods: string[]): string[] {
+  return api.requests
+    .filter(({ method }) => methods.length === 0 || methods.includes(method))
+    .map(({ method, path }) => `${method} ${path.replace(/^\/zones\/[0-9a-f]+\/page_shield/, "")}`);
+}

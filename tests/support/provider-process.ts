@@ -1,0 +1,41 @@
+import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
+import { resolve } from "node:path";
+
+const RUNTIME = resolve("provider/dist/runtime");
+
+export interface ProviderProcess {
+  readonly child: ChildProcessWithoutNullStreams;
+  /** Everything it wrote, on both streams. */
+  output(): string;
+  /** Resolves with the exit code. */
+  readonly ended: Promise<number | null>;
+}
+
+/**
+ * The built runtime in a process of its own, as the engine's host has it: stdin is a pipe, and something else (there the
+ * gRPC server) keeps it alive. `script` finds `runtime`, `config` and `done`.
+ */
+export function providerProcess(
+  config: Readonly<Record<string, string>>,
+  script: string,
+  env: Readonly<Record<string, string>> = {},
+): ProviderProcess {
+  const source = `
+    const runtime = require(${JSON.stringify(RUNTIME)});
+    const config = ${JSON.stringify(config)};
+    runtime.configure("PageShieldSettings", { config: { get: (key) => config[key] } });
+    setInterval(() => undefined, 1000);
+    (async () => { ${script} })().catch((error) => { console.error("script:", error); process.exit(70); });`;
+  const child = spawn(process.execPath, ["-e", source], {
+    stdio: ["pipe", "pipe", "pipe"],
+    env: { PATH: process.env["PATH"], ...env },
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
+  }
+  const ended = new Promise<number | null>((ended) => child.once("close", ended));
+  return { child, output: () => output, ended };
+}
