@@ -7,7 +7,7 @@ import { decodeEnvelope, type ApiNote, type ResultInfo } from "./envelope";
 import { ApiError, CancelledError, isCredentialRefused, isUnauthenticated } from "./errors";
 import type { RateBudget } from "./rate-budget";
 import { Redactor } from "./redact";
-import { backoffMs, outcomeOf, RETRY, retryAfterMs, shouldRetry } from "./retry";
+import { backoffMs, outcomeOf, RETRY, retryAfterMs, shouldRetry, type Attempt } from "./retry";
 
 /** What proves who asks: a bearer token (seeds 000, 001) or the pair of headers of seed 002. */
 export type Credential = (
@@ -43,6 +43,8 @@ export interface ApiOptions {
   readonly concurrency?: number;
   /** Fires when nothing may be sent any more. */
   readonly signal?: AbortSignal;
+  /** Fires when no further request may begin; what is in flight is finished. */
+  readonly closing?: AbortSignal;
   readonly log: ApiLog;
   /** Knows what may not be printed; shared by everything that prints. */
   readonly redactor?: Redactor;
@@ -81,6 +83,8 @@ export class EdgeApi {
   readonly #dispatcher: Dispatcher;
   #credential: Credential | undefined;
   #fallbackRefused = false;
+  /** Fires with either signal of the options. */
+  readonly #stop: AbortSignal;
   #inFlight = 0;
 
   constructor(options: ApiOptions) {
@@ -91,7 +95,9 @@ export class EdgeApi {
       this.redactor.add(...secretsOf(credential));
     this.#dispatcher = options.dispatcher ?? pool(options);
     // Every request and every wait listens; Node would warn of a leak from the eleventh on.
-    if (options.signal !== undefined) setMaxListeners(0, options.signal);
+    const signals = [options.signal, options.closing].filter((signal) => signal !== undefined);
+    this.#stop = AbortSignal.any(signals);
+    setMaxListeners(0, this.#stop, ...signals);
   }
 
   /** Requests that have been sent and not yet answered. */
@@ -168,24 +174,23 @@ export class EdgeApi {
     options: RequestOptions<T>,
     credential: Credential | undefined,
   ): Promise<Answer<T>> {
-    const { budget, log, signal, maxRetries = RETRY.maxRetries } = this.#options;
+    const { budget, log, maxRetries = RETRY.maxRetries } = this.#options;
     if (credential === undefined) throw new MissingCredentialsError(options.what);
     const repeatable = options.repeatable ?? (RETRY.repeatable as readonly string[]).includes(method);
 
     for (let attempt = 1; ; attempt += 1) {
-      await this.#unlessCancelled(options.what, () => budget.take(signal));
+      await this.#unlessCancelled(options.what, () => budget.take(this.#stop));
       const reply = await this.#attempt(method, path, options, credential);
       const failure = this.#judge(method, path, options, reply, attempt);
       if (failure === undefined) return this.#decode(method, path, options, reply);
 
-      const known = {
-        method,
-        ...("status" in reply ? { status: reply.status } : { errorCode: reply.errorCode }),
-      };
-      if (attempt > maxRetries || !shouldRetry(known, repeatable)) throw failure;
+      const known: Attempt =
+        "status" in reply ? { method, status: reply.status } : { method, errorCode: reply.errorCode };
       const asked = "status" in reply ? retryAfterMs(reply.retryAfter, Date.now()) : undefined;
-      if (asked !== undefined && asked > RETRY.maxRetryAfterMs) throw failure;
-      if (asked !== undefined && "status" in reply && reply.status === 429) budget.pause(asked); // It holds for every caller, not only this one.
+      const patience = asked === undefined || asked <= RETRY.maxRetryAfterMs;
+      // It holds for every caller, not only this one, and also where this one gives up.
+      if (asked !== undefined && patience && known.status === 429) budget.pause(asked);
+      if (attempt > maxRetries || !patience || !shouldRetry(known, repeatable)) throw failure;
       // "Retry-After: 0" says nothing of when, and must not make us ask again without a pause.
       const wait = asked === undefined || asked === 0 ? backoffMs(attempt + 1) : asked;
       if (wait >= ANNOUNCE_WAIT_MS) {
@@ -193,9 +198,7 @@ export class EdgeApi {
           `waiting ${Math.ceil(wait / 1000)} s before the next attempt: ${this.redactor.redact(failure.message)}`,
         );
       }
-      await this.#unlessCancelled(options.what, () =>
-        sleep(wait, undefined, signal === undefined ? {} : { signal }),
-      );
+      await this.#unlessCancelled(options.what, () => sleep(wait, undefined, { signal: this.#stop }));
     }
   }
 
@@ -270,7 +273,8 @@ export class EdgeApi {
       });
     }
     const { status, text, requestId } = reply;
-    if (status === 204 && text === "") return undefined;
+    // A deletion result may be no body at all; of anything else it would be a broken answer.
+    if (text === "" && (status === 204 || (method === "DELETE" && status < 300))) return undefined;
     const envelope = decodeEnvelope(text);
     if (status < 400 && envelope?.success === true) return undefined;
     const errors = (envelope?.errors ?? []).map((e) => ({
@@ -278,7 +282,7 @@ export class EdgeApi {
       message: this.redactor.redact(e.message),
       pointer: e.pointer === undefined ? undefined : this.redactor.redact(e.pointer),
     }));
-    return new ApiError({
+    const failure = new ApiError({
       ...base,
       status,
       errors,
@@ -290,10 +294,11 @@ export class EdgeApi {
         envelope === undefined
           ? `the body is not the API's envelope but ${excerpt(this.redactor.redact(text))}`
           : "the service gave no reason",
-      advice:
-        options.advice?.({ status, errors }) ??
-        adviceFor(status, errors, retryAfterMs(reply.retryAfter, Date.now())),
+      advice: adviceFor(status, errors, retryAfterMs(reply.retryAfter, Date.now())),
     });
+    // Who was not recognised is told of the credential, not of the object.
+    const advice = isUnauthenticated(failure) ? undefined : options.advice?.({ status, errors });
+    return advice === undefined ? failure : new ApiError({ ...failure.init, advice });
   }
 
   #decode<T>(method: string, path: string, options: RequestOptions<T>, reply: Reply | Lost): Answer<T> {
@@ -328,7 +333,7 @@ export class EdgeApi {
   }
 
   #gone(): boolean {
-    return this.#options.signal?.aborted ?? false;
+    return this.#stop.aborted;
   }
 
   #url(path: string, query: Query = {}): URL {
@@ -416,7 +421,8 @@ function adviceFor(
 ): string | undefined {
   if (errors.some((e) => e.code === 7003)) {
     return "The zone or account does not exist, or edgeguard:baseUrl is wrong. Where it is gone for good, forget the resource with `pulumi state delete`.";
-  }const asked = retryAfter === undefined ? "" : ` It asks to wait ${Math.ceil(retryAfter / 1000)} s.`;
+  }
+  const asked = retryAfter === undefined ? "" : ` It asks to wait ${Math.ceil(retryAfter / 1000)} s.`;
   if (status === 429) {
     return `The rate limit is used up.${asked} Lower edgeguard:requestsPerSecond, or run again later.`;
   }

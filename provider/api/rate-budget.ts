@@ -22,6 +22,8 @@ export class RateBudget {
     this.#windows = rates.map((rate) => ({ rate, sent: [] }));
   }
 
+  // Times are of the monotonic clock: a clock that is set back must not make anybody wait.
+
   /** Resolves when one more request may be sent. First come, first served. */
   take(signal?: AbortSignal): Promise<void> {
     const turn = this.#turn.then(() => this.#wait(signal));
@@ -31,13 +33,13 @@ export class RateBudget {
 
   /** Nobody sends before `ms` milliseconds have passed: what a 429 with Retry-After asks of all callers. */
   pause(ms: number): void {
-    this.#pausedUntil = Math.max(this.#pausedUntil, Date.now() + ms);
+    this.#pausedUntil = Math.max(this.#pausedUntil, performance.now() + ms);
   }
 
   async #wait(signal?: AbortSignal): Promise<void> {
     for (;;) {
       signal?.throwIfAborted();
-      const now = Date.now();
+      const now = performance.now();
       const waits = this.#windows.map(({ rate, sent }) => {
         while (sent[0] !== undefined && sent[0] <= now - rate.ms) sent.shift();
         return sent.length < rate.requests ? 0 : (sent[0] ?? now) + rate.ms - now;

@@ -26,6 +26,17 @@ const NEVER_SENT = [
   "UND_ERR_CONNECT_TIMEOUT",
 ];
 
+/** Errors of the secure connection: nothing was sent, and trying again shows the same certificate. */
+const NOT_TRUSTED = [
+  "CERT_HAS_EXPIRED",
+  "CERT_NOT_YET_VALID",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+];
+
 /** Errors that mean the connection was lost or too slow at some point after it was made. */
 const LOST = [
   "ECONNRESET",
@@ -49,7 +60,9 @@ export interface Attempt {
 /** Whether the attempt may have changed something. */
 export function outcomeOf({ status, errorCode }: Attempt): Outcome {
   if (status !== undefined) return status >= 500 || status === 408 ? "unknown" : "notDone";
-  return errorCode !== undefined && NEVER_SENT.includes(errorCode) ? "notDone" : "unknown";
+  return errorCode !== undefined && [...NEVER_SENT, ...NOT_TRUSTED].includes(errorCode)
+    ? "notDone"
+    : "unknown";
 }
 
 /** Whether to send the request once more: a later attempt may help, and repeating it does no harm. */

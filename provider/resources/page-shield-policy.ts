@@ -83,7 +83,10 @@ export const pageShieldPolicy = defineLifecycle({
     if (Object.keys(olds).length === 0) chooseAdoption(args, policies);
     // 2. A second enforced policy in the zone: browsers apply both, so only what both allow is loaded.
     const others = policies.filter(
-      (p) => p.enabled && p.action === "allow" && !sameFields(p, args) && !sameFields(p, olds),
+      (p) =>
+        p.enabled &&
+        p.action === "allow" &&
+        ![args["description"], olds["description"]].includes(p.description),
     );
     if (args.enabled && args.action === "allow" && others.length > 0) {
       ctx.say.warn(
@@ -414,7 +417,9 @@ function wouldBlock({ value, expression }: PolicyArgs, scripts: readonly SeenScr
   // The one form of expression that the seed names tells which pages are meant; any other may cover all of them.
   const host = /^\(?\s*http\.host\s+eq\s+"?([^"\s)]+)"?\s*\)?$/.exec(expression)?.[1];
   const blocked = scripts.filter(
-    (s) => (host === undefined || s.host === host) && allowsScript(directives, s) === false,
+    (s) =>
+      (host === undefined || s.host.toLowerCase() === host.toLowerCase()) &&
+      allowsScript(directives, s) === false,
   );
   const urls = [...new Set(blocked.map((s) => s.url))].sort();
   return { count: urls.length, scripts: urls.slice(0, SHOWN_SCRIPTS) };

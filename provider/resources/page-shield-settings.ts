@@ -171,6 +171,9 @@ async function readSettings(ctx: Context, zone: string): Promise<Found> {
   };
 }
 
+/** When the zone is read after a write, in milliseconds from look to look: a read may lag behind. */
+const SETTLING_MS = [0, 500, 1_500, 3_000];
+
 /**
  * Makes the zone's settings what is wanted; sends nothing when they are. `previous` is recorded even where the end is
  * not known: without it a destroy could not put back what was there.
@@ -201,14 +204,19 @@ async function apply(
     if (error instanceof ApiError && error.outcome === "unknown") throw half(error.message);
     throw error;
   }
-  let now: Found;
-  try {
-    now = await readSettings(ctx, zone);
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    throw half(`${what} was accepted, but what the zone has now is not known. ${error.message}`);
+  let now = found;
+  let ignored: readonly (keyof PageShieldValues)[] = SETTINGS;
+  for (const wait of SETTLING_MS) {
+    try {
+      await ctx.pause(wait);
+      now = await readSettings(ctx, zone);
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      throw half(`${what} was accepted, but what the zone has now is not known. ${error.message}`);
+    }
+    ignored = SETTINGS.filter((key) => wanted[key] !== undefined && wanted[key] !== now.values[key]);
+    if (ignored.length === 0) break;
   }
-  const ignored = SETTINGS.filter((key) => wanted[key] !== undefined && wanted[key] !== now.values[key]);
   if (ignored.length > 0) {
     throw half(
       `${what} was accepted, yet the service does not keep ${ignored.map((key) => `${key}: ${String(wanted[key])}`).join(", ")}: the plan may lack the entitlement.`,

@@ -1,6 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError } from "../api/errors";
-import { backoffMs } from "../api/retry";
 import type { Context } from "./lifecycle";
 
 /** An object that exists may not be taken over as declared. */
@@ -49,7 +47,11 @@ export function decideAdoption<T extends { readonly id: string }>(
   return first;
 }
 
-const LOOKS = 4;
+/** Attempts at a creation whose answers get lost. */
+const ATTEMPTS = 4;
+
+/** When an object is looked for after a lost answer, in milliseconds from look to look: a list may lag behind a write. */
+const LOOKS_MS = [0, 500, 1_500];
 
 /**
  * Creates an object once, although an answer may get lost. A POST whose outcome nobody knows is looked for by what makes
@@ -68,13 +70,14 @@ export async function createOnce<T>(
       return await request.send();
     } catch (error) {
       if (!(error instanceof ApiError) || error.outcome !== "unknown") throw error;
-      const found = await request.find();
-      if (found !== undefined) {
+      for (const wait of LOOKS_MS) {
+        await ctx.pause(wait);
+        const found = await request.find();
+        if (found === undefined) continue;
         ctx.say.info(`the answer to creating ${request.what} was lost; it had been made, and is used.`);
         return found;
       }
-      if (attempt >= LOOKS) throw error;
-      await sleep(backoffMs(attempt + 1));
+      if (attempt >= ATTEMPTS) throw error;
     }
   }
 }

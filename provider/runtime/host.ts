@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { EdgeApi, type Credential } from "../api/client";
+import { CancelledError } from "../api/errors";
 import { RateBudget } from "../api/rate-budget";
 import { Redactor } from "../api/redact";
 import { Ledger } from "./ledger";
@@ -13,6 +15,7 @@ export interface HostOptions {
   /** Where lines for people go; each arrives with its prefix and without secrets. */
   readonly out?: { info(line: string): void; warn(line: string): void };
   readonly signal?: AbortSignal;
+  readonly closing?: AbortSignal;
 }
 
 /**
@@ -66,16 +69,28 @@ export class Host {
   }
 
   get context(): Context {
-    return { api: this.api, settings: this.settings, say: this.say };
+    return { api: this.api, settings: this.settings, say: this.say, pause: this.#pause };
   }
 
   get probeContext(): Context {
-    return { api: this.probe, settings: this.settings, say: this.say };
+    return { api: this.probe, settings: this.settings, say: this.say, pause: this.#pause };
   }
 
   get inFlight(): number {
     return (this.#api?.inFlight ?? 0) + (this.#probe?.inFlight ?? 0);
   }
+
+  readonly #pause = async (ms: number): Promise<void> => {
+    const stop = AbortSignal.any(
+      [this.#options.signal, this.#options.closing].filter((signal) => signal !== undefined),
+    );
+    try {
+      await sleep(ms, undefined, { signal: stop });
+    } catch (error) {
+      if (stop.aborted) throw new CancelledError("The operation was cancelled or its engine has gone.");
+      throw error;
+    }
+  };
 
   readonly say = {
     info: (line: string): void => this.#say("info", line),
@@ -109,7 +124,7 @@ export class Host {
 
   #connect(maxRetries: number): EdgeApi {
     const { baseUrl, credential, fallback, rates, concurrency } = this.settings;
-    const { signal } = this.#options;
+    const { signal, closing } = this.#options;
     const debugging = (this.#options.env ?? process.env)["EDGEGUARD_DEBUG"] === "1";
     return new EdgeApi({
       baseUrl,
@@ -121,6 +136,7 @@ export class Host {
       redactor: this.#redactor,
       log: { ...this.say, debug: (line) => (debugging ? this.say.info(`debug: ${line}`) : undefined) },
       ...(signal === undefined ? {} : { signal }),
+      ...(closing === undefined ? {} : { closing }),
     });
   }
 

@@ -19,7 +19,7 @@ export const REGISTER: Readonly<Record<string, Verbs>> = {
 };
 
 const lifeline = new Lifeline();
-let host = new Host({ config: () => undefined, signal: lifeline.signal });
+let host = new Host({ config: () => undefined, signal: lifeline.signal, closing: lifeline.closing });
 let configured = false;
 
 /** Takes the stack's configuration. Must not wait for anything: the engine does not wait for it either. */
@@ -30,7 +30,7 @@ export function configure(
   if (configured) return; // All types of a process are given the same configuration and share one host.
   configured = true;
   const config: ConfigGetter = (key) => request.config.get(key);
-  host = new Host({ config, signal: lifeline.signal });
+  host = new Host({ config, signal: lifeline.signal, closing: lifeline.closing });
   lifeline.watch(() => host.inFlight);
 }
 

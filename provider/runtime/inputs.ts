@@ -96,11 +96,13 @@ function reasonOf(issue: z.core.$ZodIssue, root: unknown, secret: boolean): stri
 
 /** The plain issues of a union's branches, each with its path from the union on. */
 function leaves(union: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[] {
-  return union.errors.flat().flatMap((issue) =>
-    issue.code === "invalid_union"
-      ? leaves(issue).map((leaf) => ({ ...leaf, path: [...issue.path, ...leaf.path] }))
-      : [issue],
-  );
+  return union.errors
+    .flat()
+    .flatMap((issue) =>
+      issue.code === "invalid_union"
+        ? leaves(issue).map((leaf) => ({ ...leaf, path: [...issue.path, ...leaf.path] }))
+        : [issue],
+    );
 }
 
 function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {

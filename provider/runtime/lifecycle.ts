@@ -9,6 +9,8 @@ export interface Context {
   readonly settings: Settings;
   /** Lines that people see under the stack. Keep them few: they are shown on every run. */
   readonly say: { info(line: string): void; warn(line: string): void };
+  /** Waits; ends with the operation. */
+  pause(ms: number): Promise<void>;
 }
 
 /** What a preview check may add: inputs computed from what exists, and refusals that an answer proves. */

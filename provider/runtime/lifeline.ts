@@ -10,11 +10,17 @@ const LOOK_MS = 20;
  */
 export class Lifeline {
   readonly #controller = new AbortController();
+  readonly #closing = new AbortController();
   #watching = false;
 
   /** Fires when nothing may be sent any more. */
   get signal(): AbortSignal {
     return this.#controller.signal;
+  }
+
+  /** Fires when no further request may begin, and what is in flight may finish. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
   }
 
   /** Starts to watch; called in the provider's process only, never in a user's program. */
@@ -23,6 +29,7 @@ export class Lifeline {
     this.#watching = true;
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
       process.on(signal, () => {
+        this.#closing.abort();
         const exit = (): void => {
           if (inFlight() === 0) process.exit(128 + (signal === "SIGINT" ? 2 : 15));
           setTimeout(exit, LOOK_MS);

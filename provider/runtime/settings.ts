@@ -204,21 +204,22 @@ function readCredentials(
       "edgeguard:apiToken and edgeguard:apiEmail or edgeguard:apiKey are both set: keep one kind of credential, and remove the other with pulumi config rm",
     );
   }
-  const environment = token("CLOUDFLARE_API_TOKEN");
-  // A half pair in the environment is often another tool's; it counts only when nothing better is there.
+  // What is wrong with the environment is often another tool's business; it counts only when nothing better is there.
   const credential =
     own ??
     (ownPairSet ? pair("edgeguard:apiEmail", "edgeguard:apiKey") : undefined) ??
     token("cloudflare:apiToken") ??
-    environment ??
+    token("CLOUDFLARE_API_TOKEN") ??
     pair("CLOUDFLARE_EMAIL", "CLOUDFLARE_API_KEY");
+  const other = at("CLOUDFLARE_API_TOKEN");
   const fromConfig = credential?.origin.includes(":") ?? false;
-  const differs =
-    environment?.kind === "token" &&
-    !(credential?.kind === "token" && credential.token === environment.token);
+  const differs = !(credential?.kind === "token" && credential.token === other);
   return {
     credential,
-    fallback: fromConfig && differs ? environment : undefined,
+    fallback:
+      fromConfig && differs && other !== undefined && headerSafe(other)
+        ? { kind: "token", token: other, origin: "CLOUDFLARE_API_TOKEN" }
+        : undefined,
   };
 }
 

@@ -17,18 +17,34 @@ const RUN_BOUND_SECONDS = 2.5;
 
 async function client(): Promise<Row> {
   const api = await startLocalApi();
-  const edge = new EdgeApi({ baseUrl: api.url, credential: { kind: "token", token: "local-token", origin: "bench" }, budget: new RateBudget([{ requests: 1e9, ms: 1000 }]), log: QUIET });
+  const edge = new EdgeApi({
+    baseUrl: api.url,
+    credential: { kind: "token", token: "local-token", origin: "bench" },
+    budget: new RateBudget([{ requests: 1e9, ms: 1000 }]),
+    log: QUIET,
+  });
   const agent = new Agent({ connections: 8, pipelining: 1 });
   const path = `/zones/${api.zones.shop}/page_shield`;
   const many = async (one: () => Promise<unknown>): Promise<void> => {
     for (let i = 0; i < 300; i += 1) await one();
   };
-  const ours = (): Promise<void> => many(() => edge.get(path, { what: "Reading", schema: z.looseObject({ enabled: z.boolean() }) }));
+  const ours = (): Promise<void> =>
+    many(() => edge.get(path, { what: "Reading", schema: z.looseObject({ enabled: z.boolean() }) }));
   const theirs = (): Promise<void> =>
-    many(async () => (await request(api.url + path, { dispatcher: agent, headers: { authorization: "Bearer local-token" } })).body.json());
+    many(async () =>
+      (
+        await request(api.url + path, { dispatcher: agent, headers: { authorization: "Bearer local-token" } })
+      ).body.json(),
+    );
   await ours();
   await theirs();
-  const row = { what: "a GET through the client", ours: (await median(5, ours)) / 300, unit: "ms", against: "undici alone", theirs: (await median(5, theirs)) / 300 };
+  const row = {
+    what: "a GET through the client",
+    ours: (await median(5, ours)) / 300,
+    unit: "ms",
+    against: "undici alone",
+    theirs: (await median(5, theirs)) / 300,
+  };
   await Promise.all([edge.close(), agent.close(), api.close()]);
   return row;
 }
@@ -36,15 +52,32 @@ async function client(): Promise<Row> {
 async function state(): Promise<Row[]> {
   const type = "PageShieldPolicy";
   // The same forwarding, as a provider object that the SDK serializes for every program run.
-  const load = (): Record<string, (...args: unknown[]) => unknown> => require("pulumi-edgeguard/runtime") as never;
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- what a closure in state has to do
+  const load = (): Record<string, (...args: unknown[]) => unknown> =>
+    require("pulumi-edgeguard/runtime") as never;
   const provider = Object.fromEntries(
-    ["configure", "check", "diff", "create", "read", "update", "delete"].map((verb) => [verb, (...args: unknown[]) => load()[verb]?.(type, ...args)]),
+    ["configure", "check", "diff", "create", "read", "update", "delete"].map((verb) => [
+      verb,
+      (...args: unknown[]) => load()[verb]?.(type, ...args),
+    ]),
   );
   const serialize = async (): Promise<string> => (await runtime.serializeFunction(() => provider)).text;
   const text = await serialize();
   return [
-    { what: "text in state per resource", ours: Buffer.byteLength(forwarder(type)), unit: "bytes", against: "a serialized closure", theirs: Buffer.byteLength(text) },
-    { what: "making that text", ours: await median(20, async () => Promise.resolve(forwarder(type))), unit: "ms", against: "serializing it", theirs: await median(20, serialize) },
+    {
+      what: "text in state per resource",
+      ours: Buffer.byteLength(forwarder(type)),
+      unit: "bytes",
+      against: "a serialized closure",
+      theirs: Buffer.byteLength(text),
+    },
+    {
+      what: "making that text",
+      ours: await median(20, async () => Promise.resolve(forwarder(type))),
+      unit: "ms",
+      against: "serializing it",
+      theirs: await median(20, serialize),
+    },
   ];
 }
 
@@ -62,9 +95,27 @@ async function runs(): Promise<Row[]> {
   await api.close();
   project.remove();
   return [
-    { what: "a preview on the local engine", ours: preview / 1000, unit: "s", against: "the bound", theirs: RUN_BOUND_SECONDS },
-    { what: "an unchanged preview", ours: unchanged / 1000, unit: "s", against: "the bound", theirs: RUN_BOUND_SECONDS },
-    { what: "requests of 3 unchanged previews", ours: asked, unit: "requests", against: "a read per resource", theirs: 6 },
+    {
+      what: "a preview on the local engine",
+      ours: preview / 1000,
+      unit: "s",
+      against: "the bound",
+      theirs: RUN_BOUND_SECONDS,
+    },
+    {
+      what: "an unchanged preview",
+      ours: unchanged / 1000,
+      unit: "s",
+      against: "the bound",
+      theirs: RUN_BOUND_SECONDS,
+    },
+    {
+      what: "requests of 3 unchanged previews",
+      ours: asked,
+      unit: "requests",
+      against: "a read per resource",
+      theirs: 6,
+    },
   ];
 }
 

@@ -10,13 +10,31 @@ export interface Row {
 
 export function print(rows: readonly Row[], asJson: boolean): void {
   if (asJson) {
-    console.log(JSON.stringify(rows.map((row) => ({ ...row, ratio: row.ours / row.theirs })), null, 2));
+    console.log(
+      JSON.stringify(
+        rows.map((row) => ({ ...row, ratio: row.ours / row.theirs })),
+        null,
+        2,
+      ),
+    );
     return;
   }
-  const cells = rows.map((row) => [row.what, figure(row.ours, row.unit), row.against, figure(row.theirs, row.unit), (row.ours / row.theirs).toFixed(2)]);
+  const cells = rows.map((row) => [
+    row.what,
+    figure(row.ours, row.unit),
+    row.against,
+    figure(row.theirs, row.unit),
+    (row.ours / row.theirs).toFixed(2),
+  ]);
   const head = ["what", "ours", "against", "theirs", "ratio"];
   const widths = head.map((title, i) => Math.max(title.length, ...cells.map((row) => row[i]?.length ?? 0)));
-  for (const row of [head, ...cells]) console.log(row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join("  ").trimEnd());
+  for (const row of [head, ...cells])
+    console.log(
+      row
+        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    );
 }
 
 function figure(value: number, unit: string): string {

@@ -1,6 +1,14 @@
 import { ModuleKind, ScriptTarget, transpileModule } from "typescript";
 import { execFileSync, type ChildProcess } from "node:child_process";
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import {
@@ -65,7 +73,9 @@ export class Project {
 
   /** Makes a text in TypeScript the project's program, compiled here once instead of by every run. */
   write(program: string): void {
-    const compiled = transpileModule(program, { compilerOptions: { module: ModuleKind.CommonJS, target: ScriptTarget.ES2022 } });
+    const compiled = transpileModule(program, {
+      compilerOptions: { module: ModuleKind.CommonJS, target: ScriptTarget.ES2022 },
+    });
     writeFileSync(join(this.dir, "index.js"), compiled.outputText);
   }
 
@@ -90,7 +100,9 @@ export class Project {
   async init(config: Readonly<Record<string, string>>): Promise<void> {
     await this.ok("stack", "init", "dev");
     const plain = Object.entries(config).filter(([key]) => !SECRET.test(key));
-    const lines = plain.map(([key, value]) => `  ${key.includes(":") ? key : `${this.name}:${key}`}: ${JSON.stringify(value)}\n`);
+    const lines = plain.map(
+      ([key, value]) => `  ${key.includes(":") ? key : `${this.name}:${key}`}: ${JSON.stringify(value)}\n`,
+    );
     appendFileSync(join(this.dir, "Pulumi.dev.yaml"), `config:\n${lines.join("")}`);
     for (const [key, value] of Object.entries(config)) {
       if (SECRET.test(key)) await this.ok("config", "set", "--secret", key, value);
