@@ -12,6 +12,8 @@ import { median, print, type Row } from "./table";
 
 /** What the product costs, as ratios against a rival or a bound of the same run: `npm run bench`, `-- --json`. */
 
+type Verbs = Readonly<Record<string, (...args: unknown[]) => unknown>>;
+
 const QUIET = { info: () => undefined, warn: () => undefined, debug: () => undefined };
 const RUN_BOUND_SECONDS = 2.5;
 
@@ -53,8 +55,7 @@ async function state(): Promise<Row[]> {
   const type = "PageShieldPolicy";
   // The same forwarding, as a provider object that the SDK serializes for every program run.
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- what a closure in state has to do
-  const load = (): Record<string, (...args: unknown[]) => unknown> =>
-    require("pulumi-edgeguard/runtime") as never;
+  const load = (): Verbs => require("pulumi-edgeguard/runtime") as Verbs;
   const provider = Object.fromEntries(
     ["configure", "check", "diff", "create", "read", "update", "delete"].map((verb) => [
       verb,
