@@ -1,0 +1,60 @@
+import { createHash } from "node:crypto";
+import type { Json } from "../runtime/values";
+import { canonicalJson } from "../runtime/values";
+
+/** One key-value entry as a declaration gives it, checked and with defaults applied (seed 002, "Key-value entry"). */
+export interface Entry {
+  readonly key: string;
+  /** Text, or base64 text where `base64` is true. */
+  readonly value: string;
+  readonly base64: boolean;
+  readonly metadata?: Json;
+  /** Expiry, seconds since the epoch. Absent where `expirationTtl` is given: the lifetime has precedence. */
+  readonly expiration?: number;
+  /** Lifetime in seconds, at least 60. */
+  readonly expirationTtl?: number;
+}
+
+/** What the manifest remembers of an entry that was written. */
+export interface Recorded {
+  /** First 16 bytes of the SHA-256 of the stored bytes, as 32 hexadecimal digits. */
+  readonly value: string;
+  /** The same of the metadata's canonical JSON; absent without metadata. */
+  readonly metadata?: string;
+  /** When it expires, seconds since the epoch: as declared, or for a lifetime as the service lists it. */
+  readonly expiration?: number;
+  /** The declared lifetime in seconds; a change of it renews the entry. */
+  readonly ttl?: number;
+}
+
+/** Bytes as the service stores them. */
+export function storedBytes(entry: Pick<Entry, "value" | "base64">): Buffer {
+  return Buffer.from(entry.value, entry.base64 ? "base64" : "utf8");
+}
+
+export function digest(bytes: Buffer | string): string {
+  return createHash("sha256").update(bytes).digest("hex").slice(0, 32);
+}
+
+/** What will be remembered of an entry, but for the time at which a lifetime ends. */
+export function recordOf(entry: Entry): Recorded {
+  return {
+    value: digest(storedBytes(entry)),
+    ...(entry.metadata === undefined ? {} : { metadata: digest(canonicalJson(entry.metadata)) }),
+    ...(entry.expirationTtl !== undefined
+      ? { ttl: entry.expirationTtl }
+      : entry.expiration === undefined
+        ? {}
+        : { expiration: entry.expiration }),
+  };
+}
+
+/** Whether an entry that was written needs no write: a lifetime is renewed only when its own entry changes. */
+export function sameRecord(declared: Recorded, written: Recorded): boolean {
+  return (
+    declared.value === written.value &&
+    declared.metadata === written.metadata &&
+    declared.ttl === written.ttl &&
+    (declared.ttl !== undefined || declared.expiration === written.expiration)
+  );
+}
