@@ -1,2 +1,3 @@
 export * from "./api";
 export * from "./driver";
+export * from "./engine/index";

@@ -30,6 +30,7 @@ export class Host {
   readonly #options: HostOptions;
   readonly #said = new Set<string>();
   readonly #read = new Map<string, Promise<unknown>>();
+  readonly #shared = new Map<string, unknown>();
   readonly #redactor = new Redactor();
   #settings: Settings | undefined;
   #api: EdgeApi | undefined;
@@ -69,16 +70,25 @@ export class Host {
   }
 
   get context(): Context {
-    return { api: this.api, settings: this.settings, say: this.say, pause: this.#pause };
+    return this.#contextOf(this.api);
   }
 
   get probeContext(): Context {
-    return { api: this.probe, settings: this.settings, say: this.say, pause: this.#pause };
+    return this.#contextOf(this.probe);
   }
 
   get inFlight(): number {
     return (this.#api?.inFlight ?? 0) + (this.#probe?.inFlight ?? 0);
   }
+
+  #contextOf(api: EdgeApi): Context {
+    return { api, settings: this.settings, say: this.say, pause: this.#pause, shared: this.#share };
+  }
+
+  readonly #share = <T>(key: string, make: () => T): T => {
+    if (!this.#shared.has(key)) this.#shared.set(key, make());
+    return this.#shared.get(key) as T; // One key is only ever made by one function.
+  };
 
   readonly #pause = async (ms: number): Promise<void> => {
     const stop = AbortSignal.any(

@@ -1,4 +1,5 @@
 import "./node-version";
+import { kvNamespace } from "../resources/kv-namespace";
 import { pageShieldPolicy } from "../resources/page-shield-policy";
 import { pageShieldSettings } from "../resources/page-shield-settings";
 import { Host } from "./host";
@@ -16,6 +17,7 @@ import { verbsOf, type Verbs } from "./verbs";
 export const REGISTER: Readonly<Record<string, Verbs>> = {
   PageShieldSettings: verbsOf(pageShieldSettings),
   PageShieldPolicy: verbsOf(pageShieldPolicy),
+  KvNamespace: verbsOf(kvNamespace),
 };
 
 const lifeline = new Lifeline();

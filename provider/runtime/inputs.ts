@@ -76,7 +76,10 @@ function reasonOf(issue: z.core.$ZodIssue, root: unknown, secret: boolean): stri
   switch (issue.code) {
     case "invalid_type":
       return valueAt(root, issue.path) === undefined
-        ? `is required: ${article(issue.expected)}`
+        ? // A schema that has more to say of what is missing says it itself.
+          issue.message.startsWith("is required")
+          ? issue.message
+          : `is required: ${article(issue.expected)}`
         : `has to be ${article(issue.expected)}; it is ${given}`;
     case "invalid_value":
       return `has to be ${issue.values.map((v) => JSON.stringify(v)).join(" or ")}; it is ${given}`;

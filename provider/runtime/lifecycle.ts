@@ -9,6 +9,8 @@ export interface Context {
   readonly settings: Settings;
   /** Lines that people see under the stack. Keep them few: they are shown on every run. */
   readonly say: { info(line: string): void; warn(line: string): void };
+  /** Something that all resources of the operation share. */
+  shared<T>(key: string, make: () => T): T;
   /** Waits; ends with the operation. */
   pause(ms: number): Promise<void>;
 }
@@ -46,6 +48,8 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
   readonly computed: z.ZodType<Computed>;
   /** Inputs that `live` adds. They are shown to a reviewer and do not make a plan dirty by themselves. */
   readonly computedInputs?: readonly string[];
+  /** Arguments that a setting gives where the program does not. */
+  readonly fromSettings?: Readonly<Record<string, (settings: Settings) => unknown>>;
   /** Arguments whose change needs another object. */
   readonly replaceOn: readonly (keyof Shape & string)[];
   /** Arguments that may hold a credential: never printed. */

@@ -79,6 +79,12 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
     }
   };
 
+  /** Arguments that the configuration gives where the program does not. */
+  const settingsFor = (host: Host): Bag =>
+    Object.fromEntries(
+      Object.entries(lifecycle.fromSettings ?? {}).map(([key, of]) => [key, of(host.settings)]),
+    );
+
   const liveFindings = async (
     host: Host,
     args: Args<Shape>,
@@ -106,10 +112,13 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
 
   return {
     async check(host, olds, news) {
-      const given = omit(news, [PROVIDER, ...computedInputs]);
+      const misconfigured = host.settingsProblem();
+      const given = {
+        ...(misconfigured === undefined ? settingsFor(host) : {}),
+        ...omit(news, [PROVIDER, ...computedInputs]),
+      };
       const { inputs, failures, known } = checkInputs(lifecycle.args.shape, given, lifecycle.secret);
       const problems: CheckFailure[] = [...failures];
-      const misconfigured = host.settingsProblem();
       if (misconfigured !== undefined)
         return { inputs, failures: redacted(host, [{ property: "", reason: misconfigured }, ...problems]) };
 

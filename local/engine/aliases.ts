@@ -1,0 +1,49 @@
+/** Under which other names a resource may be found in the state. */
+import { makeUrn, nameOf, partsOf, qualifiedTypeOf, ROOT_STACK_TYPE, typeOf, type Urn } from "./urn";
+
+/** A whole URN, or what differs from today's. An empty part means: as today. */
+export type AliasSpec =
+  | { readonly urn: Urn }
+  | {
+      readonly name: string;
+      readonly type: string;
+      readonly stack: string;
+      readonly project: string;
+      readonly parent: Urn;
+      readonly hasNoParent: boolean;
+    };
+
+export interface Identity {
+  readonly urn: Urn;
+  readonly parent: Urn;
+  readonly aliases: readonly AliasSpec[];
+}
+
+/** `aliasOf` tells which older name a resource of this operation was found under: its children inherit it. */
+export function aliasUrns(of: Identity, aliasOf: ReadonlyMap<Urn, Urn>): Urn[] {
+  const own = of.aliases.map((alias) => resolve(alias, of, aliasOf));
+  const parentAlias = aliasOf.get(of.parent);
+  if (parentAlias === undefined) return [...new Set(own)];
+  const inherited = [of.urn, ...own].map((urn) => underAliasedParent(urn, nameOf(of.parent), parentAlias));
+  return [...new Set([...own, ...inherited])];
+}
+
+function resolve(alias: AliasSpec, of: Identity, aliasOf: ReadonlyMap<Urn, Urn>): Urn {
+  if ("urn" in alias) return alias.urn;
+  const today = partsOf(of.urn);
+  const parent = alias.parent === "" ? of.parent : (aliasOf.get(alias.parent) ?? alias.parent);
+  return makeUrn({
+    stack: alias.stack || today.stack,
+    project: alias.project || today.project,
+    parent: alias.hasNoParent || qualifiedTypeOf(parent) === ROOT_STACK_TYPE ? "" : parent,
+    type: alias.type || typeOf(of.urn),
+    name: alias.name || today.name,
+  });
+}
+
+/** A child is often named after its parent: "site" and "site-rules" were "page" and "page-rules" before. */
+function underAliasedParent(child: Urn, parentName: string, parentAlias: Urn): Urn {
+  const { stack, project, name } = partsOf(child);
+  const oldName = name.startsWith(parentName) ? nameOf(parentAlias) + name.slice(parentName.length) : name;
+  return makeUrn({ stack, project, parent: parentAlias, type: typeOf(child), name: oldName });
+}

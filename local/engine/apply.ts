@@ -1,0 +1,156 @@
+/** What a step does to its resource. States are changed in place: the plan, the journal and the program hold them, too. */
+import { inverted } from "./diff";
+import { differenceOf } from "./difference";
+import type { Events } from "./events";
+import type { Lifecycle, Providers } from "./lifecycle";
+import { Unfinished, type Made, type Read } from "./provider";
+import type { ResourceState } from "./state";
+import type {
+  CreateStep,
+  DeleteStep,
+  RefreshStep,
+  SameStep,
+  SkipCreateStep,
+  Step,
+  UpdateStep,
+} from "./steps";
+import { isProviderType } from "./urn";
+import { equalMaps, type ValueMap } from "./values";
+
+interface Tools {
+  readonly providers: Providers;
+  readonly dryRun: boolean;
+  readonly events: Events;
+}
+
+export async function apply(step: Step, tools: Tools): Promise<void> {
+  switch (step.op) {
+    case "same":
+      return confirm(step, tools);
+    case "create":
+    case "create-replacement":
+      return create(step, tools);
+    case "update":
+      return update(step, tools);
+    case "delete":
+    case "delete-replaced":
+      return remove(step, tools);
+    case "refresh":
+      return refresh(step, tools);
+    case "replace":
+    case "remove-pending-replace":
+    case "import":
+      return;
+  }
+}
+
+async function confirm(step: SameStep | SkipCreateStep, { providers }: Tools): Promise<void> {
+  if (step.old === undefined) return;
+  step.new.id = step.old.id;
+  step.new.outputs = step.old.outputs;
+  // Equal secrets keep their ciphertext, so that an unchanged stack writes an unchanged file.
+  if (equalMaps(step.old.inputs, step.new.inputs)) step.new.inputs = step.old.inputs;
+  if (isProviderType(step.new.type) && step.answer !== undefined) await providers.use(step.old);
+}
+
+async function create(step: CreateStep, { providers }: Tools): Promise<void> {
+  const { old, new: state } = step;
+  const keep = (made: Partial<Made>): void => {
+    state.id = made.id ?? "";
+    state.outputs = made.outputs;
+    state.created = state.modified = new Date().toISOString();
+    if (step.deleteOldLater === true && old !== undefined) old.delete = true;
+  };
+  if (!state.custom) {
+    keep({});
+    return;
+  }
+  await keepUnfinished(state, keep, async () => keep(await lifecycleOf(state, providers).create(state)));
+}
+
+async function update(step: UpdateStep, { providers }: Tools): Promise<void> {
+  const { old, new: state } = step;
+  state.id = old.id;
+  state.created = old.created;
+  state.modified = old.modified;
+  if (!state.custom) return;
+  const keep = ({ outputs }: { outputs: ValueMap }): void => {
+    state.outputs = outputs;
+    state.modified = new Date().toISOString();
+  };
+  await keepUnfinished(state, keep, async () => {
+    keep({ outputs: await lifecycleOf(state, providers).update(old, state) });
+  });
+}
+
+/** What exists is kept even where the step fails. */
+async function keepUnfinished(
+  state: ResourceState,
+  keep: (made: Made) => void,
+  work: () => Promise<void>,
+): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (error instanceof Unfinished) {
+      state.initErrors = error.reasons;
+      keep(error.made);
+    }
+    throw error;
+  }
+}
+
+async function remove(step: DeleteStep, { providers, dryRun }: Tools): Promise<void> {
+  const { old } = step;
+  if (step.op === "delete" && old.protect) throw new ProtectedError(old);
+  if (!dryRun && old.custom && !old.retainOnDelete) await lifecycleOf(old, providers).delete(old);
+  if (step.replacementFollows === true) old.pendingReplacement = true;
+}
+
+/** What would the next update do if the program said what the state says? The opposite is what has drifted. */
+async function refresh(step: RefreshStep, { providers, events }: Tools): Promise<void> {
+  const { old } = step;
+  if (!old.custom || isProviderType(old.type) || old.pendingReplacement) return;
+  const provider = providers.get(old.provider);
+  const live = await readOrWarn(old, () => provider.read(old), events);
+  if (live === undefined) {
+    step.new = undefined;
+    return;
+  }
+  const { id, outputs, inputs = old.inputs, initErrors } = live;
+  const isAsKnown = equalMaps(inputs, old.inputs) && equalMaps(outputs, old.outputs ?? {});
+  const modified = isAsKnown ? old.modified : new Date().toISOString();
+  const found: ResourceState = { ...old, id, inputs, outputs, initErrors, modified };
+  const drift = await differenceOf(provider, found, inputs, outputs, old.inputs);
+  step.new = found;
+  step.hasDrifted = drift.changes;
+  step.detailedDiff = inverted(drift.detailedDiff);
+}
+
+/** That a resource is unwell is a warning here: the next update will say it again. */
+async function readOrWarn(state: ResourceState, read: () => Promise<Read | undefined>, events: Events) {
+  try {
+    const live = await read();
+    return live && { ...live, initErrors: [] };
+  } catch (error) {
+    if (!(error instanceof Unfinished)) throw error;
+    const message = `Refreshed resource is in an unhealthy state:\n* ${error.reasons.join("\n* ")}`;
+    events.diagnostic({ urn: state.urn, severity: "warning", message });
+    return { ...error.made, inputs: error.inputs, initErrors: error.reasons };
+  }
+}
+
+function lifecycleOf(state: ResourceState, providers: Providers): Lifecycle {
+  return isProviderType(state.type) ? providers : providers.get(state.provider);
+}
+
+export class ProtectedError extends Error {
+  override readonly name = "ProtectedError";
+  constructor(readonly state: ResourceState) {
+    super(
+      `resource ${JSON.stringify(state.urn)} cannot be deleted\n` +
+        "because it is protected. To unprotect the resource, either remove the `protect` flag from the resource " +
+        `in your Pulumi program and run \`pulumi up\`, or use the command:\n\`pulumi state unprotect '${state.urn}'\``,
+    );
+  }
+}

@@ -1,0 +1,220 @@
+/** Where stacks are kept: the CLI's own layout of a state folder, so that both can use one folder in turn. */
+import { createHash, randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { homedir, hostname, userInfo } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { CommandError, EXIT, isMissing, Refused } from "./errors";
+import type { Project } from "./project";
+import { parseDeployment, type DeploymentJson } from "./state-json";
+import type { JsonMap } from "./values";
+
+const lockSchema = z.object({
+  pid: z.number(),
+  username: z.string(),
+  hostname: z.string(),
+  timestamp: z.string(),
+});
+
+const checkpointSchema = z.object({
+  version: z.literal(3, { error: "only version 3 of the state is supported" }),
+  checkpoint: z.looseObject({ latest: z.unknown().optional() }),
+});
+
+const selectionSchema = z.looseObject({ stacks: z.record(z.string(), z.string()).optional() });
+
+export class Backend {
+  private constructor(
+    readonly url: string,
+    private readonly root: string,
+    private readonly env: NodeJS.ProcessEnv,
+  ) {}
+
+  static async open(project: Project, env: NodeJS.ProcessEnv): Promise<Backend> {
+    const url = env["PULUMI_BACKEND_URL"] ?? project.backendUrl;
+    if (url === undefined) {
+      throw new CommandError(
+        "the local engine keeps state in a folder: set PULUMI_BACKEND_URL to file://<folder>",
+        EXIT.badInvocation,
+      );
+    }
+    const root = folderOf(url);
+    if (!existsSync(root)) throw new CommandError(`the state folder ${root} does not exist: create it first`);
+    const backend = new Backend(url, path.join(root, ".pulumi"), env);
+    await backend.checkLayout();
+    return backend;
+  }
+
+  private async checkLayout(): Promise<void> {
+    const file = path.join(this.root, "meta.yaml");
+    const meta = await readIfThere(file);
+    if (meta === undefined) {
+      const legacy = (await filesIn(path.join(this.root, "stacks"))).some((name) => name.endsWith(".json"));
+      if (legacy)
+        throw new Refused("state folders without projects (version 0)", "run `pulumi state upgrade`");
+      await write(file, "version: 1\n");
+    } else if (!/^version: 1\s*$/m.test(meta)) {
+      throw new Refused(`the state folder's layout (${meta.trim()})`);
+    }
+  }
+
+  stack(project: Project, name: string): StackStore {
+    return new StackStore(this.url, this.root, project, name);
+  }
+
+  async stackNames(project: Project): Promise<string[]> {
+    const files = await filesIn(path.join(this.root, "stacks", project.name));
+    return files.filter((name) => name.endsWith(".json")).map((name) => name.slice(0, -".json".length));
+  }
+
+  /** Undefined chooses none. */
+  async select(project: Project, stack: string | undefined): Promise<void> {
+    const stacks = await this.selections(project);
+    if (stack === undefined) Reflect.deleteProperty(stacks, this.url);
+    else stacks[this.url] = `organization/${project.name}/${stack}`;
+    await write(this.selectionFile(project), JSON.stringify({ stacks }, undefined, 4));
+  }
+
+  async selected(project: Project): Promise<string | undefined> {
+    const name = (await this.selections(project))[this.url];
+    return name?.split("/").at(-1);
+  }
+
+  private async selections(project: Project): Promise<Record<string, string>> {
+    const text = await readIfThere(this.selectionFile(project));
+    return text === undefined ? {} : (selectionSchema.parse(JSON.parse(text)).stacks ?? {});
+  }
+
+  /** The CLI's file where PULUMI_HOME says so; a person's own ~/.pulumi is never written to. */
+  private selectionFile(project: Project): string {
+    const home = this.env["PULUMI_HOME"] ?? path.join(this.root, "selected");
+    const hash = createHash("sha1").update(project.file).digest("hex");
+    return path.join(home, "workspaces", `${project.name}-${hash}-workspace.json`);
+  }
+}
+
+function folderOf(url: string): string {
+  if (!url.startsWith("file://"))
+    throw new Refused(`the backend ${url}`, "PULUMI_BACKEND_URL must be file://<folder>");
+  if (url.includes("?")) throw new Refused(`parameters of the backend (${url.slice(url.indexOf("?"))})`);
+  const given = url.slice("file://".length);
+  if (given.startsWith("~")) return path.join(homedir(), given.slice(1));
+  return given.startsWith("/") ? fileURLToPath(url) : path.resolve(given);
+}
+
+/** One stack: its checkpoint and its lock. */
+export class StackStore {
+  private readonly file: string;
+  private readonly lockDirectory: string;
+  private readonly lockFile: string;
+
+  constructor(
+    private readonly url: string,
+    private readonly root: string,
+    readonly project: Project,
+    readonly name: string,
+  ) {
+    if (!/^[\w.-]{1,100}$/.test(name))
+      throw new CommandError(`${name} is not a stack name`, EXIT.badInvocation);
+    this.file = path.join(root, "stacks", project.name, `${name}.json`);
+    this.lockDirectory = path.join(root, "locks", "organization", project.name, name);
+    this.lockFile = path.join(this.lockDirectory, `${randomUUID()}.json`);
+  }
+
+  get exists(): boolean {
+    if (existsSync(`${this.file}.gz`)) throw new Refused("compressed state files");
+    return existsSync(this.file);
+  }
+
+  async load(): Promise<DeploymentJson> {
+    if (!this.exists) throw new CommandError(`no stack named '${this.name}' found`, EXIT.stackNotFound);
+    const parsed = checkpointSchema.safeParse(JSON.parse(await readFile(this.file, "utf8")));
+    if (!parsed.success) throw new CommandError(`${this.file}: ${z.prettifyError(parsed.error)}`);
+    return parseDeployment(parsed.data.checkpoint.latest ?? {});
+  }
+
+  /** Readers see the old file or the new one, never a part. */
+  async save(deployment: JsonMap | undefined): Promise<void> {
+    const stack = `organization/${this.project.name}/${this.name}`;
+    await write(
+      this.file,
+      JSON.stringify({ version: 3, checkpoint: { stack, ...(deployment && { latest: deployment }) } }),
+    );
+    // The CLI notes a checksum beside its files; one of an older file would be wrong.
+    await rm(`${this.file}.attrs`, { force: true });
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.file);
+    await rm(`${this.file}.attrs`, { force: true });
+  }
+
+  /** The lock of a process that died stays, as with the CLI: only a person knows that nothing runs any more. */
+  async lock(): Promise<void> {
+    await this.refuseForeignLocks();
+    const content = {
+      pid: process.pid,
+      username: userInfo().username,
+      hostname: hostname(),
+      timestamp: new Date().toISOString(),
+    };
+    await write(this.lockFile, JSON.stringify(content));
+    try {
+      await this.refuseForeignLocks();
+    } catch (error) {
+      await this.unlock();
+      throw error;
+    }
+  }
+
+  async unlock(): Promise<void> {
+    await rm(this.lockFile, { force: true });
+    await rm(`${this.lockFile}.attrs`, { force: true });
+  }
+
+  async breakLocks(): Promise<void> {
+    await rm(this.lockDirectory, { recursive: true, force: true });
+  }
+
+  private async refuseForeignLocks(): Promise<void> {
+    const foreign = (await filesIn(this.lockDirectory))
+      .filter((name) => name.endsWith(".json"))
+      .map((name) => path.join(this.lockDirectory, name))
+      .filter((file) => file !== this.lockFile);
+    if (foreign.length === 0) return;
+    const owners = await Promise.all(foreign.map(async (file) => `\n  ${await this.describeLock(file)}`));
+    throw new CommandError(
+      `the stack is currently locked by ${foreign.length} lock(s). Either wait for the other process(es) to end ` +
+        `or delete the lock file with \`pulumi cancel\`.${owners.join("")}`,
+    );
+  }
+
+  private async describeLock(file: string): Promise<string> {
+    const lock = lockSchema.parse(JSON.parse(await readFile(file, "utf8")));
+    const at = `${this.url}/${path.relative(path.dirname(this.root), file)}`;
+    return `${at}: created by ${lock.username}@${lock.hostname} (pid ${lock.pid}) at ${lock.timestamp}`;
+  }
+}
+
+async function filesIn(directory: string): Promise<string[]> {
+  return readdir(directory).catch((error: unknown) => {
+    if (isMissing(error)) return [];
+    throw error;
+  });
+}
+
+async function readIfThere(file: string): Promise<string | undefined> {
+  return readFile(file, "utf8").catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });
+}
+
+async function write(file: string, content: string): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true });
+  const temporary = `${file}.${randomUUID()}.tmp`;
+  await writeFile(temporary, content, { mode: 0o600 });
+  await rename(temporary, file);
+}

@@ -1,0 +1,33 @@
+/** Child processes. Whoever ends this process must be able to end them, too. */
+import { spawn, type ChildProcessByStdio } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+
+export type NodeProcess = ChildProcessByStdio<Writable, Readable, Readable>;
+
+const GRACE_MS = 5_000;
+
+const alive = new Set<NodeProcess>();
+
+/**
+ * Runs Node. The pipe to its stdin stays open as long as this process lives: its end tells the child that the engine is
+ * gone. Detached, so that a Ctrl-C in the terminal reaches the engine alone, which ends its children in its own time.
+ */
+export function spawnNode(args: readonly string[], at: { cwd: string; env: NodeJS.ProcessEnv }): NodeProcess {
+  const child = spawn(process.execPath, args, { ...at, stdio: ["pipe", "pipe", "pipe"], detached: true });
+  child.stdin.on("error", () => undefined);
+  alive.add(child);
+  child.once("close", () => alive.delete(child));
+  return child;
+}
+
+/** Asks first. */
+export function endGently(child: NodeProcess): void {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill("SIGINT");
+  const kill = setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
+  child.once("close", () => clearTimeout(kill));
+}
+
+export function killChildren(): void {
+  for (const child of alive) child.kill("SIGKILL");
+}

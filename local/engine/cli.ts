@@ -1,0 +1,22 @@
+#!/usr/bin/env node
+/** `edgeguard-local`: the first Ctrl-C lets running steps finish, the second does not. */
+import { killChildren } from "./children";
+import { runEngine } from "./index";
+
+const interruption = new AbortController();
+
+process.on("SIGINT", () => {
+  if (interruption.signal.aborted) process.exit(130);
+  process.stderr.write("Stopping after the running steps; press Ctrl-C again to stop at once.\n");
+  interruption.abort();
+});
+process.on("SIGTERM", () => interruption.abort());
+process.on("exit", killChildren);
+
+// A reader that has seen enough (`| head`) must not end a run halfway.
+process.stdout.on("error", () => undefined);
+process.stderr.on("error", () => undefined);
+
+void runEngine(process.argv.slice(2), { signal: interruption.signal }).then((exitCode) => {
+  process.exitCode = exitCode;
+});

@@ -1,0 +1,62 @@
+/** config set, get and rm: the stack's settings file. */
+import type { Command } from "commander";
+import { CommandError, Refused } from "../errors";
+import { qualifiedKey } from "../project";
+import { Session } from "../session";
+import type { GlobalFlags, Io } from "./io";
+
+interface ConfigFlags extends GlobalFlags {
+  readonly secret?: boolean;
+  readonly plaintext?: boolean;
+  readonly json?: boolean;
+}
+
+export function addConfigCommands(program: Command, io: Io): void {
+  const config = program.command("config").description("manage a stack's configuration");
+
+  config
+    .command("set")
+    .description("set a value; a key without a namespace belongs to the project")
+    .argument("<key>")
+    .argument("[value]")
+    .option("--secret", "keep it encrypted")
+    .option("--plaintext", "keep it in plain text (the default)")
+    .action(async (key: string, value: string | undefined, _flags: unknown, command: Command) => {
+      const flags = command.optsWithGlobals<ConfigFlags>();
+      if (value === undefined)
+        throw new Refused("reading a configuration value from stdin", "give it as an argument");
+      const { settings, crypter } = await open(io, flags);
+      settings.setValue(key, flags.secret === true ? { secure: (await crypter()).encrypt(value) } : value);
+      await settings.save();
+    });
+
+  config
+    .command("get")
+    .description("print a value, secrets in plain text")
+    .argument("<key>")
+    .option("-j, --json", "as JSON")
+    .action(async (key: string, _flags: unknown, command: Command) => {
+      const flags = command.optsWithGlobals<ConfigFlags>();
+      const session = await Session.open(io, flags.stack);
+      const entry = (await session.config()).get(qualifiedKey(session.project.name, key));
+      if (entry === undefined) {
+        throw new CommandError(`configuration key '${key}' not found for stack '${session.stack}'`);
+      }
+      io.stdout.write(flags.json === true ? `${JSON.stringify(entry)}\n` : `${entry.value}\n`);
+    });
+
+  config
+    .command("rm")
+    .description("remove a value")
+    .argument("<key>")
+    .action(async (key: string, _flags: unknown, command: Command) => {
+      const { settings } = await open(io, command.optsWithGlobals<ConfigFlags>());
+      settings.removeValue(key);
+      await settings.save();
+    });
+}
+
+async function open(io: Io, flags: ConfigFlags) {
+  const session = await Session.open(io, flags.stack);
+  return { settings: session.settings, crypter: () => session.crypter() };
+}

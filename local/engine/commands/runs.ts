@@ -1,0 +1,228 @@
+/** preview, up, refresh, destroy and import: the commands that run the engine. */
+import type { Command } from "commander";
+import { Display, type Command as DisplayCommand } from "../display";
+import { CommandError, EXIT, Refused } from "../errors";
+import { broadcast, type Events } from "../events";
+import { importResources, readImportFile } from "../import";
+import { Failed, type Outcome, type Run } from "../machinery";
+import { Digest } from "../preview-json";
+import { refresh } from "../refresh";
+import { Session } from "../session";
+import { Targets, type TargetFlags } from "../targets";
+import { destroy, update } from "../update";
+import { collect, colorsFor, defaultParallel, onOrOff, type GlobalFlags, type Io } from "./io";
+
+interface RunFlags extends GlobalFlags, TargetFlags {
+  readonly yes?: boolean;
+  readonly skipPreview?: boolean;
+  readonly previewOnly?: boolean;
+  readonly expectNoChanges?: boolean;
+  readonly refresh?: boolean;
+  readonly diff?: boolean;
+  readonly json?: boolean;
+  readonly showSames?: boolean;
+  readonly showReplacementSteps?: boolean;
+  readonly suppressOutputs?: boolean;
+  readonly clearPendingCreates?: boolean;
+  readonly runProgram?: boolean;
+  readonly file?: string;
+  readonly protect?: boolean;
+  readonly generateCode?: boolean;
+}
+
+/** One command's way to run the engine; called for the preview and again for the real thing. */
+type Engine = (run: Run, flags: RunFlags) => Promise<Outcome>;
+
+export function addRunCommands(program: Command, io: Io): void {
+  const preview = program.command("preview").alias("pre").description("show what an update would do");
+  addCommonFlags(preview)
+    .option("-j, --json", "print the plan as the CLI's JSON digest")
+    .option("--show-replacement-steps", "show the creation and the deletion of a replacement");
+  preview.action(async (_flags: unknown, command: Command) => {
+    const flags = command.optsWithGlobals<RunFlags>();
+    await new Runner(io, flags, "update", updateEngine).preview();
+  });
+
+  const up = program.command("up").alias("update").description("make the stack what the program says");
+  addConfirmation(addCommonFlags(up));
+  up.action(async (_flags: unknown, command: Command) => {
+    await new Runner(io, command.optsWithGlobals<RunFlags>(), "update", updateEngine).run();
+  });
+
+  const refreshCommand = program.command("refresh").description("take over into the state what has drifted");
+  addConfirmation(addCommonFlags(refreshCommand))
+    .option("--preview-only", "only show what has drifted")
+    .option("--clear-pending-creates", "forget creations that were interrupted")
+    .option("--run-program [on]", "not supported", onOrOff);
+  refreshCommand.action(async (_flags: unknown, command: Command) => {
+    await new Runner(io, command.optsWithGlobals<RunFlags>(), "refresh", refreshEngine).run();
+  });
+
+  const destroyCommand = program
+    .command("destroy")
+    .alias("down")
+    .description("delete all resources of the stack");
+  addConfirmation(addCommonFlags(destroyCommand))
+    .option("--preview-only", "only show what would be deleted")
+    .option("--run-program [on]", "not supported", onOrOff);
+  destroyCommand.action(async (_flags: unknown, command: Command) => {
+    await new Runner(io, command.optsWithGlobals<RunFlags>(), "destroy", destroyEngine).run();
+  });
+
+  const importCommand = program
+    .command("import")
+    .description("take resources into the state that exist already");
+  addConfirmation(addCommonFlags(importCommand))
+    .requiredOption("-f, --file <path>", "the import file; each resource brings its `inputs` and `outputs`")
+    .option("--protect [on]", "protect what is imported", onOrOff, true)
+    .option("--generate-code [on]", "accepted: no code is ever generated", onOrOff, false);
+  importCommand.action(async (_flags: unknown, command: Command) => {
+    await new Runner(io, command.optsWithGlobals<RunFlags>(), "import", importEngine).run();
+  });
+}
+
+function addCommonFlags(command: Command): Command {
+  return command
+    .option("--expect-no-changes", "fail where anything changes")
+    .option("--diff", "show all inputs of what is created and deleted, too")
+    .option("--show-sames", "show what does not change")
+    .option("--suppress-outputs", "do not show the stack's outputs")
+    .option("--suppress-progress", "accepted: progress is never shown")
+    .option("-r, --refresh [on]", "read the resources before anything else", onOrOff)
+    .option("-t, --target <urn>", "only this resource; may be repeated", collect)
+    .option("--replace <urn>", "replace this resource; may be repeated", collect)
+    .option("--target-replace <urn>", "replace only this resource; may be repeated", collect)
+    .option("-m, --message <text>", "accepted: no history is kept");
+}
+
+function addConfirmation(command: Command): Command {
+  return command
+    .option("-y, --yes", "go on without asking: this engine never asks")
+    .option("--skip-preview", "do not show a preview first");
+}
+
+const updateEngine: Engine = (run, flags) => update(run, { refreshFirst: flags.refresh ?? false });
+const destroyEngine: Engine = (run, flags) => destroy(run, { refreshFirst: flags.refresh ?? false });
+const refreshEngine: Engine = (run) => refresh(run);
+const importEngine: Engine = async (run, flags) =>
+  importResources(run, await readImportFile(flags.file ?? ""), { protect: flags.protect ?? true });
+
+class Runner {
+  constructor(
+    private readonly io: Io,
+    private readonly flags: RunFlags,
+    private readonly command: DisplayCommand,
+    private readonly engine: Engine,
+  ) {
+    if (flags.runProgram === true) throw new Refused("--run-program");
+  }
+
+  async preview(): Promise<void> {
+    const session = await this.open();
+    if (this.flags.json === true) await this.previewAsJson(session);
+    else await this.show(session, true);
+  }
+
+  async run(): Promise<void> {
+    if (this.flags.previewOnly === true) {
+      await this.show(await this.open(), true);
+      return;
+    }
+    if (this.flags.yes !== true && this.flags.skipPreview !== true) {
+      throw new CommandError(
+        "--yes or --skip-preview must be passed in to proceed: the local engine never asks",
+        EXIT.badInvocation,
+      );
+    }
+    const session = await this.open();
+    await session.whileLocked(async () => {
+      if (this.flags.skipPreview !== true) await this.show(session, true);
+      await this.show(session, false);
+    });
+  }
+
+  private async open(): Promise<Session> {
+    const session = await Session.open(this.io, this.flags.stack);
+    // Awaited where it is needed; a wrong passphrase is then reported there.
+    session.crypter().catch(() => undefined);
+    return session;
+  }
+
+  private async show(session: Session, dryRun: boolean): Promise<void> {
+    const display = new Display({
+      command: this.command,
+      stack: session.stack,
+      dryRun,
+      isDetailed: this.flags.diff ?? false,
+      showSames: this.flags.showSames ?? false,
+      showOutputs: this.flags.suppressOutputs !== true && this.command !== "destroy",
+      colors: colorsFor(this.io, this.flags.color),
+      write: (text) => this.io.stdout.write(text),
+    });
+    const began = performance.now();
+    const outcome = await this.measure(session, dryRun, [display], (result) => {
+      display.finish(result, (performance.now() - began) / 1000);
+    });
+    this.refuseUnexpectedChanges(outcome, dryRun);
+  }
+
+  private async previewAsJson(session: Session): Promise<void> {
+    const digest = new Digest({
+      config: await session.config(),
+      showSames: this.flags.showSames ?? false,
+      showReplacementSteps: this.flags.showReplacementSteps ?? false,
+    });
+    const began = performance.now();
+    const outcome = await this.measure(session, true, [digest], (result) => {
+      this.io.stdout.write(`${digest.toJson(result.counts, (performance.now() - began) / 1000)}\n`);
+    });
+    this.refuseUnexpectedChanges(outcome, true);
+  }
+
+  /** A run that failed still has something to show. */
+  private async measure(
+    session: Session,
+    dryRun: boolean,
+    listeners: readonly Events[],
+    finish: (outcome: Outcome) => void,
+  ): Promise<Outcome> {
+    const run = await this.prepare(session, dryRun, broadcast(listeners));
+    try {
+      const outcome = await this.engine(run, this.flags);
+      finish(outcome);
+      return outcome;
+    } catch (error) {
+      if (error instanceof Failed) finish(error.outcome);
+      throw error;
+    }
+  }
+
+  private async prepare(session: Session, dryRun: boolean, events: Events): Promise<Run> {
+    const [config, base] = await Promise.all([session.config(), session.deployment()]);
+    if (this.flags.clearPendingCreates === true) {
+      base.pendingOperations = base.pendingOperations.filter(({ type }) => type !== "creating");
+    }
+    return {
+      project: session.project,
+      stack: session.stack,
+      config,
+      base,
+      dryRun,
+      parallel: this.flags.parallel ?? defaultParallel(),
+      targets: new Targets(this.flags),
+      env: this.io.env,
+      events,
+      save: (deployment) => session.save(deployment),
+      signal: this.io.signal,
+    };
+  }
+
+  private refuseUnexpectedChanges({ counts }: Outcome, dryRun: boolean): void {
+    const hasChanges = [...counts.keys()].some((op) => op !== "same");
+    if (this.flags.expectNoChanges !== true || !hasChanges) return;
+    throw new CommandError(
+      `no changes were expected but changes ${dryRun ? "were proposed" : "occurred"}`,
+      EXIT.changesWereNotExpected,
+    );
+  }
+}

@@ -1,0 +1,225 @@
+/** The commands around a stack: making it, choosing it, looking at it, moving its state. */
+import { readFile, rm, writeFile } from "node:fs/promises";
+import type { Command } from "commander";
+import { CommandError, EXIT } from "../errors";
+import { StackSettings } from "../project";
+import { Crypter, readPassphrase } from "../secrets";
+import { chosenStack, openWorkspace, Session, shortName } from "../session";
+import { emptyDeployment } from "../state";
+import { parseDeployment, sealWith, showSecret, writeDeployment, writeProperties } from "../state-json";
+import { isRootStack } from "../urn";
+import { isJsonMap, toPlain as plain, toShownMap, type JsonMap } from "../values";
+import type { GlobalFlags, Io } from "./io";
+
+interface StackFlags extends GlobalFlags {
+  readonly create?: boolean;
+  readonly yes?: boolean;
+  readonly force?: boolean;
+  readonly preserveConfig?: boolean;
+  readonly file?: string;
+  readonly showSecrets?: boolean;
+  readonly json?: boolean;
+  readonly showName?: boolean;
+}
+
+export function addStackCommands(program: Command, io: Io): void {
+  const stack = program
+    .command("stack")
+    .description("manage stacks")
+    .option("--show-name", "print the stack's name");
+  stack.action(async (_flags: unknown, command: Command) => {
+    const workspace = await openWorkspace(io);
+    const name = await chosenStack(workspace, io, command.optsWithGlobals<StackFlags>().stack);
+    io.stdout.write(`${name}\n`);
+  });
+
+  stack
+    .command("init")
+    .description("make an empty stack and choose it")
+    .argument("[name]")
+    .action(async (name: string | undefined, _flags: unknown, command: Command) => {
+      await initStack(io, required(name ?? command.optsWithGlobals<StackFlags>().stack, "a stack name"));
+    });
+
+  stack
+    .command("select")
+    .description("choose the stack other commands are about")
+    .argument("[name]")
+    .option("-c, --create", "make it where there is none")
+    .action(async (name: string | undefined, _flags: unknown, command: Command) => {
+      const flags = command.optsWithGlobals<StackFlags>();
+      await selectStack(io, required(name ?? flags.stack, "a stack name"), flags.create ?? false);
+    });
+
+  stack
+    .command("ls")
+    .description("list the project's stacks")
+    .option("-j, --json", "as JSON")
+    .action(async (_flags: unknown, command: Command) => {
+      const { project, backend } = await openWorkspace(io);
+      const current = await backend.selected(project);
+      const names = await backend.stackNames(project);
+      const isJson = command.optsWithGlobals<StackFlags>().json ?? false;
+      const rows = names.map((name) => ({ name, current: name === current }));
+      const lines = rows.map(({ name, current: isCurrent }) => `${name}${isCurrent ? "*" : ""}\n`);
+      io.stdout.write(isJson ? `${JSON.stringify(rows, undefined, 2)}\n` : lines.join(""));
+    });
+
+  stack
+    .command("rm")
+    .description("remove a stack and its settings file")
+    .argument("[name]")
+    .option("-y, --yes", "go on without asking: this engine never asks")
+    .option("-f, --force", "even where it still has resources, which are then forgotten")
+    .option("--preserve-config", "keep the settings file")
+    .action(async (name: string | undefined, _flags: unknown, command: Command) => {
+      const flags = command.optsWithGlobals<StackFlags>();
+      await removeStack(io, name ?? flags.stack, flags);
+    });
+
+  stack
+    .command("export")
+    .description("print the stack's state")
+    .option("--file <path>", "write it to a file")
+    .option("--show-secrets", "with secrets in plain text")
+    .action(async (_flags: unknown, command: Command) => {
+      const flags = command.optsWithGlobals<StackFlags>();
+      const text = `${JSON.stringify(await exportStack(io, flags), undefined, 4)}\n`;
+      if (flags.file === undefined) io.stdout.write(text);
+      else await writeFile(flags.file, text, { mode: 0o600 });
+    });
+
+  stack
+    .command("import")
+    .description("replace the stack's state; interrupted operations are forgotten")
+    .requiredOption("--file <path>", "what `stack export` wrote")
+    .action(async (_flags: unknown, command: Command) => {
+      await importStack(io, command.optsWithGlobals<StackFlags>());
+    });
+
+  stack
+    .command("output")
+    .description("print the outputs of the last update")
+    .argument("[name]")
+    .option("-j, --json", "as JSON")
+    .option("--show-secrets", "with secrets in plain text")
+    .action(async (name: string | undefined, _flags: unknown, command: Command) => {
+      io.stdout.write(await stackOutput(io, name, command.optsWithGlobals<StackFlags>()));
+    });
+
+  program
+    .command("cancel")
+    .description("remove the lock of an operation that is no longer running")
+    .argument("[name]")
+    .option("-y, --yes", "go on without asking: this engine never asks")
+    .action(async (name: string | undefined, _flags: unknown, command: Command) => {
+      const flags = command.optsWithGlobals<StackFlags>();
+      requireYes(flags);
+      const workspace = await openWorkspace(io);
+      const stackName = await chosenStack(workspace, io, name ?? flags.stack);
+      await workspace.backend.stack(workspace.project, stackName).breakLocks();
+      io.stderr.write(`The currently running update for '${stackName}' has been canceled!\n`);
+    });
+}
+
+function required(value: string | undefined, what: string): string {
+  if (value === undefined) throw new CommandError(`${what} must be given`, EXIT.badInvocation);
+  return value;
+}
+
+function requireYes({ yes }: StackFlags): void {
+  if (yes !== true) {
+    throw new CommandError(
+      "--yes must be passed in to proceed: the local engine never asks",
+      EXIT.badInvocation,
+    );
+  }
+}
+
+async function initStack(io: Io, given: string): Promise<void> {
+  const { project, backend } = await openWorkspace(io);
+  const name = shortName(given, project);
+  const store = backend.stack(project, name);
+  if (store.exists) throw new CommandError(`stack '${name}' already exists`);
+  const settings = await StackSettings.read(project, name);
+  const passphrase = await readPassphrase(io.env);
+  if (settings.salt === undefined) {
+    settings.setSalt((await Crypter.create(passphrase)).salt);
+    await settings.save();
+  } else {
+    await Crypter.open(passphrase, settings.salt);
+  }
+  await store.save(undefined);
+  await backend.select(project, name);
+  io.stderr.write(`Created stack '${name}'\n`);
+}
+
+async function selectStack(io: Io, given: string, create: boolean): Promise<void> {
+  const { project, backend } = await openWorkspace(io);
+  const name = shortName(given, project);
+  if (backend.stack(project, name).exists) {
+    await backend.select(project, name);
+  } else if (create) {
+    await initStack(io, name);
+  } else {
+    throw new CommandError(`no stack named '${name}' found`, EXIT.stackNotFound);
+  }
+}
+
+async function removeStack(io: Io, named: string | undefined, flags: StackFlags): Promise<void> {
+  requireYes(flags);
+  const session = await Session.open(io, named);
+  const { store, stack } = session;
+  await session.whileLocked(async () => {
+    const { resources } = await store.load();
+    if ((resources ?? []).length > 0 && flags.force !== true) {
+      throw new CommandError(
+        `'${stack}' still has resources; removal rejected. Possible actions:\n` +
+          "- Make sure that the stack is empty, using `destroy`\n" +
+          "- Re-run this command with --force to forget the resources without deleting them",
+      );
+    }
+    await store.remove();
+    if (flags.preserveConfig !== true) await rm(session.settings.file, { force: true });
+    const { project, backend } = await openWorkspace(io);
+    if ((await backend.selected(project)) === stack) await backend.select(project, undefined);
+  });
+  io.stderr.write(`Stack '${stack}' has been removed!\n`);
+}
+
+async function exportStack(io: Io, flags: StackFlags): Promise<JsonMap> {
+  const session = await Session.open(io, flags.stack);
+  const crypter = await session.crypter();
+  const seal = flags.showSecrets === true ? showSecret : sealWith(crypter);
+  return { version: 3, deployment: writeDeployment(await session.deployment(), crypter.salt, seal) };
+}
+
+async function importStack(io: Io, flags: StackFlags): Promise<void> {
+  const session = await Session.open(io, flags.stack);
+  const given: unknown = JSON.parse(await readFile(required(flags.file, "a file"), "utf8"));
+  if (!isJsonMap(given) || given["version"] !== 3)
+    throw new CommandError("only version 3 of a deployment is supported");
+  const deployment = await session.read(parseDeployment(given["deployment"]));
+  await session.whileLocked(() => session.save({ ...emptyDeployment(), resources: deployment.resources }));
+  io.stdout.write("Import complete.\n");
+}
+
+async function stackOutput(io: Io, name: string | undefined, flags: StackFlags): Promise<string> {
+  const session = await Session.open(io, flags.stack);
+  const { resources } = await session.deployment();
+  const outputs = resources.find(({ urn }) => isRootStack(urn))?.outputs ?? {};
+  const shown =
+    flags.showSecrets === true
+      ? writeProperties(outputs, ({ element }) => plain(element))
+      : toShownMap(outputs);
+  if (name !== undefined) {
+    const value = shown[name];
+    if (value === undefined) throw new CommandError(`current stack does not have output property '${name}'`);
+    return flags.json === true || typeof value !== "string" ? `${JSON.stringify(value)}\n` : `${value}\n`;
+  }
+  if (flags.json === true) return `${JSON.stringify(shown, undefined, 2)}\n`;
+  const lines = Object.entries(shown).map(
+    ([key, value]) => `    ${key}  ${typeof value === "string" ? value : JSON.stringify(value)}\n`,
+  );
+  return `Current stack outputs (${lines.length}):\n${lines.join("")}`;
+}

@@ -1,0 +1,81 @@
+/** Changes of inputs and outputs as lines a person reads. */
+import type { Colors } from "picocolors/types";
+import { diffMaps, type Change } from "./diff";
+import { formatPath } from "./paths";
+import { PROVIDER_KEY } from "./provider";
+import { isMap, Secret, Unknown, type Value, type ValueMap } from "./values";
+
+const LONGEST_LINE = 100;
+
+/** The provider's own text is two kilobytes of JavaScript; that it changed is all a person needs to know. */
+export function inputDiff(old: ValueMap, current: ValueMap, colors: Colors): string[] {
+  const { [PROVIDER_KEY]: oldCode, ...before } = old;
+  const { [PROVIDER_KEY]: newCode, ...after } = current;
+  const lines = diffMaps(before, after).flatMap((change) => changeLines(change, colors));
+  const isCodeChanged = oldCode !== undefined && newCode !== undefined && oldCode !== newCode;
+  return isCodeChanged ? [...lines, colors.yellow("~ __provider: the provider's code")] : lines;
+}
+
+export function outputDiff(old: ValueMap, current: ValueMap, colors: Colors): string[] {
+  return diffMaps(old, current).flatMap((change) => changeLines(change, colors));
+}
+
+export function valueLines(map: ValueMap): string[] {
+  return Object.keys(map)
+    .sort()
+    .flatMap((key) => labelled(`${key}: `, show(map[key] ?? null)));
+}
+
+function changeLines(change: Change, colors: Colors): string[] {
+  const name = formatPath(change.path);
+  switch (change.kind) {
+    case "add":
+      return labelled(`+ ${name}: `, show(change.new ?? null)).map(colors.green);
+    case "delete":
+      return labelled(`- ${name}: `, show(change.old ?? null)).map(colors.red);
+    case "update": {
+      const [old, current] = [show(change.old ?? null), show(change.new ?? null)];
+      if (
+        old.length === 1 &&
+        current.length === 1 &&
+        `${old[0] ?? ""}${current[0] ?? ""}`.length <= LONGEST_LINE
+      ) {
+        return [colors.yellow(`~ ${name}: ${old[0] ?? ""} => ${current[0] ?? ""}`)];
+      }
+      return [
+        ...labelled(`~ ${name}: `, old).map(colors.yellow),
+        ...labelled(`  ${" ".repeat(name.length)}=> `, current).map(colors.yellow),
+      ];
+    }
+  }
+}
+
+function labelled(label: string, lines: readonly string[]): string[] {
+  return lines.map((line, index) => (index === 0 ? label + line : line));
+}
+
+/** One line where it fits, indented lines where it does not. */
+function show(value: Value): string[] {
+  const line = compact(value);
+  if (line.length <= LONGEST_LINE) return [line];
+  if (Array.isArray(value)) return ["[", ...value.flatMap((item) => indented(show(item))), "]"];
+  if (isMap(value)) {
+    return [
+      "{",
+      ...Object.entries(value).flatMap(([key, item]) => indented(labelled(`${key}: `, show(item)))),
+      "}",
+    ];
+  }
+  return [line];
+}
+
+function compact(value: Value): string {
+  if (value instanceof Secret) return "[secret]";
+  if (value instanceof Unknown) return "[unknown]";
+  if (Array.isArray(value)) return `[${value.map(compact).join(", ")}]`;
+  if (!isMap(value)) return JSON.stringify(value);
+  const entries = Object.entries(value).map(([key, item]) => `${key}: ${compact(item)}`);
+  return entries.length === 0 ? "{}" : `{ ${entries.join(", ")} }`;
+}
+
+const indented = (lines: readonly string[]): string[] => lines.map((line) => `  ${line}`);

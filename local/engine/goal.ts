@@ -1,0 +1,134 @@
+/** What the program wants of one resource. */
+import type { RegisterResourceRequest } from "@pulumi/pulumi/proto/resource_pb";
+import type { SourcePosition } from "@pulumi/pulumi/proto/source_pb";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import type { AliasSpec } from "./aliases";
+import { Refused } from "./errors";
+import { fromStruct } from "./grpc";
+import { isProviderType, PROVIDER_PACKAGE, type Urn } from "./urn";
+import { mapFromWire, mapValues, type ValueMap } from "./values";
+
+export interface Goal {
+  readonly type: string;
+  readonly name: string;
+  readonly custom: boolean;
+  readonly inputs: ValueMap;
+  readonly parent: Urn;
+  readonly provider: string;
+  readonly protect: boolean | undefined;
+  readonly retainOnDelete: boolean | undefined;
+  /** Undefined leaves the choice to the provider. */
+  readonly deleteBeforeReplace: boolean | undefined;
+  readonly dependencies: readonly Urn[];
+  readonly propertyDependencies: Readonly<Record<string, readonly Urn[]>>;
+  readonly ignoreChanges: readonly string[];
+  readonly replaceOnChanges: readonly string[];
+  readonly additionalSecretOutputs: readonly string[];
+  readonly aliases: readonly AliasSpec[];
+  readonly sourcePosition: string;
+  readonly stackTrace: readonly { sourcePosition?: string | undefined }[];
+}
+
+export function goalOf(request: RegisterResourceRequest, projectRoot: string): Goal {
+  refuseUnsupported(request);
+  const object = mapFromWire(fromStruct(request.getObject()));
+  const dependencies = [...request.getDependenciesList()].sort();
+  return {
+    type: request.getType(),
+    name: request.getName(),
+    custom: request.getCustom(),
+    inputs: object,
+    parent: request.getParent(),
+    provider: "",
+    protect: request.hasProtect() ? request.getProtect() : undefined,
+    retainOnDelete: request.hasRetainondelete() ? request.getRetainondelete() : undefined,
+    deleteBeforeReplace:
+      request.getDeletebeforereplacedefined() || request.getDeletebeforereplace()
+        ? request.getDeletebeforereplace()
+        : undefined,
+    dependencies,
+    propertyDependencies: propertyDependenciesOf(request, object, dependencies),
+    ignoreChanges: request.getIgnorechangesList(),
+    replaceOnChanges: request.getReplaceonchangesList(),
+    additionalSecretOutputs: request.getAdditionalsecretoutputsList(),
+    aliases: aliasesOf(request),
+    sourcePosition: shortPosition(request.getSourceposition(), projectRoot) ?? "",
+    stackTrace: (request.getStacktrace()?.getFramesList() ?? []).map((frame) => ({
+      sourcePosition: shortPosition(frame.getPc(), projectRoot),
+    })),
+  };
+}
+
+/** Each by the name a program spells it with. */
+function refuseUnsupported(request: RegisterResourceRequest): void {
+  const type = request.getType();
+  const timeouts = request.getCustomtimeouts();
+  const asked: Readonly<Record<string, boolean>> = {
+    [`explicit providers (${type})`]: isProviderType(type),
+    [`resources of other providers (${type})`]:
+      request.getCustom() && type.split(":")[0] !== PROVIDER_PACKAGE,
+    [`remote components (${type})`]: request.getRemote(),
+    "the resource option `provider`":
+      request.getProvider() !== "" || request.getProvidersMap().getLength() > 0,
+    "the resource option `import`": request.getImportid() !== "",
+    "the resource option `deletedWith`": request.getDeletedwith() !== "",
+    "the resource option `replaceWith`": request.getReplaceWithList().length > 0,
+    "the resource option `replacementTrigger`": request.hasReplacementTrigger(),
+    "the resource option `hideDiffs`": request.getHidediffsList().length > 0,
+    "the resource option `transforms`": request.getTransformsList().length > 0,
+    "the resource option `hooks`": hasHooks(request),
+    "the resource option `customTimeouts`":
+      timeouts !== undefined &&
+      [timeouts.getCreate(), timeouts.getUpdate(), timeouts.getDelete(), timeouts.getRead()].some(
+        (each) => each !== "",
+      ),
+    "packages with parameters": request.getPackageref() !== "",
+  };
+  const [feature] = Object.entries(asked).find(([, isAsked]) => isAsked) ?? [];
+  if (feature !== undefined) throw new Refused(feature);
+}
+
+function hasHooks(request: RegisterResourceRequest): boolean {
+  const hooks = request.getHooks();
+  return hooks !== undefined && Object.values(hooks.toObject()).some((names) => names.length > 0);
+}
+
+/** Older SDKs name no properties: then every property depends on everything. */
+function propertyDependenciesOf(
+  request: RegisterResourceRequest,
+  inputs: ValueMap,
+  dependencies: readonly Urn[],
+): Record<string, readonly Urn[]> {
+  const given = request.getPropertydependenciesMap();
+  if (given.getLength() === 0) return mapValues(inputs, () => dependencies);
+  const result: Record<string, readonly Urn[]> = {};
+  given.forEach((value, key) => (result[key] = [...value.getUrnsList()].sort()));
+  return result;
+}
+
+function aliasesOf(request: RegisterResourceRequest): AliasSpec[] {
+  return [
+    ...request.getAliasurnsList().map((urn): AliasSpec => ({ urn })),
+    ...request.getAliasesList().map((alias): AliasSpec => {
+      const spec = alias.getSpec();
+      if (spec === undefined) return { urn: alias.getUrn() };
+      return {
+        name: spec.getName(),
+        type: spec.getType(),
+        stack: spec.getStack(),
+        project: spec.getProject(),
+        parent: spec.getParenturn(),
+        hasNoParent: spec.getNoparent(),
+      };
+    }),
+  ];
+}
+
+/** Positions are kept relative to the project: a state must not depend on where it was checked out. */
+function shortPosition(position: SourcePosition | undefined, root: string): string | undefined {
+  if (position === undefined || !position.getUri().startsWith("file:")) return undefined;
+  const relative = path.relative(root, fileURLToPath(position.getUri())).split(path.sep).join("/");
+  const column = position.getColumn() === 0 ? "" : `,${position.getColumn()}`;
+  return `project:///${relative}#${position.getLine()}${column}`;
+}

@@ -1,0 +1,76 @@
+/** Who depends on whom, by the order and the references of the state. */
+import type { ResourceState } from "./state";
+import { providerUrnOf, type Urn } from "./urn";
+
+/** All a resource needs, but for its parent. */
+export function referencesOf(state: ResourceState): Set<Urn> {
+  const urns = new Set([...state.dependencies, ...Object.values(state.propertyDependencies).flat()]);
+  if (state.provider !== "") urns.add(providerUrnOf(state.provider));
+  return urns;
+}
+
+/** Those after `root` that depend on it, directly or through others, in the order of the state. */
+export function dependentsOf(
+  root: ResourceState,
+  all: readonly ResourceState[],
+  ignored: ReadonlySet<Urn>,
+  withChildren = false,
+): ResourceState[] {
+  const reached = new Set([root.urn]);
+  const dependents: ResourceState[] = [];
+  for (const candidate of all.slice(all.indexOf(root) + 1)) {
+    if (ignored.has(candidate.urn)) continue;
+    const isChild = withChildren && reached.has(candidate.parent);
+    if (!isChild && ![...referencesOf(candidate)].some((urn) => reached.has(urn))) continue;
+    reached.add(candidate.urn);
+    dependents.push(candidate);
+  }
+  return dependents;
+}
+
+/** Whoever depends on a component depends on all there is inside it. */
+function dependenciesOf(state: ResourceState, all: readonly ResourceState[]): Set<ResourceState> {
+  const wanted = referencesOf(state);
+  const before = all.slice(0, all.indexOf(state));
+  const inside = new Set(
+    before.filter(({ urn, custom }) => wanted.has(urn) && !custom).map(({ urn }) => urn),
+  );
+  const found = new Set<ResourceState>();
+  for (const candidate of before) {
+    if (inside.has(candidate.parent)) inside.add(candidate.urn);
+    if (wanted.has(candidate.urn) || candidate.urn === state.parent || inside.has(candidate.urn))
+      found.add(candidate);
+  }
+  return found;
+}
+
+/** All that `roots` could not be without. */
+export function neededBy(
+  roots: ReadonlySet<ResourceState>,
+  all: readonly ResourceState[],
+): Set<ResourceState> {
+  const needed = new Set(roots);
+  for (const state of [...all].reverse()) {
+    if (needed.has(state)) dependenciesOf(state, all).forEach((each) => needed.add(each));
+  }
+  return needed;
+}
+
+/** Groups that may be deleted at the same time, each before what it depends on. */
+export function deletionOrder(
+  condemned: readonly ResourceState[],
+  all: readonly ResourceState[],
+): ResourceState[][] {
+  const left = new Set(condemned);
+  const dependencies = new Map(condemned.map((state) => [state, dependenciesOf(state, all)]));
+  const groups: ResourceState[][] = [];
+  while (left.size > 0) {
+    const free = [...left].filter(
+      (state) => ![...(dependencies.get(state) ?? [])].some((each) => left.has(each)),
+    );
+    if (free.length === 0) throw new Error("the state's dependencies form a circle");
+    free.forEach((state) => left.delete(state));
+    groups.unshift(free);
+  }
+  return groups;
+}

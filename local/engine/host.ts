@@ -1,0 +1,77 @@
+/** The dynamic-provider host: one process for a whole operation, started as the CLI starts it. */
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { credentials } from "@grpc/grpc-js";
+import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb";
+import { endGently, spawnNode, type NodeProcess } from "./children";
+import { CommandError } from "./errors";
+import { CHANNEL_OPTIONS } from "./grpc";
+import { forwardLines, type Lines } from "./lines";
+import { resolveSdk } from "./program";
+import type { Project } from "./project";
+
+export interface HostRun {
+  readonly project: Project;
+  readonly engineAddress: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly lines: Lines;
+}
+
+export class Host {
+  readonly client: Promise<ResourceProviderClient>;
+  private readonly child: NodeProcess;
+  private readonly ended: Promise<unknown>;
+
+  constructor(run: HostRun) {
+    this.child = spawnNode([resolveSdk(run.project, "dynamic-provider"), run.engineAddress], {
+      cwd: run.project.programDirectory,
+      env: { ...run.env, PULUMI_NODEJS_PROJECT: run.project.name, PULUMI_PROJECT: run.project.name },
+    });
+    const errors = forwardLines(this.child.stderr, (line) => run.lines.error(line));
+    this.ended = Promise.all([once(this.child, "close"), errors]);
+    this.client = readPort(this.child, (line) => run.lines.out(line)).then(
+      (port) =>
+        new ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure(), CHANNEL_OPTIONS),
+    );
+    // Whoever needs the client awaits it; a run that fails before that must not end in an unhandled rejection.
+    this.client.catch(() => undefined);
+  }
+
+  /** SIGINT is how the CLI ends the host after every operation. */
+  async stop(): Promise<void> {
+    await this.client.then(
+      (client) => client.close(),
+      () => undefined,
+    );
+    endGently(this.child);
+    await this.ended;
+  }
+}
+
+/** The first line is the port; what follows are messages. */
+async function readPort(child: NodeProcess, message: (line: string) => void): Promise<number> {
+  const lines = createInterface({ input: child.stdout, crlfDelay: Infinity });
+  return new Promise((resolve, reject) => {
+    let port: number | undefined;
+    lines.on("line", (line) => {
+      if (port !== undefined) {
+        if (line.trim() !== "") message(line);
+        return;
+      }
+      port = Number(line);
+      if (Number.isInteger(port)) resolve(port);
+      else reject(new CommandError(`the dynamic-provider host wrote an invalid port: ${line}`));
+    });
+    rejectAtEnd(child, reject);
+  });
+}
+
+function rejectAtEnd(child: ChildProcess, reject: (error: Error) => void): void {
+  child.on("error", reject);
+  child.on("close", (code) => {
+    reject(
+      new CommandError(`the dynamic-provider host ended before it was ready (exit code ${String(code)})`),
+    );
+  });
+}

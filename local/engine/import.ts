@@ -1,0 +1,205 @@
+/** `import --file`: resources that exist already are taken into the state from what the file says of them. */
+import { readFile } from "node:fs/promises";
+import { z } from "zod";
+import { CommandError, EXIT, messageOf, Refused } from "./errors";
+import { providerInputs } from "./lifecycle";
+import { finish, withMachinery, type Machinery, type Outcome, type Run } from "./machinery";
+import { PROVIDER_KEY } from "./provider";
+import { newState, type ResourceState } from "./state";
+import type { Step } from "./steps";
+import {
+  defaultProviderUrn,
+  makeUrn,
+  nameOf,
+  PROVIDER_PACKAGE,
+  PROVIDER_TYPE,
+  providerReference,
+  ROOT_STACK_TYPE,
+  rootStackUrn,
+  type Urn,
+} from "./urn";
+import { decode, type Json, type JsonMap, type Value, type ValueMap } from "./values";
+
+const json = z.json() as z.ZodType<Json>;
+const properties = z.record(z.string(), json);
+
+const importFileSchema = z.strictObject({
+  nameTable: z.record(z.string(), z.string()).optional(),
+  resources: z
+    .array(
+      z.strictObject({
+        type: z.string(),
+        name: z.string(),
+        logicalName: z.string().optional(),
+        id: z.string().optional(),
+        parent: z.string().optional(),
+        component: z.boolean().optional(),
+        version: z.string().optional(),
+        inputs: properties.optional(),
+        outputs: properties.optional(),
+      }),
+    )
+    .min(1),
+});
+
+type ImportFile = z.infer<typeof importFileSchema>;
+type Spec = ImportFile["resources"][number];
+
+export async function readImportFile(path: string): Promise<ImportFile> {
+  let given: unknown;
+  try {
+    given = JSON.parse(await readFile(path, "utf8"));
+  } catch (error) {
+    throw new CommandError(`could not read import file ${path}: ${messageOf(error)}`, EXIT.badInvocation);
+  }
+  const parsed = importFileSchema.safeParse(given);
+  if (!parsed.success) {
+    throw new CommandError(`import file ${path}: ${z.prettifyError(parsed.error)}`, EXIT.badInvocation);
+  }
+  parsed.data.resources.forEach(refuseUnsupported);
+  return parsed.data;
+}
+
+/** Without its code a dynamic resource cannot be read, so its state has to come with it. */
+function refuseUnsupported(spec: Spec): void {
+  if (spec.component === true) return;
+  if (!spec.type.startsWith(`${PROVIDER_PACKAGE}:`))
+    throw new Refused(`resources of other providers (${spec.type})`);
+  if (spec.inputs?.[PROVIDER_KEY] === undefined || spec.outputs?.[PROVIDER_KEY] === undefined) {
+    throw new Refused(
+      `importing a dynamic resource by its id (${spec.name})`,
+      `the import file must give its \`inputs\` and \`outputs\`, both with \`${PROVIDER_KEY}\``,
+    );
+  }
+}
+
+export async function importResources(
+  run: Run,
+  file: ImportFile,
+  options: { protect: boolean },
+): Promise<Outcome> {
+  return withMachinery(run, {}, async (machinery) => {
+    const importer = new Importer(machinery, file, options.protect);
+    await importer.run();
+    return finish(machinery);
+  });
+}
+
+class Importer {
+  private readonly known: Map<Urn, ResourceState>;
+
+  constructor(
+    private readonly machinery: Machinery,
+    private readonly file: ImportFile,
+    private readonly protect: boolean,
+  ) {
+    const { base } = machinery.run;
+    this.known = new Map(base.resources.filter((state) => !state.delete).map((state) => [state.urn, state]));
+  }
+
+  async run(): Promise<void> {
+    const { executor, run } = this.machinery;
+    const { stack, project } = run;
+    const existing = run.base.resources
+      .filter((state) => !state.delete)
+      .map((state): Step => ({ op: "same", old: state, new: { ...state, id: "" } }));
+    await executor.submit(existing);
+    const root = rootStackUrn(stack, project.name);
+    await this.make(newState({ urn: root, type: ROOT_STACK_TYPE, custom: false, outputs: {} }));
+    const provider = defaultProviderUrn(stack, project.name);
+    await this.make(
+      newState({ urn: provider, type: PROVIDER_TYPE, custom: true, inputs: providerInputs(run.config) }),
+    );
+    for (const spec of this.file.resources) await this.importOne(spec, root, provider);
+  }
+
+  /** Made only where the state does not have it yet. */
+  private async make(state: ResourceState): Promise<void> {
+    if (this.known.has(state.urn)) return;
+    this.known.set(state.urn, state);
+    await this.machinery.executor.submit([{ op: "create", new: state, answer: () => undefined }]);
+  }
+
+  private async importOne(spec: Spec, root: Urn, providerUrn: Urn): Promise<void> {
+    const { executor, run, providers } = this.machinery;
+    const isCustom = spec.component !== true;
+    const parent = this.parentOf(spec, root);
+    const name = spec.logicalName ?? spec.name;
+    const urn = makeUrn({ stack: run.stack, project: run.project.name, parent, type: spec.type, name });
+    const id = spec.id ?? "";
+    if (isCustom && id === "") throw new CommandError(`resource ${spec.name} has no ID`, EXIT.badInvocation);
+    const old = this.known.get(urn);
+    if (old !== undefined) {
+      this.refuseOther(old, id);
+      return;
+    }
+    const provider = this.known.get(providerUrn);
+    const reference = provider === undefined || !isCustom ? "" : providerReference(providerUrn, provider.id);
+    const now = new Date().toISOString();
+    const state = newState({
+      urn,
+      type: spec.type,
+      custom: isCustom,
+      id,
+      inputs: readMap(spec.inputs ?? {}),
+      outputs: readMap(spec.outputs ?? {}),
+      parent,
+      provider: reference,
+      protect: this.protect,
+      created: now,
+      modified: now,
+    });
+    if (reference !== "" && provider !== undefined) {
+      await providers.ensure(reference, this.known);
+      await this.warnOfFailures(state);
+    }
+    this.known.set(urn, state);
+    await executor.submit([{ op: "import", new: state }]);
+  }
+
+  /** The file names parents by a name of its own, or by that of another resource of the file. */
+  private parentOf(spec: Spec, root: Urn): Urn {
+    if (spec.parent === undefined) return root;
+    const named = this.file.nameTable?.[spec.parent];
+    const parent =
+      named === undefined
+        ? [...this.known.keys()].find((urn) => nameOf(urn) === spec.parent && this.isInFile(urn))
+        : this.known.get(named)?.urn;
+    if (parent === undefined)
+      throw new CommandError(`the parent '${spec.parent}' of '${spec.name}' is not known`);
+    return parent;
+  }
+
+  private isInFile(urn: Urn): boolean {
+    return this.file.resources.some(({ name, logicalName }) => (logicalName ?? name) === nameOf(urn));
+  }
+
+  private refuseOther(old: ResourceState, id: string): void {
+    if (old.id === id) return;
+    const message = `resource '${old.urn}' already exists`;
+    this.machinery.run.events.diagnostic({ urn: old.urn, severity: "error", message });
+    this.machinery.executor.failed = true;
+    this.machinery.executor.stop();
+  }
+
+  /** Inputs that would not pass are imported all the same; the next update will say more. */
+  private async warnOfFailures(state: ResourceState): Promise<void> {
+    const { providers, run } = this.machinery;
+    const { failures } = await providers.get(state.provider).check(state.urn, state.inputs, state.inputs);
+    for (const { property, reason } of failures) {
+      const message = `${state.type} resource '${nameOf(state.urn)}': property ${property} has a problem: ${reason}`;
+      run.events.diagnostic({ urn: state.urn, severity: "warning", message });
+    }
+  }
+}
+
+/** A secret of an import file is given in plain text. */
+function readMap(map: JsonMap): ValueMap {
+  const open = (marked: JsonMap): Value => {
+    const { plaintext, value } = marked;
+    if (typeof plaintext === "string") return decode(json.parse(JSON.parse(plaintext)), open);
+    if (value !== undefined) return decode(value, open);
+    throw new Refused("encrypted secrets in an import file", "give them as `plaintext`");
+  };
+  return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, decode(value, open)]));
+}

@@ -1,0 +1,23 @@
+/** A small stand-in for the Pulumi engine: it drives the real SDK and the real dynamic-provider host. */
+import { runCommand } from "./commands";
+import type { Sink } from "./commands/io";
+
+export interface EngineIo {
+  readonly cwd?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly stdout?: Sink;
+  readonly stderr?: Sink;
+  /** Aborting it is the first Ctrl-C: running steps are finished, nothing else is begun. */
+  readonly signal?: AbortSignal;
+}
+
+/** Runs one command line, as `edgeguard-local` would, and resolves to its exit code. */
+export function runEngine(argv: readonly string[], io: EngineIo = {}): Promise<number> {
+  return runCommand(argv, {
+    cwd: io.cwd ?? process.cwd(),
+    env: io.env ?? process.env,
+    stdout: io.stdout ?? process.stdout,
+    stderr: io.stderr ?? process.stderr,
+    signal: io.signal ?? new AbortController().signal,
+  });
+}

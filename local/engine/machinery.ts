@@ -1,0 +1,132 @@
+/** What every run of the engine has: providers, journal, executor, and a server the child processes talk to. */
+import { AlreadyReported, EXIT, type ExitCode } from "./errors";
+import type { Events } from "./events";
+import { Executor, type Counts } from "./execute";
+import { Journal } from "./journal";
+import { Providers } from "./lifecycle";
+import type { Lines } from "./lines";
+import { serveEngine, type EngineServer, type Registrar } from "./monitor";
+import type { Config, Project } from "./project";
+import type { Deployment } from "./state";
+import type { Targets } from "./targets";
+import { isRootStack } from "./urn";
+import type { ValueMap } from "./values";
+
+export interface Run {
+  readonly project: Project;
+  readonly stack: string;
+  readonly config: Config;
+  /** The state the run starts from. It is changed in place: a preview needs a copy of its own. */
+  readonly base: Deployment;
+  readonly dryRun: boolean;
+  readonly parallel: number;
+  readonly targets: Targets;
+  readonly env: NodeJS.ProcessEnv;
+  readonly events: Events;
+  /** Writes the state; not called in a preview. */
+  readonly save: (deployment: Deployment) => Promise<void>;
+  /** Asks the run to end: running steps are finished first. */
+  readonly signal: AbortSignal;
+}
+
+export interface Outcome {
+  readonly counts: Counts;
+  /** The program's, as they are now and as they were. */
+  readonly outputs: ValueMap | undefined;
+  readonly oldOutputs: ValueMap | undefined;
+}
+
+export interface Machinery {
+  readonly run: Run;
+  readonly providers: Providers;
+  /** Undefined in a preview. */
+  readonly journal: Journal | undefined;
+  readonly executor: Executor;
+  readonly server: EngineServer;
+}
+
+interface Operation {
+  /** Serves a program; a run without one has none. */
+  readonly registrar?: Registrar & { stopped(): void };
+  readonly isRefresh?: boolean;
+}
+
+export async function withMachinery(
+  run: Run,
+  operation: Operation,
+  work: (machinery: Machinery) => Promise<Outcome>,
+): Promise<Outcome> {
+  const { registrar, isRefresh = false } = operation;
+  const server = await serveEngine(run.events, run.project.root, registrar);
+  const hostRun = {
+    project: run.project,
+    engineAddress: server.address,
+    env: run.env,
+    lines: linesOf(run.events),
+  };
+  const providers = new Providers(hostRun, run.dryRun);
+  const journal = run.dryRun ? undefined : new Journal(run.base, run.save);
+  const executor = new Executor(
+    { dryRun: run.dryRun, parallel: run.parallel, continueOnError: isRefresh, reportsDrift: isRefresh },
+    providers,
+    journal,
+    run.events,
+    () => registrar?.stopped(),
+  );
+  const stop = (): void => executor.stop();
+  run.signal.addEventListener("abort", stop);
+  if (run.signal.aborted) stop();
+  try {
+    if (registrar !== undefined || run.base.resources.some(({ custom }) => custom)) providers.warmUp();
+    return await work({ run, providers, journal, executor, server });
+  } finally {
+    run.signal.removeEventListener("abort", stop);
+    await executor.idle();
+    await journal?.commit();
+    await providers.stop();
+    server.close();
+  }
+}
+
+/** The CLI shows with the stack what the program and the host print. */
+export function linesOf(events: Events): Lines {
+  return {
+    out: (line) => events.diagnostic({ urn: "", severity: "info", message: `${line}\n` }),
+    error: (line) => events.diagnostic({ urn: "", severity: "info#err", message: `${line}\n` }),
+  };
+}
+
+/** The end of a run: what it came to, or why it failed. */
+export function finish({ executor, run }: Machinery, sawError = false): Outcome {
+  refuseUnknownTargets(run, executor);
+  const kind = run.dryRun ? "preview" : "update";
+  const stack = [...executor.news.values()].find(({ urn }) => isRootStack(urn));
+  const old = run.base.resources.find(({ urn }) => isRootStack(urn));
+  const outcome = { counts: executor.counts, outputs: stack?.outputs, oldOutputs: old?.outputs };
+  const isFailed = executor.failed || sawError;
+  if (!isFailed && !executor.stopping) return outcome;
+  const message = `${kind} ${isFailed ? "failed" : "canceled"}`;
+  if (executor.hasFailedStep || !executor.failed)
+    run.events.diagnostic({ urn: "", severity: "error", message });
+  throw new Failed(outcome, message);
+}
+
+function refuseUnknownTargets(run: Run, executor: Executor): void {
+  const known = new Set([...run.base.resources.map(({ urn }) => urn), ...executor.news.keys()]);
+  for (const urn of run.targets.named.filter((each) => !known.has(each))) {
+    const message = `Target '${urn}' could not be found in the stack. Did you forget to escape $ in your shell?`;
+    run.events.diagnostic({ urn: "", severity: "error", message });
+    executor.failed = true;
+  }
+}
+
+/** The reasons were shown as they came up; the summary is still to be shown. */
+export class Failed extends AlreadyReported {
+  constructor(
+    readonly outcome: Outcome,
+    message: string,
+    exitCode: ExitCode = EXIT.failed,
+  ) {
+    super(message, exitCode);
+  }
+}

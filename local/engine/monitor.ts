@@ -1,0 +1,149 @@
+/** The two services the program and the provider host talk to: the resource monitor and the engine. */
+import { Server, type UntypedServiceImplementation } from "@grpc/grpc-js";
+import { EngineService, type IEngineServer } from "@pulumi/pulumi/proto/engine_grpc_pb";
+import {
+  GetRootResourceResponse,
+  LogSeverity,
+  RequirePulumiVersionResponse,
+  SetRootResourceResponse,
+  type LogRequest,
+} from "@pulumi/pulumi/proto/engine_pb";
+import { ResourceMonitorService, type IResourceMonitorServer } from "@pulumi/pulumi/proto/resource_grpc_pb";
+import {
+  RegisterResourceResponse,
+  Result,
+  SupportsFeatureResponse,
+  type RegisterResourceOutputsRequest,
+  type RegisterResourceRequest,
+} from "@pulumi/pulumi/proto/resource_pb";
+import { Empty } from "google-protobuf/google/protobuf/empty_pb";
+import { Refused } from "./errors";
+import type { Events, Severity } from "./events";
+import { goalOf, type Goal } from "./goal";
+import { CHANNEL_OPTIONS, fromStruct, handle, listen, toStruct } from "./grpc";
+import type { Registered } from "./steps";
+import type { Urn } from "./urn";
+import { mapFromWire, toWireMap, type ValueMap } from "./values";
+
+/** Who serves what a program asks for. */
+export interface Registrar {
+  register(goal: Goal): Promise<Registered>;
+  registerOutputs(urn: Urn, outputs: ValueMap): Promise<void>;
+  /** The program has said all it had to say; resolves when the operation is over. */
+  programIsDone(): Promise<void>;
+  /** A request that cannot be served ends the operation. */
+  refuse(error: unknown): Promise<never>;
+}
+
+export interface EngineServer {
+  readonly address: string;
+  close(): void;
+}
+
+/** Both services share a port. An operation without a program has no registrar. */
+export async function serveEngine(
+  events: Events,
+  projectRoot: string,
+  registrar: Registrar | undefined,
+): Promise<EngineServer> {
+  const server = new Server(CHANNEL_OPTIONS);
+  server.addService(EngineService, engineService(events));
+  if (registrar !== undefined)
+    server.addService(ResourceMonitorService, monitorService(registrar, projectRoot));
+  const address = await listen(server);
+  return { address, close: () => server.forceShutdown() };
+}
+
+const SEVERITIES: Readonly<Record<LogSeverity, Severity>> = {
+  [LogSeverity.DEBUG]: "debug",
+  [LogSeverity.INFO]: "info",
+  [LogSeverity.WARNING]: "warning",
+  [LogSeverity.ERROR]: "error",
+};
+
+function engineService(events: Events): IEngineServer {
+  let root: Urn = "";
+  const log = (request: LogRequest): Empty => {
+    const severity = SEVERITIES[request.getSeverity()];
+    if (severity !== "debug" && !request.getEphemeral()) {
+      events.diagnostic({ urn: request.getUrn(), severity, message: request.getMessage() });
+    }
+    return new Empty();
+  };
+  return {
+    log: handle(log),
+    getRootResource: handle(() => new GetRootResourceResponse().setUrn(root)),
+    setRootResource: handle((request) => {
+      root = request.getUrn();
+      return new SetRootResourceResponse();
+    }),
+    startDebugging: handle(() => new Empty()),
+    requirePulumiVersion: handle(() => new RequirePulumiVersionResponse()),
+  };
+}
+
+/**
+ * What the SDK would refuse on its own it would blame on an old CLI. So all it asks for is granted, and what is then
+ * used and not supported is refused here, by its name.
+ */
+const FEATURES_NOT_OFFERED = new Set(["resourceReferences", "outputValues"]);
+
+function monitorService(registrar: Registrar, projectRoot: string): IResourceMonitorServer {
+  const refusing = (feature: string) => handle(() => registrar.refuse(new Refused(feature)));
+  const register = async (request: RegisterResourceRequest): Promise<RegisterResourceResponse> => {
+    let goal;
+    try {
+      goal = goalOf(request, projectRoot);
+    } catch (error) {
+      return registrar.refuse(error);
+    }
+    return registeredResponse(await registrar.register(goal));
+  };
+  const registerOutputs = async (request: RegisterResourceOutputsRequest): Promise<Empty> => {
+    let outputs;
+    try {
+      outputs = mapFromWire(fromStruct(request.getOutputs()));
+    } catch (error) {
+      return registrar.refuse(error);
+    }
+    await registrar.registerOutputs(request.getUrn(), outputs);
+    return new Empty();
+  };
+  const service: UntypedServiceImplementation & IResourceMonitorServer = {
+    supportsFeature: handle((request) =>
+      new SupportsFeatureResponse().setHassupport(!FEATURES_NOT_OFFERED.has(request.getId())),
+    ),
+    registerResource: handle(register),
+    registerResourceOutputs: handle(registerOutputs),
+    signalAndWaitForShutdown: handle(async () => {
+      await registrar.programIsDone();
+      return new Empty();
+    }),
+    getDeploymentInfo: refusing("programs that run without the CLI's arguments"),
+    readResource: refusing("reading resources that the stack does not manage (`Resource.get`)"),
+    invoke: refusing("provider functions (`invoke`), stack references included"),
+    call: refusing("methods of remote components (`call`)"),
+    registerStackTransform: refusing("stack transforms"),
+    registerStackInvokeTransform: refusing("invoke transforms"),
+    registerResourceHook: refusing("resource hooks"),
+    registerErrorHook: refusing("error hooks"),
+    registerPackage: refusing("packages with parameters"),
+  };
+  return service;
+}
+
+const RESULTS: Readonly<Record<Registered["result"], Result>> = {
+  success: Result.SUCCESS,
+  failed: Result.FAIL,
+  skipped: Result.SKIP,
+};
+
+/** Outputs of a component are the program's own: what the state says of them is not sent back. */
+function registeredResponse({ state, result }: Registered): RegisterResourceResponse {
+  const outputs = state.custom ? (state.outputs ?? {}) : {};
+  return new RegisterResourceResponse()
+    .setUrn(state.urn)
+    .setId(state.id)
+    .setObject(toStruct(toWireMap(outputs)))
+    .setResult(RESULTS[result]);
+}

@@ -1,0 +1,99 @@
+/** Property paths, as in ignoreChanges: a.b[0]["c.d"].*, where * stands for any key or index. */
+import { isMap, Secret, type Value, type ValueMap } from "./values";
+
+export type Path = readonly (string | number)[];
+
+/** Undefined where the text is not a path: the Pulumi engine skips such entries, too. */
+export function parsePath(text: string): Path | undefined {
+  const path: (string | number)[] = [];
+  const element = /\.?([^.[\]"]+)|\.?\[(\d+)\]|\.?\[(\*)\]|\.?\["((?:\\"|[^"])*)"\]/y;
+  while (element.lastIndex < text.length) {
+    const match = element.exec(text);
+    if (match === null || (path.length === 0 && text.startsWith("."))) return undefined;
+    const [, name, index, star, quoted] = match;
+    path.push(index !== undefined ? Number(index) : (name ?? star ?? (quoted ?? "").replaceAll('\\"', '"')));
+  }
+  return path.length === 0 ? undefined : path;
+}
+
+export function formatPath(path: Path): string {
+  return path.reduce<string>((text, element) => {
+    if (typeof element === "number") return `${text}[${element}]`;
+    if (!/^[A-Za-z0-9_]+$/.test(element)) return `${text}["${element.replaceAll('"', '\\"')}"]`;
+    return text === "" ? element : `${text}.${element}`;
+  }, "");
+}
+
+/** Whether `outer` names `inner` itself or something around it. */
+export function covers(outer: Path, inner: Path): boolean {
+  return (
+    outer.length <= inner.length &&
+    outer.every((element, index) => element === "*" || element === inner[index])
+  );
+}
+
+interface Reset {
+  readonly inputs: ValueMap;
+  /** Paths that lead into something added or removed: those changes cannot be ignored. */
+  readonly impossible: readonly string[];
+}
+
+/** Gives every value named by `paths` what it had before. */
+export function resetTo(old: ValueMap, inputs: ValueMap, paths: readonly string[]): Reset {
+  const impossible: string[] = [];
+  let result: Value = inputs;
+  for (const text of paths) {
+    const path = parsePath(text);
+    if (path === undefined) continue;
+    const changed = resetAt(old, result, path);
+    if (changed === undefined) impossible.push(text);
+    else result = changed.value ?? result;
+  }
+  return { inputs: isMap(result) ? result : inputs, impossible };
+}
+
+/** The new value with the old one at `path`; no value where it must go; undefined where the path cannot be followed. */
+function resetAt(
+  old: Value | undefined,
+  current: Value | undefined,
+  path: Path,
+): { value: Value | undefined } | undefined {
+  const [element, ...rest] = path;
+  if (element === undefined) return { value: old };
+  if (current instanceof Secret || old instanceof Secret) {
+    const inner = resetAt(bare(old), bare(current), path);
+    if (inner?.value === undefined) return inner;
+    return { value: new Secret(inner.value) };
+  }
+  if (Array.isArray(current) && Array.isArray(old)) return resetInArray(old, current, element, rest);
+  if (isMap(current) && isMap(old)) return resetInMap(old, current, element, rest);
+  return old === undefined && current === undefined ? { value: undefined } : undefined;
+}
+
+const bare = (value: Value | undefined): Value | undefined =>
+  value instanceof Secret ? value.element : value;
+
+function resetInArray(old: Value[], current: Value[], element: string | number, rest: Path) {
+  if (element === "*" && old.length !== current.length) return undefined;
+  const indexes = element === "*" ? current.keys() : [Number(element)];
+  const result = [...current];
+  for (const index of indexes) {
+    if (index >= current.length && index >= old.length) continue;
+    const changed = resetAt(old[index], current[index], rest);
+    if (changed?.value === undefined || index >= current.length) return undefined;
+    result[index] = changed.value;
+  }
+  return { value: result };
+}
+
+function resetInMap(old: ValueMap, current: ValueMap, element: string | number, rest: Path) {
+  const keys = element === "*" ? new Set([...Object.keys(old), ...Object.keys(current)]) : [String(element)];
+  const result: ValueMap = { ...current };
+  for (const key of keys) {
+    const changed = resetAt(old[key], current[key], rest);
+    if (changed === undefined) return undefined;
+    if (changed.value === undefined) Reflect.deleteProperty(result, key);
+    else result[key] = changed.value;
+  }
+  return { value: result };
+}

@@ -1,0 +1,104 @@
+/** The JSON of `preview --json`: the CLI's digest of a plan. */
+import type { DetailedDiff } from "./diff";
+import type { Diagnostic, Events } from "./events";
+import { isInternal, type Counts } from "./execute";
+import type { Config } from "./project";
+import type { ResourceState } from "./state";
+import { writeResource } from "./state-json";
+import { isLogical, subjectOf, type Op, type Step } from "./steps";
+import { isRootStack, type Urn } from "./urn";
+import { sorted, type JsonMap } from "./values";
+
+interface PreviewStep {
+  readonly op: Op;
+  readonly urn: Urn;
+  readonly provider?: string | undefined;
+  readonly oldState?: JsonMap | undefined;
+  readonly newState?: JsonMap | undefined;
+  readonly diffReasons?: readonly string[] | undefined;
+  readonly replaceReasons?: readonly string[] | undefined;
+  readonly detailedDiff: DetailedDiff | null;
+}
+
+export interface DigestOptions {
+  readonly config: Config;
+  readonly showSames: boolean;
+  readonly showReplacementSteps: boolean;
+}
+
+export class Digest implements Events {
+  private readonly steps: PreviewStep[] = [];
+  private readonly diagnostics: { urn?: Urn; message: string; severity: string }[] = [];
+
+  constructor(private readonly options: DigestOptions) {}
+
+  diagnostic({ urn, severity, message }: Diagnostic): void {
+    if (severity === "debug") return;
+    const prefix = severity === "error" || severity === "warning" ? `${severity}: ` : "";
+    this.diagnostics.push({ ...(urn !== "" && { urn }), message: `${prefix}${message}\n`, severity });
+  }
+
+  /** States are taken down as they are planned: later they change. */
+  before(step: Step): void {
+    if (this.isShown(step)) this.steps.push(describe(step, step.op));
+  }
+
+  /** What a refresh is about to find is known after it. */
+  after(step: Step, op: Op): void {
+    if (step.op !== "refresh" || (op !== "update" && op !== "delete")) return;
+    if (op === "update" && step.detailedDiff === undefined) return;
+    const index = this.steps.findIndex(({ urn }) => urn === step.old.urn);
+    if (index >= 0) this.steps[index] = describe(step, op);
+  }
+
+  failed(): void {
+    // The diagnostics say why.
+  }
+
+  toJson(counts: Counts, seconds: number): string {
+    const config = Object.fromEntries(
+      [...this.options.config].map(([key, { secret, value }]) => [key, secret ? "[secret]" : value]),
+    );
+    const digest = {
+      ...(this.options.config.size > 0 && { config }),
+      ...(this.steps.length > 0 && { steps: this.steps }),
+      ...(this.diagnostics.length > 0 && { diagnostics: this.diagnostics }),
+      duration: Math.round(seconds * 1e9),
+      ...(counts.size > 0 && { changeSummary: sorted(Object.fromEntries(counts)) }),
+    };
+    return JSON.stringify(digest, undefined, 4);
+  }
+
+  private isShown(step: Step): boolean {
+    if (isInternal(step)) return false;
+    if (isRootStack(subjectOf(step).urn)) return true;
+    if (step.op === "same")
+      return this.options.showSames || (step.old?.protect ?? false) !== step.new.protect;
+    const isPartOfReplacement = !isLogical(step) && step.op !== "refresh";
+    return this.options.showReplacementSteps || !isPartOfReplacement;
+  }
+}
+
+function describe(step: Step, op: Op): PreviewStep {
+  const { urn, provider } = subjectOf(step);
+  return {
+    op,
+    urn,
+    provider: provider === "" ? undefined : provider,
+    oldState: shown(step.old),
+    newState: shown(step.new),
+    diffReasons: nonEmpty(step.changedKeys),
+    replaceReasons: nonEmpty(step.replaceKeys),
+    detailedDiff: step.detailedDiff ?? null,
+  };
+}
+
+/** Aliases are of interest here, though they are never kept. */
+function shown(state: ResourceState | undefined): JsonMap | undefined {
+  if (state === undefined) return undefined;
+  const written = writeResource(state, () => "[secret]");
+  return state.aliases.length === 0 ? written : { ...written, aliases: [...state.aliases] };
+}
+
+const nonEmpty = (keys: readonly string[] | undefined): readonly string[] | undefined =>
+  keys === undefined || keys.length === 0 ? undefined : keys;

@@ -1,0 +1,103 @@
+/** The program's process, started as the CLI's language host starts it. */
+import { createRequire } from "node:module";
+import path from "node:path";
+import { endGently, spawnNode } from "./children";
+import { CommandError } from "./errors";
+import { forwardLines, type Lines } from "./lines";
+import type { Config, Project } from "./project";
+
+/** The exit code of a program that has already told its reason to the engine. */
+const EXIT_ALREADY_REPORTED = 32;
+
+export interface ProgramRun {
+  readonly project: Project;
+  readonly stack: string;
+  readonly config: Config;
+  readonly dryRun: boolean;
+  readonly parallel: number;
+  readonly engineAddress: string;
+  readonly monitorAddress: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly lines: Lines;
+}
+
+export interface Program {
+  /** Undefined for success, "" where the program has told the reason itself. */
+  readonly failure: Promise<string | undefined>;
+  stop(): void;
+}
+
+export function startProgram(run: ProgramRun): Program {
+  const { project } = run;
+  const args = [
+    ...project.nodeArgs,
+    resolveSdk(project, "run"),
+    ...programArguments(run),
+    project.entryPoint,
+  ];
+  const child = spawnNode(args, { cwd: project.programDirectory, env: programEnvironment(run) });
+  child.stdin.end();
+  const output = Promise.all([
+    forwardLines(child.stdout, (line) => run.lines.out(line)),
+    forwardLines(child.stderr, (line) => run.lines.error(line)),
+  ]);
+  const failure = new Promise<string | undefined>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code, signal) => {
+      void output.then(() => resolve(failureOf(code, signal)));
+    });
+  });
+  return { failure, stop: () => endGently(child) };
+}
+
+function failureOf(code: number | null, signal: string | null): string | undefined {
+  if (code === 0) return undefined;
+  if (code === EXIT_ALREADY_REPORTED) return "";
+  if (code === null) return `Program was ended by ${signal ?? "a signal"}`;
+  return `Program exited with non-zero exit code: ${code}`;
+}
+
+/** The SDK is the program's own, as with the CLI: engine and program may use different versions of it. */
+export function resolveSdk(project: Project, command: "run" | "dynamic-provider"): string {
+  try {
+    return createRequire(path.join(project.programDirectory, "index.js")).resolve(
+      `@pulumi/pulumi/cmd/${command}`,
+    );
+  } catch {
+    throw new CommandError(
+      `@pulumi/pulumi is not installed in ${project.programDirectory} or above it: run \`npm install\` there`,
+    );
+  }
+}
+
+function programArguments(run: ProgramRun): string[] {
+  const flags: Readonly<Record<string, string>> = {
+    monitor: run.monitorAddress,
+    engine: run.engineAddress,
+    organization: "organization",
+    project: run.project.name,
+    "root-directory": run.project.root,
+    stack: run.stack,
+    pwd: run.project.programDirectory,
+  };
+  return [
+    ...Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]),
+    ...(run.dryRun ? ["--dry-run"] : []),
+    "--parallel",
+    String(run.parallel),
+  ];
+}
+
+function programEnvironment({ config, env, project }: ProgramRun): NodeJS.ProcessEnv {
+  const values = Object.fromEntries(
+    [...config].map(([key, { value }]) => [key.replace(":", ":config:"), value] as const),
+  );
+  const secretKeys = [...config].filter(([, { secret }]) => secret).map(([key]) => key);
+  return {
+    ...env,
+    PULUMI_CONFIG: JSON.stringify(values),
+    PULUMI_CONFIG_SECRET_KEYS: JSON.stringify(secretKeys),
+    ...(project.typescript && { PULUMI_NODEJS_TYPESCRIPT: "true" }),
+    ...(project.tsconfig !== undefined && { PULUMI_NODEJS_TSCONFIG_PATH: project.tsconfig }),
+  };
+}

@@ -1,0 +1,226 @@
+/** Pulumi.yaml and Pulumi.<stack>.yaml: the program, where it is, and its configuration. */
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { Document, parseDocument } from "yaml";
+import { z } from "zod";
+import { CommandError, EXIT, isMissing, Refused } from "./errors";
+import type { Crypter } from "./secrets";
+
+export interface Project {
+  readonly name: string;
+  readonly description: string | undefined;
+  /** The directory of Pulumi.yaml. */
+  readonly root: string;
+  readonly file: string;
+  /** Where program and provider host run: the root, or `main`. */
+  readonly programDirectory: string;
+  /** What Node is asked to run there: "." unless `main` is a file. */
+  readonly entryPoint: string;
+  readonly typescript: boolean;
+  readonly tsconfig: string | undefined;
+  readonly nodeArgs: readonly string[];
+  readonly backendUrl: string | undefined;
+  /** Defaults of Pulumi.yaml's `config`. */
+  readonly config: Readonly<Record<string, string>>;
+}
+
+const scalar = z.union([z.string(), z.number(), z.boolean()]);
+
+const projectSchema = z.looseObject({
+  name: z.string().min(1),
+  description: z.string().nullish(),
+  runtime: z.union([
+    z.string(),
+    z.looseObject({
+      name: z.string(),
+      options: z
+        .looseObject({
+          typescript: z.boolean().optional(),
+          tsconfig: z.string().optional(),
+          nodeargs: z.string().optional(),
+        })
+        .nullish(),
+    }),
+  ]),
+  main: z.string().optional(),
+  backend: z.looseObject({ url: z.string().optional() }).optional(),
+  config: z.record(z.string(), z.unknown()).nullish(),
+});
+
+const UNSUPPORTED_KEYS = ["plugins", "packages", "stackConfigDir", "options"] as const;
+
+export async function readProject(directory: string): Promise<Project> {
+  const file = findProjectFile(directory);
+  const parsed = projectSchema.safeParse(parseDocument(await readFile(file, "utf8")).toJS());
+  if (!parsed.success) throw new CommandError(`${file}: ${z.prettifyError(parsed.error)}`);
+  const project = parsed.data;
+  for (const key of UNSUPPORTED_KEYS) {
+    if (project[key] !== undefined) throw new Refused(`\`${key}\` in Pulumi.yaml`);
+  }
+  const runtime =
+    typeof project.runtime === "string" ? { name: project.runtime, options: undefined } : project.runtime;
+  if (runtime.name !== "nodejs") throw new Refused(`the runtime ${runtime.name}`);
+  const root = path.dirname(file);
+  return {
+    name: project.name,
+    description: project.description ?? undefined,
+    root,
+    file,
+    ...locateProgram(root, project.main),
+    typescript: runtime.options?.typescript ?? true,
+    tsconfig: runtime.options?.tsconfig,
+    nodeArgs: runtime.options?.nodeargs?.split(/\s+/).filter((arg) => arg !== "") ?? [],
+    backendUrl: project.backend?.url,
+    config: projectDefaults(project.name, project.config ?? {}),
+  };
+}
+
+function findProjectFile(directory: string): string {
+  for (let current = directory; ; current = path.dirname(current)) {
+    const found = ["Pulumi.yaml", "Pulumi.yml"]
+      .map((name) => path.join(current, name))
+      .find((name) => existsSync(name));
+    if (found !== undefined) return found;
+    if (current === path.dirname(current)) {
+      throw new CommandError(
+        `no Pulumi.yaml project file found (searching upwards from ${directory})`,
+        EXIT.badInvocation,
+      );
+    }
+  }
+}
+
+/** `main` may name a directory or a file; program and provider host run in the directory. */
+function locateProgram(root: string, main: string | undefined) {
+  if (main === undefined) return { programDirectory: root, entryPoint: "." };
+  const target = path.resolve(root, main);
+  return /\.[cm]?[jt]s$/.test(target)
+    ? { programDirectory: path.dirname(target), entryPoint: path.basename(target) }
+    : { programDirectory: target, entryPoint: "." };
+}
+
+const defaultValue = z.union([
+  scalar,
+  z.looseObject({ value: scalar.optional(), default: scalar.optional() }),
+]);
+
+function projectDefaults(project: string, config: Readonly<Record<string, unknown>>): Record<string, string> {
+  const entries = Object.entries(config).flatMap(([key, declared]): [string, string][] => {
+    const parsed = defaultValue.safeParse(declared);
+    if (!parsed.success)
+      throw new Refused(`a structured default for the configuration key ${key} in Pulumi.yaml`);
+    const value = typeof parsed.data === "object" ? (parsed.data.value ?? parsed.data.default) : parsed.data;
+    return value === undefined ? [] : [[qualifiedKey(project, key), String(value)]];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** A key without a namespace belongs to the project. */
+export function qualifiedKey(project: string, key: string): string {
+  const parts = key.split(":");
+  if (parts.length === 3 && parts[1] === "config") return `${parts[0] ?? ""}:${parts[2] ?? ""}`;
+  return parts.length === 1 ? `${project}:${key}` : key;
+}
+
+const configValue = z.union([
+  scalar,
+  z.strictObject({ secure: z.string() }),
+  z.looseObject({}),
+  z.array(z.unknown()),
+]);
+
+export interface ConfigEntry {
+  readonly value: string;
+  readonly secret: boolean;
+}
+export type Config = ReadonlyMap<string, ConfigEntry>;
+
+/** Pulumi.<stack>.yaml, edited in place: comments and what this engine does not know stay as they are. */
+export class StackSettings {
+  private constructor(
+    readonly file: string,
+    private readonly project: Project,
+    private readonly document: Document,
+  ) {}
+
+  static async read(project: Project, stack: string): Promise<StackSettings> {
+    const file = path.join(project.root, `Pulumi.${stack}.yaml`);
+    const text = await readFile(file, "utf8").catch((error: unknown) => {
+      if (isMissing(error)) return "";
+      throw error;
+    });
+    const parsed = parseDocument(text);
+    const document = parsed.contents === null ? new Document({}) : parsed;
+    const settings = new StackSettings(file, project, document);
+    for (const key of ["secretsprovider", "encryptedkey", "environment"]) {
+      if (document.has(key)) throw new Refused(`\`${key}\` in ${path.basename(file)}`);
+    }
+    return settings;
+  }
+
+  get salt(): string | undefined {
+    const salt: unknown = this.document.get("encryptionsalt");
+    return typeof salt === "string" ? salt : undefined;
+  }
+
+  setSalt(salt: string): void {
+    this.document.set("encryptionsalt", salt);
+  }
+
+  get hasSecrets(): boolean {
+    return [...this.rawValues().values()].some((value) => isSecure(value));
+  }
+
+  /** The project's defaults and the stack's values, in the order of the keys. */
+  async config(crypter: () => Promise<Crypter>): Promise<Config> {
+    const result = new Map<string, ConfigEntry>(
+      Object.entries(this.project.config).map(([key, value]) => [key, { value, secret: false }]),
+    );
+    for (const [key, value] of this.rawValues()) {
+      result.set(
+        qualifiedKey(this.project.name, key),
+        isSecure(value)
+          ? { value: (await crypter()).decrypt(value.secure), secret: true }
+          : { value: plainConfig(key, value), secret: false },
+      );
+    }
+    return new Map([...result].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  setValue(key: string, value: string | { secure: string }): void {
+    const qualified = qualifiedKey(this.project.name, key);
+    if (!this.document.has("config")) this.document.set("config", this.document.createNode({}));
+    this.document.setIn(["config", qualified], this.document.createNode(value));
+  }
+
+  removeValue(key: string): void {
+    this.document.deleteIn(["config", qualifiedKey(this.project.name, key)]);
+    if (this.rawValues().size === 0) this.document.delete("config");
+  }
+
+  async save(): Promise<void> {
+    await writeFile(this.file, this.document.toString({ lineWidth: 0 }));
+  }
+
+  private rawValues(): Map<string, z.infer<typeof configValue>> {
+    const parsed = z
+      .looseObject({ config: z.record(z.string(), configValue).nullish() })
+      .safeParse(this.document.toJS());
+    if (!parsed.success) throw new CommandError(`${this.file}: ${z.prettifyError(parsed.error)}`);
+    return new Map(Object.entries(parsed.data.config ?? {}));
+  }
+}
+
+function isSecure(value: z.infer<typeof configValue>): value is { secure: string } {
+  return typeof value === "object" && !Array.isArray(value) && typeof value["secure"] === "string";
+}
+
+/** Objects and arrays reach the program as JSON text. */
+function plainConfig(key: string, value: z.infer<typeof configValue>): string {
+  if (typeof value !== "object") return String(value);
+  const text = JSON.stringify(value);
+  if (text.includes('"secure":'))
+    throw new Refused(`a secret inside the structured configuration value ${key}`);
+  return text;
+}

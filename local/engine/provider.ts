@@ -1,0 +1,262 @@
+/** The verbs of a dynamic provider. It knows neither secrets nor how to preview: both are the engine's work. */
+import { type Metadata, status } from "@grpc/grpc-js";
+import {
+  CheckRequest,
+  type CheckResponse,
+  ConfigureRequest,
+  type ConfigureResponse,
+  CreateRequest,
+  type CreateResponse,
+  DeleteRequest,
+  DiffRequest,
+  DiffResponse,
+  ErrorResourceInitFailed,
+  ReadRequest,
+  type ReadResponse,
+  UpdateRequest,
+  type UpdateResponse,
+} from "@pulumi/pulumi/proto/provider_pb";
+import { Status } from "@pulumi/pulumi/proto/status_pb";
+import type { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb";
+import type { Empty } from "google-protobuf/google/protobuf/empty_pb";
+import { fromStruct, send, toStruct } from "./grpc";
+import type { ResourceState } from "./state";
+import { nameOf, typeOf, type Urn } from "./urn";
+import {
+  containsUnknowns,
+  mapFromWire,
+  markSecretsLike,
+  toPlainMap,
+  toWireMap,
+  Unknown,
+  type ValueMap,
+} from "./values";
+
+export interface CheckFailure {
+  readonly property: string;
+  readonly reason: string;
+}
+
+export interface DiffAnswer {
+  readonly changes: "none" | "some" | "unknown";
+  readonly replaceKeys: readonly string[];
+  readonly changedKeys: readonly string[];
+  readonly deleteBeforeReplace: boolean;
+}
+
+export interface Made {
+  readonly id: string;
+  readonly outputs: ValueMap;
+}
+
+export interface Read extends Made {
+  readonly inputs: ValueMap | undefined;
+}
+
+/** The resource exists, but what was asked for is not finished. */
+export class Unfinished extends Error {
+  override readonly name = "Unfinished";
+  constructor(
+    readonly made: Made,
+    readonly inputs: ValueMap | undefined,
+    readonly reasons: readonly string[],
+  ) {
+    super(reasons.length === 0 ? "resource init failed" : listOf(reasons));
+  }
+}
+
+function listOf(reasons: readonly string[]): string {
+  const heading = reasons.length === 1 ? "1 error" : `${reasons.length} errors`;
+  return `${heading} occurred:\n${reasons.map((reason) => `\t* ${reason}\n`).join("")}\n`;
+}
+
+/** A key of the state is a copy of the whole provider: it is the engine's business, not a person's. */
+export const PROVIDER_KEY = "__provider";
+
+export class DynamicProvider {
+  constructor(
+    private readonly client: ResourceProviderClient,
+    private readonly dryRun: boolean,
+  ) {}
+
+  async configure(urn: Urn, id: string, config: ValueMap): Promise<void> {
+    const request = new ConfigureRequest()
+      .setUrn(urn)
+      .setName(nameOf(urn))
+      .setType(typeOf(urn))
+      .setId(id)
+      .setAcceptsecrets(true)
+      .setAcceptresources(true)
+      .setArgs(toStruct(toWireMap(config)));
+    await send<ConfigureResponse>((done) => this.client.configure(request, done));
+  }
+
+  async check(
+    urn: Urn,
+    olds: ValueMap,
+    news: ValueMap,
+  ): Promise<{ inputs: ValueMap; failures: CheckFailure[] }> {
+    const request = new CheckRequest()
+      .setUrn(urn)
+      .setName(nameOf(urn))
+      .setType(typeOf(urn))
+      .setOlds(toStruct(toPlainMap(olds)))
+      .setNews(toStruct(toPlainMap(news)));
+    const response = await send<CheckResponse>((done) => this.client.check(request, done)).catch(rethrow);
+    return {
+      inputs: markSecretsLike(this.known(fromStruct(response.getInputs())), news),
+      failures: response.getFailuresList().map((failure) => ({
+        property: failure.getProperty(),
+        reason: failure.getReason(),
+      })),
+    };
+  }
+
+  async diff(
+    state: ResourceState,
+    oldInputs: ValueMap,
+    oldOutputs: ValueMap,
+    news: ValueMap,
+  ): Promise<DiffAnswer> {
+    const request = new DiffRequest()
+      .setUrn(state.urn)
+      .setName(nameOf(state.urn))
+      .setType(typeOf(state.urn))
+      .setId(state.id)
+      .setOldInputs(toStruct(toPlainMap(oldInputs)))
+      .setOlds(toStruct(toPlainMap(oldOutputs)))
+      .setNews(toStruct(toPlainMap(news)));
+    const response = await send<DiffResponse>((done) => this.client.diff(request, done)).catch(rethrow);
+    return {
+      changes: CHANGES[response.getChanges()],
+      replaceKeys: response.getReplacesList(),
+      changedKeys: response.getDiffsList(),
+      deleteBeforeReplace: response.getDeletebeforereplace(),
+    };
+  }
+
+  /** In a preview nothing is made: what will come of it is what was asked for. */
+  async create(state: ResourceState): Promise<Made> {
+    if (this.dryRun) return { id: "", outputs: state.inputs };
+    const request = new CreateRequest()
+      .setUrn(state.urn)
+      .setName(nameOf(state.urn))
+      .setType(typeOf(state.urn))
+      .setProperties(toStruct(toPlainMap(state.inputs)));
+    const response = await send<CreateResponse>((done) => this.client.create(request, done)).catch(
+      (error: unknown) => this.throwUnfinished(error, state.inputs),
+    );
+    if (response.getId() === "") throw new Error("provider did not return an ID from Create");
+    return {
+      id: response.getId(),
+      outputs: markSecretsLike(this.known(fromStruct(response.getProperties())), state.inputs),
+    };
+  }
+
+  async update(old: ResourceState, state: ResourceState): Promise<ValueMap> {
+    if (this.dryRun) return state.inputs;
+    const request = new UpdateRequest()
+      .setUrn(state.urn)
+      .setName(nameOf(state.urn))
+      .setType(typeOf(state.urn))
+      .setId(old.id)
+      .setOldInputs(toStruct(toPlainMap(old.inputs)))
+      .setOlds(toStruct(toPlainMap(old.outputs ?? {})))
+      .setNews(toStruct(toPlainMap(state.inputs)));
+    const response = await send<UpdateResponse>((done) => this.client.update(request, done)).catch(
+      (error: unknown) => this.throwUnfinished(error, state.inputs),
+    );
+    return markSecretsLike(this.known(fromStruct(response.getProperties())), state.inputs);
+  }
+
+  /** Undefined where the resource is gone: its id comes back blank. */
+  async read(state: ResourceState): Promise<Read | undefined> {
+    const request = new ReadRequest()
+      .setUrn(state.urn)
+      .setName(nameOf(state.urn))
+      .setType(typeOf(state.urn))
+      .setId(state.id)
+      .setInputs(toStruct(toPlainMap(state.inputs)))
+      .setProperties(toStruct(toPlainMap(state.outputs ?? {})));
+    const response = await send<ReadResponse>((done) => this.client.read(request, done)).catch(rethrow);
+    if (response.getId() === "") return undefined;
+    const inputs = response.getInputs();
+    return {
+      id: response.getId(),
+      outputs: markSecretsLike(this.known(fromStruct(response.getProperties())), state.outputs ?? {}),
+      inputs: inputs && markSecretsLike(this.known(fromStruct(inputs)), state.inputs),
+    };
+  }
+
+  async delete(state: ResourceState): Promise<void> {
+    const request = new DeleteRequest()
+      .setUrn(state.urn)
+      .setName(nameOf(state.urn))
+      .setType(typeOf(state.urn))
+      .setId(state.id)
+      .setOldInputs(toStruct(toPlainMap(state.inputs)))
+      .setProperties(toStruct(toPlainMap(state.outputs ?? {})));
+    await send<Empty>((done) => this.client.delete(request, done)).catch(rethrow);
+  }
+
+  /** Only a preview may meet what is not known yet. */
+  private known(json: ReturnType<typeof fromStruct>): ValueMap {
+    const map = mapFromWire(json);
+    if (!this.dryRun && containsUnknowns(map)) {
+      const key = Object.keys(map).find((each) => containsUnknowns(map[each] ?? Unknown.value));
+      throw new Error(`unexpected unknown property value for ${JSON.stringify(key)}`);
+    }
+    return map;
+  }
+
+  private throwUnfinished(error: unknown, inputs: ValueMap): never {
+    const detail = initFailure(error);
+    if (detail === undefined) return rethrow(error);
+    const outputs = markSecretsLike(this.known(fromStruct(detail.getProperties())), inputs);
+    const live = detail.getInputs();
+    throw new Unfinished(
+      { id: detail.getId(), outputs },
+      live && markSecretsLike(this.known(fromStruct(live)), inputs),
+      detail.getReasonsList(),
+    );
+  }
+}
+
+const CHANGES: Readonly<Record<DiffResponse.DiffChanges, DiffAnswer["changes"]>> = {
+  [DiffResponse.DiffChanges.DIFF_UNKNOWN]: "unknown",
+  [DiffResponse.DiffChanges.DIFF_NONE]: "none",
+  [DiffResponse.DiffChanges.DIFF_SOME]: "some",
+};
+
+const UNAVAILABLE: number = status.UNAVAILABLE;
+
+/** gRPC adds its own status to a message: a person reads what the provider said. */
+function rethrow(error: unknown): never {
+  if (!isServiceError(error)) throw error;
+  if (error.code === UNAVAILABLE) {
+    throw new Error(`the dynamic-provider host ended unexpectedly: ${error.details}`);
+  }
+  throw new Error(error.details);
+}
+
+interface ServiceFailure {
+  readonly code: number;
+  readonly details: string;
+  readonly metadata: Metadata;
+}
+
+function isServiceError(error: unknown): error is ServiceFailure {
+  return error instanceof Error && "details" in error && "code" in error && "metadata" in error;
+}
+
+function initFailure(error: unknown): ErrorResourceInitFailed | undefined {
+  if (!isServiceError(error)) return undefined;
+  const [details] = error.metadata.get("grpc-status-details-bin");
+  if (!(details instanceof Buffer)) return undefined;
+  for (const any of Status.deserializeBinary(new Uint8Array(details)).getDetailsList()) {
+    if (any.getTypeName() === "pulumirpc.ErrorResourceInitFailed") {
+      return ErrorResourceInitFailed.deserializeBinary(any.getValue_asU8());
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,119 @@
+/** The CLI's passphrase secrets: one key per stack, made from the passphrase and a salt kept with the stack. */
+import { createCipheriv, createDecipheriv, pbkdf2, randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import { CommandError } from "./errors";
+import type { Secret } from "./values";
+
+const KEY_ITERATIONS = 1_000_000;
+const KEY_BYTES = 32;
+const SALT_BYTES = 8;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const PROBE = "pulumi";
+
+const pbkdf2InThreadPool = promisify(pbkdf2);
+
+/** A process that runs several commands derives each key once, as the CLI does. */
+const keys = new Map<string, Promise<Buffer>>();
+
+function deriveKey(passphrase: string, salt: Buffer): Promise<Buffer> {
+  const name = `${salt.toString("base64")}:${passphrase}`;
+  const known = keys.get(name);
+  if (known !== undefined) return known;
+  const key = pbkdf2InThreadPool(passphrase, salt, KEY_ITERATIONS, KEY_BYTES, "sha256");
+  keys.set(name, key);
+  return key;
+}
+
+export class Crypter {
+  /** A secret read from the state keeps its ciphertext, so that an unchanged stack writes an unchanged file. */
+  private readonly sealed = new WeakMap<Secret, string>();
+
+  private constructor(
+    private readonly key: Buffer,
+    /** What the stack remembers: "v1:<salt>:<the word 'pulumi', encrypted>". */
+    readonly salt: string,
+  ) {}
+
+  /** For a stack that has no salt yet. */
+  static async create(passphrase: string): Promise<Crypter> {
+    const salt = randomBytes(SALT_BYTES);
+    const key = await deriveKey(passphrase, salt);
+    return new Crypter(key, `v1:${salt.toString("base64")}:${encrypt(PROBE, key)}`);
+  }
+
+  /** The derivation takes the better part of a second in the thread pool: start it early, await it late. */
+  static async open(passphrase: string, remembered: string): Promise<Crypter> {
+    const [version, salt = "", ...probe] = remembered.split(":");
+    if (version !== "v1" || probe.length !== 3) {
+      throw new CommandError("encryptionsalt is not a salt of the passphrase secrets provider (v1:…)");
+    }
+    const key = await deriveKey(passphrase, Buffer.from(salt, "base64"));
+    if (tryDecrypt(probe.join(":"), key) !== PROBE) throw new CommandError("incorrect passphrase");
+    return new Crypter(key, remembered);
+  }
+
+  encrypt(plaintext: string): string {
+    return encrypt(plaintext, this.key);
+  }
+
+  decrypt(ciphertext: string): string {
+    const plaintext = tryDecrypt(ciphertext, this.key);
+    if (plaintext === undefined) {
+      throw new CommandError(
+        "a secret cannot be decrypted: it was written with another passphrase or is damaged",
+      );
+    }
+    return plaintext;
+  }
+
+  seal(secret: Secret, plaintext: string): string {
+    const known = this.sealed.get(secret);
+    if (known !== undefined) return known;
+    const ciphertext = this.encrypt(plaintext);
+    this.sealed.set(secret, ciphertext);
+    return ciphertext;
+  }
+
+  remember(secret: Secret, ciphertext: string): void {
+    this.sealed.set(secret, ciphertext);
+  }
+}
+
+function encrypt(plaintext: string, key: Buffer): string {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv("aes-256-gcm", key, nonce);
+  const body = Buffer.concat([cipher.update(plaintext, "utf8"), cipher.final(), cipher.getAuthTag()]);
+  return `v1:${nonce.toString("base64")}:${body.toString("base64")}`;
+}
+
+function tryDecrypt(ciphertext: string, key: Buffer): string | undefined {
+  const [version, nonce = "", body = ""] = ciphertext.split(":");
+  const bytes = Buffer.from(body, "base64");
+  if (version !== "v1" || bytes.length < TAG_BYTES) return undefined;
+  try {
+    const decipher = createDecipheriv("aes-256-gcm", key, Buffer.from(nonce, "base64"));
+    decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+    return Buffer.concat([decipher.update(bytes.subarray(0, -TAG_BYTES)), decipher.final()]).toString("utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+/** The passphrase comes from the environment only: this engine never asks. */
+export async function readPassphrase(env: NodeJS.ProcessEnv): Promise<string> {
+  const phrase = env["PULUMI_CONFIG_PASSPHRASE"];
+  if (phrase !== undefined) return phrase;
+  const file = env["PULUMI_CONFIG_PASSPHRASE_FILE"];
+  if (file !== undefined && file !== "") {
+    try {
+      return (await readFile(file, "utf8")).trim();
+    } catch {
+      throw new CommandError(`unable to read PULUMI_CONFIG_PASSPHRASE_FILE: ${file}`);
+    }
+  }
+  throw new CommandError(
+    "passphrase must be set with PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE environment variables",
+  );
+}

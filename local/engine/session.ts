@@ -1,0 +1,121 @@
+/** A command's stack: project, settings, secrets and state, opened together and closed with the lock. */
+import { Backend, type StackStore } from "./backend";
+import { CommandError, EXIT } from "./errors";
+import { readProject, StackSettings, type Config, type Project } from "./project";
+import { Crypter, readPassphrase } from "./secrets";
+import type { Deployment } from "./state";
+import { readDeployment, saltOf, sealWith, writeDeployment, type DeploymentJson } from "./state-json";
+
+export interface Place {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+export interface Workspace {
+  readonly project: Project;
+  readonly backend: Backend;
+}
+
+export async function openWorkspace({ cwd, env }: Place): Promise<Workspace> {
+  const project = await readProject(cwd);
+  return { project, backend: await Backend.open(project, env) };
+}
+
+export async function chosenStack(
+  workspace: Workspace,
+  place: Place,
+  named: string | undefined,
+): Promise<string> {
+  const { project, backend } = workspace;
+  const name = named ?? place.env["PULUMI_STACK"] ?? (await backend.selected(project));
+  if (name === undefined) {
+    throw new CommandError(
+      "no stack selected; please use `stack select`, `stack init` or --stack to choose one",
+    );
+  }
+  return shortName(name, project);
+}
+
+/** `organization/<project>/<stack>` is the full name of a stack in a state folder. */
+export function shortName(name: string, project: Project): string {
+  const parts = name.split("/");
+  if (parts.length === 1) return name;
+  if (parts.length === 3 && parts[0] === "organization" && parts[1] === project.name) return parts[2] ?? name;
+  throw new CommandError(`${name} is not a stack of the project ${project.name}`, EXIT.badInvocation);
+}
+
+export class Session {
+  private keys: Promise<Crypter> | undefined;
+
+  private constructor(
+    readonly project: Project,
+    readonly store: StackStore,
+    readonly settings: StackSettings,
+    private readonly written: DeploymentJson,
+    private readonly env: NodeJS.ProcessEnv,
+  ) {}
+
+  static async open(place: Place, named: string | undefined): Promise<Session> {
+    const workspace = await openWorkspace(place);
+    const { project, backend } = workspace;
+    const stack = await chosenStack(workspace, place, named);
+    const store = backend.stack(project, stack);
+    const [written, settings] = await Promise.all([store.load(), StackSettings.read(project, stack)]);
+    return new Session(project, store, settings, written, place.env);
+  }
+
+  get stack(): string {
+    return this.store.name;
+  }
+
+  /** The key takes the better part of a second to derive; asking early costs nothing. */
+  crypter(): Promise<Crypter> {
+    this.keys ??= this.openKeys();
+    return this.keys;
+  }
+
+  private async openKeys(): Promise<Crypter> {
+    const passphrase = await readPassphrase(this.env);
+    const salt = this.settings.salt ?? saltOf(this.written);
+    const crypter =
+      salt === undefined ? await Crypter.create(passphrase) : await Crypter.open(passphrase, salt);
+    if (this.settings.salt === undefined) {
+      this.settings.setSalt(crypter.salt);
+      await this.settings.save();
+    }
+    return crypter;
+  }
+
+  config(): Promise<Config> {
+    return this.settings.config(() => this.crypter());
+  }
+
+  /** A fresh copy: runs change what they are given. */
+  async deployment(): Promise<Deployment> {
+    return this.read(this.written);
+  }
+
+  async read(written: DeploymentJson): Promise<Deployment> {
+    const crypter = await this.crypter();
+    const salt = saltOf(written);
+    const isOwn = salt === undefined || salt === crypter.salt;
+    return readDeployment(
+      written,
+      isOwn ? crypter : await Crypter.open(await readPassphrase(this.env), salt),
+    );
+  }
+
+  async save(deployment: Deployment): Promise<void> {
+    const crypter = await this.crypter();
+    await this.store.save(writeDeployment(deployment, crypter.salt, sealWith(crypter)));
+  }
+
+  async whileLocked<T>(work: () => Promise<T>): Promise<T> {
+    await this.store.lock();
+    try {
+      return await work();
+    } finally {
+      await this.store.unlock();
+    }
+  }
+}

@@ -1,0 +1,273 @@
+/** The state as it is written: Pulumi's JSON, with secrets encrypted. */
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { CommandError, Refused } from "./errors";
+import type { Crypter } from "./secrets";
+import { newState, type Deployment, type ResourceState } from "./state";
+import type { Urn } from "./urn";
+import {
+  decode,
+  encode,
+  isJsonMap,
+  mapValues,
+  Secret,
+  SECRET_SIGNATURE,
+  SIGNATURE,
+  sorted,
+  type Json,
+  type JsonMap,
+  type Value,
+  type ValueMap,
+} from "./values";
+
+const json = z.json() as z.ZodType<Json>;
+const properties = z.record(z.string(), json);
+
+const resourceSchema = z.looseObject({
+  urn: z.string(),
+  type: z.string(),
+  custom: z.boolean(),
+  id: z.string().optional(),
+  inputs: properties.nullish(),
+  outputs: properties.nullish(),
+  parent: z.string().optional(),
+  provider: z.string().optional(),
+  protect: z.boolean().optional(),
+  retainOnDelete: z.boolean().optional(),
+  delete: z.boolean().optional(),
+  pendingReplacement: z.boolean().optional(),
+  dependencies: z.array(z.string()).nullish(),
+  propertyDependencies: z.record(z.string(), z.array(z.string()).nullable()).nullish(),
+  additionalSecretOutputs: z.array(z.string()).nullish(),
+  ignoreChanges: z.array(z.string()).nullish(),
+  replaceOnChanges: z.array(z.string()).nullish(),
+  initErrors: z.array(z.string()).nullish(),
+  importID: z.string().optional(),
+  created: z.string().optional(),
+  modified: z.string().optional(),
+  sourcePosition: z.string().optional(),
+  stackTrace: z.array(z.object({ sourcePosition: z.string().optional() })).nullish(),
+});
+
+/** What the CLI may have written and this engine would silently drop or break. */
+const UNSUPPORTED_FIELDS = [
+  "external",
+  "taint",
+  "aliases",
+  "customTimeouts",
+  "deletedWith",
+  "replaceWith",
+  "hideDiff",
+  "replacementTrigger",
+  "refreshBeforeUpdate",
+  "viewOf",
+  "resourceHooks",
+  "extensionRef",
+  "snippetID",
+] as const;
+
+const deploymentSchema = z.looseObject({
+  secrets_providers: z.looseObject({ type: z.string(), state: z.looseObject({}).nullish() }).optional(),
+  resources: z.array(resourceSchema).nullish(),
+  pending_operations: z
+    .array(
+      z.object({
+        resource: resourceSchema,
+        type: z.enum(["creating", "updating", "deleting", "reading", "importing"]),
+      }),
+    )
+    .nullish(),
+  snippets: z.array(z.unknown()).nullish(),
+  extensions: z.looseObject({}).nullish(),
+});
+
+export type DeploymentJson = z.infer<typeof deploymentSchema>;
+
+export function parseDeployment(given: unknown): DeploymentJson {
+  const parsed = deploymentSchema.safeParse(given);
+  if (!parsed.success)
+    throw new CommandError(`the state is not a deployment: ${z.prettifyError(parsed.error)}`);
+  const secrets = parsed.data.secrets_providers?.type;
+  if (secrets !== undefined && secrets !== "passphrase") throw new Refused(`the secrets provider ${secrets}`);
+  for (const part of ["snippets", "extensions"] as const) {
+    if (Object.keys(parsed.data[part] ?? {}).length > 0) throw new Refused(`${part} in the state`);
+  }
+  return parsed.data;
+}
+
+const saltSchema = z.looseObject({ salt: z.string() });
+
+export function saltOf(deployment: DeploymentJson): string | undefined {
+  return saltSchema.safeParse(deployment.secrets_providers?.state).data?.salt;
+}
+
+export function readDeployment(given: DeploymentJson, crypter: Crypter): Deployment {
+  return {
+    resources: (given.resources ?? []).map((resource) => readResource(resource, crypter)),
+    pendingOperations: (given.pending_operations ?? []).map(({ resource, type }) => ({
+      type,
+      resource: readResource(resource, crypter),
+    })),
+  };
+}
+
+function readResource(given: z.infer<typeof resourceSchema>, crypter: Crypter): ResourceState {
+  for (const field of UNSUPPORTED_FIELDS) {
+    const value = given[field];
+    if (value !== undefined && value !== false && value !== null && value !== "") {
+      throw new Refused(`\`${field}\`, which the state holds for ${given.urn}`);
+    }
+  }
+  const { importID, inputs, outputs, ...rest } = given;
+  return newState({
+    urn: given.urn,
+    type: given.type,
+    custom: given.custom,
+    id: rest.id ?? "",
+    inputs: inputs ? readProperties(inputs, crypter) : {},
+    outputs: outputs ? readProperties(outputs, crypter) : undefined,
+    parent: rest.parent ?? "",
+    provider: rest.provider ?? "",
+    protect: rest.protect ?? false,
+    retainOnDelete: rest.retainOnDelete ?? false,
+    delete: rest.delete ?? false,
+    pendingReplacement: rest.pendingReplacement ?? false,
+    dependencies: rest.dependencies ?? [],
+    propertyDependencies: mapValues(rest.propertyDependencies ?? {}, (urns) => urns ?? []),
+    additionalSecretOutputs: rest.additionalSecretOutputs ?? [],
+    ignoreChanges: rest.ignoreChanges ?? [],
+    replaceOnChanges: rest.replaceOnChanges ?? [],
+    initErrors: rest.initErrors ?? [],
+    importId: importID ?? "",
+    created: rest.created,
+    modified: rest.modified,
+    sourcePosition: rest.sourcePosition ?? "",
+    stackTrace: rest.stackTrace ?? [],
+  });
+}
+
+export function readProperties(given: JsonMap, crypter: Crypter): ValueMap {
+  return mapValues(given, (value) => decode(value, (marked) => openSecret(marked, crypter)));
+}
+
+/** Inside a secret nothing is encrypted again, but its parts may be marked. */
+function openSecret(marked: JsonMap, crypter: Crypter): Value {
+  const { plaintext, ciphertext } = marked;
+  if (typeof ciphertext === "string") {
+    const opened = new Secret(parseSealed(crypter.decrypt(ciphertext), crypter));
+    crypter.remember(opened, ciphertext);
+    return opened;
+  }
+  if (typeof plaintext === "string") return parseSealed(plaintext, crypter);
+  throw new CommandError("a secret in the state has neither ciphertext nor plaintext");
+}
+
+function parseSealed(text: string, crypter: Crypter): Value {
+  const parsed: unknown = JSON.parse(text);
+  return decode(json.parse(parsed), (marked) => openSecret(marked, crypter));
+}
+
+type SealSecret = (secret: Secret) => Json;
+
+export function sealWith(crypter: Crypter): SealSecret {
+  return (secret) => ({
+    [SIGNATURE]: SECRET_SIGNATURE,
+    ciphertext: crypter.seal(secret, JSON.stringify(insideOf(secret))),
+  });
+}
+
+/** What `stack export --show-secrets` writes. */
+export const showSecret: SealSecret = (secret) => ({
+  [SIGNATURE]: SECRET_SIGNATURE,
+  plaintext: JSON.stringify(insideOf(secret)),
+});
+
+const insideOf = (secret: Secret): Json => encode(secret.element, (element) => insideOf(new Secret(element)));
+
+export function writeProperties(map: ValueMap, seal: SealSecret): JsonMap {
+  return mapValues(sorted(map), (value) => encode(value, (_, secret) => seal(secret)));
+}
+
+/** Fields without a value are left out, in the order the CLI writes them. */
+export function writeResource(state: ResourceState, seal: SealSecret): JsonMap {
+  return compact({
+    urn: state.urn,
+    custom: state.custom,
+    delete: state.delete || undefined,
+    id: state.id,
+    type: state.type,
+    inputs: writeProperties(state.inputs, seal),
+    outputs: state.outputs && writeProperties(state.outputs, seal),
+    parent: state.parent,
+    protect: state.protect || undefined,
+    dependencies: [...state.dependencies],
+    initErrors: [...state.initErrors],
+    provider: state.provider,
+    propertyDependencies: mapValues(sorted(state.propertyDependencies), (urns) => [...urns]),
+    pendingReplacement: state.pendingReplacement || undefined,
+    additionalSecretOutputs: [...state.additionalSecretOutputs],
+    importID: state.importId,
+    retainOnDelete: state.retainOnDelete || undefined,
+    created: state.created,
+    modified: state.modified,
+    sourcePosition: state.sourcePosition,
+    stackTrace: state.stackTrace.map(({ sourcePosition }) => compact({ sourcePosition })),
+    ignoreChanges: [...state.ignoreChanges],
+    replaceOnChanges: [...state.replaceOnChanges],
+  });
+}
+
+/** `custom: false` says something; an empty text, list or map does not. */
+function compact(fields: Readonly<Record<string, Json | undefined>>): JsonMap {
+  const isEmpty = (value: Json | undefined): boolean =>
+    value === undefined ||
+    value === null ||
+    value === "" ||
+    (Array.isArray(value) && value.length === 0) ||
+    (isJsonMap(value) && Object.keys(value).length === 0);
+  const kept = Object.entries(fields).flatMap(([key, value]): [string, Json][] =>
+    value === undefined || isEmpty(value) ? [] : [[key, value]],
+  );
+  return Object.fromEntries(kept);
+}
+
+/** The version the state is stamped with: the CLI checks the stamp, not the number. */
+const ENGINE_VERSION = "v3.248.0";
+
+export function writeDeployment(deployment: Deployment, salt: string, seal: SealSecret): JsonMap {
+  const normal = withoutAliases(deployment);
+  return {
+    manifest: {
+      time: new Date().toISOString(),
+      magic: createHash("sha256").update(ENGINE_VERSION).digest("hex"),
+      version: ENGINE_VERSION,
+    },
+    secrets_providers: { type: "passphrase", state: { salt } },
+    ...compact({
+      resources: normal.resources.map((resource) => writeResource(resource, seal)),
+      pending_operations: normal.pendingOperations.map(({ resource, type }) => ({
+        resource: writeResource(resource, seal),
+        type,
+      })),
+    }),
+    metadata: {},
+  };
+}
+
+/** A renamed resource is known to others under its old URN until they were registered anew. */
+function withoutAliases(deployment: Deployment): Deployment {
+  const renamed = new Map<Urn, Urn>();
+  for (const { urn, aliases } of deployment.resources) aliases.forEach((alias) => renamed.set(alias, urn));
+  if (renamed.size === 0) return deployment;
+  const current = (urn: Urn): Urn => renamed.get(urn) ?? urn;
+  return {
+    ...deployment,
+    resources: deployment.resources.map((state) => ({
+      ...state,
+      urn: current(state.urn),
+      parent: current(state.parent),
+      dependencies: state.dependencies.map(current),
+      propertyDependencies: mapValues(state.propertyDependencies, (urns) => urns.map(current)),
+    })),
+  };
+}

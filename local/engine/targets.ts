@@ -1,0 +1,38 @@
+/** Which resources an operation is about: all, or those named by --target, --replace and --target-replace. */
+import { Refused } from "./errors";
+import type { Urn } from "./urn";
+
+export interface TargetFlags {
+  readonly target?: readonly Urn[];
+  readonly replace?: readonly Urn[];
+  readonly targetReplace?: readonly Urn[];
+}
+
+export class Targets {
+  private readonly included: ReadonlySet<Urn>;
+  private readonly replaced: ReadonlySet<Urn>;
+
+  constructor(flags: TargetFlags = {}) {
+    const { target = [], replace = [], targetReplace = [] } = flags;
+    this.included = new Set([...target, ...targetReplace]);
+    this.replaced = new Set([...replace, ...targetReplace]);
+    const pattern = [...this.included, ...this.replaced].find((urn) => urn.includes("*"));
+    if (pattern !== undefined) throw new Refused(`patterns in targets (${pattern})`, "name each URN");
+  }
+
+  get isConstrained(): boolean {
+    return this.included.size > 0;
+  }
+
+  get named(): readonly Urn[] {
+    return [...new Set([...this.included, ...this.replaced])];
+  }
+
+  includes(urn: Urn): boolean {
+    return !this.isConstrained || this.included.has(urn);
+  }
+
+  isReplaced(urn: Urn): boolean {
+    return this.replaced.has(urn);
+  }
+}

@@ -1,0 +1,119 @@
+import { RegisterResourceRequest } from "@pulumi/pulumi/proto/resource_pb";
+import { goalOf } from "../../local/engine/goal";
+import { nameOf, opsOf, storyOf } from "./support";
+
+describe("a failure", () => {
+  const story = storyOf({ resources: { bad: { args: { size: -1 } } } });
+
+  it("of a check is shown on the resource and stops the preview", async () => {
+    const plan = await story().preview();
+    expect(plan.diagnostics).toEqual([
+      {
+        urn: "urn:pulumi:dev::test::pulumi-nodejs:dynamic/test:Thing::bad",
+        severity: "error",
+        message:
+          "error: pulumi-nodejs:dynamic/test:Thing resource 'bad': property size value {-1} has a problem: it is negative\n",
+      },
+    ]);
+    expect(plan.exitCode).toBe(1);
+  });
+
+  it("of a creation is not recorded; what runs beside it is finished, what depends on it is not begun", async () => {
+    const stack = story();
+    stack.scene({
+      resources: {
+        slow: { args: { wait: 600 } },
+        bad: { args: { fail: "create", wait: 200 } },
+        after: { args: { from: { of: "bad", take: "made" } } },
+      },
+    });
+    const { exitCode, out } = await stack.run("up", "--yes", "--skip-preview");
+    expect(exitCode).toBe(1);
+    expect(out).toContain("error: cannot create bad");
+    expect(out).toContain("error: update failed");
+    expect(stack.calls().sort()).toEqual(["create bad", "create slow", "created slow"]);
+    const { resources, pending_operations } = await stack.export();
+    expect(resources.map(({ urn }) => nameOf(urn))).toEqual(["test-dev", "default", "slow"]);
+    expect(pending_operations).toEqual([]);
+  });
+
+  it("after the object was made is recorded, and the next update goes on from there", async () => {
+    const stack = story();
+    stack.scene({ resources: { half: { args: { fail: "init" } } }, outputs: { said: "before" } });
+    expect((await stack.run("up", "--yes", "--skip-preview")).out).toContain("* the wheels are missing");
+    const half = await stack.resource("half");
+    expect(half).toMatchObject({ initErrors: ["the wheels are missing"], outputs: { made: "made half" } });
+    stack.calls();
+    await stack.up();
+    expect(stack.calls()).toEqual([`update ${half?.id ?? ""}`, expect.stringMatching(/^delete slow-/)]);
+
+    stack.scene({ resources: { half: { args: { fail: "update-init", size: 2 } } } });
+    expect((await stack.run("up", "--yes", "--skip-preview")).exitCode).toBe(1);
+    const quarter = await stack.resource("half");
+    expect(quarter).toMatchObject({ initErrors: ["half done"], outputs: { made: "half", size: 2 } });
+    expect(quarter?.inputs["size"]).toBeUndefined();
+  });
+
+  it("of the program leaves everything as it is, outputs included", async () => {
+    const stack = story();
+    stack.calls();
+    stack.scene({ throws: true });
+    const { exitCode, out } = await stack.run("up", "--yes", "--skip-preview");
+    expect(exitCode).toBe(1);
+    expect(out).toContain("the program is broken");
+    expect(stack.calls()).toEqual([]);
+    expect(await stack.resource("half")).toBeDefined();
+    expect(JSON.parse(await stack.ok("stack", "output", "--json"))).toEqual({ said: "before" });
+  });
+
+  it("for want of a feature names it", async () => {
+    const stack = story();
+    stack.scene({ uses: "invoke" });
+    const plan = await stack.preview();
+    expect(opsOf(plan)).toEqual(["same test-dev"]);
+    expect(plan.exitCode).toBe(1);
+    expect(plan.diagnostics[0]?.message).toContain(
+      "the local engine does not support provider functions (`invoke`)",
+    );
+    expect((await stack.run("preview", "--policy-pack", "x")).err).toContain(
+      "unknown option '--policy-pack'",
+    );
+    expect((await stack.run("whoami")).err).toContain("unknown command 'whoami'");
+    expect((await stack.run("refresh", "--yes", "--run-program")).err).toContain(
+      "does not support --run-program",
+    );
+    expect((await stack.run("preview", "--target", "urn:*")).err).toContain(
+      "does not support patterns in targets",
+    );
+    expect(await stack.run("up")).toMatchObject({ exitCode: 2 });
+  });
+});
+
+describe("a registration", () => {
+  function hooks(): RegisterResourceRequest.ResourceHooksBinding {
+    const binding = new RegisterResourceRequest.ResourceHooksBinding();
+    binding.addBeforeCreate("h");
+    return binding;
+  }
+
+  const request = () =>
+    new RegisterResourceRequest().setType("pulumi-nodejs:dynamic:Resource").setName("a").setCustom(true);
+
+  it.each([
+    ["resources of other providers (aws:s3:Bucket)", request().setType("aws:s3:Bucket")],
+    ["explicit providers (pulumi:providers:aws)", request().setType("pulumi:providers:aws")],
+    ["remote components", request().setRemote(true)],
+    ["the resource option `provider`", request().setProvider("urn::id")],
+    ["the resource option `import`", request().setImportid("id")],
+    ["the resource option `deletedWith`", request().setDeletedwith("urn")],
+    ["the resource option `replaceWith`", request().setReplaceWithList(["urn"])],
+    ["the resource option `hideDiffs`", request().setHidediffsList(["a"])],
+    [
+      "the resource option `customTimeouts`",
+      request().setCustomtimeouts(new RegisterResourceRequest.CustomTimeouts().setCreate("5m")),
+    ],
+    ["the resource option `hooks`", request().setHooks(hooks())],
+  ])("with %s is refused by name", (feature, asked) => {
+    expect(() => goalOf(asked, "/")).toThrow(`the local engine does not support ${feature}`);
+  });
+});

@@ -1,0 +1,190 @@
+import { readFileSync } from "node:fs";
+import { nameOf, opsOf, storyOf, withoutIds } from "./support";
+
+const URN = "urn:pulumi:dev::test::pulumi-nodejs:dynamic/test:Thing::";
+
+describe("the life of a stack", () => {
+  const story = storyOf({
+    resources: {
+      group: { type: "Group" },
+      first: { args: { size: 1, list: [1, 2] } },
+      second: {
+        args: { from: { of: "first", take: "made" }, token: { secret: "hush-hush" } },
+        opts: { parent: "group" },
+      },
+      third: { type: "Plain", args: { deep: { a: 1, b: [1] } }, opts: { dependsOn: ["second"] } },
+    },
+    outputs: { made: { of: "first", take: "made" }, token: { of: "second", take: "token" } },
+    prints: "hello from the program",
+  });
+
+  it("begins with a preview, in which nothing is made and much is not known yet", async () => {
+    const stack = story();
+    await stack.ok("config", "set", "--secret", "token", "very-secret");
+    await stack.ok("config", "set", "plain", "seen");
+    const plan = await stack.preview();
+    expect(opsOf(plan)).toEqual([
+      "create first",
+      "create group",
+      "create second",
+      "create test-dev",
+      "create third",
+    ]);
+    expect(plan.changeSummary).toEqual({ create: 5 });
+    expect(plan.config).toEqual({ "test:plain": "seen", "test:token": "[secret]" });
+    expect(plan.diagnostics).toEqual([{ message: "hello from the program\n\n", severity: "info" }]);
+    const second = plan.steps.find(({ urn }) => nameOf(urn) === "second");
+    expect(second?.urn).toBe(
+      "urn:pulumi:dev::test::test:index:Group$pulumi-nodejs:dynamic/test:Thing::second",
+    );
+    expect(second?.newState?.inputs).toMatchObject({
+      from: "04da6b54-80e4-46f7-96ec-b56ff0331ba9",
+      token: "[secret]",
+    });
+    expect(stack.calls()).toEqual([]);
+  });
+
+  it("creates in the order of dependencies and writes down who depends on whom", async () => {
+    const stack = story();
+    const shown = await stack.up();
+    expect(readFileSync(stack.file("world/calls.log"), "utf8")).toContain("configure very-secret");
+    expect(stack.calls()).toEqual(["create first", "created first", "create second", "created second"]);
+    expect(shown).toContain("+ 5 created");
+    const names = (await stack.export()).resources.map(({ urn }) => nameOf(urn));
+    expect(names.indexOf("second")).toBeGreaterThan(names.indexOf("first"));
+    expect(names.indexOf("third")).toBeGreaterThan(names.indexOf("second"));
+    expect(await stack.resource("second")).toMatchObject({
+      parent: "urn:pulumi:dev::test::test:index:Group::group",
+      dependencies: [`${URN}first`],
+      propertyDependencies: { from: [`${URN}first`], token: [] },
+      inputs: { from: "made first" },
+    });
+  });
+
+  it("finds nothing to do a second time, and writes nothing new", async () => {
+    const stack = story();
+    const before = stack.stateFile();
+    const shown = await stack.up("--expect-no-changes");
+    expect(shown).toContain("5 unchanged");
+    expect(stack.calls()).toEqual([]);
+    expect(withoutTime(stack.stateFile())).toBe(withoutTime(before));
+  });
+
+  it("keeps secrets encrypted, and shows them only where it is told to", async () => {
+    const stack = story();
+    expect(stack.stateFile()).not.toMatch(/hush-hush|very-secret/);
+    const settings = readFileSync(stack.file("Pulumi.dev.yaml"), "utf8");
+    expect(settings).toMatch(/config:\n {2}test:token:\n {4}secure: v1:.*\n {2}test:plain: seen/);
+    expect(await stack.ok("preview", "--diff")).not.toMatch(/hush-hush|very-secret/);
+    expect((await stack.resource("second"))?.outputs["token"]).toMatchObject({
+      ciphertext: expect.stringMatching(/^v1:/) as string,
+    });
+    expect((await stack.resource("second", "--show-secrets"))?.outputs["token"]).toMatchObject({
+      plaintext: '"hush-hush"',
+    });
+    expect(JSON.parse(await stack.ok("stack", "output", "--json"))).toEqual({
+      made: "made first",
+      token: "[secret]",
+    });
+    expect(await stack.ok("config", "get", "token")).toBe("very-secret\n");
+    const passphrase = stack.env["PULUMI_CONFIG_PASSPHRASE"];
+    stack.env["PULUMI_CONFIG_PASSPHRASE"] = "wrong";
+    expect(await stack.run("up", "--yes")).toMatchObject({
+      exitCode: 1,
+      err: "error: incorrect passphrase\n",
+    });
+    stack.env["PULUMI_CONFIG_PASSPHRASE"] = passphrase;
+  });
+
+  it("shows what will change, element by element", async () => {
+    const stack = story();
+    stack.scene({
+      resources: {
+        renamed: {
+          args: { label: "first", size: 2, list: [1, 3, 4] },
+          opts: {
+            aliases: [{ name: "first" }],
+            ignoreChanges: ["size"],
+            additionalSecretOutputs: ["made"],
+            protect: true,
+          },
+        },
+        third: {
+          type: "Plain",
+          args: { deep: { a: 2, b: [1, 2] }, more: true },
+          opts: { retainOnDelete: true },
+        },
+      },
+    });
+    const plan = await stack.preview();
+    expect(opsOf(plan)).toEqual([
+      "delete group",
+      "delete second",
+      "same test-dev",
+      "update renamed",
+      "update third",
+    ]);
+    expect(plan.steps.find(({ urn }) => nameOf(urn) === "third")).toMatchObject({
+      diffReasons: ["deep", "more"],
+      detailedDiff: {
+        "deep.a": { kind: "update", inputDiff: true },
+        "deep.b[1]": { kind: "add", inputDiff: true },
+        more: { kind: "add", inputDiff: true },
+      },
+    });
+    const { exitCode, out, err } = await stack.run("preview", "--expect-no-changes");
+    expect(exitCode).toBe(7);
+    expect(err).toBe("error: no changes were expected but changes were proposed\n");
+    expect(out).toMatch(
+      /~ {2}pulumi-nodejs:dynamic\/test:Thing {2}renamed {2}update\n\s+~ list\[1\]: 2 => 3\n\s+\+ list\[2\]: 4\n/,
+    );
+    expect(out).not.toContain("__provider");
+  });
+
+  it("changes in place and obeys a resource's options", async () => {
+    const stack = story();
+    await stack.up();
+    expect(withoutIds(stack.calls())).toEqual(["update first", "delete second"]);
+    expect(await stack.resource("first")).toBeUndefined();
+    expect(await stack.resource("renamed")).toMatchObject({
+      inputs: { size: 1, list: [1, 3, 4] },
+      protect: true,
+      outputs: { made: { ciphertext: expect.any(String) as string } },
+    });
+  });
+
+  it("refuses to delete what is protected, and anything that it depends on", async () => {
+    const stack = story();
+    const { exitCode, out } = await stack.run("destroy", "--yes", "--skip-preview");
+    expect(exitCode).toBe(1);
+    expect(out).toContain("because it is protected");
+    expect(stack.calls()).toEqual([]);
+    expect((await stack.export()).resources.map(({ urn }) => nameOf(urn))).toEqual([
+      "test-dev",
+      "default",
+      "renamed",
+    ]);
+  });
+
+  it("ends with everything deleted, last first", async () => {
+    const stack = story();
+    stack.scene({
+      resources: {
+        renamed: { args: { label: "first" } },
+        user: { args: { from: { of: "renamed", take: "made" } } },
+        friend: { opts: { dependsOn: ["user"] } },
+      },
+    });
+    await stack.up();
+    expect((await stack.run("stack", "rm", "--yes")).err).toContain("still has resources");
+    stack.calls();
+    expect(await stack.ok("destroy", "--yes", "--skip-preview")).toContain("- 4 deleted");
+    expect(withoutIds(stack.calls())).toEqual(["delete friend", "delete user", "delete first"]);
+    expect((await stack.export()).resources).toEqual([]);
+    await stack.ok("stack", "rm", "--yes");
+    expect(await stack.run("preview", "--stack", "dev")).toMatchObject({ exitCode: 6 });
+  });
+});
+
+/** The manifest tells when the file was written. */
+const withoutTime = (state: string): string => state.replace(/"time":"[^"]*"/, "");
