@@ -46,8 +46,13 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
   readonly rules?: readonly Rule<z.output<z.ZodObject<Shape>>>[];
   /** Outputs that are not arguments. */
   readonly computed: z.ZodType<Computed>;
-  /** Inputs that `live` adds. They are shown to a reviewer and do not make a plan dirty by themselves. */
+  /** Inputs that `derive` and `live` add. They are shown to a reviewer and do not make a plan dirty by themselves. */
   readonly computedInputs?: readonly string[];
+  /** What else counts as a change, and what does not. By default each argument counts, and no computed input. */
+  readonly compared?: {
+    readonly ignore: readonly (keyof Shape & string)[];
+    readonly also: readonly string[];
+  };
   /** Arguments that a setting gives where the program does not. */
   readonly fromSettings?: Readonly<Record<string, (settings: Settings) => unknown>>;
   /** Arguments whose change needs another object. */
@@ -58,6 +63,22 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
   readonly lostOnHandOver?: string;
   /** What two verbs may not touch at the same time within this process. */
   lock(args: z.output<z.ZodObject<Shape>>): string;
+  /**
+   * What this machine can tell: a file's digest, say. Called in every check of arguments that are all known, without a
+   * request; for what `compared` names it has to give the same answer for the same content.
+   */
+  derive?(request: {
+    readonly ctx: Context;
+    readonly args: z.output<z.ZodObject<Shape>>;
+  }): Promise<LiveFindings>;
+  /** One line for the reviewer of a change, where the engine's own comparison of inputs does not show enough. */
+  describe?(request: {
+    readonly ctx: Context;
+    readonly state: State<Shape, Computed>;
+    readonly args: z.output<z.ZodObject<Shape>>;
+  }): Promise<string | undefined>;
+  /** Called for an unchanged resource that the program still declares: nothing of what it owns may be deleted by another. */
+  keep?(request: { readonly ctx: Context; readonly state: State<Shape, Computed> }): Promise<void>;
   /**
    * What only the service can tell before the apply; read-only. Called for a new or changed resource whose arguments
    * are all known. An error here is a warning "not checked live", never a failure.
@@ -73,6 +94,8 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
   create(request: {
     readonly ctx: Context;
     readonly args: z.output<z.ZodObject<Shape>>;
+    /** The computed inputs, as `check` gave them. */
+    readonly inputs: Bag;
   }): Promise<{ readonly id: string; readonly computed: Computed }>;
   /** What is there now, with arguments in canonical form; undefined when it is gone. */
   read(request: {
@@ -85,6 +108,8 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
     readonly id: string;
     readonly state: State<Shape, Computed>;
     readonly args: z.output<z.ZodObject<Shape>>;
+    /** The computed inputs, as `check` gave them. */
+    readonly inputs: Bag;
   }): Promise<Computed>;
   delete(request: {
     readonly ctx: Context;

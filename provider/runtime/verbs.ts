@@ -24,7 +24,7 @@ export interface DiffResult {
 /** The verbs of one resource type, as the engine calls them: plain values in, plain values out. */
 export interface Verbs {
   check(host: Host, olds: Bag, news: Bag): Promise<CheckResult>;
-  diff(host: Host, id: string, olds: Bag, news: Bag): DiffResult;
+  diff(host: Host, id: string, olds: Bag, news: Bag): Promise<DiffResult>;
   create(host: Host, inputs: Bag): Promise<{ id: string; outs: Record<string, unknown> }>;
   read(
     host: Host,
@@ -134,21 +134,44 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
         }
       }
 
-      if (unchanged) Object.assign(inputs, pick(olds, computedInputs));
-      else if (problems.length === 0 && !hasUnknown(inputs))
+      if (problems.length === 0 && lifecycle.derive !== undefined && !hasUnknown(inputs)) {
+        const { computed = {}, failures: wrong = [] } = await lifecycle.derive({
+          ctx: host.probeContext,
+          args: argsOf(inputs),
+        });
+        Object.assign(inputs, pick(computed, computedInputs));
+        problems.push(...wrong);
+      }
+      const also = lifecycle.compared?.also ?? [];
+      const same = unchanged && also.every((key) => !(key in inputs) || sameJson(olds[key], inputs[key]));
+      if (same) {
+        const carried = computedInputs.filter((key) => !also.includes(key) && !(key in inputs));
+        Object.assign(inputs, pick(olds, carried));
+      } else if (problems.length === 0 && !hasUnknown(inputs))
         problems.push(...(await liveFindings(host, argsOf(inputs), olds, inputs)));
 
       if (problems.length === 0) host.checked.add(fingerprint(type, inputs));
       return { inputs, failures: redacted(host, problems) };
     },
 
-    diff(host, id, olds, news) {
+    async diff(host, id, olds, news) {
       const before = upgrade(lifecycle, olds);
-      const changed = argKeys.filter((key) => !sameJson(before[key], news[key] ?? undefined));
+      const { ignore = [], also = [] } = lifecycle.compared ?? {};
+      const counted = [...argKeys.filter((key) => !ignore.includes(key)), ...also];
+      const changed = counted.filter((key) => !sameJson(before[key], news[key] ?? undefined));
       const replaces = changed.filter((key) => lifecycle.replaceOn.includes(key) && !hasUnknown(news[key]));
       if (changed.length === 0 && host.checked.has(fingerprint(type, omit(news, [PROVIDER])))) {
         // A crash between a create and the delete of its predecessor leaves both in the state: the delete comes now.
         host.ledger.enter(type, id);
+        await lifecycle.keep?.({ ctx: host.probeContext, state: stateOf(olds) });
+      }
+      if (changed.length > 0 && lifecycle.describe !== undefined && !hasUnknown(news)) {
+        const line = await lifecycle.describe({
+          ctx: host.probeContext,
+          state: stateOf(olds),
+          args: argsOf(news),
+        });
+        if (line !== undefined) host.say.info(line);
       }
       return { changes: changed.length > 0, replaces };
     },
@@ -157,7 +180,11 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       const args = argsOf(inputs);
       return await recordingHalf(host, inputs, () =>
         host.locks.with(lifecycle.lock(args), async () => {
-          const { id, computed } = await lifecycle.create({ ctx: host.context, args });
+          const { id, computed } = await lifecycle.create({
+            ctx: host.context,
+            args,
+            inputs: pick(inputs, computedInputs),
+          });
           host.ledger.enter(type, id);
           return { id, outs: outputsOf(args, inputs, computed) };
         }),
@@ -183,7 +210,13 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       const args = argsOf(news);
       return await recordingHalf(host, news, () =>
         host.locks.with(lifecycle.lock(args), async () => {
-          const computed = await lifecycle.update({ ctx: host.context, id, state, args });
+          const computed = await lifecycle.update({
+            ctx: host.context,
+            id,
+            state,
+            args,
+            inputs: pick(news, computedInputs),
+          });
           host.ledger.enter(type, id);
           return { outs: outputsOf(args, news, computed) };
         }),

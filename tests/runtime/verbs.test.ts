@@ -87,7 +87,7 @@ describe("a delete in an operation", () => {
     const before = await new Operation(api).up("PageShieldPolicy", policy);
     const op = new Operation(api);
     const verbs = verbsOf(pageShieldPolicy);
-    expect(verbs.diff(op.host, before.id, before.outputs, before.inputs)).toEqual({
+    expect(await verbs.diff(op.host, before.id, before.outputs, before.inputs)).toEqual({
       changes: false,
       replaces: [],
     });

@@ -83,7 +83,7 @@ export class Operation {
       throw new Error(checked.failures.map((f) => `${f.property}: ${f.reason}`).join("\n"));
     }
     if (previous === undefined) return { step: "create", replaces: [], inputs: checked.inputs };
-    const diff = this.#verbs(type).diff(this.host, previous.id, previous.outputs, checked.inputs);
+    const diff = await this.#verbs(type).diff(this.host, previous.id, previous.outputs, checked.inputs);
     const step = diff.replaces.length > 0 ? "replace" : diff.changes ? "update" : "same";
     return { step, replaces: diff.replaces, inputs: checked.inputs };
   }
