@@ -6,10 +6,13 @@ import type { ApiContext, ApiEnv, ApiRouter, Services } from "./context";
 import { controlRoutes } from "./control";
 import { ApiFailure, fail, failures } from "./envelope";
 import { strike } from "./faults";
+import { kvRoutes } from "./kv/routes";
 import { pageShieldRoutes } from "./page-shield/routes";
 import { basePath } from "./paths";
 import { RateLimiter } from "./rate-limit";
-import { readId } from "./request";
+import { realTime } from "./request-log";
+import { bodyBytes, readId } from "./request";
+import { accounts } from "./seed";
 
 /** The whole local API: one request passes this file from top to bottom. */
 export function createApp(services: Services): ApiRouter {
@@ -25,8 +28,9 @@ export function createApp(services: Services): ApiRouter {
     c.header("cf-ray", `${randomBytes(8).toString("hex")}-LOC`);
     const entry = await log.record(c, pathOf(c), settings.clock());
     await next();
+    entry.endedAt = realTime();
     const fault = c.get("fault");
-    if (fault !== undefined) entry.fault = fault;
+    if (fault !== undefined) entry.fault = fault.kind;
     const sent = c.get("sentStatus");
     entry.status = sent === undefined ? c.res.status : sent;
   });
@@ -40,7 +44,7 @@ export function createApp(services: Services): ApiRouter {
   app.use(`${basePath}/*`, async (c: ApiContext, next: Next) => {
     limiter.check(c);
     authorize(c, settings.credentials);
-    const size = Buffer.byteLength(await c.req.text());
+    const size = (await bodyBytes(c)).length;
     if (size > settings.limits.maxBodyBytes) throw failures.bodyTooLarge();
     await next();
   });
@@ -52,7 +56,14 @@ export function createApp(services: Services): ApiRouter {
     await next();
   });
 
+  app.use(`${basePath}/accounts/:accountId/*`, async (c: ApiContext, next: Next) => {
+    const known: readonly string[] = Object.values(accounts);
+    if (!known.includes(readId(c, "accountId"))) throw failures.notRouted(404, c.req.path);
+    await next();
+  });
+
   pageShieldRoutes(app, services);
+  kvRoutes(app, services);
   return app;
 }
 

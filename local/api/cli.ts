@@ -66,9 +66,15 @@ function greeting(api: LocalApi, { token, dialect, persistTo }: Arguments): stri
     .snapshot()
     .zones.map(({ id, name, plan }) => `  ${id}  ${name.padEnd(14)} ${plan}`)
     .join("\n");
+  const accounts = Object.entries(api.accounts)
+    .map(([name, id]) => `  ${id}  ${name}`)
+    .join("\n");
   const kept = persistTo === undefined ? "forgotten when it stops" : `kept in ${persistTo}`;
   return `Local edge API (${dialect} dialect) at ${api.url}
 Its state is ${kept}. Faults, request log and state: ${new URL(controlPath, api.url).href}
+
+Account:
+${accounts}
 
 Zones:
 ${zones}

@@ -1,6 +1,7 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
-import type { Faults } from "./faults";
+import type { MovableClock } from "./clock";
+import type { Fault, Faults } from "./faults";
 import type { Settings } from "./options";
 import type { RequestLog } from "./request-log";
 import type { State, Zone } from "./state";
@@ -11,8 +12,8 @@ export interface ApiEnv {
   Variables: {
     /** Of the path; known to routes below `/zones/:zoneId`. */
     zone: Zone;
-    /** Kind of the fault that struck the request. */
-    fault: string | undefined;
+    /** Struck the request. */
+    fault: Fault | undefined;
     /** Set by a fault that answers past Hono: the status that went out, or null when none did. */
     sentStatus: number | null | undefined;
   };
@@ -24,6 +25,8 @@ export type ApiRouter = Hono<ApiEnv>;
 /** What routes are made of. */
 export interface Services {
   readonly settings: Settings;
+  /** Also `settings.clock`, by its reading alone. */
+  readonly clock: MovableClock;
   readonly state: State;
   readonly faults: Faults;
   readonly log: RequestLog;

@@ -1,20 +1,39 @@
+import { z } from "zod";
 import type { ApiContext, ApiRouter, Services } from "./context";
 import { faultSchema } from "./faults";
+import { kvLagSchema } from "./kv/namespace";
 import type { DetectMode } from "./page-shield/detect";
 import { detectionSchema } from "./page-shield/detect";
 import { controlPath } from "./paths";
 import { readBody, readId } from "./request";
-import { seededState } from "./seed";
+import { accounts, seededState } from "./seed";
 import { snapshotSchema } from "./state";
 
 /**
  * What is not the vendor's: for programs that know this API by its address only. Outside the API's own path, so that
  * no request of a client can meet it by accident; needs no credential, as the server listens on the loopback only.
  */
-export function controlRoutes(app: ApiRouter, { settings, state, faults, log }: Services): void {
+export function controlRoutes(app: ApiRouter, { settings, clock, state, faults, log }: Services): void {
   app.get(`${controlPath}/health`, (c) => c.json({ healthy: true }));
 
-  app.get(`${controlPath}/info`, (c) => c.json({ dialect: settings.dialect, zones: state.zones() }));
+  app.get(`${controlPath}/info`, (c) =>
+    c.json({
+      dialect: settings.dialect,
+      accounts: Object.entries(accounts).map(([name, id]) => ({ id, name })),
+      zones: state.zones(),
+    }),
+  );
+
+  app.get(`${controlPath}/clock`, (c) => c.json({ now: clock.now() }));
+  app.post(`${controlPath}/clock`, async (c) => {
+    const { advanceMs } = await readBody(c, z.strictObject({ advanceMs: z.number().min(0) }));
+    clock.advance(advanceMs);
+    return c.json({ now: clock.now() });
+  });
+
+  app.put(`${controlPath}/kv/:namespaceId/lag`, async (c) => {
+    return c.json(state.kv.setLag(readId(c, "namespaceId"), await readBody(c, kvLagSchema)));
+  });
 
   app.get(`${controlPath}/requests`, (c) => c.json(log.entries));
   app.delete(`${controlPath}/requests`, (c) => {

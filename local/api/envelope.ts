@@ -9,6 +9,7 @@ export interface ApiMessage {
   readonly error_chain?: readonly { readonly code: number; readonly message: string }[];
 }
 
+/** Of a list that is read by page. */
 export interface ResultInfo {
   readonly page: number;
   readonly per_page: number;
@@ -16,6 +17,9 @@ export interface ResultInfo {
   readonly total_count: number;
   readonly total_pages: number;
 }
+
+/** What a list says of itself: KV leaves some members out, and reads keys by cursor. */
+export type AnyResultInfo = Partial<ResultInfo> & { readonly cursor?: string };
 
 /** Thrown by whatever refuses a request; `server.ts` turns it into the envelope. */
 export class ApiFailure extends Error {
@@ -33,7 +37,7 @@ export class ApiFailure extends Error {
   }
 }
 
-export function ok(c: Context, result: unknown, resultInfo?: ResultInfo): Response {
+export function ok(c: Context, result: unknown, resultInfo?: AnyResultInfo): Response {
   const body = { result, success: true, errors: [], messages: [] };
   return c.json(resultInfo === undefined ? body : { ...body, result_info: resultInfo });
 }

@@ -32,6 +32,18 @@ export type Fault = FaultScope &
     | { kind: "truncated" }
     /** Not carried out; answers this text instead of the envelope. */
     | { kind: "raw"; status: number; body: string; contentType?: string | undefined }
+    /**
+     * Strikes bulk writes and deletes of keys only. Carried out but for the keys named, or the first so many, or the
+     * first part of them; the answer lists those. Give one of the three.
+     */
+    | {
+        kind: "unsuccessful";
+        keys?: readonly string[] | undefined;
+        count?: number | undefined;
+        fraction?: number | undefined;
+      }
+    /** Strikes listings of keys only: a page without keys, and the cursor to go on with. */
+    | { kind: "emptyPage" }
   );
 
 const rawStatus = z.int().min(200).max(599);
@@ -70,7 +82,27 @@ export const faultSchema: z.ZodType<Fault> = z.discriminatedUnion("kind", [
     body: z.string(),
     contentType: z.string().optional(),
   }),
+  z
+    .strictObject({
+      ...scope,
+      kind: z.literal("unsuccessful"),
+      keys: z.array(z.string()).optional(),
+      count: z.int().min(1).optional(),
+      fraction: z.number().min(0).max(1).optional(),
+    })
+    .refine(
+      ({ keys, count, fraction }) =>
+        [keys, count, fraction].filter((each) => each !== undefined).length === 1,
+      "one of keys, count and fraction is needed",
+    ),
+  z.strictObject({ ...scope, kind: z.literal("emptyPage") }),
 ]);
+
+/** Requests that a kind is of use to; it leaves others alone, whatever its match says. */
+const onlyOn: Partial<Record<Fault["kind"], RegExp>> = {
+  unsuccessful: /^(PUT|DELETE) .*\/bulk$|^POST .*\/bulk\/delete$/,
+  emptyPage: /^GET .*\/keys$/,
+};
 
 /** Faults waiting for their request, in the order they were added. */
 export class Faults {
@@ -105,7 +137,7 @@ export async function strike(
   next: Next,
   wait: (ms: number) => Promise<void>,
 ): Promise<Response | undefined> {
-  c.set("fault", fault.kind);
+  c.set("fault", fault);
   switch (fault.kind) {
     case "status": {
       const { status, code = 10_000 + status, message = `fault: ${status}`, retryAfter } = fault;
@@ -130,6 +162,11 @@ export async function strike(
     case "truncated":
       await next();
       replaceAnswer(c, await sendHalf(c));
+      return undefined;
+    case "unsuccessful":
+    case "emptyPage":
+      // Carried out by the route, which knows the keys.
+      await next();
       return undefined;
   }
 }
@@ -162,7 +199,8 @@ function replaceAnswer(c: ApiContext, answer: Response): void {
   c.res = answer;
 }
 
-function matches({ match }: Fault, method: string, path: string): boolean {
+function matches({ kind, match }: Fault, method: string, path: string): boolean {
+  if (onlyOn[kind]?.test(`${method} ${path}`) === false) return false;
   if (match.method !== undefined && match.method.toUpperCase() !== method) return false;
   return match.path === undefined || path.includes(match.path) || new RegExp(match.path).test(path);
 }

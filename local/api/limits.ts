@@ -11,12 +11,27 @@ export interface Limits {
   readonly maliciousBelow: number;
   /** Older entries of the request log are forgotten. */
   readonly maxLoggedRequests: number;
+  readonly maxNamespaces: number;
+  readonly maxNamespacesPerPage: number;
+  readonly maxNamespaceTitleCharacters: number;
+  readonly maxKvKeyBytes: number;
+  /** After base64 is decoded. */
+  readonly maxKvValueBytes: number;
+  /** As JSON. */
+  readonly maxKvMetadataBytes: number;
+  /** The shortest lifetime, and how far ahead an expiration must be. */
+  readonly minKvTtlSeconds: number;
+  /** In one bulk write or delete. */
+  readonly maxKvPairs: number;
+  readonly maxKvBulkReadKeys: number;
+  readonly minKvListLimit: number;
+  readonly maxKvListLimit: number;
 }
 
 export const plans = ["free", "pro", "business", "enterprise"] as const;
 export type Plan = (typeof plans)[number];
 
-/** Sources: facts 1.6, 4, 12 (D11), 14. The quotas above zero are documented nowhere. */
+/** Sources: facts 1.6, 4, 9.1, 12 (D11, D32), 14. The quotas above zero are documented nowhere. */
 export const defaultLimits: Limits = {
   maxBodyBytes: 100_000_000,
   defaultPerPage: 20,
@@ -26,6 +41,17 @@ export const defaultLimits: Limits = {
   maxPolicies: { free: 0, pro: 5, business: 10, enterprise: 100 },
   maliciousBelow: 50,
   maxLoggedRequests: 50_000,
+  maxNamespaces: 1000,
+  maxNamespacesPerPage: 1000,
+  maxNamespaceTitleCharacters: 512,
+  maxKvKeyBytes: 512,
+  maxKvValueBytes: 26_214_400,
+  maxKvMetadataBytes: 1024,
+  minKvTtlSeconds: 60,
+  maxKvPairs: 10_000,
+  maxKvBulkReadKeys: 100,
+  minKvListLimit: 10,
+  maxKvListLimit: 1000,
 };
 
 /** Orders the plans: what one reaches, every higher one does too. */

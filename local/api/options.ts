@@ -1,3 +1,6 @@
+import type { KvLag } from "./kv/namespace";
+import { noLag } from "./kv/namespace";
+import type { ValueStore } from "./kv/value";
 import type { Limits } from "./limits";
 import { defaultLimits } from "./limits";
 
@@ -26,6 +29,12 @@ export interface LocalApiOptions {
   readonly latencyMs?: number;
   /** Eventual consistency: a read sees a write only after this long. Writes always see each other. @default 0 */
   readonly readLagMs?: number;
+  /** Eventual consistency of KV, which `readLagMs` leaves alone: listings and reads see a write so much later. @default 0 */
+  readonly kvLagMs?: Partial<KvLag>;
+  /** Every page of a listing of keys comes after so many pages without keys, each with a cursor. @default 0 */
+  readonly kvEmptyPages?: number;
+  /** "digests" keeps of a KV value its SHA-256 and its length: reading it is refused. @default "memory" */
+  readonly kvStore?: ValueStore;
   /** Per credential: more than `requests` within the window, and all are refused for `retryAfterSeconds`. @default none */
   readonly rateLimit?: {
     readonly requests: number;
@@ -46,6 +55,9 @@ export interface Settings {
   readonly strict: boolean;
   readonly latencyMs: number;
   readonly readLagMs: number;
+  readonly kvLagMs: KvLag;
+  readonly kvEmptyPages: number;
+  readonly kvStore: ValueStore;
   readonly rateLimit: LocalApiOptions["rateLimit"];
   readonly persistTo: string | undefined;
   readonly clock: () => Date;
@@ -65,6 +77,9 @@ export function settle(options: LocalApiOptions): Settings {
     strict: options.strict ?? false,
     latencyMs: options.latencyMs ?? 0,
     readLagMs: options.readLagMs ?? 0,
+    kvLagMs: { ...noLag, ...options.kvLagMs },
+    kvEmptyPages: options.kvEmptyPages ?? 0,
+    kvStore: options.kvStore ?? "memory",
     rateLimit: options.rateLimit,
     persistTo: options.persistTo,
     clock: options.clock ?? (() => new Date()),

@@ -1,4 +1,7 @@
-import type { Context } from "hono";
+import type { ApiContext } from "./context";
+import type { Batch } from "./kv/batch";
+import { batchOf } from "./kv/batch";
+import { bodyBytes, bodyJson } from "./request";
 
 /** Headers whose value is a credential: the log says which kind was used, never the value. */
 const credentialHeaders = new Set(["authorization", "x-auth-email", "x-auth-key", "cookie"]);
@@ -6,6 +9,10 @@ const credentialHeaders = new Set(["authorization", "x-auth-email", "x-auth-key"
 export interface LoggedRequest {
   /** ISO 8601, when the request arrived. */
   readonly at: string;
+  /** Milliseconds by the real clock, however the API's own was set or moved: what was in flight together overlaps. */
+  readonly startedAt: number;
+  /** Just before the answer goes out; null while there is none. */
+  endedAt: number | null;
   readonly method: string;
   /** Below the base address, without the query: `/zones/…/page_shield`. */
   readonly path: string;
@@ -16,6 +23,8 @@ export interface LoggedRequest {
   fault?: string;
   /** Parsed where it is JSON, else its text; absent when nothing was sent. */
   readonly body?: unknown;
+  /** In place of `body` where the request carries keys or values: those would fill the memory. */
+  readonly batch?: Batch;
   readonly headers: Readonly<Record<string, string>>;
   readonly credential: "token" | "key" | "both" | "none";
   readonly userAgent: string | undefined;
@@ -28,15 +37,18 @@ export class RequestLog {
 
   constructor(private readonly maxEntries: number) {}
 
-  async record(c: Context, path: string, at: Date): Promise<LoggedRequest> {
-    const text = await c.req.text();
+  async record(c: ApiContext, path: string, at: Date): Promise<LoggedRequest> {
+    const startedAt = realTime();
+    const batch = await batchOf(c, path);
     const entry: LoggedRequest = {
       at: at.toISOString(),
+      startedAt,
+      endedAt: null,
       method: c.req.method,
       path,
       query: c.req.query(),
       status: null,
-      ...(text === "" ? {} : { body: parsed(text) }),
+      ...(batch === undefined ? await loggedBody(c) : { batch }),
       headers: withoutCredentials(c.req.header()),
       credential: credentialKind(c),
       userAgent: c.req.header("user-agent"),
@@ -52,19 +64,22 @@ export class RequestLog {
   }
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+export function realTime(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+async function loggedBody(c: ApiContext): Promise<Pick<LoggedRequest, "body">> {
+  const bytes = await bodyBytes(c);
+  if (bytes.length === 0) return {};
+  const json = await bodyJson(c);
+  return { body: json === undefined ? bytes.toString() : json.value };
 }
 
 function withoutCredentials(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !credentialHeaders.has(name)));
 }
 
-function credentialKind(c: Context): LoggedRequest["credential"] {
+function credentialKind(c: ApiContext): LoggedRequest["credential"] {
   const token = c.req.header("authorization") !== undefined;
   const pair = c.req.header("x-auth-email") !== undefined || c.req.header("x-auth-key") !== undefined;
   if (token && pair) return "both";

@@ -12,18 +12,37 @@ export function readId(c: Context, name: string): string {
   return parsed.data;
 }
 
+const parsedBodies = new WeakMap<Context["req"], Promise<{ readonly value: unknown } | undefined>>();
+
+export async function bodyBytes(c: Context): Promise<Buffer> {
+  return Buffer.from(await c.req.arrayBuffer());
+}
+
+/** The body, parsed once for all who ask; undefined when it is not JSON. */
+export function bodyJson(c: Context): Promise<{ readonly value: unknown } | undefined> {
+  const known = parsedBodies.get(c.req);
+  if (known !== undefined) return known;
+  const parsed = bodyBytes(c).then(parseJson);
+  parsedBodies.set(c.req, parsed);
+  return parsed;
+}
+
 /** The body as JSON, checked against `schema`; each complaint points at its member. */
 export async function readBody<T>(c: Context, schema: z.ZodType<T>): Promise<T> {
-  const contentType = c.req.header("content-type");
-  if (contentType?.split(";")[0]?.trim().toLowerCase() !== "application/json") {
-    throw failures.bodyWithoutJsonType(contentType);
-  }
-
-  const parsed = schema.safeParse(parseJson(await c.req.text()));
+  requireJsonType(c);
+  const json = await bodyJson(c);
+  if (json === undefined) throw failures.bodyNotJson();
+  const parsed = schema.safeParse(json.value);
   if (parsed.success) return parsed.data;
   throw failures.bodyInvalid(
     parsed.error.issues.map((issue) => ({ pointer: pointerTo(issue), message: issue.message })),
   );
+}
+
+export function requireJsonType(c: Context): void {
+  const contentType = c.req.header("content-type");
+  if (contentType?.split(";")[0]?.trim().toLowerCase() === "application/json") return;
+  throw failures.bodyWithoutJsonType(contentType);
 }
 
 /** The query string, checked against `schema`. Parameters that the schema does not know are ignored. */
@@ -35,11 +54,11 @@ export function readQuery<T>(c: Context, schema: z.ZodType<T>): T {
   );
 }
 
-function parseJson(text: string): unknown {
+function parseJson(bytes: Buffer): { readonly value: unknown } | undefined {
   try {
-    return JSON.parse(text);
+    return { value: JSON.parse(bytes.toString()) as unknown };
   } catch {
-    throw failures.bodyNotJson();
+    return undefined;
   }
 }
 

@@ -1,3 +1,5 @@
+import type { KvSnapshot } from "./kv/entities";
+import * as kv from "./kv/seed";
 import type { Plan } from "./limits";
 import * as pageShield from "./page-shield/seed";
 import type { Snapshot } from "./state";
@@ -21,7 +23,12 @@ const zonePlans: Record<ZoneName, Plan> = {
   empty: "enterprise",
 };
 
-export function seededState(): Snapshot {
+/** The accounts of every start. */
+export const accounts = { main: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1" } as const;
+
+export type AccountName = keyof typeof accounts;
+
+export function seededState(): Snapshot & { readonly kv: KvSnapshot } {
   const names = ["shop", "blog", "small", "free", "empty"] as const;
   return {
     version: 1,
@@ -40,5 +47,6 @@ export function seededState(): Snapshot {
       [zones.free]: pageShield.nothingDetected(),
       [zones.empty]: pageShield.nothingDetected(),
     },
+    kv: kv.seeded(),
   };
 }

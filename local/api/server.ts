@@ -4,8 +4,14 @@ import type { Server } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { getRequestListener } from "@hono/node-server";
 import { createApp } from "./app";
+import { MovableClock } from "./clock";
 import type { Fault } from "./faults";
 import { Faults } from "./faults";
+import { Journal } from "./kv/journal";
+import type { KvLag } from "./kv/namespace";
+import type { NamespaceName } from "./kv/seed";
+import { namespaces } from "./kv/seed";
+import { KvStore } from "./kv/store";
 import type { LocalApiOptions } from "./options";
 import { settle } from "./options";
 import { basePath } from "./paths";
@@ -13,8 +19,8 @@ import type { DetectMode, Detection } from "./page-shield/detect";
 import { load, save } from "./persistence";
 import type { LoggedRequest } from "./request-log";
 import { RequestLog } from "./request-log";
-import type { ZoneName } from "./seed";
-import { seededState, zones } from "./seed";
+import type { AccountName, ZoneName } from "./seed";
+import { accounts, seededState, zones } from "./seed";
 import { LocalApiStartError } from "./start-error";
 import type { Snapshot } from "./state";
 import { State } from "./state";
@@ -25,8 +31,12 @@ const hostname = "127.0.0.1";
 export interface LocalApi {
   /** Base address, without a slash at its end: `http://127.0.0.1:8787/client/v4`. */
   readonly url: string;
+  /** Ids of the accounts. */
+  readonly accounts: Readonly<Record<AccountName, string>>;
   /** Ids of the seeded zones. */
   readonly zones: Readonly<Record<ZoneName, string>>;
+  /** Ids of the seeded KV namespaces. */
+  readonly namespaces: Readonly<Record<NamespaceName, string>>;
   /** What arrived, oldest first; always the same array. */
   readonly requests: readonly LoggedRequest[];
   clearRequests(): void;
@@ -34,6 +44,10 @@ export interface LocalApi {
   clearFaults(): void;
   /** Says what the service has found in a zone. @default "merge" */
   detect(zoneId: string, detection: Detection, mode?: DetectMode): void;
+  /** Moves the API's clock ahead: what expires by then is gone, what lags behind by less is seen. */
+  advance(ms: number): void;
+  /** How long listings and reads of a namespace lag behind its writes from now on; what is not given stays. */
+  lagKv(namespaceId: string, lag: Partial<KvLag>): void;
   snapshot(): Snapshot;
   restore(snapshot: Snapshot): void;
   /** Back to the seeded state. */
@@ -43,22 +57,32 @@ export interface LocalApi {
 }
 
 export async function startLocalApi(options: LocalApiOptions = {}): Promise<LocalApi> {
-  const settings = settle(options);
-  const { persistTo, clock } = settings;
+  const chosen = settle(options);
+  const clock = new MovableClock(chosen.clock);
+  const settings = { ...chosen, clock: clock.now };
+  const { persistTo, kvStore } = settings;
   const closing = new AbortController();
 
   const kept = persistTo === undefined ? undefined : load(persistTo);
   const onWrite = () => {
-    if (persistTo !== undefined) save(persistTo, state.snapshot());
+    if (persistTo !== undefined) save(persistTo, state.withoutKv());
   };
-  const state: State = new State(kept ?? seededState(), { clock, lagMs: settings.readLagMs, onWrite });
+  const seed = seededState();
+  const kv = new KvStore(seed.kv, {
+    clock: clock.now,
+    lag: settings.kvLagMs,
+    values: kvStore,
+    journal: persistTo === undefined ? undefined : new Journal(persistTo, kvStore),
+  });
+  const shelf = { clock: clock.now, lagMs: settings.readLagMs, onWrite };
+  const state: State = new State(kept ?? seed, kv, shelf);
   const faults = new Faults();
   const log = new RequestLog(settings.limits.maxLoggedRequests);
   const wait = async (ms: number) => {
     if (ms > 0) await delay(ms, undefined, { signal: closing.signal });
   };
 
-  const app = createApp({ settings, state, faults, log, wait });
+  const app = createApp({ settings, clock, state, faults, log, wait });
   // The adapter would otherwise replace the global Request and Response of a test or a program that runs us in process.
   const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
   const server = createServer((request, response) => void answer(request, response));
@@ -66,12 +90,16 @@ export async function startLocalApi(options: LocalApiOptions = {}): Promise<Loca
 
   return {
     url: `http://${hostname}:${port}${basePath}`,
+    accounts,
     zones,
+    namespaces,
     requests: log.entries,
     clearRequests: () => log.clear(),
     fault: (fault) => faults.add(fault),
     clearFaults: () => faults.clear(),
     detect: (zoneId, detection, mode = "merge") => state.detect(zoneId, detection, mode),
+    advance: (ms) => clock.advance(ms),
+    lagKv: (namespaceId, lag) => void kv.setLag(namespaceId, lag),
     snapshot: () => state.snapshot(),
     restore: (snapshot) => state.restore(snapshot),
     reset: () => state.restore(seededState()),

@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { failures } from "./envelope";
+import { kvSnapshot } from "./kv/entities";
+import type { KvStore } from "./kv/store";
 import { plans } from "./limits";
 import { configured, detected } from "./page-shield/entities";
 import type { DetectMode, Detection } from "./page-shield/detect";
@@ -10,12 +12,14 @@ import { Shelf } from "./shelf";
 
 const zone = z.strictObject({ id: identifier, name: z.string(), plan: z.enum(plans) });
 
-/** Everything that is kept, as one JSON value: each record is keyed by zone id. */
+/** Everything that is kept, as one JSON value: what belongs to zones is keyed by zone id. */
 export const snapshotSchema = z.strictObject({
   version: z.literal(1),
   zones: z.array(zone),
   pageShield: z.record(identifier, configured),
   pageShieldDetected: z.record(identifier, detected),
+  /** Kept in files of its own, and so absent from the one that keeps the rest; putting back none leaves it alone. */
+  kv: kvSnapshot.optional(),
 });
 
 export type Zone = z.infer<typeof zone>;
@@ -28,6 +32,7 @@ export class State {
 
   constructor(
     snapshot: Snapshot,
+    readonly kv: KvStore,
     private readonly shelf: ShelfOptions,
   ) {
     this.pageShield = new Shelf(shelf);
@@ -44,6 +49,11 @@ export class State {
   }
 
   snapshot(): Snapshot {
+    return { ...this.withoutKv(), kv: this.kv.snapshot() };
+  }
+
+  /** What is small enough to be kept as one value at every change. */
+  withoutKv(): Snapshot {
     return {
       version: 1,
       zones: [...this.#zones.values()],
@@ -56,6 +66,7 @@ export class State {
   restore(snapshot: Snapshot): void {
     this.#fill(snapshot);
     this.shelf.onWrite();
+    if (snapshot.kv !== undefined) this.kv.restore(snapshot.kv);
   }
 
   #fill(snapshot: Snapshot): void {

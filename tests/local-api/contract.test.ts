@@ -92,17 +92,78 @@ withContract("the local API in its published dialect", () => {
     for (const id of each(list, "id")) await call("GET", `${pageShield("small")}/scripts/${String(id)}`, 200);
   });
 
-  test("was judged on every published page_shield operation, in success and in failure", () => {
-    for (const { method, template } of contract?.operations("page_shield") ?? []) {
-      const operation = `${method} ${template}`;
-      expect({ operation, outcomes: outcomes(operation) }).toEqual({ operation, outcomes: [false, true] });
-    }
-    function outcomes(operation: string): boolean[] {
-      return [
-        ...new Set(judged.filter((each) => each.operation === operation).map(({ failed }) => failed)),
-      ].sort();
-    }
+  test("answers the life of a KV namespace as published", async () => {
+    const path = `/accounts/${api.accounts.main}/storage/kv/namespaces`;
+    await call("GET", path, 200);
+    await call("GET", `${path}?per_page=1001`, 400);
+    const id = idOf(await call("POST", path, 200, { title: "new" }));
+    await call("POST", path, 400, { title: "new" });
+    await call("GET", `${path}/${id}`, 200);
+    await call("PUT", `${path}/${id}`, 200, { title: "renamed" });
+    await call("PUT", `${path}/${id}`, 400, { title: "" });
+    await call("DELETE", `${path}/${id}`, 200);
+    await call("DELETE", `${path}/${id}`, 404);
+    await call("GET", `${path}/${id}`, 404);
+    await call("GET", `/accounts/${unknownId}/storage/kv/namespaces`, 404);
+    await call("POST", path, 403, { title: "x" }, { authorization: "Bearer reader" });
   });
+
+  test("answers writes, reads, listings and deletes of KV keys as published", async () => {
+    const path = `/accounts/${api.accounts.main}/storage/kv/namespaces/${api.namespaces.existing}`;
+    const pairs = Array.from({ length: 12 }, (_, index) => ({ key: `k${index}`, value: "1" }));
+    const rich = [
+      { key: "any", value: "{}", metadata: ["text", 1, true, null, { a: 1 }], expiration_ttl: 60 },
+      { key: "object", value: "2", metadata: { a: { b: null } } },
+      { key: "number", value: "3", metadata: 1.5 },
+    ];
+    await call("PUT", `${path}/bulk`, 200, [...pairs, ...rich]);
+    await call("PUT", `${path}/bulk`, 400, [{ key: "a" }]);
+    await call("PUT", `${path}/bulk`, 414, [{ key: "a".repeat(513), value: "" }]);
+    api.fault({ kind: "unsuccessful", match: {}, count: 1 });
+    await call("PUT", `${path}/bulk`, 200, pairs);
+
+    await call("GET", `${path}/keys`, 200);
+    await call("GET", `${path}/keys?limit=10&prefix=k`, 200);
+    await call("GET", `${path}/keys?limit=9`, 400);
+    api.fault({ kind: "emptyPage", match: {} });
+    await call("GET", `${path}/keys`, 200);
+    for (const { key } of rich) await call("GET", `${path}/metadata/${key}`, 200);
+    await call("GET", `${path}/metadata/k0`, 200);
+    await call("GET", `${path}/metadata/none`, 404);
+
+    await call("PUT", `${path}/values/a%2Fb?expiration_ttl=60`, 200, "value");
+    await call("PUT", `${path}/values/a?expiration_ttl=59`, 400, "value");
+    await call("GET", `${path}/values/a%2Fb`, 200);
+    await call("GET", `${path}/values/none`, 404);
+    await call("DELETE", `${path}/values/a%2Fb`, 200);
+    await call("DELETE", `${path}/values/${"a".repeat(513)}`, 414);
+
+    const keys = ["any", "object", "number", "none"];
+    await call("POST", `${path}/bulk/get`, 200, { keys });
+    await call("POST", `${path}/bulk/get`, 200, { keys, withMetadata: true });
+    await call("POST", `${path}/bulk/get`, 200, { keys, type: "json", withMetadata: true });
+    await call("POST", `${path}/bulk/get`, 400, { keys: [] });
+    await call("POST", `${path}/bulk/delete`, 200, keys);
+    await call("POST", `${path}/bulk/delete`, 400, {});
+    await call("DELETE", `${path}/bulk`, 200, ["k0"]);
+    await call("DELETE", `${path}/bulk`, 400, [""]);
+    await call("GET", path.replace(api.namespaces.existing, unknownId) + "/keys", 404);
+  });
+
+  test.each(["page_shield", "storage/kv"])(
+    "was judged on every published %s operation, in success and in failure",
+    (part) => {
+      for (const { method, template } of contract?.operations(part) ?? []) {
+        const operation = `${method} ${template}`;
+        expect({ operation, outcomes: outcomes(operation) }).toEqual({ operation, outcomes: [false, true] });
+      }
+      function outcomes(operation: string): boolean[] {
+        return [
+          ...new Set(judged.filter((each) => each.operation === operation).map(({ failed }) => failed)),
+        ].sort();
+      }
+    },
+  );
 });
 
 withContract("the contract as a judge", () => {

@@ -1,0 +1,72 @@
+import { z } from "zod";
+import { identifier } from "../request";
+import type { Bytes } from "./bytes";
+import { bufferOf, bytesIn, bytesOf, textOf } from "./bytes";
+import type { Value, ValueStore } from "./value";
+import { contentOf, Digest, keep, readableText } from "./value";
+
+/** What is kept under a key. */
+export interface Entry {
+  readonly value: Value;
+  /** Seconds since the epoch, from which on it is gone. */
+  readonly expiration: number | undefined;
+  /** JSON. */
+  readonly metadata: string | undefined;
+}
+
+/** A key, and what is kept under it from now on: nothing after a delete. */
+export type Change = readonly [key: Bytes, entry: Entry | undefined];
+
+const common = {
+  key: z.string(),
+  expiration: z.number().optional(),
+  metadata: z.unknown().optional(),
+};
+
+/** An entry outside the store: written as a client would put it, or by its digest. */
+export const entryRecord = z.union([
+  z.strictObject({ ...common, value: z.string(), base64: z.boolean().optional() }),
+  z.strictObject({ ...common, sha256: z.string().regex(/^[0-9a-f]{64}$/), length: z.int().min(0) }),
+]);
+
+export const namespaceRecord = z.strictObject({ id: identifier, title: z.string() });
+
+export const kvSnapshot = z.strictObject({
+  namespaces: z.array(z.strictObject({ ...namespaceRecord.shape, entries: z.array(entryRecord) })),
+});
+
+export type EntryRecord = z.infer<typeof entryRecord>;
+export type NamespaceRecord = z.infer<typeof namespaceRecord>;
+export type KvSnapshot = z.infer<typeof kvSnapshot>;
+
+export function toRecord(key: Bytes, { value, expiration, metadata }: Entry): EntryRecord {
+  return {
+    key: textOf(key),
+    ...valueRecord(value),
+    ...(expiration === undefined ? {} : { expiration }),
+    ...(metadata === undefined ? {} : { metadata: JSON.parse(metadata) as unknown }),
+  };
+}
+
+export function fromRecord(record: EntryRecord, store: ValueStore): [Bytes, Entry] {
+  const { key, expiration, metadata } = record;
+  const value =
+    "sha256" in record
+      ? new Digest(bytesIn(Buffer.from(record.sha256, "hex")), record.length)
+      : keep(record.base64 === true ? Buffer.from(record.value, "base64") : record.value, store);
+  return [bytesOf(key), { value, expiration, metadata: metadataOf(metadata) }];
+}
+
+/** A write without metadata, or with null, leaves none. */
+export function metadataOf(metadata: unknown): string | undefined {
+  return metadata === undefined || metadata === null ? undefined : JSON.stringify(metadata);
+}
+
+function valueRecord(value: Value) {
+  if (value instanceof Digest) {
+    return { sha256: bufferOf(value.sha256).toString("hex"), length: value.length };
+  }
+  const content = contentOf(value) ?? Buffer.alloc(0);
+  const text = readableText(content);
+  return text === undefined ? { value: content.toString("base64"), base64: true } : { value: text };
+}

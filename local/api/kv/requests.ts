@@ -1,0 +1,237 @@
+import type { ApiContext } from "../context";
+import type { Limits } from "../limits";
+import type { Settings } from "../options";
+import { bodyBytes, bodyJson, requireJsonType } from "../request";
+import type { Bytes } from "./bytes";
+import { bytesIn, bytesOf } from "./bytes";
+import type { Change, Entry } from "./entities";
+import { metadataOf } from "./entities";
+import { kvFailures } from "./failures";
+import { multipartParts } from "./multipart";
+import { keep } from "./value";
+
+/** The last part of the path as the client encoded it: routers decode a little, and too early. */
+export function keyInPath(c: ApiContext): string | undefined {
+  const path = (c.env.incoming.url ?? "").split("?")[0] ?? "";
+  const encoded = /\/(?:values|metadata)\/([^/]+)\/?$/.exec(path)?.[1];
+  try {
+    return encoded === undefined ? undefined : decodeURIComponent(encoded);
+  } catch {
+    return undefined;
+  }
+}
+
+export function readKey(c: ApiContext, settings: Settings): Bytes {
+  return checkedKey(keyInPath(c) ?? "", settings);
+}
+
+/** Pairs of a bulk write. The first that breaks a rule refuses all. */
+export async function readPairs(c: ApiContext, settings: Settings): Promise<Change[]> {
+  const items = await readArray(c, settings.limits.maxKvPairs);
+  const now = settings.clock().getTime();
+  return items.map((item, index) => readPair(item, `/${index}`, settings, now));
+}
+
+/** Keys of a bulk delete. */
+export async function readKeys(c: ApiContext, settings: Settings): Promise<Bytes[]> {
+  const items = await readArray(c, settings.limits.maxKvPairs);
+  return items.map((item, index) => {
+    if (typeof item !== "string") throw kvFailures.bodyInvalid("a key is a string", `/${index}`);
+    return checkedKey(item, settings, `/${index}`);
+  });
+}
+
+export interface BulkGet {
+  readonly keys: readonly string[];
+  readonly type: "text" | "json";
+  readonly withMetadata: boolean;
+}
+
+export async function readBulkGet(c: ApiContext, settings: Settings): Promise<BulkGet> {
+  const body = await readJson(c);
+  if (!isRecord(body)) throw kvFailures.bodyInvalid("it is no object");
+  const { keys = [], type = "text", withMetadata = false } = body;
+  if (!isTexts(keys)) throw kvFailures.bodyInvalid("keys are strings", "/keys");
+  if (type !== "text" && type !== "json") throw kvFailures.bodyInvalid("text or json", "/type");
+  if (typeof withMetadata !== "boolean") throw kvFailures.bodyInvalid("true or false", "/withMetadata");
+
+  const { maxKvBulkReadKeys } = settings.limits;
+  if (keys.length === 0) throw kvFailures.tooFewKeys();
+  if (keys.length > maxKvBulkReadKeys) throw kvFailures.tooManyKeys(keys.length, maxKvBulkReadKeys);
+  keys.forEach((key, index) => checkedKey(key, settings, `/keys/${index}`));
+  return { keys, type, withMetadata };
+}
+
+/** One value: the body as it is, or the parts `value` and `metadata` of a form. */
+export async function readEntry(c: ApiContext, settings: Settings): Promise<Entry> {
+  const { limits, kvStore } = settings;
+  const { value, metadata } = await readValue(c);
+  if (value.length > limits.maxKvValueBytes) {
+    throw kvFailures.valueTooLarge(value.length, limits.maxKvValueBytes);
+  }
+  const times = {
+    expiration: numberIn(c.req.query("expiration")),
+    expiration_ttl: numberIn(c.req.query("expiration_ttl")),
+  };
+  return {
+    value: keep(value, kvStore),
+    expiration: expirationOf(times, "", limits, settings.clock().getTime()),
+    metadata: checkedMetadata(metadata, undefined, settings),
+  };
+}
+
+/** Of a create or a rename. */
+export async function readTitle(c: ApiContext, { maxNamespaceTitleCharacters }: Limits): Promise<string> {
+  const body = await readJson(c);
+  if (!isRecord(body)) throw kvFailures.bodyInvalid("it is no object");
+  const { title = "" } = body;
+  if (typeof title !== "string") throw kvFailures.bodyInvalid("the title is a string", "/title");
+  if (title === "") throw kvFailures.titleMissing();
+  if (Array.from(title).length > maxNamespaceTitleCharacters) {
+    throw kvFailures.bodyInvalid(`a title has at most ${maxNamespaceTitleCharacters} characters`, "/title");
+  }
+  return title;
+}
+
+function readPair(item: unknown, pointer: string, settings: Settings, now: number): Change {
+  if (!isRecord(item)) throw kvFailures.bodyInvalid("a pair is an object", pointer);
+  const { key, value, base64 = false, metadata } = item;
+  if (typeof key !== "string") throw kvFailures.bodyInvalid("a pair has a key", `${pointer}/key`);
+  if (typeof value !== "string") throw kvFailures.bodyInvalid("a value is a string", `${pointer}/value`);
+  if (typeof base64 !== "boolean") throw kvFailures.bodyInvalid("true or false", `${pointer}/base64`);
+  if (base64 && !isBase64(value)) throw kvFailures.bodyInvalid("it is not base64", `${pointer}/value`);
+
+  const { limits, kvStore } = settings;
+  const content = base64 ? Buffer.from(value, "base64") : value;
+  const length = Buffer.byteLength(content);
+  if (length > limits.maxKvValueBytes) {
+    throw kvFailures.valueTooLarge(length, limits.maxKvValueBytes, `${pointer}/value`);
+  }
+  return [
+    checkedKey(key, settings, `${pointer}/key`),
+    {
+      value: keep(content, kvStore),
+      expiration: expirationOf(item, pointer, limits, now),
+      metadata: checkedMetadata(metadata, `${pointer}/metadata`, settings),
+    },
+  ];
+}
+
+/** Only the seed forbids blanks and control characters. */
+function checkedKey(key: string, { limits, dialect, strict }: Settings, pointer?: string): Bytes {
+  const bytes = bytesOf(key);
+  if (["", ".", ".."].includes(key)) throw kvFailures.keyIllegal(pointer);
+  if (bytes.length > limits.maxKvKeyBytes) {
+    throw kvFailures.keyTooLong(bytes.length, limits.maxKvKeyBytes, pointer);
+  }
+  if (strict && dialect === "seed" && /[\s\p{C}]/u.test(key)) throw kvFailures.keyIllegal(pointer);
+  return bytes;
+}
+
+/** D33: an object by seed, any JSON as published; only a strict API minds. */
+function checkedMetadata(
+  metadata: unknown,
+  pointer: string | undefined,
+  { limits, dialect, strict }: Settings,
+): string | undefined {
+  const text = metadataOf(metadata);
+  const bytes = Buffer.byteLength(text ?? "");
+  if (bytes > limits.maxKvMetadataBytes) {
+    const why = `${bytes} bytes, and at most ${limits.maxKvMetadataBytes} are allowed`;
+    throw kvFailures.metadataInvalid(why, pointer);
+  }
+  if (strict && dialect === "seed" && text !== undefined && !isRecord(metadata)) {
+    throw kvFailures.metadataInvalid("it is no object", pointer);
+  }
+  return text;
+}
+
+/** A lifetime wins over a time. */
+function expirationOf(
+  { expiration, expiration_ttl: ttl }: Readonly<Record<string, unknown>>,
+  pointer: string,
+  { minKvTtlSeconds }: Limits,
+  now: number,
+): number | undefined {
+  const nowSeconds = Math.floor(now / 1000);
+  if (ttl !== undefined) {
+    if (isWhole(ttl) && ttl >= minKvTtlSeconds) return nowSeconds + ttl;
+    throw kvFailures.expirationTtlInvalid(minKvTtlSeconds, `${pointer}/expiration_ttl`);
+  }
+  if (expiration === undefined) return undefined;
+  if (isWhole(expiration) && expiration >= nowSeconds + minKvTtlSeconds) return expiration;
+  throw kvFailures.expirationInvalid(minKvTtlSeconds, `${pointer}/expiration`);
+}
+
+async function readValue(c: ApiContext): Promise<{ value: Buffer; metadata?: unknown }> {
+  const body = await bodyBytes(c);
+  const contentType = c.req.header("content-type") ?? "";
+  if (!/^multipart\/form-data\b/i.test(contentType)) return { value: body };
+
+  const parts = multipartParts(contentType, body);
+  const value = parts?.get("value");
+  if (value === undefined) throw kvFailures.bodyInvalid("the form has no value");
+  const metadata = parts?.get("metadata");
+  if (metadata === undefined) return { value };
+  try {
+    return { value, metadata: JSON.parse(metadata.toString()) as unknown };
+  } catch {
+    throw kvFailures.metadataInvalid("it is not JSON");
+  }
+}
+
+async function readArray(c: ApiContext, most: number): Promise<unknown[]> {
+  const body = await readJson(c);
+  if (!Array.isArray(body)) throw kvFailures.bodyInvalid("it is no array");
+  if (body.length > most) throw kvFailures.tooManyKeys(body.length, most);
+  return body as unknown[];
+}
+
+async function readJson(c: ApiContext): Promise<unknown> {
+  requireJsonType(c);
+  const json = await bodyJson(c);
+  if (json === undefined) throw kvFailures.bodyInvalid("it is not JSON");
+  return json.value;
+}
+
+/** Padded, without line breaks. Searches for what does not belong: matching 30 MB as a whole exhausts the stack. */
+function isBase64(text: string): boolean {
+  const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
+  return text.length % 4 === 0 && !/[^A-Za-z0-9+/]/.test(text.slice(0, text.length - padding));
+}
+
+/** A query parameter that is no number is kept as it is, and refused by whoever expects one. */
+function numberIn(text: string | undefined): unknown {
+  return text === undefined || !/^\d+$/.test(text) ? text : Number(text);
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === "string");
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Where a listing goes on: behind a key, and after so many empty pages. Opaque to clients, and never twice the same. */
+export interface Cursor {
+  readonly after: Bytes;
+  readonly emptyPages: number;
+}
+
+export function encodeCursor({ after, emptyPages }: Cursor): string {
+  return Buffer.from(`${emptyPages}:${after}`, "latin1").toString("base64url");
+}
+
+export function decodeCursor(cursor: string | undefined): Cursor {
+  if (cursor === undefined || cursor === "") return { after: bytesOf(""), emptyPages: 0 };
+  const text = bytesIn(Buffer.from(cursor, "base64url"));
+  const [found, emptyPages = "", after = ""] = /^(\d+):([^]*)$/.exec(text) ?? [];
+  const decoded = { emptyPages: Number(emptyPages), after: after as Bytes };
+  if (found === undefined || encodeCursor(decoded) !== cursor) throw kvFailures.cursorInvalid();
+  return decoded;
+}

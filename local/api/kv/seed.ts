@@ -1,0 +1,31 @@
+import type { KvSnapshot } from "./entities";
+
+/** The namespaces of every start. Their ids never change, so that programs and documents may name them. */
+export const namespaces = { existing: "5a0c1e7f3b2d4968a7e1c0f2d3b4b601" } as const;
+
+export type NamespaceName = keyof typeof namespaces;
+
+/** 2100-01-01: far enough for any clock of a test. */
+const farAway = 4_102_444_800;
+
+export function seeded(): KvSnapshot {
+  return {
+    namespaces: [
+      {
+        id: namespaces.existing,
+        title: "existing",
+        entries: [
+          { key: "greeting", value: "Hello" },
+          {
+            key: "config/checkout",
+            value: '{"currency":"EUR","express":true}',
+            metadata: { owner: "shop", revision: 3 },
+          },
+          { key: "feature:new-cart", value: "on", expiration: farAway },
+          { key: "logo.ico", value: "AAABAAEAEBAAAAEAIABoBAAA//4=", base64: true },
+          { key: "straße/münchen", value: "Grüß Gott" },
+        ],
+      },
+    ],
+  };
+}

@@ -1,0 +1,128 @@
+import { randomUUID } from "node:crypto";
+import type { Change, KvSnapshot } from "./entities";
+import { fromRecord, toRecord } from "./entities";
+import { kvFailures } from "./failures";
+import type { Journal } from "./journal";
+import type { KvLag } from "./namespace";
+import { Namespace } from "./namespace";
+import type { ValueStore } from "./value";
+
+export interface KvStoreOptions {
+  readonly clock: () => Date;
+  /** Of every namespace, until it is given its own. */
+  readonly lag: KvLag;
+  readonly values: ValueStore;
+  /** Where it is kept; undefined keeps it nowhere. */
+  readonly journal: Journal | undefined;
+}
+
+/** The namespaces of the account. */
+export class KvStore {
+  #namespaces = new Map<string, Namespace>();
+
+  /** What the journal holds, else `seed`. */
+  constructor(
+    seed: KvSnapshot,
+    private readonly options: KvStoreOptions,
+  ) {
+    const { journal } = options;
+    if (journal?.exists() === true) this.#load(journal);
+    else this.#fill(seed);
+  }
+
+  namespaces(): readonly Namespace[] {
+    return [...this.#namespaces.values()];
+  }
+
+  namespace(id: string): Namespace | undefined {
+    return this.#namespaces.get(id);
+  }
+
+  create(title: string): Namespace {
+    const id = randomUUID().replaceAll("-", "");
+    const created = this.#add(id, title);
+    this.#keep((journal) => journal.rename(this.namespaces()));
+    return created;
+  }
+
+  rename(namespace: Namespace, title: string): void {
+    namespace.title = title;
+    this.#keep((journal) => journal.rename(this.namespaces()));
+  }
+
+  /** Its keys go too. */
+  remove({ id }: Namespace): void {
+    this.#namespaces.delete(id);
+    this.#keep((journal) => journal.rename(this.namespaces()));
+  }
+
+  write(namespace: Namespace, changes: readonly Change[]): void {
+    namespace.write(changes);
+    this.#keep((journal) => journal.append(namespace.id, changes));
+  }
+
+  /** What is not given stays. */
+  setLag(id: string, lag: Partial<KvLag>): KvLag {
+    const namespace = this.namespace(id);
+    if (namespace === undefined) throw kvFailures.namespaceNotFound("set lag");
+    namespace.lag = { ...namespace.lag, ...lag };
+    return namespace.lag;
+  }
+
+  snapshot(): KvSnapshot {
+    return {
+      namespaces: this.namespaces().map((namespace) => ({
+        id: namespace.id,
+        title: namespace.title,
+        entries: Array.from(namespace.entries(), ([key, entry]) => toRecord(key, entry)),
+      })),
+    };
+  }
+
+  /** Puts other namespaces in place of these; listings and reads see them at once. */
+  restore(snapshot: KvSnapshot): void {
+    this.#fill(snapshot);
+    this.options.journal?.replace(this.namespaces());
+  }
+
+  #fill({ namespaces }: KvSnapshot): void {
+    this.#namespaces = new Map();
+    for (const { id, title, entries } of namespaces) {
+      this.#add(
+        id,
+        title,
+        entries.map((record) => fromRecord(record, this.options.values)),
+      );
+    }
+  }
+
+  #load(journal: Journal): void {
+    for (const { id, title } of journal.namespaces()) {
+      let lines = 0;
+      const counted = function* (changes: Iterable<Change>) {
+        for (const change of changes) {
+          lines += 1;
+          yield change;
+        }
+      };
+      const namespace = this.#add(id, title, counted(journal.changes(id)));
+      if (lines > namespace.size * 2) journal.replaceEntries(namespace);
+    }
+  }
+
+  #add(id: string, title: string, changes: Iterable<Change> = []): Namespace {
+    const namespace = new Namespace(id, title, this.options.clock);
+    namespace.write(changes);
+    namespace.lag = this.options.lag;
+    this.#namespaces.set(id, namespace);
+    return namespace;
+  }
+
+  /** The first write keeps all that the seed put there as well. */
+  #keep(change: (journal: Journal) => void): void {
+    const { journal } = this.options;
+    if (journal === undefined) return;
+    if (journal.exists()) change(journal);
+    else journal.replace(this.namespaces());
+  }
+}

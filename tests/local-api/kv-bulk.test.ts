@@ -1,0 +1,208 @@
+import type { LocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { token } from "./client";
+import type { KvCaller } from "./kv-client";
+import { failed, newNamespace } from "./kv-client";
+
+const startedAt = Date.parse("2026-10-01T00:00:00Z");
+const seconds = startedAt / 1000;
+
+let api: LocalApi;
+let kv: KvCaller;
+
+beforeAll(async () => {
+  api = await startLocalApi({ clock: () => new Date(startedAt) });
+});
+afterAll(() => api.close());
+beforeEach(async () => {
+  kv = await newNamespace(api);
+});
+
+const counts = (successful: number, ...unsuccessful: string[]) => ({
+  status: 200,
+  body: { result: { successful_key_count: successful, unsuccessful_keys: unsuccessful } },
+});
+
+describe("a bulk write", () => {
+  test("stores value, metadata and expiry of each pair, the last of a key winning", async () => {
+    const answer = await kv.put([
+      { key: "a", value: "first" },
+      { key: "b", value: "aGVsbG8=", base64: true, metadata: ["any", { json: true }] },
+      { key: "c", value: "Größe", expiration_ttl: 60, expiration: 1 },
+      { key: "a", value: "last", expiration: seconds + 60, metadata: null },
+    ]);
+    expect(answer).toMatchObject(counts(4));
+    expect((await kv.list()).keys).toEqual([
+      { name: "a", expiration: seconds + 60 },
+      { name: "b", metadata: ["any", { json: true }] },
+      { name: "c", expiration: seconds + 60 },
+    ]);
+    expect([await kv.text("a"), await kv.text("b"), await kv.text("c")]).toEqual(["last", "hello", "Größe"]);
+  });
+
+  test.each([
+    ["no array", { key: "a", value: "1" }, 400, 10012, undefined],
+    ["no JSON", "[{", 400, 10012, undefined],
+    ["a pair that is none", ["a"], 400, 10012, "/0"],
+    ["no key", [{ value: "1" }], 400, 10012, "/0/key"],
+    ["no value", [{ key: "a" }], 400, 10012, "/0/value"],
+    ["a value that is no text", [{ key: "a", value: 1 }], 400, 10012, "/0/value"],
+    ["base64 that is none", [{ key: "a", value: "a-b_", base64: true }], 400, 10012, "/0/value"],
+    ["base64 cut short", [{ key: "a", value: "aGVsbG8", base64: true }], 400, 10012, "/0/value"],
+    ["base64 as a text", [{ key: "a", value: "", base64: "true" }], 400, 10012, "/0/base64"],
+    ["an empty key", [{ key: "", value: "1" }], 400, 10042, "/0/key"],
+    ["the key .", [{ key: ".", value: "1" }], 400, 10042, "/0/key"],
+    ["the key ..", [{ key: "..", value: "1" }], 400, 10042, "/0/key"],
+    ["a key of 513 bytes", [{ key: `${"ü".repeat(256)}a`, value: "1" }], 414, 10030, "/0/key"],
+    [
+      "1025 bytes of metadata",
+      [{ key: "a", value: "", metadata: "x".repeat(1023) }],
+      400,
+      10047,
+      "/0/metadata",
+    ],
+    ["a lifetime of 59 s", [{ key: "a", value: "", expiration_ttl: 59 }], 400, 10034, "/0/expiration_ttl"],
+    ["a time 59 s ahead", [{ key: "a", value: "", expiration: seconds + 59 }], 400, 10033, "/0/expiration"],
+  ])("with %s is refused as a whole", async (_, body, status, code, pointer) => {
+    const good = { key: "good", value: "1" };
+    const shifted = pointer?.replace("/0", "/1");
+    const sent = Array.isArray(body) ? [good, ...(body as unknown[])] : body;
+    expect(await kv.call("PUT", `${kv.path}/bulk`, sent)).toMatchObject(failed(status, code, shifted));
+    expect((await kv.list()).names).toEqual([]);
+  });
+
+  test("takes what is just at the limits", async () => {
+    expect(
+      await kv.put([
+        { key: "ü".repeat(256), value: "", metadata: "x".repeat(1022), expiration_ttl: 60 },
+        { key: "...", value: "", expiration: seconds + 60 },
+      ]),
+    ).toMatchObject(counts(2));
+  });
+
+  test("holds 10,000 pairs at most", async () => {
+    const pairs = (count: number) =>
+      Array.from({ length: count }, (_, index) => ({ key: `k${index}`, value: "v" }));
+    expect(await kv.put(pairs(10_001))).toMatchObject(failed(400, 10029));
+    expect(await kv.put(pairs(10_000))).toMatchObject(counts(10_000));
+  });
+
+  test("measures a value by its bytes after base64: 26,214,400 and no more", async () => {
+    const value = Buffer.alloc(26_214_400, 65);
+    expect(await kv.put([{ key: "a", value: value.toString("base64"), base64: true }])).toMatchObject(
+      counts(1),
+    );
+    const more = Buffer.concat([value, Buffer.from("A")]);
+    const refused = failed(413, 10024, "/0/value");
+    expect(await kv.put([{ key: "b", value: more.toString("base64"), base64: true }])).toMatchObject(refused);
+    expect(await kv.put([{ key: "b", value: more.toString() }])).toMatchObject(refused);
+    const read = await fetch(`${api.url}${kv.path}/values/a`, { headers: token });
+    expect(Buffer.from(await read.arrayBuffer()).equals(value)).toBe(true);
+  });
+
+  test("answers nothing by seed", async () => {
+    const seed = await startLocalApi({ dialect: "seed" });
+    const other = await newNamespace(seed);
+    expect(await other.put([{ key: "a", value: "1" }])).toMatchObject({
+      status: 200,
+      body: { result: null },
+    });
+    const removed = await other.call("POST", `${other.path}/bulk/delete`, ["a"]);
+    expect(removed).toMatchObject({ status: 200, body: { result: null } });
+    await seed.close();
+  });
+});
+
+describe("a bulk delete", () => {
+  test.each([
+    ["POST", "/bulk/delete"],
+    ["DELETE", "/bulk"],
+  ])("by %s %s deletes the keys it names, there or not", async (method, path) => {
+    await kv.put(["a", "b", "c"].map((key) => ({ key, value: key })));
+    expect(await kv.call(method, kv.path + path, ["a", "c", "never"])).toMatchObject(counts(3));
+    expect((await kv.list()).names).toEqual(["b"]);
+    expect(await kv.call(method, kv.path + path, { keys: ["b"] })).toMatchObject(failed(400, 10012));
+    expect(await kv.call(method, kv.path + path, ["b", 1])).toMatchObject(failed(400, 10012, "/1"));
+    expect(await kv.call(method, kv.path + path, ["b", ".."])).toMatchObject(failed(400, 10042, "/1"));
+    const many = Array.from({ length: 10_001 }, (_, index) => `k${index}`);
+    expect(await kv.call(method, kv.path + path, many)).toMatchObject(failed(400, 10029));
+    expect((await kv.list()).names).toEqual(["b"]);
+  });
+});
+
+describe("a bulk read", () => {
+  const read = (body: unknown) => kv.call("POST", `${kv.path}/bulk/get`, body);
+  const values = (values: object) => ({ status: 200, body: { result: { values } } });
+
+  test("answers each key's value as text or as JSON, with its metadata when asked; null where there is none", async () => {
+    await kv.put([
+      { key: "a", value: '{"n":1}', metadata: { m: 1 }, expiration_ttl: 60 },
+      { key: "b", value: "2" },
+    ]);
+    expect(await read({ keys: ["a", "b", "c"] })).toMatchObject(values({ a: '{"n":1}', b: "2", c: null }));
+    expect(await read({ keys: ["a", "b"], type: "json" })).toMatchObject(values({ a: { n: 1 }, b: 2 }));
+    expect((await read({ keys: ["a", "b", "c"], withMetadata: true })).body).toMatchObject({
+      result: {
+        values: {
+          a: { value: '{"n":1}', metadata: { m: 1 }, expiration: seconds + 60 },
+          b: { value: "2", metadata: null },
+          c: null,
+        },
+      },
+    });
+  });
+
+  test("takes 1 to 100 keys", async () => {
+    const keys = Array.from({ length: 101 }, (_, index) => `k${index}`);
+    expect(await read({ keys: keys.slice(1) })).toMatchObject({ status: 200 });
+    expect(await read({ keys })).toMatchObject(failed(400, 10029));
+    expect(await read({ keys: [] })).toMatchObject(failed(400, 10029));
+    expect(await read({})).toMatchObject(failed(400, 10029));
+  });
+
+  test("refuses values that are not of the type asked for, and requests that make no sense", async () => {
+    await kv.put([
+      { key: "binary", value: "/w==", base64: true },
+      { key: "text", value: "text" },
+    ]);
+    expect(await read({ keys: ["binary"] })).toMatchObject(failed(400, 10029));
+    expect(await read({ keys: ["text"], type: "json" })).toMatchObject(failed(400, 10029));
+    expect(await read({ keys: ["text"], type: "xml" })).toMatchObject(failed(400, 10012, "/type"));
+    expect(await read({ keys: "text" })).toMatchObject(failed(400, 10012, "/keys"));
+    expect(await read([])).toMatchObject(failed(400, 10012));
+    expect(await read({ keys: ["a"], withMetadata: 1 })).toMatchObject(failed(400, 10012, "/withMetadata"));
+  });
+});
+
+describe("an unsuccessful fault", () => {
+  const pairs = ["a", "b", "c", "d"].map((key) => ({ key, value: key }));
+
+  test("leaves some keys of a bulk write undone and names them", async () => {
+    const match = { path: kv.id };
+    api.fault({ kind: "unsuccessful", match, fraction: 0.5 });
+    expect(await kv.put(pairs)).toMatchObject(counts(2, "a", "b"));
+    expect((await kv.list()).names).toEqual(["c", "d"]);
+    api.fault({ kind: "unsuccessful", match, count: 3, times: 2 });
+    expect(await kv.put(pairs)).toMatchObject(counts(1, "a", "b", "c"));
+    expect(await kv.put(pairs.slice(0, 2))).toMatchObject(counts(0, "a", "b"));
+    expect(await kv.put(pairs)).toMatchObject(counts(4));
+    expect(api.requests.filter(({ fault }) => fault === "unsuccessful")).toHaveLength(3);
+  });
+
+  test("can name the keys, and strikes deletes as well", async () => {
+    await kv.put(pairs);
+    api.fault({ kind: "unsuccessful", match: {}, keys: ["b", "x"] });
+    const answer = await kv.call("POST", `${kv.path}/bulk/delete`, ["a", "b"]);
+    expect(answer).toMatchObject(counts(1, "b"));
+    expect((await kv.list()).names).toEqual(["b", "c", "d"]);
+  });
+
+  test("waits for a bulk request, and says how much in one way", async () => {
+    expect(() => api.fault({ kind: "unsuccessful", match: {} })).toThrow("one of keys, count and fraction");
+    expect(() => api.fault({ kind: "unsuccessful", match: {}, count: 1, fraction: 1 })).toThrow("one of");
+    api.fault({ kind: "unsuccessful", match: {}, count: 1 });
+    await kv.call("POST", `${kv.path}/bulk/get`, { keys: ["a"] });
+    await kv.list();
+    expect(await kv.put(pairs)).toMatchObject(counts(3, "a"));
+  });
+});

@@ -1,0 +1,184 @@
+import type { LocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { callerOf, controlOf, token } from "./client";
+import type { KvCaller } from "./kv-client";
+import { failed, namespacesOf, newNamespace } from "./kv-client";
+
+const startedAt = Date.parse("2026-10-01T00:00:00.500Z");
+const seconds = Math.floor(startedAt / 1000);
+
+let api: LocalApi;
+let kv: KvCaller;
+
+beforeEach(async () => {
+  api = await startLocalApi({ clock: () => new Date(startedAt), limits: { maxKvValueBytes: 5000 } });
+  kv = await newNamespace(api);
+});
+afterEach(() => api.close());
+
+const valueUrl = (key: string, query = "") =>
+  `${api.url}${kv.path}/values/${encodeURIComponent(key)}${query}`;
+const get = (key: string) => fetch(valueUrl(key), { headers: token });
+const metadata = (key: string) => kv.call("GET", `${kv.path}/metadata/${encodeURIComponent(key)}`);
+
+async function put(key: string, body: string | Uint8Array<ArrayBuffer> | FormData, query = "") {
+  const response = await fetch(valueUrl(key, query), { method: "PUT", headers: token, body });
+  return { status: response.status, body: await response.json() };
+}
+
+const binary = new Uint8Array([0, 255, 13, 10, 45, 45, 200, 0xef, 0xbb, 0xbf]);
+
+describe("a value", () => {
+  test("is written and read as the very bytes, without an envelope", async () => {
+    expect(await put("raw", binary)).toMatchObject({ status: 200, body: { success: true, result: null } });
+    const answer = await get("raw");
+    expect(new Uint8Array(await answer.arrayBuffer())).toEqual(binary);
+    expect(answer.headers.get("content-type")).toBe("application/octet-stream");
+    expect(answer.headers.get("expiration")).toBeNull();
+
+    const long = new Uint8Array(5000).fill(200);
+    await put("long", long);
+    expect(new Uint8Array(await (await get("long")).arrayBuffer())).toEqual(long);
+    await put("text", "Grüße 🎈");
+    expect(await kv.text("text")).toBe("Grüße 🎈");
+    await put("empty", "");
+    expect(await kv.text("empty")).toBe("");
+  });
+
+  test("comes in a form with its metadata, as a text or as a file", async () => {
+    const form = new FormData();
+    form.append("value", new Blob([binary]), "value.bin");
+    form.append("metadata", JSON.stringify({ revision: 2 }));
+    expect(await put("file", form)).toMatchObject({ status: 200 });
+    expect(new Uint8Array(await (await get("file")).arrayBuffer())).toEqual(binary);
+    expect((await metadata("file")).body).toMatchObject({ result: { revision: 2 } });
+
+    const text = new FormData();
+    text.append("value", "a\r\n--b");
+    expect(await put("text", text)).toMatchObject({ status: 200 });
+    expect(await kv.text("text")).toBe("a\r\n--b");
+    expect((await metadata("text")).body).toMatchObject({ success: true, result: null });
+
+    const without = new FormData();
+    without.append("metadata", "{}");
+    expect(await put("x", without)).toMatchObject(failed(400, 10012));
+    const broken = new FormData();
+    broken.append("value", "1");
+    broken.append("metadata", "{");
+    expect(await put("x", broken)).toMatchObject(failed(400, 10047));
+  });
+
+  test("is overwritten whole: a write without metadata and expiry clears them", async () => {
+    await kv.put([{ key: "a", value: "1", metadata: { m: 1 }, expiration_ttl: 100 }]);
+    expect((await kv.list()).keys).toEqual([{ name: "a", metadata: { m: 1 }, expiration: seconds + 100 }]);
+    await put("a", "2");
+    expect((await kv.list()).keys).toEqual([{ name: "a" }]);
+    expect(await kv.text("a")).toBe("2");
+  });
+
+  test("that is not there is answered so, and may be deleted", async () => {
+    expect(await kv.call("GET", `${kv.path}/values/none`)).toMatchObject(failed(404, 10009));
+    expect(await metadata("none")).toMatchObject(failed(404, 10009));
+    const remove = () => kv.call("DELETE", `${kv.path}/values/a`);
+    await put("a", "1");
+    expect(await remove()).toMatchObject({ status: 200, body: { success: true, result: null } });
+    expect(await kv.text("a")).toBeUndefined();
+    expect(await remove()).toMatchObject({ status: 200 });
+    const elsewhere = `${namespacesOf(api)}/${"0".repeat(32)}`;
+    for (const [method, path] of [
+      ["GET", "values/a"],
+      ["PUT", "values/a"],
+      ["DELETE", "values/a"],
+      ["GET", "metadata/a"],
+    ] as const) {
+      expect(await kv.call(method, `${elsewhere}/${path}`)).toMatchObject(failed(404, 10013));
+    }
+  });
+
+  test("above the limit is refused", async () => {
+    expect(await put("a", "x".repeat(5000))).toMatchObject({ status: 200 });
+    expect(await put("a", "x".repeat(5001))).toMatchObject(failed(413, 10024));
+  });
+});
+
+describe("a key", () => {
+  test.each([
+    "a/b",
+    "a%2Fb",
+    "100%",
+    "müßig/🎈",
+    "a b+c?d#e&f",
+    "..a",
+    "back\\slash",
+    "line\nbreak",
+    "__proto__",
+  ])("may be %j", async (key) => {
+    await put(key, "written");
+    expect((await kv.list()).names).toEqual([key]);
+    expect(await kv.text(key)).toBe("written");
+    await kv.put([{ key, value: "again", metadata: 1 }]);
+    expect((await metadata(key)).body).toMatchObject({ result: 1 });
+    const read = await kv.call("POST", `${kv.path}/bulk/get`, { keys: [key] });
+    expect(JSON.stringify(read.body)).toContain(`{"values":{${JSON.stringify(key)}:"again"}}`);
+    await kv.call("DELETE", `${kv.path}/values/${encodeURIComponent(key)}`);
+    expect((await kv.list()).names).toEqual([]);
+  });
+
+  test("has 512 bytes of UTF-8 at most", async () => {
+    expect(await put("ü".repeat(256), "1")).toMatchObject({ status: 200 });
+    expect(await put("ü".repeat(257), "1")).toMatchObject(failed(414, 10030));
+  });
+
+  test("is one part of the path, well encoded", async () => {
+    expect(await kv.call("PUT", `${kv.path}/values/a/b`, "1")).toMatchObject({ status: 404 });
+    expect(await kv.call("PUT", `${kv.path}/values/%FF`, "1")).toMatchObject(failed(400, 10042));
+  });
+});
+
+describe("an expiry", () => {
+  test("comes true by the clock, in reads and in listings", async () => {
+    await put("ttl", "1", "?expiration_ttl=60");
+    await put("time", "2", `?expiration=${seconds + 120}`);
+    await put("both", "3", `?expiration=${seconds + 600}&expiration_ttl=90`);
+    expect((await get("ttl")).headers.get("expiration")).toBe(String(seconds + 60));
+    expect((await get("both")).headers.get("expiration")).toBe(String(seconds + 90));
+
+    api.advance(59_000);
+    expect((await kv.list()).names).toEqual(["both", "time", "ttl"]);
+    api.advance(1000);
+    expect((await kv.list()).names).toEqual(["both", "time"]);
+    expect(await kv.text("ttl")).toBeUndefined();
+    expect(await metadata("ttl")).toMatchObject(failed(404, 10009));
+    expect(await controlOf(api)("POST", "/clock", { advanceMs: 60_000 })).toMatchObject({
+      body: { now: "2026-10-01T00:02:00.500Z" },
+    });
+    expect((await kv.list()).names).toEqual([]);
+    expect((await controlOf(api)("GET", "/clock")).body).toEqual({ now: "2026-10-01T00:02:00.500Z" });
+  });
+
+  test("lies 60 seconds ahead at least; a lifetime wins over a time", async () => {
+    expect(await put("a", "1", "?expiration_ttl=59")).toMatchObject(failed(400, 10034));
+    expect(await put("a", "1", "?expiration_ttl=soon")).toMatchObject(failed(400, 10034));
+    expect(await put("a", "1", `?expiration=${seconds + 59}`)).toMatchObject(failed(400, 10033));
+    expect(await put("a", "1", `?expiration=1&expiration_ttl=60`)).toMatchObject({ status: 200 });
+    expect(await put("a", "1", `?expiration=${seconds + 60}`)).toMatchObject({ status: 200 });
+  });
+
+  test("never comes back: the clock only moves ahead", async () => {
+    expect(() => api.advance(-1)).toThrow("the clock only moves ahead");
+    expect(await controlOf(api)("POST", "/clock", { advanceMs: -1 })).toMatchObject({ status: 400 });
+  });
+});
+
+test("by seed and strict, keys have no blanks and metadata is an object", async () => {
+  const strict = await startLocalApi({ dialect: "seed", strict: true });
+  try {
+    const path = `${namespacesOf(strict)}/${strict.namespaces.existing}/bulk`;
+    const write = (pair: object) => callerOf(strict)("PUT", path, [{ key: "a", value: "1", ...pair }]);
+    expect(await write({ metadata: {} })).toMatchObject({ status: 200 });
+    expect(await write({ metadata: [1] })).toMatchObject(failed(400, 10047, "/0/metadata"));
+    expect(await write({ key: "a b" })).toMatchObject(failed(400, 10042, "/0/key"));
+  } finally {
+    await strict.close();
+  }
+});

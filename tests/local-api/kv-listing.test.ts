@@ -1,0 +1,164 @@
+import type { LocalApi, LocalApiOptions } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { controlOf } from "./client";
+import type { KvCaller } from "./kv-client";
+import { failed, newNamespace } from "./kv-client";
+
+const running: LocalApi[] = [];
+async function start(options: LocalApiOptions = {}): Promise<{ api: LocalApi; kv: KvCaller }> {
+  const api = await startLocalApi({ clock: () => new Date("2026-10-01T00:00:00Z"), ...options });
+  running.push(api);
+  return { api, kv: await newNamespace(api) };
+}
+afterEach(() => Promise.all(running.splice(0).map((api) => api.close())));
+
+const numbered = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, index) => `k${String(from + index).padStart(6, "0")}`);
+const pairs = (keys: readonly string[]) => keys.map((key) => ({ key, value: key }));
+
+describe("a listing of keys", () => {
+  test("is sorted by the bytes of UTF-8, not by UTF-16", async () => {
+    const { kv } = await start();
+    const names = ["b", "\u{1F388}", "\uFF5E", "ü", "B", "a/2", "a/10", "\uE000", "a"];
+    await kv.put(pairs(names));
+    const byBytes = [...names].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+    expect((await kv.list()).names).toEqual(byBytes);
+    expect(byBytes).not.toEqual([...names].sort());
+  });
+
+  test("goes on by cursor, each key once, and ends with an empty cursor", async () => {
+    const { kv } = await start();
+    const names = numbered(0, 2500);
+    await kv.put(pairs([...names].reverse()));
+    expect(await kv.listAll()).toEqual({ names, pages: 3, empty: 0 });
+    expect(await kv.listAll("limit=10")).toMatchObject({ names, pages: 250 });
+    expect((await kv.list("limit=10")).names).toEqual(names.slice(0, 10));
+    expect((await kv.list("prefix=k0024&limit=100")).cursor).toBe("");
+  });
+
+  test("has no cursor at its end by seed", async () => {
+    const { kv } = await start({ dialect: "seed" });
+    await kv.put(pairs(numbered(0, 11)));
+    expect((await kv.list("limit=10")).cursor).toMatch(/./);
+    expect((await kv.list()).cursor).toBeUndefined();
+  });
+
+  test("shows the keys of a prefix, which every page repeats", async () => {
+    const { kv } = await start();
+    await kv.put(pairs(["a", "ü/1", "ü/2", "ü", "v", ...numbered(0, 30)]));
+    expect((await kv.list(`prefix=${encodeURIComponent("ü")}`)).names).toEqual(["ü", "ü/1", "ü/2"]);
+    expect(await kv.listAll("prefix=k00000&limit=10")).toMatchObject({ names: numbered(0, 10), pages: 1 });
+    const first = await kv.list("prefix=k00&limit=10");
+    expect((await kv.list(`limit=30&cursor=${first.cursor}`)).names).toEqual([
+      ...numbered(10, 30),
+      ...["v", "ü", "ü/1", "ü/2"],
+    ]);
+    expect((await kv.list("prefix=none")).names).toEqual([]);
+  });
+
+  test("goes on behind the last key, whatever was written or deleted meanwhile", async () => {
+    const { kv } = await start();
+    await kv.put(pairs(numbered(0, 40)));
+    const first = await kv.list("limit=10");
+    await kv.call("POST", `${kv.path}/bulk/delete`, numbered(5, 15));
+    await kv.put(pairs(["a", "k000009x", ...numbered(5, 7)]));
+    const rest = await kv.list(`limit=100&cursor=${first.cursor}`);
+    expect(rest.names).toEqual(["k000009x", ...numbered(15, 40)]);
+    expect((await kv.list()).names).toEqual(["a", ...numbered(0, 7), "k000009x", ...numbered(15, 40)]);
+  });
+
+  test("refuses limits beyond 10 and 1000, and cursors that are not its own", async () => {
+    const { kv } = await start();
+    for (const limit of ["9", "1001", "x", "10.5"]) {
+      expect(await kv.call("GET", `${kv.path}/keys?limit=${limit}`)).toMatchObject(failed(400, 10028));
+    }
+    for (const cursor of ["x", "MTIz", "%25", "MDphYg=="]) {
+      expect(await kv.call("GET", `${kv.path}/keys?cursor=${cursor}`)).toMatchObject(failed(400, 10041));
+    }
+  });
+
+  test("may have empty pages while a cursor remains: before every page, or where a fault says", async () => {
+    const often = await start({ kvEmptyPages: 2 });
+    await often.kv.put(pairs(numbered(0, 30)));
+    expect(await often.kv.listAll("limit=10")).toEqual({ names: numbered(0, 30), pages: 9, empty: 6 });
+
+    const { api, kv } = await start();
+    await kv.put(pairs(numbered(0, 30)));
+    api.fault({ kind: "emptyPage", match: { path: kv.id }, times: 3 });
+    expect(await kv.listAll("limit=10")).toEqual({ names: numbered(0, 30), pages: 6, empty: 3 });
+  });
+});
+
+describe("a lag", () => {
+  test("hides writes and deletes from listings until it is over", async () => {
+    const { api, kv } = await start({ kvLagMs: { listing: 1000 } });
+    await kv.put(pairs(["a", "b"]));
+    expect((await kv.list()).names).toEqual([]);
+    expect(await kv.text("a")).toBe("a");
+    api.advance(600);
+    await kv.call("DELETE", `${kv.path}/values/a`);
+    api.advance(400);
+    expect((await kv.list()).names).toEqual(["a", "b"]);
+    expect(await kv.text("a")).toBeUndefined();
+    api.advance(600);
+    expect((await kv.list()).names).toEqual(["b"]);
+  });
+
+  test("hides them from reads, metadata and bulk reads, by its own measure", async () => {
+    const { api, kv } = await start({ kvLagMs: { reads: 1000, listing: 200 } });
+    const read = () => kv.call("POST", `${kv.path}/bulk/get`, { keys: ["a"] });
+    await kv.put([{ key: "a", value: "1", metadata: 1 }]);
+    api.advance(1000);
+    await kv.put([{ key: "a", value: "2", metadata: 2 }]);
+    api.advance(500);
+    expect(await kv.text("a")).toBe("1");
+    expect(await read()).toMatchObject({ body: { result: { values: { a: "1" } } } });
+    expect(await kv.call("GET", `${kv.path}/metadata/a`)).toMatchObject({ body: { result: 1 } });
+    expect((await kv.list()).keys).toEqual([{ name: "a", metadata: 2 }]);
+    api.advance(500);
+    expect(await kv.text("a")).toBe("2");
+  });
+
+  test("can begin and end in the middle of a story, for one namespace", async () => {
+    const { api, kv } = await start();
+    const other = await newNamespace(api);
+    await kv.put(pairs(["a"]));
+    api.lagKv(kv.id, { listing: 60_000 });
+    await kv.put(pairs(["b"]));
+    await other.put(pairs(["b"]));
+    expect((await kv.list()).names).toEqual(["a"]);
+    expect((await other.list()).names).toEqual(["b"]);
+    api.lagKv(kv.id, { listing: 0 });
+    expect((await kv.list()).names).toEqual(["a", "b"]);
+
+    const control = controlOf(api);
+    const lag = { listing: 0, reads: 5000 };
+    expect((await control("PUT", `/kv/${kv.id}/lag`, { reads: 5000 })).body).toEqual(lag);
+    await kv.put(pairs(["c"]));
+    expect([await kv.text("c"), (await kv.list()).names]).toEqual([undefined, ["a", "b", "c"]]);
+    expect(await control("PUT", `/kv/${"0".repeat(32)}/lag`, lag)).toMatchObject({ status: 404 });
+    expect(await control("PUT", `/kv/${kv.id}/lag`, { writes: 1 })).toMatchObject({ status: 400 });
+    expect(() => api.lagKv("0".repeat(32), lag)).toThrow("namespace not found");
+  });
+});
+
+describe("a hundred thousand keys", () => {
+  test("are written, listed, prefixed and deleted in seconds", async () => {
+    const { api, kv } = await start({ kvStore: "digests" });
+    const names = numbered(0, 100_000);
+    const batches = Array.from({ length: 10 }, (_, index) =>
+      names.slice(index * 10_000, (index + 1) * 10_000),
+    );
+    const value = "v".repeat(100);
+    const startedAt = performance.now();
+    await Promise.all(batches.reverse().map((batch) => kv.put(batch.map((key) => ({ key, value })))));
+    expect((await kv.listAll()).names).toEqual(names);
+    expect((await kv.list("prefix=k0999")).names).toEqual(numbered(99_900, 100_000));
+    await Promise.all(batches.map((batch) => kv.call("POST", `${kv.path}/bulk/delete`, batch)));
+    expect((await kv.list()).names).toEqual([]);
+    expect(performance.now() - startedAt).toBeLessThan(8000);
+    expect(api.requests.filter(({ method }) => method === "PUT").map(({ batch }) => batch?.entries)).toEqual(
+      Array.from({ length: 10 }, () => 10_000),
+    );
+  });
+});

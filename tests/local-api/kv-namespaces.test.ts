@@ -1,0 +1,131 @@
+import type { LocalApi, LocalApiOptions } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { callerOf, each, idOf, result } from "./client";
+import { failed, kvCaller, namespacesOf } from "./kv-client";
+
+const running: LocalApi[] = [];
+async function start(options: LocalApiOptions = {}): Promise<LocalApi> {
+  const api = await startLocalApi(options);
+  running.push(api);
+  return api;
+}
+afterEach(() => Promise.all(running.splice(0).map((api) => api.close())));
+
+const unknownId = "0".repeat(32);
+
+test("a namespace is created, read, renamed and deleted with its keys", async () => {
+  const api = await start();
+  const call = callerOf(api);
+  const path = namespacesOf(api);
+
+  const created = await call("POST", path, { title: "prices" });
+  const id = idOf(created);
+  expect(created).toMatchObject({
+    status: 200,
+    body: { success: true, result: { title: "prices", supports_url_encoding: true } },
+  });
+  expect(id).toMatch(/^[0-9a-f]{32}$/);
+  expect(result(await call("GET", `${path}/${id}`))).toEqual(result(created));
+
+  const renamed = await call("PUT", `${path}/${id}`, { title: "prices of today" });
+  expect(result(renamed)).toEqual({ id, title: "prices of today", supports_url_encoding: true });
+  expect(await call("PUT", `${path}/${id}`, { title: "prices of today" })).toMatchObject({ status: 200 });
+  expect(result(await call("GET", `${path}/${id}`))).toMatchObject({ title: "prices of today" });
+
+  await kvCaller(api, id).put([{ key: "a", value: "1" }]);
+  expect(await call("DELETE", `${path}/${id}`)).toMatchObject({ status: 200, body: { result: null } });
+  expect(await call("GET", `${path}/${id}`)).toMatchObject(failed(404, 10013));
+  expect(await call("GET", `${path}/${id}/keys`)).toMatchObject(failed(404, 10013));
+  expect(await call("DELETE", `${path}/${id}`, {})).toMatchObject(failed(404, 10013));
+});
+
+test("by seed, a namespace is an id and a title, and renaming says nothing", async () => {
+  const api = await start({ dialect: "seed" });
+  const call = callerOf(api);
+  const id = idOf(await call("POST", namespacesOf(api), { title: "prices" }));
+  expect(result(await call("GET", `${namespacesOf(api)}/${id}`))).toEqual({ id, title: "prices" });
+  expect(result(await call("PUT", `${namespacesOf(api)}/${id}`, { title: "other" }))).toEqual({});
+  expect(result(await call("GET", `${namespacesOf(api)}/${id}`))).toEqual({ id, title: "other" });
+});
+
+test("a title is unique, not empty and of 512 characters at most", async () => {
+  const call = callerOf(await start());
+  const path = namespacesOf(running[0] as LocalApi);
+  const id = idOf(await call("POST", path, { title: "x".repeat(512) }));
+  expect(await call("POST", path, { title: "existing" })).toMatchObject(failed(400, 10014));
+  expect(await call("PUT", `${path}/${id}`, { title: "existing" })).toMatchObject(failed(400, 10014));
+  expect(await call("POST", path, { title: "" })).toMatchObject(failed(400, 10019));
+  expect(await call("POST", path, {})).toMatchObject(failed(400, 10019));
+  expect(await call("POST", path, { title: "x".repeat(513) })).toMatchObject(failed(400, 10012, "/title"));
+  expect(await call("POST", path, { title: 5 })).toMatchObject(failed(400, 10012, "/title"));
+  expect(await call("POST", path, "nonsense")).toMatchObject(failed(400, 10012));
+  expect(await call("POST", path, [])).toMatchObject(failed(400, 10012));
+});
+
+test("namespaces are listed by page in the order asked for, without a number of pages", async () => {
+  const api = await start();
+  const call = callerOf(api);
+  const path = namespacesOf(api);
+  for (const title of ["b", "c", "a"]) await call("POST", path, { title });
+
+  expect(await call("GET", path)).toMatchObject({
+    status: 200,
+    body: { result_info: { page: 1, per_page: 20, count: 4, total_count: 4 } },
+  });
+  expect((await call("GET", path)).body).not.toHaveProperty("result_info.total_pages");
+  expect(each(await call("GET", path), "title")).toEqual(["a", "b", "c", "existing"]);
+  expect(each(await call("GET", `${path}?page=2&per_page=3&direction=desc`), "title")).toEqual(["a"]);
+  expect(each(await call("GET", `${path}?page=3&per_page=3`), "title")).toEqual([]);
+  const ids = each(await call("GET", `${path}?order=id`), "id") as string[];
+  expect(ids).toEqual([...ids].sort());
+
+  for (const [query, code] of [
+    ["page=0", 10007],
+    ["per_page=1001", 10008],
+    ["per_page=x", 10008],
+    ["order=size", 10043],
+    ["direction=up", 10044],
+  ] as const) {
+    expect(await call("GET", `${path}?${query}`)).toMatchObject(failed(400, code));
+  }
+});
+
+test("an account holds as many namespaces as its limit says", async () => {
+  const api = await start({ limits: { maxNamespaces: 2 } });
+  const call = callerOf(api);
+  expect(await call("POST", namespacesOf(api), { title: "a" })).toMatchObject({ status: 200 });
+  expect(await call("POST", namespacesOf(api), { title: "b" })).toMatchObject(failed(400, 10018));
+});
+
+test("other accounts, malformed ids and other methods lead nowhere; rights are as everywhere", async () => {
+  const api = await start({ credentials: [{ token: "local-token" }, { token: "reader", readOnly: true }] });
+  const call = callerOf(api);
+  const code = (answer: unknown) => (answer as { body: { errors: { code: number }[] } }).body.errors[0]?.code;
+
+  const elsewhere = await call("GET", `/accounts/${unknownId}/storage/kv/namespaces`);
+  expect([elsewhere.status, code(elsewhere)]).toEqual([404, 7003]);
+  const malformed = await call("GET", `/accounts/nobody/storage/kv/namespaces`);
+  expect([malformed.status, code(malformed)]).toEqual([400, 7003]);
+  const malformedNamespace = await call("GET", `${namespacesOf(api)}/xyz/keys`);
+  expect([malformedNamespace.status, code(malformedNamespace)]).toEqual([400, 7003]);
+  expect(await call("DELETE", `${namespacesOf(api)}/`)).toMatchObject(failed(405, 10405));
+  expect(await call("PATCH", `${namespacesOf(api)}/${unknownId}/bulk`)).toMatchObject(failed(405, 10405));
+
+  const path = `${namespacesOf(api)}/${api.namespaces.existing}`;
+  const reader = callerOf(api, { authorization: "Bearer reader" });
+  expect(await reader("GET", `${path}/keys`)).toMatchObject({ status: 200 });
+  expect(await reader("PUT", `${path}/bulk`, [])).toMatchObject(failed(403, 10000));
+  expect(await callerOf(api, {})("GET", `${path}/keys`)).toMatchObject(failed(400, 9106));
+});
+
+test("the seeded namespace has a handful of keys of every sort", async () => {
+  const api = await start();
+  const { keys } = await kvCaller(api, api.namespaces.existing).list();
+  expect(keys).toEqual([
+    { name: "config/checkout", metadata: { owner: "shop", revision: 3 } },
+    { name: "feature:new-cart", expiration: 4_102_444_800 },
+    { name: "greeting" },
+    { name: "logo.ico" },
+    { name: "straße/münchen" },
+  ]);
+});

@@ -1,0 +1,223 @@
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { LocalApi, LocalApiOptions } from "edgeguard-local";
+import { LocalApiStartError, startLocalApi } from "edgeguard-local";
+import { callerOf, controlOf, each, newPolicy } from "./client";
+import { failed, kvCaller, namespacesOf, newNamespace } from "./kv-client";
+
+const running: LocalApi[] = [];
+async function start(options: LocalApiOptions = {}): Promise<LocalApi> {
+  const api = await startLocalApi(options);
+  running.push(api);
+  return api;
+}
+afterEach(() => Promise.all(running.splice(0).map((api) => api.close())));
+
+describe("the request log", () => {
+  test("counts keys and values instead of keeping them", async () => {
+    const api = await start();
+    const kv = await newNamespace(api);
+    api.clearRequests();
+    const pairs = Array.from({ length: 7 }, (_, index) => ({ key: `k${index}`, value: "v" }));
+    const keys = ["k0", "k1", "k2", "k3", "k4"];
+
+    await kv.put(pairs);
+    await kv.call("POST", `${kv.path}/bulk/delete`, ["k0", "k1"]);
+    await kv.call("POST", `${kv.path}/bulk/get`, { keys: ["k1"] });
+    await kv.call("PUT", `${kv.path}/values/a%2Fb`, "12345");
+    await kv.call("PUT", `${kv.path}/bulk`, "[{");
+    await kv.call("GET", `${kv.path}/values/k0`);
+    await kv.call("PUT", kv.path, { title: "renamed" });
+
+    expect(api.requests.map(({ batch }) => batch)).toEqual([
+      { entries: 7, bytes: JSON.stringify(pairs).length, keys },
+      { entries: 2, bytes: 11, keys: ["k0", "k1"] },
+      { entries: 1, bytes: 15, keys: ["k1"] },
+      { entries: 1, bytes: 5, keys: ["a/b"] },
+      { entries: 0, bytes: 2, keys: [] },
+      undefined,
+      undefined,
+    ]);
+    expect(api.requests.map(({ body }) => body)).toEqual([
+      ...Array.from({ length: 6 }, () => undefined),
+      { title: "renamed" },
+    ]);
+  });
+
+  test("counts also what a fault kept from being carried out", async () => {
+    const api = await start();
+    const kv = await newNamespace(api);
+    api.fault({ kind: "dropBefore", match: { method: "PUT" } });
+    await expect(kv.put([{ key: "a", value: "1" }])).rejects.toThrow("fetch failed");
+    expect(api.requests.at(-1)).toMatchObject({ fault: "dropBefore", status: null, batch: { entries: 1 } });
+    expect((await kv.list()).names).toEqual([]);
+  });
+
+  test("tells from when to when a request was in flight, by the real clock", async () => {
+    const api = await start({ latencyMs: 100, clock: () => new Date(0) });
+    const kv = kvCaller(api, api.namespaces.existing);
+    const before = Date.now();
+    await Promise.all(Array.from({ length: 5 }, () => kv.list()));
+    await kv.list();
+
+    const spans = api.requests.map(({ startedAt, endedAt }) => ({ startedAt, endedAt: endedAt ?? NaN }));
+    for (const { startedAt, endedAt } of spans) {
+      expect(startedAt).toBeGreaterThan(before - 1000);
+      expect(endedAt - startedAt).toBeGreaterThan(95);
+    }
+    const inFlight = spans.map(
+      (span) =>
+        spans.filter((other) => other.startedAt <= span.startedAt && span.startedAt < other.endedAt).length,
+    );
+    expect(Math.max(...inFlight)).toBe(5);
+    expect(inFlight.at(-1)).toBe(1);
+  });
+});
+
+test("digests of values are enough for a gigabyte of them: what they were is not known", async () => {
+  const api = await start({ kvStore: "digests" });
+  const kv = await newNamespace(api);
+  await kv.put([{ key: "a", value: "abc", metadata: 1 }]);
+  expect((await kv.list()).keys).toEqual([{ name: "a", metadata: 1 }]);
+  expect(await kv.call("GET", `${kv.path}/values/a`)).toMatchObject(failed(501, 10501));
+  expect(await kv.call("POST", `${kv.path}/bulk/get`, { keys: ["a"] })).toMatchObject(failed(501, 10501));
+  const sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+  const kept = api.snapshot().kv?.namespaces.find(({ id }) => id === kv.id)?.entries;
+  expect(kept).toEqual([{ key: "a", sha256, length: 3, metadata: 1 }]);
+});
+
+describe("state", () => {
+  test("holds KV: it is kept, put back and reset with the rest", async () => {
+    const api = await start();
+    const before = api.snapshot();
+    const existing = kvCaller(api, api.namespaces.existing);
+    const kv = await newNamespace(api);
+    await kv.put([{ key: "a", value: "/wA=", base64: true, metadata: { m: 1 } }]);
+    await existing.call("DELETE", `${existing.path}/values/greeting`);
+    const after = api.snapshot();
+
+    api.reset();
+    expect(api.snapshot()).toEqual(before);
+    expect(await existing.text("greeting")).toBe("Hello");
+    const control = controlOf(api);
+    expect(await control("PUT", "/state", after)).toMatchObject({ status: 204 });
+    expect((await control("GET", "/state")).body).toEqual(after);
+    expect((await kv.list()).keys).toEqual([{ name: "a", metadata: { m: 1 } }]);
+    expect(await existing.text("greeting")).toBeUndefined();
+
+    const withoutKv = { ...before };
+    delete withoutKv.kv;
+    api.restore(withoutKv);
+    expect(api.snapshot().kv).toEqual(after.kv);
+  });
+
+  test("is told with the account", async () => {
+    const api = await start();
+    expect((await controlOf(api)("GET", "/info")).body).toMatchObject({
+      accounts: [{ id: api.accounts.main, name: "main" }],
+    });
+  });
+});
+
+describe("in a folder, KV", () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "local-api-kv-"));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  test("outlives the process: namespaces, values, metadata, expiry, deletes and the seed", async () => {
+    let now = Date.parse("2026-10-01T00:00:00Z");
+    const clock = () => new Date(now);
+    const first = await start({ persistTo: folder, clock });
+    const kv = await newNamespace(first);
+    await kv.put([
+      { key: "text", value: "Grüße", metadata: [1] },
+      { key: "binary", value: "/wA=", base64: true },
+      { key: "short-lived", value: "x", expiration_ttl: 60 },
+      { key: "gone", value: "x" },
+    ]);
+    await kv.call("POST", `${kv.path}/bulk/delete`, ["gone"]);
+    await kv.call("PUT", kv.path, { title: "renamed" });
+    const doomed = await newNamespace(first);
+    await doomed.put([{ key: "a", value: "1" }]);
+    await doomed.call("DELETE", doomed.path);
+    const kept = first.snapshot().kv;
+    await first.close();
+
+    const second = await start({ persistTo: folder, clock });
+    expect(second.snapshot().kv).toEqual(kept);
+    expect(readdirSync(join(folder, "kv")).sort()).toEqual(
+      [`${second.namespaces.existing}.jsonl`, `${kv.id}.jsonl`, "namespaces.json"].sort(),
+    );
+    now += 60_000;
+    expect((await kvCaller(second, kv.id).list()).names).toEqual(["binary", "text"]);
+    expect(each(await callerOf(second)("GET", namespacesOf(second)), "title")).toEqual([
+      "existing",
+      "renamed",
+    ]);
+  });
+
+  test("is left alone by writes to the rest, and appended to by its own", async () => {
+    const api = await start({ persistTo: folder });
+    const kv = kvCaller(api, api.namespaces.existing);
+    await callerOf(api)("POST", `/zones/${api.zones.empty}/page_shield/policies`, newPolicy);
+    expect(readdirSync(folder)).toEqual(["local-api.json"]);
+    await kv.put([{ key: "a", value: "1" }]);
+    const file = join(folder, "kv", `${kv.id}.jsonl`);
+    const before = readFileSync(file, "utf8");
+    await kv.put([{ key: "b", value: "2" }]);
+    expect(readFileSync(file, "utf8")).toBe(`${before}{"key":"b","value":"2"}\n`);
+    expect(readFileSync(join(folder, "local-api.json"), "utf8")).not.toContain("greeting");
+  });
+
+  test("is tidied when it is opened: stale lines and a line cut short go", async () => {
+    const first = await start({ persistTo: folder });
+    const kv = await newNamespace(first);
+    for (let round = 0; round < 20; round++) await kv.put([{ key: "a", value: `round ${round}` }]);
+    await first.close();
+    const file = join(folder, "kv", `${kv.id}.jsonl`);
+    const size = statSync(file).size;
+    appendFileSync(file, '{"key":"cut sh');
+
+    const second = await start({ persistTo: folder });
+    expect(await kvCaller(second, kv.id).text("a")).toBe("round 19");
+    expect(statSync(file).size).toBeLessThan(size / 10);
+    await kvCaller(second, kv.id).put([{ key: "b", value: "1" }]);
+    await second.close();
+    const third = await start({ persistTo: folder });
+    expect((await kvCaller(third, kv.id).list()).names).toEqual(["a", "b"]);
+  });
+
+  test("is put back and reset as well", async () => {
+    const first = await start({ persistTo: folder });
+    const kv = await newNamespace(first);
+    await kv.put([{ key: "a", value: "1" }]);
+    first.reset();
+    const kept = first.snapshot().kv;
+    await first.close();
+    expect((await start({ persistTo: folder })).snapshot().kv).toEqual(kept);
+  });
+
+  test("that is not ours stops the start with a sentence", async () => {
+    const first = await start({ persistTo: folder });
+    await newNamespace(first);
+    await first.close();
+    const entries = join(folder, "kv", `${first.namespaces.existing}.jsonl`);
+    appendFileSync(entries, "nonsense\n");
+    await expect(startLocalApi({ persistTo: folder })).rejects.toThrow(LocalApiStartError);
+    await expect(startLocalApi({ persistTo: folder })).rejects.toThrow(`${entries} is not a state`);
+    const titles = join(folder, "kv", "namespaces.json");
+    writeFileSync(titles, "{}");
+    await expect(startLocalApi({ persistTo: folder })).rejects.toThrow(`${titles} is not a state`);
+  });
+});
