@@ -38,7 +38,7 @@ export class Conductor implements Registrar {
 
   constructor(private readonly run: Run) {}
 
-  /** True where the program said all it had to say; what it did not register may then be deleted. */
+  /** Ends when the program has registered all it will, or when it is of no use to listen on. */
   async hearOut(machinery: Machinery, planner: Planner, start: () => Program): Promise<Program> {
     this.stage = { machinery, planner };
     const program = start();

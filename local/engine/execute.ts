@@ -8,7 +8,7 @@ import { Unfinished } from "./provider";
 import type { ResourceState } from "./state";
 import { isLogical, urnOf, type Op, type RefreshStep, type Step } from "./steps";
 import { isProviderType, type Urn } from "./urn";
-import { containsSecrets, equalMaps, secret } from "./values";
+import { equalMaps, Secret, secret } from "./values";
 
 export interface ExecutorOptions {
   readonly dryRun: boolean;
@@ -83,6 +83,10 @@ export class Executor {
       for (const step of chain) {
         if (this.stopping || !(await this.run(step))) return;
       }
+    } catch (error) {
+      // Steps report their own failures: what comes here is that the state could not be written.
+      this.events.diagnostic({ urn: "", severity: "error", message: messageOf(error) });
+      this.fail();
     } finally {
       this.release();
     }
@@ -134,7 +138,7 @@ export class Executor {
     const outputs = state.outputs;
     if (outputs !== undefined) {
       const isSecret = (key: string): boolean =>
-        state.additionalSecretOutputs.includes(key) || containsSecrets(state.inputs[key] ?? null);
+        state.additionalSecretOutputs.includes(key) || state.inputs[key] instanceof Secret;
       state.outputs = Object.fromEntries(
         Object.entries(outputs).map(([key, value]) => [key, isSecret(key) ? secret(value) : value]),
       );

@@ -352,7 +352,7 @@ export class Planner {
     const untargeted: Step[] = [];
     const deletes: (DeleteStep | ForgetStep)[] = [];
     for (const state of this.context.base) {
-      if (this.condemned.has(state) || (!state.delete && this.isKept(state))) continue;
+      if (state.delete ? this.condemned.has(state) : this.isKept(state)) continue;
       if (!this.context.targets.includes(state.urn)) {
         if (!state.delete) untargeted.push({ op: "same", old: state, new: { ...state, id: "" } });
         continue;

@@ -32,6 +32,10 @@ const SUPPORTED = [
 /** Directives that take no sources. */
 const WITHOUT_SOURCES = ["upgrade-insecure-requests", "block-all-mixed-content"];
 
+/** A keyword, nonce or hash that somebody forgot to quote. */
+const UNQUOTED =
+  /^(self|none|unsafe-inline|unsafe-eval|unsafe-hashes|wasm-unsafe-eval|strict-dynamic|report-sample|nonce-.+|sha(256|384|512)-.+)$/i;
+
 /** The value cannot be read as a policy. */
 export class CspError extends Error {
   override readonly name = "CspError";
@@ -58,9 +62,9 @@ export function parseCsp(value: string | TypedDirectives): Directives {
           `${name} has the source ${JSON.stringify(source)}: a source is one word without space, comma or semicolon; write each as an item of its own`,
         );
       }
-      if (/^(self|none|unsafe-inline|unsafe-eval|strict-dynamic)$/i.test(source)) {
+      if (takesSources(name) && UNQUOTED.test(source)) {
         throw new CspError(
-          `${name} has ${source} without quotes, which names a host: write '${source.toLowerCase()}' with single quotes`,
+          `${name} has ${source} without quotes, which names a host: write '${/^(nonce|sha)/i.test(source) ? source : source.toLowerCase()}' with single quotes`,
         );
       }
     }
@@ -86,7 +90,7 @@ export function lintCsp(value: string | TypedDirectives): string[] {
   for (const [name, sources] of written) {
     if (!SUPPORTED.includes(name))
       warnings.push(`the directive ${name} is not among those the service documents; it may be ignored`);
-    if (sources.length === 0 && !WITHOUT_SOURCES.includes(name)) {
+    if (sources.length === 0 && takesSources(name)) {
       warnings.push(
         `${name} has no source, which means 'none': nothing is allowed. Write 'none' if that is meant`,
       );
@@ -168,9 +172,17 @@ function fromTyped(typed: TypedDirectives): [string, readonly string[]][] {
     ]);
 }
 
-/** Sources are a set: keywords first, then hashes, then addresses, each alphabetically. */
-function canonicalSources(name: string, sources: readonly string[]): string[] {
-  if (sources.length === 0) return WITHOUT_SOURCES.includes(name) ? [] : ["'none'"];
+/** Whether a directive's words are sources. Those of others (report-to, sandbox, trusted-types) are none of our business. */
+function takesSources(name: string): boolean {
+  return SUPPORTED.includes(name)
+    ? !WITHOUT_SOURCES.includes(name)
+    : name.endsWith("-src") || /-src-(elem|attr)$/.test(name);
+}
+
+/** Sources are a set: keywords first, then hashes, then addresses, each alphabetically. Other words stay as written. */
+function canonicalSources(name: string, sources: readonly string[]): readonly string[] {
+  if (!takesSources(name)) return sources;
+  if (sources.length === 0) return ["'none'"];
   const group = (source: string): number =>
     /^'(nonce|sha\d+)-/.test(source) ? 1 : source.startsWith("'") ? 0 : 2;
   return [...new Set(sources.map(canonicalSource))].sort((a, b) => group(a) - group(b) || compare(a, b));

@@ -5,7 +5,7 @@ import { byCursor, byPage } from "../api/pages";
 import { KV } from "../limits";
 import { AdoptionError, createOnce, decideAdoption } from "../runtime/adoption";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
-import { EdgeResource } from "../runtime/resource";
+import { claimOnce, EdgeResource } from "../runtime/resource";
 import { accountId, adopt } from "./fields";
 
 const args = z.object({
@@ -120,12 +120,12 @@ export interface KvNamespaceArgs {
   readonly preview?: pulumi.Input<boolean>;
   /**
    * What to do when the title exists in the account. `"ifEqual"`: take it over if it holds no key. `"never"`: refuse.
-   * `"takeOver"`: take it over with what it holds. Default `"ifEqual"`. In place, without a request.
+   * `"takeOver"`: take it over with what it holds. Default `"ifEqual"`. In place, without a write.
    */
   readonly adopt?: pulumi.Input<"ifEqual" | "never" | "takeOver">;
   /**
    * Whether a destroy deletes the namespace although it holds keys, and the keys with it. Default false: a destroy then
-   * refuses, and says how many keys there are. In place, without a request.
+   * refuses, and says how many keys there are. In place, without a write.
    */
   readonly forceDestroy?: pulumi.Input<boolean>;
 }
@@ -146,12 +146,18 @@ export class KvNamespace extends EdgeResource {
   declare readonly fullTitle: pulumi.Output<string>;
 
   constructor(name: string, args: KvNamespaceArgs, opts?: pulumi.CustomResourceOptions) {
-    super("KvNamespace", name, args, ["accountId", "fullTitle"], opts);
     const { accountId, title, preview } = args;
-    this.claim({ parts: pulumi.output({ accountId, title, preview }) }, ({ parts }) => ({
-      key: `${parts.accountId?.toLowerCase() ?? "default"} ${fullTitle(parts.title, parts.preview)}`,
-      clash: `are both the namespace ${JSON.stringify(fullTitle(parts.title, parts.preview))} of one account: keep one of them`,
-    }));
+    const claim = claimOnce("KvNamespace", name, { accountId, title, preview }, (known) => {
+      const full = fullTitle(known.title, known.preview);
+      const account = known.accountId?.toLowerCase() ?? "of the settings";
+      return [
+        {
+          key: `${account} ${full}`,
+          clash: `are both the namespace ${JSON.stringify(full)} of one account: keep one of them`,
+        },
+      ];
+    });
+    super(kvNamespace, name, args, ["accountId", "fullTitle"], opts, claim);
   }
 
   /**

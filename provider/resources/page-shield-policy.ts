@@ -1,4 +1,4 @@
-import * as pulumi from "@pulumi/pulumi";
+import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import type { EdgeApi } from "../api/client";
 import { ApiError } from "../api/errors";
@@ -6,9 +6,17 @@ import { byPage } from "../api/pages";
 import { PAGE_SHIELD } from "../limits";
 import { createOnce, decideAdoption } from "../runtime/adoption";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
-import { EdgeResource } from "../runtime/resource";
+import { claimOnce, EdgeResource, type Claim } from "../runtime/resource";
 import { canonicalJson, isBag, omit, pick, sameJson, type Bag } from "../runtime/values";
-import { allowsScript, CspError, lintCsp, parseCsp, renderCsp, type TypedDirectives } from "./csp";
+import {
+  allowsScript,
+  CspError,
+  lintCsp,
+  parseCsp,
+  renderCsp,
+  type SeenScript,
+  type TypedDirectives,
+} from "./csp";
 import { adopt, extra, zoneId } from "./fields";
 
 const KNOWN_MEMBERS = ["id", "description", "action", "expression", "enabled", "value"];
@@ -44,7 +52,7 @@ const args = z.object({
 });
 type PolicyArgs = z.output<typeof args>;
 
-const FIELDS = ["description", "action", "expression", "enabled", "value", "extra"] as const;
+const FIELDS = ["description", "action", "expression", "enabled", "value"] as const;
 
 export const pageShieldPolicy = defineLifecycle({
   type: "PageShieldPolicy",
@@ -80,14 +88,10 @@ export const pageShieldPolicy = defineLifecycle({
   async live({ ctx, args, olds, once }) {
     const policies = await once(`policies of ${args.zoneId}`, () => listPolicies(ctx.api, args.zoneId));
     // 1. A new policy that cannot be adopted is refused before anything runs.
-    if (Object.keys(olds).length === 0) chooseAdoption(args, policies);
+    if (Object.keys(olds).length === 0) chooseAdoption(ctx, args, policies);
     // 2. A second enforced policy in the zone: browsers apply both, so only what both allow is loaded.
-    const others = policies.filter(
-      (p) =>
-        p.enabled &&
-        p.action === "allow" &&
-        ![args["description"], olds["description"]].includes(p.description),
-    );
+    const own = [args.description, olds["description"]];
+    const others = policies.filter((p) => p.enabled && p.action === "allow" && !own.includes(p.description));
     if (args.enabled && args.action === "allow" && others.length > 0) {
       ctx.say.warn(
         `policy ${JSON.stringify(args.description)}: zone ${args.zoneId} has another enforced allow policy, ${others.map((p) => `${p.id} ${JSON.stringify(p.description)}`).join(", ")}. ` +
@@ -97,18 +101,20 @@ export const pageShieldPolicy = defineLifecycle({
     // 3. What an enforced policy would stop, for the reviewer to see.
     if (args.action !== "allow") return {};
     const seen = await once(`active scripts of ${args.zoneId}`, () => activeScripts(ctx.api, args.zoneId));
-    return { computed: { wouldBlock: wouldBlock(args, seen) } };
+    const blocked = wouldBlock(args, seen);
+    return blocked === undefined ? {} : { computed: { wouldBlock: blocked } };
   },
 
   async create({ ctx, args }) {
     const path = policiesPath(args.zoneId);
     const policies = await listPolicies(ctx.api, args.zoneId);
-    const adopted = chooseAdoption(args, policies);
+    const adopted = chooseAdoption(ctx, args, policies);
     if (adopted !== undefined) {
       ctx.say.info(
         `PageShieldPolicy ${JSON.stringify(args.description)}: policy ${adopted.id} of zone ${args.zoneId} exists already and is taken over.`,
       );
-      if (!sameFields(adopted, args)) await write(ctx, args, adopted);
+      const echoed = sameJson(pick(adopted.raw, Object.keys(args.extra ?? {})), args.extra ?? {});
+      if (!echoed || !sameFields(adopted, args)) await write(ctx, args, adopted);
       return { id: adopted.id, computed: {} };
     }
     const known = new Set(policies.map((p) => p.id));
@@ -124,7 +130,9 @@ export const pageShieldPolicy = defineLifecycle({
           }),
         ),
       find: async () =>
-        (await listPolicies(ctx.api, args.zoneId)).find((p) => !known.has(p.id) && sameFields(p, args)),
+        (await listPolicies(ctx.api, args.zoneId)).find(
+          (p) => !known.has(p.id) && ctx.holding(p.id) === undefined && sameFields(p, args),
+        ),
     });
     return { id: created.id, computed: {} };
   },
@@ -135,7 +143,9 @@ export const pageShieldPolicy = defineLifecycle({
     return {
       ...toState(found, state.zoneId),
       ...(adopt === undefined ? {} : { adopt }),
-      ...(declaredExtra === undefined ? {} : { extra: pick(found.raw, Object.keys(declaredExtra)) }),
+      ...(declaredExtra === undefined
+        ? {}
+        : { extra: { ...declaredExtra, ...pick(found.raw, Object.keys(declaredExtra)) } }),
     };
   },
 
@@ -145,7 +155,8 @@ export const pageShieldPolicy = defineLifecycle({
     const removed = Object.keys(omit(state.extra ?? {}, Object.keys(args.extra ?? {})));
     const found = { ...read, raw: omit(read.raw, removed) };
     const kept = removed.filter((name) => read.raw[name] !== undefined);
-    if (kept.length > 0 || !sameFields(found, args)) await write(ctx, args, found);
+    const extraChanged = kept.length > 0 || !sameJson(state.extra ?? {}, args.extra ?? {});
+    if (extraChanged || !sameFields(found, args)) await write(ctx, args, found);
     return {};
   },
 
@@ -183,7 +194,8 @@ export interface PageShieldPolicyArgs {
   /**
    * What to do when the zone has such a policy already. `"ifEqual"`: take over one that is equal in every field.
    * `"never"`: refuse. `"takeOver"`: take over the one with this description and change what differs.
-   * Default `"ifEqual"`. In place, without a request.
+   * Default `"ifEqual"`. In place, without a write. A forced replacement needs `"ifEqual"` or `"takeOver"`: with
+   * `"never"` the resource's own object stands in its way.
    */
   readonly adopt?: pulumi.Input<"ifEqual" | "never" | "takeOver">;
   /** Members of the API's policy that this version does not know by name, sent as they are. In place. */
@@ -218,15 +230,30 @@ export class PageShieldPolicy extends EdgeResource {
   declare readonly wouldBlock: pulumi.Output<WouldBlock | undefined>;
 
   constructor(name: string, args: PageShieldPolicyArgs, opts?: pulumi.CustomResourceOptions) {
-    super("PageShieldPolicy", name, args, ["wouldBlock"], opts);
-    this.claim({ args: pulumi.output(args) }, ({ args }) => {
-      const parsed = pageShieldPolicy.args.safeParse(args);
-      if (!parsed.success) return undefined; // The check of the resource says what is wrong with it.
-      return {
+    const claim = claimOnce("PageShieldPolicy", name, { ...args }, (known) => {
+      const parsed = pageShieldPolicy.args.safeParse(pick(known, Object.keys(pageShieldPolicy.args.shape)));
+      if (!parsed.success) return []; // The check of the resource says what is wrong with it.
+      const { zoneId, action, enabled, adopt, description } = parsed.data;
+      const whole: Claim = {
         key: canonicalJson(omit(parsed.data, ["adopt"])),
-        clash: `declare the same policy of zone ${parsed.data.zoneId}, equal in every field: keep one of them`,
+        clash: `declare the same policy of zone ${zoneId}, equal in every field: keep one of them`,
       };
+      const named: Claim = {
+        key: `${zoneId} ${description}`,
+        clash: `would both take over the policy of zone ${zoneId} so described: describe them differently`,
+      };
+      const enforced: Claim = {
+        key: `${zoneId} enforced`,
+        clash: `are both enforced allow policies of zone ${zoneId}: only scripts that both allow are loaded`,
+        warnOnly: true,
+      };
+      return [
+        whole,
+        ...(adopt === "takeOver" ? [named] : []),
+        ...(enabled && action === "allow" ? [enforced] : []),
+      ];
     });
+    super(pageShieldPolicy, name, args, ["wouldBlock"], opts, claim);
   }
 }
 
@@ -282,12 +309,13 @@ function toState(policy: Policy, zoneId: string): Omit<PolicyArgs, "adopt" | "ex
   return { zoneId, description, action: action as PolicyArgs["action"], expression, enabled, value };
 }
 
+/** What the service itself writes on an object, under the names it uses elsewhere. */
+const STAMPS = ["created_at", "created_on", "updated_at", "modified_on", "last_updated", "version"];
+
 /** Members the service gave that we do not know; a PUT without them might lose them. Its own stamps are left out. */
 function unknownMembers(raw: Bag): Bag {
   const kept = omit(raw, KNOWN_MEMBERS);
-  return Object.fromEntries(
-    Object.entries(kept).filter(([key]) => !/(_at|_on|^version|^last_updated)$/.test(key)),
-  );
+  return Object.fromEntries(Object.entries(kept).filter(([key]) => !STAMPS.includes(key)));
 }
 
 function canonicalValue(text: string): string {
@@ -299,23 +327,25 @@ function canonicalValue(text: string): string {
   }
 }
 
-/** Equal in every declared field that the service gives back. */
+/** Equal in every declared field that the service gives back; a further member it does not echo is no difference. */
 function sameFields(policy: Policy, args: Bag): boolean {
-  return FIELDS.every((key) =>
-    key === "extra"
-      ? Object.entries(isBag(args[key]) ? args[key] : {}).every(([name, wanted]) =>
-          sameJson(policy.raw[name], wanted),
-        )
-      : sameJson(policy[key], args[key]),
+  const further = Object.entries(isBag(args["extra"]) ? args["extra"] : {});
+  return (
+    FIELDS.every((key) => sameJson(policy[key], args[key])) &&
+    further.every(([name, wanted]) => policy.raw[name] === undefined || sameJson(policy.raw[name], wanted))
   );
 }
 
-function chooseAdoption(args: PolicyArgs, policies: readonly Policy[]): Policy | undefined {
+/** What another resource of the program holds is not to be had, even where it is equal at this moment. */
+function chooseAdoption(ctx: Context, args: PolicyArgs, policies: readonly Policy[]): Policy | undefined {
   return decideAdoption({
     adopt: args.adopt,
     object: `a policy of zone ${args.zoneId}`,
-    equal: policies.filter((p) => sameFields(p, args)),
-    alike: policies.filter((p) => p.description === args.description),
+    // One that is unchanged and equal can only be this resource's own, in a replacement: no two may be declared alike.
+    equal: policies.filter(
+      (p) => [undefined, "unchanged"].includes(ctx.holding(p.id)) && sameFields(p, args),
+    ),
+    alike: policies.filter((p) => ctx.holding(p.id) === undefined && p.description === args.description),
     likeness: `the description ${JSON.stringify(args.description)}`,
   });
 }
@@ -392,11 +422,6 @@ function advice({ status }: { readonly status: number }): string | undefined {
     : undefined;
 }
 
-interface SeenScript {
-  readonly url: string;
-  readonly host: string;
-}
-
 async function activeScripts(api: EdgeApi, zone: string): Promise<SeenScript[]> {
   const scripts: SeenScript[] = [];
   const pages = byPage(api, `/zones/${zone}/page_shield/scripts`, {
@@ -412,16 +437,19 @@ async function activeScripts(api: EdgeApi, zone: string): Promise<SeenScript[]> 
 
 const SHOWN_SCRIPTS = 5;
 
-function wouldBlock({ value, expression }: PolicyArgs, scripts: readonly SeenScript[]): WouldBlock {
+/** Undefined where only a browser could tell. */
+function wouldBlock(
+  { value, expression }: PolicyArgs,
+  scripts: readonly SeenScript[],
+): WouldBlock | undefined {
   const directives = parseCsp(value);
   // The one form of expression that the seed names tells which pages are meant; any other may cover all of them.
-  const host = /^\(?\s*http\.host\s+eq\s+"?([^"\s)]+)"?\s*\)?$/.exec(expression)?.[1];
-  const blocked = scripts.filter(
-    (s) =>
-      (host === undefined || s.host.toLowerCase() === host.toLowerCase()) &&
-      allowsScript(directives, s) === false,
-  );
-  const urls = [...new Set(blocked.map((s) => s.url))].sort();
+  const host = /^\(?\s*http\.host\s+eq\s+"?([^"\s)]+)"?\s*\)?$/.exec(expression)?.[1]?.toLowerCase();
+  const covered = scripts.filter((s) => host === undefined || s.host.toLowerCase() === host);
+  if (covered.some((s) => allowsScript(directives, s) === undefined)) return undefined;
+  const urls = [
+    ...new Set(covered.filter((s) => allowsScript(directives, s) === false).map((s) => s.url)),
+  ].sort();
   return { count: urls.length, scripts: urls.slice(0, SHOWN_SCRIPTS) };
 }
 

@@ -2,7 +2,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { ApiError } from "../api/errors";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
-import { EdgeResource } from "../runtime/resource";
+import { claimOnce, EdgeResource } from "../runtime/resource";
 import { zoneId } from "./fields";
 
 const args = z.object({
@@ -41,6 +41,11 @@ export const pageShieldSettings = defineLifecycle({
   async create({ ctx, args }) {
     const found = await readSettings(ctx, args.zoneId);
     const now = await apply(ctx, args.zoneId, declared(args), found, found.values);
+    if (now === found && args.onDestroy !== "keep") {
+      ctx.say.info(
+        `Page security of zone ${args.zoneId} was as declared already; a destroy will leave it so, as that is what the zone had before.`,
+      );
+    }
     return { id: args.zoneId, computed: { previous: found.values, ...updatedAt(now) } };
   },
 
@@ -66,8 +71,9 @@ export const pageShieldSettings = defineLifecycle({
         previous[key] = current;
       // 2. No longer declared: back to what was there before we first set it.
       const before = previous[key];
-      if (wanted[key] === undefined && managed[key] !== undefined && before !== undefined)
-        wanted[key] = before;
+      if (wanted[key] !== undefined || managed[key] === undefined) continue;
+      if (before === undefined) ctx.say.warn(neverSeen(args.zoneId, key, current));
+      else wanted[key] = before;
     }
     // 3. Until that has succeeded it stays recorded as declared: the next update has to know what to take back.
     const now = await apply(ctx, args.zoneId, wanted, found, previous, only(managed, removed));
@@ -80,7 +86,13 @@ export const pageShieldSettings = defineLifecycle({
       return;
     }
     const found = await readSettings(ctx, state.zoneId);
-    await apply(ctx, state.zoneId, only(state.previous, Object.keys(declared(state))), found, state.previous);
+    const managed = Object.keys(declared(state));
+    for (const key of SETTINGS.filter(
+      (name) => managed.includes(name) && state.previous[name] === undefined,
+    )) {
+      ctx.say.warn(neverSeen(state.zoneId, key, found.values[key]));
+    }
+    await apply(ctx, state.zoneId, only(state.previous, managed), found, state.previous, {}, GIVING_BACK);
   },
 });
 
@@ -104,7 +116,8 @@ export interface PageShieldSettingsArgs {
   readonly useConnectionUrlPath?: pulumi.Input<boolean>;
   /**
    * What a destroy does, as the API has no delete: `"restore"` puts back what the zone had before the first `up`, for
-   * every setting declared here; `"keep"` sends nothing. Default `"restore"`. In place, without a request.
+   * every setting declared here; `"keep"` sends nothing. A process that is killed between the first write and its record
+   * loses what was there: the next `up` then takes its own values for it. Default `"restore"`. In place, without a write.
    */
   readonly onDestroy?: pulumi.Input<"restore" | "keep">;
 }
@@ -127,11 +140,17 @@ export class PageShieldSettings extends EdgeResource {
   declare readonly previous: pulumi.Output<PageShieldValues>;
 
   constructor(name: string, args: PageShieldSettingsArgs, opts?: pulumi.CustomResourceOptions) {
-    super("PageShieldSettings", name, args, ["updatedAt", "previous"], opts);
-    this.claim({ zoneId: args.zoneId }, ({ zoneId }) => ({
-      key: `zone ${zoneId.toLowerCase()}`,
-      clash: `both set page security of zone ${zoneId}, which has one: keep one of them`,
-    }));
+    const claim = claimOnce("PageShieldSettings", name, { zoneId: args.zoneId }, (known) => {
+      const zone = pageShieldSettings.args.shape.zoneId.safeParse(known.zoneId);
+      if (!zone.success) return []; // The check of the resource says what is wrong with it.
+      return [
+        {
+          key: zone.data,
+          clash: `both set page security of zone ${zone.data}, which has one: keep one of them`,
+        },
+      ];
+    });
+    super(pageShieldSettings, name, args, ["updatedAt", "previous"], opts, claim);
   }
 }
 
@@ -171,6 +190,16 @@ async function readSettings(ctx: Context, zone: string): Promise<Found> {
   };
 }
 
+const NEEDED =
+  "useReportingEndpoint: false and useConnectionUrlPath: true need an entitlement, and every setting needs a plan with page security and a token with Page Shield Write.";
+
+const GIVING_BACK =
+  'The plan or the token may not allow what the zone had before. Set onDestroy: "keep", run `pulumi up`, then destroy; or forget the resource with `pulumi state delete`.';
+
+function neverSeen(zone: string, key: string, current: boolean | undefined): string {
+  return `page security of zone ${zone}: what ${key} was before it was first set was never answered, so it stays ${String(current ?? "as it is")}.`;
+}
+
 /** When the zone is read after a write, in milliseconds from look to look: a read may lag behind. */
 const SETTLING_MS = [0, 500, 1_500, 3_000];
 
@@ -185,6 +214,7 @@ async function apply(
   found: Found,
   previous: PageShieldValues,
   reached: Partial<PageShieldValues> = {},
+  advice = NEEDED,
 ): Promise<Found> {
   if (SETTINGS.every((key) => wanted[key] === undefined || wanted[key] === found.values[key])) return found;
   const what = `Setting page security of zone ${zone}`;
@@ -195,10 +225,7 @@ async function apply(
       what,
       schema: z.unknown(), // The answer holds two members or four (facts D03): what counts is read afterwards.
       body: toRequest(wanted, found.reportingMember),
-      advice: ({ status }) =>
-        status === 400 || status === 403
-          ? "useReportingEndpoint: false and useConnectionUrlPath: true need an entitlement, and every setting needs a plan with page security and a token with Page Shield Write."
-          : undefined,
+      advice: ({ status }) => (status === 400 || status === 403 ? advice : undefined),
     });
   } catch (error) {
     if (error instanceof ApiError && error.outcome === "unknown") throw half(error.message);

@@ -69,20 +69,27 @@ export class Host {
     return this.#probe;
   }
 
-  get context(): Context {
-    return this.#contextOf(this.api);
+  context(type: string): Context {
+    return this.#contextOf(this.api, type);
   }
 
-  get probeContext(): Context {
-    return this.#contextOf(this.probe);
+  probeContext(type: string): Context {
+    return this.#contextOf(this.probe, type);
   }
 
   get inFlight(): number {
     return (this.#api?.inFlight ?? 0) + (this.#probe?.inFlight ?? 0);
   }
 
-  #contextOf(api: EdgeApi): Context {
-    return { api, settings: this.settings, say: this.say, pause: this.#pause, shared: this.#share };
+  #contextOf(api: EdgeApi, type: string): Context {
+    return {
+      api,
+      settings: this.settings,
+      say: this.say,
+      pause: this.#pause,
+      shared: this.#share,
+      holding: (id) => this.ledger.holding(type, id),
+    };
   }
 
   readonly #share = <T>(key: string, make: () => T): T => {

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { EdgeApi } from "../api/client";
+import type { Holding } from "./ledger";
 import type { Settings } from "./settings";
 import type { Bag } from "./values";
 
@@ -11,6 +12,8 @@ export interface Context {
   readonly say: { info(line: string): void; warn(line: string): void };
   /** Something that all resources of the operation share. */
   shared<T>(key: string, make: () => T): T;
+  /** How another resource of this operation holds an object of this type, if one does. */
+  holding(id: string): Holding | undefined;
   /** Waits; ends with the operation. */
   pause(ms: number): Promise<void>;
 }
@@ -57,6 +60,10 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
   readonly fromSettings?: Readonly<Record<string, (settings: Settings) => unknown>>;
   /** Arguments whose change needs another object. */
   readonly replaceOn: readonly (keyof Shape & string)[];
+  /** Arguments the API never gives back: a read carries over what was declared. */
+  readonly writeOnly?: readonly (keyof Shape & string)[];
+  /** Outputs the engine has to keep secret although no input of the same name is. */
+  readonly secretOutputs?: readonly (keyof Computed & string)[];
   /** Arguments that may hold a credential: never printed. */
   readonly secret?: readonly (keyof Shape & string)[];
   /** What the predecessor knew and its successor does not, when one takes over from the other without an alias. */

@@ -16,55 +16,73 @@ export interface Claim {
  * constant text as its provider instead of serializing a closure, so that the text stays the same for ever.
  */
 export abstract class EdgeResource extends pulumi.CustomResource {
-  readonly #type: string;
-  readonly #name: string;
-
   /** @param outputs names of the outputs that are not arguments. */
   protected constructor(
-    type: string,
+    { type, secretOutputs = [] }: { readonly type: string; readonly secretOutputs?: readonly string[] },
     name: string,
     args: object,
     outputs: readonly string[],
-    opts?: pulumi.CustomResourceOptions,
+    opts: pulumi.CustomResourceOptions = {},
+    claim?: () => void,
   ) {
     refuseUnknownConfig();
+    claim?.(); // Before the engine hears of the resource: what clashes is never registered.
     const unset = Object.fromEntries(outputs.map((output) => [output, undefined]));
+    const secrets = [...(opts.additionalSecretOutputs ?? []), ...secretOutputs];
     super(
       `pulumi-nodejs:dynamic/edgeguard:${type}`,
       name,
-      { ...unset, ...args, __provider: forwarder(type) },
-      opts,
+      { ...unset, ...lifted(args), __provider: forwarder(type) },
+      secrets.length === 0 ? opts : { ...opts, additionalSecretOutputs: secrets },
     );
-    this.#type = type;
-    this.#name = name;
   }
+}
 
-  /**
-   * Refuses a second resource of this program that means the same real object: each would undo the other. Waits for
-   * values that are not known yet.
-   */
-  protected claim<T extends Record<string, unknown>>(
-    parts: T,
-    claimOf: (parts: pulumi.Unwrap<T>) => Claim | undefined,
-  ): void {
-    const look = (known: pulumi.Unwrap<T>): void => {
-      const claim = claimOf(known);
-      if (claim === undefined) return;
+/**
+ * Refuses a second resource of this program that means the same real object: each would undo the other. Values that are
+ * not known yet are waited for; the program then fails.
+ */
+export function claimOnce<T extends Record<string, unknown>>(
+  type: string,
+  name: string,
+  parts: T,
+  claimsOf: (parts: pulumi.Unwrap<T>) => readonly Claim[],
+): () => void {
+  const look = (known: pulumi.Unwrap<T>): void => {
+    for (const claim of claimsOf(known)) {
       const claims = perRun(CLAIMS, () => new Map<string, string>());
-      const key = `${this.#type} ${claim.key}`;
+      const key = `${type} ${claim.key}`;
       const other = claims.get(key);
-      claims.set(key, other ?? this.#name);
-      if (other === undefined) return;
-      const sentence = `edgeguard: ${this.#type} "${other}" and "${this.#name}" ${claim.clash}.`;
-      if (claim.warnOnly === true) void pulumi.log.warn(sentence, this);
+      claims.set(key, other ?? name);
+      if (other === undefined) continue;
+      const sentence = `edgeguard: ${type} "${other}" and "${name}" ${claim.clash}.`;
+      if (claim.warnOnly === true) void pulumi.log.warn(sentence);
       else throw refusal(sentence);
-    };
-    const awaited = Object.values(parts).some(
-      (part) => pulumi.Output.isInstance(part) || part instanceof Promise,
-    );
-    if (awaited) pulumi.output(parts).apply(look);
-    else look(parts as pulumi.Unwrap<T>); // Without outputs and promises at the top an unwrapped value is the value itself.
-  }
+    }
+  };
+  return () => {
+    if (awaits(parts)) pulumi.output(parts).apply(look);
+    else look(parts as pulumi.Unwrap<T>); // Without outputs and promises inside, an unwrapped value is the value itself.
+  };
+}
+
+/** Whether an output or a promise is anywhere inside. */
+function awaits(value: unknown): boolean {
+  if (pulumi.Output.isInstance(value) || value instanceof Promise) return true;
+  return typeof value === "object" && value !== null && Object.values(value).some(awaits);
+}
+
+/**
+ * Arguments with outputs inside become one output each. The check may give such an argument another form (directives
+ * become a text); a secret inside of it would then no longer be where the engine has marked it.
+ */
+function lifted(args: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(args).map(([key, value]: [string, unknown]) => [
+      key,
+      !pulumi.Output.isInstance(value) && awaits(value) ? pulumi.output(value) : value,
+    ]),
+  );
 }
 
 /**

@@ -44,8 +44,15 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
   const computedInputs = lifecycle.computedInputs ?? [];
   const recorded = z.intersection(z.looseObject(asRecorded(lifecycle)), lifecycle.computed);
 
-  /** Inputs as `check` gave them, so that they are believed; a program that skips `check` is refused here. */
-  const argsOf = (inputs: Bag): Args<Shape> => lifecycle.args.parse(pick(inputs, argKeys));
+  /** Inputs as `check` gave them; what an edited state or an engine without a check hands over is refused here. */
+  const argsOf = (inputs: Bag): Args<Shape> => {
+    const parsed = lifecycle.args.safeParse(pick(inputs, argKeys));
+    if (parsed.success) return parsed.data;
+    const [first] = checkInputs(lifecycle.args.shape, pick(inputs, argKeys), lifecycle.secret).failures;
+    throw new Error(
+      `The inputs of this ${type} are not valid: ${first?.property ?? ""} ${first?.reason ?? ""}`,
+    );
+  };
 
   const stateOf = (outputs: Bag): State<Shape, Computed> => {
     const parsed = recorded.safeParse(omit(upgrade(lifecycle, outputs), [PROVIDER, SCHEMA_VERSION]));
@@ -70,7 +77,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       return await work();
     } catch (error) {
       if (!(error instanceof PartialFailure)) throw error;
-      host.ledger.enter(type, error.id);
+      host.ledger.enter(type, error.id, "made");
       const properties = {
         ...outputsOf({ ...pick(inputs, argKeys), ...error.reached }, inputs, error.computed as object),
         [PROVIDER]: inputs[PROVIDER],
@@ -94,7 +101,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
     if (lifecycle.live === undefined || !host.settings.liveChecks) return [];
     try {
       const { computed = {}, failures = [] } = await lifecycle.live({
-        ctx: host.probeContext,
+        ctx: host.probeContext(type),
         args,
         olds,
         once: host.once,
@@ -136,7 +143,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
 
       if (problems.length === 0 && lifecycle.derive !== undefined && !hasUnknown(inputs)) {
         const { computed = {}, failures: wrong = [] } = await lifecycle.derive({
-          ctx: host.probeContext,
+          ctx: host.probeContext(type),
           args: argsOf(inputs),
         });
         Object.assign(inputs, pick(computed, computedInputs));
@@ -160,14 +167,18 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       const counted = [...argKeys.filter((key) => !ignore.includes(key)), ...also];
       const changed = counted.filter((key) => !sameJson(before[key], news[key] ?? undefined));
       const replaces = changed.filter((key) => lifecycle.replaceOn.includes(key) && !hasUnknown(news[key]));
-      if (changed.length === 0 && host.checked.has(fingerprint(type, omit(news, [PROVIDER])))) {
+      // Without a check of this operation there is no program that declares it: a refresh, a destroy.
+      const declared = host.checked.has(fingerprint(type, omit(news, [PROVIDER])));
+      if (declared && replaces.length === 0) {
         // A crash between a create and the delete of its predecessor leaves both in the state: the delete comes now.
-        host.ledger.enter(type, id);
-        await lifecycle.keep?.({ ctx: host.probeContext, state: stateOf(olds) });
+        host.ledger.enter(type, id, changed.length === 0 ? "unchanged" : "changing");
+      }
+      if (declared && changed.length === 0) {
+        await lifecycle.keep?.({ ctx: host.probeContext(type), state: stateOf(olds) });
       }
       if (changed.length > 0 && lifecycle.describe !== undefined && !hasUnknown(news)) {
         const line = await lifecycle.describe({
-          ctx: host.probeContext,
+          ctx: host.probeContext(type),
           state: stateOf(olds),
           args: argsOf(news),
         });
@@ -181,11 +192,11 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       return await recordingHalf(host, inputs, () =>
         host.locks.with(lifecycle.lock(args), async () => {
           const { id, computed } = await lifecycle.create({
-            ctx: host.context,
+            ctx: host.context(type),
             args,
             inputs: pick(inputs, computedInputs),
           });
-          host.ledger.enter(type, id);
+          host.ledger.enter(type, id, "made");
           return { id, outs: outputsOf(args, inputs, computed) };
         }),
       );
@@ -195,12 +206,12 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       const state = stateOf(props);
       let found: State<Shape, Computed> | undefined;
       try {
-        found = await lifecycle.read({ ctx: host.context, id, state });
+        found = await lifecycle.read({ ctx: host.context(type), id, state });
       } catch (error) {
         if (!isNotFound(error) || isUnroutable(error)) throw error; // A wrong address must not empty the state.
       }
       if (found === undefined) return { id: "" };
-      const outputs: Bag = { ...found };
+      const outputs: Bag = { ...found, ...pick(state, lifecycle.writeOnly ?? []) };
       const inputs = { ...pick(outputs, argKeys), ...pick(props, computedInputs) };
       return { id, props: outputsOf(outputs, props, {}), inputs };
     },
@@ -210,21 +221,27 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       const args = argsOf(news);
       return await recordingHalf(host, news, () =>
         host.locks.with(lifecycle.lock(args), async () => {
+          if (host.ledger.holding(type, id) === "made") {
+            throw new Error(
+              `${type} ${id} was taken over by another resource of this program, declared with what this one had before. ` +
+                "Nothing was changed. Give that one content of its own, or this one an alias, and run `pulumi up` again.",
+            );
+          }
           const computed = await lifecycle.update({
-            ctx: host.context,
+            ctx: host.context(type),
             id,
             state,
             args,
             inputs: pick(news, computedInputs),
           });
-          host.ledger.enter(type, id);
+          host.ledger.enter(type, id, "changed");
           return { outs: outputsOf(args, news, computed) };
         }),
       );
     },
 
     async delete(host, id, props) {
-      if (host.ledger.has(type, id)) {
+      if (host.ledger.keeps(type, id)) {
         host.say.info(
           [
             `${type} ${id} is kept: another resource of this operation has taken it over. Nothing was sent.`,
@@ -238,10 +255,11 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       const state = stateOf(props);
       try {
         await host.locks.with(lifecycle.lock(state), () =>
-          lifecycle.delete({ ctx: host.context, id, state }),
+          lifecycle.delete({ ctx: host.context(type), id, state }),
         );
       } catch (error) {
-        if (!isNotFound(error)) throw error; // Absent is what was asked for.
+        // Absent is what was asked for. That nothing could be found at this address is no proof of it.
+        if (!isNotFound(error) || isUnroutable(error)) throw error;
       }
     },
   };

@@ -263,10 +263,11 @@ describe("a policy that exists already", () => {
     expect(await stored()).toHaveLength(2);
   });
 
-  test("but lacks a declared extra is left alone", async () => {
-    await made();
-    await new Operation(api).up(TYPE, { ...policy, extra: { scope: 1 } });
-    expect(await stored()).toHaveLength(2);
+  test("but does not give back a declared extra is taken over, and sent the extra", async () => {
+    const id = await made();
+    const recorded = await new Operation(api).up(TYPE, { ...policy, extra: { scope: 1 } });
+    expect(recorded.id).toBe(id);
+    expect(await stored()).toMatchObject([{ id, scope: 1 }]);
   });
 
   test('is refused with adopt: "never", in preview and in up, with its id', async () => {

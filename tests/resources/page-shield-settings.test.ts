@@ -149,13 +149,14 @@ describe("a destroy", () => {
     expect(op.said).toEqual([expect.stringContaining('is left as it is (onDestroy: "keep")')]);
   });
 
-  test("of a zone that is gone is done; a refresh does not take it for gone by itself", async () => {
+  test("of a zone that cannot be found is refused, as a refresh is: the address may be wrong", async () => {
     const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
     const { zones, ...rest } = api.snapshot();
     api.restore({ ...rest, zones: zones.filter(({ id }) => id !== zone.zoneId) });
     const { message } = await failureOf(new Operation(api).refresh(TYPE, recorded));
     expect(message).toContain("The zone or account does not exist, or edgeguard:baseUrl is wrong.");
-    await new Operation(api).destroy(TYPE, recorded);
+    const refused = await failureOf(new Operation(api).destroy(TYPE, recorded));
+    expect(refused.message).toContain("forget the resource with `pulumi state delete`");
   });
 
   test("changing onDestroy alone writes nothing", async () => {

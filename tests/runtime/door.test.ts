@@ -119,10 +119,28 @@ test("many resources at once say nothing of their own: Node's warnings would rea
   expect(api.requests.filter(({ method, status }) => method === "POST" && status === 200)).toHaveLength(30);
 });
 
+/** A policy of an earlier operation. */
+async function policyMadeByHand(): Promise<string> {
+  const response = await fetch(`${api.url}/zones/${api.zones.empty}/page_shield/policies`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${CANARY.token}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      description: "theirs",
+      action: "log",
+      expression: "true",
+      enabled: true,
+      value: "script-src 'self'",
+    }),
+  });
+  const { result } = (await response.json()) as { result: { id: string } };
+  return result.id;
+}
+
 test("no secret is in anything that comes out: results, errors, lines, debug lines, forwarder", async () => {
   const echo = Object.values(CANARY).join(" ");
   const page = { kind: "raw", status: 500, body: `${"x".repeat(90)}${echo}` } as const;
   const refused = { kind: "status", status: 403, message: `you are ${echo}` } as const;
+  const theirs = await policyMadeByHand();
   // 1. A life that goes well. 2. Refusals that send back what they were sent. 3. Half-done work. 4. A wrong argument.
   const output = await inProvider(
     `const inputs = { zoneId, description: "d", action: "allow", expression: "true", value: "script-src 'self'", enabled: true, __provider: ${JSON.stringify(forwarder("PageShieldPolicy"))} };
@@ -131,7 +149,7 @@ test("no secret is in anything that comes out: results, errors, lines, debug lin
      all.push(await runtime.check(T, {}, inputs));
      const made = await runtime.create(T, inputs);
      all.push(made, await runtime.diff(T, made.id, made.outs, inputs), await runtime.read(T, made.id, made.outs));
-     all.push(await runtime.update(T, made.id, made.outs, { ...inputs, description: "e" }));
+     all.push(await runtime.update(T, ${JSON.stringify(theirs)}, { ...made.outs, description: "theirs" }, { ...inputs, description: "e" }));
      const fault = (f) => fetch("${new URL("/__local/faults", api.url).href}", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(f) });
      for (const f of ${JSON.stringify([page, refused])}) {
        await fault({ match: {}, times: 30, ...f });
