@@ -109,6 +109,21 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     expect(api.requests.filter((r) => r.method === "DELETE" && r.status === 204)).toHaveLength(1);
   });
 
+  it("keeps a secret inside an argument secret, although the argument is stored in another form", async () => {
+    project.write(
+      PROGRAM.replace(
+        `"script-src 'self'"`,
+        `{ scriptSrc: ["'self'", pulumi.secret("canary.example.com")] }`,
+      ),
+    );
+    const { text } = await project.ok("up", "--yes", "--skip-preview");
+    const [stored] = (await policies()) as { value: string }[];
+    expect(stored?.value).toBe("script-src 'self' canary.example.com");
+    for (const shown of [text, project.stateText()]) {
+      expect(shown.replaceAll(/.*pulumi\.secret\(.*/g, "")).not.toContain("canary.example.com"); // But for the program itself.
+    }
+  });
+
   it("keeps every credential out of the state and of what is printed", async () => {
     project.env = { EDGEGUARD_DEBUG: "1" };
     api.fault({

@@ -64,6 +64,64 @@ describe("a rename without an alias", () => {
   });
 });
 
+describe("an object that another resource of the program holds", () => {
+  test("is not adopted by a new one that is declared with what the other is just leaving", async () => {
+    const held = await new Operation(api).up("PageShieldPolicy", policy);
+    const op = new Operation(api);
+    // The engine compares the changed one, then makes the new one, then carries out the change.
+    await op.preview("PageShieldPolicy", { ...policy, description: "Changed" }, held);
+    const made = await op.up("PageShieldPolicy", policy);
+    expect(made.id).not.toBe(held.id);
+    await op.up("PageShieldPolicy", { ...policy, description: "Changed" }, held);
+    expect(await policyCount()).toBe(2);
+  });
+
+  test("is not changed by its former holder once a new one has taken it over", async () => {
+    const held = await new Operation(api).up("PageShieldPolicy", policy);
+    const op = new Operation(api);
+    const made = await op.up("PageShieldPolicy", policy);
+    expect(made.id).toBe(held.id);
+    api.clearRequests();
+    const { message } = await failureOf(
+      op.up("PageShieldPolicy", { ...policy, description: "Changed" }, held),
+    );
+    expect(message).toContain("was taken over by another resource of this program");
+    expect(sent(api, "PUT", "POST", "DELETE")).toEqual([]);
+  });
+
+  test("is not taken over for its name", async () => {
+    const held = await new Operation(api).up("PageShieldPolicy", policy);
+    const op = new Operation(api);
+    await op.preview("PageShieldPolicy", policy, held);
+    const made = await op.up("PageShieldPolicy", { ...policy, value: "script-src *", adopt: "takeOver" });
+    expect(made.id).not.toBe(held.id);
+  });
+});
+
+test("an argument the API never gives back is carried over by a refresh", async () => {
+  const forgetful = defineLifecycle({
+    type: "Forgetful",
+    schemaVersion: 1,
+    upgrades: {},
+    args: z.object({ name: z.string(), challenge: z.string().exactOptional() }),
+    computed: z.object({}),
+    replaceOn: [],
+    writeOnly: ["challenge"],
+    lock: ({ name }) => name,
+    create: () => Promise.resolve({ id: "1", computed: {} }),
+    read: () => Promise.resolve({ name: "given back" }),
+    update: () => Promise.resolve({}),
+    delete: () => Promise.resolve(),
+  });
+  const types = { Forgetful: verbsOf(forgetful) };
+  const recorded = await new Operation(api, { types }).up("Forgetful", { name: "a", challenge: "once" });
+  const refreshed = await new Operation(api, { types }).refresh("Forgetful", recorded);
+  expect(refreshed).toMatchObject({
+    inputs: { name: "given back", challenge: "once" },
+    outputs: { challenge: "once" },
+  });
+});
+
 describe("a delete in an operation", () => {
   test("reaches the object when no other resource has it", async () => {
     const op = new Operation(api);

@@ -1,0 +1,208 @@
+import type { LocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import type { Entry } from "../../provider/kv/entry";
+import { upload } from "../../provider/kv/upload";
+import { readValues, type ReadRequest } from "../../provider/kv/values";
+import { clientOf, envelope, failureOf, serve, TOKEN } from "../support/edge-client";
+import {
+  all,
+  emptied,
+  keyAt,
+  manyEntries,
+  mostInFlight,
+  sentBatches,
+  stageFor,
+  textEntry,
+} from "./upload-support";
+
+let api: LocalApi;
+let place: { accountId: string; namespaceId: string };
+beforeEach(async () => {
+  api = await startLocalApi();
+  place = emptied(api);
+});
+afterEach(() => api.close());
+
+async function store(entries: Iterable<Entry> | AsyncIterable<Entry>): Promise<void> {
+  const outcome = await upload({ ctx: stageFor(api).ctx, ...place, entries, onWritten: () => undefined });
+  expect(outcome).toMatchObject({ failed: [] });
+  api.clearRequests();
+}
+
+const values = (request: Omit<ReadRequest, "accountId" | "namespaceId">, from: { url: string } = api) =>
+  all(readValues(stageFor(from, { config: { maxRetries: "1" } }).ctx, { ...place, ...request }));
+
+const BINARY = Buffer.from([0xff, 0xfe, 0x00, 0x80, 0xef, 0xbb, 0xbf]);
+const binary = (key: string): Entry => ({ key, value: BINARY.toString("base64"), base64: true });
+
+describe("values", () => {
+  test("are read 100 a request, several at once", async () => {
+    await store(manyEntries(950));
+    api.fault({ match: {}, kind: "slow", delayMs: 50, times: 100 });
+    const found = await values({ keys: Array.from({ length: 950 }, (_, i) => keyAt(i)) });
+    expect(found).toHaveLength(950);
+    expect(found[949]).toEqual({
+      key: keyAt(949),
+      bytes: Buffer.from("value 949 ".padEnd(100, ".")),
+    });
+    expect(sentBatches(api).sort()).toEqual([
+      ...Array<string>(9).fill("POST bulk/get 100"),
+      "POST bulk/get 50",
+    ]);
+    expect(mostInFlight(api, () => 1)).toBeGreaterThanOrEqual(4);
+  });
+
+  test("come with their metadata, under whatever key, and without those that are not there", async () => {
+    const entries: Entry[] = [
+      textEntry("straße/ü ber", "Grüß Gott 🙂"),
+      { key: "__proto__", value: "p", base64: false, metadata: { a: 1 } },
+      textEntry("constructor", ""),
+      textEntry("bom", "\ufeffmarked"),
+    ];
+    await store(entries);
+    const found = await values({ keys: ["missing", ...entries.map(({ key }) => key)] });
+    expect(found).toEqual([
+      { key: "straße/ü ber", bytes: Buffer.from("Grüß Gott 🙂") },
+      { key: "__proto__", bytes: Buffer.from("p"), metadata: { a: 1 } },
+      { key: "constructor", bytes: Buffer.from("") },
+      { key: "bom", bytes: Buffer.from("\ufeffmarked") },
+    ]);
+    expect(api.requests).toHaveLength(1);
+  });
+
+  test("that are no text are found by halves and read singly, byte for byte", async () => {
+    const others = Array.from({ length: 7 }, (_, i) => textEntry(`t${i}`, "text"));
+    await store([...others, { ...binary("a/b?c#d%"), metadata: { m: true } }]);
+    const found = await values({ keys: [...others.map(({ key }) => key), "a/b?c#d%"] });
+    expect(found).toHaveLength(8);
+    expect(found.at(-1)).toEqual({ key: "a/b?c#d%", bytes: BINARY, metadata: { m: true } });
+    expect(sentBatches(api)).toEqual([
+      "POST bulk/get 8",
+      "POST bulk/get 4",
+      "POST bulk/get 4",
+      "POST bulk/get 2",
+      "POST bulk/get 2",
+      "POST bulk/get 1",
+      "POST bulk/get 1",
+      "GET values/a%2Fb%3Fc%23d%25",
+      "GET metadata/a%2Fb%3Fc%23d%25",
+    ]);
+  });
+
+  test("that are known to be no text are not asked for in bulk", async () => {
+    await store([textEntry("t", "text"), binary("b1"), binary("b2")]);
+    const found = await values({
+      keys: ["b1", "t", "missing", "b2"],
+      isBinary: (key) => key !== "t",
+      withMetadata: false,
+    });
+    expect(found.map(({ key }) => key)).toEqual(["t", "b1", "b2"]);
+    expect(sentBatches(api).sort()).toEqual([
+      "GET values/b1",
+      "GET values/b2",
+      "GET values/missing",
+      "POST bulk/get 1",
+    ]);
+  });
+
+  test("that a service garbles are read singly", async () => {
+    const raw: Record<string, Buffer> = { cut: BINARY, real: Buffer.from("a \ufffd b"), half: BINARY };
+    const server = await serve((request, response) => {
+      request.resume().on("end", () => {
+        const { url = "" } = request;
+        const key = /values\/(.*)$/.exec(url)?.[1];
+        if (key !== undefined) response.end(raw[key]);
+        else if (url.includes("/metadata/")) response.end(envelope(null));
+        else {
+          const texts = { cut: "\ufffd\ufffd", real: "a \ufffd b", half: "\ud83d", fine: "text", pair: "🙂" };
+          const found = Object.entries(texts).map(([name, value]) => [name, { value, metadata: null }]);
+          response.end(envelope({ values: Object.fromEntries(found) as object }));
+        }
+      });
+    });
+    const found = await values({ keys: ["cut", "fine", "real", "half", "pair", "missing"] }, server);
+    expect(Object.fromEntries(found.map(({ key, bytes }) => [key, bytes]))).toEqual({
+      ...raw,
+      fine: Buffer.from("text"),
+      pair: Buffer.from("🙂"),
+    });
+    expect(server.seen.filter((line) => line.includes("/values/"))).toHaveLength(3);
+  });
+
+  test.each([404, 405])("are all read singly where there is no bulk read (%i)", async (status) => {
+    await store(manyEntries(250));
+    api.fault({ match: { path: "/bulk/get" }, kind: "status", status, times: 99 });
+    const keys = Array.from({ length: 250 }, (_, i) => keyAt(i));
+    expect(await values({ keys, withMetadata: false })).toHaveLength(250);
+    const bulk = sentBatches(api).filter((line) => line.startsWith("POST"));
+    expect(bulk).toHaveLength(3);
+    expect(api.requests).toHaveLength(253);
+    expect(mostInFlight(api, () => 1)).toBeLessThanOrEqual(8);
+  });
+
+  test("that are too much for one answer are read singly", async () => {
+    await store(manyEntries(20));
+    api.fault({ match: { path: "/bulk/get" }, kind: "status", status: 413 });
+    const keys = Array.from({ length: 20 }, (_, i) => keyAt(i));
+    expect(await values({ keys, withMetadata: false })).toHaveLength(20);
+    expect(api.requests).toHaveLength(21);
+  });
+
+  test("of a namespace that is gone are an error, not an absence", async () => {
+    place = { ...place, namespaceId: "0".repeat(32) };
+    expect((await failureOf(values({ keys: ["a"] }))).message).toContain("namespace not found");
+    expect((await failureOf(values({ keys: ["a"], isBinary: () => true }))).message).toContain(
+      `Reading the value of key "a" in namespace ${place.namespaceId} failed: GET `,
+    );
+  });
+
+  test("of a service in trouble are an error", async () => {
+    await store(manyEntries(300));
+    api.fault({ match: {}, kind: "status", status: 500, times: 99 });
+    const keys = Array.from({ length: 300 }, (_, i) => keyAt(i));
+    expect(await failureOf(values({ keys }))).toMatchObject({ status: 500 });
+  });
+});
+
+describe("getBytes", () => {
+  const what = "Reading";
+  const pathOf = (key: string) =>
+    `/accounts/${place.accountId}/storage/kv/namespaces/${place.namespaceId}/values/${key}`;
+
+  test("gives what is stored, also where it looks like a refusal, with the headers", async () => {
+    const value = '{"success":false,"errors":[{"code":1,"message":"no"}],"result":null,"messages":[]}';
+    await store([{ key: "v", value, base64: false, expiration: 4_102_444_800 }, textEntry("none", "")]);
+    const { client } = clientOf(api.url);
+    const { bytes, headers } = await client.getBytes(pathOf("v"), { what });
+    expect(bytes.toString()).toBe(value);
+    expect(headers["expiration"]).toBe("4102444800");
+    expect((await client.getBytes(pathOf("none"), { what })).bytes).toEqual(Buffer.alloc(0));
+  });
+
+  test("is sent again as any GET is", async () => {
+    await store([binary("v")]);
+    const { client } = clientOf(api.url, { maxRetries: 3 });
+    api.fault({ match: {}, kind: "status", status: 500 });
+    api.fault({ match: {}, kind: "dropBefore" });
+    api.fault({ match: {}, kind: "truncated" });
+    expect((await client.getBytes(pathOf("v"), { what })).bytes).toEqual(BINARY);
+    expect(api.requests).toHaveLength(4);
+  });
+
+  test("fails in the service's words", async () => {
+    const { client } = clientOf(api.url);
+    const failure = await failureOf(client.getBytes(pathOf("v"), { what }));
+    expect(failure).toMatchObject({ status: 404 });
+    expect(failure.message).toContain("get: 'key not found' [code 10009]");
+  });
+
+  test("tries the other credential, and hides both", async () => {
+    await store([binary("v")]);
+    const old = { kind: "token", token: "old-token", origin: "edgeguard:apiToken" } as const;
+    const { client, debug } = clientOf(api.url, { credential: old, fallback: TOKEN });
+    expect((await client.getBytes(pathOf("v"), { what })).bytes).toEqual(BINARY);
+    await failureOf(client.getBytes(pathOf("local-token"), { what }));
+    expect(debug.join("\n")).toContain("values/[secret] -> 404");
+    expect(debug.join("\n")).not.toMatch(/old-token|local-token/);
+  });
+});

@@ -1,0 +1,79 @@
+import type { LocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { listKeys } from "../../provider/kv/listing";
+import { upload } from "../../provider/kv/upload";
+import { envelope, failureOf, serve } from "../support/edge-client";
+import { all, emptied, keyAt, manyEntries, stageFor } from "./upload-support";
+
+let api: LocalApi;
+let place: { accountId: string; namespaceId: string };
+const start = async (options: Parameters<typeof startLocalApi>[0] = {}) => {
+  api = await startLocalApi(options);
+  place = { accountId: api.accounts.main, namespaceId: api.namespaces.existing };
+};
+beforeEach(() => start());
+afterEach(() => api.close());
+
+const listed = (more: { prefix?: string; limit?: number } = {}) =>
+  all(listKeys(stageFor(api).ctx.api, { ...place, ...more }));
+
+test("gives names, expiry and metadata", async () => {
+  expect(await listed()).toEqual([
+    { name: "config/checkout", metadata: { owner: "shop", revision: 3 } },
+    { name: "feature:new-cart", expiration: 4_102_444_800 },
+    { name: "greeting" },
+    { name: "logo.ico" },
+    { name: "straße/münchen" },
+  ]);
+  expect(api.requests.map(({ query }) => query)).toEqual([{ limit: "1000" }]);
+});
+
+test("asks for 1,000 keys a request and follows the cursor", async () => {
+  emptied(api);
+  const { ctx } = stageFor(api);
+  await upload({ ctx, ...place, entries: manyEntries(2_500), onWritten: () => undefined });
+  api.clearRequests();
+  const names = (await listed()).map(({ name }) => name);
+  expect(names).toEqual(Array.from({ length: 2_500 }, (_, i) => keyAt(i)));
+  expect(api.requests).toHaveLength(3);
+  api.clearRequests();
+  expect(await listed({ limit: 10, prefix: "catalog/item-000000" })).toHaveLength(100);
+  expect(api.requests.map(({ query }) => query["prefix"])).toEqual(
+    Array<string>(10).fill("catalog/item-000000"),
+  );
+});
+
+test("gives only the keys with the prefix; an empty one is none", async () => {
+  expect(await listed({ prefix: "straße/" })).toEqual([{ name: "straße/münchen" }]);
+  expect(await listed({ prefix: "" })).toHaveLength(5);
+  expect(api.requests[1]?.query).toEqual({ limit: "1000" });
+});
+
+test("goes on behind a page without keys", async () => {
+  await api.close();
+  await start({ kvEmptyPages: 2 });
+  expect(await listed()).toHaveLength(5);
+  expect(api.requests).toHaveLength(3);
+});
+
+test("takes an expiry in seconds or as a time", async () => {
+  const keys = [
+    { name: "number", expiration: 1_700_000_000 },
+    { name: "time", expiration: "2023-11-14T22:13:20Z" },
+    { name: "none", expiration: null, metadata: null },
+  ];
+  const server = await serve((_request, response) => void response.end(envelope(keys)));
+  expect(await all(listKeys(stageFor(server).ctx.api, place))).toEqual([
+    { name: "number", expiration: 1_700_000_000 },
+    { name: "time", expiration: 1_700_000_000 },
+    { name: "none" },
+  ]);
+});
+
+test("does not guess at an expiry that is neither", async () => {
+  const server = await serve(
+    (_request, response) => void response.end(envelope([{ name: "a", expiration: "soon" }])),
+  );
+  const failure = await failureOf(all(listKeys(stageFor(server).ctx.api, place)));
+  expect(failure.message).toContain("is neither seconds nor a time");
+});

@@ -1,0 +1,103 @@
+import { batches, entryBytes, toRequest, type Batch } from "../../provider/kv/batches";
+import type { Entry } from "../../provider/kv/entry";
+import { Progress } from "../../provider/kv/progress";
+import { all, manyEntries, textEntry } from "./upload-support";
+
+const cut = (entries: Iterable<Entry> | AsyncIterable<Entry>, items: number, bytes: number) =>
+  all(batches(entries, { items, bytes, bytesOf: entryBytes }));
+const bodyOf = ({ items }: Batch<Entry>) => JSON.stringify(items.map(toRequest));
+
+const strange: Entry[] = [
+  textEntry("plain", "text"),
+  textEntry("empty", ""),
+  textEntry('q"uote\\', 'a "quoted" \\ text\n\t\u0000\u007f'),
+  textEntry("straße/münchen", "Grüß Gott 🙂 \u2028"),
+  textEntry("half a character", "\ud83d"),
+  { key: "bytes", value: "AAEC/w==", base64: true },
+  { key: "all", value: "v", base64: false, metadata: { a: ["ü", null, { b: 1.5 }] }, expirationTtl: 60 },
+  { key: "expires", value: "v", base64: false, expiration: 4_102_444_800 },
+];
+
+describe("a batch", () => {
+  test("knows the bytes of its body to the last, whatever it holds", async () => {
+    for (const most of [1, 3, 8]) {
+      const found = await cut(strange, most, Infinity);
+      expect(found.map(({ bytes }) => bytes)).toEqual(found.map((batch) => Buffer.byteLength(bodyOf(batch))));
+      expect(found.flatMap(({ items }) => items)).toEqual(strange);
+    }
+  });
+
+  test("is closed by the number of its entries", async () => {
+    const found = await cut(manyEntries(25), 10, Infinity);
+    expect(found.map(({ items }) => items.length)).toEqual([10, 10, 5]);
+    expect(await cut([], 10, Infinity)).toEqual([]);
+  });
+
+  test("is closed by its bytes, and filled up to them", async () => {
+    const [whole] = await cut(manyEntries(4), 4, Infinity);
+    const bytes = whole?.bytes ?? 0;
+    expect((await cut(manyEntries(8), 100, bytes)).map(({ items }) => items.length)).toEqual([4, 4]);
+    expect((await cut(manyEntries(4), 100, bytes - 1)).map(({ items }) => items.length)).toEqual([3, 1]);
+  });
+
+  test("may be one entry that is larger than a batch", async () => {
+    const found = await cut(
+      [textEntry("a", "1"), textEntry("b", "x".repeat(1000)), textEntry("c", "1")],
+      10,
+      500,
+    );
+    expect(found.map(({ items }) => items.map(({ key }) => key))).toEqual([["a"], ["b"], ["c"]]);
+  });
+
+  test("is given before the next one is read", async () => {
+    let read = 0;
+    const counted = function* () {
+      for (const entry of manyEntries(100)) {
+        read += 1;
+        yield entry;
+      }
+    };
+    const found = batches(counted(), { items: 10, bytes: Infinity, bytesOf: entryBytes });
+    await found.next();
+    expect(read).toBe(11);
+    await found.return();
+  });
+});
+
+describe("progress", () => {
+  let now = 0;
+  let lines: string[];
+  const told = (total: number | undefined, steps: readonly (readonly [atMs: number, count: number])[]) => {
+    now = 0;
+    lines = [];
+    const say = { info: (line: string) => void lines.push(line), warn: () => undefined };
+    const progress = new Progress({ say, namespaceId: "5a0c", what: "entries written", total });
+    for (const [atMs, count] of steps) {
+      now = atMs;
+      progress.add(count);
+    }
+    return lines;
+  };
+
+  beforeEach(() => void jest.spyOn(performance, "now").mockImplementation(() => now));
+  afterEach(() => void jest.restoreAllMocks());
+
+  test("is told with counts, rate and what remains", () => {
+    expect(told(100_000, [[4_938, 30_000], [5_000, 10_000]])).toEqual([
+      "KvEntries 5a0c: 40,000 of 100,000 entries written, 8,000 per second, about 8 s left",
+    ]); // prettier-ignore
+    expect(told(1_000_000, [[60_000, 12_345]])).toEqual([
+      "KvEntries 5a0c: 12,345 of 1,000,000 entries written, 210 per second, about 81 min left",
+    ]); // prettier-ignore
+  });
+
+  test("is told without what remains where the total is not known", () => {
+    expect(told(undefined, [[6_000, 12]])).toEqual(["KvEntries 5a0c: 12 entries written, 2 per second"]);
+  });
+
+  test("is told at most every five seconds, and not of what is finished", () => {
+    const steps = Array.from({ length: 130 }, (_, i) => [(i + 1) * 100, 10] as const);
+    expect(told(1_300, steps)).toHaveLength(2);
+    expect(told(10, [[9_000, 10]])).toEqual([]);
+  });
+});

@@ -1,0 +1,108 @@
+import type { LocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { remove, upload, type RemoveOutcome, type RemoveRequest } from "../../provider/kv/upload";
+import {
+  emptied,
+  keyAt,
+  manyEntries,
+  mostInFlight,
+  sentBatches,
+  stageFor,
+  storedKeys,
+} from "./upload-support";
+
+let api: LocalApi;
+let place: { accountId: string; namespaceId: string };
+beforeEach(async () => {
+  api = await startLocalApi();
+  place = emptied(api);
+});
+afterEach(() => api.close());
+
+async function filled(count: number): Promise<string[]> {
+  await upload({ ctx: stageFor(api).ctx, ...place, entries: manyEntries(count), onWritten: () => undefined });
+  api.clearRequests();
+  return Array.from({ length: count }, (_, i) => keyAt(i));
+}
+
+async function removed(
+  keys: RemoveRequest["keys"],
+  ctx: RemoveRequest["ctx"],
+  where = place,
+): Promise<RemoveOutcome & { readonly confirmed: string[] }> {
+  const confirmed: string[] = [];
+  const onRemoved = (gone: readonly string[]) => void confirmed.push(...gone);
+  const outcome = await remove({ ctx, ...where, keys, onRemoved });
+  expect(outcome.removed).toBe(confirmed.length);
+  return { ...outcome, confirmed };
+}
+
+test("deletes 10,000 keys a request, several at once, and leaves the others", async () => {
+  const keys = await filled(35_001);
+  api.fault({ match: {}, kind: "slow", delayMs: 100, times: 4 });
+  const outcome = await removed(keys.slice(1), stageFor(api).ctx);
+  expect(outcome).toMatchObject({ removed: 35_000, failed: [] });
+  expect(sentBatches(api).sort()).toEqual(
+    [10_000, 10_000, 10_000, 5_000].map((n) => `POST bulk/delete ${n}`),
+  );
+  expect(mostInFlight(api, () => 1)).toBe(4);
+  expect(storedKeys(api)).toEqual([keyAt(0)]);
+});
+
+test("a key that is not there is removed already", async () => {
+  expect(await removed(["never", "written"], stageFor(api).ctx)).toMatchObject({ removed: 2, failed: [] });
+});
+
+test.each([
+  ["405", { status: 405, code: 10_405 }],
+  ["a 404 of the route", { status: 404, code: 7003 }],
+])("asks in the older form after %s, and then at once", async (_name, answer) => {
+  const keys = await filled(20_000);
+  api.fault({ match: { method: "POST", path: "/bulk/delete" }, kind: "status", ...answer, times: 9 });
+  const { ctx } = stageFor(api, { config: { concurrency: "1" } });
+  expect(await removed(keys, ctx)).toMatchObject({ removed: 20_000, failed: [] });
+  expect(sentBatches(api)).toEqual(["POST bulk/delete 10000", "DELETE bulk 10000", "DELETE bulk 10000"]);
+  expect(storedKeys(api)).toEqual([]);
+});
+
+test("fails with the service's words where it knows neither form", async () => {
+  api.fault({ match: {}, kind: "status", status: 405, times: 9 });
+  const { error } = await removed(["a"], stageFor(api).ctx);
+  expect(error?.message).toContain(`Deleting key "a" of namespace ${place.namespaceId} failed: DELETE `);
+});
+
+test("a namespace that is gone has no keys left: all are removed, and one request told it", async () => {
+  const gone = { ...place, namespaceId: "0".repeat(32) };
+  const { ctx } = stageFor(api, { config: { concurrency: "1" } });
+  const keys = Array.from({ length: 30_000 }, (_, i) => keyAt(i));
+  expect(await removed(keys, ctx, gone)).toMatchObject({ removed: 30_000, failed: [] });
+  expect(sentBatches(api)).toEqual(["POST bulk/delete 10000"]);
+});
+
+test.each(["dropBefore", "dropAfter"] as const)("is sent again after %s: it does no harm", async (kind) => {
+  const keys = await filled(10);
+  api.fault({ match: {}, kind });
+  expect(await removed(keys, stageFor(api).ctx)).toMatchObject({ removed: 10, failed: [] });
+  expect(sentBatches(api)).toEqual(["POST bulk/delete 10", "POST bulk/delete 10"]);
+  expect(storedKeys(api)).toEqual([]);
+});
+
+test("unsuccessful keys are deleted again alone, and named where they stay", async () => {
+  const keys = await filled(100);
+  api.fault({ match: {}, kind: "unsuccessful", keys: [keyAt(7)], times: 9 });
+  const outcome = await removed(keys, stageFor(api).ctx);
+  expect(outcome).toMatchObject({ removed: 99, failed: [{ key: keyAt(7) }] });
+  expect(sentBatches(api)).toEqual(["POST bulk/delete 100", ...Array<string>(3).fill("POST bulk/delete 1")]);
+  expect(storedKeys(api)).toEqual([keyAt(7)]);
+});
+
+test("a failure that stays says what is gone already", async () => {
+  const keys = await filled(30_000);
+  api.fault({ match: {}, kind: "slow", delayMs: 0 });
+  api.fault({ match: {}, kind: "status", status: 500, times: 9 });
+  const { ctx } = stageFor(api, { config: { maxRetries: "0", concurrency: "1" } });
+  const outcome = await removed(keys, ctx);
+  expect(outcome).toMatchObject({ removed: 10_000, error: { status: 500 } });
+  expect(storedKeys(api)).toHaveLength(20_000);
+  expect(api.requests).toHaveLength(2);
+});

@@ -1,0 +1,103 @@
+import type { LocalApi } from "edgeguard-local";
+import type { EntriesContext } from "../../provider/kv/address";
+import type { Entry } from "../../provider/kv/entry";
+import { Host } from "../../provider/runtime/host";
+
+export interface Stage {
+  readonly ctx: EntriesContext;
+  /** Everything that was printed. */
+  readonly said: string[];
+  /** Waits that were asked for; none takes any time. */
+  readonly pauses: number[];
+}
+
+interface Options {
+  readonly config?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+  readonly closing?: AbortSignal;
+}
+
+/** What the runtime hands to a verb, with waits cut short. Each test has a rate budget of its own: the address differs. */
+export function stageFor(
+  api: { readonly url: string },
+  { config = {}, env = {}, ...signals }: Options = {},
+): Stage {
+  const settings: Readonly<Record<string, string>> = {
+    baseUrl: api.url,
+    apiToken: "local-token",
+    ...config,
+  };
+  const said: string[] = [];
+  const pauses: number[] = [];
+  const host = new Host({
+    config: (key) => settings[key.replace("edgeguard:", "")],
+    env,
+    out: { info: (line) => said.push(line), warn: (line) => said.push(line) },
+    ...signals,
+  });
+  const pause = (ms: number): Promise<void> => {
+    pauses.push(ms);
+    return Promise.resolve();
+  };
+  return { ctx: { api: host.api, settings: host.settings, say: host.say, pause }, said, pauses };
+}
+
+/** The namespace that the local API starts with, emptied. */
+export function emptied(api: LocalApi): { readonly accountId: string; readonly namespaceId: string } {
+  const snapshot = api.snapshot();
+  const namespaces = (snapshot.kv?.namespaces ?? []).map((namespace) => ({ ...namespace, entries: [] }));
+  api.restore({ ...snapshot, kv: { namespaces } });
+  return { accountId: api.accounts.main, namespaceId: api.namespaces.existing };
+}
+
+export function textEntry(key: string, value: string): Entry {
+  return { key, value, base64: false };
+}
+
+/** Entries of about 130 bytes each. */
+export function* manyEntries(count: number): Generator<Entry, void, undefined> {
+  for (let i = 0; i < count; i += 1) yield textEntry(keyAt(i), `value ${i} `.padEnd(100, "."));
+}
+
+export function keyAt(i: number): string {
+  return `catalog/item-${String(i).padStart(8, "0")}`;
+}
+
+export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
+
+/** What the namespaces hold, by the API's own account. */
+export function stored(api: LocalApi) {
+  return (api.snapshot().kv?.namespaces ?? []).flatMap(({ entries }) => entries);
+}
+
+export function storedKeys(api: LocalApi): string[] {
+  return stored(api).map(({ key }) => key);
+}
+
+/** Method, last part of the path, and how many entries or keys the request carried. */
+export function sentBatches(api: LocalApi): string[] {
+  return api.requests.map(({ method, path, batch }) =>
+    `${method} ${path.replace(/^.*\/namespaces\/[0-9a-f]+\//, "")} ${batch?.entries ?? ""}`.trimEnd(),
+  );
+}
+
+/** The most that was in flight at a time, weighed. */
+export function mostInFlight(
+  api: LocalApi,
+  weight: (request: LocalApi["requests"][number]) => number,
+): number {
+  const events = api.requests.flatMap((request) => [
+    { at: request.startedAt, change: weight(request) },
+    { at: request.endedAt ?? Infinity, change: -weight(request) },
+  ]);
+  events.sort((a, b) => a.at - b.at || a.change - b.change);
+  let now = 0;
+  let most = 0;
+  for (const { change } of events) most = Math.max(most, (now += change));
+  return most;
+}

@@ -1,0 +1,340 @@
+import type { Fault, LocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import type { Entry } from "../../provider/kv/entry";
+import { upload, type UploadOutcome, type UploadRequest } from "../../provider/kv/upload";
+import { KV } from "../../provider/limits";
+import { envelope, serve, until } from "../support/edge-client";
+import {
+  emptied,
+  keyAt,
+  manyEntries,
+  mostInFlight,
+  sentBatches,
+  stageFor,
+  stored,
+  storedKeys,
+  textEntry,
+} from "./upload-support";
+
+let api: LocalApi;
+let place: { accountId: string; namespaceId: string };
+const start = async (options: Parameters<typeof startLocalApi>[0] = {}) => {
+  api = await startLocalApi(options);
+  place = emptied(api);
+};
+beforeEach(() => start());
+afterEach(() => api.close());
+
+type Outcome = UploadOutcome & { readonly confirmed: string[] };
+
+/** Uploads, and checks that what was confirmed is what was counted. */
+async function uploaded(
+  entries: UploadRequest["entries"],
+  ctx: UploadRequest["ctx"],
+  where = place,
+): Promise<Outcome> {
+  const confirmed: string[] = [];
+  const onWritten = (written: readonly Entry[]) => void confirmed.push(...written.map(({ key }) => key));
+  const outcome = await upload({ ctx, ...where, entries, onWritten });
+  expect(outcome.written).toBe(confirmed.length);
+  expect(new Set(confirmed).size).toBe(confirmed.length);
+  return { ...outcome, confirmed };
+}
+
+const failOn = (fault: Omit<Extract<Fault, { kind: "status" }>, "match" | "kind">) =>
+  api.fault({ match: { method: "PUT", path: "/bulk" }, kind: "status", ...fault });
+
+describe("entries", () => {
+  test("are written as declared, in the API's names", async () => {
+    const { ctx } = stageFor(api);
+    const entries: Entry[] = [
+      textEntry("text", "Grüß Gott"),
+      { key: "straße/1", value: "AAEC/w==", base64: true, metadata: { owner: "shop", tags: ["a"] } },
+      { key: "expires", value: "v", base64: false, expiration: 4_102_444_800 },
+      { key: "lives", value: "v", base64: false, expirationTtl: 600 },
+    ];
+    const before = Math.floor(Date.now() / 1000);
+    const times: number[] = [];
+    const outcome = await upload({ ctx, ...place, entries, onWritten: (_, at) => void times.push(at) });
+    expect(outcome).toEqual({ written: 4, failed: [] });
+    expect(times).toHaveLength(1);
+    expect(times[0]).toBeGreaterThanOrEqual(before);
+    expect(sentBatches(api)).toEqual(["PUT bulk 4"]);
+    expect(Object.fromEntries(stored(api).map((entry) => [entry.key, entry]))).toEqual({
+      text: { key: "text", value: "Grüß Gott" },
+      "straße/1": {
+        key: "straße/1",
+        value: "AAEC/w==",
+        base64: true,
+        metadata: { owner: "shop", tags: ["a"] },
+      },
+      expires: { key: "expires", value: "v", expiration: 4_102_444_800 },
+      lives: { key: "lives", value: "v", expiration: expect.any(Number) as number },
+    });
+  });
+
+  test("that are none cost no request", async () => {
+    expect(await uploaded([], stageFor(api).ctx)).toMatchObject({ written: 0, failed: [] });
+    expect(api.requests).toHaveLength(0);
+  });
+
+  test("100,000 take 10 to 13 requests, at least 4 and at most 8 of them in flight", async () => {
+    await api.close();
+    await start({ latencyMs: 150 });
+    const outcome = await uploaded(manyEntries(100_000), stageFor(api).ctx);
+    expect(outcome).toMatchObject({ written: 100_000, failed: [] });
+    expect(outcome.error).toBeUndefined();
+    expect(api.requests.length).toBeGreaterThanOrEqual(10);
+    expect(api.requests.length).toBeLessThanOrEqual(13);
+    const most = mostInFlight(api, () => 1);
+    expect(most).toBeGreaterThanOrEqual(4);
+    expect(most).toBeLessThanOrEqual(8);
+    expect(storedKeys(api)).toHaveLength(100_000);
+  });
+
+  test("of a wide client are still no more than 64 MiB of bodies at once, and are read no further ahead", async () => {
+    await api.close();
+    await start({ latencyMs: 100, kvStore: "digests" });
+    const value = "x".repeat(6 * 1024 * 1024);
+    let read = 0;
+    let confirmed = 0;
+    let ahead = 0;
+    const large = function* () {
+      for (let i = 0; i < 20; i += 1) {
+        read += 1;
+        ahead = Math.max(ahead, read - confirmed);
+        yield textEntry(keyAt(i), value);
+      }
+    };
+    const outcome = await upload({
+      ctx: stageFor(api, { config: { concurrency: "32" } }).ctx,
+      ...place,
+      entries: large(),
+      onWritten: (written) => void (confirmed += written.length),
+    });
+    expect(outcome).toEqual({ written: 20, failed: [] });
+    const bytes = mostInFlight(api, ({ batch }) => batch?.bytes ?? 0);
+    expect(bytes).toBeLessThanOrEqual(KV.IN_FLIGHT_BYTES);
+    expect(bytes).toBeGreaterThan(KV.IN_FLIGHT_BYTES / 2);
+    // Ten in flight, one batch that waits, and the entry that closed it.
+    expect(ahead).toBeLessThanOrEqual(12);
+  });
+});
+
+describe("trouble that passes is outlasted", () => {
+  const wholly = async (requests: number, config: Readonly<Record<string, string>> = {}) => {
+    const outcome = await uploaded(manyEntries(50_000), stageFor(api, { config }).ctx);
+    expect(outcome).toMatchObject({ written: 50_000, failed: [] });
+    expect(outcome.error).toBeUndefined();
+    expect(api.requests).toHaveLength(requests);
+    expect(new Set(storedKeys(api))).toEqual(new Set(outcome.confirmed));
+  };
+
+  test("a storm of 429", async () => {
+    failOn({ status: 429, times: 9 });
+    await wholly(5 + 9, { maxRetries: "10" });
+  });
+
+  test("a 500 on the third batch", async () => {
+    api.fault({ match: {}, kind: "slow", delayMs: 0, times: 2 });
+    failOn({ status: 500 });
+    await wholly(5 + 1);
+  });
+
+  test.each(["dropBefore", "dropAfter", "truncated"] as const)("a lost answer (%s)", async (kind) => {
+    api.fault({ match: { path: "/bulk" }, kind, times: 2 });
+    await wholly(5 + 2);
+  });
+});
+
+describe("trouble that stays ends the upload", () => {
+  test("no batch begins after it, those in flight are finished, and what was written is told", async () => {
+    api.fault({ match: {}, kind: "slow", delayMs: 300, times: 2 });
+    failOn({ status: 500, times: 100 });
+    const { ctx } = stageFor(api, { config: { maxRetries: "0", concurrency: "3" } });
+    const outcome = await uploaded(manyEntries(80_000), ctx);
+    expect(outcome).toMatchObject({ written: 20_000, failed: [] });
+    expect(outcome.error?.message).toMatch(
+      new RegExp(`^Writing 10000 entries to namespace ${place.namespaceId} failed: PUT .*answered 500`),
+    );
+    expect(api.requests).toHaveLength(3);
+    expect(storedKeys(api).sort()).toEqual(outcome.confirmed.sort());
+  });
+
+  test("the next upload of the rest completes it", async () => {
+    api.fault({ match: {}, kind: "slow", delayMs: 100, times: 3 });
+    failOn({ status: 503, times: 2 });
+    const { ctx } = stageFor(api, { config: { maxRetries: "0" } });
+    const first = await uploaded(manyEntries(50_000), ctx);
+    expect(first.error).toBeDefined();
+    expect(first.written).toBe(30_000);
+    const confirmed = new Set(first.confirmed);
+    const rest = [...manyEntries(50_000)].filter(({ key }) => !confirmed.has(key));
+    api.clearRequests();
+    expect(await uploaded(rest, ctx)).toMatchObject({ written: 20_000 });
+    expect(sentBatches(api)).toEqual(["PUT bulk 10000", "PUT bulk 10000"]);
+    expect(storedKeys(api)).toHaveLength(50_000);
+  });
+
+  test("a batch that may have been written counts as not written", async () => {
+    api.fault({ match: {}, kind: "dropAfter" });
+    const { ctx } = stageFor(api, { config: { maxRetries: "0" } });
+    const outcome = await uploaded(manyEntries(10), ctx);
+    expect(outcome).toMatchObject({ written: 0, failed: [], error: { outcome: "unknown" } });
+    expect(storedKeys(api)).toHaveLength(10);
+  });
+
+  test("a namespace that is gone is said to be", async () => {
+    const gone = { ...place, namespaceId: "0".repeat(32) };
+    const { error } = await uploaded(manyEntries(1), stageFor(api).ctx, gone);
+    expect(error?.message).toContain(`Writing key "${keyAt(0)}" to namespace ${gone.namespaceId} failed: `);
+    expect(error?.message).toContain("[code 10013]");
+    expect(error?.message).toContain("If the namespace was deleted elsewhere, run `pulumi refresh`");
+  });
+
+  test("a source that fails is no worse: what it gave before may be written", async () => {
+    const breaking = function* () {
+      yield* manyEntries(25_000);
+      throw new Error("catalog.json, line 7: not JSON");
+    };
+    const outcome = await uploaded(breaking(), stageFor(api).ctx);
+    expect(outcome).toMatchObject({ written: 20_000, error: { message: "catalog.json, line 7: not JSON" } });
+  });
+
+  test("the source is closed", async () => {
+    failOn({ status: 400 });
+    let closed = false;
+    const closable = function* () {
+      try {
+        yield* manyEntries(100_000);
+      } finally {
+        closed = true;
+      }
+    };
+    const { error } = await uploaded(closable(), stageFor(api, { config: { concurrency: "1" } }).ctx);
+    expect(error).toMatchObject({ status: 400 });
+    expect(closed).toBe(true);
+    expect(api.requests).toHaveLength(1);
+  });
+});
+
+describe("a body that is too large (413)", () => {
+  test("is halved until it is not", async () => {
+    failOn({ status: 413, times: 3 });
+    const { ctx } = stageFor(api);
+    expect(await uploaded(manyEntries(10_000), ctx)).toMatchObject({ written: 10_000, failed: [] });
+    expect(sentBatches(api)).toEqual(
+      [10_000, 5_000, 2_500, 1_250, 1_250, 2_500, 5_000].map((n) => `PUT bulk ${n}`),
+    );
+    expect(storedKeys(api)).toHaveLength(10_000);
+  });
+
+  test("down to the entry that is too large itself, which is named with the reason", async () => {
+    failOn({ status: 413, code: 10_024, message: "payload too large", times: 3 });
+    const outcome = await uploaded(manyEntries(4), stageFor(api).ctx);
+    expect(outcome).toMatchObject({ written: 3, failed: [{ key: keyAt(0) }] });
+    expect(outcome.error).toBeUndefined();
+    expect(outcome.failed[0]?.reason).toMatch(
+      new RegExp(
+        `^Writing key "${keyAt(0)}" to namespace .* answered 413 .*payload too large \\[code 10024\\]`,
+      ),
+    );
+    expect(sentBatches(api)).toEqual([4, 2, 1, 1, 2].map((n) => `PUT bulk ${n}`));
+  });
+});
+
+describe("unsuccessful_keys", () => {
+  const unsuccessful = (fault: { keys?: string[]; fraction?: number; times?: number }) =>
+    api.fault({ match: {}, kind: "unsuccessful", ...fault });
+
+  test("are written again alone", async () => {
+    unsuccessful({ fraction: 0.5, times: 3 });
+    const { ctx, pauses } = stageFor(api);
+    const outcome = await uploaded(manyEntries(1_000), ctx);
+    expect(outcome).toMatchObject({ written: 1_000, failed: [] });
+    expect(sentBatches(api)).toEqual([1_000, 500, 250, 125].map((n) => `PUT bulk ${n}`));
+    expect(pauses).toEqual([1_000, 2_000, 4_000]);
+    expect(storedKeys(api)).toHaveLength(1_000);
+  });
+
+  test("that stay are named, and keep nothing else from being written", async () => {
+    unsuccessful({ keys: [keyAt(3), keyAt(12_000)], times: 100 });
+    const outcome = await uploaded(manyEntries(20_000), stageFor(api).ctx);
+    expect(outcome.error).toBeUndefined();
+    expect(outcome.written).toBe(19_998);
+    const reason = "The service named it as unsuccessful 4 times and gave no reason.";
+    expect([...outcome.failed].sort((a, b) => (a.key < b.key ? -1 : 1))).toEqual([
+      { key: keyAt(3), reason },
+      { key: keyAt(12_000), reason },
+    ]);
+    expect(api.requests).toHaveLength(2 * 4);
+  });
+});
+
+describe("the answer to a write", () => {
+  test.each([null, {}, "success", { successful_key_count: 2, unsuccessful_keys: null }])(
+    "may be %j",
+    async (result) => {
+      const server = await serve((request, response) => {
+        request.resume().on("end", () => response.end(envelope(result)));
+      });
+      expect(await uploaded(manyEntries(2), stageFor(server).ctx)).toMatchObject({ written: 2, failed: [] });
+    },
+  );
+
+  test("that cannot be understood is no success", async () => {
+    const server = await serve((request, response) => {
+      request.resume().on("end", () => response.end(envelope({ unsuccessful_keys: [1] })));
+    });
+    const outcome = await uploaded(manyEntries(2), stageFor(server).ctx);
+    expect(outcome).toMatchObject({ written: 0, error: { outcome: "unknown" } });
+  });
+});
+
+describe("a cancelled operation", () => {
+  test("that is closing finishes what is in flight and begins nothing", async () => {
+    api.fault({ match: {}, kind: "slow", delayMs: 300, times: 100 });
+    const closing = new AbortController();
+    const { ctx } = stageFor(api, { closing: closing.signal, config: { concurrency: "2" } });
+    const running = uploaded(manyEntries(80_000), ctx);
+    await until(() => api.requests.length === 2);
+    closing.abort();
+    expect(await running).toMatchObject({ written: 20_000, failed: [], error: { name: "CancelledError" } });
+    expect(api.requests).toHaveLength(2);
+  });
+
+  test("that is broken off counts nothing that was not answered", async () => {
+    api.fault({ match: {}, kind: "slow", delayMs: 5_000, times: 100 });
+    const gone = new AbortController();
+    const { ctx } = stageFor(api, { signal: gone.signal });
+    const running = uploaded(manyEntries(20_000), ctx);
+    await until(() => api.requests.length === 2);
+    gone.abort();
+    expect(await running).toMatchObject({ written: 0, failed: [], error: { name: "CancelledError" } });
+  });
+});
+
+test("no value is in any message, error or debug line", async () => {
+  const canary = "canary-4711";
+  const entries = Array.from({ length: 4 }, (_, i) => textEntry(keyAt(i), `${canary} ${i}`));
+  const { ctx, said } = stageFor(api, { env: { EDGEGUARD_DEBUG: "1" }, config: { maxRetries: "0" } });
+  failOn({ status: 413, times: 3 });
+  const refused = await uploaded(entries, ctx);
+  api.fault({ match: {}, kind: "unsuccessful", fraction: 1, times: 4 });
+  const unsuccessful = await uploaded(entries, ctx);
+  const failures: UploadOutcome[] = [];
+  for (const status of [400, 500]) {
+    failOn({ status });
+    failures.push(await uploaded(entries, ctx));
+  }
+  api.fault({ match: {}, kind: "dropAfter" });
+  failures.push(await uploaded(entries, ctx));
+  expect(failures.map(({ error }) => error?.name)).toEqual(["ApiError", "ApiError", "ApiError"]);
+  const told = [
+    ...said,
+    ...[refused, unsuccessful].flatMap(({ failed }) => failed.map(({ reason }) => reason)),
+    ...failures.map(({ error }) => `${error?.message ?? ""} ${JSON.stringify(error)}`),
+  ];
+  expect(told.length).toBeGreaterThan(10);
+  expect(told.join("\n")).not.toContain(canary);
+});
