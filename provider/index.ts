@@ -1,5 +1,6 @@
 import "./runtime/node-version";
 
+export { KvEntries, type KvEntriesArgs, type KvEntryArgs } from "./resources/kv-entries";
 export { KvNamespace, type KvNamespaceArgs } from "./resources/kv-namespace";
 export { PageShieldPolicy, type PageShieldPolicyArgs, type WouldBlock } from "./resources/page-shield-policy";
 export {

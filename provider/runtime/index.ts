@@ -1,4 +1,5 @@
 import "./node-version";
+import { kvEntries } from "../resources/kv-entries";
 import { kvNamespace } from "../resources/kv-namespace";
 import { pageShieldPolicy } from "../resources/page-shield-policy";
 import { pageShieldSettings } from "../resources/page-shield-settings";
@@ -18,11 +19,13 @@ export const REGISTER: Readonly<Record<string, Verbs>> = {
   PageShieldSettings: verbsOf(pageShieldSettings),
   PageShieldPolicy: verbsOf(pageShieldPolicy),
   KvNamespace: verbsOf(kvNamespace),
+  KvEntries: verbsOf(kvEntries),
 };
 
 const lifeline = new Lifeline();
 let host = new Host({ config: () => undefined, signal: lifeline.signal, closing: lifeline.closing });
 let configured = false;
+let verbsInProgress = 0;
 
 /** Takes the stack's configuration. Must not wait for anything: the engine does not wait for it either. */
 export function configure(
@@ -33,7 +36,7 @@ export function configure(
   configured = true;
   const config: ConfigGetter = (key) => request.config.get(key);
   host = new Host({ config, signal: lifeline.signal, closing: lifeline.closing });
-  lifeline.watch(() => host.inFlight);
+  lifeline.watch(() => verbsInProgress > 0 || host.inFlight > 0);
 }
 
 export async function check(type: string, olds: Bag, news: Bag): Promise<unknown> {
@@ -66,6 +69,7 @@ export { remove as delete };
 
 /** Finds the type's verbs and makes every error one that is safe and fit to be shown. */
 async function guarded<T>(type: string, done: string, work: (verbs: Verbs) => T | Promise<T>): Promise<T> {
+  verbsInProgress += 1;
   try {
     const verbs = REGISTER[type];
     if (verbs === undefined) {
@@ -76,6 +80,13 @@ async function guarded<T>(type: string, done: string, work: (verbs: Verbs) => T 
     return await work(verbs);
   } catch (error) {
     throw presentable(error, `edgeguard: ${type} could not be ${done}`);
+  } finally {
+    // The reply leaves for the engine in the turns of the event loop that follow.
+    setImmediate(() =>
+      setImmediate(() => {
+        verbsInProgress -= 1;
+      }),
+    );
   }
 }
 

@@ -51,6 +51,8 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
   readonly computed: z.ZodType<Computed>;
   /** Inputs that `derive` and `live` add. They are shown to a reviewer and do not make a plan dirty by themselves. */
   readonly computedInputs?: readonly string[];
+  /** Computed inputs that speak of one moment: shown, and never recorded. */
+  readonly passingInputs?: readonly string[];
   /** What else counts as a change, and what does not. By default each argument counts, and no computed input. */
   readonly compared?: {
     readonly ignore: readonly (keyof Shape & string)[];
@@ -77,6 +79,8 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
   derive?(request: {
     readonly ctx: Context;
     readonly args: z.output<z.ZodObject<Shape>>;
+    /** The recorded inputs; empty for a resource that is new. */
+    readonly olds: Bag;
   }): Promise<LiveFindings>;
   /** One line for the reviewer of a change, where the engine's own comparison of inputs does not show enough. */
   describe?(request: {
@@ -90,6 +94,8 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
    * What only the service can tell before the apply; read-only. Called for a new or changed resource whose arguments
    * are all known. An error here is a warning "not checked live", never a failure.
    */
+  /** Where a look is needed in every preview, changed or not. */
+  liveAlways?(args: z.output<z.ZodObject<Shape>>): boolean;
   live?(request: {
     readonly ctx: Context;
     readonly args: z.output<z.ZodObject<Shape>>;
@@ -109,7 +115,7 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
     readonly ctx: Context;
     readonly id: string;
     readonly state: State<Shape, Computed>;
-  }): Promise<State<Shape, Computed> | undefined>;
+  }): Promise<(State<Shape, Computed> & { readonly drift?: string }) | undefined>;
   update(request: {
     readonly ctx: Context;
     readonly id: string;

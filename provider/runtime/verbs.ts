@@ -42,6 +42,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
   const { type } = lifecycle;
   const argKeys = Object.keys(lifecycle.args.shape);
   const computedInputs = lifecycle.computedInputs ?? [];
+  const recordedInputs = computedInputs.filter((key) => !(lifecycle.passingInputs ?? []).includes(key));
   const recorded = z.intersection(z.looseObject(asRecorded(lifecycle)), lifecycle.computed);
 
   /** Inputs as `check` gave them; what an edited state or an engine without a check hands over is refused here. */
@@ -66,7 +67,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
 
   const outputsOf = (args: Bag, inputs: Bag, computed: object): Record<string, unknown> => ({
     ...omit(args, []),
-    ...pick(inputs, computedInputs),
+    ...pick(inputs, recordedInputs),
     ...omit({ ...computed }, []),
     [SCHEMA_VERSION]: lifecycle.schemaVersion,
   });
@@ -145,6 +146,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
         const { computed = {}, failures: wrong = [] } = await lifecycle.derive({
           ctx: host.probeContext(type),
           args: argsOf(inputs),
+          olds,
         });
         Object.assign(inputs, pick(computed, computedInputs));
         problems.push(...wrong);
@@ -154,7 +156,9 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       if (same) {
         const carried = computedInputs.filter((key) => !also.includes(key) && !(key in inputs));
         Object.assign(inputs, pick(olds, carried));
-      } else if (problems.length === 0 && !hasUnknown(inputs))
+      }
+      const look = problems.length === 0 && !hasUnknown(inputs);
+      if (look && (!same || lifecycle.liveAlways?.(argsOf(inputs)) === true))
         problems.push(...(await liveFindings(host, argsOf(inputs), olds, inputs)));
 
       if (problems.length === 0) host.checked.add(fingerprint(type, inputs));
@@ -212,8 +216,13 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       }
       if (found === undefined) return { id: "" };
       const outputs: Bag = { ...found, ...pick(state, lifecycle.writeOnly ?? []) };
-      const inputs = { ...pick(outputs, argKeys), ...pick(props, computedInputs) };
-      return { id, props: outputsOf(outputs, props, {}), inputs };
+      const recordedBefore = pick(props, recordedInputs);
+      const inputs = { ...pick(outputs, argKeys), ...recordedBefore, ...pick(outputs, recordedInputs) };
+      return {
+        id,
+        props: outputsOf(outputs, { ...recordedBefore, ...pick(outputs, recordedInputs) }, {}),
+        inputs,
+      };
     },
 
     async update(host, id, olds, news) {

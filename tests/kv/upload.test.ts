@@ -80,7 +80,7 @@ describe("entries", () => {
 
   test("100,000 take 10 to 13 requests, at least 4 and at most 8 of them in flight", async () => {
     await api.close();
-    await start({ latencyMs: 150 });
+    await start({ latencyMs: 1_000 }); // Long beside the making of a batch, on a busy machine too.
     const outcome = await uploaded(manyEntries(100_000), stageFor(api).ctx);
     expect(outcome).toMatchObject({ written: 100_000, failed: [] });
     expect(outcome.error).toBeUndefined();

@@ -1,0 +1,51 @@
+import { z } from "zod";
+import type { EdgeApi } from "../api/client";
+import { byCursor } from "../api/pages";
+import { KV } from "../limits";
+import type { Json } from "../runtime/values";
+import { metadata, namespacePath, type NamespaceAddress } from "./address";
+
+/** A key as the listing shows it. */
+export interface ListedKey {
+  readonly name: string;
+  /** When it expires, seconds since the epoch, however its lifetime was written. */
+  readonly expiration?: number;
+  readonly metadata?: Json;
+}
+
+/** The published API gives seconds, the seed's command line shows a time (D34). */
+const seconds = z.union([
+  z.number(),
+  z
+    .string()
+    .transform((text) => Date.parse(text) / 1000)
+    .refine((time) => !Number.isNaN(time), "is neither seconds nor a time"),
+]);
+
+const wire = z
+  .looseObject({ name: z.string(), expiration: seconds.nullish(), metadata })
+  .transform(({ name, expiration, metadata }): ListedKey => ({
+    name,
+    ...(typeof expiration === "number" ? { expiration } : {}),
+    ...(metadata === undefined ? {} : { metadata }),
+  }));
+
+/** The keys of a namespace, one page in memory at a time. The service shows a write with a delay of up to 90 s. */
+export function listKeys(
+  api: EdgeApi,
+  request: NamespaceAddress & {
+    readonly prefix?: string;
+    /** Keys per request, 10 to 1,000. */
+    readonly limit?: number;
+  },
+): AsyncGenerator<ListedKey, void, undefined> {
+  const { namespaceId, prefix, limit = KV.MAX_KEYS_PER_PAGE } = request;
+  return byCursor(api, `${namespacePath(request)}/keys`, {
+    what: `Listing the keys of namespace ${namespaceId}`,
+    schema: wire,
+    query: { prefix: prefix === "" ? undefined : prefix },
+    perPage: limit,
+    sizeParameter: "limit",
+    key: ({ name }) => name,
+  });
+}

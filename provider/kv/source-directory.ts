@@ -1,0 +1,114 @@
+import { isUtf8 } from "node:buffer";
+import { lstat, readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import ignore from "ignore";
+import { KV } from "../limits";
+import { PROGRAM_SPELLING, tooLarge, type Given } from "./check-entry";
+import { SourceError, whyUnreadable } from "./source-error";
+
+export interface DirectoryOptions {
+  /** Absolute path. */
+  readonly root: string;
+  /** What messages call it. */
+  readonly name: string;
+  readonly prefix: string;
+  readonly ignore: readonly string[];
+}
+
+/**
+ * A key per file: prefix and path, parts separated by "/" on every system, in the order of their code units. The value
+ * is the file's text where it is UTF-8 and base64 of its bytes where not.
+ *
+ * Hidden files are taken as any other. Symbolic links and special files (pipes, sockets, devices) are refused unless a
+ * pattern ignores them: a link may lead out of the project or in a circle, and leaving it out silently would be worse.
+ */
+export async function* readDirectory(options: DirectoryOptions): AsyncGenerator<Given> {
+  const { root, name, prefix } = options;
+  const found = await stat(root).catch((error: unknown) => {
+    throw new SourceError(`${name} cannot be read: ${whyUnreadable(error)} (looked for ${root})`);
+  });
+  if (!found.isDirectory())
+    throw new SourceError(`${name} is a file; \`directory\` takes a key per file of a directory`);
+
+  const given = (path: string, content: Content): Given => {
+    const place = { source: name, path };
+    const key = prefix + path;
+    return "unreadable" in content
+      ? { place, key, ...content }
+      : { place, key, members: content, spelling: PROGRAM_SPELLING };
+  };
+  for await (const { path, content } of ahead(walk(options, ""), (path) => glance(root, path))) {
+    yield given(path, content === "later" ? await readWhole(join(root, path)) : content);
+  }
+}
+
+type Content = { readonly value: string; readonly base64: boolean } | { readonly unreadable: string };
+
+/** Files that are looked at before their turn, which hides the latency of the disk. */
+const AHEAD_FILES = 16;
+/** Files up to this size are read ahead as well; larger ones only when it is their turn. */
+const AHEAD_BYTES = 256 * 1024;
+
+/** Runs `look` on up to 16 paths at a time and gives the results in order. */
+async function* ahead<T>(
+  paths: AsyncIterable<string>,
+  look: (path: string) => Promise<T>,
+): AsyncGenerator<{ path: string; content: T }> {
+  const waiting: Promise<{ path: string; content: T }>[] = [];
+  for await (const path of paths) {
+    waiting.push(look(path).then((content) => ({ path, content })));
+    const next = waiting.length < AHEAD_FILES ? undefined : waiting.shift();
+    if (next !== undefined) yield await next;
+  }
+  for (const next of waiting) yield await next;
+}
+
+async function* walk(
+  { root, name, ignore: patterns }: DirectoryOptions,
+  from: string,
+): AsyncGenerator<string> {
+  const ignored = ignore({ ignorecase: false }).add([...patterns]);
+  // Depth first by a stack: one directory's names are held at a time for each level.
+  const levels = [await list(root, name, from)];
+  for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
+    const path = level.pop();
+    if (path === undefined) levels.pop();
+    else if (ignored.ignores(path)) continue;
+    else if (path.endsWith("/")) levels.push(await list(root, name, path));
+    else yield path;
+  }
+}
+
+/** Paths of what a directory holds, those of directories with a slash at the end, the last one first. */
+async function list(root: string, name: string, path: string): Promise<string[]> {
+  const found = await readdir(join(root, path), { withFileTypes: true }).catch((error: unknown) => {
+    throw new SourceError(`${join(name, path)} cannot be read: ${whyUnreadable(error)}`);
+  });
+  const paths = found.map((one) => path + one.name + (one.isDirectory() ? "/" : ""));
+  return paths.sort().reverse(); // Without a comparator the order is that of code units, on every system the same.
+}
+
+async function glance(root: string, path: string): Promise<Content | "later"> {
+  try {
+    const found = await lstat(join(root, path));
+    if (found.isSymbolicLink())
+      return { unreadable: "is a symbolic link; put a copy in its place, or name it in `ignore`" };
+    if (!found.isFile()) return { unreadable: "is no regular file; name it in `ignore`" };
+    if (found.size > KV.MAX_VALUE_BYTES) return { unreadable: tooLarge(found.size) };
+
+    return found.size > AHEAD_BYTES ? "later" : await readWhole(join(root, path));
+  } catch (error) {
+    return { unreadable: `cannot be read: ${whyUnreadable(error)}` };
+  }
+}
+
+async function readWhole(path: string): Promise<Content> {
+  try {
+    const bytes = await readFile(path);
+    return isUtf8(bytes)
+      ? { value: bytes.toString("utf8"), base64: false }
+      : { value: bytes.toString("base64"), base64: true };
+  } catch (error) {
+    return { unreadable: `cannot be read: ${whyUnreadable(error)}` };
+  }
+}

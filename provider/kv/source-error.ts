@@ -1,0 +1,20 @@
+import { isBag } from "../runtime/values";
+
+/** A source of entries cannot be read, or holds what the service does not take. */
+export class SourceError extends Error {
+  override readonly name = "SourceError";
+}
+
+/** What kept a file from being read, in words. */
+export function whyUnreadable(error: unknown): string {
+  const code = isBag(error) && typeof error["code"] === "string" ? error["code"] : "";
+  const words: Readonly<Record<string, string>> = {
+    ENOENT: "it does not exist",
+    EACCES: "this user may not read it",
+    EPERM: "this user may not read it",
+    EISDIR: "it is a directory",
+    ENOTDIR: "it is not a directory",
+    ELOOP: "its symbolic links go round in a circle",
+  };
+  return words[code] ?? (code === "" ? "reading failed" : `reading failed [${code}]`);
+}
