@@ -6,6 +6,7 @@ import {
   type EngineCommand,
   type Fault,
   type LocalApi,
+  type LocalApiOptions,
   type ZoneName,
 } from "edgeguard-local";
 import { edgeguardResources, engines, Project, summaryOf, type Deployment } from "./engine";
@@ -21,6 +22,8 @@ export interface Scenario {
   readonly folder: string;
   readonly zone?: ZoneName;
   readonly dialect?: Dialect;
+  /** Further options of the local API. */
+  readonly api?: LocalApiOptions;
   /** Stack config besides zone, base address and token. */
   readonly config?: Readonly<Record<string, string>>;
   /** Without a credential, as in a pull request from a fork. */
@@ -83,7 +86,10 @@ export function playScenario(scenario: Scenario): void {
 
 /** Plays all steps and returns the state before the last destroy, without what differs from run to run. */
 async function play(scenario: Scenario, engine: EngineCommand): Promise<unknown> {
-  const api = await startLocalApi(scenario.dialect === undefined ? {} : { dialect: scenario.dialect });
+  const api = await startLocalApi({
+    ...scenario.api,
+    ...(scenario.dialect === undefined ? {} : { dialect: scenario.dialect }),
+  });
   const project = new Project(engine, "scenario");
   const zone = api.zones[scenario.zone ?? "shop"];
   let state: unknown;
@@ -93,6 +99,7 @@ async function play(scenario: Scenario, engine: EngineCommand): Promise<unknown>
     if (scenario.anonymous !== true && !own) project.env = { CLOUDFLARE_API_TOKEN: TOKEN };
     await project.init({
       zoneId: zone,
+      "edgeguard:accountId": api.accounts.main,
       "edgeguard:baseUrl": api.url,
       ...scenario.config,
     });
@@ -139,7 +146,13 @@ async function playRun(
     ...(step.changes === undefined ? {} : { changes: summaryOf(result.text) }),
     writes: api.requests
       .filter((r) => r.method !== "GET")
-      .map((r) => `${r.method} ${r.path.replace(zone, "{zone}").replace(/[0-9a-f]{32}$/, "{id}")}`)
+      .map(
+        (r) =>
+          `${r.method} ${r.path
+            .replace(zone, "{zone}")
+            .replace(api.accounts.main, "{account}")
+            .replace(/(?<!zones)\/[0-9a-f]{32}(?=\/|$)/g, "/{id}")}`,
+      )
       .sort(),
     ...(step.requests === undefined ? {} : { requests: api.requests.length }),
   };
@@ -213,7 +226,9 @@ function normalised(state: Deployment, zone: string): unknown {
     })),
   )
     .replaceAll(zone, "{zone}")
-    .replace(/"[0-9a-f]{32}"/g, '"{id}"')
+    .replace(/"[0-9a-f]{32}(\/[0-9a-f-]{36})?"/g, '"{id}"')
+    .replace(/"ciphertext":"[^"]*"/g, '"ciphertext":"{secret}"')
+    .replace(/"writtenAt":[\d.]+/g, '"writtenAt":"{time}"')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "{time}");
   return (JSON.parse(text) as { name: string }[]).sort((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -1,0 +1,58 @@
+import { join } from "node:path";
+import { playScenario } from "../../support/scenario";
+
+const NAMESPACES = "/accounts/{account}/storage/kv/namespaces";
+const BULK = `${NAMESPACES}/{id}/bulk`;
+
+playScenario({
+  title:
+    "key-value data is declared inline, from a file and from a folder, changes by what differs, and goes with its namespace",
+  folder: __dirname,
+  // The listing shows a write or a deletion a minute late, as the real one may.
+  api: { kvLagMs: { listing: 60_000 } },
+  config: { file: join(__dirname, "data/products.json"), directory: join(__dirname, "data/pages") },
+  steps: [
+    { run: "preview", changes: { create: 5 } },
+    {
+      run: "up",
+      changes: { create: 5 },
+      writes: [`POST ${NAMESPACES}`, `PUT ${BULK}`, `PUT ${BULK}`, `PUT ${BULK}`],
+      hides: ["canary-a"],
+      says: [/\[\[kv_namespaces\]\]/],
+    },
+    { run: "preview", args: ["--expect-no-changes"], requests: 0 },
+    { run: "refresh", args: ["--expect-no-changes"] },
+    {
+      run: "preview",
+      program: "changed",
+      changes: { update: 1, unchanged: 4 },
+      says: [/KvEntries [0-9a-f]{32}: \+1 ~0 -1 \(/],
+      hides: ["canary-a"],
+    },
+    { run: "up", changes: { update: 1, unchanged: 4 }, writes: [`PUT ${BULK}`, `POST ${BULK}/delete`] },
+    {
+      run: "up",
+      program: "renamed",
+      changes: { update: 1, unchanged: 4 },
+      writes: [`PUT ${NAMESPACES}/{id}`],
+    },
+    {
+      run: "up", // The listing does not show the keys yet, so they are written again: nothing is lost, and nothing is deleted.
+      program: "split",
+      changes: { create: 2, delete: 1, unchanged: 4 },
+      writes: [`PUT ${BULK}`, `PUT ${BULK}`],
+    },
+    { run: "preview", args: ["--expect-no-changes"], requests: 0 },
+    {
+      run: "destroy",
+      changes: { delete: 6 },
+      writes: [
+        `POST ${BULK}/delete`,
+        `POST ${BULK}/delete`,
+        `POST ${BULK}/delete`,
+        `POST ${BULK}/delete`,
+        `DELETE ${NAMESPACES}/{id}`,
+      ],
+    },
+  ],
+});
