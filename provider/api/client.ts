@@ -1,22 +1,28 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from "undici";
+import { request, type Dispatcher } from "undici";
 import type { z } from "zod";
 import { VERSION } from "../version";
-import { decodeEnvelope, type ApiNote, type ResultInfo } from "./envelope";
+import { Connections, type ConnectionOptions } from "./connections";
+import { authorization, secretsOf, type Credential } from "./credential";
+import { decodeEnvelope, type ApiNote, type Envelope, type ResultInfo } from "./envelope";
 import { ApiError, CancelledError, isCredentialRefused, isUnauthenticated } from "./errors";
-import type { RateBudget } from "./rate-budget";
+import { WaitTooLongError, type RateBudget, type Wait } from "./rate-budget";
 import { Redactor } from "./redact";
 import { backoffMs, outcomeOf, RETRY, retryAfterMs, shouldRetry, type Attempt } from "./retry";
+import {
+  adviceFor,
+  cancelled,
+  excerpt,
+  explained,
+  lostDetail,
+  MissingCredentialsError,
+  SAVED_TOKEN,
+  type Loss,
+} from "./wording";
 
-/** What proves who asks: a bearer token (seeds 000, 001) or the pair of headers of seed 002. */
-export type Credential = (
-  | { readonly kind: "token"; readonly token: string }
-  | { readonly kind: "key"; readonly email: string; readonly key: string }
-) & {
-  /** Where it was found, as people name it: `edgeguard:apiToken`, `CLOUDFLARE_API_TOKEN`. */
-  readonly origin: string;
-};
+export type { Credential } from "./credential";
+export { MissingCredentialsError } from "./wording";
 
 /** Where the client's own remarks go. Every line is redacted before it arrives here. */
 export interface ApiLog {
@@ -25,22 +31,26 @@ export interface ApiLog {
   debug(line: string): void;
 }
 
-/** Longest waits for one attempt, in milliseconds. */
-export const TIMEOUTS = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000 } as const;
-
 /** Waits longer than this are announced, so that nobody takes a patient pipeline for a hanging one. */
 const ANNOUNCE_WAIT_MS = 5_000;
 
-export interface ApiOptions {
+/** The longest wait for the rate budget where nobody is to be kept waiting. */
+const IMPATIENT_WAIT_MS = 2_000;
+
+export interface ApiOptions extends ConnectionOptions {
   /** Base address that ends in a version segment; a path prefix is kept. */
   readonly baseUrl: string;
   readonly credential: Credential | undefined;
   /** Tried once where `credential` is refused: a token saved by an earlier operation may have been rotated since. */
   readonly fallback?: Credential | undefined;
   readonly budget: RateBudget;
+  /** The budget of `fallback`; the same where none is given. */
+  readonly fallbackBudget?: RateBudget;
   readonly maxRetries?: number;
-  /** Requests in flight at the same time. */
-  readonly concurrency?: number;
+  /** False: rather than wait for the rate budget, a request fails as not sent. Default: true. */
+  readonly patient?: boolean;
+  /** Connections shared with other clients; in place of `concurrency` and `timeouts`. */
+  readonly connections?: Connections;
   /** Fires when nothing may be sent any more. */
   readonly signal?: AbortSignal;
   /** Fires when no further request may begin; what is in flight is finished. */
@@ -48,9 +58,6 @@ export interface ApiOptions {
   readonly log: ApiLog;
   /** Knows what may not be printed; shared by everything that prints. */
   readonly redactor?: Redactor;
-  readonly timeouts?: { readonly connectMs: number; readonly headersMs: number; readonly bodyMs: number };
-  /** Replaces the connection pool: a user's own proxy or a test's. */
-  readonly dispatcher?: Dispatcher;
 }
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -76,15 +83,37 @@ export interface Answer<T> {
   readonly resultInfo: ResultInfo | undefined;
 }
 
+export type BytesOptions = Pick<RequestOptions<unknown>, "what" | "query" | "advice">;
+
+/** An answer that is no envelope but the thing itself. */
+export interface Bytes {
+  readonly bytes: Buffer;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+/** One request as it is carried out: all of it but how to understand the answer. */
+interface Ask extends Omit<RequestOptions<unknown>, "schema"> {
+  /** A success is taken as bytes; a refusal is the envelope all the same. */
+  readonly raw?: boolean;
+}
+
+/** What is known of a request over all of its attempts, whatever credential they were made with. */
+interface Trail {
+  /** An attempt may have been carried out: no later refusal takes that back. */
+  uncertain: boolean;
+}
+
 /** The one way to the API: authentication, envelope, retries, rate budget and cancellation in one place. */
 export class EdgeApi {
   readonly redactor: Redactor;
   readonly #options: ApiOptions;
-  readonly #dispatcher: Dispatcher;
+  readonly #connections: Connections;
   #credential: Credential | undefined;
   #fallbackRefused = false;
   /** Fires with either signal of the options. */
   readonly #stop: AbortSignal;
+  readonly #said = new Set<string>();
   #inFlight = 0;
 
   constructor(options: ApiOptions) {
@@ -93,7 +122,7 @@ export class EdgeApi {
     this.redactor = options.redactor ?? new Redactor();
     for (const credential of [options.credential, options.fallback])
       this.redactor.add(...secretsOf(credential));
-    this.#dispatcher = options.dispatcher ?? pool(options);
+    this.#connections = options.connections ?? new Connections(options);
     // Every request and every wait listens; Node would warn of a leak from the eleventh on.
     const signals = [options.signal, options.closing].filter((signal) => signal !== undefined);
     this.#stop = AbortSignal.any(signals);
@@ -103,10 +132,6 @@ export class EdgeApi {
   /** Requests that have been sent and not yet answered. */
   get inFlight(): number {
     return this.#inFlight;
-  }
-
-  get baseUrl(): string {
-    return this.#options.baseUrl;
   }
 
   async get<T>(path: string, options: RequestOptions<T>): Promise<T> {
@@ -121,41 +146,74 @@ export class EdgeApi {
     return (await this.send("PUT", path, options)).result;
   }
 
-  async patch<T>(path: string, options: RequestOptions<T>): Promise<T> {
-    return (await this.send("PATCH", path, options)).result;
-  }
-
   async delete<T>(path: string, options: RequestOptions<T>): Promise<T> {
     return (await this.send("DELETE", path, options)).result;
+  }
+
+  /**
+   * GET of what is stored as it is, where the service answers without its envelope (facts 9).
+   *
+   * @throws as `send` does.
+   */
+  async getBytes(path: string, options: BytesOptions): Promise<Bytes> {
+    const { bytes, headers } = await this.#ask("GET", path, { ...options, raw: true });
+    return { bytes, headers };
   }
 
   /**
    * Sends one request, again where that is safe and may help, and decodes the answer.
    *
    * @throws ApiError when the service refuses, cannot be reached, or answers something else than the envelope.
+   * The outcome it has is that of all attempts: "notDone" is said only when none may have been carried out.
    * @throws CancelledError when the engine has gone.
    */
   async send<T>(method: Dispatcher.HttpMethod, path: string, options: RequestOptions<T>): Promise<Answer<T>> {
+    return this.#decode(method, path, options, await this.#ask(method, path, options));
+  }
+
+  async #ask(method: Dispatcher.HttpMethod, path: string, options: Ask): Promise<Success> {
+    const trail: Trail = { uncertain: false };
+    try {
+      return await this.#askEither(method, path, options, trail);
+    } catch (error) {
+      if (!trail.uncertain) throw error;
+      if (error instanceof CancelledError) throw cancelled(options.what, "unknown");
+      throw error instanceof ApiError ? new ApiError({ ...error.init, outcome: "unknown" }) : error;
+    }
+  }
+
+  async #askEither(
+    method: Dispatcher.HttpMethod,
+    path: string,
+    options: Ask,
+    trail: Trail,
+  ): Promise<Success> {
     const used = this.#credential;
     try {
-      return await this.#sendWithRetries(method, path, options, used);
+      return await this.#sendWithRetries(method, path, options, used, trail);
     } catch (error) {
       const { fallback } = this.#options;
       const tried = fallback === undefined || used === fallback || this.#fallbackRefused;
-      if (!isCredentialRefused(error) || tried) throw explained(error, used);
-      // Requests that were refused side by side each come here; the first to be accepted switches for all.
+      if (!isCredentialRefused(error) || tried) throw explained(error, used?.origin);
+      // Who is known and may not do this may do the next thing: only who is not known is given up.
+      const dead = isUnauthenticated(error);
       try {
-        const answer = await this.#sendWithRetries(method, path, options, fallback);
-        this.#switchTo(fallback);
-        return answer;
+        const success = await this.#sendWithRetries(method, path, options, fallback, trail);
+        if (dead) this.#switchTo(fallback);
+        else this.#lend(fallback, used);
+        return success;
       } catch (second) {
         if (!isCredentialRefused(second)) throw second;
-        this.#fallbackRefused = true; // A second refusal is the service's last word.
-        throw explained(error, used);
+        const known = !isUnauthenticated(second);
+        if (!known) this.#fallbackRefused = true; // A second refusal is the service's last word.
+        if (!known || !dead) throw explained(error, used?.origin);
+        this.#switchTo(fallback);
+        throw explained(second, fallback.origin);
       }
     }
   }
 
+  // Requests that were refused side by side each come here; the first one switches for all.
   #switchTo(fallback: Credential): void {
     if (this.#credential === fallback) return;
     const refused = this.#credential?.origin ?? "the saved credential";
@@ -163,51 +221,89 @@ export class EdgeApi {
     this.#options.log.warn(`${refused} was refused; ${fallback.origin} is used instead. ${SAVED_TOKEN}`);
   }
 
-  /** Frees the connections. */
-  close(): Promise<void> {
-    return this.#dispatcher.destroy();
+  #lend(fallback: Credential, used: Credential | undefined): void {
+    const line = `${used?.origin ?? "the saved credential"} may not do all that is asked; where it may not, ${fallback.origin} is used.`;
+    if (this.#unsaid(line)) this.#options.log.warn(line);
   }
 
-  async #sendWithRetries<T>(
+  /** Frees the connections, also those of clients that share them. */
+  close(): Promise<void> {
+    return this.#connections.close();
+  }
+
+  async #sendWithRetries(
     method: Dispatcher.HttpMethod,
     path: string,
-    options: RequestOptions<T>,
+    options: Ask,
     credential: Credential | undefined,
-  ): Promise<Answer<T>> {
-    const { budget, log, maxRetries = RETRY.maxRetries } = this.#options;
+    trail: Trail,
+  ): Promise<Success> {
+    const { log, maxRetries = RETRY.maxRetries } = this.#options;
     if (credential === undefined) throw new MissingCredentialsError(options.what);
+    const budget = this.#budgetOf(credential);
     const repeatable = options.repeatable ?? (RETRY.repeatable as readonly string[]).includes(method);
 
+    let last: ApiError | undefined;
     for (let attempt = 1; ; attempt += 1) {
-      await this.#unlessCancelled(options.what, () => budget.take(this.#stop));
-      const reply = await this.#attempt(method, path, options, credential);
-      const failure = this.#judge(method, path, options, reply, attempt);
-      if (failure === undefined) return this.#decode(method, path, options, reply);
+      try {
+        await this.#unlessCancelled(options.what, () => this.#admission(budget));
+      } catch (error) {
+        if (!(error instanceof WaitTooLongError)) throw error;
+        throw last ?? unsent(method, path, options.what, error.wait);
+      }
+      const reply = await this.#attempt(method, path, options, credential, trail);
+      const judged = this.#judge(method, path, options, reply, attempt);
+      if (!(judged instanceof ApiError)) return judged;
+      last = judged;
+      if (judged.outcome === "unknown" && method !== "GET") trail.uncertain = true;
 
-      const known: Attempt =
-        "status" in reply ? { method, status: reply.status } : { method, errorCode: reply.errorCode };
-      const asked = "status" in reply ? retryAfterMs(reply.retryAfter, Date.now()) : undefined;
+      const known: Attempt = "status" in reply ? { method, status: reply.status } : { method, ...reply };
+      const asked = judged.retryAfterMs;
       const patience = asked === undefined || asked <= RETRY.maxRetryAfterMs;
       // It holds for every caller, not only this one, and also where this one gives up.
-      if (asked !== undefined && patience && known.status === 429) budget.pause(asked);
-      if (attempt > maxRetries || !patience || !shouldRetry(known, repeatable)) throw failure;
+      if (asked !== undefined && known.status === 429) budget.pause(asked);
+      if (attempt > maxRetries || !patience || !shouldRetry(known, repeatable)) throw judged;
       // "Retry-After: 0" says nothing of when, and must not make us ask again without a pause.
       const wait = asked === undefined || asked === 0 ? backoffMs(attempt + 1) : asked;
       if (wait >= ANNOUNCE_WAIT_MS) {
         log.info(
-          `waiting ${Math.ceil(wait / 1000)} s before the next attempt: ${this.redactor.redact(failure.message)}`,
+          `waiting ${Math.ceil(wait / 1000)} s before the next attempt: ${this.redactor.redact(judged.message)}`,
         );
       }
       await this.#unlessCancelled(options.what, () => sleep(wait, undefined, { signal: this.#stop }));
     }
   }
 
+  #budgetOf(credential: Credential): RateBudget {
+    const { budget, fallback, fallbackBudget = budget } = this.#options;
+    return credential === fallback ? fallbackBudget : budget;
+  }
+
+  /** Waits until one more request may be sent, and takes a connection for it, which `#attempt` gives back. */
+  async #admission(budget: RateBudget): Promise<void> {
+    const { log, patient = true } = this.#options;
+    for (;;) {
+      await budget.take({
+        signal: this.#stop,
+        maxWaitMs: patient ? RETRY.maxRetryAfterMs : IMPATIENT_WAIT_MS,
+        onWait: ({ ms, reason }) => {
+          if (ms >= ANNOUNCE_WAIT_MS) log.info(`waiting ${Math.ceil(ms / 1000)} s: ${reason}`);
+        },
+      });
+      await this.#connections.take(this.#stop);
+      if (!budget.paused && !this.#gone()) return;
+      this.#connections.giveBack(); // A pause or the end came while others were served.
+      this.#stop.throwIfAborted();
+    }
+  }
+
   /** One request on the wire. Never throws for what the network or the service did; only for cancellation. */
-  async #attempt<T>(
+  async #attempt(
     method: Dispatcher.HttpMethod,
     path: string,
-    options: RequestOptions<T>,
+    options: Ask,
     credential: Credential,
+    trail: Trail,
   ): Promise<Reply | Lost> {
     const url = this.#url(path, options.query);
     const started = Date.now();
@@ -216,9 +312,9 @@ export class EdgeApi {
     try {
       const response = await request(url, {
         method,
-        dispatcher: this.#dispatcher,
+        dispatcher: this.#connections.dispatcher,
         headers: {
-          accept: "application/json",
+          accept: options.raw === true ? "*/*" : "application/json",
           "user-agent": `pulumi-edgeguard/${VERSION} node/${process.versions.node}`,
           ...authorization(credential),
           ...(options.body === undefined ? {} : { "content-type": "application/json" }),
@@ -227,7 +323,9 @@ export class EdgeApi {
         ...(this.#options.signal === undefined ? {} : { signal: this.#options.signal }),
       });
       seen.status = response.statusCode;
-      const text = await response.body.text();
+      const raw = options.raw === true && response.statusCode < 300;
+      const bytes = raw ? Buffer.from(await response.body.arrayBuffer()) : NO_BYTES;
+      const text = raw ? "" : await response.body.text();
       const requestId = first(response.headers["cf-ray"]);
       this.#debug(
         `${method} ${url.pathname}${url.search} -> ${response.statusCode} in ${Date.now() - started} ms`,
@@ -236,75 +334,100 @@ export class EdgeApi {
       return {
         status: response.statusCode,
         text,
+        bytes,
+        headers: response.headers,
         requestId,
         retryAfter: first(response.headers["retry-after"]),
       };
     } catch (error) {
-      if (this.#gone()) throw cancelled(options.what);
-      const errorCode = codeOf(error);
+      if (this.#options.signal?.aborted === true) {
+        trail.uncertain ||= method !== "GET";
+        throw cancelled(options.what, "notDone");
+      }
+      const errorCode = textOf(error, "code");
       this.#debug(
         `${method} ${url.pathname}${url.search} -> ${errorCode ?? String(error)} in ${Date.now() - started} ms`,
       );
-      return { errorCode, cause: error, cutOff: seen.status !== 0 };
+      return { errorCode, syscall: textOf(error, "syscall"), cause: error, cutOff: seen.status !== 0 };
     } finally {
       this.#inFlight -= 1;
+      this.#connections.giveBack();
     }
   }
 
-  /** The error that the reply amounts to, or undefined when it is a success. */
-  #judge<T>(
+  /** What was answered when it is a success, else the error that it amounts to. */
+  #judge(
     method: string,
     path: string,
-    options: RequestOptions<T>,
+    options: Ask,
     reply: Reply | Lost,
     attempts: number,
-  ): ApiError | undefined {
+  ): Success | ApiError {
     const base = { what: options.what, method, path, attempts };
     if (!("status" in reply)) {
+      const outcome = outcomeOf({ method, ...reply });
       return new ApiError({
         ...base,
-        outcome: outcomeOf({ method, errorCode: reply.errorCode }),
+        outcome,
         detail: this.redactor.redact(lostDetail(reply, this.#options.baseUrl)),
         cause: reply.cause,
-        advice:
-          outcomeOf({ method, errorCode: reply.errorCode }) === "notDone"
-            ? "Check edgeguard:baseUrl and the network."
-            : undefined,
+        advice: outcome === "notDone" ? "Check edgeguard:baseUrl and the network." : undefined,
       });
     }
     const { status, text, requestId } = reply;
+    if (options.raw === true && status < 300) return { ...reply, envelope: undefined };
     // A deletion result may be no body at all; of anything else it would be a broken answer.
-    if (text === "" && (status === 204 || (method === "DELETE" && status < 300))) return undefined;
+    if (text === "" && (status === 204 || (method === "DELETE" && status < 300)))
+      return { ...reply, envelope: undefined };
     const envelope = decodeEnvelope(text);
-    if (status < 400 && envelope?.success === true) return undefined;
+    this.#passOn(envelope?.messages ?? []);
+    if (options.raw !== true && status < 400 && envelope?.success === true) return { ...reply, envelope };
     const errors = (envelope?.errors ?? []).map((e) => ({
       ...e,
       message: this.redactor.redact(e.message),
       pointer: e.pointer === undefined ? undefined : this.redactor.redact(e.pointer),
     }));
+    const asked = retryAfterMs(reply.retryAfter, Date.now());
     const failure = new ApiError({
       ...base,
       status,
       errors,
       foreign: envelope === undefined,
       requestId,
+      retryAfterMs: asked,
       // success: false on a 2xx means the service looked at the request and declined it.
       outcome: envelope === undefined && status < 400 ? "unknown" : outcomeOf({ method, status }),
       detail:
         envelope === undefined
           ? `the body is not the API's envelope but ${excerpt(this.redactor.redact(text))}`
           : "the service gave no reason",
-      advice: adviceFor(status, errors, retryAfterMs(reply.retryAfter, Date.now())),
+      advice: adviceFor(status, errors, asked),
     });
     // Who was not recognised is told of the credential, not of the object.
     const advice = isUnauthenticated(failure) ? undefined : options.advice?.({ status, errors });
     return advice === undefined ? failure : new ApiError({ ...failure.init, advice });
   }
 
-  #decode<T>(method: string, path: string, options: RequestOptions<T>, reply: Reply | Lost): Answer<T> {
-    const envelope = "text" in reply ? decodeEnvelope(reply.text) : undefined;
-    for (const message of envelope?.messages ?? [])
-      this.#options.log.info(`the API says: ${this.redactor.redact(message)}`);
+  /** What the service has to say besides the result, once. */
+  #passOn(messages: readonly string[]): void {
+    for (const message of messages) {
+      const line = `the API says: ${this.redactor.redact(message)}`;
+      if (this.#unsaid(line)) this.#options.log.info(line);
+    }
+  }
+
+  #unsaid(line: string): boolean {
+    if (this.#said.has(line)) return false;
+    this.#said.add(line);
+    return true;
+  }
+
+  #decode<T>(
+    method: string,
+    path: string,
+    options: RequestOptions<T>,
+    { envelope, status, requestId }: Success,
+  ): Answer<T> {
     const parsed = options.schema.safeParse(envelope?.result ?? null);
     if (parsed.success) return { result: parsed.data, resultInfo: envelope?.resultInfo };
     const issue = parsed.error.issues[0];
@@ -313,7 +436,8 @@ export class EdgeApi {
       method,
       path,
       outcome: "unknown",
-      ...("status" in reply ? { status: reply.status, requestId: reply.requestId } : {}),
+      status,
+      requestId,
       detail: this.redactor.redact(
         `result${issue === undefined ? "" : `${issue.path.map((key) => `.${String(key)}`).join("")}: ${issue.message}`}`,
       ),
@@ -323,11 +447,11 @@ export class EdgeApi {
   }
 
   async #unlessCancelled<T>(what: string, work: () => Promise<T>): Promise<T> {
-    if (this.#gone()) throw cancelled(what);
+    if (this.#gone()) throw cancelled(what, "notDone");
     try {
       return await work();
     } catch (error) {
-      if (this.#gone()) throw cancelled(what);
+      if (this.#gone()) throw cancelled(what, "notDone");
       throw error;
     }
   }
@@ -351,114 +475,49 @@ export class EdgeApi {
   }
 }
 
-/** Adds what is known of the credential to a refusal; the sentence then says which one to look at. */
-function explained(error: unknown, { origin = "" }: Partial<Credential> = {}): unknown {
-  if (!isCredentialRefused(error) || error.init.advice !== undefined) return error;
-  const saved = origin.includes(":") ? ` ${SAVED_TOKEN}` : "";
-  const advice = isUnauthenticated(error)
-    ? `The credential from ${origin} was refused: it is wrong, revoked, expired, or made for something else.${saved}`
-    : `The call is forbidden: the credential from ${origin} lacks the permission, or the plan lacks the feature.`;
-  return new ApiError({ ...error.init, advice });
-}
-
-/** No credential was found. Raised before anything is sent. */
-export class MissingCredentialsError extends Error {
-  override readonly name = "MissingCredentialsError";
-  constructor(what: string) {
-    super(
-      `${what} needs credentials and none are set. Set a token with "pulumi config set --secret edgeguard:apiToken <token>" or in CLOUDFLARE_API_TOKEN; ` +
-        "or an email and key with edgeguard:apiEmail and edgeguard:apiKey, or CLOUDFLARE_EMAIL and CLOUDFLARE_API_KEY.",
-    );
-  }
-}
-
-const SAVED_TOKEN =
-  "A refresh or destroy uses the token saved by the last up: run `pulumi up`, or refresh with --run-program.";
+const NO_BYTES = Buffer.alloc(0);
 
 interface Reply {
   readonly status: number;
   readonly text: string;
+  /** In place of `text` where bytes were asked for and given. */
+  readonly bytes: Buffer;
+  readonly headers: Bytes["headers"];
   readonly requestId: string | undefined;
   readonly retryAfter: string | undefined;
 }
 
-interface Lost {
-  readonly errorCode: string | undefined;
-  readonly cause: unknown;
-  /** True when the answer had begun: the request had been carried out, or refused, and nobody knows which. */
-  readonly cutOff: boolean;
+/** A reply that is no error, with its envelope where it has one. */
+interface Success extends Reply {
+  readonly envelope: Envelope | undefined;
 }
 
-function pool({ concurrency = 8, timeouts = TIMEOUTS }: ApiOptions): Dispatcher {
-  const options: Agent.Options = {
-    connections: concurrency,
-    pipelining: 1,
-    connect: { timeout: timeouts.connectMs },
-    headersTimeout: timeouts.headersMs,
-    bodyTimeout: timeouts.bodyMs,
-  };
-  const proxied = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"].some(
-    (name) => process.env[name],
-  );
-  return proxied ? new EnvHttpProxyAgent(options) : new Agent(options);
+interface Lost extends Loss {
+  readonly syscall: string | undefined;
 }
 
-function authorization(credential: Credential): Record<string, string> {
-  return credential.kind === "token"
-    ? { authorization: `Bearer ${credential.token}` }
-    : { "x-auth-email": credential.email, "x-auth-key": credential.key };
+function unsent(method: string, path: string, what: string, { ms, reason }: Wait): ApiError {
+  return new ApiError({
+    what,
+    method,
+    path,
+    outcome: "notDone",
+    unsent: true,
+    detail: `${reason}, and ${Math.ceil(ms / 1000)} s of waiting are left`,
+    advice: "Run again after that.",
+  });
 }
 
-function secretsOf(credential: Credential | undefined): string[] {
-  if (credential === undefined) return [];
-  return credential.kind === "token" ? [credential.token] : [credential.key, credential.email];
-}
-
-function adviceFor(
-  status: number,
-  errors: readonly ApiNote[],
-  retryAfter: number | undefined,
-): string | undefined {
-  if (errors.some((e) => e.code === 7003)) {
-    return "The zone or account does not exist, or edgeguard:baseUrl is wrong. Where it is gone for good, forget the resource with `pulumi state delete`.";
-  }
-  const asked = retryAfter === undefined ? "" : ` It asks to wait ${Math.ceil(retryAfter / 1000)} s.`;
-  if (status === 429) {
-    return `The rate limit is used up.${asked} Lower edgeguard:requestsPerSecond, or run again later.`;
-  }
-  if (status === 413) return "The body is larger than the plan allows.";
-  if (status >= 500)
-    return `The service is in trouble; what was done so far is recorded.${asked} Run the command again.`;
-  return undefined;
-}
-
-function lostDetail(lost: Lost, baseUrl: string): string {
-  const reason = lost.cause instanceof Error ? lost.cause.message : String(lost.cause);
-  const code = lost.errorCode === undefined ? "" : ` (${lost.errorCode})`;
-  return lost.cutOff
-    ? `the answer was cut off${code}`
-    : `${reason === "" ? "no connection" : reason}${code} at ${new URL(baseUrl).origin}`;
-}
-
-function codeOf(error: unknown): string | undefined {
+/** A member of the error, or of what it wraps. */
+function textOf(error: unknown, key: "code" | "syscall"): string | undefined {
   if (typeof error !== "object" || error === null) return undefined;
-  if ("code" in error && typeof error.code === "string") return error.code;
+  const own: unknown = Reflect.get(error, key);
+  if (typeof own === "string") return own;
   // Several connection attempts are wrapped into one error.
-  if ("errors" in error && Array.isArray(error.errors)) return codeOf(error.errors[0]);
-  return "cause" in error ? codeOf(error.cause) : undefined;
+  if ("errors" in error && Array.isArray(error.errors)) return textOf(error.errors[0], key);
+  return "cause" in error ? textOf(error.cause, key) : undefined;
 }
 
 function first(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header;
-}
-
-function excerpt(text: string): string {
-  const short = text.replace(/\s+/g, " ").trim().slice(0, 120);
-  return short === "" ? "empty" : JSON.stringify(short);
-}
-
-function cancelled(what: string): CancelledError {
-  return new CancelledError(
-    `${what} was not carried out: the operation was cancelled or its engine has gone.`,
-  );
 }

@@ -26,6 +26,10 @@ export interface ApiErrorInit {
   /** What the user can do next, as a sentence. */
   readonly advice?: string | undefined;
   readonly attempts?: number;
+  /** It was not sent at all; `detail` says why. */
+  readonly unsent?: boolean;
+  /** What the answer asked to wait before the next request, in milliseconds. */
+  readonly retryAfterMs?: number | undefined;
   readonly cause?: unknown;
 }
 
@@ -36,6 +40,7 @@ export class ApiError extends Error {
   readonly errors: readonly ApiNote[];
   readonly outcome: Outcome;
   readonly requestId: string | undefined;
+  readonly retryAfterMs: number | undefined;
 
   constructor(readonly init: ApiErrorInit) {
     super(sentence(init), init.cause === undefined ? undefined : { cause: init.cause });
@@ -43,6 +48,7 @@ export class ApiError extends Error {
     this.errors = init.errors ?? [];
     this.outcome = init.outcome;
     this.requestId = init.requestId;
+    this.retryAfterMs = init.retryAfterMs;
   }
 
   /** True when one of the service's error codes is among `codes`. */
@@ -54,6 +60,19 @@ export class ApiError extends Error {
 /** The engine that asked for the work has gone, or the operation was cancelled: nothing more is sent. */
 export class CancelledError extends Error {
   override readonly name = "CancelledError";
+
+  constructor(
+    message: string,
+    /** "unknown" when a request was broken off, or an earlier attempt may have been carried out. */
+    readonly outcome: Outcome = "notDone",
+  ) {
+    super(message);
+  }
+}
+
+/** The change that was asked for may have been made, although the call failed: look before making it again. */
+export function mayHaveHappened(error: unknown): error is ApiError | CancelledError {
+  return (error instanceof ApiError || error instanceof CancelledError) && error.outcome === "unknown";
 }
 
 /**
@@ -82,15 +101,10 @@ export function isCredentialRefused(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.status === 403 || isUnauthenticated(error));
 }
 
-/** No answer at all, or one nobody could read: the network, not the request, is to blame. */
-export function isUnreachable(error: unknown): boolean {
-  return error instanceof ApiError && error.status === undefined;
-}
-
 function sentence(init: ApiErrorInit): string {
   const answered =
     init.status === undefined
-      ? `${init.method} ${init.path} got no answer`
+      ? `${init.method} ${init.path} ${init.unsent === true ? "was not sent" : "got no answer"}`
       : `${init.method} ${init.path} answered ${init.status} ${STATUS_CODES[init.status] ?? ""}`.trimEnd();
   const words = (init.errors ?? []).map(
     (e) =>

@@ -33,8 +33,10 @@ export async function* byPage<T>(
     const full = items.length >= (resultInfo?.per_page ?? options.perPage);
     const pages = resultInfo?.total_pages ?? undefined;
     const more = pages === undefined ? full : page < pages;
+    // Where the service counts its pages, the last one repeating what was read means that none was ever turned.
+    const repeated = page > 1 && items.length > 0 && unread.length === 0;
+    if (repeated && (more || pages !== undefined)) throw endless(options.what, path, "page");
     if (items.length === 0 || !more) return;
-    if (pages === undefined && unread.length === 0) throw endless(options.what, path, "page");
   }
 }
 
@@ -70,7 +72,7 @@ function endless(what: string, path: string, repeated: "page" | "cursor"): ApiEr
     path,
     status: 200,
     outcome: "notDone",
-    detail: `the list gave the same ${repeated} twice and would never end`,
+    detail: `the list gave the same ${repeated} twice, so it cannot be read to its end`,
     advice: "Run again; if it happens again, report it with the time of the request.",
   });
 }

@@ -17,14 +17,7 @@ export const RETRY = {
 } as const;
 
 /** Errors raised before a byte of the request left this machine: safe to repeat, whatever the method. */
-const NEVER_SENT = [
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "ENETUNREACH",
-  "EHOSTUNREACH",
-  "UND_ERR_CONNECT_TIMEOUT",
-];
+const NEVER_SENT = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"];
 
 /** Errors of the secure connection: nothing was sent, and trying again shows the same certificate. */
 const NOT_TRUSTED = [
@@ -37,9 +30,11 @@ const NOT_TRUSTED = [
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
 ];
 
-/** Errors that mean the connection was lost or too slow at some point after it was made. */
+/** Errors that mean the connection was lost or too slow, unless they were raised while it was being made. */
 const LOST = [
   "ECONNRESET",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
   "EPIPE",
   "ETIMEDOUT",
   "UND_ERR_SOCKET",
@@ -55,14 +50,15 @@ export interface Attempt {
   readonly status?: number;
   /** `code` of the error when no complete answer arrived. */
   readonly errorCode?: string | undefined;
+  /** `syscall` of that error: "connect" while the connection was being made. */
+  readonly syscall?: string | undefined;
 }
 
 /** Whether the attempt may have changed something. */
-export function outcomeOf({ status, errorCode }: Attempt): Outcome {
+export function outcomeOf({ status, errorCode, syscall }: Attempt): Outcome {
   if (status !== undefined) return status >= 500 || status === 408 ? "unknown" : "notDone";
-  return errorCode !== undefined && [...NEVER_SENT, ...NOT_TRUSTED].includes(errorCode)
-    ? "notDone"
-    : "unknown";
+  if (errorCode === undefined) return "unknown";
+  return syscall === "connect" || [...NEVER_SENT, ...NOT_TRUSTED].includes(errorCode) ? "notDone" : "unknown";
 }
 
 /** Whether to send the request once more: a later attempt may help, and repeating it does no harm. */

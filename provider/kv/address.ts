@@ -13,8 +13,12 @@ export interface NamespaceAddress {
   readonly namespaceId: string;
 }
 
+export function namespacesPath(accountId: string): string {
+  return `/accounts/${accountId}/storage/kv/namespaces`;
+}
+
 export function namespacePath({ accountId, namespaceId }: NamespaceAddress): string {
-  return `/accounts/${accountId}/storage/kv/namespaces/${namespaceId}`;
+  return `${namespacesPath(accountId)}/${namespaceId}`;
 }
 
 /** A key is one segment of the path, whatever it is made of; its slashes are encoded too. */

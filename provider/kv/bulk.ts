@@ -1,4 +1,4 @@
-import { ApiError } from "../api/errors";
+import { ApiError, mayHaveHappened } from "../api/errors";
 import { KV } from "../limits";
 import type { EntriesContext } from "./address";
 import type { Batch } from "./batches";
@@ -18,6 +18,8 @@ export interface BulkWork<T> {
   readonly send: (items: readonly T[]) => Promise<readonly string[]>;
   /** What the service has confirmed, as soon as it has. */
   readonly onDone: (items: readonly T[]) => void;
+  /** What the service may have carried out or not: the request was broken off. */
+  readonly onUncertain: (items: readonly T[]) => void;
 }
 
 export interface BulkOutcome {
@@ -41,6 +43,7 @@ export async function carryOut<T>(work: BulkWork<T>): Promise<BulkOutcome> {
       work.onDone(items.filter((item) => !unsuccessful.has(keyOf(item))));
       return items.filter((item) => unsuccessful.has(keyOf(item)));
     } catch (error) {
+      if (mayHaveHappened(error)) work.onUncertain(items);
       if (!(error instanceof ApiError) || error.status !== 413) throw error;
       const [first, second] = items;
       if (first !== undefined && second === undefined) {

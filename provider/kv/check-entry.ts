@@ -165,7 +165,8 @@ const PLAIN_KEY = /^[\x21-\x7e]+$/;
 /** Whitespace and what no terminal prints. Format characters stay: emoji are joined by them. */
 const UNPRINTABLE = /[\s\p{Z}\p{Cc}\p{Surrogate}]/u;
 
-function checkKey(key: unknown): string | undefined {
+/** What is wrong with a key, or undefined. */
+export function checkKey(key: unknown): string | undefined {
   if (key === undefined || key === null) return "has no key; write 1 to 512 bytes of printable characters";
   if (typeof key !== "string") return `key is ${article(key)}; write a string`;
   if (key === "") return `key is empty; write 1 to ${KV.MAX_KEY_BYTES} bytes`;

@@ -27,6 +27,12 @@ export interface Recorded {
   readonly ttl?: number;
 }
 
+/**
+ * What is remembered of a key of which nobody knows what it holds: a write or a delete of it was broken off, or somebody
+ * else changed it. Equal to no declaration, so that it is written; still ours, so that it is deleted with the rest.
+ */
+export const UNCERTAIN: Recorded = { value: "0".repeat(32) };
+
 /** Bytes as the service stores them. */
 export function storedBytes(entry: Pick<Entry, "value" | "base64">): Buffer {
   return Buffer.from(entry.value, entry.base64 ? "base64" : "utf8");

@@ -21,6 +21,8 @@ export interface UploadRequest extends NamespaceAddress {
   readonly total?: number;
   /** Called for what the service has confirmed, as soon as it has. */
   readonly onWritten: (entries: readonly Entry[], answeredAtSeconds: number) => void;
+  /** Called for what may have been written or not. */
+  readonly onUncertain?: (entries: readonly Entry[]) => void;
 }
 
 export interface UploadOutcome {
@@ -36,7 +38,7 @@ export interface UploadOutcome {
  * record. A batch whose outcome nobody knows counts as not written, for writing it again does no harm.
  */
 export async function upload(request: UploadRequest): Promise<UploadOutcome> {
-  const { ctx, namespaceId, entries, total, onWritten } = request;
+  const { ctx, namespaceId, entries, total, onWritten, onUncertain } = request;
   const progress = new Progress({ say: ctx.say, namespaceId, what: "entries written", total });
   const outcome = await carryOut({
     ctx,
@@ -60,6 +62,7 @@ export async function upload(request: UploadRequest): Promise<UploadOutcome> {
       onWritten(items, Math.floor(Date.now() / 1000));
       progress.add(items.length);
     },
+    onUncertain: (items) => onUncertain?.(items),
   });
   return { written: progress.done, ...outcome };
 }
@@ -70,6 +73,8 @@ export interface RemoveRequest extends NamespaceAddress {
   readonly total?: number;
   /** Called for the keys that are gone, as soon as the service has confirmed it. */
   readonly onRemoved: (keys: readonly string[]) => void;
+  /** Called for the keys that may be gone or not. */
+  readonly onUncertain?: (keys: readonly string[]) => void;
 }
 
 export interface RemoveOutcome {
@@ -81,7 +86,7 @@ export interface RemoveOutcome {
 
 /** Deletes keys in bulk, as `upload` writes them. A key that is not there, or whose namespace is gone, is removed. */
 export async function remove(request: RemoveRequest): Promise<RemoveOutcome> {
-  const { ctx, namespaceId, keys, total, onRemoved } = request;
+  const { ctx, namespaceId, keys, total, onRemoved, onUncertain } = request;
   const progress = new Progress({ say: ctx.say, namespaceId, what: "keys deleted", total });
   const outcome = await carryOut({
     ctx,
@@ -93,6 +98,7 @@ export async function remove(request: RemoveRequest): Promise<RemoveOutcome> {
       onRemoved(items);
       progress.add(items.length);
     },
+    onUncertain: (items) => onUncertain?.(items),
   });
   return { removed: progress.done, ...outcome };
 }

@@ -34,6 +34,25 @@ export {
   type SaveDetectionsOptions,
   type SeenScript,
 } from "./detections";
+export {
+  getKvKeys,
+  getKvKeysOutput,
+  getKvMetadata,
+  getKvMetadataOutput,
+  getKvNamespaceByTitle,
+  getKvNamespaceByTitleOutput,
+  getKvNamespaces,
+  getKvNamespacesOutput,
+  getKvValue,
+  getKvValueOutput,
+  type KvKey,
+  type KvKeyArgs,
+  type KvKeysArgs,
+  type KvNamespaceByTitleArgs,
+  type KvNamespaceState,
+  type KvNamespacesArgs,
+  type KvValueArgs,
+} from "./kv";
 export type {
   DetectedFilters,
   DetectedList,

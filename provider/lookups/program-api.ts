@@ -10,7 +10,7 @@ import { isBag } from "../runtime/values";
 
 /** Settings for single calls: keys of the `edgeguard:` namespace, each as text. */
 export type LookupConfig = Readonly<
-  Partial<Record<Exclude<(typeof CONFIG_KEYS)[number], "accountId" | "liveChecks">, string>>
+  Partial<Record<Exclude<(typeof CONFIG_KEYS)[number], "liveChecks">, string>>
 >;
 
 export interface LookupOptions {

@@ -3,7 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { isNamespaceGone, type NamespaceAddress } from "../kv/address";
 import { isPast } from "../kv/check-entry";
-import { digest, recordOf, type Entry, type Recorded } from "../kv/entry";
+import { digest, recordOf, UNCERTAIN, type Entry, type Recorded } from "../kv/entry";
 import { listKeys, type ListedKey } from "../kv/listing";
 import { Manifest } from "../kv/manifest";
 import { compare, line } from "../kv/plan";
@@ -52,6 +52,9 @@ type Computed = z.infer<typeof computed>;
 const SOURCES = ["entries", "file", "directory"] as const;
 const MAX_PRUNED = 100;
 const SHOWN_KEYS = 10;
+
+/** In place of the digest where entries are left to be written or deleted: a refresh must not make it look complete. */
+const INCOMPLETE = "incomplete";
 
 /** A listed expiry this close to the recorded one is the same: the service counts a lifetime from its own clock. */
 const SAME_EXPIRY_SECONDS = 120;
@@ -330,7 +333,11 @@ async function converge(
   let writtenAt = writtenBefore;
   const result = async (): Promise<Computed> => ({ manifest: await manifest.encode(), writtenAt });
   const half = async (reason: string): Promise<PartialFailure<Computed>> =>
-    new PartialFailure(id, await result(), `KvEntries ${args.namespaceId}: ${reason}`);
+    new PartialFailure(
+      id,
+      Object.assign(await result(), { digest: INCOMPLETE }),
+      `KvEntries ${args.namespaceId}: ${reason}`,
+    );
 
   if (args.prune !== undefined) await refuseTooManyPruned(ctx, args, source, manifest);
   const written = await upload({
@@ -342,6 +349,7 @@ async function converge(
       writtenAt = Math.max(writtenAt, answeredAt);
       for (const entry of entries) manifest.set(entry.key, recordedAt(entry, answeredAt));
     },
+    onUncertain: (entries) => entries.forEach(({ key }) => manifest.set(key, UNCERTAIN)),
   });
   if (written.error !== undefined)
     throw await half(
@@ -360,20 +368,30 @@ async function converge(
 
   const others = held(ctx, args).filter((other) => other !== manifest);
   const gone = [...comparison.removed()];
-  const kept = gone.filter((key) => others.some((other) => other.has(key)));
+  const kept = new Set(gone.filter((key) => others.some((other) => other.has(key))));
   for (const key of kept) manifest.delete(key); // Another resource of the program has it now.
-  const strangers = args.prune === undefined ? [] : await strangersOf(ctx, args, (key) => manifest.has(key));
+  let strangers: string[];
+  try {
+    strangers = await strangersOf(ctx, args, (key) => manifest.has(key));
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    throw await half(`${error.message} What was written is recorded; run \`pulumi up\` again to go on.`);
+  }
   const deleted = deletedKeys(ctx, args.namespaceId);
   const removed = await remove({
     ctx,
     accountId: args.accountId,
     namespaceId: args.namespaceId,
-    keys: [...gone.filter((key) => !kept.includes(key)), ...strangers],
+    keys: [...gone.filter((key) => !kept.has(key)), ...strangers],
     onRemoved: (keys) => {
       for (const key of keys) {
         manifest.delete(key);
         deleted.add(key);
       }
+    },
+    // A stranger's key stays one: what is left of them is found by looking.
+    onUncertain: (keys) => {
+      for (const key of keys) if (manifest.has(key)) manifest.set(key, UNCERTAIN);
     },
   });
   if (removed.error !== undefined)
@@ -519,13 +537,17 @@ async function driftOf(
   const gone: string[] = [];
   const changed: string[] = [];
   for (const [key, recorded] of manifest) {
+    if (recorded.value === UNCERTAIN.value) continue; // Known to need a write already.
     const found = listed.get(key);
     if (found !== undefined) {
       if (!sameListed(recorded, found) && !fresh) changed.push(key);
     } else if (!fresh && !(recorded.expiration !== undefined && recorded.expiration <= now)) gone.push(key);
   }
   if (state.verify === "values") {
-    const keys = [...listed.keys()].filter((key) => !changed.includes(key));
+    const differing = new Set(changed);
+    const keys = [...listed.keys()].filter(
+      (key) => !differing.has(key) && manifest.get(key)?.value !== UNCERTAIN.value,
+    );
     ctx.say.info(
       `KvEntries ${state.namespaceId}: comparing ${keys.length} values takes ${Math.ceil(keys.length / KV.MAX_BULK_GET_KEYS)} requests.`,
     );
@@ -538,7 +560,9 @@ async function driftOf(
       if (manifest.get(key)?.value !== digest(bytes) && !fresh) changed.push(key);
     }
   }
-  for (const key of [...gone, ...changed]) manifest.delete(key); // The next update writes them like new ones.
+  // The next update writes both; what is there is still deleted when it is declared no more.
+  for (const key of gone) manifest.delete(key);
+  for (const key of changed) manifest.set(key, UNCERTAIN);
   const parts = [
     ...(gone.length === 0
       ? []

@@ -2,6 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { ApiError } from "../api/errors";
 import { byCursor, byPage } from "../api/pages";
+import { namespacesPath } from "../kv/address";
 import { KV } from "../limits";
 import { AdoptionError, createOnce, decideAdoption } from "../runtime/adoption";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
@@ -186,10 +187,6 @@ type Namespace = z.infer<typeof namespace>;
 
 function fullTitle(title: string, preview: boolean | undefined): string {
   return preview === true ? `${title}${PREVIEW_SUFFIX}` : title;
-}
-
-function namespacesPath(account: string): string {
-  return `/accounts/${account}/storage/kv/namespaces`;
 }
 
 function isTitleTaken(error: unknown): boolean {

@@ -1,6 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
-import { ApiError } from "../api/errors";
+import { mayHaveHappened } from "../api/errors";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
 import { claimOnce, EdgeResource } from "../runtime/resource";
 import { zoneId } from "./fields";
@@ -228,7 +228,7 @@ async function apply(
       advice: ({ status }) => (status === 400 || status === 403 ? advice : undefined),
     });
   } catch (error) {
-    if (error instanceof ApiError && error.outcome === "unknown") throw half(error.message);
+    if (mayHaveHappened(error)) throw half(error.message);
     throw error;
   }
   let now = found;

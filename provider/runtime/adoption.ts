@@ -1,4 +1,5 @@
-import { ApiError } from "../api/errors";
+import { ApiError, CancelledError } from "../api/errors";
+import { RETRY } from "../api/retry";
 import type { Context } from "./lifecycle";
 
 /** An object that exists may not be taken over as declared. */
@@ -47,37 +48,72 @@ export function decideAdoption<T extends { readonly id: string }>(
   return first;
 }
 
-/** Attempts at a creation whose answers get lost. */
-const ATTEMPTS = 4;
+/** The most attempts at a creation whose answers get lost. */
+const MAX_ATTEMPTS = 4;
+
+/** Waits longer than this are announced. */
+const ANNOUNCE_WAIT_MS = 5_000;
 
 /** When an object is looked for after a lost answer, in milliseconds from look to look: a list may lag behind a write. */
 const LOOKS_MS = [0, 500, 1_500];
+
+interface Creation<T> {
+  /** The object, as in `policy "checkout"`. */
+  readonly what: string;
+  readonly send: () => Promise<T>;
+  readonly find: () => Promise<T | undefined>;
+}
 
 /**
  * Creates an object once, although an answer may get lost. A POST whose outcome nobody knows is looked for by what makes
  * the object itself, and sent again only when it is not there.
  */
-export async function createOnce<T>(
-  ctx: Context,
-  request: {
-    readonly what: string;
-    readonly send: () => Promise<T>;
-    readonly find: () => Promise<T | undefined>;
-  },
-): Promise<T> {
+export async function createOnce<T>(ctx: Context, request: Creation<T>): Promise<T> {
+  const attempts = Math.min(MAX_ATTEMPTS, ctx.settings.maxRetries + 1);
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await request.send();
     } catch (error) {
       if (!(error instanceof ApiError) || error.outcome !== "unknown") throw error;
-      for (const wait of LOOKS_MS) {
-        await ctx.pause(wait);
-        const found = await request.find();
-        if (found === undefined) continue;
+      const lostAt = performance.now();
+      const found = await lookFor(ctx, request, error);
+      if (found !== undefined) {
         ctx.say.info(`the answer to creating ${request.what} was lost; it had been made, and is used.`);
         return found;
       }
-      if (attempt >= ATTEMPTS) throw error;
+      const { retryAfterMs: asked = 0 } = error;
+      if (attempt >= attempts || asked > RETRY.maxRetryAfterMs) throw error;
+      await pauseFor(ctx, request.what, lostAt + asked - performance.now(), error);
     }
+  }
+}
+
+async function lookFor<T>(ctx: Context, request: Creation<T>, lost: ApiError): Promise<T | undefined> {
+  try {
+    for (const wait of LOOKS_MS) {
+      await ctx.pause(wait);
+      const found = await request.find();
+      if (found !== undefined) return found;
+    }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const sentence = `Whether it was could not be looked up: ${reason}`;
+    const both = new ApiError({ ...lost.init, advice: sentence });
+    throw error instanceof CancelledError ? new CancelledError(both.message, "unknown") : both;
+  }
+  return undefined;
+}
+
+/** What the service asked for before it is asked again. */
+async function pauseFor(ctx: Context, what: string, ms: number, lost: ApiError): Promise<void> {
+  if (ms <= 0) return;
+  if (ms >= ANNOUNCE_WAIT_MS)
+    ctx.say.info(`waiting ${Math.ceil(ms / 1000)} s before creating ${what} is tried again: ${lost.message}`);
+  try {
+    await ctx.pause(ms);
+  } catch (error) {
+    if (!(error instanceof CancelledError)) throw error;
+    const both = new ApiError({ ...lost.init, advice: `It was not tried again: ${error.message}` });
+    throw new CancelledError(both.message, "unknown");
   }
 }

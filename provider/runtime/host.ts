@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { EdgeApi, type Credential } from "../api/client";
+import { EdgeApi, type ApiOptions, type Credential } from "../api/client";
+import { Connections } from "../api/connections";
 import { CancelledError } from "../api/errors";
 import { RateBudget } from "../api/rate-budget";
 import { Redactor } from "../api/redact";
@@ -33,6 +34,7 @@ export class Host {
   readonly #shared = new Map<string, unknown>();
   readonly #redactor = new Redactor();
   #settings: Settings | undefined;
+  #connections: Connections | undefined;
   #api: EdgeApi | undefined;
   #probe: EdgeApi | undefined;
 
@@ -59,13 +61,13 @@ export class Host {
   }
 
   get api(): EdgeApi {
-    this.#api ??= this.#connect(this.settings.maxRetries);
+    this.#api ??= this.#connect({ maxRetries: this.settings.maxRetries });
     return this.#api;
   }
 
   /** For live checks: a preview does not wait for a service in trouble, it says that it did not look. */
   get probe(): EdgeApi {
-    this.#probe ??= this.#connect(0);
+    this.#probe ??= this.#connect({ maxRetries: 0, patient: false });
     return this.#probe;
   }
 
@@ -136,10 +138,10 @@ export class Host {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#api?.close(), this.#probe?.close()]);
+    await this.#connections?.close();
   }
 
-  #connect(maxRetries: number): EdgeApi {
+  #connect(manner: Pick<ApiOptions, "maxRetries" | "patient">): EdgeApi {
     const { baseUrl, credential, fallback, rates, concurrency } = this.settings;
     const { signal, closing } = this.#options;
     const debugging = (this.#options.env ?? process.env)["EDGEGUARD_DEBUG"] === "1";
@@ -148,8 +150,9 @@ export class Host {
       credential,
       fallback,
       budget: budgetOf(credential, baseUrl, rates),
-      maxRetries,
-      concurrency,
+      fallbackBudget: budgetOf(fallback, baseUrl, rates),
+      ...manner,
+      connections: (this.#connections ??= new Connections({ concurrency })),
       redactor: this.#redactor,
       log: { ...this.say, debug: (line) => (debugging ? this.say.info(`debug: ${line}`) : undefined) },
       ...(signal === undefined ? {} : { signal }),
@@ -171,12 +174,17 @@ const PROCESS = {
 
 const budgets = new Map<string, RateBudget>();
 
-/** The budget belongs to the credential, so everything in this process that uses the credential shares it. */
+/**
+ * The budget belongs to the credential, so everything in this process that uses the credential shares it, wherever it was
+ * found; the strictest of the rates that were set holds for all.
+ */
 function budgetOf(credential: Credential | undefined, baseUrl: string, rates: Settings["rates"]): RateBudget {
+  const secret = credential?.kind === "key" ? [credential.email, credential.key] : [credential?.token];
   const key = createHash("sha256")
-    .update(JSON.stringify([credential, baseUrl, rates]))
+    .update(JSON.stringify([secret, baseUrl.replace(/\/+$/, "")]))
     .digest("hex");
-  const budget = budgets.get(key) ?? new RateBudget(rates);
+  const budget = budgets.get(key) ?? new RateBudget([]);
+  budget.limit(rates);
   budgets.set(key, budget);
   return budget;
 }

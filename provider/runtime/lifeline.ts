@@ -1,7 +1,10 @@
 import { fstatSync } from "node:fs";
 
-/** How often a dying process looks whether its last request has been answered. */
+/** How often a dying process looks whether its work has come to an end. */
 const LOOK_MS = 20;
+
+/** When a dying process gives up: shortly before the engine, which allows five seconds, would kill it. */
+const GIVE_UP_MS = 4_500;
 
 /**
  * Ends the provider's process when there is nobody left to work for. The engine holds the other end of this process's
@@ -23,15 +26,19 @@ export class Lifeline {
     return this.#closing.signal;
   }
 
-  /** Starts to watch; called in the provider's process only, never in a user's program. */
-  watch(inFlight: () => number): void {
+  /**
+   * Starts to watch; called in the provider's process only, never in a user's program. The process ends when nothing is
+   * `busy`: no request unanswered, no verb whose reply has not gone to the engine, which would lose what was done.
+   */
+  watch(busy: () => boolean): void {
     if (this.#watching) return;
     this.#watching = true;
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
       process.on(signal, () => {
         this.#closing.abort();
+        const deadline = performance.now() + GIVE_UP_MS;
         const exit = (): void => {
-          if (inFlight() === 0) process.exit(128 + (signal === "SIGINT" ? 2 : 15));
+          if (!busy() || performance.now() >= deadline) process.exit(128 + (signal === "SIGINT" ? 2 : 15));
           setTimeout(exit, LOOK_MS);
         };
         exit();

@@ -1,13 +1,15 @@
 import { z } from "zod";
 import type { Credential } from "../api/client";
+import { DEFAULT_CONCURRENCY } from "../api/connections";
 import { DOCUMENTED_RATE, type RateWindow } from "../api/rate-budget";
+import { RETRY } from "../api/retry";
 import { nearest } from "./nearest";
 
 /** What a program or pipeline may set besides credentials, and what holds when it does not. */
 export interface Settings {
   /** `edgeguard:baseUrl`, else EDGEGUARD_BASE_URL, else CLOUDFLARE_BASE_URL, else the vendor's public address. */
   readonly baseUrl: string;
-  /** `edgeguard:accountId`, else CLOUDFLARE_ACCOUNT_ID: for resources that do not name one themselves. */
+  /** `edgeguard:accountId`, else EDGEGUARD_ACCOUNT_ID, else CLOUDFLARE_ACCOUNT_ID: for resources that do not name one themselves. */
   readonly accountId: string | undefined;
   /** `edgeguard:maxRetries`, else EDGEGUARD_MAX_RETRIES. Retries after the first attempt, 0 to 20. */
   readonly maxRetries: number;
@@ -121,12 +123,12 @@ export function readSettings(config: ConfigGetter, env: Environment): Settings {
   return {
     baseUrl: baseUrl ?? DEFAULT_BASE_URL,
     accountId: accountId?.toLowerCase(),
-    maxRetries: maxRetries ?? 5,
+    maxRetries: maxRetries ?? RETRY.maxRetries,
     rates:
       requestsPerSecond === undefined
         ? [DOCUMENTED_RATE]
         : [DOCUMENTED_RATE, { requests: 1, ms: 1000 / requestsPerSecond }],
-    concurrency: concurrency ?? 8,
+    concurrency: concurrency ?? DEFAULT_CONCURRENCY,
     liveChecks: liveChecks ?? true,
     credential,
     fallback,

@@ -2,6 +2,7 @@ import type { LocalApi } from "edgeguard-local";
 import { startLocalApi } from "edgeguard-local";
 import { z } from "zod";
 import type { Credential } from "../../provider/api/client";
+import { RateBudget } from "../../provider/api/rate-budget";
 import { Redactor } from "../../provider/api/redact";
 import { clientOf, failureOf, serve } from "../support/edge-client";
 
@@ -81,6 +82,56 @@ describe("a credential that is refused", () => {
     api.fault({ match: {}, kind: "status", status: 409, message: "in conflict" });
     const { client } = clientOf(api.url, { credential: saved, fallback: fresh });
     expect((await failureOf(client.get(settings, { what, schema }))).message).toContain("in conflict");
+  });
+
+  test("by a 403 for lack of a permission gives way for that request only", async () => {
+    api.fault({ match: { method: "PUT" }, kind: "status", status: 403, code: 10010 });
+    const reader: Credential = { kind: "token", token: "reader-token", origin: "edgeguard:apiToken" };
+    const { client, warnings } = clientOf(api.url, { credential: reader, fallback: fresh });
+    await client.put(settings, { what, schema, body: { enabled: true } });
+    expect(warnings).toEqual([
+      "edgeguard:apiToken may not do all that is asked; where it may not, CLOUDFLARE_API_TOKEN is used.",
+    ]);
+    // Still asked first: its own refusal is the first answer.
+    api.fault({ match: {}, kind: "status", status: 403, code: 10010, message: "not yours" });
+    await client.get(settings, { what, schema });
+    expect(api.requests.map(({ status }) => status)).toEqual([403, 200, 403, 200]);
+    expect(warnings).toHaveLength(1);
+  });
+
+  test("stays given up when the other one is known and merely may not do this", async () => {
+    const reader: Credential = { ...fresh, token: "reader-token" };
+    const { client, warnings } = clientOf(api.url, { credential: saved, fallback: reader });
+    api.fault({ match: {}, kind: "status", status: 401 });
+    api.fault({ match: {}, kind: "status", status: 403, code: 10010, message: "not yours" });
+    const failure = await failureOf(client.put(settings, { what, schema, body: { enabled: true } }));
+    expect(failure.message).toContain("not yours");
+    expect(failure.message).toContain("the credential from CLOUDFLARE_API_TOKEN lacks the permission");
+    expect(warnings).toHaveLength(1);
+    await client.get(settings, { what, schema });
+    expect(api.requests.map(({ status }) => status)).toEqual([401, 403, 200]);
+  });
+
+  test("by a 403 does not make the other one, which may not do this either, useless for later", async () => {
+    const { client } = clientOf(api.url, { credential: saved, fallback: fresh });
+    api.fault({ match: {}, kind: "status", status: 403, code: 10010, message: "first" });
+    api.fault({ match: {}, kind: "status", status: 403, code: 10010, message: "second" });
+    const failure = await failureOf(client.get(settings, { what, schema }));
+    expect(failure.message).toContain("first");
+    expect(failure.message).toContain("the credential from edgeguard:apiToken lacks the permission");
+    await client.get(settings, { what, schema });
+  });
+
+  test("spends the budget of its own", async () => {
+    const [budget, fallbackBudget] = [1, 2].map(() => new RateBudget([{ requests: 1, ms: 60_000 }]));
+    const { client } = clientOf(api.url, {
+      credential: saved,
+      fallback: fresh,
+      budget: budget ?? new RateBudget([]),
+      ...(fallbackBudget === undefined ? {} : { fallbackBudget }),
+    });
+    await client.get(settings, { what, schema });
+    expect(api.requests.map(({ status }) => status)).toEqual([403, 200]);
   });
 
   test("by a 403 for lack of a permission says so", async () => {

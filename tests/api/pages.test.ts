@@ -70,6 +70,20 @@ describe("by page", () => {
     expect(server.seen).toHaveLength(2);
   });
 
+  test.each([2, 3])(
+    "refuses %i counted pages that are all the first: the list would end too early",
+    async (n) => {
+      await answering(envelope(items("a", "b"), { result_info: { page: 1, per_page: 2, total_pages: n } }));
+      expect((await failureOf(ids(pages(2)))).message).toContain("the list gave the same page twice");
+      expect(server.seen).toHaveLength(2);
+    },
+  );
+
+  test("without a count, takes a last page of which all slid there", async () => {
+    await answering(envelope(items("a", "b")), envelope(items("b")));
+    expect(await ids(pages(2))).toBe("ab");
+  });
+
   test("reads only as far as it is asked to", async () => {
     await answering(envelope(items("a", "b")), envelope(items("c", "d")));
     for await (const { id } of pages(2)) if (id === "b") break;

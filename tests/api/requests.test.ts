@@ -175,14 +175,24 @@ describe("answers that are no plain success", () => {
     expect(await clientOf(server.url).client.delete("/x", { what, schema: z.null() })).toBeNull();
   });
 
-  test("messages of the envelope are passed on, as text or as records", async () => {
+  test("messages of the envelope are passed on once, as text or as records, of failures too", async () => {
     reply = {
       status: 200,
       body: envelope("r", { messages: ["Heed this", { code: 1, message: "and this" }, ""] }),
     };
     const { client, info } = clientOf(server.url);
     expect(await client.get("/x", { what, schema: z.string() })).toBe("r");
-    expect(info).toEqual(["the API says: Heed this", "the API says: and this"]);
+    await client.get("/x", { what, schema: z.string() });
+    reply = {
+      status: 400,
+      body: '{"success":false,"result":null,"messages":["Heed this","and a failure\'s"]}',
+    };
+    await failureOf(client.get("/x", { what, schema: z.string() }));
+    expect(info).toEqual([
+      "the API says: Heed this",
+      "the API says: and this",
+      "the API says: and a failure's",
+    ]);
   });
 
   test("an odd member of an error does not hide the rest of it", async () => {

@@ -3,8 +3,10 @@ import type { AddressInfo } from "node:net";
 import type { Fault, LocalApi } from "edgeguard-local";
 import { startLocalApi } from "edgeguard-local";
 import { z } from "zod";
-import { RateBudget } from "../../provider/api/rate-budget";
-import { backoffMs, RETRY } from "../../provider/api/retry";
+import { Connections } from "../../provider/api/connections";
+import { mayHaveHappened } from "../../provider/api/errors";
+import { DOCUMENTED_RATE, RateBudget } from "../../provider/api/rate-budget";
+import { backoffMs, outcomeOf, RETRY, shouldRetry } from "../../provider/api/retry";
 import { clientOf, envelope, failureOf, serve, until } from "../support/edge-client";
 
 let api: LocalApi;
@@ -137,6 +139,58 @@ describe("POST", () => {
   });
 });
 
+describe("the outcome of a request is that of all its attempts", () => {
+  const lostThen = (method: "GET" | "PUT", ...statuses: number[]) => {
+    api.fault({ match: { method }, kind: "dropAfter" });
+    statuses.forEach((status) => api.fault({ match: { method }, kind: "status", status }));
+  };
+
+  test.each([400, 403, 429])(
+    "a PUT that got lost and then was answered %i may have happened",
+    async (status) => {
+      lostThen("PUT", status);
+      const failure = await failureOf(send("PUT"));
+      expect(failure).toMatchObject({ status, outcome: "unknown" });
+      expect(failure.message).toContain("after 2 attempts");
+      expect(failure.message).toContain("It may have been carried out.");
+      expect(mayHaveHappened(failure)).toBe(true);
+    },
+  );
+
+  test("a GET has none to speak of", async () => {
+    lostThen("GET", 400);
+    expect(await failureOf(send("GET"))).toMatchObject({ status: 400, outcome: "notDone" });
+  });
+
+  test("also when the other credential made the later ones", async () => {
+    lostThen("PUT", 401, 400);
+    const { client } = clientOf(api.url, {
+      fallback: { kind: "token", token: "other", origin: "CLOUDFLARE_API_TOKEN" },
+    });
+    const failure = await failureOf(client.put(settings, { what, schema, body: put }));
+    expect(failure).toMatchObject({ status: 400, outcome: "unknown" });
+  });
+
+  test("and of nobody else's", async () => {
+    lostThen("PUT", 400, 400);
+    const { client } = clientOf(api.url);
+    await failureOf(client.put(settings, { what, schema, body: put }));
+    expect(await failureOf(client.put(settings, { what, schema, body: put }))).toMatchObject({
+      outcome: "notDone",
+    });
+  });
+});
+
+describe("an unreachable host", () => {
+  test.each(["EHOSTUNREACH", "ENETUNREACH"])("(%s) was never sent to only while connecting", (errorCode) => {
+    const connecting = { method: "POST", errorCode, syscall: "connect" };
+    const reading = { method: "POST", errorCode, syscall: "read" };
+    expect([connecting, reading].map(outcomeOf)).toEqual(["notDone", "unknown"]);
+    expect([connecting, reading].map((attempt) => shouldRetry(attempt, false))).toEqual([true, false]);
+    expect(shouldRetry(reading, true)).toBe(true);
+  });
+});
+
 test.each([0, 2])("with maxRetries %i there is one attempt more than that", async (maxRetries) => {
   api.fault({ match: {}, kind: "status", status: 503, times: 50 });
   const failure = await failureOf(send("GET", maxRetries));
@@ -172,6 +226,21 @@ describe("Retry-After", () => {
     const failure = await failureOf(send("GET", 5));
     expect(failure.message).toContain("It asks to wait 3600 s.");
     expect(Date.now() - started).toBeLessThan(1000);
+    expect(api.requests).toHaveLength(1);
+  });
+
+  test("beyond the bound holds for every caller: each is told at once, and nothing is sent", async () => {
+    api.fault({ match: {}, kind: "status", status: 429, retryAfter: 3600 });
+    const budget = new RateBudget([{ requests: 1, ms: 2000 }]);
+    const { client } = clientOf(api.url, { budget });
+    const first = failureOf(client.get(settings, { what, schema }));
+    const queued = failureOf(client.get(settings, { what, schema })); // Waits when the answer comes.
+    await first;
+    const later = failureOf(client.put(settings, { what: "Setting", schema, body: put }));
+    const told =
+      /^Trying failed: GET \S+ was not sent: the service asked for a pause, and 3600 s of waiting are left\. Run again after that\.$/;
+    expect((await queued).message).toMatch(told);
+    expect(await later).toMatchObject({ outcome: "notDone", status: undefined });
     expect(api.requests).toHaveLength(1);
   });
 
@@ -249,11 +318,66 @@ describe("the rate budget", () => {
     expect(Date.now() - started).toBeGreaterThanOrEqual(295);
   });
 
+  test("is announced where it makes somebody wait long", async () => {
+    const budget = new RateBudget([DOCUMENTED_RATE]);
+    await Promise.all(Array.from({ length: 1200 }, () => budget.take()));
+    const controller = new AbortController();
+    const { client, info } = clientOf(api.url, { budget, signal: controller.signal });
+    const asked = [1, 2, 3].map(() => failureOf(client.get(settings, { what, schema })));
+    await until(() => info.length > 0);
+    controller.abort();
+    await Promise.all(asked);
+    expect(info).toEqual([
+      expect.stringMatching(/^waiting \d+ s: the rate budget of 1,200 requests in 5 minutes is used up$/),
+    ]);
+    expect(api.requests).toHaveLength(0);
+  });
+
+  test("is not waited for by a client without patience, also not behind others that wait", async () => {
+    const budget = new RateBudget([{ requests: 1, ms: 60_000 }]);
+    const controller = new AbortController();
+    const { client } = clientOf(api.url, { budget, signal: controller.signal });
+    await client.get(settings, { what, schema });
+    const patient = failureOf(client.get(settings, { what, schema }));
+    const started = Date.now();
+    const hasty = clientOf(api.url, { budget, patient: false, maxRetries: 0 });
+    const failure = await failureOf(hasty.client.get(settings, { what, schema }));
+    expect(Date.now() - started).toBeLessThan(500);
+    expect(failure.message).toContain(
+      "was not sent: the rate budget of 1 request in 1 minute is used up, and ",
+    );
+    controller.abort();
+    await patient;
+  });
+
+  test("is given up by who lacks patience when a pause makes the wait long", async () => {
+    const budget = new RateBudget([{ requests: 1, ms: 1000 }]);
+    await budget.take();
+    const controller = new AbortController();
+    const patient = failureOf(budget.take({ signal: controller.signal }));
+    const hasty = failureOf(budget.take({ maxWaitMs: 2000 }));
+    budget.pause(60_000);
+    expect((await hasty).name).toBe("WaitTooLongError");
+    controller.abort();
+    await patient;
+  });
+
+  test("holds to all rates it was given", async () => {
+    const budget = new RateBudget([{ requests: 9, ms: 150 }]);
+    budget.limit([
+      { requests: 9, ms: 150 },
+      { requests: 1, ms: 100 },
+    ]);
+    const started = Date.now();
+    await Promise.all([budget.take(), budget.take()]);
+    expect(Date.now() - started).toBeGreaterThanOrEqual(95);
+  });
+
   test("a caller that gives up loses its turn and harms nobody", async () => {
     const budget = new RateBudget([{ requests: 1, ms: 120 }]);
     await budget.take();
     const controller = new AbortController();
-    const given = failureOf(budget.take(controller.signal));
+    const given = failureOf(budget.take({ signal: controller.signal }));
     const next = budget.take();
     controller.abort();
     expect((await given).name).toBe("AbortError");
@@ -261,7 +385,7 @@ describe("the rate budget", () => {
   });
 });
 
-test("no more requests are in flight than the concurrency allows", async () => {
+test("no more requests are in flight than the concurrency allows, with several clients, too", async () => {
   let open = 0;
   let most = 0;
   const server = await serve(async (_request, response) => {
@@ -271,8 +395,11 @@ test("no more requests are in flight than the concurrency allows", async () => {
     open -= 1;
     response.end(envelope(null));
   });
-  const { client } = clientOf(server.url, { concurrency: 3 });
-  await Promise.all(Array.from({ length: 12 }, () => client.get("/x", { what, schema })));
+  const connections = new Connections({ concurrency: 3 });
+  const clients = [1, 2].map(() => clientOf(server.url, { connections }).client);
+  await Promise.all(
+    clients.flatMap((client) => Array.from({ length: 6 }, () => client.get("/x", { what, schema }))),
+  );
   expect(server.seen).toHaveLength(12);
   expect(most).toBe(3);
 });
@@ -333,6 +460,55 @@ describe("when the operation is cancelled", () => {
     expect(new Set((await Promise.all(all)).map(({ name }) => name))).toEqual(new Set(["CancelledError"]));
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(api.requests).toHaveLength(2);
+  });
+
+  test("requests that wait for a free connection are not sent when no further one may begin", async () => {
+    api.fault({ match: {}, kind: "slow", delayMs: 200, times: 20 });
+    const controller = new AbortController();
+    const { client } = clientOf(api.url, { closing: controller.signal, concurrency: 2 });
+    const all = Array.from({ length: 20 }, () =>
+      client.put(settings, { what, schema, body: put }).then(
+        () => "done",
+        (error: unknown) => [(error as Error).name, mayHaveHappened(error)].join(),
+      ),
+    );
+    await until(() => api.requests.length === 2);
+    expect(client.inFlight).toBe(2);
+    controller.abort();
+    expect((await Promise.all(all)).sort()).toEqual([
+      ...Array.from({ length: 18 }, () => "CancelledError,false"),
+      "done",
+      "done",
+    ]);
+    expect(api.requests).toHaveLength(2);
+  });
+
+  test("a change that is broken off may have happened, and the error says so", async () => {
+    api.fault({ match: { method: "PUT" }, kind: "slow", delayMs: 5000 });
+    const controller = new AbortController();
+    const { client } = clientOf(api.url, { signal: controller.signal });
+    const asked = failureOf(client.put(settings, { what: "Setting", schema, body: put }));
+    await until(() => api.requests.length === 1);
+    controller.abort();
+    expect(await asked).toMatchObject({
+      name: "CancelledError",
+      outcome: "unknown",
+      message:
+        "Setting was cut short: the operation was cancelled or its engine has gone. It may have been carried out.",
+    });
+  });
+
+  test.each([
+    [503, "unknown"],
+    [429, "notDone"],
+  ])("while a change waits to be sent again after %i, its outcome is %s", async (status, outcome) => {
+    api.fault({ match: { method: "PUT" }, kind: "status", status, retryAfter: 60 });
+    const controller = new AbortController();
+    const { client, info } = clientOf(api.url, { closing: controller.signal });
+    const asked = failureOf(client.put(settings, { what: "Setting", schema, body: put }));
+    await until(() => info.length > 0);
+    controller.abort();
+    expect(await asked).toMatchObject({ name: "CancelledError", outcome });
   });
 
   test("a wait for the rate budget ends at once", async () => {

@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
@@ -21,7 +23,7 @@ describe("in a program", () => {
   afterEach(() => project.remove());
 
   async function preview(program: string, config: Readonly<Record<string, string>> = {}): Promise<RunResult> {
-    project.write("index.ts", `import * as edgeguard from "pulumi-edgeguard";\n${program}`);
+    project.write(`import * as edgeguard from "pulumi-edgeguard";\n${program}`);
     await project.init({ "edgeguard:baseUrl": api.url, "edgeguard:apiToken": "local-token", ...config });
     return await project.run("preview");
   }
@@ -101,7 +103,10 @@ describe("in a program", () => {
       { url: "https://a.example/a.js", host: "www.shop.example", jsIntegrityScore: 90 },
       { url: "https://b.example/b.js", host: "www.shop.example" },
     ];
-    project.write("detections.json", JSON.stringify({ version: 1, zoneId: api.zones.shop, scripts }));
+    writeFileSync(
+      join(project.dir, "detections.json"),
+      JSON.stringify({ version: 1, zoneId: api.zones.shop, scripts }),
+    );
     const { code, text } = await preview(
       `
       const { scriptSrc, leftOut } = edgeguard.scriptSources(edgeguard.readDetections("detections.json"));

@@ -68,6 +68,28 @@ test.each([
   expect(ms).toBeLessThan(500);
 });
 
+test("SIGINT between an answer and the reply to the engine lets the reply go out", async () => {
+  // The signal arrives between the two turns of the event loop that the engine's host may need for its reply.
+  const provider = start(
+    `await runtime.check("PageShieldSettings", {}, { zoneId: "${api.zones.empty}", enabled: true });
+     process.kill(process.pid, "SIGINT");
+     setImmediate(() => setImmediate(() => console.log("replied")));`,
+  );
+  expect((await ends(provider)).code).toBe(130);
+  expect(provider.output()).toContain("replied");
+});
+
+test("SIGINT does not wait longer than the engine does", async () => {
+  api.fault({ match: { method: "PUT" }, kind: "slow", delayMs: 20_000 });
+  const provider = create();
+  await until(() => writes().length === 1);
+  provider.child.kill("SIGINT");
+  const { code, ms } = await ends(provider);
+  expect(code).toBe(130);
+  expect(ms).toBeGreaterThan(4_000);
+  expect(ms).toBeLessThan(4_950);
+});
+
 test("SIGINT lets a write that is under way come to its end, and begins nothing more", async () => {
   api.fault({ match: { method: "PUT" }, kind: "slow", delayMs: 500, when: "before" });
   const provider = create();

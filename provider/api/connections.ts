@@ -1,0 +1,78 @@
+import { Agent, EnvHttpProxyAgent, type Dispatcher } from "undici";
+
+/** Longest waits for one attempt, in milliseconds. */
+export const TIMEOUTS = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000 } as const;
+
+/** Requests in flight at the same time, unless `edgeguard:concurrency` says otherwise. */
+export const DEFAULT_CONCURRENCY = 8;
+
+export interface ConnectionOptions {
+  /** Requests in flight at the same time. */
+  readonly concurrency?: number;
+  readonly timeouts?: { readonly connectMs: number; readonly headersMs: number; readonly bodyMs: number };
+}
+
+/**
+ * Connections that several clients share. Who has to wait for one waits here and not within the HTTP library, which
+ * would send the request even when no further one may begin.
+ */
+export class Connections {
+  readonly dispatcher: Dispatcher;
+  #free: number;
+  readonly #waiting = new Set<() => void>();
+
+  constructor({ concurrency = DEFAULT_CONCURRENCY, timeouts = TIMEOUTS }: ConnectionOptions = {}) {
+    this.#free = concurrency;
+    this.dispatcher = pool(concurrency, timeouts);
+  }
+
+  /** Takes a connection, first come first served; rejects when `signal` fires. Each is to be given back. */
+  take(signal: AbortSignal): Promise<void> {
+    if (this.#free > 0) {
+      this.#free -= 1;
+      return Promise.resolve();
+    }
+    return new Promise((resolve, reject) => {
+      const granted = (): void => {
+        signal.removeEventListener("abort", gaveUp);
+        resolve();
+      };
+      const gaveUp = (): void => {
+        this.#waiting.delete(granted);
+        reject(signal.reason as Error);
+      };
+      this.#waiting.add(granted);
+      signal.addEventListener("abort", gaveUp, { once: true });
+    });
+  }
+
+  giveBack(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) this.#free += 1;
+    else {
+      this.#waiting.delete(next);
+      next();
+    }
+  }
+
+  close(): Promise<void> {
+    return this.dispatcher.destroy();
+  }
+}
+
+function pool(
+  concurrency: number,
+  timeouts: { readonly connectMs: number; readonly headersMs: number; readonly bodyMs: number },
+): Dispatcher {
+  const options: Agent.Options = {
+    connections: concurrency,
+    pipelining: 1,
+    connect: { timeout: timeouts.connectMs },
+    headersTimeout: timeouts.headersMs,
+    bodyTimeout: timeouts.bodyMs,
+  };
+  const proxied = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"].some(
+    (name) => process.env[name],
+  );
+  return proxied ? new EnvHttpProxyAgent(options) : new Agent(options);
+}

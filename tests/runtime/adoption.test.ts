@@ -1,0 +1,95 @@
+import { z } from "zod";
+import { createOnce } from "../../provider/runtime/adoption";
+import { Host } from "../../provider/runtime/host";
+import { envelope, failureOf, serve, until } from "../support/edge-client";
+
+const object = z.object({ id: z.string() });
+const quiet = { info: () => undefined, warn: () => undefined };
+
+interface Script {
+  /** Status per POST, the last one for all that follow; 200 makes the object. */
+  readonly posts: number[];
+  readonly retryAfter?: number;
+  /** Status of every look. */
+  readonly looks?: number;
+  readonly maxRetries?: number;
+  readonly closing?: AbortSignal;
+}
+
+/** One creation against a service that answers as the script says. */
+async function creation({ posts, retryAfter, looks = 200, maxRetries = 3, closing }: Script) {
+  const postedAt: number[] = [];
+  const server = await serve((request, response) => {
+    if (request.method === "GET") {
+      response.writeHead(looks).end(looks === 200 ? envelope([]) : '{"success":false,"errors":[]}');
+      return;
+    }
+    const status = posts[Math.min(postedAt.length, posts.length - 1)] ?? 200;
+    postedAt.push(Date.now());
+    response.writeHead(status, retryAfter === undefined ? {} : { "retry-after": String(retryAfter) });
+    response.end(status === 200 ? envelope({ id: "made" }) : '{"success":false,"errors":[]}');
+  });
+  const config: Record<string, string> = {
+    baseUrl: server.url,
+    apiToken: "local-token",
+    maxRetries: String(maxRetries),
+  };
+  const host = new Host({
+    config: (key) => config[key.replace("edgeguard:", "")],
+    env: {},
+    out: quiet,
+    ...(closing === undefined ? {} : { closing }),
+  });
+  const ctx = host.context("Thing");
+  const made = createOnce(ctx, {
+    what: "thing 1",
+    send: () => ctx.api.post("/things", { what: "Creating thing 1", schema: object }),
+    find: async () =>
+      (await ctx.api.get("/things", { what: "Listing things", schema: z.array(object) })).find(
+        ({ id }) => id === "1",
+      ),
+  });
+  return { made, postedAt, seen: server.seen };
+}
+
+test("what is not there is created again, when the service says it may be asked again", async () => {
+  const { made, postedAt } = await creation({ posts: [503, 200], retryAfter: 3 });
+  expect(await made).toEqual({ id: "made" });
+  expect((postedAt[1] ?? 0) - (postedAt[0] ?? 0)).toBeGreaterThanOrEqual(2_990);
+});
+
+test("what the service wants to be asked for in an hour is not asked for again", async () => {
+  const { made, postedAt } = await creation({ posts: [503], retryAfter: 3600 });
+  expect((await failureOf(made)).message).toContain("It asks to wait 3600 s.");
+  expect(postedAt).toHaveLength(1);
+});
+
+test("no more attempts are made than the settings allow", async () => {
+  const { made, postedAt } = await creation({ posts: [500], maxRetries: 0 });
+  expect(await failureOf(made)).toMatchObject({ status: 500, outcome: "unknown" });
+  expect(postedAt).toHaveLength(1);
+});
+
+test("what can be looked up no more is told with both reasons, and may have happened", async () => {
+  const { made } = await creation({ posts: [500], looks: 403 });
+  const failure = await failureOf(made);
+  expect(failure).toMatchObject({ name: "ApiError", outcome: "unknown", status: 500 });
+  expect(failure.message).toMatch(
+    /^Creating thing 1 failed: .* It may have been carried out\. Whether it was could not be looked up: Listing things failed: .* 403 Forbidden/,
+  );
+});
+
+test("what is cut short before it was found may have happened", async () => {
+  const controller = new AbortController();
+  const { made, seen } = await creation({ posts: [500], closing: controller.signal });
+  const failed = failureOf(made);
+  await until(() => seen.length === 2);
+  controller.abort();
+  expect(await failed).toMatchObject({
+    name: "CancelledError",
+    outcome: "unknown",
+    message: expect.stringMatching(
+      /^Creating thing 1 failed: .* could not be looked up: .* cancelled/,
+    ) as string,
+  });
+});
