@@ -9,6 +9,7 @@ module.exports = {
     "^pulumi-edgeguard/runtime$": "<rootDir>/provider/runtime/index.ts",
     "^edgeguard-local$": "<rootDir>/local/index.ts",
   },
+  globalSetup: "<rootDir>/tests/support/announce.ts",
   testTimeout: 30_000,
   // Most tests wait for processes they started: every core is worth a worker.
   maxWorkers: "100%",

@@ -1,0 +1,9 @@
+import { LOCAL_ENGINE, pulumiCli } from "edgeguard-local";
+
+/** Says before the first test which engines the engine tests run on. */
+export default function announce(): void {
+  const onlyLocal = process.env["EDGEGUARD_TEST_ENGINE"] === "local";
+  const cli = onlyLocal ? undefined : pulumiCli();
+  const why = onlyLocal ? "EDGEGUARD_TEST_ENGINE=local" : "no pulumi on PATH";
+  console.log(`\nEngine tests run on ${LOCAL_ENGINE.name}${cli === undefined ? ` (${why})` : ` and on ${cli.name}`}.`);
+}
