@@ -58,6 +58,7 @@ describe("the README", () => {
       "A preview only reads",
       "Nothing, and nobody was asked",
       "Both edits are found",
+      "One request wrote the two entries",
       "One sentence says what is wrong",
       "wouldBlock",
       "what they were before the first up",

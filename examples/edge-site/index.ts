@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { PageShieldPolicy, PageShieldSettings } from "pulumi-edgeguard";
+import { KvEntries, KvNamespace, PageShieldPolicy, PageShieldSettings } from "pulumi-edgeguard";
 
 const zoneId = new pulumi.Config().require("zoneId");
 
@@ -13,5 +13,11 @@ const checkout = new PageShieldPolicy("checkout", {
   value: { scriptSrc: ["'self'", "js.payments.example"] },
 });
 
+// The account is the setting edgeguard:accountId.
+const catalog = new KvNamespace("catalog", { title: "catalog" });
+const products = new KvEntries("products", { namespaceId: catalog.id, file: "catalog.json" });
+
 export const monitoredSince = settings.updatedAt;
 export const policy = checkout.value;
+export const productCount = products.keys;
+export const binding = catalog.bindingSnippet("CATALOG");

@@ -20,7 +20,7 @@ const TOKEN = "local-token";
 async function main(): Promise<number> {
   const options = new Command("demo")
     .description(
-      "Previews, applies, drifts, repairs and destroys a site's page security, on this machine alone.",
+      "Previews, applies, drifts, repairs, changes and destroys a site's page security and key-value data, on this machine alone.",
     )
     .option("--keep", "keep the project and its state, and say where they are")
     .option("--local-engine", "use the local engine even where the Pulumi CLI is on PATH")
@@ -30,8 +30,8 @@ async function main(): Promise<number> {
   const started = Date.now();
   const cli = options.localEngine === true ? undefined : pulumiCli();
   const stage = await setUp(cli ?? LOCAL_ENGINE);
-  process.once("SIGINT", () => void stage.interrupt());
-  process.once("SIGTERM", () => void stage.interrupt());
+  process.once("SIGINT", stage.interrupt);
+  process.once("SIGTERM", stage.interrupt);
   try {
     say(colors.bold("edgeguard demo"));
     say(
@@ -60,9 +60,11 @@ interface Stage {
   readonly home: string;
   readonly project: string;
   readonly zone: string;
+  /** What the service held before the first scene. */
+  readonly before: string;
   running: ChildProcess | undefined;
   interrupted: boolean;
-  interrupt(): void;
+  readonly interrupt: () => void;
 }
 
 async function setUp(engine: EngineCommand): Promise<Stage> {
@@ -79,22 +81,28 @@ async function setUp(engine: EngineCommand): Promise<Stage> {
     join(project, "tsconfig.json"),
     '{ "compilerOptions": { "strict": true, "noCheck": true } }\n',
   );
+  // What is no secret is written by hand: each command of the engine takes about a second.
+  const config = {
+    "edge-site:zoneId": api.zones.shop,
+    "edgeguard:accountId": api.accounts.main,
+    "edgeguard:baseUrl": api.url,
+  };
+  writeFileSync(join(project, "Pulumi.demo.yaml"), JSON.stringify({ config }));
   const stage: Stage = {
     engine,
     api,
     home,
     project,
     zone: api.zones.shop,
+    before: declarable(api, api.zones.shop),
     running: undefined,
     interrupted: false,
-    interrupt() {
+    interrupt: () => {
       stage.interrupted = true;
       stage.running?.kill("SIGINT");
     },
   };
   await quietly(stage, "stack", "init", "demo");
-  await quietly(stage, "config", "set", "zoneId", stage.zone);
-  await quietly(stage, "config", "set", "edgeguard:baseUrl", api.url);
   await quietly(stage, "config", "set", "--secret", "edgeguard:apiToken", TOKEN);
   return stage;
 }
@@ -102,12 +110,12 @@ async function setUp(engine: EngineCommand): Promise<Stage> {
 async function play(stage: Stage, scene: Scene, number: string): Promise<void> {
   if (stage.interrupted) throw new Error("interrupted");
   say(`\n${colors.bold(colors.cyan(`${number}  ${scene.title}`))}`);
-  for (const { replace, by } of scene.edits ?? []) {
-    const program = join(stage.project, "index.ts");
-    const before = readFileSync(program, "utf8");
-    if (!before.includes(replace)) throw new Error(`the program has no ${replace} to change`);
-    say(colors.dim(`     in index.ts: ${replace} becomes ${by}`));
-    writeFileSync(program, before.replace(replace, by));
+  for (const { file = "index.ts", replace, by, says = `${replace} becomes ${by}` } of scene.edits ?? []) {
+    const path = join(stage.project, file);
+    const before = readFileSync(path, "utf8");
+    if (!before.includes(replace)) throw new Error(`${file} has no ${replace} to change`);
+    say(colors.dim(`     in ${file}: ${says}`));
+    writeFileSync(path, before.replace(replace, by));
   }
   for (const { method, path, body } of scene.dashboard ?? []) {
     say(colors.dim(`     ${method} ${path} ${JSON.stringify(body)}`));
@@ -122,11 +130,26 @@ async function play(stage: Stage, scene: Scene, number: string): Promise<void> {
     throw new Error(`\`pulumi ${scene.run.join(" ")}\` ended with ${code}`);
   for (const words of scene.shows ?? [])
     if (!text.includes(words)) throw new Error(`"${words}" was expected in what was printed`);
+  for (const words of scene.hides ?? [])
+    if (text.includes(words)) throw new Error(`"${words}" was printed, and is nobody's business`);
   if (scene.writes !== writes) throw new Error(`${scene.writes} writes were expected; ${writes} were sent`);
+  const batches = stage.api.requests.flatMap(({ batch }) => batch?.entries ?? []).join(", ");
+  if (scene.batches !== undefined && scene.batches.join(", ") !== batches)
+    throw new Error(`batches of ${scene.batches.join(", ")} entries were expected; sent were ${batches}`);
+  if (scene.restores === true && declarable(stage.api, stage.zone) !== stage.before)
+    throw new Error("something is left of the program, or missing of what was there before");
   say(
     colors.green(
       `     → ${scene.point} (${reads} ${reads === 1 ? "read" : "reads"}, ${writes} ${writes === 1 ? "write" : "writes"} sent)`,
     ),
+  );
+}
+
+/** All that the program may change, without the times at which it was changed. */
+function declarable(api: LocalApi, zone: string): string {
+  const { kv, pageShield } = api.snapshot();
+  return JSON.stringify([kv, pageShield[zone]], (key, value: unknown) =>
+    key === "updated_at" ? undefined : value,
   );
 }
 

@@ -1,8 +1,8 @@
 /** The story the demo tells, as data: what is run, and what a person is to take away. */
 export interface Scene {
   readonly title: string;
-  /** Changes of the program before the run. */
-  readonly edits?: readonly { readonly replace: string; readonly by: string }[];
+  /** Changes of the project before the run. */
+  readonly edits?: readonly Edit[];
   /** What somebody does in the dashboard before the run. */
   readonly dashboard?: readonly { readonly method: string; readonly path: string; readonly body: unknown }[];
   /** Arguments of the engine. */
@@ -10,9 +10,24 @@ export interface Scene {
   readonly fails?: true;
   /** What has to be printed for the story to be true. */
   readonly shows?: readonly string[];
+  /** What may not be printed for the story to be true. */
+  readonly hides?: readonly string[];
   /** Writes that have to be sent, counted. */
   readonly writes: number;
+  /** Entries, or keys, that each of the bulk requests has to carry. */
+  readonly batches?: readonly number[];
+  /** Everything is as it was before the first scene. */
+  readonly restores?: true;
   readonly point: string;
+}
+
+interface Edit {
+  /** Default: index.ts. */
+  readonly file?: string;
+  readonly replace: string;
+  readonly by: string;
+  /** What a person is told instead of both texts. */
+  readonly says?: string;
 }
 
 const UP = ["up", "--yes", "--skip-preview"] as const;
@@ -28,8 +43,9 @@ export const STORY: readonly Scene[] = [
   {
     title: "Merged: apply it.",
     run: UP,
-    writes: 2,
-    point: "Settings and policy are in place.",
+    writes: 4,
+    batches: [12],
+    point: "Settings, policy and namespace are in place; one request wrote all twelve products.",
   },
   {
     title: "Again: is anything left to do?",
@@ -55,6 +71,35 @@ export const STORY: readonly Scene[] = [
     point: "What the program says holds again.",
   },
   {
+    title: "The catalog changes: one price, and one new product.",
+    edits: [
+      {
+        file: "catalog.json",
+        replace: '\\"cents\\":5490',
+        by: '\\"cents\\":4990',
+        says: "the kettle costs 4990 instead of 5490",
+      },
+      {
+        file: "catalog.json",
+        replace: '  { "key": "product/kettle"',
+        by: '  { "key": "product/scale", "value": "{\\"name\\":\\"Scale\\",\\"cents\\":2490}" },\n  { "key": "product/kettle"',
+        says: "a new entry, product/scale",
+      },
+    ],
+    run: ["preview"],
+    shows: [": +1 ~1 -0 (product/scale, product/kettle)"],
+    hides: ["Gooseneck", "Scale"],
+    writes: 0,
+    point: "One line says which keys come, change and go; no value is shown.",
+  },
+  {
+    title: "Merged: apply it.",
+    run: UP,
+    writes: 1,
+    batches: [2],
+    point: "One request wrote the two entries; the other eleven were not touched.",
+  },
+  {
     title: "A change with a mistake is refused in the preview.",
     edits: [{ replace: "\"'self'\"", by: '"self"' }],
     run: ["preview"],
@@ -75,9 +120,11 @@ export const STORY: readonly Scene[] = [
     point: "wouldBlock counts the scripts seen on these pages that the policy does not allow.",
   },
   {
-    title: "The site goes: its zone gets back what it had.",
+    title: "The site goes: zone and account get back what they had.",
     run: ["destroy", "--yes", "--skip-preview"],
-    writes: 2,
-    point: "The policy is deleted, the settings are what they were before the first up.",
+    writes: 4,
+    batches: [13],
+    restores: true,
+    point: "Policy, entries and namespace are deleted, the settings are what they were before the first up.",
   },
 ];
