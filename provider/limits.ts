@@ -31,8 +31,8 @@ export const KV = {
   MAX_BULK_ENTRIES: 10_000,
   /** Ours: body of one bulk write, unless a single entry is larger. The service takes 100 MB. */
   BATCH_BYTES: 8 * 1024 * 1024,
-  /** Ours: bodies being sent at the same time. */
-  IN_FLIGHT_BYTES: 64 * 1024 * 1024,
+  /** Ours: bodies being sent at the same time, so that a gigabyte passes through a small machine. */
+  IN_FLIGHT_BYTES: 32 * 1024 * 1024,
   /** OpenAPI, bulk get: keys per request. */
   MAX_BULK_GET_KEYS: 100,
   /** OpenAPI, key listing: keys per page. */

@@ -68,6 +68,7 @@ export interface RequestOptions<T> {
   /** Shape of `result`. */
   readonly schema: z.ZodType<T>;
   readonly query?: Query;
+  /** Sent as JSON; a Buffer is JSON already. */
   readonly body?: unknown;
   /** Whether a second execution does no harm. Defaults by method: GET, PUT and DELETE do not, POST and PATCH may. */
   readonly repeatable?: boolean;
@@ -319,7 +320,9 @@ export class EdgeApi {
           ...authorization(credential),
           ...(options.body === undefined ? {} : { "content-type": "application/json" }),
         },
-        ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+        ...(options.body === undefined
+          ? {}
+          : { body: Buffer.isBuffer(options.body) ? options.body : JSON.stringify(options.body) }),
         ...(this.#options.signal === undefined ? {} : { signal: this.#options.signal }),
       });
       seen.status = response.statusCode;

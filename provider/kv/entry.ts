@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Json } from "../runtime/values";
 import { canonicalJson } from "../runtime/values";
 
@@ -39,13 +39,13 @@ export function storedBytes(entry: Pick<Entry, "value" | "base64">): Buffer {
 }
 
 export function digest(bytes: Buffer | string): string {
-  return createHash("sha256").update(bytes).digest("hex").slice(0, 32);
+  return hash("sha256", bytes, "hex").slice(0, 32);
 }
 
 /** What will be remembered of an entry, but for the time at which a lifetime ends. */
 export function recordOf(entry: Entry): Recorded {
   return {
-    value: digest(storedBytes(entry)),
+    value: digest(entry.base64 ? storedBytes(entry) : entry.value),
     ...(entry.metadata === undefined ? {} : { metadata: digest(canonicalJson(entry.metadata)) }),
     ...(entry.expirationTtl !== undefined
       ? { ttl: entry.expirationTtl }

@@ -8,7 +8,7 @@ import {
   type EntriesContext,
   type NamespaceAddress,
 } from "./address";
-import { batches, entryBytes, textBytes, toRequest, type Many } from "./batches";
+import { batches, bodyOf, entryBytes, textBytes, type Many } from "./batches";
 import { carryOut, type Refused } from "./bulk";
 import type { Entry } from "./entry";
 import { Progress } from "./progress";
@@ -52,7 +52,7 @@ export async function upload(request: UploadRequest): Promise<UploadOutcome> {
       const result = await ctx.api.put(`${namespacePath(request)}/bulk`, {
         what: `Writing ${named(items, ({ key }) => key, "entries")} to namespace ${namespaceId}`,
         schema: bulkResult,
-        body: items.map(toRequest),
+        body: bodyOf(items),
         advice,
       });
       return unsuccessfulKeys(result);

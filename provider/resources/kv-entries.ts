@@ -65,10 +65,9 @@ export const kvEntries = defineLifecycle({
   upgrades: {},
   args,
   computed,
-  computedInputs: ["keys", "bytes", "digest", "drift", "pruned"],
-  passingInputs: ["pruned"],
+  computedInputs: ["keys", "bytes", "digest", "drift"],
   // The same content from another place is no change: what is compared is its digest.
-  compared: { ignore: ["entries", "file", "directory", "defaults"], also: ["digest", "drift", "pruned"] },
+  compared: { ignore: ["entries", "file", "directory", "defaults"], also: ["digest", "drift"] },
   replaceOn: ["accountId", "namespaceId"],
   secret: ["entries"],
   secretOutputs: ["manifest"],
@@ -132,9 +131,7 @@ export const kvEntries = defineLifecycle({
       .map((key) => JSON.stringify(key))
       .join(", ");
     return {
-      computed: {
-        pruned: `${strangers.length} ${strangers.length === 1 ? "key" : "keys"} that others wrote: ${names}${strangers.length > SHOWN_KEYS ? ", …" : ""}`,
-      },
+      due: `KvEntries ${args.namespaceId}: prune deletes ${strangers.length} ${strangers.length === 1 ? "key" : "keys"} that others wrote: ${names}${strangers.length > SHOWN_KEYS ? ", …" : ""}`,
     };
   },
 

@@ -28,6 +28,8 @@ export class Host {
   readonly locks = new Locks();
   /** Inputs that `check` returned in this operation: proof that the program still declares them. */
   readonly checked = new Set<string>();
+  /** Those of them for which an update has something to do although nothing of them changed. */
+  readonly due = new Set<string>();
   readonly #options: HostOptions;
   readonly #said = new Set<string>();
   readonly #read = new Map<string, Promise<unknown>>();

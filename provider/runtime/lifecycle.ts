@@ -21,6 +21,8 @@ export interface Context {
 /** What a preview check may add: inputs computed from what exists, and refusals that an answer proves. */
 export interface LiveFindings {
   readonly computed?: Bag;
+  /** Something an update has to do although no argument changed; said to the reviewer. */
+  readonly due?: string;
   readonly failures?: readonly { readonly property: string; readonly reason: string }[];
 }
 
@@ -51,8 +53,6 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
   readonly computed: z.ZodType<Computed>;
   /** Inputs that `derive` and `live` add. They are shown to a reviewer and do not make a plan dirty by themselves. */
   readonly computedInputs?: readonly string[];
-  /** Computed inputs that speak of one moment: shown, and never recorded. */
-  readonly passingInputs?: readonly string[];
   /** What else counts as a change, and what does not. By default each argument counts, and no computed input. */
   readonly compared?: {
     readonly ignore: readonly (keyof Shape & string)[];

@@ -42,7 +42,6 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
   const { type } = lifecycle;
   const argKeys = Object.keys(lifecycle.args.shape);
   const computedInputs = lifecycle.computedInputs ?? [];
-  const recordedInputs = computedInputs.filter((key) => !(lifecycle.passingInputs ?? []).includes(key));
   const recorded = z.intersection(z.looseObject(asRecorded(lifecycle)), lifecycle.computed);
 
   /** Inputs as `check` gave them; what an edited state or an engine without a check hands over is refused here. */
@@ -67,7 +66,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
 
   const outputsOf = (args: Bag, inputs: Bag, computed: object): Record<string, unknown> => ({
     ...omit(args, []),
-    ...pick(inputs, recordedInputs),
+    ...pick(inputs, computedInputs),
     ...omit({ ...computed }, []),
     [SCHEMA_VERSION]: lifecycle.schemaVersion,
   });
@@ -101,13 +100,21 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
   ): Promise<readonly CheckFailure[]> => {
     if (lifecycle.live === undefined || !host.settings.liveChecks) return [];
     try {
-      const { computed = {}, failures = [] } = await lifecycle.live({
+      const {
+        computed = {},
+        failures = [],
+        due,
+      } = await lifecycle.live({
         ctx: host.probeContext(type),
         args,
         olds,
         once: host.once,
       });
       Object.assign(inputs, pick(computed, computedInputs));
+      if (due !== undefined) {
+        host.warnOnce(due, due);
+        host.due.add(fingerprint(type, inputs));
+      }
       return failures;
     } catch (error) {
       if (error instanceof AdoptionError) return [{ property: "adopt", reason: error.message }];
@@ -172,7 +179,8 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       const changed = counted.filter((key) => !sameJson(before[key], news[key] ?? undefined));
       const replaces = changed.filter((key) => lifecycle.replaceOn.includes(key) && !hasUnknown(news[key]));
       // Without a check of this operation there is no program that declares it: a refresh, a destroy.
-      const declared = host.checked.has(fingerprint(type, omit(news, [PROVIDER])));
+      const print = fingerprint(type, omit(news, [PROVIDER]));
+      const declared = host.checked.has(print);
       if (declared && replaces.length === 0) {
         // A crash between a create and the delete of its predecessor leaves both in the state: the delete comes now.
         host.ledger.enter(type, id, changed.length === 0 ? "unchanged" : "changing");
@@ -180,7 +188,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       if (declared && changed.length === 0) {
         await lifecycle.keep?.({ ctx: host.probeContext(type), state: stateOf(olds) });
       }
-      if (changed.length > 0 && lifecycle.describe !== undefined && !hasUnknown(news)) {
+      if (declared && changed.length > 0 && lifecycle.describe !== undefined && !hasUnknown(news)) {
         const line = await lifecycle.describe({
           ctx: host.probeContext(type),
           state: stateOf(olds),
@@ -188,7 +196,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
         });
         if (line !== undefined) host.say.info(line);
       }
-      return { changes: changed.length > 0, replaces };
+      return { changes: changed.length > 0 || host.due.has(print), replaces };
     },
 
     async create(host, inputs) {
@@ -216,11 +224,11 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       }
       if (found === undefined) return { id: "" };
       const outputs: Bag = { ...found, ...pick(state, lifecycle.writeOnly ?? []) };
-      const recordedBefore = pick(props, recordedInputs);
-      const inputs = { ...pick(outputs, argKeys), ...recordedBefore, ...pick(outputs, recordedInputs) };
+      const recordedBefore = pick(props, computedInputs);
+      const inputs = { ...pick(outputs, argKeys), ...recordedBefore, ...pick(outputs, computedInputs) };
       return {
         id,
-        props: outputsOf(outputs, { ...recordedBefore, ...pick(outputs, recordedInputs) }, {}),
+        props: outputsOf(outputs, { ...recordedBefore, ...pick(outputs, computedInputs) }, {}),
         inputs,
       };
     },

@@ -5,5 +5,7 @@ export default function announce(): void {
   const onlyLocal = process.env["EDGEGUARD_TEST_ENGINE"] === "local";
   const cli = onlyLocal ? undefined : pulumiCli();
   const why = onlyLocal ? "EDGEGUARD_TEST_ENGINE=local" : "no pulumi on PATH";
-  console.log(`\nEngine tests run on ${LOCAL_ENGINE.name}${cli === undefined ? ` (${why})` : ` and on ${cli.name}`}.`);
+  console.log(
+    `\nEngine tests run on ${LOCAL_ENGINE.name}${cli === undefined ? ` (${why})` : ` and on ${cli.name}`}.`,
+  );
 }

@@ -115,6 +115,17 @@ export class Project {
     return JSON.parse(stdout) as Deployment; // Written by the engine under test; each test looks at what it needs.
   }
 
+  /** Sets back the time at which entries were last written, as if it had passed. */
+  async age(seconds: number): Promise<void> {
+    const text = JSON.stringify(await this.export());
+    const file = join(this.#home, "aged.json");
+    writeFileSync(
+      file,
+      text.replace(/"writtenAt":([\d.]+)/g, (_, at: string) => `"writtenAt":${Number(at) - seconds}`),
+    );
+    await this.ok("stack", "import", "--file", file);
+  }
+
   /** Everything the engine has written for this project. */
   stateText(): string {
     const text: string[] = [];

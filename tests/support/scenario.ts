@@ -31,7 +31,7 @@ export interface Scenario {
   readonly steps: readonly Step[];
 }
 
-export type Step = EngineStep | EditStep | LookStep | { readonly fault: Fault };
+export type Step = EngineStep | EditStep | LookStep | { readonly fault: Fault } | AgeStep;
 
 export interface EngineStep {
   readonly run: "preview" | "up" | "refresh" | "destroy";
@@ -56,6 +56,11 @@ export interface EngineStep {
 export interface EditStep {
   readonly edit: string;
   readonly body?: unknown;
+}
+
+/** Time passes since the last write of key-value entries: the recorded time of it is set back, in the state. */
+export interface AgeStep {
+  readonly ageSeconds: number;
 }
 
 /** What a raw GET has to answer, among other things. */
@@ -107,6 +112,7 @@ async function play(scenario: Scenario, engine: EngineCommand): Promise<unknown>
       const place = `step ${index + 1} of ${scenario.steps.length}`;
       if ("fault" in step) api.fault(step.fault);
       else if ("edit" in step) await edit(api, zone, step);
+      else if ("ageSeconds" in step) await project.age(step.ageSeconds);
       else if ("look" in step)
         expect({
           place,
@@ -180,7 +186,7 @@ async function edit(api: LocalApi, zone: string, step: EditStep): Promise<void> 
 }
 
 async function path(api: LocalApi, zone: string, where: string): Promise<string> {
-  let full = where.replace("{zone}", zone);
+  let full = where.replace("{zone}", zone).replace("{account}", api.accounts.main);
   const description = /\{policy:([^}]+)\}/.exec(full)?.[1];
   if (description !== undefined) {
     const { result } = await raw(api, "GET", `/zones/${zone}/page_shield/policies`);

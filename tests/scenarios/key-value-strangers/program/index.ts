@@ -1,0 +1,12 @@
+import * as pulumi from "@pulumi/pulumi";
+import { KvEntries } from "pulumi-edgeguard";
+
+new KvEntries("own", {
+  namespaceId: new pulumi.Config().require("namespaceId"),
+  entries: {
+    "p/a": "1",
+    "p/b": { value: "2", expirationTtl: 3600 },
+    "p/past": { value: "gone", expiration: 1 },
+  },
+  prune: { prefix: "p/" },
+});
