@@ -16,8 +16,14 @@ export default tseslint.config(
       "@typescript-eslint/no-explicit-any": "error",
       "@typescript-eslint/no-floating-promises": "error",
       "@typescript-eslint/consistent-type-imports": "error",
-      "@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
-      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true, allowBoolean: true }],
+      "@typescript-eslint/switch-exhaustiveness-check": [
+        "error",
+        { considerDefaultExhaustiveForUnions: true },
+      ],
+      "@typescript-eslint/restrict-template-expressions": [
+        "error",
+        { allowNumber: true, allowBoolean: true },
+      ],
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
       "@typescript-eslint/no-unnecessary-condition": ["error", { allowConstantLoopConditions: true }],
       "no-console": "error",
@@ -53,7 +59,13 @@ export default tseslint.config(
     }),
   },
   {
-    files: ["local/demo/**/*.ts", "local/**/cli.ts", "local/engine/**/*.ts", "tests/**/*.ts", "examples/**/*.ts"],
+    files: [
+      "local/demo/**/*.ts",
+      "local/**/cli.ts",
+      "local/engine/**/*.ts",
+      "tests/**/*.ts",
+      "examples/**/*.ts",
+    ],
     rules: { "no-console": "off" },
   },
 );

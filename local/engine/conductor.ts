@@ -58,6 +58,7 @@ export class Conductor implements Registrar {
   async dismiss(program: Program): Promise<void> {
     await this.recordStackOutputs();
     this.isOver = true;
+    if (this.stage?.machinery.executor.failed === true) program.mute();
     this.over.announce();
     this.unanswered.forEach((reject) => reject(new EngineStopped()));
     const impatience = setTimeout(() => program.stop(), PROGRAM_GRACE_MS);

@@ -25,6 +25,8 @@ export interface Program {
   /** Undefined for success, "" where the program has told the reason itself. */
   readonly failure: Promise<string | undefined>;
   stop(): void;
+  /** From now on its output is of no interest: what it says of a broken connection is what we have done to it. */
+  mute(): void;
 }
 
 export function startProgram(run: ProgramRun): Program {
@@ -37,9 +39,10 @@ export function startProgram(run: ProgramRun): Program {
   ];
   const child = spawnNode(args, { cwd: project.programDirectory, env: programEnvironment(run) });
   child.stdin.end();
+  let muted = false;
   const output = Promise.all([
-    forwardLines(child.stdout, (line) => run.lines.out(line)),
-    forwardLines(child.stderr, (line) => run.lines.error(line)),
+    forwardLines(child.stdout, (line) => muted || run.lines.out(line)),
+    forwardLines(child.stderr, (line) => muted || run.lines.error(line)),
   ]);
   const failure = new Promise<string | undefined>((resolve, reject) => {
     child.on("error", reject);
@@ -47,7 +50,7 @@ export function startProgram(run: ProgramRun): Program {
       void output.then(() => resolve(failureOf(code, signal)));
     });
   });
-  return { failure, stop: () => endGently(child) };
+  return { failure, stop: () => endGently(child), mute: () => (muted = true) };
 }
 
 function failureOf(code: number | null, signal: string | null): string | undefined {

@@ -61,7 +61,11 @@ playScenario({
   title: "two kinds of credentials at once are refused with a sentence",
   folder: __dirname,
   zone: "empty",
-  config: { "edgeguard:apiToken": "canary-token-8642", "edgeguard:apiKey": "canary-key-8642", "edgeguard:apiEmail": "ops@example.com" },
+  config: {
+    "edgeguard:apiToken": "canary-token-8642",
+    "edgeguard:apiKey": "canary-key-8642",
+    "edgeguard:apiEmail": "ops@example.com",
+  },
   steps: [
     {
       run: "preview",

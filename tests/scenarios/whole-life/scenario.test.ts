@@ -75,5 +75,7 @@ playScenario({
   folder: __dirname,
   zone: "empty",
   dialect: "seed",
-  steps: story("use_platform_reporting_endpoint", String).filter((step) => !("run" in step && step.requests === 0)),
+  steps: story("use_platform_reporting_endpoint", String).filter(
+    (step) => !("run" in step && step.requests === 0),
+  ),
 });
