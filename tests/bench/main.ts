@@ -8,9 +8,10 @@ import { EdgeApi } from "../../provider/api/client";
 import { RateBudget } from "../../provider/api/rate-budget";
 import { forwarder } from "../../provider/runtime/forwarder";
 import { Project } from "../support/engine";
+import { kv } from "./kv";
 import { median, print, type Row } from "./table";
 
-/** What the product costs, as ratios against a rival or a bound of the same run: `npm run bench`, `-- --json`. */
+/** What the product costs, as ratios against a rival or a bound of the same run: `npm run bench`, `-- --json`, `-- --long`. */
 
 type Verbs = Readonly<Record<string, (...args: unknown[]) => unknown>>;
 
@@ -121,7 +122,8 @@ async function runs(): Promise<Row[]> {
 }
 
 async function main(): Promise<void> {
-  const rows = [await client(), ...(await state()), ...(await runs())];
+  const long = process.argv.includes("--long");
+  const rows = [await client(), ...(await state()), ...(await runs()), ...(await kv({ long }))];
   const asJson = process.argv.includes("--json");
   if (!asJson) console.log(`Node ${process.versions.node}, ${cpus().length} cores\n`);
   print(rows, asJson);

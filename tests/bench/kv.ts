@@ -1,0 +1,287 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createReadStream, createWriteStream, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
+import type { LocalApi, LocalApiOptions, LoggedRequest } from "edgeguard-local";
+import { Agent, request } from "undici";
+import { forwarder } from "../../provider/runtime/forwarder";
+import { mostInFlight } from "../kv/upload-support";
+import { providerProcess } from "../support/provider-process";
+import type { Row } from "./table";
+
+/** What key-value data costs (issue 4, "Performance"). The API and the provider have a process each. */
+
+const LATENCY_MS = 50;
+const MB = 1_000_000;
+const TOKEN = "local-token";
+
+interface Service {
+  readonly child: ChildProcess;
+  readonly url: string;
+  readonly accountId: string;
+  readonly namespaceId: string;
+}
+
+async function startService(options: LocalApiOptions): Promise<Service> {
+  const source = `
+    const { startLocalApi } = require(${JSON.stringify(resolve("local/dist"))});
+    startLocalApi(${JSON.stringify(options)}).then((api) => {
+      api.restore({ ...api.snapshot(), kv: { namespaces: api.snapshot().kv.namespaces.map((n) => ({ ...n, entries: [] })) } });
+      process.send({ url: api.url, accountId: api.accounts.main, namespaceId: api.namespaces.existing });
+    });`;
+  const child = spawn(process.execPath, ["-e", source], { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  const [told] = (await once(child, "message")) as [Omit<Service, "child">];
+  return { child, ...told };
+}
+
+const control = (service: Service, path: string): string => new URL(`/__local/${path}`, service.url).href;
+
+async function requestsOf(service: Service): Promise<LoggedRequest[]> {
+  const answer = (await (await fetch(control(service, "requests"))).json()) as LoggedRequest[];
+  await fetch(control(service, "requests"), { method: "DELETE" });
+  return answer;
+}
+
+/** Everything of the namespace goes. */
+async function empty(service: Service): Promise<void> {
+  await fetch(control(service, "state"), { method: "DELETE" });
+}
+
+interface Recorded {
+  readonly id: string;
+  readonly inputs: Record<string, unknown>;
+  readonly outputs: Record<string, unknown>;
+}
+
+interface Run {
+  readonly recorded: Recorded;
+  readonly changes: boolean;
+  readonly checkMs: number;
+  readonly applyMs: number;
+  readonly peakMb: number;
+}
+
+/** An `up`, or with `preview` the part of it that only looks, in a provider process of its own. */
+async function run(
+  service: Service,
+  args: Record<string, unknown>,
+  { recorded, preview = false }: { recorded?: Recorded; preview?: boolean } = {},
+): Promise<Run> {
+  const { accountId, namespaceId } = service;
+  const news = { accountId, namespaceId, ...args, __provider: forwarder("KvEntries") };
+  const provider = providerProcess(
+    { "edgeguard:baseUrl": service.url, "edgeguard:apiToken": TOKEN },
+    `process.stdin.setEncoding("utf8");
+     let text = "";
+     const old = await new Promise((resolve) => process.stdin.on("data", (more) => {
+       text += more;
+       if (text.endsWith("\\n")) resolve(JSON.parse(text));
+     }));
+     const type = "KvEntries";
+     const started = performance.now();
+     const { inputs, failures } = await runtime.check(type, old?.inputs ?? {}, ${JSON.stringify(news)});
+     if (failures.length > 0) throw new Error(JSON.stringify(failures));
+     const changes = old === null || (await runtime.diff(type, old.id, old.outputs, inputs)).changes;
+     const checked = performance.now();
+     let recorded = old;
+     if (changes && !${preview}) {
+       const done = old === null ? await runtime.create(type, inputs) : await runtime.update(type, old.id, old.outputs, inputs);
+       recorded = { id: done.id ?? old.id, inputs, outputs: done.outs };
+     }
+     const given = {
+       recorded, changes, checkMs: checked - started, applyMs: performance.now() - checked,
+       peakMb: process.resourceUsage().maxRSS * 1024 / 1e6,
+     };
+     process.stdout.write("GIVEN " + JSON.stringify(given) + "\\n", () => process.exit(0));`,
+  );
+  provider.child.stdin.write(`${JSON.stringify(recorded ?? null)}\n`);
+  const code = await provider.ended;
+  const line = provider
+    .output()
+    .split("\n")
+    .find((text) => text.startsWith("GIVEN "));
+  if (code !== 0 || line === undefined) throw new Error(provider.output().slice(-2000));
+  return JSON.parse(line.slice("GIVEN ".length)) as Run;
+}
+
+/** A bulk file of entries of about `bytes`; entry `odd` has another value. */
+async function write(path: string, count: number, bytes: number, odd = -1): Promise<void> {
+  const entries = function* () {
+    for (let i = 0; i < count; i += 1) {
+      const key = `catalog/item-${String(i).padStart(8, "0")}`;
+      const value = `${i === odd ? "odd" : "value"} ${i} `.padEnd(bytes - key.length, `${i % 10}abcdefgh`);
+      yield `${i === 0 ? "[" : ","}\n${JSON.stringify({ key, value })}`;
+    }
+    yield "\n]\n";
+  };
+  await pipeline(entries, createWriteStream(path));
+}
+
+async function hashAlone(path: string): Promise<number> {
+  const times: number[] = [];
+  for (let i = 0; i < 5; i += 1) {
+    const started = performance.now();
+    const hash = createHash("sha256");
+    for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+    hash.digest();
+    times.push(performance.now() - started);
+  }
+  return times.sort((a, b) => a - b)[2] ?? Number.NaN;
+}
+
+/** As the vendor's command line sends it: 1,000 a request, one after the other. */
+async function oneByOne(service: Service, file: string): Promise<number> {
+  const agent = new Agent({ connections: 1 });
+  const path = `${service.url}/accounts/${service.accountId}/storage/kv/namespaces/${service.namespaceId}/bulk`;
+  const started = performance.now();
+  const entries = JSON.parse(readFileSync(file, "utf8")) as unknown[];
+  for (let i = 0; i < entries.length; i += 1_000) {
+    const { statusCode, body } = await request(path, {
+      dispatcher: agent,
+      method: "PUT",
+      headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
+      body: JSON.stringify(entries.slice(i, i + 1_000)),
+    });
+    await body.dump();
+    if (statusCode !== 200) throw new Error(`the rival was answered ${statusCode}`);
+  }
+  const took = performance.now() - started;
+  await agent.close();
+  return took;
+}
+
+const writesOf = (requests: readonly LoggedRequest[]) => requests.filter(({ method }) => method === "PUT");
+const inFlight = (requests: readonly LoggedRequest[]) =>
+  mostInFlight({ requests } as unknown as LocalApi, ({ method }) => (method === "PUT" ? 1 : 0));
+const bound = (what: string, ours: number, unit: string, theirs: number, against = "the bound"): Row => ({
+  what,
+  ours,
+  unit,
+  against,
+  theirs,
+});
+const manifestBytes = (recorded: Recorded) => Buffer.byteLength(String(recorded.outputs["manifest"]));
+
+export async function kv({ long = false } = {}): Promise<Row[]> {
+  const folder = mkdtempSync(join(tmpdir(), "edgeguard-bench-"));
+  try {
+    return [...(await hundredThousand(folder)), ...(long ? await large(folder) : [])];
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function hundredThousand(folder: string): Promise<Row[]> {
+  const count = 100_000;
+  const [file, odd, small] = ["entries.json", "odd.json", "small.json"].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  await write(file, count, 130);
+  await write(odd, count, 130, 77_777);
+  await write(small, 1_000, 130);
+  const service = await startService({ latencyMs: LATENCY_MS });
+  try {
+    const rivalMs = await oneByOne(service, file);
+    await empty(service);
+    await requestsOf(service);
+
+    const first = await run(service, { file, adopt: "takeOver" });
+    const requests = await requestsOf(service);
+    const args = { file, adopt: "takeOver" };
+    const { recorded } = first;
+    const again = await run(service, args, { recorded });
+    const unchanged = (await requestsOf(service)).length;
+    if (again.changes) throw new Error("an unchanged file was a change");
+    const one = await run(service, { ...args, file: odd }, { recorded });
+    const changed = await requestsOf(service);
+    const few = await run(service, { ...args, file: small });
+    const fewAgain = await run(service, { ...args, file: small }, { recorded: few.recorded });
+
+    const n = "100,000 entries";
+    return [
+      bound(`${n}: bulk requests`, writesOf(requests).length, "requests", 13),
+      bound(
+        `${n}: other requests`,
+        requests.length - writesOf(requests).length,
+        "requests",
+        1,
+        "one listing",
+      ),
+      bound(`${n}: most in flight`, inFlight(requests), "requests", 4, "at least"),
+      bound(`${n}: create`, first.applyMs / 1000, "s", rivalMs / 1000, "1,000 at a time"),
+      bound(
+        `${n}: check and create`,
+        (first.checkMs + first.applyMs) / 1000,
+        "s",
+        rivalMs / 1000,
+        "1,000 at a time",
+      ),
+      bound(`${n}: peak memory`, first.peakMb, "MB", 300),
+      bound("one key changed: requests", changed.length, "requests", 1),
+      bound("one key changed: entries sent", writesOf(changed)[0]?.batch?.entries ?? 0, "entries", 1),
+      bound(
+        "one key changed: check, diff and update",
+        (one.checkMs + one.applyMs) / 1000,
+        "s",
+        again.checkMs / 1000,
+        "unchanged",
+      ),
+      bound("unchanged: requests", unchanged, "requests", 1, "less than"),
+      bound("state per key", manifestBytes(recorded) / count, "bytes", 130, "the entry"),
+      bound(`unchanged check and diff, ${n}`, again.checkMs, "ms", await hashAlone(file), "hashing alone"),
+      bound(
+        "unchanged check and diff, 1,000 entries",
+        fewAgain.checkMs,
+        "ms",
+        await hashAlone(small),
+        "hashing alone",
+      ),
+    ];
+  } finally {
+    service.child.kill();
+  }
+}
+
+const LARGE = [
+  { what: "1 GB of 10,000", count: 10_000, bytes: 100_000, most: 400 },
+  { what: "1,000,000 entries", count: 1_000_000, bytes: 130, most: 800 },
+];
+
+async function large(folder: string): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const { what, count, bytes, most } of LARGE) {
+    const file = join(folder, "large.json");
+    await write(file, count, bytes);
+    const service = await startService({ latencyMs: LATENCY_MS, kvStore: "digests" });
+    try {
+      const { recorded, peakMb, checkMs, applyMs } = await run(service, { file, adopt: "takeOver" });
+      const requests = writesOf(await requestsOf(service));
+      rows.push(
+        bound(`${what}: peak memory`, peakMb, "MB", most),
+        bound(
+          `${what}: check and create`,
+          (checkMs + applyMs) / 1000,
+          "s",
+          (count * bytes) / MB / 10,
+          "10 MB per second",
+        ),
+        bound(
+          `${what}: bulk requests`,
+          requests.length,
+          "requests",
+          Math.ceil(count / 1_000),
+          "1,000 at a time",
+        ),
+        bound(`${what}: state`, manifestBytes(recorded) / MB, "MB", (count * bytes) / MB, "the entries"),
+      );
+    } finally {
+      service.child.kill();
+    }
+  }
+  return rows;
+}

@@ -1,0 +1,99 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { LocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { Operation, type Recorded } from "../support/operation";
+import { emptied } from "./upload-support";
+
+/** Issue 4, "It must show" 4: a value shows in no line, no message and, of a file or a directory, in no state. */
+
+const TYPE = "KvEntries";
+const CANARY = "c4nary-value-aaaaaaaaaaaaaaaa";
+const BASE64 = Buffer.from(CANARY).toString("base64");
+
+const folder = mkdtempSync(join(tmpdir(), "edgeguard-canary-"));
+const file = join(folder, "entries.json");
+const directory = join(folder, "values");
+const source = (value: string): Record<string, Record<string, unknown>> => {
+  writeFileSync(
+    file,
+    JSON.stringify([
+      { key: "a", value },
+      { key: "b", value: Buffer.from(value).toString("base64"), base64: true },
+    ]),
+  );
+  writeFileSync(join(directory, "a"), value);
+  return {
+    entries: { entries: { a: value, b: { value: Buffer.from(value).toString("base64"), base64: true } } },
+    file: { file },
+    directory: { directory },
+  };
+};
+
+let api: LocalApi;
+/** Everything that was said, refused and thrown. */
+let shown: string[];
+
+beforeAll(() => mkdirSync(directory));
+afterAll(() => rmSync(folder, { recursive: true }));
+beforeEach(async () => {
+  api = await startLocalApi();
+  shown = [];
+});
+afterEach(() => api.close());
+
+async function within<T>(work: (op: Operation) => Promise<T>): Promise<T> {
+  const op = new Operation(api, { env: { EDGEGUARD_DEBUG: "1" }, config: { "edgeguard:maxRetries": "0" } });
+  try {
+    return await work(op);
+  } finally {
+    shown.push(...op.said, ...op.warned);
+  }
+}
+
+async function failing(inputs: Record<string, unknown>, previous?: Recorded): Promise<Recorded | undefined> {
+  const { error, recorded } = await within((op) => op.failedUp(TYPE, inputs, previous));
+  shown.push(error.message, error.stack ?? "", JSON.stringify(Reflect.get(error, "reasons") ?? ""));
+  return recorded;
+}
+
+test.each(["entries", "file", "directory"])("a value given by %s is shown nowhere", async (kind) => {
+  const address = emptied(api);
+  const inputs = { ...address, ...source(CANARY)[kind], verify: "values" };
+  const states: unknown[] = [];
+
+  // 1. A life with every kind of failure on the way.
+  for (const fault of [
+    { kind: "status", status: 400, code: 10012, message: "broken" },
+    { kind: "raw", status: 500, body: "<html>no</html>" },
+    { kind: "dropAfter" },
+    { kind: "truncated" },
+  ] as const) {
+    api.fault({ ...fault, match: { method: "PUT", path: "/bulk$" } });
+    states.push(await failing({ ...inputs, adopt: "takeOver" }));
+  }
+  const recorded = await within((op) => op.up(TYPE, { ...inputs, adopt: "takeOver" }));
+  const later = { ...recorded, outputs: { ...recorded.outputs, writtenAt: 1 } };
+  states.push(recorded, await within((op) => op.refresh(TYPE, later)));
+
+  // 2. A change, an adoption that differs, and bad input that holds the value.
+  const other = source(`${CANARY}-2`)[kind];
+  states.push(await within((op) => op.up(TYPE, { ...address, ...other }, recorded)));
+  await failing({ ...address, ...source(`${CANARY}-3`)[kind] });
+  writeFileSync(file, `[{ "key": "a", "value": "${CANARY}" "metadata": 1 }]`);
+  const bad = {
+    entries: { entries: { a: { value: { inner: CANARY } }, b: { value: `${CANARY}!`, base64: true } } },
+    file: { file },
+    directory: { directory, defaults: { expirationTtl: 1 } },
+  }[kind];
+  const refusals = await within((op) => op.refusals(TYPE, { ...address, ...bad }));
+  expect(refusals.length).toBeGreaterThan(0);
+  shown.push(...refusals);
+
+  expect(shown.length).toBeGreaterThan(5);
+  for (const text of [CANARY, BASE64.slice(0, 24)]) {
+    expect(shown.join("\n")).not.toContain(text);
+    if (kind !== "entries") expect(JSON.stringify(states)).not.toContain(text);
+  }
+});

@@ -1,0 +1,110 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { LocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { forwarder } from "../../provider/runtime/forwarder";
+import { providerProcess, type ProviderProcess } from "../support/provider-process";
+import { bulkWrites, difference, held, sum, writeBulkFile } from "./declared";
+import { emptied } from "./upload-support";
+
+/** kill -9 at a random moment of a create. 20 seeds in the long run. */
+
+const SEEDS = process.env["EDGEGUARD_TEST_LONG"] === "1" ? 20 : 1;
+const COUNT = 3_000;
+/** Longest answer to a write. Two are in flight at a time, so that a create takes some of these. */
+const LONGEST_MS = 300;
+
+const folder = mkdtempSync(join(tmpdir(), "edgeguard-kill-"));
+const file = join(folder, "entries.json");
+// Long values: five bulk writes of 8 MiB, and 30 bulk reads to compare them.
+const declared = new Map(
+  Array.from({ length: COUNT }, (_, i) => [`item-${i}`, `${i} `.padEnd(13_000, String(i % 10))]),
+);
+
+let api: LocalApi;
+const running: ProviderProcess[] = [];
+const moments: string[] = [];
+
+beforeAll(() => writeBulkFile(file, declared));
+beforeEach(async () => {
+  api = await startLocalApi();
+});
+afterEach(async () => {
+  for (const { child } of running.splice(0)) child.kill("SIGKILL");
+  await api.close();
+});
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+  process.stdout.write(`kill -9: ${SEEDS} seeds; entries there after it: ${moments.join(", ")}\n`);
+});
+
+/** Numbers from 0 to 1, the same for the same seed. */
+function random(seed: number): () => number {
+  let state = seed * 0x9e3779b9;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** An `up` of a stack without this resource, in a process of its own. */
+function up(adopt: string, address: object): ProviderProcess {
+  const news = { ...address, file, adopt, __provider: forwarder("KvEntries") };
+  const provider = providerProcess(
+    { "edgeguard:baseUrl": api.url, "edgeguard:apiToken": "local-token", "edgeguard:concurrency": "2" },
+    `const { inputs, failures } = await runtime.check("KvEntries", {}, ${JSON.stringify(news)});
+     if (failures.length > 0) throw new Error(JSON.stringify(failures));
+     console.log("CREATING");
+     await runtime.create("KvEntries", inputs);
+     console.log("CREATED");
+     process.exit(0);`,
+  );
+  running.push(provider);
+  return provider;
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let waited = 0; !holds(); waited += 5) {
+    if (waited > 20_000) throw new Error("waited for 20 s");
+    await delay(5);
+  }
+}
+
+describe.each(Array.from({ length: SEEDS }, (_, i) => i + 1))("seed %i", (seed) => {
+  test.each(["ifEqual", "takeOver"])("adopt %s", async (adopt) => {
+    const address = emptied(api);
+    const next = random(seed * 2 + (adopt === "ifEqual" ? 0 : 1));
+    for (let write = 0; write < 5; write += 1)
+      api.fault({
+        kind: "slow",
+        delayMs: Math.floor(next() * LONGEST_MS),
+        when: next() < 0.5 ? "before" : "after",
+        match: { method: "PUT" },
+      });
+
+    const first = up(adopt, address);
+    // From before the first write to after the last one.
+    const writes = Math.floor(next() * 6);
+    await until(() => first.output().includes("CREATING"));
+    await until(() => bulkWrites(api).length >= writes);
+    await delay(next() * (LONGEST_MS / 2));
+    first.child.kill("SIGKILL");
+    await first.ended;
+    // What arrived whole is carried out without its sender; what did not is not there.
+    await until(() => api.requests.every(({ endedAt }) => endedAt !== null));
+    await delay(LONGEST_MS);
+
+    api.clearFaults();
+    const there = held(api).size;
+    moments.push(`${there}`);
+    api.clearRequests();
+    const second = up(adopt, address);
+    if ((await second.ended) !== 0) throw new Error(second.output());
+    expect(difference(held(api), declared)).toEqual([]);
+    expect(sum(bulkWrites(api))).toBe(adopt === "ifEqual" ? COUNT - there : COUNT);
+  });
+});
