@@ -12,7 +12,7 @@ import { mostInFlight } from "../kv/upload-support";
 import { providerProcess } from "../support/provider-process";
 import type { Row } from "./table";
 
-/** What key-value data costs (issue 4, "Performance"). The API and the provider have a process each. */
+/** What key-value data costs. The API and the provider have a process each. */
 
 const LATENCY_MS = 50;
 const MB = 1_000_000;

@@ -6,7 +6,7 @@ import { startLocalApi } from "edgeguard-local";
 import { Operation, type Recorded } from "../support/operation";
 import { emptied } from "./upload-support";
 
-/** Issue 4, "It must show" 4: a value shows in no line, no message and, of a file or a directory, in no state. */
+/** A value shows in no line, no message and, of a file or a directory, in no state. */
 
 const TYPE = "KvEntries";
 const CANARY = "c4nary-value-aaaaaaaaaaaaaaaa";

@@ -8,7 +8,7 @@ import { Operation, type Recorded } from "../support/operation";
 import { bulkWrites, confirmed, difference, held, sum, writeBulkFile } from "./declared";
 import { emptied } from "./upload-support";
 
-/** Issue 4, "It must show" 3: whatever goes wrong, one more `up` makes the namespace equal to the declaration. */
+/** Whatever goes wrong, one more `up` makes the namespace equal to the declaration. */
 
 const TYPE = "KvEntries";
 /** Three bulk writes of a lowered size: what fails and what is left is the same as with 10,000 each, in a tenth of the time. */
