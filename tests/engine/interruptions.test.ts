@@ -22,12 +22,15 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     api = await startLocalApi();
     project = new Project(engine, "interrupted");
     project.write(PROGRAM);
-    await project.init({
-      zoneId: api.zones.empty,
-      "edgeguard:baseUrl": api.url,
-      "edgeguard:apiToken": TOKEN,
-    });
+    project.env = { CLOUDFLARE_API_TOKEN: TOKEN };
+    await project.init({ zoneId: api.zones.empty, "edgeguard:baseUrl": api.url });
   });
+
+  /** The token in the stack's configuration, as a secret, instead of the environment. */
+  const tokenInConfig = async (): Promise<void> => {
+    project.env = {};
+    await project.ok("config", "set", "--secret", "edgeguard:apiToken", TOKEN);
+  };
 
   afterEach(async () => {
     await api.close();
@@ -90,6 +93,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
   });
 
   it("refreshes and destroys with the environment's token after the saved one was rotated, and says so", async () => {
+    await tokenInConfig();
     await project.ok("up", "--yes", "--skip-preview");
     await api.close();
     api = await restarted(api, [{ token: "rotated-token-1357" }]);
@@ -125,6 +129,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
   });
 
   it("keeps every credential out of the state and of what is printed", async () => {
+    await tokenInConfig();
     project.env = { EDGEGUARD_DEBUG: "1" };
     api.fault({
       kind: "status",

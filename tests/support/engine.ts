@@ -2,6 +2,7 @@ import { ModuleKind, ScriptTarget, transpileModule } from "typescript";
 import { execFileSync, type ChildProcess } from "node:child_process";
 import {
   appendFileSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -36,6 +37,8 @@ export interface RunResult {
   /** Both streams, as a person sees them. */
   readonly text: string;
 }
+
+const EMPTY_STACKS = new Map<string, { readonly settings: string; readonly state: string }>();
 
 const PROJECT_FILE = `name: NAME
 runtime:
@@ -92,13 +95,13 @@ export class Project {
   }
 
   start(...args: readonly string[]): ChildProcess {
-    const env = { ...isolatedEnvironment(this.#home), NO_COLOR: "1", ...this.env };
+    const env = { ...isolatedEnvironment(this.#home), PULUMI_STACK: "dev", NO_COLOR: "1", ...this.env };
     return startEngine(this.engine, args, { cwd: this.dir, env });
   }
 
   /** A stack with plain settings, written as a person edits them; a secret takes a run of the engine. */
   async init(config: Readonly<Record<string, string>>): Promise<void> {
-    await this.ok("stack", "init", "dev");
+    await this.#initStack();
     const plain = Object.entries(config).filter(([key]) => !SECRET.test(key));
     const lines = plain.map(
       ([key, value]) => `  ${key.includes(":") ? key : `${this.name}:${key}`}: ${JSON.stringify(value)}\n`,
@@ -107,6 +110,24 @@ export class Project {
     for (const [key, value] of Object.entries(config)) {
       if (SECRET.test(key)) await this.ok("config", "set", "--secret", key, value);
     }
+  }
+
+  /** An empty stack; the first one of a kind is made by the engine, the next are copies of it. */
+  async #initStack(): Promise<void> {
+    const kind = `${this.engine.name} ${this.name}`;
+    const settings = join(this.dir, "Pulumi.dev.yaml");
+    const state = join(this.#home, "state");
+    const made = EMPTY_STACKS.get(kind);
+    if (made !== undefined) {
+      writeFileSync(settings, made.settings);
+      cpSync(made.state, state, { recursive: true });
+      return;
+    }
+    await this.ok("stack", "init", "dev");
+    const kept = mkdtempSync(join(tmpdir(), "edgeguard-stack-"));
+    process.once("exit", () => rmSync(kept, { recursive: true, force: true }));
+    cpSync(state, kept, { recursive: true });
+    EMPTY_STACKS.set(kind, { settings: readFileSync(settings, "utf8"), state: kept });
   }
 
   /** The deployment, secrets encrypted. */

@@ -56,7 +56,12 @@ const story = (reporting: string, enabled: (on: boolean) => string | boolean): r
     changes: { update: 1, unchanged: 2 },
     says: [/-\s*useConnectionUrlPath/],
   },
-  { run: "up", changes: { update: 1, unchanged: 2 }, writes: [`PUT ${SETTINGS}`] },
+  {
+    run: "up",
+    program: "without-path",
+    changes: { update: 1, unchanged: 2 },
+    writes: [`PUT ${SETTINGS}`],
+  },
   { look: SETTINGS, result: { enabled: true, use_connection_url_path: false } },
   // The policy goes, the settings are what they were.
   { run: "destroy", changes: { delete: 3 }, writes: [`PUT ${SETTINGS}`, `DELETE ${POLICIES}/{id}`] },
@@ -75,7 +80,8 @@ playScenario({
   folder: __dirname,
   zone: "empty",
   dialect: "seed",
+  // The plans are those of the other dialect; what is sent and stored differs.
   steps: story("use_platform_reporting_endpoint", String).filter(
-    (step) => !("run" in step && step.requests === 0),
+    (step) => !("run" in step && (step.run === "preview" || step.requests === 0)),
   ),
 });
