@@ -1,3 +1,5 @@
+const { availableParallelism } = require("node:os");
+
 /** @type {import("jest").Config} */
 module.exports = {
   testEnvironment: "node",
@@ -11,6 +13,6 @@ module.exports = {
   },
   globalSetup: "<rootDir>/tests/support/announce.ts",
   testTimeout: 30_000,
-  // Most tests wait for processes they started: every core is worth a worker.
-  maxWorkers: "100%",
+  // Many tests wait, for a Retry-After or for a process they started: one worker more than there are cores keeps these busy.
+  maxWorkers: Math.max(2, availableParallelism() + 1),
 };
