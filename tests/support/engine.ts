@@ -183,12 +183,12 @@ export interface Deployment {
   };
 }
 
-/** The resources of this provider, by the name the program gives them. */
+/** The resources of this provider, by type and name: two of different types may bear one name. */
 export function edgeguardResources(state: Deployment): ReadonlyMap<string, ResourceState> {
   const own = (state.deployment.resources ?? []).filter((r) =>
     r.type.startsWith("pulumi-nodejs:dynamic/edgeguard:"),
   );
-  return new Map(own.map((r) => [r.urn.split("::").at(-1) ?? r.urn, r]));
+  return new Map(own.map((r) => [r.urn.split("::").slice(-2).join("::"), r]));
 }
 
 export function finished(child: ChildProcess): Promise<RunResult> {
