@@ -1,5 +1,5 @@
 /** The CLI's passphrase secrets: one key per stack, made from the passphrase and a salt kept with the stack. */
-import { createCipheriv, createDecipheriv, pbkdf2, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, pbkdf2, pbkdf2Sync, randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { CommandError } from "./errors";
@@ -31,7 +31,7 @@ export class Crypter {
   private readonly sealed = new WeakMap<Secret, string>();
 
   private constructor(
-    private readonly key: Buffer,
+    private readonly keyOf: () => Buffer,
     /** What the stack remembers: "v1:<salt>:<the word 'pulumi', encrypted>". */
     readonly salt: string,
   ) {}
@@ -40,26 +40,32 @@ export class Crypter {
   static async create(passphrase: string): Promise<Crypter> {
     const salt = randomBytes(SALT_BYTES);
     const key = await deriveKey(passphrase, salt);
-    return new Crypter(key, `v1:${salt.toString("base64")}:${encrypt(PROBE, key)}`);
+    return new Crypter(() => key, `v1:${salt.toString("base64")}:${encrypt(PROBE, key)}`);
   }
 
   /** The derivation takes the better part of a second in the thread pool: start it early, await it late. */
   static async open(passphrase: string, remembered: string): Promise<Crypter> {
-    const [version, salt = "", ...probe] = remembered.split(":");
-    if (version !== "v1" || probe.length !== 3) {
-      throw new CommandError("encryptionsalt is not a salt of the passphrase secrets provider (v1:…)");
-    }
-    const key = await deriveKey(passphrase, Buffer.from(salt, "base64"));
-    if (tryDecrypt(probe.join(":"), key) !== PROBE) throw new CommandError("incorrect passphrase");
-    return new Crypter(key, remembered);
+    const { salt, probe } = partsOf(remembered);
+    const key = proven(await deriveKey(passphrase, salt), probe);
+    return new Crypter(() => key, remembered);
+  }
+
+  /** For a stack that holds no secret so far: the key is derived, and the passphrase proven, with the first one. */
+  static later(passphrase: string, remembered: string): Crypter {
+    const { salt, probe } = partsOf(remembered);
+    let key: Buffer | undefined;
+    return new Crypter(() => {
+      key ??= proven(pbkdf2Sync(passphrase, salt, KEY_ITERATIONS, KEY_BYTES, "sha256"), probe);
+      return key;
+    }, remembered);
   }
 
   encrypt(plaintext: string): string {
-    return encrypt(plaintext, this.key);
+    return encrypt(plaintext, this.keyOf());
   }
 
   decrypt(ciphertext: string): string {
-    const plaintext = tryDecrypt(ciphertext, this.key);
+    const plaintext = tryDecrypt(ciphertext, this.keyOf());
     if (plaintext === undefined) {
       throw new CommandError(
         "a secret cannot be decrypted: it was written with another passphrase or is damaged",
@@ -79,6 +85,19 @@ export class Crypter {
   remember(secret: Secret, ciphertext: string): void {
     this.sealed.set(secret, ciphertext);
   }
+}
+
+function partsOf(remembered: string): { readonly salt: Buffer; readonly probe: string } {
+  const [version, salt = "", ...probe] = remembered.split(":");
+  if (version !== "v1" || probe.length !== 3) {
+    throw new CommandError("encryptionsalt is not a salt of the passphrase secrets provider (v1:…)");
+  }
+  return { salt: Buffer.from(salt, "base64"), probe: probe.join(":") };
+}
+
+function proven(key: Buffer, probe: string): Buffer {
+  if (tryDecrypt(probe, key) !== PROBE) throw new CommandError("incorrect passphrase");
+  return key;
 }
 
 function encrypt(plaintext: string, key: Buffer): string {

@@ -77,8 +77,13 @@ export class Session {
   private async openKeys(): Promise<Crypter> {
     const passphrase = await readPassphrase(this.env);
     const salt = this.settings.salt ?? saltOf(this.written);
+    const holdsSecrets = this.settings.hasSecrets || JSON.stringify(this.written).includes('"ciphertext"');
     const crypter =
-      salt === undefined ? await Crypter.create(passphrase) : await Crypter.open(passphrase, salt);
+      salt === undefined
+        ? await Crypter.create(passphrase)
+        : holdsSecrets
+          ? await Crypter.open(passphrase, salt)
+          : Crypter.later(passphrase, salt);
     if (this.settings.salt === undefined) {
       this.settings.setSalt(crypter.salt);
       await this.settings.save();
