@@ -1,5 +1,6 @@
 /** Child processes. Whoever ends this process must be able to end them, too. */
 import { spawn, type ChildProcessByStdio } from "node:child_process";
+import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 
 export type NodeProcess = ChildProcessByStdio<Writable, Readable, Readable>;
@@ -13,7 +14,8 @@ const alive = new Set<NodeProcess>();
  * gone. Detached, so that a Ctrl-C in the terminal reaches the engine alone, which ends its children in its own time.
  */
 export function spawnNode(args: readonly string[], at: { cwd: string; env: NodeJS.ProcessEnv }): NodeProcess {
-  const child = spawn(process.execPath, args, { ...at, stdio: ["pipe", "pipe", "pipe"], detached: true });
+  const all = ["--require", join(__dirname, "load-on-use.js"), ...args];
+  const child = spawn(process.execPath, all, { ...at, stdio: ["pipe", "pipe", "pipe"], detached: true });
   child.stdin.on("error", () => undefined);
   alive.add(child);
   child.once("close", () => alive.delete(child));

@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { request, type Dispatcher } from "undici";
+import type { Dispatcher } from "undici";
 import type { z } from "zod";
 import { VERSION } from "../version";
 import { Connections, type ConnectionOptions } from "./connections";
@@ -10,6 +10,7 @@ import { ApiError, CancelledError, isCredentialRefused, isUnauthenticated } from
 import { WaitTooLongError, type RateBudget, type Wait } from "./rate-budget";
 import { Redactor } from "./redact";
 import { backoffMs, outcomeOf, RETRY, retryAfterMs, shouldRetry, type Attempt } from "./retry";
+import { undici } from "./undici";
 import {
   adviceFor,
   cancelled,
@@ -311,7 +312,7 @@ export class EdgeApi {
     const seen = { status: 0 };
     this.#inFlight += 1;
     try {
-      const response = await request(url, {
+      const response = await undici().request(url, {
         method,
         dispatcher: this.#connections.dispatcher,
         headers: {

@@ -1,4 +1,5 @@
-import { Agent, EnvHttpProxyAgent, type Dispatcher } from "undici";
+import type { Agent, Dispatcher } from "undici";
+import { undici } from "./undici";
 
 /** Longest waits for one attempt, in milliseconds. */
 export const TIMEOUTS = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000 } as const;
@@ -17,13 +18,19 @@ export interface ConnectionOptions {
  * would send the request even when no further one may begin.
  */
 export class Connections {
-  readonly dispatcher: Dispatcher;
+  readonly #open: () => Dispatcher;
+  #dispatcher: Dispatcher | undefined;
   #free: number;
   readonly #waiting = new Set<() => void>();
 
   constructor({ concurrency = DEFAULT_CONCURRENCY, timeouts = TIMEOUTS }: ConnectionOptions = {}) {
     this.#free = concurrency;
-    this.dispatcher = pool(concurrency, timeouts);
+    this.#open = () => pool(concurrency, timeouts);
+  }
+
+  /** Made for the first request. */
+  get dispatcher(): Dispatcher {
+    return (this.#dispatcher ??= this.#open());
   }
 
   /** Takes a connection, first come first served; rejects when `signal` fires. Each is to be given back. */
@@ -56,7 +63,7 @@ export class Connections {
   }
 
   close(): Promise<void> {
-    return this.dispatcher.destroy();
+    return this.#dispatcher?.destroy() ?? Promise.resolve();
   }
 }
 
@@ -71,6 +78,7 @@ function pool(
     headersTimeout: timeouts.headersMs,
     bodyTimeout: timeouts.bodyMs,
   };
+  const { Agent, EnvHttpProxyAgent } = undici();
   const proxied = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"].some(
     (name) => process.env[name],
   );

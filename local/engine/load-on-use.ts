@@ -1,0 +1,40 @@
+/**
+ * Preloaded into the program's process and the provider host. The SDK loads a compiler and a package-tree reader at every
+ * start, and uses them only to write functions as text; together they are two thirds of its start. Here they are loaded when
+ * first used. Nothing else changes: whoever reads a member of them gets the real one.
+ */
+import Module from "node:module";
+import path from "node:path";
+
+const DEFERRED: ReadonlySet<string> = new Set(["typescript", "@npmcli/arborist"]);
+const SDK = path.join("@pulumi", "pulumi") + path.sep;
+
+type Load = (this: unknown, request: string, parent: unknown, isMain: boolean) => unknown;
+
+/** Not part of Node's types, and for many years what every tool hooks into. */
+const loader = Module as unknown as { _load: Load };
+const load = loader._load;
+
+loader._load = function (request, parent, isMain) {
+  const now = () => load.call(this, request, parent, isMain);
+  return DEFERRED.has(request) && isOfTheSdk(parent) ? onUse(now) : now();
+};
+
+function isOfTheSdk(parent: unknown): boolean {
+  if (typeof parent !== "object" || parent === null || !("filename" in parent)) return false;
+  return typeof parent.filename === "string" && parent.filename.includes(SDK);
+}
+
+function onUse(now: () => unknown): object {
+  let loaded: object | undefined;
+  const real = (): object => (loaded ??= now() as object);
+  return new Proxy(
+    {},
+    {
+      // An import of all members asks this first, and would otherwise copy them one by one.
+      get: (_, member): unknown => (member === "__esModule" ? true : Reflect.get(real(), member)),
+      has: (_, member) => Reflect.has(real(), member),
+      set: (_, member, value) => Reflect.set(real(), member, value),
+    },
+  );
+}
