@@ -95,8 +95,12 @@ export class Project {
   }
 
   start(...args: readonly string[]): ChildProcess {
-    const env = { ...isolatedEnvironment(this.#home), PULUMI_STACK: "dev", NO_COLOR: "1", ...this.env };
-    return startEngine(this.engine, args, { cwd: this.dir, env });
+    return startEngine(this.engine, args, { cwd: this.dir, env: this.environment() });
+  }
+
+  /** What its engine is run with. */
+  environment(): Record<string, string> {
+    return { ...isolatedEnvironment(this.#home), PULUMI_STACK: "dev", NO_COLOR: "1", ...this.env };
   }
 
   /** A stack with plain settings, written as a person edits them; a secret takes a run of the engine. */

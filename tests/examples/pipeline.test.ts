@@ -1,0 +1,105 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { engines, Project, REPOSITORY } from "../support/engine";
+
+const SCRIPT = join(REPOSITORY, "examples/pipelines/pipeline.sh");
+const EDGEGUARD = `${process.execPath} ${join(REPOSITORY, "provider/dist/cli/main.js")}`;
+const TOKEN = "local-token";
+
+const PROGRAM = `
+import * as pulumi from "@pulumi/pulumi";
+import { PageShieldPolicy, PageShieldSettings } from "pulumi-edgeguard";
+const zoneId = new pulumi.Config().require("zoneId");
+new PageShieldSettings("settings", { zoneId, enabled: true });
+new PageShieldPolicy("baseline", {
+  zoneId, description: "baseline", action: "log", expression: "true", value: "script-src 'self'",
+});
+`;
+
+describe("the pipeline script", () => {
+  let api: LocalApi;
+  beforeAll(async () => {
+    api = await startLocalApi();
+  });
+  afterAll(() => api.close());
+
+  for (const engine of engines()) {
+    it(`previews, reports, applies, verifies and finds drift, on ${engine.name}`, async () => {
+      const zone = api.zones[engine.command[0] === "pulumi" ? "blog" : "empty"];
+      const project = new Project(engine, "pipeline");
+      try {
+        project.write(PROGRAM);
+        await project.init({ zoneId: zone });
+        const out = join(project.dir, "out");
+        const run = (verb: string): Promise<Ended> =>
+          script(verb, {
+            cwd: project.dir,
+            env: {
+              ...project.environment(),
+              PULUMI: engine.command.join(" "),
+              EDGEGUARD,
+              CLOUDFLARE_API_TOKEN: TOKEN,
+              EDGEGUARD_BASE_URL: api.url,
+            },
+          });
+
+        expect(await run("preview")).toMatchObject({
+          code: 0,
+          stdout: expect.stringContaining("+ PageShieldPolicy <b>baseline</b>") as string,
+        });
+        expect(readFileSync(join(out, "report.md"), "utf8")).toMatch(
+          /^<!-- edgeguard report pipeline\/dev -->\n/,
+        );
+        expect(await run("apply")).toMatchObject({ code: 0 });
+        expect(await run("drift")).toEqual({ code: 0, stdout: "no drift\n", stderr: "" });
+
+        const dashboard = await fetch(`${api.url}/zones/${zone}/page_shield`, {
+          method: "PUT",
+          headers: { Authorization: `Bearer ${TOKEN}`, "Content-Type": "application/json" },
+          body: JSON.stringify({ enabled: false }),
+        });
+        expect(dashboard.status).toBe(200);
+        expect(await run("drift")).toMatchObject({
+          code: 3,
+          stdout: expect.stringMatching(/enabled.*true.*false/s) as string,
+        });
+
+        project.write(PROGRAM.replace("enabled: true", "enabled: false"));
+        const refused = await run("preview");
+        expect(refused).toMatchObject({ code: 1, stderr: /--fail-on names: unprotect/ });
+        expect(refused.stdout).toContain("**unprotect** `PageShieldSettings settings`");
+      } finally {
+        project.remove();
+      }
+    }, 120_000);
+  }
+
+  it("says what it wants", async () => {
+    const dir = mkdtempSync(join(tmpdir(), "edgeguard-pipeline-"));
+    const { PATH = "" } = process.env;
+    expect(await script("deploy", { cwd: dir, env: { PATH, PULUMI_STACK: "dev" } })).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: "usage: pipeline.sh preview|apply|drift\n",
+    });
+    expect((await script("apply", { cwd: dir, env: { PATH } })).stderr).toContain("name the stack");
+    rmSync(dir, { recursive: true });
+  });
+});
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function script(verb: string, at: { cwd: string; env: NodeJS.ProcessEnv }): Promise<Ended> {
+  return new Promise((resolve) => {
+    execFile("bash", [SCRIPT, verb], at, (error, stdout, stderr) =>
+      resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout, stderr }),
+    );
+  });
+}

@@ -1,0 +1,62 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { validateWorkflow } from "@action-validator/core";
+import { parse } from "yaml";
+import { z } from "zod";
+import { REPOSITORY } from "../support/engine";
+
+const FOLDER = join(REPOSITORY, "examples/pipelines/github");
+const files = readdirSync(FOLDER);
+
+const workflow = z.object({
+  permissions: z.record(z.string(), z.enum(["read", "write"])),
+  concurrency: z.object({ group: z.string() }),
+  jobs: z.record(
+    z.string(),
+    z.object({
+      "timeout-minutes": z.number(),
+      steps: z.array(z.object({ run: z.string().optional(), uses: z.string().optional() })),
+    }),
+  ),
+});
+
+describe.each(files)("the workflow %s", (file) => {
+  const text = readFileSync(join(FOLDER, file), "utf8");
+  const read = workflow.parse(parse(text));
+  const steps = Object.values(read.jobs).flatMap((job) => job.steps);
+
+  it("is one that GitHub accepts", () => {
+    const { errors } = validateWorkflow(text) as { errors: unknown[] };
+    expect(errors).toEqual([]);
+    // The check itself finds what is wrong.
+    expect(
+      (validateWorkflow(text.replace("runs-on:", "run-on:")) as { errors: unknown[] }).errors,
+    ).not.toEqual([]);
+  });
+
+  it("puts nothing of a pull request into a shell command", () => {
+    for (const { run = "" } of steps) expect(run).not.toContain("${{");
+  });
+
+  it("has commands that the shell can read", () => {
+    for (const { run } of steps) if (run !== undefined) execFileSync("bash", ["-n"], { input: run });
+  });
+});
+
+it("lets one run at a time touch a stack, and only merged code write", () => {
+  const groups = files.map((file) => [
+    file,
+    workflow.parse(parse(readFileSync(join(FOLDER, file), "utf8"))).concurrency.group,
+  ]);
+  expect(Object.fromEntries(groups)).toEqual({
+    "apply.yml": "stack-production",
+    "drift.yml": "stack-production",
+    "preview.yml": "preview-${{ github.event.pull_request.number }}",
+    "preview-comment.yml": "preview-comment-${{ github.event.workflow_run.head_sha }}",
+  });
+  const withWriteToken = files.filter((file) =>
+    readFileSync(join(FOLDER, file), "utf8").includes("WRITE_TOKEN"),
+  );
+  expect(withWriteToken).toEqual(["apply.yml"]);
+});
