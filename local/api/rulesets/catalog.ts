@@ -1,0 +1,175 @@
+import { failures } from "../envelope";
+import type { ManagedRule, ManagedRuleset, NextVersion, Publication } from "./entities";
+import { managedRulesets } from "./ids";
+import { exposedCredentialsRules, freeRules, identity, managedRules } from "./managed";
+import { owaspRules } from "./owasp";
+
+const firstAt = "2026-06-02T09:00:00.000000Z";
+const secondAt = "2026-08-18T09:30:00.000000Z";
+
+interface Edition {
+  readonly name: string;
+  readonly description: string;
+  /** The number of the oldest version that can still be asked for. */
+  readonly version: number;
+  readonly rules: (at: string) => ManagedRule[];
+}
+
+const editions: Readonly<Record<string, Edition>> = {
+  [managedRulesets.managed]: {
+    name: "Cloudflare Managed Ruleset",
+    description: "Rules of the vendor's security team against known attacks",
+    version: 87,
+    rules: managedRules,
+  },
+  [managedRulesets.owasp]: {
+    name: "Cloudflare OWASP Core Ruleset",
+    description: "The OWASP core rules: each adds to a score, the last one acts on it",
+    version: 36,
+    rules: owaspRules,
+  },
+  [managedRulesets.exposedCredentials]: {
+    name: "Cloudflare Exposed Credentials Check Managed Ruleset",
+    description: "Logins with credentials that are known to be stolen",
+    version: 5,
+    rules: exposedCredentialsRules,
+  },
+  [managedRulesets.free]: {
+    name: "Cloudflare Managed Free Ruleset",
+    description: "Rules against widespread attacks, on every plan",
+    version: 21,
+    rules: freeRules,
+  },
+};
+
+/** The managed rulesets of the account, in all their versions. */
+export class Catalog {
+  /** Oldest version first. */
+  readonly #versions = new Map<string, readonly ManagedRuleset[]>();
+
+  constructor(private published: readonly Publication[] = []) {}
+
+  get publications(): readonly Publication[] {
+    return this.published;
+  }
+
+  /** Each ruleset in its latest version. */
+  all(): ManagedRuleset[] {
+    return Object.keys(editions).flatMap((id) => this.latest(id) ?? []);
+  }
+
+  latest(id: string): ManagedRuleset | undefined {
+    return this.versions(id).at(-1);
+  }
+
+  /** The version that `action_parameters.version` asks for; "latest" where it says nothing. */
+  resolve(id: string, version = "latest"): ManagedRuleset | undefined {
+    if (version === "latest") return this.latest(id);
+    return this.versions(id).find((each) => String(each.version) === version);
+  }
+
+  /** Oldest first; none where the ruleset is not known. */
+  versions(id: string): readonly ManagedRuleset[] {
+    const known = this.#versions.get(id);
+    if (known !== undefined) return known;
+    const versions = this.published
+      .filter(({ ruleset }) => ruleset === id)
+      .reduce(withVersion, seededVersions(id));
+    this.#versions.set(id, versions);
+    return versions;
+  }
+
+  /** From now on `latest` is this version; who has named an older one keeps it. */
+  publish(id: string, { add, remove, change }: NextVersion, at: string): ManagedRuleset {
+    const last = this.latest(id);
+    if (last === undefined) throw failures.notFound(`managed ruleset ${id}`);
+    const named = (rule: string) =>
+      last.rules.find((each) => each.id === rule) ?? fail(`rule ${rule} of ruleset ${id}`);
+
+    const next: Publication = {
+      ruleset: id,
+      at,
+      remove: remove.map((rule) => named(rule).id),
+      change: change.map((rule) => {
+        const old = named(rule.id);
+        return { ...old, ...rule, version: old.version + 1, last_updated: at };
+      }),
+      add: add.map((rule, index) => {
+        if (last.rules.some((each) => each.id === rule.id)) {
+          const message = "the ruleset has a rule of this id";
+          throw failures.bodyInvalid([{ pointer: `/add/${index}/id`, message }]);
+        }
+        const number = (last.version + 1) * 1_000_000 + index;
+        const like = last.rules[0] ?? fail(`a rule of ruleset ${id}`);
+        return { ...like, ...identity(id, number, at), categories: [], enabled: true, ...rule };
+      }),
+    };
+    this.published = [...this.published, next];
+    this.#versions.delete(id);
+    return this.latest(id) ?? last;
+  }
+}
+
+const seeded = new Map<string, readonly ManagedRuleset[]>();
+
+/** What every start has; made when it is first asked for. */
+function seededVersions(id: string): readonly ManagedRuleset[] {
+  const known = seeded.get(id);
+  if (known !== undefined) return known;
+  const edition = Object.hasOwn(editions, id) ? editions[id] : undefined;
+  if (edition === undefined) return [];
+  const first = { ...edition, id, last_updated: firstAt, rules: edition.rules(firstAt) };
+  const versions = seededPublications(first).reduce(withVersion, [first]);
+  seeded.set(id, versions);
+  return versions;
+}
+
+function withVersion(versions: readonly ManagedRuleset[], change: Publication): readonly ManagedRuleset[] {
+  const last = versions.at(-1);
+  return last === undefined ? [] : [...versions, apply(last, change)];
+}
+
+/** New rules come before the last one, which in the OWASP ruleset acts on what all others have added up. */
+function apply(last: ManagedRuleset, { at, add, remove, change }: Publication): ManagedRuleset {
+  const kept = last.rules
+    .filter(({ id }) => !remove.includes(id))
+    .map((rule) => change.find(({ id }) => id === rule.id) ?? rule);
+  const acting = kept.at(-1)?.score_threshold === undefined ? [] : kept.slice(-1);
+  const others = acting.length === 0 ? kept : kept.slice(0, -1);
+  return { ...last, version: last.version + 1, last_updated: at, rules: [...others, ...add, ...acting] };
+}
+
+/** The second version of two rulesets: a rule came, and in one of them one went and one changed its tags. */
+function seededPublications({ id, rules }: ManagedRuleset): Publication[] {
+  const [like, , retagged] = rules;
+  const retired = rules.at(-1);
+  if (like === undefined || retagged === undefined || retired === undefined) return [];
+  if (id === managedRulesets.managed) {
+    const tags = ["nodejs", "broken-access-control", "cve-2025"];
+    const added = {
+      description: "Next.js: authorization passed by in middleware (101500)",
+      categories: tags,
+    };
+    const changed = { categories: [...retagged.categories, "cve-2025"], version: 2, last_updated: secondAt };
+    return [
+      {
+        ruleset: id,
+        at: secondAt,
+        remove: [retired.id],
+        change: [{ ...retagged, ...changed }],
+        add: [{ ...like, ...identity(id, 101_500, secondAt), ...added, enabled: true }],
+      },
+    ];
+  }
+  if (id === managedRulesets.owasp) {
+    const tags = ["rce", "nodejs", "paranoia-level-2"];
+    const added = { description: "934200: Script injection in prototype chains", categories: tags };
+    const rule = { ...like, ...identity(id, 934_200, secondAt), ...added };
+    return [{ ruleset: id, at: secondAt, remove: [], change: [], add: [rule] }];
+  }
+  return [];
+}
+
+function fail(what: string): never {
+  throw failures.notFound(what);
+}

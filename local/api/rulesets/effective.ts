@@ -1,0 +1,136 @@
+import type { Catalog } from "./catalog";
+import type { EntryPoint, ManagedRule, Overrides, SkipParameters, ZoneRule } from "./entities";
+
+/** What decided whether a rule is on, and what it does. */
+type Decider = "default" | "ruleset" | `category ${string}` | "rule";
+
+export interface EffectiveRule {
+  readonly id: string;
+  readonly description: string;
+  readonly categories: readonly string[];
+  readonly enabled: boolean;
+  readonly action: string;
+  readonly score_threshold?: number;
+  readonly decided: { readonly enabled: Decider; readonly action: Decider };
+  /** Ids of the zone's skip rules that leave this one out for what their expressions match. */
+  readonly skippedBy: readonly string[];
+}
+
+export interface EffectiveDeployment {
+  /** Of the zone's rule that executes the ruleset. */
+  readonly id: string;
+  readonly ref: string;
+  readonly enabled: boolean;
+  readonly expression: string;
+  readonly ruleset: { readonly id: string; readonly name: string; readonly version: string };
+  readonly on: number;
+  readonly off: number;
+  readonly rules: readonly EffectiveRule[];
+}
+
+export interface EffectiveException {
+  readonly id: string;
+  readonly ref: string;
+  readonly enabled: boolean;
+  readonly expression: string;
+  readonly skips: SkipParameters;
+}
+
+/** What of the managed rulesets works in a zone. */
+export interface EffectiveWaf {
+  readonly deployments: readonly EffectiveDeployment[];
+  readonly exceptions: readonly EffectiveException[];
+}
+
+/**
+ * Computes it from what is stored, by rules of its own: an override of a rule wins over those of its categories, the
+ * last matching category that speaks of the member over earlier ones, any category over the ruleset (facts 5.1).
+ */
+export function effectiveWaf(entryPoint: EntryPoint | undefined, catalog: Catalog): EffectiveWaf {
+  const rules = entryPoint?.rules ?? [];
+  const deployments = rules.flatMap((rule, index) => deploymentOf(rule, rules.slice(0, index), catalog));
+  const exceptions = rules.flatMap((rule) =>
+    rule.action === "skip"
+      ? [
+          {
+            id: rule.id,
+            ref: rule.ref,
+            enabled: rule.enabled,
+            expression: rule.expression,
+            skips: rule.action_parameters,
+          },
+        ]
+      : [],
+  );
+  return { deployments, exceptions };
+}
+
+function deploymentOf(rule: ZoneRule, before: readonly ZoneRule[], catalog: Catalog): EffectiveDeployment[] {
+  if (rule.action !== "execute") return [];
+  const { id, version, overrides = {} } = rule.action_parameters;
+  const ruleset = catalog.resolve(id, version);
+  if (ruleset === undefined) return [];
+
+  const rules = ruleset.rules.map((each): EffectiveRule => {
+    const skippedBy = before.filter((other) => skips(other, id, each.id)).map((other) => other.id);
+    return { ...decide(each, overrides), skippedBy };
+  });
+  const on = rule.enabled ? rules.filter((each) => each.enabled).length : 0;
+  return [
+    {
+      id: rule.id,
+      ref: rule.ref,
+      enabled: rule.enabled,
+      expression: rule.expression,
+      ruleset: { id, name: ruleset.name, version: String(ruleset.version) },
+      on,
+      off: rules.length - on,
+      rules,
+    },
+  ];
+}
+
+function decide(rule: ManagedRule, overrides: Overrides): Omit<EffectiveRule, "skippedBy"> {
+  const { id, description, categories } = rule;
+  let enabled: [boolean, Decider] = [rule.enabled, "default"];
+  let action: [string, Decider] = [rule.action, "default"];
+  let threshold = rule.score_threshold;
+
+  // From the weakest to the strongest: what speaks later wins.
+  const speaking: (readonly [{ enabled?: boolean | undefined; action?: string | undefined }, Decider])[] = [
+    [overrides, "ruleset"],
+  ];
+  for (const override of overrides.categories ?? []) {
+    if (categories.includes(override.category)) speaking.push([override, `category ${override.category}`]);
+  }
+  for (const override of overrides.rules ?? []) {
+    if (override.id !== id) continue;
+    speaking.push([override, "rule"]);
+    threshold = override.score_threshold ?? threshold;
+  }
+  for (const [override, decider] of speaking) {
+    if (override.enabled !== undefined) enabled = [override.enabled, decider];
+    if (rule.allowed_override_actions.some((allowed) => allowed === override.action)) {
+      action = [override.action ?? action[0], decider];
+    }
+  }
+  return {
+    id,
+    description,
+    categories,
+    enabled: enabled[0],
+    action: action[0],
+    ...(threshold === undefined ? {} : { score_threshold: threshold }),
+    decided: { enabled: enabled[1], action: action[1] },
+  };
+}
+
+/** Only what comes after a skip rule is skipped by it. */
+function skips(rule: ZoneRule, ruleset: string, id: string): boolean {
+  if (rule.action !== "skip" || !rule.enabled) return false;
+  const parameters = rule.action_parameters;
+  if (parameters.ruleset === "current") return true;
+  return (
+    parameters.rulesets?.includes(ruleset) === true || parameters.rules?.[ruleset]?.includes(id) === true
+  );
+}

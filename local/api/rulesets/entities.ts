@@ -1,0 +1,169 @@
+import { z } from "zod";
+import { identifier } from "../request";
+
+/*
+ * What is kept of rulesets. Members carry the vendor's names. Rules of managed rulesets are generated (managed.ts,
+ * owasp.ts), so that only what was published after the seeding has to be kept of them.
+ */
+
+/** The only phase of this local API. */
+export const phase = "http_request_firewall_managed";
+
+const timestamp = z.iso.datetime({ offset: true });
+
+/** What a rule may be told to do instead of its own action. */
+export const overrideActions = ["block", "challenge", "js_challenge", "log", "managed_challenge"] as const;
+export type OverrideAction = (typeof overrideActions)[number];
+const overrideAction = z.enum(overrideActions);
+
+/** A rule of a managed ruleset, of which nobody but the vendor changes anything. */
+export const managedRule = z.strictObject({
+  id: identifier,
+  version: z.int().min(1),
+  last_updated: timestamp,
+  ref: z.string(),
+  description: z.string(),
+  /** `score` adds to the anomaly score; `rewrite` marks the request. */
+  action: z.enum([...overrideActions, "score", "rewrite"]),
+  /** Of `score`. */
+  increment: z.int().optional(),
+  categories: z.array(z.string().min(1)),
+  enabled: z.boolean(),
+  allowed_override_actions: z.array(overrideAction),
+  score_threshold: z.int().optional(),
+});
+
+/** How the next version of a managed ruleset differs from the last. */
+export const publication = z.strictObject({
+  ruleset: identifier,
+  at: timestamp,
+  add: z.array(managedRule),
+  remove: z.array(identifier),
+  change: z.array(managedRule),
+});
+
+const shape = managedRule.shape;
+const saidOfRule = {
+  action: shape.action.exactOptional(),
+  categories: shape.categories.exactOptional(),
+  enabled: shape.enabled.exactOptional(),
+  allowed_override_actions: shape.allowed_override_actions.exactOptional(),
+  score_threshold: z.int().exactOptional(),
+};
+
+/** What the control route takes: the next version of a managed ruleset, by its differences from the last. */
+export const nextVersion = z.strictObject({
+  /** What is not said of a new rule is as in the first rule of the ruleset; it has no categories then. */
+  add: z
+    .array(z.strictObject({ id: identifier.exactOptional(), description: shape.description, ...saidOfRule }))
+    .default([]),
+  /** Ids. */
+  remove: z.array(identifier).default([]),
+  change: z
+    .array(z.strictObject({ id: identifier, description: shape.description.exactOptional(), ...saidOfRule }))
+    .default([]),
+});
+
+export const executeParameters = z.strictObject({
+  id: z.string(),
+  version: z.string().optional(),
+  matched_data: z.strictObject({ public_key: z.string().min(1) }).optional(),
+  overrides: z
+    .strictObject({
+      action: z.string().optional(),
+      enabled: z.boolean().optional(),
+      sensitivity_level: z.string().optional(),
+      categories: z
+        .array(
+          z.strictObject({
+            category: z.string(),
+            action: z.string().optional(),
+            enabled: z.boolean().optional(),
+            sensitivity_level: z.string().optional(),
+          }),
+        )
+        .optional(),
+      rules: z
+        .array(
+          z.strictObject({
+            id: z.string(),
+            action: z.string().optional(),
+            enabled: z.boolean().optional(),
+            score_threshold: z.int().optional(),
+            sensitivity_level: z.string().optional(),
+          }),
+        )
+        .optional(),
+    })
+    .optional(),
+});
+
+export const skipParameters = z.strictObject({
+  ruleset: z.string().optional(),
+  rulesets: z.array(z.string()).optional(),
+  /** Of each ruleset, the ids of the rules to skip. */
+  rules: z.record(z.string(), z.array(z.string())).optional(),
+  phases: z.array(z.string()).optional(),
+  products: z.array(z.string()).optional(),
+});
+
+const definition = {
+  expression: z.string(),
+  description: z.string(),
+  enabled: z.boolean(),
+  logging: z.strictObject({ enabled: z.boolean() }).optional(),
+};
+
+const kept = { id: identifier, version: z.int().min(1), last_updated: timestamp, ref: z.string().min(1) };
+
+const execute = { ...definition, action: z.literal("execute"), action_parameters: executeParameters };
+const skip = { ...definition, action: z.literal("skip"), action_parameters: skipParameters };
+
+export const ruleDefinition = z.discriminatedUnion("action", [z.strictObject(execute), z.strictObject(skip)]);
+
+/** A rule of a zone. */
+export const zoneRule = z.discriminatedUnion("action", [
+  z.strictObject({ ...kept, ...execute }),
+  z.strictObject({ ...kept, ...skip }),
+]);
+
+/** The entry point of a zone: the rules that execute managed rulesets, or skip them, in their order. */
+export const entryPoint = z.strictObject({
+  id: identifier,
+  name: z.string().min(1),
+  description: z.string(),
+  version: z.int().min(1),
+  last_updated: timestamp,
+  rules: z.array(zoneRule),
+});
+
+/** What is kept for a zone: nothing until somebody has made the entry point. */
+export const deployed = z.strictObject({ entryPoint: entryPoint.optional() });
+
+export const rulesetsSnapshot = z.strictObject({
+  published: z.array(publication),
+  zones: z.record(identifier, deployed),
+});
+
+export type ManagedRule = z.infer<typeof managedRule>;
+export type Publication = z.infer<typeof publication>;
+export type NextVersion = z.infer<typeof nextVersion>;
+export type ExecuteParameters = z.infer<typeof executeParameters>;
+export type Overrides = NonNullable<ExecuteParameters["overrides"]>;
+export type SkipParameters = z.infer<typeof skipParameters>;
+/** What a client says of a rule; the service adds id, version, time and, where there is none, the ref. */
+export type RuleDefinition = z.infer<typeof ruleDefinition>;
+export type ZoneRule = z.infer<typeof zoneRule>;
+export type EntryPoint = z.infer<typeof entryPoint>;
+export type Deployed = z.infer<typeof deployed>;
+export type RulesetsSnapshot = z.infer<typeof rulesetsSnapshot>;
+
+/** One version of a managed ruleset. */
+export interface ManagedRuleset {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly version: number;
+  readonly last_updated: string;
+  readonly rules: readonly ManagedRule[];
+}

@@ -1,0 +1,110 @@
+import type { ManagedRule } from "./entities";
+import { overrideActions } from "./entities";
+import { exampleManagedRule, idFrom, managedRulesets } from "./ids";
+
+/** What the rules watch over: a tag, a name, and the tags that come with it. */
+const technologies = [
+  ["wordpress", "WordPress", ["php"]],
+  ["drupal", "Drupal", ["php"]],
+  ["joomla", "Joomla", ["php"]],
+  ["magento", "Magento", ["php"]],
+  ["php", "PHP applications", []],
+  ["java", "Java applications", []],
+  ["spring", "Spring", ["java"]],
+  ["apache-struts", "Apache Struts", ["java"]],
+  ["atlassian-confluence", "Confluence", ["java"]],
+  ["nodejs", "Node.js applications", []],
+  ["python", "Python applications", []],
+  ["dotnet", ".NET applications", []],
+  ["microsoft-exchange", "Exchange", ["dotnet"]],
+  ["anomaly", "Unusual requests", []],
+] as const;
+
+/** What the rules watch for. */
+const attacks = [
+  ["sqli", "SQL injection"],
+  ["xss", "cross-site scripting"],
+  ["rce", "remote code execution"],
+  ["file-inclusion", "file inclusion"],
+  ["directory-traversal", "directory traversal"],
+  ["ssrf", "server-side request forgery"],
+  ["deserialization", "unsafe deserialization"],
+  ["broken-access-control", "access without authorization"],
+  ["file-upload", "upload of executable files"],
+  ["information-disclosure", "disclosure of internals"],
+] as const;
+
+const years = ["cve-2021", "cve-2022", "cve-2023", "cve-2024", "cve-2025"] as const;
+
+/**
+ * The vendor-managed ruleset: a rule for each technology and attack, so that most rules carry several tags. Some are
+ * off until somebody turns them on; an upload cannot be challenged, so those rules take fewer actions.
+ */
+export function managedRules(at: string): ManagedRule[] {
+  return technologies.flatMap(([technology, name, implied], row) =>
+    attacks.map(([attack, threat], column): ManagedRule => {
+      const number = 100_000 + row * 100 + column;
+      const ofYear = (row + 2 * column) % 3 === 0 ? [years[(row + column) % years.length] ?? "cve-2021"] : [];
+      return {
+        ...identity(managedRulesets.managed, number, at),
+        ...(number === 100_000 ? { id: exampleManagedRule } : {}),
+        description: `${name}: ${threat} (${number})`,
+        action:
+          attack === "information-disclosure"
+            ? "log"
+            : technology === "anomaly" && attack !== "file-upload"
+              ? "managed_challenge"
+              : "block",
+        categories: [technology, ...implied, attack, ...ofYear],
+        enabled:
+          technology !== "joomla" && attack !== "information-disclosure" && (row * 3 + column) % 7 !== 6,
+        allowed_override_actions: attack === "file-upload" ? ["block", "log"] : [...overrideActions],
+      };
+    }),
+  );
+}
+
+/** What every zone has, also on the lowest plan: few rules, against what harms everybody. */
+export function freeRules(at: string): ManagedRule[] {
+  const threats = [
+    ["log4j", "log-message lookups of a remote object", "java"],
+    ["shellshock", "functions in environment variables", "rce"],
+    ["wordpress", "known vulnerable plugins", "php"],
+    ["spring", "class-loader access by binding", "java"],
+    ["microsoft-exchange", "back-end access by proxy", "dotnet"],
+    ["atlassian-confluence", "template evaluation", "java"],
+    ["apache-struts", "expressions in a content type", "java"],
+    ["file-inclusion", "configuration files of the system", "anomaly"],
+  ] as const;
+  return threats.map(([tag, what, further], index) => ({
+    ...identity(managedRulesets.free, 200_000 + index, at),
+    description: `Widespread: ${what} (${200_000 + index})`,
+    action: "block",
+    categories: [tag, further],
+    enabled: true,
+    allowed_override_actions: [...overrideActions],
+  }));
+}
+
+/** Marks requests whose credentials are known to be stolen: by default in a header, for the origin to see. */
+export function exposedCredentialsRules(at: string): ManagedRule[] {
+  const forms = ["WordPress", "Drupal", "Joomla", "Magento", "ASP.NET", "JSON body", "form fields"] as const;
+  return forms.map((form, index) => ({
+    ...identity(managedRulesets.exposedCredentials, 300_000 + index, at),
+    description: `Exposed credentials in a login: ${form} (${300_000 + index})`,
+    action: "rewrite",
+    categories: ["exposed-credentials", ...(index < 4 ? ["cms"] : [])],
+    enabled: true,
+    allowed_override_actions: [...overrideActions],
+  }));
+}
+
+/** What is the same in all generated rules. */
+export function identity(ruleset: string, number: number, at: string) {
+  return {
+    id: idFrom(ruleset, "rule", number),
+    ref: idFrom(ruleset, "ref", number),
+    version: 1,
+    last_updated: at,
+  };
+}

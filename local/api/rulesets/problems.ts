@@ -1,0 +1,97 @@
+import type { ApiMessage } from "../envelope";
+import { ApiFailure } from "../envelope";
+
+/**
+ * What rulesets refuse. 10003, 20125, 20217 and 50002 are the vendor's, with its wording (facts 1.5 and public
+ * clients); of 20119 and 20127 the wording is. Every other number here is ours, as none is documented, and so is the
+ * status 400 of all.
+ */
+export type Problem = ApiMessage;
+
+export const problems = {
+  invalidJson: (why: string, pointer: string) => problem(10001, `invalid JSON: ${why}`, pointer),
+
+  expressionBlank: (pointer: string) =>
+    invalid(20125, "", "expression", "the expression cannot be blank", pointer),
+  expressionTooLong: (length: number, most: number, pointer: string) =>
+    problem(20126, `the expression has ${length} characters, and at most ${most} are allowed`, pointer),
+  expressionInvalid: (expression: string, why: string, pointer: string) =>
+    invalid(20127, expression, "expression", `could not parse filter expression: ${why}`, pointer),
+
+  actionMissing: (pointer: string) => problem(20119, "action is required for action parameters", pointer),
+  actionNotAllowed: (action: string, phase: string, pointer: string) =>
+    invalid(20120, action, "action", `it is not allowed in the phase ${phase}`, pointer),
+  parametersMissing: (action: string, pointer: string) =>
+    problem(20118, `action parameters are required for the action ${action}`, pointer),
+
+  rulesetUnknown: (id: string, pointer: string) =>
+    invalid(20121, id, "id", "there is no such managed ruleset in this phase", pointer),
+  versionUnknown: (version: string, pointer: string) =>
+    invalid(20122, version, "version", "the ruleset has no such version", pointer),
+
+  overrideEmpty: (pointer: string) => problem(20123, "an override has to change something", pointer),
+  categoryUnknown: (category: string, pointer: string) =>
+    invalid(20128, category, "category", "no rule of the ruleset has it", pointer),
+  ruleUnknown: (id: string, pointer: string) =>
+    invalid(20129, id, "id", "the ruleset has no such rule", pointer),
+  overrideActionNotAllowed: (action: string, pointer: string) =>
+    invalid(20130, action, "action", "the rules that it is for do not take it", pointer),
+  thresholdNotAllowed: (pointer: string) =>
+    problem(20131, "only the rule that compares the score takes a score_threshold", pointer),
+  sensitivityNotAllowed: (pointer: string) =>
+    problem(20132, "sensitivity_level is only applicable to the phases of DDoS protection", pointer),
+  overriddenTwice: (what: string, pointer: string) =>
+    problem(20133, `${what} is overridden more than once`, pointer),
+
+  skipAmbiguous: (one: string, other: string, pointer: string) =>
+    problem(20140, `${one} is incompatible with ${other}`, pointer),
+  skipNothing: (pointer: string) => problem(20141, "a skip rule has to say what it skips", pointer),
+  skipNotAllowed: (what: string, value: string, pointer: string) =>
+    invalid(20142, value, what, "it cannot be skipped here", pointer),
+
+  refTaken: (ref: string, pointer: string) =>
+    invalid(20150, ref, "ref", "another rule of the ruleset has it", pointer),
+  idUnknown: (id: string, pointer: string) =>
+    invalid(20152, id, "id", "the ruleset has no such rule: leave the id of a new rule out", pointer),
+  idTwice: (id: string, pointer: string) => invalid(20153, id, "id", "two rules have it", pointer),
+
+  positionAmbiguous: (pointer: string) =>
+    problem(20160, "a position is one of before, after and index", pointer),
+  positionUnknown: (id: string, member: string, pointer: string) =>
+    invalid(20161, id, member, "the ruleset has no such other rule", pointer),
+  positionOutside: (index: number, most: number, pointer: string) =>
+    problem(20162, `index ${index} is outside of 1 to ${most}`, pointer),
+
+  tooManyRules: (wanted: number, quota: number, phase: string) =>
+    problem(20170, `exceeded the maximum number of rules in the phase ${phase}: ${wanted} out of ${quota}`),
+  kindInvalid: (kind: string, why: string) => invalid(20180, kind, "kind", why, "/kind"),
+  immutable: (member: string, value: string) =>
+    invalid(20181, value, member, "it cannot change", `/${member}`),
+  readOnly: () => problem(20182, "a managed ruleset can only be changed by the vendor"),
+  entryPointExists: (phase: string) =>
+    invalid(20217, "zone", "kind", `exceeded maximum number of zone rulesets for phase ${phase}`, "/kind"),
+
+  notEntitledPhase: (phase: string) => problem(50002, `not entitled to use the phase ${phase}`),
+  /** The number is that of a phase. */
+  notEntitledRuleset: (name: string, pointer: string) =>
+    problem(50002, `not entitled to use the ruleset ${name}`, pointer),
+};
+
+export function refused(...found: readonly Problem[]): ApiFailure {
+  return new ApiFailure(400, found);
+}
+
+export function entryPointAbsent(phase: string): ApiFailure {
+  return new ApiFailure(404, {
+    code: 10003,
+    message: `could not find entrypoint ruleset in the ${phase} phase`,
+  });
+}
+
+function invalid(code: number, value: string, member: string, why: string, pointer: string): Problem {
+  return problem(code, `'${value}' is not a valid value for ${member} because ${why}`, pointer);
+}
+
+function problem(code: number, message: string, pointer?: string): Problem {
+  return { code, message, ...(pointer === undefined ? {} : { source: { pointer } }) };
+}

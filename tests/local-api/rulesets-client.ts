@@ -1,0 +1,78 @@
+import type { EffectiveWaf, LocalApi } from "edgeguard-local";
+import { z } from "zod";
+import type { Answer, Call } from "./client";
+import { callerOf, controlOf, result } from "./client";
+
+export const phase = "http_request_firewall_managed";
+
+const rule = z.looseObject({
+  id: z.string(),
+  version: z.string(),
+  ref: z.string(),
+  action: z.string(),
+  enabled: z.boolean(),
+  description: z.string(),
+  last_updated: z.string(),
+  categories: z.array(z.string()).default([]),
+});
+
+export type Rule = z.infer<typeof rule>;
+
+export function rulesOf(answer: Answer): Rule[] {
+  return z.array(rule).parse(result(answer)["rules"]);
+}
+
+export function idsOf(answer: Answer): string[] {
+  return rulesOf(answer).map(({ id }) => id);
+}
+
+/** A zone's rulesets, by plain HTTP. */
+export class ZoneRulesets {
+  readonly call: Call;
+  readonly root: string;
+  readonly entryPoint: string;
+
+  constructor(
+    private readonly api: LocalApi,
+    private readonly zoneId: string,
+  ) {
+    this.call = callerOf(api);
+    this.root = `/zones/${zoneId}/rulesets`;
+    this.entryPoint = `${this.root}/phases/${phase}/entrypoint`;
+  }
+
+  read(): Promise<Answer> {
+    return this.call("GET", this.entryPoint);
+  }
+
+  /** Replaces the entry point. */
+  put(body: unknown): Promise<Answer> {
+    return this.call("PUT", this.entryPoint, body);
+  }
+
+  /** Makes an empty entry point. */
+  create(): Promise<Answer> {
+    return this.call("POST", this.root, { name: "default", kind: "zone", phase, rules: [] });
+  }
+
+  async add(rule: object): Promise<Answer> {
+    return this.call("POST", `${await this.id()}/rules`, rule);
+  }
+
+  async change(id: string, rule: object): Promise<Answer> {
+    return this.call("PATCH", `${await this.id()}/rules/${id}`, rule);
+  }
+
+  async remove(id: string): Promise<Answer> {
+    return this.call("DELETE", `${await this.id()}/rules/${id}`);
+  }
+
+  async effective(): Promise<EffectiveWaf> {
+    const { body } = await controlOf(this.api)("GET", `/zones/${this.zoneId}/effective-waf`);
+    return body as EffectiveWaf; // Ours, and typed where it is made.
+  }
+
+  private async id(): Promise<string> {
+    return `${this.root}/${z.string().parse(result(await this.read())["id"])}`;
+  }
+}

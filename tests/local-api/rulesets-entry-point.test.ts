@@ -1,0 +1,282 @@
+import type { LocalApi } from "edgeguard-local";
+import { managedRulesets, seededEntryPoints, seededRules, startLocalApi } from "edgeguard-local";
+import { callerOf, each, idOf, result } from "./client";
+import { idsOf, phase, rulesOf, ZoneRulesets } from "./rulesets-client";
+
+const execute = {
+  action: "execute",
+  action_parameters: { id: managedRulesets.owasp },
+  expression: 'http.host eq "a.example"',
+};
+
+describe("the entry point of a zone", () => {
+  let api: LocalApi;
+  let now = new Date("2026-09-02T10:00:00Z");
+  let shop: ZoneRulesets;
+  let empty: ZoneRulesets;
+  const { monitoring, managed, credentials } = seededRules.shop;
+
+  beforeAll(async () => {
+    api = await startLocalApi({ clock: () => now });
+    shop = new ZoneRulesets(api, api.zones.shop);
+    empty = new ZoneRulesets(api, api.zones.empty);
+  });
+  beforeEach(() => {
+    now = new Date("2026-09-02T10:00:00Z");
+    api.reset();
+  });
+  afterAll(() => api.close());
+
+  test("is there in two of the seeded zones, and absent in the others", async () => {
+    const blog = new ZoneRulesets(api, api.zones.blog);
+    expect([idOf(await shop.read()), idOf(await blog.read())]).toEqual(Object.values(seededEntryPoints));
+    expect(idsOf(await shop.read())).toEqual([monitoring, managed, credentials]);
+    expect(idsOf(await blog.read())).toEqual([seededRules.blog.owasp]);
+    for (const zone of ["small", "free", "empty"] as const) {
+      expect(await new ZoneRulesets(api, api.zones[zone]).read()).toMatchObject({
+        status: 404,
+        body: {
+          result: null,
+          errors: [{ code: 10003, message: `could not find entrypoint ruleset in the ${phase} phase` }],
+        },
+      });
+    }
+  });
+
+  test("is made once: a second time is refused as 20217", async () => {
+    const made = await empty.create();
+    expect(made).toMatchObject({
+      status: 200,
+      body: {
+        result: { name: "default", kind: "zone", phase, source: "firewall_managed", version: "1", rules: [] },
+      },
+    });
+    expect(await empty.create()).toMatchObject({
+      status: 400,
+      body: { errors: [{ code: 20217, source: { pointer: "/kind" } }] },
+    });
+    expect(idOf(await empty.read())).toBe(idOf(made));
+    expect(each(await empty.call("GET", empty.root), "kind")).toEqual([
+      "zone",
+      ...Object.keys(managedRulesets).map(() => "managed"),
+    ]);
+  });
+
+  test("is made by PUT too, and keeps its first name", async () => {
+    const made = await empty.put({ name: "default", rules: [execute] });
+    const again = await empty.put({ name: "other", rules: [] });
+    expect([made, again]).toMatchObject([
+      { status: 200, body: { result: { name: "default", version: "1" } } },
+      { status: 200, body: { result: { name: "default", version: "2", rules: [] } } },
+    ]);
+  });
+
+  test("gives a rule its id, its ref, its version and what was left unsaid", async () => {
+    const [rule] = rulesOf(await empty.put({ rules: [execute] }));
+    expect(rule?.id).toMatch(/^[0-9a-f]{32}$/);
+    expect(rule).toEqual({
+      ...execute,
+      action_parameters: { id: managedRulesets.owasp, version: "latest" },
+      id: rule?.id,
+      ref: rule?.id,
+      version: "1",
+      description: "",
+      enabled: true,
+      last_updated: "2026-09-02T10:00:00.000000Z",
+      categories: [],
+    });
+  });
+
+  test("says that a skip rule logs, unless told otherwise", async () => {
+    const skip = { action: "skip", action_parameters: { ruleset: "current" }, expression: "true" };
+    const rules = rulesOf(await empty.put({ rules: [skip, { ...skip, logging: { enabled: false } }] }));
+    expect(rules.map((rule) => rule["logging"])).toEqual([{ enabled: true }, { enabled: false }]);
+  });
+
+  test("replaced by PUT keeps the rules whose ids are sent, and takes all others for new", async () => {
+    const before = rulesOf(await shop.read());
+    const [first, second] = before;
+    now = new Date("2026-09-02T11:00:00Z");
+    const { id, ...withoutId } = second ?? {};
+    const after = rulesOf(await shop.put({ rules: [withoutId, first] }));
+    expect(after).toEqual([
+      { ...second, id: after[0]?.id, version: "1", last_updated: "2026-09-02T11:00:00.000000Z" },
+      first,
+    ]);
+    expect(after[0]?.id).not.toBe(id);
+    expect(result(await shop.read())).toMatchObject({
+      version: "7",
+      last_updated: "2026-09-02T11:00:00.000000Z",
+    });
+  });
+
+  test("takes empty ids and refs for none, as the migration's configuration has them", async () => {
+    const [rule] = rulesOf(
+      await empty.put({ name: "default", rules: [{ ...execute, id: "", ref: "", version: "" }] }),
+    );
+    expect(rule?.ref).toBe(rule?.id);
+  });
+
+  test("changes its description alone by PUT", async () => {
+    const before = result(await shop.read());
+    await shop.call("PUT", `${shop.root}/${seededEntryPoints.shop}`, { description: "reviewed" });
+    expect(result(await shop.read())).toMatchObject({ description: "reviewed", rules: before["rules"] });
+  });
+
+  test("takes a rule at its end, and answers with all of them", async () => {
+    const before = rulesOf(await shop.read());
+    const answer = await shop.add({ ...execute, ref: "mine", description: "d", enabled: false });
+    const after = rulesOf(answer);
+    expect(after.slice(0, -1)).toEqual(before);
+    expect(after.at(-1)).toMatchObject({ ref: "mine", description: "d", enabled: false, version: "1" });
+    expect(result(answer)["version"]).toBe("7");
+    expect(result(await shop.read())).toEqual(result(answer));
+  });
+
+  test.each([
+    ["before another", { before: managed }, 1],
+    ["before all", { before: "" }, 0],
+    ["after another", { after: managed }, 2],
+    ["after all", { after: "" }, 3],
+    ["first, by index", { index: 1 }, 0],
+    ["third, by index", { index: 3 }, 2],
+    ["behind the last, by index", { index: 4 }, 3],
+  ])("places a new rule %s", async (_, position, index) => {
+    const ids = idsOf(await shop.add({ ...execute, position }));
+    expect(ids.filter((id) => ![monitoring, managed, credentials].includes(id as never))).toEqual([
+      ids[index],
+    ]);
+  });
+
+  test("moves a rule by its position alone, and leaves its version", async () => {
+    const before = rulesOf(await shop.read());
+    const answer = await shop.change(credentials, { position: { before: managed } });
+    expect(rulesOf(answer)).toEqual([before[0], before[2], before[1]]);
+    expect(result(answer)["version"]).toBe("7");
+    expect(idsOf(await shop.change(credentials, { position: { index: 3 } }))).toEqual([
+      monitoring,
+      managed,
+      credentials,
+    ]);
+  });
+
+  test("changes a rule as a whole: what a PATCH leaves out goes back to its default", async () => {
+    const before = rulesOf(await shop.read());
+    now = new Date("2026-09-02T11:00:00Z");
+    const after = rulesOf(await shop.change(managed, execute));
+    expect(after[1]).toEqual({
+      ...execute,
+      action_parameters: { id: managedRulesets.owasp, version: "latest" },
+      id: managed,
+      ref: managed,
+      version: "4",
+      description: "",
+      enabled: true,
+      last_updated: "2026-09-02T11:00:00.000000Z",
+      categories: [],
+    });
+    expect([after[0], after[2]]).toEqual([before[0], before[2]]);
+  });
+
+  test("sent back as it was read changes no rule, though the ruleset has a new version", async () => {
+    const [, rule] = rulesOf(await shop.read());
+    now = new Date("2026-09-02T11:00:00Z");
+    const answer = await shop.change(managed, rule ?? {});
+    expect(rulesOf(answer)[1]).toEqual(rule);
+    expect(result(answer)["version"]).toBe("7");
+  });
+
+  test("gives up a rule, also the last, and stays", async () => {
+    const blog = new ZoneRulesets(api, api.zones.blog);
+    expect(await blog.remove(seededRules.blog.owasp)).toMatchObject({
+      status: 200,
+      body: { result: { rules: [], version: "3" } },
+    });
+    expect(await blog.remove(seededRules.blog.owasp)).toMatchObject({ status: 404 });
+    expect(result(await blog.read())).toMatchObject({ rules: [] });
+  });
+
+  test("is deleted with all its rules, and can be made again", async () => {
+    const path = `${shop.root}/${seededEntryPoints.shop}`;
+    expect(await shop.call("DELETE", path)).toMatchObject({ status: 204, body: undefined });
+    expect(await shop.read()).toMatchObject({ status: 404, body: { errors: [{ code: 10003 }] } });
+    expect(await shop.call("DELETE", path)).toMatchObject({ status: 404 });
+    expect((await shop.create()).status).toBe(200);
+  });
+
+  test("is left alone by a dry run, which refuses what the real one would", async () => {
+    const before = result(await shop.read());
+    const rule = `${shop.root}/${seededEntryPoints.shop}/rules/${managed}?dry_run=true`;
+    expect(await shop.call("PUT", `${shop.entryPoint}?dry_run=true`, { rules: [] })).toMatchObject({
+      status: 200,
+      body: { success: true, result: null },
+    });
+    expect(await shop.call("DELETE", rule)).toMatchObject({ status: 200, body: { result: null } });
+    expect(await shop.call("PATCH", rule, { ...execute, expression: "" })).toMatchObject({ status: 400 });
+    expect((await shop.call("DELETE", `${shop.root}/${seededEntryPoints.shop}?dry_run=true`)).status).toBe(
+      204,
+    );
+    expect(result(await shop.read())).toEqual(before);
+  });
+
+  test("loses no rule to writes of others at the same time", async () => {
+    await empty.create();
+    const refs = Array.from({ length: 30 }, (_, index) => `writer-${index}`);
+    const path = `${empty.root}/${idOf(await empty.read())}/rules`;
+    await Promise.all(
+      refs.map((ref) => empty.call("POST", path, { ...execute, ref, position: { before: "" } })),
+    );
+    const ids = idsOf(await empty.read());
+    await Promise.all(
+      ids.map((id, index) =>
+        index % 3 === 0
+          ? empty.call("DELETE", `${path}/${id}`)
+          : empty.call("PATCH", `${path}/${id}`, { ...execute, ref: `changed-${index}` }),
+      ),
+    );
+    const left = ids.map((_, index) => `changed-${index}`).filter((_, index) => index % 3 !== 0);
+    expect(rulesOf(await empty.read()).map(({ ref }) => ref)).toEqual(left);
+    expect(result(await empty.read())["version"]).toBe("61");
+  });
+
+  test("lags behind a write by as much as reads do, though writes see each other", async () => {
+    const slow = await startLocalApi({ readLagMs: 1000, clock: () => now });
+    const zone = new ZoneRulesets(slow, slow.zones.blog);
+    const path = `${zone.root}/${seededEntryPoints.blog}/rules`;
+    expect(idsOf(await zone.call("POST", path, execute))).toHaveLength(2);
+    expect(idsOf(await zone.read())).toHaveLength(1);
+    expect(idsOf(await zone.call("POST", path, execute))).toHaveLength(3);
+    slow.advance(1000);
+    expect(idsOf(await zone.read())).toHaveLength(3);
+    await slow.close();
+  });
+
+  test("is part of a snapshot, and nothing is deployed in a state that knows of none", async () => {
+    await shop.add({ ...execute, ref: "kept" });
+    const snapshot = api.snapshot();
+    const before = result(await shop.read());
+    api.reset();
+    api.restore(snapshot);
+    expect(result(await shop.read())).toEqual(before);
+    const older: Partial<typeof snapshot> = { ...snapshot };
+    delete older.rulesets;
+    const put = await fetch(new URL("/__local/state", api.url), {
+      method: "PUT",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(older),
+    });
+    expect(put.status).toBe(204);
+    expect((await shop.read()).status).toBe(404);
+  });
+
+  test("is read in the phase of the path, of which only one is served", async () => {
+    const other = `${shop.root}/phases/http_ratelimit/entrypoint`;
+    expect(await shop.call("GET", other)).toMatchObject({ status: 404, body: { errors: [{ code: 10003 }] } });
+    expect(await shop.call("PUT", other, { rules: [] })).toMatchObject({
+      status: 400,
+      body: { errors: [{ code: 50002, message: "not entitled to use the phase http_ratelimit" }] },
+    });
+    expect((await shop.call("GET", `${shop.root}/phases/none/entrypoint`)).status).toBe(400);
+    expect((await callerOf(api)("GET", `/zones/${"0".repeat(32)}/rulesets`)).status).toBe(404);
+  });
+});

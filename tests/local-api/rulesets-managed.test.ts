@@ -1,0 +1,191 @@
+import type { LocalApi } from "edgeguard-local";
+import { managedRulesets, owaspScoreRule, startLocalApi } from "edgeguard-local";
+import { z } from "zod";
+import type { Call } from "./client";
+import { callerOf, controlOf, each, result } from "./client";
+import type { Rule } from "./rulesets-client";
+import { rulesOf } from "./rulesets-client";
+
+describe("the managed rulesets of an account", () => {
+  let api: LocalApi;
+  let call: Call;
+  let root: string;
+
+  beforeAll(async () => {
+    api = await startLocalApi();
+    call = callerOf(api);
+    root = `/accounts/${api.accounts.main}/rulesets`;
+  });
+  afterAll(() => api.close());
+  afterEach(() => api.reset());
+
+  const read = async (id: string) => rulesOf(await call("GET", `${root}/${id}`));
+  const publish = (id: string, body: unknown) => controlOf(api)("POST", `/rulesets/${id}/versions`, body);
+
+  test("are listed without rules, under the vendor's ids", async () => {
+    const list = await call("GET", root);
+    expect(each(list, "id")).toEqual(Object.values(managedRulesets));
+    expect(each(list, "rules")).toEqual([undefined, undefined, undefined, undefined]);
+    expect(list.body).toMatchObject({
+      result: [
+        {
+          name: "Cloudflare Managed Ruleset",
+          kind: "managed",
+          source: "firewall_managed",
+          phase: "http_request_firewall_managed",
+          version: "88",
+        },
+        { name: "Cloudflare OWASP Core Ruleset", version: "37" },
+        {},
+        {},
+      ],
+    });
+  });
+
+  test("are listed by page with a cursor, until there is none", async () => {
+    const seen: unknown[] = [];
+    let cursor: string | undefined = "";
+    for (let page = 0; page < 9 && cursor !== undefined; page++) {
+      const answer = await call("GET", `${root}?per_page=3${cursor === "" ? "" : `&cursor=${cursor}`}`);
+      seen.push(each(answer, "id").length, ...each(answer, "id"));
+      cursor = z
+        .looseObject({ result_info: z.object({ cursors: z.object({ after: z.string() }) }).optional() })
+        .parse(answer.body).result_info?.cursors.after;
+    }
+    const [a, b, c, d] = Object.values(managedRulesets);
+    expect(seen).toEqual([3, a, b, c, 1, d]);
+    expect((await call("GET", `${root}?cursor=bm9uZQ`)).status).toBe(400);
+    expect((await call("GET", `${root}?per_page=51`)).status).toBe(400);
+  });
+
+  test("hold rules enough to be worth overriding: several tags, some off, not all taking every action", async () => {
+    const rules = await read(managedRulesets.managed);
+    expect(rules.length).toBeGreaterThanOrEqual(120);
+    expect(unique(rules.map(({ id }) => id))).toBe(rules.length);
+    expect(unique(rules.map(({ ref }) => ref))).toBe(rules.length);
+    expect(unique(rules.flatMap(({ categories }) => categories))).toBeGreaterThan(20);
+    expect(rules.every(({ categories }) => categories.length > 1)).toBe(true);
+    expect(unique(rules.map(({ action }) => action))).toBe(3);
+    expect(rules.filter(({ enabled }) => !enabled).length).toBeGreaterThan(20);
+    expect(unique(rules.map((rule) => String(rule["allowed_override_actions"])))).toBe(2);
+  });
+
+  test("are the same at every start", async () => {
+    const other = await startLocalApi();
+    const theirs = await callerOf(other)("GET", `${root}/${managedRulesets.managed}`);
+    expect(rulesOf(theirs)).toEqual(await read(managedRulesets.managed));
+    await other.close();
+  });
+
+  test("score by rules of one paranoia level each, and act in the last one", async () => {
+    const rules = await read(managedRulesets.owasp);
+    const scoring = rules.slice(0, -1);
+    const levels = scoring.map(({ categories }) =>
+      categories.filter((tag) => tag.startsWith("paranoia-level-")),
+    );
+    expect(scoring.length).toBeGreaterThanOrEqual(100);
+    expect(levels.every((tags) => tags.length === 1)).toBe(true);
+    expect([...new Set(levels.flat())].sort()).toEqual(
+      [1, 2, 3, 4].map((level) => `paranoia-level-${level}`),
+    );
+    expect(scoring.every(({ action, enabled }) => action === "score" && enabled)).toBe(true);
+    expect(rules.at(-1)).toMatchObject({ id: owaspScoreRule, action: "block", score_threshold: 40 });
+  });
+
+  test("show an expression only where the published schema wants one", async () => {
+    const seed = await startLocalApi({ dialect: "seed" });
+    const [rule] = rulesOf(await callerOf(seed)("GET", `${root}/${managedRulesets.free}`));
+    expect(rule).not.toHaveProperty("expression");
+    expect((await read(managedRulesets.free))[0]).toHaveProperty("expression");
+    await seed.close();
+  });
+
+  test("can be read in an older version, which differs from the latest", async () => {
+    const path = `${root}/${managedRulesets.managed}/versions`;
+    expect(each(await call("GET", path), "version")).toEqual(["87", "88"]);
+    const [before, after] = [
+      rulesOf(await call("GET", `${path}/87`)),
+      rulesOf(await call("GET", `${path}/88`)),
+    ];
+    expect([newIn(after, before), newIn(before, after)]).toMatchObject([[{}], [{}]]);
+    expect((await call("GET", `${path}/86`)).status).toBe(404);
+  });
+
+  test("move when a version is published: rules come, go and change, and the score rule stays the last", async () => {
+    const before = await read(managedRulesets.owasp);
+    const [gone, changed] = before;
+    const published = await publish(managedRulesets.owasp, {
+      add: [{ description: "950100: new", categories: ["paranoia-level-1"] }],
+      remove: [gone?.id],
+      change: [{ id: changed?.id, categories: ["protocol", "paranoia-level-2"] }],
+    });
+    expect(published).toMatchObject({ status: 200, body: { version: "38" } });
+
+    const after = await read(managedRulesets.owasp);
+    expect(newIn(before, after)).toEqual([gone]);
+    expect(newIn(after, before)).toMatchObject([
+      { description: "950100: new", action: "score", categories: ["paranoia-level-1"], enabled: true },
+    ]);
+    expect(after[0]).toMatchObject({
+      id: changed?.id,
+      version: "2",
+      categories: ["protocol", "paranoia-level-2"],
+    });
+    expect(after.at(-1)).toEqual(before.at(-1));
+  });
+
+  test("keep a published version in a snapshot, and lose it in a reset", async () => {
+    const version = async () => result(await call("GET", `${root}/${managedRulesets.free}`))["version"];
+    await publish(managedRulesets.free, { add: [{ description: "new", categories: ["log4j"] }] });
+    const snapshot = api.snapshot();
+    api.reset();
+    expect(await version()).toBe("21");
+    api.restore(snapshot);
+    expect(await version()).toBe("22");
+  });
+
+  test("are one plain array by the specification, whatever page is asked for", async () => {
+    const seed = await startLocalApi({ dialect: "seed" });
+    const list = await callerOf(seed)("GET", `${root}?per_page=1`);
+    expect(each(list, "id")).toEqual(Object.values(managedRulesets));
+    expect(list.body).not.toHaveProperty("result_info");
+    await seed.close();
+  });
+
+  test.each([
+    ["an unknown ruleset", "0".repeat(32), {}, 404],
+    ["an unknown rule", managedRulesets.free, { remove: ["0".repeat(32)] }, 404],
+    [
+      "a rule that is there already",
+      managedRulesets.owasp,
+      { add: [{ id: owaspScoreRule, description: "x" }] },
+      400,
+    ],
+    ["a member that rules do not have", managedRulesets.free, { add: [{ description: "x", tags: [] }] }, 400],
+  ])("refuse to publish %s", async (_, id, body, status) => {
+    expect((await publish(id, body)).status).toBe(status);
+  });
+
+  test("are the vendor's alone: unknown, misrouted and changing requests are refused", async () => {
+    const owasp = `${root}/${managedRulesets.owasp}`;
+    expect(await call("GET", `${root}/${"0".repeat(32)}`)).toMatchObject({ status: 404 });
+    expect(await call("GET", `${root}/owasp`)).toMatchObject({
+      status: 400,
+      body: { errors: [{ code: 7003 }, {}] },
+    });
+    expect(await call("PUT", owasp, { rules: [] })).toMatchObject({ status: 405 });
+    expect(await call("DELETE", owasp)).toMatchObject({ status: 405 });
+    expect(await call("GET", `${root}/phases/http_ratelimit/entrypoint`)).toMatchObject({
+      status: 404,
+      body: { errors: [{ code: 10003 }] },
+    });
+  });
+});
+
+function unique(values: readonly unknown[]): number {
+  return new Set(values).size;
+}
+
+function newIn(rules: readonly Rule[], others: readonly Rule[]): Rule[] {
+  return rules.filter(({ id }) => !others.some((other) => other.id === id));
+}

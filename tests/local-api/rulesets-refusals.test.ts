@@ -1,0 +1,276 @@
+import type { LocalApi } from "edgeguard-local";
+import {
+  managedRulesets,
+  owaspScoreRule,
+  seededEntryPoints,
+  seededRules,
+  startLocalApi,
+} from "edgeguard-local";
+import { callerOf, result } from "./client";
+import { phase, rulesOf, ZoneRulesets } from "./rulesets-client";
+
+const none = "0".repeat(32);
+const { managed, owasp, exposedCredentials, free } = managedRulesets;
+
+const execute = (parameters: object) => ({
+  action: "execute",
+  action_parameters: { id: owasp, ...parameters },
+  expression: "true",
+});
+const overrides = (members: object) => execute({ overrides: members });
+const skip = (parameters: object) => ({ action: "skip", action_parameters: parameters, expression: "true" });
+const expressed = (expression: unknown) => ({ ...execute({}), expression });
+
+let api: LocalApi;
+let shop: ZoneRulesets;
+
+beforeAll(async () => {
+  api = await startLocalApi();
+  shop = new ZoneRulesets(api, api.zones.shop);
+});
+afterAll(() => api.close());
+
+describe("a rule is refused, with its code and the place,", () => {
+  test.each<[string, object, number, string]>([
+    ["without an expression", { ...execute({}), expression: undefined }, 20125, "/expression"],
+    ["with a blank expression", expressed(" "), 20125, "/expression"],
+    ["with an expression that is no text", expressed(1), 10001, "/expression"],
+    ["with a longer expression than 4,096 characters", expressed("x".repeat(4097)), 20126, "/expression"],
+    ["with an open string", expressed('http.host eq "a'), 20127, "/expression"],
+    ["with an open parenthesis", expressed('(http.host eq "a"'), 20127, "/expression"],
+    ["with brackets that cross", expressed('(http.host in {"a")}'), 20127, "/expression"],
+    ["with a field that does not exist", expressed('URI Path eq "/"'), 20127, "/expression"],
+    ["with an unquoted host", expressed("http.host eq shop.example"), 20127, "/expression"],
+    ["with a text instead of an expression", expressed('"true"'), 20127, "/expression"],
+    ["with a foreign sign", expressed("true; true"), 20127, "/expression"],
+    ["without an action", { ...execute({}), action: undefined }, 20119, "/action"],
+    ["with an action of other phases", { ...execute({}), action: "block" }, 20120, "/action"],
+    ["without parameters", { ...execute({}), action_parameters: undefined }, 20118, "/action_parameters"],
+    ["with a member that does not exist", { ...execute({}), note: "x" }, 10001, "/note"],
+    [
+      "with a parameter of another action",
+      execute({ ruleset: "current" }),
+      10001,
+      "/action_parameters/ruleset",
+    ],
+    ["executing a ruleset that does not exist", execute({ id: none }), 20121, "/action_parameters/id"],
+    [
+      "executing a version that does not exist",
+      execute({ version: "1" }),
+      20122,
+      "/action_parameters/version",
+    ],
+    ["with an id, as if it were there already", { ...execute({}), id: none }, 20152, "/id"],
+    ["with a ref that another has", { ...execute({}), ref: "security-team/managed" }, 20150, "/ref"],
+  ])("%s", async (_, rule, code, pointer) => {
+    await expectRefused(rule, code, pointer);
+  });
+
+  const at = "/action_parameters/overrides";
+  test.each<[string, object, number, string]>([
+    ["empty overrides", overrides({}), 20123, at],
+    ["an unknown member", overrides({ tags: [] }), 10001, `${at}/tags`],
+    ["no category", overrides({ categories: [] }), 20123, `${at}/categories`],
+    [
+      "a category without a change",
+      overrides({ categories: [{ category: "xss" }] }),
+      20123,
+      `${at}/categories/0`,
+    ],
+    [
+      "a category of another ruleset",
+      overrides({ categories: [{ category: "wordpress", enabled: false }] }),
+      20128,
+      `${at}/categories/0/category`,
+    ],
+    [
+      "the same category override twice",
+      overrides({ categories: [0, 1].map(() => ({ category: "xss", enabled: false })) }),
+      20133,
+      `${at}/categories/1`,
+    ],
+    [
+      "an action for rules that only score",
+      overrides({ categories: [{ category: "xss", action: "block" }] }),
+      20130,
+      `${at}/categories/0/action`,
+    ],
+    ["an action that does not exist", overrides({ action: "allow" }), 20130, `${at}/action`],
+    [
+      "an action that the rules do not take",
+      execute({ id: managed, overrides: { categories: [{ category: "file-upload", action: "challenge" }] } }),
+      20130,
+      `${at}/categories/0/action`,
+    ],
+    ["a sensitivity", overrides({ sensitivity_level: "low" }), 20132, `${at}/sensitivity_level`],
+    ["no rule", overrides({ rules: [] }), 20123, `${at}/rules`],
+    ["a rule without a change", overrides({ rules: [{ id: owaspScoreRule }] }), 20123, `${at}/rules/0`],
+    ["an unknown rule", overrides({ rules: [{ id: none, enabled: false }] }), 20129, `${at}/rules/0/id`],
+    [
+      "a rule twice",
+      overrides({ rules: [true, false].map((enabled) => ({ id: owaspScoreRule, enabled })) }),
+      20133,
+      `${at}/rules/1`,
+    ],
+    [
+      "a fractional threshold",
+      overrides({ rules: [{ id: owaspScoreRule, score_threshold: 2.5 }] }),
+      10001,
+      `${at}/rules/0/score_threshold`,
+    ],
+  ])("overriding %s", async (_, rule, code, pointer) => {
+    await expectRefused(rule, code, pointer);
+  });
+
+  test("overriding the threshold of a rule that does not compare the score", async () => {
+    const account = await callerOf(api)("GET", `/accounts/${api.accounts.main}/rulesets/${owasp}`);
+    const id = rulesOf(account)[0]?.id;
+    const rules = [{ id, score_threshold: 25 }];
+    await expectRefused(overrides({ rules }), 20131, `${at}/rules/0/score_threshold`);
+  });
+
+  const skipped = "/action_parameters";
+  test.each<[string, object, number, string]>([
+    ["nothing", skip({}), 20141, skipped],
+    ["another ruleset by a word", skip({ ruleset: "all" }), 20142, `${skipped}/ruleset`],
+    ["all and some", skip({ ruleset: "current", rulesets: [owasp] }), 20140, `${skipped}/rulesets`],
+    ["an unknown ruleset", skip({ rulesets: [owasp, none] }), 20121, `${skipped}/rulesets/1`],
+    ["no ruleset", skip({ rulesets: [] }), 20141, `${skipped}/rulesets`],
+    ["a ruleset twice", skip({ rulesets: [owasp, owasp] }), 20133, `${skipped}/rulesets/1`],
+    [
+      "a rule of another ruleset",
+      skip({ rules: { [free]: [owaspScoreRule] } }),
+      20129,
+      `${skipped}/rules/${free}/0`,
+    ],
+    ["no rule of a ruleset", skip({ rules: { [owasp]: [] } }), 20141, `${skipped}/rules/${owasp}`],
+    ["rules of no ruleset", skip({ rules: {} }), 20141, `${skipped}/rules`],
+    ["a phase", skip({ phases: ["http_ratelimit"] }), 20142, `${skipped}/phases/0`],
+  ])("skipping %s", async (_, rule, code, pointer) => {
+    await expectRefused(rule, code, pointer);
+  });
+
+  test.each<[string, object, number, string]>([
+    ["two places", { before: "", index: 1 }, 20160, ""],
+    ["no place", {}, 20160, ""],
+    ["before an unknown rule", { before: none }, 20161, "/before"],
+    ["after an unknown rule", { after: none }, 20161, "/after"],
+    ["at 0", { index: 0 }, 20162, "/index"],
+    ["beyond the end", { index: 5 }, 20162, "/index"],
+    ["by a word", { first: true }, 10001, "/first"],
+  ])("placed at %s", async (_, position, code, pointer) => {
+    await expectRefused({ ...execute({}), position }, code, `/position${pointer}`);
+  });
+
+  test("placed beside itself", async () => {
+    const position = { after: seededRules.shop.managed };
+    expect(await shop.change(seededRules.shop.managed, { position })).toMatchObject({
+      status: 400,
+      body: { errors: [{ code: 20161 }] },
+    });
+  });
+
+  async function expectRefused(rule: object, code: number, pointer: string) {
+    const before = result(await shop.read());
+    const error = { code, source: { pointer } };
+    const refusal = { status: 400, body: { success: false, result: null, errors: [error] } };
+    expect(await shop.add(rule)).toMatchObject(refusal);
+    expect(result(await shop.read())).toEqual(before);
+    if (code === 20162) return; // One place fewer for a rule that is there.
+
+    expect(await shop.change(seededRules.shop.monitoring, rule)).toMatchObject(refusal);
+    const inList = { ...refusal.body, errors: [{ code, source: { pointer: `/rules/0${pointer}` } }] };
+    if (!("position" in rule) && !("ref" in rule)) {
+      expect(await shop.put({ rules: [rule] })).toMatchObject({ ...refusal, body: inList });
+    }
+    expect(result(await shop.read())).toEqual(before);
+  }
+});
+
+test.each([
+  'http.host eq "a.example" and not ip.src in {10.0.0.0/8 2001:db8::/32 fe80::1}',
+  '(http.request.uri.path matches r#"^/a"b$"# or lower(http.host) contains "x\\"y")',
+  'any(http.request.headers["x-a"][*] eq "1") && ip.geoip.asnum == 64496',
+  'ip.src in $office && cf.zone.plan eq "ENT"',
+  "ssl",
+])("the expression %s is accepted", async (expression) => {
+  expect(
+    (await shop.call("PUT", `${shop.entryPoint}?dry_run=true`, { rules: [expressed(expression)] })).status,
+  ).toBe(200);
+});
+
+test("all that is wrong is said at once", async () => {
+  const rules = [expressed(""), { ...overrides({}), expression: "(" }, { ...execute({}), id: none }];
+  expect(await shop.put({ rules })).toMatchObject({
+    status: 400,
+    body: {
+      errors: [
+        { code: 20125, source: { pointer: "/rules/0/expression" } },
+        { code: 20127, source: { pointer: "/rules/1/expression" } },
+        { code: 20123, source: { pointer: "/rules/1/action_parameters/overrides" } },
+        { code: 20152, source: { pointer: "/rules/2/id" } },
+      ],
+    },
+  });
+});
+
+test("two rules of one list share neither ref nor id", async () => {
+  const [rule] = rulesOf(await shop.read());
+  const twice = [
+    { ...execute({}), ref: "same" },
+    { ...execute({}), ref: "same" },
+  ];
+  expect((await shop.put({ rules: twice })).body).toMatchObject({
+    errors: [{ code: 20150, source: { pointer: "/rules/1/ref" } }],
+  });
+  expect((await shop.put({ rules: [rule, { ...execute({}), id: rule?.id }] })).body).toMatchObject({
+    errors: [{ code: 20153, source: { pointer: "/rules/1/id" } }],
+  });
+});
+
+test.each([
+  ["of another kind", { kind: "root" }, 20180],
+  ["of another phase", { phase: "http_ratelimit" }, 50002],
+  ["of a phase that does not exist", { phase: "none" }, 10001],
+  ["without a name", { name: "" }, 10001],
+  ["with an unknown member", { source: "mine" }, 10001],
+])("a ruleset %s is not made", async (_, members, code) => {
+  const zone = new ZoneRulesets(api, api.zones.empty);
+  expect(
+    await zone.call("POST", zone.root, { name: "default", kind: "zone", phase, ...members }),
+  ).toMatchObject({
+    status: 400,
+    body: { errors: [{ code }] },
+  });
+  expect((await zone.read()).status).toBe(404);
+});
+
+test("kind and phase of a ruleset cannot be changed, nor a managed ruleset at all", async () => {
+  const path = `${shop.root}/${seededEntryPoints.shop}`;
+  const refused = (code: number) => ({ status: 400, body: { errors: [{ code }] } });
+  expect(await shop.call("PUT", path, { kind: "root" })).toMatchObject(refused(20181));
+  expect(await shop.call("PUT", path, { phase: "http_ratelimit" })).toMatchObject(refused(20181));
+  expect(await shop.call("DELETE", `${shop.root}/${owasp}`)).toMatchObject(refused(20182));
+  expect(await shop.call("POST", `${shop.root}/${owasp}/rules`, execute({}))).toMatchObject(refused(20182));
+  expect((await shop.call("GET", `${shop.root}/${owasp}`)).status).toBe(200);
+});
+
+test("a plan without managed rules executes the free ruleset alone", async () => {
+  const zone = new ZoneRulesets(api, api.zones.free);
+  for (const id of [managed, owasp, exposedCredentials]) {
+    expect(await zone.put({ rules: [execute({ id })] })).toMatchObject({
+      status: 400,
+      body: { errors: [{ code: 50002, source: { pointer: "/rules/0/action_parameters/id" } }] },
+    });
+  }
+  expect((await zone.put({ rules: [execute({ id: free })] })).status).toBe(200);
+});
+
+test("a zone has room for so many rules", async () => {
+  const small = await startLocalApi({ limits: { maxZoneRules: 3 } });
+  const zone = new ZoneRulesets(small, small.zones.shop);
+  expect((await zone.add(execute({}))).body).toMatchObject({
+    errors: [{ message: `exceeded the maximum number of rules in the phase ${phase}: 4 out of 3` }],
+  });
+  await small.close();
+});
