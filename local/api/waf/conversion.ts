@@ -1,0 +1,138 @@
+import type { ExecuteParameters, SkipParameters } from "../rulesets/entities";
+import { managedRulesets, owaspScoreRule } from "../rulesets/ids";
+import type { Group, Rule } from "./catalog";
+import { vendorPackage } from "./catalog";
+import type { ActionMode, PageRule, RuleMode, Sensitivity, WafZone } from "./entities";
+import { anyOf, butNot, expressionOf } from "./expressions";
+
+/** A rule of the configuration that is equivalent to what a zone has now. */
+export type ProposedRule = { expression: string; description: string; enabled: boolean } & (
+  | { action: "execute"; action_parameters: ExecuteParameters }
+  | { action: "skip"; action_parameters: SkipParameters }
+);
+
+/** S1, "Migration mapping of old to new settings"; a set that is off is not deployed (facts 6.3). */
+export const sensitivities: Record<
+  Exclude<Sensitivity, "off">,
+  { paranoiaLevel: 1 | 2; scoreThreshold: 25 | 40 }
+> = {
+  high: { paranoiaLevel: 2, scoreThreshold: 40 },
+  medium: { paranoiaLevel: 1, scoreThreshold: 25 },
+  low: { paranoiaLevel: 1, scoreThreshold: 40 },
+  default: { paranoiaLevel: 2, scoreThreshold: 40 },
+};
+
+/** S1: the old action maps almost directly. */
+export const actions: Record<ActionMode, "block" | "challenge" | "log"> = {
+  block: "block",
+  challenge: "challenge",
+  simulate: "log",
+};
+
+const paranoiaLevels = [1, 2, 3, 4] as const;
+
+/** Exceptions come first: they act on what follows. Group and rule changes of the OWASP set are not carried over (S1). */
+export function equivalent(zone: WafZone): ProposedRule[] {
+  const where = executedWhere(zone);
+  return [...bypasses(zone), ...switchedOff(zone), vendorRule(zone, where), ...owaspRule(zone, where)];
+}
+
+type Where = Pick<ProposedRule, "expression" | "enabled">;
+
+function vendorRule({ vendor }: WafZone, where: Where): ProposedRule {
+  const categories = vendorPackage.groups.flatMap((group) =>
+    categoryOverride(group, vendor.groups[group.id]),
+  );
+  const rules = vendorPackage.rules.flatMap((rule) => ruleOverride(rule, vendor.rules[rule.id]));
+  const overrides = {
+    ...(categories.length === 0 ? {} : { categories }),
+    ...(rules.length === 0 ? {} : { rules }),
+  };
+  const changed = Object.keys(overrides).length > 0;
+  const action_parameters = { id: managedRulesets.managed, ...(changed ? { overrides } : {}) };
+  return { action: "execute", action_parameters, description: "", ...where };
+}
+
+function owaspRule({ owasp }: WafZone, where: Where): ProposedRule[] {
+  if (owasp.sensitivity === "off") return [];
+  const { paranoiaLevel, scoreThreshold } = sensitivities[owasp.sensitivity];
+  const overrides = {
+    categories: paranoiaLevels
+      .filter((level) => level > paranoiaLevel)
+      .map((level) => ({ category: `paranoia-level-${level}`, enabled: false })),
+    rules: [{ id: owaspScoreRule, action: actions[owasp.action_mode], score_threshold: scoreThreshold }],
+  };
+  const action_parameters = { id: managedRulesets.owasp, overrides };
+  return [{ action: "execute", action_parameters, description: "", ...where }];
+}
+
+function categoryOverride(group: Group, mode: Group["mode"] | undefined) {
+  if (mode === undefined || mode === group.mode || group.category === undefined) return [];
+  return [{ category: group.category, enabled: mode === "on" }];
+}
+
+function ruleOverride(rule: Rule, mode: RuleMode | undefined) {
+  if (mode === undefined || rule.successor === undefined) return [];
+  const id = rule.successor;
+  if (mode === "disable") return [{ id, enabled: false }];
+  return mode === "block" || mode === "challenge" || mode === "simulate"
+    ? [{ id, action: actions[mode], enabled: true }]
+    : [];
+}
+
+/** A page rule can turn the rules on where the zone has them off. */
+function executedWhere({ setting, pageRules }: WafZone): Where {
+  if (setting.value === "on") return { expression: "true", enabled: true };
+  const on = switches(pageRules)
+    .filter(({ to }) => to === "on")
+    .map(({ expression, above }) => butNot(expression, above));
+  return on.length === 0 ? { expression: "true", enabled: false } : { expression: anyOf(on), enabled: true };
+}
+
+function switchedOff({ setting, pageRules }: WafZone): ProposedRule[] {
+  if (setting.value === "off") return [];
+  return switches(pageRules)
+    .filter(({ to }) => to === "off")
+    .map(({ url, expression, above }) =>
+      exception(butNot(expression, above), `Page rule: managed rules off on ${url}`, true),
+    );
+}
+
+/** What active page rules do to the managed rules, and the rules of the other kind that win over each. */
+function switches(pageRules: readonly PageRule[]) {
+  const all = pageRules
+    .filter(({ status }) => status === "active")
+    .sort((a, b) => b.priority - a.priority)
+    .flatMap(({ url, actions: list }) => {
+      const off = list.some(
+        ({ id, value }) => id === "disable_security" || (id === "waf" && value === "off"),
+      );
+      const on = list.some(({ id, value }) => id === "waf" && value === "on");
+      const to: "off" | "on" = off ? "off" : "on";
+      return off || on ? [{ url, to, expression: expressionOf(url) }] : [];
+    });
+  return all.map((each, index) => ({
+    ...each,
+    above: all
+      .slice(0, index)
+      .filter(({ to }) => to !== each.to)
+      .map(({ expression }) => expression),
+  }));
+}
+
+/** Firewall rules that let requests pass by the managed rules. */
+export function bypassing({ firewallRules }: Pick<WafZone, "firewallRules">) {
+  return firewallRules.filter(
+    ({ action, products }) => action === "bypass" && products?.includes("waf") === true,
+  );
+}
+
+function bypasses(zone: WafZone): ProposedRule[] {
+  return bypassing(zone).map(({ expression, paused, description }) =>
+    exception(expression, `Firewall rule: ${description}`, !paused),
+  );
+}
+
+function exception(expression: string, description: string, enabled: boolean): ProposedRule {
+  return { action: "skip", action_parameters: { ruleset: "current" }, expression, description, enabled };
+}

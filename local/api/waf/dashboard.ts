@@ -1,0 +1,193 @@
+import { isDeepStrictEqual } from "node:util";
+import { z } from "zod";
+import type { Services } from "../context";
+import { failures } from "../envelope";
+import type { RuleRequest } from "../rulesets/check";
+import { putEntryPoint, withChangedRule } from "../rulesets/entry-point";
+import { newId } from "../rulesets/ids";
+import type { Zone } from "../state";
+import type { Package } from "./catalog";
+import { packages } from "./catalog";
+import {
+  changeGroup,
+  changeOwasp,
+  changeRule,
+  changeSetting,
+  withOverride,
+  withoutOverride,
+} from "./changes";
+import type { ProposedRule } from "./conversion";
+import { equivalent } from "./conversion";
+import * as entities from "./entities";
+import type { Migration, Phase, WafZone } from "./entities";
+import { wafFailures } from "./failures";
+import type { Trigger } from "./machine";
+import { completeSwitch, decide, phaseAt } from "./machine";
+import { moveTo, requireMigratable } from "./migration";
+import { newOverride } from "./overrides";
+import { firewallRule, pageRule, shortFirewallRule, shortPageRule } from "./short";
+
+/** What happens to a zone past every program: a colleague in the dashboard, or the service itself. */
+export const wafAction = z.discriminatedUnion("do", [
+  /** Enterprise: both versions run. From the start, the proposed configuration is saved behind the zone's own rules. */
+  z.strictObject({ do: z.literal("validate") }),
+  /** Turns the previous rules off at once; from the start, with the proposed configuration. */
+  z.strictObject({ do: z.literal("finish") }),
+  /** A switch that is pending is done now. */
+  z.strictObject({ do: z.literal("completeSwitch") }),
+  /** The next switch does not end by itself. */
+  z.strictObject({ do: z.literal("hang") }),
+  /** The next effective PUTs are carried out, and answer this status nevertheless. */
+  z.strictObject({
+    do: z.literal("failAfterPut"),
+    status: z.int().min(400).max(599),
+    times: z.int().min(1).default(1),
+  }),
+  /** The vendor takes the previous rules and the migration away; null brings them back. */
+  z.strictObject({ do: z.literal("retire"), status: entities.migration.shape.retired }),
+
+  z.strictObject({ do: z.literal("setting"), value: entities.onOff }),
+  z.strictObject({
+    do: z.literal("package"),
+    sensitivity: entities.sensitivity.optional(),
+    action_mode: entities.actionMode.optional(),
+  }),
+  z.strictObject({ do: z.literal("group"), id: z.string(), mode: entities.onOff }),
+  z.strictObject({ do: z.literal("rule"), id: z.string(), mode: entities.ruleMode }),
+  z.strictObject({ do: z.literal("addOverride"), override: newOverride }),
+  z.strictObject({ do: z.literal("deleteOverride"), id: z.string() }),
+  /** Instead of those there are. */
+  z.strictObject({ do: z.literal("firewallRules"), rules: z.array(shortFirewallRule) }),
+  /** Instead of those there are; the first has the highest priority. */
+  z.strictObject({ do: z.literal("pageRules"), rules: z.array(shortPageRule) }),
+  /** Changes members of a rule of the entry point; the others stay. Without an id it is the first rule. */
+  z.strictObject({
+    do: z.literal("adjust"),
+    rule: z.string().optional(),
+    change: z.strictObject({
+      enabled: z.boolean().optional(),
+      expression: z.string().optional(),
+      description: z.string().optional(),
+      action_parameters: z.record(z.string(), z.unknown()).optional(),
+    }),
+  }),
+]);
+
+export type WafAction = z.input<typeof wafAction>;
+
+/** The record of a zone, and where its migration is now. */
+export type WafView = WafZone & { readonly phase: Phase };
+
+type Place = Pick<Services, "state" | "settings">;
+
+export function viewOf({ state, settings }: Place, zoneId: string): WafView {
+  if (state.zone(zoneId) === undefined) throw failures.notFound(`zone ${zoneId}`);
+  const waf = state.waf.latest(zoneId);
+  return { ...waf, phase: phaseAt(waf.migration, settings.clock()) };
+}
+
+/** Carries the action out; what the service would not allow is refused as the service does. */
+export function inDashboard(place: Place, zoneId: string, action: WafAction): WafView {
+  const { state, settings } = place;
+  const zone = state.zone(zoneId);
+  if (zone === undefined) throw failures.notFound(`zone ${zoneId}`);
+  const wanted = wafAction.parse(action);
+  if (wanted.do === "validate") go(place, zone, "validate");
+  else if (wanted.do === "finish") finish(place, zone);
+  else if (wanted.do === "adjust") adjust(place, zone, wanted);
+  else state.waf.write(zoneId, changed(state.waf.latest(zoneId), wanted, settings.clock()));
+  return viewOf(place, zoneId);
+}
+
+type Parsed = z.output<typeof wafAction>;
+type Change = Exclude<Parsed, { do: "validate" | "finish" | "adjust" }>;
+
+function changed(waf: WafZone, action: Change, now: Date): WafZone {
+  const migrating = (change: Partial<Migration>) => ({ ...waf, migration: { ...waf.migration, ...change } });
+  switch (action.do) {
+    case "completeSwitch":
+      return migrating(completeSwitch(waf.migration, now));
+    case "hang":
+      return migrating({ hangs: true });
+    case "failAfterPut":
+      return migrating({ failsAfterPut: Array.from({ length: action.times }, () => action.status) });
+    case "retire":
+      return migrating({ retired: action.status });
+    case "setting":
+      return changeSetting(waf, action.value, now);
+    case "package":
+      return changeOwasp(waf, action);
+    case "group": {
+      const { of, found } = inPackages(({ groups }) => groups, action.id, "WAF rule group");
+      return changeGroup(waf, of, found, action.mode);
+    }
+    case "rule": {
+      const { of, found } = inPackages(({ rules }) => rules, action.id, "WAF rule");
+      return changeRule(waf, of, found, action.mode);
+    }
+    case "addOverride":
+      return withOverride(waf, { id: newId(), ...action.override });
+    case "deleteOverride":
+      return withoutOverride(waf, action.id);
+    case "firewallRules":
+      return { ...waf, firewallRules: action.rules.map((rule) => firewallRule(rule, now)) };
+    case "pageRules":
+      return {
+        ...waf,
+        pageRules: action.rules.map((rule, index) => pageRule(rule, index, now)),
+      };
+  }
+}
+
+function finish(place: Place, zone: Zone): void {
+  go(place, zone, "finish");
+  const { state, settings } = place;
+  const waf = state.waf.latest(zone.id);
+  state.waf.write(zone.id, { ...waf, migration: completeSwitch(waf.migration, settings.clock()) });
+}
+
+function go(place: Place, zone: Zone, trigger: Trigger): void {
+  const { state, settings } = place;
+  const { phase: from, ...waf } = viewOf(place, zone.id);
+  const decision = decide(from, trigger, zone.plan);
+  if ("refused" in decision) throw wafFailures[decision.refused]();
+  if (decision.to === from) return;
+  if (from === "start" || from === "validation") requireMigratable(waf, settings.limits);
+  if (from === "start") {
+    const own: readonly RuleRequest[] = state.rulesets.latest(zone.id)?.rules ?? [];
+    const rules = [...own, ...equivalent(waf).filter((rule) => !own.some((each) => isSame(each, rule)))];
+    putEntryPoint({ store: state.rulesets, zone, limits: settings.limits }, { name: "default", rules });
+  }
+  moveTo(decision.to, place, zone.id, { from, trigger, by: "dashboard" });
+}
+
+/** Whether a proposed rule is there already. */
+function isSame(own: RuleRequest, proposed: ProposedRule): boolean {
+  if (own.action !== proposed.action || own.expression !== proposed.expression) return false;
+  if (proposed.action === "skip") return isDeepStrictEqual(own.action_parameters, proposed.action_parameters);
+  return own.action_parameters?.["id"] === proposed.action_parameters.id;
+}
+
+function adjust(
+  { state, settings }: Place,
+  zone: Zone,
+  { rule: id, change }: Extract<Parsed, { do: "adjust" }>,
+): void {
+  const place = { store: state.rulesets, zone, limits: settings.limits };
+  const old = state.rulesets.latest(zone.id);
+  const rule = old?.rules.find((each) => id === undefined || each.id === id);
+  if (old === undefined || rule === undefined) throw failures.notFound("rule");
+  state.rulesets.write(zone.id, withChangedRule(place, old, rule, { ...rule, ...change }));
+}
+
+function inPackages<T extends { readonly id: string }>(
+  list: (of: Package) => readonly T[],
+  id: string,
+  what: string,
+): { of: Package; found: T } {
+  for (const of of packages) {
+    const found = list(of).find((each) => each.id === id);
+    if (found !== undefined) return { of, found };
+  }
+  throw failures.notFound(what);
+}

@@ -1,0 +1,116 @@
+import { z } from "zod";
+import { identifier } from "../request";
+
+/*
+ * What is kept of a zone's previous rules and of its migration. Members carry the vendor's names where the vendor has
+ * any. Of packages, groups and rules only what somebody changed is kept; the rest is in catalog.ts.
+ */
+
+const timestamp = z.iso.datetime({ offset: true });
+
+export const onOff = z.enum(["on", "off"]);
+/** Of a rule that acts by itself. */
+export const actingMode = z.enum(["default", "disable", "simulate", "block", "challenge"]);
+export const ruleMode = z.enum([...onOff.options, ...actingMode.options]);
+
+/** `default` is the seed's; the published API knows the other four (facts, D41). */
+export const sensitivity = z.enum(["high", "medium", "low", "off", "default"]);
+export const actionMode = z.enum(["simulate", "block", "challenge"]);
+
+/** Legacy rules have numbers, not identifiers. */
+export const ruleId = z.string().regex(/^[0-9a-f]{1,32}$/);
+
+const packageChanges = {
+  /** By group id; a group that is not here is in its default mode. */
+  groups: z.record(identifier, onOff),
+  /** By rule id, as groups. */
+  rules: z.record(ruleId, ruleMode),
+};
+
+/** A URI-based override: can be set by the API alone, and keeps the zone from migrating while it is there. */
+export const override = z.strictObject({
+  id: identifier,
+  description: z.string().max(1024).nullable(),
+  paused: z.boolean(),
+  priority: z.number().min(-1e9).max(1e9),
+  urls: z.array(z.string().min(1)).min(1),
+  groups: z.record(z.string(), z.string()),
+  rules: z.record(z.string(), actingMode),
+  rewrite_action: z.partialRecord(actingMode, actingMode),
+});
+
+/** A firewall rule; one that bypasses the product `waf` has to be migrated. */
+export const firewallRule = z.strictObject({
+  id: identifier,
+  paused: z.boolean(),
+  description: z.string(),
+  action: z.enum(["block", "challenge", "js_challenge", "managed_challenge", "allow", "log", "bypass"]),
+  /** Of `bypass`: what does not act on the request. */
+  products: z.array(z.string()).optional(),
+  priority: z.int().nullable(),
+  /** Of its filter. */
+  expression: z.string(),
+  created_on: timestamp,
+});
+
+/** A page rule: what applies to the requests of a URL pattern. Of several that match, the highest priority applies. */
+export const pageRule = z.strictObject({
+  id: identifier,
+  url: z.string(),
+  actions: z.array(z.strictObject({ id: z.string(), value: z.unknown().optional() })),
+  priority: z.int(),
+  status: z.enum(["active", "disabled"]),
+  created_on: timestamp,
+});
+
+export const phase = z.enum(["start", "validation", "pending", "finished"]);
+
+/** What was asked of the migration and carried out, also where nothing came of it. */
+export const step = z.strictObject({
+  at: timestamp,
+  by: z.enum(["put", "dashboard"]),
+  trigger: z.enum(["validate", "finish"]),
+  from: phase,
+  to: phase,
+  /** The migration went on by it. */
+  effective: z.boolean(),
+  /** Of the entry point that it saved. */
+  rules: z.int(),
+  entry_point_version: z.int(),
+});
+
+export const migration = z.strictObject({
+  phase,
+  /** Of `pending`: when the switch is done; null while it hangs. */
+  until: timestamp.nullable(),
+  /** The next switch hangs. */
+  hangs: z.boolean(),
+  /** Each of the next effective PUTs is carried out, and then answers this. */
+  failsAfterPut: z.array(z.int().min(400).max(599)),
+  /** The vendor has taken the paths of the previous rules and of the migration away, and answers so. */
+  retired: z.union([z.literal(404), z.literal(410)]).nullable(),
+  steps: z.array(step),
+});
+
+export const wafZone = z.strictObject({
+  /** The zone's setting that turns the previous rules on and off. */
+  setting: z.strictObject({ value: onOff, modified_on: timestamp }),
+  vendor: z.strictObject(packageChanges),
+  owasp: z.strictObject({ ...packageChanges, sensitivity, action_mode: actionMode }),
+  overrides: z.array(override),
+  firewallRules: z.array(firewallRule),
+  pageRules: z.array(pageRule),
+  migration,
+});
+
+export type OnOff = z.infer<typeof onOff>;
+export type RuleMode = z.infer<typeof ruleMode>;
+export type Sensitivity = z.infer<typeof sensitivity>;
+export type ActionMode = z.infer<typeof actionMode>;
+export type Override = z.infer<typeof override>;
+export type FirewallRule = z.infer<typeof firewallRule>;
+export type PageRule = z.infer<typeof pageRule>;
+export type Phase = z.infer<typeof phase>;
+export type Step = z.infer<typeof step>;
+export type Migration = z.infer<typeof migration>;
+export type WafZone = z.infer<typeof wafZone>;

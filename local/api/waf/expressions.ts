@@ -1,0 +1,38 @@
+/**
+ * The filter expression that a page rule's URL pattern stands for. Such a pattern is a host and a path, without or with
+ * a scheme, in which `*` stands for anything.
+ */
+export function expressionOf(url: string): string {
+  const [, scheme, rest = url] = /^(https?):\/\/(.*)$/.exec(url) ?? [];
+  const slash = rest.indexOf("/");
+  const host = slash < 0 ? rest : rest.slice(0, slash);
+  const path = slash < 0 ? "/*" : rest.slice(slash);
+  const conditions = [
+    ...(scheme === undefined ? [] : [scheme === "https" ? "ssl" : "not ssl"]),
+    ...like("http.host", host),
+    ...like("http.request.uri.path", path === "/*" ? "*" : path),
+  ];
+  return conditions.length === 0 ? "true" : conditions.join(" and ");
+}
+
+/** Both hold; a bracket where the first is an alternative itself. */
+export function butNot(expression: string, others: readonly string[]): string {
+  return others.length === 0 ? expression : `${bracketed(expression)} and not (${anyOf(others)})`;
+}
+
+export function anyOf(expressions: readonly string[]): string {
+  return expressions.length === 1 ? expressions.join() : expressions.map(bracketed).join(" or ");
+}
+
+function bracketed(expression: string): string {
+  return `(${expression})`;
+}
+
+function like(field: string, pattern: string): string[] {
+  const text = JSON.stringify(pattern.replaceAll("*", ""));
+  if (/^\*+$/.test(pattern)) return [];
+  if (!pattern.includes("*")) return [`${field} eq ${text}`];
+  if (/^\*[^*]+$/.test(pattern)) return [`ends_with(${field}, ${text})`];
+  if (/^[^*]+\*$/.test(pattern)) return [`starts_with(${field}, ${text})`];
+  return [`${field} wildcard ${JSON.stringify(pattern)}`];
+}

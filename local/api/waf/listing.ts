@@ -1,0 +1,60 @@
+import { z } from "zod";
+import type { ApiContext } from "../context";
+import { ok } from "../envelope";
+import type { Limits } from "../limits";
+import { paginate } from "../paging";
+import { readQuery } from "../request";
+
+type Wire = Readonly<Record<string, unknown>>;
+
+/** What a list of the previous rules can be narrowed and ordered by. */
+interface Choice<T extends Wire> {
+  /** By parameter: whether a record is meant. */
+  readonly filters?: Readonly<Record<string, (record: T, wanted: string) => boolean>>;
+  /** By value of `order`. */
+  readonly orders?: Readonly<Record<string, (record: T) => string | number>>;
+}
+
+/** Answers the page that was asked for; the bounds are published (`waf-*-list-*`). */
+export function listed<T extends Wire>(
+  c: ApiContext,
+  records: readonly T[],
+  limits: Limits,
+  choice: Choice<T> = {},
+): Response {
+  const { filters = {}, orders = {} } = choice;
+  const { minWafPerPage: least, maxPerPage: most } = limits;
+  const query = readQuery(
+    c,
+    z.object({
+      page: z.coerce.number().pipe(z.int().min(1)).optional(),
+      per_page: z.coerce.number().pipe(z.int().min(least).max(most)).optional(),
+      match: z.enum(["all", "any"]).default("all"),
+      direction: z.enum(["asc", "desc"]).default("asc"),
+      order: z
+        .string()
+        .refine((name) => Object.hasOwn(orders, name), "unknown")
+        .optional(),
+    }),
+  );
+
+  const wanted = Object.entries(filters).flatMap(([name, fits]) => {
+    const value = c.req.query(name);
+    return value === undefined ? [] : [(record: T) => fits(record, value)];
+  });
+  const chosen = records.filter((record) =>
+    query.match === "any" && wanted.length > 0
+      ? wanted.some((fits) => fits(record))
+      : wanted.every((fits) => fits(record)),
+  );
+
+  const key = query.order === undefined ? undefined : orders[query.order];
+  const sign = query.direction === "asc" ? 1 : -1;
+  const ordered = key === undefined ? chosen : [...chosen].sort((a, b) => sign * compare(key(a), key(b)));
+  const { items, info } = paginate(ordered, query, { ...limits, defaultPerPage: limits.defaultWafPerPage });
+  return ok(c, items, info);
+}
+
+function compare(a: string | number, b: string | number): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}

@@ -1,0 +1,53 @@
+import type { Plan } from "../limits";
+import type { Migration, Phase, Step } from "./entities";
+
+/*
+ * The states of a migration and every way between them (facts 6.1). Nothing else decides where a zone may go. `pending`
+ * is what the seed leaves out: the switch may take an hour (M18), and no request leads out of it.
+ *
+ *     start ──validate──▶ validation ──finish──▶ pending ──(the switch is done)──▶ finished
+ *       └───────────────────finish─────────────────▲
+ */
+
+/** `validate` is a PUT with `waf_migration=validation`; `finish` one with `pending`, or the dashboard's last button. */
+export type Trigger = "validate" | "finish";
+
+const table: Record<Phase, Record<Trigger, Phase | "irreversible">> = {
+  start: { validate: "validation", finish: "pending" },
+  // Repeating it saves another configuration to review.
+  validation: { validate: "validation", finish: "pending" },
+  pending: { validate: "irreversible", finish: "pending" },
+  // A plain update of the new rules: there is nothing left to switch off.
+  finished: { validate: "irreversible", finish: "finished" },
+};
+
+/** Where the trigger leads from here, or why it leads nowhere. */
+export function decide(
+  from: Phase,
+  trigger: Trigger,
+  plan: Plan,
+): { to: Phase } | { refused: "irreversible" | "enterpriseOnly" } {
+  const to = table[from][trigger];
+  if (to === "irreversible") return { refused: to };
+  return to === "validation" && plan !== "enterprise" ? { refused: "enterpriseOnly" } : { to };
+}
+
+/** The phase at this time: a switch is done when its time is over. */
+export function phaseAt({ phase, until }: Migration, now: Date): Phase {
+  const done = phase === "pending" && until !== null && now.getTime() >= Date.parse(until);
+  return done ? "finished" : phase;
+}
+
+/** What came of a trigger that `decide` allowed. */
+export function advance(migration: Migration, step: Omit<Step, "effective">, switchMs: number): Migration {
+  const effective = step.from !== step.to;
+  const moved = { ...migration, phase: step.to, steps: [...migration.steps, { ...step, effective }] };
+  if (!effective || step.to !== "pending") return moved;
+  const until = new Date(Date.parse(step.at) + switchMs).toISOString();
+  return { ...moved, until: migration.hangs ? null : until, hangs: false };
+}
+
+/** The switch is done now, also one that hung. */
+export function completeSwitch(migration: Migration, now: Date): Migration {
+  return migration.phase === "pending" ? { ...migration, until: now.toISOString() } : migration;
+}

@@ -1,0 +1,138 @@
+import { z } from "zod";
+import type { MiddlewareHandler } from "hono";
+import type { ApiContext, ApiEnv, ApiRouter, Services } from "../context";
+import { ok } from "../envelope";
+import { bodyJson } from "../request";
+import { route } from "../route";
+import { overridesLeft, supportNeeded } from "./blockers";
+import { equivalent } from "./conversion";
+import type { Phase, WafZone } from "./entities";
+import { wafFailures } from "./failures";
+import { statusToWire } from "./formatters";
+import type { Trigger } from "./machine";
+import { advance, decide, phaseAt } from "./machine";
+
+/** `waf_migration`: what can be asked before, while and after a zone migrates. */
+export function migrationRoutes(app: ApiRouter, root: string, { state, settings }: Services): void {
+  const now = () => settings.clock();
+  const visible = (c: ApiContext) => state.waf.visible(c.get("zone").id);
+
+  route(app, `${root}/check`, {
+    GET: (c) => {
+      requirePhaseTwo(c);
+      const waf = visible(c);
+      const phase = phaseAt(waf.migration, now());
+      const { checkKnows, stateNames } = settings.waf;
+      const blocking = [
+        ...overridesLeft(waf),
+        ...(checkKnows === "everything" ? supportNeeded(waf, settings.limits) : []),
+      ];
+      const compatible = phase !== "finished" && blocking.length === 0;
+      // OBS: the state may be missing where there is nothing to migrate to.
+      return ok(c, {
+        compatible,
+        ...(compatible || phase !== "start" ? { migration_state: stateNames[phase] } : {}),
+      });
+    },
+  });
+
+  route(app, `${root}/config`, {
+    GET: (c) => {
+      requirePhaseTwo(c);
+      const waf = visible(c);
+      if (phaseAt(waf.migration, now()) === "finished") throw wafFailures.nothingToMigrate();
+      // Members that the service fills in later come as empty texts (facts 6.4).
+      const rules = equivalent(waf).map((rule) => ({ id: "", version: "", ref: "", ...rule }));
+      return ok(c, { name: "default", rules });
+    },
+  });
+
+  route(app, `${root}/status`, {
+    GET: (c) => ok(c, statusToWire(phaseAt(visible(c).migration, now()), settings.waf)),
+  });
+}
+
+/**
+ * Goes around the PUT of a zone's entry point: the rules are that route's matter, the migration is this one's. Nothing
+ * awaits the network in between, so two migrations of a zone cannot mix.
+ */
+export function migrateOnPut({ state, settings }: Services): MiddlewareHandler<ApiEnv> {
+  return async (c, next) => {
+    const trigger = triggerOf(c);
+    const zone = c.get("zone");
+    const waf = state.waf.latest(zone.id);
+    const phase = phaseAt(waf.migration, settings.clock());
+    if (trigger === undefined) {
+      const prepares = phase === "start" && waf.migration.retired === null && zone.plan !== "enterprise";
+      if (prepares) await requireDisabled(c);
+      return next();
+    }
+
+    requireNotRetired(waf);
+    const decision = decide(phase, trigger, zone.plan);
+    if ("refused" in decision) throw wafFailures[decision.refused]();
+    if (phase === "start" || phase === "validation") requireMigratable(waf, settings.limits);
+    await next();
+    if (!c.res.ok || c.req.query("dry_run") === "true") return;
+
+    const moved = moveTo(decision.to, { state, settings }, zone.id, { from: phase, trigger, by: "put" });
+    const [status, ...later] = moved.migration.failsAfterPut;
+    if (status === undefined || decision.to === phase) return;
+    state.waf.write(zone.id, { ...moved, migration: { ...moved.migration, failsAfterPut: later } });
+    throw wafFailures.afterPut(status);
+  };
+}
+
+/** Records what came of a trigger that was allowed, once the rules are saved. */
+export function moveTo(
+  to: Phase,
+  { state, settings }: Pick<Services, "state" | "settings">,
+  zoneId: string,
+  step: { from: Phase; trigger: Trigger; by: "put" | "dashboard" },
+): WafZone {
+  const waf = state.waf.latest(zoneId);
+  const saved = state.rulesets.latest(zoneId);
+  const taken = {
+    ...step,
+    to,
+    at: settings.clock().toISOString(),
+    rules: saved?.rules.length ?? 0,
+    entry_point_version: saved?.version ?? 0,
+  };
+  const moved = { ...waf, migration: advance(waf.migration, taken, settings.waf.pendingMs) };
+  state.waf.write(zoneId, moved);
+  return moved;
+}
+
+/** Refuses what blocks a migration, all of it. */
+export function requireMigratable(waf: WafZone, limits: Services["settings"]["limits"]): void {
+  const [first] = [...overridesLeft(waf), ...supportNeeded(waf, limits)];
+  if (first !== undefined) throw first;
+}
+
+/** What the vendor took away answers alike for the previous rules and for the migration. */
+export function requireNotRetired({ migration: { retired } }: WafZone): void {
+  if (retired !== null) throw wafFailures.retired(retired);
+}
+
+function triggerOf(c: ApiContext): Trigger | undefined {
+  const mode = c.req.query("waf_migration");
+  if (mode === undefined) return undefined;
+  requirePhaseTwo(c);
+  if (mode === "pending" || mode === "1") return "finish";
+  if (mode === "validation" || mode === "2") return "validate";
+  throw wafFailures.modeUnknown(mode);
+}
+
+function requirePhaseTwo(c: ApiContext): void {
+  if (c.req.query("phase_two") !== "1") throw wafFailures.phaseTwoMissing();
+}
+
+/** DOC: before the migration, only Enterprise zones may run new rules. A body that is no such thing is the route's matter. */
+async function requireDisabled(c: ApiContext): Promise<void> {
+  const parsed = plainRules.safeParse((await bodyJson(c))?.value);
+  const index = parsed.data?.rules.findIndex(({ enabled }) => enabled !== false) ?? -1;
+  if (index >= 0) throw wafFailures.enabledTooEarly(index);
+}
+
+const plainRules = z.object({ rules: z.array(z.object({ enabled: z.unknown().optional() })) });

@@ -1,0 +1,32 @@
+import type { Next } from "hono";
+import type { ApiContext, ApiRouter, Services } from "../context";
+import { basePath } from "../paths";
+import { wafFailures } from "./failures";
+import { phaseAt } from "./machine";
+import { migrateOnPut, migrationRoutes, requireNotRetired } from "./migration";
+import { overrideRoutes } from "./overrides";
+import { packageRoutes } from "./packages";
+import { zoneRuleRoutes } from "./zone-rules";
+
+/** Before the routes of rulesets, for one of which it is the gate. */
+export function wafRoutes(app: ApiRouter, services: Services): void {
+  const { state, settings } = services;
+  const zoneRoot = `${basePath}/zones/:zoneId`;
+
+  app.use(`${zoneRoot}/firewall/waf/*`, async (c: ApiContext, next: Next) => {
+    const waf = state.waf.latest(c.get("zone").id);
+    requireNotRetired(waf);
+    if (phaseAt(waf.migration, settings.clock()) === "finished") throw wafFailures.migrated();
+    await next();
+  });
+  packageRoutes(app, `${zoneRoot}/firewall/waf/packages`, services);
+  overrideRoutes(app, `${zoneRoot}/firewall/waf/overrides`, services);
+  zoneRuleRoutes(app, zoneRoot, services);
+
+  app.use(`${zoneRoot}/waf_migration/*`, async (c: ApiContext, next: Next) => {
+    requireNotRetired(state.waf.latest(c.get("zone").id));
+    await next();
+  });
+  migrationRoutes(app, `${zoneRoot}/waf_migration`, services);
+  app.put(`${zoneRoot}/rulesets/phases/http_request_firewall_managed/entrypoint`, migrateOnPut(services));
+}

@@ -1,0 +1,61 @@
+import type { LocalApi } from "edgeguard-local";
+import { z } from "zod";
+import type { Answer, Call } from "./client";
+import { callerOf, result } from "./client";
+
+/** The packages of the previous rules, which are the same in every zone. */
+export const owasp = "c504870194831cd12c3fc0284f294abb";
+export const vendor = "a25a9a7e9c00afc1fb2e0245519d725b";
+
+/** The rulesets that take their place, and the rule of the OWASP one that holds the threshold. */
+export const newOwasp = "4814384a9e5d4991b9815dcfc25d2f1f";
+export const newVendor = "efb7b8c949ac4650a09736fc376e9aee";
+export const scoreRule = "6179ae15870a4bb7b2d480d4843b323c";
+
+const rule = z.looseObject({ action: z.string(), expression: z.string(), enabled: z.boolean() });
+
+export type SentRule = z.infer<typeof rule>;
+
+/** A zone on its way, by plain HTTP. */
+export class Migrating {
+  readonly call: Call;
+  readonly root: string;
+  readonly entryPoint: string;
+
+  constructor(api: LocalApi, zone: keyof LocalApi["zones"]) {
+    this.call = callerOf(api);
+    this.root = `/zones/${api.zones[zone]}`;
+    this.entryPoint = `${this.root}/rulesets/phases/http_request_firewall_managed/entrypoint`;
+  }
+
+  check(query = "?phase_two=1"): Promise<Answer> {
+    return this.call("GET", `${this.root}/waf_migration/check${query}`);
+  }
+
+  config(query = "?phase_two=1"): Promise<Answer> {
+    return this.call("GET", `${this.root}/waf_migration/config${query}`);
+  }
+
+  async proposed(): Promise<SentRule[]> {
+    return z.array(rule).parse(result(await this.config())["rules"]);
+  }
+
+  status(): Promise<Answer> {
+    return this.call("GET", `${this.root}/waf_migration/status`);
+  }
+
+  /** Without a mode, a plain update. */
+  put(mode?: string, rules: readonly object[] = [], query = "&phase_two=1"): Promise<Answer> {
+    const asked = mode === undefined ? "" : `?waf_migration=${mode}${query}`;
+    return this.call("PUT", this.entryPoint + asked, { name: "default", rules });
+  }
+
+  legacy(method: string, path: string, body?: unknown): Promise<Answer> {
+    return this.call(method, `${this.root}/firewall/waf${path}`, body);
+  }
+
+  async saved(): Promise<SentRule[]> {
+    const answer = await this.call("GET", this.entryPoint);
+    return answer.status === 404 ? [] : z.array(rule).parse(result(answer)["rules"]);
+  }
+}

@@ -1,0 +1,130 @@
+import type { LocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { openContract } from "../support/openapi";
+import type { Answer } from "./client";
+import { callerOf, each, idOf, token } from "./client";
+import { owasp, vendor } from "./waf-client";
+
+const contract = openContract();
+const withContract = contract === undefined ? describe.skip : describe;
+
+/**
+ * Nothing satisfies these parts of the published document: a failure has to be a success as well, and the one answer of
+ * a package has to fit exactly one of two forms that every object fits. What is left of the judgement counts.
+ */
+const contradictions: readonly (readonly [RegExp, (status: number, path: string) => boolean])[] = [
+  [/^\/success .*"allowedValues":\[true\]/, (status) => status >= 400],
+  [/^\/result must be (object|array|string) /, (status) => status >= 400],
+  [/^\/result must match (a schema in anyOf|exactly one schema in oneOf) /, (status) => status >= 400],
+  [/^the answer must match (a schema in anyOf|exactly one schema in oneOf) /, (status) => status >= 400],
+  [
+    /^the answer must match exactly one schema in oneOf .*"passingSchemas":\[0,1\]/,
+    (_, path) => /\/packages\/[0-9a-f]+$/.test(path),
+  ],
+];
+
+function complaintsOf(method: string, path: string, answer: Pick<Answer, "status" | "body">) {
+  return contract
+    ?.complaints(method, path, answer)
+    .filter((text) => !contradictions.some(([said, where]) => said.test(text) && where(answer.status, path)));
+}
+
+withContract("the previous WAF rules in the published dialect", () => {
+  let api: LocalApi;
+  const judged: { operation: string; failed: boolean }[] = [];
+  beforeAll(async () => {
+    api = await startLocalApi();
+  });
+  afterAll(() => api.close());
+
+  async function call(
+    method: string,
+    path: string,
+    expected: number,
+    body?: unknown,
+    headers: Record<string, string> = token,
+  ): Promise<Answer> {
+    const answer = await callerOf(api, headers)(method, path, body);
+    const bare = path.split("?")[0] ?? path;
+    const complaints = contract
+      ?.complaints(method, bare, answer)
+      .filter(
+        (text) => !contradictions.some(([said, where]) => said.test(text) && where(answer.status, bare)),
+      );
+    expect({ request: `${method} ${path}`, status: answer.status, complaints }).toEqual({
+      request: `${method} ${path}`,
+      status: expected,
+      complaints: [],
+    });
+    const operation = contract?.operation(method, bare)?.template ?? path;
+    judged.push({ operation: `${method} ${operation}`, failed: answer.status >= 400 });
+    return answer;
+  }
+
+  const waf = (zone: keyof LocalApi["zones"]) => `/zones/${api.zones[zone]}/firewall/waf`;
+
+  test("answers reads and changes of packages as published", async () => {
+    const path = `${waf("migratePro")}/packages`;
+    await call("GET", path, 200);
+    await call("GET", `${path}?per_page=4`, 400);
+    for (const id of [owasp, vendor]) await call("GET", `${path}/${id}`, 200);
+    await call("PATCH", `${path}/${owasp}`, 200, { sensitivity: "low", action_mode: "simulate" });
+    await call("PATCH", `${path}/${owasp}`, 400, { sensitivity: "extreme" });
+    await call("PATCH", `${path}/${vendor}`, 400, { sensitivity: "low" });
+    await call("GET", `${path}/${"0".repeat(32)}`, 404);
+    await call("GET", `${waf("shop")}/packages`, 403);
+    await call("GET", `${waf("migrateRetired")}/packages/${owasp}`, 410);
+  });
+
+  test.each([owasp, vendor])("answers groups and rules of package %s as published", async (id) => {
+    const path = `${waf("migratePro")}/packages/${id}`;
+    const [group] = each(await call("GET", `${path}/groups`, 200), "id");
+    await call("GET", `${path}/groups/${String(group)}`, 200);
+    await call("PATCH", `${path}/groups/${String(group)}`, 200, { mode: "off" });
+    await call("PATCH", `${path}/groups/${String(group)}`, 400, { mode: "simulate" });
+    await call("GET", `${path}/groups?order=name`, 400);
+    await call("GET", `${path}/groups/${"0".repeat(32)}`, 404);
+
+    const [rule] = each(await call("GET", `${path}/rules`, 200), "id");
+    await call("GET", `${path}/rules/${String(rule)}`, 200);
+    await call("PATCH", `${path}/rules/${String(rule)}`, 200, { mode: id === owasp ? "off" : "simulate" });
+    await call("PATCH", `${path}/rules/${String(rule)}`, 400, { mode: id === owasp ? "simulate" : "off" });
+    await call("GET", `${path}/rules?per_page=101`, 400);
+    await call("GET", `${path}/rules/999999`, 404);
+  });
+
+  test("answers the life of a URI-based override as published", async () => {
+    const path = `${waf("migratePro")}/overrides`;
+    const sent = { urls: ["shop.example.com/*"], rules: { "100100": "disable" } };
+    const id = idOf(await call("POST", path, 200, sent));
+    await call("POST", path, 400, { urls: sent.urls });
+    await call("GET", path, 200);
+    await call("GET", `${path}?page=0`, 400);
+    await call("GET", `${path}/${id}`, 200);
+    await call("PUT", `${path}/${id}`, 200, { ...sent, id, rewrite_action: { block: "challenge" } });
+    await call("PUT", `${path}/${id}`, 400, { ...sent, id });
+    await call("DELETE", `${path}/${id}`, 200);
+    await call("DELETE", `${path}/${id}`, 404);
+    await call("GET", `${path}/${id}`, 404);
+  });
+
+  test("was judged on every published operation, in success and in failure", () => {
+    for (const { method, template } of contract?.operations("/firewall/waf/") ?? []) {
+      const operation = `${method} ${template}`;
+      const outcomes = new Set(judged.filter((one) => one.operation === operation).map((one) => one.failed));
+      expect({ operation, outcomes: [...outcomes].sort() }).toEqual({ operation, outcomes: [false, true] });
+    }
+  });
+
+  test("is judged no less for what the document contradicts itself in", () => {
+    const path = `${waf("migratePro")}/packages/${owasp}`;
+    const failure = { success: false, errors: [{ code: 1000, message: "x" }], messages: [], result: null };
+    const judge = (status: number, body: unknown, at = path) =>
+      complaintsOf("PATCH", at, { status, body })?.length;
+    expect(judge(400, failure)).toBe(0);
+    expect(judge(400, { ...failure, errors: [{ code: 999, message: "x" }] })).toBeGreaterThan(0);
+    expect(judge(400, { ...failure, success: true })).toBeGreaterThan(0);
+    expect(judge(400, { ...failure, result: {} })).toBeGreaterThan(0);
+    expect(judge(200, { ...failure, success: true, result: { id: owasp } })).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,236 @@
+import type { LocalApi, WafAction } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { result } from "./client";
+import { Migrating, newOwasp, newVendor, owasp, scoreRule, vendor } from "./waf-client";
+
+let api: LocalApi;
+beforeAll(async () => {
+  api = await startLocalApi();
+});
+beforeEach(() => api.reset());
+afterAll(() => api.close());
+
+/** The configuration proposed for an untouched zone after these actions. */
+async function proposedAfter(...actions: WafAction[]) {
+  const zoneId = api.zones.migrateRetired;
+  api.inDashboard(zoneId, { do: "retire", status: null });
+  for (const action of actions) api.inDashboard(zoneId, action);
+  return new Migrating(api, "migrateRetired").proposed();
+}
+
+const blank = { id: "", version: "", ref: "" };
+const level = (number: number) => ({ category: `paranoia-level-${number}`, enabled: false });
+
+test("an untouched zone's configuration has both rulesets, with empty id, version and ref", async () => {
+  const zone = new Migrating(api, "migrateRetired");
+  api.inDashboard(api.zones.migrateRetired, { do: "retire", status: null });
+  expect(result(await zone.config())).toEqual({
+    name: "default",
+    rules: [
+      {
+        ...blank,
+        action: "execute",
+        expression: "true",
+        description: "",
+        enabled: true,
+        action_parameters: { id: newVendor },
+      },
+      {
+        ...blank,
+        action: "execute",
+        expression: "true",
+        description: "",
+        enabled: true,
+        action_parameters: {
+          id: newOwasp,
+          overrides: {
+            categories: [level(3), level(4)],
+            rules: [{ id: scoreRule, action: "challenge", score_threshold: 40 }],
+          },
+        },
+      },
+    ],
+  });
+});
+
+test.each<["high" | "medium" | "low" | "default", number[], number]>([
+  ["high", [3, 4], 40],
+  ["medium", [2, 3, 4], 25],
+  ["low", [2, 3, 4], 40],
+  ["default", [3, 4], 40],
+])(
+  "sensitivity %s switches off the levels %j and asks for a score of %i",
+  async (sensitivity, off, score) => {
+    const [, rule] = await proposedAfter({ do: "package", sensitivity });
+    expect(rule).toMatchObject({
+      action_parameters: {
+        id: newOwasp,
+        overrides: { categories: off.map(level), rules: [{ id: scoreRule, score_threshold: score }] },
+      },
+    });
+  },
+);
+
+test("an OWASP set that is off is not deployed", async () => {
+  const rules = await proposedAfter({ do: "package", sensitivity: "off" });
+  expect(rules).toMatchObject([{ action_parameters: { id: newVendor } }]);
+});
+
+test.each<["block" | "challenge" | "simulate", string]>([
+  ["block", "block"],
+  ["challenge", "challenge"],
+  ["simulate", "log"],
+])("the action %s becomes %s", async (action_mode, action) => {
+  const [, rule] = await proposedAfter({ do: "package", action_mode });
+  expect(rule).toMatchObject({ action_parameters: { overrides: { rules: [{ id: scoreRule, action }] } } });
+});
+
+test("group and rule changes of the OWASP set are lost: the configuration is as without them", async () => {
+  const untouched = await proposedAfter();
+  const zone = new Migrating(api, "migrateRetired");
+  const groups = await zone.legacy("GET", `/packages/${owasp}/groups`);
+  const [group] = (groups.body as { result: { id: string }[] }).result;
+  const changed = await proposedAfter(
+    { do: "group", id: String(group?.id), mode: "off" },
+    { do: "rule", id: "960001", mode: "off" },
+  );
+  expect(changed).toEqual(untouched);
+});
+
+test("changes of the vendor's groups and rules are overrides of the new ruleset's tags and rules", async () => {
+  const zone = new Migrating(api, "migrateRetired");
+  api.inDashboard(api.zones.migrateRetired, { do: "retire", status: null });
+  const named = async (name: string) => {
+    const groups = await zone.legacy("GET", `/packages/${vendor}/groups?name=${encodeURIComponent(name)}`);
+    return String((groups.body as { result: { id: string }[] }).result[0]?.id);
+  };
+  const [rule] = await proposedAfter(
+    { do: "group", id: await named("Cloudflare WordPress"), mode: "off" },
+    { do: "group", id: await named("Cloudflare Joomla"), mode: "on" },
+    { do: "rule", id: "100000", mode: "simulate" },
+  );
+  expect(rule).toMatchObject({
+    action_parameters: {
+      id: newVendor,
+      overrides: {
+        categories: [
+          { category: "wordpress", enabled: false },
+          { category: "joomla", enabled: true },
+        ],
+        rules: [{ id: "23ee7cebe6e8443e99ecf932ab579455", action: "log", enabled: true }],
+      },
+    },
+  });
+});
+
+test.each<["disable" | "simulate" | "block" | "challenge", object]>([
+  ["disable", { enabled: false }],
+  ["simulate", { action: "log", enabled: true }],
+  ["block", { action: "block", enabled: true }],
+  ["challenge", { action: "challenge", enabled: true }],
+])("a vendor rule set to %s is overridden by %j", async (mode, override) => {
+  const [rule] = await proposedAfter({ do: "rule", id: "100000", mode });
+  const id = "23ee7cebe6e8443e99ecf932ab579455";
+  expect(rule?.["action_parameters"]).toEqual({ id: newVendor, overrides: { rules: [{ id, ...override }] } });
+});
+
+test("firewall rules that bypass the managed rules come first, as exceptions; others are left where they are", async () => {
+  const rules = await proposedAfter({
+    do: "firewallRules",
+    rules: [
+      { expression: "ip.src eq 192.0.2.1", description: "office" },
+      { expression: "ip.src eq 192.0.2.2", action: "block" },
+      { expression: "ip.src eq 192.0.2.3", products: ["rateLimit"] },
+      { expression: "ip.src eq 192.0.2.4", products: ["rateLimit", "waf"], paused: true },
+    ],
+  });
+  expect(rules.map(({ action, expression, enabled }) => [action, expression, enabled])).toEqual([
+    ["skip", "ip.src eq 192.0.2.1", true],
+    ["skip", "ip.src eq 192.0.2.4", false],
+    ["execute", "true", true],
+    ["execute", "true", true],
+  ]);
+  expect(rules[0]).toMatchObject({
+    ...blank,
+    action_parameters: { ruleset: "current" },
+    description: "Firewall rule: office",
+  });
+});
+
+const off = [{ id: "waf", value: "off" }];
+const on = [{ id: "waf", value: "on" }];
+
+test.each([
+  ["shop.example/hooks/*", 'http.host eq "shop.example" and starts_with(http.request.uri.path, "/hooks/")'],
+  ["https://shop.example/login", 'ssl and http.host eq "shop.example" and http.request.uri.path eq "/login"'],
+  ["http://*.shop.example/*", 'not ssl and ends_with(http.host, ".shop.example")'],
+  ["*shop.example", 'ends_with(http.host, "shop.example")'],
+  [
+    "shop.example/*/img/*.png",
+    'http.host eq "shop.example" and http.request.uri.path wildcard "/*/img/*.png"',
+  ],
+  ["*", "true"],
+])("a page rule that turns them off on %s becomes an exception where %s", async (url, expression) => {
+  const [rule] = await proposedAfter({ do: "pageRules", rules: [{ url, actions: off }] });
+  expect(rule).toMatchObject({ action: "skip", expression, action_parameters: { ruleset: "current" } });
+});
+
+test("a page rule that disables security becomes one too; a disabled one and others become nothing", async () => {
+  const rules = await proposedAfter({
+    do: "pageRules",
+    rules: [
+      { url: "a.example/*", actions: [{ id: "disable_security" }] },
+      { url: "b.example/*", actions: off, status: "disabled" },
+      { url: "c.example/*", actions: [{ id: "always_use_https" }] },
+      { url: "d.example/*", actions: on },
+    ],
+  });
+  expect(rules.map(({ action, expression }) => [action, expression])).toEqual([
+    ["skip", 'http.host eq "a.example"'],
+    ["execute", "true"],
+    ["execute", "true"],
+  ]);
+});
+
+test("of two page rules that match, the one of the higher priority applies", async () => {
+  const [rule] = await proposedAfter({
+    do: "pageRules",
+    rules: [
+      { url: "a.example/api/*", actions: on },
+      { url: "a.example/*", actions: off },
+    ],
+  });
+  expect(rule?.expression).toBe(
+    '(http.host eq "a.example") and not (http.host eq "a.example" and starts_with(http.request.uri.path, "/api/"))',
+  );
+});
+
+test("where the zone has them off, the new rules are off as well, but where page rules turn them on", async () => {
+  const all = await proposedAfter({ do: "setting", value: "off" });
+  expect(all.map(({ enabled }) => enabled)).toEqual([false, false]);
+  const some = await proposedAfter({
+    do: "pageRules",
+    rules: [
+      { url: "a.example/static/*", actions: off },
+      { url: "a.example/*", actions: on },
+    ],
+  });
+  const where =
+    '(http.host eq "a.example") and not (http.host eq "a.example" and starts_with(http.request.uri.path, "/static/"))';
+  expect(some).toMatchObject([
+    { action: "execute", expression: where, enabled: true },
+    { action: "execute", expression: where, enabled: true },
+  ]);
+});
+
+test("every seeded zone's configuration is one that its entry point takes", async () => {
+  for (const name of [
+    ...(["migratePro", "migrateBusiness", "migrateEnterprise", "migrateDeployed"] as const),
+    ...(["migrateLimits", "migratePageRule", "migrateOff"] as const),
+  ]) {
+    const zone = new Migrating(api, name);
+    const rules = await zone.proposed();
+    expect({ name, status: (await zone.put("pending", rules)).status }).toEqual({ name, status: 200 });
+    expect((await zone.saved()).length).toBe(rules.length);
+  }
+});
