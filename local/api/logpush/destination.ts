@@ -1,0 +1,116 @@
+import { createHash } from "node:crypto";
+import { logpushFailures } from "./failures";
+
+const schemes = ["r2", "gs", "s3", "sumo", "https", "azure", "splunk", "datadog"] as const;
+type Scheme = (typeof schemes)[number];
+
+export interface Destination {
+  readonly scheme: Scheme;
+  /** Bucket or host, and the path after it: all between the scheme and the query. May carry a secret (sumo, https). */
+  readonly address: string;
+  readonly parameters: URLSearchParams;
+}
+
+/** Parameters without which the destination cannot work (facts 7.4, and the vendor's page of each destination). */
+const required: Record<Scheme, readonly string[]> = {
+  r2: ["account-id", "access-key-id", "secret-access-key"],
+  gs: [],
+  s3: ["region"],
+  sumo: [],
+  https: [],
+  azure: ["sig"],
+  splunk: ["channel", "header_Authorization"],
+  datadog: ["header_DD-API-KEY"],
+};
+
+/** Parameters that are shown in a redacted destination. Whatever else is there may be a secret. */
+const harmless = new Set([
+  "region",
+  "sse",
+  "endpoint",
+  "account-id",
+  "channel",
+  "sourcetype",
+  "insecure-skip-verify",
+  "ddsource",
+  "service",
+  "host",
+  "ddtags",
+  "format",
+]);
+
+export function parseDestination(text: string): Destination {
+  const [, scheme = "", address = "", query = ""] =
+    /^([a-z][a-z0-9]*):\/\/([^?#]*)(?:\?([^#]*))?$/.exec(text) ?? [];
+  const known = schemes.find((each) => each === scheme);
+  if (known === undefined) {
+    throw logpushFailures.destinationInvalid(`must begin with one of ${schemes.join(", ")} and ://`);
+  }
+  const parameters = new URLSearchParams(query);
+  const destination = { scheme: known, address, parameters };
+
+  const place = hostOf(address);
+  if (place === "" || /[\s{}]/.test(place)) {
+    throw logpushFailures.destinationInvalid(`${known}:// needs a bucket or a host`);
+  }
+  if (known === "sumo" && !/\/receiver\/v1\/http\/[^/]+/.test(address)) {
+    throw logpushFailures.destinationInvalid("sumo:// needs the path of an HTTP source");
+  }
+  const s3Compatible = known === "s3" && parameters.has("endpoint");
+  const needed = [...required[known], ...(s3Compatible ? ["access-key-id", "secret-access-key"] : [])];
+  const missing = needed.find((name) => (parameters.get(name) ?? "") === "");
+  if (missing !== undefined) throw logpushFailures.destinationInvalid(`${known}:// needs ${missing}`);
+  return destination;
+}
+
+/** Whether the service wants proof before it writes there (facts 7.2). `account` is the one that owns the job. */
+export function needsOwnership({ scheme, parameters }: Destination, account: string): boolean {
+  if (scheme === "r2") return parameters.get("account-id") !== account;
+  if (scheme === "s3") return !(parameters.has("access-key-id") && parameters.has("secret-access-key"));
+  return scheme === "gs" || scheme === "azure" || scheme === "sumo";
+}
+
+/** The same for every destination with this bucket and path, whatever its parameters are. */
+export function fingerprint({ scheme, address }: Destination): string {
+  return createHash("sha256").update(`${scheme}://${address}`).digest("hex");
+}
+
+/** As `text`, each secret in it replaced by `mask`. */
+export function redact(text: string, mask: string): string {
+  const { scheme, address } = parseDestination(text);
+  const query = /\?(.*)$/s.exec(text)?.[1];
+  const shown = query?.replaceAll(/([^&=]+)=[^&]*/g, (part, name: string) =>
+    harmless.has(name) ? part : `${name}=${mask}`,
+  );
+  return `${scheme}://${withoutSecret(scheme, address, mask)}${shown === undefined ? "" : `?${shown}`}`;
+}
+
+/** Whether somebody sent back what an answer showed him, instead of the secret itself. */
+export function isRedacted({ scheme, address, parameters }: Destination, mask: string): boolean {
+  const hidden = [...parameters].some(([name, value]) => !harmless.has(name) && value === mask);
+  return hidden || (withoutSecret(scheme, address, mask) === address && address.includes(mask));
+}
+
+/** The folder in the sink that stands for the destination on a day. */
+export function sinkFolder({ scheme, address }: Destination, now: Date): string {
+  const day = now.toISOString().slice(0, 10).replaceAll("-", "");
+  return [scheme, ...withoutSecret(scheme, address, "secret").replaceAll("{DATE}", day).split("/")]
+    .map((part) => part.replaceAll(/[^\w.@=:-]/g, "_"))
+    .filter((part) => !/^\.*$/.test(part))
+    .join("/");
+}
+
+/** The part of a sink path that the vendor would call the file's name: what follows scheme and bucket. */
+export function nameInBucket(sinkPath: string): string {
+  return sinkPath.split("/").slice(2).join("/");
+}
+
+function withoutSecret(scheme: Scheme, address: string, mask: string): string {
+  if (scheme === "sumo")
+    return address.replace(/(\/receiver\/v1\/http\/)[^/]+/, (_, path: string) => path + mask);
+  return address.replace(/^[^/@]*@/, `${mask}@`);
+}
+
+function hostOf(address: string): string {
+  return address.split("/")[0]?.split("@").at(-1) ?? "";
+}

@@ -1,0 +1,75 @@
+import { z } from "zod";
+import { identifier } from "../request";
+import { datasets } from "./datasets";
+
+/*
+ * What is kept of Logpush. Members carry the vendor's names, so that a formatter only chooses among them; the schemas
+ * check what comes in from a state file or from the control routes.
+ */
+
+export const timestampFormats = ["unixnano", "unix", "rfc3339", "rfc3339ms", "rfc3339ns"] as const;
+export const outputTypes = ["ndjson", "csv"] as const;
+export const kinds = ["", "edge"] as const;
+
+const text = z.string().nullable().optional();
+
+/** As sent, but for the flag: that is kept as a boolean, whatever form it came in. */
+export const outputOptions = z.looseObject({
+  field_names: z.array(z.string()).optional(),
+  sample_rate: z.number().min(0).max(1).nullable().optional(),
+  timestamp_format: z.enum(timestampFormats).optional(),
+  output_type: z.enum(outputTypes).optional(),
+  "CVE-2021-44228": z.boolean().nullable().optional(),
+  merge_subrequests: z.boolean().nullable().optional(),
+  batch_prefix: text,
+  batch_suffix: text,
+  record_prefix: text,
+  record_suffix: text,
+  record_template: text,
+  record_delimiter: text,
+  field_delimiter: text,
+});
+
+export const scope = z.strictObject({ kind: z.enum(["zones", "accounts"]), id: identifier });
+
+const moment = z.iso.datetime({ offset: true }).nullable();
+
+/** What becomes of a job's pushes. */
+export const health = z.strictObject({
+  last_complete: moment,
+  last_error: moment,
+  error_message: z.string().nullable(),
+});
+
+const members = z.strictObject({
+  name: z.string(),
+  dataset: z.enum(datasets),
+  destination_conf: z.string(),
+  enabled: z.boolean(),
+  kind: z.enum(kinds),
+  /** "" when there is none. */
+  filter: z.string(),
+  frequency: z.enum(["high", "low"]),
+  logpull_options: z.string().nullable(),
+  max_upload_bytes: z.int().nullable(),
+  max_upload_interval_seconds: z.int().nullable(),
+  max_upload_records: z.int().nullable(),
+  output_options: outputOptions.nullable(),
+  /** Members that we do not know: kept, and given back. */
+  further: z.record(z.string(), z.unknown()),
+});
+
+export const job = z.strictObject({ id: z.int().min(1), scope, ...members.shape, ...health.shape });
+
+export const logpushSnapshot = z.strictObject({
+  /** Ids are never used again. */
+  nextId: z.int().min(1),
+  jobs: z.array(job),
+});
+
+export type OutputOptions = z.infer<typeof outputOptions>;
+export type Scope = z.infer<typeof scope>;
+export type Health = z.infer<typeof health>;
+export type Job = z.infer<typeof job>;
+export type JobMembers = z.infer<typeof members>;
+export type LogpushSnapshot = z.infer<typeof logpushSnapshot>;

@@ -1,0 +1,201 @@
+/** As the vendor names the types of log fields. "int or string" is a timestamp: its form is the job's choice. */
+export const fieldTypes = [
+  "string",
+  "int",
+  "float",
+  "bool",
+  "int or string",
+  "object",
+  "array[string]",
+  "array[int]",
+  "array[object]",
+] as const;
+
+export type FieldType = (typeof fieldTypes)[number];
+
+/** The fields of a dataset, listed by name. */
+export type Fields = ReadonlyMap<string, FieldType>;
+
+/** Names by type, as words of a text. */
+function list(byType: Partial<Record<FieldType, string>>): Fields {
+  return byName(
+    fieldTypes.flatMap((type) => (byType[type]?.split(/\s+/) ?? []).map((name) => [name, type] as const)),
+  );
+}
+
+/** The fields with some changed: null takes one away. */
+export function withChanges(fields: Fields, changes: Readonly<Record<string, FieldType | null>>): Fields {
+  const all = Object.entries({ ...Object.fromEntries(fields), ...changes });
+  return byName(all.filter((each): each is [string, FieldType] => each[1] !== null));
+}
+
+function byName(fields: readonly (readonly [string, FieldType])[]): Fields {
+  return new Map([...fields].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+export const httpRequests = list({
+  string: `BotScoreSrc CacheCacheStatus ClientCity ClientCountry ClientDeviceType ClientIP ClientIPClass ClientLatitude
+    ClientLongitude ClientMTLSAuthCertFingerprint ClientMTLSAuthStatus ClientRegionCode ClientRequestHost
+    ClientRequestMethod ClientRequestPath ClientRequestProtocol ClientRequestReferer ClientRequestScheme
+    ClientRequestSource ClientRequestURI ClientRequestUserAgent ClientSSLCipher ClientSSLProtocol ClientXRequestedWith
+    EdgeColoCode EdgePathingOp EdgePathingSrc EdgePathingStatus EdgeRequestHost EdgeResponseContentType EdgeServerIP
+    FraudAttack FraudEmailRisk FraudUserID JA3Hash JA4 JSDetectionPassed LeakedCredentialCheckResult OriginIP
+    OriginResponseHTTPExpires OriginResponseHTTPLastModified OriginSSLProtocol ParentRayID PayPerCrawlStatus RayID
+    SecurityAction SecurityRuleDescription SecurityRuleID VerifiedBotCategory WAFFlags WAFMatchedVar
+    WebAssetsOperationID WorkerScriptName WorkerStatus ZoneName`,
+  int: `BotScore CacheResponseBytes CacheResponseStatus ClientASN ClientRequestBytes ClientSrcPort ClientTCPRTTMs
+    EdgeColoID EdgeResponseBodyBytes EdgeResponseBytes EdgeResponseStatus EdgeTimeToFirstByteMs
+    OriginDNSResponseTimeMs OriginRequestHeaderSendDurationMs OriginResponseBytes OriginResponseDurationMs
+    OriginResponseHeaderReceiveDurationMs OriginResponseStatus OriginResponseTime OriginTCPHandshakeDurationMs
+    OriginTLSHandshakeDurationMs SmartRouteColoID UpperTierColoID WAFAttackScore WAFRCEAttackScore WAFSQLiAttackScore
+    WAFXSSAttackScore WorkerCPUTime WorkerSubrequestCount WorkerWallTimeUs`,
+  float: "EdgeResponseCompressionRatio",
+  bool: "CacheReserveUsed CacheTieredFill EdgeCFConnectingO2O WorkerSubrequest",
+  "int or string": "EdgeEndTimestamp EdgeStartTimestamp",
+  object: "Cookies JA4Signals RequestHeaders ResponseHeaders",
+  "array[string]": `BotDetectionTags BotTags ContentScanObjResults ContentScanObjTypes FraudDetectionTags
+    SecurityActions SecurityRuleIDs SecuritySources WebAssetsLabelsManaged`,
+  "array[int]": "BotDetectionIDs ContentScanObjSizes FraudDetectionIDs",
+});
+
+export const firewallEvents = list({
+  string: `Action ClientASNDescription ClientCountry ClientIP ClientIPClass ClientRefererHost ClientRefererPath
+    ClientRefererQuery ClientRefererScheme ClientRequestHost ClientRequestMethod ClientRequestPath
+    ClientRequestProtocol ClientRequestQuery ClientRequestScheme ClientRequestUserAgent Description EdgeColoCode
+    FraudUserID Kind LeakedCredentialCheckResult OriginatorRayID RayID Ref RuleID Source`,
+  int: `AISecurityInjectionScore AISecurityTokenCount ClientASN EdgeResponseStatus FirewallForAIInjectionScore
+    FirewallForAITokenCount MatchIndex OriginResponseStatus`,
+  "int or string": "Datetime",
+  object: "Metadata",
+  "array[string]": `AISecurityPIICategories AISecurityUnsafeTopicCategories ContentScanObjResults ContentScanObjTypes
+    FirewallForAIPIICategories FirewallForAIUnsafeTopicCategories`,
+  "array[int]": "ContentScanObjSizes",
+});
+
+export const dnsLogs = list({
+  string: "ColoCode EDNSSubnet QueryName SourceIP",
+  int: "EDNSSubnetLength QueryType ResponseCode",
+  bool: "ResponseCached",
+  "int or string": "Timestamp",
+});
+
+export const nelReports = list({
+  string: "ClientIPASNDescription ClientIPCountry LastKnownGoodColoCode Phase Type",
+  int: "ClientIPASN",
+  "int or string": "Timestamp",
+});
+
+export const spectrumEvents = list({
+  string: `Application ClientCountry ClientIP ClientMatchedIpFirewall ClientProto ClientTlsCipher
+    ClientTlsClientHelloServerName ClientTlsProtocol ClientTlsStatus ColoCode Event OriginIP OriginProto
+    OriginTlsCipher OriginTlsFingerprint OriginTlsMode OriginTlsProtocol OriginTlsStatus ProxyProtocol`,
+  int: "ClientAsn ClientBytes ClientPort ClientTcpRtt OriginBytes OriginPort OriginTcpRtt Status",
+  bool: "IpFirewall",
+  "int or string": "ConnectTimestamp DisconnectTimestamp Timestamp",
+});
+
+export const pageShieldEvents = list({
+  string: "Action CSPDirective Host PageURL PolicyID ResourceType URL URLHost",
+  bool: "URLContainsCDNCGIPath",
+  "int or string": "Timestamp",
+});
+
+export const zarazEvents = list({
+  string: "EventType IP URL",
+  "int or string": "TimestampStart",
+  object: "Body EventDetails RequestHeaders",
+});
+
+export const auditLogs = list({
+  string: `ActionType ActorEmail ActorID ActorIP ActorType ID Interface OwnerID ResourceID ResourceType`,
+  bool: "ActionResult",
+  "int or string": "When",
+  object: "Metadata NewValue OldValue",
+});
+
+export const workersTraceEvents = list({
+  string: "DispatchNamespace Entrypoint EventType Outcome ScriptName",
+  int: "CPUTimeMs EventTimestampMs WallTimeMs",
+  object: "Event ScriptVersion",
+  "array[string]": "ScriptTags",
+  "array[object]": "Exceptions Logs",
+});
+
+export const accessRequests = list({
+  string: `Action AppDomain AppUUID Connection Country Email IPAddress PurposeJustificationPrompt
+    PurposeJustificationResponse RayID UserUID`,
+  int: "TemporaryAccessDuration",
+  bool: "Allowed",
+  "int or string": "CreatedAt",
+  "array[string]": "TemporaryAccessApprovers",
+});
+
+export const dnsFirewallLogs = list({
+  string: "ClusterID ColoCode EDNSSubnet QueryName ResponseReason SourceIP UpstreamIP",
+  int: `ClientResponseCode EDNSSubnetLength QuerySize QueryType UpstreamResponseCode UpstreamResponseTimeMs`,
+  bool: "QueryDO QueryRD QueryTCP ResponseCached ResponseCachedStale",
+  "int or string": "Timestamp",
+});
+
+export const gatewayDns = list({
+  string: `ColoName DeviceID DeviceName DstIP Email Location Policy PolicyID Protocol QueryName QueryNameReversed
+    ResolverDecision SrcIP UserID`,
+  int: "ColoID DstPort QuerySize QueryType SrcPort",
+  "int or string": "Datetime",
+  "array[int]": "MatchedCategoryIDs QueryCategoryIDs",
+  "array[object]": "RData",
+});
+
+export const gatewayHttp = list({
+  string: `AccountID Action BlockedFileHash BlockedFileName BlockedFileReason BlockedFileType DestinationIP DeviceID
+    DeviceName Email HTTPHost HTTPMethod HTTPVersion PolicyID PolicyName Referer RequestID SourceIP URL UserAgent
+    UserID`,
+  int: "BlockedFileSize DestinationPort HTTPStatusCode SourcePort",
+  bool: "IsIsolated",
+  "int or string": "Datetime",
+  "array[string]": "DownloadedFileNames UploadedFileNames",
+});
+
+export const gatewayNetwork = list({
+  string: `AccountID Action DestinationIP DestinationIPContinentCode DestinationIPCountryCode DetectedProtocol DeviceID
+    DeviceName Email OverrideIP PolicyID PolicyName ProxyEndpoint RegistrationID SNI SessionID SourceIP
+    SourceIPContinentCode SourceIPCountryCode SourceInternalIP TenantID Transport TransportProtocol UserID
+    VirtualNetworkID VirtualNetworkName`,
+  int: "DestinationPort OverridePort SourcePort",
+  "int or string": "Datetime",
+  "array[string]": "ApplicationNames CategoryNames",
+  "array[int]": "ApplicationIDs CategoryIDs",
+});
+
+export const turnstileEvents = list({
+  string: "Action BrowserName ClientIP CountryCode EventType Hostname OSName Sitekey UserAgent",
+  int: "ASN BrowserMajor OSMajor",
+  "int or string": "Timestamp",
+});
+
+/** What some fields are limited to, in every dataset that has them or in the one before the dot. */
+const values: Readonly<Record<string, readonly string[]>> = {
+  BotScoreSrc: ["Not Computed", "Heuristics", "Machine Learning", "Verified Bot"],
+  CacheCacheStatus: ["hit", "miss", "dynamic", "bypass", "expired", "revalidated"],
+  ClientDeviceType: ["desktop", "mobile", "tablet"],
+  ClientIPClass: ["noRecord", "searchEngine", "monitoringService", "scan", "tor", "badHost"],
+  ClientRequestMethod: ["GET", "POST", "HEAD", "PUT", "DELETE"],
+  ClientRequestScheme: ["https", "http"],
+  ClientSSLProtocol: ["TLSv1.3", "TLSv1.2", "none"],
+  "nel_reports.Phase": ["connection", "dns", "application"],
+  "spectrum_events.Event": [
+    "connect",
+    "disconnect",
+    "clientFiltered",
+    "tlsError",
+    "resolveOrigin",
+    "originError",
+  ],
+  "workers_trace_events.EventType": ["fetch", "scheduled", "alarm", "queue", "email"],
+  "workers_trace_events.Outcome": ["ok", "canceled", "exception", "unknown"],
+};
+
+/** What a field is limited to, where that is known: its description says so, and generated lines keep to it. */
+export function valuesOf(dataset: string, field: string): readonly string[] | undefined {
+  return values[`${dataset}.${field}`] ?? values[field];
+}

@@ -1,0 +1,64 @@
+import { createHmac } from "node:crypto";
+import { z } from "zod";
+import type { Destination } from "./destination";
+import { fingerprint } from "./destination";
+import { logpushFailures } from "./failures";
+import type { Scope } from "./entities";
+
+/** Signs so that a changed claim shows. It keeps nobody out, and so may be known. */
+const signingKey = "edgeguard-local ownership challenge";
+
+const lifetimeSeconds = 7 * 24 * 60 * 60;
+
+/** What a token is bound to (facts 7.1). The vendor documents the claims in words only: the names are ours. */
+const claims = z.object({
+  object_type: z.enum(["zone", "account"]),
+  object_id: z.string(),
+  destination_conf: z.string(),
+  destination_fingerprint: z.string(),
+  /** Seconds since the epoch. */
+  iat: z.number(),
+  exp: z.number(),
+});
+
+export type OwnershipClaims = z.infer<typeof claims>;
+
+export function mintToken(scope: Scope, text: string, destination: Destination, now: Date): string {
+  const seconds = Math.floor(now.getTime() / 1000);
+  const said: OwnershipClaims = {
+    object_type: objectType(scope),
+    object_id: scope.id,
+    destination_conf: text,
+    destination_fingerprint: fingerprint(destination),
+    iat: seconds,
+    exp: seconds + lifetimeSeconds,
+  };
+  const signed = `${base64({ alg: "HS256", typ: "JWT" })}.${base64(said)}`;
+  return `${signed}.${signatureOf(signed)}`;
+}
+
+/** Throws unless the token proves the ownership of this destination for this scope, now. */
+export function requireToken(token: string, scope: Scope, text: string, now: Date): void {
+  const [header = "", payload = "", signature = ""] = token.trim().split(".");
+  if (signatureOf(`${header}.${payload}`) !== signature)
+    throw logpushFailures.ownershipInvalid("not a token");
+  const said = claims.parse(JSON.parse(Buffer.from(payload, "base64url").toString()));
+  if (said.object_type !== objectType(scope) || said.object_id !== scope.id) {
+    throw logpushFailures.ownershipInvalid(`issued for another ${said.object_type}`);
+  }
+  if (said.destination_conf !== text)
+    throw logpushFailures.ownershipInvalid("issued for another destination");
+  if (said.exp <= now.getTime() / 1000) throw logpushFailures.ownershipInvalid("expired");
+}
+
+function objectType(scope: Scope): OwnershipClaims["object_type"] {
+  return scope.kind === "zones" ? "zone" : "account";
+}
+
+function signatureOf(signed: string): string {
+  return createHmac("sha256", signingKey).update(signed).digest("base64url");
+}
+
+function base64(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString("base64url");
+}

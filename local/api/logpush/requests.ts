@@ -1,0 +1,88 @@
+import { z } from "zod";
+import type { ApiContext } from "../context";
+import { readBody } from "../request";
+import type { LogpushBehaviour } from "./behaviour";
+import { datasets } from "./datasets";
+import { kinds, outputOptions } from "./entities";
+import { logpushFailures } from "./failures";
+
+const destination = z.string().max(4096);
+
+/** 0 switches the measure off, null leaves it to the service. */
+const measure = (least: number, most: number) => {
+  const allowed = (value: number) => value === 0 || (value >= least && value <= most);
+  return z.int().refine(allowed, `must be 0 or between ${least} and ${most}`).nullable().optional();
+};
+
+/** D08: the seed sends the flag as a string, the published schema has a boolean. */
+function flag(form: LogpushBehaviour["cve"]) {
+  const text = z.enum(["true", "false"]).transform((value) => value === "true");
+  const either = z.union([z.boolean(), text], { error: "must be a boolean, or its string form" });
+  const accepted = form === "booleanOnly" ? z.boolean() : form === "stringOnly" ? text : either;
+  return accepted.nullable().optional();
+}
+
+function members({ cve }: LogpushBehaviour) {
+  return {
+    name: z.string().max(512).nullable().optional(),
+    enabled: z.boolean().optional(),
+    filter: z.string().nullable().optional(),
+    frequency: z.enum(["high", "low"]).nullable().optional(),
+    logpull_options: z.string().max(4096).nullable().optional(),
+    max_upload_bytes: measure(5_000_000, 1_000_000_000),
+    max_upload_interval_seconds: measure(30, 300),
+    max_upload_records: measure(1000, 1_000_000),
+    output_options: z
+      .looseObject({ ...outputOptions.shape, "CVE-2021-44228": flag(cve) })
+      .nullable()
+      .optional(),
+    ownership_challenge: z.string().max(4096).optional(),
+    dataset: z.enum(datasets).nullable().optional(),
+    kind: z.enum(kinds).optional(),
+  };
+}
+
+/** Unknown members are kept; a strict API refuses them. */
+export function readNewJob(c: ApiContext, behaviour: LogpushBehaviour, strict: boolean) {
+  const shape = { ...members(behaviour), destination_conf: destination };
+  return read(c, strict ? z.strictObject(shape) : z.looseObject(shape));
+}
+
+export function readChange(c: ApiContext, behaviour: LogpushBehaviour, strict: boolean) {
+  const shape = { ...members(behaviour), destination_conf: destination.optional() };
+  return read(c, strict ? z.strictObject(shape) : z.looseObject(shape));
+}
+
+export type NewJob = Awaited<ReturnType<typeof readNewJob>>;
+export type Change = Awaited<ReturnType<typeof readChange>>;
+
+export async function readDestination(c: ApiContext): Promise<string> {
+  return (await read(c, z.object({ destination_conf: destination }))).destination_conf;
+}
+
+export function readChallenge(c: ApiContext) {
+  return read(c, z.object({ destination_conf: destination, ownership_challenge: z.string().max(4096) }));
+}
+
+export function readLogpullOptions(c: ApiContext) {
+  return read(
+    c,
+    z.object({ logpull_options: z.string().max(4096).nullable(), dataset: z.string().optional() }),
+  );
+}
+
+/** As the routes of other products read a body, but that a complaint bears Logpush's own code. */
+async function read<T>(c: ApiContext, schema: z.ZodType<T>): Promise<T> {
+  const parsed = schema.safeParse(await readBody(c, z.unknown()));
+  if (parsed.success) return parsed.data;
+  throw logpushFailures.bodyInvalid(
+    parsed.error.issues.map((issue) => {
+      const unknown = issue.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];
+      const path = [...issue.path, ...unknown].map(String);
+      return {
+        pointer: path.map((part) => `/${part.replaceAll("~", "~0").replaceAll("/", "~1")}`).join(""),
+        message: `${path.join(".")}: ${issue.message}`,
+      };
+    }),
+  );
+}

@@ -1,0 +1,287 @@
+import type { ApiContext, ApiRouter, Services } from "../context";
+import { ApiFailure, failures, ok } from "../envelope";
+import { basePath } from "../paths";
+import { readId } from "../request";
+import { route } from "../route";
+import { accounts } from "../seed";
+import { applied } from "./changes";
+import type { Dataset, ScopeKind } from "./datasets";
+import { isDataset, scopeOfDataset } from "./datasets";
+import type { Destination } from "./destination";
+import { fingerprint, isRedacted, needsOwnership, parseDestination } from "./destination";
+import type { Job, Scope } from "./entities";
+import type { Doing } from "./failures";
+import { logpushFailures } from "./failures";
+import { valuesOf } from "./fields";
+import { parseFilter } from "./filter";
+import { readLogpull } from "./logpull";
+import { mintToken, requireToken } from "./ownership";
+import type { Change } from "./requests";
+import * as requests from "./requests";
+import type { LogpushStore } from "./store";
+import { jobToWire } from "./wire";
+
+export function logpushRoutes(app: ApiRouter, services: Services): void {
+  for (const kind of ["zones", "accounts"] as const) {
+    const id = kind === "zones" ? "zoneId" : "accountId";
+    const root = `${basePath}/${kind}/:${id}/logpush`;
+    const scopeOf = (c: ApiContext): Scope => ({ kind, id: readId(c, id) });
+    jobRoutes(app, root, scopeOf, services);
+    datasetRoutes(app, root, scopeOf, services);
+    destinationRoutes(app, root, scopeOf, services);
+  }
+}
+
+type ScopeOf = (c: ApiContext) => Scope;
+
+function jobRoutes(app: ApiRouter, root: string, scopeOf: ScopeOf, services: Services) {
+  const { state, settings } = services;
+  const { logpush } = state;
+  const { strict, limits } = settings;
+
+  route(app, `${root}/jobs`, {
+    GET: (c) => ok(c, shown(logpush.visible(scopeOf(c)), logpush)),
+
+    POST: async (c) => {
+      const scope = scopeOf(c);
+      const sent = await requests.readNewJob(c, logpush.behaviour, strict);
+      const dataset = sent.dataset ?? "http_requests";
+      const quota =
+        scope.kind === "zones" ? limits.maxLogpushJobs[c.get("zone").plan] : limits.maxAccountLogpushJobs;
+      requireDataset(dataset, scope.kind);
+      if (logpush.latest(scope).length >= quota) throw logpushFailures.tooManyJobs();
+      checkMembers(sent, dataset, sent.kind ?? "", "creating a new job", services);
+      checkDestination(sent.destination_conf, sent.ownership_challenge, scope, services);
+
+      const blank = { scope, dataset, kind: sent.kind ?? "", destination_conf: "", ...nothingSet };
+      const created = logpush.create(changed(blank, sent));
+      return ok(c, logpush.behaviour.created === "job" ? jobToWire(created, logpush.behaviour) : null);
+    },
+  });
+
+  route(app, `${root}/jobs/:jobId`, {
+    GET: (c) => ok(c, jobToWire(find(c, logpush.visible(scopeOf(c))), logpush.behaviour)),
+
+    PUT: async (c) => {
+      const scope = scopeOf(c);
+      const old = find(c, logpush.latest(scope));
+      const sent = await requests.readChange(c, logpush.behaviour, strict);
+      for (const member of ["dataset", "kind"] as const) {
+        const value = sent[member];
+        if (value !== undefined && (strict || value !== old[member])) throw logpushFailures.immutable(member);
+      }
+      checkMembers(sent, old.dataset, old.kind, "updating a job", services);
+      const { destination_conf: destination = old.destination_conf } = sent;
+      if (destination !== old.destination_conf) {
+        const moved =
+          fingerprint(parseDestination(destination)) !== fingerprint(parseDestination(old.destination_conf));
+        checkDestination(destination, sent.ownership_challenge, scope, services, moved);
+      }
+      const job = { ...changed(old, sent), id: old.id };
+      logpush.update(job);
+      return ok(c, jobToWire(job, logpush.behaviour));
+    },
+
+    DELETE: (c) => {
+      const { id } = find(c, logpush.latest(scopeOf(c)));
+      logpush.remove(id);
+      return ok(c, { id });
+    },
+  });
+}
+
+function datasetRoutes(app: ApiRouter, root: string, scopeOf: ScopeOf, { state: { logpush } }: Services) {
+  const datasetOf = (c: ApiContext): Dataset => {
+    const name = c.req.param("datasetId") ?? "";
+    if (isDataset(name) && scopeOfDataset(name) === scopeOf(c).kind) return name;
+    throw logpushFailures.datasetUnknown(name);
+  };
+
+  route(app, `${root}/datasets/:datasetId/jobs`, {
+    GET: (c) => {
+      const dataset = datasetOf(c);
+      const jobs = logpush.visible(scopeOf(c)).filter((job) => job.dataset === dataset);
+      return ok(c, shown(jobs, logpush));
+    },
+  });
+
+  route(app, `${root}/datasets/:datasetId/fields`, {
+    GET: (c) => {
+      const dataset = datasetOf(c);
+      const fields = logpush.fieldsOf(dataset);
+      if (fields === undefined) throw logpushFailures.fieldsUnknown(dataset);
+      const described = [...fields].map(([name, type]) => {
+        const values = type === "string" ? valuesOf(dataset, name) : undefined;
+        return [name, values === undefined ? type : `${type}; ${values.join(" | ")}`];
+      });
+      return ok(c, Object.fromEntries(described));
+    },
+  });
+}
+
+function destinationRoutes(app: ApiRouter, root: string, scopeOf: ScopeOf, services: Services) {
+  const { state, settings } = services;
+  const { logpush } = state;
+
+  route(app, `${root}/ownership`, {
+    POST: async (c) => {
+      const text = await requests.readDestination(c);
+      const destination = parseDestination(text);
+      if (!logpush.isWritable(text)) {
+        return ok(c, { filename: "", message: "error writing object: access denied", valid: false });
+      }
+      const token = mintToken(scopeOf(c), text, destination, settings.clock());
+      return ok(c, { filename: logpush.writeChallenge(destination, token), message: "", valid: true });
+    },
+  });
+
+  route(app, `${root}/ownership/validate`, {
+    POST: async (c) => {
+      const { destination_conf: text, ownership_challenge: token } = await requests.readChallenge(c);
+      parseDestination(text);
+      const reason = reasonAgainst(() => requireToken(token, scopeOf(c), text, settings.clock()));
+      return ok(c, { valid: reason === undefined });
+    },
+  });
+
+  route(app, `${root}/validate/destination`, {
+    POST: async (c) => {
+      const text = await requests.readDestination(c);
+      const reason = reasonAgainst(() => requireWritable(text, logpush));
+      return ok(c, { valid: reason === undefined, message: reason ?? "" });
+    },
+  });
+
+  route(app, `${root}/validate/destination/exists`, {
+    POST: async (c) => {
+      const wanted = fingerprint(parseDestination(await requests.readDestination(c)));
+      const jobs = logpush.latest(scopeOf(c));
+      return ok(c, {
+        exists: jobs.some((job) => fingerprint(parseDestination(job.destination_conf)) === wanted),
+      });
+    },
+  });
+
+  route(app, `${root}/validate/origin`, {
+    POST: async (c) => {
+      const { logpull_options: options, dataset = "http_requests" } = await requests.readLogpullOptions(c);
+      if (!isDataset(dataset)) throw logpushFailures.datasetUnknown(dataset);
+      const reason = reasonAgainst(() => readLogpull(options ?? "", logpush.fieldsOf(dataset)));
+      return ok(c, { valid: reason === undefined, message: reason ?? "" });
+    },
+  });
+}
+
+/** What holds where a new job says nothing (facts 7.2). */
+const nothingSet = {
+  name: "",
+  enabled: false,
+  filter: "",
+  frequency: "high",
+  logpull_options: null,
+  max_upload_bytes: null,
+  max_upload_interval_seconds: null,
+  max_upload_records: null,
+  output_options: null,
+  further: {},
+  last_complete: null,
+  last_error: null,
+  error_message: null,
+} as const satisfies Partial<Job>;
+
+/** Members that a client may send, but that are not kept as one of those nobody knows. */
+const notFurther = ["id", "scope", "dataset", "kind", "ownership_challenge", ...Object.keys(nothingSet)];
+
+/** What was not sent stays; `output_options` are replaced as a whole, and null empties a member. */
+function changed(old: Omit<Job, "id">, sent: Change): Omit<Job, "id"> {
+  const { name, filter, frequency, destination_conf, enabled, logpull_options, output_options, ...rest } =
+    sent;
+  const { max_upload_bytes, max_upload_interval_seconds, max_upload_records, ...others } = rest;
+  const further = Object.entries(others).filter(([member]) => !notFurther.includes(member));
+  return applied(old, {
+    name: name === null ? "" : name,
+    filter: filter === null ? "" : filter,
+    frequency: frequency === null ? "high" : frequency,
+    destination_conf,
+    enabled,
+    logpull_options,
+    output_options,
+    max_upload_bytes,
+    max_upload_interval_seconds,
+    max_upload_records,
+    further: { ...old.further, ...Object.fromEntries(further) },
+  });
+}
+
+function requireDataset(dataset: Dataset, kind: ScopeKind): void {
+  if (scopeOfDataset(dataset) !== kind) {
+    throw logpushFailures.datasetElsewhere(dataset, kind === "zones" ? "a zone" : "an account");
+  }
+}
+
+/** What a schema cannot see: members that depend on the dataset. */
+function checkMembers(
+  sent: Change,
+  dataset: Dataset,
+  kind: Job["kind"],
+  doing: Doing,
+  { state: { logpush }, settings: { limits } }: Services,
+): void {
+  const { output_options: options, logpull_options: older, filter } = sent;
+  if (kind === "edge" && dataset !== "http_requests") {
+    throw logpushFailures.onlyHttpRequests("kind edge", "/kind");
+  }
+  if (options?.merge_subrequests === true && dataset !== "http_requests") {
+    throw logpushFailures.onlyHttpRequests("merge_subrequests", "/output_options/merge_subrequests");
+  }
+  const fields = logpush.fieldsOf(dataset);
+  options?.field_names?.forEach((name, index) => {
+    if (fields?.has(name) === false) throw logpushFailures.fieldNotAllowed(doing, name, index);
+  });
+  if (typeof older === "string") readLogpull(older, fields);
+  if (typeof filter === "string" && filter !== "") parseFilter(filter, { dataset, fields, doing, limits });
+}
+
+/** `moved` is false where only parameters changed: whose bucket it is has been proven before. */
+function checkDestination(
+  text: string,
+  token: string | undefined,
+  scope: Scope,
+  { state: { logpush }, settings }: Services,
+  moved = true,
+): void {
+  const destination = requireWritable(text, logpush);
+  if (!moved || !needsOwnership(destination, accounts.main)) return;
+  if (token === undefined || token === "") throw logpushFailures.ownershipMissing();
+  requireToken(token, scope, text, settings.clock());
+}
+
+function requireWritable(text: string, logpush: LogpushStore): Destination {
+  const destination = parseDestination(text);
+  const refused = !logpush.isWritable(text) || isRedacted(destination, logpush.behaviour.mask);
+  if (refused) throw logpushFailures.destinationUnwritable();
+  return destination;
+}
+
+function find(c: ApiContext, jobs: readonly Job[]): Job {
+  const text = c.req.param("jobId") ?? "";
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw failures.notRouted(400, c.req.path);
+  const job = jobs.find(({ id }) => id === Number(text));
+  if (job === undefined) throw logpushFailures.jobNotFound(Number(text));
+  return job;
+}
+
+function shown(jobs: readonly Job[], { behaviour }: LogpushStore): Record<string, unknown>[] {
+  return jobs.map((job) => jobToWire(job, behaviour));
+}
+
+/** The words of what `check` throws; an operation that validates says them in a success. */
+function reasonAgainst(check: () => unknown): string | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    if (error instanceof ApiFailure) return error.message;
+    throw error;
+  }
+}

@@ -1,0 +1,51 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+
+export interface SinkFile {
+  /** Scheme, bucket or host, and the path there: `s3/my-bucket/logs/ownership-challenge-1f2e3d4c.txt`. */
+  readonly path: string;
+  readonly bytes: number;
+}
+
+/** A folder that stands for every destination. A temporary one comes with the first write, and goes with the API. */
+export class Sink {
+  #folder: string | undefined;
+
+  constructor(private readonly kept: string | undefined) {
+    this.#folder = kept;
+  }
+
+  get folder(): string {
+    this.#folder ??= mkdtempSync(join(tmpdir(), "edgeguard-logpush-"));
+    return this.#folder;
+  }
+
+  write(path: string, text: string): void {
+    const file = join(this.folder, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+
+  files(): SinkFile[] {
+    const { folder } = this;
+    mkdirSync(folder, { recursive: true });
+    return readdirSync(folder, { recursive: true, encoding: "utf8" })
+      .map((path) => ({ path: path.replaceAll("\\", "/"), stat: statSync(join(folder, path)) }))
+      .filter(({ stat }) => stat.isFile())
+      .map(({ path, stat }) => ({ path, bytes: stat.size }))
+      .sort((a, b) => (a.path < b.path ? -1 : 1));
+  }
+
+  /** Undefined when it is not a file of the sink. */
+  read(path: string): string | undefined {
+    return this.files().some((file) => file.path === path)
+      ? readFileSync(join(this.folder, path), "utf8")
+      : undefined;
+  }
+
+  close(): void {
+    if (this.kept === undefined && this.#folder !== undefined)
+      rmSync(this.#folder, { recursive: true, force: true });
+  }
+}

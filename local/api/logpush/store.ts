@@ -1,0 +1,189 @@
+import { randomBytes } from "node:crypto";
+import type { Limits } from "../limits";
+import type { ShelfOptions } from "../shelf";
+import { Shelf } from "../shelf";
+import type { LogpushBehaviour } from "./behaviour";
+import type { Changes } from "./changes";
+import { applied } from "./changes";
+import type { Dataset } from "./datasets";
+import { usualFields } from "./datasets";
+import type { Destination } from "./destination";
+import { nameInBucket, sinkFolder } from "./destination";
+import type { Health, Job, LogpushSnapshot, Scope } from "./entities";
+import { logpushFailures } from "./failures";
+import type { Fields } from "./fields";
+import { withChanges } from "./fields";
+import type { Generated } from "./lines";
+import { linesOf } from "./lines";
+import type { Line } from "./evaluate";
+import type { PushReport } from "./push";
+import { push } from "./push";
+import type { SinkFile } from "./sink";
+import { Sink } from "./sink";
+
+/** What a program may do to Logpush beside the vendor's own operations. */
+export interface LogpushControls {
+  /** The folder that stands for every destination. */
+  readonly folder: string;
+  /** What has been written to it, by path. */
+  files(): SinkFile[];
+  /** The text of one of its files. */
+  read(path: string): string;
+  /** Changes how answers look from now on; what is not given stays. */
+  configure(changes: Changes<LogpushBehaviour>): LogpushBehaviour;
+  /** Says what became of a job's pushes; what is not given stays. */
+  setHealth(jobId: number, health: Changes<Health>): void;
+  /** Sends log lines, given or generated, through a job's filter and options to the sink. */
+  push(jobId: number, lines: readonly Line[] | Generated): PushReport;
+}
+
+export interface LogpushStoreOptions extends ShelfOptions {
+  readonly behaviour: LogpushBehaviour;
+  readonly limits: Limits;
+  /** Keeps the sink there; undefined makes a temporary folder. */
+  readonly folder: string | undefined;
+}
+
+const everything = "jobs";
+
+/** The jobs of all zones and accounts, and where they push to. */
+export class LogpushStore implements LogpushControls {
+  readonly #shelf: Shelf<LogpushSnapshot>;
+  readonly #sink: Sink;
+  readonly #options: LogpushStoreOptions;
+  behaviour: LogpushBehaviour;
+
+  /** Without a job, until a state is restored. */
+  constructor(options: LogpushStoreOptions) {
+    this.#shelf = new Shelf(options);
+    this.#sink = new Sink(options.folder);
+    this.#options = options;
+    this.behaviour = options.behaviour;
+    this.restore({ nextId: 1, jobs: [] });
+  }
+
+  /** What a read is shown of a scope. */
+  visible(scope: Scope): readonly Job[] {
+    return this.#shelf.visible(everything).jobs.filter((job) => owns(scope, job));
+  }
+
+  /** What the next write in a scope starts from. */
+  latest(scope: Scope): readonly Job[] {
+    return this.#shelf.latest(everything).jobs.filter((job) => owns(scope, job));
+  }
+
+  /** Jobs of every scope. */
+  all(): readonly Job[] {
+    return this.#shelf.latest(everything).jobs;
+  }
+
+  create(members: Omit<Job, "id">): Job {
+    const { nextId, jobs } = this.#shelf.latest(everything);
+    const job = { id: nextId, ...members };
+    this.#shelf.write(everything, { nextId: nextId + 1, jobs: [...jobs, job] });
+    return job;
+  }
+
+  update(changed: Job): void {
+    const { nextId, jobs } = this.#shelf.latest(everything);
+    this.#shelf.write(everything, {
+      nextId,
+      jobs: jobs.map((job) => (job.id === changed.id ? changed : job)),
+    });
+  }
+
+  remove(id: number): void {
+    const { nextId, jobs } = this.#shelf.latest(everything);
+    this.#shelf.write(everything, { nextId, jobs: jobs.filter((job) => job.id !== id) });
+  }
+
+  snapshot(): LogpushSnapshot {
+    return this.#shelf.latest(everything);
+  }
+
+  restore(snapshot: LogpushSnapshot): void {
+    this.#shelf.reset([[everything, snapshot]]);
+  }
+
+  /** The fields of a dataset with their types; undefined when only its name is known here. */
+  fieldsOf(dataset: Dataset): Fields | undefined {
+    const usual = usualFields(dataset);
+    const changes = this.behaviour.fields[dataset];
+    return changes === undefined ? usual : withChanges(usual ?? new Map(), changes);
+  }
+
+  lines(dataset: Dataset, generated: Generated): readonly Line[] {
+    const fields = this.fieldsOf(dataset);
+    if (fields === undefined) throw logpushFailures.fieldsUnknown(dataset);
+    return linesOf(dataset, fields, generated, this.#options.clock());
+  }
+
+  isWritable(destination: string): boolean {
+    return !this.behaviour.unwritable.some((start) => destination.startsWith(start));
+  }
+
+  /** Leaves a token at the destination, and says the file's name there. */
+  writeChallenge(destination: Destination, token: string): string {
+    const folder = sinkFolder(destination, this.#options.clock());
+    const path = `${folder}/ownership-challenge-${randomBytes(4).toString("hex")}.txt`;
+    this.#sink.write(path, token);
+    return nameInBucket(path);
+  }
+
+  get folder(): string {
+    return this.#sink.folder;
+  }
+
+  files(): SinkFile[] {
+    return this.#sink.files();
+  }
+
+  read(path: string): string {
+    const text = this.#sink.read(path);
+    if (text === undefined) throw logpushFailures.sinkFileNotFound(path);
+    return text;
+  }
+
+  configure(changes: Changes<LogpushBehaviour>): LogpushBehaviour {
+    this.behaviour = applied(this.behaviour, changes);
+    return this.behaviour;
+  }
+
+  setHealth(jobId: number, health: Changes<Health>): void {
+    const job = this.#job(jobId);
+    this.update(applied<Job>(job, health));
+  }
+
+  push(jobId: number, given: readonly Line[] | Generated): PushReport {
+    const job = this.#job(jobId);
+    if (!job.enabled) throw logpushFailures.jobDisabled(jobId);
+    const now = this.#options.clock();
+    const fields = this.fieldsOf(job.dataset);
+    const lines = "count" in given ? this.lines(job.dataset, given) : given;
+    const { limits } = this.#options;
+
+    if (!this.isWritable(job.destination_conf)) {
+      const error_message = "error writing object: access denied";
+      this.setHealth(jobId, { last_error: now.toISOString(), error_message });
+      return { lines: lines.length, passed: 0, sent: 0, files: [], error: error_message };
+    }
+    const { files, ...report } = push(job, lines, { fields, now, limits });
+    for (const { path, text } of files) this.#sink.write(path, text);
+    this.setHealth(jobId, { last_complete: now.toISOString(), last_error: null, error_message: null });
+    return { ...report, files: files.map(({ path }) => path), error: null };
+  }
+
+  close(): void {
+    this.#sink.close();
+  }
+
+  #job(id: number): Job {
+    const job = this.all().find((each) => each.id === id);
+    if (job === undefined) throw logpushFailures.jobNotFound(id);
+    return job;
+  }
+}
+
+function owns(scope: Scope, job: Job): boolean {
+  return job.scope.kind === scope.kind && job.scope.id === scope.id;
+}

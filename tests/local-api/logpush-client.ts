@@ -1,0 +1,59 @@
+import { z } from "zod";
+import type { LocalApi } from "edgeguard-local";
+import type { Answer, Call } from "./client";
+import { result } from "./client";
+
+/** A destination that needs no proof of ownership. */
+export const datadog =
+  "datadog://intake.logs.example/v1/input?header_DD-API-KEY=canary&ddsource=edge&service=shop";
+
+export const newJob = {
+  name: "shop-errors",
+  dataset: "http_requests",
+  destination_conf: datadog,
+  enabled: true,
+  output_options: { field_names: ["ClientIP", "EdgeStartTimestamp", "RayID"], timestamp_format: "rfc3339" },
+};
+
+export function jobId(answer: Answer): number {
+  return z.object({ id: z.number() }).parse(result(answer)).id;
+}
+
+/** Creates a job that must be accepted. */
+export async function create(
+  call: Call,
+  path: string,
+  members: Record<string, unknown> = {},
+): Promise<number> {
+  const answer = await call("POST", path, { ...newJob, ...members });
+  expect(answer).toMatchObject({ status: 200 });
+  return jobId(answer);
+}
+
+/** The token that a challenge left in the sink. */
+export async function tokenFor(
+  api: LocalApi,
+  call: Call,
+  scope: string,
+  destination: string,
+): Promise<string> {
+  const answer = await call("POST", `${scope}/logpush/ownership`, { destination_conf: destination });
+  const { filename } = z.object({ filename: z.string() }).parse(result(answer));
+  const file = api.logpush.files().find(({ path }) => path.endsWith(filename));
+  return api.logpush.read(file?.path ?? "no file");
+}
+
+export const refusal = (status: number, code: number, message: string, pointer?: string) => ({
+  status,
+  body: {
+    success: false,
+    result: null,
+    errors: [
+      {
+        code,
+        message: expect.stringContaining(message) as string,
+        ...(pointer === undefined ? {} : { source: { pointer } }),
+      },
+    ],
+  },
+});

@@ -1,0 +1,288 @@
+import type { LocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import type { Call } from "./client";
+import { callerOf, controlOf, result } from "./client";
+import { create, datadog, newJob, refusal, tokenFor } from "./logpush-client";
+
+const s3 = "s3://shop-logs/edge?region=eu-central-1";
+const day = 24 * 60 * 60 * 1000;
+
+let api: LocalApi;
+let call: Call;
+let scope: string;
+let jobs: string;
+
+beforeEach(async () => {
+  api = await startLocalApi({ clock: () => new Date("2026-10-01T12:00:00Z") });
+  call = callerOf(api);
+  scope = `/zones/${api.zones.empty}`;
+  jobs = `${scope}/logpush/jobs`;
+});
+afterEach(() => api.close());
+
+const claimsOf = (token: string): unknown =>
+  JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
+
+describe("a destination", () => {
+  test.each<[string, string]>([
+    ["ftp://host/path", "must begin with one of"],
+    ["shop-logs", "must begin with one of"],
+    ["s3://?region=eu-central-1", "needs a bucket"],
+    ["s3://shop-logs/edge", "s3:// needs region"],
+    ["s3://shop-logs?region=x&endpoint=minio.example", "s3:// needs access-key-id"],
+    ["s3://shop-logs?region=x&endpoint=minio.example&access-key-id=a", "s3:// needs secret-access-key"],
+    ["r2://shop-logs?access-key-id=a&secret-access-key=b", "r2:// needs account-id"],
+    ["r2://shop-logs?account-id=a&secret-access-key=b", "r2:// needs access-key-id"],
+    ["r2://shop-logs?account-id=a&access-key-id=b", "r2:// needs secret-access-key"],
+    ["gs:///path", "needs a bucket"],
+    ["azure://account.blob.example/logs", "azure:// needs sig"],
+    ["splunk://splunk.example/hec?header_Authorization=x", "splunk:// needs channel"],
+    ["splunk://splunk.example/hec?channel=x", "splunk:// needs header_Authorization"],
+    ["datadog://intake.example/v1/input", "datadog:// needs header_DD-API-KEY"],
+    ["sumo://collectors.example/other", "needs the path of an HTTP source"],
+    ["https://", "needs a bucket or a host"],
+  ])("%s is refused wherever it is sent, and its secrets are not repeated", async (destination, why) => {
+    const refused = refusal(400, 1002, why, "/destination_conf");
+    for (const path of [jobs, `${scope}/logpush/ownership`]) {
+      const answer = await call("POST", path, { ...newJob, destination_conf: destination });
+      expect(answer).toMatchObject(refused);
+    }
+    expect(
+      result(await call("POST", `${scope}/logpush/validate/destination`, { destination_conf: destination })),
+    ).toEqual({ valid: false, message: expect.stringContaining(why) as string });
+  });
+
+  test("may have up to 4096 characters", async () => {
+    const long = (length: number) =>
+      `https://logs.example/${"x".repeat(length - "https://logs.example/".length)}`;
+    const path = `${scope}/logpush/validate/destination`;
+    expect(result(await call("POST", path, { destination_conf: long(4096) }))).toEqual({
+      valid: true,
+      message: "",
+    });
+    const refused = refusal(400, 1002, "4096", "/destination_conf");
+    expect(await call("POST", path, { destination_conf: long(4097) })).toMatchObject(refused);
+  });
+
+  test("exists when a job of the scope pushes to its bucket and path, whatever the parameters", async () => {
+    const path = `${scope}/logpush/validate/destination/exists`;
+    expect(result(await call("POST", path, { destination_conf: datadog }))).toEqual({ exists: false });
+    await create(call, jobs);
+    const elsewhere = datadog.replace("canary", "rotated");
+    expect(result(await call("POST", path, { destination_conf: elsewhere }))).toEqual({ exists: true });
+    const account = path.replace(scope, `/accounts/${api.accounts.main}`);
+    expect(result(await call("POST", account, { destination_conf: datadog }))).toEqual({ exists: false });
+  });
+
+  test("that refuses writes cannot be given to a job, says so when validated, and gets no challenge", async () => {
+    const control = controlOf(api);
+    const knob = await control("PATCH", "/logpush/behaviour", { unwritable: ["datadog://intake"] });
+    expect(knob).toMatchObject({ status: 200, body: { unwritable: ["datadog://intake"], filter: "shown" } });
+    expect(await call("POST", jobs, newJob)).toMatchObject(
+      refusal(400, 1002, "error validating destination: error writing object", "/destination_conf"),
+    );
+    const body = { destination_conf: datadog };
+    expect(result(await call("POST", `${scope}/logpush/ownership`, body))).toEqual({
+      filename: "",
+      message: "error writing object: access denied",
+      valid: false,
+    });
+    expect(result(await call("POST", `${scope}/logpush/validate/destination`, body))).toMatchObject({
+      valid: false,
+    });
+    expect(api.logpush.files()).toEqual([]);
+  });
+
+  test.each([
+    ["fields=RayID,ClientIP&timestamps=rfc3339&CVE-2021-44228=true&sample=0.1", true, ""],
+    ["https://api.example/logs/received?fields=RayID", true, ""],
+    ["fields=RayId", false, "logpull_options: unknown field RayId"],
+    ["timestamps=iso", false, "logpull_options: unknown timestamps iso"],
+    ["sample=2", false, "logpull_options: sample must be between 0 and 1"],
+  ])("is no matter to the older options %s", async (options, valid, message) => {
+    const answer = await call("POST", `${scope}/logpush/validate/origin`, { logpull_options: options });
+    expect(result(answer)).toEqual({ valid, message });
+  });
+});
+
+describe("ownership", () => {
+  test("is asked of destinations in someone's bucket, not of those with a key of their own", async () => {
+    const keys = "access-key-id=a&secret-access-key=b";
+    const asked = [
+      s3,
+      "gs://shop-logs/edge",
+      "azure://account.blob.example/logs?sig=x",
+      "sumo://collectors.example/receiver/v1/http/abc",
+      `r2://shop-logs?account-id=${"0".repeat(32)}&${keys}`,
+    ];
+    const free = [
+      datadog,
+      "https://logs.example/in",
+      "splunk://splunk.example/hec?channel=1&header_Authorization=x",
+      `s3://shop-logs?region=x&endpoint=minio.example&${keys}`,
+      `r2://shop-logs?account-id=${api.accounts.main}&${keys}`,
+    ];
+    const answers = [];
+    for (const destination_conf of [...asked, ...free]) {
+      const answer = await call("POST", jobs, { ...newJob, destination_conf });
+      answers.push(answer);
+      if (answer.status === 200) await call("DELETE", `${jobs}/${String(result(answer)["id"])}`);
+    }
+    const refused = refusal(400, 1002, "ownership_challenge is required", "/ownership_challenge");
+    expect(answers.slice(0, 5)).toMatchObject(asked.map(() => refused));
+    expect(answers.slice(5).map(({ status }) => status)).toEqual(free.map(() => 200));
+  });
+
+  test("is a challenge in a file at the destination, which a job then brings back", async () => {
+    const withDate = "s3://shop-logs/edge/{DATE}?region=eu-central-1";
+    const answer = await call("POST", `${scope}/logpush/ownership`, { destination_conf: withDate });
+    expect(result(answer)).toEqual({
+      filename: expect.stringMatching(/^edge\/20261001\/ownership-challenge-[0-9a-f]{8}\.txt$/) as string,
+      message: "",
+      valid: true,
+    });
+    const [file] = api.logpush.files();
+    expect(file?.path).toBe(`s3/shop-logs/${String(result(answer)["filename"])}`);
+    const token = api.logpush.read(file?.path ?? "");
+    await create(call, jobs, { destination_conf: withDate, ownership_challenge: token });
+    expect((await controlOf(api)("GET", `/logpush/sink/${file?.path ?? ""}`)).body).toBe(token);
+  });
+
+  test("is a token that says what it is bound to: scope, destination and seven days", async () => {
+    const token = await tokenFor(api, call, scope, s3);
+    const issued = Date.parse("2026-10-01T12:00:00Z") / 1000;
+    expect(token).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
+    expect(claimsOf(token)).toEqual({
+      object_type: "zone",
+      object_id: api.zones.empty,
+      destination_conf: s3,
+      destination_fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+      iat: issued,
+      exp: issued + 604_800,
+    });
+    const ofAccount = await tokenFor(api, call, `/accounts/${api.accounts.main}`, s3);
+    expect(claimsOf(ofAccount)).toMatchObject({ object_type: "account", object_id: api.accounts.main });
+  });
+
+  test("is refused for another scope or destination, when changed, and when its days are over", async () => {
+    const token = await tokenFor(api, call, scope, s3);
+    const [header = "", , signature = ""] = token.split(".");
+    const forged = Buffer.from(JSON.stringify({ ...Object(claimsOf(token)), exp: 9e9 })).toString(
+      "base64url",
+    );
+    const validate = async (path: string, destination_conf: string, ownership_challenge: string) =>
+      result(
+        await call("POST", `${path}/logpush/ownership/validate`, { destination_conf, ownership_challenge }),
+      );
+
+    expect(await validate(scope, s3, token)).toEqual({ valid: true });
+    expect(await validate(`/zones/${api.zones.shop}`, s3, token)).toEqual({ valid: false });
+    expect(await validate(`/accounts/${api.accounts.main}`, s3, token)).toEqual({ valid: false });
+    expect(await validate(scope, `${s3}&sse=AES256`, token)).toEqual({ valid: false });
+    expect(await validate(scope, s3, `${header}.${forged}.${signature}`)).toEqual({ valid: false });
+    expect(await validate(scope, s3, "00000000000000000000")).toEqual({ valid: false });
+
+    api.advance(7 * day - 1000);
+    expect(await validate(scope, s3, token)).toEqual({ valid: true });
+    api.advance(1000);
+    expect(await validate(scope, s3, token)).toEqual({ valid: false });
+    const expired = await call("POST", jobs, { ...newJob, destination_conf: s3, ownership_challenge: token });
+    expect(expired).toMatchObject(
+      refusal(400, 1002, "ownership_challenge is invalid: expired", "/ownership_challenge"),
+    );
+  });
+
+  test("is proven anew for another bucket or path, not for other parameters", async () => {
+    const ownership_challenge = await tokenFor(api, call, scope, s3);
+    const path = `${jobs}/${await create(call, jobs, { destination_conf: s3, ownership_challenge })}`;
+
+    expect(await call("PUT", path, { destination_conf: `${s3}&sse=AES256` })).toMatchObject({ status: 200 });
+    const moved = "s3://shop-logs/elsewhere?region=eu-central-1";
+    const missing = refusal(400, 1002, "ownership_challenge is required", "/ownership_challenge");
+    expect(await call("PUT", path, { destination_conf: moved })).toMatchObject(missing);
+    const stale = await call("PUT", path, { destination_conf: moved, ownership_challenge });
+    expect(stale).toMatchObject(refusal(400, 1002, "issued for another destination", "/ownership_challenge"));
+    const token = await tokenFor(api, call, scope, moved);
+    const proven = await call("PUT", path, { destination_conf: moved, ownership_challenge: token });
+    expect(result(proven)).toMatchObject({ destination_conf: moved });
+    expect(JSON.stringify(proven.body)).not.toContain(token);
+  });
+
+  test.each([
+    ["s3://shop-logs/../../../etc?region=x", "s3/shop-logs/etc/"],
+    ["gs://shop-logs/a b/ü", "gs/shop-logs/a_b/_/"],
+    ["sumo://collectors.example/receiver/v1/http/canary", "sumo/collectors.example/receiver/v1/http/secret/"],
+  ])("leaves its file inside the sink, and no secret in its path: %s", async (destination, folder) => {
+    await call("POST", `${scope}/logpush/ownership`, { destination_conf: destination });
+    expect(api.logpush.files().map(({ path }) => path)).toEqual([
+      expect.stringMatching(new RegExp(`^${folder}ownership-challenge-[0-9a-f]{8}\\.txt$`)),
+    ]);
+  });
+});
+
+describe("the datasets of a scope", () => {
+  const path = (of: string, dataset: string, what: string) => `${of}/logpush/datasets/${dataset}/${what}`;
+
+  test("list their fields with their types", async () => {
+    const fields = result(await call("GET", path(scope, "http_requests", "fields")));
+    expect(fields).toMatchObject({
+      ClientIP: "string",
+      ClientRequestMethod: "string; GET | POST | HEAD | PUT | DELETE",
+      EdgeResponseStatus: "int",
+      EdgeStartTimestamp: "int or string",
+      EdgeResponseCompressionRatio: "float",
+      CacheTieredFill: "bool",
+      Cookies: "object",
+      BotTags: "array[string]",
+      BotDetectionIDs: "array[int]",
+    });
+    expect(Object.keys(fields)).toEqual(Object.keys(fields).sort());
+    const account = `/accounts/${api.accounts.main}`;
+    const trace = result(await call("GET", path(account, "workers_trace_events", "fields")));
+    expect(trace).toMatchObject({ ScriptName: "string", Logs: "array[object]" });
+  });
+
+  test.each([
+    "http_requests",
+    "firewall_events",
+    "dns_logs",
+    "nel_reports",
+    "spectrum_events",
+    "page_shield_events",
+    "zaraz_events",
+  ])("of a zone have %s, those of an account do not", async (dataset) => {
+    expect(await call("GET", path(scope, dataset, "fields"))).toMatchObject({ status: 200 });
+    const unknown = refusal(404, 1002, `dataset ${dataset} not found`);
+    expect(await call("GET", path(`/accounts/${api.accounts.main}`, dataset, "fields"))).toMatchObject(
+      unknown,
+    );
+  });
+
+  test("gain and lose fields when told to", async () => {
+    const fields = {
+      http_requests: { NewField: "int", BotScore: null },
+      casb_findings: { FindingID: "string" },
+    };
+    expect(await controlOf(api)("PATCH", "/logpush/behaviour", { fields })).toMatchObject({ status: 200 });
+    const zone = result(await call("GET", path(scope, "http_requests", "fields")));
+    expect(zone).toMatchObject({ NewField: "int", ClientIP: "string" });
+    expect(zone).not.toHaveProperty("BotScore");
+    const account = `/accounts/${api.accounts.main}`;
+    expect(result(await call("GET", path(account, "casb_findings", "fields")))).toEqual({
+      FindingID: "string",
+    });
+    await create(call, jobs, { output_options: { field_names: ["NewField"] } });
+    const gone = { ...newJob, output_options: { field_names: ["BotScore"] } };
+    expect(await call("POST", jobs, gone)).toMatchObject(refusal(400, 1004, "unknown field BotScore"));
+  });
+
+  test("that exist for the vendor, but whose fields nobody here knows, say so", async () => {
+    const account = `/accounts/${api.accounts.main}`;
+    const unknown = refusal(404, 1002, "does not know the fields of dataset casb_findings");
+    expect(await call("GET", path(account, "casb_findings", "fields"))).toMatchObject(unknown);
+    expect(await call("GET", path(account, "casb_findings", "jobs"))).toMatchObject({ status: 200 });
+    expect(await call("GET", path(account, "nonsense", "jobs"))).toMatchObject({ status: 404 });
+    const job = { ...newJob, dataset: "casb_findings", output_options: { field_names: ["Anything"] } };
+    expect(await call("POST", `${account}/logpush/jobs`, job)).toMatchObject({ status: 200 });
+  });
+});

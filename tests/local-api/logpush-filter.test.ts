@@ -1,0 +1,269 @@
+import type { LocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import type { Call } from "./client";
+import { callerOf } from "./client";
+import { create, newJob, refusal } from "./logpush-client";
+
+let api: LocalApi;
+let roomy: LocalApi;
+let call: Call;
+let jobs: string;
+
+beforeAll(async () => {
+  api = await startLocalApi({
+    limits: { maxLogpushJobs: { free: 0, pro: 0, business: 0, enterprise: 1000 } },
+  });
+  // So that only the operators count.
+  roomy = await startLocalApi({ limits: { maxLogpushFilterBytes: 5000 } });
+  call = callerOf(api);
+  jobs = `/zones/${api.zones.empty}/logpush/jobs`;
+});
+afterAll(() => Promise.all([api.close(), roomy.close()]));
+
+type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+const leaf = (key: string, operator: string, value: Json) => ({ key, operator, value });
+const where = (node: Json): string => JSON.stringify({ where: node });
+const host = leaf("ClientRequestHost", "eq", "example.com");
+
+describe("a filter", () => {
+  test.each<[string, string]>([
+    ["the documented example", where({ and: [leaf("ClientRequestPath", "contains", "/static"), host] })],
+    ["a bare comparison", where(host)],
+    ["nested groups", where({ or: [{ and: [host, { or: [host, host] }] }, host] })],
+    ["spaces and another order", '{ "where" : { "or" : [ {"value":"x","operator":"eq","key":"RayID"} ] } }'],
+    ["a number as text", where(leaf("EdgeResponseStatus", "geq", "500"))],
+    ["a negative number", where(leaf("ClientASN", "gt", "-1"))],
+    ["a fraction, for a field that has them", where(leaf("EdgeResponseCompressionRatio", "lt", "1.5"))],
+    ["numbers in a set", where(leaf("EdgeResponseStatus", "in", [200, 201]))],
+    ["texts in a set", where(leaf("ClientCountry", "!in", ["de", "fr"]))],
+    ["a boolean as text", where(leaf("CacheTieredFill", "!eq", "true"))],
+    ["an element of a list", where(leaf("BotTags", "contains", "x"))],
+    ["a number in a list", where(leaf("BotDetectionIDs", "!contains", "7"))],
+    ["a moment as a date", where(leaf("EdgeStartTimestamp", "gt", "2026-10-01T00:00:00Z"))],
+    ["a moment as nanoseconds", where(leaf("EdgeStartTimestamp", "leq", "1790812800000000000"))],
+    ["nothing", ""],
+  ])("is accepted with %s, and given back as it was sent", async (_, filter) => {
+    const answer = await call("POST", jobs, { ...newJob, filter });
+    expect(answer).toMatchObject({ status: 200, body: { result: { filter } } });
+  });
+
+  const undecoded = (value: string, kinds: string) =>
+    `failed to decode value ${value}, supported kinds: ${kinds}`;
+
+  test.each<[string, string, string]>([
+    ["text that is not JSON", "{where", "not a JSON object"],
+    ["a list", "[]", "not a JSON object"],
+    ["no where", JSON.stringify({ and: [host] }), "missing key where"],
+    ["more than a where", JSON.stringify({ where: host, limit: 1 }), "unknown key limit beside where"],
+    ["where as text", where("x"), "a node must be an object"],
+    ["a list of nodes", where([host]), "a node must be an object"],
+    ["an empty group", where({ and: [] }), "and needs at least one node"],
+    ["a group that is no list", where({ or: host }), "or needs at least one node"],
+    ["two logical keys", where({ and: [host], or: [host] }), "and must be the only key"],
+    ["a comparison with a group", where({ ...host, and: [host] }), "and must be the only key"],
+    ["a number for a node", where({ and: [1] }), "a node must be an object"],
+    ["a further key", where({ ...host, not: true }), "unknown key not in a comparison"],
+    ["no key", where({ operator: "eq", value: "x" }), "a comparison needs a key"],
+    ["no operator", where({ key: "RayID", value: "x" }), "unknown operator undefined"],
+    ["the operator of an old example", where(leaf("RayID", "neq", "x")), 'unknown operator "neq"'],
+    ["an operator of any object", where(leaf("RayID", "constructor", "x")), 'unknown operator "constructor"'],
+    ["no value", where({ key: "RayID", operator: "eq" }), undecoded('"null"', "string")],
+    ["an unknown field", where(leaf("RayId", "eq", "x")), 'unknown field "RayId"'],
+    ["an object", where(leaf("Cookies", "eq", "x")), "field Cookies cannot be filtered by"],
+    ["an order of texts", where(leaf("RayID", "lt", "x")), "operator lt is not supported for field RayID"],
+    [
+      "the start of a number",
+      where(leaf("ClientASN", "startsWith", "6")),
+      "operator startsWith is not supported",
+    ],
+    ["an order of booleans", where(leaf("CacheTieredFill", "gt", "true")), "operator gt is not supported"],
+    ["a set of booleans", where(leaf("CacheTieredFill", "in", ["true"])), "operator in is not supported"],
+    [
+      "a list that equals",
+      where(leaf("BotTags", "eq", "x")),
+      "operator eq is not supported for field BotTags",
+    ],
+    [
+      "a set as text",
+      where(leaf("EdgeResponseStatus", "in", "200,201")),
+      undecoded('"\\"200,201\\""', "[]uint64"),
+    ],
+    [
+      "texts for numbers",
+      where(leaf("EdgeResponseStatus", "in", ["200"])),
+      undecoded('"[\\"200\\"]"', "[]uint64"),
+    ],
+    [
+      "fractions for whole numbers",
+      where(leaf("EdgeResponseStatus", "in", [2.5])),
+      undecoded('"[2.5]"', "[]uint64"),
+    ],
+    [
+      "numbers for texts",
+      where(leaf("ClientCountry", "in", ["de", 1])),
+      undecoded('"[\\"de\\",1]"', "[]string"),
+    ],
+    ["an empty set", where(leaf("ClientCountry", "in", [])), undecoded('"[]"', "[]string")],
+    ["a number that is no text", where(leaf("EdgeResponseStatus", "eq", 500)), undecoded('"500"', "uint64")],
+    [
+      "a text that is no number",
+      where(leaf("EdgeResponseStatus", "eq", "5xx")),
+      undecoded('"\\"5xx\\""', "uint64"),
+    ],
+    ["a boolean that is no text", where(leaf("CacheTieredFill", "eq", true)), undecoded('"true"', "bool")],
+    [
+      "a text that is no boolean",
+      where(leaf("CacheTieredFill", "eq", "yes")),
+      undecoded('"\\"yes\\""', "bool"),
+    ],
+    ["a set outside of in", where(leaf("ClientCountry", "eq", ["de"])), undecoded('"[\\"de\\"]"', "string")],
+  ])("is refused with %s", async (_, filter, why) => {
+    const message = `creating a new job is not allowed: bad predicate: ${why}`;
+    expect(await call("POST", jobs, { ...newJob, filter })).toMatchObject(
+      refusal(400, 1004, message, "/filter"),
+    );
+  });
+
+  test("of a changed job is refused in the words of a change, and the old one stays", async () => {
+    const id = await create(call, jobs, { filter: where(host) });
+    const refused = refusal(
+      400,
+      1004,
+      "updating a job is not allowed: bad predicate: missing key where",
+      "/filter",
+    );
+    expect(await call("PUT", `${jobs}/${id}`, { filter: "{}" })).toMatchObject(refused);
+    expect((await call("GET", `${jobs}/${id}`)).body).toMatchObject({ result: { filter: where(host) } });
+  });
+
+  test.each([
+    "Action",
+    "Description",
+    "Kind",
+    "MatchIndex",
+    "Metadata",
+    "OriginatorRayID",
+    "RuleID",
+    "Source",
+  ])("of firewall events cannot use %s", async (field) => {
+    const job = {
+      ...newJob,
+      dataset: "firewall_events",
+      output_options: null,
+      filter: where(leaf(field, "eq", "1")),
+    };
+    const refused = refusal(400, 1004, `field ${field} cannot be filtered by`, "/filter");
+    expect(await call("POST", jobs, job)).toMatchObject(refused);
+  });
+
+  const tooLarge = refusal(400, 1002, "filter exceeds the limit", "/filter");
+
+  test("may have 30 operators, groups among them: one more is refused", async () => {
+    // Counted by hand: 1 + 29, then 1 + (1 + 13) + (1 + 14).
+    const many = (count: number): Json[] => Array.from({ length: count }, () => leaf("JA4", "eq", ""));
+    const flat = (count: number) => where({ and: many(count) });
+    const nested = (last: number) => where({ or: [{ and: many(13) }, { and: many(last) }] });
+    const post = (filter: string) =>
+      callerOf(roomy)("POST", `/zones/${roomy.zones.empty}/logpush/jobs`, { ...newJob, filter });
+    expect(await post(flat(29))).toMatchObject({ status: 200 });
+    expect(await post(flat(30))).toMatchObject(tooLarge);
+    expect(await post(nested(14))).toMatchObject({ status: 200 });
+    expect(await post(nested(15))).toMatchObject(tooLarge);
+  });
+
+  test("may have 1000 bytes: one more is refused, and a letter of two bytes counts as two", async () => {
+    const start = '{"where":{"key":"ClientRequestPath","operator":"eq","value":"';
+    const filter = (value: string) => `${start}${value}"}}`;
+    expect(start).toHaveLength(61);
+    const post = (value: string) => call("POST", jobs, { ...newJob, filter: filter(value) });
+    expect(await post("x".repeat(936))).toMatchObject({ status: 200 });
+    expect(await post("x".repeat(937))).toMatchObject(tooLarge);
+    expect(await post(`${"x".repeat(934)}ü`)).toMatchObject({ status: 200 });
+    expect(await post(`${"x".repeat(935)}ü`)).toMatchObject(tooLarge);
+  });
+});
+
+describe("a line", () => {
+  const line = {
+    RayID: "8c1f",
+    ClientRequestHost: "www.example.com",
+    ClientRequestPath: "/api/orders",
+    ClientCountry: "de",
+    EdgeResponseStatus: 503,
+    ClientASN: 64496,
+    EdgeResponseCompressionRatio: 1.25,
+    CacheTieredFill: true,
+    BotTags: ["api", "ai"],
+    BotDetectionIDs: [7, 42],
+    EdgeStartTimestamp: "2026-10-01T12:00:00.5Z",
+    EdgeEndTimestamp: 1790856001,
+  };
+
+  test.each<[string, string, Json, boolean]>([
+    ["ClientCountry", "eq", "de", true],
+    ["ClientCountry", "eq", "DE", false],
+    ["ClientCountry", "!eq", "ca", true],
+    ["ClientCountry", "!eq", "de", false],
+    ["ClientRequestPath", "startsWith", "/api", true],
+    ["ClientRequestPath", "startsWith", "api", false],
+    ["ClientRequestPath", "!startsWith", "/static", true],
+    ["ClientRequestPath", "endsWith", "orders", true],
+    ["ClientRequestPath", "endsWith", "/api", false],
+    ["ClientRequestPath", "!endsWith", "orders", false],
+    ["ClientRequestPath", "contains", "i/o", true],
+    ["ClientRequestPath", "contains", "static", false],
+    ["ClientRequestPath", "!contains", "static", true],
+    ["ClientCountry", "in", ["fr", "de"], true],
+    ["ClientCountry", "in", ["fr"], false],
+    ["ClientCountry", "!in", ["fr"], true],
+    ["EdgeResponseStatus", "eq", "503", true],
+    ["EdgeResponseStatus", "eq", "0503", true],
+    ["EdgeResponseStatus", "!eq", "503", false],
+    ["EdgeResponseStatus", "lt", "503", false],
+    ["EdgeResponseStatus", "leq", "503", true],
+    ["EdgeResponseStatus", "gt", "502", true],
+    ["EdgeResponseStatus", "gt", "503", false],
+    ["EdgeResponseStatus", "geq", "503", true],
+    ["EdgeResponseStatus", "geq", "1000", false],
+    ["EdgeResponseStatus", "in", [200, 503], true],
+    ["EdgeResponseStatus", "!in", [200, 503], false],
+    ["EdgeResponseCompressionRatio", "lt", "1.3", true],
+    ["EdgeResponseCompressionRatio", "geq", "2", false],
+    ["CacheTieredFill", "eq", "true", true],
+    ["CacheTieredFill", "!eq", "true", false],
+    ["BotTags", "contains", "ai", true],
+    ["BotTags", "contains", "a", false],
+    ["BotTags", "!contains", "mobile", true],
+    ["BotDetectionIDs", "contains", "42", true],
+    ["BotDetectionIDs", "contains", "4", false],
+    ["EdgeStartTimestamp", "gt", "2026-10-01T12:00:00Z", true],
+    ["EdgeStartTimestamp", "lt", "1790856000500000001", true],
+    ["EdgeStartTimestamp", "eq", "2026-10-01T14:00:00.500+02:00", true],
+    ["EdgeEndTimestamp", "eq", "2026-10-01T12:00:01Z", true],
+    ["ClientCity", "eq", "", false],
+    ["ClientCity", "!eq", "Berlin", true],
+    ["ClientCity", "contains", "x", false],
+    ["BotScore", "lt", "30", false],
+    ["BotScore", "!in", [1], true],
+  ])("%s %s %j: %s", async (key, operator, value, passes) => {
+    const id = await create(call, jobs, { filter: where(leaf(key, operator, value)) });
+    expect(api.logpush.push(id, [line])).toMatchObject({ lines: 1, passed: passes ? 1 : 0 });
+  });
+
+  const yes = leaf("RayID", "eq", "8c1f");
+  const no = leaf("RayID", "eq", "x");
+  test.each<[Json, boolean]>([
+    [{ and: [yes, yes] }, true],
+    [{ and: [yes, no] }, false],
+    [{ or: [no, yes] }, true],
+    [{ or: [no, no] }, false],
+    [{ or: [{ and: [yes, no] }, yes] }, true],
+    [{ and: [{ or: [yes, no] }, { or: [no] }] }, false],
+    [yes, true],
+    [no, false],
+  ])("passes a group as its parts say: %j is %s", async (node, passes) => {
+    const id = await create(call, jobs, { filter: where(node) });
+    expect(api.logpush.push(id, [line]).passed).toBe(passes ? 1 : 0);
+  });
+});

@@ -1,0 +1,440 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { LocalApi, LocalApiOptions } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import type { Call } from "./client";
+import { callerOf, controlOf, each, result } from "./client";
+import { create, datadog, jobId, newJob, refusal } from "./logpush-client";
+
+const running: LocalApi[] = [];
+async function start(options: LocalApiOptions = {}): Promise<LocalApi> {
+  const api = await startLocalApi(options);
+  running.push(api);
+  return api;
+}
+afterAll(() => Promise.all(running.map((api) => api.close())));
+
+const zonePath = (api: LocalApi) => `/zones/${api.zones.empty}/logpush/jobs`;
+
+describe("a job", () => {
+  let api: LocalApi;
+  let call: Call;
+  let path: string;
+
+  beforeAll(async () => {
+    api = await start();
+    call = callerOf(api);
+    path = zonePath(api);
+  });
+  beforeEach(() => api.reset());
+
+  test("is off, unfiltered and of http_requests unless it says otherwise", async () => {
+    const answer = await call("POST", path, { destination_conf: datadog });
+    expect(answer.status).toBe(200);
+    expect(result(answer)).toEqual({
+      id: 102,
+      name: "",
+      dataset: "http_requests",
+      kind: "",
+      enabled: false,
+      destination_conf: datadog,
+      filter: "",
+      frequency: "high",
+      logpull_options: null,
+      max_upload_bytes: null,
+      max_upload_interval_seconds: null,
+      max_upload_records: null,
+      output_options: null,
+      last_complete: null,
+      last_error: null,
+      error_message: null,
+    });
+  });
+
+  test("is given back with the defaults of its output options", async () => {
+    const id = await create(call, path);
+    expect(result(await call("GET", `${path}/${id}`))["output_options"]).toEqual({
+      ...newJob.output_options,
+      output_type: "ndjson",
+      sample_rate: 1,
+      "CVE-2021-44228": false,
+      batch_prefix: "",
+      batch_suffix: "",
+      record_prefix: "{",
+      record_suffix: "}\n",
+      record_template: "",
+      record_delimiter: "",
+      field_delimiter: ",",
+    });
+  });
+
+  test("is listed in its own scope, and under its dataset", async () => {
+    const account = `/accounts/${api.accounts.main}/logpush`;
+    const zoneJob = await create(call, path);
+    const events = await create(call, path, { dataset: "firewall_events", output_options: null });
+    const audit = await create(call, `${account}/jobs`, { dataset: "audit_logs", output_options: null });
+
+    expect(each(await call("GET", path), "id")).toEqual([zoneJob, events]);
+    expect(each(await call("GET", `${account}/jobs`), "id")).toEqual([audit]);
+    const byDataset = path.replace("/jobs", "/datasets/firewall_events/jobs");
+    expect(each(await call("GET", byDataset), "id")).toEqual([events]);
+    expect(await call("GET", `${account}/jobs/${zoneJob}`)).toMatchObject({ status: 404 });
+  });
+
+  test("keeps on PUT what was not sent, but for output options: those are replaced as a whole", async () => {
+    const filter = '{"where":{"and":[{"key":"ClientIP","operator":"eq","value":"192.0.2.1"}]}}';
+    const id = await create(call, path, { filter, max_upload_records: 5000 });
+    await call("PUT", `${path}/${id}`, { name: "renamed" });
+    expect(result(await call("GET", `${path}/${id}`))).toMatchObject({
+      ...newJob,
+      name: "renamed",
+      filter,
+      max_upload_records: 5000,
+    });
+
+    await call("PUT", `${path}/${id}`, { output_options: { field_names: ["RayID"] }, filter: null });
+    expect(result(await call("GET", `${path}/${id}`))).toMatchObject({
+      filter: "",
+      output_options: { field_names: ["RayID"], timestamp_format: "unixnano" },
+    });
+  });
+
+  test("keeps members that nobody knows, and gives them back", async () => {
+    const id = await create(call, path, { note: "ours", id: 7, last_error: "x" });
+    await call("PUT", `${path}/${id}`, { weight: 3 });
+    const job = result(await call("GET", `${path}/${id}`));
+    expect(job).toMatchObject({ id, note: "ours", weight: 3, last_error: null });
+  });
+
+  test("is deleted with its id as the answer, and its id is never used again", async () => {
+    const id = await create(call, path);
+    expect(await call("DELETE", `${path}/${id}`)).toMatchObject({ status: 200, body: { result: { id } } });
+    const gone = refusal(404, 1002, `job ${id} not found`);
+    expect(await call("GET", `${path}/${id}`)).toMatchObject(gone);
+    expect(await call("PUT", `${path}/${id}`, { enabled: true })).toMatchObject(gone);
+    expect(await call("DELETE", `${path}/${id}`)).toMatchObject(gone);
+    expect(await create(call, path)).toBe(id + 1);
+  });
+
+  test("is reached with an email and its key as with a token", async () => {
+    const withKey = callerOf(api, { "x-auth-email": "local@example.com", "x-auth-key": "local-key" });
+    expect(await withKey("POST", path, newJob)).toMatchObject({ status: 200 });
+    const wrong = callerOf(api, { "x-auth-email": "local@example.com", "x-auth-key": "wrong" });
+    expect(await wrong("POST", path, newJob)).toMatchObject({
+      status: 400,
+      body: { errors: [{ code: 9106 }] },
+    });
+  });
+
+  test.each(["0", "-1", "x", "1.5", "0".repeat(32)])("with the id %s does not route", async (id) => {
+    expect(await call("GET", `${path}/${id}`)).toMatchObject({
+      status: 400,
+      body: { errors: [{ code: 7003 }, {}] },
+    });
+  });
+
+  test("cannot change its dataset or its kind", async () => {
+    const id = await create(call, path, { kind: "edge" });
+    for (const member of [{ dataset: "dns_logs" }, { kind: "" }]) {
+      const [name = ""] = Object.keys(member);
+      const refused = refusal(400, 1002, `${name} cannot be changed`, `/${name}`);
+      expect(await call("PUT", `${path}/${id}`, member)).toMatchObject(refused);
+    }
+    expect(await call("PUT", `${path}/${id}`, { dataset: "http_requests", kind: "edge" })).toMatchObject({
+      status: 200,
+    });
+  });
+
+  const options = (members: Record<string, unknown>) => ({ output_options: members });
+  const tooLong = (length: number) => "x".repeat(length);
+
+  test.each<[string, Record<string, unknown>, number, number, string, string | undefined]>([
+    ["no destination", { destination_conf: undefined }, 400, 1002, "destination_conf", "/destination_conf"],
+    ["a long name", { name: tooLong(513) }, 400, 1002, "512", "/name"],
+    ["an unknown dataset", { dataset: "nonsense" }, 400, 1002, "dataset", "/dataset"],
+    ["an account's dataset", { dataset: "audit_logs" }, 400, 1002, "not available for a zone", "/dataset"],
+    ["enabled as text", { enabled: "true" }, 400, 1002, "enabled", "/enabled"],
+    ["an unknown kind", { kind: "instant" }, 400, 1002, "kind", "/kind"],
+    [
+      "edge delivery of events",
+      { kind: "edge", dataset: "dns_logs", output_options: null },
+      400,
+      1002,
+      "kind edge",
+      "/kind",
+    ],
+    [
+      "older options of no sense",
+      { logpull_options: "timestamps=iso" },
+      400,
+      1002,
+      "timestamps",
+      "/logpull_options",
+    ],
+    ["an unknown frequency", { frequency: "often" }, 400, 1002, "frequency", "/frequency"],
+    ["too few bytes", { max_upload_bytes: 4_999_999 }, 400, 1002, "5000000", "/max_upload_bytes"],
+    ["too many bytes", { max_upload_bytes: 1_000_000_001 }, 400, 1002, "1000000000", "/max_upload_bytes"],
+    [
+      "too short an interval",
+      { max_upload_interval_seconds: 29 },
+      400,
+      1002,
+      "30",
+      "/max_upload_interval_seconds",
+    ],
+    [
+      "too long an interval",
+      { max_upload_interval_seconds: 301 },
+      400,
+      1002,
+      "300",
+      "/max_upload_interval_seconds",
+    ],
+    ["too few records", { max_upload_records: 999 }, 400, 1002, "1000", "/max_upload_records"],
+    ["too many records", { max_upload_records: 1_000_001 }, 400, 1002, "1000000", "/max_upload_records"],
+    [
+      "a sample rate above 1",
+      options({ sample_rate: 1.01 }),
+      400,
+      1002,
+      "sample_rate",
+      "/output_options/sample_rate",
+    ],
+    [
+      "a sample rate below 0",
+      options({ sample_rate: -0.1 }),
+      400,
+      1002,
+      "sample_rate",
+      "/output_options/sample_rate",
+    ],
+    [
+      "an unknown timestamp",
+      options({ timestamp_format: "iso" }),
+      400,
+      1002,
+      "",
+      "/output_options/timestamp_format",
+    ],
+    ["an unknown output", options({ output_type: "xml" }), 400, 1002, "", "/output_options/output_type"],
+    [
+      "a flag of another form",
+      options({ "CVE-2021-44228": "yes" }),
+      400,
+      1002,
+      "",
+      "/output_options/CVE-2021-44228",
+    ],
+    [
+      "merged subrequests elsewhere",
+      { dataset: "dns_logs", ...options({ merge_subrequests: true }) },
+      400,
+      1002,
+      "merge_subrequests",
+      "/output_options/merge_subrequests",
+    ],
+    [
+      "an unknown field",
+      options({ field_names: ["RayID", "RayId"] }),
+      400,
+      1004,
+      "creating a new job is not allowed: unknown field RayId",
+      "/output_options/field_names/1",
+    ],
+  ])("is refused with %s", async (_, members, status, code, message, pointer) => {
+    expect(await call("POST", path, { ...newJob, ...members })).toMatchObject(
+      refusal(status, code, message, pointer),
+    );
+    expect(each(await call("GET", path), "id")).toEqual([]);
+  });
+
+  test.each<[string, Record<string, unknown>]>([
+    ["the longest name", { name: tooLong(512) }],
+    [
+      "the measures switched off",
+      { max_upload_bytes: 0, max_upload_interval_seconds: 0, max_upload_records: 0 },
+    ],
+    [
+      "the least measures",
+      { max_upload_bytes: 5_000_000, max_upload_interval_seconds: 30, max_upload_records: 1000 },
+    ],
+    [
+      "the greatest measures",
+      { max_upload_bytes: 1_000_000_000, max_upload_interval_seconds: 300, max_upload_records: 1_000_000 },
+    ],
+    ["no measure", { max_upload_bytes: null, max_upload_interval_seconds: null, max_upload_records: null }],
+    ["a sample rate of 0", options({ sample_rate: 0 })],
+    ["a sample rate of 1", options({ sample_rate: 1 })],
+  ])("is accepted with %s", async (_, members) => {
+    const id = await create(call, path, members);
+    expect(result(await call("GET", `${path}/${id}`))).toMatchObject(members);
+  });
+});
+
+describe("the quota of jobs", () => {
+  test("is 4 in a zone: the fifth is refused, until one is gone", async () => {
+    const api = await start();
+    const call = callerOf(api);
+    const path = zonePath(api);
+    const ids = [await create(call, path), await create(call, path), await create(call, path)];
+    await create(call, path);
+    const refused = refusal(403, 1004, "creating a new job is not allowed: exceeded max jobs allowed");
+    expect(await call("POST", path, newJob)).toMatchObject(refused);
+    await call("DELETE", `${path}/${ids[0] ?? 0}`);
+    expect(await call("POST", path, newJob)).toMatchObject({ status: 200 });
+  });
+
+  test("is 0 without the plan, in the same words; an account has its own", async () => {
+    const api = await start({ limits: { maxAccountLogpushJobs: 1 } });
+    const call = callerOf(api);
+    const refused = refusal(403, 1004, "exceeded max jobs allowed");
+    expect(await call("POST", `/zones/${api.zones.blog}/logpush/jobs`, newJob)).toMatchObject(refused);
+    const account = `/accounts/${api.accounts.main}/logpush/jobs`;
+    await create(call, account, { dataset: "workers_trace_events", output_options: null });
+    const second = { ...newJob, dataset: "workers_trace_events", output_options: null };
+    expect(await call("POST", account, second)).toMatchObject(refused);
+  });
+});
+
+describe("an answer", () => {
+  const r2 = (api: LocalApi) =>
+    `r2://logs/shop/{DATE}?account-id=${api.accounts.main}&access-key-id=canary-id&secret-access-key=canary-key`;
+
+  test("shows a destination in full, or redacted; a redacted one that comes back is refused", async () => {
+    const api = await start({ logpush: { destination: "redacted" } });
+    const call = callerOf(api);
+    const path = zonePath(api);
+    const created = await call("POST", path, { ...newJob, destination_conf: r2(api) });
+    const shown = `r2://logs/shop/{DATE}?account-id=${api.accounts.main}&access-key-id=****&secret-access-key=****`;
+    expect(result(created)["destination_conf"]).toBe(shown);
+    expect(JSON.stringify((await call("GET", path)).body)).not.toContain("canary");
+
+    const sentBack = await call("PUT", `${path}/${jobId(created)}`, { destination_conf: shown });
+    expect(sentBack).toMatchObject(refusal(400, 1002, "access denied", "/destination_conf"));
+    api.logpush.configure({ destination: "full" });
+    expect(result(await call("GET", `${path}/${jobId(created)}`))["destination_conf"]).toBe(r2(api));
+  });
+
+  test.each([
+    ["sumo://collectors.example/receiver/v1/http/canary", "sumo://collectors.example/receiver/v1/http/<>"],
+    [
+      "https://user:canary@logs.example/in?format=a%2Fb&token=canary?",
+      "https://<>@logs.example/in?format=a%2Fb&token=<>",
+    ],
+    [
+      "splunk://splunk.example/hec?channel=1&sourcetype=edge&header_Authorization=Splunk%20canary",
+      "splunk://splunk.example/hec?channel=1&sourcetype=edge&header_Authorization=<>",
+    ],
+    ["azure://acc.blob.example/logs?sp=w&sig=canary", "azure://acc.blob.example/logs?sp=<>&sig=<>"],
+  ])("redacts %s", async (destination, shown) => {
+    const api = await start({ logpush: { destination: "redacted", mask: "<>" } });
+    const snapshot = api.snapshot();
+    const [job] = snapshot.logpush.jobs;
+    if (job === undefined) throw new Error("no job is seeded");
+    api.restore({ ...snapshot, logpush: { nextId: 200, jobs: [{ ...job, destination_conf: destination }] } });
+    const list = await callerOf(api)("GET", `/zones/${api.zones.shop}/logpush/jobs`);
+    expect(each(list, "destination_conf")).toEqual([shown]);
+  });
+
+  test("may leave out the filter, the defaults, and the created job", async () => {
+    const api = await start({ logpush: { filter: "hidden", defaults: "hidden", created: "none" } });
+    const call = callerOf(api);
+    const path = zonePath(api);
+    const created = await call("POST", path, { ...newJob, filter: "" });
+    expect(created).toMatchObject({ status: 200, body: { success: true, result: null } });
+    const [id] = each(await call("GET", path), "id");
+    const job = result(await call("GET", `${path}/${String(id)}`));
+    expect(job).not.toHaveProperty("filter");
+    expect(job["output_options"]).toEqual(newJob.output_options);
+  });
+
+  const flag = "CVE-2021-44228";
+  test.each([
+    ["boolean", { dialect: "published" }, ["true", true], "none", true],
+    ["string", { dialect: "seed" }, ["true", true], "none", "true"],
+    ["boolean", { dialect: "published", strict: true }, [true], "true", true],
+    ["string", { dialect: "seed", strict: true }, ["true"], true, "true"],
+  ] as const)("has the flag as a %s with %j", async (_, options, accepted, refused, shown) => {
+    const api = await start(options);
+    const call = callerOf(api);
+    const path = zonePath(api);
+    for (const value of accepted) {
+      const created = await call("POST", path, { ...newJob, output_options: { [flag]: value } });
+      expect(result(created)["output_options"]).toMatchObject({ [flag]: shown });
+    }
+    const pointed = { source: { pointer: `/output_options/${flag}` } };
+    expect(await call("POST", path, { ...newJob, output_options: { [flag]: refused } })).toMatchObject({
+      status: 400,
+      body: { errors: [pointed] },
+    });
+  });
+
+  test("of a strict API refuses members that nobody knows, and dataset and kind in a PUT", async () => {
+    const api = await start({ strict: true });
+    const call = callerOf(api);
+    const path = zonePath(api);
+    expect(await call("POST", path, { ...newJob, note: 1 })).toMatchObject(
+      refusal(400, 1002, "note", "/note"),
+    );
+    const id = await create(call, path);
+    const same = await call("PUT", `${path}/${id}`, { dataset: "http_requests" });
+    expect(same).toMatchObject(refusal(400, 1002, "dataset cannot be changed", "/dataset"));
+  });
+});
+
+describe("the health of a job", () => {
+  test("is what a control route says, and is cleared by a push that worked", async () => {
+    const api = await start();
+    const call = callerOf(api);
+    const path = zonePath(api);
+    const id = await create(call, path);
+    const failing = { last_error: "2026-10-01T00:00:00Z", error_message: "access denied" };
+    const control = controlOf(api);
+    expect(await control("PATCH", `/logpush/jobs/${id}/health`, failing)).toMatchObject({ status: 204 });
+    expect(result(await call("GET", `${path}/${id}`))).toMatchObject({ ...failing, last_complete: null });
+
+    api.logpush.push(id, { count: 1 });
+    const job = result(await call("GET", `${path}/${id}`));
+    expect(job).toMatchObject({ last_error: null, error_message: null });
+    expect(job["last_complete"]).toEqual(expect.stringMatching(/^\d{4}-/));
+    expect(await control("PATCH", "/logpush/jobs/999/health", failing)).toMatchObject({ status: 404 });
+  });
+});
+
+describe("the jobs of a state", () => {
+  test("outlive the process, and come back from a snapshot", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "edgeguard-test-"));
+    const first = await startLocalApi({ persistTo: folder });
+    const id = await create(callerOf(first), zonePath(first), { filter: "" });
+    const before = first.snapshot().logpush;
+    await first.close();
+
+    const second = await start({ persistTo: folder });
+    expect(second.snapshot().logpush).toEqual(before);
+    const call = callerOf(second);
+    await call("DELETE", `${zonePath(second)}/${id}`);
+    second.restore({ ...second.snapshot(), logpush: before });
+    expect(await call("GET", `${zonePath(second)}/${id}`)).toMatchObject({ status: 200 });
+    second.reset();
+    expect(await call("GET", `${zonePath(second)}/${id}`)).toMatchObject({ status: 404 });
+    expect(each(await call("GET", `/zones/${second.zones.shop}/logpush/jobs`), "name")).toEqual(["existing"]);
+    rmSync(folder, { recursive: true });
+  });
+
+  test("are seen by reads only after the lag", async () => {
+    const api = await start({ readLagMs: 1000 });
+    const call = callerOf(api);
+    const id = await create(call, zonePath(api));
+    expect(each(await call("GET", zonePath(api)), "id")).toEqual([]);
+    api.advance(1001);
+    expect(each(await call("GET", zonePath(api)), "id")).toEqual([id]);
+  });
+
+  test("of a version that knew none are empty", async () => {
+    const api = await start();
+    const older = Object.fromEntries(Object.entries(api.snapshot()).filter(([name]) => name !== "logpush"));
+    expect(await controlOf(api)("PUT", "/state", older)).toMatchObject({ status: 204 });
+    expect(each(await callerOf(api)("GET", `/zones/${api.zones.shop}/logpush/jobs`), "id")).toEqual([]);
+  });
+});
