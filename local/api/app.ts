@@ -7,12 +7,15 @@ import { controlRoutes } from "./control";
 import { ApiFailure, fail, failures } from "./envelope";
 import { strike } from "./faults";
 import { kvRoutes } from "./kv/routes";
+import { logpushRoutes } from "./logpush/routes";
 import { pageShieldRoutes } from "./page-shield/routes";
 import { basePath } from "./paths";
 import { RateLimiter } from "./rate-limit";
 import { realTime } from "./request-log";
 import { bodyBytes, readId } from "./request";
+import { rulesetRoutes } from "./rulesets/routes";
 import { accounts } from "./seed";
+import { wafRoutes } from "./waf/routes";
 
 /** The whole local API: one request passes this file from top to bottom. */
 export function createApp(services: Services): ApiRouter {
@@ -64,6 +67,9 @@ export function createApp(services: Services): ApiRouter {
 
   pageShieldRoutes(app, services);
   kvRoutes(app, services);
+  logpushRoutes(app, services);
+  wafRoutes(app, services);
+  rulesetRoutes(app, services);
   return app;
 }
 

@@ -64,7 +64,7 @@ async function main(): Promise<void> {
 function greeting(api: LocalApi, { token, dialect, persistTo }: Arguments): string {
   const zones = api
     .snapshot()
-    .zones.map(({ id, name, plan }) => `  ${id}  ${name.padEnd(14)} ${plan}`)
+    .zones.map(({ id, name, plan }) => `  ${id}  ${name.padEnd(26)} ${plan}`)
     .join("\n");
   const accounts = Object.entries(api.accounts)
     .map(([name, id]) => `  ${id}  ${name}`)

@@ -2,18 +2,26 @@ import { z } from "zod";
 import type { ApiContext, ApiRouter, Services } from "./context";
 import { faultSchema } from "./faults";
 import { kvLagSchema } from "./kv/namespace";
+import { logpushControlRoutes } from "./logpush/control";
 import type { DetectMode } from "./page-shield/detect";
 import { detectionSchema } from "./page-shield/detect";
 import { controlPath } from "./paths";
 import { readBody, readId } from "./request";
+import { rulesetControlRoutes } from "./rulesets/control";
 import { accounts, seededState } from "./seed";
 import { snapshotSchema } from "./state";
+import { wafControlRoutes } from "./waf/control";
 
 /**
  * What is not the vendor's: for programs that know this API by its address only. Outside the API's own path, so that
  * no request of a client can meet it by accident; needs no credential, as the server listens on the loopback only.
  */
-export function controlRoutes(app: ApiRouter, { settings, clock, state, faults, log }: Services): void {
+export function controlRoutes(app: ApiRouter, services: Services): void {
+  const { settings, clock, state, faults, log } = services;
+  rulesetControlRoutes(app, services);
+  wafControlRoutes(app, services);
+  logpushControlRoutes(app, services);
+
   app.get(`${controlPath}/health`, (c) => c.json({ healthy: true }));
 
   app.get(`${controlPath}/info`, (c) =>

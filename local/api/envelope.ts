@@ -18,8 +18,11 @@ export interface ResultInfo {
   readonly total_pages: number;
 }
 
-/** What a list says of itself: KV leaves some members out, and reads keys by cursor. */
-export type AnyResultInfo = Partial<ResultInfo> & { readonly cursor?: string };
+/** What a list says of itself: KV leaves some members out, and reads keys by cursor; rulesets have only cursors. */
+export type AnyResultInfo = Partial<ResultInfo> & {
+  readonly cursor?: string;
+  readonly cursors?: { readonly after: string };
+};
 
 /** Thrown by whatever refuses a request; `server.ts` turns it into the envelope. */
 export class ApiFailure extends Error {

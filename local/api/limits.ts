@@ -26,6 +26,24 @@ export interface Limits {
   readonly maxKvBulkReadKeys: number;
   readonly minKvListLimit: number;
   readonly maxKvListLimit: number;
+  /** Jobs of a zone. A plan without the entitlement has a quota of zero: the vendor says it in the same words. */
+  readonly maxLogpushJobs: Readonly<Record<Plan, number>>;
+  readonly maxAccountLogpushJobs: number;
+  /** Comparisons and logical nodes of one filter. */
+  readonly maxLogpushFilterOperators: number;
+  readonly maxLogpushFilterBytes: number;
+  /** Lists of the previous WAF rules, of firewall rules too. */
+  readonly minWafPerPage: number;
+  readonly defaultWafPerPage: number;
+  /** Firewall rules that a migration converts without the vendor's support. */
+  readonly maxMigratableRules: number;
+  /** Of one such rule's expression, in UTF-8. */
+  readonly maxMigratableExpressionBytes: number;
+  readonly maxRulesetsPerPage: number;
+  /** Rules of a zone in one phase. */
+  readonly maxZoneRules: number;
+  /** Of the expression of a rule. */
+  readonly maxExpressionCharacters: number;
 }
 
 export const plans = ["free", "pro", "business", "enterprise"] as const;
@@ -52,6 +70,17 @@ export const defaultLimits: Limits = {
   maxKvBulkReadKeys: 100,
   minKvListLimit: 10,
   maxKvListLimit: 1000,
+  maxLogpushJobs: { free: 0, pro: 0, business: 0, enterprise: 4 },
+  maxAccountLogpushJobs: 100,
+  maxLogpushFilterOperators: 30,
+  maxLogpushFilterBytes: 1000,
+  minWafPerPage: 5,
+  defaultWafPerPage: 50,
+  maxMigratableRules: 200,
+  maxMigratableExpressionBytes: 4096,
+  maxRulesetsPerPage: 50,
+  maxZoneRules: 1000,
+  maxExpressionCharacters: 4096,
 };
 
 /** Orders the plans: what one reaches, every higher one does too. */

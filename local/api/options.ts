@@ -3,6 +3,10 @@ import { noLag } from "./kv/namespace";
 import type { ValueStore } from "./kv/value";
 import type { Limits } from "./limits";
 import { defaultLimits } from "./limits";
+import type { WafSettings, WafSettingsChange } from "./waf/settings";
+import { changed, defaultWafSettings } from "./waf/settings";
+import type { LogpushBehaviour } from "./logpush/behaviour";
+import { usualBehaviour } from "./logpush/behaviour";
 
 /** Where the specification and the published API differ, an answer takes one side (facts, section 12). */
 export type Dialect = "seed" | "published";
@@ -35,6 +39,8 @@ export interface LocalApiOptions {
   readonly kvEmptyPages?: number;
   /** "digests" keeps of a KV value its SHA-256 and its length: reading it is refused. @default "memory" */
   readonly kvStore?: ValueStore;
+  /** How the answers of Logpush look where the service's are unknown. @default by dialect and strictness */
+  readonly logpush?: Partial<LogpushBehaviour>;
   /** Per credential: more than `requests` within the window, and all are refused for `retryAfterSeconds`. @default none */
   readonly rateLimit?: {
     readonly requests: number;
@@ -43,6 +49,8 @@ export interface LocalApiOptions {
   };
   /** Folder that keeps the state between runs. @default none: every start is the seeded state */
   readonly persistTo?: string;
+  /** What nobody has documented of a migration: names, delays. @default those of facts 6.4, without delay */
+  readonly waf?: WafSettingsChange;
   /** @default the real time */
   readonly clock?: () => Date;
   readonly limits?: Partial<Limits>;
@@ -58,8 +66,11 @@ export interface Settings {
   readonly kvLagMs: KvLag;
   readonly kvEmptyPages: number;
   readonly kvStore: ValueStore;
+  readonly logpush: LogpushBehaviour;
   readonly rateLimit: LocalApiOptions["rateLimit"];
   readonly persistTo: string | undefined;
+  /** Changes while the API runs. */
+  waf: WafSettings;
   readonly clock: () => Date;
   readonly limits: Limits;
 }
@@ -80,8 +91,13 @@ export function settle(options: LocalApiOptions): Settings {
     kvLagMs: { ...noLag, ...options.kvLagMs },
     kvEmptyPages: options.kvEmptyPages ?? 0,
     kvStore: options.kvStore ?? "memory",
+    logpush: {
+      ...usualBehaviour(options.dialect ?? "published", options.strict ?? false),
+      ...options.logpush,
+    },
     rateLimit: options.rateLimit,
     persistTo: options.persistTo,
+    waf: changed(defaultWafSettings, options.waf ?? {}),
     clock: options.clock ?? (() => new Date()),
     limits: { ...defaultLimits, ...options.limits },
   };

@@ -1,8 +1,11 @@
 import type { KvSnapshot } from "./kv/entities";
 import * as kv from "./kv/seed";
 import type { Plan } from "./limits";
+import * as logpush from "./logpush/seed";
 import * as pageShield from "./page-shield/seed";
+import * as rulesets from "./rulesets/seed";
 import type { Snapshot } from "./state";
+import * as waf from "./waf/seed";
 
 /** The zones of every start. Their ids never change, so that programs and documents may name them. */
 export const zones = {
@@ -11,17 +14,18 @@ export const zones = {
   small: "5a0c1e7f3b2d4968a7e1c0f2d3b4a503",
   free: "5a0c1e7f3b2d4968a7e1c0f2d3b4a504",
   empty: "5a0c1e7f3b2d4968a7e1c0f2d3b4a505",
+  ...waf.wafZones,
 } as const;
 
 export type ZoneName = keyof typeof zones;
 
-const zonePlans: Record<ZoneName, Plan> = {
+const zonePlans = {
   shop: "enterprise",
   blog: "business",
   small: "pro",
   free: "free",
   empty: "enterprise",
-};
+} as const satisfies Partial<Record<ZoneName, Plan>>;
 
 /** The accounts of every start. */
 export const accounts = { main: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1" } as const;
@@ -30,15 +34,21 @@ export type AccountName = keyof typeof accounts;
 
 export function seededState(): Snapshot & { readonly kv: KvSnapshot } {
   const names = ["shop", "blog", "small", "free", "empty"] as const;
+  const ofWafZones = <T>(made: () => T) =>
+    Object.fromEntries(Object.values(waf.wafZones).map((id) => [id, made()]));
   return {
     version: 1,
-    zones: names.map((name) => ({ id: zones[name], name: `${name}.example`, plan: zonePlans[name] })),
+    zones: [
+      ...names.map((name) => ({ id: zones[name], name: `${name}.example`, plan: zonePlans[name] })),
+      ...waf.zoneRecords(),
+    ],
     pageShield: {
       [zones.shop]: pageShield.shopConfigured(),
       [zones.blog]: pageShield.untouched(),
       [zones.small]: pageShield.untouched(),
       [zones.free]: pageShield.untouched(),
       [zones.empty]: pageShield.untouched(),
+      ...ofWafZones(pageShield.untouched),
     },
     pageShieldDetected: {
       [zones.shop]: pageShield.shopDetected(),
@@ -46,7 +56,11 @@ export function seededState(): Snapshot & { readonly kv: KvSnapshot } {
       [zones.small]: pageShield.smallDetected(),
       [zones.free]: pageShield.nothingDetected(),
       [zones.empty]: pageShield.nothingDetected(),
+      ...ofWafZones(pageShield.nothingDetected),
     },
+    rulesets: waf.withEntryPoints(rulesets.seeded(zones)),
+    waf: waf.seeded(),
+    logpush: logpush.seeded(zones.shop),
     kv: kv.seeded(),
   };
 }

@@ -1,6 +1,7 @@
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:http";
 import type { Server } from "node:http";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { getRequestListener } from "@hono/node-server";
 import { createApp } from "./app";
@@ -12,6 +13,9 @@ import type { KvLag } from "./kv/namespace";
 import type { NamespaceName } from "./kv/seed";
 import { namespaces } from "./kv/seed";
 import { KvStore } from "./kv/store";
+import type { LogpushControls } from "./logpush/store";
+import { LogpushStore } from "./logpush/store";
+import { Lease } from "./lease";
 import type { LocalApiOptions } from "./options";
 import { settle } from "./options";
 import { basePath } from "./paths";
@@ -24,6 +28,10 @@ import { accounts, seededState, zones } from "./seed";
 import { LocalApiStartError } from "./start-error";
 import type { Snapshot } from "./state";
 import { State } from "./state";
+import type { WafAction, WafView } from "./waf/dashboard";
+import { inDashboard, viewOf } from "./waf/dashboard";
+import type { WafSettingsChange } from "./waf/settings";
+import { changed } from "./waf/settings";
 
 /** Reachable from this machine only: the API holds no secret worth more, and takes orders from anyone. */
 const hostname = "127.0.0.1";
@@ -48,6 +56,14 @@ export interface LocalApi {
   advance(ms: number): void;
   /** How long listings and reads of a namespace lag behind its writes from now on; what is not given stays. */
   lagKv(namespaceId: string, lag: Partial<KvLag>): void;
+  /** Pushes of Logpush, and the folder that stands for their destinations. */
+  readonly logpush: LogpushControls;
+  /** The previous WAF rules of a zone, and what its migration has come to. */
+  waf(zoneId: string): WafView;
+  /** What a colleague in the dashboard, or the service itself, does to a zone. */
+  inDashboard(zoneId: string, action: WafAction): WafView;
+  /** What nobody has documented of a migration, from now on; what is not given stays. */
+  changeWaf(change: WafSettingsChange): void;
   snapshot(): Snapshot;
   restore(snapshot: Snapshot): void;
   /** Back to the seeded state. */
@@ -56,7 +72,28 @@ export interface LocalApi {
   close(): Promise<void>;
 }
 
-export async function startLocalApi(options: LocalApiOptions = {}): Promise<LocalApi> {
+/** @param announce whether other processes may use this one for the folder it serves; one that soon ends does not. */
+export async function startLocalApi(
+  options: LocalApiOptions = {},
+  { announce = true }: { readonly announce?: boolean } = {},
+): Promise<LocalApi> {
+  const lease =
+    options.persistTo === undefined ? undefined : Lease.take(options.persistTo, { again: announce });
+  try {
+    const api = await start(options);
+    const token = settle(options).credentials.find(
+      ({ token, readOnly }) => token !== undefined && readOnly !== true,
+    );
+    if (announce) lease?.announce(api.url, token?.token);
+    const close = api.close.bind(api);
+    return Object.assign(api, { close: () => close().finally(() => lease?.giveBack()) });
+  } catch (error) {
+    lease?.giveBack();
+    throw error;
+  }
+}
+
+async function start(options: LocalApiOptions): Promise<LocalApi> {
   const chosen = settle(options);
   const clock = new MovableClock(chosen.clock);
   const settings = { ...chosen, clock: clock.now };
@@ -75,7 +112,13 @@ export async function startLocalApi(options: LocalApiOptions = {}): Promise<Loca
     journal: persistTo === undefined ? undefined : new Journal(persistTo, kvStore),
   });
   const shelf = { clock: clock.now, lagMs: settings.readLagMs, onWrite };
-  const state: State = new State(kept ?? seed, kv, shelf);
+  const logpush = new LogpushStore({
+    ...shelf,
+    behaviour: settings.logpush,
+    limits: settings.limits,
+    folder: persistTo === undefined ? undefined : join(persistTo, "logpush"),
+  });
+  const state: State = new State(kept ?? seed, kv, logpush, shelf);
   const faults = new Faults();
   const log = new RequestLog(settings.limits.maxLoggedRequests);
   const wait = async (ms: number) => {
@@ -100,11 +143,18 @@ export async function startLocalApi(options: LocalApiOptions = {}): Promise<Loca
     detect: (zoneId, detection, mode = "merge") => state.detect(zoneId, detection, mode),
     advance: (ms) => clock.advance(ms),
     lagKv: (namespaceId, lag) => void kv.setLag(namespaceId, lag),
+    logpush,
+    waf: (zoneId) => viewOf({ state, settings }, zoneId),
+    inDashboard: (zoneId, action) => inDashboard({ state, settings }, zoneId, action),
+    changeWaf: (change) => {
+      settings.waf = changed(settings.waf, change);
+    },
     snapshot: () => state.snapshot(),
     restore: (snapshot) => state.restore(snapshot),
     reset: () => state.restore(seededState()),
     close: () => {
       closing.abort();
+      logpush.close();
       return close(server);
     },
   };

@@ -3,12 +3,19 @@ import { failures } from "./envelope";
 import { kvSnapshot } from "./kv/entities";
 import type { KvStore } from "./kv/store";
 import { plans } from "./limits";
+import { logpushSnapshot } from "./logpush/entities";
+import type { LogpushStore } from "./logpush/store";
 import { configured, detected } from "./page-shield/entities";
 import type { DetectMode, Detection } from "./page-shield/detect";
 import { detect } from "./page-shield/detect";
 import { identifier } from "./request";
+import { rulesetsSnapshot } from "./rulesets/entities";
+import { RulesetStore } from "./rulesets/store";
 import type { ShelfOptions } from "./shelf";
 import { Shelf } from "./shelf";
+import type { WafZone } from "./waf/entities";
+import { wafZone } from "./waf/entities";
+import { untouched } from "./waf/seed";
 
 const zone = z.strictObject({ id: identifier, name: z.string(), plan: z.enum(plans) });
 
@@ -18,6 +25,12 @@ export const snapshotSchema = z.strictObject({
   zones: z.array(zone),
   pageShield: z.record(identifier, configured),
   pageShieldDetected: z.record(identifier, detected),
+  /** Absent in states of an earlier version, which knew of none. */
+  rulesets: rulesetsSnapshot.default(() => ({ published: [], zones: {} })),
+  /** Absent in states of an earlier version, which knew of none. */
+  logpush: logpushSnapshot.default(() => ({ nextId: 1, jobs: [] })),
+  /** A zone that is not in it has migrated long ago. */
+  waf: z.record(identifier, wafZone).default(() => ({})),
   /** Kept in files of its own, and so absent from the one that keeps the rest; putting back none leaves it alone. */
   kv: kvSnapshot.optional(),
 });
@@ -30,13 +43,19 @@ export class State {
   readonly pageShield: Shelf<Snapshot["pageShield"][string]>;
   readonly pageShieldDetected: Shelf<Snapshot["pageShieldDetected"][string]>;
 
+  readonly rulesets: RulesetStore;
+  readonly waf: Shelf<WafZone>;
+
   constructor(
     snapshot: Snapshot,
     readonly kv: KvStore,
+    readonly logpush: LogpushStore,
     private readonly shelf: ShelfOptions,
   ) {
     this.pageShield = new Shelf(shelf);
     this.pageShieldDetected = new Shelf({ ...shelf, lagMs: 0 });
+    this.rulesets = new RulesetStore(shelf);
+    this.waf = new Shelf(shelf);
     this.#fill(snapshot);
   }
 
@@ -59,6 +78,9 @@ export class State {
       zones: [...this.#zones.values()],
       pageShield: Object.fromEntries(this.pageShield.entries()),
       pageShieldDetected: Object.fromEntries(this.pageShieldDetected.entries()),
+      rulesets: this.rulesets.snapshot(),
+      waf: Object.fromEntries(this.waf.entries()),
+      logpush: this.logpush.snapshot(),
     };
   }
 
@@ -73,6 +95,9 @@ export class State {
     this.#zones = new Map(snapshot.zones.map((each) => [each.id, each]));
     this.pageShield.reset(Object.entries(snapshot.pageShield));
     this.pageShieldDetected.reset(Object.entries(snapshot.pageShieldDetected));
+    this.rulesets.fill([...this.#zones.keys()], snapshot.rulesets);
+    this.waf.reset([...this.#zones.keys()].map((id) => [id, snapshot.waf[id] ?? untouched("finished")]));
+    this.logpush.restore(snapshot.logpush);
   }
 
   /** Changes what the service has found in a zone. */

@@ -1,8 +1,10 @@
 import type { LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { managedRulesets, owaspScoreRule, seededRules, startLocalApi } from "edgeguard-local";
+import { z } from "zod";
 import { openContract } from "../support/openapi";
 import type { Answer } from "./client";
-import { callerOf, each, idOf, newPolicy, token } from "./client";
+import { callerOf, each, idOf, newPolicy, result, token } from "./client";
+import { datadog, jobId, newJob } from "./logpush-client";
 
 const contract = openContract();
 const withContract = contract === undefined ? describe.skip : describe;
@@ -150,7 +152,116 @@ withContract("the local API in its published dialect", () => {
     await call("GET", path.replace(api.namespaces.existing, unknownId) + "/keys", 404);
   });
 
-  test.each(["page_shield", "storage/kv"])(
+  test("answers reads of managed rulesets, and refuses changes, as published", async () => {
+    const root = `/accounts/${api.accounts.main}/rulesets`;
+    await call("GET", root, 200);
+    await call("GET", `${root}?per_page=1`, 200);
+    await call("GET", `${root}?per_page=51`, 400);
+    for (const id of Object.values(managedRulesets)) await call("GET", `${root}/${id}`, 200);
+    await call("GET", `${root}/${unknownId}`, 404);
+    await call("GET", `${root}/phases/http_request_firewall_managed/entrypoint`, 404);
+    await call("DELETE", `${root}/${managedRulesets.owasp}`, 405);
+  });
+
+  test("answers the life of a zone's entry point and of its rules as published", async () => {
+    const root = `/zones/${api.zones.empty}/rulesets`;
+    const entryPoint = `${root}/phases/http_request_firewall_managed/entrypoint`;
+    const score = { id: owaspScoreRule, score_threshold: 25, action: "managed_challenge" };
+    const overrides = { categories: [{ category: "paranoia-level-4", enabled: false }], rules: [score] };
+    const execute = {
+      action: "execute",
+      action_parameters: { id: managedRulesets.owasp, version: "latest", overrides },
+      expression: "true",
+      description: "OWASP",
+    };
+    const skipped = { rules: { [managedRulesets.owasp]: [owaspScoreRule] } };
+    const skip = {
+      action: "skip",
+      action_parameters: skipped,
+      expression: "ssl",
+      logging: { enabled: false },
+    };
+    const creation = { name: "zone", kind: "zone", phase: "http_request_firewall_managed" };
+
+    await call("GET", entryPoint, 404);
+    await call("GET", root, 200);
+    await call("GET", `${root}?cursor=x`, 400);
+    const id = idOf(await call("POST", root, 200, { ...creation, rules: [execute, skip] }));
+    await call("POST", root, 400, creation);
+    await call("GET", `${root}?per_page=1`, 200);
+    await call("GET", entryPoint, 200);
+    await call("GET", `${root}/${id}`, 200);
+    await call("GET", `${root}/${managedRulesets.managed}`, 200);
+    await call("GET", `${root}/${unknownId}`, 404);
+    await call("PUT", `${root}/${id}`, 200, { description: "d", rules: [execute] });
+    await call("PUT", `${root}/${id}`, 400, { kind: "root" });
+    await call("PUT", entryPoint, 200, { rules: [skip, { ...execute, ref: "mine" }] });
+    await call("PUT", entryPoint, 400, { rules: [{ ...execute, expression: "" }] });
+    await call("PUT", `${entryPoint}?dry_run=true`, 200, { rules: [] });
+
+    const ruleset = await call("POST", `${root}/${id}/rules`, 200, { ...execute, position: { before: "" } });
+    await call("POST", `${root}/${id}/rules`, 400, { ...execute, ref: "mine" });
+    const rules = z.object({ rules: z.array(z.object({ id: z.string() })) }).parse(result(ruleset)).rules;
+    const rule = `${root}/${id}/rules/${String(rules[0]?.id)}`;
+    await call("PATCH", rule, 200, { ...skip, position: { index: 3 } });
+    await call("PATCH", rule, 200, { position: { index: 1 } });
+    await call("PATCH", rule, 400, { position: { before: unknownId } });
+    await call("PATCH", rule, 400, "not JSON");
+    await call("DELETE", rule, 200);
+    await call("DELETE", rule, 404);
+    await call("PATCH", rule, 404, execute);
+    await call("DELETE", `${root}/${id}`, 204);
+    await call("DELETE", `${root}/${id}`, 404);
+
+    const free = `/zones/${api.zones.free}/rulesets/phases/http_request_firewall_managed/entrypoint`;
+    await call("PUT", free, 400, { rules: [execute] });
+    await call("GET", `/zones/${unknownId}/rulesets`, 404);
+    await call("PUT", entryPoint, 403, { rules: [] }, { authorization: "Bearer reader" });
+    const shop = `/zones/${api.zones.shop}/rulesets`;
+    await call("GET", `${shop}/phases/http_request_firewall_managed/entrypoint`, 200);
+    await call("DELETE", `${shop}/${managedRulesets.owasp}/rules/${seededRules.shop.managed}`, 400);
+  });
+
+  test.each(["zones", "accounts"] as const)("answers Logpush of %s as published", async (kind) => {
+    const scope = kind === "zones" ? `/zones/${api.zones.empty}` : `/accounts/${api.accounts.main}`;
+    const [dataset, elsewhere] =
+      kind === "zones" ? ["http_requests", "audit_logs"] : ["audit_logs", "http_requests"];
+    const path = `${scope}/logpush`;
+    const destination_conf = "s3://shop-logs/edge?region=eu-central-1";
+    const job = { ...newJob, dataset, output_options: null };
+
+    const id = jobId(await call("POST", `${path}/jobs`, 200, { destination_conf: datadog, dataset }));
+    await call("POST", `${path}/jobs`, 200, { ...job, output_options: { sample_rate: 0.5 }, filter: "" });
+    await call("POST", `${path}/jobs`, 400, { ...job, filter: "{}" });
+    await call("POST", `${path}/jobs`, 400, { ...job, dataset: elsewhere });
+    await call("POST", `${path}/jobs`, 400, { ...job, destination_conf });
+    await call("GET", `${path}/jobs`, 200);
+    await call("GET", `${path}/jobs`, 403, undefined, { authorization: "Bearer unknown" });
+    await call("GET", `${path}/jobs/${id}`, 200);
+    await call("GET", `${path}/jobs/999`, 404);
+    await call("PUT", `${path}/jobs/${id}`, 200, { enabled: true, name: null });
+    await call("PUT", `${path}/jobs/${id}`, 400, { enabled: "true" });
+    api.logpush.setHealth(id, { last_error: "2026-10-01T00:00:00Z", error_message: "access denied" });
+    await call("GET", `${path}/datasets/${dataset}/jobs`, 200);
+    await call("GET", `${path}/datasets/${elsewhere}/jobs`, 404);
+    await call("GET", `${path}/datasets/${dataset}/fields`, 200);
+    await call("GET", `${path}/datasets/${elsewhere}/fields`, 404);
+
+    await call("POST", `${path}/ownership`, 200, { destination_conf });
+    await call("POST", `${path}/ownership`, 400, { destination_conf: "s3://shop-logs" });
+    await call("POST", `${path}/ownership/validate`, 200, { destination_conf, ownership_challenge: "0" });
+    await call("POST", `${path}/ownership/validate`, 400, { destination_conf });
+    await call("POST", `${path}/validate/destination`, 200, { destination_conf });
+    await call("POST", `${path}/validate/destination`, 400, {});
+    await call("POST", `${path}/validate/destination/exists`, 200, { destination_conf: datadog });
+    await call("POST", `${path}/validate/destination/exists`, 400, { destination_conf: "nowhere" });
+    await call("POST", `${path}/validate/origin`, 200, { logpull_options: "fields=RayID", dataset });
+    await call("POST", `${path}/validate/origin`, 404, { logpull_options: "", dataset: "nonsense" });
+    await call("DELETE", `${path}/jobs/${id}`, 200);
+    await call("DELETE", `${path}/jobs/${id}`, 404);
+  });
+
+  test.each(["page_shield", "storage/kv", "zones/{zone_id}/rulesets", "logpush"])(
     "was judged on every published %s operation, in success and in failure",
     (part) => {
       for (const { method, template } of contract?.operations(part) ?? []) {

@@ -171,7 +171,7 @@ describe("in a folder, KV", () => {
     const api = await start({ persistTo: folder });
     const kv = kvCaller(api, api.namespaces.existing);
     await callerOf(api)("POST", `/zones/${api.zones.empty}/page_shield/policies`, newPolicy);
-    expect(readdirSync(folder)).toEqual(["local-api.json"]);
+    expect(readdirSync(folder)).toEqual(["in-use.json", "local-api.json"]);
     await kv.put([{ key: "a", value: "1" }]);
     const file = join(folder, "kv", `${kv.id}.jsonl`);
     const before = readFileSync(file, "utf8");

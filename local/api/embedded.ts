@@ -1,0 +1,78 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { FolderInUseError } from "./lease";
+import { defaultCredentials } from "./options";
+import { controlPath } from "./paths";
+import { accounts } from "./seed";
+import { startLocalApi } from "./server";
+import type { Snapshot } from "./state";
+
+/** The data of a folder, reached as the API is. */
+export interface LocalData {
+  readonly url: string;
+  readonly accountId: string;
+  readonly token: string;
+  close(): Promise<void>;
+}
+
+export interface LocalDataRequest {
+  /** A folder as `local-api --persist-to` takes it. */
+  readonly folder: string;
+  /** A namespace to begin, empty, where the folder has none of this id. */
+  readonly begin?: { readonly id: string; readonly title: string };
+}
+
+/** How long another command on the folder is waited for, and how often it is looked whether it has ended. */
+const patienceMs = 10_000;
+const lookMs = 50;
+
+/**
+ * Opens a folder for one command: through the local API that serves it, where one is running, else by one of its own
+ * that ends with the command.
+ *
+ * @throws LocalApiStartError when the folder holds something else, or another command does not let go of it.
+ */
+export async function openLocalData({ folder, begin }: LocalDataRequest): Promise<LocalData> {
+  const data = await open(folder);
+  try {
+    if (begin !== undefined) await ensure(data, begin);
+    return data;
+  } catch (error) {
+    await data.close();
+    throw error;
+  }
+}
+
+async function open(folder: string): Promise<LocalData> {
+  const accountId = accounts.main;
+  for (let waited = 0; ; waited += lookMs) {
+    try {
+      const api = await startLocalApi({ persistTo: folder }, { announce: false });
+      return { url: api.url, accountId, token: defaultCredentials[0].token, close: () => api.close() };
+    } catch (error) {
+      if (!(error instanceof FolderInUseError)) throw error;
+      const { url, token } = error.holder;
+      if (url !== undefined && token !== undefined)
+        return { url, accountId, token, close: () => Promise.resolve() };
+      if (waited >= patienceMs) throw error;
+      await delay(lookMs);
+    }
+  }
+}
+
+async function ensure(data: LocalData, { id, title }: { id: string; title: string }): Promise<void> {
+  const { url, accountId, token } = data;
+  const headers = { authorization: `Bearer ${token}` };
+  const found = await fetch(`${url}/accounts/${accountId}/storage/kv/namespaces/${id}`, { headers });
+  if (found.status !== 404) return;
+  const address = new URL(`${controlPath}/state`, url);
+  const state = (await (await fetch(address)).json()) as Snapshot; // It is our own.
+  const namespaces = state.kv?.namespaces ?? [];
+  const free = namespaces.every((each) => each.title !== title);
+  const begun = { id, title: free ? title : id, entries: [] };
+  const answer = await fetch(address, {
+    method: "PUT",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ ...state, kv: { namespaces: [...namespaces, begun] } }),
+  });
+  if (!answer.ok) throw new Error(`namespace ${id} could not be begun at ${url}: ${await answer.text()}`);
+}
