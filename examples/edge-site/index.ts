@@ -1,8 +1,20 @@
 import * as pulumi from "@pulumi/pulumi";
-import { KvEntries, KvNamespace, PageShieldPolicy, PageShieldSettings } from "pulumi-edgeguard";
+import {
+  destination,
+  filter,
+  KvEntries,
+  KvNamespace,
+  LogpushJob,
+  ManagedRulesetOverride,
+  PageShieldPolicy,
+  PageShieldSettings,
+  WafMigration,
+} from "pulumi-edgeguard";
 
-const zoneId = new pulumi.Config().require("zoneId");
+const config = new pulumi.Config();
+const zoneId = config.require("zoneId");
 
+// Page security: watch what the site's pages load, and say what they may.
 const settings = new PageShieldSettings("shop", { zoneId, enabled: true, useConnectionUrlPath: true });
 
 const checkout = new PageShieldPolicy("checkout", {
@@ -13,11 +25,43 @@ const checkout = new PageShieldPolicy("checkout", {
   value: { scriptSrc: ["'self'", "js.payments.example"] },
 });
 
+// The OWASP ruleset, beside the managed rules that others have deployed in the zone.
+const owasp = new ManagedRulesetOverride("owasp", {
+  zoneId,
+  ruleset: { name: "Cloudflare OWASP Core Ruleset" },
+  owasp: { paranoiaLevel: 2, scoreThreshold: "high", action: "managed_challenge" },
+  exceptions: [{ expression: 'http.request.uri.path eq "/upload"', skip: "all", description: "big uploads" }],
+});
+
+// An older zone is still on the previous rules: every pull request shows what migrating it would mean.
+const migration = new WafMigration("old-shop", { zoneId: config.require("oldZoneId"), target: "assessed" });
+
+// Server errors of the shop and of its API, pushed to the log collector.
+const { where, and, or, eq, contains, geq } = filter;
+const errors = new LogpushJob("errors", {
+  zoneId,
+  dataset: "http_requests",
+  destination: destination.https({
+    url: "https://logs.shop.example/edge",
+    headers: { Authorization: config.requireSecret("logToken") },
+  }),
+  outputOptions: { fieldNames: ["ClientRequestHost", "ClientRequestPath", "EdgeResponseStatus"] },
+  filter: where(
+    and(
+      or(eq("ClientRequestHost", "www.shop.example"), contains("ClientRequestPath", "/api")),
+      geq("EdgeResponseStatus", 500),
+    ),
+  ),
+});
+
 // The account is the setting edgeguard:accountId.
 const catalog = new KvNamespace("catalog", { title: "catalog" });
 const products = new KvEntries("products", { namespaceId: catalog.id, file: "catalog.json" });
 
 export const monitoredSince = settings.updatedAt;
 export const policy = checkout.value;
+export const owaspVersion = owasp.rulesetVersion;
+export const migrationState = migration.migrationState;
+export const job = errors.id;
 export const productCount = products.keys;
 export const binding = catalog.bindingSnippet("CATALOG");

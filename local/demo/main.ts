@@ -20,7 +20,7 @@ const TOKEN = "local-token";
 async function main(): Promise<number> {
   const options = new Command("demo")
     .description(
-      "Previews, applies, drifts, repairs, changes and destroys a site's page security and key-value data, on this machine alone.",
+      "Previews, applies, drifts, repairs, changes and destroys a site's edge security, on this machine alone.",
     )
     .option("--keep", "keep the project and its state, and say where they are")
     .option("--local-engine", "use the local engine even where the Pulumi CLI is on PATH")
@@ -63,6 +63,8 @@ interface Stage {
   /** What the service held before the first scene. */
   readonly before: string;
   running: ChildProcess | undefined;
+  /** The first scene has shown the migration's assessment, which every preview prints. */
+  assessed: boolean;
   interrupted: boolean;
   readonly interrupt: () => void;
 }
@@ -84,6 +86,7 @@ async function setUp(engine: EngineCommand): Promise<Stage> {
   // What is no secret is written by hand: each command of the engine takes about a second.
   const config = {
     "edge-site:zoneId": api.zones.shop,
+    "edge-site:oldZoneId": api.zones.migratePro,
     "edgeguard:accountId": api.accounts.main,
     "edgeguard:baseUrl": api.url,
   };
@@ -96,6 +99,7 @@ async function setUp(engine: EngineCommand): Promise<Stage> {
     zone: api.zones.shop,
     before: declarable(api, api.zones.shop),
     running: undefined,
+    assessed: false,
     interrupted: false,
     interrupt: () => {
       stage.interrupted = true;
@@ -104,6 +108,7 @@ async function setUp(engine: EngineCommand): Promise<Stage> {
   };
   await quietly(stage, "stack", "init", "demo");
   await quietly(stage, "config", "set", "--secret", "edgeguard:apiToken", TOKEN);
+  await quietly(stage, "config", "set", "--secret", "logToken", "Bearer log-collector-token");
   return stage;
 }
 
@@ -123,7 +128,11 @@ async function play(stage: Stage, scene: Scene, number: string): Promise<void> {
   }
   stage.api.clearRequests();
   say(colors.dim(`     $ pulumi ${scene.run.join(" ")}`));
-  const { code, text } = await run(stage, scene.run, (line) => say(`     ${line}`));
+  const { code, text } = await run(
+    stage,
+    scene.run,
+    withoutRepetition(stage, (line) => say(`     ${line}`)),
+  );
   const reads = stage.api.requests.filter((r) => r.method === "GET").length;
   const writes = stage.api.requests.length - reads;
   if ((code === 0) !== (scene.fails !== true))
@@ -132,10 +141,17 @@ async function play(stage: Stage, scene: Scene, number: string): Promise<void> {
     if (!text.includes(words)) throw new Error(`"${words}" was expected in what was printed`);
   for (const words of scene.hides ?? [])
     if (text.includes(words)) throw new Error(`"${words}" was printed, and is nobody's business`);
-  if (scene.writes !== writes) throw new Error(`${scene.writes} writes were expected; ${writes} were sent`);
+  if (scene.writes !== writes)
+    throw new Error(
+      `${scene.writes} writes were expected; ${writes} were sent: ${stage.api.requests
+        .filter((r) => r.method !== "GET")
+        .map((r) => `${r.method} ${r.path}`)
+        .join(", ")}`,
+    );
   const batches = stage.api.requests.flatMap(({ batch }) => batch?.entries ?? []).join(", ");
   if (scene.batches !== undefined && scene.batches.join(", ") !== batches)
     throw new Error(`batches of ${scene.batches.join(", ")} entries were expected; sent were ${batches}`);
+  if (scene.logs !== undefined) showLogs(stage.api, scene.logs);
   if (scene.restores === true && declarable(stage.api, stage.zone) !== stage.before)
     throw new Error("something is left of the program, or missing of what was there before");
   say(
@@ -145,11 +161,39 @@ async function play(stage: Stage, scene: Scene, number: string): Promise<void> {
   );
 }
 
-/** All that the program may change, without the times at which it was changed. */
+/** Shows the assessment of the migration in full once, and by its first line after that. */
+function withoutRepetition(stage: Stage, show: (line: string) => void): (line: string) => void {
+  const known = stage.assessed;
+  const indent = (line: string): number => line.search(/\S/);
+  let inside = -1;
+  return (line) => {
+    const first = line.includes("edgeguard: WafMigration");
+    if (first) inside = indent(line);
+    else if (indent(line) <= inside) inside = -1;
+    if (first) stage.assessed = true;
+    if (inside < 0 || !known) show(line);
+    else if (first) show(`${line} …`);
+  };
+}
+
+/** What a filter lets through, shown on lines that the local API makes up. */
+function showLogs(api: LocalApi, { job, lines }: NonNullable<Scene["logs"]>): void {
+  const found = api.snapshot().logpush.jobs.find(({ name }) => name.endsWith(`-${job}`));
+  if (found === undefined) throw new Error(`there is no job ${job}`);
+  const { passed, files } = api.logpush.push(found.id, { count: lines });
+  say(`     ${lines} log lines through the filter: ${passed} pass, for example`);
+  const [first] = files;
+  const text = first === undefined ? "" : api.logpush.read(first);
+  for (const line of text.split("\n").slice(0, 2)) say(colors.dim(`       ${line}`));
+  if (passed === 0 || passed === lines) throw new Error("the filter lets all lines through, or none");
+}
+
+/** All that the program may change, without versions and the times at which it was changed. */
 function declarable(api: LocalApi, zone: string): string {
-  const { kv, pageShield } = api.snapshot();
-  return JSON.stringify([kv, pageShield[zone]], (key, value: unknown) =>
-    key === "updated_at" ? undefined : value,
+  const { kv, pageShield, rulesets, logpush } = api.snapshot();
+  return JSON.stringify(
+    [kv, pageShield[zone], rulesets.zones[zone]?.entryPoint?.rules, logpush.jobs],
+    (key, value: unknown) => (key === "updated_at" || key === "last_complete" ? undefined : value),
   );
 }
 

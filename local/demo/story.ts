@@ -14,6 +14,8 @@ export interface Scene {
   readonly hides?: readonly string[];
   /** Writes that have to be sent, counted. */
   readonly writes: number;
+  /** After the run, so many made-up log lines go through the log-push job of this name; fewer of them have to pass. */
+  readonly logs?: { readonly job: string; readonly lines: number };
   /** Entries, or keys, that each of the bulk requests has to carry. */
   readonly batches?: readonly number[];
   /** Everything is as it was before the first scene. */
@@ -36,22 +38,26 @@ export const STORY: readonly Scene[] = [
   {
     title: "A pull request: what would the program do?",
     run: ["preview", "--diff"],
-    shows: ["useConnectionUrlPath", "script-src"],
+    shows: ["useConnectionUrlPath", "script-src", "paranoia-level-3 and paranoia-level-4 are off"],
+    hides: ["log-collector-token"],
     writes: 0,
-    point: "A preview only reads.",
+    point: "A preview only reads, also what migrating the old zone would mean.",
   },
   {
     title: "Merged: apply it.",
     run: UP,
-    writes: 4,
+    writes: 8,
     batches: [12],
-    point: "Settings, policy and namespace are in place; one request wrote all twelve products.",
+    logs: { job: "errors", lines: 500 },
+    hides: ["log-collector-token"],
+    point:
+      "Everything is in place. One request wrote all twelve products; the ruleset stands beside those of others.",
   },
   {
     title: "Again: is anything left to do?",
     run: ["preview", "--expect-no-changes"],
     writes: 0,
-    point: "Nothing, and nobody was asked.",
+    point: "Nothing; only the migration that is assessed was looked at again.",
   },
   {
     title: "Somebody edits in the dashboard. A nightly refresh finds out.",
@@ -100,8 +106,19 @@ export const STORY: readonly Scene[] = [
     point: "One request wrote the two entries; the other eleven were not touched.",
   },
   {
+    title: "One paranoia level up: what does that switch on?",
+    edits: [{ replace: "paranoiaLevel: 2", by: "paranoiaLevel: 3" }],
+    run: ["preview", "--diff"],
+    shows: ["3: paranoia-level-4 is off"],
+    writes: 0,
+    point: "The expansion counts the rules that are on and off because of it.",
+  },
+  {
     title: "A change with a mistake is refused in the preview.",
-    edits: [{ replace: "\"'self'\"", by: '"self"' }],
+    edits: [
+      { replace: "paranoiaLevel: 3", by: "paranoiaLevel: 2" },
+      { replace: "\"'self'\"", by: '"self"' },
+    ],
     run: ["preview"],
     fails: true,
     shows: ["write 'self' with single quotes"],
@@ -122,9 +139,10 @@ export const STORY: readonly Scene[] = [
   {
     title: "The site goes: zone and account get back what they had.",
     run: ["destroy", "--yes", "--skip-preview"],
-    writes: 4,
+    writes: 7,
     batches: [13],
     restores: true,
-    point: "Policy, entries and namespace are deleted, the settings are what they were before the first up.",
+    point:
+      "What the program made is gone, others' rules and jobs are untouched, the settings are what they were before.",
   },
 ];
