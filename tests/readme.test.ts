@@ -38,9 +38,43 @@ describe("the README", () => {
         "pulumi preview",
         "pulumi up --yes",
       ],
+      [
+        "pulumi preview --json --show-sames > plan.json",
+        "edgeguard report plan.json --fail-on irreversible,unprotect > comment.md",
+      ],
+      Array.from({ length: 8 }, () => expect.stringMatching(/^edgeguard kv /) as string),
       ["npm run local-api -- --port 8787"],
     ]);
   });
+
+  it("works on key-value data with the commands it shows", async () => {
+    const api = await startLocalApi();
+    const bin = join(REPOSITORY, "provider/dist/cli/main.js");
+    writeFileSync(join(home, "edgeguard"), `#!/bin/sh\nexec node "${bin}" "$@"\n`, { mode: 0o755 });
+    writeFileSync(
+      join(home, "catalog.json"),
+      '[{"key":"product/a","value":"1"},{"key":"other","value":"2"}]',
+    );
+    writeFileSync(join(home, "banner.png"), Buffer.from([0x89, 0x50, 0xff, 0]));
+    try {
+      const env = {
+        PATH: `${home}:${process.env["PATH"] ?? ""}`,
+        CLOUDFLARE_API_TOKEN: "local-token",
+        CLOUDFLARE_ACCOUNT_ID: api.accounts.main,
+        EDGEGUARD_BASE_URL: api.url,
+      };
+      const script = commandsOf(blockWith("edgeguard kv")).join("\n");
+      await run("sh", ["-e", "-c", script], { cwd: home, env });
+      const made = api.snapshot().kv?.namespaces.find(({ title }) => title === "CATALOG");
+      expect(made?.entries.map(({ key }) => key).sort()).toEqual(["banner", "other"]);
+      expect(readFileSync(join(home, "copy.png"))).toEqual(Buffer.from([0x89, 0x50, 0xff, 0]));
+      expect(readFileSync(join(home, ".edgeguard/local-api/kv", `${made?.id ?? ""}.jsonl`), "utf8")).toMatch(
+        /"hello"/,
+      );
+    } finally {
+      await api.close();
+    }
+  }, 60_000);
 
   it("tells the whole story with npm run demo, and leaves nothing behind", async () => {
     const temporary = join(home, "tmp");
@@ -56,12 +90,13 @@ describe("the README", () => {
     );
     for (const point of [
       "A preview only reads",
-      "Nothing, and nobody was asked",
+      "only the migration that is assessed was looked at again",
       "Both edits are found",
       "One request wrote the two entries",
       "One sentence says what is wrong",
       "wouldBlock",
-      "what they were before the first up",
+      "log lines through the filter",
+      "what they were before",
     ]) {
       expect(stdout).toContain(point);
     }
@@ -182,6 +217,14 @@ describe("the README", () => {
       expect(stdout).toMatch(/\+ 3 created/);
       const settings = await raw(api, "GET", `/zones/${api.zones.empty}/page_shield`);
       expect(settings.result).toMatchObject({ enabled: true });
+
+      // The plan of what is applied, as a comment for a pull request.
+      const report = commandsOf(blockWith("edgeguard report")).join("\n");
+      const withBin = { ...env, PATH: `${join(project, "node_modules/.bin")}:${env.PATH}` };
+      await run("sh", ["-e", "-c", report], { cwd: project, env: withBin });
+      expect(readFileSync(join(project, "comment.md"), "utf8")).toMatch(
+        /^<!-- edgeguard report own-project\/dev -->\n/,
+      );
 
       // Types: a right program compiles, a wrong one does not.
       const tsc = join(project, "node_modules/.bin/tsc");
