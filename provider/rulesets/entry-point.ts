@@ -1,0 +1,181 @@
+import type { ApiNote } from "../api/envelope";
+import { ApiError, isNotFound, isUnroutable } from "../api/errors";
+import { createOnce } from "../runtime/adoption";
+import type { Context } from "../runtime/lifecycle";
+import type { Bag } from "../runtime/values";
+import { entryPointPath, PHASE, rulesPath, zoneRulesetsPath } from "./address";
+import { entryPoint, type EntryPoint, type ZoneRule } from "./wire";
+
+/**
+ * Access to the ruleset that a zone starts from in the managed phase. It is never written as a whole: that is the one
+ * call that can lose a rule which somebody else has added meanwhile.
+ */
+
+/** "exceeded maximum number of zone rulesets for phase": somebody has made the entry point meanwhile (facts 1.5). */
+const EXISTS = 20217;
+
+/** When an entry point that another has just made is looked for, in milliseconds from look to look. */
+const LOOKS_MS = [0, 300, 1_000, 2_000];
+
+/** The zone's entry point; undefined where it has none (404, 10003: nothing deployed, facts 5.2). */
+export async function readEntryPoint(
+  ctx: Pick<Context, "api">,
+  zone: string,
+): Promise<EntryPoint | undefined> {
+  try {
+    return await ctx.api.get(entryPointPath(zone), {
+      what: `Reading the managed rules of zone ${zone}`,
+      schema: entryPoint,
+    });
+  } catch (error) {
+    if (!isNotFound(error) || isUnroutable(error)) throw error;
+    return undefined;
+  }
+}
+
+/** What a preview has read of a zone, until something is written there. */
+type Seen = Map<string, Promise<EntryPoint | undefined>>;
+
+const seen = (ctx: Context): Seen => ctx.shared("entry points of managed rules", () => new Map() as Seen);
+
+/** The entry point for a look that decides nothing: read once per operation and state of the zone. */
+export function seenEntryPoint(ctx: Context, zone: string): Promise<EntryPoint | undefined> {
+  const known = seen(ctx).get(zone);
+  if (known !== undefined) return known;
+  const reading = readEntryPoint(ctx, zone);
+  seen(ctx).set(zone, reading);
+  return reading;
+}
+
+/** The zone's entry point, made where there is none. Whoever else makes it at the same time is as welcome. */
+export async function ensureEntryPoint(ctx: Context, zone: string): Promise<EntryPoint> {
+  const found = await readEntryPoint(ctx, zone);
+  if (found !== undefined) return found;
+  const what = `Making the entry point of the managed rules of zone ${zone}`;
+  seen(ctx).delete(zone);
+  try {
+    return await createOnce(ctx, {
+      what: `the entry point of the managed rules of zone ${zone}`,
+      send: () =>
+        ctx.api.post(zoneRulesetsPath(zone), {
+          what,
+          schema: entryPoint,
+          body: { name: "zone", kind: "zone", phase: PHASE, rules: [] },
+          advice,
+        }),
+      find: () => readEntryPoint(ctx, zone),
+    });
+  } catch (error) {
+    if (!(error instanceof ApiError) || !error.hasCode(EXISTS)) throw error;
+    for (const wait of LOOKS_MS) {
+      await ctx.pause(wait);
+      const made = await readEntryPoint(ctx, zone);
+      if (made !== undefined) return made;
+    }
+    throw error;
+  }
+}
+
+/** Adds one rule; found again by its ref where the answer gets lost. */
+export async function addRule(
+  ctx: Context,
+  { zone, entryPointId, ref, body }: { zone: string; entryPointId: string; ref: string; body: Bag },
+): Promise<{ readonly rule: ZoneRule; readonly entryPoint: EntryPoint }> {
+  seen(ctx).delete(zone);
+  const find = async (): Promise<EntryPoint | undefined> => {
+    const now = await readEntryPoint(ctx, zone);
+    return byRef(now, ref) === undefined ? undefined : now;
+  };
+  const made = await createOnce(ctx, {
+    what: `the rule ${JSON.stringify(ref)}`,
+    send: () =>
+      ctx.api.post(rulesPath(zone, entryPointId), {
+        what: `Adding the rule ${JSON.stringify(ref)} to the managed rules of zone ${zone}`,
+        schema: entryPoint,
+        body,
+        advice,
+      }),
+    find,
+  });
+  const after = byRef(made, ref) === undefined ? await find() : made;
+  const rule = byRef(after, ref);
+  if (after === undefined || rule === undefined) {
+    throw new Error(
+      `The rule ${JSON.stringify(ref)} was added to the managed rules of zone ${zone}, yet the zone does not show it. Run \`pulumi up\` again: it is picked up by its ref.`,
+    );
+  }
+  return { rule, entryPoint: after };
+}
+
+/** Replaces the definition of one rule, and its place where the body says so. A second execution does no harm. */
+export async function changeRule(
+  ctx: Context,
+  { zone, entryPointId, rule, body }: { zone: string; entryPointId: string; rule: ZoneRule; body: Bag },
+): Promise<EntryPoint> {
+  seen(ctx).delete(zone);
+  const { result } = await ctx.api.send("PATCH", `${rulesPath(zone, entryPointId)}/${rule.id}`, {
+    what: `Changing the rule ${rule.id} of zone ${zone}`,
+    schema: entryPoint,
+    body,
+    repeatable: true,
+    advice,
+  });
+  return result;
+}
+
+/** Takes one rule away; that it is gone already is fine. Undefined where the answer does not say what is left. */
+export async function removeRule(
+  ctx: Context,
+  { zone, entryPointId, id }: { zone: string; entryPointId: string; id: string },
+): Promise<EntryPoint | undefined> {
+  seen(ctx).delete(zone);
+  try {
+    const left = await ctx.api.delete(`${rulesPath(zone, entryPointId)}/${id}`, {
+      what: `Removing the rule ${id} from zone ${zone}`,
+      schema: entryPoint.nullable().catch(null),
+    });
+    return left ?? undefined;
+  } catch (error) {
+    if (!isNotFound(error) || isUnroutable(error)) throw error;
+    return undefined;
+  }
+}
+
+export function byRef(found: EntryPoint | undefined, ref: string): ZoneRule | undefined {
+  return found?.rules.find((rule) => rule.ref === ref);
+}
+
+/** An enabled rule that executes a managed ruleset, as it is kept in outputs. */
+export interface OtherManagedRule {
+  /** Id of the zone's rule. */
+  readonly ruleId: string;
+  /** The managed ruleset that it executes. */
+  readonly rulesetId: string;
+  readonly ref: string;
+  readonly description: string;
+}
+
+/** Enabled rules, besides this one, that execute a managed ruleset. */
+export function otherManagedRules(found: EntryPoint | undefined, own?: string): OtherManagedRule[] {
+  return (found?.rules ?? []).flatMap(({ id, ref, description, enabled, deploys }) =>
+    deploys === undefined || !enabled || id === own
+      ? []
+      : [{ ruleId: id, rulesetId: deploys.rulesetId, ref, description }],
+  );
+}
+
+function advice({
+  status,
+  errors,
+}: {
+  readonly status: number;
+  readonly errors: readonly ApiNote[];
+}): string | undefined {
+  if (status === 404)
+    return "If the rule was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` makes it anew.";
+  if (status === 403) return "Managed rules need a token with Zone WAF Write.";
+  if (status !== 400) return undefined;
+  return errors.some(({ pointer }) => pointer?.endsWith("/expression") === true)
+    ? "Check the expression in the dashboard's editor."
+    : "The plan may lack this ruleset, or the ruleset may have changed: run `pulumi preview`, which checks tags, rules and actions.";
+}

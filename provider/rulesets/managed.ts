@@ -1,0 +1,145 @@
+import type { ApiError } from "../api/errors";
+import { isNotFound, isUnroutable } from "../api/errors";
+import type { EdgeApi } from "../api/client";
+import { byCursor } from "../api/pages";
+import { MANAGED_RULES } from "../limits";
+import { nearest } from "../runtime/nearest";
+import type { Context } from "../runtime/lifecycle";
+import { accountRulesetsPath, PHASE } from "./address";
+import { managedRuleset, rulesetInfo, type ManagedRuleset, type ManagedRulesetInfo } from "./wire";
+
+/** Which managed ruleset is meant: one of both. */
+export interface RulesetChoice {
+  readonly id?: string;
+  readonly name?: string;
+}
+
+/** The declaration names a ruleset, or a version of one, that cannot be deployed. */
+export class UnknownRulesetError extends Error {
+  override readonly name = "UnknownRulesetError";
+  constructor(
+    readonly property: string,
+    readonly reason: string,
+  ) {
+    super(`${property}: ${reason}`);
+  }
+}
+
+/** The managed rulesets of an account that a zone may deploy; the list leaves their rules out. */
+export async function listManagedRulesets(api: EdgeApi, account: string): Promise<ManagedRulesetInfo[]> {
+  const found: ManagedRulesetInfo[] = [];
+  const pages = byCursor(api, accountRulesetsPath(account), {
+    what: `Listing the rulesets of account ${account}`,
+    schema: rulesetInfo,
+    perPage: MANAGED_RULES.MAX_RULESETS_PER_PAGE,
+    key: ({ id }) => id,
+  });
+  for await (const ruleset of pages) if (isDeployable(ruleset)) found.push(ruleset);
+  return found;
+}
+
+/** One managed ruleset with its rules, as it is now or was in a version. */
+export async function readManagedRuleset(
+  api: EdgeApi,
+  account: string,
+  id: string,
+  version = "latest",
+): Promise<ManagedRuleset> {
+  const path = `${accountRulesetsPath(account)}/${id}`;
+  return await api.get(version === "latest" ? path : `${path}/versions/${version}`, {
+    what: `Reading ruleset ${id}${version === "latest" ? "" : ` in version ${version}`} of account ${account}`,
+    schema: managedRuleset,
+  });
+}
+
+/** Answers that are shared by all resources of the operation; one that failed is asked for again. */
+async function once<T>(ctx: Context, key: string, read: () => Promise<T>): Promise<T> {
+  const answers = ctx.shared("managed rulesets", () => new Map<string, Promise<unknown>>());
+  const known = answers.get(key) as Promise<T> | undefined; // One key is only ever read by one function.
+  if (known !== undefined) return await known;
+  const reading = read();
+  answers.set(key, reading);
+  try {
+    return await reading;
+  } catch (error) {
+    answers.delete(key);
+    throw error;
+  }
+}
+
+/**
+ * The ruleset that is meant, in the version that is deployed, read once per operation.
+ *
+ * @throws UnknownRulesetError when the account has no such ruleset or version.
+ */
+export async function findManagedRuleset(
+  ctx: Context,
+  account: string,
+  choice: RulesetChoice,
+  version = "latest",
+): Promise<ManagedRuleset> {
+  const list = (): Promise<ManagedRulesetInfo[]> =>
+    once(ctx, `list ${account}`, () => listManagedRulesets(ctx.api, account));
+  const id = choice.id ?? idOf(choice.name ?? "", await list(), account);
+  const read = (of: string): Promise<ManagedRuleset> =>
+    once(ctx, `${account} ${id} ${of}`, () => readManagedRuleset(ctx.api, account, id, of));
+
+  let found: ManagedRuleset;
+  try {
+    found = await read("latest");
+  } catch (error) {
+    if (!isAbsent(error)) throw error;
+    const all = (await list()).map((r) => `${JSON.stringify(r.name)} (${r.id})`).join(", ");
+    throw new UnknownRulesetError(
+      "ruleset.id",
+      `account ${account} has no ruleset ${id}. It has: ${all || "no managed ruleset"}`,
+    );
+  }
+  if (!isDeployable(found)) {
+    throw new UnknownRulesetError(
+      "ruleset.id",
+      `ruleset ${id} is of kind "${found.kind}" and phase "${found.phase}"; only managed rulesets of phase "${PHASE}" are deployed here`,
+    );
+  }
+  if (version === "latest" || version === found.version) return found;
+  try {
+    return await read(version);
+  } catch (error) {
+    if (!isAbsent(error)) throw error;
+    throw new UnknownRulesetError(
+      "version",
+      `ruleset ${JSON.stringify(found.name)} has no version ${version}; the latest is ${found.version}`,
+    );
+  }
+}
+
+function idOf(name: string, all: readonly ManagedRulesetInfo[], account: string): string {
+  const named = all.filter((ruleset) => ruleset.name === name);
+  const [first, ...more] = named;
+  if (first !== undefined && more.length === 0) return first.id;
+  if (first !== undefined) {
+    throw new UnknownRulesetError(
+      "ruleset.name",
+      `account ${account} has ${named.length} rulesets ${JSON.stringify(name)}: ${named.map(({ id }) => id).join(", ")}. Give the id of one`,
+    );
+  }
+  const names = all.map((ruleset) => ruleset.name);
+  const near = nearest(name, names);
+  const hint =
+    near === undefined
+      ? `It has: ${names.map((each) => JSON.stringify(each)).join(", ") || "no managed ruleset"}`
+      : `Did you mean ${JSON.stringify(near)}?`;
+  throw new UnknownRulesetError(
+    "ruleset.name",
+    `account ${account} has no managed ruleset ${JSON.stringify(name)}. ${hint}`,
+  );
+}
+
+/** An answer without kind or phase says nothing against it. */
+function isDeployable({ kind, phase }: ManagedRulesetInfo): boolean {
+  return (kind === "" || kind === "managed") && (phase === "" || phase === PHASE);
+}
+
+function isAbsent(error: unknown): error is ApiError {
+  return isNotFound(error) && !isUnroutable(error);
+}

@@ -1,0 +1,69 @@
+import * as pulumi from "@pulumi/pulumi";
+import { managedRulesets } from "edgeguard-local";
+import { ManagedRulesetOverride } from "pulumi-edgeguard";
+import { failureOf } from "../support/edge-client";
+
+const zoneId = "5a0c1e7f3b2d4968a7e1c0f2d3b4a501";
+const ruleset = { id: managedRulesets.owasp };
+
+let sent: Record<string, Record<string, unknown>>;
+let warned: string[];
+beforeEach(async () => {
+  sent = {};
+  warned = [];
+  await pulumi.runtime.setMocks(
+    {
+      newResource: ({ name, inputs }) => {
+        sent[name] = inputs as Record<string, unknown>;
+        return { id: "0".repeat(32), state: inputs as Record<string, unknown> };
+      },
+      call: ({ inputs }) => inputs as Record<string, unknown>,
+    },
+    "site",
+    "dev",
+  );
+  jest.spyOn(pulumi.log, "warn").mockImplementation((line) => {
+    warned.push(line);
+    return Promise.resolve();
+  });
+});
+afterEach(() => jest.restoreAllMocks());
+
+const made = (name: string, more: object = {}) =>
+  new Promise<unknown>((done) => {
+    const one = new ManagedRulesetOverride(name, { zoneId, ruleset, ...more });
+    one.ref.apply(done);
+  });
+
+test("the ref names project, stack and resource; one's own is taken as it is", async () => {
+  expect(await made("waf-a")).toBe("edgeguard/site/dev/waf-a");
+  expect(sent["waf-a"]).toMatchObject({ ref: "edgeguard/site/dev/waf-a", zoneId });
+  expect(await made("waf-b", { ref: pulumi.output("mine") })).toBe("mine");
+});
+
+test("a ref that would be longer than 120 characters is a digest, the same at every run and another for another name", async () => {
+  const long = "w".repeat(120);
+  const ref = await made(long);
+  expect(ref).toMatch(/^edgeguard\/[0-9a-f]{40}$/);
+  expect(await made(`${long}x`)).toMatch(/^edgeguard\/[0-9a-f]{40}$/);
+  expect(await made(`${long}y`)).not.toBe(ref);
+});
+
+test("two with one ref in a zone are refused in the program, with both names", async () => {
+  await made("first", { ref: "twin" });
+  const failure = await failureOf(made("second", { ref: "twin" }));
+  expect(failure.message).toBe(
+    `edgeguard: ManagedRulesetOverride "first" and "second" both have the ref "twin" in zone ${zoneId}: give one of them another.`,
+  );
+  await made("elsewhere", { ref: "twin", zoneId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a502" });
+});
+
+test("two that would run the same ruleset twice for the same requests are warned of", async () => {
+  const expression = 'http.host eq "twice.example"';
+  await made("once", { expression });
+  await made("twice", { expression });
+  await made("not-twice", { expression: 'http.host eq "once.example"' });
+  expect(warned).toEqual([
+    `edgeguard: ManagedRulesetOverride "once" and "twice" execute the same managed ruleset for the same requests of zone ${zoneId}: it runs twice.`,
+  ]);
+});

@@ -1,0 +1,184 @@
+import {
+  managedRulesets,
+  seededRules,
+  startLocalApi,
+  type EffectiveWaf,
+  type LocalApi,
+  type LocalApiOptions,
+  type ZoneName,
+} from "edgeguard-local";
+import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";
+
+export const TYPE = "ManagedRulesetOverride";
+export const REF = "edgeguard/site/dev/waf";
+export const OWASP = "Cloudflare OWASP Core Ruleset";
+export const VENDOR = "Cloudflare Managed Ruleset";
+
+export type Rule = Record<string, unknown> & { readonly id: string; readonly ref: string };
+export type Declaration = Record<string, unknown> & { readonly zoneId: string };
+
+/** A local API with one zone in view: what a test declares there, what is there, and what was sent. */
+export class Bench {
+  private constructor(
+    readonly api: LocalApi,
+    readonly zone: string,
+  ) {}
+
+  static async start(zone: ZoneName = "shop", options: LocalApiOptions = {}): Promise<Bench> {
+    const api = await startLocalApi(options);
+    return new Bench(api, api.zones[zone]);
+  }
+
+  /** The OWASP ruleset for all requests, unless said otherwise. */
+  declare(more: Record<string, unknown> = {}): Declaration {
+    return {
+      zoneId: this.zone,
+      accountId: this.api.accounts.main,
+      ruleset: { id: managedRulesets.owasp },
+      ref: REF,
+      ...more,
+    };
+  }
+
+  /** The same of the vendor-managed ruleset, whose rules carry several tags. */
+  declareVendor(more: Record<string, unknown> = {}): Declaration {
+    return this.declare({
+      ruleset: { id: managedRulesets.managed },
+      expression: 'http.host eq "a.example"',
+      ...more,
+    });
+  }
+
+  operation(config: Record<string, string> = {}): Operation {
+    return new Operation(this.api, { config });
+  }
+
+  async up(declaration: Declaration, recorded?: Recorded): Promise<Recorded> {
+    return await this.operation().up(TYPE, declaration, recorded);
+  }
+
+  get path(): string {
+    return `/zones/${this.zone}/rulesets`;
+  }
+
+  /** Undefined where the zone has no entry point. */
+  async entryPoint(): Promise<(Rule & { readonly rules: readonly Rule[] }) | undefined> {
+    const { result } = await rawGet(this.api, `${this.path}/phases/http_request_firewall_managed/entrypoint`);
+    return (result ?? undefined) as (Rule & { readonly rules: readonly Rule[] }) | undefined;
+  }
+
+  async rules(): Promise<readonly Rule[]> {
+    return (await this.entryPoint())?.rules ?? [];
+  }
+
+  /** All that is not ours, as text: ids, order, content, versions and times. */
+  async foreign(): Promise<string> {
+    return JSON.stringify((await this.rules()).filter(({ ref }) => !ref.startsWith("edgeguard/")));
+  }
+
+  async own(ref = REF): Promise<Rule> {
+    const rule = (await this.rules()).find((each) => each.ref === ref);
+    if (rule === undefined) throw new Error(`there is no rule ${ref}`);
+    return rule;
+  }
+
+  /** Refs in the order in which they run. */
+  async order(): Promise<readonly string[]> {
+    return (await this.rules()).map(
+      ({ ref }) => NAMES[ref] ?? ref.replace(`${REF}/`, "").replace(REF, "own"),
+    );
+  }
+
+  /** Somebody changes a rule in the dashboard: the full definition is sent, as read, but for `change`. */
+  async edit(rule: Rule, change: Record<string, unknown>): Promise<void> {
+    const entryPoint = await this.entryPoint();
+    const body: Record<string, unknown> = { ...rule, ...change };
+    const path = `${this.path}/${entryPoint?.id ?? ""}/rules/${rule.id}`;
+    const { success, errors } = await rawSend(this.api, "PATCH", path, body);
+    if (success !== true) throw new Error(JSON.stringify(errors));
+  }
+
+  async add(body: Record<string, unknown>): Promise<Rule> {
+    const entryPoint = await this.entryPoint();
+    const { result, success, errors } = await rawSend(
+      this.api,
+      "POST",
+      `${this.path}/${entryPoint?.id ?? ""}/rules`,
+      body,
+    );
+    if (success !== true) throw new Error(JSON.stringify(errors));
+    const known = new Set(entryPoint?.rules.map(({ id }) => id));
+    return (result as { rules: Rule[] }).rules.find(({ id }) => !known.has(id)) as Rule;
+  }
+
+  async remove(rule: Rule): Promise<void> {
+    await rawSend(this.api, "DELETE", `${this.path}/${(await this.entryPoint())?.id ?? ""}/rules/${rule.id}`);
+  }
+
+  /** What works in the zone, as the local API computes it by rules of its own. */
+  async effective(ref = REF): Promise<EffectiveWaf["deployments"][number]> {
+    const root = this.api.url.replace(/\/client\/v4$/, "");
+    const response = await fetch(`${root}/__local/zones/${this.zone}/effective-waf`);
+    const { deployments } = (await response.json()) as EffectiveWaf;
+    const found = deployments.find((deployment) => deployment.ref === ref);
+    if (found === undefined) throw new Error(`${ref} is not deployed`);
+    return found;
+  }
+
+  /** Rules of a managed ruleset, as the account gives them. */
+  async managedRules(
+    ruleset: string,
+  ): Promise<readonly (Rule & { readonly categories: readonly string[] })[]> {
+    const { result } = await rawGet(this.api, `/accounts/${this.api.accounts.main}/rulesets/${ruleset}`);
+    const { rules } = result as { rules: (Rule & { categories?: readonly string[] })[] };
+    return rules.map((rule) => ({ ...rule, categories: rule.categories ?? [] }));
+  }
+
+  /** The vendor publishes the next version of a ruleset. */
+  async publish(ruleset: string, next: object): Promise<void> {
+    const root = this.api.url.replace(/\/client\/v4$/, "");
+    const response = await fetch(`${root}/__local/rulesets/${ruleset}/versions`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(next),
+    });
+    if (!response.ok) throw new Error(await response.text());
+  }
+
+  /** Requests that changed something, ids left out. */
+  writes(): string[] {
+    return this.api.requests
+      .filter(({ method }) => method !== "GET")
+      .map(({ method, path }) => `${method} ${path.replace(this.path, "").replace(/[0-9a-f]{32}/g, "{id}")}`);
+  }
+
+  bodies(method: "POST" | "PATCH"): Record<string, unknown>[] {
+    return this.api.requests
+      .filter((request) => request.method === method)
+      .map(({ body }) => body as Record<string, unknown>);
+  }
+
+  /**
+   * An empty plan: preview, refresh and preview again find nothing to do. The previews ask nothing, the refresh writes
+   * nothing.
+   */
+  async settled(declaration: Declaration, recorded: Recorded): Promise<void> {
+    this.api.clearRequests();
+    expect(await this.operation().preview(TYPE, declaration, recorded)).toMatchObject({ step: "same" });
+    expect(this.api.requests).toEqual([]);
+    const refreshed = await this.operation().refresh(TYPE, recorded);
+    expect(refreshed).toEqual(recorded);
+    expect(await this.operation().preview(TYPE, declaration, refreshed)).toMatchObject({ step: "same" });
+    expect(this.writes()).toEqual([]);
+  }
+
+  async close(): Promise<void> {
+    await this.api.close();
+  }
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  [seededRules.shop.monitoring]: "monitoring",
+  "security-team/managed": "managed",
+  [seededRules.shop.credentials]: "credentials",
+};

@@ -1,0 +1,36 @@
+import { seededRules } from "edgeguard-local";
+import { playScenario } from "../../support/scenario";
+
+const RULE = "/zones/{zone}/rulesets/{id}/rules/{id}";
+const ENTRY_POINT = "/zones/{zone}/rulesets/phases/http_request_firewall_managed/entrypoint";
+const id = seededRules.blog.owasp;
+
+playScenario({
+  title:
+    "a rule that somebody has made in the dashboard is taken over when that is said, and given back as it was",
+  folder: __dirname,
+  zone: "blog",
+  steps: [
+    {
+      run: "preview",
+      code: "failure",
+      says: [`by rule ${id}, which differs in overrides. Set adopt: "takeOver" to change that rule`],
+    },
+    {
+      run: "up",
+      program: "taken",
+      changes: { create: 2 },
+      writes: [`PATCH ${RULE}`],
+      says: [`rule ${id} of zone`, "exists already and is taken over"],
+    },
+    {
+      look: ENTRY_POINT,
+      result: { rules: [{ id, ref: id, action_parameters: { overrides: { categories: [{}, {}] } } }] },
+    },
+    { run: "destroy", changes: { delete: 2 }, writes: [`PATCH ${RULE}`] },
+    {
+      look: ENTRY_POINT,
+      result: { rules: [{ id, ref: id, enabled: true, action_parameters: { version: "latest" } }] },
+    },
+  ],
+});

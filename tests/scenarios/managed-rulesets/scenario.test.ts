@@ -1,0 +1,109 @@
+import { seededEntryPoints, seededRules } from "edgeguard-local";
+import { playScenario } from "../../support/scenario";
+
+const RULES = "/zones/{zone}/rulesets/{id}/rules";
+const ENTRY_POINT = "/zones/{zone}/rulesets/phases/http_request_firewall_managed/entrypoint";
+const [POST, PATCH, DELETE] = [`POST ${RULES}`, `PATCH ${RULES}/{id}`, `DELETE ${RULES}/{id}`];
+
+/** Rules of others, as every start has them: their ids, versions and times of the last change stay what they were. */
+const seeded = (id: string, version: string) => ({
+  id,
+  version,
+  last_updated: "2026-08-20T14:05:11.204613Z",
+});
+const monitoring = seeded(seededRules.shop.monitoring, "1");
+const managed = seeded(seededRules.shop.managed, "3");
+const credentials = seeded(seededRules.shop.credentials, "1");
+
+const own = "edgeguard/scenario/dev/waf";
+const hook = 'http.request.uri.path eq "/payments/hook"';
+const off = (level: number) => ({ category: `paranoia-level-${level}`, enabled: false });
+
+playScenario({
+  title:
+    "a managed ruleset is deployed beside rules of others, changed, repaired and removed; theirs stay as they are",
+  folder: __dirname,
+  steps: [
+    {
+      run: "preview",
+      args: ["--diff"],
+      changes: { create: 2 },
+      says: [
+        "2: paranoia-level-3 and paranoia-level-4 are off",
+        "25 (high)",
+        "managed_challenge",
+        /\d+ on, \d+ off/,
+      ],
+    },
+    { run: "up", changes: { create: 2 }, writes: [POST, POST, PATCH] },
+    {
+      look: ENTRY_POINT,
+      result: {
+        rules: [
+          monitoring,
+          managed,
+          credentials,
+          { ref: `${own}/exception/1`, action: "skip", expression: hook },
+          {
+            ref: own,
+            enabled: true,
+            action_parameters: {
+              overrides: {
+                categories: [off(3), off(4)],
+                rules: [{ action: "managed_challenge", score_threshold: 25 }],
+              },
+            },
+          },
+        ],
+      },
+    },
+    { run: "preview", args: ["--expect-no-changes"], changes: { unchanged: 2 }, requests: 0 },
+    // Somebody switches it off in the dashboard, and all rules of one level with it.
+    {
+      edit: `PATCH /zones/{zone}/rulesets/${seededEntryPoints.shop}/rules/{rule:waf}`,
+      body: {
+        action: "execute",
+        action_parameters: {
+          id: "4814384a9e5d4991b9815dcfc25d2f1f",
+          overrides: { categories: [off(2), off(3), off(4)] },
+        },
+        expression: "true",
+        enabled: false,
+        ref: own,
+      },
+    },
+    { run: "refresh", changes: { update: 1, unchanged: 1 } },
+    // What drifted is repaired by the same up that brings the next change.
+    {
+      run: "up",
+      program: "changed",
+      changes: { update: 1, unchanged: 1 },
+      writes: [POST, PATCH, PATCH, PATCH, PATCH],
+    },
+    {
+      look: ENTRY_POINT,
+      result: {
+        rules: [
+          monitoring,
+          { ref: `${own}/exception/1`, expression: 'http.request.uri.path eq "/feed"' },
+          { ref: `${own}/exception/2`, expression: hook },
+          {
+            ref: own,
+            enabled: true,
+            action_parameters: {
+              overrides: {
+                categories: [{ category: "evasion", enabled: false }, off(4)],
+                rules: [{ score_threshold: 40 }],
+              },
+            },
+          },
+          managed,
+          credentials,
+        ],
+      },
+    },
+    { run: "refresh", args: ["--expect-no-changes"], changes: { unchanged: 2 } },
+    { run: "destroy", changes: { delete: 2 }, writes: [DELETE, DELETE, DELETE], hides: ["is left without"] },
+    { look: ENTRY_POINT, result: { rules: [monitoring, managed, credentials] } },
+  ],
+});
