@@ -1,0 +1,247 @@
+import { digestOf } from "./digest";
+import { blocking, findingsOf, LOST, type Finding } from "./findings";
+import type { Origin, Sending, SentRule, WireRule } from "./rules";
+import type { Mode } from "./service";
+import { confirmationDigest, sendingOf, type Situation } from "./situation";
+import { isReached, stateText, type Target } from "./state";
+import { plural, ruleWords } from "./words";
+
+export type Plan = "pro" | "business" | "enterprise";
+
+/** What a program asks of one zone. */
+export interface Wish {
+  readonly target: Target;
+  readonly plan?: Plan | undefined;
+  readonly confirm?: string | undefined;
+  readonly configured?: readonly WireRule[] | undefined;
+}
+
+/** What to do for it. */
+export type Next =
+  /** Nothing: recording what is there is all. */
+  | { readonly kind: "record" }
+  /** Nothing may be sent: a switch is under way, or nobody knows. */
+  | { readonly kind: "wait"; readonly why: string }
+  | { readonly kind: "send"; readonly mode: Mode; readonly sending: Sending; readonly digest: string }
+  | { readonly kind: "refuse"; readonly property: "target" | "confirm"; readonly reason: string };
+
+export interface Assessment {
+  readonly findings: readonly Finding[];
+  /** Of the next step towards the target; of the last one where the target is to assess. */
+  readonly digest?: string;
+  readonly next: Next;
+  /** For people, at most 15 lines. */
+  readonly lines: readonly string[];
+  /** Of everything that a reviewer would want to know of; not of what can only be said of a moment. */
+  readonly assessmentDigest: string;
+}
+
+const MAX_LINES = 15;
+
+/** Everything that follows from what was read and what is wished. Sends nothing. */
+export function assess(situation: Situation, wish: Wish): Assessment {
+  const findings = findingsOf(situation, wish.configured);
+  const sending = sendingOf(situation, wish.configured);
+  const steps = stepsOf(situation, wish, sending);
+  const digest = steps.at(-1)?.digest;
+  const next = decide(situation, wish, findings, sending);
+  const waits = next.kind === "wait" ? [`an up sends nothing, and waits: ${next.why}`] : [];
+  return {
+    findings,
+    next,
+    ...(digest === undefined ? {} : { digest }),
+    lines: fitted([...sections(situation, wish, findings, sending, steps), waits]),
+    assessmentDigest: digestOf({
+      state: situation.state,
+      compatible: situation.open?.compatible ?? null,
+      findings,
+      digest: digest ?? null,
+    }),
+  };
+}
+
+interface Step {
+  readonly target: "validation" | "finished";
+  readonly digest: string;
+}
+
+/** The steps that may be confirmed now, the last one last. */
+function stepsOf(situation: Situation, { target, plan }: Wish, sending: Sending | undefined): Step[] {
+  if (sending === undefined) return [];
+  const step = (to: Step["target"]): Step => ({
+    target: to,
+    digest: confirmationDigest(situation, to, sending),
+  });
+  if (target !== "assessed") return isReached(target, situation.state) ? [] : [step(target)];
+  const mayValidate = situation.state.phase === "start" && plan !== "pro" && plan !== "business";
+  return [...(mayValidate ? [step("validation")] : []), step("finished")];
+}
+
+/** The one place that decides whether something is sent. */
+function decide(
+  situation: Situation,
+  { target, plan, confirm }: Wish,
+  findings: readonly Finding[],
+  sending: Sending | undefined,
+): Next {
+  const { zoneId, state } = situation;
+  if (state.phase === "retired") {
+    if (target === "assessed") return { kind: "record" };
+    return {
+      kind: "refuse",
+      property: "target",
+      reason: `cannot be "${target}": the vendor has retired the migration, so zone ${zoneId} can only be target: "assessed". Nothing is sent.`,
+    };
+  }
+  if (target === "assessed" || isReached(target, state)) return { kind: "record" };
+  if (state.phase === "other")
+    return { kind: "wait", why: `nobody has documented its state ${JSON.stringify(stateText(state))}` };
+  if (state.phase === "validation" && (plan === "pro" || plan === "business"))
+    return { kind: "wait", why: `plan "${plan}" has no validation, so that a switch has to be under way` };
+
+  const blocks = blocking(findings);
+  if (blocks.length > 0 || sending === undefined) {
+    return {
+      kind: "refuse",
+      property: "target",
+      reason: `cannot be "${target}" yet: zone ${zoneId} is blocked, and nothing is sent.${listed(blocks.map(({ text }) => text))}`,
+    };
+  }
+  const digest = confirmationDigest(situation, target, sending);
+  const mode = target === "finished" ? "pending" : "validation";
+  if (confirm === digest) return { kind: "send", mode, sending, digest };
+  const why =
+    confirm === undefined
+      ? `is missing, and nothing is sent without it.`
+      : `does not fit: it was given for something else than what would be sent now, and nothing is sent.`;
+  return {
+    kind: "refuse",
+    property: "confirm",
+    reason: `${why} Where you agree with this, write confirm: "${digest}"${listed(meaning(zoneId, mode, findings, sending))}`,
+  };
+}
+
+function listed(lines: readonly string[]): string {
+  return lines.map((line) => `\n  ${line}`).join("");
+}
+
+const NO_WAY_BACK = "no step can be undone";
+
+/** What a confirmation stands for. */
+function meaning(zone: string, mode: Mode, findings: readonly Finding[], { rules }: Sending): string[] {
+  const effect =
+    mode === "pending"
+      ? "the new rules are enabled and the previous ones turned off"
+      : "both versions are enabled, and the new one runs first";
+  const important = findings.filter(({ weight, about }) => weight !== "note" && about !== "code");
+  return [
+    `zone ${zone} is sent ${plural(rules.length, "rule")} with waf_migration=${mode}: ${effect}, and ${NO_WAY_BACK}`,
+    ...numbered(rules),
+    ...important.map(({ text }) => text),
+  ];
+}
+
+const ORIGINS: Readonly<Record<Origin, string>> = {
+  new: "",
+  kept: " [there already]",
+  changed: " [there already, with other settings]",
+};
+
+/** More rules than this are not listed one by one: what lies between execute rules is then told in one line. */
+const MAX_LISTED = 6;
+
+function numbered(rules: readonly SentRule[]): string[] {
+  const lines: string[] = [];
+  for (let index = 0; index < rules.length;) {
+    const end = rules.length <= MAX_LISTED ? index + 1 : endOfRun(rules, index);
+    const [first] = rules.slice(index, end);
+    if (first === undefined) break;
+    const words = `${ruleWords(first.rule)}${ORIGINS[first.origin]}`;
+    lines.push(
+      end === index + 1
+        ? `${end}. ${words}`
+        : `${index + 1} to ${end}. ${plural(end - index, "rule")} that execute nothing, the first: ${words}`,
+    );
+    index = end;
+  }
+  return lines;
+}
+
+function endOfRun(rules: readonly SentRule[], start: number): number {
+  if (rules[start]?.rule.action === "execute") return start + 1;
+  const next = rules.findIndex(({ rule }, index) => index > start && rule.action === "execute");
+  return next < 0 ? rules.length : next;
+}
+
+/** Lines that belong together; the longest give way first where there are too many. */
+function sections(
+  situation: Situation,
+  wish: Wish,
+  findings: readonly Finding[],
+  sending: Sending | undefined,
+  steps: readonly Step[],
+): string[][] {
+  const { zoneId, state, open } = situation;
+  const head = `WafMigration of zone ${zoneId}: ${verdict(situation, findings)}`;
+  if (open === undefined) return [[`${head}: ${findings[0]?.text ?? stateText(state)}.`]];
+  const texts = (wanted: (finding: Finding) => boolean): string[] =>
+    findings.filter(wanted).map(({ text }) => text);
+  const rules = sending?.rules ?? [];
+  const [code = "", dashboard = ""] = texts(({ about }) => about === "code" || about === "dashboard");
+  const blocked = blocking(findings).length > 0;
+  return [
+    [`${head}.`],
+    texts(({ weight }) => weight === "blocks"),
+    texts(({ weight }) => weight === "notCounted"),
+    rules.length === 0 ? [] : ["what would be sent, in this order:", ...numbered(rules)],
+    texts(({ about }) => about === "owasp"),
+    joined(texts(({ weight }) => weight === "lost")),
+    texts(({ about }) => about === "pageRules" || about === "nothingOn"),
+    texts(({ weight, about }) => weight === "note" && !["dashboard", "owasp"].includes(about)),
+    [`${code}; ${dashboard}`],
+    blocked ? [] : steps.map((step) => confirmLine(step, wish.confirm)),
+    [NO_WAY_BACK],
+  ];
+}
+
+/** In one line; a beginning that all have in common is said once. */
+function joined(texts: readonly string[]): string[] {
+  return texts.length === 0 ? [] : [texts.join("; ").replaceAll(`; ${LOST}`, "; ")];
+}
+
+function confirmLine({ target, digest }: Step, confirm: string | undefined): string {
+  if (confirm === digest) return `confirmed: the next up sends it, target "${target}"`;
+  const label = target === "validation" ? "to validate (Enterprise only)" : "to finish";
+  return `${label}: target: "${target}", confirm: "${digest}"`;
+}
+
+function verdict({ state }: Situation, findings: readonly Finding[]): string {
+  const blocks = blocking(findings).length;
+  const counted = findings.every(({ weight }) => weight !== "notCounted");
+  switch (state.phase) {
+    case "retired":
+      return "retired";
+    case "finished":
+      return "finished";
+    case "other":
+      return `state ${JSON.stringify(stateText(state))}`;
+    default: {
+      const at = state.phase === "start" ? "the previous rules are active" : "in validation";
+      if (blocks > 0) return `blocked; ${at}`;
+      return `eligible${counted ? "" : ", as far as was counted"}; ${at}`;
+    }
+  }
+}
+
+function fitted(all: readonly (readonly string[])[]): string[] {
+  const shown = all.map((section) => [...section]);
+  const total = (): number => shown.reduce((sum, section) => sum + section.length, 0);
+  while (total() > MAX_LINES) {
+    const longest = shown.reduce((a, b) => (b.length > a.length ? b : a));
+    const more = /^… and (\d+) more/.exec(longest.at(-1) ?? "")?.[1];
+    const left =
+      more === undefined ? longest.splice(-2).length : Number(more) + longest.splice(-2).length - 1;
+    longest.push(`… and ${left} more`);
+  }
+  return shown.flat().map((line, index) => (index === 0 ? line : `  ${line}`));
+}

@@ -1,0 +1,173 @@
+import { z } from "zod";
+import type { EdgeApi } from "../api/client";
+import { ApiError } from "../api/errors";
+import { byPage } from "../api/pages";
+import { MIGRATION } from "../limits";
+
+/**
+ * What a zone has of the previous rules, as far as a migration is concerned. The vendor is taking these paths away, and
+ * firewall rules and page rules are outside the documented contract: what does not answer is told, never guessed.
+ */
+
+/** A list, or why it is not known. */
+export type Listing<T> = { readonly items: readonly T[] } | { readonly unread: string };
+
+export interface Legacy {
+  readonly packages: Listing<Package>;
+  /** Of the OWASP package: groups that are switched off or hold changed rules, and rules that are switched off. */
+  readonly owaspGroups: Listing<Group>;
+  readonly owaspRules: Listing<Rule>;
+  /** URI-based overrides. */
+  readonly overrides: Listing<Override>;
+  readonly firewallRules: Listing<FirewallRule>;
+  readonly pageRules: Listing<PageRule>;
+}
+
+const text = z.string().nullish();
+
+const packageWire = z.looseObject({
+  id: z.string(),
+  name: text,
+  detection_mode: text,
+  sensitivity: text,
+  action_mode: text,
+});
+export type Package = z.infer<typeof packageWire>;
+
+const group = z.looseObject({
+  id: z.string(),
+  name: text,
+  mode: text,
+  modified_rules_count: z.number().nullish(),
+});
+export type Group = z.infer<typeof group>;
+
+const rule = z.looseObject({ id: z.string(), mode: text, default_mode: text });
+export type Rule = z.infer<typeof rule>;
+
+const override = z.looseObject({ id: z.string(), urls: z.array(z.string()).nullish() });
+export type Override = z.infer<typeof override>;
+
+const firewallRule = z.looseObject({
+  id: z.string(),
+  action: text,
+  products: z.array(z.string()).nullish(),
+  expression: text,
+  filter: z.looseObject({ expression: text }).nullish(),
+});
+export type FirewallRule = z.infer<typeof firewallRule>;
+
+const pageRule = z.looseObject({
+  id: z.string(),
+  status: text,
+  targets: z.array(z.looseObject({ constraint: z.looseObject({ value: text }).nullish() })).nullish(),
+  actions: z.array(z.looseObject({ id: z.string(), value: z.unknown().optional() })).nullish(),
+});
+export type PageRule = z.infer<typeof pageRule>;
+
+/** Reads all of it; lists that refuse are told as such. */
+export async function readLegacy(api: EdgeApi, zone: string): Promise<Legacy> {
+  const root = `/zones/${zone}`;
+  const pages = async <T extends { readonly id: string }>(
+    path: string,
+    noun: string,
+    schema: z.ZodType<T>,
+  ): Promise<T[]> => {
+    const items: T[] = [];
+    const what = `Listing the ${noun} of zone ${zone}`;
+    const list = byPage(api, root + path, {
+      what,
+      schema,
+      perPage: MIGRATION.MAX_PER_PAGE,
+      key: ({ id }) => id,
+    });
+    for await (const item of list) items.push(item);
+    return items;
+  };
+  const owasp = async (): Promise<Pick<Legacy, "packages" | "owaspGroups" | "owaspRules">> => {
+    const packages = await listing(() => pages("/firewall/waf/packages", "previous packages", packageWire));
+    if ("unread" in packages) return { packages, owaspGroups: packages, owaspRules: packages };
+    const id = packages.items.find(isOwasp)?.id;
+    if (id === undefined) return { packages, owaspGroups: NONE, owaspRules: NONE };
+    const path = `/firewall/waf/packages/${id}`;
+    const groups = await listing(() => pages(`${path}/groups`, "previous OWASP groups", group));
+    const rules = await listing(() => pages(`${path}/rules`, "previous OWASP rules", rule));
+    return {
+      packages,
+      owaspGroups: only(groups, isChangedGroup),
+      owaspRules: only(rules, isChangedRule),
+    };
+  };
+  const [scored, overrides, firewallRules, pageRules] = await Promise.all([
+    owasp(),
+    listing(() => pages("/firewall/waf/overrides", "URI-based overrides", override)),
+    undocumented(() => pages("/firewall/rules", "firewall rules", firewallRule)),
+    undocumented(async () => {
+      const what = `Listing the page rules of zone ${zone}`;
+      return (await api.get(`${root}/pagerules`, { what, schema: z.array(pageRule).nullable() })) ?? [];
+    }),
+  ]);
+  return { ...scored, overrides, firewallRules, pageRules };
+}
+
+const NONE = { items: [] };
+
+/** A refusal is an answer. Trouble on the way is none: what was not read today would look like a change tomorrow. */
+async function listing<T>(read: () => Promise<T[]>): Promise<Listing<T>> {
+  try {
+    return { items: await read() };
+  } catch (error) {
+    const status = error instanceof ApiError ? (error.status ?? 0) : 0;
+    if (status < 400 || status >= 500 || status === 408 || status === 429) throw error;
+    return { unread: `answered ${status}` };
+  }
+}
+
+/** Where nothing is promised, nothing is needed: whatever keeps the list from being read is told. */
+async function undocumented<T>(read: () => Promise<T[]>): Promise<Listing<T>> {
+  try {
+    return { items: await read() };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return { unread: error.status === undefined ? "no answer" : `answered ${error.status}` };
+  }
+}
+
+function only<T>(list: Listing<T>, wanted: (item: T) => boolean): Listing<T> {
+  return "items" in list ? { items: list.items.filter(wanted) } : list;
+}
+
+export function isOwasp({ detection_mode, name }: Package): boolean {
+  return detection_mode === "anomaly" || /owasp/i.test(name ?? "");
+}
+
+/** Firewall rules that let requests pass by the managed rules: those that are migrated. */
+export function isMigrated({ action, products }: FirewallRule): boolean {
+  return action === "bypass" && (products === null || products === undefined || products.includes("waf"));
+}
+
+export function expressionOf({ filter, expression }: FirewallRule): string {
+  return filter?.expression ?? expression ?? "";
+}
+
+/** What an active page rule does to the previous rules; undefined where nothing. */
+export function switchOf({ status, actions }: PageRule): "on" | "off" | undefined {
+  if (status === "disabled") return undefined;
+  const off = actions?.some(
+    ({ id, value }) => id === "disable_security" || (id === "waf" && value === "off"),
+  );
+  if (off === true) return "off";
+  return actions?.some(({ id, value }) => id === "waf" && value === "on") === true ? "on" : undefined;
+}
+
+export function urlOf({ targets, id }: PageRule): string {
+  return targets?.[0]?.constraint?.value ?? `page rule ${id}`;
+}
+
+function isChangedGroup({ mode, modified_rules_count }: Group): boolean {
+  return mode === "off" || (modified_rules_count ?? 0) > 0;
+}
+
+function isChangedRule({ mode }: Rule): boolean {
+  return mode !== "on" && mode !== "default";
+}

@@ -1,0 +1,89 @@
+import { z } from "zod";
+import type { Assessment } from "./assessment";
+import { finding } from "./findings";
+import { fromWire, type MigrationRule } from "./rules";
+import type { Situation } from "./situation";
+import { stateText, TARGETS, type MigrationState, type Target } from "./state";
+
+/** What is recorded of a migration. */
+
+export const historyEntry = z.object({
+  step: z.enum(TARGETS),
+  /**
+   * `assessed`: read for the first time. `sent`: the service took the configuration. `unclear`: it was sent, and whether
+   * it was taken is not known. `reached`: the zone is there. `found`: it was there without this resource.
+   */
+  event: z.enum(["assessed", "sent", "unclear", "reached", "found"]),
+  /** ISO 8601. */
+  at: z.string(),
+});
+export type HistoryEntry = z.infer<typeof historyEntry>;
+export type History = readonly HistoryEntry[];
+
+export const computed = z.object({
+  compatible: z.boolean().exactOptional(),
+  migrationState: z.string(),
+  previousRulesEnabled: z.boolean().exactOptional(),
+  newRulesEnabled: z.boolean().exactOptional(),
+  proposedConfiguration: z
+    .array(z.custom<MigrationRule>((rule) => typeof rule === "object" && rule !== null))
+    .exactOptional(),
+  configurationDigest: z.string().exactOptional(),
+  findings: z.array(finding),
+  history: z.array(historyEntry),
+});
+export type Computed = z.infer<typeof computed>;
+
+/** What was proposed and confirmed stays recorded when it can no longer be read. */
+export function recordOf(
+  { open, state }: Situation,
+  { findings, digest }: Pick<Assessment, "findings" | "digest">,
+  history: History,
+  before: Computed | undefined,
+): Computed {
+  const compatible = open === undefined ? before?.compatible : open.compatible;
+  const proposed = open?.proposed?.rules.map(fromWire) ?? before?.proposedConfiguration;
+  const kept = digest ?? before?.configurationDigest;
+  return {
+    ...stateOf(state),
+    ...(compatible === undefined ? {} : { compatible }),
+    ...(proposed === undefined ? {} : { proposedConfiguration: [...proposed] }),
+    ...(kept === undefined ? {} : { configurationDigest: kept }),
+    findings: [...findings],
+    history: [...history],
+  };
+}
+
+export function stateOf(
+  state: MigrationState,
+): Pick<Computed, "migrationState" | "previousRulesEnabled" | "newRulesEnabled"> {
+  const { previousRulesEnabled, newRulesEnabled } = state;
+  return {
+    migrationState: stateText(state),
+    ...(previousRulesEnabled === undefined ? {} : { previousRulesEnabled }),
+    ...(newRulesEnabled === undefined ? {} : { newRulesEnabled }),
+  };
+}
+
+export function withEvent(
+  history: History,
+  step: Target,
+  event: HistoryEntry["event"],
+  now = new Date(),
+): History {
+  return [...history, { step, event, at: now.toISOString() }];
+}
+
+/** The state's step, where it is not recorded yet: reached after it was sent, found where it was not. */
+export function withArrival(history: History, { phase }: MigrationState): History {
+  if (phase !== "validation" && phase !== "finished") return history;
+  const own = history.filter(({ step }) => step === phase).map(({ event }) => event);
+  if (own.includes("reached") || own.includes("found")) return history;
+  return withEvent(history, phase, own.length > 0 ? "reached" : "found");
+}
+
+/** Whether the step was sent and taken so lately that the switch may still be under way. */
+export function isUnderWay(history: History, step: Target, withinSeconds: number, now = Date.now()): boolean {
+  const sent = history.filter((entry) => entry.step === step).at(-1);
+  return sent?.event === "sent" && now - Date.parse(sent.at) < withinSeconds * 1000;
+}

@@ -1,0 +1,254 @@
+import { z } from "zod";
+import type { Known } from "../lookups/list";
+import { canonicalJson, isBag, omit, pick, type Bag } from "../runtime/values";
+import type { MigrationState } from "./state";
+
+/** Rules of an entry point in their two forms, and which of them a migration sends. */
+
+/** A rule as the service writes it. */
+export const wireRule = z.looseObject({ action: z.string(), expression: z.string() });
+export type WireRule = z.infer<typeof wireRule>;
+
+export interface CategoryChange {
+  /** The tag: `paranoia-level-3`. */
+  readonly category: string;
+  readonly enabled?: boolean;
+  readonly action?: string;
+  readonly sensitivityLevel?: string;
+}
+
+export interface RuleChange {
+  /** Of a rule of the managed ruleset. */
+  readonly id: string;
+  readonly enabled?: boolean;
+  readonly action?: string;
+  /** Of the OWASP ruleset's last rule. */
+  readonly scoreThreshold?: number;
+  readonly sensitivityLevel?: string;
+}
+
+export interface MigrationRuleParameters {
+  /** Of an execute rule: the managed ruleset. */
+  readonly id?: string;
+  /** A version, or `latest`. */
+  readonly version?: string;
+  readonly overrides?: {
+    readonly action?: string;
+    readonly enabled?: boolean;
+    readonly sensitivityLevel?: string;
+    readonly categories?: readonly CategoryChange[];
+    readonly rules?: readonly RuleChange[];
+  };
+  /** Of a skip rule: `current` leaves out every rule that follows. */
+  readonly ruleset?: string;
+  readonly rulesets?: readonly string[];
+  readonly rules?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** A rule of a zone's entry point (seed 001, "Rule"), without what the service itself writes on it. */
+export interface MigrationRule {
+  readonly action: Known<"execute" | "skip">;
+  /** Which requests it is for, in the vendor's filter language; `true` is all of them. */
+  readonly expression: string;
+  readonly description?: string;
+  /** Default true. */
+  readonly enabled?: boolean;
+  readonly ref?: string;
+  readonly actionParameters?: MigrationRuleParameters;
+  readonly logging?: { readonly enabled: boolean };
+  /** Members of the API's rule that this version does not know by name, as they are. */
+  readonly extra?: Bag;
+}
+
+/** Names that differ between the two forms, wherever they stand. */
+const NAMES: Readonly<Record<string, string>> = {
+  actionParameters: "action_parameters",
+  scoreThreshold: "score_threshold",
+  sensitivityLevel: "sensitivity_level",
+  matchedData: "matched_data",
+  publicKey: "public_key",
+};
+const SURFACE = Object.fromEntries(Object.entries(NAMES).map(([ours, theirs]) => [theirs, ours]));
+
+const MEMBERS = [
+  "action",
+  "expression",
+  "description",
+  "enabled",
+  "ref",
+  "actionParameters",
+  "logging",
+] as const;
+
+/** Members that the service writes; `categories` of a rule are its tags. */
+const STAMPS = ["id", "version", "last_updated", "categories"];
+
+export function toWire({ extra, ...rule }: MigrationRule): WireRule {
+  const known = renamed({ ...rule }, NAMES) as Bag;
+  return { ...extra, ...known, action: rule.action, expression: rule.expression };
+}
+
+/** The readable form; what is given to `configuration`. */
+export function fromWire(raw: WireRule): MigrationRule {
+  const members = withoutBlank(omit(raw, STAMPS));
+  const own = renamed(members, SURFACE) as Bag;
+  const extra = omit(
+    members,
+    MEMBERS.map((name) => NAMES[name] ?? name),
+  );
+  return {
+    ...pick(own, MEMBERS),
+    action: raw.action,
+    expression: raw.expression,
+    ...(Object.keys(extra).length === 0 ? {} : { extra }),
+  };
+}
+
+function renamed(value: unknown, names: Readonly<Record<string, string>>): unknown {
+  if (Array.isArray(value)) return value.map((item) => renamed(item, names));
+  if (!isBag(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [names[key] ?? key, renamed(member, names)]),
+  );
+}
+
+/** `config` comes back with empty texts where the service will fill something in (facts D21). */
+function withoutBlank(rule: Bag): Record<string, unknown> {
+  const blank = Object.keys(rule).filter((key) => rule[key] === "" || rule[key] === null);
+  return omit(rule, blank);
+}
+
+/** As it may be sent: with its identity, without the service's stamps and without empty members. */
+export function stripped(rule: WireRule): WireRule {
+  const sent = withoutBlank(omit(rule, ["version", "last_updated", "categories"]));
+  return { ...sent, action: rule.action, expression: rule.expression };
+}
+
+/**
+ * What the rule does, the same before and after the service has stored it: it fills in `ref`, `enabled`, `description`,
+ * the version `latest`, and that a skip rule logs.
+ */
+export function contentOf(rule: WireRule): Bag {
+  const { ref, enabled, description, action_parameters, logging, ...rest } = withoutBlank(rule);
+  const parameters = isBag(action_parameters) ? action_parameters : {};
+  const usual = rule.action === "skip" && canonicalJson(logging) === canonicalJson({ enabled: true });
+  return {
+    ...omit(rest, STAMPS),
+    ...(ref === undefined || ref === rule["id"] ? {} : { ref }),
+    ...(usual || logging === undefined ? {} : { logging }),
+    action_parameters: parameters["version"] === "latest" ? omit(parameters, ["version"]) : parameters,
+    enabled: enabled ?? true,
+    description: description ?? "",
+  };
+}
+
+/** What makes a rule the one it is: for an execute rule that is the ruleset, whatever it overrides. */
+export function identityOf(rule: WireRule): string {
+  const { action_parameters } = contentOf(rule);
+  const parameters = isBag(action_parameters) ? action_parameters : {};
+  const what = rule.action === "execute" ? parameters["id"] : parameters;
+  return canonicalJson([rule.action, rule.expression.trim(), what ?? null]);
+}
+
+/** What it does, however it is called. */
+function effectOf(rule: WireRule): string {
+  return canonicalJson(omit(contentOf(rule), ["ref", "description"]));
+}
+
+/** Rules by their identity, each to be taken once. */
+class Stock {
+  readonly #left = new Map<string, WireRule[]>();
+
+  constructor(rules: readonly WireRule[]) {
+    for (const rule of rules) {
+      const key = identityOf(rule);
+      this.#left.set(key, [...(this.#left.get(key) ?? []), rule]);
+    }
+  }
+
+  take(like: WireRule): WireRule | undefined {
+    return this.#left.get(identityOf(like))?.shift();
+  }
+
+  rest(): WireRule[] {
+    return [...this.#left.values()].flat();
+  }
+}
+
+/** Where a rule that is sent comes from. */
+export type Origin =
+  /** In the entry point already, and sent back as it is. */
+  | "kept"
+  /** In the entry point already, with another content. */
+  | "changed"
+  | "new";
+
+export interface SentRule {
+  readonly rule: WireRule;
+  readonly origin: Origin;
+}
+
+export interface Sending {
+  readonly rules: readonly SentRule[];
+  /** Rules of the entry point that are not among those sent: they go. */
+  readonly dropped: readonly WireRule[];
+  /** Proposed, and not sent as it is proposed: shown beside. */
+  readonly passedOver: readonly WireRule[];
+}
+
+/**
+ * What the next step sends. From start: the entry point's own rules, then those proposed, or configured in their place.
+ * From validation: the entry point as it stands, as that is what was validated and adjusted, or what is configured.
+ */
+export function rulesToSend(request: {
+  readonly state: MigrationState;
+  readonly own: readonly WireRule[];
+  readonly proposed: readonly WireRule[];
+  readonly configured: readonly WireRule[] | undefined;
+}): Sending {
+  const { state, own, proposed, configured } = request;
+  const wanted = (configured ?? proposed).map(stripped);
+  const rules =
+    state.phase !== "validation"
+      ? merged(own, wanted)
+      : configured === undefined
+        ? own.map((rule): SentRule => ({ rule: stripped(rule), origin: "kept" }))
+        : identified(own, wanted);
+  const sentIds = new Set(rules.map(({ rule }) => rule["id"]));
+  const sent = new Set(rules.map(({ rule }) => effectOf(rule)));
+  return {
+    rules,
+    dropped: own.filter((rule) => !sentIds.has(rule["id"])),
+    passedOver: proposed.filter((rule) => !sent.has(effectOf(rule))),
+  };
+}
+
+/** The entry point's own rules in their places; one that is wanted takes the wanted content. Then what is new. */
+function merged(own: readonly WireRule[], wanted: readonly WireRule[]): SentRule[] {
+  const stock = new Stock(wanted);
+  const kept = own.map((rule): SentRule => {
+    const match = stock.take(rule);
+    return match === undefined ? { rule: stripped(rule), origin: "kept" } : taken(rule, match);
+  });
+  const rest = new Set(stock.rest());
+  return [
+    ...kept,
+    ...wanted.filter((rule) => rest.has(rule)).map((rule): SentRule => ({ rule, origin: "new" })),
+  ];
+}
+
+/** The wanted rules in their order; one that exists keeps its id and ref, so that it stays the same rule. */
+function identified(own: readonly WireRule[], wanted: readonly WireRule[]): SentRule[] {
+  const stock = new Stock(own);
+  return wanted.map((rule): SentRule => {
+    const match = stock.take(rule);
+    return match === undefined ? { rule, origin: "new" } : taken(match, rule);
+  });
+}
+
+/** The existing rule with the wanted content. */
+function taken(own: WireRule, wanted: WireRule): SentRule {
+  const rule = { ...stripped(own), enabled: true, ...wanted, ...pick(stripped(own), ["id", "ref"]) };
+  const same = canonicalJson(contentOf(rule)) === canonicalJson(contentOf(own));
+  return same ? { rule: stripped(own), origin: "kept" } : { rule, origin: "changed" };
+}

@@ -1,0 +1,136 @@
+import { z } from "zod";
+import type { EdgeApi } from "../api/client";
+import { ApiError, isNotFound, isUnroutable } from "../api/errors";
+import { entryPointPath } from "../rulesets/address";
+import { wireRule, type WireRule } from "./rules";
+import { decideState, RETIRED, type MigrationState } from "./state";
+
+/** The migration's own calls (seed 001, "Endpoints"), and the entry point that it writes. */
+
+/** Of the two PUTs of a migration. */
+export type Mode = "validation" | "pending";
+
+/** The entry point as it is, or what the service proposes to make of it. */
+export interface Configuration {
+  readonly name?: string;
+  readonly rules: readonly WireRule[];
+}
+
+const PHASE_TWO = { phase_two: 1 };
+
+/** The migration's paths are gone for everybody: the vendor has announced it. */
+export class RetiredError extends Error {
+  override readonly name = "RetiredError";
+}
+
+const check = z.looseObject({
+  compatible: z.boolean().nullish(),
+  migration_state: z.string().nullish(),
+});
+
+export interface Verdict {
+  /** Undefined where the service gave no verdict. */
+  readonly compatible: boolean | undefined;
+  readonly state: string | undefined;
+}
+
+export async function readCheck(api: EdgeApi, zone: string): Promise<Verdict> {
+  const answer = await unlessRetired(api, zone, () =>
+    api.get(`/zones/${zone}/waf_migration/check`, {
+      what: `Checking whether zone ${zone} can migrate`,
+      schema: check,
+      query: PHASE_TWO,
+    }),
+  );
+  return { compatible: answer.compatible ?? undefined, state: answer.migration_state ?? undefined };
+}
+
+const configuration = z
+  .looseObject({ name: z.string().nullish(), rules: z.array(wireRule).nullish() })
+  .transform(({ name, rules }): Configuration => ({
+    ...(typeof name === "string" && name !== "" ? { name } : {}),
+    rules: rules ?? [],
+  }));
+
+/** What the service makes of the zone's previous settings. */
+export async function readProposed(api: EdgeApi, zone: string): Promise<Configuration> {
+  return await unlessRetired(api, zone, () =>
+    api.get(`/zones/${zone}/waf_migration/config`, {
+      what: `Reading the configuration proposed for zone ${zone}`,
+      schema: configuration,
+      query: PHASE_TWO,
+    }),
+  );
+}
+
+/** The status as it is; of its members nothing is documented. */
+export async function readStatus(api: EdgeApi, zone: string): Promise<unknown> {
+  return await unlessRetired(api, zone, () =>
+    api.get(`/zones/${zone}/waf_migration/status`, {
+      what: `Reading the migration status of zone ${zone}`,
+      schema: z.unknown(),
+    }),
+  );
+}
+
+/** Where the zone is, at one request, or two where the status has no word for it. */
+export async function readState(api: EdgeApi, zone: string): Promise<MigrationState> {
+  try {
+    const status = await readStatus(api, zone);
+    const state = decideState(status);
+    if (state.phase !== "other" || state.raw !== undefined) return state;
+    return decideState(status, (await readCheck(api, zone)).state);
+  } catch (error) {
+    if (error instanceof RetiredError) return RETIRED;
+    throw error;
+  }
+}
+
+/** The zone's entry point; undefined where it never had one (404, facts 5.2). */
+export async function readEntryPoint(api: EdgeApi, zone: string): Promise<Configuration | undefined> {
+  try {
+    return await api.get(entryPointPath(zone), {
+      what: `Reading the entry point of zone ${zone}`,
+      schema: configuration,
+    });
+  } catch (error) {
+    if (isNotFound(error) && !isUnroutable(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Sends the configuration. Once: whether it may be sent again is for a look at the zone to say, never for a timer. */
+export async function putConfiguration(
+  api: EdgeApi,
+  zone: string,
+  mode: Mode,
+  { name, rules }: Configuration,
+): Promise<void> {
+  await unlessRetired(api, zone, () =>
+    api.put(entryPointPath(zone), {
+      what: `Sending the configuration of zone ${zone} with waf_migration=${mode}`,
+      schema: z.unknown(),
+      query: { waf_migration: mode, ...PHASE_TWO },
+      body: { ...(name === undefined ? {} : { name }), rules },
+      immediate: true,
+      advice: ({ status }) => (status === 400 || status === 403 ? REFUSED : undefined),
+    }),
+  );
+}
+
+const REFUSED =
+  'The zone is as it was. Validation is for Enterprise zones only; look at the findings of target: "assessed", at the rules sent, and at the token, which needs Zone WAF Edit.';
+
+/** 404 and 410 on a path of the migration say that it is gone, where the zone itself is there. */
+async function unlessRetired<T>(api: EdgeApi, zone: string, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const gone = error.status === 404 || error.status === 410 || isUnroutable(error);
+    if (!gone) throw error;
+    // A zone that does not exist, or an address that is wrong, is no retirement: the entry point then fails alike.
+    if (error.init.foreign === true || isUnroutable(error)) await readEntryPoint(api, zone);
+    throw new RetiredError(`${error.message} The vendor has retired the migration: nothing can be migrated.`);
+  }
+}

@@ -1,0 +1,126 @@
+import type { EdgeApi } from "../api/client";
+import { ApiError } from "../api/errors";
+import { canonicalJson, pick } from "../runtime/values";
+import { digestOf } from "./digest";
+import { readLegacy, type Legacy, type Listing } from "./legacy";
+import { contentOf, rulesToSend, type Sending, type WireRule } from "./rules";
+import {
+  readCheck,
+  readEntryPoint,
+  readProposed,
+  readStatus,
+  RetiredError,
+  type Configuration,
+} from "./service";
+import { decideState, RETIRED, type MigrationState, type Target } from "./state";
+
+/** All that is known of a zone's migration at one moment. */
+export interface Situation {
+  readonly zoneId: string;
+  readonly state: MigrationState;
+  /** What is read only while there is something left to migrate. */
+  readonly open?: {
+    /** Undefined where the check gave no verdict. */
+    readonly compatible: boolean | undefined;
+    /** Absent where the zone cannot migrate, or the service proposes nothing any more. */
+    readonly proposed?: Configuration;
+    /** Absent where the zone never had one. */
+    readonly entryPoint?: Configuration;
+    readonly legacy: Legacy;
+  };
+}
+
+/**
+ * Reads a zone, without a change. The check and the configuration come last but for the entry point: what a step is
+ * judged by is then as fresh as it can be (seed 001, "API migration sequence").
+ */
+export async function observe(api: EdgeApi, zoneId: string): Promise<Situation> {
+  try {
+    const status = await readStatus(api, zoneId);
+    const early = decideState(status);
+    if (early.phase === "finished") return { zoneId, state: early };
+    const legacy = await readLegacy(api, zoneId);
+    const verdict = await readCheck(api, zoneId);
+    const state = decideState(status, verdict.state);
+    const proposed = verdict.compatible === true ? await proposal(api, zoneId, state) : undefined;
+    const entryPoint = await readEntryPoint(api, zoneId);
+    return {
+      zoneId,
+      state,
+      open: {
+        compatible: verdict.compatible,
+        legacy,
+        ...(proposed === undefined ? {} : { proposed }),
+        ...(entryPoint === undefined ? {} : { entryPoint }),
+      },
+    };
+  } catch (error) {
+    if (error instanceof RetiredError) return { zoneId, state: RETIRED };
+    throw error;
+  }
+}
+
+/** From start it is what is sent, so it is needed; later it is only shown. */
+async function proposal(
+  api: EdgeApi,
+  zoneId: string,
+  { phase }: MigrationState,
+): Promise<Configuration | undefined> {
+  try {
+    return await readProposed(api, zoneId);
+  } catch (error) {
+    const refused = error instanceof ApiError && error.status !== undefined && error.status < 500;
+    if (phase === "start" || !refused) throw error;
+    return undefined;
+  }
+}
+
+/** What the next step would send; undefined where no step is left or known. */
+export function sendingOf(
+  { state, open }: Situation,
+  configured: readonly WireRule[] | undefined,
+): Sending | undefined {
+  if (open === undefined || (state.phase !== "start" && state.phase !== "validation")) return undefined;
+  const proposed = open.proposed?.rules ?? [];
+  if (state.phase === "start" && open.proposed === undefined) return undefined;
+  return rulesToSend({ state, own: open.entryPoint?.rules ?? [], proposed, configured });
+}
+
+/** The body's name: that of the entry point, which never changes, else the proposed one (facts D24). */
+export function bodyOf({ open }: Situation, { rules }: Sending): Configuration {
+  const name = open?.entryPoint?.name ?? open?.proposed?.name;
+  return { ...(name === undefined ? {} : { name }), rules: rules.map(({ rule }) => rule) };
+}
+
+/**
+ * What a confirmation stands for: zone and target, what the service proposes, the previous settings and overrides, and
+ * the rules to be sent; no ids, versions and times that the service gives. It stops fitting when any of them changes.
+ */
+export function confirmationDigest(situation: Situation, target: Target, { rules }: Sending): string {
+  const { zoneId, open } = situation;
+  return digestOf({
+    zoneId,
+    target,
+    proposed: open?.proposed === undefined ? null : contentsOf(open.proposed),
+    previous: open === undefined ? null : settingsOf(open.legacy),
+    rules: rules.map(({ rule }) => contentOf(rule)),
+  });
+}
+
+function contentsOf({ name, rules }: Configuration): unknown {
+  return { name: name ?? null, rules: rules.map(contentOf) };
+}
+
+/** Settings and overrides of the previous rules, in an order of their own. */
+function settingsOf({ packages, owaspGroups, owaspRules, overrides }: Legacy): unknown {
+  return {
+    packages: sorted(packages, (one) => pick(one, ["id", "sensitivity", "action_mode"])),
+    owaspGroups: sorted(owaspGroups, (one) => pick(one, ["id", "mode", "modified_rules_count"])),
+    owaspRules: sorted(owaspRules, (one) => pick(one, ["id", "mode"])),
+    overrides: sorted(overrides, (one) => one),
+  };
+}
+
+function sorted<T>(list: Listing<T>, content: (item: T) => unknown): unknown {
+  return "items" in list ? list.items.map((item) => canonicalJson(content(item))).sort() : list;
+}

@@ -1,0 +1,132 @@
+import { isBag, type Bag } from "../runtime/values";
+
+/** How far a zone has migrated (seed 001, "States and transitions"). */
+export type Phase =
+  /** The previous rules are active. */
+  | "start"
+  /** Both versions are enabled; the new one runs first. Enterprise only. */
+  | "validation"
+  /** The new rules are on, the previous ones off. There is no way back. */
+  | "finished"
+  /** The vendor has taken the migration's paths away. */
+  | "retired"
+  /** Something the seed does not describe: a switch in progress, or a name of tomorrow. Nothing is ever sent then. */
+  | "other";
+
+export interface MigrationState {
+  readonly phase: Phase;
+  /** The service's own word for it. */
+  readonly raw?: string;
+  readonly previousRulesEnabled?: boolean;
+  readonly newRulesEnabled?: boolean;
+}
+
+/** Where a migration is to go. Each is a floor: a zone may be further. */
+export const TARGETS = ["assessed", "validation", "finished"] as const;
+export type Target = (typeof TARGETS)[number];
+
+export const RETIRED: MigrationState = { phase: "retired" };
+
+/**
+ * The one place that decides the state. Of the status nothing is documented but what it tells, so it is read by what its
+ * members mean; of the words for the state only `start` is. What the check said counts where the status has no word.
+ */
+export function decideState(status: unknown, checkState?: string): MigrationState {
+  const leaves = leavesOf(status);
+  const previous = switchNamed(leaves, PREVIOUS, NEW);
+  const next = switchNamed(leaves, NEW, PREVIOUS);
+  const raw = stateWord(leaves) ?? (checkState?.trim() === "" ? undefined : checkState);
+  return {
+    phase: phaseOf(previous, next, raw),
+    ...(raw === undefined ? {} : { raw }),
+    ...(previous === undefined ? {} : { previousRulesEnabled: previous }),
+    ...(next === undefined ? {} : { newRulesEnabled: next }),
+  };
+}
+
+function phaseOf(previous: boolean | undefined, next: boolean | undefined, raw: string | undefined): Phase {
+  if (previous === false && next === true) return "finished";
+  if (previous === true && next === true) return "validation";
+  return raw?.trim().toLowerCase() === "start" ? "start" : "other";
+}
+
+/** Whether nothing is left to do for the target. */
+export function isReached(target: Target, { phase }: MigrationState): boolean {
+  if (target === "assessed" || phase === "finished") return true;
+  return target === "validation" && phase === "validation";
+}
+
+/** Whether the zone has gone on without this resource's program asking for it. */
+export function isFurther(target: Target, { phase }: MigrationState): boolean {
+  if (phase === "finished") return target !== "finished";
+  return phase === "validation" && target === "assessed";
+}
+
+/** The state as an output: one of the words above, or the service's own where it is none of them. */
+export function stateText({ phase, raw }: MigrationState): string {
+  if (phase !== "other") return phase;
+  // A word of ours that the rest of the status contradicts may not be taken for the state.
+  const misleading =
+    raw === undefined || ["start", "validation", "finished", "retired", "other"].includes(raw);
+  return misleading ? "unknown" : raw;
+}
+
+const PREVIOUS = ["old", "previous", "prev", "legacy", "former"];
+const NEW = ["new", "next"];
+
+interface Leaf {
+  readonly words: readonly string[];
+  readonly name: string;
+  readonly value: unknown;
+}
+
+/** Every plain value of the answer, with the words of the names that lead to it: `rules.oldWaf` is rules, old, waf. */
+function leavesOf(value: unknown, words: readonly string[] = [], name = ""): Leaf[] {
+  if (!isBag(value)) return [{ words, name, value }];
+  const members: Bag = value;
+  return Object.entries(members).flatMap(([key, member]) =>
+    leavesOf(member, [...words, ...wordsOf(key)], key),
+  );
+}
+
+function wordsOf(key: string): string[] {
+  return key
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((word) => word !== "");
+}
+
+/** Undefined where no member tells, or two tell different things. */
+function switchNamed(
+  leaves: readonly Leaf[],
+  names: readonly string[],
+  others: readonly string[],
+): boolean | undefined {
+  const told = leaves
+    .filter(({ words }) => words.some((w) => names.includes(w)) && !words.some((w) => others.includes(w)))
+    .map(({ value }) => switchOf(value))
+    .filter((value) => value !== undefined);
+  return new Set(told).size === 1 ? told[0] : undefined;
+}
+
+function switchOf(value: unknown): boolean | undefined {
+  if (typeof value === "boolean") return value;
+  const word = typeof value === "string" ? value.trim().toLowerCase() : "";
+  if (word === "on" || word === "enabled") return true;
+  return word === "off" || word === "disabled" ? false : undefined;
+}
+
+/** `migration_state`, else the one member that ends in `state`. */
+function stateWord(leaves: readonly Leaf[]): string | undefined {
+  const states = leaves.filter(
+    ({ name, value }) =>
+      /state$/i.test(name) &&
+      typeof value === "string" &&
+      value.trim() !== "" &&
+      switchOf(value) === undefined,
+  );
+  const named = states.find(({ name }) => name === "migration_state");
+  const found = named ?? (states.length === 1 ? states[0] : undefined);
+  return typeof found?.value === "string" ? found.value : undefined;
+}

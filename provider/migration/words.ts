@@ -1,0 +1,170 @@
+import { z } from "zod";
+import { MANAGED_RULES } from "../limits";
+import { isBag, type Bag } from "../runtime/values";
+import type { WireRule } from "./rules";
+
+/** Rules and old settings in the words of people. */
+
+/** The rulesets whose ids never change (facts 1.1). */
+export const VENDOR_RULESET = "efb7b8c949ac4650a09736fc376e9aee";
+export const OWASP_RULESET = "4814384a9e5d4991b9815dcfc25d2f1f";
+
+const RULESET_NAMES: Readonly<Record<string, string>> = {
+  [VENDOR_RULESET]: "Cloudflare Managed Ruleset",
+  [OWASP_RULESET]: "Cloudflare OWASP Core Ruleset",
+};
+
+export interface OwaspSettings {
+  readonly paranoiaLevel: number;
+  readonly scoreThreshold: number;
+}
+
+/** Seed 001, "Migration mapping of old to new settings": what an old sensitivity becomes. */
+const MAPPING: Readonly<Record<string, OwaspSettings>> = {
+  high: { paranoiaLevel: 2, scoreThreshold: 40 },
+  medium: { paranoiaLevel: 1, scoreThreshold: 25 },
+  low: { paranoiaLevel: 1, scoreThreshold: 40 },
+  default: { paranoiaLevel: 2, scoreThreshold: 40 },
+};
+
+/** Undefined where the old set was off: then the new one is not deployed (facts 6.3). */
+export function mappedSensitivity(sensitivity: string | undefined): OwaspSettings | undefined {
+  const word = sensitivity?.toLowerCase() ?? "default";
+  return word === "off" ? undefined : (MAPPING[word] ?? MAPPING["default"]);
+}
+
+/** Seed 001: the old action maps almost directly, and Simulate becomes `log`. */
+export function mappedAction(action: string): string {
+  return action.toLowerCase() === "simulate" ? "log" : action.toLowerCase();
+}
+
+const override = z.looseObject({
+  enabled: z.boolean().nullish(),
+  action: z.string().nullish(),
+  score_threshold: z.number().nullish(),
+});
+const overrides = z.looseObject({
+  enabled: z.boolean().nullish(),
+  action: z.string().nullish(),
+  categories: z.array(override.extend({ category: z.string() })).nullish(),
+  rules: z.array(override.extend({ id: z.string() })).nullish(),
+});
+
+/** What an execute rule makes of the OWASP ruleset; undefined for any other rule, or where it cannot be read. */
+export function owaspOf(rule: WireRule): (Partial<OwaspSettings> & { readonly action?: string }) | undefined {
+  const { id, changes } = executed(rule);
+  if (id !== OWASP_RULESET || changes === undefined) return undefined;
+  const level = paranoiaLevelOf(changes);
+  const scored = changes.rules?.find((each) => typeof each.score_threshold === "number");
+  const action = scored?.action ?? changes.action;
+  return {
+    ...(level === undefined ? {} : { paranoiaLevel: level }),
+    ...(typeof scored?.score_threshold === "number" ? { scoreThreshold: scored.score_threshold } : {}),
+    ...(typeof action === "string" ? { action } : {}),
+  };
+}
+
+type Changes = z.infer<typeof overrides>;
+
+function executed({ action, action_parameters }: WireRule): {
+  readonly id: string | undefined;
+  readonly changes: Changes | undefined;
+} {
+  if (action !== "execute" || !isBag(action_parameters)) return { id: undefined, changes: undefined };
+  const parsed = overrides.safeParse(action_parameters["overrides"] ?? {});
+  const id = action_parameters["id"];
+  return { id: typeof id === "string" ? id : undefined, changes: parsed.data };
+}
+
+const LEVEL = /^paranoia-level-([1-4])$/;
+
+/** N where exactly the tags above N are off (seed 001, configuration rule 1); undefined for any other choice. */
+function paranoiaLevelOf({ categories }: Changes): number | undefined {
+  const off = new Set(
+    (categories ?? [])
+      .filter(({ enabled }) => enabled === false)
+      .map(({ category }) => Number(LEVEL.exec(category)?.[1]))
+      .filter((level) => !Number.isNaN(level)),
+  );
+  const level = MANAGED_RULES.MAX_PARANOIA_LEVEL - off.size;
+  return [...off].every((each) => each > level) && level > 0 ? level : undefined;
+}
+
+/** One line: what it does, for which requests, and what it changes. */
+export function ruleWords(rule: WireRule): string {
+  const off = rule["enabled"] === false ? " (disabled)" : "";
+  const where = expressionWords(rule.expression);
+  if (rule.action === "execute") {
+    const { id } = executed(rule);
+    const words = changeWords(rule);
+    return `execute ${rulesetName(id)}${where}${off}${words === "" ? "" : `: ${words}`}`;
+  }
+  if (rule.action === "skip") return `skip ${skipWords(rule)}${where}${off}`;
+  return `${rule.action}${where}${off}`;
+}
+
+export function rulesetName(id: string | undefined): string {
+  return id === undefined ? "a managed ruleset" : (RULESET_NAMES[id] ?? `ruleset ${id}`);
+}
+
+const SHOWN_EXPRESSION = 70;
+
+function expressionWords(expression: string): string {
+  const text = expression.replace(/\s+/g, " ").trim();
+  if (text === "true") return "";
+  const cut = text.length > SHOWN_EXPRESSION ? `${text.slice(0, SHOWN_EXPRESSION)}…` : text;
+  return ` where ${cut}`;
+}
+
+function skipWords({ action_parameters }: WireRule): string {
+  const parameters: Bag = isBag(action_parameters) ? action_parameters : {};
+  const { rulesets, rules } = parameters;
+  if (parameters["ruleset"] === "current") return "all later rules";
+  if (Array.isArray(rulesets)) return rulesets.map((id) => rulesetName(String(id))).join(", ");
+  if (!isBag(rules)) return "what its parameters say";
+  return Object.entries(rules)
+    .map(([id, list]) => `${plural(Array.isArray(list) ? list.length : 0, "rule")} of ${rulesetName(id)}`)
+    .join(", ");
+}
+
+function changeWords(rule: WireRule): string {
+  const { id, changes } = executed(rule);
+  if (changes === undefined) return "overrides that this version cannot read";
+  const { categories, rules } = changes;
+  const parts: string[] = [];
+  const levels = (categories ?? []).some(({ category }) => LEVEL.test(category));
+  if (id === OWASP_RULESET || levels) {
+    const level = paranoiaLevelOf(changes);
+    const words = `paranoia level ${level ?? ""}${levels ? "" : " (no tag is off)"}`;
+    parts.push(level === undefined ? "a choice of paranoia levels of its own" : words);
+  }
+  const scored = rules?.find(({ score_threshold }) => typeof score_threshold === "number");
+  if (typeof scored?.score_threshold === "number") parts.push(thresholdWords(scored.score_threshold));
+  else if (id === OWASP_RULESET) parts.push("the ruleset's own score threshold");
+  if (typeof scored?.action === "string") parts.push(`action ${scored.action}`);
+  if (changes.enabled === false) parts.push("all its rules off");
+  if (typeof changes.action === "string") parts.push(`action ${changes.action} for all its rules`);
+  parts.push(...groupWords("tag", categories?.filter(({ category }) => !LEVEL.test(category)) ?? []));
+  parts.push(...groupWords("rule", rules?.filter((each) => each !== scored) ?? []));
+  return parts.join(", ");
+}
+
+export function thresholdWords(score: number): string {
+  const names = Object.entries(MANAGED_RULES.SCORE_THRESHOLDS);
+  const name = names.find(([, value]) => value === score)?.[0];
+  return `score threshold ${score}${name === undefined ? "" : ` (${name})`}`;
+}
+
+/** `3 rules changed (2 off, 1 log)`. */
+function groupWords(noun: string, changed: readonly z.infer<typeof override>[]): string[] {
+  if (changed.length === 0) return [];
+  const kinds = changed.map(({ enabled, action }) =>
+    enabled === false ? "off" : (action ?? (enabled === true ? "on" : "changed")),
+  );
+  const counts = [...new Set(kinds)].map((kind) => `${kinds.filter((k) => k === kind).length} ${kind}`);
+  return [`${plural(changed.length, noun)} changed (${counts.join(", ")})`];
+}
+
+export function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,279 @@
+import type * as pulumi from "@pulumi/pulumi";
+import { z } from "zod";
+import { MIGRATION } from "../limits";
+import { advance, furtherWords } from "../migration/advance";
+import { assess, type Wish } from "../migration/assessment";
+import { configuration } from "../migration/configuration";
+import type { Finding } from "../migration/findings";
+import { computed, recordOf, stateOf, withArrival, type HistoryEntry } from "../migration/record";
+import { toWire, type MigrationRule } from "../migration/rules";
+import { readState } from "../migration/service";
+import { observe, type Situation } from "../migration/situation";
+import { isFurther, stateText, TARGETS, type Target } from "../migration/state";
+import { defineLifecycle, type Context } from "../runtime/lifecycle";
+import { claimOnce, EdgeResource } from "../runtime/resource";
+import { pick, sameJson } from "../runtime/values";
+import { zoneId } from "./fields";
+
+/** Seconds, or a text of hours, minutes and seconds; the canonical form is seconds. */
+const timeout = z
+  .union([z.number(), z.string()], 'has to be seconds, or a text such as "30m" or "1h"')
+  .transform((given, ctx) => {
+    const [, h, m, s] = /^(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/.exec(String(given)) ?? [];
+    const text = [h, m, s].some((part) => part !== undefined);
+    const seconds =
+      typeof given === "number"
+        ? given
+        : text
+          ? Number(h ?? 0) * 3600 + Number(m ?? 0) * 60 + Number(s ?? 0)
+          : NaN;
+    if (Number.isInteger(seconds) && seconds >= 0 && seconds <= MAX_WAIT_SECONDS) return seconds;
+    ctx.addIssue({
+      code: "custom",
+      message: `has to be 0 to ${MAX_WAIT_SECONDS} seconds, or a text such as "30m" or "1h"; it is ${JSON.stringify(given)}`,
+    });
+    return z.NEVER;
+  });
+
+const MAX_WAIT_SECONDS = 86_400;
+
+const args = z.object({
+  zoneId,
+  plan: z.enum(["pro", "business", "enterprise"]).exactOptional(),
+  target: z.enum(TARGETS),
+  configuration: configuration.exactOptional(),
+  confirm: z
+    .string()
+    .transform((given) => given.trim().toLowerCase())
+    .refine((given) => /^[0-9a-f]{64}$/.test(given), {
+      error: ({ input }) =>
+        `has to be the digest that the preview shows, 64 hexadecimal digits; it is ${String(input).length} characters`,
+    })
+    .exactOptional(),
+  waitFor: z.strictObject({ timeout: timeout.exactOptional() }).exactOptional(),
+});
+type MigrationArgs = z.output<typeof args>;
+
+/** What a confirmation is judged by: where none of them changes, there is nothing new to confirm. */
+const JUDGED = ["zoneId", "target", "confirm"] as const;
+
+export const wafMigration = defineLifecycle({
+  type: "WafMigration",
+  schemaVersion: 1,
+  upgrades: {},
+  args,
+  computed,
+  computedInputs: ["assessmentDigest", "assessment"],
+  // A changed situation is a change to see, although an update does no more than record it.
+  compared: { ignore: [], also: ["assessmentDigest"] },
+  replaceOn: ["zoneId"],
+  lostOnHandOver: "Its history begins anew; an alias would have kept it.",
+  // The same as of the rules of its entry point, which a step replaces as a whole.
+  lock: ({ zoneId }) => `managed rules of zone ${zoneId}`,
+
+  rules: [
+    {
+      needs: ["plan", "target"],
+      check: ({ plan, target }) =>
+        target === "validation" && plan !== undefined && plan !== "enterprise"
+          ? {
+              property: "target",
+              reason: `is "validation", which is for Enterprise zones only; plan is "${plan}". Set target: "finished", which goes there at once`,
+            }
+          : undefined,
+    },
+  ],
+
+  deriveWithout: ["plan", "configuration", "confirm", "waitFor"],
+
+  derive({ args, olds }) {
+    if (olds["zoneId"] !== args.zoneId) return Promise.resolve({});
+    const failure = lowered(args, olds["target"]);
+    // What was assessed before holds until it is looked at again.
+    const computed = pick(olds, ["assessmentDigest", "assessment"]);
+    return Promise.resolve({ computed, ...(failure === undefined ? {} : { failures: [failure] }) });
+  },
+
+  // Others change what would be migrated: only a look at the service can show a reviewer what is so today.
+  liveAlways: ({ target }) => target === "assessed",
+
+  async live({ ctx, args, olds }) {
+    if (args.target !== "assessed" && sameJson(pick(olds, JUDGED), pick(args, JUDGED))) return {};
+    const situation = await observe(ctx.api, args.zoneId);
+    readings(ctx).set(args.zoneId, situation);
+    const { next, lines, assessmentDigest } = assess(situation, wishOf(args));
+    const findings = { computed: { assessmentDigest, assessment: trimmed(lines) } };
+    if (next.kind === "refuse") {
+      const { property, reason } = next;
+      return { ...findings, failures: [{ property, reason }] };
+    }
+    ctx.say.info(lines.join("\n"));
+    return findings;
+  },
+
+  async create({ ctx, args }) {
+    return { id: args.zoneId, computed: await go(ctx, args, undefined) };
+  },
+
+  async update({ ctx, state, args }) {
+    return await go(ctx, args, computed.parse(state));
+  },
+
+  async read({ ctx, state }) {
+    const now = await readState(ctx.api, state.zoneId);
+    const text = stateText(now);
+    if (now.phase === "retired") {
+      ctx.say.info(`WafMigration of zone ${state.zoneId}: the vendor has retired the migration.`);
+      return state.migrationState === "finished" ? state : { ...state, ...stateOf(now) };
+    }
+    if (text === state.migrationState) return { ...state, ...stateOf(now) };
+    const history = [...withArrival(state.history, now)];
+    if (history.length > state.history.length)
+      ctx.say.info(`WafMigration of zone ${state.zoneId}: ${furtherWords(now)}`);
+    if (state.target !== "assessed" || !isFurther(state.target, now))
+      return { ...state, ...stateOf(now), history };
+    // Recorded as a whole, so that the next preview finds nothing new in it.
+    const situation = await observe(ctx.api, state.zoneId);
+    const { lines, assessmentDigest, ...assessed } = assess(situation, wishOf(state));
+    const record = recordOf(situation, assessed, history, computed.parse(state));
+    return { ...state, ...record, assessment: trimmed(lines), assessmentDigest };
+  },
+
+  // There is nothing to ask for: a migration has no way back.
+  delete({ ctx, state }) {
+    if (state.target !== "assessed") {
+      ctx.say.warn(
+        `WafMigration of zone ${state.zoneId} is forgotten, and nothing was sent: the zone stays as it is, last seen ${state.migrationState}. A migration cannot be undone.`,
+      );
+    }
+    return Promise.resolve();
+  },
+});
+
+export interface WafMigrationArgs {
+  /** The zone, 32 hexadecimal digits. Replaces: the other zone's migration begins, the old zone stays as it is. */
+  readonly zoneId: pulumi.Input<string>;
+  /**
+   * The zone's plan. With `"pro"` and `"business"` the target `"validation"` is refused in the preview. Default: not
+   * known, and the service judges. In place, without a write. Source: seed 001, "States and transitions".
+   */
+  readonly plan?: pulumi.Input<"pro" | "business" | "enterprise">;
+  /**
+   * How far the zone is to go, at least. `"assessed"` only reads, in every preview, and prints what would happen.
+   * `"validation"` (Enterprise) enables both versions, the new one first. `"finished"` enables the new rules and turns the
+   * previous ones off. There is no way back: a lower target for the same zone is refused. In place.
+   * Source: seed 001, "API migration sequence".
+   */
+  readonly target: pulumi.Input<Target>;
+  /**
+   * The complete list of rules to send in place of the proposed one; the output `proposedConfiguration` is what to start
+   * from. From start they come after the entry point's own rules; from validation they replace the entry point. A rule
+   * that exists (same action, expression and ruleset) keeps its id and ref. At least one rule, none twice. Sent with the
+   * next step only. In place.
+   */
+  readonly configuration?: pulumi.Input<readonly pulumi.Input<MigrationRule>[]>;
+  /**
+   * The digest that the preview shows for the next step: without it nothing is sent. It stands for the zone, the target,
+   * what the service proposes, the previous settings and overrides, and the rules to be sent; it stops fitting when any
+   * of them changes. It is judged only while something is still to be sent. In place, without a write once the zone is there.
+   */
+  readonly confirm?: pulumi.Input<string>;
+  /**
+   * How long an `up` waits for the switch: seconds, or a text such as `"30m"`; at most a day. When the time is up the
+   * `up` fails with what is known, and the next one waits on. Default `{ timeout: "1h" }`. In place, without a write.
+   */
+  readonly waitFor?: pulumi.Input<{ timeout?: pulumi.Input<number | string> }>;
+}
+
+/**
+ * The migration of one zone from the previous managed firewall rules to managed rulesets (seed 001). It cannot be undone,
+ * so it is assessed first, confirmed by a digest of everything that would be sent, and sent once. Set `protect: true`. A
+ * destroy forgets: nothing is sent. The resource's id is the zone's.
+ *
+ * Phase two, which this is, lets every zone migrate but those with URI-based overrides. It replaced the conditions of
+ * phase one: the previous rules disabled, or only the vendor's own ruleset enabled; no firewall rule or page rule that
+ * bypasses, enables or disables them; no URI-based overrides.
+ *
+ * @throws in the preview when something blocks the zone, the confirmation is missing or does not fit, or the target is
+ * lower than before; in an up for the same reasons, before anything is sent, or when the switch is not done in time.
+ */
+export class WafMigration extends EdgeResource {
+  declare readonly zoneId: pulumi.Output<string>;
+  declare readonly plan: pulumi.Output<"pro" | "business" | "enterprise" | undefined>;
+  declare readonly target: pulumi.Output<Target>;
+  declare readonly configuration: pulumi.Output<readonly MigrationRule[] | undefined>;
+  declare readonly confirm: pulumi.Output<string | undefined>;
+  /** Whether the service says that the zone can migrate. Absent where it was not asked: the zone was finished already. */
+  declare readonly compatible: pulumi.Output<boolean | undefined>;
+  /** `start`, `validation`, `finished`, `retired`; else the service's own word, or `unknown`. */
+  declare readonly migrationState: pulumi.Output<string>;
+  /** What the service proposed when it was last asked, in the form of `configuration`. */
+  declare readonly proposedConfiguration: pulumi.Output<readonly MigrationRule[] | undefined>;
+  /** What `confirm` has to be for the next step; for `target: "assessed"` that of `"finished"`. */
+  declare readonly configurationDigest: pulumi.Output<string | undefined>;
+  /** Whether the previous managed rules act on the zone. Absent where the service does not say. */
+  declare readonly previousRulesEnabled: pulumi.Output<boolean | undefined>;
+  /** Whether the new rules act on the zone. Absent where the service does not say. */
+  declare readonly newRulesEnabled: pulumi.Output<boolean | undefined>;
+  /** What is to be known, the gravest first. */
+  declare readonly findings: pulumi.Output<readonly Finding[]>;
+  /** Each step with its time, oldest first. */
+  declare readonly history: pulumi.Output<readonly HistoryEntry[]>;
+  /** What the last preview that looked has printed. */
+  declare readonly assessment: pulumi.Output<readonly string[] | undefined>;
+  /** Changes when the situation of the zone does. */
+  declare readonly assessmentDigest: pulumi.Output<string | undefined>;
+
+  constructor(name: string, args: WafMigrationArgs, opts?: pulumi.CustomResourceOptions) {
+    const claim = claimOnce("WafMigration", name, { zoneId: args.zoneId }, (known) => {
+      const zone = wafMigration.args.shape.zoneId.safeParse(known.zoneId);
+      if (!zone.success) return []; // The check of the resource says what is wrong with it.
+      return [{ key: zone.data, clash: `both migrate zone ${zone.data}: keep one of them` }];
+    });
+    const outputs = [...Object.keys(computed.shape), "assessment", "assessmentDigest"];
+    super(wafMigration, name, args, outputs, opts, claim);
+  }
+}
+
+/** As an input, where an engine indents by itself. */
+function trimmed(lines: readonly string[]): string[] {
+  return lines.map((line) => line.trimStart());
+}
+
+function wishOf({ target, plan, confirm, configuration }: MigrationArgs): Wish {
+  return { target, plan, confirm, configured: configuration?.map(toWire) };
+}
+
+/** What was read in this operation, by zone. */
+function readings(ctx: Context): Map<string, Situation> {
+  return ctx.shared("readings of migrations", () => new Map<string, Situation>());
+}
+
+async function go(ctx: Context, args: MigrationArgs, before: z.infer<typeof computed> | undefined) {
+  return await advance({
+    ctx,
+    zoneId: args.zoneId,
+    wish: wishOf(args),
+    waitSeconds: args.waitFor?.timeout ?? MIGRATION.MAX_SWITCH_SECONDS,
+    before,
+    // What is sent is judged by a fresh look; what is only recorded is what the check has just shown.
+    seen: args.target === "assessed" ? readings(ctx).get(args.zoneId) : undefined,
+  });
+}
+
+/** A target is a floor, and the ways only lead forward. */
+function lowered(
+  { target, zoneId }: MigrationArgs,
+  before: unknown,
+): { readonly property: string; readonly reason: string } | undefined {
+  const was = TARGETS.find((each) => each === before);
+  if (was === undefined || TARGETS.indexOf(target) >= TARGETS.indexOf(was)) return undefined;
+  const instead =
+    was === "validation"
+      ? 'keep target: "validation", or go on to target: "finished"'
+      : `keep target: "${was}", which sends nothing any more`;
+  return {
+    property: "target",
+    reason: `cannot go back from "${was}" to "${target}" for zone ${zoneId}: a migration has no way back. Instead ${instead}; or remove the resource, which forgets it and leaves the zone as it is`,
+  };
+}

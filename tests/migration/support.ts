@@ -1,0 +1,103 @@
+import type { LocalApi, WafSettingsChange } from "edgeguard-local";
+import { REGISTER } from "../../provider/runtime";
+import type { Bag } from "../../provider/runtime/values";
+import { Operation, rawGet, type Recorded } from "../support/operation";
+
+/** What the tests of migrations share: a zone, its resource, and what reached the service. */
+
+export const TYPE = "WafMigration";
+
+export interface Rule {
+  readonly id: string;
+  readonly ref: string;
+  readonly action: string;
+  readonly expression: string;
+  readonly description: string;
+  readonly enabled: boolean;
+  readonly action_parameters: Bag;
+}
+
+/** Back to the seeded state, as a new one would be, at the price of none. */
+export function fresh(api: LocalApi): void {
+  api.reset();
+  api.clearFaults();
+  api.clearRequests();
+  api.changeWaf(USUAL);
+}
+
+const USUAL: WafSettingsChange = {
+  pendingMs: 0,
+  stateNames: { start: "start", validation: "validation", pending: "pending", finished: "finished" },
+  statusMembers: { state: "migration_state", previous: "old_waf", next: "new_waf" },
+  statusValues: "words",
+  pendingShows: "previous",
+  checkKnows: "overrides",
+};
+
+/** The digest that a preview asks for; it refuses without it. */
+export async function digestFor(
+  api: LocalApi,
+  inputs: Bag,
+  previous?: Recorded,
+  op = new Operation(api),
+): Promise<string> {
+  const refusals = await op.refusals(TYPE, inputs, previous);
+  const digest = /write confirm: "([0-9a-f]{64})"/.exec(refusals.join("\n"))?.[1];
+  if (digest === undefined) throw new Error(`no digest is asked for: ${JSON.stringify(refusals)}`);
+  return digest;
+}
+
+/** The inputs with the confirmation that they need now. */
+export async function confirmed(
+  api: LocalApi,
+  inputs: Bag,
+  previous?: Recorded,
+  op = new Operation(api),
+): Promise<Bag> {
+  return { ...inputs, confirm: await digestFor(api, inputs, previous, op) };
+}
+
+/** A create with what a check has returned before, as the engine does when something happened in between. */
+export async function createChecked(op: Operation, inputs: Bag): Promise<Recorded> {
+  const verbs = REGISTER[TYPE];
+  if (verbs === undefined) throw new Error("the type is not registered");
+  const { id, outs } = await verbs.create(op.host, inputs);
+  return { id, inputs, outputs: JSON.parse(JSON.stringify(outs)) as Bag };
+}
+
+/** PUTs of the entry point with their query, in order. */
+export function puts(api: Pick<LocalApi, "requests">): string[] {
+  return api.requests
+    .filter(({ method }) => method !== "GET")
+    .map(({ method, path, query }) => {
+      const words = Object.entries(query).map(([name, value]) => `${name}=${value}`);
+      return `${method} ${path.replace(/^\/zones\/[0-9a-f]+/, "")}${words.length === 0 ? "" : `?${words.join("&")}`}`;
+    });
+}
+
+/** How the zone's migration went on, as the service counts it. */
+export function effective(api: LocalApi, zone: string): string[] {
+  return api
+    .waf(zone)
+    .migration.steps.filter((step) => step.effective)
+    .map(({ from, to }) => `${from} > ${to}`);
+}
+
+export async function rulesOf(api: LocalApi, zone: string): Promise<Rule[]> {
+  const { result } = await rawGet(api, entryPoint(zone));
+  return result === null ? [] : (result as { rules: Rule[] }).rules;
+}
+
+export function entryPoint(zone: string): string {
+  return `/zones/${zone}/rulesets/phases/http_request_firewall_managed/entrypoint`;
+}
+
+const ENTRY_POINT = "/rulesets/phases/http_request_firewall_managed/entrypoint";
+export const PUT = {
+  validation: `PUT ${ENTRY_POINT}?waf_migration=validation&phase_two=1`,
+  pending: `PUT ${ENTRY_POINT}?waf_migration=pending&phase_two=1`,
+};
+
+export const OWASP = "4814384a9e5d4991b9815dcfc25d2f1f";
+export const VENDOR = "efb7b8c949ac4650a09736fc376e9aee";
+export const SCORE_RULE = "6179ae15870a4bb7b2d480d4843b323c";

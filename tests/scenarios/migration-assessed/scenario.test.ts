@@ -1,0 +1,58 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { startLocalApi } from "edgeguard-local";
+import { engines, Project, REPOSITORY } from "../../support/engine";
+import { TOKEN } from "../../support/scenario";
+
+/**
+ * What a reviewer reads of a zone that is only assessed, as the README shows it: the two have to be the same. Where they
+ * differ this test prints what the README's block, after `<!-- preview: migration-assessed -->`, has to be.
+ */
+
+test.each(engines().map((engine) => [engine.name, engine] as const))(
+  "the README's preview of an assessed zone is what %s shows",
+  async (_name, engine) => {
+    const api = await startLocalApi();
+    const project = new Project(engine, "scenario");
+    try {
+      project.program(join(__dirname, "program"));
+      project.env = { CLOUDFLARE_API_TOKEN: TOKEN };
+      await project.init({ zoneId: api.zones.migrateEnterprise, "edgeguard:baseUrl": api.url });
+      const { text } = await project.ok("preview");
+      const shown = assessmentIn(text);
+      for (const words of [
+        "eligible", // Or blocked, and by what.
+        /execute Cloudflare OWASP Core Ruleset: paranoia level \d, score threshold \d+/,
+        /OWASP sensitivity \w+ -> paranoia level \d, score threshold \d+/,
+        "not carried over: ",
+        "a page rule's firewall setting Off no longer acts on the new rules",
+        /confirm: "[0-9a-f]{64}"/,
+        "no step can be undone",
+      ])
+        expect(shown).toMatch(words);
+      expect(readmeBlock()).toBe(shown);
+      expect(api.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+    } finally {
+      await api.close();
+      project.remove();
+    }
+  },
+  60_000,
+);
+
+/** The assessment as the engine shows it, without the indentation that is the engine's. */
+function assessmentIn(text: string): string {
+  const lines = text.slice(text.indexOf("Diagnostics:")).split("\n");
+  const first = lines.findIndex((line) => line.includes("edgeguard: WafMigration of zone"));
+  const indent = /^ */.exec(lines[first] ?? "")?.[0].length ?? 0;
+  const last = lines.findIndex((line, index) => index > first && !line.startsWith(" ".repeat(indent + 2)));
+  return lines
+    .slice(first, last)
+    .map((line) => line.slice(indent))
+    .join("\n");
+}
+
+function readmeBlock(): string | undefined {
+  const readme = readFileSync(join(REPOSITORY, "README.md"), "utf8");
+  return /<!-- preview: migration-assessed -->\n+```text\n([\s\S]*?)\n```/.exec(readme)?.[1];
+}

@@ -1,0 +1,210 @@
+import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { PUT, puts, rulesOf } from "../../migration/support";
+import { edgeguardResources, engines, Project, summaryOf, type RunResult } from "../../support/engine";
+import { TOKEN } from "../../support/scenario";
+
+/**
+ * Seven zones of one program through all that a migration can meet, on every engine of this machine; the service calls
+ * its states by names that the provider has never seen, and takes a moment for each switch. Ways back are tried one by
+ * one, as an engine stops at the first refusal: all of them in the long run.
+ */
+
+const LONG = process.env["EDGEGUARD_TEST_LONG"] === "1";
+
+interface Wish {
+  readonly zone: keyof LocalApi["zones"];
+  readonly target: "assessed" | "validation" | "finished";
+  readonly confirm?: string;
+  readonly plan?: string;
+  readonly protect?: boolean;
+}
+
+const MANY: Wish = { zone: "migrateManyRules", target: "assessed" };
+const LONG_RULE: Wish = { zone: "migrateLongRule", target: "assessed" };
+
+/** A program with one migration for each wish. */
+function programOf(api: LocalApi, wishes: readonly Wish[]): string {
+  const lines = wishes.map(({ zone, protect = false, ...args }) => {
+    const given = JSON.stringify({ zoneId: api.zones[zone], ...args });
+    return `new WafMigration(${JSON.stringify(zone)}, ${given}, { protect: ${protect} });`;
+  });
+  return ['import { WafMigration } from "pulumi-edgeguard";', ...lines].join("\n");
+}
+
+/** The digest that a run shows for the last step of a zone. */
+function digestIn({ text }: RunResult, zone: string): string {
+  const shown = text.slice(text.lastIndexOf(`zone ${zone}:`));
+  const digest = /to finish: target: "finished", confirm: "([0-9a-f]{64})"/.exec(shown)?.[1];
+  if (digest === undefined) throw new Error(`no digest of zone ${zone} in\n${text}`);
+  return digest;
+}
+
+const recorded = new Map<string, unknown>();
+
+describe("migrations of seven zones", () => {
+  test.each(engines().map((engine) => [engine.name, engine] as const))(
+    `on %s${LONG ? "" : " (ways back: the first of three; all in the long run)"}`,
+    async (name, engine) => {
+      const api = await startLocalApi({
+        waf: {
+          pendingMs: 200,
+          stateNames: { start: "start", validation: "stage-7", pending: "stage-8", finished: "stage-9" },
+        },
+      });
+      const { zones } = api;
+      const project = new Project(engine, "migration");
+      const fresh = new Project(engine, "migration");
+      const run = async (on: Project, what: string[], wishes?: readonly Wish[]): Promise<RunResult> => {
+        if (wishes !== undefined) on.write(programOf(api, wishes));
+        api.clearRequests();
+        return await on.run(...what);
+      };
+      const up = ["up", "--yes", "--skip-preview"];
+      const settings = { "edgeguard:baseUrl": api.url };
+      try {
+        for (const each of [project, fresh]) {
+          each.env = { CLOUDFLARE_API_TOKEN: TOKEN };
+          await each.init(settings);
+        }
+
+        // 1. All are assessed: read, and nothing else.
+        const assessed: Wish[] = [
+          { zone: "migratePro", target: "assessed" },
+          { zone: "migrateEnterprise", target: "assessed" },
+          { zone: "migrateOverrides", target: "assessed" },
+          { zone: "migrateBusiness", target: "assessed" },
+          { zone: "migrateFinished", target: "assessed" },
+          MANY,
+          LONG_RULE,
+        ];
+        const first = await run(project, up, assessed);
+        expect(summaryOf(first.text)).toEqual({ create: 8 });
+        expect(puts(api)).toEqual([]);
+        for (const words of [
+          /a605: blocked; [\s\S]*URI-based override [0-9a-f]{32} .*: delete it first, with DELETE/,
+          /a606: blocked; [\s\S]*201 firewall rules bypass the managed rules .*contact the vendor's support/,
+          /a607: blocked; [\s\S]*is 4097 bytes; without support it is at most 4096: contact the vendor's support/,
+          /a60c: finished: the previous rules are off and the new ones on/,
+        ])
+          expect(first.text).toMatch(words);
+
+        // 2. The overrides go, a colleague finishes a zone in the dashboard: both are seen in the next preview.
+        for (const { id } of api.waf(zones.migrateOverrides).overrides)
+          api.inDashboard(zones.migrateOverrides, { do: "deleteOverride", id });
+        api.inDashboard(zones.migrateBusiness, { do: "finish" });
+        const seen = await run(project, ["preview"]);
+        expect(summaryOf(seen.text)).toEqual({ update: 2, unchanged: 6 });
+
+        // 3. Confirmed with what was shown: straight to the end, through validation, and nothing for who is there.
+        const shown = /to validate .*target: "validation", confirm: "([0-9a-f]{64})"/;
+        const enterprise = seen.text.slice(seen.text.lastIndexOf(`zone ${zones.migrateEnterprise}:`));
+        const validated: Wish[] = [
+          { zone: "migratePro", plan: "pro", target: "finished", confirm: digestIn(seen, zones.migratePro) },
+          {
+            zone: "migrateEnterprise",
+            plan: "enterprise",
+            target: "validation",
+            confirm: shown.exec(enterprise)?.[1] ?? "",
+          },
+          { zone: "migrateOverrides", target: "finished", confirm: digestIn(seen, zones.migrateOverrides) },
+          { zone: "migrateBusiness", target: "finished" },
+          { zone: "migrateFinished", target: "finished" },
+          MANY,
+          LONG_RULE,
+        ];
+        const second = await run(project, up, validated);
+        expect(summaryOf(second.text)).toEqual({ update: 5, unchanged: 3 });
+        expect(puts(api).sort()).toEqual([PUT.pending, PUT.pending, PUT.validation]);
+        expect(
+          [zones.migratePro, zones.migrateOverrides, zones.migrateEnterprise].map((id) => api.waf(id).phase),
+        ).toEqual(["finished", "finished", "validation"]);
+
+        // 4. What is adjusted in validation is what ends up; it is confirmed as it stands then.
+        const [skip] = await rulesOf(api, zones.migrateEnterprise);
+        api.inDashboard(zones.migrateEnterprise, {
+          do: "adjust",
+          rule: skip?.id ?? "",
+          change: { expression: "ssl" },
+        });
+        const adjusted = await rulesOf(api, zones.migrateEnterprise);
+        const last = (confirm: object): Wish[] =>
+          validated.map((wish) => ({
+            ...wish,
+            ...(wish.zone === "migrateEnterprise" ? { target: "finished" as const, ...confirm } : {}),
+            ...(wish.zone === "migratePro" ? { protect: true } : {}),
+          }));
+        const refused = await run(project, ["preview"], last({}));
+        expect(refused.code).not.toBe(0);
+        expect(refused.text).toMatch(/does not fit: .*1\. skip all later rules where ssl \[there already\]/s);
+        expect(puts(api)).toEqual([]);
+        const confirm = /write confirm: "([0-9a-f]{64})"/.exec(refused.text)?.[1] ?? "";
+        const third = await run(project, up, last({ confirm }));
+        expect(summaryOf(third.text)).toEqual({ update: 1, unchanged: 7 });
+        expect(puts(api)).toEqual([PUT.pending]);
+        expect(await rulesOf(api, zones.migrateEnterprise)).toEqual(adjusted);
+
+        // 5. Nothing is left to do; only the assessed zones are asked for.
+        const silent = await run(project, ["preview", "--expect-no-changes"]);
+        expect(silent.code).toBe(0);
+        expect(api.requests.every(({ path }) => /a60[67]\//.test(path))).toBe(true);
+
+        // 6. There is no way back, and what is protected is not even forgotten.
+        const back = [
+          ["migratePro", "assessed"],
+          ["migratePro", "validation"],
+          ["migrateEnterprise", "assessed"],
+        ] as const;
+        for (const [zone, target] of LONG ? back : back.slice(0, 1)) {
+          const wishes = last({ confirm }).map((wish) =>
+            wish.zone === zone ? { ...wish, plan: "enterprise", target } : wish,
+          );
+          const lowered = await run(project, ["preview"], wishes);
+          expect(lowered.code).not.toBe(0);
+          expect(lowered.text).toContain(
+            `cannot go back from "finished" to "${target}" for zone ${zones[zone]}`,
+          );
+        }
+        const state = edgeguardResources(await project.export());
+        recorded.set(name, normalised([...state.values()].map(({ outputs }) => outputs)));
+        const protectedZone = await run(project, ["destroy", "--yes", "--skip-preview"]);
+        expect(protectedZone.code).not.toBe(0);
+        expect(protectedZone.text).toMatch(/protected/);
+        expect(api.requests).toEqual([]);
+
+        // 7. A fresh stack takes finished zones as they are; destroyed, it asks for nothing and says what stays.
+        const adopted = await run(fresh, up, [
+          { zone: "migratePro", target: "finished" },
+          { zone: "migrateEnterprise", target: "validation" },
+        ]);
+        expect(summaryOf(adopted.text)).toEqual({ create: 3 });
+        expect(puts(api)).toEqual([]);
+        const destroyed = await run(fresh, ["destroy", "--yes", "--skip-preview"]);
+        expect(destroyed.code).toBe(0);
+        expect(
+          destroyed.text.match(/is forgotten, and nothing was sent: .* last seen finished/g),
+        ).toHaveLength(2);
+        expect(api.requests).toEqual([]);
+      } finally {
+        await api.close();
+        project.remove();
+        fresh.remove();
+      }
+    },
+    240_000,
+  );
+
+  if (engines().length > 1) {
+    test("with the same final state on both", () => {
+      const [first, ...others] = [...recorded.values()];
+      expect(first).toBeDefined();
+      for (const other of others) expect(other).toEqual(first);
+    });
+  }
+});
+
+/** Without what differs from run to run. */
+function normalised(outputs: readonly unknown[]): unknown {
+  const text = JSON.stringify(outputs).replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "{time}");
+  const all = JSON.parse(text) as { zoneId: string }[];
+  return all.sort((a, b) => (a.zoneId < b.zoneId ? -1 : 1));
+}
