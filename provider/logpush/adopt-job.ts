@@ -1,0 +1,57 @@
+import { AdoptionError } from "../runtime/adoption";
+import type { Context } from "../runtime/lifecycle";
+import { sameJson } from "../runtime/values";
+import { named, scopeOf } from "./job-api";
+import type { JobArgs } from "./job-args";
+import { jobFound, type Job } from "./job";
+
+/**
+ * Which existing job a create takes over; undefined when it is to make a new one. Zone or account, dataset and name are
+ * what names a job, and its kind, which no update changes.
+ *
+ * @throws AdoptionError naming the ids.
+ */
+export function chooseExisting(
+  ctx: Context,
+  args: JobArgs,
+  jobs: readonly Job[],
+  allFields: readonly string[] | undefined,
+): Job | undefined {
+  const alike = jobs.filter(
+    (job) =>
+      job.name === args.name &&
+      job.dataset === args.dataset &&
+      job.kind === args.kind &&
+      // What another resource of the program holds is not to be had. One that is unchanged can only be this resource's
+      // own, in a replacement: no two may be declared alike.
+      [undefined, "unchanged"].includes(ctx.holding(job.id)),
+  );
+  const [first, ...more] = alike;
+  if (first === undefined) return undefined;
+  const { adopt = "ifEqual" } = args;
+  const ids = alike.map(({ id }) => id).join(", ");
+  const object = `log-push job ${JSON.stringify(args.name)} of dataset ${args.dataset} in ${named(scopeOf(args))}`;
+  if (more.length > 0) {
+    throw new AdoptionError(
+      `There are ${alike.length} jobs that could be taken over, each a ${object}: ${ids}. Delete all but one, or choose another name.`,
+    );
+  }
+  if (adopt === "never") {
+    throw new AdoptionError(
+      `There is a ${object} already (${ids}), and adopt: "never" forbids to take it over. Choose another name, or delete it. If the resource was only renamed or moved, add an alias.`,
+    );
+  }
+  if (adopt === "takeOver") return first;
+  const different = differences(args, first, allFields);
+  if (different.length === 0) return first;
+  throw new AdoptionError(
+    `There is a ${object} already (${ids}), which differs in ${different.join(", ")}. Set adopt: "takeOver" to change it, choose another name, or delete it.`,
+  );
+}
+
+/** Arguments in which the job is not as declared, as far as the service shows them. */
+function differences(args: JobArgs, job: Job, allFields: readonly string[] | undefined): string[] {
+  const found = jobFound(args, job, { allFields, strict: true });
+  const keys = new Set([...Object.keys(args), ...Object.keys(found)]) as Set<keyof JobArgs>;
+  return [...keys].filter((key) => !sameJson(found[key], args[key]));
+}

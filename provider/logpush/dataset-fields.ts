@@ -1,0 +1,239 @@
+/**
+ * Fields of the main datasets by type, as the vendor's dataset pages list them: they type the filter builders, and let a
+ * preview judge a filter without asking. Which fields a zone really has, its plan decides: the live check asks.
+ */
+
+/** Types of fields, in the vendor's words. `"int or string"` is a time, whose form a job's `timestampFormat` decides. */
+export type FieldType =
+  | "string"
+  | "int"
+  | "float"
+  | "bool"
+  | "int or string"
+  | "array[string]"
+  | "array[int]"
+  | "array[object]"
+  | "object";
+
+// prettier-ignore
+export const DATASET_FIELDS = {
+  http_requests: {
+    string: [
+      "BotScoreSrc", "CacheCacheStatus", "ClientCity", "ClientCountry", "ClientDeviceType", "ClientIP", "ClientIPClass",
+      "ClientLatitude", "ClientLongitude", "ClientMTLSAuthCertFingerprint", "ClientMTLSAuthStatus", "ClientRegionCode",
+      "ClientRequestHost", "ClientRequestMethod", "ClientRequestPath", "ClientRequestProtocol", "ClientRequestReferer",
+      "ClientRequestScheme", "ClientRequestSource", "ClientRequestURI", "ClientRequestUserAgent", "ClientSSLCipher",
+      "ClientSSLProtocol", "ClientXRequestedWith", "EdgeColoCode", "EdgePathingOp", "EdgePathingSrc", "EdgePathingStatus",
+      "EdgeRequestHost", "EdgeResponseContentType", "EdgeServerIP", "FraudAttack", "FraudEmailRisk", "FraudUserID",
+      "JA3Hash", "JA4", "JSDetectionPassed", "LeakedCredentialCheckResult", "OriginIP", "OriginResponseHTTPExpires",
+      "OriginResponseHTTPLastModified", "OriginSSLProtocol", "ParentRayID", "PayPerCrawlStatus", "RayID",
+      "SecurityAction", "SecurityRuleDescription", "SecurityRuleID", "VerifiedBotCategory", "WAFFlags", "WAFMatchedVar",
+      "WebAssetsOperationID", "WorkerScriptName", "WorkerStatus", "ZoneName",
+    ],
+    int: [
+      "BotScore", "CacheResponseBytes", "CacheResponseStatus", "ClientASN", "ClientRequestBytes", "ClientSrcPort",
+      "ClientTCPRTTMs", "EdgeColoID", "EdgeResponseBodyBytes", "EdgeResponseBytes", "EdgeResponseStatus",
+      "EdgeTimeToFirstByteMs", "OriginDNSResponseTimeMs", "OriginRequestHeaderSendDurationMs", "OriginResponseBytes",
+      "OriginResponseDurationMs", "OriginResponseHeaderReceiveDurationMs", "OriginResponseStatus", "OriginResponseTime",
+      "OriginTCPHandshakeDurationMs", "OriginTLSHandshakeDurationMs", "SmartRouteColoID", "UpperTierColoID",
+      "WAFAttackScore", "WAFRCEAttackScore", "WAFSQLiAttackScore", "WAFXSSAttackScore", "WorkerCPUTime",
+      "WorkerSubrequestCount", "WorkerWallTimeUs",
+    ],
+    float: ["EdgeResponseCompressionRatio"],
+    bool: ["CacheReserveUsed", "CacheTieredFill", "EdgeCFConnectingO2O", "WorkerSubrequest"],
+    "int or string": ["EdgeEndTimestamp", "EdgeStartTimestamp"],
+    "array[string]": [
+      "BotDetectionTags", "BotTags", "ContentScanObjResults", "ContentScanObjTypes", "FraudDetectionTags",
+      "SecurityActions", "SecurityRuleIDs", "SecuritySources", "WebAssetsLabelsManaged",
+    ],
+    "array[int]": ["BotDetectionIDs", "ContentScanObjSizes", "FraudDetectionIDs"],
+    object: ["Cookies", "JA4Signals", "RequestHeaders", "ResponseHeaders"],
+  },
+  firewall_events: {
+    string: [
+      "Action", "ClientASNDescription", "ClientCountry", "ClientIP", "ClientIPClass", "ClientRefererHost",
+      "ClientRefererPath", "ClientRefererQuery", "ClientRefererScheme", "ClientRequestHost", "ClientRequestMethod",
+      "ClientRequestPath", "ClientRequestProtocol", "ClientRequestQuery", "ClientRequestScheme",
+      "ClientRequestUserAgent", "Description", "EdgeColoCode", "FraudUserID", "Kind", "LeakedCredentialCheckResult",
+      "OriginatorRayID", "RayID", "Ref", "RuleID", "Source",
+    ],
+    int: [
+      "AISecurityInjectionScore", "AISecurityTokenCount", "ClientASN", "EdgeResponseStatus",
+      "FirewallForAIInjectionScore", "FirewallForAITokenCount", "MatchIndex", "OriginResponseStatus",
+    ],
+    "int or string": ["Datetime"],
+    "array[string]": [
+      "AISecurityPIICategories", "AISecurityUnsafeTopicCategories", "ContentScanObjResults", "ContentScanObjTypes",
+      "FirewallForAIPIICategories", "FirewallForAIUnsafeTopicCategories",
+    ],
+    "array[int]": ["ContentScanObjSizes"],
+    object: ["Metadata"],
+  },
+  dns_logs: {
+    string: ["ColoCode", "EDNSSubnet", "QueryName", "SourceIP"],
+    int: ["EDNSSubnetLength", "QueryType", "ResponseCode"],
+    bool: ["ResponseCached"],
+    "int or string": ["Timestamp"],
+  },
+  nel_reports: {
+    string: ["ClientIPASNDescription", "ClientIPCountry", "LastKnownGoodColoCode", "Phase", "Type"],
+    int: ["ClientIPASN"],
+    "int or string": ["Timestamp"],
+  },
+  spectrum_events: {
+    string: [
+      "Application", "ClientCountry", "ClientIP", "ClientMatchedIpFirewall", "ClientProto", "ClientTlsCipher",
+      "ClientTlsClientHelloServerName", "ClientTlsProtocol", "ClientTlsStatus", "ColoCode", "Event", "OriginIP",
+      "OriginProto", "OriginTlsCipher", "OriginTlsFingerprint", "OriginTlsMode", "OriginTlsProtocol", "OriginTlsStatus",
+      "ProxyProtocol",
+    ],
+    int: [
+      "ClientAsn", "ClientBytes", "ClientPort", "ClientTcpRtt", "OriginBytes", "OriginPort", "OriginTcpRtt", "Status",
+    ],
+    bool: ["IpFirewall"],
+    "int or string": ["ConnectTimestamp", "DisconnectTimestamp", "Timestamp"],
+  },
+  page_shield_events: {
+    string: ["Action", "CSPDirective", "Host", "PageURL", "PolicyID", "ResourceType", "URL", "URLHost"],
+    bool: ["URLContainsCDNCGIPath"],
+    "int or string": ["Timestamp"],
+  },
+  zaraz_events: {
+    string: ["EventType", "IP", "URL"],
+    "int or string": ["TimestampStart"],
+    object: ["Body", "EventDetails", "RequestHeaders"],
+  },
+  audit_logs: {
+    string: [
+      "ActionType", "ActorEmail", "ActorID", "ActorIP", "ActorType", "ID", "Interface", "OwnerID", "ResourceID",
+      "ResourceType",
+    ],
+    bool: ["ActionResult"],
+    "int or string": ["When"],
+    object: ["Metadata", "NewValue", "OldValue"],
+  },
+  workers_trace_events: {
+    string: ["DispatchNamespace", "Entrypoint", "EventType", "Outcome", "ScriptName"],
+    int: ["CPUTimeMs", "EventTimestampMs", "WallTimeMs"],
+    "array[string]": ["ScriptTags"],
+    "array[object]": ["Exceptions", "Logs"],
+    object: ["Event", "ScriptVersion"],
+  },
+} as const satisfies Readonly<Record<string, Partial<Readonly<Record<FieldType, readonly string[]>>>>>;
+
+type Tables = typeof DATASET_FIELDS;
+type NamesIn<Table, Type extends FieldType> =
+  Table extends Readonly<Partial<Record<Type, readonly (infer Name)[]>>> ? Name : never;
+
+/** Names that a field of this type has in one of the datasets above. */
+export type FieldsOfType<Type extends FieldType> = {
+  [D in keyof Tables]: Type extends keyof Tables[D] ? NamesIn<Pick<Tables[D], Type>, Type> : never;
+}[keyof Tables] &
+  string;
+
+/** Names of all fields above. */
+export type KnownField = { [Type in FieldType]: FieldsOfType<Type> }[FieldType];
+
+/** Fields that the service does not let a filter use, whatever their type (facts 7.3). */
+const NOT_FILTERABLE: Readonly<Record<string, readonly string[]>> = {
+  firewall_events: [
+    "Action",
+    "Description",
+    "Kind",
+    "MatchIndex",
+    "Metadata",
+    "OriginatorRayID",
+    "RuleID",
+    "Source",
+  ],
+};
+
+export function isFilterable(dataset: string, field: string): boolean {
+  return NOT_FILTERABLE[dataset]?.includes(field) !== true;
+}
+
+const TYPES = new Map(
+  Object.entries(DATASET_FIELDS).map(([dataset, byType]) => [
+    dataset,
+    new Map(
+      Object.entries(byType).flatMap(([type, names]: [string, readonly string[]]) =>
+        names.map((name): [string, FieldType] => [name, type as FieldType]),
+      ),
+    ),
+  ]),
+);
+
+/** The documented fields of a dataset; undefined for one whose fields only the service knows. */
+export function documentedFields(dataset: string): ReadonlyMap<string, FieldType> | undefined {
+  return TYPES.get(dataset);
+}
+
+const FIELD_TYPES: readonly string[] = [
+  "string",
+  "int",
+  "float",
+  "bool",
+  "int or string",
+  "array[string]",
+  "array[int]",
+  "array[object]",
+  "object",
+] satisfies readonly FieldType[];
+
+/** The type that the service's own text of a field begins with: `int; HTTP status code …`. */
+export function typeInText(text: string): FieldType | undefined {
+  const word = text.split(";", 1)[0]?.trim() ?? "";
+  return FIELD_TYPES.includes(word) ? (word as FieldType) : undefined;
+}
+
+/** Datasets of the OpenAPI (`logpush_dataset`); the service may have more. */
+export const DATASETS = [
+  "access_requests",
+  "audit_logs",
+  "audit_logs_v2",
+  "biso_user_actions",
+  "casb_findings",
+  "device_posture_results",
+  "dex_application_tests",
+  "dex_device_state_events",
+  "dlp_forensic_copies",
+  "dns_firewall_logs",
+  "dns_logs",
+  "email_security_alerts",
+  "email_security_post_delivery_events",
+  "firewall_events",
+  "gateway_dns",
+  "gateway_http",
+  "gateway_network",
+  "http_requests",
+  "ipsec_logs",
+  "magic_ids_detections",
+  "mcp_portal_logs",
+  "mnm_flow_logs",
+  "nel_reports",
+  "network_analytics_logs",
+  "page_shield_events",
+  "sinkhole_http_logs",
+  "spectrum_events",
+  "ssh_logs",
+  "turnstile_events",
+  "warp_config_changes",
+  "warp_toggle_changes",
+  "websocket_analytics",
+  "workers_trace_events",
+  "zaraz_events",
+  "zero_trust_network_sessions",
+] as const;
+
+export type Dataset = (typeof DATASETS)[number];
+
+/** Datasets that a zone has (facts 7.2, observed): the others are the account's. */
+export const ZONE_DATASETS: readonly string[] = [
+  "http_requests",
+  "firewall_events",
+  "dns_logs",
+  "nel_reports",
+  "spectrum_events",
+  "page_shield_events",
+  "zaraz_events",
+] satisfies readonly Dataset[];

@@ -1,0 +1,216 @@
+import type * as pulumi from "@pulumi/pulumi";
+import type { FieldsOfType, KnownField } from "./dataset-fields";
+import type { Operator } from "./filter-model";
+import { mustRead } from "./filter-read";
+import { compileFilter } from "./filter-text";
+
+/**
+ * Builders of a log-push filter, one for each operator of the service (seed 002, "Filter"; the operators and what they
+ * apply to: facts 7.3). Fields of the main datasets are known by name and type: `startsWith("EdgeResponseStatus", "5")`
+ * does not compile, since that field is a number. Any other name is taken as it is, and checked against the service's
+ * own list in the preview.
+ *
+ * `in` is a word of the language, so it is `filter.in(…)`, or `filter.isIn(…)` where the builders are taken out of the
+ * namespace: `const { where, and, eq, isIn } = filter;`.
+ */
+
+/** One comparison. Its value may be an output of another resource. */
+export interface Condition {
+  readonly key: string;
+  readonly operator: Operator;
+  readonly value: pulumi.Input<string> | readonly pulumi.Input<string | number>[];
+}
+
+/** Conditions of which all (`and`) or at least one (`or`) have to hold. */
+export type ConditionGroup = { readonly and: readonly FilterNode[] } | { readonly or: readonly FilterNode[] };
+
+export type FilterNode = Condition | ConditionGroup;
+
+/** The filter of a log-push job: the lines for which it holds are sent, the others are not. */
+export interface Filter {
+  readonly where: FilterNode;
+}
+
+type NumberField = FieldsOfType<"int" | "float">;
+type TextField = FieldsOfType<"string">;
+type FlagField = FieldsOfType<"bool">;
+type TimeField = FieldsOfType<"int or string">;
+type ListField = FieldsOfType<"array[string]" | "array[int]">;
+
+type Comparable = TextField | NumberField | FlagField | TimeField;
+
+/** Any text, without taking the known names from the editor's list. */
+type Other = string & {};
+
+/** The field itself where it fits, or may fit; else the fields that would. */
+type Fitting<Field extends string, Good extends string> = Field extends Good
+  ? Field
+  : Field extends KnownField
+    ? Good
+    : Field;
+
+/** What a field is compared with; one that has different types in different datasets takes each. */
+type ValueOf<Field extends string> = Field extends KnownField
+  ? | (Field extends NumberField ? number | `${number}` : never)
+    | (Field extends FlagField ? boolean | "true" | "false" : never)
+    | (Field extends TextField ? string : never)
+    | (Field extends TimeField ? number | string : never)
+    | (Field extends ListField ? string | number : never)
+  : string | number | boolean;
+
+type ElementOf<Field extends string> = Field extends KnownField
+  ? | (Field extends NumberField ? number : never)
+    | (Field extends TextField ? string : never)
+    | (Field extends TimeField ? number | string : never)
+  : string | number;
+
+/** The whole filter: `where(and(eq("ClientRequestHost", "example.com"), geq("EdgeResponseStatus", 500)))`. */
+export function where(node: FilterNode): Filter {
+  return { where: node };
+}
+
+/** Holds where every condition holds. Counts as one operator of the service's about 30. */
+export function and(...conditions: readonly [FilterNode, ...FilterNode[]]): ConditionGroup {
+  return { and: conditions };
+}
+
+/** Holds where at least one condition holds. Counts as one operator of the service's about 30. */
+export function or(...conditions: readonly [FilterNode, ...FilterNode[]]): ConditionGroup {
+  return { or: conditions };
+}
+
+/** Equal: texts letter by letter, numbers by value, flags as true or false. */
+export function eq<Field extends Comparable | Other>(
+  field: Fitting<Field, Comparable>,
+  value: pulumi.Input<ValueOf<Field>>,
+): Condition {
+  return condition("eq", field, value);
+}
+
+/** Not equal, the service's `!eq`. */
+export function notEq<Field extends Comparable | Other>(
+  field: Fitting<Field, Comparable>,
+  value: pulumi.Input<ValueOf<Field>>,
+): Condition {
+  return condition("!eq", field, value);
+}
+
+/** Less than, for numbers and times. */
+export function lt<Field extends NumberField | TimeField | Other>(
+  field: Fitting<Field, NumberField | TimeField>,
+  value: pulumi.Input<ValueOf<Field>>,
+): Condition {
+  return condition("lt", field, value);
+}
+
+/** Less than or equal, for numbers and times. */
+export function leq<Field extends NumberField | TimeField | Other>(
+  field: Fitting<Field, NumberField | TimeField>,
+  value: pulumi.Input<ValueOf<Field>>,
+): Condition {
+  return condition("leq", field, value);
+}
+
+/** Greater than, for numbers and times. */
+export function gt<Field extends NumberField | TimeField | Other>(
+  field: Fitting<Field, NumberField | TimeField>,
+  value: pulumi.Input<ValueOf<Field>>,
+): Condition {
+  return condition("gt", field, value);
+}
+
+/** Greater than or equal, for numbers and times. */
+export function geq<Field extends NumberField | TimeField | Other>(
+  field: Fitting<Field, NumberField | TimeField>,
+  value: pulumi.Input<ValueOf<Field>>,
+): Condition {
+  return condition("geq", field, value);
+}
+
+/** Begins with the text. */
+export function startsWith<Field extends TextField | Other>(
+  field: Fitting<Field, TextField>,
+  text: pulumi.Input<string>,
+): Condition {
+  return condition("startsWith", field, text);
+}
+
+/** Ends with the text. */
+export function endsWith<Field extends TextField | Other>(
+  field: Fitting<Field, TextField>,
+  text: pulumi.Input<string>,
+): Condition {
+  return condition("endsWith", field, text);
+}
+
+/** Does not begin with the text, the service's `!startsWith`. */
+export function notStartsWith<Field extends TextField | Other>(
+  field: Fitting<Field, TextField>,
+  text: pulumi.Input<string>,
+): Condition {
+  return condition("!startsWith", field, text);
+}
+
+/** Does not end with the text, the service's `!endsWith`. */
+export function notEndsWith<Field extends TextField | Other>(
+  field: Fitting<Field, TextField>,
+  text: pulumi.Input<string>,
+): Condition {
+  return condition("!endsWith", field, text);
+}
+
+/** The text holds the other text; or the list holds the element. */
+export function contains<Field extends TextField | ListField | Other>(
+  field: Fitting<Field, TextField | ListField>,
+  value: pulumi.Input<ValueOf<Field>>,
+): Condition {
+  return condition("contains", field, value);
+}
+
+/** The service's `!contains`: the text does not hold the other text; or the list does not hold the element. */
+export function notContains<Field extends TextField | ListField | Other>(
+  field: Fitting<Field, TextField | ListField>,
+  value: pulumi.Input<ValueOf<Field>>,
+): Condition {
+  return condition("!contains", field, value);
+}
+
+/** Is one of these, the service's `in`: a list of numbers for a field of numbers, of texts for a field of texts. */
+export function isIn<Field extends TextField | NumberField | TimeField | Other>(
+  field: Fitting<Field, TextField | NumberField | TimeField>,
+  values: readonly pulumi.Input<ElementOf<Field>>[],
+): Condition {
+  return { key: field, operator: "in", value: values };
+}
+export { isIn as in };
+
+/** Is none of these, the service's `!in`. */
+export function notIn<Field extends TextField | NumberField | TimeField | Other>(
+  field: Fitting<Field, TextField | NumberField | TimeField>,
+  values: readonly pulumi.Input<ElementOf<Field>>[],
+): Condition {
+  return { key: field, operator: "!in", value: values };
+}
+
+/**
+ * The text that a job sends for a filter: canonical JSON with the top-level `where`, without white space. For use outside
+ * of a `LogpushJob`; its values may not be outputs.
+ *
+ * @throws FilterError naming every place of the filter that is wrong.
+ */
+export function compile(given: Filter | string): string {
+  return compileFilter(mustRead(given));
+}
+
+export { FilterError } from "./filter-read";
+export type { Operator } from "./filter-model";
+
+/** The service compares with texts, whatever the field's type: numbers and flags become texts here. */
+function condition(
+  operator: Operator,
+  key: string,
+  value: pulumi.Input<string | number | boolean>,
+): Condition {
+  const scalar = typeof value === "number" || typeof value === "boolean" ? String(value) : value;
+  return { key, operator, value: scalar as pulumi.Input<string> }; // An output's value becomes a text in the check.
+}

@@ -1,0 +1,168 @@
+import { z } from "zod";
+import type { EdgeApi } from "../api/client";
+import type { ApiNote } from "../api/envelope";
+import { ApiError } from "../api/errors";
+import type { FlagForm } from "./output-options";
+import { typeInText, type FieldType } from "./dataset-fields";
+import { shownDestination } from "./destination-secrets";
+import { wireJob, type Job } from "./job";
+
+/** Calls of the log-push API, for jobs of a zone and of an account alike (OpenAPI, tags "Logpush jobs for …"). */
+
+export interface Scope {
+  readonly kind: "zone" | "account";
+  readonly id: string;
+}
+
+export function scopeOf(args: {
+  readonly zoneId?: string | undefined;
+  readonly accountId?: string | undefined;
+}): Scope {
+  if (args.zoneId !== undefined) return { kind: "zone", id: args.zoneId };
+  if (args.accountId !== undefined) return { kind: "account", id: args.accountId };
+  throw new Error("a log-push job is of a zone or of an account, and neither is given");
+}
+
+export function named({ kind, id }: Scope): string {
+  return `${kind} ${id}`;
+}
+
+function root({ kind, id }: Scope): string {
+  return `/${kind}s/${id}/logpush`;
+}
+
+export function jobsPath(scope: Scope): string {
+  return `${root(scope)}/jobs`;
+}
+
+const jobList = z.array(wireJob.nullable()).nullable();
+
+/** All jobs of a zone or account, or those of one dataset. */
+export async function listJobs(api: EdgeApi, scope: Scope, dataset?: string): Promise<Job[]> {
+  const path = dataset === undefined ? jobsPath(scope) : `${root(scope)}/datasets/${dataset}/jobs`;
+  const jobs = await api.get(path, {
+    what: `Listing the log-push jobs of ${named(scope)}`,
+    schema: jobList,
+    advice: entitlement,
+  });
+  return (jobs ?? []).filter((job) => job !== null);
+}
+
+export async function readJob(api: EdgeApi, scope: Scope, id: string): Promise<Job> {
+  return await api.get(`${jobsPath(scope)}/${id}`, {
+    what: `Reading log-push job ${id} of ${named(scope)}`,
+    schema: wireJob,
+    advice: ({ status }) =>
+      status === 404
+        ? "If it was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` makes it anew."
+        : undefined,
+  });
+}
+
+/** A field of a dataset, as the service describes it. */
+export interface ListedField {
+  readonly name: string;
+  readonly type: FieldType | undefined;
+  /** The service's own words, its type included. */
+  readonly text: string;
+}
+
+const fieldTexts = z.record(z.string(), z.string().nullable()).nullable();
+
+export async function listFields(api: EdgeApi, scope: Scope, dataset: string): Promise<ListedField[]> {
+  const texts = await api.get(`${root(scope)}/datasets/${dataset}/fields`, {
+    what: `Listing the fields of dataset ${dataset} of ${named(scope)}`,
+    schema: fieldTexts,
+    advice: entitlement,
+  });
+  return Object.entries(texts ?? {}).map(([name, text]) => ({
+    name,
+    type: typeInText(text ?? ""),
+    text: text ?? "",
+  }));
+}
+
+function entitlement({ status }: { readonly status: number }): string | undefined {
+  return status === 403
+    ? "Log push needs a plan with the entitlement and a token with Logs Write."
+    : undefined;
+}
+
+/** Where the service points when it refuses a token, or the lack of one. */
+const TOKEN_POINTER = "/ownership_challenge";
+
+/** The service wants a proof of ownership that the request did not have. */
+export function wantsProof(error: unknown): boolean {
+  return (
+    error instanceof ApiError && error.status === 400 && error.errors.some((e) => e.pointer === TOKEN_POINTER)
+  );
+}
+
+/** The next step after a refused create or update, where the answer's status, code or pointer tells one. */
+export function jobAdvice({
+  status,
+  errors,
+}: {
+  readonly status: number;
+  readonly errors: readonly ApiNote[];
+}): string | undefined {
+  const points = (to: string): boolean => errors.some(({ pointer }) => pointer?.startsWith(to) === true);
+  if (status === 403 && errors.some(({ code }) => code === 1004)) {
+    return "The quota of jobs is used up (documented: 4 for each dataset of a zone), or the plan has no log push: delete a job, or ask for the entitlement.";
+  }
+  if (points(TOKEN_POINTER)) {
+    return "Remove ownershipChallenge and run `pulumi up`: the service then writes a new token to the destination.";
+  }
+  if (points("/destination_conf")) {
+    return "The service writes a test file before it accepts a destination: check the name, the permissions and the credentials.";
+  }
+  if (status === 404) {
+    return "If it was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` makes it anew.";
+  }
+  return entitlement({ status });
+}
+
+const challenge = z.looseObject({
+  filename: z.string().nullish(),
+  message: z.string().nullish(),
+  valid: z.boolean().nullish(),
+});
+
+/** Has the service write a token to the destination; the name of its file there. */
+export async function requestChallenge(api: EdgeApi, scope: Scope, destination: string): Promise<string> {
+  const { filename, message, valid } = await api.post(`${root(scope)}/ownership`, {
+    what: `Asking for a proof of ownership of ${shownDestination(destination)}`,
+    schema: challenge,
+    body: { destination_conf: destination },
+    repeatable: true, // It writes one more file at worst.
+    advice: jobAdvice,
+  });
+  if (valid !== false && typeof filename === "string" && filename !== "") return filename;
+  const words =
+    message === undefined || message === null || message === "" ? "" : `: ${api.redactor.redact(message)}`;
+  throw new Error(
+    `The service could not write the token that proves ownership of ${shownDestination(destination)}${words}. ` +
+      "Check that it exists and that the service may write there, then run `pulumi up` again.",
+  );
+}
+
+/** The form of the CVE flag that the service was found to want, where it refused the seed's (facts D08). */
+const forms = new WeakMap<EdgeApi, FlagForm>();
+
+/** Sends the flag as text; once more as a boolean where the service points at it. */
+export async function inEitherForm<T>(api: EdgeApi, send: (form: FlagForm) => Promise<T>): Promise<T> {
+  const form = forms.get(api) ?? "string";
+  try {
+    return await send(form);
+  } catch (error) {
+    const pointed =
+      error instanceof ApiError &&
+      error.status === 400 &&
+      error.errors.some(({ pointer }) => pointer?.includes("CVE-2021-44") === true);
+    if (!pointed) throw error;
+    const other = form === "string" ? "boolean" : "string";
+    const result = await send(other);
+    forms.set(api, other);
+    return result;
+  }
+}

@@ -1,0 +1,271 @@
+import { z } from "zod";
+import { isBag, omit, pick, sameJson, type Bag } from "../runtime/values";
+import { agreesWith } from "./destination-secrets";
+import { filterMeaning } from "./filter-text";
+import { JOB_MEMBERS, type JobArgs } from "./job-args";
+import {
+  optionsFound,
+  optionsToRequest,
+  unknownOptions,
+  type FlagForm,
+  type OutputOptions,
+} from "./output-options";
+
+/** A job as the service holds it, and its two forms: what is sent, and what is recorded. */
+export interface Job {
+  readonly id: string;
+  readonly name: string;
+  readonly dataset: string;
+  readonly kind: "edge" | undefined;
+  /** The answer it came from. */
+  readonly raw: Bag;
+}
+
+export const wireJob = z
+  .looseObject({
+    id: z.number().int(),
+    name: z.string().nullish(),
+    dataset: z.string().nullish(),
+    kind: z.string().nullish(),
+    enabled: z.boolean().nullish(),
+    destination_conf: z.string().nullish(),
+    filter: z.string().nullish(),
+    last_complete: z.string().nullish(),
+    last_error: z.string().nullish(),
+    error_message: z.string().nullish(),
+  })
+  .transform((raw): Job => ({
+    id: String(raw.id),
+    name: raw.name ?? "",
+    dataset: raw.dataset ?? "http_requests",
+    kind: raw.kind === "edge" ? "edge" : undefined,
+    raw,
+  }));
+
+/** How a job fares; absent where there is nothing to tell. */
+export interface JobHealth {
+  readonly lastComplete?: string;
+  readonly lastError?: string;
+  readonly errorMessage?: string;
+}
+
+export function healthOf({ raw }: Job): JobHealth {
+  return {
+    ...textUnder("lastComplete", raw["last_complete"]),
+    ...textUnder("lastError", raw["last_error"]),
+    ...textUnder("errorMessage", raw["error_message"]),
+  };
+}
+
+function textUnder<K extends string>(key: K, value: unknown): { readonly [P in K]?: string } {
+  return typeof value === "string" && value !== "" ? ({ [key]: value } as { [P in K]: string }) : {};
+}
+
+/** Members that are sent as they are declared, and what they are where nobody declares them (facts 7.2). */
+const PLAIN = {
+  frequency: { name: "frequency", unset: "high", defaults: ["high"] },
+  maxUploadBytes: { name: "max_upload_bytes", unset: null, defaults: [0] },
+  maxUploadIntervalSeconds: { name: "max_upload_interval_seconds", unset: null, defaults: [0, 30] },
+  maxUploadRecords: { name: "max_upload_records", unset: null, defaults: [0, 100_000] },
+} as const;
+type Plain = keyof typeof PLAIN;
+const PLAIN_MEMBERS = Object.keys(PLAIN) as readonly Plain[];
+
+/** Whether the member has been set by somebody; null is as good as missing. */
+function isSet(member: Plain, raw: Bag): boolean {
+  const value = raw[PLAIN[member].name] ?? undefined;
+  return value !== undefined && !(PLAIN[member].defaults as readonly unknown[]).includes(value);
+}
+
+/**
+ * A declaration as the service holds it, equal to it where nothing differs. What the service does not give back, or
+ * hides, is as declared. `strict` looks at undeclared members too.
+ */
+export function jobFound(
+  declared: JobArgs,
+  { raw, name }: Job,
+  {
+    allFields,
+    strict = false,
+  }: { readonly allFields: readonly string[] | undefined; readonly strict?: boolean },
+): JobArgs {
+  const shown = raw["destination_conf"];
+  const agrees = typeof shown !== "string" || agreesWith(declared.destinationConf, shown);
+  const found: Record<string, unknown> = {
+    ...omit(declared, ["filter", "outputOptions", ...PLAIN_MEMBERS]),
+    name: raw["name"] === undefined ? declared.name : name,
+    enabled: raw["enabled"] ?? declared.enabled,
+    destinationConf: agrees ? declared.destinationConf : shown,
+    filter: filterFound(declared.filter, raw["filter"]),
+    outputOptions: outputOptionsFound(declared.outputOptions, raw["output_options"], allFields, strict),
+  };
+  for (const member of PLAIN_MEMBERS) {
+    const own = declared[member];
+    if (own !== undefined) found[member] = plainFound(member, own, raw[PLAIN[member].name]);
+    else if (strict && isSet(member, raw)) found[member] = raw[PLAIN[member].name];
+  }
+  if (declared.extra !== undefined) {
+    found["extra"] = { ...declared.extra, ...pick(raw, Object.keys(declared.extra)) };
+  }
+  return omit(found, []) as JobArgs; // Of the arguments' own types, or drift that is only ever shown.
+}
+
+/** Null is the service's word for its default; a member it leaves out tells nothing. */
+function plainFound(member: Plain, own: unknown, value: unknown): unknown {
+  if (value === undefined) return own;
+  if (value !== null) return value;
+  return (PLAIN[member].defaults as readonly unknown[]).includes(own) ? own : undefined;
+}
+
+/** A filter of the same meaning is the declared one, however it is written. One that is not given back is kept. */
+function filterFound(declared: string | undefined, raw: unknown): string | undefined {
+  if (raw === undefined) return declared;
+  const text = typeof raw === "string" && raw !== "" ? raw : undefined;
+  return filterMeaning(text) === filterMeaning(declared) ? declared : text;
+}
+
+function outputOptionsFound(
+  declared: OutputOptions | undefined,
+  raw: unknown,
+  allFields: readonly string[] | undefined,
+  strict: boolean,
+): OutputOptions | undefined {
+  if (declared !== undefined) return optionsFound(declared, raw, allFields);
+  const changed = strict ? optionsFound({}, raw, undefined) : {};
+  return Object.keys(changed).length === 0 ? undefined : changed;
+}
+
+interface Sending {
+  readonly allFields: readonly string[] | undefined;
+  readonly form: FlagForm;
+  /** Sent where the destination is new to the job. */
+  readonly token: string | undefined;
+}
+
+/** The body of a create: what is declared. */
+export function newJobRequest(args: JobArgs, { allFields, form, token }: Sending): Record<string, unknown> {
+  const { outputOptions: options } = args;
+  return defined({
+    ...args.extra,
+    name: args.name,
+    dataset: args.dataset,
+    kind: args.kind,
+    enabled: args.enabled,
+    destination_conf: args.destinationConf,
+    ownership_challenge: token,
+    filter: args.filter,
+    output_options: options === undefined ? undefined : optionsToRequest(options, allFields, form),
+    ...Object.fromEntries(PLAIN_MEMBERS.map((member) => [PLAIN[member].name, args[member]])),
+  });
+}
+
+/**
+ * The body of an update: the whole job, without what the API does not let change. What was declared before and no longer
+ * is, goes to its default; what others set under names we do not know is kept.
+ */
+export function changedJobRequest(
+  args: JobArgs,
+  before: Bag,
+  { raw }: Job,
+  { allFields, form, token }: Sending,
+): Record<string, unknown> {
+  const forgotten = (member: Plain): boolean => args[member] === undefined && before[member] !== undefined;
+  return {
+    ...unknownMembers(raw, removedExtras(before["extra"], args.extra)),
+    ...args.extra,
+    name: args.name,
+    enabled: args.enabled,
+    destination_conf: args.destinationConf,
+    filter: args.filter ?? "",
+    ...defined({
+      ownership_challenge: token,
+      output_options: changedOptions(args, before, raw, allFields, form),
+    }),
+    ...defined(
+      Object.fromEntries(
+        PLAIN_MEMBERS.map((member) => [
+          PLAIN[member].name,
+          forgotten(member) ? PLAIN[member].unset : args[member],
+        ]),
+      ),
+    ),
+  };
+}
+
+/** The service replaces them as a whole, so all that is to hold is sent. */
+function changedOptions(
+  { outputOptions: options }: JobArgs,
+  before: Bag,
+  raw: Bag,
+  allFields: readonly string[] | undefined,
+  form: FlagForm,
+): Record<string, unknown> | null | undefined {
+  if (options === undefined) return before["outputOptions"] === undefined ? undefined : null;
+  const old = before["outputOptions"];
+  const removed = removedExtras(isBag(old) ? old["extra"] : undefined, options.extra);
+  return {
+    ...omit(unknownOptions(raw["output_options"]), removed),
+    ...optionsToRequest(options, allFields, form),
+  };
+}
+
+/** Whether something that is declared no longer is still set. */
+export function hasLeftovers(args: JobArgs, before: Bag, { raw }: Job): boolean {
+  const plain = PLAIN_MEMBERS.some(
+    (member) => args[member] === undefined && before[member] !== undefined && isSet(member, raw),
+  );
+  const extras = removedExtras(before["extra"], args.extra).some(
+    (name) => (raw[name] ?? undefined) !== undefined,
+  );
+  const old = before["outputOptions"];
+  const options = raw["output_options"] ?? undefined;
+  if (args.outputOptions === undefined)
+    return plain || extras || (old !== undefined && options !== undefined);
+  const removed = removedExtras(isBag(old) ? old["extra"] : undefined, args.outputOptions.extra);
+  return (
+    plain || extras || (isBag(options) && removed.some((name) => (options[name] ?? undefined) !== undefined))
+  );
+}
+
+/** Whether something has changed that the service does not give back: then what is recorded has to tell. */
+export function isUnseenChange(args: JobArgs, before: Bag, { raw }: Job): boolean {
+  const hidden = (name: string): boolean => raw[name] === undefined;
+  const options = before["outputOptions"];
+  const oldExtra = isBag(options) ? options["extra"] : undefined;
+  return (
+    (hidden("filter") && filterMeaning(args.filter) !== filterMeaning(before["filter"])) ||
+    (hidden("name") && args.name !== before["name"]) ||
+    ((raw["enabled"] ?? undefined) === undefined && args.enabled !== before["enabled"]) ||
+    (!isBag(raw["output_options"]) && !sameJson(args.outputOptions, options)) ||
+    PLAIN_MEMBERS.some((member) => hidden(PLAIN[member].name) && !sameJson(args[member], before[member])) ||
+    !sameJson(args.extra, before["extra"]) ||
+    !sameJson(args.outputOptions?.extra, oldExtra)
+  );
+}
+
+/** Whether the author has put the fields into another order, which the service has not. */
+export function isReordered(args: JobArgs, before: Bag, { raw }: Job): boolean {
+  const wanted = args.outputOptions?.fieldNames;
+  const old = before["outputOptions"];
+  const options = raw["output_options"];
+  if (wanted === undefined || wanted === "all" || !isBag(options)) return false;
+  return (
+    !sameJson(isBag(old) ? old["fieldNames"] : undefined, wanted) && !sameJson(options["field_names"], wanted)
+  );
+}
+
+function removedExtras(before: unknown, now: Bag | undefined): string[] {
+  return isBag(before) ? Object.keys(omit(before, Object.keys(now ?? {}))) : [];
+}
+
+/** What the service itself writes on an object, under the names it uses elsewhere. */
+const STAMPS = ["created_at", "created_on", "updated_at", "modified_on", "last_updated", "version"];
+
+function unknownMembers(raw: Bag, removed: readonly string[]): Record<string, unknown> {
+  const kept = omit(raw, [...JOB_MEMBERS, ...STAMPS, ...removed]);
+  return Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== null));
+}
+
+function defined(members: Bag): Record<string, unknown> {
+  return omit(members, []);
+}

@@ -1,0 +1,230 @@
+import type * as pulumi from "@pulumi/pulumi";
+import { z } from "zod";
+import { isBag, omit, pick, sameJson, type Bag } from "../runtime/values";
+
+/** What a job writes of each line, and how (seed 002, `output_options`; OpenAPI, logpush_output_options). */
+
+export interface OutputOptionsArgs {
+  /**
+   * The fields to send, in this order; or `"all"`: every field that the dataset has when the job is made. They are then
+   * kept in the output `allFields`; a preview warns when the dataset has got more. Default: the service's choice.
+   */
+  readonly fieldNames?: pulumi.Input<"all" | pulumi.Input<string>[]>;
+  /** Share of the lines to send, 0 to 1, after the filter. Default 1, all. */
+  readonly sampleRate?: pulumi.Input<number>;
+  /** How times are written. Default `"unixnano"`. */
+  readonly timestampFormat?: pulumi.Input<"unixnano" | "unix" | "rfc3339" | "rfc3339ms" | "rfc3339ns">;
+  /** The form of a line, which sets the defaults of the members below. Default `"ndjson"`. */
+  readonly outputType?: pulumi.Input<"ndjson" | "csv">;
+  /** Before each batch. Default: nothing. */
+  readonly batchPrefix?: pulumi.Input<string>;
+  /** After each batch. Default: nothing. */
+  readonly batchSuffix?: pulumi.Input<string>;
+  /** Before each line. Default `{`; nothing for csv. */
+  readonly recordPrefix?: pulumi.Input<string>;
+  /** After each line. Default `}` and a line break; a line break for csv. */
+  readonly recordSuffix?: pulumi.Input<string>;
+  /** Go template of a line, in place of the list of fields: `{{.ClientIP}} {{.RayID}}`. Its fields need to be in `fieldNames`. */
+  readonly recordTemplate?: pulumi.Input<string>;
+  /** Between lines. Default: nothing. */
+  readonly recordDelimiter?: pulumi.Input<string>;
+  /** Between fields. Default `,`. Without effect beside `recordTemplate`. */
+  readonly fieldDelimiter?: pulumi.Input<string>;
+  /** Merge subrequests into the request they belong to; dataset `http_requests` only. Default false. */
+  readonly mergeSubrequests?: pulumi.Input<boolean>;
+  /**
+   * Write `${` as `x{`, against CVE-2021-44228. Default false. Sent as text, as seed 002 says; where the service wants a
+   * boolean and points at it, as one.
+   */
+  readonly cve202144228?: pulumi.Input<boolean>;
+  /** Members of the API that this version does not know by name, sent as they are. */
+  readonly extra?: pulumi.Input<Record<string, unknown>>;
+}
+
+/** Our names, and the API's. */
+const WIRE_NAMES = {
+  fieldNames: "field_names",
+  sampleRate: "sample_rate",
+  timestampFormat: "timestamp_format",
+  outputType: "output_type",
+  batchPrefix: "batch_prefix",
+  batchSuffix: "batch_suffix",
+  recordPrefix: "record_prefix",
+  recordSuffix: "record_suffix",
+  recordTemplate: "record_template",
+  recordDelimiter: "record_delimiter",
+  fieldDelimiter: "field_delimiter",
+  mergeSubrequests: "merge_subrequests",
+  cve202144228: "CVE-2021-44228",
+} as const;
+
+type Member = keyof typeof WIRE_NAMES;
+const MEMBERS = Object.keys(WIRE_NAMES) as readonly Member[];
+
+/** How the OpenAPI of 2024 spells the flag (facts D08). */
+const MISSPELT_FLAG = "CVE-2021-4428";
+const KNOWN_ON_WIRE: readonly string[] = [...Object.values(WIRE_NAMES), MISSPELT_FLAG];
+
+const fieldNames = z
+  .array(z.string().min(1, "is empty; it has to be the name of a log field"))
+  .min(1, 'is an empty list; name at least one field, or write "all"')
+  .superRefine((names, ctx) => {
+    const seen = new Set<string>();
+    for (const [index, name] of names.entries()) {
+      if (seen.has(name))
+        ctx.addIssue({
+          code: "custom",
+          path: [index],
+          message: `is ${JSON.stringify(name)} once more; keep one`,
+        });
+      seen.add(name);
+    }
+  });
+
+const either = "has to be true or false";
+
+export const outputOptions = z.strictObject({
+  fieldNames: z.union([z.literal("all"), fieldNames], 'has to be a list of fields or "all"').exactOptional(),
+  sampleRate: z
+    .number()
+    .refine((rate) => rate >= 0 && rate <= 1, {
+      error: ({ input }) => `has to be from 0 to 1, the share of lines to send; it is ${String(input)}`,
+    })
+    .exactOptional(),
+  timestampFormat: z.enum(["unixnano", "unix", "rfc3339", "rfc3339ms", "rfc3339ns"]).exactOptional(),
+  outputType: z.enum(["ndjson", "csv"]).exactOptional(),
+  batchPrefix: z.string().exactOptional(),
+  batchSuffix: z.string().exactOptional(),
+  recordPrefix: z.string().exactOptional(),
+  recordSuffix: z.string().exactOptional(),
+  recordTemplate: z.string().exactOptional(),
+  recordDelimiter: z.string().exactOptional(),
+  fieldDelimiter: z.string().exactOptional(),
+  mergeSubrequests: z.boolean().exactOptional(),
+  cve202144228: z
+    .union([z.boolean(), z.enum(["true", "false"])], either)
+    .transform((flag) => flag === true || flag === "true")
+    .exactOptional(),
+  extra: z
+    .record(z.string(), z.json())
+    .superRefine((members, ctx) => {
+      for (const name of Object.keys(members)) {
+        if (KNOWN_ON_WIRE.includes(name))
+          ctx.addIssue({
+            code: "custom",
+            path: [name],
+            message: "is a known member of the API: set it by its own argument instead of extra",
+          });
+      }
+    })
+    .exactOptional(),
+});
+
+export type OutputOptions = z.output<typeof outputOptions>;
+
+/** How the CVE flag is sent. */
+export type FlagForm = "string" | "boolean";
+
+/** The whole of `output_options`: what is left out of it, the service sets to its default. */
+export function optionsToRequest(
+  { extra = {}, ...options }: OutputOptions,
+  allFields: readonly string[] | undefined,
+  form: FlagForm,
+): Record<string, unknown> {
+  const values: Bag = {
+    ...options,
+    ...(options.fieldNames === "all" ? { fieldNames: allFields } : {}),
+    ...(options.cve202144228 === undefined || form === "boolean"
+      ? {}
+      : { cve202144228: String(options.cve202144228) }),
+  };
+  const named = MEMBERS.filter((member) => values[member] !== undefined).map((member): [string, unknown] => [
+    WIRE_NAMES[member],
+    values[member],
+  ]);
+  return { ...extra, ...Object.fromEntries(named) };
+}
+
+/** Members that the service holds and we do not know: a PUT without them would lose them. */
+export function unknownOptions(raw: unknown): Record<string, unknown> {
+  return isBag(raw)
+    ? Object.fromEntries(Object.entries(omit(raw, KNOWN_ON_WIRE)).filter(([, value]) => value !== null))
+    : {};
+}
+
+/**
+ * The declared options as the service holds them. What it leaves out is at its default; an undeclared member that is not
+ * at its default was changed by somebody, and is shown.
+ */
+export function optionsFound(
+  declared: OutputOptions,
+  raw: unknown,
+  allFields: readonly string[] | undefined,
+): OutputOptions {
+  if (!isBag(raw)) return declared; // Not given back: nothing is known of it.
+  const defaults = defaultsOf(raw["output_type"] ?? declared.outputType);
+  const found: Record<string, unknown> = { ...fieldsFound(declared, raw, allFields) };
+  for (const [member, usual] of Object.entries(defaults) as [keyof typeof defaults, unknown][]) {
+    const own = declared[member];
+    const value = valueIn(raw, member) ?? usual;
+    const asDeclared = own === undefined ? sameJson(value, usual) : sameValue(own, value);
+    if (!asDeclared) found[member] = value;
+    else if (own !== undefined) found[member] = own;
+  }
+  const { extra } = declared;
+  if (extra !== undefined) found["extra"] = { ...extra, ...pick(raw, Object.keys(extra)) };
+  return found; // Of the members' own types, or drift that is only ever shown.
+}
+
+/** What the service does where it is told nothing (OpenAPI and facts 7.2). */
+function defaultsOf(outputType: unknown): Readonly<Record<Exclude<Member, "fieldNames">, unknown>> {
+  const csv = outputType === "csv";
+  return {
+    sampleRate: 1,
+    timestampFormat: "unixnano",
+    outputType: "ndjson",
+    batchPrefix: "",
+    batchSuffix: "",
+    recordPrefix: csv ? "" : "{",
+    recordSuffix: csv ? "\n" : "}\n",
+    recordTemplate: "",
+    recordDelimiter: "",
+    fieldDelimiter: ",",
+    mergeSubrequests: false,
+    cve202144228: false,
+  };
+}
+
+function fieldsFound(
+  { fieldNames, outputType }: OutputOptions,
+  raw: Bag,
+  allFields: readonly string[] | undefined,
+): Pick<OutputOptions, "fieldNames"> {
+  if (fieldNames === undefined) return {};
+  const listed: unknown = raw["field_names"];
+  const wanted = fieldNames === "all" ? allFields : fieldNames;
+  if (!Array.isArray(listed) || wanted === undefined || sameJson(listed, wanted)) return { fieldNames };
+  // Where each field bears its name, another order is the service's own business.
+  const inOrder = (raw["output_type"] ?? outputType) === "csv";
+  const sameFields = sameJson([...(listed as unknown[])].sort(), [...wanted].sort());
+  return { fieldNames: sameFields && !inOrder ? fieldNames : (listed as string[]) };
+}
+
+/** A member of the answer; null is as good as missing. The flag comes as either of two types, under either of two names. */
+function valueIn(raw: Bag, member: Member): unknown {
+  if (member !== "cve202144228") return raw[WIRE_NAMES[member]] ?? undefined;
+  const flag = raw[WIRE_NAMES.cve202144228] ?? raw[MISSPELT_FLAG] ?? undefined;
+  return typeof flag === "string" ? flag === "true" : flag;
+}
+
+/** The service may keep a rate with fewer digits. */
+function sameValue(own: unknown, found: unknown): boolean {
+  return typeof own === "number" && typeof found === "number"
+    ? Math.fround(own) === Math.fround(found)
+    : sameJson(own, found);
+}
+
+/** Fields that a template uses: `{{.ClientIP}}` or `{{ .ClientIP }}`. */
+export function fieldsInTemplate(template: string): string[] {
+  return [...template.matchAll(/\{\{-?\s*\.(\w+)\s*-?\}\}/g)].map(([, name = ""]) => name);
+}

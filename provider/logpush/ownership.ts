@@ -1,0 +1,95 @@
+import { z } from "zod";
+import { parseDestination } from "./destination-parse";
+import { sameDestination, shownDestination } from "./destination-secrets";
+
+/**
+ * The token that proves a destination to be one's own: a JSON web token that the service writes to a file there, bound
+ * to a zone or account and to the destination, good for seven days (facts 7.1; the vendor's page of the challenge).
+ */
+
+/** What a token claims. The vendor documents the claims in words, not by name: each is looked for under several. */
+interface Claims {
+  readonly objectType: string | undefined;
+  readonly objectId: string | undefined;
+  readonly destination: string | undefined;
+  readonly expiresAt: Date | undefined;
+}
+
+const NAMES = {
+  objectType: ["objecttype", "type", "scope"],
+  objectId: ["objectid", "object", "oid", "zoneid", "accountid", "sub"],
+  destination: ["destinationconf", "destconf", "destination", "dest"],
+} as const;
+
+const payload = z.record(z.string(), z.unknown());
+
+/** What the token claims; undefined where it is none that can be read. */
+function claimsIn(token: string): Claims | undefined {
+  const [, middle, , ...more] = token.trim().split(".");
+  if (middle === undefined || more.length > 0) return undefined;
+  let said: Readonly<Record<string, unknown>>;
+  try {
+    said = payload.parse(JSON.parse(Buffer.from(middle, "base64url").toString("utf8")));
+  } catch {
+    return undefined;
+  }
+  const byName = new Map(
+    Object.entries(said).map(([name, value]) => [name.toLowerCase().replace(/[^a-z]/g, ""), value]),
+  );
+  const textUnder = (names: readonly string[]): string | undefined =>
+    names.map((name) => byName.get(name)).find((value): value is string => typeof value === "string");
+  const expiry = byName.get("exp");
+  return {
+    objectType: textUnder(NAMES.objectType)?.toLowerCase(),
+    objectId: textUnder(NAMES.objectId)?.toLowerCase(),
+    destination: textUnder(NAMES.destination),
+    expiresAt: typeof expiry === "number" ? new Date(expiry * 1000) : undefined,
+  };
+}
+
+export interface TokenQuestion {
+  readonly token: string;
+  readonly scope: { readonly kind: "zone" | "account"; readonly id: string };
+  readonly destination: string;
+  readonly now: Date;
+}
+
+export type TokenFinding = { readonly reason: string } | { readonly warning: string } | undefined;
+
+const AGAIN = "Remove it and run `pulumi up` for a new one";
+
+/** Why the token would be refused, as a sentence that goes on from the argument's name and holds nothing of the token. */
+export function checkToken({ token, scope, destination, now }: TokenQuestion): TokenFinding {
+  const claims = claimsIn(token);
+  if (claims === undefined) {
+    return { warning: "is no JSON web token, so nothing of it could be checked; the service will" };
+  }
+  const { objectType, objectId, destination: claimed, expiresAt } = claims;
+  if (expiresAt !== undefined && expiresAt <= now) {
+    return { reason: `expired on ${day(expiresAt)}; a token lasts 7 days. ${AGAIN}` };
+  }
+  const otherKind = ["zone", "account"].find((kind) => objectType?.includes(kind) === true);
+  if (otherKind !== undefined && otherKind !== scope.kind) {
+    return {
+      reason: `was issued for ${otherKind === "zone" ? "a zone" : "an account"}; this job is of ${scope.kind} ${scope.id}. ${AGAIN}`,
+    };
+  }
+  if (objectId !== undefined && /^[0-9a-f]{32}$/.test(objectId) && objectId !== scope.id) {
+    return { reason: `was issued for ${scope.kind} ${objectId}; this job is of ${scope.id}. ${AGAIN}` };
+  }
+  if (claimed !== undefined && !sameDestination(claimed, destination)) {
+    const other = shownDestination(claimed);
+    const own = shownDestination(destination);
+    const which =
+      parseDestination(claimed) === undefined || other === own
+        ? "for another destination than the declared one"
+        : `for ${other}; this job pushes to ${own}`;
+    return { reason: `was issued ${which}. ${AGAIN}` };
+  }
+  return undefined;
+}
+
+/** 2025-01-31, in universal time. */
+function day(date: Date): string {
+  return Number.isNaN(date.getTime()) ? "a day that cannot be read" : date.toISOString().slice(0, 10);
+}

@@ -1,0 +1,152 @@
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { StringDecoder } from "node:string_decoder";
+import { createGunzip } from "node:zlib";
+import { isBag, type Bag } from "../runtime/values";
+import type { Filter } from "./filter";
+import { passes } from "./filter-evaluate";
+import { leavesOf } from "./filter-model";
+import { mustRead } from "./filter-read";
+
+/** Runs a filter over sample log lines, before it is deployed. */
+
+/** A log line: an object, or its JSON. */
+export type LogLine = string | Readonly<Record<string, unknown>>;
+
+/**
+ * Where lines come from: the path of a file of NDJSON, which may be compressed (`.gz`, as the service stores them); a
+ * stream of such a file; or anything that gives one line after the other.
+ */
+export type LogLines = string | NodeJS.ReadableStream | Iterable<LogLine> | AsyncIterable<LogLine>;
+
+export interface TestFilterOptions {
+  /** How many lines of each kind are kept as examples. Default 3. */
+  readonly examples?: number;
+}
+
+/** What a filter does to the lines. */
+export interface FilterTest {
+  /** Lines that were read; blank ones are not counted. */
+  readonly lines: number;
+  /** Of these, what a job with the filter would send, before its sample rate. */
+  readonly passed: number;
+  /** Of these, what it would not send. */
+  readonly rejected: number;
+  /** Lines that are no JSON object: neither passed nor rejected. */
+  readonly unreadable: number;
+  /**
+   * Fields that the filter looks at, by the number of lines that do not have them. Such a line says nothing of what the
+   * service will do: sample lines need the fields of the filter, whatever fields the job sends.
+   */
+  readonly missingFields: Readonly<Record<string, number>>;
+  /** The first of each kind. `line` counts from 1, blank lines included. */
+  readonly examples: {
+    readonly passed: readonly FilterExample[];
+    readonly rejected: readonly FilterExample[];
+    readonly unreadable: readonly { readonly line: number; readonly reason: string }[];
+  };
+}
+
+export interface FilterExample {
+  readonly line: number;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+const SHOWN_EXAMPLES = 3;
+
+/**
+ * Counts which sample lines a filter lets through, and keeps the first of each kind. Reads line by line, so that a file
+ * may be larger than memory. A line without a field fails every comparison with it, and passes the negated ones.
+ *
+ * @param filter what a `LogpushJob` takes: the builders' object, or JSON.
+ * @throws FilterError when the filter is wrong; an Error when a file cannot be read.
+ */
+export async function testFilter(
+  filter: Filter | string,
+  lines: LogLines,
+  { examples: shown = SHOWN_EXAMPLES }: TestFilterOptions = {},
+): Promise<FilterTest> {
+  const checked = mustRead(filter);
+  const fields = [...new Set([...leavesOf(checked.where, [])].map(({ leaf }) => leaf.key))];
+  const missing = new Map<string, number>();
+  const kept = {
+    passed: [] as FilterExample[],
+    rejected: [] as FilterExample[],
+    unreadable: [] as { line: number; reason: string }[],
+  };
+  const count = { passed: 0, rejected: 0, unreadable: 0 };
+
+  let number = 0;
+  for await (const given of linesOf(lines)) {
+    number += 1;
+    if (typeof given === "string" && given.trim() === "") continue;
+    const read = readLine(given);
+    if (typeof read === "string") {
+      count.unreadable += 1;
+      if (kept.unreadable.length < shown) kept.unreadable.push({ line: number, reason: read });
+      continue;
+    }
+    for (const field of fields) {
+      if (read[field] === undefined || read[field] === null)
+        missing.set(field, (missing.get(field) ?? 0) + 1);
+    }
+    const outcome = passes(checked, read) ? "passed" : "rejected";
+    count[outcome] += 1;
+    if (kept[outcome].length < shown) kept[outcome].push({ line: number, fields: read });
+  }
+  return {
+    lines: count.passed + count.rejected + count.unreadable,
+    ...count,
+    missingFields: Object.fromEntries(missing),
+    examples: kept,
+  };
+}
+
+/** The line's fields, or why there are none. */
+function readLine(given: LogLine): Bag | string {
+  if (typeof given !== "string") return given;
+  try {
+    const json: unknown = JSON.parse(given);
+    return isBag(json) ? json : "is JSON, but no object";
+  } catch {
+    return "is no JSON";
+  }
+}
+
+async function* linesOf(lines: LogLines): AsyncGenerator<LogLine, void, undefined> {
+  if (typeof lines === "string") yield* linesOfFile(lines);
+  else if ("pipe" in lines) yield* split(lines);
+  else {
+    for await (const line of lines) {
+      if (typeof line === "string") yield* line.replace(/\r?\n$/, "").split(/\r?\n/);
+      else yield line;
+    }
+  }
+}
+
+async function* linesOfFile(path: string): AsyncGenerator<string, void, undefined> {
+  try {
+    if (!(await stat(path)).isFile()) throw new Error("it is no file; name a file of NDJSON");
+    const file = createReadStream(path);
+    if (!path.endsWith(".gz")) return yield* split(file);
+    const unpacked = createGunzip();
+    file.on("error", (error) => unpacked.destroy(error));
+    return yield* split(file.pipe(unpacked));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`The log lines in ${JSON.stringify(path)} cannot be read: ${why}.`, { cause: error });
+  }
+}
+
+/** Lines of a stream whose chunks end anywhere, also within a character. */
+async function* split(stream: NodeJS.ReadableStream): AsyncGenerator<string, void, undefined> {
+  const decoder = new StringDecoder("utf8");
+  let rest = "";
+  for await (const chunk of stream) {
+    const parts = (rest + (typeof chunk === "string" ? chunk : decoder.write(chunk))).split("\n");
+    rest = parts.pop() ?? "";
+    yield* parts;
+  }
+  rest += decoder.end();
+  if (rest !== "") yield rest;
+}

@@ -1,0 +1,292 @@
+import { destinationProblems, needsProof } from "../../provider/logpush/destination-parse";
+import { typedDestination } from "../../provider/logpush/destination-render";
+import {
+  agreesWith,
+  sameDestination,
+  samePlace,
+  secretsOfDestination,
+  shownDestination,
+} from "../../provider/logpush/destination-secrets";
+import * as destination from "../../provider/logpush/destination";
+import { Redactor } from "../../provider/api/redact";
+
+const ACCOUNT = "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1";
+
+describe("a typed destination becomes the service's text", () => {
+  test.each([
+    [destination.s3({ bucket: "logs", region: "us-east-1" }), "s3://logs?region=us-east-1"],
+    [
+      destination.s3({ bucket: "logs", path: "/http/{DATE}/", region: "eu-west-1", sse: "AES256" }),
+      "s3://logs/http/{DATE}?region=eu-west-1&sse=AES256",
+    ],
+    [
+      destination.s3({
+        bucket: "logs",
+        path: "dt={DATE}/größe",
+        region: "sfo2",
+        endpoint: "sfo2.digitaloceanspaces.com",
+        accessKeyId: "KEY",
+        secretAccessKey: "a/b+c=",
+      }),
+      "s3://logs/dt={DATE}/gr%C3%B6%C3%9Fe?region=sfo2&endpoint=sfo2.digitaloceanspaces.com&access-key-id=KEY&secret-access-key=a%2Fb%2Bc%3D",
+    ],
+    [
+      destination.r2({
+        bucket: "logs",
+        path: "{DATE}",
+        accountId: ACCOUNT,
+        accessKeyId: "KEY",
+        secretAccessKey: "SECRET",
+      }),
+      `r2://logs/{DATE}?account-id=${ACCOUNT}&access-key-id=KEY&secret-access-key=SECRET`,
+    ],
+    [destination.gs({ bucket: "logs", path: "http" }), "gs://logs/http"],
+    [
+      destination.azure({
+        sasUrl: "https://shop.blob.core.windows.net/logs?sv=2022-11-02&sp=w&sig=a%2Fb",
+        path: "{DATE}",
+      }),
+      "azure://shop.blob.core.windows.net/logs/{DATE}?sv=2022-11-02&sp=w&sig=a%2Fb",
+    ],
+    [destination.https({ url: "https://logs.example.com/in" }), "https://logs.example.com/in"],
+    [
+      destination.https({
+        url: "https://logs.example.com/in?tags=a",
+        headers: { Authorization: "Basic dXNlcjpwdw==", "X-Shop": "1 2" },
+      }),
+      "https://logs.example.com/in?tags=a&header_Authorization=Basic%20dXNlcjpwdw%3D%3D&header_X-Shop=1%202",
+    ],
+    [
+      destination.splunk({
+        endpoint: "https://splunk.example.com:8088/services/collector/raw",
+        channel: "0f8a",
+        token: "e6d94e8c",
+        sourcetype: "cloudflare:json",
+      }),
+      "splunk://splunk.example.com:8088/services/collector/raw?channel=0f8a&insecure-skip-verify=false&sourcetype=cloudflare%3Ajson&header_Authorization=Splunk%20e6d94e8c",
+    ],
+    [
+      destination.datadog({
+        endpoint: "http-intake.logs.datadoghq.com/api/v2/logs",
+        apiKey: "20e6d94e",
+        service: "shop",
+      }),
+      "datadog://http-intake.logs.datadoghq.com/api/v2/logs?header_DD-API-KEY=20e6d94e&ddsource=cloudflare&service=shop",
+    ],
+    [
+      destination.sumo({ url: "https://collectors.sumologic.com/receiver/v1/http/ZaVnC4dhaV" }),
+      "sumo://collectors.sumologic.com/receiver/v1/http/ZaVnC4dhaV",
+    ],
+  ])("%j", (typed, text) => {
+    expect(typedDestination.parse(typed)).toBe(text);
+    expect(destinationProblems(text)).toEqual([]);
+  });
+});
+
+describe("a destination is refused", () => {
+  const LONG = `gs://${"b".repeat(4_096 - 5)}`;
+  test.each([
+    [
+      "logs",
+      [
+        /^has to be an address such as s3:\/\/bucket\/path\?region=us-east-1; it is a value that is not shown$/,
+      ],
+    ],
+    ["http://logs.example.com", [/^begins with http:\/\/; the service pushes to https:\/\/ only$/]],
+    [
+      "gcs://logs",
+      [/^begins with gcs:\/\/, which is no destination of the service\. Did you mean gs:\/\/\?$/],
+    ],
+    [
+      "ftp-archive://x",
+      [/which is no destination of the service\. Schemes: s3, r2, gs, azure, https, splunk, datadog, sumo,/],
+    ],
+    [LONG, []],
+    [`${LONG}b`, [/^is 4097 characters; the limit is 4096$/]],
+    ["s3://logs", [/^lacks "region" in its query, which s3:\/\/ needs$/]],
+    ["s3://?region=us-east-1", [/^needs a bucket after s3:\/\/$/]],
+    ["s3://logs?region=us-west-2/", [/^has a "region" that is none/]],
+    ["s3://logs?region=cn-north-1", [/^has a "region" in China/]],
+    ["s3://logs?region=us-east-1&sse=KMS", [/^has an "sse" other than AES256/]],
+    ["s3://logs?region=us-east-1&region=us-east-2", [/^has the parameter "region" twice; keep one$/]],
+    [
+      "s3://logs?region=sfo2&endpoint=sfo2.example.com",
+      [/^lacks "access-key-id", "secret-access-key" in its query/],
+    ],
+    ["s3://logs?region=sfo2&access-key-id=KEY", [/^lacks "secret-access-key" in its query/]],
+    [
+      "r2://logs",
+      [/^lacks "account-id", "access-key-id", "secret-access-key" in its query, which r2:\/\/ needs$/],
+    ],
+    [
+      "r2://logs?account-id=main&access-key-id=K&secret-access-key=S",
+      [/^has an "account-id" that is not 32 hexadecimal digits$/],
+    ],
+    ["gs:///http", [/^needs a bucket after gs:\/\/$/]],
+    ["azure://shop.blob.core.windows.net/logs", [/^lacks "sig" in its query/]],
+    [
+      "splunk://s.example.com:8088/services/collector/raw?channel=c",
+      [/^lacks "header_Authorization" in its query/],
+    ],
+    [
+      "splunk://s.example.com?channel=c&header_Authorization=x&insecure-skip-verify=yes",
+      [/neither true nor false$/],
+    ],
+    [
+      "datadog://http-intake.logs.datadoghq.com/api/v2/logs?ddsource=cloudflare",
+      [/^lacks "header_DD-API-KEY"/],
+    ],
+    ["sumo://collectors.sumologic.com/http/abc", [/^has to be the address of an HTTP source/]],
+    ["https://", [/^needs a host after https:\/\/$/]],
+    ["https://logs.example.com/a b", [/^holds white space; write it as %20$/]],
+    ["s3://<BUCKET_PATH>?region=us-east-1", [/^holds a <…> of the documentation/]],
+    ["gs://logs/{DAY}", [/^has a placeholder in its path that is not \{DATE\}, the only one there is$/]],
+    ["gs://{DATE}/http", [/^has a placeholder outside its path/]],
+    [
+      "https://logs.example.com/{DATE}",
+      [/^has \{DATE\} in its path, which the service replaces for s3, r2, gs and azure only, not for https$/],
+    ],
+    ["gs://logs//http", [/^has an empty folder, \/\/, in its path$/]],
+  ])("%.60s", (text, sentences) => {
+    const problems = destinationProblems(text);
+    expect(problems).toHaveLength(sentences.length);
+    sentences.forEach((sentence, index) => expect(problems[index]).toMatch(sentence));
+  });
+});
+
+test.each([
+  ["s3://logs?region=us-east-1", true],
+  ["s3://logs?region=us-east-1&access-key-id=K&secret-access-key=S", false],
+  ["gs://logs", true],
+  ["azure://a.blob.core.windows.net/logs?sig=x", true],
+  ["sumo://c.sumologic.com/receiver/v1/http/x", true],
+  [`r2://logs?account-id=${ACCOUNT}&access-key-id=K&secret-access-key=S`, false],
+  ["https://logs.example.com", false],
+  ["splunk://s.example.com?channel=c&header_Authorization=x", false],
+  ["datadog://d.example.com?header_DD-API-KEY=x", false],
+])("%s needs a proof of ownership: %s", (text, needed) => {
+  expect(needsProof(text)).toBe(needed);
+});
+
+test.each([
+  ["s3://logs/http/{DATE}?region=us-east-1&secret-access-key=S", "s3://logs/http/{DATE}"],
+  ["azure://a.blob.core.windows.net/logs?sig=x", "azure://a.blob.core.windows.net/logs"],
+  ["https://user:pw@logs.example.com:8443/services/T0/B0/token?key=x", "https://logs.example.com:8443"],
+  ["sumo://c.sumologic.com/receiver/v1/http/token", "sumo://c.sumologic.com"],
+  ["nonsense with a token", "a destination that is not shown"],
+])("of %s people are shown %s", (text, shown) => {
+  expect(shownDestination(text)).toBe(shown);
+});
+
+describe("two destinations are the same", () => {
+  test.each([
+    ["s3://logs/a?region=r&sse=AES256", "s3://logs/a?sse=AES256&region=r", true, true],
+    ["s3://logs/a?region=r", "s3://logs/a/?region=r", true, true],
+    ["https://l.example.com?header_A=b%20c", "https://l.example.com?header_A=b%20c&x=1", false, true],
+    ["https://l.example.com?k=a%2Fb", "https://l.example.com?k=a%2fb", true, true],
+    ["s3://logs/a?region=r", "s3://logs/b?region=r", false, false],
+    ["s3://logs/a?region=r", "s3://else/a?region=r", false, false],
+    ["s3://logs/a?region=r", "gs://logs/a", false, false],
+    ["s3://logs/a?region=r&secret-access-key=1", "s3://logs/a?region=r&secret-access-key=2", false, true],
+    ["sumo://c.example.com/receiver/v1/http/abc", "sumo://c.example.com/receiver/v1/http/****", false, true],
+    ["nonsense", "nonsense", true, true],
+    ["nonsense", "other", false, false],
+  ])("%s and %s: %s, in the same place: %s", (a, b, same, place) => {
+    expect(sameDestination(a, b)).toBe(same);
+    expect(sameDestination(b, a)).toBe(same);
+    expect(samePlace(a, b)).toBe(place);
+  });
+});
+
+describe("what the service shows agrees with what is declared", () => {
+  const own = "s3://logs/http?region=us-east-1&access-key-id=KEYKEY&secret-access-key=a%2Fb";
+  test.each([
+    [own],
+    ["s3://logs/http?secret-access-key=a/b&access-key-id=KEYKEY&region=us-east-1"],
+    ["s3://logs/http?region=us-east-1&access-key-id=****&secret-access-key=****"],
+    ["s3://logs/http?region=us-east-1&access-key-id=REDACTED&secret-access-key=%2A%2A%2A%2A"],
+    ["s3://logs/http?region=us-east-1&access-key-id=<redacted>&secret-access-key=xxxxx"],
+    ["s3://logs/http?region=us-east-1"],
+    ["s3://logs/http"],
+    ["s3://logs/http/"],
+    ["s3://logs/****"],
+    ["s3://logs/http?region=us-east-1&access-key-id=&secret-access-key="],
+    ["********"],
+    [""],
+    [null],
+    [undefined],
+  ])("%s", (shown) => {
+    expect(agreesWith(own, shown)).toBe(true);
+  });
+
+  test.each([
+    ["s3://other/http?region=us-east-1"],
+    ["s3://other/http?region=us-east-1&access-key-id=****&secret-access-key=****"],
+    ["s3://logs/other"],
+    ["s3://logs/http/more"],
+    ["gs://logs/http"],
+    ["s3://logs/http?region=us-west-2"],
+    ["s3://logs/http?region=us-east-1&sse=AES256"],
+    ["s3://logs/http?secret-access-key=another"],
+    ["something else"],
+    ["s3://logs/http?region=us-east-1&sse="],
+  ])("but not %s", (shown) => {
+    expect(agreesWith(own, shown)).toBe(false);
+  });
+
+  test("also where the secret is a folder, or stands before the host", () => {
+    const sumo = "sumo://c.sumologic.com/receiver/v1/http/ZaVnC4";
+    expect(agreesWith(sumo, "sumo://c.sumologic.com/receiver/v1/http/****")).toBe(true);
+    expect(agreesWith(sumo, "sumo://c.sumologic.com/receiver/v1/http/other")).toBe(false);
+    const user = "https://shop:pw@logs.example.com/in";
+    expect(agreesWith(user, "https://****@logs.example.com/in")).toBe(true);
+    expect(agreesWith(user, "https://logs.example.com/in")).toBe(true);
+    expect(agreesWith(user, "https://till:pw@logs.example.com/in")).toBe(false);
+  });
+});
+
+describe("a credential is hidden in whatever form a message has it", () => {
+  const hidden = (text: string, message: string) => {
+    const redactor = new Redactor();
+    redactor.add(...secretsOfDestination(text));
+    return redactor.redact(message);
+  };
+  const KEY = "c4nary/key+with=signs";
+  const forms = [
+    KEY,
+    "c4nary%2Fkey%2Bwith%3Dsigns",
+    "c4nary%2fkey%2bwith%3dsigns",
+    JSON.stringify(KEY).slice(1, -1),
+  ];
+
+  test.each([
+    [`s3://logs?region=us-east-1&access-key-id=AKIAX&secret-access-key=${encodeURIComponent(KEY)}`, forms],
+    [`s3://logs?region=us-east-1&access-key-id=AKIAX&secret-access-key=${KEY}`, forms],
+    [
+      `r2://logs?account-id=${ACCOUNT}&access-key-id=AKIAX&secret-access-key=${encodeURIComponent(KEY)}`,
+      ["AKIAX", ...forms],
+    ],
+    [`azure://a.blob.core.windows.net/logs?sv=2022&sp=w&sig=${encodeURIComponent(KEY)}`, forms],
+    [
+      `https://logs.example.com?header_Authorization=Bearer%20${encodeURIComponent(KEY)}`,
+      [...forms, `Bearer ${KEY}`, `Bearer+${encodeURIComponent(KEY)}`],
+    ],
+    [`https://logs.example.com/services/T0/c4narytokeninapath99`, ["c4narytokeninapath99"]],
+    [`https://logs.example.com?Api-Key=${encodeURIComponent(KEY)}&format=cloudflare`, forms],
+    [`https://shop:${encodeURIComponent(KEY)}@logs.example.com/in`, forms],
+    [
+      `splunk://s.example.com?channel=c&insecure-skip-verify=true&header_Authorization=Splunk%20${encodeURIComponent(KEY)}`,
+      forms,
+    ],
+    [`datadog://d.example.com?header_DD-API-KEY=${encodeURIComponent(KEY)}&ddsource=cloudflare`, forms],
+    ["sumo://c.sumologic.com/receiver/v1/http/c4naryCode", ["c4naryCode"]],
+  ])("%s", (text, secrets) => {
+    for (const secret of secrets) {
+      const message = `region us-east-1 of cloudflare is true at w: ${secret}, ${text}`;
+      const shown = hidden(text, message);
+      expect(shown).not.toContain("c4nary");
+      expect(shown).not.toContain("AKIAX");
+      expect(shown).toContain("region us-east-1 of cloudflare is true at w: ");
+    }
+  });
+});

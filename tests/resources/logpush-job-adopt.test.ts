@@ -1,0 +1,173 @@
+import type { LocalApiOptions } from "edgeguard-local";
+import { omit } from "../../provider/runtime/values";
+import { envelope, through } from "../support/edge-client";
+import { Operation, type Recorded } from "../support/operation";
+import { bench, FILTER, TYPE, type Bench, type Members } from "./logpush-support";
+
+let b: Bench;
+const start = async (options: LocalApiOptions = {}): Promise<void> => {
+  b = await bench(options);
+};
+const restart = async (options: LocalApiOptions): Promise<void> => {
+  await b.api.close();
+  await start(options);
+};
+beforeEach(() => start());
+afterEach(() => b.api.close());
+
+const up = (inputs: Members, previous?: Recorded) => new Operation(b.api).up(TYPE, inputs, previous);
+const step = async (inputs: Members, previous: Recorded) =>
+  (await new Operation(b.api).preview(TYPE, inputs, previous)).step;
+const refreshed = async (recorded: Recorded) =>
+  (await new Operation(b.api).refresh(TYPE, recorded)) as Recorded;
+
+describe("a job of that name that exists already", () => {
+  test.each([{}, { filter: "hidden" }, { destination: "redacted", defaults: "hidden" }] as const)(
+    "and is equal in all that the service shows is taken over, and written once (%j)",
+    async (logpush) => {
+      await restart({ logpush });
+      const id = await b.made(logpush === undefined ? {} : {});
+      b.api.clearRequests();
+      const op = new Operation(b.api);
+      const recorded = await op.up(TYPE, b.job);
+      expect(recorded.id).toBe(id);
+      expect(b.sent("POST", "PUT")).toEqual([`PUT /jobs/${id}`]);
+      expect(op.said.join()).toContain(
+        `job ${id} of zone ${b.api.zones.empty} exists already and is taken over`,
+      );
+      expect(await step(b.job, recorded)).toBe("same");
+    },
+  );
+
+  test("with another filter, which the service does not show, gets the declared one", async () => {
+    await restart({ logpush: { filter: "hidden" } });
+    const id = await b.made({ filter: FILTER.replace("500", "400") });
+    expect((await up(omit(b.job, ["filter"]))).id).toBe(id);
+    expect(b.bodies("PUT")).toMatchObject([{ filter: "" }]);
+  });
+
+  test.each<[string, Members]>([
+    ["enabled", { enabled: false }],
+    ["destinationConf", { destination_conf: "https://other.example.com" }],
+    ["filter", { filter: FILTER.replace("500", "400") }],
+    ["outputOptions", { output_options: { field_names: ["ClientIP"] } }],
+    ["outputOptions", { output_options: { field_names: ["ClientIP", "RayID"], sample_rate: 0.1 } }],
+    ["frequency", { frequency: "low" }],
+    ["maxUploadBytes", { max_upload_bytes: 5_000_000 }],
+  ])("but differs in %s is refused, in preview and in up, with its id", async (key, more) => {
+    const id = await b.made(more);
+    const sentence = `There is a log-push job "shop-requests" of dataset http_requests in zone ${b.api.zones.empty} already (${id}), which differs in ${key}. Set adopt: "takeOver"`;
+    const [reason, ...others] = await new Operation(b.api).refusals(TYPE, b.job);
+    expect(reason).toContain(`adopt: ${sentence}`);
+    expect(others).toEqual([]);
+    const offline = new Operation(b.api, { config: { "edgeguard:liveChecks": "false" } });
+    expect((await offline.failedUp(TYPE, b.job)).message).toContain(sentence);
+    expect(b.sent("POST", "PUT")).toEqual(["POST /jobs"]);
+  });
+
+  test('is changed in all that differs with adopt: "takeOver"', async () => {
+    const id = await b.made({
+      enabled: false,
+      filter: "",
+      frequency: "low",
+      max_upload_bytes: 5_000_000,
+      output_options: { field_names: ["ClientIP"], sample_rate: 0.1 },
+    });
+    const inputs = { ...b.job, adopt: "takeOver" };
+    const recorded = await up(inputs);
+    expect(recorded.id).toBe(id);
+    expect(await b.one()).toMatchObject({
+      enabled: true,
+      filter: FILTER,
+      frequency: "high",
+      max_upload_bytes: null,
+      output_options: { field_names: ["ClientIP", "RayID"], sample_rate: 1 },
+    });
+    expect((await refreshed(recorded)).inputs).toEqual(recorded.inputs);
+  });
+
+  test('is refused with adopt: "never"', async () => {
+    const id = await b.made();
+    expect(await new Operation(b.api).refusals(TYPE, { ...b.job, adopt: "never" })).toEqual([
+      expect.stringMatching(`^adopt: There is a .*${id}.* forbids to take it over`),
+    ]);
+  });
+
+  test.each(["ifEqual", "takeOver", "never"])(
+    "several times is refused with adopt: %j, naming all ids",
+    async (adopt) => {
+      const ids = [await b.made(), await b.made({ enabled: false })];
+      const [reason] = await new Operation(b.api).refusals(TYPE, { ...b.job, adopt });
+      expect(reason).toContain(`There are 2 jobs that could be taken over`);
+      expect(reason).toContain(`: ${ids.join(", ")}. Delete all but one`);
+    },
+  );
+
+  test.each<[string, Members]>([
+    ["another dataset", { dataset: "dns_logs", output_options: null, filter: "" }],
+    ["another kind", { kind: "edge" }],
+    ["another name", { name: "else" }],
+  ])("but is of %s is left alone", async (_what, more) => {
+    const id = await b.made(more);
+    expect((await up(b.job)).id).not.toBe(id);
+    expect(await b.stored()).toHaveLength(2);
+  });
+
+  test("does not matter to a job that is recorded already", async () => {
+    const recorded = await up({ ...b.job, adopt: "never" });
+    await up({ ...b.job, adopt: "never", enabled: false }, recorded);
+    expect(await b.stored()).toHaveLength(1);
+  });
+});
+
+describe("a create is made once", () => {
+  const create = (op = new Operation(b.api, { config: { "edgeguard:liveChecks": "false" } })) =>
+    op.up(TYPE, b.job);
+
+  test.each(["dropAfter", "truncated"] as const)("where its answer is lost (%s)", async (kind) => {
+    b.api.fault({ match: { method: "POST" }, kind });
+    const recorded = await create();
+    expect((await b.stored()).map(({ id }) => String(id))).toEqual([recorded.id]);
+    expect(b.bodies("POST")).toHaveLength(1);
+  });
+
+  test("where the service answered 500 although it had made it", async () => {
+    const between = await through(b.api, (method) => (method === "POST" ? 500 : undefined));
+    const recorded = await new Operation(between).up(TYPE, b.job);
+    expect((await b.stored()).map(({ id }) => String(id))).toEqual([recorded.id]);
+    expect(b.bodies("POST")).toHaveLength(1);
+  });
+
+  test("where the answer does not hold the job, which is then looked for", async () => {
+    await restart({ logpush: { created: "none" } });
+    await b.made({ name: "another" });
+    b.api.clearRequests();
+    const recorded = await create();
+    expect(await b.stored()).toContainEqual(
+      expect.objectContaining({ id: Number(recorded.id), name: "shop-requests" }),
+    );
+    expect(b.sent("POST")).toEqual(["POST /jobs"]);
+  });
+
+  test("where the answer holds no more than the id, by which it is read", async () => {
+    const fault = (id: number) =>
+      b.api.fault({
+        match: { method: "POST" },
+        kind: "raw",
+        status: 200,
+        body: envelope({ id }),
+        contentType: "application/json",
+      });
+    const id = await b.made({ name: "stands in" });
+    fault(Number(id));
+    const recorded = await create();
+    expect(recorded.id).toBe(id);
+    expect(b.sent().at(-1)).toBe(`GET /jobs/${id}`);
+  });
+
+  test("by the operation after one that was killed between the POST and its record", async () => {
+    await create();
+    const next = await create();
+    expect((await b.stored()).map(({ id }) => String(id))).toEqual([next.id]);
+  });
+});

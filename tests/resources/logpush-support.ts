@@ -1,0 +1,76 @@
+import type { LocalApi, LocalApiOptions } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { rawGet, rawSend } from "../support/operation";
+
+/** What the tests of log-push jobs share: a local API, a job in its empty zone, and a look at what was sent. */
+
+export const TYPE = "LogpushJob";
+
+/** Needs no proof of ownership. */
+export const HTTPS = "https://logs.example.com/in?header_Authorization=Bearer%20first-secret-token";
+
+export const FILTER =
+  '{"where":{"and":[{"key":"ClientRequestHost","operator":"eq","value":"example.com"},{"key":"EdgeResponseStatus","operator":"geq","value":"500"}]}}';
+
+export type Members = Record<string, unknown>;
+
+export interface Bench {
+  readonly api: LocalApi;
+  /** Path of the zone's jobs. */
+  readonly jobs: string;
+  /** Arguments of a job, as the class hands them to the engine. */
+  readonly job: Members & { readonly outputOptions: Members };
+  /** The zone's jobs, as anyone may see them. */
+  stored(): Promise<Members[]>;
+  one(): Promise<Members>;
+  /** Method and path of what was sent, below `/logpush`. */
+  sent(...methods: string[]): string[];
+  bodies(method: string): Members[];
+  /** Makes a job beside us, as the dashboard would: equal to `job` but for what is given. Its id. */
+  made(more?: Members): Promise<string>;
+  /** Changes one beside us. */
+  changed(id: string, members: Members): Promise<void>;
+}
+
+export async function bench(options: LocalApiOptions = {}): Promise<Bench> {
+  const api = await startLocalApi(options);
+  const jobs = `/zones/${api.zones.empty}/logpush/jobs`;
+  const stored = async () => (await rawGet(api, jobs))["result"] as Members[];
+  return {
+    api,
+    jobs,
+    job: {
+      zoneId: api.zones.empty,
+      name: "shop-requests",
+      dataset: "http_requests",
+      destinationConf: HTTPS,
+      outputOptions: { fieldNames: ["ClientIP", "RayID"] },
+      filter: FILTER,
+    },
+    stored,
+    one: async () => (await stored())[0] ?? {},
+    sent: (...methods) =>
+      api.requests
+        .filter(({ method }) => methods.length === 0 || methods.includes(method))
+        .map(
+          ({ method, path }) => `${method} ${path.replace(/^\/(zones|accounts)\/[0-9a-f]+\/logpush/, "")}`,
+        ),
+    bodies: (method) => api.requests.filter((r) => r.method === method).map(({ body }) => body as Members),
+    made: async (more = {}) => {
+      const { result } = await rawSend(api, "POST", jobs, {
+        name: "shop-requests",
+        dataset: "http_requests",
+        destination_conf: HTTPS,
+        enabled: true,
+        output_options: { field_names: ["ClientIP", "RayID"] },
+        filter: FILTER,
+        ...more,
+      });
+      const shown = result as { readonly id: number } | null; // Where the API does not show it, it is the last one.
+      return String(shown?.id ?? (await stored()).at(-1)?.["id"]);
+    },
+    changed: async (id, members) => {
+      await rawSend(api, "PUT", `${jobs}/${id}`, members);
+    },
+  };
+}
