@@ -1,7 +1,5 @@
 import type { Entry } from "./entry";
 
-export type Many<T> = Iterable<T> | AsyncIterable<T>;
-
 /** What one request carries. */
 export interface Batch<T> {
   readonly items: readonly T[];
@@ -17,14 +15,14 @@ export interface BatchLimits<T> {
   readonly bytesOf: (item: T) => number;
 }
 
-/** Cuts a stream into requests. Holds one batch at a time. */
-export async function* batches<T>(
-  items: Many<T>,
+/** Cuts items into requests. Holds one batch at a time. */
+export function* batches<T>(
+  items: Iterable<T>,
   limits: BatchLimits<T>,
-): AsyncGenerator<Batch<T>, void, undefined> {
+): Generator<Batch<T>, void, undefined> {
   let held: T[] = [];
   let bytes = BRACKETS;
-  for await (const item of items) {
+  for (const item of items) {
     const more = limits.bytesOf(item);
     if (held.length > 0 && (held.length >= limits.items || bytes + COMMA + more > limits.bytes)) {
       yield { items: held, bytes };
@@ -73,18 +71,39 @@ export function textBytes(text: string): number {
 /** Anything but printable ASCII without quotation mark and backslash. */
 const NOT_ITSELF_IN_JSON = /[^ !#-[\]-~]/;
 
-/** The body of a bulk write. Made entry by entry: a text of megabytes would lie about until the next full collection. */
-export function bodyOf(entries: readonly Entry[]): Buffer {
-  const bytes = entries.reduce(
-    (sum, entry) => sum + entryBytes(entry),
-    BRACKETS + (entries.length - 1) * COMMA,
-  );
-  const body = Buffer.alloc(bytes);
-  let end = body.write("[");
-  entries.forEach((entry, index) => {
-    end += body.write((index === 0 ? "" : ",") + JSON.stringify(toRequest(entry)), end);
-  });
-  end += body.write("]", end);
-  if (end !== bytes) throw new RangeError(`a body of ${bytes} bytes was counted and ${end} were written`);
-  return body;
+/** The body of a bulk write, put together in place: a text of megabytes would lie about until the next full collection. */
+export class Body {
+  readonly #bytes: Buffer;
+  #at: number;
+
+  /** @param sizes bytes of each entry's JSON. */
+  constructor(sizes: readonly number[]) {
+    this.#bytes = Buffer.allocUnsafe(
+      sizes.reduce((sum, size) => sum + size, BRACKETS + (sizes.length - 1) * COMMA),
+    );
+    this.#at = this.#bytes.write("[");
+  }
+
+  add(entry: Entry): void {
+    this.#separate();
+    this.#at += this.#bytes.write(JSON.stringify(toRequest(entry)), this.#at);
+  }
+
+  /** An entry that is JSON already. */
+  addText(from: Buffer, start: number, end: number): void {
+    this.#separate();
+    this.#at += from.copy(this.#bytes, this.#at, start, end);
+  }
+
+  /** @throws RangeError where the sizes were wrong: what was never written must not be sent. */
+  done(): Buffer {
+    const written = this.#at + this.#bytes.write("]", this.#at);
+    if (written !== this.#bytes.length)
+      throw new RangeError(`a body of ${this.#bytes.length} bytes was counted and ${written} were written`);
+    return this.#bytes;
+  }
+
+  #separate(): void {
+    if (this.#at > 1) this.#at += this.#bytes.write(",", this.#at);
+  }
 }

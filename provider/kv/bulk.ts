@@ -12,7 +12,7 @@ export interface Refused {
 
 export interface BulkWork<T> {
   readonly ctx: EntriesContext;
-  readonly batches: AsyncIterable<Batch<T>>;
+  readonly batches: Iterable<Batch<T>>;
   readonly keyOf: (item: T) => string;
   /** One request. Gives the keys for which the service says that it did nothing. */
   readonly send: (items: readonly T[]) => Promise<readonly string[]>;
@@ -28,8 +28,11 @@ export interface BulkOutcome {
   readonly error?: Error;
 }
 
-/** Waits before the keys of `unsuccessful_keys` are sent again; a key takes one write per second (facts 9.1). */
-const AGAIN_AFTER_MS = [1_000, 2_000, 4_000];
+/** When the keys of `unsuccessful_keys` are sent again. */
+export const AGAIN = {
+  /** Waits before each attempt; a key takes one write per second (facts 9.1). */
+  afterMs: [1_000, 2_000, 4_000],
+} as const;
 
 /** Sends batches side by side, within the client's concurrency and the memory that bodies may take. */
 export async function carryOut<T>(work: BulkWork<T>): Promise<BulkOutcome> {
@@ -40,6 +43,10 @@ export async function carryOut<T>(work: BulkWork<T>): Promise<BulkOutcome> {
   const send = async (items: readonly T[]): Promise<readonly T[]> => {
     try {
       const unsuccessful = new Set(await work.send(items));
+      if (unsuccessful.size === 0) {
+        work.onDone(items);
+        return [];
+      }
       work.onDone(items.filter((item) => !unsuccessful.has(keyOf(item))));
       return items.filter((item) => unsuccessful.has(keyOf(item)));
     } catch (error) {
@@ -62,12 +69,12 @@ export async function carryOut<T>(work: BulkWork<T>): Promise<BulkOutcome> {
     { batches: ctx.settings.concurrency, bytes: KV.IN_FLIGHT_BYTES },
     async ({ items }) => {
       let undone = await send(items);
-      for (const wait of AGAIN_AFTER_MS) {
+      for (const wait of AGAIN.afterMs) {
         if (undone.length === 0) return;
         await ctx.pause(wait);
         undone = await send(undone);
       }
-      const reason = `The service named it as unsuccessful ${AGAIN_AFTER_MS.length + 1} times and gave no reason.`;
+      const reason = `The service named it as unsuccessful ${AGAIN.afterMs.length + 1} times and gave no reason.`;
       failed.push(...undone.map((item) => ({ key: keyOf(item), reason })));
     },
   );

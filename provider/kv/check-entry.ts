@@ -37,9 +37,18 @@ export interface Place {
   readonly path?: string;
 }
 
+/** The text of an entry in a bulk file. */
+export interface EntryText {
+  /** Of its first byte in the file. */
+  readonly offset: number;
+  readonly bytes: number;
+  /** How many members are written in it, at every depth. */
+  readonly members: number;
+}
+
 /** An entry as its source gives it, before any check. */
 export type Given = { readonly place: Place; readonly key: unknown } & (
-  | { readonly members: Bag; readonly spelling: Spelling }
+  | { readonly members: Bag; readonly spelling: Spelling; readonly text?: EntryText }
   /** What kept the source from reading it, as a sentence. */
   | { readonly unreadable: string }
 );

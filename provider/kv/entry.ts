@@ -43,9 +43,12 @@ export function digest(bytes: Buffer | string): string {
 }
 
 /** What will be remembered of an entry, but for the time at which a lifetime ends. */
-export function recordOf(entry: Entry): Recorded {
+export function recordOf(
+  entry: Entry,
+  stored: Buffer | string = entry.base64 ? storedBytes(entry) : entry.value,
+): Recorded {
   return {
-    value: digest(entry.base64 ? storedBytes(entry) : entry.value),
+    value: digest(stored),
     ...(entry.metadata === undefined ? {} : { metadata: digest(canonicalJson(entry.metadata)) }),
     ...(entry.expirationTtl !== undefined
       ? { ttl: entry.expirationTtl }
@@ -53,14 +56,4 @@ export function recordOf(entry: Entry): Recorded {
         ? {}
         : { expiration: entry.expiration }),
   };
-}
-
-/** Whether an entry that was written needs no write: a lifetime is renewed only when its own entry changes. */
-export function sameRecord(declared: Recorded, written: Recorded): boolean {
-  return (
-    declared.value === written.value &&
-    declared.metadata === written.metadata &&
-    declared.ttl === written.ttl &&
-    (declared.ttl !== undefined || declared.expiration === written.expiration)
-  );
 }

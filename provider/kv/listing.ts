@@ -18,7 +18,7 @@ const seconds = z.union([
   z.number(),
   z
     .string()
-    .transform((text) => Date.parse(text) / 1000)
+    .transform((text) => Math.round(Date.parse(text) / 1000))
     .refine((time) => !Number.isNaN(time), "is neither seconds nor a time"),
 ]);
 

@@ -2,11 +2,11 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Batch } from "./batches";
 
 /**
- * Does `work` with every batch, several at once, and reads ahead by one. After a failure, of the work or of the source,
- * no batch begins; those that have begun are finished. Never throws: gives the first failure.
+ * Does `work` with every batch, several at once. After a failure no batch begins; those that have begun are finished.
+ * Never throws: gives the first failure.
  */
 export async function inParallel<T>(
-  source: AsyncIterable<Batch<T>>,
+  source: Iterable<Batch<T>>,
   most: { readonly batches: number; readonly bytes: number },
   work: (batch: Batch<T>) => Promise<void>,
 ): Promise<Error | undefined> {
@@ -26,16 +26,11 @@ export async function inParallel<T>(
   const fits = (batch: Batch<T>): boolean =>
     running.size === 0 || (running.size < most.batches && bytes + batch.bytes <= most.bytes);
 
-  try {
-    for await (const batch of source) {
-      while (!fits(batch)) await Promise.race(running);
-      if (failures.length > 0) break;
-      begin(batch);
-      // A source that never waits would keep what has begun from reaching the network.
-      await nextTurn();
-    }
-  } catch (error) {
-    failures.push(asError(error));
+  for (const batch of source) {
+    while (!fits(batch)) await Promise.race(running);
+    if (failures.length > 0) break;
+    begin(batch);
+    await nextTurn(); // What has begun reaches the network before the next one is made.
   }
   await Promise.all(running);
   return failures[0];
@@ -43,13 +38,13 @@ export async function inParallel<T>(
 
 /** What `work` makes of every item, several at once, in the order of the items. */
 export async function* inOrder<T, R>(
-  source: Iterable<T> | AsyncIterable<T>,
+  source: Iterable<T>,
   most: number,
   work: (item: T) => Promise<R>,
 ): AsyncGenerator<R, void, undefined> {
   const begun: Promise<R>[] = [];
   try {
-    for await (const item of source) {
+    for (const item of source) {
       const result = work(item);
       result.catch(() => undefined); // It is thrown when its turn comes, not before.
       begun.push(result);

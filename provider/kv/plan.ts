@@ -1,12 +1,6 @@
+import type { Catalog } from "./catalog";
 import { isPast } from "./check-entry";
-import { recordOf, sameRecord, type Entry } from "./entry";
 import type { Manifest } from "./manifest";
-
-/** An entry that has to be written, and whether its key is new. */
-export interface Write {
-  readonly entry: Entry;
-  readonly kind: "add" | "change";
-}
 
 /** How many keys, and the first of them by name. */
 export interface Tally {
@@ -20,88 +14,42 @@ export interface Changes {
   readonly removed: Tally;
 }
 
-/**
- * Declared entries beside what the manifest says was written. Iterating gives what has to be written, and only that is
- * ever held; after the pass `removed` gives what is declared no more. The manifest may be brought up to date during the
- * pass, as batches are confirmed.
- *
- * An entry whose expiry has passed is neither written nor removed.
- */
-export class Comparison implements AsyncIterable<Write> {
-  readonly #declared: AsyncIterable<Entry>;
-  readonly #manifest: Manifest;
-  readonly #nowSeconds: number;
-  readonly #added = new Counter();
-  readonly #changed = new Counter();
-  #declaredKeys: ReturnType<Manifest["track"]> | undefined;
-  #unchanged = 0;
-  #past = 0;
-  #complete = false;
-
-  constructor(declared: AsyncIterable<Entry>, manifest: Manifest, nowSeconds: number) {
-    this.#declared = declared;
-    this.#manifest = manifest;
-    this.#nowSeconds = nowSeconds;
-  }
-
-  /** Can be taken once. */
-  async *[Symbol.asyncIterator](): AsyncGenerator<Write> {
-    if (this.#declaredKeys !== undefined) throw new Error("a comparison can be read once");
-    this.#declaredKeys = this.#manifest.track();
-    for await (const entry of this.#declared) {
-      const written = this.#declaredKeys.see(entry.key);
-      if (isPast(entry, this.#nowSeconds)) {
-        this.#past += 1;
-      } else if (written === undefined) {
-        this.#added.add(entry.key);
-        yield { entry, kind: "add" };
-      } else if (sameRecord(recordOf(entry), written)) {
-        this.#unchanged += 1;
-      } else {
-        this.#changed.add(entry.key);
-        yield { entry, kind: "change" };
-      }
-    }
-    this.#complete = true;
-  }
-
-  /** Runs the pass for its counts alone. */
-  async finish(): Promise<Changes> {
-    const pass = this[Symbol.asyncIterator]();
-    while ((await pass.next()).done !== true);
-    return this.changes();
-  }
-
-  /** Keys that were written and are declared no more. Of use after the pass alone. */
-  *removed(): Generator<string> {
-    if (this.#declaredKeys === undefined || !this.#complete)
-      throw new Error("what is removed is known once every declared entry was seen");
-    yield* this.#declaredKeys.unseen();
-  }
-
-  changes(): Changes {
-    const removed = new Counter();
-    for (const key of this.removed()) removed.add(key);
-    return { added: this.#added, changed: this.#changed, removed };
-  }
-
+/** What brings a namespace from what was written to what is declared. */
+export interface Plan extends Changes {
+  /** Rows of the catalog to be written. */
+  readonly writes: readonly number[];
+  /** Keys that were written and are declared no more. */
+  readonly removedKeys: readonly string[];
   /** Entries that are as they were written. */
-  get unchanged(): number {
-    return this.#unchanged;
-  }
-
-  /** Entries left out because their expiry has passed. */
-  get past(): number {
-    return this.#past;
-  }
+  readonly unchanged: number;
+  /** Entries left out because their expiry has passed: they are neither written nor removed. */
+  readonly past: number;
 }
 
+/** Declared entries beside what the manifest says was written. */
 export function compare(
-  declared: AsyncIterable<Entry>,
+  { records }: Pick<Catalog, "records">,
   manifest: Manifest,
   nowSeconds = Date.now() / 1000,
-): Comparison {
-  return new Comparison(declared, manifest, nowSeconds);
+): Plan {
+  const seen = new Uint8Array(manifest.rows);
+  const [added, changed, removed] = [new Counter(), new Counter(), new Counter()];
+  const writes: number[] = [];
+  let [unchanged, past] = [0, 0];
+  for (let row = 0; row < records.rows; row += 1) {
+    const written = manifest.rowOf(records, row);
+    if (written !== -1) seen[written] = 1;
+    const expiration = records.expiration(row);
+    if (!Number.isNaN(expiration) && isPast({ expiration }, nowSeconds)) past += 1;
+    else if (written !== -1 && manifest.isWritten(records, row, written)) unchanged += 1;
+    else {
+      (written === -1 ? added : changed).add(() => records.key(row));
+      writes.push(row);
+    }
+  }
+  const removedKeys = [...manifest.unseen(seen)];
+  for (const key of removedKeys) removed.add(() => key);
+  return { writes, removedKeys, added, changed, removed, unchanged, past };
 }
 
 const SHOWN_KEYS = 10;
@@ -111,9 +59,9 @@ class Counter implements Tally {
   readonly first: string[] = [];
   count = 0;
 
-  add(key: string): void {
+  add(key: () => string): void {
     this.count += 1;
-    if (this.first.length < SHOWN_KEYS) this.first.push(key);
+    if (this.first.length < SHOWN_KEYS) this.first.push(key());
   }
 }
 
@@ -139,4 +87,10 @@ export function line(namespace: string, { added, changed, removed }: Changes): s
 
 function cut(key: string): string {
   return key.length <= SHOWN_KEY_CHARACTERS ? key : `${key.slice(0, SHOWN_KEY_CHARACTERS)}…`;
+}
+
+/** The first ten keys, quoted, for a sentence. */
+export function shown(keys: readonly string[]): string {
+  const first = keys.slice(0, SHOWN_KEYS).map((key) => JSON.stringify(key));
+  return `${first.join(", ")}${keys.length > SHOWN_KEYS ? ", …" : ""}`;
 }

@@ -22,24 +22,36 @@ export interface DirectoryOptions {
  * Hidden files are taken as any other. Symbolic links and special files (pipes, sockets, devices) are refused unless a
  * pattern ignores them: a link may lead out of the project or in a circle, and leaving it out silently would be worse.
  */
-export async function* readDirectory(options: DirectoryOptions): AsyncGenerator<Given> {
-  const { root, name, prefix } = options;
+export async function* readDirectory(options: DirectoryOptions): AsyncGenerator<readonly Given[]> {
+  const { root, name } = options;
   const found = await stat(root).catch((error: unknown) => {
     throw new SourceError(`${name} cannot be read: ${whyUnreadable(error)} (looked for ${root})`);
   });
   if (!found.isDirectory())
     throw new SourceError(`${name} is a file; \`directory\` takes a key per file of a directory`);
 
-  const given = (path: string, content: Content): Given => {
-    const place = { source: name, path };
-    const key = prefix + path;
-    return "unreadable" in content
-      ? { place, key, ...content }
-      : { place, key, members: content, spelling: PROGRAM_SPELLING };
-  };
   for await (const { path, content } of ahead(walk(options, ""), (path) => glance(root, path))) {
-    yield given(path, content === "later" ? await readWhole(join(root, path)) : content);
+    yield [givenFor(options, path, content === "later" ? await readWhole(join(root, path)) : content)];
   }
+}
+
+/** Paths of the files, relative to the directory. */
+export function pathsOf(options: DirectoryOptions): AsyncGenerator<string> {
+  return walk(options, "");
+}
+
+/** The entry of one file, given its key. */
+export async function readFileOf(options: DirectoryOptions, key: string): Promise<Given> {
+  const path = key.slice(options.prefix.length);
+  return givenFor(options, path, await readWhole(join(options.root, path)));
+}
+
+function givenFor({ name, prefix }: DirectoryOptions, path: string, content: Content): Given {
+  const place = { source: name, path };
+  const key = prefix + path;
+  return "unreadable" in content
+    ? { place, key, ...content }
+    : { place, key, members: content, spelling: PROGRAM_SPELLING };
 }
 
 type Content = { readonly value: string; readonly base64: boolean } | { readonly unreadable: string };

@@ -1,211 +1,120 @@
-import { isUtf8 } from "node:buffer";
-import { open } from "node:fs/promises";
-import { JSONParser, TokenType } from "@streamparser/json";
+import { isAscii, isUtf8 } from "node:buffer";
+import { createHash } from "node:crypto";
 import { isBag } from "../runtime/values";
-import { FILE_SPELLING, type Given, type Place } from "./check-entry";
-import { SourceError, whyUnreadable } from "./source-error";
+import { FILE_SPELLING, type Given } from "./check-entry";
+import { grown } from "./records";
+import { EntryScanner, NotPlainError } from "./scan";
+import { SourceError } from "./source-error";
+import { readCarefully } from "./source-file-careful";
+import { SourceHandle } from "./source-handle";
 
-/** Bytes read at a time. */
-const CHUNK_BYTES = 256 * 1024;
-/** Bytes in which the parser collects a string: without it every short piece of a long value is a string of its own. */
-const STRING_BUFFER_BYTES = 64 * 1024;
-
-/**
- * Entries of the CLI's bulk JSON, an array of objects, read piece by piece.
- *
- * @throws SourceError, which names the line, where the file is not such an array. No message of the parser is passed
- *   on: it quotes what it read, which may be a secret value.
- */
-export async function* readBulkFile(path: string, name: string): AsyncGenerator<Given> {
-  const file = await open(path, "r").catch((error: unknown) => {
-    throw new SourceError(`${name} cannot be read: ${whyUnreadable(error)} (looked for ${path})`);
-  });
-  try {
-    const reader = new BulkReader(name);
-    for await (const chunk of chunksOf(file, name)) yield* reader.write(chunk);
-    yield* reader.end();
-  } finally {
-    await file.close();
-  }
-}
-
-async function* chunksOf(file: Awaited<ReturnType<typeof open>>, name: string): AsyncGenerator<Buffer> {
-  for (;;) {
-    // A buffer each: the parser and the line counter keep looking at the last one.
-    const { bytesRead, buffer } = await file
-      .read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, null)
-      .catch((error: unknown) => {
-        throw new SourceError(`${name} cannot be read: ${whyUnreadable(error)}`);
-      });
-    if (bytesRead === 0) return;
-    yield buffer.subarray(0, bytesRead);
-  }
-}
-
+/** Bytes read at a time; more of them where entries are long, for each costs a request to the file system. */
+const CHUNK_BYTES = 64 * 1024;
+const LONG_CHUNK_BYTES = 1024 * 1024;
+/** Entries in a chunk, below which they are long. */
+const FEW_ENTRIES = 32;
 const BYTE_ORDER_MARK = Buffer.from("\ufeff");
 
-class BulkReader {
-  readonly #name: string;
-  readonly #parser = new JSONParser({
-    paths: ["$.*"],
-    keepStack: false,
-    stringBufferSize: STRING_BUFFER_BYTES,
-  });
-  readonly #lines = new LineCounter();
-  #ready: Given[] = [];
-  #depth = 0;
-  #position = 0;
-  #entryLine = 0;
-  #lastOffset = 0;
-  #started = false;
-  #offset = 0;
-  /** The first bytes of a character that goes on in the next chunk. */
-  #tail: Buffer = Buffer.alloc(0);
+/** The CLI's bulk JSON, an array of objects. */
+export class BulkFile {
+  #sha256: string | undefined;
 
-  constructor(name: string) {
-    this.#name = name;
-    this.#parser.onToken = ({ token, offset }) => this.#see(token, offset);
-    this.#parser.onValue = ({ value }) => {
-      this.#position += 1;
-      this.#ready.push(this.#given(value));
-    };
+  /** @param name what messages call it. */
+  constructor(
+    private readonly path: string,
+    private readonly name: string,
+  ) {}
+
+  /** Of the bytes that the entries were found in, 64 hexadecimal digits; known when all of them were read. */
+  get sha256(): string | undefined {
+    return this.#sha256;
   }
 
-  *write(chunk: Buffer): Generator<Given> {
-    let text = this.#tail.length === 0 ? chunk : Buffer.concat([this.#tail, chunk]);
-    const whole = text.length - unfinishedBytes(text);
-    this.#tail = text.subarray(whole);
-    text = text.subarray(
-      !this.#started && text.indexOf(BYTE_ORDER_MARK) === 0 ? BYTE_ORDER_MARK.length : 0,
-      whole,
-    );
-    this.#started ||= text.length > 0;
-    this.#lines.feed(text);
-    // The parser would read on over a wrong byte, and take the quote behind it for a part of the string.
-    const sound = soundBytes(text);
-    yield* this.#parse(text.subarray(0, sound));
-    if (sound < text.length) throw this.#notUtf8(this.#offset + sound);
-    this.#offset += text.length;
-  }
-
-  *end(): Generator<Given> {
-    if (!this.#started) throw new SourceError(`${this.#name} is empty; ${WANTED}`);
-    if (this.#parser.isEnded && this.#tail.length === 0) return;
-    if (this.#parser.isEnded) throw this.#notUtf8(Number.MAX_SAFE_INTEGER);
-    const where =
-      this.#depth > 1 ? `entry ${this.#position + 1}, which begins on line ${this.#entryLine}` : "the array";
-    throw new SourceError(
-      `${this.#name}, line ${this.#lines.at(Number.MAX_SAFE_INTEGER)}: the file ends within ${where}; it may have been cut off`,
-    );
-  }
-
-  /** What was complete before an error is given first, so that positions and counts stay true. */
-  /** What was complete before an error is given first, so that positions and counts stay true. */
-  *#parse(text: Buffer): Generator<Given> {
-    let failure: SourceError | undefined;
+  /**
+   * Every entry, some at a time, never the whole file.
+   *
+   * @throws SourceError, which names the line, where the file is not such an array.
+   */
+  async *read(): AsyncGenerator<readonly Given[]> {
+    const file = await SourceHandle.open(this.path, this.name);
+    let given = 0;
     try {
-      this.#parser.write(text);
+      for await (const some of this.#scan(file)) {
+        given += some.length;
+        yield some;
+      }
     } catch (error) {
-      failure = this.#malformed(error);
+      if (!(error instanceof NotPlainError)) throw error;
+      // What was given is not given again, and keeps its position.
+      let isSound = true;
+      for await (const one of readCarefully(file)) {
+        isSound &&= !("unreadable" in one);
+        if ((given -= 1) < 0) yield [one];
+      }
+      if (isSound) throw new SourceError(`${this.name} is no valid JSON`);
+    } finally {
+      await file.close();
     }
-    const ready = this.#ready;
-    this.#ready = [];
-    yield* ready;
-    if (failure !== undefined) throw failure;
   }
 
-  #see(token: TokenType, offset: number): void {
-    this.#lastOffset = offset;
-    if (this.#depth === 0 && token !== TokenType.LEFT_BRACKET) {
-      throw new SourceError(
-        `${this.#name}, line ${this.#lines.at(offset)}: the file holds ${token === TokenType.LEFT_BRACE ? "an object" : "something else"}; ${WANTED}`,
-      );
+  async *#scan(file: SourceHandle): AsyncGenerator<readonly Given[]> {
+    const scanner = new EntryScanner();
+    const hash = createHash("sha256");
+    let bytes: Buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+    let room = CHUNK_BYTES;
+    /** Where the bytes stand in the file, how many there are, and how far they were looked at. */
+    let [offset, end, at] = [0, 0, 0];
+    let position = 0;
+    for (;;) {
+      const chunk = await file.read(bytes.subarray(end, end + room), offset + end);
+      if (chunk.length === 0) break;
+      hash.update(chunk);
+      if (offset + end === 0 && chunk.indexOf(BYTE_ORDER_MARK) === 0) at = BYTE_ORDER_MARK.length;
+      end += chunk.length;
+
+      const found: Found[] = [];
+      at = scanner.scan(bytes.subarray(0, end), at, (...one) => found.push(one));
+      yield this.#parse(bytes, offset, found, position);
+      position += found.length;
+
+      const needed = scanner.pending ?? at;
+      bytes.copyWithin(0, needed, end);
+      scanner.shift(needed);
+      [offset, end, at] = [offset + needed, end - needed, at - needed];
+      room = found.length < FEW_ENTRIES ? LONG_CHUNK_BYTES : CHUNK_BYTES;
+      if (end + room > bytes.length) bytes = grown(Buffer.allocUnsafe(Math.max(end + room, end * 2)), bytes);
     }
-    if (this.#depth === 1 && token !== TokenType.COMMA && token !== TokenType.RIGHT_BRACKET) {
-      this.#entryLine = this.#lines.at(offset);
-    }
-    if (token === TokenType.LEFT_BRACE || token === TokenType.LEFT_BRACKET) this.#depth += 1;
-    if (token === TokenType.RIGHT_BRACE || token === TokenType.RIGHT_BRACKET) this.#depth -= 1;
+    if (!scanner.isComplete) throw new NotPlainError();
+    this.#sha256 = hash.digest("hex");
   }
 
-  #given(value: unknown): Given {
-    const place: Place = { source: this.#name, position: this.#position, line: this.#entryLine };
-    return isBag(value)
-      ? { place, key: value["key"], members: value, spelling: FILE_SPELLING }
-      : { place, key: undefined, unreadable: "is no object; write { key, value, … }" };
-  }
-
-  #malformed(error: unknown): SourceError {
-    if (error instanceof SourceError) return error;
-    const text = isBag(error) ? String(error["message"]) : "";
-    // The tokenizer tells the place of a wrong byte in its message alone; a wrong token is the last one seen.
-    const offset = Number(/absolute position "(\d+)"/.exec(text)?.[1] ?? this.#lastOffset);
-    return this.#parser.isEnded
-      ? this.#at(offset, "there is something after the end of the array")
-      : this.#at(
-          offset,
-          "this is no valid JSON; look for a missing comma, quote or bracket, a comma too many, or a line break within a string",
-        );
-  }
-
-  #notUtf8(offset: number): SourceError {
-    return this.#at(offset, "the text is not UTF-8");
-  }
-
-  #at(offset: number, what: string): SourceError {
-    const line = this.#lines.at(offset);
-    const from = this.#entryLine === line ? "" : `, which begins on line ${this.#entryLine}`;
-    const entry = this.#depth > 1 ? ` (entry ${this.#position + 1}${from})` : "";
-    return new SourceError(`${this.#name}, line ${line}${entry}: ${what}`);
+  #parse(bytes: Buffer, offset: number, found: readonly Found[], before: number): Given[] {
+    const [first, last] = [found[0], found.at(-1)];
+    if (first === undefined || last === undefined) return [];
+    const piece = bytes.subarray(first[0], last[1]);
+    if (!isUtf8(piece)) throw new NotPlainError();
+    const encoding = isAscii(piece) ? "latin1" : "utf8"; // The same text, quicker.
+    return found.map(([start, end, line, members], i) => {
+      const value = parsed(bytes.toString(encoding, start, end));
+      return {
+        place: { source: this.name, position: before + i + 1, line },
+        key: value["key"],
+        members: value,
+        spelling: FILE_SPELLING,
+        text: { offset: offset + start, bytes: end - start, members },
+      };
+    });
   }
 }
 
-/** Bytes at the end that begin a character and do not complete it: 0 to 3. */
-function unfinishedBytes(text: Buffer): number {
-  for (let back = 1; back <= Math.min(3, text.length); back += 1) {
-    const byte = text[text.length - back] ?? 0;
-    if (byte >= 0x80 && byte < 0xc0) continue; // Goes on with a character: its first byte stands before.
-    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
-    return length > back ? back : 0;
+type Found = Parameters<Parameters<EntryScanner["scan"]>[2]>;
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isBag(value)) return value;
+  } catch {
+    // What is wrong with it, the slower reader says.
   }
-  return 0;
-}
-
-/** How much is UTF-8: all of it, or the lines before the first that is not. */
-function soundBytes(text: Buffer): number {
-  if (isUtf8(text)) return text.length;
-  let start = 0;
-  for (
-    let end = text.indexOf(10);
-    end !== -1 && isUtf8(text.subarray(start, end));
-    end = text.indexOf(10, start)
-  )
-    start = end + 1;
-  return start;
-}
-
-const WANTED = 'write an array of entries: [{ "key": …, "value": … }, …]';
-
-/** Lines at offsets of a stream, asked in ascending order. */
-class LineCounter {
-  #line = 1;
-  #base = 0;
-  #chunk: Buffer = Buffer.alloc(0);
-  #next = -1;
-
-  feed(chunk: Buffer): void {
-    this.at(Number.MAX_SAFE_INTEGER);
-    this.#base += this.#chunk.length;
-    this.#chunk = chunk;
-    this.#next = chunk.indexOf(10);
-  }
-
-  /** An offset in an earlier chunk is that of a string which goes on in this one: it has no line break inside. */
-  at(offset: number): number {
-    while (this.#next !== -1 && this.#base + this.#next < offset) {
-      this.#line += 1;
-      this.#next = this.#chunk.indexOf(10, this.#next + 1);
-    }
-    return this.#line;
-  }
+  throw new NotPlainError();
 }

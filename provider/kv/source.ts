@@ -8,10 +8,9 @@ import {
   type EntryDefaults,
   type Given,
 } from "./check-entry";
-import type { Entry } from "./entry";
-import { readDirectory } from "./source-directory";
+import { readDirectory, type DirectoryOptions } from "./source-directory";
 import { SourceError } from "./source-error";
-import { readBulkFile } from "./source-file";
+import { BulkFile } from "./source-file";
 
 export { SourceError } from "./source-error";
 
@@ -34,14 +33,22 @@ export interface Declaration {
 }
 
 /** Declared entries, to be read as often as needed and never held whole. */
-export interface Source {
-  readonly kind: "entries" | "file" | "directory";
+export type Source = {
   /** What messages call it: the path as it was declared, or `entries`. */
   readonly name: string;
-  /** Every entry, checked one by one. @throws SourceError at the first that cannot be taken. */
-  read(): AsyncGenerator<Entry>;
-  /** Every entry with what is wrong with it. @throws SourceError where nothing more can be read. */
-  examine(): AsyncGenerator<Examined>;
+  readonly defaults: EntryDefaults;
+  /** Begins to read from the start. */
+  examine(): Examination;
+} & (
+  | { readonly kind: "entries"; readonly entries: Readonly<Record<string, unknown>> }
+  | { readonly kind: "file"; readonly path: string }
+  | { readonly kind: "directory"; readonly options: DirectoryOptions }
+);
+
+/** Every entry with what the check says of it, some at a time. @throws SourceError where nothing more can be read. */
+export interface Examination extends AsyncIterable<readonly Examined[]> {
+  /** Of the file that was read, when all of it was; undefined for other sources. */
+  readonly sha256: string | undefined;
 }
 
 /** An entry as the source has it, and what the check says of it. */
@@ -63,7 +70,12 @@ export function openSource(declaration: Declaration, projectDir: string): Source
   if (problem !== undefined) throw new SourceError(problem);
 
   if (file !== undefined) {
-    return source("file", file, defaults, () => readBulkFile(resolve(projectDir, file), file));
+    const path = resolve(projectDir, file);
+    const examine = (): Examination => {
+      const bulk = new BulkFile(path, file);
+      return examination(bulk.read(), defaults, () => bulk.sha256);
+    };
+    return { kind: "file", name: file, defaults, path, examine };
   }
   if (directory !== undefined) {
     const {
@@ -71,43 +83,44 @@ export function openSource(declaration: Declaration, projectDir: string): Source
       prefix = "",
       ignore = [],
     } = typeof directory === "string" ? { path: directory } : directory;
-    const root = resolve(projectDir, path);
-    return source("directory", path, defaults, () => readDirectory({ root, name: path, prefix, ignore }));
+    const options = { root: resolve(projectDir, path), name: path, prefix, ignore };
+    const examine = (): Examination => examination(readDirectory(options), defaults);
+    return { kind: "directory", name: path, defaults, options, examine };
   }
-  return source("entries", "entries", defaults, () => readProgram(entries ?? {}));
+  const program = entries ?? {};
+  const given = (): Given[] => Object.entries(program).map(([key, written]) => givenBy(key, written));
+  const examine = (): Examination => examination([given()], defaults);
+  return { kind: "entries", name: "entries", defaults, entries: program, examine };
 }
 
-function source(
-  kind: Source["kind"],
-  name: string,
+function examination(
+  given: Iterable<readonly Given[]> | AsyncIterable<readonly Given[]>,
   defaults: EntryDefaults,
-  given: () => AsyncIterable<Given> | Iterable<Given>,
-): Source {
+  sha256: () => string | undefined = () => undefined,
+): Examination {
+  const examined = examinedBy(given, defaults);
   return {
-    kind,
-    name,
-    async *read() {
-      for await (const one of given()) {
-        const checked = checkEntry(one, defaults);
-        if ("problems" in checked) throw new SourceError(checked.problems[0] ?? `${name} cannot be read`);
-        yield checked.entry;
-      }
-    },
-    async *examine() {
-      for await (const one of given()) yield { given: one, checked: checkEntry(one, defaults) };
+    [Symbol.asyncIterator]: () => examined,
+    get sha256() {
+      return sha256();
     },
   };
 }
 
-/** Entries written in the program: a string, or an object with `value`. */
-function* readProgram(entries: Readonly<Record<string, unknown>>): Generator<Given> {
-  for (const [key, written] of Object.entries(entries)) {
-    const members = isBag(written) ? written : { value: written };
-    // An object none of whose members is known was meant to be the value itself.
-    const structured =
-      isBag(written) && !PROGRAM_SPELLING.members.some((name) => Object.hasOwn(written, name));
-    yield structured
-      ? { place: {}, key, unreadable: "value is an object; serialise it to a JSON string" }
-      : { place: {}, key, members, spelling: PROGRAM_SPELLING };
-  }
+async function* examinedBy(
+  given: Iterable<readonly Given[]> | AsyncIterable<readonly Given[]>,
+  defaults: EntryDefaults,
+): AsyncGenerator<readonly Examined[]> {
+  for await (const some of given)
+    yield some.map((one) => ({ given: one, checked: checkEntry(one, defaults) }));
+}
+
+/** An entry written in the program: a string, or an object with `value`. */
+export function givenBy(key: string, written: unknown): Given {
+  const members = isBag(written) ? written : { value: written };
+  // An object none of whose members is known was meant to be the value itself.
+  const structured = isBag(written) && !PROGRAM_SPELLING.members.some((name) => Object.hasOwn(written, name));
+  return structured
+    ? { place: {}, key, unreadable: "value is an object; serialise it to a JSON string" }
+    : { place: {}, key, members, spelling: PROGRAM_SPELLING };
 }

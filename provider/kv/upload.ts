@@ -8,21 +8,20 @@ import {
   type EntriesContext,
   type NamespaceAddress,
 } from "./address";
-import { batches, bodyOf, entryBytes, textBytes, type Many } from "./batches";
+import { batches, Body, textBytes } from "./batches";
 import { carryOut, type Refused } from "./bulk";
-import type { Entry } from "./entry";
 import { Progress } from "./progress";
+import type { Writable } from "./writable";
 
 export interface UploadRequest extends NamespaceAddress {
   readonly ctx: EntriesContext;
-  /** What is to be written; none that has expired already. Read once, as far ahead as is being sent. */
-  readonly entries: Many<Entry>;
-  /** How many there are, where that is known: for the messages about progress. */
-  readonly total?: number;
+  readonly entries: Writable;
+  /** Which of them are to be written; none that has expired already. */
+  readonly rows: readonly number[];
   /** Called for what the service has confirmed, as soon as it has. */
-  readonly onWritten: (entries: readonly Entry[], answeredAtSeconds: number) => void;
+  readonly onWritten: (rows: readonly number[], answeredAtSeconds: number) => void;
   /** Called for what may have been written or not. */
-  readonly onUncertain?: (entries: readonly Entry[]) => void;
+  readonly onUncertain?: (rows: readonly number[]) => void;
 }
 
 export interface UploadOutcome {
@@ -38,39 +37,38 @@ export interface UploadOutcome {
  * record. A batch whose outcome nobody knows counts as not written, for writing it again does no harm.
  */
 export async function upload(request: UploadRequest): Promise<UploadOutcome> {
-  const { ctx, namespaceId, entries, total, onWritten, onUncertain } = request;
-  const progress = new Progress({ say: ctx.say, namespaceId, what: "entries written", total });
+  const { ctx, namespaceId, entries, rows, onWritten, onUncertain } = request;
+  const progress = new Progress({ say: ctx.say, namespaceId, what: "entries written", total: rows.length });
+  const bytesOf = (row: number): number => entries.bytesOf(row);
+  const keyOf = (row: number): string => entries.keyOf(row);
   const outcome = await carryOut({
     ctx,
-    batches: batches(entries, {
-      items: KV.MAX_BULK_ENTRIES,
-      bytes: KV.BATCH_BYTES,
-      bytesOf: entryBytes,
-    }),
-    keyOf: ({ key }) => key,
-    send: async (items) => {
+    batches: batches(rows, { items: KV.MAX_BULK_ENTRIES, bytes: KV.BATCH_BYTES, bytesOf }),
+    keyOf,
+    send: async (some) => {
+      const body = new Body(some.map(bytesOf));
+      await entries.fill(body, some);
       const result = await ctx.api.put(`${namespacePath(request)}/bulk`, {
-        what: `Writing ${named(items, ({ key }) => key, "entries")} to namespace ${namespaceId}`,
+        what: `Writing ${named(some, keyOf, "entries")} to namespace ${namespaceId}`,
         schema: bulkResult,
-        body: bodyOf(items),
+        body: body.done(),
         advice,
       });
       return unsuccessfulKeys(result);
     },
-    onDone: (items) => {
-      if (items.length === 0) return;
-      onWritten(items, Math.floor(Date.now() / 1000));
-      progress.add(items.length);
+    onDone: (some) => {
+      if (some.length === 0) return;
+      onWritten(some, Math.floor(Date.now() / 1000));
+      progress.add(some.length);
     },
-    onUncertain: (items) => onUncertain?.(items),
+    onUncertain: (some) => onUncertain?.(some),
   });
   return { written: progress.done, ...outcome };
 }
 
 export interface RemoveRequest extends NamespaceAddress {
   readonly ctx: EntriesContext;
-  readonly keys: Many<string>;
-  readonly total?: number;
+  readonly keys: readonly string[];
   /** Called for the keys that are gone, as soon as the service has confirmed it. */
   readonly onRemoved: (keys: readonly string[]) => void;
   /** Called for the keys that may be gone or not. */
@@ -86,8 +84,8 @@ export interface RemoveOutcome {
 
 /** Deletes keys in bulk, as `upload` writes them. A key that is not there, or whose namespace is gone, is removed. */
 export async function remove(request: RemoveRequest): Promise<RemoveOutcome> {
-  const { ctx, namespaceId, keys, total, onRemoved, onUncertain } = request;
-  const progress = new Progress({ say: ctx.say, namespaceId, what: "keys deleted", total });
+  const { ctx, namespaceId, keys, onRemoved, onUncertain } = request;
+  const progress = new Progress({ say: ctx.say, namespaceId, what: "keys deleted", total: keys.length });
   const outcome = await carryOut({
     ctx,
     batches: batches(keys, { items: KV.MAX_BULK_ENTRIES, bytes: KV.BATCH_BYTES, bytesOf: textBytes }),

@@ -13,7 +13,7 @@ import {
   type EntriesContext,
   type NamespaceAddress,
 } from "./address";
-import { batches, type Many } from "./batches";
+import { batches } from "./batches";
 import { inOrder } from "./parallel";
 
 export interface FoundValue {
@@ -24,7 +24,7 @@ export interface FoundValue {
 }
 
 export interface ReadRequest extends NamespaceAddress {
-  readonly keys: Many<string>;
+  readonly keys: Iterable<string>;
   /** Keys that are known to hold no text: nothing is asked of the bulk read that it cannot give. */
   readonly isBinary?: (key: string) => boolean;
   /** Default true. False saves a request for each value that is read singly. */
@@ -145,12 +145,12 @@ async function readSingly(
 }
 
 /** All items but those for which `apart` holds; these are put into `others`. */
-async function* without<T>(
-  items: Many<T>,
+function* without<T>(
+  items: Iterable<T>,
   apart: (item: T) => boolean,
   others: T[],
-): AsyncGenerator<T, void, undefined> {
-  for await (const item of items) {
+): Generator<T, void, undefined> {
+  for (const item of items) {
     if (apart(item)) others.push(item);
     else yield item;
   }

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { ApiError } from "../api/errors";
 import { byCursor, byPage } from "../api/pages";
 import { namespacesPath } from "../kv/address";
+import { deletedKeys } from "../kv/held";
 import { KV } from "../limits";
 import { AdoptionError, createOnce, decideAdoption } from "../runtime/adoption";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
@@ -206,11 +207,6 @@ async function namespaceByTitle(
   });
   for await (const found of all) if (found.title === title) return found;
   return undefined;
-}
-
-/** Keys of a namespace that this operation has deleted: the listing shows them for a while yet (facts 9, consistency). */
-export function deletedKeys(ctx: Context, namespaceId: string): Set<string> {
-  return ctx.shared(`deleted keys of ${namespaceId}`, () => new Set<string>());
 }
 
 /** How often a namespace that seems to hold keys is listed again. */

@@ -1,3 +1,5 @@
+import { cpus } from "node:os";
+
 /** One figure of the bench: ours against a rival or a bound, measured in the same run. */
 export interface Row {
   readonly what: string;
@@ -6,27 +8,41 @@ export interface Row {
   /** What it is held against, and its figure. */
   readonly against: string;
   readonly theirs: number;
+  /** The ratio that is promised; a figure without a promise has none. */
+  readonly atMost?: number;
+  readonly atLeast?: number;
 }
 
+/** Whether the promise is kept; undefined where there is none. */
+function kept({ ours, theirs, atMost, atLeast }: Row): boolean | undefined {
+  if (atMost === undefined && atLeast === undefined) return undefined;
+  return ours / theirs <= (atMost ?? Infinity) && ours / theirs >= (atLeast ?? 0);
+}
+
+function promise(row: Row): string {
+  const { atMost, atLeast } = row;
+  const bound = atMost === undefined ? (atLeast === undefined ? "" : `>= ${atLeast}`) : `<= ${atMost}`;
+  return kept(row) === false ? `${bound}  falls short` : bound;
+}
+
+/** Prints the figures, and the machine they were measured on. */
 export function print(rows: readonly Row[], asJson: boolean): void {
+  const machine = { node: process.versions.node, cores: cpus().length };
   if (asJson) {
-    console.log(
-      JSON.stringify(
-        rows.map((row) => ({ ...row, ratio: row.ours / row.theirs })),
-        null,
-        2,
-      ),
-    );
+    const figures = rows.map((row) => ({ ...row, ratio: row.ours / row.theirs, kept: kept(row) }));
+    console.log(JSON.stringify({ ...machine, figures }, null, 2));
     return;
   }
+  console.log(`Node ${machine.node}, ${machine.cores} cores\n`);
   const cells = rows.map((row) => [
     row.what,
     figure(row.ours, row.unit),
     row.against,
     figure(row.theirs, row.unit),
     (row.ours / row.theirs).toFixed(2),
+    promise(row),
   ]);
-  const head = ["what", "ours", "against", "theirs", "ratio"];
+  const head = ["what", "ours", "against", "theirs", "ratio", "promised"];
   const widths = head.map((title, i) => Math.max(title.length, ...cells.map((row) => row[i]?.length ?? 0)));
   for (const row of [head, ...cells])
     console.log(

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { LocalApi } from "edgeguard-local";
@@ -15,6 +15,8 @@ const BASE64 = Buffer.from(CANARY).toString("base64");
 const folder = mkdtempSync(join(tmpdir(), "edgeguard-canary-"));
 const file = join(folder, "entries.json");
 const directory = join(folder, "values");
+/** Files that are refused, each with the value in it. */
+const badDirectory = join(folder, "bad");
 const source = (value: string): Record<string, Record<string, unknown>> => {
   writeFileSync(
     file,
@@ -35,7 +37,14 @@ let api: LocalApi;
 /** Everything that was said, refused and thrown. */
 let shown: string[];
 
-beforeAll(() => mkdirSync(directory));
+beforeAll(() => {
+  mkdirSync(directory);
+  mkdirSync(badDirectory);
+  writeFileSync(join(badDirectory, "with space"), CANARY);
+  writeFileSync(join(badDirectory, "large"), CANARY);
+  truncateSync(join(badDirectory, "large"), 26_214_401);
+  symlinkSync(join(badDirectory, "large"), join(badDirectory, "link"));
+});
 afterAll(() => rmSync(folder, { recursive: true }));
 beforeEach(async () => {
   api = await startLocalApi();
@@ -85,10 +94,10 @@ test.each(["entries", "file", "directory"])("a value given by %s is shown nowher
   const bad = {
     entries: { entries: { a: { value: { inner: CANARY } }, b: { value: `${CANARY}!`, base64: true } } },
     file: { file },
-    directory: { directory, defaults: { expirationTtl: 1 } },
+    directory: { directory: badDirectory },
   }[kind];
   const refusals = await within((op) => op.refusals(TYPE, { ...address, ...bad }));
-  expect(refusals.length).toBeGreaterThan(0);
+  expect(refusals).toHaveLength({ entries: 2, file: 1, directory: 3 }[kind] ?? 0);
   shown.push(...refusals);
 
   expect(shown.length).toBeGreaterThan(5);

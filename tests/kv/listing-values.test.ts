@@ -1,12 +1,12 @@
 import type { LocalApi } from "edgeguard-local";
 import { startLocalApi } from "edgeguard-local";
 import type { Entry } from "../../provider/kv/entry";
-import { upload } from "../../provider/kv/upload";
 import { readValues, type ReadRequest } from "../../provider/kv/values";
 import { clientOf, envelope, failureOf, serve, TOKEN } from "../support/edge-client";
 import {
   all,
   emptied,
+  fill,
   keyAt,
   manyEntries,
   mostInFlight,
@@ -23,9 +23,8 @@ beforeEach(async () => {
 });
 afterEach(() => api.close());
 
-async function store(entries: Iterable<Entry> | AsyncIterable<Entry>): Promise<void> {
-  const outcome = await upload({ ctx: stageFor(api).ctx, ...place, entries, onWritten: () => undefined });
-  expect(outcome).toMatchObject({ failed: [] });
+async function store(entries: Iterable<Entry>): Promise<void> {
+  await fill(api, place, entries);
   api.clearRequests();
 }
 

@@ -1,9 +1,8 @@
 import type { LocalApi } from "edgeguard-local";
 import { startLocalApi } from "edgeguard-local";
 import { listKeys } from "../../provider/kv/listing";
-import { upload } from "../../provider/kv/upload";
 import { envelope, failureOf, serve } from "../support/edge-client";
-import { all, emptied, keyAt, manyEntries, stageFor } from "./upload-support";
+import { all, emptied, fill, keyAt, manyEntries, stageFor } from "./upload-support";
 
 let api: LocalApi;
 let place: { accountId: string; namespaceId: string };
@@ -30,8 +29,7 @@ test("gives names, expiry and metadata", async () => {
 
 test("asks for 1,000 keys a request and follows the cursor", async () => {
   emptied(api);
-  const { ctx } = stageFor(api);
-  await upload({ ctx, ...place, entries: manyEntries(2_500), onWritten: () => undefined });
+  await fill(api, place, manyEntries(2_500));
   api.clearRequests();
   const names = (await listed()).map(({ name }) => name);
   expect(names).toEqual(Array.from({ length: 2_500 }, (_, i) => keyAt(i)));

@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
+import { catalogOf, type Catalog } from "../../provider/kv/catalog";
 import type { Entry, Recorded } from "../../provider/kv/entry";
 import { digest, recordOf } from "../../provider/kv/entry";
 import { Manifest, ManifestError } from "../../provider/kv/manifest";
 import { compare, line, type Tally } from "../../provider/kv/plan";
+import { openSource } from "../../provider/kv/source";
 
 /** The same numbers for the same seed: a run that fails can be repeated. */
 function random(seed: number): (below: number) => number {
@@ -111,7 +113,7 @@ describe("a manifest", () => {
     );
   });
 
-  test.each([1_000, 100_000])("of %i realistic keys is small, and quick to read and write", async (keys) => {
+  test.each([1_000, 20_000])("of %i realistic keys is small, and quick to read and write", async (keys) => {
     const manifest = new Manifest();
     for (let i = 0; i < keys; i += 1) {
       manifest.set(`catalog:product:${createHash("sha1").update(String(i)).digest("hex").slice(0, 12)}`, {
@@ -136,104 +138,100 @@ describe("a manifest", () => {
 
 const NOW = 1_800_000_000;
 
-// eslint-disable-next-line @typescript-eslint/require-await -- a source is asynchronous
-async function* declared(...entries: (Partial<Entry> & { key: string })[]): AsyncGenerator<Entry> {
-  for (const entry of entries) yield { value: "v", base64: false, ...entry };
+type Written = Partial<Entry> & { readonly key: string };
+
+/** What a program declares, as it is compared. */
+async function declared(...entries: Written[]): Promise<Catalog> {
+  const program = entries.map(({ key, value = "v", ...rest }): [string, object] => [key, { value, ...rest }]);
+  const catalog = await catalogOf(openSource({ entries: Object.fromEntries(program) }, "/"));
+  expect(catalog.problems).toEqual([]);
+  return catalog;
 }
 
-async function written(...entries: (Partial<Entry> & { key: string })[]): Promise<Manifest> {
+function written(...entries: Written[]): Manifest {
   const manifest = new Manifest();
-  for await (const entry of declared(...entries)) manifest.set(entry.key, recordOf(entry));
+  for (const entry of entries) manifest.set(entry.key, recordOf({ value: "v", base64: false, ...entry }));
   return manifest;
 }
 
+const keysOf = ({ records }: Catalog, rows: readonly number[]) => rows.map((row) => records.key(row));
+
 describe("the comparison with what was written", () => {
   test("gives what is new and what differs, then what is declared no more", async () => {
-    const manifest = await written({ key: "same" }, { key: "differs" }, { key: "gone" }, { key: "meta" });
-    const comparison = compare(
-      declared(
-        { key: "new" },
-        { key: "same" },
-        { key: "differs", value: "w" },
-        { key: "meta", metadata: { a: 1 } },
-      ),
-      manifest,
-      NOW,
+    const manifest = written({ key: "same" }, { key: "differs" }, { key: "gone" }, { key: "meta" });
+    const catalog = await declared(
+      { key: "new" },
+      { key: "same" },
+      { key: "differs", value: "w" },
+      { key: "meta", metadata: { a: 1 } },
     );
-    const writes: string[] = [];
-    for await (const { entry, kind } of comparison) writes.push(`${kind} ${entry.key}`);
-    expect(writes).toEqual(["add new", "change differs", "change meta"]);
-    expect([...comparison.removed()]).toEqual(["gone"]);
-    expect(comparison.unchanged).toBe(1);
-    expect(comparison.changes()).toEqual({
+    const plan = compare(catalog, manifest, NOW);
+    expect(keysOf(catalog, plan.writes)).toEqual(["new", "differs", "meta"]);
+    expect(plan).toMatchObject({
       added: { count: 1, first: ["new"] },
       changed: { count: 2, first: ["differs", "meta"] },
       removed: { count: 1, first: ["gone"] },
+      removedKeys: ["gone"],
+      unchanged: 1,
+      past: 0,
     });
   });
 
+  test("finds every part of an entry that differs", async () => {
+    const entry = { key: "k", metadata: { a: 1 }, expirationTtl: 60 };
+    const others: Written[] = [
+      { ...entry, value: "w" },
+      { ...entry, metadata: { a: 2 } },
+      { key: "k", expirationTtl: 60 },
+      { ...entry, expirationTtl: 61 },
+      { key: "k", metadata: { a: 1 } },
+      { key: "k", metadata: { a: 1 }, expiration: NOW + 600 },
+    ];
+    const manifest = written(entry);
+    expect(compare(await declared(entry), manifest, NOW).unchanged).toBe(1);
+    for (const other of others) expect(compare(await declared(other), manifest, NOW).changed.count).toBe(1);
+    const timed = written({ key: "k", expiration: NOW + 600 });
+    expect(compare(await declared({ key: "k", expiration: NOW + 600 }), timed, NOW).unchanged).toBe(1);
+    expect(compare(await declared({ key: "k", expiration: NOW + 601 }), timed, NOW).changed.count).toBe(1);
+    expect(compare(await declared({ key: "k" }), timed, NOW).changed.count).toBe(1);
+  });
+
   test("finds base64 and text of the same bytes the same, and a lifetime the same whenever it ends", async () => {
-    const manifest = await written({ key: "a", value: "AAE=", base64: true });
+    const manifest = written({ key: "a", value: "AAE=", base64: true });
     manifest.set("ttl", {
       ...recordOf({ key: "ttl", value: "v", base64: false, expirationTtl: 60 }),
       expiration: 5,
     });
-    const comparison = compare(
-      declared({ key: "a", value: "\0\x01" }, { key: "ttl", expirationTtl: 60 }),
-      manifest,
-      NOW,
-    );
-    expect(await comparison.finish()).toMatchObject({
-      added: { count: 0 },
-      changed: { count: 0 },
-      removed: { count: 0 },
-    });
+    const catalog = await declared({ key: "a", value: "\0\x01" }, { key: "ttl", expirationTtl: 60 });
+    expect(compare(catalog, manifest, NOW)).toMatchObject({ writes: [], removedKeys: [], unchanged: 2 });
   });
 
   test("never gives an entry whose expiry has passed, nor removes its key", async () => {
-    const manifest = await written(
+    const manifest = written({ key: "old", expiration: NOW - 1 }, { key: "changed", expiration: NOW - 1 });
+    const catalog = await declared(
       { key: "old", expiration: NOW - 1 },
-      { key: "changed", expiration: NOW - 1 },
+      { key: "changed", value: "w", expiration: NOW + 59 },
+      { key: "never", expiration: 0 },
+      { key: "ahead", expiration: NOW + 60 },
     );
-    const comparison = compare(
-      declared(
-        { key: "old", expiration: NOW - 1 },
-        { key: "changed", value: "w", expiration: NOW + 59 },
-        { key: "never", expiration: 0 },
-        { key: "ahead", expiration: NOW + 60 },
-      ),
-      manifest,
-      NOW,
-    );
-    expect(await comparison.finish()).toEqual({
+    expect(compare(catalog, manifest, NOW)).toMatchObject({
       added: { count: 1, first: ["ahead"] },
       changed: { count: 0, first: [] },
       removed: { count: 0, first: [] },
+      past: 3,
     });
-    expect(comparison.past).toBe(3);
   });
 
-  test("stays true while the manifest is brought up to date", async () => {
+  test("leaves nothing to do once the manifest has taken over what was written", async () => {
     const keys = Array.from({ length: 500 }, (_, i) => ({ key: `k${i}` }));
-    const manifest = await written(...keys.slice(0, 200), { key: "gone" });
-    const comparison = compare(
-      declared(...keys.map((k, i) => (i % 2 === 0 ? { ...k, value: "w" } : k))),
-      manifest,
-      NOW,
-    );
-    let writes = 0;
-    for await (const { entry } of comparison) {
-      manifest.set(entry.key, recordOf(entry));
-      writes += 1;
-    }
-    const removed = [...comparison.removed()];
-    for (const key of removed) manifest.delete(key);
-    expect([writes, removed, manifest.size]).toEqual([400, ["gone"], 500]);
-  });
-
-  test("does not say what is removed before it has seen everything", async () => {
-    const comparison = compare(declared({ key: "a" }), await written({ key: "b" }), NOW);
-    expect(() => comparison.changes()).toThrow("what is removed is known once every declared entry was seen");
+    const manifest = written(...keys.slice(0, 200), { key: "gone" });
+    const catalog = await declared(...keys.map((k, i) => (i % 2 === 0 ? { ...k, value: "w" } : k)));
+    const plan = compare(catalog, manifest, NOW);
+    for (const row of plan.writes) manifest.take(catalog.records, row);
+    for (const key of plan.removedKeys) manifest.delete(key);
+    expect([plan.writes.length, plan.removedKeys, manifest.size]).toEqual([400, ["gone"], 500]);
+    const again = compare(catalog, await Manifest.decode(await manifest.encode()), NOW);
+    expect(again).toMatchObject({ writes: [], removedKeys: [], unchanged: 500 });
   });
 });
 

@@ -1,10 +1,11 @@
-import { batches, entryBytes, toRequest, type Batch } from "../../provider/kv/batches";
+import { batches, Body, entryBytes, toRequest, type Batch } from "../../provider/kv/batches";
 import type { Entry } from "../../provider/kv/entry";
 import { Progress } from "../../provider/kv/progress";
-import { all, manyEntries, textEntry } from "./upload-support";
+import { manyEntries, textEntry } from "./upload-support";
 
-const cut = (entries: Iterable<Entry> | AsyncIterable<Entry>, items: number, bytes: number) =>
-  all(batches(entries, { items, bytes, bytesOf: entryBytes }));
+const cut = (entries: Iterable<Entry>, items: number, bytes: number) => [
+  ...batches(entries, { items, bytes, bytesOf: entryBytes }),
+];
 const bodyOf = ({ items }: Batch<Entry>) => JSON.stringify(items.map(toRequest));
 
 const strange: Entry[] = [
@@ -19,37 +20,55 @@ const strange: Entry[] = [
 ];
 
 describe("a batch", () => {
-  test("knows the bytes of its body to the last, whatever it holds", async () => {
+  test("knows the bytes of its body to the last, whatever it holds", () => {
     for (const most of [1, 3, 8]) {
-      const found = await cut(strange, most, Infinity);
+      const found = cut(strange, most, Infinity);
       expect(found.map(({ bytes }) => bytes)).toEqual(found.map((batch) => Buffer.byteLength(bodyOf(batch))));
       expect(found.flatMap(({ items }) => items)).toEqual(strange);
     }
   });
 
-  test("is closed by the number of its entries", async () => {
-    const found = await cut(manyEntries(25), 10, Infinity);
+  test("has a body of that size, made entry by entry or of texts as they stand", () => {
+    const [batch] = cut(strange, 100, Infinity);
+    const texts = Buffer.from(strange.map((entry) => JSON.stringify(toRequest(entry))).join(""));
+    const body = new Body(strange.map(entryBytes));
+    let at = 0;
+    strange.forEach((entry, i) => {
+      const end = at + entryBytes(entry);
+      if (i % 2 === 0) body.add(entry);
+      else body.addText(texts, at, end);
+      at = end;
+    });
+    const bytes = body.done();
+    expect(bytes.length).toBe(batch?.bytes);
+    expect(JSON.parse(bytes.toString())).toEqual(JSON.parse(JSON.stringify(strange.map(toRequest))));
+  });
+
+  test("is never sent with a body that is not full, for what lies in the rest of it is not ours to send", () => {
+    const body = new Body([100]);
+    body.add(textEntry("a", "1"));
+    expect(() => body.done()).toThrow(new RangeError("a body of 102 bytes was counted and 25 were written"));
+  });
+
+  test("is closed by the number of its entries", () => {
+    const found = cut(manyEntries(25), 10, Infinity);
     expect(found.map(({ items }) => items.length)).toEqual([10, 10, 5]);
-    expect(await cut([], 10, Infinity)).toEqual([]);
+    expect(cut([], 10, Infinity)).toEqual([]);
   });
 
-  test("is closed by its bytes, and filled up to them", async () => {
-    const [whole] = await cut(manyEntries(4), 4, Infinity);
+  test("is closed by its bytes, and filled up to them", () => {
+    const [whole] = cut(manyEntries(4), 4, Infinity);
     const bytes = whole?.bytes ?? 0;
-    expect((await cut(manyEntries(8), 100, bytes)).map(({ items }) => items.length)).toEqual([4, 4]);
-    expect((await cut(manyEntries(4), 100, bytes - 1)).map(({ items }) => items.length)).toEqual([3, 1]);
+    expect(cut(manyEntries(8), 100, bytes).map(({ items }) => items.length)).toEqual([4, 4]);
+    expect(cut(manyEntries(4), 100, bytes - 1).map(({ items }) => items.length)).toEqual([3, 1]);
   });
 
-  test("may be one entry that is larger than a batch", async () => {
-    const found = await cut(
-      [textEntry("a", "1"), textEntry("b", "x".repeat(1000)), textEntry("c", "1")],
-      10,
-      500,
-    );
+  test("may be one entry that is larger than a batch", () => {
+    const found = cut([textEntry("a", "1"), textEntry("b", "x".repeat(1000)), textEntry("c", "1")], 10, 500);
     expect(found.map(({ items }) => items.map(({ key }) => key))).toEqual([["a"], ["b"], ["c"]]);
   });
 
-  test("is given before the next one is read", async () => {
+  test("is given before the next one is read", () => {
     let read = 0;
     const counted = function* () {
       for (const entry of manyEntries(100)) {
@@ -58,9 +77,9 @@ describe("a batch", () => {
       }
     };
     const found = batches(counted(), { items: 10, bytes: Infinity, bytesOf: entryBytes });
-    await found.next();
+    found.next();
     expect(read).toBe(11);
-    await found.return();
+    found.return();
   });
 });
 

@@ -1,8 +1,9 @@
 import type { LocalApi } from "edgeguard-local";
 import { startLocalApi } from "edgeguard-local";
-import { remove, upload, type RemoveOutcome, type RemoveRequest } from "../../provider/kv/upload";
+import { remove, type RemoveOutcome, type RemoveRequest } from "../../provider/kv/upload";
 import {
   emptied,
+  fill,
   keyAt,
   manyEntries,
   mostInFlight,
@@ -20,7 +21,7 @@ beforeEach(async () => {
 afterEach(() => api.close());
 
 async function filled(count: number): Promise<string[]> {
-  await upload({ ctx: stageFor(api).ctx, ...place, entries: manyEntries(count), onWritten: () => undefined });
+  await fill(api, place, manyEntries(count));
   api.clearRequests();
   return Array.from({ length: count }, (_, i) => keyAt(i));
 }

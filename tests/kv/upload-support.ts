@@ -1,6 +1,8 @@
 import type { LocalApi } from "edgeguard-local";
 import type { EntriesContext } from "../../provider/kv/address";
+import { entryBytes } from "../../provider/kv/batches";
 import type { Entry } from "../../provider/kv/entry";
+import { upload, type UploadRequest } from "../../provider/kv/upload";
 import { Host } from "../../provider/runtime/host";
 
 export interface Stage {
@@ -53,6 +55,39 @@ export function emptied(api: LocalApi): { readonly accountId: string; readonly n
 
 export function textEntry(key: string, value: string): Entry {
   return { key, value, base64: false };
+}
+
+/** All of these entries, as an upload takes them. @param onFill called with the keys of each body that is made. */
+export function allOf(
+  given: Iterable<Entry>,
+  onFill: (keys: readonly string[]) => void = () => undefined,
+): Pick<UploadRequest, "entries" | "rows"> {
+  const entries = [...given];
+  const at = (row: number): Entry => entries[row] ?? textEntry("", "");
+  return {
+    rows: entries.map((_, row) => row),
+    entries: {
+      keyOf: (row) => at(row).key,
+      bytesOf: (row) => entryBytes(at(row)),
+      fill: (body, rows) => {
+        onFill(rows.map((row) => at(row).key));
+        for (const row of rows) body.add(at(row));
+        return Promise.resolve();
+      },
+    },
+  };
+}
+
+/** Writes entries, beforehand and without trouble. */
+export async function fill(
+  api: { readonly url: string },
+  place: { readonly accountId: string; readonly namespaceId: string },
+  entries: Iterable<Entry>,
+): Promise<void> {
+  const { ctx } = stageFor(api);
+  const outcome = await upload({ ctx, ...place, ...allOf(entries), onWritten: () => undefined });
+  expect(outcome).toMatchObject({ failed: [] });
+  expect(outcome.error).toBeUndefined();
 }
 
 /** Entries of about 130 bytes each. */

@@ -22,20 +22,30 @@ playScenario({
       changes: { create: 2 },
       says: [
         /prune deletes 1 key that others wrote: "p\/theirs"/,
-        /1 of 3 entries have expired already and are not sent/,
+        /1 of 4 entries have expired already and are not sent/,
       ],
     },
     { run: "up", changes: { create: 2 }, writes: [`PUT ${BULK}`, `POST ${BULK}/delete`] },
-    { look: `${NAMESPACE}/keys?prefix=p/`, result: [{ name: "p/a" }, { name: "p/b" }] },
+    { look: `${NAMESPACE}/keys?prefix=p/`, result: [{ name: "p/a" }, { name: "p/b" }, { name: "p/brief" }] },
     // The one request is the look at the prefix that prune asks for in every preview.
     { run: "preview", args: ["--expect-no-changes"], requests: 1 },
     { run: "refresh", args: ["--expect-no-changes"] },
     { edit: `POST ${NAMESPACE}/bulk/delete`, body: ["p/a"] },
     { ageSeconds: 3_000 },
+    { advanceSeconds: 200 }, // The entry that lives for 100 seconds is gone: that is no drift, and it is not written again.
     { run: "refresh", changes: { update: 1, unchanged: 1 } },
-    { run: "preview", args: ["--diff"], changes: { update: 1, unchanged: 1 }, says: [/1 key gone: p\/a/] },
+    { run: "preview", args: ["--diff"], changes: { update: 1, unchanged: 1 }, says: [/1 key gone: p\/a"/] },
     { run: "up", changes: { update: 1, unchanged: 1 }, writes: [`PUT ${BULK}`] },
+    { look: `${NAMESPACE}/keys?prefix=p/`, result: [{ name: "p/a" }, { name: "p/b" }] },
     { run: "preview", args: ["--expect-no-changes"], requests: 1 },
+    {
+      run: "preview",
+      program: "covered",
+      code: "failure",
+      says: [
+        /KvEntries "own" prunes the prefix "p\/" of namespace .*, and KvEntries "other" declares "p\/other"/,
+      ],
+    },
     { run: "destroy", changes: { delete: 2 }, writes: [`POST ${BULK}/delete`] },
     { look: `${NAMESPACE}/keys?prefix=q/`, result: [{ name: "q/theirs" }] },
   ],

@@ -12,7 +12,12 @@ playScenario({
   api: { kvLagMs: { listing: 60_000 } },
   config: { file: join(__dirname, "data/products.json"), directory: join(__dirname, "data/pages") },
   steps: [
-    { run: "preview", changes: { create: 5 } },
+    {
+      run: "preview",
+      changes: { create: 5 },
+      says: [/KvEntries \(new namespace\): \+3 ~0 -0 \(a, b, c\)/],
+      hides: ["canary-a"],
+    },
     {
       run: "up",
       changes: { create: 5 },

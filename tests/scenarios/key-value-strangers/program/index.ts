@@ -6,6 +6,7 @@ new KvEntries("own", {
   entries: {
     "p/a": "1",
     "p/b": { value: "2", expirationTtl: 3600 },
+    "p/brief": { value: "3", expirationTtl: 100 },
     "p/past": { value: "gone", expiration: 1 },
   },
   prune: { prefix: "p/" },

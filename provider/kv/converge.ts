@@ -1,0 +1,108 @@
+import { PartialFailure, type Context } from "../runtime/lifecycle";
+import type { NamespaceAddress } from "./address";
+import type { Declared } from "./declared";
+import { UNCERTAIN } from "./entry";
+import { deletedKeys, heldKeys } from "./held";
+import type { Manifest } from "./manifest";
+import { compare, shown } from "./plan";
+import { remove, upload } from "./upload";
+
+/** What is recorded of the entries that were written. */
+export interface Written {
+  readonly manifest: string;
+  /** When the last of them was, seconds since the epoch. */
+  readonly writtenAt: number;
+}
+
+/** In place of the digest where entries are left to be written or deleted: a refresh must not make it look complete. */
+export const INCOMPLETE = "incomplete";
+
+interface Work extends NamespaceAddress {
+  /** Of the resource. */
+  readonly id: string;
+  readonly manifest: Manifest;
+  readonly writtenAt: number;
+  /** Keys of others that are to go. */
+  readonly strangers: readonly string[];
+}
+
+/**
+ * Writes what differs from the manifest and deletes what is no longer declared.
+ *
+ * @throws PartialFailure with what was reached.
+ */
+export async function converge(ctx: Context, { catalog, entries }: Declared, work: Work): Promise<Written> {
+  const { accountId, namespaceId, manifest } = work;
+  const { records } = catalog;
+  const plan = compare(catalog, manifest);
+  manifest.reserve(manifest.rows + plan.added.count);
+  let { writtenAt } = work;
+  const result = async (): Promise<Written> => ({ manifest: await manifest.encode(), writtenAt });
+  const half = async (reason: string): Promise<PartialFailure<Written>> =>
+    new PartialFailure(
+      work.id,
+      Object.assign(await result(), { digest: INCOMPLETE }),
+      `KvEntries ${namespaceId}: ${reason}`,
+    );
+
+  // 1. Write.
+  const written = await upload({
+    ctx,
+    accountId,
+    namespaceId,
+    entries,
+    rows: plan.writes,
+    onWritten: (rows, answeredAt) => {
+      writtenAt = Math.max(writtenAt, answeredAt);
+      // A lifetime ends at a time that only the write determines; without one this is NaN, as for no time.
+      for (const row of rows) manifest.take(records, row, answeredAt + records.ttl(row));
+    },
+    onUncertain: (rows) => rows.forEach((row) => manifest.set(records.key(row), UNCERTAIN)),
+  });
+  if (written.error !== undefined)
+    throw await half(
+      `${written.error.message} ${written.written} entries were written and are recorded; run \`pulumi up\` again to go on.`,
+    );
+  const [refused] = written.failed;
+  if (refused !== undefined) {
+    const names = shown(written.failed.map(({ key }) => key));
+    throw await half(
+      `${written.failed.length} entries could not be written (${names}): ${refused.reason} The others were written and are recorded.`,
+    );
+  }
+
+  // 2. Delete, but for what another resource of the program has now.
+  const gone: string[] = [];
+  const isHeld = plan.removedKeys.length === 0 ? undefined : await heldKeys(ctx, work).byOthers(manifest);
+  for (const key of plan.removedKeys) {
+    if (isHeld?.(key) === true) manifest.delete(key);
+    else gone.push(key);
+  }
+  const deleted = deletedKeys(ctx, namespaceId);
+  const removed = await remove({
+    ctx,
+    accountId,
+    namespaceId,
+    keys: [...gone, ...work.strangers],
+    onRemoved: (keys) => {
+      for (const key of keys) {
+        manifest.delete(key);
+        deleted.add(key);
+      }
+    },
+    // A stranger's key stays one: what is left of them is found by looking.
+    onUncertain: (keys) => {
+      for (const key of keys) if (manifest.has(key)) manifest.set(key, UNCERTAIN);
+    },
+  });
+  if (removed.error !== undefined)
+    throw await half(
+      `${removed.error.message} ${removed.removed} keys were deleted; run \`pulumi up\` again to go on.`,
+    );
+  const [stuck] = removed.failed;
+  if (stuck !== undefined)
+    throw await half(
+      `${removed.failed.length} keys could not be deleted: ${JSON.stringify(stuck.key)}: ${stuck.reason}`,
+    );
+  return await result();
+}

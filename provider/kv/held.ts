@@ -1,0 +1,41 @@
+import type { Context } from "../runtime/lifecycle";
+import type { NamespaceAddress } from "./address";
+import { Manifest } from "./manifest";
+
+/** What a resource of this operation holds; read only when somebody asks. */
+type Holder = () => Promise<Manifest>;
+
+/** The keys that resources of this operation hold in one namespace. */
+export class HeldKeys {
+  readonly #holders: Holder[] = [];
+
+  /** Of a resource that is being written. */
+  add(manifest: Manifest): void {
+    this.#holders.push(() => Promise.resolve(manifest));
+  }
+
+  /** Of a resource that is kept as it is recorded. */
+  addRecorded(encoded: string): void {
+    let manifest: Promise<Manifest> | undefined;
+    this.#holders.push(() => (manifest ??= Manifest.decode(encoded)));
+  }
+
+  /** Whether another resource than the one with this manifest holds a key. */
+  async byOthers(mine?: Manifest): Promise<(key: string) => boolean> {
+    const all = await Promise.all(this.#holders.map((read) => read()));
+    const others = all.filter((manifest) => manifest !== mine);
+    return (key) => others.some((other) => other.has(key));
+  }
+}
+
+export function heldKeys(
+  ctx: Pick<Context, "shared">,
+  { accountId, namespaceId }: NamespaceAddress,
+): HeldKeys {
+  return ctx.shared(`entries of ${accountId} ${namespaceId}`, () => new HeldKeys());
+}
+
+/** Keys of a namespace that this operation has deleted: the listing shows them for a while yet (facts 9, consistency). */
+export function deletedKeys(ctx: Pick<Context, "shared">, namespaceId: string): Set<string> {
+  return ctx.shared(`deleted keys of ${namespaceId}`, () => new Set<string>());
+}

@@ -1,0 +1,75 @@
+import type { Context } from "../runtime/lifecycle";
+import type { NamespaceAddress } from "./address";
+import { count } from "./check-entry";
+import { deletedKeys, heldKeys } from "./held";
+import { listKeys, type ListedKey } from "./listing";
+import { shown } from "./plan";
+
+/** Keys that an `up` deletes of others, unless `maxDeletes` says otherwise. */
+const MAX_PRUNED = 100;
+
+export interface Pruning extends NamespaceAddress {
+  readonly prune?: { readonly prefix: string; readonly maxDeletes?: number } | undefined;
+}
+
+/** Keys under the pruned prefix that nobody of this program declares. */
+export class Strangers {
+  readonly keys: string[] = [];
+  readonly #deleted: ReadonlySet<string>;
+
+  private constructor(
+    ctx: Context,
+    private readonly pruning: Pruning,
+    private readonly isOurs: (key: string) => boolean,
+  ) {
+    this.#deleted = deletedKeys(ctx, pruning.namespaceId);
+  }
+
+  /** @param isOwn keys that the resource itself declares, or has written. */
+  static async of(ctx: Context, pruning: Pruning, isOwn: (key: string) => boolean): Promise<Strangers> {
+    if (pruning.prune === undefined) return new Strangers(ctx, pruning, () => true);
+    const isHeld = await heldKeys(ctx, pruning).byOthers();
+    return new Strangers(ctx, pruning, (key) => isOwn(key) || isHeld(key));
+  }
+
+  /** Looks at every key that is listed on its way to somebody else. */
+  async *among(listing: AsyncIterable<ListedKey>): AsyncGenerator<ListedKey> {
+    for await (const listed of listing) {
+      this.#see(listed.name);
+      yield listed;
+    }
+  }
+
+  /** Lists the prefix. Without `prune` there is nothing to look at. */
+  async list(ctx: Context): Promise<this> {
+    const { prune } = this.pruning;
+    if (prune === undefined) return this;
+    for await (const { name } of listKeys(ctx.api, { ...this.pruning, prefix: prune.prefix }))
+      this.#see(name);
+    return this;
+  }
+
+  /** For the reviewer; undefined where there are none. */
+  get sentence(): string | undefined {
+    if (this.keys.length === 0) return undefined;
+    const noun = this.keys.length === 1 ? "key" : "keys";
+    return `KvEntries ${this.pruning.namespaceId}: prune deletes ${count(this.keys.length)} ${noun} that others wrote: ${shown(this.keys)}`;
+  }
+
+  /** @throws where there are more than may be deleted. */
+  refuseTooMany(): void {
+    const { namespaceId, prune } = this.pruning;
+    const most = prune?.maxDeletes ?? MAX_PRUNED;
+    if (this.keys.length <= most) return;
+    throw new Error(
+      `KvEntries ${namespaceId}: prune would delete ${count(this.keys.length)} keys of others under ${JSON.stringify(prune?.prefix ?? "")}; the limit is ${most}. ` +
+        "Nothing was written. Raise prune.maxDeletes if that is meant, or choose a longer prefix.",
+    );
+  }
+
+  #see(key: string): void {
+    const { prune } = this.pruning;
+    if (prune === undefined || !key.startsWith(prune.prefix)) return;
+    if (!this.isOurs(key) && !this.#deleted.has(key)) this.keys.push(key);
+  }
+}

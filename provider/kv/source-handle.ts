@@ -1,0 +1,67 @@
+import { createHash } from "node:crypto";
+import { open, type FileHandle } from "node:fs/promises";
+import { SourceError, whyUnreadable } from "./source-error";
+
+const CHUNK_BYTES = 1024 * 1024;
+
+/** An open file of entries. What is read from it is known to be the file that was opened, as it was then. */
+export class SourceHandle {
+  private constructor(
+    /** What messages call it. */
+    readonly name: string,
+    private readonly file: FileHandle,
+    /** Size and time of the last change when it was opened. */
+    private readonly stamp: string,
+  ) {}
+
+  /** @throws SourceError */
+  static async open(path: string, name: string): Promise<SourceHandle> {
+    try {
+      const file = await open(path, "r");
+      return new SourceHandle(name, file, await stampOf(file));
+    } catch (error) {
+      throw new SourceError(`${name} cannot be read: ${whyUnreadable(error)} (looked for ${path})`);
+    }
+  }
+
+  /** As many bytes as the buffer takes, from `offset` in the file; fewer at its end alone. @throws SourceError */
+  async read(into: Buffer, offset: number): Promise<Buffer> {
+    let length = 0;
+    while (length < into.length) {
+      const { bytesRead } = await this.file
+        .read(into, length, into.length - length, offset + length)
+        .catch((error: unknown) => {
+          throw new SourceError(`${this.name} cannot be read: ${whyUnreadable(error)}`);
+        });
+      if (bytesRead === 0) break;
+      length += bytesRead;
+    }
+    return into.subarray(0, length);
+  }
+
+  /** 64 hexadecimal digits. @throws SourceError */
+  async sha256(): Promise<string> {
+    const hash = createHash("sha256");
+    const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+    for (let offset = 0; ;) {
+      const chunk = await this.read(buffer, offset);
+      if (chunk.length === 0) return hash.digest("hex");
+      hash.update(chunk);
+      offset += chunk.length;
+    }
+  }
+
+  /** Whether nobody has written to it since it was opened. */
+  async isUntouched(): Promise<boolean> {
+    return (await stampOf(this.file)) === this.stamp;
+  }
+
+  async close(): Promise<void> {
+    await this.file.close();
+  }
+}
+
+async function stampOf(file: FileHandle): Promise<string> {
+  const { size, mtimeNs } = await file.stat({ bigint: true });
+  return `${size} ${mtimeNs}`;
+}

@@ -1,0 +1,95 @@
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { LocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { KV } from "../../provider/limits";
+import { REGISTER } from "../../provider/runtime";
+import { failureOf, until } from "../support/edge-client";
+import { Operation } from "../support/operation";
+import { bulkWrites, difference, held } from "./declared";
+import { emptied } from "./upload-support";
+
+/** What is sent is what was checked: a source that changes meanwhile is not sent, or not sent any further. */
+
+const TYPE = "KvEntries";
+const COUNT = 300;
+const declared = new Map(
+  Array.from({ length: COUNT }, (_, i) => [`item-${String(i).padStart(3, "0")}`, `value ${i}`]),
+);
+
+let folder: string;
+let api: LocalApi;
+let address: { accountId: string; namespaceId: string };
+beforeAll(async () => {
+  jest.replaceProperty(KV, "MAX_BULK_ENTRIES", (COUNT / 3) as never);
+  api = await startLocalApi();
+});
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "edgeguard-changed-"));
+  address = emptied(api);
+  api.clearRequests();
+  api.clearFaults();
+  mkdirSync(join(folder, "d"));
+  for (const [key, value] of declared) writeFileSync(join(folder, "d", key), value);
+  const entries = Array.from(declared, ([key, value]) => ({ key, value }));
+  writeFileSync(join(folder, "f.json"), JSON.stringify(entries, null, 1));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+afterAll(() => api.close());
+
+const SOURCES: [string, () => Record<string, unknown>, string][] = [
+  ["a file", () => ({ file: join(folder, "f.json") }), "f.json"],
+  ["a directory", () => ({ directory: join(folder, "d") }), "d/item-299"],
+];
+
+describe.each(SOURCES)("%s", (_, source, path) => {
+  test("that changed after the check is not sent", async () => {
+    const op = new Operation(api);
+    const { inputs } = await op.preview(TYPE, { ...address, ...source() });
+    writeFileSync(join(folder, path), '[{"key":"other","value":"1"}]');
+    const { message } = await failureOf(Promise.resolve(REGISTER[TYPE]?.create(op.host, inputs)));
+    expect(message).toMatch(/ has changed since it was checked: nothing was sent\. Run the command again/);
+    expect(api.requests).toEqual([]);
+  });
+
+  test("that holds the same in another form by then is sent", async () => {
+    const op = new Operation(api);
+    const { inputs } = await op.preview(TYPE, { ...address, ...source() });
+    const entries = Array.from(declared, ([key, value]) => ({ key, value })).reverse();
+    writeFileSync(join(folder, "f.json"), JSON.stringify(entries));
+    await REGISTER[TYPE]?.create(op.host, inputs);
+    expect(difference(held(api), declared)).toEqual([]);
+  });
+
+  test("that changes while it is sent is sent no further, and the next up goes on", async () => {
+    const op = new Operation(api, { config: { "edgeguard:concurrency": "1" } });
+    const inputs = { ...address, ...source() };
+    api.fault({ kind: "slow", delayMs: 60, match: { method: "PUT" } });
+    const failing = op.failedUp(TYPE, inputs);
+    await until(() => bulkWrites(api).length === 1);
+    appendFileSync(join(folder, path), " ");
+    const { message, recorded } = await failing;
+    expect(message).toMatch(
+      / has changed since it was checked: the rest was not sent\. \d00 entries were written and are recorded/,
+    );
+    const sent = bulkWrites(api);
+    api.clearRequests();
+    await new Operation(api).up(TYPE, inputs, recorded);
+    expect([...sent, ...bulkWrites(api)]).toEqual([100, 100, 100]);
+    const now = path.startsWith("d/") ? new Map(declared).set("item-299", "value 299 ") : declared;
+    expect(difference(held(api), now)).toEqual([]);
+  });
+});
+
+test("a file that is replaced while it is sent is sent as it was checked: it is held open", async () => {
+  const file = join(folder, "f.json");
+  const op = new Operation(api, { config: { "edgeguard:concurrency": "1" } });
+  api.fault({ kind: "slow", delayMs: 60, match: { method: "PUT" } });
+  const running = op.up(TYPE, { ...address, file });
+  await until(() => bulkWrites(api).length === 1);
+  rmSync(file);
+  writeFileSync(file, "[]");
+  await running;
+  expect(difference(held(api), declared)).toEqual([]);
+});

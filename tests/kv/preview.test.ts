@@ -1,0 +1,154 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { LocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { EntryScanner } from "../../provider/kv/scan";
+import { Operation, UNKNOWN, type Recorded } from "../support/operation";
+import { emptied } from "./upload-support";
+
+/** What a preview of entries tells, and what it need not look at. */
+
+const TYPE = "KvEntries";
+const folder = mkdtempSync(join(tmpdir(), "edgeguard-preview-"));
+const file = join(folder, "f.json");
+const entries = Array.from({ length: 12 }, (_, i) => ({ key: `item-${i}`, value: `value ${i}` }));
+
+let api: LocalApi;
+let address: { accountId: string; namespaceId: string };
+beforeAll(async () => {
+  api = await startLocalApi();
+});
+beforeEach(() => {
+  address = emptied(api);
+  api.clearRequests();
+  writeFileSync(file, JSON.stringify(entries));
+});
+afterEach(() => void jest.restoreAllMocks());
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await api.close();
+});
+
+const up = (inputs: Record<string, unknown>, previous?: Recorded) =>
+  new Operation(api).up(TYPE, { ...address, ...inputs }, previous);
+
+/** The step of a preview, and whether the file was read entry by entry for it. */
+async function preview(inputs: Record<string, unknown>, recorded: Recorded) {
+  const scan = jest.spyOn(EntryScanner.prototype, "scan");
+  const op = new Operation(api);
+  const { step, inputs: checked } = await op.preview(TYPE, { ...address, ...inputs }, recorded);
+  const isRead = scan.mock.calls.length > 0;
+  scan.mockRestore();
+  return { step, isRead, checked, said: op.said };
+}
+
+describe("a namespace that is yet to be made", () => {
+  const unknown = { accountId: "a".repeat(32), namespaceId: UNKNOWN };
+
+  test.each([
+    ["a file", () => ({ file })],
+    ["entries", () => ({ entries: Object.fromEntries(entries.map(({ key, value }) => [key, value])) })],
+  ])("has its entries from %s counted for the reviewer", async (_, declared) => {
+    const op = new Operation(api);
+    const { inputs } = await op.preview(TYPE, { ...unknown, ...declared() });
+    expect(op.said).toEqual([
+      "edgeguard: KvEntries (new namespace): +12 ~0 -0 (item-0, item-1, item-2, item-3, item-4, item-5, item-6, item-7, item-8, item-9 …)",
+    ]);
+    expect(inputs).toMatchObject({ keys: 12, bytes: 86, namespaceId: UNKNOWN });
+    expect(api.requests).toEqual([]);
+  });
+
+  test("has what is wrong with them refused all the same, as far as it is known", async () => {
+    writeFileSync(file, '[{"key":"a b","value":"v"}]');
+    mkdirSync(join(folder, "d/ "), { recursive: true });
+    writeFileSync(join(folder, "d/ /x"), "v");
+    const refusals = async (inputs: object) =>
+      await new Operation(api).refusals(TYPE, { ...unknown, ...inputs });
+    const rule = "a key takes printable characters without whitespace";
+    expect(await refusals({ file })).toEqual([
+      `file: ${file}: entry 1 (line 1, key "a b"): key has U+0020 as character 2; ${rule}`,
+    ]);
+    expect(await refusals({ directory: join(folder, "d") })).toEqual([expect.stringContaining(rule)]);
+    const some = { "a b": "v", c: UNKNOWN, d: { value: UNKNOWN, expirationTtl: 1 } };
+    expect(await refusals({ entries: some })).toEqual([expect.stringContaining(rule)]);
+    expect(await refusals({ entries: UNKNOWN })).toEqual([]);
+    expect(await refusals({ file, defaults: { metadata: UNKNOWN } })).toEqual([]);
+  });
+});
+
+test("another namespace is no change of these entries: what is written there is told when the new one is checked", async () => {
+  const recorded = await up({ file });
+  const op = new Operation(api);
+  const moved = { ...address, file, namespaceId: "0".repeat(32) };
+  expect(await op.preview(TYPE, moved, recorded)).toMatchObject({
+    step: "replace",
+    replaces: ["namespaceId"],
+  });
+  expect(op.said).toEqual([]);
+  await op.preview(TYPE, moved); // As the engine does before a replacement.
+  expect(op.said.join()).toContain(": +12 ~0 -0 (");
+});
+
+describe("a file whose bytes are the recorded ones", () => {
+  test("is not read entry by entry, and no request is sent", async () => {
+    const recorded = await up({ file });
+    api.clearRequests();
+    expect(await preview({ file }, recorded)).toMatchObject({ step: "same", isRead: false });
+    const elsewhere = join(folder, "elsewhere.json");
+    writeFileSync(elsewhere, JSON.stringify(entries));
+    const { step, isRead, checked } = await preview({ file: elsewhere }, recorded);
+    expect([step, isRead]).toEqual(["same", false]);
+    const { keys, bytes, digest, fileHash } = recorded.inputs;
+    expect(checked).toMatchObject({ keys, bytes, digest, fileHash });
+    expect(api.requests).toEqual([]);
+  });
+
+  test("is read where something else decides what its entries are", async () => {
+    const recorded = await up({ file });
+    const defaults = { expirationTtl: 600 };
+    expect(await preview({ file, defaults }, recorded)).toMatchObject({ step: "update", isRead: true });
+  });
+
+  test("is read where something was left undone, also after a refresh", async () => {
+    api.fault({ kind: "status", status: 400, match: { method: "PUT" } });
+    const { recorded } = await new Operation(api).failedUp(TYPE, { ...address, file });
+    const refreshed = recorded && (await new Operation(api).refresh(TYPE, recorded));
+    if (refreshed === undefined) throw new Error("nothing was recorded");
+    const { step, isRead, said } = await preview({ file }, refreshed);
+    expect([step, isRead]).toEqual(["update", true]);
+    expect(said.join()).toContain(": +12 ~0 -0 (");
+  });
+});
+
+describe("a file whose bytes are others", () => {
+  test("is no change where it declares the same entries, and its own hash is recorded from then on", async () => {
+    const recorded = await up({ file });
+    writeFileSync(file, JSON.stringify([...entries].reverse(), null, 2));
+    const reformatted = await preview({ file }, recorded);
+    expect(reformatted).toMatchObject({ step: "same", isRead: true });
+    expect(reformatted.checked["fileHash"]).not.toBe(recorded.inputs["fileHash"]);
+    const later = { ...recorded, inputs: reformatted.checked };
+    expect(await preview({ file }, later)).toMatchObject({ step: "same", isRead: false });
+  });
+
+  test("is no change where the hash was not recorded, by an earlier version", async () => {
+    const { id, inputs, outputs } = await up({ file });
+    const without = ({ fileHash, ...rest }: Record<string, unknown>) => (
+      expect(fileHash).toBeDefined(),
+      rest
+    );
+    const older = { id, inputs: without({ ...inputs }), outputs: without({ ...outputs }) };
+    const { step, isRead, checked } = await preview({ file }, older);
+    expect([step, isRead]).toEqual(["same", true]);
+    expect(checked["fileHash"]).toBe(inputs["fileHash"]);
+  });
+
+  test("is a change where one entry differs, and the reviewer reads which", async () => {
+    const recorded = await up({ file });
+    writeFileSync(file, JSON.stringify([...entries.slice(1), { key: "item-11b", value: "" }]));
+    const { step, said } = await preview({ file }, recorded);
+    expect(step).toBe("update");
+    expect(said).toEqual([`edgeguard: KvEntries ${address.namespaceId}: +1 ~0 -1 (item-11b, item-0)`]);
+  });
+});

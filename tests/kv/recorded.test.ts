@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startLocalApi } from "edgeguard-local";
+import { forwarder } from "../../provider/runtime/forwarder";
+import { Operation, rawSend, type Recorded } from "../support/operation";
+import { held } from "./declared";
+import { emptied, sentBatches } from "./upload-support";
+
+/** A state as a released version wrote it. It is read for years: what stands here is added to, never changed. */
+
+const TYPE = "KvEntries";
+const ENTRIES = [
+  { key: "a", value: "1" },
+  { key: "b/é", value: "AAH/", base64: true, metadata: { owner: "shop" } },
+  { key: "c", value: "3", expiration: 4_102_444_800 },
+];
+
+test("entries of version 0.1 are refreshed, found unchanged, changed by what differs, and deleted", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "edgeguard-recorded-"));
+  const file = join(folder, "entries.json");
+  const api = await startLocalApi();
+  try {
+    const address = emptied(api);
+    const bulk = `/accounts/${address.accountId}/storage/kv/namespaces/${address.namespaceId}/bulk`;
+    const defaults = { metadata: { d: 1 } };
+    const inputs = {
+      ...address,
+      file,
+      defaults,
+      keys: 3,
+      bytes: 5,
+      digest: "27037c94e78e2d4b3aeab19d7e9fcbcbda8c7cdbc547123dc587d2ab26e636ff",
+      __provider: forwarder(TYPE),
+    };
+    const state: Recorded = {
+      id: `${address.namespaceId}/4bb93cb4-74b4-473d-9ecb-8619273f3c9e`,
+      inputs,
+      outputs: {
+        ...inputs,
+        manifest:
+          "AQMCHQYGDQsMgAABAAQAAWFiL8OpYwECAQAAAAAAgdyyyB4DmeYyalpYdI+2GIUM6WUj0W/FH0zcb6WJ+YOKzt+zd+trhrJz/zT84Z1rgE7/Wj9XJqZrBh6PSPOZJ8MS8lKTlU4HQIVivtuLYM4Fwd7P462xjPGCjqfTxA==",
+        writtenAt: 1_795_264_097,
+        schemaVersion: 1,
+      },
+    };
+    const later = { ...state, outputs: { ...state.outputs, writtenAt: 1 } };
+    await rawSend(
+      api,
+      "PUT",
+      bulk,
+      ENTRIES.map((entry) => ({ metadata: defaults.metadata, ...entry })),
+    );
+
+    expect((await new Operation(api).refresh(TYPE, later))?.inputs).toEqual(inputs);
+    writeFileSync(file, JSON.stringify(ENTRIES));
+    api.clearRequests();
+    expect((await new Operation(api).preview(TYPE, { ...address, file, defaults }, state)).step).toBe("same");
+    expect(api.requests).toEqual([]);
+
+    writeFileSync(file, JSON.stringify(ENTRIES.slice(1).map((entry) => ({ ...entry, value: "AAAA" }))));
+    const changed = await new Operation(api).up(TYPE, { ...address, file, defaults }, state);
+    expect(sentBatches(api)).toEqual(["PUT bulk 2", "POST bulk/delete 1"]);
+    expect([...held(api).keys()]).toEqual(["b/é", "c"]);
+    await new Operation(api).destroy(TYPE, changed);
+    expect(held(api).size).toBe(0);
+  } finally {
+    rmSync(folder, { recursive: true });
+    await api.close();
+  }
+});

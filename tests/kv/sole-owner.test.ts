@@ -1,0 +1,90 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as pulumi from "@pulumi/pulumi";
+import type { Declaration } from "../../provider/kv/source";
+import { Declarers, soleOwner, type Declarer } from "../../provider/kv/sole-owner";
+
+/** Who prunes a prefix is its sole owner: a program in which another KvEntries declares keys under it is refused. */
+
+const folder = mkdtempSync(join(tmpdir(), "edgeguard-owner-"));
+const file = join(folder, "f.json");
+const directory = join(folder, "d");
+beforeAll(() => {
+  writeFileSync(file, '[{"key":"f/a","value":"1"},{"key":"g/b","value":"2"}]');
+  mkdirSync(join(directory, "sub"), { recursive: true });
+  writeFileSync(join(directory, "sub/page"), "3");
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+type Args = Pick<Declarer, "prefix"> & Declaration;
+
+/** The reasons for which a program with these resources, all of one namespace, is refused. */
+async function refusals(program: Record<string, Args>, later: Record<string, Args> = {}): Promise<string[]> {
+  const declarers = new Declarers();
+  const declare = (resources: Record<string, Args>): Promise<void>[] =>
+    Object.entries(resources).map(([name, { prefix, ...declaration }]) =>
+      declarers.add({ name, namespaceId: "n", prefix, declaration }),
+    );
+  const ended = await Promise.allSettled(declare(program));
+  ended.push(...(await Promise.allSettled(declare(later))));
+  return ended.flatMap((one) => (one.status === "rejected" ? [(one.reason as Error).message] : []));
+}
+
+const owner = (prefix: string, more: Declaration = {}): Args => ({ entries: {}, prefix, ...more });
+
+test.each<[string, string, Args, string | undefined]>([
+  ["a key of the program", "p/", { entries: { "q/a": "1", "p/b": "2" } }, "p/b"],
+  ["a key in a file", "g/", { file }, "g/b"],
+  [
+    "a file of a directory",
+    "pages/sub/",
+    { directory: { path: directory, prefix: "pages/" } },
+    "pages/sub/page",
+  ],
+  ["any key under the empty prefix", "", { directory }, "sub/page"],
+  ["no key of the program", "p/", { entries: { p: "1", "q/p/": "2" } }, undefined],
+  ["no key in a file", "g/c", { file }, undefined],
+  ["no file of a directory", "pages/other/", { directory: { path: directory, prefix: "pages/" } }, undefined],
+  ["a file that is missing: the check says so", "p/", { file: join(folder, "none.json") }, undefined],
+])("a prefix over %s", async (_, prefix, other, key) => {
+  const refused =
+    key === undefined
+      ? []
+      : [
+          expect.stringContaining(
+            `KvEntries "owner" prunes the prefix ${JSON.stringify(prefix)} of namespace`,
+          ),
+        ];
+  const last = await refusals({ other, owner: owner(prefix) });
+  expect(last).toEqual(refused);
+  expect(last.join()).toContain(
+    key === undefined ? "" : `KvEntries "other" declares ${JSON.stringify(key)} under it`,
+  );
+  expect(await refusals({ owner: owner(prefix), other })).toEqual(refused);
+});
+
+test("two owners of one prefix are refused, and one alone is not", async () => {
+  const mine = { entries: { "p/a": "1" } };
+  expect(await refusals({ owner: owner("p/", mine) })).toEqual([]);
+  expect(await refusals({ owner: owner("p/b/", mine), other: owner("p/", mine) })).not.toEqual([]);
+  expect(await refusals({ owner: owner("p/", mine) }, { other: owner("q/", mine) })).toEqual([
+    expect.stringContaining('KvEntries "owner" prunes'),
+  ]);
+});
+
+test("another namespace is none of its business", async () => {
+  const declarers = new Declarers();
+  const entries = { "p/a": "1" };
+  await declarers.add({ name: "owner", namespaceId: "n", prefix: "", declaration: { entries } });
+  await declarers.add({ name: "other", namespaceId: "m", declaration: { entries } });
+});
+
+test("who prunes waits with the namespace for the look at the others, and no secret and no unknown value matters", async () => {
+  const namespaceId = "0".repeat(32);
+  const entries = { a: pulumi.secret("1"), b: pulumi.output(new Promise<string>(() => undefined)) };
+  expect(soleOwner("plain", { namespaceId, entries })).toBe(namespaceId);
+  const waiting = soleOwner("owner", { namespaceId, entries, prune: { prefix: "p/" } });
+  expect(await new Promise((resolve) => pulumi.output(waiting).apply(resolve))).toBe(namespaceId);
+  expect(await pulumi.isSecret(pulumi.output(waiting))).toBe(false);
+});

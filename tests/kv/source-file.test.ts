@@ -1,0 +1,179 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { CANARY, ProjectFolder, text } from "./source-support";
+
+let project: ProjectFolder;
+beforeEach(() => (project = new ProjectFolder()));
+afterEach(() => project.remove());
+
+describe("a bulk file", () => {
+  test("is the CLI's array of entries, with every member, and can be read again", async () => {
+    project.put(
+      "data/catalog.json",
+      `\ufeff[{"key":"a","value":"text \\u00e9 \\ud83d\\ude42","metadata":{"n":[1,null]}},\r\n
+       {"base64":true,"value":"AAH/","key":"b","expiration":4000000000},
+       {"key":"c","value":"","expiration":1,"expiration_ttl":60,"base64":false,"metadata":null}]\n`,
+    );
+    expect(project.open({ file: "data/catalog.json" })).toMatchObject({
+      kind: "file",
+      name: "data/catalog.json",
+    });
+    const expected = [
+      { ...text("a", "text é 🙂"), metadata: { n: [1, null] } },
+      { key: "b", value: "AAH/", base64: true, expiration: 4_000_000_000 },
+      { ...text("c", ""), expirationTtl: 60 },
+    ];
+    for (let time = 1; time <= 2; time += 1)
+      expect(await project.entriesOf({ file: "data/catalog.json" })).toEqual(expected);
+  });
+
+  test("may be empty of entries", async () => {
+    project.put("empty.json", "[]");
+    expect(await project.entriesOf({ file: "empty.json" })).toEqual([]);
+  });
+
+  const entry = (key: string): string => JSON.stringify({ key, value: CANARY });
+  test.each<[string, string | Buffer, string]>([
+    ["is empty", "", 'f.json is empty; write an array of entries: [{ "key": …, "value": … }, …]'],
+    ["is blank", " \n\n", "f.json, line 3: the file ends within the array; it may have been cut off"],
+    [
+      "holds an object",
+      `\n{"key":"${CANARY}"}`,
+      'f.json, line 2: the file holds an object; write an array of entries: [{ "key": …, "value": … }, …]',
+    ],
+    [
+      "holds a string",
+      `"${CANARY}"`,
+      'f.json, line 1: the file holds something else; write an array of entries: [{ "key": …, "value": … }, …]',
+    ],
+    [
+      "lacks a comma",
+      `[\n${entry("a")},\n${entry("b")}\n\n${entry("c")}]`,
+      "f.json, line 5 (entry 3): this is no valid JSON; look for a missing comma, quote or bracket, a comma too many, or a line break within a string",
+    ],
+    [
+      "has a comma too many",
+      `[\n${entry("a")},\n]`,
+      "f.json, line 3: this is no valid JSON; look for a missing comma, quote or bracket, a comma too many, or a line break within a string",
+    ],
+    [
+      "lacks a colon",
+      `[\n${entry("a")},\n{"key": "b",\n"value" "${CANARY}"}]`,
+      "f.json, line 4 (entry 2, which begins on line 3): this is no valid JSON; look for a missing comma, quote or bracket, a comma too many, or a line break within a string",
+    ],
+    [
+      "breaks a string into two lines",
+      `[\n{"key": "b",\n"value": "${CANARY}\n${CANARY}"}]`,
+      "f.json, line 3 (entry 1, which begins on line 2): this is no valid JSON; look for a missing comma, quote or bracket, a comma too many, or a line break within a string",
+    ],
+    [
+      "is no JSON at all",
+      `\n\n${CANARY}`,
+      "f.json, line 3: this is no valid JSON; look for a missing comma, quote or bracket, a comma too many, or a line break within a string",
+    ],
+    [
+      "ends within an entry",
+      `[\n${entry("a")},\n{"key": "b",\n"value": "${CANARY}`,
+      "f.json, line 4: the file ends within entry 2, which begins on line 3; it may have been cut off",
+    ],
+    [
+      "ends within the array",
+      `[\n${entry("a")},\n`,
+      "f.json, line 3: the file ends within the array; it may have been cut off",
+    ],
+    [
+      "goes on after the array",
+      `[\n${entry("a")}]\n${entry("b")}`,
+      "f.json, line 3: there is something after the end of the array",
+    ],
+    [
+      "is not UTF-8",
+      Buffer.concat([
+        Buffer.from('[\n{"key":"a","value":"'),
+        Buffer.of(0xff, 0xfe, 0x41),
+        Buffer.from('"}]'),
+      ]),
+      "f.json, line 2: the text is not UTF-8",
+    ],
+  ])("that %s is named by its line", async (_title, content, sentence) => {
+    project.put("f.json", content);
+    expect(await project.problemsOf({ file: "f.json" })).toEqual([sentence]);
+  });
+
+  test("is named by its line however far down the mistake is", async () => {
+    const lines = Array.from(
+      { length: 9_000 },
+      (_, i) => `${JSON.stringify({ key: `k${i}`, value: "v".repeat(100) })},`,
+    );
+    project.put("long.json", `[\n${lines.join("\n")}\n{"key": "last", "value": x}]`);
+    expect(await project.problemsOf({ file: "long.json" })).toEqual([
+      expect.stringMatching(/^long.json, line 9002 \(entry 9001\): this is no valid JSON/),
+    ]);
+  });
+
+  test("is read the same wherever its pieces end", async () => {
+    const entries = Array.from({ length: 9_000 }, (_, i) => ({
+      key: `é🙂${i}`,
+      value: `日本語"\\\n${"🙂".repeat(i % 23)}`,
+    }));
+    project.put("f.json", JSON.stringify(entries));
+    expect(await project.entriesOf({ file: "f.json" })).toEqual(
+      entries.map(({ key, value }) => text(key, value)),
+    );
+    project.put(
+      "f.json",
+      Buffer.concat([Buffer.from(`${JSON.stringify(entries)}\n`), Buffer.of(0xf0, 0x9f)]),
+    );
+    expect(await project.problemsOf({ file: "f.json" })).toEqual(["f.json, line 2: the text is not UTF-8"]);
+  });
+
+  test("has its bad entries named by position, line and key", async () => {
+    project.put(
+      "f.json",
+      `[\n${entry("a")},\n\n{"key":"b",\n "value":{"x":"${CANARY}"}},\n "${CANARY}", {"value":"${CANARY}"},
+{"key":7,"value":"v","expiration_ttl":1},{"key":"c","value":"v","expirationTtl":60},
+{"name":"d","value":"v"}\n]`,
+    );
+    expect(await project.problemsOf({ file: "f.json" })).toEqual([
+      'f.json: entry 2 (line 4, key "b"): value is an object; serialise it to a JSON string',
+      "f.json: entry 3 (line 6): is no object; write { key, value, … }",
+      "f.json: entry 4 (line 6): has no key; write 1 to 512 bytes of printable characters",
+      "f.json: entry 5 (line 7): key is a number; write a string",
+      "f.json: entry 5 (line 7): expiration_ttl is 1 seconds; the least is 60",
+      'f.json: entry 6 (line 7, key "c"): there is no member "expirationTtl". Did you mean "expiration_ttl"?',
+      'f.json: entry 7 (line 8): there is no member "name". Members: key, value, base64, metadata, expiration, expiration_ttl.',
+      "f.json: entry 7 (line 8): has no key; write 1 to 512 bytes of printable characters",
+    ]);
+  });
+
+  test("has duplicates named with both positions", async () => {
+    project.put(
+      "f.json",
+      `[${entry("a")},\n${entry("b")},\n${entry("é")},${entry("a")},\n${entry("\u00e9")},${entry("a")}]`,
+    );
+    expect(await project.problemsOf({ file: "f.json" })).toEqual([
+      'f.json: entry 4 (line 3, key "a"): the key stands in entry 1 (line 1) already; keep one of the two',
+      'f.json: entry 5 (line 4, key "é"): the key stands in entry 3 (line 3) already; keep one of the two',
+      'f.json: entry 6 (line 4, key "a"): the key stands in entry 1 (line 1) already; keep one of the two',
+    ]);
+  });
+
+  test("that is missing is named with the place where it was looked for", async () => {
+    mkdirSync(join(project.path, "dir"));
+    expect(await project.problemsOf({ file: "none.json" })).toEqual([
+      `none.json cannot be read: it does not exist (looked for ${join(project.path, "none.json")})`,
+    ]);
+    expect(await project.problemsOf({ file: "dir" })).toEqual(["dir cannot be read: it is a directory"]);
+  });
+
+  test("shows what can be read before the mistake, and the mistake last", async () => {
+    const bad = Array.from({ length: 12 }, (_, i) => `{"key":"k${i}","value":1}`);
+    project.put("f.json", `[${bad.join(",")}, oops`);
+    const problems = await project.problemsOf({ file: "f.json" });
+    expect(problems).toHaveLength(12);
+    expect(problems.slice(-2)).toEqual([
+      "and 2 more problems",
+      expect.stringMatching(/^f.json, line 1: this is no valid JSON/),
+    ]);
+  });
+});

@@ -1,0 +1,178 @@
+import { SourceError, type Declaration } from "../../provider/kv/source";
+import { CANARY, ProjectFolder, summarize, text } from "./source-support";
+
+let project: ProjectFolder;
+beforeEach(() => (project = new ProjectFolder()));
+afterEach(() => project.remove());
+
+describe("entries written in the program", () => {
+  test("are strings or objects, and get the defaults where they say nothing themselves", async () => {
+    expect(
+      await project.entriesOf({
+        entries: {
+          a: "text",
+          b: { value: "AAH/", base64: true, metadata: { own: true }, expirationTtl: 3600 },
+          c: { value: "", expiration: 4_000_000_000, metadata: null },
+          d: { value: "both", expiration: 4_000_000_000, expirationTtl: 90 },
+        },
+        defaults: { metadata: { by: "default" }, expirationTtl: 120 },
+      }),
+    ).toEqual([
+      { ...text("a", "text"), metadata: { by: "default" }, expirationTtl: 120 },
+      { key: "b", value: "AAH/", base64: true, metadata: { own: true }, expirationTtl: 3600 },
+      { ...text("c", ""), metadata: { by: "default" }, expiration: 4_000_000_000 },
+      { ...text("d", "both"), metadata: { by: "default" }, expirationTtl: 90 },
+    ]);
+  });
+
+  const ofKey = (key: string, written: unknown, sentence: string): [string, Declaration, string] => [
+    sentence,
+    { entries: { [key]: written } },
+    sentence,
+  ];
+  test.each<[string, Declaration, string]>([
+    ofKey("n", 42, 'key "n": value is a number; serialise it to a JSON string'),
+    ofKey("n", true, 'key "n": value is a boolean; serialise it to a JSON string'),
+    ofKey("n", [CANARY], 'key "n": value is an array; serialise it to a JSON string'),
+    ofKey("n", { id: CANARY }, 'key "n": value is an object; serialise it to a JSON string'),
+    ofKey("n", { value: { id: CANARY } }, 'key "n": value is an object; serialise it to a JSON string'),
+    ofKey("n", null, 'key "n": has no value; write a string'),
+    ofKey("n", { base64: true }, 'key "n": has no value; write a string'),
+    ofKey(
+      "n",
+      { value: CANARY, expirationTTl: 60 },
+      'key "n": there is no member "expirationTTl". Did you mean "expirationTtl"?',
+    ),
+    ofKey(
+      "n",
+      { value: CANARY, colour: CANARY },
+      'key "n": there is no member "colour". Members: value, base64, metadata, expiration, expirationTtl.',
+    ),
+    ofKey("n", { value: CANARY, base64: "yes" }, 'key "n": base64 is a string; write true or false'),
+    ...["A", "AA", "AB==", "A A=", "AAA=\n", "_-8=", CANARY].map((value) =>
+      ofKey(
+        "n",
+        { value, base64: true },
+        'key "n": value is not valid base64: it takes A-Z, a-z, 0-9, + and /, padded with =, without spaces or line breaks',
+      ),
+    ),
+    ofKey(
+      "n",
+      `${CANARY}\ud83d`,
+      'key "n": value holds half of a surrogate pair, which UTF-8 cannot express; give the bytes as base64 if they are meant',
+    ),
+    ofKey("n", { value: CANARY, metadata: CANARY }, 'key "n": metadata is a string; write an object'),
+    ofKey("n", { value: CANARY, metadata: [CANARY] }, 'key "n": metadata is an array; write an object'),
+    ofKey(
+      "n",
+      { value: CANARY, metadata: { m: "é".repeat(509) } },
+      'key "n": metadata is 1,026 bytes of JSON; the limit is 1,024',
+    ),
+    ofKey("n", { value: "", expirationTtl: 59 }, 'key "n": expirationTtl is 59 seconds; the least is 60'),
+    ofKey("n", { value: "", expirationTtl: 60.5 }, 'key "n": expirationTtl is 60.5; write whole seconds'),
+    ofKey(
+      "n",
+      { value: "", expirationTtl: CANARY },
+      'key "n": expirationTtl is a string; write a number of seconds',
+    ),
+    ofKey(
+      "n",
+      { value: "", expiration: -1 },
+      'key "n": expiration is -1; write whole seconds since 1970, not below 0',
+    ),
+    ofKey(
+      "n",
+      { value: "", expiration: "2030-01-01" },
+      'key "n": expiration is a string; write a number: seconds since 1970',
+    ),
+    ofKey(
+      "n",
+      { value: "", expiration: 1_767_225_600_000 },
+      'key "n": expiration is 1767225600000, which lies beyond the year 9999; it counts seconds, not milliseconds',
+    ),
+    ofKey("", CANARY, 'key "": key is empty; write 1 to 512 bytes'),
+    ofKey(".", CANARY, 'key ".": key is ".", which the service does not take'),
+    ofKey("..", CANARY, 'key "..": key is "..", which the service does not take'),
+    ofKey(
+      "é🙂 x",
+      CANARY,
+      'key "é🙂 x": key has U+0020 as character 3; a key takes printable characters without whitespace',
+    ),
+    ofKey(
+      "a\u0007",
+      CANARY,
+      'key "a\\u0007": key has U+0007 as character 2; a key takes printable characters without whitespace',
+    ),
+    ofKey(
+      "a\u00a0b",
+      CANARY,
+      'key "a\u00a0b": key has U+00A0 as character 2; a key takes printable characters without whitespace',
+    ),
+    ofKey(
+      "é".repeat(257),
+      CANARY,
+      `key "${"é".repeat(80)}"… (257 characters): key is 514 bytes; the limit is 512`,
+    ),
+  ])("%s", async (_title, declaration, sentence) => {
+    expect(await project.problemsOf(declaration)).toEqual([sentence]);
+  });
+
+  test("may be as large as the limits and not a byte larger", async () => {
+    const key = "é".repeat(256);
+    const metadata = { m: "x".repeat(1016) };
+    expect(
+      await project.problemsOf({ entries: { [key]: { value: "v", metadata, expirationTtl: 60 } } }),
+    ).toEqual([]);
+    // 26,214,400 bytes are 34,952,536 characters of base64: what counts is the decoded value.
+    const largest = await summarize(
+      project.open({ entries: { k: { value: Buffer.alloc(26_214_400).toString("base64"), base64: true } } }),
+    );
+    expect(largest).toMatchObject({
+      bytes: 26_214_400,
+      problems: [],
+      warnings: [
+        'key "k": value is 26,214,400 bytes, more than the 25,000,000 of the documentation; the service may refuse it',
+      ],
+    });
+    expect(await project.problemsOf({ entries: { k: "x".repeat(26_214_401) } })).toEqual([
+      'key "k": value is 26,214,401 bytes; the limit is 26,214,400',
+    ]);
+  });
+
+  test("take emoji, and any letter of any script, in a key", async () => {
+    const keys = ["👩‍👩‍👧", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "日本語", 'a,b;c"d\\e', "...", "__proto__", "%20"];
+    expect(await project.problemsOf({ entries: Object.fromEntries(keys.map((key) => [key, "v"])) })).toEqual(
+      [],
+    );
+  });
+
+  test("are all named, the first ten in words", async () => {
+    const entries = Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`k${i}`, 1]));
+    const problems = await project.problemsOf({ entries });
+    expect(problems).toHaveLength(11);
+    expect(problems.at(-1)).toBe("and 23 more problems");
+  });
+});
+
+describe("a declaration is refused", () => {
+  test.each<[string, Declaration, string]>([
+    ["without a source", {}, "write exactly one of entries, file and directory; none is given"],
+    [
+      "with two sources",
+      { file: "a", directory: "b" },
+      "write exactly one of entries, file and directory; file and directory are given",
+    ],
+    [
+      "with a default lifetime that is too short",
+      { entries: {}, defaults: { expirationTtl: 10 } },
+      "defaults.expirationTtl is 10 seconds; the least is 60",
+    ],
+    [
+      "with default metadata that is no object",
+      { entries: {}, defaults: { metadata: CANARY } },
+      "defaults.metadata is a string; write an object",
+    ],
+  ])("%s", (_title, declaration, sentence) => {
+    expect(() => project.open(declaration)).toThrow(new SourceError(sentence));
+  });
+});
