@@ -42,3 +42,61 @@ export const KV = {
   /** Documentation: how long a write may take to be seen everywhere. */
   CONSISTENCY_SECONDS: 90,
 } as const;
+
+/** Managed rulesets (seed 001, "Rule" and "Configuration rules"; facts 5.2 where the seed is silent). */
+export const MANAGED_RULES = {
+  /** Seed 001, "Paranoia-level tags": paranoia-level-1 to paranoia-level-4. */
+  MAX_PARANOIA_LEVEL: 4,
+  /** The score that a name stands for. Seed 001, "Versioning" (medium, high); documentation (low). */
+  SCORE_THRESHOLDS: { low: 60, medium: 40, high: 25 },
+  /** OpenAPI, listing of rulesets: rulesets per page. */
+  MAX_RULESETS_PER_PAGE: 50,
+  /** Ours: a default `ref` that would be longer is shortened to a digest. */
+  MAX_DEFAULT_REF_CHARACTERS: 120,
+} as const;
+
+/** Log-push jobs (seed 002, "Filters" under "Limits"; facts 7.2 to 7.4 where the seed is silent). */
+export const LOGPUSH = {
+  /** Seed 002: "About 30 operators": every comparison and every `and` or `or` is counted. */
+  MAX_FILTER_OPERATORS: 30,
+  /** Seed 002: "1000 bytes per filter": of its JSON without white space, before it is escaped. */
+  MAX_FILTER_BYTES: 1_000,
+  /** OpenAPI, logpush_name. */
+  MAX_NAME_CHARACTERS: 512,
+  /** OpenAPI, logpush_destination_conf. */
+  MAX_DESTINATION_CHARACTERS: 4_096,
+  /** OpenAPI, logpush_ownership_challenge. */
+  MAX_CHALLENGE_CHARACTERS: 4_096,
+  /** OpenAPI, logpush_max_upload_bytes; 0 switches the limit off. */
+  UPLOAD_BYTES: { MIN: 5_000_000, MAX: 1_000_000_000 },
+  /** OpenAPI, logpush_max_upload_interval_seconds; 0 switches the limit off. */
+  UPLOAD_INTERVAL_SECONDS: { MIN: 30, MAX: 300 },
+  /** OpenAPI, logpush_max_upload_records; 0 switches the limit off. */
+  UPLOAD_RECORDS: { MIN: 1_000, MAX: 1_000_000 },
+} as const;
+
+/** The migration from the previous managed rules (seed 001, "Limits" and "Errors"): more needs the vendor's support. */
+export const MIGRATION = {
+  /** "Firewall rules migratable without support". */
+  MAX_FIREWALL_RULES: 200,
+  /** "Length of one firewall rule expression": 4 KB, as UTF-8. */
+  MAX_EXPRESSION_BYTES: 4_096,
+  /** OpenAPI, listings of the previous packages, groups, rules and overrides: items per page. */
+  MAX_PER_PAGE: 100,
+  /** Documentation: the switch may take minutes, up to an hour. */
+  MAX_SWITCH_SECONDS: 3_600,
+} as const;
+
+export { boundsOf, type Amount, type Bounds, type Limit, type Unit } from "./limits/amount";
+export {
+  COUNTED_AS_CONNECTION,
+  EDGE_ERRORS,
+  EDGE_FUNCTION,
+  EDGE_FUNCTION_RULES,
+  EDGE_REQUEST,
+  type EdgeRule,
+  type FunctionLimit,
+  type RequestLimit,
+  type Tier,
+  type ZonePlan,
+} from "./limits/edge-function";

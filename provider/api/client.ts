@@ -73,6 +73,11 @@ export interface RequestOptions<T> {
   readonly body?: unknown;
   /** Whether a second execution does no harm. Defaults by method: GET, PUT and DELETE do not, POST and PATCH may. */
   readonly repeatable?: boolean;
+  /**
+   * Sent at once and at most once: neither again after an answer or none, nor after a wait for the rate budget. For what
+   * was judged a moment ago and has to be judged anew later.
+   */
+  readonly immediate?: boolean;
   /** Next step for a failure, where the caller knows more than the status tells. */
   readonly advice?: (failure: {
     readonly status: number;
@@ -240,7 +245,8 @@ export class EdgeApi {
     credential: Credential | undefined,
     trail: Trail,
   ): Promise<Success> {
-    const { log, maxRetries = RETRY.maxRetries } = this.#options;
+    const { log } = this.#options;
+    const { maxRetries = RETRY.maxRetries } = options.immediate === true ? { maxRetries: 0 } : this.#options;
     if (credential === undefined) throw new MissingCredentialsError(options.what);
     const budget = this.#budgetOf(credential);
     const repeatable = options.repeatable ?? (RETRY.repeatable as readonly string[]).includes(method);
@@ -248,7 +254,7 @@ export class EdgeApi {
     let last: ApiError | undefined;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        await this.#unlessCancelled(options.what, () => this.#admission(budget));
+        await this.#unlessCancelled(options.what, () => this.#admission(budget, options.immediate));
       } catch (error) {
         if (!(error instanceof WaitTooLongError)) throw error;
         throw last ?? unsent(method, path, options.what, error.wait);
@@ -282,12 +288,12 @@ export class EdgeApi {
   }
 
   /** Waits until one more request may be sent, and takes a connection for it, which `#attempt` gives back. */
-  async #admission(budget: RateBudget): Promise<void> {
+  async #admission(budget: RateBudget, immediate = false): Promise<void> {
     const { log, patient = true } = this.#options;
     for (;;) {
       await budget.take({
         signal: this.#stop,
-        maxWaitMs: patient ? RETRY.maxRetryAfterMs : IMPATIENT_WAIT_MS,
+        maxWaitMs: patient && !immediate ? RETRY.maxRetryAfterMs : IMPATIENT_WAIT_MS,
         onWait: ({ ms, reason }) => {
           if (ms >= ANNOUNCE_WAIT_MS) log.info(`waiting ${Math.ceil(ms / 1000)} s: ${reason}`);
         },

@@ -1,5 +1,13 @@
 import type { ApiNote } from "./envelope";
-import { ApiError, CancelledError, isCredentialRefused, isUnauthenticated, type Outcome } from "./errors";
+import {
+  ApiError,
+  CancelledError,
+  CREDENTIAL_CODES,
+  isCredentialRefused,
+  isUnauthenticated,
+  type Outcome,
+} from "./errors";
+import { tooLarge, explainCode } from "./explain";
 
 /** No credential was found. Raised before anything is sent. */
 export class MissingCredentialsError extends Error {
@@ -38,10 +46,12 @@ export function adviceFor(
   if (status === 429) {
     return `The rate limit is used up.${asked} Lower edgeguard:requestsPerSecond, or run again later.`;
   }
-  if (status === 413) return "The body is larger than the plan allows.";
+  if (status === 413) return tooLarge();
   if (status >= 500)
     return `The service is in trouble; what was done so far is recorded.${asked} Run the command again.`;
-  return undefined;
+  // Of the credential more can be said where it is known which one was sent: see `explained`.
+  const known = errors.find(({ code }) => code !== undefined && !CREDENTIAL_CODES.includes(code));
+  return explainCode(known?.code, status);
 }
 
 /** What is left of an answer that did not arrive whole. */

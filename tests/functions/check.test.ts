@@ -1,0 +1,211 @@
+import { randomBytes } from "node:crypto";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import {
+  checkAccount,
+  checkFunction,
+  CheckError,
+  checkRequest,
+  explainError,
+  RUN_TIME_LIMITS,
+} from "pulumi-edgeguard";
+import { clientOf, envelope, failureOf, serve } from "../support/edge-client";
+import { z } from "zod";
+
+describe("checkFunction", () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "edgeguard-functions-"));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  const size = (bundle: string | Uint8Array): (number | undefined)[] =>
+    checkFunction({ plan: "free", bundle })
+      .filter(({ limit }) => limit === "size")
+      .map(({ measured }) => measured);
+
+  test("compresses the bundle: megabytes of one letter are small, random bytes are not", () => {
+    expect(size(Buffer.alloc(50_000_000, "a"))).toEqual([]);
+    const random = randomBytes(1_048_600);
+    const [finding] = checkFunction({ plan: "free", bundle: random });
+    const measured = gzipSync(random).length;
+    expect(finding).toMatchObject({ level: "error", limit: "size", measured, allowed: 1_048_576 });
+    expect(finding?.message).toMatch(
+      /^Function size after compression: 1,04\d,\d{3} bytes; the limit of the free plan is 1 MB\./,
+    );
+    expect(checkFunction({ plan: "paid", bundle: random }).filter(({ level }) => level !== "info")).toEqual(
+      [],
+    );
+  });
+
+  test("takes a file, or a folder without its source maps", () => {
+    const random = randomBytes(900_000);
+    writeFileSync(join(folder, "index.js"), random);
+    expect(size(join(folder, "index.js"))).toEqual([gzipSync(random).length]);
+    mkdirSync(join(folder, "lib"));
+    const more = randomBytes(50_000);
+    writeFileSync(join(folder, "lib", "more.js"), more);
+    writeFileSync(join(folder, "index.js.map"), randomBytes(900_000));
+    expect(size(folder)).toEqual([gzipSync(Buffer.concat([random, more])).length]);
+    expect(() => checkFunction({ plan: "free", bundle: join(folder, "nothing") })).toThrow(
+      /nothing cannot be read: it does not exist/,
+    );
+  });
+
+  test("names a variable that is too large, and never its value", () => {
+    const findings = checkFunction({
+      plan: "paid",
+      envVars: { HOSTS: "s3cret".repeat(1_000), LIST: ["a"], NONE: undefined },
+    });
+    expect(findings.filter(({ level }) => level === "error")).toEqual([
+      expect.objectContaining({
+        limit: "envVarSize",
+        message: expect.stringMatching(/^Environment variable "HOSTS": 6,000 bytes; /) as string,
+      }),
+    ]);
+    expect(JSON.stringify(findings)).not.toContain("s3cret");
+  });
+
+  test("lists what only run time can tell, each with its limit; what was observed is held against it", () => {
+    const info = (tier: Parameters<typeof checkFunction>[0]): string[] =>
+      checkFunction(tier)
+        .filter(({ level }) => level === "info")
+        .map(({ limit }) => limit);
+    const withoutTriggers = RUN_TIME_LIMITS.filter((name) => name !== "cpuPerTrigger");
+    expect(info({ plan: "paid" })).toEqual(withoutTriggers);
+    expect(info({ plan: "paid", crons: ["0 * * * *"] })).toEqual([...RUN_TIME_LIMITS]);
+    // The free plan's invocations may last as long as they like.
+    expect(info({ plan: "free" })).toEqual(withoutTriggers.filter((name) => name !== "durationPerEvent"));
+    expect(info({ plan: "paid", observed: { memory: 1, startup: 1 } })).not.toContain("memory");
+
+    const cpu = checkFunction({ plan: "free" }).find(({ limit }) => limit === "cpuPerRequest");
+    expect(cpu?.message).toMatch(
+      /^CPU time per HTTP request: known at run time only; the limit of the free plan is 10 ms\. /,
+    );
+  });
+
+  test("guesses no zone from a pattern", () => {
+    const routes = (count: number): string[] => Array.from({ length: count }, (_, i) => `h${i}.example/*`);
+    const [finding] = checkFunction({ plan: "paid", routes: routes(1_001) });
+    expect(finding).toMatchObject({
+      level: "warning",
+      limit: "routesPerZone",
+      message: expect.stringMatching(/Give each its zone/) as string,
+    });
+    expect(
+      checkFunction({ plan: "paid", routes: routes(700) }).filter(({ level }) => level !== "info"),
+    ).toEqual([]);
+  });
+
+  test("puts errors first, then warnings, then the rest", () => {
+    const findings = checkFunction({ plan: "free", envVars: { A: "x".repeat(5_000), B: "x".repeat(6_000) } });
+    expect(findings.slice(0, 3).map(({ level }) => level)).toEqual(["error", "warning", "info"]);
+  });
+
+  test("refuses what it cannot look at", () => {
+    const wrong = "gold" as "free";
+    expect(() => checkFunction({ plan: wrong })).toThrow(
+      new CheckError('plan is "gold"; write "free" or "paid".'),
+    );
+    expect(() => checkFunction({ plan: "paid", usageModel: "gold" as "standard" })).toThrow(
+      /usageModel is "gold"/,
+    );
+    expect(() => checkRequest({ plan: wrong })).toThrow(/write "free", "pro", "business" or "enterprise"/);
+    expect(() => checkAccount({ plan: "free", functions: NaN, scheduledTriggers: 0 })).toThrow(
+      /Functions per account is given as NaN/,
+    );
+    expect(() => checkRequest({ plan: "free", bodyBytes: -1 })).toThrow(/is given as -1/);
+  });
+});
+
+test("checkRequest counts bytes, not characters, and every header that is sent several times", () => {
+  const finding = (limit: string, findings: ReturnType<typeof checkRequest>): number | undefined =>
+    findings.find((each) => each.limit === limit)?.measured;
+  expect(finding("url", checkRequest({ plan: "free", url: `https://x/${"ü".repeat(7_000)}` }))).toBe(14_010);
+  const cookies = Array.from({ length: 3 }, () => "v".repeat(9_000));
+  const findings = checkRequest({ plan: "free", headers: { "set-cookie": cookies, accept: "*/*" } });
+  expect(findings).toEqual([
+    expect.objectContaining({ limit: "headers", level: "warning", measured: 3 * 9_014 + 13 }),
+  ]);
+});
+
+describe("explainError", () => {
+  test.each<[Parameters<typeof explainError>[0], RegExp[]]>([
+    [{ status: 413 }, [/free 100 MB, pro 100 MB, business 200 MB, enterprise 500 MB/, /send less at a time/]],
+    [{ status: 413, plan: "business" }, [/larger than the 200 MB of the business plan: send less/]],
+    [
+      { status: 413, plan: "enterprise" },
+      [/500 MB of the enterprise plan, unless the service has granted more/],
+    ],
+    [
+      { status: 429 },
+      [
+        /1,200 in 5 minutes/,
+        /100,000 requests a day and 1,000 a minute on the free plan/,
+        /Retry-After/,
+        /midnight UTC/,
+      ],
+    ],
+    [
+      { code: 1015 },
+      [
+        /100,000 requests a day or 1,000 a minute of the free plan/,
+        /programs see 429/,
+        /rule "worker"/,
+        /fails open .* pass the function by/,
+        /fails closed shows error 1027/,
+      ],
+    ],
+    [
+      { code: 1027 },
+      [
+        /100,000 requests a day of the free plan/,
+        /the route fails closed/,
+        /let the route fail open/,
+        /paid plan/,
+      ],
+    ],
+    [{ code: 1004, status: 403 }, [/as many log-push jobs as it may have, or its plan has none/]],
+    [{ code: 1004, status: 400 }, [/The filter does not suit its field/]],
+    [{ code: 1004 }, [/log-push jobs/, /filter/]],
+    [{ code: 9106 }, [/Email and key/]],
+    [{ code: 10000 }, [/lacks the permission/]],
+    [{ code: 7003, status: 404 }, [/an id in it is wrong/]],
+  ])("of %j", (error, words) => {
+    for (const word of words) expect(explainError(error)).toMatch(word);
+  });
+
+  test.each([
+    1004, 6003, 6111, 7000, 7003, 9106, 10000, 10003, 10009, 10012, 10013, 10014, 10019, 10029, 10034, 10405,
+    20217,
+  ])("knows code %d of the API", (code) => expect(explainError({ code })).toMatch(/^[A-Z].*\.$/));
+
+  test("has nothing to add to what it does not know", () => {
+    expect(explainError({})).toBeUndefined();
+    expect(explainError({ status: 404 })).toBeUndefined();
+    expect(explainError({ code: 1 })).toBeUndefined();
+  });
+
+  const refusal = async (status: number, errors: object[]): Promise<string> => {
+    const server = await serve((_, response) => {
+      response.writeHead(status).end(envelope(null, { success: false, errors }));
+    });
+    const { client } = clientOf(server.url, { maxRetries: 0 });
+    const error = await failureOf(client.get("/x", { what: "Reading x", schema: z.unknown() }));
+    await client.close();
+    return error.message;
+  };
+
+  test("is what the client's own errors end with", async () => {
+    expect(await refusal(400, [{ code: 10014, message: "taken" }])).toMatch(
+      new RegExp(`taken \\[code 10014\\]\\. ${explainError({ code: 10014 }) ?? "-"}$`),
+    );
+    expect(await refusal(413, [{ code: 7, message: "large" }])).toContain(explainError({ status: 413 }));
+    // Which credential was refused says more than what such a code means.
+    expect(await refusal(403, [{ code: 10000, message: "no" }])).toMatch(
+      /The credential from edgeguard:apiToken was refused/,
+    );
+  });
+});
