@@ -1,0 +1,200 @@
+import { InvalidArgumentError, Option, type Command } from "commander";
+import { IDENTIFIER, KV } from "../limits";
+import { tell, type Io } from "./io";
+import type * as Actions from "./kv/actions";
+import type * as Options from "./kv/options";
+
+/**
+ * `edgeguard kv …`: the commands of seed 002, "Command-line commands", with their arguments and options, and `namespace
+ * rename` and `bulk get` of the vendor's later versions.
+ */
+export function register(program: Command, io: Io): void {
+  const kv = program.command("kv").description("look at key-value data and repair it by hand");
+  registerNamespace(kv, io);
+  registerKey(kv, io);
+  registerBulk(kv, io);
+}
+
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use: --version and --help need none of it
+const actions = (): typeof Actions => require("./kv/actions") as typeof Actions;
+
+function registerNamespace(kv: Command, io: Io): void {
+  const namespace = kv.command("namespace").description("namespaces of the account");
+
+  namespace
+    .command("create")
+    .description("make a namespace and print the snippet for the configuration file")
+    .argument("<NAMESPACE>", "its name; --env goes in front of it, _preview behind it")
+    .addOption(env())
+    .addOption(preview("make the preview namespace"))
+    .addOption(accountId())
+    .addOption(config())
+    .addHelpText("after", example("kv namespace create CATALOG --preview"))
+    .action((title: string, options: Options.ProjectOptions) =>
+      actions().createNamespace(io, title, options),
+    );
+
+  namespace
+    .command("list")
+    .description("print the account's namespaces as a JSON array of { id, title }")
+    .addOption(env())
+    .addOption(accountId())
+    .addOption(config())
+    .addHelpText("after", example("kv namespace list"))
+    .action((options: Options.ProjectOptions) => actions().listNamespaces(io, options));
+
+  selected(namespace.command("rename"))
+    .description("give a namespace another name")
+    .argument("[OLD_NAME]", "its name now, in place of --binding or --namespace-id")
+    .requiredOption("--new-name <name>", "its name from then on")
+    .addHelpText("after", example("kv namespace rename catalog --new-name products"))
+    .action((title: string | undefined, options: Options.RenameOptions) =>
+      actions().renameNamespace(io, title, options),
+    );
+
+  selected(namespace.command("delete"))
+    .description("delete a namespace with all its keys; asks first")
+    .addOption(yes())
+    .addHelpText("after", example("kv namespace delete --binding CATALOG --preview"))
+    .action((options: Options.DeleteNamespaceOptions) => actions().deleteNamespace(io, options));
+}
+
+function registerKey(kv: Command, io: Io): void {
+  const key = kv.command("key").description("single keys of a namespace");
+
+  onData(key.command("put"))
+    .description("write one entry; what the key held, its expiry and its metadata go")
+    .argument("<KEY>", `1 to ${KV.MAX_KEY_BYTES} bytes, printable, without white space`)
+    .argument("[VALUE]", "the value, as text")
+    .option("--path <path>", "read the value from a file, as bytes, in place of VALUE")
+    .option(
+      "--ttl <seconds>",
+      `lifetime, at least ${KV.MIN_TTL_SECONDS}; has precedence over --expiration`,
+      ttl,
+    )
+    .option("--expiration <seconds>", "when it expires, in seconds since 1970", wholeNumber)
+    .option("--metadata <json>", `a JSON object of at most ${KV.MAX_METADATA_BYTES} bytes`)
+    .addHelpText(
+      "after",
+      example(
+        `kv key put banner --path=banner.png --ttl 3600 --metadata '{"owner":"shop"}' --binding CATALOG`,
+      ),
+    )
+    .action((name: string, value: string | undefined, options: Options.PutOptions) =>
+      actions().putKey(io, name, value, options),
+    );
+
+  onData(key.command("list"))
+    .description("print keys as a JSON array of { name, expiration? }")
+    .option("--prefix <text>", "only keys that begin with it")
+    .addHelpText("after", example("kv key list --binding CATALOG --prefix product/"))
+    .action((options: Options.ListOptions) => actions().listKeys(io, options));
+
+  onData(key.command("get"))
+    .description("write one value to stdout, as the bytes that are stored")
+    .argument("<KEY>", "the key")
+    .option("--text", "decode it as UTF-8, and fail where it is not")
+    .addHelpText("after", example("kv key get banner --binding CATALOG > banner.png"))
+    .action((name: string, options: Options.GetOptions) => actions().getKey(io, name, options));
+
+  onData(key.command("delete"))
+    .description("delete one key; asks first")
+    .argument("<KEY>", "the key")
+    .addOption(yes())
+    .addHelpText("after", example("kv key delete banner --binding CATALOG"))
+    .action((name: string, options: Options.DeleteOptions) => actions().deleteKey(io, name, options));
+}
+
+function registerBulk(kv: Command, io: Io): void {
+  const bulk = kv.command("bulk").description("many keys of a namespace, from a file");
+
+  onData(bulk.command("put"))
+    .description("write the entries of a file; others of the namespace are left alone")
+    .argument(
+      "<FILENAME>",
+      "JSON: an array of { key, value, metadata?, expiration?, expiration_ttl?, base64? }",
+    )
+    .option("--dry-run", "check and count, and send nothing")
+    .addHelpText("after", example("kv bulk put catalog.json --binding CATALOG --dry-run"))
+    .action((file: string, options: Options.BulkPutOptions) => actions().putBulk(io, file, options));
+
+  onData(bulk.command("get"))
+    .description("print entries as a JSON array that bulk put takes; expiry is not part of it")
+    .argument("<FILENAME>", KEYS_FILE)
+    .addHelpText("after", example("kv bulk get keys.json --binding CATALOG > entries.json"))
+    .action((file: string, options: Options.DataOptions) => actions().getBulk(io, file, options));
+
+  onData(bulk.command("delete"))
+    .description("delete the keys that a file names; asks first")
+    .argument("<FILENAME>", KEYS_FILE)
+    .addOption(yes())
+    .addHelpText("after", example("kv bulk delete keys.json --binding CATALOG"))
+    .action((file: string, options: Options.DeleteOptions) => actions().deleteBulk(io, file, options));
+}
+
+const KEYS_FILE = "JSON: an array of keys, or what key list printed";
+
+/** Commands on one namespace. */
+function selected(command: Command): Command {
+  return command
+    .addOption(
+      new Option("--binding <name>", "the namespace's binding in the configuration file").conflicts(
+        "namespaceId",
+      ),
+    )
+    .addOption(new Option("--namespace-id <id>", "the namespace's id").argParser(hexId))
+    .addOption(preview("the preview namespace of the binding, in place of production"))
+    .addOption(env())
+    .addOption(accountId())
+    .addOption(config());
+}
+
+/** Commands on what a namespace holds. */
+function onData(command: Command): Command {
+  return selected(command)
+    .option("--local", "on the data of the local API, in place of the account")
+    .option("--persist-to <directory>", "where the local data is; default: .edgeguard/local-api");
+}
+
+const env = (): Option => new Option("--env <name>", "environment of the configuration file");
+const preview = (what: string): Option => new Option("--preview", what);
+const yes = (): Option => new Option("-y, --yes", "do not ask");
+const config = (): Option =>
+  new Option("--config <path>", "configuration file; default: the nearest wrangler.*");
+const accountId = (): Option =>
+  new Option(
+    "--account-id <id>",
+    "default: account_id of the configuration file, else CLOUDFLARE_ACCOUNT_ID",
+  ).argParser(hexId);
+
+function example(command: string): string {
+  return `\nExample:\n  $ edgeguard ${command}`;
+}
+
+function hexId(text: string): string {
+  const id = text.toLowerCase();
+  if (/^[0-9a-f]+$/.test(id) && id.length === IDENTIFIER.LENGTH_CHARACTERS) return id;
+  throw new InvalidArgumentError(`An id has ${IDENTIFIER.LENGTH_CHARACTERS} hexadecimal digits.`);
+}
+
+function wholeNumber(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("Write whole seconds.");
+}
+
+function ttl(text: string): number {
+  const seconds = wholeNumber(text);
+  if (seconds >= KV.MIN_TTL_SECONDS) return seconds;
+  throw new InvalidArgumentError(`The least is ${KV.MIN_TTL_SECONDS} seconds.`);
+}
+
+const COLON_FORM = /^kv:(namespace|key|bulk)$/;
+
+/** The arguments with `kv:key` and its like spelled `kv key`, as they are since 3.60.0 (seed 002, "Versioning"). */
+export function modernized(args: readonly string[], io: Io): readonly string[] {
+  const [first = "", ...rest] = args;
+  const group = COLON_FORM.exec(first)?.[1];
+  if (group === undefined) return args;
+  tell(io, `edgeguard: "${first}" is deprecated and will go in a later version; write "kv ${group}".`);
+  return ["kv", group, ...rest];
+}

@@ -1,0 +1,176 @@
+import { z } from "zod";
+import { byPage } from "../../api/pages";
+import { namespacePath, namespacesPath } from "../../kv/address";
+import { count } from "../../kv/check-entry";
+import { listKeys as keysOf } from "../../kv/listing";
+import { KV } from "../../limits";
+import { nearest } from "../../runtime/nearest";
+import { confirm } from "../confirm";
+import { CommandError, UsageError } from "../errors";
+import { print, tell, type Io } from "../io";
+import type { ProjectConfig } from "../wrangler-config";
+import type { DeleteNamespaceOptions, ProjectOptions, RenameOptions } from "./options";
+import { onAccount, onNamespace, type NamespaceSession, type Session } from "./session";
+import { projectOf, targetOf } from "./target";
+
+const namespace = z.looseObject({ id: z.string(), title: z.string() });
+
+/** The title is that of the vendor's tool: `[<env>-]<NAMESPACE>[_preview]`. */
+export async function createNamespace(io: Io, name: string, options: ProjectOptions): Promise<void> {
+  const { env, preview = false } = options;
+  const title = `${env === undefined ? "" : `${env}-`}${checkedTitle(name)}${preview ? "_preview" : ""}`;
+  const project = projectOf(io, options);
+  await onAccount(io, project, async ({ ctx, accountId }) => {
+    const { id } = await ctx.api.post(namespacesPath(accountId), {
+      what: `Creating namespace ${JSON.stringify(title)}`,
+      schema: namespace,
+      body: { title },
+      advice: ({ status, errors }) =>
+        errors.some(({ code }) => code === TITLE_TAKEN)
+          ? "`edgeguard kv namespace list` shows its id."
+          : status >= 500
+            ? "Look with `edgeguard kv namespace list` before you try again."
+            : undefined,
+    });
+    tell(
+      io,
+      `edgeguard: made namespace ${JSON.stringify(title)}. Add to ${project.config?.name ?? "the configuration file"}:`,
+    );
+    await print(io, snippet(project.config, { env, binding: bindingOf(name), preview, id }));
+  });
+}
+
+export async function listNamespaces(io: Io, options: ProjectOptions): Promise<void> {
+  await onAccount(io, projectOf(io, options), async (session) => {
+    const found = await titlesOf(session);
+    await print(io, `${JSON.stringify(found, undefined, 2)}\n`);
+  });
+}
+
+export async function renameNamespace(
+  io: Io,
+  oldTitle: string | undefined,
+  options: RenameOptions,
+): Promise<void> {
+  const title = checkedTitle(options.newName);
+  const selected = options.binding !== undefined || options.namespaceId !== undefined;
+  if (selected === (oldTitle !== undefined))
+    throw new UsageError("which namespace? Give exactly one of OLD_NAME, --binding and --namespace-id.");
+  const rename = async ({ ctx, accountId }: Session, namespaceId: string): Promise<void> => {
+    await ctx.api.put(namespacePath({ accountId, namespaceId }), {
+      what: `Renaming namespace ${namespaceId} to ${JSON.stringify(title)}`,
+      schema: z.unknown(),
+      body: { title },
+    });
+    tell(io, `edgeguard: namespace ${namespaceId} is called ${JSON.stringify(title)} now.`);
+  };
+  if (oldTitle === undefined) {
+    await onNamespace(io, options, (session) => rename(session, session.namespaceId));
+    return;
+  }
+  await onAccount(io, projectOf(io, options), async (session) => {
+    const all = await titlesOf(session);
+    const found = all.find((one) => one.title === oldTitle);
+    if (found !== undefined) {
+      await rename(session, found.id);
+      return;
+    }
+    const near = nearest(
+      oldTitle,
+      all.map((one) => one.title),
+    );
+    throw new CommandError(
+      `account ${session.accountId} has no namespace ${JSON.stringify(oldTitle)}${near === undefined ? "" : `; did you mean ${JSON.stringify(near)}?`}`,
+    );
+  });
+}
+
+export async function deleteNamespace(io: Io, options: DeleteNamespaceOptions): Promise<void> {
+  const target = targetOf(io, options);
+  await onNamespace(
+    io,
+    options,
+    async (session) => {
+      if (options.yes !== true) await confirm(io, await consequence(session));
+      await session.ctx.api.delete(namespacePath(session), {
+        what: `Deleting ${session.name}`,
+        schema: z.unknown(),
+      });
+      const rest =
+        options.binding === undefined ? "" : ` Remove its binding from ${target.config?.name ?? ""}.`;
+      tell(io, `edgeguard: ${session.name} is deleted.${rest}`);
+    },
+    { target },
+  );
+}
+
+/** The namespace of a session as the service has it. @throws ApiError where there is none. */
+export async function titleOf(session: NamespaceSession): Promise<string> {
+  const { title } = await session.ctx.api.get(namespacePath(session), {
+    what: `Reading ${session.name}`,
+    schema: namespace,
+  });
+  return title;
+}
+
+/** What a person has to know before they say yes. */
+async function consequence(session: NamespaceSession): Promise<string> {
+  const title = await titleOf(session);
+  const listed = keysOf(session.ctx.api, session);
+  let keys = 0;
+  while (keys < KV.MAX_KEYS_PER_PAGE && (await listed.next()).done !== true) keys += 1;
+  const more = keys === KV.MAX_KEYS_PER_PAGE ? " or more" : "";
+  const what =
+    keys === 0 ? "which holds no keys" : `with ${count(keys)}${more} ${keys === 1 ? "key" : "keys"}`;
+  return `Delete namespace ${JSON.stringify(title)} (${session.namespaceId}), ${what}?`;
+}
+
+const TITLE_TAKEN = 10014;
+
+async function titlesOf({ ctx, accountId }: Session): Promise<{ id: string; title: string }[]> {
+  const all = byPage(ctx.api, namespacesPath(accountId), {
+    what: `Listing the namespaces of account ${accountId}`,
+    schema: namespace,
+    perPage: KV.MAX_NAMESPACES_PER_PAGE,
+    key: ({ id }) => id,
+  });
+  const found: { id: string; title: string }[] = [];
+  for await (const { id, title } of all) found.push({ id, title });
+  return found;
+}
+
+function checkedTitle(title: string): string {
+  if (title.trim() === "") throw new UsageError("the namespace's name is empty.");
+  if (title.length > KV.MAX_TITLE_CHARACTERS)
+    throw new UsageError(
+      `the namespace's name is ${title.length} characters; the limit is ${KV.MAX_TITLE_CHARACTERS}.`,
+    );
+  return title;
+}
+
+/** A name that a binding may have, made of the namespace's. */
+function bindingOf(name: string): string {
+  const plain = name.replace(/[^A-Za-z0-9_]/g, "_");
+  return /^\d/.test(plain) ? `_${plain}` : plain;
+}
+
+interface Snippet {
+  readonly env: string | undefined;
+  readonly binding: string;
+  readonly preview: boolean;
+  readonly id: string;
+}
+
+function snippet(config: ProjectConfig | undefined, { env, binding, preview, id }: Snippet): string {
+  const member = preview ? "preview_id" : "id";
+  if (config?.format === "json") {
+    const section = { kv_namespaces: [{ binding, [member]: id }] };
+    return `${JSON.stringify(env === undefined ? section : { env: { [env]: section } }, undefined, 2)}\n`;
+  }
+  const table = env === undefined ? "kv_namespaces" : `env.${tomlKey(env)}.kv_namespaces`;
+  return `[[${table}]]\nbinding = ${JSON.stringify(binding)}\n${member} = ${JSON.stringify(id)}\n`;
+}
+
+function tomlKey(text: string): string {
+  return /^[A-Za-z0-9_-]+$/.test(text) ? text : JSON.stringify(text);
+}

@@ -1,0 +1,180 @@
+import { existsSync, readFileSync } from "node:fs";
+import { basename, dirname, extname, join, relative, resolve } from "node:path";
+import { parse as parseJson, printParseErrorCode, type ParseError } from "jsonc-parser";
+// Its types are those of a module, though it can be required as well.
+import type * as Toml from "smol-toml" with { "resolution-mode": "import" };
+import { z } from "zod";
+import { whyUnreadable } from "../kv/source-error";
+import { nearest } from "../runtime/nearest";
+import { CommandError } from "./errors";
+import { tell, type Io } from "./io";
+import { placeIn } from "./text-place";
+
+/** The configuration file of an edge function's project, as far as key-value data is concerned. */
+export interface ProjectConfig {
+  /** Absolute. */
+  readonly path: string;
+  /** As messages call it. */
+  readonly name: string;
+  readonly format: "toml" | "json";
+  readonly top: Section;
+  readonly env: Readonly<Record<string, Section>>;
+}
+
+const binding = z.looseObject({
+  binding: z.string(),
+  id: z.string().optional(),
+  preview_id: z.string().optional(),
+});
+
+const section = z.looseObject({
+  account_id: z.string().optional(),
+  kv_namespaces: z.array(binding).optional(),
+});
+type Section = z.infer<typeof section>;
+
+const file = section.extend({ env: z.record(z.string(), section).optional() });
+
+/** In the order of precedence of the vendor's tool. */
+const NAMES = ["wrangler.json", "wrangler.jsonc", "wrangler.toml"];
+
+/**
+ * The file that `--config` names, else the nearest one in this folder or above; undefined where there is none.
+ *
+ * @throws CommandError naming line and column where it cannot be parsed, or the member that has a wrong form.
+ */
+export function readProjectConfig(io: Io, given: string | undefined): ProjectConfig | undefined {
+  const path = given === undefined ? find(io) : resolve(io.cwd, given);
+  if (path === undefined) return undefined;
+  const name = relative(io.cwd, path) || path;
+  const format = extname(path) === ".toml" ? "toml" : "json";
+  const content = format === "toml" ? toml(name, read(path, name)) : json(name, read(path, name));
+  const parsed = file.safeParse(content);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const at = (issue?.path ?? []).map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`));
+    throw new CommandError(
+      `${name}: ${at.join("").replace(/^\./, "") || "the file"}: ${issue?.message ?? "has a wrong form"}`,
+    );
+  }
+  const { env = {}, ...top } = parsed.data;
+  return { path, name, format, top, env };
+}
+
+export interface BindingRequest {
+  readonly binding: string;
+  readonly preview: boolean;
+  readonly env: string | undefined;
+}
+
+/** @throws CommandError where the file has no such environment, binding or id, with the names it has. */
+export function namespaceOf(config: ProjectConfig, { binding, preview, env }: BindingRequest): string {
+  const where = env === undefined ? config.name : `environment ${JSON.stringify(env)} of ${config.name}`;
+  const bindings = sectionOf(config, env).kv_namespaces ?? [];
+  const found = bindings.filter((one) => one.binding === binding);
+  const [first, second] = found;
+  if (first === undefined) {
+    const inherits = env !== undefined && bindings.length === 0 ? ". An environment inherits none" : "";
+    const names = bindings.map((one) => one.binding);
+    throw new CommandError(
+      `${where} has no key-value binding ${JSON.stringify(binding)}${meant(binding, names)}${inherits}.`,
+    );
+  }
+  if (second !== undefined)
+    throw new CommandError(
+      `${where} has ${found.length} key-value bindings ${JSON.stringify(binding)}; keep one.`,
+    );
+  const member = preview ? "preview_id" : "id";
+  const id = first[member];
+  if (id === undefined)
+    throw new CommandError(
+      `The binding ${JSON.stringify(binding)} of ${where} has no ${member}${first.id === undefined && first.preview_id === undefined ? "" : preview ? "; leave out --preview for its id" : "; --preview takes its preview_id"}.`,
+    );
+  if (!/^[0-9a-f]{32}$/i.test(id))
+    throw new CommandError(
+      `The ${member} of binding ${JSON.stringify(binding)} of ${where} is ${JSON.stringify(id.slice(0, 40))}; an id has 32 hexadecimal digits.`,
+    );
+  return id.toLowerCase();
+}
+
+/** @throws CommandError where it is malformed. */
+export function accountOf(config: ProjectConfig, env: string | undefined): string | undefined {
+  const own = env === undefined ? undefined : config.env[env]?.account_id;
+  const id = own ?? config.top.account_id;
+  if (id === undefined || id === "") return undefined;
+  if (/^[0-9a-f]{32}$/i.test(id)) return id.toLowerCase();
+  throw new CommandError(
+    `account_id of ${config.name} is ${JSON.stringify(id.slice(0, 40))}; an id has 32 hexadecimal digits.`,
+  );
+}
+
+function sectionOf(config: ProjectConfig, env: string | undefined): Section {
+  if (env === undefined) return config.top;
+  const found = Object.hasOwn(config.env, env) ? config.env[env] : undefined;
+  if (found !== undefined) return found;
+  throw new CommandError(
+    `${config.name} has no environment ${JSON.stringify(env)}${meant(env, Object.keys(config.env))}.`,
+  );
+}
+
+/** ` (did you mean "CATALOG"?)`, or the names that there are. */
+function meant(word: string, names: readonly string[]): string {
+  const near = nearest(word, names);
+  if (near !== undefined) return ` (did you mean ${JSON.stringify(near)}?)`;
+  const all = names.map((name) => JSON.stringify(name)).join(", ");
+  return names.length === 0 ? "; it has none" : `; it has ${all}`;
+}
+
+function find(io: Io): string | undefined {
+  for (let folder = io.cwd; ; folder = dirname(folder)) {
+    const [first, ...more] = NAMES.map((name) => join(folder, name)).filter((path) => existsSync(path));
+    if (first !== undefined) {
+      if (more.length > 0)
+        tell(
+          io,
+          `edgeguard: ${basename(first)} is read; ${more.map((path) => basename(path)).join(" and ")} beside it is not. --config names another.`,
+        );
+      return first;
+    }
+    if (dirname(folder) === folder) return undefined;
+  }
+}
+
+function read(path: string, name: string): string {
+  try {
+    return readFileSync(path, "utf8").replace(/^\ufeff/, "");
+  } catch (error) {
+    throw new CommandError(`${name} cannot be read: ${whyUnreadable(error)} (looked for ${path}).`);
+  }
+}
+
+function toml(name: string, text: string): unknown {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- an import would be that of a module, in a file that is none
+  const { parse, TomlError } = require("smol-toml") as typeof Toml;
+  try {
+    return parse(text);
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    // What follows the first line quotes the file, which may hold secrets.
+    const [reason = ""] = error.message.split("\n");
+    throw new CommandError(
+      `${name}, line ${error.line}, column ${error.column}: ${reason.replace(/^Invalid TOML document: /, "")}.`,
+    );
+  }
+}
+
+function json(name: string, text: string): unknown {
+  const errors: ParseError[] = [];
+  const content: unknown = parseJson(text, errors, { allowTrailingComma: true });
+  const [first] = errors;
+  if (first === undefined) return content;
+  const { line, column } = placeIn(text, first.offset);
+  throw new CommandError(
+    `${name}, line ${line}, column ${column}: ${wordsOf(printParseErrorCode(first.error))}.`,
+  );
+}
+
+/** `CommaExpected` as words. */
+function wordsOf(code: string): string {
+  return code.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
+}

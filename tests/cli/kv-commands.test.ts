@@ -1,0 +1,272 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Desk, ended } from "./support";
+
+/** Each command of seed 002, "Command-line commands", as a process; what it did is asked of the API by plain requests. */
+
+jest.setTimeout(60_000);
+
+let desk: Desk;
+beforeAll(async () => {
+  desk = await Desk.set();
+});
+beforeEach(() => desk.api.clearRequests());
+
+const writes = (): string[] =>
+  desk.api.requests.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
+
+test("namespace create makes it and prints its snippet; list, rename and delete find it", async () => {
+  const made = await desk.bin("kv", "namespace", "create", "my catalog", "--env", "staging", "--preview");
+  expect(made).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('"staging-my catalog_preview"') as string,
+  });
+  const id = /"([0-9a-f]{32})"/.exec(made.stdout)?.[1] ?? "";
+  expect(made.stdout).toBe(`[[env.staging.kv_namespaces]]\nbinding = "my_catalog"\npreview_id = "${id}"\n`);
+  expect(await desk.raw("GET", `/${id}`)).toMatchObject({ title: "staging-my catalog_preview" });
+
+  const listed = await desk.bin("kv", "namespace", "list");
+  expect(listed).toMatchObject({ code: 0, stderr: "" });
+  expect(JSON.parse(listed.stdout)).toEqual([
+    { id: desk.api.namespaces.existing, title: "existing" },
+    { id, title: "staging-my catalog_preview" },
+  ]);
+
+  expect(
+    await desk.bin("kv", "namespace", "rename", "--namespace-id", id, "--new-name", "catalog"),
+  ).toMatchObject({
+    code: 0,
+    stdout: "",
+  });
+  expect(await desk.raw("GET", `/${id}`)).toMatchObject({ title: "catalog" });
+  expect(await desk.here("kv", "namespace", "rename", "catalog", "--new-name", "goods")).toMatchObject({
+    code: 0,
+  });
+  expect(await desk.raw("GET", `/${id}`)).toMatchObject({ title: "goods" });
+
+  expect(await desk.bin("kv", "namespace", "delete", `--namespace-id=${id}`, "--yes")).toMatchObject({
+    code: 0,
+    stdout: "",
+  });
+  expect(await desk.raw("GET", "")).toEqual([expect.objectContaining({ title: "existing" })]);
+});
+
+describe("key put", () => {
+  test("writes a value with lifetime and metadata, and prints none of it", async () => {
+    const ran = await desk.bin(
+      ...["kv", "key", "put", "greeting/new", "s3cret value", "--binding=EXISTING"],
+      ...["--ttl", "60", "--expiration", "4102444800", "--metadata", '{"owner":"shop"}'],
+    );
+    expect(ran).toMatchObject({ code: 0, stdout: "" });
+    expect(ran.stderr).toMatch(
+      /wrote key "greeting\/new", 12 bytes, to namespace .* \(binding EXISTING\); it expires in 60 seconds/,
+    );
+    expect(ran.stderr).not.toContain("s3cret");
+    expect(String(await desk.value("greeting/new"))).toBe("s3cret value");
+    const [key] = (await desk.keys()).filter(({ name }) => name === "greeting/new");
+    expect(key?.["metadata"]).toEqual({ owner: "shop" });
+    expect(Number(key?.["expiration"])).toBeLessThan(Date.now() / 1000 + 61);
+    expect(writes()).toEqual([`PUT ${desk.namespaces}/${desk.api.namespaces.existing}/bulk`]);
+  });
+
+  test("takes a file byte by byte, and key get gives it back so", async () => {
+    const bytes = Buffer.concat([randomBytes(70_000), Buffer.from([0xff, 0x0a, 0x00, 0x0d, 0x0a])]);
+    desk.write("picture", bytes);
+    expect(
+      await desk.bin("kv", "key", "put", "picture", "--path=picture", "--binding", "EXISTING"),
+    ).toMatchObject({
+      code: 0,
+    });
+    expect((await desk.value("picture"))?.equals(bytes)).toBe(true);
+
+    const got = await desk.bin("kv", "key", "get", "picture", "--binding", "EXISTING");
+    expect(got).toMatchObject({ code: 0, stderr: "" });
+    expect(got.bytes.equals(bytes)).toBe(true);
+
+    const asText = await desk.bin("kv", "key", "get", "picture", "--text", "--binding", "EXISTING");
+    expect(asText).toMatchObject({ code: 1, stdout: "" });
+    expect(asText.stderr).toMatch(/is no UTF-8 text but 70,005 other bytes/);
+  });
+
+  test("at a time far ahead, without a value's worth of anything", async () => {
+    const options = ["--expiration", "4102444800", "--namespace-id", desk.api.namespaces.existing];
+    expect(await desk.here("kv", "key", "put", "empty", "", ...options)).toMatchObject({ code: 0 });
+    expect(await desk.value("empty")).toEqual(Buffer.alloc(0));
+    expect(await desk.keys()).toContainEqual({ name: "empty", expiration: 4_102_444_800 });
+  });
+});
+
+test.each(["a/b", "a?b=c&d", "100%", "%2F", "a#b", "straße/münchen", "..a", "-x"])(
+  "the key %j is one segment of the address, whatever it is made of",
+  async (key) => {
+    expect(await desk.here("kv", "key", "put", "--binding", "EXISTING", "--", key, "v1")).toMatchObject({
+      code: 0,
+    });
+    expect(String(await desk.value(key))).toBe("v1");
+    expect(await desk.here("kv", "key", "get", "--binding", "EXISTING", "--", key)).toMatchObject({
+      stdout: "v1",
+    });
+    expect(await desk.here("kv", "key", "delete", "--yes", "--binding", "EXISTING", "--", key)).toMatchObject(
+      { code: 0 },
+    );
+    expect(await desk.value(key)).toBeUndefined();
+  },
+);
+
+test.each([
+  ["a b", "has U\\+0020 as character 2"],
+  ["", "is empty"],
+  ["..", 'is "\\.\\."'],
+  ["k".repeat(513), "is 513 bytes; the limit is 512"],
+])("the key %j is refused before anything is sent", async (key, why) => {
+  for (const verb of [
+    ["put", key, "v"],
+    ["get", key],
+    ["delete", key, "--yes"],
+  ]) {
+    const ran = await desk.here("kv", "key", ...verb, "--binding", "EXISTING");
+    expect(ran).toMatchObject({ code: 2, stdout: "" });
+    expect(ran.stderr).toMatch(new RegExp(why));
+  }
+  expect(desk.api.requests).toHaveLength(0);
+});
+
+test("key list prints names and expiries of all pages as one array", async () => {
+  const many = Array.from({ length: 1_205 }, (_, i) => ({
+    key: `many/${String(i).padStart(4, "0")}`,
+    value: "v",
+  }));
+  await desk.raw("PUT", `/${desk.api.namespaces.existing}/bulk`, many);
+  const ran = await desk.bin("kv", "key", "list", "--prefix", "many/", "--binding", "EXISTING");
+  expect(ran).toMatchObject({ code: 0, stderr: "" });
+  expect(JSON.parse(ran.stdout)).toEqual(many.map(({ key }) => ({ name: key })));
+  const all = await desk.here("kv", "key", "list", "--binding", "EXISTING");
+  expect(JSON.parse(all.stdout)).toContainEqual({ name: "feature:new-cart", expiration: 4_102_444_800 });
+  expect(await desk.here("kv", "key", "list", "--prefix", "none/", "--binding", "EXISTING")).toMatchObject({
+    stdout: "[]\n",
+  });
+});
+
+test("key get says that a key or its namespace is not there", async () => {
+  const ran = await desk.here("kv", "key", "get", "nothing", "--binding", "EXISTING");
+  expect(ran).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringContaining('has no key "nothing"') as string,
+  });
+  const nowhere = await desk.here("kv", "key", "get", "nothing", "--namespace-id", "f".repeat(32));
+  expect(nowhere.stderr).toContain("`edgeguard kv namespace list` shows the namespaces of the account.");
+});
+
+describe("bulk", () => {
+  const entries = [
+    { key: "bulk/plain", value: "one" },
+    { key: "bulk/meta", value: "two", metadata: { rank: 2 }, expiration_ttl: 3600 },
+    { key: "bulk/bytes", value: "/wAB", base64: true },
+    { key: "bulk/past", value: "old", expiration: 1_000_000_000 },
+  ];
+
+  test("put writes a file, get prints it in the same form, delete removes what a listing named", async () => {
+    desk.write("entries.json", JSON.stringify(entries));
+    const put = await desk.bin("kv", "bulk", "put", "entries.json", "--binding", "EXISTING");
+    expect(put).toMatchObject({ code: 0, stdout: "" });
+    expect(put.stderr).toMatch(
+      /wrote 3 entries to namespace .* in .* s, and left out 1 entry that expired already\./,
+    );
+    expect(await desk.value("bulk/bytes")).toEqual(Buffer.from([0xff, 0, 1]));
+    expect(await desk.keys()).toContainEqual(
+      expect.objectContaining({ name: "bulk/meta", metadata: { rank: 2 } }),
+    );
+
+    const listed = await desk.here("kv", "key", "list", "--prefix", "bulk/", "--binding", "EXISTING");
+    desk.write("keys.json", listed.stdout);
+    const got = await desk.bin("kv", "bulk", "get", "keys.json", "--binding", "EXISTING");
+    expect(got).toMatchObject({ code: 0, stderr: "" });
+    const sorted = (JSON.parse(got.stdout) as { key: string }[]).sort((a, b) => (a.key < b.key ? -1 : 1));
+    expect(sorted).toEqual([
+      { key: "bulk/bytes", value: "/wAB", base64: true },
+      { key: "bulk/meta", value: "two", metadata: { rank: 2 } },
+      { key: "bulk/plain", value: "one" },
+    ]);
+
+    const deleted = await desk.bin("kv", "bulk", "delete", "keys.json", "--binding", "EXISTING", "--yes");
+    expect(deleted).toMatchObject({
+      code: 0,
+      stdout: "",
+      stderr: expect.stringMatching(/deleted 3 keys/) as string,
+    });
+    expect((await desk.keys()).filter(({ name }) => String(name).startsWith("bulk/"))).toEqual([]);
+  });
+
+  test("put --dry-run checks and counts without a credential and without a request", async () => {
+    desk.write("entries.json", JSON.stringify(entries));
+    const ran = await desk.at(
+      { env: {} },
+      "kv",
+      "bulk",
+      "put",
+      "entries.json",
+      "--binding",
+      "EXISTING",
+      "--dry-run",
+    );
+    expect(ran).toMatchObject({ code: 0, stdout: "" });
+    expect(ran.stderr).toMatch(
+      /entries\.json is in order: 3 entries to write, values of 12 bytes in all, and left out 1 entry/,
+    );
+    expect(desk.api.requests).toHaveLength(0);
+  });
+
+  test("get prints what there is and fails for what is not", async () => {
+    desk.write("keys.json", '["greeting", "nothing", {"name":"nobody"}]');
+    const ran = await desk.here("kv", "bulk", "get", "keys.json", "--binding", "EXISTING");
+    expect(ran.code).toBe(1);
+    expect(JSON.parse(ran.stdout)).toEqual([{ key: "greeting", value: "Hello" }]);
+    expect(ran.stderr).toMatch(/2 of 3 keys are not in .*: "nothing", "nobody"\./);
+  });
+
+  test("delete in a namespace that is not there is a mistake, not a success", async () => {
+    desk.write("keys.json", '["greeting"]');
+    const ran = await desk.here(
+      "kv",
+      "bulk",
+      "delete",
+      "keys.json",
+      "--namespace-id",
+      "f".repeat(32),
+      "--yes",
+    );
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(/namespace not found/) as string });
+    expect(writes()).toEqual([]);
+  });
+});
+
+test("the colon forms of earlier versions work, and say once that they will go", async () => {
+  const ran = await desk.bin("kv:key", "get", "greeting", "--binding", "EXISTING");
+  expect(ran).toMatchObject({ code: 0, stdout: "Hello" });
+  expect(ran.stderr).toBe(
+    'edgeguard: "kv:key" is deprecated and will go in a later version; write "kv key".\n',
+  );
+  expect((await desk.here("kv:namespace", "list")).stderr.match(/deprecated/g)).toHaveLength(1);
+  desk.write("keys.json", '["greeting"]');
+  expect(await desk.here("kv:bulk", "get", "keys.json", "--binding", "EXISTING")).toMatchObject({ code: 0 });
+});
+
+test("a command loads nothing of Pulumi", async () => {
+  const hook = desk.write(
+    "hook.cjs",
+    `process.on("exit", () => console.error(Object.keys(require.cache).filter((path) => path.includes("@pulumi")).length, "of Pulumi"));`,
+  );
+  const env = { ...desk.env, NODE_OPTIONS: `--require ${hook}` };
+  const ran = await ended(desk.start(["kv", "key", "get", "greeting", "--binding", "EXISTING"], { env }));
+  expect(ran).toMatchObject({ code: 0, stdout: "Hello", stderr: "0 of Pulumi\n" });
+});
+
+test("the bin is declared by the package, and begins as an executable does", () => {
+  const provider = join(__dirname, "../../provider");
+  const { bin } = JSON.parse(readFileSync(join(provider, "package.json"), "utf8")) as {
+    bin: Record<string, string>;
+  };
+  expect(readFileSync(join(provider, bin["edgeguard"] ?? ""), "utf8")).toMatch(/^#!\/usr\/bin\/env node\n/);
+});

@@ -1,0 +1,140 @@
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { Desk, type Ran } from "./support";
+
+/** `--local` and `--persist-to`: the data that `npm run local-api -- --persist-to DIR` serves. */
+
+jest.setTimeout(60_000);
+
+let desk: Desk;
+beforeAll(async () => {
+  desk = await Desk.set();
+});
+
+const NEW = "0123456789abcdef0123456789abcdef";
+let folders = 0;
+const newFolder = (): string => `data-${++folders}`;
+
+async function valueOf(api: LocalApi, namespace: string, key: string): Promise<string> {
+  const path = `/accounts/${api.accounts.main}/storage/kv/namespaces/${namespace}/values/${key}`;
+  return await (await fetch(api.url + path, { headers: { authorization: "Bearer local-token" } })).text();
+}
+
+test("without --persist-to the data is in .edgeguard/local-api, and no account is asked", async () => {
+  const local = ["--binding", "EXISTING", "--local"];
+  // As a process, and without any setting: a token would be for the account.
+  desk.api.clearRequests();
+  const env = { PATH: process.env["PATH"] ?? "" };
+  const put = desk.start(["kv", "key", "put", "draft", "local value", ...local], { env });
+  expect(await new Promise((done) => put.once("close", done))).toBe(0);
+  expect(await desk.at({ env }, "kv", "key", "get", "draft", "--text", ...local)).toMatchObject({
+    stdout: "local value",
+  });
+  expect(existsSync(join(desk.cwd, ".edgeguard/local-api/kv"))).toBe(true);
+  expect(desk.api.requests).toHaveLength(0);
+  expect(await desk.value("draft")).toBeUndefined();
+});
+
+test("every command on data works on a folder, which the local API then serves, and the other way round", async () => {
+  const folder = newFolder();
+  const at = ["--namespace-id", NEW, "--local", "--persist-to", folder];
+  const here = (...args: string[]): Promise<Ran> => desk.here("kv", ...args, ...at);
+
+  expect((await here("key", "list")).stderr).toMatch(/namespace not found/); // Reading begins nothing.
+  expect(await here("key", "put", "a", "1")).toMatchObject({ code: 0 });
+  desk.write("local.json", '[{"key":"b","value":"2"},{"key":"c","value":"3"}]');
+  expect(await here("bulk", "put", "local.json")).toMatchObject({ code: 0 });
+  expect(await here("key", "delete", "b", "--yes")).toMatchObject({ code: 0 });
+  expect(JSON.parse((await here("key", "list")).stdout)).toEqual([{ name: "a" }, { name: "c" }]);
+
+  const api = await startLocalApi({ persistTo: join(desk.cwd, folder) });
+  expect(await valueOf(api, NEW, "a")).toBe("1");
+  // The API has the folder now; the commands go through it and see what it sees.
+  expect(await here("key", "put", "d", "4")).toMatchObject({ code: 0 });
+  expect(await valueOf(api, NEW, "d")).toBe("4");
+  await api.close();
+
+  desk.write("keys.json", '["a", "c", "d"]');
+  expect(JSON.parse((await here("bulk", "get", "keys.json")).stdout)).toHaveLength(3);
+  expect(await here("bulk", "delete", "keys.json", "--yes")).toMatchObject({ code: 0 });
+  expect(await here("key", "list")).toMatchObject({ stdout: "[]\n" });
+  expect(existsSync(join(desk.cwd, folder, "in-use.json"))).toBe(false);
+});
+
+test("while npm run local-api serves the folder, both see each other's writes", async () => {
+  const folder = join(desk.cwd, newFolder());
+  const cli = resolve(__dirname, "../../local/dist/api/cli.js");
+  const server = spawn(process.execPath, [
+    cli,
+    "--port",
+    "0",
+    "--token",
+    "own-token",
+    "--persist-to",
+    folder,
+  ]);
+  let text = "";
+  await new Promise<void>((seen) =>
+    server.stdout.on("data", (part: Buffer) => {
+      text += part.toString();
+      if (text.includes("Ctrl-C")) seen();
+    }),
+  );
+  const url = /at (http:\S+)/.exec(text)?.[1] ?? "";
+  try {
+    const at = ["--namespace-id", NEW, "--local", "--persist-to", folder];
+    expect(await desk.here("kv", "key", "put", "live", "now", ...at)).toMatchObject({ code: 0 });
+    const value = `${url}/accounts/${desk.api.accounts.main}/storage/kv/namespaces/${NEW}/values`;
+    const headers = { authorization: "Bearer own-token" };
+    expect(await (await fetch(`${value}/live`, { headers })).text()).toBe("now");
+    await fetch(`${value}/live`, { method: "PUT", headers, body: "later" });
+    expect(await desk.here("kv", "key", "get", "live", ...at)).toMatchObject({ stdout: "later" });
+  } finally {
+    server.kill("SIGINT");
+    await new Promise((done) => server.once("close", done));
+  }
+  expect(existsSync(join(folder, "in-use.json"))).toBe(false);
+});
+
+test("commands side by side wait for each other, and nothing is lost", async () => {
+  const at = ["--namespace-id", NEW, "--local", "--persist-to", newFolder()];
+  const runs = await Promise.all(["a", "b"].map((key) => desk.bin("kv", "key", "put", key, "v", ...at)));
+  expect(runs.map(({ code }) => code)).toEqual([0, 0]);
+  expect(JSON.parse((await desk.here("kv", "key", "list", ...at)).stdout)).toEqual([
+    { name: "a" },
+    { name: "b" },
+  ]);
+});
+
+test("a note that a killed process left keeps nobody out", async () => {
+  const folder = newFolder();
+  mkdirSync(join(desk.cwd, folder));
+  const gone = spawn(process.execPath, ["-e", ""]);
+  await new Promise((done) => gone.once("close", done));
+  desk.write(join(folder, "in-use.json"), JSON.stringify({ pid: gone.pid, url: "http://127.0.0.1:9" }));
+  const at = ["--namespace-id", NEW, "--local", "--persist-to", folder];
+  expect(await desk.here("kv", "key", "put", "a", "1", ...at)).toMatchObject({ code: 0 });
+});
+
+test("a folder of something else is refused in one sentence, and left as it is", async () => {
+  const folder = newFolder();
+  mkdirSync(join(desk.cwd, folder));
+  const file = desk.write(join(folder, "local-api.json"), "{}");
+  const ran = await desk.here(
+    "kv",
+    "key",
+    "list",
+    "--binding",
+    "EXISTING",
+    "--local",
+    "--persist-to",
+    folder,
+  );
+  expect(ran).toMatchObject({ code: 1, stdout: "" });
+  expect(ran.stderr).toMatch(
+    /local-api\.json is not a state of this local API: delete it, or persist to another folder\.\n$/,
+  );
+  expect(readFileSync(file, "utf8")).toBe("{}");
+});

@@ -1,0 +1,439 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { Command } from "commander";
+import { register } from "../../provider/cli/kv";
+import { processIo } from "../../provider/cli/io";
+import { Desk, type Ran } from "./support";
+
+/** What a person meets before and around the work: help, mistakes, configuration files, questions. */
+
+let desk: Desk;
+beforeAll(async () => {
+  desk = await Desk.set();
+});
+beforeEach(() => desk.api.clearRequests());
+
+describe("help", () => {
+  const leaves = (command: Command, path: readonly string[]): string[][] =>
+    command.commands.length === 0
+      ? [[...path]]
+      : command.commands.flatMap((each) => leaves(each, [...path, each.name()]));
+  const program = new Command();
+  register(program, processIo());
+
+  test.each(leaves(program, []).map((path) => [path.join(" ")]))("of %s has one example", async (path) => {
+    const ran = await desk.here(...path.split(" "), "--help");
+    expect(ran).toMatchObject({ code: 0, stderr: "" });
+    expect(ran.stdout.match(/^ {2}\$ edgeguard .*$/gm)).toEqual([
+      expect.stringContaining(`edgeguard ${path}`),
+    ]);
+  });
+
+  test("and the version need nothing but the parser", async () => {
+    const { version } = jest.requireActual<{ version: string }>("../../provider/package.json");
+    expect(await desk.bin("--version")).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: "" });
+  });
+});
+
+describe("a wrong command line is exit code 2, one sentence, and no request:", () => {
+  const EXISTING = ["--binding", "EXISTING"];
+  const put = (...more: string[]): string[] => ["kv", "key", "put", "key", "value", ...EXISTING, ...more];
+  test.each<[string, string[], RegExp]>([
+    ["no command", ["kv"], /Usage: edgeguard kv/],
+    ["an unknown command", ["kv", "key", "putt"], /unknown command 'putt'[^]*Did you mean put/],
+    ["an unknown option", put("--tll", "60"), /unknown option '--tll'[^]*Did you mean --ttl/],
+    ["a missing argument", ["kv", "key", "get", ...EXISTING], /missing required argument 'KEY'/],
+    ["an argument too many", ["kv", "key", "get", "a", "b", ...EXISTING], /too many arguments/],
+    [
+      "no namespace",
+      ["kv", "key", "get", "a"],
+      /which namespace\? Give --binding <name> or --namespace-id <id>/,
+    ],
+    ["two namespaces", put("--namespace-id", "a".repeat(32)), /cannot be used with option '--namespace-id/],
+    ["a short id", ["kv", "key", "get", "a", "--namespace-id", "abc"], /An id has 32 hexadecimal digits/],
+    ["a lifetime below 60 seconds", put("--ttl", "59"), /The least is 60 seconds/],
+    ["a lifetime that is no number", put("--ttl", "soon"), /Write whole seconds/],
+    [
+      "a time that has come",
+      put("--expiration", "1000000000"),
+      /is 2001-09-09T01:46:40Z; .* at least 60 seconds ahead/,
+    ],
+    ["no value", ["kv", "key", "put", "key", ...EXISTING], /Give VALUE or --path/],
+    ["two values", put("--path", "wrangler.toml"), /VALUE or --path, not both/],
+    ["metadata that is no JSON", put("--metadata", "{s3cret"), /--metadata is no JSON: write an object/],
+    ["metadata that is no object", put("--metadata", "[1]"), /--metadata is no object/],
+    [
+      "too much metadata",
+      put("--metadata", JSON.stringify({ a: "x".repeat(1017) })),
+      /is 1,025 bytes of JSON; the limit is 1,024/,
+    ],
+    ["--persist-to alone", put("--persist-to", "data"), /--persist-to belongs to --local/],
+    ["an empty name", ["kv", "namespace", "create", " "], /name is empty/],
+    [
+      "a name too long",
+      ["kv", "namespace", "create", "n".repeat(513)],
+      /is 513 characters; the limit is 512/,
+    ],
+    ["a rename of nothing", ["kv", "namespace", "rename", "--new-name", "x"], /exactly one of OLD_NAME/],
+  ])("%s", async (_, args, words) => {
+    const ran = await desk.here(...args);
+    expect({ code: ran.code, stdout: ran.stdout }).toEqual({ code: 2, stdout: "" });
+    expect(ran.stderr).toMatch(words);
+    expect(ran.stderr).not.toContain("s3cret");
+    expect(desk.api.requests).toHaveLength(0);
+  });
+
+  test("at the limits it is none", async () => {
+    const metadata = JSON.stringify({ a: "x".repeat(1016) });
+    expect(Buffer.byteLength(metadata)).toBe(1024);
+    expect(await desk.here(...put("--ttl", "60", "--metadata", metadata))).toMatchObject({ code: 0 });
+    expect(await desk.here("kv", "key", "put", "k".repeat(512), "v", ...EXISTING)).toMatchObject({ code: 0 });
+    const soon = Math.ceil(Date.now() / 1000) + 62;
+    expect(await desk.here(...put("--expiration", String(soon)))).toMatchObject({ code: 0 });
+  });
+});
+
+describe("a failure is exit code 1:", () => {
+  const get = ["kv", "key", "get", "greeting"];
+
+  test("without a credential", async () => {
+    const ran = await desk.at({ env: { EDGEGUARD_BASE_URL: desk.api.url } }, ...get, "--binding", "EXISTING");
+    expect(ran).toMatchObject({ code: 1, stdout: "" });
+    expect(ran.stderr).toMatch(/credentials are needed and none are set: CLOUDFLARE_API_TOKEN/);
+  });
+
+  test("with one that is refused, which is not printed", async () => {
+    const env = { ...desk.env, CLOUDFLARE_API_TOKEN: "wrong-token-0815" };
+    const ran = await desk.at({ env }, ...get, "--binding", "EXISTING");
+    expect(ran.code).toBe(1);
+    expect(ran.stderr).toMatch(/The credential from CLOUDFLARE_API_TOKEN was refused/);
+    expect(ran.stderr).not.toContain("0815");
+  });
+
+  test("without an account", async () => {
+    const other = join(desk.cwd, "elsewhere.toml");
+    desk.write("elsewhere.toml", "");
+    const ran = await desk.here(...get, "--namespace-id", "a".repeat(32), "--config", other);
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(/which account\?/) as string });
+  });
+
+  test("with a setting that makes no sense, by the name of its variable", async () => {
+    const ran = await desk.at(
+      { env: { ...desk.env, EDGEGUARD_CONCURRENCY: "many" } },
+      ...get,
+      "--binding",
+      "EXISTING",
+    );
+    expect(ran).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/EDGEGUARD_CONCURRENCY is "many"/) as string,
+    });
+    const nowhere = await desk.at(
+      { env: { ...desk.env, EDGEGUARD_BASE_URL: "http://127.0.0.1:9/v4" } },
+      ...get,
+      "--binding",
+      "EXISTING",
+    );
+    expect(nowhere.stderr).toMatch(/Check EDGEGUARD_BASE_URL and the network\./);
+  });
+
+  test("with a value's file that cannot be had", async () => {
+    const put = ["kv", "key", "put", "key", "--binding", "EXISTING", "--path"];
+    expect((await desk.here(...put, "nothing.bin")).stderr).toMatch(
+      /nothing\.bin cannot be read: it does not exist \(looked for \//,
+    );
+    desk.write("large.bin", Buffer.alloc(26_214_401));
+    expect(await desk.here(...put, "large.bin")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("value is 26,214,401 bytes; the limit is 26,214,400") as string,
+    });
+  });
+});
+
+describe("the configuration file", () => {
+  const id = (digit: string): string => digit.repeat(32);
+  const resolved = async (...args: string[]): Promise<Ran> => {
+    desk.write("one.json", '[{"key":"a","value":"b"}]');
+    return await desk.here("kv", "bulk", "put", "one.json", "--dry-run", ...args);
+  };
+  const TOML = `
+name = "shop"
+[[kv_namespaces]]
+binding = "CATALOG"
+id = "${id("a")}"
+preview_id = "${id("b")}"
+[[kv_namespaces]]
+binding = "DRAFTS"
+preview_id = "${id("f")}"
+[env.staging]
+[[env.staging.kv_namespaces]]
+binding = "CATALOG"
+id = "${id("c")}"
+preview_id = "${id("d")}"
+[env.bare]
+`;
+  const JSONC = `{
+  // A comment, and a comma at the end of a list.
+  "kv_namespaces": [{ "binding": "CATALOG", "id": "${id("a")}", "preview_id": "${id("b")}" },],
+  "env": { "staging": { "kv_namespaces": [{ "binding": "CATALOG", "id": "${id("c")}", "preview_id": "${id("d")}" }] } }
+}`;
+
+  describe.each([
+    ["own.toml", TOML],
+    ["own.jsonc", JSONC],
+    ["own.json", JSONC],
+  ])("%s", (name, text) => {
+    test.each([
+      [[], "a"],
+      [["--preview"], "b"],
+      [["--env", "staging"], "c"],
+      [["--env", "staging", "--preview"], "d"],
+    ])("leads with %j to the namespace of %s", async (options, digit) => {
+      desk.write(name, text);
+      const ran = await resolved("--binding", "CATALOG", "--config", name, ...options);
+      expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining(id(digit)) as string });
+    });
+  });
+
+  test("is the nearest one, in this folder or above", async () => {
+    const below = join(desk.cwd, "src", "deep");
+    mkdirSync(below, { recursive: true });
+    const ran = await desk.at({ cwd: below }, "kv", "key", "get", "greeting", "--binding", "EXISTING");
+    expect(ran).toMatchObject({ code: 0, stdout: "Hello" });
+    const outside = await desk.at({ cwd: "/" }, "kv", "key", "get", "greeting", "--binding", "EXISTING");
+    expect(outside).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/there is no wrangler\.toml/) as string,
+    });
+  });
+
+  test.each<[string, string[], RegExp]>([
+    [
+      "a binding it has not",
+      ["--binding", "CATALOGUE"],
+      /own\.toml has no key-value binding "CATALOGUE" \(did you mean "CATALOG"\?\)/,
+    ],
+    [
+      "an environment it has not",
+      ["--binding", "CATALOG", "--env", "production"],
+      /own\.toml has no environment "production"; it has "staging", "bare"/,
+    ],
+    [
+      "a binding that is not inherited",
+      ["--binding", "CATALOG", "--env", "bare"],
+      /An environment inherits none/,
+    ],
+    ["an id that is missing", ["--binding", "DRAFTS"], /has no id; --preview takes its preview_id/],
+  ])("names %s", async (_, options, words) => {
+    desk.write("own.toml", TOML);
+    const ran = await resolved("--config", "own.toml", ...options);
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(words) as string });
+  });
+
+  test.each([
+    ["bad.toml", 'name = "shop"\nkv_namespaces = [ s3cret\n', /bad\.toml, line 2, column 19: /],
+    [
+      "bad.jsonc",
+      '{\n  "kv_namespaces": [\n    { "binding": "A" "id": "s3cret" }\n  ]\n}',
+      /bad\.jsonc, line 3, column 22: comma expected/,
+    ],
+    ["bad.json", '{ "kv_namespaces": [{ "binding": 7 }] }', /bad\.json: kv_namespaces\[0\]\.binding: /],
+    ["missing.toml", undefined, /missing\.toml cannot be read: it does not exist/],
+  ])("says where %s is wrong, and quotes nothing of it", async (name, text, words) => {
+    if (text !== undefined) desk.write(name, text);
+    const ran = await resolved("--binding", "A", "--config", name);
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(words) as string });
+    expect(ran.stderr).not.toContain("s3cret");
+  });
+
+  test("gives the account, says so where the environment names another, and --account-id has the last word", async () => {
+    const env = { ...desk.env, CLOUDFLARE_ACCOUNT_ID: "e".repeat(32) };
+    const both = await desk.at({ env }, "kv", "namespace", "list");
+    expect(both).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/of wrangler\.toml is used, not the one of the environment/) as string,
+    });
+    const chosen = await desk.at({ env }, "kv", "namespace", "list", "--account-id", "d".repeat(32));
+    expect(chosen).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`/accounts/${"d".repeat(32)}/`) as string,
+    });
+  });
+
+  test("decides the form of the snippet", async () => {
+    desk.write("own.jsonc", JSONC.replace("{", `{ "account_id": "${desk.api.accounts.main}",`));
+    const ran = await desk.here(
+      "kv",
+      "namespace",
+      "create",
+      "9 lives",
+      "--config",
+      "own.jsonc",
+      "--env",
+      "staging",
+    );
+    const made = JSON.parse(ran.stdout) as { env: { staging: { kv_namespaces: object[] } } };
+    expect(made.env.staging.kv_namespaces).toEqual([
+      { binding: "_9_lives", id: expect.stringMatching(/^[0-9a-f]{32}$/) as string },
+    ]);
+  });
+});
+
+describe("a file of entries or keys that is wrong names the place, and nothing is sent:", () => {
+  test.each<[string, string, string, RegExp]>([
+    [
+      "put",
+      "a missing comma",
+      '[\n  {"key":"a","value":"x"}\n  {"key":"b","value":"s3cret"}\n]',
+      /data\.json, line 3, column 3: this is no valid JSON/,
+    ],
+    [
+      "put",
+      "a cut end",
+      '[\n  {"key":"a","value":"x"},\n  {"key"',
+      /data\.json, line 3, column 9: the file ends/,
+    ],
+    ["put", "no array", '{"key":"a"}', /data\.json, line 1, column 1: the file holds no array/],
+    [
+      "put",
+      "entries of wrong form",
+      '[\n{"key":"a b","value":"s3cret"},\n{"key":"c","value":7},\n{"key":"d","value":"x","expiration_ttl":59}]',
+      /entry 1 \(line 2, key "a b"\): key has U\+0020[^]*entry 2 \(line 3, key "c"\): value is a number[^]*expiration_ttl is 59 seconds; the least is 60[^]*Nothing was sent/,
+    ],
+    [
+      "put",
+      "a key twice",
+      '[{"key":"a","value":"x"},\n{"key":"a","value":"y"}]',
+      /entry 2 \(line 2, key "a"\): the key stands in entry 1 \(line 1\) already/,
+    ],
+    [
+      "delete",
+      "a missing quote",
+      '[\n  "a",\n  "b,\n  "c"\n]',
+      /data\.json, line 3, column \d+: this is no valid JSON/,
+    ],
+    [
+      "delete",
+      "an item that is no key",
+      '[\n  "a",\n  {"id": 7}\n]',
+      /data\.json, line 3, column 3: item 2 is neither a string nor an object with a name/,
+    ],
+    [
+      "get",
+      "a key out of bounds",
+      '["ok",  "not ok"]',
+      /data\.json, line 1, column 9: item 2 key has U\+0020/,
+    ],
+    ["get", "nothing at all", "", /data\.json is empty/],
+  ])("%s of %s", async (verb, _, text, words) => {
+    desk.write("data.json", text);
+    const ran = await desk.here(
+      "kv",
+      "bulk",
+      verb,
+      "data.json",
+      "--binding",
+      "EXISTING",
+      ...(verb === "delete" ? ["--yes"] : []),
+    );
+    expect(ran).toMatchObject({ code: 1, stdout: "" });
+    expect(ran.stderr).toMatch(words);
+    expect(ran.stderr).not.toContain("s3cret");
+    expect(desk.api.requests).toHaveLength(0);
+  });
+
+  test.each(["put", "get", "delete"])("%s of a file that is not there", async (verb) => {
+    const ran = await desk.here("kv", "bulk", verb, "nowhere.json", "--binding", "EXISTING");
+    expect(ran).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/nowhere\.json cannot be read: it does not exist/) as string,
+    });
+  });
+});
+
+describe("a delete", () => {
+  const existing = (): string => desk.api.namespaces.existing;
+  const DELETES: [string, string[], RegExp][] = [
+    [
+      "namespace",
+      ["kv", "namespace", "delete"],
+      /Delete namespace "existing" \([0-9a-f]{32}\), with \d+ keys\? \[y\/n\]/,
+    ],
+    [
+      "key",
+      ["kv", "key", "delete", "greeting"],
+      /Delete key "greeting" of namespace [0-9a-f]{32} \(binding EXISTING\)\? \[y\/n\]/,
+    ],
+    [
+      "bulk",
+      ["kv", "bulk", "delete", "keys.json"],
+      /Delete 1 key of namespace "existing" \([0-9a-f]{32}\)\? \[y\/n\]/,
+    ],
+  ];
+  beforeEach(() => {
+    desk.api.reset();
+    desk.write("keys.json", '["greeting"]');
+  });
+  const greeting = async (): Promise<string> => String(await desk.value("greeting", existing()));
+
+  test.each(DELETES)(
+    "of %s asks at a terminal, and takes anything but a yes for a no",
+    async (_, args, question) => {
+      for (const typed of ["n\n", "\n", "yesterday\n", "\u0003"]) {
+        const no = await desk.at({ typed }, ...args, "--binding", "EXISTING");
+        expect(no).toMatchObject({ code: 1, stdout: "" });
+        expect(no.stderr).toMatch(question);
+        expect(no.stderr).toContain("nothing was deleted");
+        expect(await greeting()).toBe("Hello");
+      }
+      expect(await desk.at({ typed: "y\n" }, ...args, "--binding", "EXISTING")).toMatchObject({
+        code: 0,
+        stdout: "",
+      });
+      expect(await greeting()).toBe("undefined");
+    },
+  );
+
+  test.each(DELETES)("of %s refuses where nobody can answer, unless --yes is given", async (_, args) => {
+    const refused = await desk.here(...args, "--binding", "EXISTING");
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toMatch(/nobody can be asked here: .* Answer with --yes\./);
+    expect(await greeting()).toBe("Hello");
+    expect(await desk.here(...args, "--binding", "EXISTING", "-y")).toMatchObject({ code: 0, stdout: "" });
+    expect(await greeting()).toBe("undefined");
+  });
+});
+
+test("a delete of no keys asks nobody", async () => {
+  desk.write("keys.json", "[]");
+  const ran = await desk.here("kv", "bulk", "delete", "keys.json", "--binding", "EXISTING");
+  expect(ran).toMatchObject({
+    code: 0,
+    stderr: "edgeguard: keys.json names no keys; nothing was deleted.\n",
+  });
+  expect(desk.api.requests).toHaveLength(0);
+});
+
+test("a name that is taken is said to be, and where its id is found", async () => {
+  const ran = await desk.here("kv", "namespace", "create", "existing");
+  expect(ran).toMatchObject({ code: 1, stdout: "" });
+  expect(ran.stderr).toMatch(
+    /Creating namespace "existing" failed: .*\[code 10014\].*`edgeguard kv namespace list` shows its id\./,
+  );
+});
+
+test("--preview beside --namespace-id is said to mean nothing", async () => {
+  const ran = await desk.here(
+    "kv",
+    "key",
+    "get",
+    "logo.ico",
+    "--namespace-id",
+    desk.api.namespaces.existing,
+    "--preview",
+  );
+  expect(ran).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/--preview says nothing beside --namespace-id/) as string,
+  });
+});

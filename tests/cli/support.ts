@@ -1,0 +1,126 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { PassThrough } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { run } from "../../provider/cli/program";
+import { callerOf } from "../local-api/client";
+
+/** The built bin, as a person has it. */
+export const BIN = resolve(__dirname, "../../provider/dist/cli/main.js");
+
+export interface Ran {
+  readonly code: number | null;
+  readonly stdout: string;
+  /** The same, undecoded. */
+  readonly bytes: Buffer;
+  readonly stderr: string;
+}
+
+export interface Place {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+const open: { stop: () => unknown }[] = [];
+afterAll(async () => {
+  for (const { stop } of open.splice(0)) await stop();
+});
+
+/** A local API, a project's folder that leads to it, and its namespace `existing` under the binding EXISTING. */
+export class Desk {
+  readonly cwd = mkdtempSync(join(tmpdir(), "edgeguard-cli-"));
+
+  private constructor(readonly api: LocalApi) {
+    open.push(
+      { stop: () => rmSync(this.cwd, { recursive: true, force: true }) },
+      { stop: () => api.close() },
+    );
+    this.write(
+      "wrangler.toml",
+      `account_id = "${api.accounts.main}"\n[[kv_namespaces]]\nbinding = "EXISTING"\nid = "${api.namespaces.existing}"\n`,
+    );
+  }
+
+  static async set(): Promise<Desk> {
+    return new Desk(await startLocalApi());
+  }
+
+  get env(): Record<string, string> {
+    return {
+      PATH: process.env["PATH"] ?? "",
+      EDGEGUARD_BASE_URL: this.api.url,
+      EDGEGUARD_MAX_RETRIES: "0",
+      CLOUDFLARE_API_TOKEN: "local-token",
+    };
+  }
+
+  write(name: string, content: string | Buffer): string {
+    const path = join(this.cwd, name);
+    writeFileSync(path, content);
+    return path;
+  }
+
+  start(args: readonly string[], { env = this.env, cwd = this.cwd }: Place = {}): ChildProcess {
+    return spawn(process.execPath, [BIN, ...args], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  }
+
+  /** Runs the bin as a process, without a terminal. */
+  async bin(...args: string[]): Promise<Ran> {
+    return await ended(this.start(args));
+  }
+
+  /** Runs the same program here, where starting a process would show nothing more. */
+  async here(...args: string[]): Promise<Ran> {
+    return await this.at({}, ...args);
+  }
+
+  /** The same with a terminal on which `typed` is the answer, or in another place. */
+  async at(
+    where: Place & { readonly typed?: string; readonly tty?: boolean },
+    ...args: string[]
+  ): Promise<Ran> {
+    const { env = this.env, cwd = this.cwd, typed, tty = typed !== undefined } = where;
+    const stream = (): PassThrough & { isTTY: boolean } => Object.assign(new PassThrough(), { isTTY: tty });
+    const [stdin, stdout, stderr] = [stream(), stream(), stream()];
+    const said = Promise.all([buffer(stdout), buffer(stderr)]);
+    if (typed !== undefined) stdin.write(typed);
+    const never = new AbortController().signal;
+    const code = await run(args, { stdin, stdout, stderr, env, cwd, interrupted: () => never });
+    stdout.end();
+    stderr.end();
+    const [out, err] = await said;
+    return { code, stdout: out.toString(), bytes: out, stderr: err.toString() };
+  }
+
+  /** A plain request, by no code of ours. */
+  async raw(method: string, path: string, body?: unknown): Promise<unknown> {
+    const answer = await callerOf(this.api)(method, `${this.namespaces}${path}`, body);
+    return (answer.body as { result?: unknown } | undefined)?.result;
+  }
+
+  get namespaces(): string {
+    return `/accounts/${this.api.accounts.main}/storage/kv/namespaces`;
+  }
+
+  /** The value of a key as bytes, or undefined. */
+  async value(key: string, namespace: string = this.api.namespaces.existing): Promise<Buffer | undefined> {
+    const url = `${this.api.url}${this.namespaces}/${namespace}/values/${encodeURIComponent(key)}`;
+    const answer = await fetch(url, { headers: { authorization: "Bearer local-token" } });
+    return answer.status === 404 ? undefined : Buffer.from(await answer.arrayBuffer());
+  }
+
+  /** Keys of a namespace as the API lists them. */
+  async keys(namespace: string = this.api.namespaces.existing): Promise<Record<string, unknown>[]> {
+    return (await this.raw("GET", `/${namespace}/keys`)) as Record<string, unknown>[];
+  }
+}
+
+export async function ended(child: ChildProcess): Promise<Ran> {
+  const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
+  const empty = new PassThrough().end();
+  const [bytes, err] = await Promise.all([buffer(child.stdout ?? empty), buffer(child.stderr ?? empty)]);
+  return { code: await closed, stdout: bytes.toString(), bytes, stderr: err.toString() };
+}
