@@ -1,0 +1,163 @@
+import { DANGERS, type Danger, type DangerKind } from "./model";
+import { joined, say, value, words, type Phrase } from "./phrase";
+import type { Plan, Step } from "./plan";
+import { pruned } from "./sections/kv";
+import { modeOf } from "./sections/managed-ruleset";
+import { wouldBlock } from "./sections/page-shield";
+import { isGone, isReplaced, leaves, told, type Told } from "./sections/section";
+import { migrationStep } from "./sections/waf-migration";
+import { bag, cell, compare, counted, list, text } from "./values";
+
+/** What a reviewer must not miss, worst first. */
+export function dangersOf(plan: Plan, steps: readonly Step[]): readonly Danger[] {
+  const found = steps.flatMap((step) => {
+    const all = told(step, plan);
+    const judged = step.kind === undefined ? general(all) : JUDGES.flatMap((judge) => judge(all));
+    return judged.map(([kind, sentence]): Danger => ({
+      kind,
+      type: step.kind ?? step.type,
+      name: step.name,
+      sentence,
+    }));
+  });
+  const order = ({ kind }: Danger): number => DANGERS.indexOf(kind);
+  const sorted = found.sort((a, b) => order(a) - order(b) || compare(line(a), line(b)));
+  // Two resources may share one consequence: a zone that both leave, say.
+  const isSaid = ({ kind, sentence }: Danger, index: number): boolean =>
+    kind === "unprotect" &&
+    sorted.findIndex((each) => each.kind === kind && each.sentence.toString() === sentence.toString()) <
+      index;
+  return sorted.filter((danger, index) => !isSaid(danger, index));
+}
+
+const line = ({ type, name, sentence }: Danger): string => `${type} ${name} ${sentence.toString()}`;
+
+type Judge = (all: Told) => readonly (readonly [DangerKind, Phrase])[];
+
+const JUDGES: readonly Judge[] = [
+  migration,
+  namespaceData,
+  prunedKeys,
+  managedRulesetGone,
+  policyProtection,
+  monitorOff,
+  policyBlocks,
+  general,
+];
+
+const none = [] as const;
+
+function migration(all: Told): ReturnType<Judge> {
+  const sentence = migrationStep(all);
+  return sentence === undefined ? none : [["irreversible", sentence]];
+}
+
+/** A namespace holds what no program declares. */
+function namespaceData(all: Told): ReturnType<Judge> {
+  const { step, old, plan } = all;
+  if (step.kind !== "KvNamespace" || !leaves(all)) return none;
+  const title = cell(old.inputs["title"], 60);
+  if (isReplaced(step)) {
+    return [
+      ["irreversible", say`namespace ${title} is replaced by an empty one; its keys are not carried over`],
+    ];
+  }
+  if (old.inputs["forceDestroy"] !== true) return none; // It is refused while there are keys.
+  const { title: same, accountId } = old.inputs;
+  const successor = plan.steps.find(
+    ({ op, kind, new: next }) =>
+      kind === "KvNamespace" &&
+      op === "create" &&
+      next?.inputs["title"] === same &&
+      next?.inputs["accountId"] === accountId,
+  );
+  return successor === undefined
+    ? [["irreversible", say`namespace ${title} is deleted with every key in it (forceDestroy)`]]
+    : none; // Another resource takes it over, or the apply fails before anything is deleted.
+}
+
+function prunedKeys(all: Told): ReturnType<Judge> {
+  const found = pruned(all);
+  return found === undefined ? none : [["irreversible", found.sentence]];
+}
+
+/** A deployment that acted, and does not any more. */
+function stopsActing(all: Told): boolean {
+  const { step, old, new: next } = all;
+  if (step.old === undefined || old.inputs["enabled"] === false) return false;
+  if (isGone(step) || isReplaced(step)) return leaves(all) && modeOf(old) === "remove";
+  return step.op === "update" && next.inputs["enabled"] === false;
+}
+
+function managedRulesetGone(all: Told): ReturnType<Judge> {
+  const { step, old, plan } = all;
+  if (step.kind !== "ManagedRulesetOverride" || !stopsActing(all)) return none;
+  const { zoneId } = old.inputs;
+  const others = plan.steps
+    .filter((other) => other.kind === "ManagedRulesetOverride")
+    .map((other) => told(other, plan));
+  const acting = others.some(
+    ({ step: other, new: next }) =>
+      !isGone(other) && next.inputs["zoneId"] === zoneId && next.inputs["enabled"] !== false,
+  );
+  if (acting) return none;
+  // What this program is about to take away does not count as left.
+  const leaving = others.filter(stopsActing).map((other) => other.old.outputs["ruleId"]);
+  const left = list(old.outputs["otherManagedRules"])
+    .map(bag)
+    .filter(({ ruleId }) => !leaving.includes(ruleId))
+    .map(({ description, ref }) => cell(text(description) === "" ? ref : (description ?? ref), 60));
+  const zone = cell(zoneId, 40);
+  return [
+    [
+      "unprotect",
+      left.length === 0
+        ? say`zone ${zone} is left without a managed ruleset`
+        : say`a managed ruleset of zone ${zone} stops acting; when it was last looked at, there were also ${joined(left)}`,
+    ],
+  ];
+}
+
+function policyProtection(all: Told): ReturnType<Judge> {
+  const { step, old, new: next } = all;
+  if (step.kind !== "PageShieldPolicy" || step.old === undefined || old.retained) return none;
+  const enforced = ({ inputs }: Told["old"]): boolean =>
+    inputs["action"] === "allow" && inputs["enabled"] !== false;
+  const same = next.inputs["zoneId"] === old.inputs["zoneId"];
+  return enforced(old) && !(same && enforced(next))
+    ? [["unprotect", say`policy ${cell(old.inputs["description"], 60)} no longer blocks anything`]]
+    : none;
+}
+
+/** Off by declaration, or since a destroy puts back what was there before. */
+function monitorOff({ step, old, new: next }: Told): ReturnType<Judge> {
+  if (step.kind !== "PageShieldSettings" || old.inputs["enabled"] !== true || old.retained) return none;
+  const restored = old.inputs["onDestroy"] !== "keep" && bag(old.outputs["previous"])["enabled"] === false;
+  const off = isGone(step) || isReplaced(step) ? restored : next.inputs["enabled"] === false;
+  return off
+    ? [["unprotect", say`the page monitor of zone ${cell(old.inputs["zoneId"], 40)} is switched off`]]
+    : none;
+}
+
+function policyBlocks(all: Told): ReturnType<Judge> {
+  if (all.step.kind !== "PageShieldPolicy") return none;
+  const { count, scripts } = wouldBlock(all);
+  if (count === 0) return none;
+  const more = words(count > scripts.length ? " …" : "");
+  const which = scripts.length === 0 ? words("") : say`: ${joined(scripts.map(value))}${more}`;
+  return [["blocks", say`${words(counted(count, "active script"))} of the zone would be blocked${which}`]];
+}
+
+/** Replacements and deletions, of any provider. */
+function general({ step, old }: Told): ReturnType<Judge> {
+  if (!step.custom) return none; // A component is nothing by itself.
+  if (isReplaced(step)) {
+    const why =
+      step.replaceReasons.length === 0
+        ? words("")
+        : say` because of ${joined(step.replaceReasons.map(value))}`;
+    return [["replace", say`is replaced${why}`]];
+  }
+  if (!isGone(step) || old.retained) return none;
+  return [["delete", words("is deleted")]];
+}

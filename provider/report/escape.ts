@@ -1,0 +1,68 @@
+import type { Phrase } from "./phrase";
+import { visible } from "./values";
+
+/** What a plan holds may look like markup, a mention or a reference: in a comment it has to be what it was, a text. */
+
+/** Keeps a comment from notifying somebody, or from showing up in another discussion, because a text looks like it. */
+function unlinked(text: string): string {
+  return text.replace(/(?<!\w)@(?=\w)|#(?=\d)|(?<=\bGH)-(?=\d)|:(?=[\w+-]+:)/gi, (sign) => `${sign}&#8203;`);
+}
+
+/** A text as Markdown of one line. */
+export function prose(text: string): string {
+  const escaped = visible(text)
+    .replace(/[\\`*_[\]~|<>$]/g, (sign) => `\\${sign}`)
+    .replace(/&/g, "&amp;");
+  return unlinked(escaped)
+    .replace(/^(\s*\d+)([.)])/, "$1\\$2")
+    .replace(/^(\s*)([-+=#])/, "$1\\$2");
+}
+
+/** A code span, in which nothing is interpreted: its fence is longer than any run of backticks inside. */
+export function span(value: string): string {
+  const text = visible(value);
+  const fence = "`".repeat(longestRun([text]) + 1);
+  const room = /^[` ]|[` ]$/.test(text) ? " " : "";
+  return text === "" ? "" : `${fence}${room}${text}${room}${fence}`;
+}
+
+export function markdown({ parts }: Phrase): string {
+  return parts.map((part) => (typeof part === "string" ? prose(part) : span(part.value))).join("");
+}
+
+/** A cell of a table, which a bar would end, within code as well. */
+export function inTable({ parts }: Phrase): string {
+  const cell = parts.map((part) => {
+    if (typeof part === "string") return prose(part);
+    return part.value.includes("|") ? `<code>${inDigits(part.value)}</code>` : span(part.value);
+  });
+  return cell.join("") || " ";
+}
+
+/** Every sign that means something somewhere, by its number. */
+function inDigits(text: string): string {
+  return visible(text).replace(/[!-/:-@[-`{-~]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+}
+
+/** A text inside an HTML block, where Markdown is none. */
+export const html = (text: string): string => unlinked(entities(text));
+
+function entities(text: string): string {
+  return visible(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+}
+
+export function htmlOf({ parts }: Phrase): string {
+  return parts
+    .map((part) => (typeof part === "string" ? html(part) : `<code>${entities(part.value)}</code>`))
+    .join("");
+}
+
+/** Lines that stay as they are, between fences that are longer than any run of backticks inside. */
+export function fenced(language: string, lines: readonly string[]): string {
+  const shown = lines.map(visible);
+  const fence = "`".repeat(Math.max(2, longestRun(shown)) + 1);
+  return [`${fence}${language}`, ...shown, fence].join("\n");
+}
+
+const longestRun = (lines: readonly string[]): number =>
+  Math.max(0, ...lines.flatMap((line) => [...line.matchAll(/`+/g)].map(([run]) => run.length)));

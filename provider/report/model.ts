@@ -1,0 +1,71 @@
+import type { Phrase } from "./phrase";
+import type { Operation } from "./plan";
+
+/** A report before it is written down: what Markdown, text and JSON have in common. */
+export interface Report {
+  /** `project/stack` */
+  readonly title: string;
+  /** What the plan does to how many resources, in a fixed order: `{ "to create": 2, unchanged: 7 }`. */
+  readonly counts: Readonly<Record<string, number>>;
+  /** What to know of the plan as a whole before it is believed. */
+  readonly notes: readonly Phrase[];
+  readonly errors: readonly Message[];
+  readonly dangers: readonly Danger[];
+  readonly warnings: readonly Message[];
+  readonly sections: readonly Section[];
+  /** Resources of other providers: in the plan, but not explained here. */
+  readonly others: readonly Named[];
+}
+
+/** What the engine or a provider said. */
+export interface Message {
+  /** `KvEntries products`, where it is about one resource. */
+  readonly about: string | undefined;
+  /** May have several lines. */
+  readonly text: string;
+}
+
+export interface Named {
+  readonly op: Operation;
+  readonly type: string;
+  readonly name: string;
+}
+
+/** What `--fail-on` can name, the gravest first. */
+export const DANGERS = ["irreversible", "unprotect", "blocks", "replace", "delete"] as const;
+export type DangerKind = (typeof DANGERS)[number];
+
+export interface Danger {
+  readonly kind: DangerKind;
+  /** The class, such as `KvEntries`; of another provider the whole type. */
+  readonly type: string;
+  readonly name: string;
+  readonly sentence: Phrase;
+}
+
+export interface Section {
+  readonly op: Operation;
+  /** The class, such as `KvEntries`. */
+  readonly kind: string;
+  readonly name: string;
+  /** Behind the name, in one line. */
+  readonly summary: Phrase;
+  readonly blocks: readonly Block[];
+}
+
+export type Block =
+  | { readonly is: "text"; readonly text: Phrase }
+  | { readonly is: "list"; readonly items: readonly Phrase[] }
+  | {
+      readonly is: "table";
+      readonly head: readonly string[];
+      readonly rows: readonly (readonly Phrase[])[];
+    }
+  /** Lines that are kept as they are. */
+  | { readonly is: "code"; readonly language: "diff" | "text"; readonly lines: readonly string[] }
+  | {
+      readonly is: "states";
+      readonly edges: readonly (readonly [from: string, to: string])[];
+      readonly now: string | undefined;
+      readonly next: string | undefined;
+    };

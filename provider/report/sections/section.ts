@@ -1,0 +1,97 @@
+import type { Block } from "../model";
+import { joined, say, value, words, type Phrase } from "../phrase";
+import type { Plan, Sides, Step } from "../plan";
+import { differences } from "../values";
+
+/** How one kind of resource is told. */
+export interface Teller {
+  /** Behind the resource's name. */
+  summary(step: Told): Phrase;
+  /** What changes, in the resource's own words. */
+  blocks(step: Told): readonly Block[];
+}
+
+/** A step with both sides at hand; an absent side is empty. */
+export interface Told {
+  readonly step: Step;
+  readonly old: Sides;
+  readonly new: Sides;
+  readonly plan: Plan;
+}
+
+const NOTHING: Sides = { id: undefined, protect: false, retained: false, inputs: {}, outputs: {} };
+
+export function told(step: Step, plan: Plan): Told {
+  return { step, old: step.old ?? NOTHING, new: step.new ?? NOTHING, plan };
+}
+
+export const isNew = ({ op }: Step): boolean => op === "create" || op === "import";
+export const isGone = ({ op }: Step): boolean => op === "delete" || op === "delete-replaced";
+export const isReplaced = ({ op }: Step): boolean =>
+  op === "replace" || op === "create-replacement" || op === "import-replacement";
+
+/** Whether the object of before ceases to be what it was: it is deleted or replaced, and not left in place. */
+export const leaves = ({ step, old }: Told): boolean => (isGone(step) || isReplaced(step)) && !old.retained;
+
+/** What is there afterwards; of something that goes, what was there. */
+export const standing = ({ step, old, new: next }: Told): Sides => (isGone(step) ? old : next);
+
+/** The arguments that differ, or all of a resource that is made; of one that goes there is nothing to compare. */
+export function argumentTable(all: Told, leaveOut: readonly string[] = []): readonly Block[] {
+  const { step, old, new: next } = all;
+  if (isGone(step)) return [];
+  const rows = differences(isNew(step) ? {} : old.inputs, next.inputs, leaveOut);
+  return tableOf(
+    step,
+    "argument",
+    rows.map(([name, before, after]) => [value(name), before, after]),
+  );
+}
+
+/** Rows of name, before and after; of something new without the column of nothing. */
+export function tableOf(
+  step: Step,
+  what: string,
+  rows: readonly (readonly [Phrase, Phrase, Phrase])[],
+): readonly Block[] {
+  if (rows.length === 0) return [];
+  return isNew(step)
+    ? [{ is: "table", head: [what, "value"], rows: rows.map(([name, , after]) => [name, after]) }]
+    : [{ is: "table", head: [what, "before", "after"], rows }];
+}
+
+/** Lines that were there and are no longer, and lines that came. */
+export function lineChanges(before: readonly string[], after: readonly string[]): readonly Block[] {
+  const gone = before.filter((line) => !after.includes(line)).map((line) => `- ${line}`);
+  const come = after.filter((line) => !before.includes(line)).map((line) => `+ ${line}`);
+  const lines = [...gone, ...come];
+  return lines.length === 0 ? [] : [{ is: "code", language: "diff", lines }];
+}
+
+export const textBlock = (text: Phrase): Block => ({ is: "text", text });
+
+/** What holds for every kind: what a refresh found, what the engine does besides. */
+export function inGeneral({ step, old, new: next }: Told): readonly Block[] {
+  const { found, replaceReasons } = step;
+  const blocks: Block[] = [];
+  if (isReplaced(step) && replaceReasons.length > 0) {
+    blocks.push(textBlock(say`Replaced because of ${joined(replaceReasons.map(value))}.`));
+  }
+  if (found === "gone") blocks.push(textBlock(words("It was deleted outside of the program.")));
+  else if (found !== undefined && step.op !== "same") {
+    blocks.push(textBlock(say`Changed outside of the program: ${joined(found.map(value))}.`));
+  }
+  if (step.old !== undefined && step.new !== undefined && old.protect !== next.protect) {
+    blocks.push(
+      textBlock(
+        words(
+          next.protect ? "Protected against deletion from now on." : "No longer protected against deletion.",
+        ),
+      ),
+    );
+  }
+  if ((isGone(step) || isReplaced(step)) && old.retained) {
+    blocks.push(textBlock(words("What is there now is left in place (retainOnDelete).")));
+  }
+  return blocks;
+}

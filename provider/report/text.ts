@@ -1,0 +1,66 @@
+import Table from "cli-table3";
+import { countsLine, dangerLines } from "./lines";
+import type { Block, Message, Report, Section } from "./model";
+import { OPERATION } from "./operations";
+import { counted, visible } from "./values";
+
+/** The whole report for a terminal or a log; nothing is cut. */
+export function toText(report: Report): string {
+  const { title, notes, errors, dangers, warnings, sections, others } = report;
+  return [
+    `edgeguard: ${visible(title)}`,
+    countsLine(report),
+    ...notes.map((note) => `Note: ${visible(note.toString())}`),
+    ...listed("The preview failed", errors.map(said)),
+    ...listed(
+      "Look here first",
+      dangerLines(dangers).map(([kind, line]) => `${kind}: ${visible(line.toString())}`),
+    ),
+    ...listed(counted(warnings.length, "warning"), warnings.map(said)),
+    ...sections.map(section),
+    ...listed(
+      `${counted(others.length, "change")} of other providers`,
+      others.map(({ op, type, name }) => visible(`${OPERATION[op].sign} ${type} ${name}`)),
+    ),
+  ]
+    .join("\n\n")
+    .concat("\n");
+}
+
+function listed(title: string, items: readonly string[]): string[] {
+  if (items.length === 0) return [];
+  return [`${title}:\n${items.map((item) => `  - ${item.replaceAll("\n", "\n    ")}`).join("\n")}`];
+}
+
+function said({ about, text }: Message): string {
+  const lines = text.split("\n").map(visible).join("\n");
+  return about === undefined ? lines : `${visible(about)}: ${lines}`;
+}
+
+function section({ op, kind, name, summary, blocks }: Section): string {
+  const behind = summary.toString() === "" ? "" : `: ${summary.toString()}`;
+  const title = visible(`${OPERATION[op].sign} ${kind} ${name}${behind}`);
+  return [title, ...blocks.map((one) => block(one).replace(/^/gm, "    "))].join("\n");
+}
+
+function block(one: Block): string {
+  switch (one.is) {
+    case "text":
+      return visible(one.text.toString());
+    case "list":
+      return one.items.map((item) => `- ${visible(item.toString())}`).join("\n");
+    case "table": {
+      const table = new Table({ head: [...one.head], style: { head: [], border: [], compact: true } });
+      table.push(...one.rows.map((row) => row.map((cell) => visible(cell.toString()))));
+      return table.toString();
+    }
+    case "code":
+      return one.lines.map(visible).join("\n");
+    case "states":
+      return [
+        ...one.edges.map(([from, to]) => `${from} -> ${to}`),
+        `now: ${one.now ?? "not known"}`,
+        ...(one.next === undefined ? [] : [`next: ${one.next}`]),
+      ].join("\n");
+  }
+}

@@ -1,0 +1,97 @@
+import { isBag, sameJson, UNKNOWN, type Bag } from "../runtime/values";
+import { value, words, type Phrase } from "./phrase";
+
+/** What the engine writes in place of a secret. */
+export const SECRET = "[secret]";
+
+const MOST_CHARACTERS = 120;
+
+/** A value as a reviewer reads it: one line of at most `limit` characters, nothing in it invisible. */
+export function shown(given: unknown, limit = MOST_CHARACTERS): string {
+  return cut(plain(given), limit);
+}
+
+/** The same as a part of a report. */
+export function cell(given: unknown, limit = MOST_CHARACTERS): Phrase {
+  if (given === undefined) return words("–");
+  if (given === UNKNOWN) return words("known after apply");
+  if (given === SECRET) return words(SECRET);
+  return value(shown(given, limit));
+}
+
+const plain = (given: unknown): string => {
+  if (given === undefined) return "–";
+  if (given === UNKNOWN) return "known after apply";
+  if (typeof given !== "string") {
+    return visible(
+      JSON.stringify(given, (_key, member: unknown) => (member === UNKNOWN ? "known after apply" : member)),
+    );
+  }
+  return given.trim() === given && given !== "" ? visible(given) : visible(JSON.stringify(given));
+};
+
+/** Line breaks, control characters, and what turns the direction of writing, as escapes; other text stays as it is. */
+export function visible(text: string): string {
+  return text.replace(INVISIBLE, (sign) => {
+    const known = ESCAPES[sign];
+    return known ?? `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
+}
+
+const INVISIBLE = /[\p{Cc}\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu;
+const ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+
+export function cut(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  const whole = text.slice(0, limit - 1);
+  // Half of a character is none.
+  return `${/[\ud800-\udbff]$/.test(whole) ? whole.slice(0, -1) : whole}…`;
+}
+
+export type Difference = readonly [name: string, before: Phrase, after: Phrase];
+
+/** Arguments before and after, only those that differ, by name; members of an object one by one. */
+export function differences(before: Bag, after: Bag, leaveOut: readonly string[] = []): Difference[] {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+  return names
+    .filter((name) => !leaveOut.includes(name) && !sameJson(before[name], after[name]))
+    .flatMap((name): Difference[] => {
+      const [one, other] = [before[name], after[name]];
+      const objects = [one, other].every((side) => side === undefined || isBag(side));
+      if (objects) {
+        return differences(bag(one), bag(other)).map(([member, was, is]) => [`${name}.${member}`, was, is]);
+      }
+      return [[name, ...pair(one, other)]];
+    });
+}
+
+const CONTEXT_CHARACTERS = 20;
+
+/** Two values that differ, each cut so that the difference is seen. */
+function pair(one: unknown, other: unknown): readonly [Phrase, Phrase] {
+  if (shown(one) !== shown(other) || one === SECRET) return [cell(one), cell(other)];
+  const [a, b] = [plain(one), plain(other)];
+  let first = 0;
+  while (first < a.length && a[first] === b[first]) first += 1;
+  const start = Math.max(0, first - CONTEXT_CHARACTERS);
+  return [
+    value(`…${cut(a.slice(start), MOST_CHARACTERS)}`),
+    value(`…${cut(b.slice(start), MOST_CHARACTERS)}`),
+  ];
+}
+
+export const text = (given: unknown): string | undefined =>
+  typeof given === "string" && given !== UNKNOWN ? given : undefined;
+
+export const number = (given: unknown): number | undefined => (typeof given === "number" ? given : undefined);
+
+export const list = (given: unknown): readonly unknown[] => (Array.isArray(given) ? given : []);
+
+export const bag = (given: unknown): Bag => (isBag(given) ? given : {});
+
+/** "1 key", "1,200 keys". */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
+}
+
+export const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -1,0 +1,2 @@
+// Nothing is declared any more.
+export {};

@@ -1,0 +1,221 @@
+import { cpSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pulumiCli, startLocalApi, type LocalApi } from "edgeguard-local";
+import { edgeguardResources, Project, REPOSITORY, type Deployment, type RunResult } from "../support/engine";
+import { raw, TOKEN } from "../support/scenario";
+
+/**
+ * Records the plans in `fixtures` anew, with the Pulumi CLI that is on PATH:
+ *
+ *     npx ts-node --transpile-only tests/report/record.ts [story …]
+ *
+ * What differs from run to run and from machine to machine is replaced (`neutral`), nothing else. Afterwards the
+ * expectations have to be looked at, and written anew where the difference is meant (`report.test.ts` says how).
+ */
+
+interface Story {
+  readonly [name: string]: (stage: Stage) => Promise<void>;
+}
+
+const STORIES: Story = {
+  async life(stage) {
+    await stage.preview("created", "first");
+    await stage.up("first");
+    const recorded = await stage.resources();
+    stage.environment = {
+      CONFIRM_OLDER: String(recorded.get("WafMigration::older")?.["configurationDigest"]),
+    };
+    await stage.preview("changed", "second");
+    await stage.engine("state", "unprotect", "--all", "--yes");
+    await stage.preview("replaced", "moved");
+    await stage.preview("deleted", "nothing");
+  },
+
+  async drift(stage) {
+    await stage.up("few");
+    await stage.preview("unchanged", "few");
+    await stage.preview("unlisted", "few", "--show-sames=false");
+    await stage.preview("parts", "few.moved", "--show-replacement-steps");
+    const shop = `/zones/${stage.api.zones.shop}/page_shield`;
+    await raw(stage.api, "PUT", shop, { enabled: false });
+    const policies = await stage.resources("id");
+    const www = `${shop}/policies/${String(policies.get("PageShieldPolicy::www")?.["id"])}`;
+    await raw(stage.api, "PUT", www, {
+      description: "www",
+      action: "log",
+      expression: "true",
+      enabled: "true",
+      value: "script-src 'self'",
+    });
+    await raw(
+      stage.api,
+      "DELETE",
+      `${shop}/policies/${String(policies.get("PageShieldPolicy::checkout")?.["id"])}`,
+    );
+    await stage.preview("drifted", "few", "--refresh");
+    await stage.json("refreshed", "refresh", "--preview-only");
+  },
+
+  async refusals(stage) {
+    await stage.preview("refused", "unconfirmed");
+    await stage.preview("secret", "secret");
+    await stage.preview("failed", "throws");
+  },
+
+  async others(stage) {
+    await stage.preview("pruned", "pruned");
+    await stage.preview("hostile", "hostile");
+    stage.environment = { CLOUDFLARE_API_TOKEN: "" };
+    await stage.preview("unchecked", "few");
+  },
+
+  async migrations(stage) {
+    await stage.up("migrations");
+    const recorded = await stage.resources();
+    const confirmation = (name: string, target: string): string => {
+      const lines = (recorded.get(`WafMigration::${name}`)?.["assessment"] ?? []) as readonly string[];
+      return new RegExp(`target: "${target}", confirm: "([0-9a-f]+)"`).exec(lines.join("\n"))?.[1] ?? "";
+    };
+    stage.environment = {
+      CONFIRM_VALIDATION: confirmation("to-validation", "validation"),
+      CONFIRM_FINISHED: confirmation("from-validation", "finished"),
+    };
+    stage.api.inDashboard(stage.api.zones.migrateDeployed, { do: "package", sensitivity: "low" });
+    await stage.preview("migrations", "migrations.ahead");
+  },
+
+  async imports(stage) {
+    await stage.up("few");
+    const { deployment } = await stage.project.export();
+    const flags = deployment.resources?.find(({ urn }) => urn.endsWith("PageShieldSettings::shop"));
+    const zoneId = stage.api.zones.blog;
+    const resources = [
+      {
+        type: flags?.type,
+        name: "blog",
+        id: zoneId,
+        inputs: { ...flags?.inputs, zoneId },
+        outputs: { ...flags?.outputs, zoneId },
+      },
+    ];
+    writeFileSync(join(stage.project.dir, "import.json"), JSON.stringify({ resources }));
+    await stage.json("imported", "import", "--file", "import.json", "--preview-only", "--protect=false");
+  },
+};
+
+/** A project of its own on a local API of its own. */
+class Stage {
+  readonly #started = Date.now();
+  readonly #seen: Deployment[] = [];
+  environment: Readonly<Record<string, string>> = {};
+
+  constructor(
+    readonly api: LocalApi,
+    readonly project: Project,
+  ) {}
+
+  async preview(fixture: string, program: string, ...args: readonly string[]): Promise<void> {
+    this.#use(program);
+    await this.json(fixture, "preview", "--show-sames", ...args);
+  }
+
+  /** What a command says as JSON becomes a fixture. */
+  async json(fixture: string, ...args: readonly string[]): Promise<void> {
+    const { stdout, stderr, code } = await this.#run(...args, "--json", "--parallel", "1");
+    if (stdout === "") throw new Error(`${fixture}: nothing was said: ${stderr}`);
+    this.#seen.push(await this.project.export());
+    writeFileSync(join(__dirname, "fixtures", `${fixture}.json`), this.#neutral(stdout));
+    console.log(`${fixture}: ${args[0] ?? ""} ended with ${code}`);
+  }
+
+  async up(program: string): Promise<void> {
+    this.#use(program);
+    await this.engine("up", "--yes", "--skip-preview", "--parallel", "1");
+    this.#seen.push(await this.project.export());
+  }
+
+  async engine(...args: readonly string[]): Promise<void> {
+    const { code, text } = await this.#run(...args);
+    if (code !== 0) throw new Error(`${args.join(" ")} ended with ${code}:\n${text}`);
+  }
+
+  /** Outputs of what is recorded, or the whole record, by type and name. */
+  async resources(what?: "id"): Promise<ReadonlyMap<string, Readonly<Record<string, unknown>>>> {
+    const found = edgeguardResources(await this.project.export());
+    return new Map(
+      [...found].map(([name, resource]) => [
+        name.replace(/^.*edgeguard:/, ""),
+        what === "id" ? { id: resource.id } : (resource.outputs ?? {}),
+      ]),
+    );
+  }
+
+  #run(...args: readonly string[]): Promise<RunResult> {
+    this.project.env = { CLOUDFLARE_API_TOKEN: TOKEN, ...this.environment };
+    return this.project.run(...args);
+  }
+
+  #use(program: string): void {
+    const folder = join(__dirname, "programs", program);
+    cpSync(folder, this.project.dir, { recursive: true, filter: (path) => !path.endsWith(".ts") });
+    this.project.program(folder);
+  }
+
+  /** Paths, addresses, ids and times of this run become those of no run. */
+  #neutral(text: string): string {
+    const ids = new Map<string, string>();
+    const made = this.#seen.flatMap(({ deployment }) => deployment.resources ?? []);
+    for (const { id = "", outputs = {} } of made) {
+      for (const each of [id.split("/")[0], outputs["ruleId"], outputs["entryPointId"]]) {
+        if (typeof each !== "string" || !/^[0-9a-f]{32}$/.test(each) || each.startsWith(SEEDED)) continue;
+        if (!ids.has(each)) ids.set(each, numbered(32, ids.size + 1));
+      }
+    }
+    const uuids = new Map<string, string>();
+    const times = (time: string): string =>
+      Date.parse(time) >= this.#started ? "2026-01-01T00:00:00Z" : time;
+    let neutral = text
+      .replaceAll(this.api.url, "https://api.example/client/v4")
+      .replaceAll(this.project.dir, "/project")
+      .replaceAll(new RegExp(`(\\.\\./)+${REPOSITORY.slice(1)}/`, "g"), "")
+      .replaceAll(`${REPOSITORY}/`, "/project/")
+      .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (uuid) => {
+        if (uuid === UNKNOWN) return uuid;
+        if (!uuids.has(uuid)) uuids.set(uuid, `00000000-0000-4000-8000-${numbered(12, uuids.size + 1)}`);
+        return uuids.get(uuid) ?? uuid;
+      })
+      .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, times)
+      .replace(/"(writtenAt)": \d+/g, '"$1": 1767225600')
+      .replace(/"duration": \d+/, '"duration": 1000000000');
+    for (const [id, number] of ids) neutral = neutral.replaceAll(id, number);
+    return neutral;
+  }
+}
+
+/** How ids of the local API's start begin. */
+const SEEDED = "5a0c1e7f3b2d4968a7e1c0f2d3b4";
+const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+
+const numbered = (length: number, number: number): string => String(number).padStart(length, "0");
+
+async function main(names: readonly string[]): Promise<void> {
+  const engine = pulumiCli();
+  if (engine === undefined)
+    throw new Error("there is no Pulumi CLI on PATH: the plans are those of the real one");
+  for (const name of names.length === 0 ? Object.keys(STORIES) : names) {
+    const story = STORIES[name];
+    if (story === undefined)
+      throw new Error(`no story is called ${name}: ${Object.keys(STORIES).join(", ")}`);
+    const api = await startLocalApi();
+    const project = new Project(engine, "edge");
+    try {
+      await project.init({ "edgeguard:accountId": api.accounts.main, "edgeguard:baseUrl": api.url });
+      await story(new Stage(api, project));
+    } finally {
+      await api.close();
+      project.remove();
+    }
+  }
+}
+
+void main(process.argv.slice(2));
