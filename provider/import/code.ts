@@ -1,0 +1,153 @@
+import { oneLine } from "./names";
+
+/**
+ * Expressions of the generated program. Each knows how it is written and what it is worth when the program runs, so that
+ * what is printed and what is held against the state are one thing.
+ */
+export class Code {
+  constructor(
+    readonly value: unknown,
+    readonly form: Form,
+    /** The constant or function of the program that it uses. */
+    readonly uses?: string,
+  ) {}
+}
+
+/** As it stands; or items between brackets, on one line where they fit. */
+export type Form = string | Bracketed;
+
+export interface Bracketed {
+  readonly open: string;
+  readonly items: readonly Item[];
+  readonly close: string;
+}
+
+export interface Item {
+  /** `key: ` of a member; empty for the items of a list and of a call. */
+  readonly before: string;
+  readonly code: Code;
+  /** Stands on a line above it. */
+  readonly comment?: string;
+}
+
+/** Members of an object: plain data, expressions, or data with expressions inside. Those that are undefined are left out. */
+export type Members = Readonly<Record<string, unknown>>;
+
+/** A constant of the program, or a property of one. */
+export function named(text: string, value: unknown): Code {
+  return new Code(value, text, text);
+}
+
+/** A call, with what it gives. */
+export function called(callee: string, args: readonly unknown[], value: unknown): Code {
+  const items = args.map((arg) => item(codeOf(arg)));
+  return new Code(value, { open: `${callee}(`, items, close: ")" }, callee);
+}
+
+/** What it uses of the program, at any depth: `zoneId`, `filter.where`. */
+export function* usesOf({ form, uses }: Code): Generator<string> {
+  if (uses !== undefined) yield uses;
+  if (typeof form !== "string") for (const { code } of form.items) yield* usesOf(code);
+}
+
+export function codeOf(given: unknown): Code {
+  if (given instanceof Code) return given;
+  if (Array.isArray(given)) {
+    const items = given.map(codeOf);
+    return new Code(
+      items.map(({ value }) => value),
+      { open: "[", items: items.map((code) => item(code)), close: "]" },
+    );
+  }
+  return typeof given === "object" && given !== null
+    ? objectOf(given as Members)
+    : new Code(given, typeof given === "string" ? quoted(given) : JSON.stringify(given));
+}
+
+/** In single quotes where that saves backslashes, as prettier has it. */
+function quoted(text: string): string {
+  const double = JSON.stringify(text);
+  return text.includes('"') && !text.includes("'")
+    ? `'${double.slice(1, -1).replaceAll('\\"', '"')}'`
+    : double;
+}
+
+/** @param comments by the member that they stand above. */
+export function objectOf(members: Members, comments: Readonly<Record<string, string>> = {}): Code {
+  const entries = Object.entries(members)
+    .filter(([, member]) => member !== undefined)
+    .map(([key, member]) => [key, codeOf(member)] as const);
+  const items = entries.map(([key, code]) => {
+    const isShort = code.form === key && IDENTIFIER.test(key); // `zoneId: zoneId`
+    const comment = Object.hasOwn(comments, key) ? comments[key] : undefined;
+    return item(code, isShort ? "" : `${keyText(key)}: `, comment);
+  });
+  const value = Object.fromEntries(entries.map(([key, code]) => [key, code.value]));
+  return new Code(value, { open: "{", items, close: "}" });
+}
+
+function item(code: Code, before = "", comment?: string): Item {
+  return { before, code, ...(comment === undefined ? {} : { comment }) };
+}
+
+export const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
+
+function keyText(key: string): string {
+  // Written as a plain member it would set the object's prototype.
+  if (key === "__proto__") return '["__proto__"]';
+  return IDENTIFIER.test(key) ? key : JSON.stringify(key);
+}
+
+const WIDTH = 110;
+const INDENT = "  ";
+
+/**
+ * The text of an expression, in the manner of prettier, which may not be installed.
+ *
+ * @param start characters that stand in front of it on its first line.
+ * @param end characters that follow it on its last.
+ */
+export function print(code: Code, { start = 0, end = 0, depth = 0 } = {}): string {
+  const { form } = code;
+  if (typeof form === "string") return form;
+  const flat = flatten(form);
+  if (flat !== undefined && start + flat.length + end <= WIDTH) return flat;
+  const { open, items, close } = form;
+  const [only, ...others] = items;
+  if (open.endsWith("(") && only !== undefined && others.length === 0 && typeof only.code.form !== "string")
+    return `${open}${print(only.code, { start: start + open.length, end: end + 1, depth })}${close}`;
+  const inner = INDENT.repeat(depth + 1);
+  const lines = items.map(({ before, code: each, comment }) => {
+    const above = comment === undefined ? "" : `${commented(comment, inner)}\n`;
+    const at = { start: inner.length + before.length, end: 1, depth: depth + 1 };
+    return `${above}${inner}${before}${print(each, at)},`;
+  });
+  return `${open}\n${lines.join("\n")}\n${INDENT.repeat(depth)}${close}`;
+}
+
+/** On one line; undefined where a comment forbids it. */
+function flatten({ open, items, close }: Bracketed): string | undefined {
+  const texts: string[] = [];
+  for (const { before, code, comment } of items) {
+    const text = typeof code.form === "string" ? code.form : flatten(code.form);
+    if (comment !== undefined || text === undefined) return undefined;
+    texts.push(before + text);
+  }
+  const space = open === "{" && texts.length > 0 ? " " : "";
+  return `${open}${space}${texts.join(", ")}${space}${close}`;
+}
+
+/** A line comment, wrapped. Its text may come from anywhere: a line break in it must not end the comment. */
+export function commented(text: string, indent = ""): string {
+  const words = oneLine(text).split(" ");
+  const lines: string[] = [];
+  let line = `${indent}//`;
+  for (const word of words) {
+    if (line.length + 1 + word.length > WIDTH && line !== `${indent}//`) {
+      lines.push(line);
+      line = `${indent}//`;
+    }
+    line += ` ${word}`;
+  }
+  return [...lines, line].join("\n");
+}

@@ -1,0 +1,88 @@
+import type { z } from "zod";
+import { kvEntries } from "../resources/kv-entries";
+import { kvNamespace } from "../resources/kv-namespace";
+import { logpushJob } from "../resources/logpush-job";
+import { managedRulesetOverride } from "../resources/managed-ruleset-override";
+import { pageShieldPolicy } from "../resources/page-shield-policy";
+import { pageShieldSettings } from "../resources/page-shield-settings";
+import type { Lifecycle } from "../runtime/lifecycle";
+import type { Bag } from "../runtime/values";
+import { verbsOf, type Verbs } from "../runtime/verbs";
+import type { Code, Members } from "./code";
+
+/** What an import deals with of each type of resource. */
+export interface ResourceType {
+  /** As the class is called. */
+  readonly type: string;
+  readonly verbs: Verbs;
+  readonly schemaVersion: number;
+  /** Names of arguments and outputs that are secret in a state. */
+  readonly secret: readonly string[];
+}
+
+function resourceType<Shape extends z.ZodRawShape, Computed extends object>(
+  lifecycle: Lifecycle<Shape, Computed>,
+): ResourceType {
+  const { type, schemaVersion, secret = [], secretOutputs = [] } = lifecycle;
+  return { type, schemaVersion, verbs: verbsOf(lifecycle), secret: [...secret, ...secretOutputs] };
+}
+
+export const TYPES = {
+  pageShieldSettings: resourceType(pageShieldSettings),
+  pageShieldPolicy: resourceType(pageShieldPolicy),
+  managedRulesetOverride: resourceType(managedRulesetOverride),
+  logpushJob: resourceType(logpushJob),
+  kvNamespace: resourceType(kvNamespace),
+  kvEntries: resourceType(kvEntries),
+} as const;
+
+/** An object of the service, in the form of a declaration. */
+export interface Found {
+  readonly resource: ResourceType;
+  readonly id: string;
+  /** As messages call it: `policy 0f2a… "checkout"`. */
+  readonly what: string;
+  /** What it could be called, best first. */
+  readonly names: readonly string[];
+  readonly scope: Scope;
+  /** Arguments as they are written. Called once, when every object has its name. */
+  args(writing: Writing): Members;
+  /** Outputs, as `read` gives them. */
+  readonly outputs: Bag;
+  /** What the class makes of its arguments before it hands them on. Default: nothing. */
+  handedOn?(args: Bag): Bag;
+  /** What no two declarations of a type may share; by default all that is declared. */
+  readonly claim?: string;
+  /** Inputs that the state holds in another form than the one that can be checked here. */
+  readonly recordedAs?: Bag;
+  /** Stands above it in the program. */
+  readonly comment?: string;
+}
+
+/** What the object belongs to. */
+export type Scope =
+  { readonly kind: "zone"; readonly id: string } | { readonly kind: "account"; readonly id: string };
+
+/** What the program offers to its declarations. */
+export interface Writing {
+  /** The constant that holds the id. */
+  scope(scope: Scope): Code;
+  /** The id of another resource of the program; undefined where that one was left out. */
+  idOf(found: Found): Code | undefined;
+  /**
+   * A value that the stack's configuration holds as a secret.
+   *
+   * @param name what it is, after the resource's name: `secret-access-key`.
+   * @param value what the service shows of it.
+   */
+  secret(name: string, value: ConfigSecret): Code;
+}
+
+export interface ConfigSecret {
+  /** What the state is to hold: the value itself, or what the service shows in its place. */
+  readonly value: string;
+  /** Whether the service gives it back, so that it stands in the import file. */
+  readonly isShown: boolean;
+  /** For people: `secret access key of the bucket logs`. */
+  readonly meaning: string;
+}

@@ -1,0 +1,13 @@
+/** Products that can be imported. */
+export const PRODUCTS = ["page-shield", "rulesets", "logpush", "kv"] as const;
+export type Product = (typeof PRODUCTS)[number];
+
+/** Options of the command, as the parser gives them. */
+export interface ImportOptions {
+  readonly zone: readonly string[];
+  readonly account?: string;
+  readonly only?: readonly Product[];
+  readonly withValues: boolean;
+  readonly out: string;
+  readonly force: boolean;
+}

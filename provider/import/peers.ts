@@ -1,0 +1,73 @@
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type * as Prettier from "prettier";
+import type * as TypeScript from "typescript";
+
+/** Tools that the user may have: each is looked for in the output folder, in the working directory, and beside us. */
+
+function load(name: string, folders: readonly string[]): unknown {
+  let path: string;
+  try {
+    path = require.resolve(name, { paths: [...folders, __dirname] });
+  } catch {
+    return undefined;
+  }
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- an optional peer, found where the user has it
+  return require(path);
+}
+
+/** The text as prettier has it with the project's own settings, or as it was with the reason why. */
+export async function formatted(
+  text: string,
+  file: string,
+  folders: readonly string[],
+): Promise<{ readonly text: string; readonly unformatted?: string }> {
+  const prettier = load("prettier", folders) as typeof Prettier | undefined;
+  if (prettier === undefined) return { text, unformatted: "prettier is not installed here" };
+  try {
+    const options = await prettier.resolveConfig(file);
+    return { text: await prettier.format(text, { ...options, parser: "typescript" }) };
+  } catch (error) {
+    // Settings that cannot be read, or another version than we know: no reason to come without the program.
+    const reason = error instanceof Error ? error.message.split("\n")[0] : String(error);
+    return { text, unformatted: `prettier failed: ${reason ?? ""}` };
+  }
+}
+
+const SHOWN_PROBLEMS = 5;
+
+/**
+ * What the compiler has to say under strict rules, the first few; undefined where it is not installed, or does not find
+ * the package that the program imports.
+ */
+export function compileProblems(file: string, folders: readonly string[]): readonly string[] | undefined {
+  if (!isInstalled("pulumi-edgeguard", dirname(file))) return undefined;
+  const ts = load("typescript", folders) as typeof TypeScript | undefined;
+  if (ts === undefined) return undefined;
+  const options: TypeScript.CompilerOptions = {
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    module: ts.ModuleKind.Node16,
+    moduleResolution: ts.ModuleResolutionKind.Node16,
+    target: ts.ScriptTarget.ES2022,
+    types: [],
+  };
+  const program = ts.createProgram([file], options);
+  return ts
+    .getPreEmitDiagnostics(program)
+    .slice(0, SHOWN_PROBLEMS)
+    .map(({ messageText, start, file: where }) => {
+      const line =
+        where === undefined || start === undefined ? 0 : where.getLineAndCharacterOfPosition(start).line + 1;
+      return `line ${line}: ${ts.flattenDiagnosticMessageText(messageText, " ")}`;
+    });
+}
+
+/** Whether a program in the folder finds the package. */
+function isInstalled(name: string, folder: string): boolean {
+  for (let at = folder; ; at = dirname(at)) {
+    if (existsSync(join(at, "node_modules", name, "package.json"))) return true;
+    if (dirname(at) === at) return false;
+  }
+}

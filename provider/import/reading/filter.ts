@@ -1,0 +1,79 @@
+import { DATASET_FIELDS, type FieldType } from "../../logpush/dataset-fields";
+import { isLeaf, OPERATORS, type Leaf, type Node, type Operator } from "../../logpush/filter-model";
+import { readFilter } from "../../logpush/filter-read";
+import { called, codeOf, type Code } from "../code";
+
+/** A filter's text as the builders' calls that make it; as the text, where a builder would not take what it says. */
+export function filterCode(text: string): Code {
+  const read = readFilter(text);
+  const node = "filter" in read ? nodeCode(read.filter.where) : undefined;
+  return node === undefined ? codeOf(text) : called("filter.where", [node], { where: node.value });
+}
+
+function nodeCode(node: Node): Code | undefined {
+  if (isLeaf(node)) return leafCode(node);
+  const [word, children] = "and" in node ? (["and", node.and] as const) : (["or", node.or] as const);
+  const codes = children.map(nodeCode).filter((code) => code !== undefined);
+  if (codes.length < children.length) return undefined;
+  return called(`filter.${word}`, codes, { [word]: codes.map(({ value }) => value) });
+}
+
+/** Names of the builders. */
+const BUILDERS: Readonly<Record<Operator, string>> = {
+  eq: "eq",
+  "!eq": "notEq",
+  lt: "lt",
+  leq: "leq",
+  gt: "gt",
+  geq: "geq",
+  startsWith: "startsWith",
+  endsWith: "endsWith",
+  "!startsWith": "notStartsWith",
+  "!endsWith": "notEndsWith",
+  contains: "contains",
+  "!contains": "notContains",
+  in: "in",
+  "!in": "notIn",
+};
+
+function leafCode({ key, operator, value }: Leaf): Code | undefined {
+  const literal = literalFor(TYPES.get(key) ?? new Set(), operator, value);
+  if (literal === undefined) return undefined;
+  return called(`filter.${BUILDERS[operator]}`, [key, literal], { key, operator, value });
+}
+
+/** The types a field has in the datasets that the builders know; none for any other field, which takes everything. */
+const TYPES: ReadonlyMap<string, ReadonlySet<FieldType>> = typesByField();
+
+function typesByField(): Map<string, Set<FieldType>> {
+  const types = new Map<string, Set<FieldType>>();
+  for (const byType of Object.values(DATASET_FIELDS)) {
+    for (const [type, names] of Object.entries(byType) as [FieldType, readonly string[]][]) {
+      for (const name of names) types.set(name, (types.get(name) ?? new Set()).add(type));
+    }
+  }
+  return types;
+}
+
+/** The value in the type that the builder wants of the field; undefined where it wants none that says the same. */
+function literalFor(
+  types: ReadonlySet<FieldType>,
+  operator: Operator,
+  value: Leaf["value"],
+): string | number | boolean | readonly (string | number)[] | undefined {
+  const { on } = OPERATORS[operator];
+  const fitting = [...types].filter((type) => on.includes(type));
+  if (types.size > 0 && fitting.length === 0) return undefined;
+  const takesText =
+    types.size === 0 ||
+    fitting.some((type) => ["string", "int or string", "array[string]", "array[int]"].includes(type));
+  const takesNumber = types.size === 0 || fitting.some((type) => type !== "string" && type !== "bool");
+  if (typeof value !== "string") {
+    return value.every((element) => (typeof element === "string" ? takesText : takesNumber))
+      ? value
+      : undefined;
+  }
+  if (takesText) return value;
+  if (fitting.includes("bool") && /^(true|false)$/.test(value)) return value === "true";
+  return takesNumber && value !== "" && String(Number(value)) === value ? Number(value) : undefined;
+}

@@ -1,0 +1,93 @@
+import { jobFound, type Job } from "../../logpush/job";
+import { listJobs } from "../../logpush/job-api";
+import type { JobArgs } from "../../logpush/job-args";
+import { needsProof } from "../../logpush/destination-parse";
+import { isBag, pick, type Bag } from "../../runtime/values";
+import { TYPES, type Found, type Scope } from "../found";
+import { slug } from "../names";
+import type { Reading } from "../reading";
+import { destinationCode } from "./destination";
+import { filterCode } from "./filter";
+
+/** Log-push jobs of a zone or of an account. */
+export async function readJobs(reading: Reading, scope: Scope, owner: string): Promise<void> {
+  await reading.part(`log-push jobs of ${owner}`, async () => {
+    for (const job of await listJobs(reading.host.api, scope)) {
+      const found = await readJob(reading, scope, owner, job);
+      if (found !== undefined) reading.found.push(found);
+    }
+  });
+}
+
+async function readJob(reading: Reading, scope: Scope, owner: string, job: Job): Promise<Found | undefined> {
+  const resource = TYPES.logpushJob;
+  const what = `log-push job ${job.id} ${JSON.stringify(job.name)} of ${owner}`;
+  const shown = job.raw["destination_conf"];
+  if (typeof shown !== "string" || shown === "") {
+    reading.leave(
+      what,
+      "the service does not show where it pushes to: declare it by hand under its name, and the up takes it over",
+    );
+    return undefined;
+  }
+  const outputs = await reading.outputs(resource, job.id, asDeclared(scope, job, shown));
+  if (outputs === undefined) return undefined;
+  const hidesFilter = job.raw["filter"] === undefined;
+  if (needsProof(shown))
+    reading.notes.push(
+      `The token that proves the destination of ${what} to be yours is not given back, and not needed: a new destination needs one, as ownershipChallenge.`,
+    );
+  if (hidesFilter)
+    reading.notes.push(
+      `The service does not show the filter of ${what}. If it has one, declare it before anything else of the job is changed: an update without it takes it away.`,
+    );
+  return {
+    resource,
+    id: job.id,
+    what,
+    names: [slug(job.name), slug(job.dataset)],
+    scope,
+    outputs,
+    claim: `${scope.kind} ${scope.id} ${job.dataset} ${job.name}`,
+    ...(hidesFilter
+      ? {
+          comment:
+            "filter: the service does not show it. If the job has one, put it here first: an update without it takes it away.",
+        }
+      : {}),
+    handedOn: ({ destination, ...rest }) =>
+      destination === undefined ? rest : { ...rest, destinationConf: destination },
+    args: (writing) => ({
+      ...(scope.kind === "zone" ? { zoneId: writing.scope(scope) } : { accountId: writing.scope(scope) }),
+      name: job.name,
+      dataset: job.dataset,
+      ...(job.kind === undefined ? {} : { kind: job.kind }),
+      ...(outputs["enabled"] === true ? {} : { enabled: outputs["enabled"] }),
+      ...destinationCode(shown, writing),
+      ...(typeof outputs["filter"] === "string" ? { filter: filterCode(outputs["filter"]) } : {}),
+      outputOptions: outputs["outputOptions"],
+      ...pick(outputs, LIMITS),
+    }),
+  };
+}
+
+const LIMITS = ["frequency", "maxUploadBytes", "maxUploadIntervalSeconds", "maxUploadRecords"];
+
+/** The declaration that the job is: whatever is at its default is left out. */
+function asDeclared(scope: Scope, job: Job, destinationConf: string): Bag {
+  const { raw, name, dataset, kind } = job;
+  const options = raw["output_options"];
+  const fieldNames = isBag(options) ? options["field_names"] : undefined;
+  const filter = raw["filter"];
+  const least = {
+    ...(scope.kind === "zone" ? { zoneId: scope.id } : { accountId: scope.id }),
+    name,
+    dataset,
+    ...(kind === undefined ? {} : { kind }),
+    destinationConf,
+    enabled: raw["enabled"] === true,
+    ...(typeof filter === "string" && filter !== "" ? { filter } : {}),
+    ...(Array.isArray(fieldNames) ? { outputOptions: { fieldNames: fieldNames as string[] } } : {}),
+  } satisfies JobArgs;
+  return jobFound(least, job, { allFields: undefined, strict: true });
+}

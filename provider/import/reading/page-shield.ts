@@ -1,0 +1,84 @@
+import { z } from "zod";
+import { CspError, parseCsp, renderCsp, type TypedDirectives } from "../../resources/csp";
+import { readSettings } from "../../resources/page-shield-settings";
+import { TYPES, type Found } from "../found";
+import { slug } from "../names";
+import type { Reading } from "../reading";
+import type { Zone } from "../zones";
+
+/** Page security of a zone: its settings and its policies. */
+export async function readPageShield(reading: Reading, zone: Zone): Promise<void> {
+  const scope = { kind: "zone", id: zone.id } as const;
+  await reading.part(`page-security settings of ${zone.what}`, async () => {
+    const resource = TYPES.pageShieldSettings;
+    const { values, updatedAt } = await readSettings(reading.host.context(resource.type), zone.id);
+    // What is there now is what a destroy puts back.
+    const seed = {
+      zoneId: zone.id,
+      ...values,
+      previous: values,
+      ...(updatedAt === undefined ? {} : { updatedAt }),
+    };
+    const outputs = await reading.outputs(resource, zone.id, seed);
+    if (outputs === undefined) return;
+    reading.found.push({
+      resource,
+      id: zone.id,
+      what: `page-security settings of ${zone.what}`,
+      names: [zone.slug, "zone"],
+      scope,
+      args: (writing) => ({ zoneId: writing.scope(scope), ...values }),
+      outputs,
+    });
+  });
+
+  await reading.part(`page-security policies of ${zone.what}`, async () => {
+    const listed = await reading.host.api.get(`/zones/${zone.id}/page_shield/policies`, {
+      what: `Listing the policies of zone ${zone.id}`,
+      schema: z.array(z.looseObject({ id: z.string() })).nullable(),
+    });
+    const policies = await Promise.all((listed ?? []).map(({ id }) => readPolicy(reading, zone, id)));
+    reading.found.push(...policies.filter((policy) => policy !== undefined));
+  });
+}
+
+async function readPolicy(reading: Reading, zone: Zone, id: string): Promise<Found | undefined> {
+  const resource = TYPES.pageShieldPolicy;
+  const scope = { kind: "zone", id: zone.id } as const;
+  const outputs = await reading.outputs(resource, id, { zoneId: zone.id });
+  if (outputs === undefined) return undefined;
+  const description = typeof outputs["description"] === "string" ? outputs["description"] : "";
+  return {
+    resource,
+    id,
+    what: `policy ${id} ${JSON.stringify(description)} of ${zone.what}`,
+    names: [slug(description), "policy"],
+    scope,
+    args: (writing) => ({
+      zoneId: writing.scope(scope),
+      description,
+      action: outputs["action"],
+      expression: outputs["expression"],
+      ...(outputs["enabled"] === true ? {} : { enabled: outputs["enabled"] }),
+      value: directives(outputs["value"]),
+    }),
+    outputs,
+  };
+}
+
+/** By name where that says the same, as it nearly always does. */
+function directives(value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  try {
+    const typed: TypedDirectives = Object.fromEntries(
+      [...parseCsp(value)].map(([name, sources]) => [
+        name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+        sources.length === 0 ? true : sources,
+      ]),
+    );
+    return renderCsp(parseCsp(typed)) === value ? typed : value;
+  } catch (error) {
+    if (error instanceof CspError) return value; // Typed in the dashboard: the check of the declaration has more to say.
+    throw error;
+  }
+}

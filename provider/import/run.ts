@@ -1,0 +1,151 @@
+import { join } from "node:path";
+import { ApiError, CancelledError, isUnroutable } from "../api/errors";
+import { CommandError, InterruptedError } from "../cli/errors";
+import { tell, type Io } from "../cli/io";
+import { withVariables } from "../cli/kv/wording";
+import { Host } from "../runtime/host";
+import { SettingsError } from "../runtime/settings";
+import { Drafting } from "./draft";
+import { configScript, importFile } from "./import-file";
+import type { ImportOptions, Product } from "./options";
+import { compileProblems, formatted } from "./peers";
+import { programText } from "./program";
+import { ended, Reading } from "./reading";
+import { readNamespaces } from "./reading/kv";
+import { ENTRIES_FOLDER, readEntries } from "./reading/kv-entries";
+import { readJobs } from "./reading/logpush";
+import { readPageShield } from "./reading/page-shield";
+import { readRulesets } from "./reading/rulesets";
+import { settle } from "./settle";
+import { SECRET_MODE, Staging } from "./staging";
+import { StatusLine } from "./status-line";
+import { summary, type Outcome } from "./summary";
+import { accountOf, readZone, type Account, type Zone } from "./zones";
+
+const PROGRAM = "index.ts";
+const STATE = "import.json";
+const CONFIG = "import-config.sh";
+
+/**
+ * Reads what zones and an account have, and writes a program that declares it with a file that brings it into a stack.
+ * Nothing is sent that changes anything.
+ *
+ * @throws CommandError when something could not be read for another reason than a plan or a permission; nothing was written.
+ */
+export async function importExisting(io: Io, options: ImportOptions): Promise<void> {
+  const staging = new Staging(io.cwd, options.out, options.force);
+  staging.demandFree(PROGRAM, STATE);
+  const stop = io.interrupted();
+  const status = new StatusLine(io);
+  const host = hostOf(io, options, stop, status);
+  try {
+    demandCredential(host);
+    const everything = await readEverything(host, options, staging, status);
+    status.show("writing the program");
+    const outcome = await write(io, everything, staging);
+    status.clear();
+    for (const line of summary(outcome)) tell(io, line);
+  } catch (error) {
+    status.clear();
+    if (stop.aborted && error instanceof CancelledError)
+      throw new InterruptedError("interrupted. Nothing was written.");
+    throw inOurWords(error);
+  } finally {
+    await staging.discard();
+    await host.close();
+  }
+}
+
+function hostOf(io: Io, { account }: ImportOptions, closing: AbortSignal, status: StatusLine): Host {
+  const config = new Map(account === undefined ? [] : [["edgeguard:accountId", account]]);
+  const warn = (line: string): void => {
+    status.clear();
+    tell(io, withVariables(line));
+  };
+  // What a resource tells of its reading is for a stack; of interest here are warnings.
+  const out = { info: () => undefined, warn };
+  return new Host({ config: (key) => config.get(key), env: io.env, out, closing });
+}
+
+/** @throws SettingsError when the environment's settings are wrong; CommandError without a credential. */
+function demandCredential({ settings }: Host): void {
+  if (settings.credential !== undefined) return;
+  throw new CommandError(
+    "credentials are needed and none are set: CLOUDFLARE_API_TOKEN, or CLOUDFLARE_EMAIL with CLOUDFLARE_API_KEY.",
+  );
+}
+
+/** For who works at the command line: without a stack to refresh, with settings of the environment. */
+function inOurWords(error: unknown): unknown {
+  if (error instanceof SettingsError) return new CommandError(withVariables(error.message));
+  if (!(error instanceof ApiError)) return error;
+  const { init } = error;
+  const advice = isUnroutable(error) ? "Check the ids: --zone, --account." : init.advice;
+  const { message } = new ApiError({ ...init, advice });
+  return new CommandError(`${withVariables(message)} Nothing was written.`, { cause: error });
+}
+
+interface Everything {
+  readonly reading: Reading;
+  readonly zones: readonly Zone[];
+  readonly accounts: readonly Account[];
+}
+
+async function readEverything(
+  host: Host,
+  options: ImportOptions,
+  staging: Staging,
+  status: StatusLine,
+): Promise<Everything> {
+  const reading = new Reading(host, (line) => status.show(line));
+  const wants = (product: Product): boolean => options.only?.includes(product) ?? true;
+  const zones: Zone[] = [];
+  const accounts = new Set(options.account === undefined ? [] : [options.account]);
+  for (const id of new Set(options.zone)) {
+    status.show(`reading zone ${id}`);
+    const zone = await readZone(host, id);
+    zones.push(zone);
+    if (wants("page-shield")) await readPageShield(reading, zone);
+    if (wants("rulesets")) {
+      const account = zone.accountId ?? options.account ?? host.settings.accountId;
+      if (account !== undefined) accounts.add(account);
+      await readRulesets(reading, zone, account);
+    }
+    if (wants("logpush")) await readJobs(reading, { kind: "zone", id }, zone.what);
+  }
+  if (options.account !== undefined) {
+    const account = accountOf(options.account);
+    if (wants("logpush")) await readJobs(reading, { kind: "account", id: account.id }, account.what);
+    const namespaces = wants("kv") ? await readNamespaces(reading, account) : [];
+    if (options.withValues) await readEntries(reading, account, namespaces, staging);
+  }
+  const [first] = reading.skipped;
+  if (reading.parts.length === 0 && first !== undefined)
+    throw new CommandError(`nothing could be read, and nothing was written. ${ended(first.reason)}`);
+  return { reading, zones, accounts: [...accounts].map(accountOf) };
+}
+
+async function write(io: Io, { reading, zones, accounts }: Everything, staging: Staging): Promise<Outcome> {
+  const drafting = new Drafting(reading.found, zones, accounts);
+  const settled = await settle(reading, drafting);
+  if (settled.length === 0) return { reading, settled, written: undefined };
+  const folders = [staging.folder, io.cwd];
+  const plain = programText(drafting, settled, reading.leftOut);
+  const { text, unformatted } = await formatted(plain, join(staging.folder, PROGRAM), folders);
+  await staging.write(PROGRAM, text);
+  await staging.write(STATE, importFile(settled), SECRET_MODE);
+  const script = configScript(settled);
+  if (script !== undefined) await staging.write(CONFIG, script, SECRET_MODE);
+  const problems = compileProblems(await staging.place(PROGRAM), folders);
+  const secretFiles = [
+    `/${STATE}`,
+    ...(script === undefined ? [] : [`/${CONFIG}`]),
+    ...(staging.has(ENTRIES_FOLDER) ? [`/${ENTRIES_FOLDER}/`] : []),
+  ];
+  const files = await staging.finish(io.cwd, secretFiles);
+  return {
+    reading,
+    settled,
+    written: { files, folder: staging.folder, unformatted, problems },
+  };
+}

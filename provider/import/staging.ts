@@ -1,0 +1,119 @@
+import { existsSync } from "node:fs";
+import { appendFile, mkdir, mkdtemp, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
+import { CommandError } from "../cli/errors";
+
+/** For the owner alone. */
+export const SECRET_MODE = 0o600;
+
+const GITIGNORE = ".gitignore";
+
+/**
+ * The folder that an import writes into. Everything is written beside its place first, and put there when all of it is
+ * ready: what goes wrong before leaves the folder as it was.
+ */
+export class Staging {
+  /** Absolute path of the output folder. */
+  readonly folder: string;
+  readonly #kept: string[] = [];
+  #temporary: string | undefined;
+  /** The outermost folder that was made for this. */
+  #made: string | undefined;
+
+  constructor(
+    cwd: string,
+    out: string,
+    private readonly force: boolean,
+  ) {
+    this.folder = resolve(cwd, out);
+  }
+
+  /** Refuses to overwrite. Called before anything is asked of the service, and again for names that it brings up. */
+  demandFree(...files: readonly string[]): void {
+    if (this.force) return;
+    const [first, ...more] = files.filter((file) => existsSync(join(this.folder, file)));
+    if (first === undefined) return;
+    const others = more.length === 0 ? "exists" : `and ${more.join(", ")} exist`;
+    throw new CommandError(
+      `${first} ${others} in ${this.folder} already, and nothing was written. Give another folder with --out, or --force to overwrite.`,
+    );
+  }
+
+  /** Where to write a file that is to stand at `file`. */
+  async place(file: string): Promise<string> {
+    this.demandFree(file);
+    if (this.#temporary === undefined) {
+      this.#made = await mkdir(this.folder, { recursive: true });
+      this.#temporary = await mkdtemp(join(this.folder, ".edgeguard-import-")); // For the owner alone.
+      // A process that is killed leaves it behind: no repository may get it.
+      await writeFile(join(this.#temporary, GITIGNORE), "*\n");
+    }
+    const path = join(this.#temporary, file);
+    await mkdir(dirname(path), { recursive: true });
+    return path;
+  }
+
+  /** What was written at its place is wanted. */
+  keep(file: string): void {
+    this.#kept.push(file);
+  }
+
+  /** Whether anything is to stand in that folder. */
+  has(folder: string): boolean {
+    return this.#kept.some((file) => file.startsWith(`${folder}/`));
+  }
+
+  async write(file: string, text: string, mode?: number): Promise<void> {
+    await writeFile(await this.place(file), text, mode === undefined ? {} : { mode });
+    this.keep(file);
+  }
+
+  /**
+   * Puts everything in its place.
+   *
+   * @param secret patterns of files that no repository may get: added to .gitignore, unless they stand there.
+   * @returns the files, relative to `from`.
+   */
+  async finish(from: string, secret: readonly string[]): Promise<string[]> {
+    const files = [...this.#kept];
+    for (const file of files) {
+      const target = join(this.folder, file);
+      await mkdir(dirname(target), { recursive: true });
+      await rename(join(this.#temporary ?? "", file), target); // With its mode, also over a file that has another.
+    }
+    if (await this.#ignore(secret)) files.push(GITIGNORE);
+    this.#made = undefined;
+    await this.discard();
+    return files.sort(byDepth).map((file) => relative(from, join(this.folder, file)));
+  }
+
+  /** Takes back what was not put in its place. */
+  async discard(): Promise<void> {
+    if (this.#temporary !== undefined) await rm(this.#temporary, { recursive: true, force: true });
+    this.#temporary = undefined;
+    if (this.#made === undefined) return;
+    const outermost = this.#made;
+    this.#made = undefined;
+    try {
+      for (let folder = this.folder; folder.length >= outermost.length; folder = dirname(folder))
+        await rmdir(folder);
+    } catch {
+      // Somebody else has put something there meanwhile: it stays.
+    }
+  }
+
+  async #ignore(patterns: readonly string[]): Promise<boolean> {
+    const path = join(this.folder, GITIGNORE);
+    const text = existsSync(path) ? await readFile(path, "utf8") : "";
+    const lines = text.split(/\r?\n/).map((line) => line.trim());
+    const missing = patterns.filter((pattern) => !lines.includes(pattern));
+    if (missing.length === 0) return false;
+    const gap = text === "" || text.endsWith("\n") ? "" : "\n";
+    await appendFile(path, `${gap}${missing.map((pattern) => `${pattern}\n`).join("")}`);
+    return true;
+  }
+}
+
+function byDepth(a: string, b: string): number {
+  return a.split("/").length - b.split("/").length;
+}

@@ -1,0 +1,174 @@
+import { called, codeOf, commented, named, objectOf, print } from "../../provider/import/code";
+import type { Writing } from "../../provider/import/found";
+import { identifier, slug, UniqueNames } from "../../provider/import/names";
+import { destinationCode } from "../../provider/import/reading/destination";
+import { filterCode } from "../../provider/import/reading/filter";
+import { typedDestination } from "../../provider/logpush/destination-render";
+import { isShownAs, sameDestination } from "../../provider/logpush/destination-secrets";
+
+describe("names", () => {
+  it.each([
+    ["Checkout: own scripts", "checkout-own-scripts"],
+    ["  Café & Zürich ", "cafe-zurich"],
+    ["日本語", ""],
+    ["a".repeat(60), "a".repeat(48)],
+    [
+      "one two three four five six seven eight nine ten eleven",
+      "one-two-three-four-five-six-seven-eight-nine-ten",
+    ],
+  ])("come from what people wrote: %j", (text, name) => expect(slug(text)).toBe(name));
+
+  it("are given once", () => {
+    const names = new UniqueNames();
+    expect([
+      names.take("a"),
+      names.take("a"),
+      names.take("", "b"),
+      names.take("a-2"),
+      names.take(""),
+    ]).toEqual(["a", "a-2", "b", "a-2-2", "resource"]);
+  });
+
+  it.each([
+    ["shop-example", "shopExample"],
+    ["2nd-shop", "zone2ndShop"],
+    ["delete", "zoneDelete"],
+    ["", "zone"],
+  ])("stand as constants: %j", (name, constant) => expect(identifier(name, "zone")).toBe(constant));
+});
+
+describe("expressions", () => {
+  it("stand on one line where they fit, else a member a line", () => {
+    expect(print(codeOf({ a: 1, "b-c": [true, "x"], __proto: null, d: undefined }))).toBe(
+      '{ a: 1, "b-c": [true, "x"], __proto: null }',
+    );
+    expect(print(codeOf({ list: ["x".repeat(60), "y".repeat(60)], none: {} }), { start: 10 })).toBe(
+      `{\n  list: [\n    "${"x".repeat(60)}",\n    "${"y".repeat(60)}",\n  ],\n  none: {},\n}`,
+    );
+  });
+
+  it("are worth what they say, with the constants and calls in them", () => {
+    const code = codeOf({
+      zoneId: named("zoneId", "0da4"),
+      f: called("filter.eq", ["a", named("b", 2)], { key: "a" }),
+    });
+    expect(print(code)).toBe('{ zoneId, f: filter.eq("a", b) }');
+    expect(code.value).toEqual({ zoneId: "0da4", f: { key: "a" } });
+  });
+
+  it("are text that stays text, whatever it holds", () => {
+    const odd = "line\nbreak \u2028 \"quoted\" 'both' ` ${x} */ \\ \ud800";
+    const asRun = (value: unknown): unknown => eval(`(${print(codeOf(value))})`);
+    for (const text of [odd, 'say "a\\b"', "it's"]) expect(asRun(text)).toBe(text);
+    const members = JSON.parse('{"__proto__": 1, "a b": 2, "constructor": 3}') as object;
+    expect(Object.entries(asRun(members) as object)).toEqual(Object.entries(members));
+  });
+
+  it("bear comments that no text can get out of", () => {
+    expect(commented("first\n process.exit() \u2028 x")).toBe("// first process.exit() x");
+    expect(print(objectOf({ a: 1 }, { a: "why" }))).toBe("{\n  // why\n  a: 1,\n}");
+    expect(
+      commented("word ".repeat(40))
+        .split("\n")
+        .every((line) => line.startsWith("// word")),
+    ).toBe(true);
+  });
+});
+
+/** Takes the place of the program: a secret is `config:name`. */
+const writing: Writing = {
+  scope: () => codeOf(""),
+  idOf: () => undefined,
+  secret: (name, { value, isShown }) => named(isShown ? `config:${name}` : `hidden:${name}`, value),
+};
+
+describe("destinations", () => {
+  it.each([
+    ["gs://logs/http/{DATE}", 'destination.gs({ bucket: "logs", path: "http/{DATE}" })'],
+    [
+      "s3://logs/a%20b?region=us-east-1&sse=AES256&access-key-id=AK&secret-access-key=s%2Fs",
+      'destination.s3({ bucket: "logs", path: "a b", region: "us-east-1", sse: "AES256", accessKeyId: config:access-key-id, secretAccessKey: config:secret-access-key })',
+    ],
+    [
+      `r2://logs?access-key-id=****&account-id=${"a".repeat(32)}&secret-access-key=****`,
+      `destination.r2({ bucket: "logs", accountId: "${"a".repeat(32)}", accessKeyId: hidden:access-key-id, secretAccessKey: hidden:secret-access-key })`,
+    ],
+    [
+      "azure://acc.blob.core.windows.net/logs/http?sv=2022&sig=abc%2B",
+      'destination.azure({ sasUrl: config:sas-url, path: "http" })',
+    ],
+    [
+      "https://logs.example/in?header_Authorization=Bearer%20x&header_X-Tenant=7",
+      'destination.https({ url: "https://logs.example/in", headers: { Authorization: config:authorization, "X-Tenant": config:x-tenant } })',
+    ],
+    ["https://logs.example/in?key=abc", "destination.https({ url: config:url })"],
+    ["https://hooks.example/0123456789abcdef0123", "destination.https({ url: config:url })"],
+    [
+      "splunk://h.example:8088/services/collector/raw?channel=c&insecure-skip-verify=true&header_Authorization=Splunk%20t",
+      'destination.splunk({ endpoint: "h.example:8088/services/collector/raw", channel: "c", token: config:token, insecureSkipVerify: true })',
+    ],
+    [
+      "splunk://h.example/raw?channel=c&insecure-skip-verify=false&header_Authorization=****",
+      'destination.splunk({ endpoint: "h.example/raw", channel: "c", token: hidden:token })',
+    ],
+    [
+      "datadog://intake.example/v2/logs?header_DD-API-KEY=k&ddsource=cloudflare&service=edge",
+      'destination.datadog({ endpoint: "intake.example/v2/logs", apiKey: config:api-key, service: "edge" })',
+    ],
+    ["sumo://e.example/receiver/v1/http/abc", "destination.sumo({ url: config:url })"],
+    // What no builder says stays a text, secret as a whole.
+    ["s3://logs?region=us-east-1&new-member=1", "config:destination"],
+    ["kinesis://stream?region=us-east-1&sts-assume-role-arn=arn", "config:destination"],
+  ])("%s", (text, expected) => {
+    const written = destinationCode(text, writing);
+    const code = "destination" in written ? written.destination : written.destinationConf;
+    expect(
+      print(code)
+        .replace(/\s+/g, " ")
+        .replace(/,? ([)}])/g, "$1"),
+    ).toBe(expected.replace(/ ([)}])/g, "$1"));
+    // And it is the same destination again.
+    const again = typeof code.value === "string" ? code.value : typedDestination.parse(code.value);
+    expect(isShownAs(again, text)).toBe(true);
+    if (!text.includes("*")) expect(sameDestination(again, text)).toBe(true);
+  });
+});
+
+describe("filters", () => {
+  const of = (where: unknown): string => print(filterCode(JSON.stringify({ where }))).replace(/\s+/g, " ");
+
+  it.each([
+    [
+      { and: [{ key: "ClientRequestHost", operator: "eq", value: "a" }] },
+      'filter.where(filter.and(filter.eq("ClientRequestHost", "a")))',
+    ],
+    [
+      { and: [{ key: "EdgeResponseStatus", operator: "!eq", value: "500" }] },
+      'filter.where(filter.and(filter.notEq("EdgeResponseStatus", 500)))',
+    ],
+    [
+      { and: [{ key: "WorkerSubrequest", operator: "eq", value: "true" }] },
+      'filter.where(filter.and(filter.eq("WorkerSubrequest", true)))',
+    ],
+    [
+      { or: [{ key: "EdgeStartTimestamp", operator: "gt", value: "1" }] },
+      'filter.where(filter.or(filter.gt("EdgeStartTimestamp", "1")))',
+    ],
+    [
+      { and: [{ key: "EdgeResponseStatus", operator: "in", value: [200, 201] }] },
+      'filter.where(filter.and(filter.in("EdgeResponseStatus", [200, 201])))',
+    ],
+    [
+      { and: [{ key: "OfTomorrow", operator: "!contains", value: "1" }] },
+      'filter.where(filter.and(filter.notContains("OfTomorrow", "1")))',
+    ],
+  ])("are written with the builders: %j", (where, text) => expect(of(where)).toBe(text));
+
+  it.each([
+    { and: [{ key: "EdgeResponseStatus", operator: "startsWith", value: "5" }] },
+    { and: [{ key: "EdgeResponseStatus", operator: "eq", value: "0500" }] },
+    { or: [{ and: [{ key: "WorkerSubrequest", operator: "eq", value: "yes" }] }] },
+  ])("stay a text where no builder takes them: %j", (where) => {
+    expect(of(where)).toBe(`'${JSON.stringify({ where })}'`);
+  });
+});

@@ -1,0 +1,125 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { text } from "node:stream/consumers";
+import { startLocalApi, type LocalApi, type LocalApiOptions } from "edgeguard-local";
+import { z } from "zod";
+import { run } from "../../provider/cli/program";
+import { REPOSITORY } from "../support/engine";
+import { rawSend, type Recorded } from "../support/operation";
+
+const open: { stop: () => unknown }[] = [];
+afterAll(async () => {
+  for (const { stop } of open.splice(0)) await stop();
+});
+
+export interface Ran {
+  readonly code: number;
+  /** What a person is told. */
+  readonly told: string;
+}
+
+/** A local API, and a folder to import into. */
+export class Importing {
+  readonly folder: string;
+  readonly zone: string;
+  readonly account: string;
+
+  private constructor(readonly api: LocalApi) {
+    const home = mkdtempSync(join(tmpdir(), "edgeguard-import-"));
+    this.folder = join(home, "out");
+    this.zone = api.zones.shop;
+    this.account = api.accounts.main;
+    open.push({ stop: () => rmSync(home, { recursive: true, force: true }) }, { stop: () => api.close() });
+  }
+
+  static async from(options: LocalApiOptions = {}): Promise<Importing> {
+    return new Importing(await startLocalApi(options));
+  }
+
+  get env(): Record<string, string> {
+    return {
+      PATH: process.env["PATH"] ?? "",
+      EDGEGUARD_BASE_URL: this.api.url,
+      EDGEGUARD_MAX_RETRIES: "0",
+      CLOUDFLARE_API_TOKEN: "local-token",
+      EDGEGUARD_ACCOUNT_ID: this.account,
+    };
+  }
+
+  /** Where the compiler and the engine find the packages. */
+  withPackages(): this {
+    mkdirSync(this.folder, { recursive: true });
+    symlinkSync(join(REPOSITORY, "node_modules"), join(this.folder, "node_modules"));
+    return this;
+  }
+
+  /** Runs the command here, into the folder. */
+  async run(args: readonly string[], { env = this.env, tty = false, stopped = false } = {}): Promise<Ran> {
+    const stream = (): PassThrough & { isTTY: boolean } => Object.assign(new PassThrough(), { isTTY: tty });
+    const [stdin, stdout, stderr] = [stream(), stream(), stream()];
+    const told = text(stderr);
+    const signal = stopped ? AbortSignal.abort() : new AbortController().signal;
+    const io = { stdin, stdout, stderr, env, cwd: this.folder, interrupted: () => signal };
+    const code = await run(["import", ...args, "--out", this.folder], io);
+    stderr.end();
+    return { code, told: await told };
+  }
+
+  has(file: string): boolean {
+    return existsSync(join(this.folder, file));
+  }
+
+  read(file: string): string {
+    return readFileSync(join(this.folder, file), "utf8");
+  }
+
+  /** The import file as an engine reads it: by type and name, secrets in plain text. */
+  recorded(): ReadonlyMap<string, Recorded & { readonly type: string }> {
+    const { resources } = importFile.parse(JSON.parse(this.read("import.json")));
+    return new Map(
+      resources.map(({ type, name, id, inputs, outputs }) => {
+        const own = type.replace("pulumi-nodejs:dynamic/edgeguard:", "");
+        return [`${own} ${name}`, { type: own, id, inputs: opened(inputs), outputs: opened(outputs) }];
+      }),
+    );
+  }
+
+  /** A colleague in the dashboard: the result of a plain request. */
+  async send(method: string, path: string, body?: unknown): Promise<Record<string, unknown>> {
+    const where = path.replace("{zone}", this.zone).replace("{account}", this.account);
+    const answer = await rawSend(this.api, method, where, body);
+    if (answer["success"] !== true) throw new Error(`${method} ${where}: ${JSON.stringify(answer)}`);
+    return answer["result"] as Record<string, unknown>;
+  }
+
+  async job(name: string, members: Record<string, unknown>, scope = "zones/{zone}"): Promise<void> {
+    await this.send("POST", `/${scope}/logpush/jobs`, {
+      name,
+      dataset: "http_requests",
+      enabled: true,
+      ...members,
+    });
+  }
+}
+
+const bag = z.record(z.string(), z.unknown());
+const importFile = z.object({
+  resources: z.array(
+    z.strictObject({ type: z.string(), name: z.string(), id: z.string(), inputs: bag, outputs: bag }),
+  ),
+});
+const secret = z.strictObject({
+  "4dabf18193072939515e22adb298388d": z.literal("1b47061264138c4ac30d75fd1eb44270"),
+  plaintext: z.string(),
+});
+
+function opened(members: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(members).map(([key, value]) => {
+      const marked = secret.safeParse(value);
+      return [key, marked.success ? (JSON.parse(marked.data.plaintext) as unknown) : value];
+    }),
+  );
+}

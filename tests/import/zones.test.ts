@@ -1,0 +1,60 @@
+import { readZone } from "../../provider/import/zones";
+import { Host } from "../../provider/runtime/host";
+import { serve } from "../support/edge-client";
+
+/** The zone's own record is none of the documented calls: the local API does not have it. */
+
+const ID = "0da42c8d2132a9ddaf714f9e7c920711";
+
+async function read(status: number, body: unknown): Promise<unknown> {
+  const server = await serve((_request, response) => {
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  });
+  const config = new Map([
+    ["edgeguard:baseUrl", server.url],
+    ["edgeguard:apiToken", "local-token"],
+    ["edgeguard:maxRetries", "0"],
+  ]);
+  const host = new Host({ config: (key) => config.get(key), env: {} });
+  try {
+    return await readZone(host, ID);
+  } finally {
+    await host.close();
+  }
+}
+
+const envelope = (result: unknown): unknown => ({ success: true, errors: [], messages: [], result });
+
+describe("a zone", () => {
+  it("goes by its name where the service gives it, and tells its account", async () => {
+    const account = { id: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1" };
+    expect(await read(200, envelope({ id: ID, name: "shop.example\n", account }))).toEqual({
+      id: ID,
+      name: "shop.example",
+      what: "zone shop.example",
+      slug: "shop-example",
+      accountId: account.id,
+    });
+  });
+
+  it.each([
+    [
+      403,
+      {
+        success: false,
+        errors: [{ code: 10000, message: "Authentication error" }],
+        messages: [],
+        result: null,
+      },
+    ],
+    [200, envelope({})],
+  ])("goes by its id where it is not given: %i", async (status, body) => {
+    expect(await read(status, body)).toMatchObject({ what: `zone ${ID}`, slug: "", accountId: undefined });
+  });
+
+  it("is given up on with a service in trouble", async () => {
+    await expect(read(503, { success: false, errors: [], messages: [], result: null })).rejects.toThrow(
+      "503",
+    );
+  });
+});
