@@ -2,11 +2,44 @@ import "./runtime/node-version";
 
 export { KvEntries, type KvEntriesArgs, type KvEntryArgs } from "./resources/kv-entries";
 export { KvNamespace, type KvNamespaceArgs } from "./resources/kv-namespace";
+export { LogpushJob, type LogpushJobArgs } from "./resources/logpush-job";
+export {
+  ManagedRulesetOverride,
+  type ManagedRulesetOverrideArgs,
+} from "./resources/managed-ruleset-override";
 export { PageShieldPolicy, type PageShieldPolicyArgs, type WouldBlock } from "./resources/page-shield-policy";
 export {
   PageShieldSettings,
   type PageShieldSettingsArgs,
   type PageShieldValues,
 } from "./resources/page-shield-settings";
+export { WafMigration, type WafMigrationArgs } from "./resources/waf-migration";
+export type { Dataset } from "./logpush/dataset-fields";
+export * as destination from "./logpush/destination";
+export * as filter from "./logpush/filter";
+export type { OutputOptions, OutputOptionsArgs } from "./logpush/output-options";
+export {
+  testFilter,
+  type FilterExample,
+  type FilterTest,
+  type LogLine,
+  type LogLines,
+  type TestFilterOptions,
+} from "./logpush/test-filter";
+export type { Finding } from "./migration/findings";
+export type { HistoryEntry } from "./migration/record";
+export type { CategoryChange, MigrationRule, MigrationRuleParameters, RuleChange } from "./migration/rules";
+export type { CategoryOverrideArgs, ExceptionArgs, OwaspArgs, RuleOverrideArgs } from "./rulesets/arguments";
+export type { OtherManagedRule } from "./rulesets/entry-point";
+export type { RulesetExpansion } from "./rulesets/expansion";
+export type {
+  ExplainedDeployment,
+  ExplainedException,
+  ExplainedRule,
+  ZoneExplanation,
+} from "./rulesets/explain";
+export type { ManagedRule, ManagedRuleset, ManagedRulesetInfo, Overrides, Skip } from "./rulesets/wire";
 export * from "./lookups";
+export { explainError, type ErrorToExplain } from "./api/explain";
+export * from "./functions";
 export * as limits from "./limits";

@@ -42,6 +42,11 @@ describe("the README", () => {
         "pulumi preview --json --show-sames > plan.json",
         "edgeguard report plan.json --fail-on irreversible,unprotect > comment.md",
       ],
+      [
+        "edgeguard import --zone 0da42c8d2132a9ddaf714f9e7c920711",
+        "pulumi import --file import.json --yes --protect=false --generate-code=false",
+        "pulumi preview --expect-no-changes",
+      ],
       Array.from({ length: 8 }, () => expect.stringMatching(/^edgeguard kv /) as string),
       ["npm run local-api -- --port 8787"],
     ]);
@@ -225,6 +230,19 @@ describe("the README", () => {
       expect(readFileSync(join(project, "comment.md"), "utf8")).toMatch(
         /^<!-- edgeguard report own-project\/dev -->\n/,
       );
+
+      // Another stack is given what a zone has already; nothing is left to do.
+      const brought = join(home, "brought-in");
+      mkdirSync(brought);
+      writeFileSync(join(brought, "package.json"), '{ "name": "brought-in", "private": true }\n');
+      writeFileSync(join(brought, "Pulumi.yaml"), "name: brought-in\nruntime: nodejs\n");
+      symlinkSync(join(project, "node_modules"), join(brought, "node_modules"));
+      const bringIn = commandsOf(blockWith("edgeguard import"))
+        .join("\n")
+        .replace("0da42c8d2132a9ddaf714f9e7c920711", api.zones.empty);
+      const withAccount = { ...withBin, CLOUDFLARE_ACCOUNT_ID: api.accounts.main };
+      await run("sh", ["-e", "-c", `pulumi stack init dev\n${bringIn}`], { cwd: brought, env: withAccount });
+      expect(readFileSync(join(brought, "index.ts"), "utf8")).toContain("new PageShieldPolicy(");
 
       // Types: a right program compiles, a wrong one does not.
       const tsc = join(project, "node_modules/.bin/tsc");

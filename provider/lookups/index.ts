@@ -64,6 +64,16 @@ export type {
   RecordStatus,
 } from "./list";
 export {
+  getLogpushFields,
+  getLogpushFieldsOutput,
+  getLogpushJobs,
+  getLogpushJobsOutput,
+  type LogpushFieldState,
+  type LogpushFieldsArgs,
+  type LogpushJobsArgs,
+  type LogpushJobState,
+} from "./logpush";
+export {
   assertNoMaliciousScripts,
   isMalicious,
   MaliciousScriptsError,
@@ -71,7 +81,32 @@ export {
   type MaliciousOptions,
   type Scored,
 } from "./malicious";
+export {
+  migrationReadiness,
+  migrationReadinessOutput,
+  type MigrationReadiness,
+  type MigrationReadinessArgs,
+  type Readiness,
+  type ZoneReadiness,
+} from "./migration-readiness";
 export { LookupError, type LookupConfig, type LookupOptions } from "./program-api";
+export {
+  explainZone,
+  explainZoneOutput,
+  getManagedRuleset,
+  getManagedRulesetOutput,
+  getManagedRulesets,
+  getManagedRulesetsOutput,
+  getZoneManagedRules,
+  getZoneManagedRulesOutput,
+  type ExplainZoneArgs,
+  type ManagedRulesetArgs,
+  type ManagedRulesetsArgs,
+  type ManagedRulesetState,
+  type TagSummary,
+  type ZoneEntryPoint,
+  type ZoneRuleState,
+} from "./rulesets";
 export {
   scriptSources,
   type LeftOutReason,

@@ -169,7 +169,8 @@ const answer = z.looseObject({
   use_connection_url_path: z.boolean().nullish(),
 });
 
-async function readSettings(ctx: Context, zone: string): Promise<Found> {
+/** What a zone has now. */
+export async function readSettings(ctx: Context, zone: string): Promise<Found> {
   const result = await ctx.api.get(`/zones/${zone}/page_shield`, {
     what: `Reading page security of zone ${zone}`,
     schema: answer,

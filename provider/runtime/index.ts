@@ -1,8 +1,11 @@
 import "./node-version";
 import { kvEntries } from "../resources/kv-entries";
 import { kvNamespace } from "../resources/kv-namespace";
+import { logpushJob } from "../resources/logpush-job";
+import { managedRulesetOverride } from "../resources/managed-ruleset-override";
 import { pageShieldPolicy } from "../resources/page-shield-policy";
 import { pageShieldSettings } from "../resources/page-shield-settings";
+import { wafMigration } from "../resources/waf-migration";
 import { Host } from "./host";
 import { Lifeline } from "./lifeline";
 import type { ConfigGetter } from "./settings";
@@ -20,6 +23,9 @@ export const REGISTER: Readonly<Record<string, Verbs>> = {
   PageShieldPolicy: verbsOf(pageShieldPolicy),
   KvNamespace: verbsOf(kvNamespace),
   KvEntries: verbsOf(kvEntries),
+  LogpushJob: verbsOf(logpushJob),
+  ManagedRulesetOverride: verbsOf(managedRulesetOverride),
+  WafMigration: verbsOf(wafMigration),
 };
 
 const lifeline = new Lifeline();

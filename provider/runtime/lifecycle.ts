@@ -58,6 +58,13 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
     readonly ignore: readonly (keyof Shape & string)[];
     readonly also: readonly string[];
   };
+  /**
+   * Where equality of the form is too strict: whether two values of an argument mean the same, by what is recorded. Asked
+   * when they differ; nothing may be requested for it.
+   */
+  readonly equal?: {
+    readonly [Key in keyof Shape & string]?: (before: unknown, after: unknown, recorded: Bag) => boolean;
+  };
   /** Arguments that a setting gives where the program does not. */
   readonly fromSettings?: Readonly<Record<string, (settings: Settings) => unknown>>;
   /** Arguments whose change needs another object. */
@@ -72,6 +79,8 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
   readonly lostOnHandOver?: string;
   /** What two verbs may not touch at the same time within this process. */
   lock(args: z.output<z.ZodObject<Shape>>): string;
+  /** Arguments that `derive` can do without: while they are not known yet it is called, and finds them as the engine sends them. */
+  readonly deriveWithout?: readonly (keyof Shape & string)[];
   /**
    * What this machine can tell: a file's digest, say. Called in every check of arguments that are all known, without a
    * request; for what `compared` names it has to give the same answer for the same content.

@@ -108,7 +108,7 @@ const CONFIG_SEEN = new WeakMap<object, boolean>();
 const OUTSIDE = {}; // A unit test with mocks has no stack resource.
 
 /** One value per run of a program: one process may run many, for several stacks, through the Automation API. */
-function perRun<T>(values: WeakMap<object, T>, make: () => T): T {
+export function perRun<T>(values: WeakMap<object, T>, make: () => T): T {
   const run = pulumi.runtime.getStackResource() ?? OUTSIDE;
   const found = values.get(run);
   if (found !== undefined) return found;

@@ -149,10 +149,11 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
         }
       }
 
-      if (problems.length === 0 && lifecycle.derive !== undefined && !hasUnknown(inputs)) {
+      const awaited = hasUnknown(omit(inputs, lifecycle.deriveWithout ?? []));
+      if (problems.length === 0 && lifecycle.derive !== undefined && !awaited) {
         const { computed = {}, failures: wrong = [] } = await lifecycle.derive({
           ctx: host.probeContext(type),
-          args: argsOf(inputs),
+          args: hasUnknown(inputs) ? (inputs as Args<Shape>) : argsOf(inputs), // It does without what is not known.
           olds,
         });
         Object.assign(inputs, pick(computed, computedInputs));
@@ -176,7 +177,11 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       const before = upgrade(lifecycle, olds);
       const { ignore = [], also = [] } = lifecycle.compared ?? {};
       const counted = [...argKeys.filter((key) => !ignore.includes(key)), ...also];
-      const changed = counted.filter((key) => !sameJson(before[key], news[key] ?? undefined));
+      const changed = counted.filter(
+        (key) =>
+          !sameJson(before[key], news[key] ?? undefined) &&
+          lifecycle.equal?.[key]?.(before[key], news[key], before) !== true,
+      );
       const replaces = changed.filter((key) => lifecycle.replaceOn.includes(key) && !hasUnknown(news[key]));
       // Without a check of this operation there is no program that declares it: a refresh, a destroy.
       const print = fingerprint(type, omit(news, [PROVIDER]));
@@ -224,7 +229,9 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       }
       if (found === undefined) return { id: "" };
       const outputs: Bag = { ...found, ...pick(state, lifecycle.writeOnly ?? []) };
-      const recordedBefore = pick(props, computedInputs);
+      // What a read gives as undefined is no more.
+      const isGone = (key: string): boolean => key in outputs && outputs[key] === undefined;
+      const recordedBefore = omit(pick(props, computedInputs), computedInputs.filter(isGone));
       const inputs = { ...pick(outputs, argKeys), ...recordedBefore, ...pick(outputs, computedInputs) };
       return {
         id,

@@ -31,7 +31,7 @@ export interface Scenario {
   readonly steps: readonly Step[];
 }
 
-export type Step = EngineStep | EditStep | LookStep | { readonly fault: Fault } | AgeStep;
+export type Step = EngineStep | EditStep | LookStep | { readonly fault: Fault } | AgeStep | AdvanceStep;
 
 export interface EngineStep {
   readonly run: "preview" | "up" | "refresh" | "destroy";
@@ -52,7 +52,10 @@ export interface EngineStep {
   readonly code?: 0 | "failure";
 }
 
-/** Somebody works in the dashboard, or with curl. `{policy:<description>}` stands for a policy's id. */
+/**
+ * Somebody works in the dashboard, or with curl. `{policy:<description>}` stands for a policy's id, `{rule:<name>}` for
+ * that of the managed rule whose ref ends in the name.
+ */
 export interface EditStep {
   readonly edit: string;
   readonly body?: unknown;
@@ -61,6 +64,11 @@ export interface EditStep {
 /** Time passes since the last write of key-value entries: the recorded time of it is set back, in the state. */
 export interface AgeStep {
   readonly ageSeconds: number;
+}
+
+/** The clock of the service moves ahead, and that of the engine does not. */
+export interface AdvanceStep {
+  readonly advanceSeconds: number;
 }
 
 /** What a raw GET has to answer, among other things. */
@@ -113,6 +121,7 @@ async function play(scenario: Scenario, engine: EngineCommand): Promise<unknown>
       if ("fault" in step) api.fault(step.fault);
       else if ("edit" in step) await edit(api, zone, step);
       else if ("ageSeconds" in step) await project.age(step.ageSeconds);
+      else if ("advanceSeconds" in step) api.advance(step.advanceSeconds * 1000);
       else if ("look" in step)
         expect({
           place,
@@ -195,6 +204,18 @@ async function path(api: LocalApi, zone: string, where: string): Promise<string>
     );
     if (found === undefined) throw new Error(`there is no policy ${description}`);
     full = full.replace(/\{policy:[^}]+\}/, found.id);
+  }
+  const name = /\{rule:([^}]+)\}/.exec(full)?.[1];
+  if (name !== undefined) {
+    const { result } = await raw(
+      api,
+      "GET",
+      `/zones/${zone}/rulesets/phases/http_request_firewall_managed/entrypoint`,
+    );
+    const { rules } = result as { rules: { id: string; ref: string }[] };
+    const found = rules.find(({ ref }) => ref.endsWith(`/${name}`));
+    if (found === undefined) throw new Error(`there is no rule ${name}`);
+    full = full.replace(/\{rule:[^}]+\}/, found.id);
   }
   return full;
 }
