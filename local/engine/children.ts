@@ -1,9 +1,15 @@
 /** Child processes. Whoever ends this process must be able to end them, too. */
 import { spawn, type ChildProcessByStdio } from "node:child_process";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 
 export type NodeProcess = ChildProcessByStdio<Writable, Readable, Readable>;
+
+/** Node loads the built one, also where this file is run as TypeScript. */
+const LOAD_ON_USE = join(
+  basename(dirname(__dirname)) === "dist" ? __dirname : join(__dirname, "../dist/engine"),
+  "load-on-use.js",
+);
 
 const GRACE_MS = 5_000;
 
@@ -14,7 +20,7 @@ const alive = new Set<NodeProcess>();
  * gone. Detached, so that a Ctrl-C in the terminal reaches the engine alone, which ends its children in its own time.
  */
 export function spawnNode(args: readonly string[], at: { cwd: string; env: NodeJS.ProcessEnv }): NodeProcess {
-  const all = ["--require", join(__dirname, "load-on-use.js"), ...args];
+  const all = ["--require", LOAD_ON_USE, ...args];
   const child = spawn(process.execPath, all, { ...at, stdio: ["pipe", "pipe", "pipe"], detached: true });
   child.stdin.on("error", () => undefined);
   alive.add(child);

@@ -7,6 +7,7 @@ import { EdgeApi } from "../../provider/api/client";
 import { RateBudget } from "../../provider/api/rate-budget";
 import { forwarder } from "../../provider/runtime/forwarder";
 import { Project } from "../support/engine";
+import { cli } from "./cli";
 import { kv } from "./kv";
 import { median, print, type Row } from "./table";
 
@@ -125,7 +126,13 @@ async function runs(): Promise<Row[]> {
 
 async function main(): Promise<void> {
   const long = process.argv.includes("--long");
-  const rows = [await client(), ...(await state()), ...(await runs()), ...(await kv({ long }))];
+  const rows = [
+    await client(),
+    ...(await state()),
+    ...(await runs()),
+    ...(await kv({ long })),
+    ...(await cli()),
+  ];
   print(rows, process.argv.includes("--json"));
 }
 
