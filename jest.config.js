@@ -15,6 +15,7 @@ module.exports = {
     "^@npmcli/arborist$": "<rootDir>/tests/support/on-use/arborist.js",
   },
   globalSetup: "<rootDir>/tests/support/announce.ts",
+  testSequencer: "<rootDir>/tests/support/longest-first.js",
   testTimeout: 30_000,
   // Many tests wait, for a Retry-After or for a process they started: one worker more than there are cores keeps these busy.
   maxWorkers: Math.max(2, availableParallelism() + 1),

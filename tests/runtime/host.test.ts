@@ -33,10 +33,11 @@ async function service() {
 }
 
 test("one secret has one budget, wherever it was found and however the address is written", async () => {
-  const { server, span } = await service();
+  const { server, at } = await service();
+  const started = Date.now(); // Before the first request may leave: a busy machine can only make the wait longer.
   await look(hostOf(server.url, { apiToken: "one-token", requestsPerSecond: "1" }).api);
   await look(hostOf(`${server.url}/`, {}, { CLOUDFLARE_API_TOKEN: "one-token" }).api);
-  expect(span()).toBeGreaterThanOrEqual(950);
+  expect((at[1] ?? 0) - started).toBeGreaterThanOrEqual(950);
 });
 
 test("another secret has another one, and so has the credential that stands in for it", async () => {

@@ -23,3 +23,14 @@ export function commandsOf(block: Block): string[] {
     .map((line) => line.replace(/\s+#.*$/, "").trim())
     .filter((line) => line !== "");
 }
+
+export const blocks = blocksOf("README.md");
+export const programs = blocks.filter((b) => b.language === "ts");
+export const shell = blocks.filter((b) => b.language === "sh");
+
+/** The README's shell block with a command. */
+export function blockWith(command: string): Block {
+  const found = shell.find((b) => b.text.includes(command));
+  if (found === undefined) throw new Error(`the README has no block with ${command}`);
+  return found;
+}

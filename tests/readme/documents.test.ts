@@ -1,0 +1,119 @@
+import { execFile, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { startLocalApi } from "edgeguard-local";
+import { REPOSITORY } from "../support/engine";
+import { blockWith, commandsOf, programs, shell } from "../support/readme";
+
+/** The README is a promise: its programs compile, and each of its commands is run here as a reader would. */
+
+const run = promisify(execFile);
+describe("the README", () => {
+  let home: string;
+  beforeEach(() => {
+    home = mkdtempSync(join(tmpdir(), "edgeguard-readme-"));
+  });
+  afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+  it("has no command that is not run by a test", () => {
+    expect(shell.map(commandsOf)).toEqual([
+      ["npm ci && npm run demo", "npm cit"],
+      [
+        expect.stringMatching(/^npm install pulumi-edgeguard /),
+        "pulumi stack init dev",
+        expect.stringMatching(/^pulumi config set --secret edgeguard:apiToken /),
+        "pulumi preview",
+        "pulumi up --yes",
+      ],
+      [
+        "pulumi preview --json --show-sames > plan.json",
+        "edgeguard report plan.json --fail-on irreversible,unprotect > comment.md",
+      ],
+      [
+        "edgeguard import --zone 0da42c8d2132a9ddaf714f9e7c920711",
+        "pulumi import --file import.json --yes --protect=false --generate-code=false",
+        "pulumi preview --expect-no-changes",
+      ],
+      Array.from({ length: 8 }, () => expect.stringMatching(/^edgeguard kv /) as string),
+      ["npm run local-api -- --port 8787"],
+    ]);
+  });
+
+  it("works on key-value data with the commands it shows", async () => {
+    const api = await startLocalApi();
+    const bin = join(REPOSITORY, "provider/dist/cli/main.js");
+    writeFileSync(join(home, "edgeguard"), `#!/bin/sh\nexec node "${bin}" "$@"\n`, { mode: 0o755 });
+    writeFileSync(
+      join(home, "catalog.json"),
+      '[{"key":"product/a","value":"1"},{"key":"other","value":"2"}]',
+    );
+    writeFileSync(join(home, "banner.png"), Buffer.from([0x89, 0x50, 0xff, 0]));
+    try {
+      const env = {
+        PATH: `${home}:${process.env["PATH"] ?? ""}`,
+        CLOUDFLARE_API_TOKEN: "local-token",
+        CLOUDFLARE_ACCOUNT_ID: api.accounts.main,
+        EDGEGUARD_BASE_URL: api.url,
+      };
+      const script = commandsOf(blockWith("edgeguard kv")).join("\n");
+      await run("sh", ["-e", "-c", script], { cwd: home, env });
+      const made = api.snapshot().kv?.namespaces.find(({ title }) => title === "CATALOG");
+      expect(made?.entries.map(({ key }) => key).sort()).toEqual(["banner", "other"]);
+      expect(readFileSync(join(home, "copy.png"))).toEqual(Buffer.from([0x89, 0x50, 0xff, 0]));
+      expect(readFileSync(join(home, ".edgeguard/local-api/kv", `${made?.id ?? ""}.jsonl`), "utf8")).toMatch(
+        /"hello"/,
+      );
+    } finally {
+      await api.close();
+    }
+  }, 60_000);
+
+  it("has npm cit run by .ci/run, as it stands", () => {
+    expect(readFileSync(join(REPOSITORY, ".ci/run"), "utf8")).toMatch(/^stage "install and test" npm cit$/m);
+  });
+
+  it("starts the local API, which prints how to point a program at it", async () => {
+    const [command = ""] = commandsOf(blockWith("local-api"));
+    const api = spawn("sh", ["-c", `exec ${command.replace("8787", "0")}`], {
+      cwd: REPOSITORY,
+      detached: true,
+    });
+    let text = "";
+    const printed = new Promise<void>((seen) =>
+      api.stdout.on("data", (chunk: Buffer) => {
+        text += chunk.toString();
+        if (text.includes("Ctrl-C")) seen();
+      }),
+    );
+    await printed;
+    expect(text).toMatch(/pulumi config set edgeguard:baseUrl http:\/\/127\.0\.0\.1:\d+\/client\/v4/);
+    expect(text).toMatch(/pulumi config set --secret edgeguard:apiToken/);
+    process.kill(-(api.pid ?? 0), "SIGINT"); // As a terminal does: to npm and to what it started.
+    await new Promise((done) => api.on("close", done));
+  }, 30_000);
+
+  it("has programs that compile in strict mode", async () => {
+    symlinkSync(join(REPOSITORY, "node_modules"), join(home, "node_modules"));
+    for (const [index, { text }] of programs.entries())
+      writeFileSync(join(home, `program-${index}.ts`), text);
+    writeFileSync(
+      join(home, "tsconfig.json"),
+      JSON.stringify({
+        compilerOptions: {
+          strict: true,
+          noEmit: true,
+          module: "node16",
+          target: "es2022",
+          exactOptionalPropertyTypes: true,
+          skipLibCheck: true,
+          types: ["node"],
+        },
+        include: ["*.ts"],
+      }),
+    );
+    await run(join(REPOSITORY, "node_modules/.bin/tsc"), ["--project", home]);
+    expect(programs.length).toBeGreaterThanOrEqual(2);
+  }, 60_000);
+});

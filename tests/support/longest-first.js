@@ -1,0 +1,22 @@
+const { default: Sequencer } = require("@jest/test-sequencer");
+
+/** What starts processes takes longest: begun first, it does not keep one worker busy while the others have nothing left. */
+const LONG = [
+  "tests/readme/",
+  "tests/examples/",
+  "tests/engine/",
+  "tests/scenarios/",
+  "tests/import/",
+  "tests/lookups/program",
+  "tests/local-engine/",
+];
+
+module.exports = class extends Sequencer {
+  sort(tests) {
+    const rank = ({ path }) => {
+      const found = LONG.findIndex((part) => path.includes(part));
+      return found < 0 ? LONG.length : found;
+    };
+    return [...tests].sort((a, b) => rank(a) - rank(b) || (a.path < b.path ? -1 : 1));
+  }
+};
