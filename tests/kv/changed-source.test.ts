@@ -65,7 +65,7 @@ describe.each(SOURCES)("%s", (_, source, path) => {
   test("that changes while it is sent is sent no further, and the next up goes on", async () => {
     const op = new Operation(api, { config: { "edgeguard:concurrency": "1" } });
     const inputs = { ...address, ...source() };
-    api.fault({ kind: "slow", delayMs: 60, match: { method: "PUT" } });
+    api.fault({ kind: "slow", delayMs: 100, times: 2, match: { method: "PUT" } });
     const failing = op.failedUp(TYPE, inputs);
     await until(() => bulkWrites(api).length === 1);
     appendFileSync(join(folder, path), " ");
@@ -85,7 +85,7 @@ describe.each(SOURCES)("%s", (_, source, path) => {
 test("a file that is replaced while it is sent is sent as it was checked: it is held open", async () => {
   const file = join(folder, "f.json");
   const op = new Operation(api, { config: { "edgeguard:concurrency": "1" } });
-  api.fault({ kind: "slow", delayMs: 60, match: { method: "PUT" } });
+  api.fault({ kind: "slow", delayMs: 100, times: 2, match: { method: "PUT" } });
   const running = op.up(TYPE, { ...address, file });
   await until(() => bulkWrites(api).length === 1);
   rmSync(file);
