@@ -81,14 +81,17 @@ function recorded(here: Here, assessment: Pick<ReturnType<typeof assess>, "findi
   const history = withArrival(looked, situation.state);
   const arrived = history.length > looked.length;
   if (arrived && isFurther(wish.target, situation.state))
-    ctx.say.info(`WafMigration of zone ${zoneId}: ${furtherWords(situation.state)}`);
+    ctx.say.info(`WafMigration of zone ${zoneId}: ${arrivalWords(history, situation.state)}`);
   else if (arrived)
     ctx.say.info(`WafMigration of zone ${zoneId}: is ${shown(situation.state)} already; nothing was sent.`);
   return recordOf(situation, assessment, history, before);
 }
 
-export function furtherWords(state: MigrationState): string {
-  return `was brought to ${shown(state)} outside of this program; nothing was sent.`;
+/** How the zone has come to where it is, as the latest entry says. */
+export function arrivalWords(history: History, state: MigrationState): string {
+  return history.at(-1)?.event === "reached"
+    ? `is ${shown(state)} now.`
+    : `was brought to ${shown(state)} outside of this program; nothing was sent.`;
 }
 
 /** Refused for now, and surely not carried out. */
@@ -102,7 +105,7 @@ async function mayBeSentLater(ctx: Context, error: unknown, attempt: number): Pr
 }
 
 /** When the zone is looked at after an answer that says nothing, in milliseconds from look to look. */
-const LOOKS_MS = [0, 500, 1_500, 3_000];
+const LOOKS_MS = [0, 500, 1_500];
 
 /** An error is no proof that nothing happened: the zone is. */
 async function afterFailure(here: Here, error: unknown): Promise<Computed> {
@@ -115,9 +118,10 @@ async function afterFailure(here: Here, error: unknown): Promise<Computed> {
       const state = await readState(ctx.api, zoneId);
       if (state.phase === "retired" || sameJson(state, situation.state)) continue;
       ctx.say.info(
-        `WafMigration of zone ${zoneId}: the configuration was taken, although the answer was not what it should be. ${error.message}`,
+        `WafMigration of zone ${zoneId}: the zone has gone on to ${shown(state)}, although the answer was another. ${error.message}`,
       );
-      return await arrive({ ...here, history: withEvent(here.history, wish.target, "sent") }, "it was sent");
+      const history = withEvent(here.history, wish.target, unclear ? "sent" : "unclear");
+      return await arrive({ ...here, history }, "it was sent");
     }
   } catch (second) {
     if (second instanceof PartialFailure) throw second;
@@ -130,7 +134,7 @@ async function afterFailure(here: Here, error: unknown): Promise<Computed> {
       "unclear",
     );
   }
-  if (!unclear) throw error;
+  if (!unclear) throw new Error(`${error.message} The zone is as it was.`, { cause: error });
   throw unfinished(
     here,
     situation.state,
@@ -153,7 +157,7 @@ async function arrive(here: Here, why: string): Promise<Computed> {
       state = await readState(ctx.api, zoneId);
       if (isReached(wish.target, state)) break;
       const left = end - performance.now();
-      if (left <= 0) break;
+      if (left <= 0 || state.phase === "retired") break;
       if (!announced) {
         ctx.say.info(
           `WafMigration of zone ${zoneId}: ${why}; waiting up to ${waitSeconds} s for ${wish.target}. The switch may take minutes, up to an hour.`,
@@ -176,7 +180,9 @@ async function arrive(here: Here, why: string): Promise<Computed> {
   throw unfinished(
     here,
     state,
-    `after ${waitSeconds} s its state is ${shown(state)}, not ${wish.target}. What was sent stays sent: the next up waits on, and waitFor.timeout says how long.`,
+    state.phase === "retired"
+      ? `the vendor has retired the migration before it was ${wish.target}: look in the dashboard how far the zone has come.`
+      : `after ${waitSeconds} s its state is ${shown(state)}, not ${wish.target}. What was sent stays sent: the next up waits on, and waitFor.timeout says how long.`,
   );
 }
 

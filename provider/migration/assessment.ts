@@ -112,8 +112,8 @@ function decide(
   if (confirm === digest) return { kind: "send", mode, sending, digest };
   const why =
     confirm === undefined
-      ? `is missing, and nothing is sent without it.`
-      : `does not fit: it was given for something else than what would be sent now, and nothing is sent.`;
+      ? "is missing, and nothing is sent without it."
+      : "does not fit: it was given for something else than what would be sent now, and nothing is sent.";
   return {
     kind: "refuse",
     property: "confirm",
@@ -196,7 +196,7 @@ function sections(
     rules.length === 0 ? [] : ["what would be sent, in this order:", ...numbered(rules)],
     texts(({ about }) => about === "owasp"),
     joined(texts(({ weight }) => weight === "lost")),
-    texts(({ about }) => about === "pageRules" || about === "nothingOn"),
+    texts(({ weight, about }) => weight === "changes" && ["pageRules", "nothingOn"].includes(about)),
     texts(({ weight, about }) => weight === "note" && !["dashboard", "owasp"].includes(about)),
     [`${code}; ${dashboard}`],
     blocked ? [] : steps.map((step) => confirmLine(step, wish.confirm)),

@@ -140,18 +140,18 @@ function contradiction({ state }: Situation): Finding[] {
 }
 
 function notCounted(legacy: Legacy): Finding[] {
-  const lists: [string, Listing<unknown>][] = [
-    ["firewall rules", legacy.firewallRules],
-    ["page rules", legacy.pageRules],
-    ["URI-based overrides", legacy.overrides],
-    ["previous settings", legacy.packages],
+  const lists: [string, string, Listing<unknown>][] = [
+    ["firewallRules", "firewall rules", legacy.firewallRules],
+    ["pageRules", "page rules", legacy.pageRules],
+    ["uriOverride", "URI-based overrides", legacy.overrides],
+    ["settings", "previous settings", legacy.packages],
   ];
-  return lists.flatMap(([noun, list]) =>
+  return lists.flatMap(([about, noun, list]) =>
     "unread" in list
       ? [
           {
             weight: "notCounted" as const,
-            about: noun,
+            about,
             text: `${noun} not counted: check by hand (the service ${list.unread === "no answer" ? "gave no answer" : list.unread})`,
           },
         ]
@@ -249,7 +249,7 @@ function sendingFindings(situation: Situation, configured: readonly WireRule[] |
     found.push(
       note(
         "entryPoint",
-        `${plural(changed.length, "rule")} of the entry point get other settings: ${names(changed.map(({ rule }) => ruleWords(rule)))}`,
+        `other settings for ${plural(changed.length, "rule")} of the entry point: ${names(changed.map(({ rule }) => ruleWords(rule)))}`,
       ),
     );
   }
@@ -279,7 +279,7 @@ function sendingFindings(situation: Situation, configured: readonly WireRule[] |
     found.push(
       note(
         "order",
-        `${plural(late.length, "exception")} stand behind an execute rule and do not act on it: ${names(late.map(({ rule }) => ruleWords(rule)))}`,
+        `behind an execute rule, and without effect on it: ${names(late.map(({ rule }) => ruleWords(rule)))}`,
       ),
     );
   }

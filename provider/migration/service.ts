@@ -119,7 +119,7 @@ export async function putConfiguration(
 }
 
 const REFUSED =
-  'The zone is as it was. Validation is for Enterprise zones only; look at the findings of target: "assessed", at the rules sent, and at the token, which needs Zone WAF Edit.';
+  'Validation is for Enterprise zones only; look at the findings of target: "assessed", at the rules that were sent, and at the token, which needs WAF Write for the zone.';
 
 /** 404 and 410 on a path of the migration say that it is gone, where the zone itself is there. */
 async function unlessRetired<T>(api: EdgeApi, zone: string, ask: () => Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { MIGRATION } from "../limits";
-import { advance, furtherWords } from "../migration/advance";
+import { advance, arrivalWords } from "../migration/advance";
 import { assess, type Wish } from "../migration/assessment";
 import { configuration } from "../migration/configuration";
 import type { Finding } from "../migration/findings";
@@ -129,7 +129,7 @@ export const wafMigration = defineLifecycle({
     if (text === state.migrationState) return { ...state, ...stateOf(now) };
     const history = [...withArrival(state.history, now)];
     if (history.length > state.history.length)
-      ctx.say.info(`WafMigration of zone ${state.zoneId}: ${furtherWords(now)}`);
+      ctx.say.info(`WafMigration of zone ${state.zoneId}: ${arrivalWords(history, now)}`);
     if (state.target !== "assessed" || !isFurther(state.target, now))
       return { ...state, ...stateOf(now), history };
     // Recorded as a whole, so that the next preview finds nothing new in it.

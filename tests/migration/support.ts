@@ -42,9 +42,16 @@ export async function digestFor(
   op = new Operation(api),
 ): Promise<string> {
   const refusals = await op.refusals(TYPE, inputs, previous);
+  await op.host.close();
   const digest = /write confirm: "([0-9a-f]{64})"/.exec(refusals.join("\n"))?.[1];
   if (digest === undefined) throw new Error(`no digest is asked for: ${JSON.stringify(refusals)}`);
   return digest;
+}
+
+/** Brings the zone there, with the confirmation it asks for; what a preview looks at has been looked at for that. */
+export async function brought(api: LocalApi, inputs: Bag, previous?: Recorded): Promise<Recorded> {
+  const blind = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
+  return await blind.up(TYPE, await confirmed(api, inputs, previous), previous);
 }
 
 /** The inputs with the confirmation that they need now. */

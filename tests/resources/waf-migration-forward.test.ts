@@ -1,7 +1,8 @@
 import { startLocalApi, type LocalApi, type WafSettingsChange } from "edgeguard-local";
 import type { Bag } from "../../provider/runtime/values";
-import { Operation, rawSend, type Recorded } from "../support/operation";
+import { Operation, rawSend } from "../support/operation";
 import {
+  brought,
   confirmed,
   digestFor,
   effective,
@@ -16,6 +17,18 @@ import {
 
 /** What happens to a migration besides its steps: switches that take time, lost answers, colleagues, ways back. */
 
+/** How many times as fast it waits; what is waited for is there already, or never comes. */
+const mockHurry = 20;
+jest.mock("node:timers/promises", () => {
+  const actual = jest.requireActual<{ setTimeout(ms: number, ...rest: unknown[]): Promise<unknown> }>(
+    "node:timers/promises",
+  );
+  return {
+    ...actual,
+    setTimeout: (ms: number, ...rest: unknown[]) => actual.setTimeout(ms / mockHurry, ...rest),
+  };
+});
+
 let api: LocalApi;
 beforeEach(async () => {
   api = await startLocalApi();
@@ -24,14 +37,10 @@ afterEach(() => api.close());
 
 const zone = (name: keyof LocalApi["zones"]): string => api.zones[name];
 
-async function brought(inputs: Bag, previous?: Recorded): Promise<Recorded> {
-  return await new Operation(api).up(TYPE, await confirmed(api, inputs, previous), previous);
-}
-
 describe("a switch that takes time", () => {
   test("is waited for", async () => {
     api.changeWaf({ pendingMs: 300 });
-    const recorded = await brought({ zoneId: zone("migratePro"), target: "finished" });
+    const recorded = await brought(api, { zoneId: zone("migratePro"), target: "finished" });
     expect(recorded.outputs).toMatchObject({ migrationState: "finished" });
     expect(puts(api)).toEqual([PUT.pending]);
   });
@@ -57,6 +66,11 @@ describe("a switch that takes time", () => {
       api.inDashboard(zoneId, { do: "adjust", change: { description: "meanwhile" } });
       await expect(new Operation(api).update(TYPE, inputs, recorded)).rejects.toThrow(/not finished/);
       api.inDashboard(zoneId, { do: "completeSwitch" });
+      const refresh = new Operation(api);
+      expect(await refresh.refresh(TYPE, recorded)).toMatchObject({
+        outputs: { migrationState: "finished" },
+      });
+      expect(refresh.said).toEqual([expect.stringContaining("is finished now")]);
       const done = await new Operation(api).update(TYPE, inputs, recorded);
       expect(done.outputs).toMatchObject({
         migrationState: "finished",
@@ -113,12 +127,27 @@ describe("a switch that takes time", () => {
   ])("is followed under names that nobody has seen, told in %s", async (_how, change) => {
     api.changeWaf({ ...change, pendingMs: 100 });
     const zoneId = zone("migrateEnterprise");
-    const validating = await brought({ zoneId, target: "validation" });
+    const validating = await brought(api, { zoneId, target: "validation" });
     expect(validating.outputs).toMatchObject({ migrationState: "validation" });
-    const recorded = await brought({ zoneId, target: "finished" }, validating);
+    const recorded = await brought(api, { zoneId, target: "finished" }, validating);
     expect(recorded.outputs).toMatchObject({ migrationState: "finished" });
     expect(effective(api, zoneId)).toEqual(["start > validation", "validation > pending"]);
     expect(puts(api)).toEqual([PUT.validation, PUT.pending]);
+  });
+
+  test("that the vendor cuts off is told at once", async () => {
+    const zoneId = zone("migratePro");
+    api.inDashboard(zoneId, { do: "hang" });
+    const inputs = await confirmed(api, { zoneId, target: "finished" });
+    const running = new Operation(api).failedUp(TYPE, inputs);
+    while (puts(api).length === 0) await new Promise((done) => setTimeout(done, 5));
+    api.inDashboard(zoneId, { do: "retire", status: 404 });
+    const { message, recorded } = await running;
+    expect(message).toContain("has retired the migration before it was finished");
+    expect(recorded?.outputs).toMatchObject({
+      migrationState: "retired",
+      history: [{ step: "finished", event: "sent" }],
+    });
   });
 
   test("whose start bears another name never leads to a PUT", async () => {
@@ -158,7 +187,7 @@ describe("an answer that is no answer", () => {
         const op = new Operation(api);
         const { outputs } = await op.up(TYPE, inputs);
         expect(outputs).toMatchObject({ migrationState: "finished" });
-        expect(op.said.join("\n")).toContain("was taken, although the answer was not what it should be");
+        expect(op.said.join("\n")).toContain("has gone on to finished, although the answer was another");
         expect(puts(api)).toEqual([PUT.pending]);
       } else {
         const { message, recorded } = await new Operation(api).failedUp(TYPE, inputs);
@@ -179,8 +208,8 @@ describe("an answer that is no answer", () => {
   test.each([500, 400, 403])("is %i although the configuration was taken: the zone tells", async (status) => {
     const zoneId = zone("migrateEnterprise");
     api.inDashboard(zoneId, { do: "failAfterPut", status, times: 2 });
-    const validating = await brought({ zoneId, target: "validation" });
-    const recorded = await brought({ zoneId, target: "finished" }, validating);
+    const validating = await brought(api, { zoneId, target: "validation" });
+    const recorded = await brought(api, { zoneId, target: "finished" }, validating);
     expect(recorded.outputs).toMatchObject({ migrationState: "finished" });
     expect(puts(api)).toEqual([PUT.validation, PUT.pending]);
   });
@@ -222,7 +251,7 @@ describe("a zone that others bring further", () => {
       const zoneId = zone("migrateEnterprise");
       const inputs = { zoneId, target };
       const recorded =
-        target === "assessed" ? await new Operation(api).up(TYPE, inputs) : await brought(inputs);
+        target === "assessed" ? await new Operation(api).up(TYPE, inputs) : await brought(api, inputs);
       api.inDashboard(zoneId, { do: action });
       api.clearRequests();
       const op = new Operation(api);
@@ -304,7 +333,7 @@ describe("a zone that others bring further", () => {
 
   test("and that the vendor then retires keeps what is recorded", async () => {
     const zoneId = zone("migratePro");
-    const finished = await brought({ zoneId, target: "finished" });
+    const finished = await brought(api, { zoneId, target: "finished" });
     api.inDashboard(zoneId, { do: "retire", status: 410 });
     const op = new Operation(api);
     expect(await op.refresh(TYPE, finished)).toEqual(finished);
@@ -320,7 +349,7 @@ describe("there is no way back", () => {
     ["finished", "assessed", /or remove the resource, which forgets it and leaves the zone as it is/],
   ] as const)("from %s to %s: refused in the preview, without a request", async (from, to, instead) => {
     const zoneId = zone("migrateEnterprise");
-    const recorded = await brought({ zoneId, target: from });
+    const recorded = await brought(api, { zoneId, target: from });
     api.clearRequests();
     const refused = await new Operation(api).refusals(TYPE, { zoneId, target: to }, recorded);
     expect(refused).toEqual([
@@ -331,7 +360,7 @@ describe("there is no way back", () => {
   });
 
   test("another zone starts a migration of its own, and leaves the old one as it is", async () => {
-    const finished = await brought({ zoneId: zone("migratePro"), target: "finished" });
+    const finished = await brought(api, { zoneId: zone("migratePro"), target: "finished" });
     const inputs = { zoneId: zone("migrateBusiness"), target: "assessed" };
     const op = new Operation(api);
     expect(await op.preview(TYPE, inputs, finished)).toMatchObject({ replaces: ["zoneId"] });
@@ -362,7 +391,7 @@ describe("there is no way back", () => {
   ] as const)("a destroy of %s sends nothing", async (target, warnings) => {
     const inputs = { zoneId: zone("migrateEnterprise"), target };
     const recorded =
-      target === "assessed" ? await new Operation(api).up(TYPE, inputs) : await brought(inputs);
+      target === "assessed" ? await new Operation(api).up(TYPE, inputs) : await brought(api, inputs);
     api.clearRequests();
     const op = new Operation(api, { config: { "edgeguard:apiToken": "" } }); // Not even a credential is needed.
     await op.destroy(TYPE, recorded);
@@ -371,7 +400,7 @@ describe("there is no way back", () => {
   });
 
   test("a rename without alias sends nothing either", async () => {
-    const recorded = await brought({ zoneId: zone("migratePro"), target: "finished" });
+    const recorded = await brought(api, { zoneId: zone("migratePro"), target: "finished" });
     api.clearRequests();
     const op = new Operation(api);
     await op.up(TYPE, recorded.inputs);
@@ -469,7 +498,7 @@ test("rules that nobody proposed survive with all they hold", async () => {
     ],
   });
   const kept = await rulesOf(api, zoneId);
-  await brought({ zoneId, target: "finished" });
+  await brought(api, { zoneId, target: "finished" });
   const after = await rulesOf(api, zoneId);
   expect([after[0], after[2]]).toEqual([kept[0], kept[2]]);
   expect(await digestFor(api, { zoneId: zone("migratePro"), target: "finished" })).toMatch(/^[0-9a-f]{64}$/);

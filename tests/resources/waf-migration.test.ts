@@ -1,7 +1,7 @@
 import { startLocalApi, type LocalApi, type WafAction } from "edgeguard-local";
-import type { Bag } from "../../provider/runtime/values";
-import { Operation, rawSend, type Recorded } from "../support/operation";
+import { Operation, rawSend } from "../support/operation";
 import {
+  brought,
   confirmed,
   createChecked,
   digestFor,
@@ -26,11 +26,6 @@ afterEach(() => api.close());
 
 const zone = (name: keyof LocalApi["zones"]): string => api.zones[name];
 const isText = expect.any(String) as string;
-
-/** Brings the zone there from nothing, with the confirmation it asks for. */
-async function brought(inputs: Bag, previous?: Recorded): Promise<Recorded> {
-  return await new Operation(api).up(TYPE, await confirmed(api, inputs, previous), previous);
-}
 
 describe("an assessed zone", () => {
   test("is only read, shown in every preview in at most 15 lines, and leaves nothing to do", async () => {
@@ -138,7 +133,7 @@ describe("an assessed zone", () => {
   });
 
   test("at the limits themselves is not blocked", async () => {
-    const recorded = await brought({ zoneId: zone("migrateLimits"), target: "finished" });
+    const recorded = await brought(api, { zoneId: zone("migrateLimits"), target: "finished" });
     expect(recorded.outputs).toMatchObject({ migrationState: "finished" });
     expect(await rulesOf(api, zone("migrateLimits"))).toHaveLength(202);
   });
@@ -204,6 +199,20 @@ describe("an assessed zone", () => {
       expect(puts(api)).toEqual([]);
     },
   );
+
+  test("of which a proxy says 404 is retired only where the zone itself answers", async () => {
+    const page = { kind: "raw", status: 404, body: "<html>" } as const;
+    const inputs = { zoneId: zone("migratePro"), target: "assessed" };
+    api.fault({ ...page, match: { path: "/waf_migration/" } });
+    const op = new Operation(api);
+    await op.check(TYPE, inputs);
+    expect(op.said).toEqual([expect.stringContaining("retired")]);
+    api.fault({ ...page, match: {}, times: 2 });
+    const lost = new Operation(api);
+    await lost.check(TYPE, inputs);
+    expect(lost.said).toEqual([]);
+    expect(lost.warned).toEqual([expect.stringMatching(/not checked live: .* 404 /)]);
+  });
 
   test("of a zone that does not exist is no retirement", async () => {
     const op = new Operation(api);
@@ -303,7 +312,7 @@ describe("a confirmation", () => {
 
   test("is not judged where the zone is there already, nor where it was judged before", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "finished" };
-    const recorded = await brought(inputs);
+    const recorded = await brought(api, inputs);
     api.clearRequests();
     // Unchanged: nobody is asked.
     expect(await new Operation(api).preview(TYPE, recorded.inputs, recorded)).toMatchObject({ step: "same" });
@@ -414,7 +423,7 @@ describe("a zone is brought", () => {
     expect(refusal).toMatch(
       /1\. skip .* \[there already\]\n.*2\. execute Cloudflare Managed Ruleset \[there already/,
     );
-    await brought({ zoneId, target: "finished" });
+    await brought(api, { zoneId, target: "finished" });
     const after = await rulesOf(api, zoneId);
     expect(after.map(({ id, ref }) => ({ id, ref })).slice(0, 2)).toEqual(
       before.map(({ id, ref }) => ({ id, ref })),
@@ -428,7 +437,7 @@ describe("a zone is brought", () => {
 
   test("through validation with what was adjusted there, and nothing twice", async () => {
     const zoneId = zone("migrateEnterprise");
-    const validating = await brought({ zoneId, plan: "enterprise", target: "validation" });
+    const validating = await brought(api, { zoneId, plan: "enterprise", target: "validation" });
     expect(validating.outputs).toMatchObject({
       migrationState: "validation",
       previousRulesEnabled: true,
@@ -452,7 +461,7 @@ describe("a zone is brought", () => {
     expect(op.said[0]).toMatch(
       /the service proposes this beside it, which is not sent: execute Cloudflare OWASP .*score threshold 40/,
     );
-    const finished = await brought(inputs, validating);
+    const finished = await brought(api, inputs, validating);
     expect(await rulesOf(api, zoneId)).toEqual(now);
     expect(finished.outputs["history"]).toMatchObject([
       { step: "validation", event: "sent" },
@@ -482,7 +491,7 @@ describe("a zone is brought", () => {
     const inputs = { zoneId, target: "finished", configuration };
     const [refusal] = await new Operation(api).refusals(TYPE, inputs);
     expect(refusal).toContain("configuration leaves out 2 rules of the entry point");
-    await brought(inputs);
+    await brought(api, inputs);
     const after = await rulesOf(api, zoneId);
     const idOf = (rules: typeof after, ruleset: string): string | undefined =>
       rules.find(({ action_parameters }) => action_parameters["id"] === ruleset)?.id;
@@ -500,7 +509,7 @@ describe("a zone is brought", () => {
     const configuration = [{ action: "execute", expression: "true", actionParameters: { id: VENDOR } }];
     const inputs = { zoneId, target: "finished", configuration };
     const assessed = await new Operation(api).up(TYPE, { ...inputs, target: "assessed" });
-    const recorded = await brought(inputs, assessed);
+    const recorded = await brought(api, inputs, assessed);
     expect((await rulesOf(api, zoneId)).map(({ action_parameters }) => action_parameters["id"])).toEqual([
       VENDOR,
     ]);
@@ -512,10 +521,10 @@ describe("a zone is brought", () => {
     const zoneId = zone("migrateEnterprise");
     const assessed = await new Operation(api).up(TYPE, { zoneId, target: "assessed" });
     const configuration = assessed.outputs["proposedConfiguration"];
-    await brought({ zoneId, target: "finished", configuration }, assessed);
+    await brought(api, { zoneId, target: "finished", configuration }, assessed);
     const own = await rulesOf(api, zoneId);
     api.reset();
-    await brought({ zoneId, target: "finished" });
+    await brought(api, { zoneId, target: "finished" });
     const content = (rules: typeof own) =>
       rules.map(({ action, expression, action_parameters, enabled, description }) => ({
         action,
@@ -532,6 +541,6 @@ describe("a zone is brought", () => {
     expect(await new Operation(api).refusals(TYPE, inputs)).toHaveLength(1);
     for (const { id } of api.waf(inputs.zoneId).overrides)
       await rawSend(api, "DELETE", `/zones/${inputs.zoneId}/firewall/waf/overrides/${id}`);
-    expect((await brought(inputs)).outputs).toMatchObject({ migrationState: "finished" });
+    expect((await brought(api, inputs)).outputs).toMatchObject({ migrationState: "finished" });
   });
 });
