@@ -16,7 +16,7 @@ const s3 = z
   .strictObject({
     scheme: z.literal("s3"),
     bucket: word,
-    path: z.string().exactOptional(),
+    path: z.string("has to be a text").exactOptional(),
     region: word,
     sse: z.literal("AES256", "has to be AES256").exactOptional(),
     endpoint: word.exactOptional(),
@@ -37,7 +37,7 @@ const r2 = z
   .strictObject({
     scheme: z.literal("r2"),
     bucket: word,
-    path: z.string().exactOptional(),
+    path: z.string("has to be a text").exactOptional(),
     accountId: word,
     accessKeyId: credential,
     secretAccessKey: credential,
@@ -51,7 +51,7 @@ const r2 = z
   );
 
 const gs = z
-  .strictObject({ scheme: z.literal("gs"), bucket: word, path: z.string().exactOptional() })
+  .strictObject({ scheme: z.literal("gs"), bucket: word, path: z.string("has to be a text").exactOptional() })
   .transform(({ bucket, path }) => written("gs", `${bucket}${folder(path)}`, {}));
 
 const azure = z
@@ -60,7 +60,7 @@ const azure = z
     sasUrl: credential.refine((url) => /^https:\/\/[^?]+\?./.test(url), {
       error: "has to be the container's address with its signature: https://…/container?sv=…&sig=…",
     }),
-    path: z.string().exactOptional(),
+    path: z.string("has to be a text").exactOptional(),
   })
   .transform(({ sasUrl, path }) => {
     const [address = "", query = ""] = sasUrl.replace("https://", "").split("?");
@@ -73,7 +73,7 @@ const https = z
     url: credential.refine((url) => url.startsWith("https://"), {
       error: "has to begin with https://, the only protocol the service pushes by",
     }),
-    headers: z.record(z.string(), credential).exactOptional(),
+    headers: z.record(z.string(), credential, "has to be an object of texts").exactOptional(),
   })
   .transform(({ url, headers = {} }) => {
     const query = queryOf(
@@ -89,7 +89,7 @@ const splunk = z
     channel: word,
     token: credential,
     sourcetype: word.exactOptional(),
-    insecureSkipVerify: z.boolean().exactOptional(),
+    insecureSkipVerify: z.boolean("has to be true or false").exactOptional(),
   })
   .transform(({ endpoint, channel, token, sourcetype, insecureSkipVerify = false }) =>
     written("splunk", withoutScheme(endpoint), {

@@ -23,6 +23,11 @@ const HARMLESS = [
 /** What a shared access signature says beside its signature: versions, permissions, times. */
 const HARMLESS_IN_SIGNATURE = ["sv", "ss", "sr", "srt", "sp", "se", "st", "spr", "sip", "si"];
 
+const SECRET_NAME = /^header_|key|token|secret|sig|pass|auth|cred/i;
+
+/** Replacing a shorter value, such as `index=main`, would garble every message and hide nothing. */
+const LONG_VALUE_CHARACTERS = 8;
+
 /** A folder of an address that nobody would write by hand. */
 const TOKEN_CHARACTERS = 16;
 
@@ -43,15 +48,18 @@ export function secretsOfDestination(text: string): string[] {
   if (parsed === undefined) return spellings(text);
   const { parameters, userInfo } = parsed;
   const parts = [
-    ...parameters.filter(([name]) => isSecret(parsed, name)).map(([, value]) => value),
-    ...(userInfo === undefined ? [] : [userInfo, ...userInfo.split(":")]),
+    ...parameters.filter(([name, value]) => isSecret(parsed, name, value)).map(([, value]) => value),
+    ...(userInfo === undefined ? [] : [userInfo, ...userInfo.split(":").slice(1)]),
     ...secretFolders(parsed),
   ];
   return [text, ...parts].flatMap(spellings).filter((secret) => !/^(true|false|\d{1,4})$/.test(secret));
 }
 
-function isSecret({ scheme }: ParsedDestination, name: string): boolean {
-  return !HARMLESS.includes(name) && !(scheme === "azure" && HARMLESS_IN_SIGNATURE.includes(name));
+/** A name that says so; or a value of a name that says nothing, unless it is as short as ordinary words are. */
+function isSecret({ scheme }: ParsedDestination, name: string, value: string): boolean {
+  if (HARMLESS.includes(name)) return false;
+  if (scheme === "azure" && HARMLESS_IN_SIGNATURE.includes(name)) return false;
+  return SECRET_NAME.test(name) || value.length >= LONG_VALUE_CHARACTERS;
 }
 
 function secretFolders({ scheme, path }: ParsedDestination): string[] {

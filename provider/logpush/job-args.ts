@@ -29,24 +29,22 @@ export const JOB_MEMBERS = [
   "error_message",
 ] as const;
 
+const BY_BUILDER = "has to be a text, or made by a builder such as destination.s3";
+
 /** A text, or what a builder made; the canonical form is the text. */
 const destinationConf = z.unknown().transform((given, ctx): string => {
   const refuse = (message: string, path: PropertyKey[] = []): void =>
     ctx.addIssue({ code: "custom", path, message });
+  if (given === undefined) {
+    refuse("is required: set destination, or destinationConf as a text");
+    return z.NEVER;
+  }
   let text: string;
   if (typeof given === "string") {
     text = given.trim();
-  } else if (given === undefined) {
-    refuse("is required: set destination, or destinationConf as a text");
-    return z.NEVER;
   } else {
     const typed = typedDestination.safeParse(given);
-    for (const { path, code, message } of typed.error?.issues ?? []) {
-      refuse(
-        code === "invalid_union" ? "has to be a text, or made by a builder such as destination.s3" : message,
-        path,
-      );
-    }
+    for (const issue of typed.error?.issues ?? []) refuse(sentenceOf(issue), issue.path);
     if (typed.data === undefined) return z.NEVER;
     text = typed.data;
   }
@@ -54,6 +52,16 @@ const destinationConf = z.unknown().transform((given, ctx): string => {
   for (const problem of problems) refuse(problem);
   return problems.length === 0 ? text : z.NEVER;
 });
+
+/** Of a typed destination, without a value of it. */
+function sentenceOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === "invalid_union" || issue.path.length === 0) {
+    return issue.code === "unrecognized_keys"
+      ? `does not know ${issue.keys.map((key) => JSON.stringify(key)).join(", ")}`
+      : BY_BUILDER;
+  }
+  return issue.message;
+}
 
 /** JSON, or what the builders made; the canonical form is JSON without white space. An empty text is no filter. */
 const filter = z

@@ -113,7 +113,8 @@ function readLine(given: LogLine): Bag | string {
   }
 }
 
-async function* linesOf(lines: LogLines): AsyncGenerator<LogLine, void, undefined> {
+/** One line after the other, wherever they come from. */
+export async function* linesOf(lines: LogLines): AsyncGenerator<LogLine, void, undefined> {
   if (typeof lines === "string") yield* linesOfFile(lines);
   else if ("pipe" in lines) yield* split(lines);
   else {

@@ -96,7 +96,9 @@ export async function makeJob(
   try {
     const answered = await createOnce(ctx, { what: jobNamed(args.name), send, find });
     if (answered !== undefined) {
-      return "name" in answered.raw ? answered : await readJob(ctx.api, scope, answered.id);
+      if ("name" in answered.raw) return answered;
+      // It is made: if only its health cannot be read now, its id has to be recorded all the same.
+      return await readJob(ctx.api, scope, answered.id).catch(() => answered);
     }
   } catch (error) {
     if (token === undefined && wantsProof(error)) throw await unproven(ctx, args, "made");

@@ -1,5 +1,6 @@
 import { documentedFields, typeInText } from "../../provider/logpush/dataset-fields";
 import * as filter from "../../provider/logpush/filter";
+import { passes } from "../../provider/logpush/filter-evaluate";
 import { fieldIssues } from "../../provider/logpush/filter-fields";
 import type { FilterIssue } from "../../provider/logpush/filter-model";
 import { mustRead, readFilter } from "../../provider/logpush/filter-read";
@@ -208,6 +209,51 @@ describe("the size of a filter", () => {
     expect(problem).toMatch(
       /^has 41 operators \(each comparison, each "and" and "or"\); the service takes about 30, and is \d+ bytes; the service takes about 1000\. Write several eq as one in/,
     );
+  });
+});
+
+/** Which of the lines, in which the field is this, that or absent, a comparison lets through. */
+describe("a comparison", () => {
+  test.each<[string, unknown, readonly unknown[], readonly boolean[]]>([
+    ["eq", "5", [4, 5, "5", "05", true, undefined], [false, true, true, false, false, false]],
+    ["!eq", "5", [4, 5, "5", "05", true, undefined], [true, false, false, true, true, true]],
+    ["eq", "true", [true, false, "true", 1], [true, false, true, false]],
+    ["lt", "5", [4, 5, 6, "4", null, undefined], [true, false, false, false, false, false]],
+    ["leq", "5", [4, 5, 6, "4", null, undefined], [true, true, false, false, false, false]],
+    ["gt", "5", [4, 5, 6, "6", null, undefined], [false, false, true, false, false, false]],
+    ["geq", "5.5", [5, 5.5, 6, "6", null, undefined], [false, true, true, false, false, false]],
+    ["lt", "five", [4, 6], [false, false]],
+    ["startsWith", "/a", ["/a", "/api", "b/a", 5, undefined], [true, true, false, false, false]],
+    ["!startsWith", "/a", ["/a", "/api", "b/a", 5, undefined], [false, false, true, true, true]],
+    ["endsWith", "a", ["a", "ba", "ab", "A"], [true, true, false, false]],
+    ["!endsWith", "a", ["a", "ba", "ab", "A"], [false, false, true, true]],
+    [
+      "contains",
+      "a",
+      ["a", "bab", "b", ["a"], ["ab"], [], undefined],
+      [true, true, false, true, false, false, false],
+    ],
+    ["!contains", "a", ["a", "b", ["a"], ["ab"]], [false, true, false, true]],
+    ["contains", "7", [[7], ["7"], [70], 7], [true, true, false, false]],
+    ["in", [5, 6], [5, 6, 7, "5", undefined], [true, true, false, true, false]],
+    ["!in", ["a", "b"], ["a", "b", "c", undefined], [false, false, true, true]],
+    // Times: as a date, in seconds, in milliseconds and in nanoseconds.
+    [
+      "gt",
+      "2025-01-31T00:00:00Z",
+      ["2025-01-31T00:00:01Z", "2025-01-31T01:00:00+02:00", 1_738_281_601],
+      [true, false, true],
+    ],
+    ["geq", "1738281600", ["2025-01-31T00:00:00Z", 1_738_281_600], [true, true]],
+    [
+      "lt",
+      "2025-01-31T00:00:00Z",
+      [1_738_281_599_999, 1_738_281_600_000, 1_738_281_599_000_000_000],
+      [true, false, true],
+    ],
+  ])("%s %j", (operator, value, values, verdicts) => {
+    const checked = mustRead(leaf("Field", operator, value));
+    expect(values.map((Field) => passes(checked, { Field }))).toEqual(verdicts);
   });
 });
 

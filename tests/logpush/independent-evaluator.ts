@@ -14,7 +14,7 @@ const same: Test = (inLine, inFilter) => {
     case "number":
       return decimal(inFilter) === inLine;
     case "string":
-      return inLine === (inFilter as string);
+      return inLine === String(inFilter);
     default:
       return false;
   }
@@ -65,7 +65,8 @@ function evaluate(node: Record<string, unknown>, line: Line): boolean {
 
 function decimal(value: unknown): number | undefined {
   if (typeof value === "number") return value;
-  return /^-?[0-9]+([.][0-9]+)?(e[+-]?[0-9]+)?$/i.test(String(value)) ? parseFloat(String(value)) : undefined;
+  if (typeof value !== "string") return undefined;
+  return /^-?[0-9]+([.][0-9]+)?(e[+-]?[0-9]+)?$/i.test(value) ? parseFloat(value) : undefined;
 }
 
 /** A moment in nanoseconds: a date, or a number of seconds, milliseconds or nanoseconds by its size. */

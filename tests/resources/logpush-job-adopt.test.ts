@@ -26,7 +26,7 @@ describe("a job of that name that exists already", () => {
     "and is equal in all that the service shows is taken over, and written once (%j)",
     async (logpush) => {
       await restart({ logpush });
-      const id = await b.made(logpush === undefined ? {} : {});
+      const id = await b.made();
       b.api.clearRequests();
       const op = new Operation(b.api);
       const recorded = await op.up(TYPE, b.job);
@@ -163,6 +163,11 @@ describe("a create is made once", () => {
     const recorded = await create();
     expect(recorded.id).toBe(id);
     expect(b.sent().at(-1)).toBe(`GET /jobs/${id}`);
+    // That it cannot be read is no reason to lose it.
+    fault(Number(id));
+    b.api.fault({ match: { method: "GET", path: `/jobs/${id}$` }, kind: "status", status: 403 });
+    const unread = await new Operation(b.api).up(TYPE, { ...b.job, name: "unread" });
+    expect(unread.id).toBe(id);
   });
 
   test("by the operation after one that was killed between the POST and its record", async () => {

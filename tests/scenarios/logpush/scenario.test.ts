@@ -1,0 +1,268 @@
+import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { filter, testFilter } from "pulumi-edgeguard";
+import { edgeguardResources, engines, Project, summaryOf, type RunResult } from "../../support/engine";
+import { raw, TOKEN } from "../../support/scenario";
+
+/**
+ * A zone's job and an account's, from a proof of ownership to the destroy, on every engine of this machine. The service
+ * hides credentials in its answers, and says nothing of the filter.
+ */
+
+const CANARY = "c4nary-hec-token-1234567890";
+const BUCKET = "s3://shop-logs/http/{DATE}?region=eu-west-1";
+
+const TYPED = `filter.where(and(
+  eq("ClientRequestHost", "api.shop.example"),
+  or(contains("ClientRequestPath", "/api"), geq("EdgeResponseStatus", 500)),
+))`;
+const ELSEWISE = `\`{ "where" : { "and" : [
+  { "or": [ {"operator":"geq","key":"EdgeResponseStatus","value":500},
+            {"value":"/api","operator":"contains","key":"ClientRequestPath"} ] },
+  { "value": "api.shop.example", "operator": "eq", "key": "ClientRequestHost" } ] } }\``;
+
+/** The zone's job, whose arguments a step chooses; and the account's, with credentials in its destination. */
+function program(api: LocalApi, requests: string, audit = true): string {
+  return `
+    import { destination, filter, LogpushJob } from "pulumi-edgeguard";
+    const { and, contains, eq, geq, or } = filter;
+    new LogpushJob("requests", { zoneId: "${api.zones.empty}", dataset: "http_requests", ${requests} });
+    ${
+      audit
+        ? `new LogpushJob("audit", {
+             accountId: "${api.accounts.main}", name: "audit", dataset: "audit_logs",
+             destination: destination.splunk({ endpoint: "splunk.example.com:8088/services/collector/raw", channel: "0f8a", token: process.env.HEC_TOKEN ?? "" }),
+             outputOptions: { fieldNames: ["When", "ActorEmail"], timestampFormat: "rfc3339" },
+           });`
+        : ""
+    }`;
+}
+
+const first = (rule: string): string =>
+  `destination: destination.s3({ bucket: "shop-logs", path: "http/{DATE}", region: "eu-west-1" }), filter: ${rule},
+   outputOptions: { fieldNames: ["RayID", "ClientRequestPath", "EdgeResponseStatus"], cve202144228: true }`;
+const token = (text: string): string => `ownershipChallenge: ${JSON.stringify(text)},`;
+
+/** Everything else than the first, but for what makes another job of it. */
+const EVERY = `
+  name: "shop-errors",
+  destination: destination.s3({ bucket: "shop-logs", path: "http/{DATE}", region: "eu-west-1", sse: "AES256" }),
+  filter: filter.where(geq("EdgeResponseStatus", 500)),
+  enabled: false, frequency: "low", maxUploadBytes: 5_000_000, maxUploadIntervalSeconds: 60, maxUploadRecords: 1_000,
+  outputOptions: {
+    fieldNames: ["RayID"], sampleRate: 0.5, timestampFormat: "unix", outputType: "csv", batchPrefix: "a", batchSuffix: "b",
+    recordPrefix: "c", recordSuffix: "d", recordTemplate: "{{.RayID}}", recordDelimiter: "e", fieldDelimiter: "f",
+    mergeSubrequests: true, cve202144228: false,
+  },`;
+
+function expired(): string {
+  const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  return `${part({ alg: "HS256" })}.${part({ exp: 1_738_281_600 })}.eA`;
+}
+
+const recorded = new Map<string, unknown>();
+
+describe("log-push jobs of a zone and an account", () => {
+  test.each(engines().map((engine) => [engine.name, engine] as const))(
+    "on %s",
+    async (name, engine) => {
+      const api = await startLocalApi({ logpush: { destination: "redacted", filter: "hidden" } });
+      const jobs = `/zones/${api.zones.empty}/logpush/jobs`;
+      const audits = `/accounts/${api.accounts.main}/logpush/jobs`;
+      const project = new Project(engine, "shop");
+      const writes = () =>
+        api.requests
+          .filter(({ method }) => method !== "GET")
+          .map(
+            ({ method, path }) => `${method} ${path.replace(/^\/(zone|account)s\/[0-9a-f]+\/logpush/, "$1")}`,
+          )
+          .sort();
+      const printed: string[] = [];
+      const run = async (what: readonly string[], text: string): Promise<RunResult> => {
+        project.write(text);
+        api.clearRequests();
+        const result = await project.run(...what);
+        printed.push(result.text);
+        return result;
+      };
+      const up = ["up", "--yes", "--skip-preview"];
+      const job = () => api.snapshot().logpush.jobs.find(({ dataset }) => dataset === "http_requests");
+      try {
+        project.env = { CLOUDFLARE_API_TOKEN: TOKEN, HEC_TOKEN: CANARY };
+        await project.init({ "edgeguard:baseUrl": api.url });
+
+        // 1. Without a proof of ownership nothing is made; a token is written, and its file is named.
+        const unproven = await run(up, program(api, first(TYPED), false));
+        expect(unproven.code).not.toBe(0);
+        expect(writes()).toEqual(["POST zone/ownership"]);
+        const [written] = api.logpush.files();
+        const file =
+          /s3:\/\/shop-logs\/http\/\{DATE\} has to be proven yours\..* the file "([^"]+)" there/.exec(
+            unproven.text.replace(/\s+/g, " "),
+          )?.[1];
+        expect(written?.path).toBe(`s3/shop-logs/${file ?? "not named"}`);
+        const proof = api.logpush.read(written?.path ?? "");
+
+        // 2. A token that has run out is refused in the preview, before anything is sent.
+        const late = await run(["preview"], program(api, token(expired()) + first(TYPED)));
+        expect(late.code).not.toBe(0);
+        expect(late.text).toMatch(/expired on 2025-01-31; a token lasts 7 days/);
+        expect(writes()).toEqual([]);
+
+        // 3. With a good one the job is made; the account has its job already, which is taken over and written once.
+        const existing = {
+          name: "audit",
+          dataset: "audit_logs",
+          destination_conf: `splunk://splunk.example.com:8088/services/collector/raw?channel=0f8a&header_Authorization=Splunk%20${CANARY}`,
+          enabled: true,
+          output_options: { field_names: ["When", "ActorEmail"], timestamp_format: "rfc3339" },
+        };
+        const { result: audit } = await raw(api, "POST", audits, existing);
+        const auditId = (audit as { id: number }).id;
+        const made = await run(up, program(api, token(proof) + first(TYPED)));
+        expect(made.text).toContain(
+          `job ${auditId} of account ${api.accounts.main} exists already and is taken over`,
+        );
+        expect(summaryOf(made.text)).toEqual({ create: 2, unchanged: 1 }); // The stack is there already.
+        expect(writes()).toEqual([`PUT account/jobs/${auditId}`, "POST zone/jobs"].sort());
+        expect(job()).toMatchObject({ name: "shop-dev-requests", enabled: true, destination_conf: BUCKET });
+
+        // 4. What it lets through is what testFilter said it would.
+        const lines = [
+          {
+            ClientRequestHost: "api.shop.example",
+            ClientRequestPath: "/api/orders",
+            EdgeResponseStatus: 200,
+            RayID: "1",
+          },
+          {
+            ClientRequestHost: "api.shop.example",
+            ClientRequestPath: "/",
+            EdgeResponseStatus: 200,
+            RayID: "2",
+          },
+          {
+            ClientRequestHost: "www.shop.example",
+            ClientRequestPath: "/api",
+            EdgeResponseStatus: 503,
+            RayID: "3",
+          },
+          {
+            ClientRequestHost: "api.shop.example",
+            ClientRequestPath: "/",
+            EdgeResponseStatus: 503,
+            RayID: "\${jndi}",
+          },
+        ];
+        const { and, contains, eq, geq, or, where } = filter;
+        const typed = where(
+          and(
+            eq("ClientRequestHost", "api.shop.example"),
+            or(contains("ClientRequestPath", "/api"), geq("EdgeResponseStatus", 500)),
+          ),
+        );
+        const pushed = api.logpush.push(job()?.id ?? 0, lines);
+        expect(pushed).toMatchObject({ lines: 4, passed: 2 });
+        expect(await testFilter(typed, lines)).toMatchObject({ lines: 4, passed: 2 });
+        const sent = api.logpush.read(pushed.files[0] ?? "");
+        expect(sent.match(/"RayID":"[^"]+"/g)).toEqual(['"RayID":"1"', '"RayID":"x{jndi}"']);
+
+        // 5. The same filter typed, as the text that was sent, and in another order and spacing, without the token: no change.
+        for (const rule of [TYPED, JSON.stringify(filter.compile(typed)), ELSEWISE]) {
+          const same = await run(["preview", "--expect-no-changes"], program(api, first(rule)));
+          expect({ code: same.code, writes: writes() }).toEqual({ code: 0, writes: [] });
+        }
+
+        // 6. Every option changed is one PUT, with all of them.
+        const every = await run(up, program(api, EVERY));
+        expect(summaryOf(every.text)).toEqual({ update: 1, unchanged: 2 });
+        expect(writes()).toEqual([`PUT zone/jobs/${job()?.id ?? 0}`]);
+        const wanted = {
+          name: "shop-errors",
+          enabled: false,
+          destination_conf: `${BUCKET}&sse=AES256`,
+          filter: '{"where":{"and":[{"key":"EdgeResponseStatus","operator":"geq","value":"500"}]}}',
+          frequency: "low",
+          max_upload_bytes: 5_000_000,
+          max_upload_interval_seconds: 60,
+          max_upload_records: 1_000,
+          output_options: {
+            field_names: ["RayID"],
+            sample_rate: 0.5,
+            timestamp_format: "unix",
+            output_type: "csv",
+            batch_prefix: "a",
+            batch_suffix: "b",
+            record_prefix: "c",
+            record_suffix: "d",
+            record_template: "{{.RayID}}",
+            record_delimiter: "e",
+            field_delimiter: "f",
+            merge_subrequests: true,
+            "CVE-2021-44228": false,
+          },
+        };
+        expect(job()).toMatchObject(wanted);
+
+        // 7. Somebody edits in the dashboard, and the job begins to fail: the refresh shows one and warns of the other.
+        await raw(api, "PUT", `${jobs}/${job()?.id ?? 0}`, {
+          enabled: true,
+          output_options: { ...wanted.output_options, sample_rate: 1 },
+        });
+        api.logpush.setHealth(auditId, {
+          last_error: "2026-02-03T10:00:00Z",
+          error_message: `denied: Splunk ${CANARY}`,
+        });
+        const drift = await run(["refresh", "--yes", "--skip-preview"], program(api, EVERY));
+        expect(drift.text).toContain(`LogpushJob "audit" (job ${auditId}) is failing: denied: [secret]`);
+        expect(writes()).toEqual([]);
+        const mended = await run(up, program(api, EVERY));
+        expect(summaryOf(mended.text)).toEqual({ update: 1, unchanged: 2 });
+        expect(writes()).toEqual([`PUT zone/jobs/${job()?.id ?? 0}`]);
+        expect(job()).toMatchObject(wanted);
+
+        // 8. What is recorded shows no credential, and is what the other engines record.
+        const state = await project.export();
+        recorded.set(
+          name,
+          [...edgeguardResources(state)]
+            .map(([urn, { inputs, outputs }]) => ({ urn, inputs, outputs }))
+            .map(alike),
+        );
+        expect(JSON.stringify(state)).toContain("splunk://splunk.example.com:8088");
+        for (const secret of [CANARY, proof]) {
+          expect(JSON.stringify(state)).not.toContain(secret);
+          expect(printed.join("\n")).not.toContain(secret);
+        }
+
+        // 9. Both go.
+        const gone = await run(["destroy", "--yes", "--skip-preview"], program(api, EVERY));
+        expect(summaryOf(gone.text)).toEqual({ delete: 3 });
+        expect(writes()).toEqual([
+          `DELETE account/jobs/${auditId}`,
+          expect.stringMatching(/^DELETE zone\/jobs\/\d+$/),
+        ]);
+        expect(api.snapshot().logpush.jobs.map((each) => each.name)).toEqual(["existing"]);
+      } finally {
+        await api.close();
+        project.remove();
+      }
+    },
+    180_000,
+  );
+
+  if (engines().length > 1) {
+    test("with the same state on each", () => {
+      const [one, ...others] = [...recorded.values()];
+      expect(one).toBeDefined();
+      for (const other of others) expect(other).toEqual(one);
+    });
+  }
+});
+
+/** Without what differs from run to run: ciphertexts, and when the job pushed. */
+function alike(resource: object): unknown {
+  const text = JSON.stringify(resource)
+    .replace(/"ciphertext":"[^"]*"/g, '"ciphertext":"{secret}"')
+    .replace(/"lastComplete":"[^"]*"/g, '"lastComplete":"{time}"');
+  return JSON.parse(text);
+}
