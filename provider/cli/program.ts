@@ -3,6 +3,7 @@ import { VERSION } from "../version";
 import { CommandError, InterruptedError, UsageError } from "./errors";
 import { INTERRUPTED_EXIT_CODE, tell, type Io } from "./io";
 import * as existing from "./import";
+import * as filter from "./filter";
 import * as kv from "./kv";
 import * as report from "./report";
 import type * as Redaction from "./redaction";
@@ -13,7 +14,7 @@ import type * as Redaction from "./redaction";
  */
 type Register = (program: Command, io: Io) => void;
 
-const GROUPS: readonly Register[] = [kv.register, report.register, existing.register];
+const GROUPS: readonly Register[] = [kv.register, report.register, existing.register, filter.register];
 
 /** Runs one command. Gives the exit code: 0 done, 1 failed, 2 wrong usage, 130 ended by Ctrl-C. */
 export async function run(args: readonly string[], io: Io): Promise<number> {

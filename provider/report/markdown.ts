@@ -75,7 +75,7 @@ const MOST_NAMED = 10;
 function cutLine(left: readonly Section[], limit: number): string {
   const names = left.slice(0, MOST_NAMED).map(({ kind, name }) => nameOf(cut(`${kind} ${name}`, 80)));
   const more = left.length > names.length ? " …" : "";
-  const what = say`${words(counted(left.length, "resource"))} left out, as a comment takes ${limit.toLocaleString("en-US")} characters: ${joined(names)}${words(more)}`;
+  const what = say`${words(counted(left.length, "resource"))} left out, as a comment takes ${words(limit.toLocaleString("en-US"))} characters: ${joined(names)}${words(more)}`;
   return `_${markdown(what)}._ ${span("edgeguard report --format text")} tells all of them.`;
 }
 

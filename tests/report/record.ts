@@ -164,7 +164,9 @@ class Stage {
   /** Paths, addresses, ids and times of this run become those of no run. */
   #neutral(text: string): string {
     const ids = new Map<string, string>();
-    const made = this.#seen.flatMap(({ deployment }) => deployment.resources ?? []);
+    const made = this.#seen
+      .flatMap(({ deployment }) => deployment.resources ?? [])
+      .sort((a, b) => (a.urn < b.urn ? -1 : 1));
     for (const { id = "", outputs = {} } of made) {
       for (const each of [id.split("/")[0], outputs["ruleId"], outputs["entryPointId"]]) {
         if (typeof each !== "string" || !/^[0-9a-f]{32}$/.test(each) || each.startsWith(SEEDED)) continue;

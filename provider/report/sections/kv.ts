@@ -1,6 +1,6 @@
 import { say, valuesOf, words, type Phrase } from "../phrase";
 import { ownMessages } from "../diagnostics";
-import type { Step } from "../plan";
+import type { Plan } from "../plan";
 import { bag, cell, compare, counted, number, text, visible } from "../values";
 import { argumentTable, isGone, isNew, isReplaced, textBlock, told, type Teller, type Told } from "./section";
 
@@ -92,11 +92,7 @@ export function pruned(all: Told): { readonly message: string; readonly sentence
 
 /** What the preview says of this resource's namespace. */
 function linesOf(all: Told): readonly string[] {
-  const start = startOf(all);
-  return ownMessages(all.plan.diagnostics)
-    .filter((message) => message.startsWith(start))
-    .map((message) => message.slice(start.length))
-    .sort(compare);
+  return indexOf(all.plan).lines.get(startOf(all)) ?? [];
 }
 
 function startOf({ new: next, old }: Told): string {
@@ -110,11 +106,34 @@ function namespaceOf(inputs: Readonly<Record<string, unknown>>): string | undefi
 }
 
 /** Whether no other entries of this plan that are new or changed belong to the same namespace. */
-function isAlone({ step, new: next, plan }: Told): boolean {
-  const sharing = (other: Step): boolean =>
-    other.kind === "KvEntries" &&
-    other.urn !== step.urn &&
-    other.op !== "same" &&
-    namespaceOf(told(other, plan).new.inputs) === namespaceOf(next.inputs);
-  return !plan.steps.some(sharing);
+function isAlone(all: Told): boolean {
+  return (indexOf(all.plan).changing.get(startOf(all)) ?? 0) <= 1;
+}
+
+/** What a plan says of namespaces, by what the lines begin with. */
+interface Index {
+  readonly lines: ReadonlyMap<string, readonly string[]>;
+  /** How many resources are new or changed. */
+  readonly changing: ReadonlyMap<string, number>;
+}
+
+const INDEXES = new WeakMap<Plan, Index>();
+
+function indexOf(plan: Plan): Index {
+  const known = INDEXES.get(plan);
+  if (known !== undefined) return known;
+  const lines = new Map<string, string[]>();
+  for (const message of ownMessages(plan.diagnostics).sort(compare)) {
+    const [whole, start = "", line = ""] = /^(KvEntries [^:]+: )(.*)$/s.exec(message) ?? [];
+    if (whole !== undefined) lines.set(start, [...(lines.get(start) ?? []), line]);
+  }
+  const changing = new Map<string, number>();
+  for (const step of plan.steps) {
+    if (step.kind !== "KvEntries" || step.op === "same" || isGone(step)) continue;
+    const start = startOf(told(step, plan));
+    changing.set(start, (changing.get(start) ?? 0) + 1);
+  }
+  const index = { lines, changing };
+  INDEXES.set(plan, index);
+  return index;
 }

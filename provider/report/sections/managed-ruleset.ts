@@ -1,4 +1,5 @@
 import { rulesetName } from "../../migration/words";
+import type { RulesetExpansion } from "../../rulesets/expansion";
 import type { Block } from "../model";
 import { joined, say, value, words, type Phrase } from "../phrase";
 import { bag, cell, counted, list, shown, text, visible } from "../values";
@@ -82,7 +83,7 @@ function expansionTable({ step, old, new: next }: Told): readonly Block[] {
   ];
 }
 
-const MEANING: Readonly<Record<string, string>> = {
+const MEANING: Readonly<Record<Exclude<keyof RulesetExpansion, "conflicts">, string>> = {
   ruleset: "ruleset",
   version: "version",
   paranoiaLevel: "paranoia level",

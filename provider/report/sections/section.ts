@@ -78,8 +78,10 @@ export function inGeneral({ step, old, new: next }: Told): readonly Block[] {
     blocks.push(textBlock(say`Replaced because of ${joined(replaceReasons.map(value))}.`));
   }
   if (found === "gone") blocks.push(textBlock(words("It was deleted outside of the program.")));
-  else if (found !== undefined && step.op !== "same") {
-    blocks.push(textBlock(say`Changed outside of the program: ${joined(found.map(value))}.`));
+  else if (step.op !== "same") {
+    const names = (found ?? []).filter((name) => !FOLLOWING.includes(name));
+    if (names.length > 0)
+      blocks.push(textBlock(say`Changed outside of the program: ${joined(names.map(value))}.`));
   }
   if (step.old !== undefined && step.new !== undefined && old.protect !== next.protect) {
     blocks.push(
@@ -95,3 +97,14 @@ export function inGeneral({ step, old, new: next }: Told): readonly Block[] {
   }
   return blocks;
 }
+
+/** Inputs that nobody has written: they follow from others, or are told apart. */
+const FOLLOWING = [
+  "drift",
+  "digest",
+  "filterDigest",
+  "assessment",
+  "assessmentDigest",
+  "expansion",
+  "wouldBlock",
+];

@@ -1,4 +1,3 @@
-import { KvNamespace } from "pulumi-edgeguard";
-
-new KvNamespace("catalog", { title: "catalog" });
+// Ends before anything is declared.
 throw new Error("no zone is set\nset it with `pulumi config set zoneId`");
+export {};

@@ -1,0 +1,158 @@
+import { createReadStream, statSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { LOGPUSH } from "../../limits";
+import { count } from "../../kv/check-entry";
+import { whyUnreadable } from "../../kv/source-error";
+import { passes } from "../../logpush/filter-evaluate";
+import { leavesOf, type CheckedFilter } from "../../logpush/filter-model";
+import { FilterError, mustRead } from "../../logpush/filter-read";
+import { compileFilter, sizeOf, sizeProblem } from "../../logpush/filter-text";
+import { filterTree } from "../../logpush/filter-tree";
+import { linesOf, testFilter, type FilterTest, type LogLine, type LogLines } from "../../logpush/test-filter";
+import { isBag, pick, type Bag } from "../../runtime/values";
+import { CommandError, UsageError } from "../errors";
+import type { FilterOptions } from "../filter";
+import { print, tell, type Io } from "../io";
+
+/** @throws UsageError for a filter that is wrong; CommandError where no line could be judged. */
+export async function testFilterOn(
+  io: Io,
+  given: string,
+  file: string,
+  { format, examples, print: printing }: FilterOptions,
+): Promise<void> {
+  const filter = checked(await filterText(io, given));
+  const text = compileFilter(filter);
+  const lines = sourceOf(io, file);
+  const result = await testFilter(text, printing === true ? printed(io, filter, lines) : lines, { examples });
+  refuseNothing(result);
+  warn(io, filter, result);
+  if (printing === true) tell(io, `edgeguard: ${counts(result)}`);
+  else if (format === "json") {
+    const all = { filter: text, ...sizeOf(filter), ...result };
+    await print(io, `${JSON.stringify(all, undefined, 2)}\n`);
+  } else await print(io, told(filter, text, result));
+}
+
+async function filterText(io: Io, given: string): Promise<string> {
+  if (!given.startsWith("@")) return given;
+  const path = resolve(io.cwd, given.slice(1));
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    throw new CommandError(
+      `the filter in ${given.slice(1)} cannot be read: ${whyUnreadable(error)} (looked for ${path}).`,
+    );
+  }
+}
+
+function checked(text: string): CheckedFilter {
+  try {
+    return mustRead(unescaped(text.replace(/^\ufeff/, "").trim()));
+  } catch (error) {
+    throw error instanceof FilterError ? new UsageError(error.message.replace("?.", "?")) : error;
+  }
+}
+
+/** The API takes a filter as JSON within a text, and that is how it is copied. */
+function unescaped(text: string): string {
+  if (!text.startsWith('"')) return text;
+  try {
+    const inner: unknown = JSON.parse(text);
+    return typeof inner === "string" ? inner : text;
+  } catch {
+    return text;
+  }
+}
+
+function sourceOf(io: Io, file: string): LogLines {
+  if (file !== "-") {
+    const path = resolve(io.cwd, file);
+    const found = statSync(path, { throwIfNoEntry: false });
+    const isPipe = found?.isFile() === false && !found.isDirectory(); // As the shell's <(…) makes it.
+    return isPipe ? createReadStream(path) : path;
+  }
+  if (io.stdin.isTTY === true)
+    throw new UsageError("which log lines? Name a file of NDJSON, or pipe one in.");
+  return io.stdin;
+}
+
+/** The same lines; those that pass are printed on their way. */
+async function* printed(io: Io, filter: CheckedFilter, lines: LogLines): AsyncGenerator<LogLine> {
+  for await (const line of linesOf(lines)) {
+    yield line;
+    if (typeof line !== "string") continue;
+    const fields = fieldsOf(line);
+    if (fields !== undefined && passes(filter, fields)) await print(io, `${line}\n`);
+  }
+}
+
+function fieldsOf(line: string): Bag | undefined {
+  try {
+    const json: unknown = JSON.parse(line);
+    return isBag(json) ? json : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function refuseNothing({ lines, unreadable, examples }: FilterTest): void {
+  if (lines === 0) throw new CommandError("there are no log lines: a line is a JSON object (NDJSON).");
+  if (unreadable < lines) return;
+  const [first] = examples.unreadable;
+  const why = first === undefined ? "" : `; line ${first.line} ${first.reason}`;
+  throw new CommandError(`none of ${count(lines)} lines is a JSON object${why}.`);
+}
+
+/** What makes the counts say less than they seem to. */
+function warn(
+  io: Io,
+  filter: CheckedFilter,
+  { lines, unreadable, missingFields, examples }: FilterTest,
+): void {
+  const size = sizeProblem(filter);
+  if (size !== undefined) tell(io, `edgeguard: the filter ${size}`);
+  if (unreadable > 0) {
+    const first = examples.unreadable.map(({ line, reason }) => `line ${line} ${reason}`).join(", ");
+    tell(
+      io,
+      `edgeguard: ${count(unreadable)} of ${count(lines)} lines cannot be read${first === "" ? "" : `: ${first}`}.`,
+    );
+  }
+  for (const [field, without] of Object.entries(missingFields)) {
+    tell(
+      io,
+      `edgeguard: ${field} is missing in ${count(without)} of ${count(lines)} lines: a comparison with it fails there, which says nothing of what the service will do.`,
+    );
+  }
+}
+
+function told(filter: CheckedFilter, text: string, result: FilterTest): string {
+  const { operators, bytes } = sizeOf(filter);
+  const fields = [...leavesOf(filter.where, [])].map(({ leaf }) => leaf.key);
+  const shown = (examples: FilterTest["examples"]["passed"]): string[] =>
+    examples.map(({ line, fields: all }) => `  line ${line}: ${cut(JSON.stringify(pick(all, fields)))}`);
+  const { passed, rejected } = result.examples;
+  const parts = [
+    `The filter, ${count(operators)} of about ${count(LOGPUSH.MAX_FILTER_OPERATORS)} operators and ${count(bytes)} of about ${count(LOGPUSH.MAX_FILTER_BYTES)} bytes:`,
+    ...filterTree(text).map((line) => `  ${line}`),
+    "",
+    counts(result),
+    ...(passed.length === 0 ? [] : ["", "For example, these pass:", ...shown(passed)]),
+    ...(rejected.length === 0 ? [] : ["", "And these do not:", ...shown(rejected)]),
+  ];
+  return `${parts.join("\n")}\n`;
+}
+
+function counts({ lines, passed, rejected, unreadable }: FilterTest): string {
+  const not = rejected === 0 ? "" : `, ${count(rejected)} ${rejected === 1 ? "does" : "do"} not`;
+  const bad = unreadable === 0 ? "" : `, ${count(unreadable)} cannot be read`;
+  return `${count(passed)} of ${count(lines)} ${lines === 1 ? "line" : "lines"} ${passed === 1 ? "passes" : "pass"}${not}${bad}.`;
+}
+
+const MOST_CHARACTERS = 200;
+
+function cut(text: string): string {
+  return text.length <= MOST_CHARACTERS ? text : `${text.slice(0, MOST_CHARACTERS)}…`;
+}

@@ -1,0 +1,108 @@
+import { own, pathOf, planOf, read } from "../report/plans";
+import { Shell } from "./alone";
+
+/** `edgeguard report` as a pipeline calls it: what it writes where, and what it ends with. */
+
+const { bin, here } = new Shell("report");
+
+describe("the built command", () => {
+  test("reads a file, and standard input, and writes the report to stdout", async () => {
+    const [file, piped] = await Promise.all([bin([pathOf("changed.json")]), bin([], read("changed.json"))]);
+    expect(file).toMatchObject({ code: 0, stdout: read("changed.md"), stderr: "" });
+    expect(piped).toMatchObject({ code: 0, stdout: read("changed.md"), stderr: "" });
+  });
+
+  test("writes the report also where it ends with 1", async () => {
+    expect(
+      await bin([pathOf("changed.json"), "--format", "text", "--fail-on", "irreversible,unprotect"]),
+    ).toMatchObject({
+      code: 1,
+      stdout: read("changed.txt"),
+      stderr:
+        "edgeguard: the plan holds what --fail-on names: irreversible (WafMigration older), unprotect (PageShieldPolicy www), unprotect (PageShieldSettings shop)\n",
+    });
+  });
+});
+
+describe("ends with", () => {
+  const ALL = "irreversible,unprotect,blocks,replace,delete";
+  test.each<[number, string, string | undefined]>([
+    [0, "changed", undefined],
+    [1, "changed", "irreversible"],
+    [1, "changed", "unprotect"],
+    [1, "changed", "blocks"],
+    [0, "changed", "replace,delete"],
+    [1, "changed", " delete , irreversible"],
+    [0, "created", "irreversible,unprotect,replace,delete"],
+    [1, "created", "blocks"],
+    [1, "replaced", "replace"],
+    [1, "replaced", "irreversible"],
+    [1, "deleted", "delete"],
+    [0, "deleted", "replace,blocks"],
+    [1, "pruned", "irreversible"],
+    [0, "pruned", "unprotect,blocks,replace,delete"],
+    [1, "migrations", "irreversible"],
+    [0, "unchanged", ALL],
+    [0, "imported", ALL],
+    // A preview that failed is no plan, whatever is asked.
+    [1, "failed", undefined],
+    [1, "refused", undefined],
+    [1, "secret", ALL],
+  ])("%i for the plan %s and --fail-on %s", async (code, name, failOn) => {
+    const ran = await here([pathOf(`${name}.json`), ...(failOn === undefined ? [] : ["--fail-on", failOn])]);
+    expect({ code: ran.code, stdout: ran.stdout }).toEqual({ code, stdout: read(`${name}.md`) });
+    expect(ran.stderr).toMatch(
+      code === 0 ? /^$/ : /^edgeguard: the (plan holds what --fail-on names: |preview failed)/,
+    );
+  });
+
+  test("1 and few names where many are dangerous", async () => {
+    const steps = Array.from({ length: 8 }, (_, i) =>
+      own("delete", "PageShieldPolicy", `p${i}`, { old: { action: "log" } }),
+    );
+    const { code, stderr } = await here(["--fail-on", "delete"], { input: planOf(...steps) });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/delete \(PageShieldPolicy p4\), and 3 more\n$/);
+  });
+
+  test.each<[number, string, string[], RegExp]>([
+    [
+      1,
+      "a file that is not there",
+      ["nothing.json"],
+      /^edgeguard: the plan in nothing\.json cannot be read: it does not exist/,
+    ],
+    [1, "a folder", ["."], /it is a directory/],
+    [1, "no plan", [], /^edgeguard: there is no plan: the input is empty/],
+    [1, "a refresh", [pathOf("refreshed.json")], /^edgeguard: this is the plan of a refresh/],
+    [
+      2,
+      "an unknown danger",
+      ["--fail-on", "irreversible,danger"],
+      /"danger" is none of irreversible, unprotect, blocks, replace, delete/,
+    ],
+    [2, "no danger", ["--fail-on", ""], /"" is none of/],
+    [2, "an unknown format", ["--format", "html"], /Allowed choices are markdown, text, json/],
+    [2, "two files", ["a", "b"], /too many arguments/],
+    [2, "an unknown option", ["--fail"], /unknown option '--fail'/],
+  ])("%i for %s, and writes nothing to stdout", async (code, _, args, sentence) => {
+    const ran = await here(args);
+    expect({ code: ran.code, stdout: ran.stdout }).toEqual({ code, stdout: "" });
+    expect(ran.stderr).toMatch(sentence);
+  });
+
+  test("2 where somebody at a terminal gives no plan", async () => {
+    expect(await here([], { tty: true })).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/which plan\? Name a file/) as string,
+    });
+  });
+});
+
+test("its help has one example, and says what each danger means", async () => {
+  const { code, stdout } = await here(["--help"]);
+  expect(code).toBe(0);
+  expect(stdout.match(/^ {2}\$ .*$/gm)).toHaveLength(1);
+  for (const kind of ["irreversible", "unprotect", "blocks", "replace", "delete"])
+    expect(stdout).toMatch(new RegExp(`^  ${kind} +\\w`, "m"));
+});

@@ -1,0 +1,449 @@
+import { startLocalApi } from "edgeguard-local";
+import { report, type DangerKind } from "../../provider/report";
+import { stateIn } from "../../provider/report/sections/waf-migration";
+import { Operation } from "../support/operation";
+import { own, planOf, said, type MadeStep } from "./plans";
+
+/** What a reviewer must not miss, and what is no reason to wake them. */
+
+const ZONE = "5a0c1e7f3b2d4968a7e1c0f2d3b4a501";
+const OTHER = "5a0c1e7f3b2d4968a7e1c0f2d3b4a502";
+
+const judged = (...steps: MadeStep[]): string[] =>
+  report(planOf(...steps), "json").dangers.map(({ kind, name }) => `${kind} ${name}`);
+const sentences = (kind: DangerKind, ...steps: MadeStep[]): string[] =>
+  report(planOf(...steps), "json")
+    .dangers.filter((danger) => danger.kind === kind)
+    .map(({ sentence }) => sentence.toString());
+
+describe("a namespace", () => {
+  const data = { accountId: "a", title: "catalog" };
+  test.each<[string, string[], MadeStep[]]>([
+    ["is new", [], [own("create", "KvNamespace", "n", { new: { ...data, forceDestroy: true } })]],
+    ["is deleted, if empty", ["delete n"], [own("delete", "KvNamespace", "n", { old: data })]],
+    [
+      "is deleted with its keys",
+      ["irreversible n", "delete n"],
+      [own("delete", "KvNamespace", "n", { old: { ...data, forceDestroy: true } })],
+    ],
+    [
+      "is left in place",
+      [],
+      [
+        own("delete", "KvNamespace", "n", {
+          old: { ...data, forceDestroy: true },
+          state: { retainOnDelete: true },
+        }),
+      ],
+    ],
+    [
+      "is taken over under another name",
+      ["delete n"],
+      [
+        own("delete", "KvNamespace", "n", { old: { ...data, forceDestroy: true } }),
+        own("create", "KvNamespace", "m", { new: data }),
+      ],
+    ],
+    [
+      "is replaced",
+      ["irreversible n", "replace n"],
+      [own("replace", "KvNamespace", "n", { old: data, new: { ...data, accountId: "b" } })],
+    ],
+    [
+      "is what an interrupted replacement left",
+      ["irreversible n", "delete n"],
+      [own("delete-replaced", "KvNamespace", "n", { old: { ...data, forceDestroy: true } })],
+    ],
+  ])("that %s", (_, dangers, steps) => {
+    expect(judged(...steps)).toEqual(dangers);
+  });
+});
+
+describe("a zone is left without a managed ruleset", () => {
+  const rule = { zoneId: ZONE, ruleset: { name: "OWASP" }, enabled: true };
+  const outputs = { ruleId: "r1", otherManagedRules: [] };
+  const gone = own("delete", "ManagedRulesetOverride", "one", { old: rule, outputs });
+  const found = { ruleId: "r9", rulesetId: "x", ref: "team/rule", description: "of the team" };
+
+  test.each<[string, boolean, MadeStep[]]>([
+    ["when the only one is deleted", true, [gone]],
+    [
+      "when it is switched off",
+      true,
+      [
+        own("update", "ManagedRulesetOverride", "one", {
+          old: rule,
+          new: { ...rule, enabled: false },
+          outputs,
+        }),
+      ],
+    ],
+    [
+      "when it moves to another zone",
+      true,
+      [
+        own("replace", "ManagedRulesetOverride", "one", {
+          old: rule,
+          new: { ...rule, zoneId: OTHER },
+          outputs,
+        }),
+      ],
+    ],
+    [
+      "not when another stays",
+      false,
+      [gone, own("same", "ManagedRulesetOverride", "two", { old: rule, new: rule })],
+    ],
+    ["not when another comes", false, [gone, own("create", "ManagedRulesetOverride", "two", { new: rule })]],
+    [
+      "when the other is off",
+      true,
+      [
+        gone,
+        own("same", "ManagedRulesetOverride", "two", {
+          old: { ...rule, enabled: false },
+          new: { ...rule, enabled: false },
+        }),
+      ],
+    ],
+    [
+      "not when it was off before",
+      false,
+      [own("delete", "ManagedRulesetOverride", "one", { old: { ...rule, enabled: false }, outputs })],
+    ],
+    [
+      "not when it is kept",
+      false,
+      [own("delete", "ManagedRulesetOverride", "one", { old: { ...rule, onDestroy: "keep" }, outputs })],
+    ],
+    [
+      "not when it was taken over and is put back",
+      false,
+      [own("delete", "ManagedRulesetOverride", "one", { old: rule, outputs: { ...outputs, adopted: {} } })],
+    ],
+    [
+      "when it is to be restored, and there is nothing to put back",
+      true,
+      [own("delete", "ManagedRulesetOverride", "one", { old: { ...rule, onDestroy: "restore" }, outputs })],
+    ],
+    [
+      "when it was taken over and is removed",
+      true,
+      [
+        own("delete", "ManagedRulesetOverride", "one", {
+          old: { ...rule, onDestroy: "remove" },
+          outputs: { ...outputs, adopted: {} },
+        }),
+      ],
+    ],
+  ])("%s", (_, expected, steps) => {
+    expect(sentences("unprotect", ...steps)).toEqual(
+      expected ? [`zone ${ZONE} is left without a managed ruleset`] : [],
+    );
+  });
+
+  test("once, where two leave it; what others have there is named, unless it leaves as well", () => {
+    const second = own("delete", "ManagedRulesetOverride", "two", {
+      old: rule,
+      outputs: { ...outputs, ruleId: "r9" },
+    });
+    const first = own("delete", "ManagedRulesetOverride", "one", {
+      old: rule,
+      outputs: { ...outputs, otherManagedRules: [found] },
+    });
+    expect(sentences("unprotect", first, second)).toEqual([`zone ${ZONE} is left without a managed ruleset`]);
+    expect(sentences("unprotect", first)).toEqual([
+      `a managed ruleset of zone ${ZONE} stops acting; when it was last looked at, there were also "of the team"`,
+    ]);
+  });
+});
+
+describe("page security", () => {
+  const policy = {
+    zoneId: ZONE,
+    description: "www",
+    action: "allow",
+    enabled: true,
+    value: "script-src 'self'",
+  };
+  const wouldBlock = { count: 7, scripts: ["https://a.example/a.js"] };
+  const settings = { zoneId: ZONE, enabled: true };
+  const previous = { previous: { enabled: false } };
+  test.each<[string, string[], MadeStep]>([
+    [
+      "blocks what is loaded today",
+      ["blocks p"],
+      own("create", "PageShieldPolicy", "p", { new: { ...policy, wouldBlock } }),
+    ],
+    [
+      "blocks nothing",
+      [],
+      own("create", "PageShieldPolicy", "p", { new: { ...policy, wouldBlock: { count: 0, scripts: [] } } }),
+    ],
+    [
+      "would block, but is off",
+      [],
+      own("create", "PageShieldPolicy", "p", { new: { ...policy, enabled: false, wouldBlock } }),
+    ],
+    [
+      "only reports",
+      ["unprotect p"],
+      own("update", "PageShieldPolicy", "p", { old: policy, new: { ...policy, action: "log", wouldBlock } }),
+    ],
+    [
+      "is switched off",
+      ["unprotect p"],
+      own("update", "PageShieldPolicy", "p", { old: policy, new: { ...policy, enabled: false } }),
+    ],
+    ["is deleted", ["unprotect p", "delete p"], own("delete", "PageShieldPolicy", "p", { old: policy })],
+    [
+      "moves to another zone",
+      ["unprotect p", "replace p"],
+      own("replace", "PageShieldPolicy", "p", { old: policy, new: { ...policy, zoneId: OTHER } }),
+    ],
+    [
+      "goes on blocking",
+      [],
+      own("update", "PageShieldPolicy", "p", { old: policy, new: { ...policy, description: "web" } }),
+    ],
+    [
+      "that only reported is deleted",
+      ["delete p"],
+      own("delete", "PageShieldPolicy", "p", { old: { ...policy, action: "log" } }),
+    ],
+    [
+      "is not monitored any more",
+      ["unprotect s"],
+      own("update", "PageShieldSettings", "s", { old: settings, new: { ...settings, enabled: false } }),
+    ],
+    [
+      "was off before, and is again after a destroy",
+      ["unprotect s", "delete s"],
+      own("delete", "PageShieldSettings", "s", { old: settings, outputs: previous }),
+    ],
+    [
+      "stays on after a destroy",
+      ["delete s"],
+      own("delete", "PageShieldSettings", "s", {
+        old: { ...settings, onDestroy: "keep" },
+        outputs: previous,
+      }),
+    ],
+  ])("that %s", (_, dangers, step) => {
+    expect(judged(step)).toEqual(dangers);
+  });
+
+  test("shows what a destroy puts back, and a setting that is declared no more going back", () => {
+    const old = { ...settings, useConnectionUrlPath: true };
+    const outputs = { previous: { enabled: true, useConnectionUrlPath: false } };
+    const gone = report(planOf(own("delete", "PageShieldSettings", "s", { old, outputs })), "markdown").text;
+    expect(gone).toContain(
+      "| setting | now | then |\n| --- | --- | --- |\n| `useConnectionUrlPath` | `true` | `false` |",
+    );
+    const less = report(
+      planOf(own("update", "PageShieldSettings", "s", { old, new: settings, outputs })),
+      "markdown",
+    ).text;
+    expect(less).toContain("| `useConnectionUrlPath` | `true` | back to `false` |");
+  });
+});
+
+describe("entries", () => {
+  const NAMESPACE = "5a0c1e7f3b2d4968a7e1c0f2d3b4b601";
+  const of = (name: string, keys: number, more: object = {}): MadeStep =>
+    own("update", "KvEntries", name, {
+      old: { namespaceId: NAMESPACE, keys: 5 },
+      new: { namespaceId: NAMESPACE, keys, ...more },
+    });
+  const told = (lines: readonly string[], ...steps: MadeStep[]): string =>
+    report(
+      JSON.stringify({
+        steps,
+        diagnostics: lines.map((line) => said(`edgeguard: KvEntries ${NAMESPACE}: ${line}`)),
+      }),
+      "markdown",
+    ).text;
+
+  test("have their own line, also where the number of keys does not tell", () => {
+    const text = told(["+1 ~0 -3 (a, b, c, d)"], of("one", 9));
+    expect(text).toContain(
+      "<b>one</b>: +1 ~0 -3 (<code>a</code>, <code>b</code>, <code>c</code>, <code>d</code>)",
+    );
+  });
+
+  test("that share a namespace are told apart by how many there are", () => {
+    const text = told(["+2 ~0 -0 (a, b)", "+0 ~1 -1 (c, d)"], of("one", 7), of("two", 4));
+    expect(text).toContain("<b>one</b>: +2 ~0 -0 (");
+    expect(text).toContain("<b>two</b>: +0 ~1 -1 (");
+  });
+
+  test("and where that is not enough, nothing is guessed", () => {
+    const text = told(["+1 ~0 -0 (a)", "+1 ~2 -0 (b, c …)"], of("one", 6), of("two", 6));
+    expect(text).toContain("<b>one</b>: 5 → 6 keys");
+    expect(text).toContain(
+      "One of these changes, the plan does not say which:\n\n- \\+1 \\~0 -0 (`a`)\n- \\+1 \\~2 -0 (`b`, `c` …)",
+    );
+  });
+
+  test("say which keys of others they delete, each under its own prefix", () => {
+    const lines = [
+      `prune deletes 1 key that others wrote: "a/x"`,
+      `prune deletes 1,200 keys that others wrote: "b/1", "b/2", …`,
+    ];
+    const steps = [
+      of("one", 5, { prune: { prefix: "a/" } }),
+      of("two", 5, { prune: { prefix: "b/" } }),
+      of("none", 5),
+    ];
+    const { dangers, text } = report(
+      JSON.stringify({
+        steps,
+        diagnostics: lines.map((line) => said(`edgeguard: KvEntries ${NAMESPACE}: ${line}`, "info#err")),
+      }),
+      "markdown",
+    );
+    expect(dangers.map(({ kind, name, sentence }) => `${kind} ${name}: ${sentence.toString()}`)).toEqual([
+      `irreversible one: 1 key that others wrote under a/ will be deleted: "a/x"`,
+      `irreversible two: 1,200 keys that others wrote under b/ will be deleted: "b/1", "b/2", …`,
+    ]);
+    expect(text).not.toContain("warning");
+  });
+
+  test("are told in the words that the resource says today", async () => {
+    const api = await startLocalApi();
+    try {
+      const args = { accountId: api.accounts.main, namespaceId: api.namespaces.existing };
+      const first = { ...args, entries: { "config/a": "1", "plain/b": "2" } };
+      const recorded = await new Operation(api).up("KvEntries", first);
+      const operation = new Operation(api);
+      const changed = {
+        ...args,
+        entries: { "config/a": "0", "config/c": "3", "config/d": "4" },
+        prune: { prefix: "config/" },
+      };
+      const { inputs } = await operation.preview("KvEntries", changed, recorded);
+      const diagnostics = [
+        ...operation.said.map((line) => said(line)),
+        ...operation.warned.map((line) => said(line, "info#err")),
+      ];
+      const step = own("update", "KvEntries", "own", { old: recorded.inputs, new: inputs });
+      const { dangers, text } = report(JSON.stringify({ steps: [step], diagnostics }), "markdown");
+      expect(text).toContain(
+        "<b>own</b>: +2 ~1 -1 (<code>config/c</code>, <code>config/d</code>, <code>config/a</code>, <code>plain/b</code>)",
+      );
+      expect(dangers.map(({ sentence }) => sentence.toString())).toEqual([
+        `1 key that others wrote under config/ will be deleted: "config/checkout"`,
+      ]);
+    } finally {
+      await api.close();
+    }
+  });
+
+  test("that nobody claims are at least a warning", () => {
+    const diagnostics = [
+      said(`edgeguard: KvEntries ${NAMESPACE}: prune deletes 1 key that others wrote: "a/x"`, "info#err"),
+    ];
+    expect(report(JSON.stringify({ steps: [of("one", 5)], diagnostics }), "markdown").text).toContain(
+      "prune deletes 1 key",
+    );
+  });
+});
+
+describe("other providers", () => {
+  const bucket = (op: string): MadeStep => ({
+    op,
+    urn: "urn:pulumi:dev::edge::aws:s3/bucket:Bucket::logs",
+    oldState: { custom: true, id: "b" },
+    ...(op === "delete" ? {} : { newState: { custom: true } }),
+  });
+  test.each([
+    ["delete", ["delete logs"]],
+    ["replace", ["replace logs"]],
+    ["update", []],
+  ])("count for %s", (op, dangers) => {
+    expect(judged(bucket(op))).toEqual(dangers);
+  });
+  test("but a component is nothing that could be lost", () => {
+    expect(
+      judged({ op: "delete", urn: "urn:pulumi:dev::edge::team:Group::g", oldState: { custom: false } }),
+    ).toEqual([]);
+  });
+});
+
+describe("a migration", () => {
+  const look = (verdict: string): string[] => [
+    `WafMigration of zone ${ZONE}: ${verdict}.`,
+    "no step can be undone",
+  ];
+  const START = look("eligible; the previous rules are active");
+  const step = (target: string, migrationState: string, assessment?: readonly string[]): MadeStep =>
+    own("update", "WafMigration", "m", {
+      old: { zoneId: ZONE, target: "assessed", assessment: START },
+      new: { zoneId: ZONE, target, assessment: assessment ?? START },
+      outputs: { migrationState },
+    });
+  test.each<[string, string[], MadeStep]>([
+    ["only looks", [], step("assessed", "start", look("blocked; the previous rules are active"))],
+    ["goes on", ["irreversible m"], step("finished", "start", look("eligible; in validation"))],
+    [
+      "finds the zone there already",
+      [],
+      step("finished", "start", look("finished: the previous rules are off and the new ones on")),
+    ],
+    ["waits for a switch", [], step("finished", "start", look('state "switching"'))],
+    [
+      "was not looked at, and is not there by what is recorded",
+      ["irreversible m"],
+      step("finished", "validation"),
+    ],
+    ["was not looked at, and is there by what is recorded", [], step("validation", "finished")],
+    [
+      "nobody knows anything of",
+      ["irreversible m"],
+      own("create", "WafMigration", "m", { new: { zoneId: ZONE, target: "finished" } }),
+    ],
+    [
+      "is forgotten",
+      ["delete m"],
+      own("delete", "WafMigration", "m", {
+        old: { zoneId: ZONE, target: "finished" },
+        outputs: { migrationState: "finished" },
+      }),
+    ],
+    [
+      "begins in another zone",
+      ["irreversible m", "replace m"],
+      own("replace", "WafMigration", "m", {
+        old: { zoneId: ZONE, target: "finished" },
+        new: { zoneId: OTHER, target: "finished", assessment: START },
+        outputs: { migrationState: "finished" },
+      }),
+    ],
+  ])("that %s", (_, dangers, given) => {
+    expect(judged(given)).toEqual(dangers);
+  });
+
+  test("is told as somewhere else where the service has a word of its own, which stays out of the diagram", () => {
+    const { text } = report(planOf(step("finished", "start", look('state "--> evil"'))), "markdown");
+    expect(/```mermaid[^`]*```/.exec(text)?.[0]).not.toMatch(/evil|now\)|next\)/);
+    expect(text).toContain('<b>m</b>: state "--&gt; evil"');
+  });
+
+  test("says where the zone is in words that the report can read, for every zone of the local API", async () => {
+    const api = await startLocalApi();
+    try {
+      const states: Record<string, string | undefined> = {};
+      for (const [name, zoneId] of Object.entries(api.zones).filter(([name]) => name.startsWith("migrate"))) {
+        const { inputs } = await new Operation(api).preview("WafMigration", { zoneId, target: "assessed" });
+        const [head = ""] = inputs["assessment"] as string[];
+        states[name] = stateIn(head.replace(/^WafMigration of zone \S+: /, "").replace(/\.$/, ""));
+        expect(api.waf(zoneId).migration.retired === null ? api.waf(zoneId).phase : "retired").toBe(
+          states[name],
+        );
+      }
+      expect(new Set(Object.values(states))).toEqual(new Set(["start", "validation", "finished", "retired"]));
+    } finally {
+      await api.close();
+    }
+  });
+});

@@ -1,0 +1,294 @@
+import { marked, type Token, type Tokens } from "marked";
+import { report } from "../../provider/report";
+import { COMMENT_CHARACTERS, marker } from "../../provider/report/markdown";
+import { own, read, RECORDED, recorded, said, type MadeStep } from "./plans";
+
+/** The comment as GitHub-flavoured Markdown makes it. */
+
+/** Every token, also those within others. */
+function tokensOf(markdown: string): Token[] {
+  const all: Token[] = [];
+  void marked.walkTokens(marked.lexer(markdown, { gfm: true }), (token) => void all.push(token));
+  return all;
+}
+
+const tablesIn = (markdown: string): Tokens.Table[] =>
+  tokensOf(markdown).filter((token): token is Tokens.Table => token.type === "table");
+const codeIn = (markdown: string): Tokens.Code[] =>
+  tokensOf(markdown).filter((token): token is Tokens.Code => token.type === "code");
+
+/** What a person sees: without tags, entities resolved, and without what only keeps things apart. */
+function seen(html: string): string {
+  return html
+    .replace(/<[^>]*>/g, "")
+    .replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)))
+    .replace(/&lt;/g, "<")
+    .replace(/&gt;/g, ">")
+    .replace(/&quot;/g, '"')
+    .replace(/&amp;/g, "&")
+    .replaceAll("\u200b", "");
+}
+
+describe("rendered", () => {
+  test.each(RECORDED)("%s is tables, lists and folded details, and no markup is left over", (name) => {
+    const markdown = read(`${name}.md`);
+    const html = marked.parse(markdown, { async: false, gfm: true });
+    const count = (pattern: RegExp, text = html): number => text.match(pattern)?.length ?? 0;
+
+    expect(count(/<table>/g)).toBe(count(/^\| --- /gm, markdown));
+    expect(count(/<details>/g)).toBe(count(/<\/details>/g));
+    expect(count(/<summary>/g)).toBe(count(/<\/summary>/g));
+    expect(count(/<pre>/g)).toBe(count(/^ *```+[a-z]+$/gm, markdown));
+    // Code keeps whatever it holds; beside it nothing looks like Markdown.
+    const prose = seen(html.replace(/<(pre|code)\b.*?<\/\1>/gs, "").replace(/<b>.*?<\/b>/g, ""));
+    if (name !== "hostile") expect(prose).not.toMatch(/\*\*|```|\| ---|^#+ |\\[|*_`[<]/m);
+    for (const table of tablesIn(markdown)) {
+      for (const row of table.rows) expect(row).toHaveLength(table.header.length);
+    }
+    expect(html).not.toMatch(/<(script|img|a|iframe)\b/);
+  });
+
+  test("a row for each argument, inside the folded part of its resource", () => {
+    const html = marked.parse(read("drifted.md"), { async: false });
+    const [, inside = ""] =
+      /<summary>~ PageShieldSettings <b>shop<\/b><\/summary>(.*?)<\/details>/s.exec(html) ?? [];
+    expect(inside.replace(/\s+/g, " ").trim()).toBe(
+      "<p>Changed outside of the program: <code>enabled</code>.</p> <table> <thead> <tr> <th>argument</th> <th>before</th> <th>after</th> </tr> </thead> " +
+        "<tbody><tr> <td><code>enabled</code></td> <td><code>false</code></td> <td><code>true</code></td> </tr> </tbody></table>",
+    );
+  });
+});
+
+describe("the first line", () => {
+  test("is what the next comment of the same stack is told by", () => {
+    for (const name of RECORDED) {
+      expect(read(`${name}.md`).split("\n", 1)[0]).toBe("<!-- edgeguard report edge/dev -->");
+    }
+    // As examples/pipelines/github/preview-comment.yml looks for it.
+    expect(marker("a/b")).toMatch(/^<!-- edgeguard report[^>]* -->$/);
+  });
+  test("cannot be ended by a name", () => {
+    expect(marker('shop--> <img src=x> "/dev')).toBe("<!-- edgeguard report shop-_ _img src_x_ _/dev -->");
+  });
+  test("is known where nothing but an error is", () => {
+    const plan = JSON.stringify({
+      diagnostics: [
+        {
+          urn: "urn:pulumi:dev::edge::pulumi:pulumi:Stack::edge-dev",
+          message: "error: no",
+          severity: "error",
+        },
+      ],
+    });
+    expect(report(plan, "markdown").text).toMatch(/^<!-- edgeguard report edge\/dev -->\n/);
+  });
+});
+
+describe("what somebody wrote stays text,", () => {
+  const HOSTILE = [
+    "a|b",
+    "a\\|b\\",
+    "`code` ``` ``",
+    "` ",
+    "<script>alert(1)</script><img src=x onerror=y>",
+    "</summary></details>",
+    "<!-- --> -->",
+    "@octocat @octo/team",
+    "#1 octo/repo#2 GH-3",
+    "![x](https://x.example/p.png) [y](javascript:z)",
+    "**b** _i_ ~~s~~ $x$ :tada:",
+    "&lt;b&gt; &#64;octocat",
+    "# heading",
+    "- item",
+    "1. item",
+    "> quote",
+    "    code",
+    "line\n\n```mermaid\nstateDiagram-v2",
+    "\u202eright\u202c to left \u0007 \u001b[31mred",
+    "",
+  ];
+
+  test.each(HOSTILE.map((text) => [JSON.stringify(text), text]))(
+    "%s as a value, a name and a message",
+    (_, text) => {
+      const plan = JSON.stringify({
+        steps: [
+          own("create", "KvNamespace", text || "n", { new: { title: text } }),
+          own("update", "PageShieldPolicy", "p", {
+            old: { description: "a", action: "allow", value: "script-src 'self'" },
+            new: { description: text, action: "log", expression: text, value: `script-src ${text}` },
+          }),
+          own("update", "LogpushJob", "j", {
+            old: { dataset: text },
+            new: {
+              dataset: "a",
+              filter: JSON.stringify({ where: { key: text || "k", operator: "eq", value: text } }),
+            },
+          }),
+        ],
+        diagnostics: [
+          said(`edgeguard: policy ${text}: careful`, "info#err"),
+          { message: `error: ${text}!`, severity: "error" },
+        ],
+      });
+      const { text: markdown } = report(plan, "markdown");
+      const tokens = tokensOf(markdown);
+      // An address in a message may become a link to itself, and to nothing else.
+      const html = marked
+        .parse(markdown, { async: false, gfm: true })
+        .replace(/<a href="([^"]*)">\1<\/a>/g, "$1");
+
+      expect(markdown.startsWith("<!-- edgeguard report edge/dev -->\n## ")).toBe(true);
+      expect(
+        html.match(
+          /<(?!\/?(?:details|summary|p|table|thead|tbody|tr|th|td|code|pre|b|h2|h3|ul|li|strong)\b|!--)[^>]*>/g,
+        ),
+      ).toBeNull();
+      expect(html.match(/<details>/g)).toHaveLength(4);
+      expect(html.match(/<\/details>/g)).toHaveLength(4);
+      expect(tokens.filter(({ type }) => type === "heading")).toHaveLength(3);
+      expect(html).not.toContain("language-mermaid");
+      // Outside of code nothing is left that notifies, refers or links.
+      const beside = html.replace(/<(pre|code)\b.*?<\/\1>/gs, "").replace(/&#8203;/g, "\u200b");
+      expect(beside).not.toMatch(/(^|\W)@\w|#\d|\bGH-\d|:tada:|\$x\$<|<a /);
+
+      const cells = tablesIn(markdown)
+        .flatMap((table) => table.rows)
+        .map((row) => row.map((c) => c.text));
+      const title = cells.find(([name]) => name === "`title`")?.[1] ?? "";
+      const shown = seen(marked.parseInline(title, { async: false }));
+      const escaped = text.replace(/[\n\u0007\u001b\u202c\u202e]/g, (sign) =>
+        sign === "\n" ? "\\n" : `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
+      );
+      expect(shown).toBe(text.trim() === text && text !== "" ? escaped : JSON.stringify(text));
+      // A terminal is not told anything either.
+      expect(report(plan, "text").text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202a-\u202e]/);
+    },
+  );
+
+  test("two long values are cut where they differ", () => {
+    const long = "x".repeat(300);
+    const step = own("update", "KvNamespace", "n", {
+      old: { title: `${long}a` },
+      new: { title: `${long}b` },
+    });
+    const { text } = report(JSON.stringify({ steps: [step] }), "markdown");
+    expect(text).toContain(`| \`title\` | \`…${"x".repeat(20)}a\` | \`…${"x".repeat(20)}b\` |`);
+  });
+});
+
+describe("the diagram of a migration", () => {
+  const diagrams = ["changed", "created", "migrations", "replaced"].flatMap((name) =>
+    codeIn(read(`${name}.md`)).filter(({ lang }) => lang === "mermaid"),
+  );
+
+  test("has the form of a state diagram, with where the zone is and where it goes", () => {
+    expect(diagrams.length).toBeGreaterThan(5);
+    for (const { text } of diagrams) {
+      const [first, direction, ...lines] = text.split("\n");
+      expect([first, direction]).toEqual(["stateDiagram-v2", "  direction LR"]);
+      for (const line of lines) {
+        expect(line).toMatch(
+          /^ {2}(state "(start|validation|finished)( \((now|next)\))?" as s_\w+|s_\w+ --> s_\w+|classDef \w+ [\w:,-]+|class s_\w+ (now|next))$/,
+        );
+      }
+      const declared = [...text.matchAll(/ as (s_\w+)$/gm)].map(([, id]) => id);
+      for (const [, from, to] of text.matchAll(/(s_\w+) --> (s_\w+)/g))
+        expect(declared).toEqual(expect.arrayContaining([from, to]));
+      const marks = [...text.matchAll(/^ {2}class (s_\w+) (now|next)$/gm)].map(
+        ([, id = "", mark = ""]) => `${id.slice(2)} (${mark})`,
+      );
+      for (const mark of marks) expect(text).toContain(`state "${mark}"`);
+    }
+    const ways = diagrams.map(({ text }) =>
+      [...text.matchAll(/class s_(\w+) (?:now|next)/g)].map(([, state]) => state).join(" → "),
+    );
+    expect(new Set(ways)).toEqual(
+      new Set(["start", "start → finished", "start → validation", "validation → finished", "finished"]),
+    );
+  });
+});
+
+describe("a plan that is too large for a comment", () => {
+  const many = (count: number, more: (index: number) => object = () => ({})): string => {
+    const steps = Array.from({ length: count }, (_, index): MadeStep => {
+      const name = `entries-${String(index).padStart(4, "0")}`;
+      const namespaceId = String(index % 40).padStart(32, "0");
+      return own("update", "KvEntries", name, {
+        old: { namespaceId, keys: 1, bytes: 10 },
+        new: { namespaceId, keys: 2, bytes: index, ...more(index) },
+      });
+    });
+    const diagnostics = steps.map((_, index) =>
+      said(`edgeguard: KvEntries ${String(index % 40).padStart(32, "0")}: +1 ~0 -0 (key/${index})`),
+    );
+    const gone = own("delete", "KvNamespace", "zz-last", { old: { title: "data", forceDestroy: true } });
+    return JSON.stringify({ steps: [...steps, gone], diagnostics });
+  };
+
+  test("is cut below the limit, says what was left out, and keeps what is dangerous", () => {
+    const { text } = report(many(2_000), "markdown");
+    expect(text.length).toBeLessThanOrEqual(COMMENT_CHARACTERS);
+    expect(text.length).toBeGreaterThan(COMMENT_CHARACTERS * 0.9);
+    expect(text).toContain("**2,000 to update, 1 to delete**");
+    expect(text).toContain("- **irreversible** `KvNamespace zz-last`");
+    expect(text).toContain("<p>- KvNamespace <b>zz-last</b>");
+    const shown = text.match(/<summary>~ KvEntries/g)?.length ?? 0;
+    const [, left = ""] =
+      /^_([\d,]+) resources left out, as a comment takes 65,536 characters: `KvEntries entries-/m.exec(
+        text,
+      ) ?? [];
+    expect(shown + Number(left.replace(",", ""))).toBe(2_000);
+    const html = marked.parse(text, { async: false });
+    expect(html.match(/<details>/g)).toHaveLength(shown);
+    expect(html.match(/<\/details>/g)).toHaveLength(shown);
+  });
+
+  test("has all of it as text", () => {
+    const { text } = report(many(500), "text");
+    expect(text.match(/^~ KvEntries/gm)).toHaveLength(500);
+  });
+
+  test("cuts what is long in one resource, in a message and among others, and says so there", () => {
+    const rules = Object.fromEntries(
+      Array.from({ length: 1_500 }, (_, i) => [String(i).padStart(32, "0"), { enabled: false }]),
+    );
+    const sources = Array.from({ length: 900 }, (_, i) => `https://cdn-${i}.example`).join(" ");
+    const plan = JSON.stringify({
+      steps: [
+        own("create", "ManagedRulesetOverride", "r", { new: { zoneId: "z", rules } }),
+        own("create", "PageShieldPolicy", "p", {
+          new: { description: "d", action: "log", value: `script-src ${sources}` },
+        }),
+        ...Array.from({ length: 900 }, (_, i) => ({
+          op: "delete",
+          urn: `urn:pulumi:dev::edge::aws:s3/bucket:Bucket::b${i}`,
+          oldState: { custom: true },
+        })),
+      ],
+      diagnostics: [
+        ...Array.from({ length: 300 }, (_, i) => ({
+          message: `error: ${i} ${"e".repeat(3_000)}\n  more\n`,
+          severity: "error",
+        })),
+        ...Array.from({ length: 300 }, (_, i) => ({
+          message: `warning: ${i} ${"w".repeat(300)}`,
+          severity: "warning",
+        })),
+      ],
+    });
+    const { text } = report(plan, "markdown");
+    expect(text.length).toBeLessThanOrEqual(COMMENT_CHARACTERS);
+    expect(text).toMatch(/^\| and 1,\d\d\d more \| {3}\|$/m);
+    expect(text).toMatch(/^… and \d+ more\n```$/m);
+    expect(text).toMatch(/^- and 29\d more$/m);
+    expect(text).toMatch(/^\| and \d+ more \| {3}\| {3}\|$/m);
+    expect(text).toMatch(/`aws:s3\/bucket:Bucket b\d+` and 880 more$/m);
+    expect(text).not.toContain("left out");
+  });
+});
+
+test("an unchanged plan is one line", () => {
+  expect(recorded("unchanged").steps.length).toBeGreaterThan(3);
+  expect(read("unchanged.md").trim().split("\n").at(-1)).toBe("**Nothing to do: 4 unchanged**");
+});
