@@ -5,7 +5,7 @@ module.exports = {
   testEnvironment: "node",
   roots: ["<rootDir>/tests"],
   testMatch: ["**/*.test.ts"],
-  transform: { "^.+\\.ts$": ["ts-jest", { tsconfig: "tests/tsconfig.json" }] },
+  transform: { "^.+\\.ts$": "<rootDir>/tests/support/transform.js" },
   moduleNameMapper: {
     "^pulumi-edgeguard$": "<rootDir>/provider/index.ts",
     "^pulumi-edgeguard/runtime$": "<rootDir>/provider/runtime/index.ts",

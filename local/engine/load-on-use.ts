@@ -1,12 +1,23 @@
 /**
  * Preloaded into the program's process and the provider host. The SDK loads a compiler and a package-tree reader at every
- * start, and uses them only to write functions as text; together they are two thirds of its start. Here they are loaded when
- * first used. Nothing else changes: whoever reads a member of them gets the real one.
+ * start, and uses them only to write functions as text; its automation API, and what tracing needs, also where nobody has
+ * asked for either. Together they are two thirds of its start. Here they are loaded when first used. Nothing else changes:
+ * whoever reads a member of them gets the real one.
  */
 import Module from "node:module";
 import path from "node:path";
 
-const DEFERRED: ReadonlySet<string> = new Set(["typescript", "@npmcli/arborist"]);
+const DEFERRED: ReadonlySet<string> = new Set([
+  "typescript",
+  "@npmcli/arborist",
+  "./automation",
+  "@opentelemetry/exporter-zipkin",
+  "@opentelemetry/instrumentation",
+  "@opentelemetry/instrumentation-grpc",
+  "@opentelemetry/resources",
+  "@opentelemetry/sdk-trace-base",
+  "@opentelemetry/sdk-trace-node",
+]);
 const SDK = path.join("@pulumi", "pulumi") + path.sep;
 
 type Load = (this: unknown, request: string, parent: unknown, isMain: boolean) => unknown;

@@ -113,7 +113,7 @@ export class RateBudget {
   /** What the next request has to wait for. */
   #wait(): Wait {
     const now = performance.now();
-    let longest: Wait = { ms: this.#pausedUntil - now, reason: "the service asked for a pause" };
+    let longest: Wait = { ms: Math.max(0, this.#pausedUntil - now), reason: "the service asked for a pause" };
     for (const { rate, sent } of this.#windows) {
       while (sent[0] !== undefined && sent[0] <= now - rate.ms) sent.shift();
       const ms = sent.length < rate.requests ? 0 : (sent[0] ?? now) + rate.ms - now;

@@ -19,6 +19,7 @@ import {
   startEngine,
   type EngineCommand,
 } from "edgeguard-local";
+import { runEngine } from "../../local/engine";
 
 /** Drives a Pulumi engine by its command line: the real CLI where one is on PATH, and the local one always. */
 
@@ -82,8 +83,23 @@ export class Project {
     writeFileSync(join(this.dir, "index.js"), compiled.outputText);
   }
 
-  run(...args: readonly string[]): Promise<RunResult> {
-    return finished(this.start(...args));
+  /** One command line to its end. The local engine runs in this process, which takes a fifth less than one of its own. */
+  async run(...args: readonly string[]): Promise<RunResult> {
+    if (this.engine !== LOCAL_ENGINE) return finished(this.start(...args));
+    const printed = { stdout: "", stderr: "", text: "" };
+    const sink = (stream: "stdout" | "stderr") => ({
+      write(text: string) {
+        printed[stream] += text;
+        printed.text += text;
+      },
+    });
+    const code = await runEngine([...args, "--non-interactive", "--cwd", this.dir], {
+      cwd: this.dir,
+      env: this.environment(),
+      stdout: sink("stdout"),
+      stderr: sink("stderr"),
+    });
+    return { code, ...printed };
   }
 
   /** Runs and expects success; what was printed is in the error otherwise. */
@@ -94,6 +110,7 @@ export class Project {
     return result;
   }
 
+  /** The same as a process of its own, which can be killed. */
   start(...args: readonly string[]): ChildProcess {
     return startEngine(this.engine, args, { cwd: this.dir, env: this.environment() });
   }

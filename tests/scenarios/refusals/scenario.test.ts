@@ -122,9 +122,17 @@ playScenario({
   steps: [
     {
       run: "up",
+      program: "policy-alone",
       code: "failure",
-      says: [/Policies need a plan with the entitlement/, /not entitled/, /the plan lacks the feature/],
+      says: [/Policies need a plan with the entitlement/],
       writes: ["POST /zones/{zone}/page_shield/policies"],
+    },
+    {
+      run: "up",
+      program: "settings-alone",
+      code: "failure",
+      says: [/not entitled/, /the plan lacks the feature/],
+      writes: [],
     },
   ],
 });
