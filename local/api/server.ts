@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:http";
 import type { Server } from "node:http";
@@ -99,6 +100,7 @@ async function start(options: LocalApiOptions): Promise<LocalApi> {
   const settings = { ...chosen, clock: clock.now };
   const { persistTo, kvStore } = settings;
   const closing = new AbortController();
+  setMaxListeners(0, closing.signal); // As many answers may be held back at once as there are callers.
 
   const kept = persistTo === undefined ? undefined : load(persistTo);
   const onWrite = () => {

@@ -1,5 +1,6 @@
 /** What a command may touch of the process it runs in. */
 import { availableParallelism } from "node:os";
+import path from "node:path";
 import pc from "picocolors";
 import { CommandError, EXIT } from "../errors";
 
@@ -37,6 +38,12 @@ export function wholeNumber(text: string): number {
     throw new CommandError(`${text} is not a number`, EXIT.badInvocation);
   return number;
 }
+
+/** A path on the command line is seen from the folder that --cwd names. */
+export const pathFrom =
+  (io: Io) =>
+  (given: string): string =>
+    path.resolve(io.cwd, given);
 
 /** The CLI's switches take =true and =false. */
 export function onOrOff(text: string): boolean {

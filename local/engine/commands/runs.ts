@@ -10,7 +10,7 @@ import { refresh } from "../refresh";
 import { Session } from "../session";
 import { Targets, type TargetFlags } from "../targets";
 import { destroy, update } from "../update";
-import { collect, colorsFor, defaultParallel, onOrOff, type GlobalFlags, type Io } from "./io";
+import { collect, colorsFor, defaultParallel, onOrOff, pathFrom, type GlobalFlags, type Io } from "./io";
 
 interface RunFlags extends GlobalFlags, TargetFlags {
   readonly yes?: boolean;
@@ -73,7 +73,11 @@ export function addRunCommands(program: Command, io: Io): void {
     .command("import")
     .description("take resources into the state that exist already");
   addConfirmation(addCommonFlags(importCommand))
-    .requiredOption("-f, --file <path>", "the import file; each resource brings its `inputs` and `outputs`")
+    .requiredOption(
+      "-f, --file <path>",
+      "the import file; each resource brings its `inputs` and `outputs`",
+      pathFrom(io),
+    )
     .option("--protect [on]", "protect what is imported", onOrOff, true)
     .option("--generate-code [on]", "accepted: no code is ever generated", onOrOff, false);
   importCommand.action(async (_flags: unknown, command: Command) => {

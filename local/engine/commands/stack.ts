@@ -9,7 +9,7 @@ import { emptyDeployment } from "../state";
 import { parseDeployment, sealWith, showSecret, writeDeployment, writeProperties } from "../state-json";
 import { isRootStack } from "../urn";
 import { isJsonMap, toPlain as plain, toShownMap, type JsonMap } from "../values";
-import type { GlobalFlags, Io } from "./io";
+import { pathFrom, type GlobalFlags, type Io } from "./io";
 
 interface StackFlags extends GlobalFlags {
   readonly create?: boolean;
@@ -80,7 +80,7 @@ export function addStackCommands(program: Command, io: Io): void {
   stack
     .command("export")
     .description("print the stack's state")
-    .option("--file <path>", "write it to a file")
+    .option("--file <path>", "write it to a file", pathFrom(io))
     .option("--show-secrets", "with secrets in plain text")
     .action(async (_flags: unknown, command: Command) => {
       const flags = command.optsWithGlobals<StackFlags>();
@@ -92,7 +92,7 @@ export function addStackCommands(program: Command, io: Io): void {
   stack
     .command("import")
     .description("replace the stack's state; interrupted operations are forgotten")
-    .requiredOption("--file <path>", "what `stack export` wrote")
+    .requiredOption("--file <path>", "what `stack export` wrote", pathFrom(io))
     .action(async (_flags: unknown, command: Command) => {
       await importStack(io, command.optsWithGlobals<StackFlags>());
     });
