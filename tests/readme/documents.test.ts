@@ -27,6 +27,7 @@ describe("the README", () => {
         "pulumi preview",
         "pulumi up --yes",
       ],
+      [expect.stringMatching(/^edgeguard filter '/)],
       [
         "pulumi preview --json --show-sames > plan.json",
         "edgeguard report plan.json --fail-on irreversible,unprotect > comment.md",
@@ -69,6 +70,18 @@ describe("the README", () => {
       await api.close();
     }
   }, 60_000);
+
+  it("runs a filter over log lines with the command it shows", async () => {
+    const bin = join(REPOSITORY, "provider/dist/cli/main.js");
+    writeFileSync(join(home, "edgeguard"), `#!/bin/sh\nexec node "${bin}" "$@"\n`, { mode: 0o755 });
+    const lines = [200, 500, 503].map((EdgeResponseStatus) => JSON.stringify({ EdgeResponseStatus }));
+    writeFileSync(join(home, "sample.ndjson"), lines.join("\n"));
+    const { stdout } = await run("sh", ["-e", "-c", commandsOf(blockWith("edgeguard filter")).join("\n")], {
+      cwd: home,
+      env: { PATH: `${home}:${process.env["PATH"] ?? ""}` },
+    });
+    expect(stdout).toMatch(/2 of 3 lines pass/);
+  });
 
   it("has npm cit run by .ci/run, as it stands", () => {
     expect(readFileSync(join(REPOSITORY, ".ci/run"), "utf8")).toMatch(/^stage "install and test" npm cit$/m);
