@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Next } from "hono";
-import { Hono } from "hono";
+import { Hono } from "hono/quick";
 import { authorize } from "./auth";
 import type { ApiContext, ApiEnv, ApiRouter, Services } from "./context";
 import { controlRoutes } from "./control";
@@ -21,6 +21,7 @@ import { wafRoutes } from "./waf/routes";
 export function createApp(services: Services): ApiRouter {
   const { settings, state, faults, log, wait } = services;
   const limiter = new RateLimiter(settings);
+  // The quick preset: a router that costs nothing to build, for servers that live as long as one test.
   const app = new Hono<ApiEnv>({ strict: false });
 
   app.onError((error, c) => fail(c, error instanceof ApiFailure ? error : failures.internal(error)));
