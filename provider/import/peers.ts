@@ -46,7 +46,8 @@ export function compileProblems(file: string, folders: readonly string[]): reado
   if (ts === undefined) return undefined;
   const options: TypeScript.CompilerOptions = {
     strict: true,
-    noEmit: true,
+    // Nothing is written; but with noEmit the compiler does not compare names with those of a CommonJS module.
+    noEmit: false,
     skipLibCheck: true,
     module: ts.ModuleKind.Node16,
     moduleResolution: ts.ModuleResolutionKind.Node16,

@@ -10,7 +10,7 @@ import { remove, upload } from "./upload";
 /** What is recorded of the entries that were written. */
 export interface Written {
   readonly manifest: string;
-  /** When the last of them was, seconds since the epoch. */
+  /** When the last of them was written or deleted, seconds since the epoch. */
   readonly writtenAt: number;
 }
 
@@ -85,6 +85,7 @@ export async function converge(ctx: Context, { catalog, entries }: Declared, wor
     namespaceId,
     keys: [...gone, ...work.strangers],
     onRemoved: (keys) => {
+      writtenAt = Math.max(writtenAt, Math.floor(Date.now() / 1000));
       for (const key of keys) {
         manifest.delete(key);
         deleted.add(key);

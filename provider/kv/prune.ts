@@ -1,9 +1,11 @@
+import { KV } from "../limits";
 import type { Context } from "../runtime/lifecycle";
 import type { NamespaceAddress } from "./address";
 import { count } from "./check-entry";
 import { deletedKeys, heldKeys } from "./held";
 import { listKeys, type ListedKey } from "./listing";
 import { shown } from "./plan";
+import { readValues } from "./values";
 
 /** Keys that an `up` deletes of others, unless `maxDeletes` says otherwise. */
 const MAX_PRUNED = 100;
@@ -46,6 +48,26 @@ export class Strangers {
     if (prune === undefined) return this;
     for await (const { name } of listKeys(ctx.api, { ...this.pruning, prefix: prune.prefix }))
       this.#see(name);
+    return this;
+  }
+
+  /**
+   * Drops keys that a run before this one may have deleted just now: they are listed for a while yet, without a value.
+   *
+   * @param writtenAt when the resource last wrote or deleted, in seconds since the epoch
+   */
+  async confirm(ctx: Context, writtenAt: number): Promise<this> {
+    if (this.keys.length === 0 || Date.now() / 1000 - writtenAt >= KV.CONSISTENCY_SECONDS) return this;
+    const { accountId, namespaceId } = this.pruning;
+    const there = new Set<string>();
+    for await (const { key } of readValues(ctx, {
+      accountId,
+      namespaceId,
+      keys: this.keys,
+      withMetadata: false,
+    }))
+      there.add(key);
+    this.keys.splice(0, Infinity, ...this.keys.filter((key) => there.has(key)));
     return this;
   }
 

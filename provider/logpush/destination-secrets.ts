@@ -113,18 +113,19 @@ export function agreesWith(declared: string, shown: string | null | undefined): 
   const [own, found] = [parseDestination(declared), parseDestination(shown)];
   // A mask within an address hides that part of it, and not the rest.
   if (own === undefined || found === undefined) return declared === shown || isMasked(shown);
-  const agrees = (wanted: string, seen: string): boolean =>
-    isMasked(seen) || decoded(wanted) === decoded(seen);
+  const agrees = (wanted: string, seen: string, mask = isMaskedAddress): boolean =>
+    mask(seen) || decoded(wanted) === decoded(seen);
   const [folders, seenFolders] = [trimmed(own.path).split("/"), trimmed(found.path).split("/")];
   return (
     own.scheme === found.scheme &&
     agrees(own.host, found.host) &&
-    (found.userInfo === undefined || agrees(own.userInfo ?? "", found.userInfo)) &&
+    (found.userInfo === undefined || agrees(own.userInfo ?? "", found.userInfo, isMasked)) &&
     folders.length === seenFolders.length &&
     folders.every((folder, index) => agrees(folder, seenFolders[index] ?? "")) &&
     found.parameters.every(([name, seen]) => {
       const wanted = own.parameters.filter(([each]) => each === name).map(([, value]) => value);
-      return wanted.some((value) => seen === "" || agrees(value, seen));
+      const mask = HARMLESS.includes(name) ? isMaskedAddress : isMasked;
+      return wanted.some((value) => seen === "" || agrees(value, seen, mask));
     })
   );
 }
@@ -141,9 +142,24 @@ export function isShownAs(declared: string, shown: string): boolean {
   );
 }
 
-/** What services put in the place of what they do not show. */
+/** What services put in the place of a credential that they do not show: signs, or a word for it and nothing else. */
 export function isMasked(text: string): boolean {
-  return /^[*•.]+$|\*{3}|•{3}|^x{4,}$|redacted|masked|hidden/i.test(decoded(text));
+  return isMaskedAddress(text) || /^x{4,}$|^[<[({]?(redacted|masked|hidden)[>\])}]?$/i.test(decoded(text));
+}
+
+/** Of a part that people name themselves, such as a folder: a word may be its name, and only signs are none. */
+function isMaskedAddress(text: string): boolean {
+  return /^[*•.]+$|\*{3}|•{3}/.test(decoded(text));
+}
+
+/** Whether a credential of it has been hidden by the service. */
+export function hidesCredentials(text: string): boolean {
+  const parsed = parseDestination(text);
+  if (parsed === undefined) return isMasked(text);
+  const { userInfo = "", parameters } = parsed;
+  return [...userInfo.split(":"), ...parameters.map(([, value]) => value)].some(
+    (part) => part !== "" && isMasked(part),
+  );
 }
 
 function trimmed(path: string): string {
@@ -157,7 +173,8 @@ function trimmed(path: string): string {
 export function samePlace(a: string, b: string): boolean {
   const [left, right] = [parseDestination(a), parseDestination(b)];
   if (left === undefined || right === undefined) return a === b;
-  const agree = (one: string, other: string): boolean => one === other || isMasked(one) || isMasked(other);
+  const agree = (one: string, other: string): boolean =>
+    one === other || isMaskedAddress(one) || isMaskedAddress(other);
   const [folders, others] = [trimmed(left.path).split("/"), trimmed(right.path).split("/")];
   return (
     left.scheme === right.scheme &&

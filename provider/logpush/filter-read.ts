@@ -155,6 +155,10 @@ function readOne(
   issues: FilterIssue[],
 ): string | undefined {
   if (typeof value === "string") return value;
+  if (isInexact(value)) {
+    issues.push({ path, reason: INEXACT });
+    return undefined;
+  }
   if (typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value)))
     return String(value);
   const advice = Array.isArray(value) ? `; for a list there are "in" and "!in"` : "";
@@ -164,6 +168,10 @@ function readOne(
   });
   return undefined;
 }
+
+const INEXACT = `is a whole number larger than ${Number.MAX_SAFE_INTEGER}, of which digits are lost here; write it as a text, in quotes`;
+
+const isInexact = (value: unknown): boolean => Number.isInteger(value) && !Number.isSafeInteger(value);
 
 function readList(
   operator: string,
@@ -183,7 +191,8 @@ function readList(
   const elements: (string | number)[] = [];
   for (const [index, element] of (value as readonly unknown[]).entries()) {
     const fits = typeof element === "string" || (typeof element === "number" && Number.isFinite(element));
-    if (fits) elements.push(element);
+    if (isInexact(element)) issues.push({ path: [...path, index], reason: INEXACT });
+    else if (fits) elements.push(element);
     else
       issues.push({
         path: [...path, index],

@@ -221,10 +221,11 @@ export function hasLeftovers(args: JobArgs, before: Bag, { raw }: Job): boolean 
   const options = raw["output_options"] ?? undefined;
   if (args.outputOptions === undefined)
     return plain || extras || (old !== undefined && options !== undefined);
+  if (!isBag(options)) return plain || extras;
   const removed = removedExtras(isBag(old) ? old["extra"] : undefined, args.outputOptions.extra);
-  return (
-    plain || extras || (isBag(options) && removed.some((name) => (options[name] ?? undefined) !== undefined))
-  );
+  if (isBag(old) && old["fieldNames"] !== undefined && args.outputOptions.fieldNames === undefined)
+    removed.push("field_names");
+  return plain || extras || removed.some((name) => (options[name] ?? undefined) !== undefined);
 }
 
 /** Whether something has changed that the service does not give back: then what is recorded has to tell. */
@@ -237,7 +238,13 @@ export function isUnseenChange(args: JobArgs, before: Bag, { raw }: Job): boolea
     (hidden("name") && args.name !== before["name"]) ||
     ((raw["enabled"] ?? undefined) === undefined && args.enabled !== before["enabled"]) ||
     (!isBag(raw["output_options"]) && !sameJson(args.outputOptions, options)) ||
-    PLAIN_MEMBERS.some((member) => hidden(PLAIN[member].name) && !sameJson(args[member], before[member])) ||
+    PLAIN_MEMBERS.some(
+      (member) =>
+        !sameJson(args[member], before[member]) &&
+        (hidden(PLAIN[member].name) ||
+          // Null stands for each of its defaults, which one of them it is only the service knows.
+          (raw[PLAIN[member].name] === null && args[member] !== undefined)),
+    ) ||
     !sameJson(args.extra, before["extra"]) ||
     !sameJson(args.outputOptions?.extra, oldExtra)
   );

@@ -3,6 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { isNamespaceGone } from "../kv/address";
 import { adoptExisting } from "../kv/adopt-existing";
+import type { Catalog } from "../kv/catalog";
 import { converge } from "../kv/converge";
 import { fileHash, known, knownPart, look, unchangedFile, withDeclared } from "../kv/declared";
 import { driftOf } from "../kv/drift";
@@ -10,11 +11,11 @@ import { deletedKeys, heldKeys } from "../kv/held";
 import { listKeys } from "../kv/listing";
 import { Manifest } from "../kv/manifest";
 import { compare, line } from "../kv/plan";
-import { Strangers } from "../kv/prune";
+import { Strangers, type Pruning } from "../kv/prune";
 import { soleOwner } from "../kv/sole-owner";
 import { SourceError } from "../kv/source-error";
 import { remove } from "../kv/upload";
-import { defineLifecycle } from "../runtime/lifecycle";
+import { defineLifecycle, type Context } from "../runtime/lifecycle";
 import { claimOnce, EdgeResource } from "../runtime/resource";
 import { hasUnknown } from "../runtime/values";
 import { accountId, adopt, hexId } from "./fields";
@@ -121,15 +122,22 @@ export const kvEntries = defineLifecycle({
     return Promise.resolve();
   },
 
-  // What others write under the prefix can be seen only by looking, also where nothing was changed here.
-  liveAlways: ({ prune }) => prune !== undefined,
-
-  async live({ ctx, args }) {
-    if (args.prune === undefined) return {};
+  async live({ ctx, args, olds }) {
+    if (args.prune === undefined || olds["digest"] !== undefined) return {};
     const { records } = await known(ctx, args);
     const strangers = await Strangers.of(ctx, args, (key) => records.find(key) !== -1);
     const { sentence } = await strangers.list(ctx);
     return sentence === undefined ? {} : { due: sentence };
+  },
+
+  // What others write under the prefix can be seen only by looking, also where nothing was changed here. Which keys are
+  // those of others, what was written tells.
+  async due({ ctx, state, args }) {
+    if (args.prune === undefined) return undefined;
+    const { records } = await known(ctx, args);
+    const manifest = await Manifest.decode(state.manifest);
+    const strangers = await strangersOf(ctx, args, { records, manifest, writtenAt: state.writtenAt });
+    return strangers.sentence;
   },
 
   async create({ ctx, args, inputs }) {
@@ -149,10 +157,9 @@ export const kvEntries = defineLifecycle({
 
   async update({ ctx, id, state, args, inputs }) {
     return await withDeclared(ctx, args, inputs["digest"], async (declared) => {
-      const { records } = declared.catalog;
       const manifest = await Manifest.decode(state.manifest);
-      const isOwn = (key: string): boolean => records.find(key) !== -1 || manifest.has(key);
-      const strangers = await (await Strangers.of(ctx, args, isOwn)).list(ctx);
+      const { records } = declared.catalog;
+      const strangers = await strangersOf(ctx, args, { records, manifest, writtenAt: state.writtenAt });
       strangers.refuseTooMany();
       heldKeys(ctx, args).add(manifest);
       const work = { ...args, id, manifest, writtenAt: state.writtenAt, strangers: strangers.keys };
@@ -194,6 +201,21 @@ export const kvEntries = defineLifecycle({
       );
   },
 });
+
+/** Keys under the pruned prefix that are neither declared nor written by the resource before. */
+async function strangersOf(
+  ctx: Context,
+  pruning: Pruning,
+  own: {
+    readonly records: Catalog["records"];
+    readonly manifest: Manifest;
+    readonly writtenAt: number;
+  },
+): Promise<Strangers> {
+  const isOwn = (key: string): boolean => own.records.find(key) !== -1 || own.manifest.has(key);
+  const strangers = await Strangers.of(ctx, pruning, isOwn);
+  return await (await strangers.list(ctx)).confirm(ctx, own.writtenAt);
+}
 
 export interface KvEntryArgs {
   /** Text, or base64 text where `base64` is true. At most 25 MB after decoding. Source: seed 002, "Key-value entry". */

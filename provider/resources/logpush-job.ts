@@ -5,6 +5,7 @@ import type { Dataset } from "../logpush/dataset-fields";
 import type { Destination } from "../logpush/destination";
 import { needsProof } from "../logpush/destination-parse";
 import {
+  hidesCredentials,
   isShownAs,
   sameDestination,
   samePlace,
@@ -67,8 +68,10 @@ export const logpushJob = defineLifecycle({
     if (finding !== undefined && "warning" in finding) {
       ctx.say.warn(`${jobNamed(args.name)}: ownershipChallenge ${finding.warning}.`);
     }
+    const due = newCredential(ctx, args, olds["destinationConf"]);
     return Promise.resolve({
       computed: { destinationShown: shownDestination(args.destinationConf) },
+      ...(due === undefined ? {} : { due }),
       ...(finding !== undefined && "reason" in finding
         ? { failures: [{ property: "ownershipChallenge", reason: finding.reason }] }
         : {}),
@@ -279,6 +282,27 @@ function defaultName(name: string): string {
 /** From here on, no message of this operation shows what the job's secrets are. */
 function keepSecret(ctx: Context, { destinationConf, ownershipChallenge }: JobArgs): void {
   ctx.api.redactor.add(...secretsOfDestination(destinationConf), ownershipChallenge);
+}
+
+/**
+ * A credential in the place of another. The outputs of an import hold what the service shows, which does not tell them
+ * apart; the inputs of the last run do, unless they come from there as well.
+ */
+function newCredential(
+  ctx: Context,
+  { name, destinationConf: declared }: JobArgs,
+  before: unknown,
+): string | undefined {
+  if (typeof before !== "string" || sameDestination(declared, before)) return undefined;
+  if (hidesCredentials(before)) {
+    ctx.say.warn(
+      `${jobNamed(name)}: what is recorded of the destination hides its credentials, so a new one is not told from the old: it is sent with the job's next change.`,
+    );
+    return undefined;
+  }
+  return samePlace(declared, before)
+    ? `${jobNamed(name)}: the destination is the same place with other credentials or options; the job is written.`
+    : undefined;
 }
 
 /** Whether an update has something to do: as far as the service shows its job by that, else by what is recorded. */

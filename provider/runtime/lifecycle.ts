@@ -21,7 +21,7 @@ export interface Context {
 /** What a preview check may add: inputs computed from what exists, and refusals that an answer proves. */
 export interface LiveFindings {
   readonly computed?: Bag;
-  /** Something an update has to do although no argument changed; said to the reviewer. */
+  /** Something an update has to do although nothing recorded tells of a change; said to the reviewer. */
   readonly due?: string;
   readonly failures?: readonly { readonly property: string; readonly reason: string }[];
 }
@@ -91,6 +91,15 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
     /** The recorded inputs; empty for a resource that is new. */
     readonly olds: Bag;
   }): Promise<LiveFindings>;
+  /**
+   * Something an update has to do that only what is recorded tells apart, as a sentence for the reviewer. Asked for each
+   * resource that exists and is declared; it may look at what exists.
+   */
+  due?(request: {
+    readonly ctx: Context;
+    readonly state: State<Shape, Computed>;
+    readonly args: z.output<z.ZodObject<Shape>>;
+  }): Promise<string | undefined>;
   /** One line for the reviewer of a change, where the engine's own comparison of inputs does not show enough. */
   describe?(request: {
     readonly ctx: Context;

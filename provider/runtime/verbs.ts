@@ -5,7 +5,7 @@ import { ApiError, CancelledError, isNotFound, isUnroutable } from "../api/error
 import { VERSION } from "../version";
 import type { Host } from "./host";
 import { checkInputs, type CheckFailure } from "./inputs";
-import { PartialFailure, type Args, type Lifecycle, type State } from "./lifecycle";
+import { PartialFailure, type Args, type Lifecycle, type LiveFindings, type State } from "./lifecycle";
 import { canonicalJson, hasUnknown, omit, pick, sameJson, type Bag } from "./values";
 
 const PROVIDER = "__provider";
@@ -92,37 +92,36 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       Object.entries(lifecycle.fromSettings ?? {}).map(([key, of]) => [key, of(host.settings)]),
     );
 
-  const liveFindings = async (
-    host: Host,
-    args: Args<Shape>,
-    olds: Bag,
-    inputs: Record<string, unknown>,
-  ): Promise<readonly CheckFailure[]> => {
-    if (lifecycle.live === undefined || !host.settings.liveChecks) return [];
+  const liveFindings = (host: Host, args: Args<Shape>, olds: Bag): Promise<LiveFindings> =>
+    looking(
+      host,
+      async () =>
+        (await lifecycle.live?.({ ctx: host.probeContext(type), args, olds, once: host.once })) ?? {},
+    );
+
+  /** What can be seen in a preview; where nothing can, that is said, and nothing is found. */
+  const looking = async (host: Host, look: () => Promise<LiveFindings>): Promise<LiveFindings> => {
+    if (!host.settings.liveChecks) return {};
     try {
-      const {
-        computed = {},
-        failures = [],
-        due,
-      } = await lifecycle.live({
-        ctx: host.probeContext(type),
-        args,
-        olds,
-        once: host.once,
-      });
-      Object.assign(inputs, pick(computed, computedInputs));
-      if (due !== undefined) {
-        host.warnOnce(due, due);
-        host.due.add(fingerprint(type, inputs));
-      }
-      return failures;
+      return await look();
     } catch (error) {
-      if (error instanceof AdoptionError) return [{ property: "adopt", reason: error.message }];
+      if (error instanceof AdoptionError) return { failures: [{ property: "adopt", reason: error.message }] };
       const reason = noVerdict(error);
       if (reason === undefined) throw error;
       host.warnOnce("not checked live", `not checked live: ${reason}`);
-      return [];
+      return {};
     }
+  };
+
+  const dueBy = async (host: Host, olds: Bag, news: Bag): Promise<boolean> => {
+    if (lifecycle.due === undefined || hasUnknown(news)) return false;
+    const request = { ctx: host.probeContext(type), state: stateOf(olds), args: argsOf(news) };
+    const { due } = await looking(host, async () => {
+      const found = await lifecycle.due?.(request);
+      return found === undefined ? {} : { due: found };
+    });
+    if (due !== undefined) host.warnOnce(due, due);
+    return due !== undefined;
   };
 
   return {
@@ -134,6 +133,12 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       };
       const { inputs, failures, known } = checkInputs(lifecycle.args.shape, given, lifecycle.secret);
       const problems: CheckFailure[] = [...failures];
+      const dues: string[] = [];
+      const take = ({ computed = {}, failures: wrong = [], due }: LiveFindings): void => {
+        Object.assign(inputs, pick(computed, computedInputs));
+        problems.push(...wrong);
+        if (due !== undefined) dues.push(due);
+      };
       if (misconfigured !== undefined)
         return { inputs, failures: redacted(host, [{ property: "", reason: misconfigured }, ...problems]) };
 
@@ -151,13 +156,8 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
 
       const awaited = hasUnknown(omit(inputs, lifecycle.deriveWithout ?? []));
       if (problems.length === 0 && lifecycle.derive !== undefined && !awaited) {
-        const { computed = {}, failures: wrong = [] } = await lifecycle.derive({
-          ctx: host.probeContext(type),
-          args: hasUnknown(inputs) ? (inputs as Args<Shape>) : argsOf(inputs), // It does without what is not known.
-          olds,
-        });
-        Object.assign(inputs, pick(computed, computedInputs));
-        problems.push(...wrong);
+        const args = hasUnknown(inputs) ? (inputs as Args<Shape>) : argsOf(inputs); // It does without what is not known.
+        take(await lifecycle.derive({ ctx: host.probeContext(type), args, olds }));
       }
       const also = lifecycle.compared?.also ?? [];
       const same = unchanged && also.every((key) => !(key in inputs) || sameJson(olds[key], inputs[key]));
@@ -167,9 +167,13 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       }
       const look = problems.length === 0 && !hasUnknown(inputs);
       if (look && (!same || lifecycle.liveAlways?.(argsOf(inputs)) === true))
-        problems.push(...(await liveFindings(host, argsOf(inputs), olds, inputs)));
+        take(await liveFindings(host, argsOf(inputs), olds));
 
       if (problems.length === 0) host.checked.add(fingerprint(type, inputs));
+      for (const due of dues) {
+        host.warnOnce(due, due);
+        host.due.add(fingerprint(type, inputs));
+      }
       return { inputs, failures: redacted(host, problems) };
     },
 
@@ -201,7 +205,9 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
         });
         if (line !== undefined) host.say.info(line);
       }
-      return { changes: changed.length > 0 || host.due.has(print), replaces };
+      const isDue =
+        host.due.has(print) || (declared && replaces.length === 0 && (await dueBy(host, olds, news)));
+      return { changes: changed.length > 0 || isDue, replaces };
     },
 
     async create(host, inputs) {

@@ -293,9 +293,48 @@ describe("prune", () => {
     expect((await new Operation(api).preview(TYPE, inputs, recorded)).step).toBe("update");
     api.clearRequests();
     await up(inputs, recorded);
-    expect(api.requests.map(({ query }) => query["prefix"])).toEqual(["p/", "p/", undefined]);
+    // So soon after a write, a stranger's key is one only if it has a value: one just deleted is listed for a while yet.
+    expect(api.requests.map(({ method, path }) => `${method} ${path.split(namespaceId)[1] ?? ""}`)).toEqual([
+      "GET /keys",
+      "POST /bulk/get",
+      "GET /keys",
+      "POST /bulk/get",
+      "POST /bulk/delete",
+    ]);
     expect(await stored()).toEqual({ "p/a": "1", q: "theirs" });
   });
+});
+
+test("keys that the resource itself has written are no strangers, neither when they go nor when they have just gone", async () => {
+  const keys = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`p/${i}`, "1"]));
+  const prune = { prune: { prefix: "p/" } };
+  const many = await up(entries(keys(150), prune));
+  const fewer = new Operation(api);
+  expect((await fewer.preview(TYPE, entries(keys(1), prune), many)).step).toBe("update");
+  expect(fewer.said.join()).toContain("+0 ~0 -149");
+  expect(fewer.warned).toEqual([]);
+
+  api.lagKv(namespaceId, { listing: 60_000 });
+  const one = await up(entries(keys(1), prune), many);
+  const after = new Operation(api); // All 150 are listed for another minute.
+  expect((await after.preview(TYPE, entries(keys(1), prune), one)).step).toBe("same");
+  expect(after.warned).toEqual([]);
+  await up(entries(keys(2), prune), one);
+  api.advance(120_000);
+  expect(Object.keys(await stored()).sort()).toEqual(["p/0", "p/1"]);
+});
+
+test.each([
+  ["much longer than the declared lifetime", 30 * 86_400, 60],
+  ["much shorter", 3_600, 30 * 86_400],
+])("an entry that exists and lives %s is not equal to it", async (_, there, declared) => {
+  await raw("PUT", `/${namespaceId}/bulk`, [{ key: "a", value: "1", expiration_ttl: there }]);
+  const { message } = await new Operation(api).failedUp(
+    TYPE,
+    entries({ a: { value: "1", expirationTtl: declared } }),
+  );
+  expect(message).toMatch(/1 declared key exists already with other content \("a"\)/);
 });
 
 test("keys that this operation has deleted are no strangers, though the listing still shows them", async () => {

@@ -383,6 +383,55 @@ describe("an update", () => {
     expect(b.bodies("PUT")).toMatchObject([{ destination_conf: rotated }]);
     expect(b.api.snapshot().logpush.jobs.map(({ destination_conf }) => destination_conf)).toContain(rotated);
   });
+
+  test("of a credential is sent after an import, whose outputs hold the hidden one", async () => {
+    await restart({ logpush: { destination: "redacted" } });
+    const made = await up(b.job);
+    const shown = String((await b.one())["destination_conf"]);
+    expect(shown).not.toBe(HTTPS);
+    const imported = {
+      ...made,
+      inputs: { ...made.inputs, destinationConf: shown },
+      outputs: { ...made.outputs, destinationConf: shown },
+    };
+    const first = new Operation(b.api);
+    const applied = await first.up(TYPE, b.job, imported); // Nothing to do, and the inputs are now the program's.
+    expect(b.sent("PUT")).toEqual([]);
+    expect(first.warned.join()).toMatch(/hides its credentials, so a new one is not told from the old/);
+
+    const rotated = HTTPS.replace("first", "second");
+    expect(await step(b.job, applied)).toBe("same");
+    expect(await step({ ...b.job, destinationConf: rotated }, applied)).toBe("update");
+    await up({ ...b.job, destinationConf: rotated }, applied);
+    expect(b.bodies("PUT")).toMatchObject([{ destination_conf: rotated }]);
+  });
+
+  test("of a folder is sent, also where its old name sounds like a mask", async () => {
+    const place = (folder: string) => ({ ...b.job, destinationConf: `https://logs.example.com/${folder}` });
+    const recorded = await up(place("redacted"));
+    expect(await step(place("raw"), recorded)).toBe("update");
+    await up(place("raw"), recorded);
+    expect(b.bodies("PUT")).toMatchObject([{ destination_conf: "https://logs.example.com/raw" }]);
+  });
+
+  test("that names no fields any more is sent, beside other options that stay", async () => {
+    const named = await up({ ...b.job, outputOptions: { fieldNames: ["ClientIP"], sampleRate: 0.5 } });
+    await up({ ...b.job, outputOptions: { sampleRate: 0.5 } }, named);
+    expect(b.bodies("PUT")).toMatchObject([{ output_options: { sample_rate: 0.5 } }]);
+    expect((await b.one())["output_options"]).not.toMatchObject({ field_names: ["ClientIP"] });
+  });
+
+  test.each([
+    ["maxUploadRecords", 0],
+    ["maxUploadRecords", 100_000],
+    ["maxUploadIntervalSeconds", 30],
+  ])("that sets %s to %s is sent, although the service shows null for its default", async (name, value) => {
+    const recorded = await up(b.job);
+    const limited = await up({ ...b.job, [name]: value }, recorded);
+    expect(b.sent("PUT")).toHaveLength(1);
+    expect(await step({ ...b.job, [name]: value }, limited)).toBe("same");
+    expect((await refreshed(limited)).inputs).toEqual(limited.inputs);
+  });
 });
 
 describe("the health of a job", () => {
