@@ -41,6 +41,8 @@ export async function advance(journey: Journey): Promise<Computed> {
   const history = before?.history ?? [];
   for (let attempt = 1; ; attempt += 1) {
     const situation = journey.seen ?? (await observe(ctx.api, zoneId));
+    // Once finished is finished for ever: that the vendor takes the paths away afterwards changes nothing.
+    if (situation.state.phase === "retired" && before?.migrationState === "finished") return before;
     const here: Here = { ...journey, situation, history };
     const { next, ...assessment } = assess(situation, wish);
     if (next.kind === "record") return recorded(here, assessment);

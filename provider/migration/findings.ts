@@ -140,11 +140,20 @@ function contradiction({ state }: Situation): Finding[] {
 }
 
 function notCounted(legacy: Legacy): Finding[] {
+  // Without the packages nothing is known of what is in them; that is said once.
+  const inPackages: [string, string, Listing<unknown>][] =
+    "unread" in legacy.packages
+      ? []
+      : [
+          ["owaspGroups", "OWASP group overrides, which are not carried over,", legacy.owaspGroups],
+          ["owaspRules", "OWASP rule overrides, which are not carried over,", legacy.owaspRules],
+        ];
   const lists: [string, string, Listing<unknown>][] = [
     ["firewallRules", "firewall rules", legacy.firewallRules],
     ["pageRules", "page rules", legacy.pageRules],
     ["uriOverride", "URI-based overrides", legacy.overrides],
     ["settings", "previous settings", legacy.packages],
+    ...inPackages,
   ];
   return lists.flatMap(([about, noun, list]) =>
     "unread" in list

@@ -192,6 +192,8 @@ export interface Sending {
   readonly rules: readonly SentRule[];
   /** Rules of the entry point that are not among those sent: they go. */
   readonly dropped: readonly WireRule[];
+  /** Rules of the entry point that are sent with another content. */
+  readonly overwritten: readonly WireRule[];
   /** Proposed, and not sent as it is proposed: shown beside. */
   readonly passedOver: readonly WireRule[];
 }
@@ -219,6 +221,9 @@ export function rulesToSend(request: {
   return {
     rules,
     dropped: own.filter((rule) => !sentIds.has(rule["id"])),
+    overwritten: own.filter(({ id }) =>
+      rules.some(({ rule, origin }) => origin === "changed" && rule["id"] === id),
+    ),
     passedOver: proposed.filter((rule) => !sent.has(effectOf(rule))),
   };
 }

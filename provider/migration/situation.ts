@@ -94,16 +94,22 @@ export function bodyOf({ open }: Situation, { rules }: Sending): Configuration {
 
 /**
  * What a confirmation stands for: zone and target, what the service proposes, the previous settings and overrides, and
- * the rules to be sent; no ids, versions and times that the service gives. It stops fitting when any of them changes.
+ * the rules to be sent, and those of the zone that go or are overwritten; no ids, versions and times that the service gives. It stops fitting when any of them changes.
  */
-export function confirmationDigest(situation: Situation, target: Target, { rules }: Sending): string {
+export function confirmationDigest(
+  situation: Situation,
+  target: Target,
+  { rules, dropped, overwritten }: Sending,
+): string {
   const { zoneId, open } = situation;
+  const lost = [...dropped, ...overwritten].map(contentOf);
   return digestOf({
     zoneId,
     target,
     proposed: open?.proposed === undefined ? null : contentsOf(open.proposed),
     previous: open === undefined ? null : settingsOf(open.legacy),
     rules: rules.map(({ rule }) => contentOf(rule)),
+    ...(lost.length === 0 ? {} : { lost }),
   });
 }
 

@@ -102,6 +102,9 @@ export const wafMigration = defineLifecycle({
     const situation = await observe(ctx.api, args.zoneId);
     readings(ctx).set(args.zoneId, situation);
     const { next, lines, assessmentDigest } = assess(situation, wishOf(args));
+    // Whether it was finished before the paths went away is recorded, which the update knows.
+    const isDeclared = olds["zoneId"] === args.zoneId && olds["target"] === args.target;
+    if (situation.state.phase === "retired" && args.target !== "assessed" && isDeclared) return {};
     const findings = { computed: { assessmentDigest, assessment: trimmed(lines) } };
     if (next.kind === "refuse") {
       const { property, reason } = next;

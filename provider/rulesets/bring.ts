@@ -5,7 +5,7 @@ import type { Exceptions, Position } from "./declared";
 import { differences, findOwn, toRequest, type Adopted, type Prepared, type Wanted } from "./deployment";
 import { addRule, changeRule, removeRule } from "./entry-point";
 import { closeUp, leadExceptions, ownExceptions, syncExceptions } from "./exceptions";
-import { isInPlace, placementOf } from "./position";
+import { isInPlace, placementOf, type Placement } from "./position";
 import { definitionOf, type EntryPoint, type ZoneRule } from "./wire";
 
 /** The writes of one deployment: to what is declared, and away again. */
@@ -77,14 +77,20 @@ export async function withdraw(
     return left ?? { ...found, rules: found.rules.filter(({ id }) => id !== rule.id) };
   }
   let now = found;
+  const ids: string[] = [];
   for (const { id, rule: before } of adopted.exceptions ?? []) {
     const exception = now.rules.find((each) => each.id === id);
     if (exception === undefined) {
       // One that was declared no more is made anew.
       const ref = z.string().catch(id).parse(before["ref"]);
       const body = { ...before, ref, position: { before: rule.id } };
-      now = (await addRule(ctx, { zone: zoneId, entryPointId: now.id, ref, body })).entryPoint;
-    } else if (!sameJson(definitionOf(exception.raw), before)) {
+      const made = await addRule(ctx, { zone: zoneId, entryPointId: now.id, ref, body });
+      now = made.entryPoint;
+      ids.push(made.rule.id);
+      continue;
+    }
+    ids.push(id);
+    if (!sameJson(definitionOf(exception.raw), before)) {
       now = await changeRule(ctx, { zone: zoneId, entryPointId: now.id, rule: exception, body: before });
     }
   }
@@ -92,11 +98,22 @@ export async function withdraw(
   const { next } = adopted;
   const isMoved = position !== undefined && now.rules[at + 1]?.id !== next;
   const canGoBack = next === undefined || now.rules.some(({ id }) => id === next);
-  const back =
-    isMoved && canGoBack ? { position: next === undefined ? { after: "" } : { before: next } } : {};
-  if (sameJson(definitionOf(rule.raw), adopted.rule) && !("position" in back)) return now;
-  const body = { ...adopted.rule, ...back };
-  return await changeRule(ctx, { zone: zoneId, entryPointId: now.id, rule, body });
+  const back: Placement | undefined =
+    !isMoved || !canGoBack ? undefined : next === undefined ? { after: "" } : { before: next };
+  // Its exceptions go with it, as on the way here.
+  const block = { zone: zoneId, ruleId: rule.id, ref: "", adopted: ids };
+  const led = await leadExceptions(ctx, now, block, back);
+  now = led.entryPoint;
+  if (!sameJson(definitionOf(rule.raw), adopted.rule) || led.placement !== undefined) {
+    const at = led.placement === undefined ? {} : { position: led.placement };
+    now = await changeRule(ctx, {
+      zone: zoneId,
+      entryPointId: now.id,
+      rule,
+      body: { ...adopted.rule, ...at },
+    });
+  }
+  return await closeUp(ctx, now, block);
 }
 
 /** The rule as it is now. */

@@ -117,7 +117,10 @@ export const exceptions = z
   .array(
     z.strictObject({
       expression,
-      description: z.string().exactOptional(),
+      description: z
+        .string()
+        .transform((t) => (t === "" ? undefined : t))
+        .optional(),
       skip: z.union(
         [
           z.literal("all"),

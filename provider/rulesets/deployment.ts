@@ -188,7 +188,7 @@ export function chooseExisting(
     );
   const wanted = { ...wantedOf(declared, managed.id, overrides, rule), ref: rule.ref };
   const differ = differences(rule, wanted, sharedTags);
-  if (exceptionsInFront(declared.exceptions, found, rule) === undefined) differ.push("exceptions");
+  if (exceptionsInFront(declared, found, rule) === undefined) differ.push("exceptions");
   if (differ.length > 0 && adopt !== "takeOver")
     throw new AdoptionError(
       `${which}, which differs in ${differ.join(", ")}. Set adopt: "takeOver" to change that rule and manage it, or declare another ${other}.`,
@@ -248,7 +248,7 @@ export function wantedOf(
 
 /** Skip rules directly in front of a rule that are what is declared, in that order; undefined where they are not. */
 export function exceptionsInFront(
-  exceptions: Exceptions | undefined,
+  { exceptions, ref }: Pick<Declared, "exceptions" | "ref">,
   found: EntryPoint | undefined,
   rule: ZoneRule,
 ): readonly ZoneRule[] | undefined {
@@ -262,7 +262,7 @@ export function exceptionsInFront(
       return (
         there?.skips !== undefined &&
         there.enabled &&
-        !there.ref.startsWith(REF_PREFIX) &&
+        (!there.ref.startsWith(REF_PREFIX) || there.ref === exceptionRef(ref, index + 1)) &&
         there.expression === expression &&
         (description === undefined || there.description === description) &&
         sameJson(there.skips, skip)
@@ -292,7 +292,12 @@ export function asFound(found: EntryPoint, rule: ZoneRule, exceptions: readonly 
     ...(next === undefined ? {} : { next: next.id }),
     ...(exceptions.length === 0
       ? {}
-      : { exceptions: exceptions.map(({ id, raw }) => ({ id, rule: definitionOf(raw) })) }),
+      : {
+          exceptions: exceptions.map(({ id, ref, raw }) => ({
+            id,
+            rule: { ...definitionOf(raw), ...(ref.startsWith(REF_PREFIX) ? { ref: id } : {}) },
+          })),
+        }),
   };
 }
 

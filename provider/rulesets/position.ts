@@ -45,7 +45,8 @@ export function placementOf(
 /** The first of a rule's exceptions, which nothing is put behind: they are to stand directly in front of it. */
 function headOf(found: EntryPoint | undefined, rule: ZoneRule): ZoneRule {
   const rules = found?.rules ?? [];
-  const isException = ({ ref }: ZoneRule): boolean => ref.startsWith(`${rule.ref}/exception/`);
+  const isException = ({ ref, skips }: ZoneRule): boolean =>
+    skips !== undefined && /\/exception\/[1-9]\d*$/.test(ref);
   let at = rules.indexOf(rule);
   for (let before = rules[at - 1]; before !== undefined && isException(before); before = rules[at - 1])
     at -= 1;

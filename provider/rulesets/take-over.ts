@@ -45,7 +45,7 @@ export async function takeOver(
     ...wantedOf(args, prepared.managed.id, prepared.overrides, rule),
     ref: isOwn ? ref : rule.ref,
   };
-  const inFront = isOwn ? [] : (exceptionsInFront(args.exceptions, found, rule) ?? []);
+  const inFront = isOwn ? [] : (exceptionsInFront(args, found, rule) ?? []);
   const before = asFound(found, rule, inFront);
   const outputs = (at: EntryPoint): Computed => ({
     ...outputsOf(at, stillThere(at, rule), prepared),

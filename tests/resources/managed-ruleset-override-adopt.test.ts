@@ -25,6 +25,60 @@ const SHOP_CATEGORIES = [
 const content = async (): Promise<unknown> =>
   (await bench.rules()).map((rule) => ({ ...rule, version: "", last_updated: "" }));
 
+describe("an adopted rule with a skip rule in front of it that is declared as its exception", () => {
+  const adopted = async (): Promise<{ declared: Declaration; skipId: string }> => {
+    const declared = { ...(await shop()), categories: SHOP_CATEGORIES, exceptions: [HOOK] };
+    const { id } = await bench.add({
+      action: "skip",
+      action_parameters: { ruleset: "current" },
+      expression: HOOK.expression,
+      position: { before: seededRules.shop.managed },
+    });
+    return { declared, skipId: id };
+  };
+
+  test.each(["first", "last"] as const)(
+    "moved %s goes back with it on a destroy, to where both were",
+    async (position) => {
+      const { declared } = await adopted();
+      const before = await bench.order();
+      const recorded = await bench.up({ ...declared, position });
+      expect(await bench.order()).not.toEqual(before);
+      await bench.operation().destroy(TYPE, recorded);
+      expect(await bench.order()).toEqual(before);
+    },
+  );
+
+  test("is taken over as equal after a run that was killed before it was recorded, and is there after a destroy", async () => {
+    const { declared, skipId } = await adopted();
+    await bench.up(declared); // Nothing of it is recorded.
+    const recorded = await bench.up(declared);
+    await bench.settled(declared, recorded);
+    await bench.operation().destroy(TYPE, recorded);
+    expect((await bench.rules()).map(({ id }) => id)).toContain(skipId);
+  });
+
+  test("has no other rule put between the two by a position in front of it", async () => {
+    const { declared, skipId } = await adopted();
+    const recorded = await bench.up(declared);
+    const other = bench.declare({
+      ref: "edgeguard/site/dev/other",
+      position: { before: String(recorded.outputs["ruleRef"]) },
+    });
+    await bench.up(other);
+    const ids = (await bench.rules()).map(({ id }) => id);
+    expect(ids[ids.indexOf(seededRules.shop.managed) - 1]).toBe(skipId);
+    const seen = await bench.operation().refresh(TYPE, recorded);
+    expect((await bench.operation().preview(TYPE, declared, seen)).step).toBe("same");
+  });
+});
+
+test("an exception whose description is empty is as one without", async () => {
+  bench = await Bench.start("shop");
+  const declared = bench.declare({ exceptions: [{ ...HOOK, description: "" }] });
+  await bench.settled(declared, await bench.up(declared));
+});
+
 describe("a rule of somebody else that executes the same ruleset for the same requests", () => {
   test("and is as declared is taken over by default, without a write, and put back as it was: untouched", async () => {
     const declared = await blog();

@@ -1,6 +1,6 @@
 import { startLocalApi, type LocalApi, type WafSettingsChange } from "edgeguard-local";
-import type { Bag } from "../../provider/runtime/values";
-import { Operation, rawSend } from "../support/operation";
+import { omit, pick, type Bag } from "../../provider/runtime/values";
+import { Operation, rawGet, rawSend } from "../support/operation";
 import {
   brought,
   confirmed,
@@ -36,6 +36,77 @@ beforeEach(async () => {
 afterEach(() => api.close());
 
 const zone = (name: keyof LocalApi["zones"]): string => api.zones[name];
+
+describe("what a confirmation stands for", () => {
+  const addBeside = async (zoneId: string, rule: Bag): Promise<void> => {
+    const found = (await rawGet(api, entryPoint(zoneId)))["result"] as { id: string };
+    const { success } = await rawSend(api, "POST", `/zones/${zoneId}/rulesets/${found.id}/rules`, rule);
+    expect(success).toBe(true);
+  };
+  const SKIP = {
+    action: "skip",
+    expression: 'http.host eq "pay.example"',
+    action_parameters: { ruleset: "current" },
+    description: "added by a colleague",
+  };
+
+  test("includes what the step takes away: a rule that a colleague adds after the review is not deleted", async () => {
+    const zoneId = zone("migrateEnterprise");
+    const validated = await brought(api, { zoneId, target: "validation" });
+    const args = { zoneId, target: "finished", configuration: validated.outputs["proposedConfiguration"] };
+    const confirm = await digestFor(api, args, validated);
+    await addBeside(zoneId, SKIP);
+    expect(await digestFor(api, args, validated)).not.toBe(confirm);
+    const sent = puts(api).length;
+    await expect(new Operation(api).up(TYPE, { ...args, confirm }, validated)).rejects.toThrow(/confirm/);
+    expect(puts(api)).toHaveLength(sent);
+    expect((await rulesOf(api, zoneId)).map(({ description }) => description)).toContain(SKIP.description);
+  });
+
+  test("includes what the step overwrites: a colleague's change of a rule is not lost in silence", async () => {
+    const zoneId = zone("migrateEnterprise");
+    const validated = await brought(api, { zoneId, target: "validation" });
+    const args = { zoneId, target: "finished", configuration: validated.outputs["proposedConfiguration"] };
+    const confirm = await digestFor(api, args, validated);
+    const found = (await rawGet(api, entryPoint(zoneId)))["result"] as { id: string };
+    const owasp = (await rulesOf(api, zoneId)).find(
+      ({ action_parameters: parameters }) => parameters["id"] === OWASP,
+    );
+    const path = `/zones/${zoneId}/rulesets/${found.id}/rules/${String(owasp?.id)}`;
+    await rawSend(api, "PATCH", path, { ...owasp, action_parameters: { id: OWASP } });
+    expect(await digestFor(api, args, validated)).not.toBe(confirm);
+  });
+});
+
+describe("a finished migration whose paths the vendor has taken away", () => {
+  test.each<[string, (inputs: Bag) => Bag]>([
+    ["loses its confirmation", (inputs) => omit(inputs, ["confirm"])],
+    ["gets a time limit", (inputs) => ({ ...inputs, waitFor: { timeout: 60 } })],
+    ["gets a plan", (inputs) => ({ ...inputs, plan: "pro" })],
+  ])("can still be edited: it %s", async (_, edited) => {
+    const zoneId = zone("migratePro");
+    const done = await brought(api, { zoneId, target: "finished" });
+    api.inDashboard(zoneId, { do: "retire", status: 410 });
+    const inputs = pick(done.inputs, ["zoneId", "target", "confirm"]);
+    const after = await new Operation(api).up(TYPE, edited(inputs), done);
+    expect(after.outputs).toMatchObject({ migrationState: "finished" });
+    expect(puts(api)).toEqual([PUT.pending]);
+  });
+});
+
+test("overrides of the previous OWASP package that cannot be read are named as not counted", async () => {
+  api.fault({ kind: "status", status: 403, times: 50, match: { method: "GET", path: "/groups" } });
+  const { outputs } = await new Operation(api).up(TYPE, {
+    zoneId: zone("migrateEnterprise"),
+    target: "assessed",
+  });
+  expect(outputs["findings"]).toContainEqual(
+    expect.objectContaining({
+      weight: "notCounted",
+      text: expect.stringMatching(/OWASP group overrides/) as string,
+    }),
+  );
+});
 
 describe("a switch that takes time", () => {
   test("is waited for", async () => {
