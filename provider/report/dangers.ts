@@ -4,7 +4,7 @@ import type { Plan, Step } from "./plan";
 import { pruned } from "./sections/kv";
 import { modeOf } from "./sections/managed-ruleset";
 import { wouldBlock } from "./sections/page-shield";
-import { isGone, isReplaced, leaves, told, type Told } from "./sections/section";
+import { isGone, isReplaced, leaves, successor, told, type Told } from "./sections/section";
 import { migrationStep } from "./sections/waf-migration";
 import { bag, cell, compare, counted, list, text } from "./values";
 
@@ -54,7 +54,7 @@ function migration(all: Told): ReturnType<Judge> {
 
 /** A namespace holds what no program declares. */
 function namespaceData(all: Told): ReturnType<Judge> {
-  const { step, old, plan } = all;
+  const { step, old } = all;
   if (step.kind !== "KvNamespace" || !leaves(all)) return none;
   const title = cell(old.inputs["title"], 60);
   if (isReplaced(step)) {
@@ -63,15 +63,7 @@ function namespaceData(all: Told): ReturnType<Judge> {
     ];
   }
   if (old.inputs["forceDestroy"] !== true) return none; // It is refused while there are keys.
-  const { title: same, accountId } = old.inputs;
-  const successor = plan.steps.find(
-    ({ op, kind, new: next }) =>
-      kind === "KvNamespace" &&
-      op === "create" &&
-      next?.inputs["title"] === same &&
-      next?.inputs["accountId"] === accountId,
-  );
-  return successor === undefined
+  return successor(all, ["title", "accountId"]) === undefined
     ? [["irreversible", say`namespace ${title} is deleted with every key in it (forceDestroy)`]]
     : none; // Another resource takes it over, or the apply fails before anything is deleted.
 }
@@ -121,6 +113,8 @@ function managedRulesetGone(all: Told): ReturnType<Judge> {
 function policyProtection(all: Told): ReturnType<Judge> {
   const { step, old, new: next } = all;
   if (step.kind !== "PageShieldPolicy" || step.old === undefined || old.retained) return none;
+  if (successor(all, ["zoneId", "description", "action", "expression", "value", "enabled"]) !== undefined)
+    return none;
   const enforced = ({ inputs }: Told["old"]): boolean =>
     inputs["action"] === "allow" && inputs["enabled"] !== false;
   const same = next.inputs["zoneId"] === old.inputs["zoneId"];
@@ -130,10 +124,13 @@ function policyProtection(all: Told): ReturnType<Judge> {
 }
 
 /** Off by declaration, or since a destroy puts back what was there before. */
-function monitorOff({ step, old, new: next }: Told): ReturnType<Judge> {
+function monitorOff(all: Told): ReturnType<Judge> {
+  const { step, old, new: next } = all;
   if (step.kind !== "PageShieldSettings" || old.inputs["enabled"] !== true || old.retained) return none;
+  const heir = successor(all, ["zoneId"]);
   const restored = old.inputs["onDestroy"] !== "keep" && bag(old.outputs["previous"])["enabled"] === false;
-  const off = isGone(step) || isReplaced(step) ? restored : next.inputs["enabled"] === false;
+  const stays = heir ?? (isGone(step) || isReplaced(step) ? undefined : next);
+  const off = stays === undefined ? restored : stays.inputs["enabled"] === false;
   return off
     ? [["unprotect", say`the page monitor of zone ${cell(old.inputs["zoneId"], 40)} is switched off`]]
     : none;

@@ -1,7 +1,7 @@
 import { startLocalApi } from "edgeguard-local";
 import { report, type DangerKind } from "../../provider/report";
 import { stateIn } from "../../provider/report/sections/waf-migration";
-import { Operation } from "../support/operation";
+import { Operation, UNKNOWN } from "../support/operation";
 import { own, planOf, said, type MadeStep } from "./plans";
 
 /** What a reviewer must not miss, and what is no reason to wake them. */
@@ -56,6 +56,96 @@ describe("a namespace", () => {
     ],
   ])("that %s", (_, dangers, steps) => {
     expect(judged(...steps)).toEqual(dangers);
+  });
+});
+
+describe("page security that another resource takes over under a new name", () => {
+  const policy = {
+    zoneId: ZONE,
+    description: "p",
+    action: "allow",
+    expression: "true",
+    value: "script-src 'self'",
+  };
+  const settings = { zoneId: ZONE, enabled: true };
+  const before = { outputs: { previous: { enabled: false } } };
+  test.each<[string, string[], MadeStep[]]>([
+    [
+      "goes on blocking",
+      ["delete old"],
+      [
+        own("delete", "PageShieldPolicy", "old", { old: policy }),
+        own("create", "PageShieldPolicy", "new", { new: policy }),
+      ],
+    ],
+    [
+      "no longer blocks as another policy",
+      ["unprotect old", "delete old"],
+      [
+        own("delete", "PageShieldPolicy", "old", { old: policy }),
+        own("create", "PageShieldPolicy", "new", { new: { ...policy, action: "log" } }),
+      ],
+    ],
+    [
+      "stays on",
+      ["delete old"],
+      [
+        own("delete", "PageShieldSettings", "old", { old: settings, ...before }),
+        own("create", "PageShieldSettings", "new", { new: { ...settings, useConnectionUrlPath: true } }),
+      ],
+    ],
+    [
+      "is switched off by its heir",
+      ["unprotect old", "delete old"],
+      [
+        own("delete", "PageShieldSettings", "old", { old: settings }),
+        own("create", "PageShieldSettings", "new", { new: { ...settings, enabled: false } }),
+      ],
+    ],
+    [
+      "is switched off without one",
+      ["unprotect old", "delete old"],
+      [own("delete", "PageShieldSettings", "old", { old: settings, ...before })],
+    ],
+  ])("%s", (_, dangers, steps) => {
+    expect(judged(...steps)).toEqual(dangers);
+  });
+
+  test("puts nothing back, and says nothing of it", () => {
+    const heir = own("create", "PageShieldSettings", "new", { new: settings });
+    const gone = own("delete", "PageShieldSettings", "old", { old: settings, ...before });
+    expect(report(planOf(gone), "markdown").text).toContain("| setting | now | then |");
+    expect(report(planOf(gone, heir), "markdown").text).not.toContain("| setting | now | then |");
+  });
+});
+
+describe("a log-push job is told as it is", () => {
+  const filter = (...groups: string[][]): string =>
+    JSON.stringify({
+      where: {
+        or: groups.map((names) => ({ and: names.map((key) => ({ key, operator: "eq", value: "1" })) })),
+      },
+    });
+  const job = (sides: Record<string, unknown>): Record<string, unknown> => ({
+    dataset: "http_requests",
+    ...sides,
+  });
+  const change = (old: Record<string, unknown>, next: Record<string, unknown>): string =>
+    report(planOf(own("update", "LogpushJob", "j", { old: job(old), new: job(next) })), "markdown").text;
+
+  test("where a condition goes that stays in another group", () => {
+    const text = change({ filter: filter(["A", "X"], ["B", "X"]) }, { filter: filter(["A", "X"], ["B"]) });
+    expect(text).not.toContain("the same conditions");
+    expect(text).toMatch(/What changes in that:\n\n```diff\n- +X eq "1"\n```/);
+  });
+
+  test("where its options are not known yet, or a secret", () => {
+    const old = { outputOptions: { fieldNames: ["ClientIP"], sampleRate: 0.5 } };
+    for (const outputOptions of [UNKNOWN, "[secret]", { fieldNames: UNKNOWN }, { fieldNames: "[secret]" }]) {
+      const text = change(old, { outputOptions });
+      expect(text).not.toContain("No fields are named any more");
+      expect(text).toMatch(/known after apply|\\\[secret\\\]/);
+    }
   });
 });
 

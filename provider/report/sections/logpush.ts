@@ -1,5 +1,6 @@
 import type { Block } from "../model";
 import { filterTree } from "../../logpush/filter-tree";
+import { isBag } from "../../runtime/values";
 import { joined, say, value, words } from "../phrase";
 import { bag, cell, counted, list, shown, text } from "../values";
 import {
@@ -31,15 +32,16 @@ function withoutLists(all: Told): Told {
   const without = (side: Told["old"]): Told["old"] => {
     const { fieldNames, ...rest } = bag(side.inputs["outputOptions"]);
     const outputOptions = list(fieldNames).length > 0 ? rest : { ...rest, fieldNames };
-    return side.inputs["outputOptions"] === undefined
-      ? side
-      : { ...side, inputs: { ...side.inputs, outputOptions } };
+    return isBag(side.inputs["outputOptions"])
+      ? { ...side, inputs: { ...side.inputs, outputOptions } }
+      : side;
   };
   return { ...all, old: without(all.old), new: without(all.new) };
 }
 
 /** The fields of a line: all of them where they are new, else what goes and what comes. */
 function fields({ step, old, new: next }: Told): readonly Block[] {
+  if ([old, next].some(({ inputs }) => isHidden(inputs["outputOptions"]))) return []; // The table of arguments says so.
   const [before, after] = [isNew(step) ? [] : fieldsOf(old.inputs), fieldsOf(next.inputs)];
   if (before.join() === after.join()) return [];
   if (before.length === 0)
@@ -53,6 +55,13 @@ function fields({ step, old, new: next }: Told): readonly Block[] {
   return changes.length === 0
     ? [textBlock(say`The fields get another order: ${joined(after.map(value))}`)]
     : [textBlock(words("Fields:")), ...changes];
+}
+
+/** Not known yet, or a secret, as a whole or in its list of fields. */
+function isHidden(outputOptions: unknown): boolean {
+  if (!isBag(outputOptions)) return outputOptions !== undefined;
+  const { fieldNames } = outputOptions;
+  return typeof fieldNames === "string" && fieldNames !== "all";
 }
 
 /** With `all`, those that it stands for. */

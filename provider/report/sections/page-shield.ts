@@ -8,6 +8,7 @@ import {
   isNew,
   lineChanges,
   standing,
+  successor,
   tableOf,
   textBlock,
   type Teller,
@@ -29,8 +30,9 @@ export const pageShieldSettings: Teller = {
 };
 
 /** What a destroy puts back. */
-function restored({ old }: Told): readonly Block[] {
-  const rows = restoredValues(old).map(([name, now, then]) => [value(name), now, then]);
+function restored(all: Told): readonly Block[] {
+  if (successor(all, ["zoneId"]) !== undefined) return [];
+  const rows = restoredValues(all.old).map(([name, now, then]) => [value(name), now, then]);
   if (rows.length === 0) return [];
   return [{ is: "table", head: ["setting", "now", "then"], rows }];
 }

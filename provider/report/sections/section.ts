@@ -1,3 +1,4 @@
+import { sameJson } from "../../runtime/values";
 import type { Block } from "../model";
 import { joined, say, value, words, type Phrase } from "../phrase";
 import type { Plan, Sides, Step } from "../plan";
@@ -33,6 +34,17 @@ export const isReplaced = ({ op }: Step): boolean =>
 /** Whether the object of before ceases to be what it was: it is deleted or replaced, and not left in place. */
 export const leaves = ({ step, old }: Told): boolean => (isGone(step) || isReplaced(step)) && !old.retained;
 
+/** Another resource of the plan that declares what this one gives up: it takes it over, and nothing is deleted or put back. */
+export function successor({ step, old, plan }: Told, same: readonly string[]): Sides | undefined {
+  if (!isGone(step)) return undefined;
+  return plan.steps.find(
+    ({ kind, op, new: next }) =>
+      kind === step.kind &&
+      op === "create" &&
+      same.every((name) => sameJson(next?.inputs[name], old.inputs[name])),
+  )?.new;
+}
+
 /** What is there afterwards; of something that goes, what was there. */
 export const standing = ({ step, old, new: next }: Told): Sides => (isGone(step) ? old : next);
 
@@ -62,10 +74,20 @@ export function tableOf(
 
 /** Lines that were there and are no longer, and lines that came. */
 export function lineChanges(before: readonly string[], after: readonly string[]): readonly Block[] {
-  const gone = before.filter((line) => !after.includes(line)).map((line) => `- ${line}`);
-  const come = after.filter((line) => !before.includes(line)).map((line) => `+ ${line}`);
+  const gone = without(before, after).map((line) => `- ${line}`);
+  const come = without(after, before).map((line) => `+ ${line}`);
   const lines = [...gone, ...come];
   return lines.length === 0 ? [] : [{ is: "code", language: "diff", lines }];
+}
+
+/** Each line takes one like it away: a condition that stood twice and stands once is a difference. */
+function without(lines: readonly string[], others: readonly string[]): string[] {
+  const left = [...others];
+  return lines.filter((line) => {
+    const at = left.indexOf(line);
+    if (at >= 0) left.splice(at, 1);
+    return at < 0;
+  });
 }
 
 export const textBlock = (text: Phrase): Block => ({ is: "text", text });
