@@ -40,7 +40,7 @@ export function adviceFor(
   retryAfter: number | undefined,
 ): string | undefined {
   if (errors.some((e) => e.code === 7003)) {
-    return "The zone or account does not exist, or edgeguard:baseUrl is wrong. Where it is gone for good, forget the resource with `pulumi state delete`.";
+    return "The zone or account does not exist, or edgeguard:baseUrl is wrong: check the id. Where it is gone for good, forget what the stack has recorded of it with `pulumi state delete`.";
   }
   const asked = retryAfter === undefined ? "" : ` It asks to wait ${Math.ceil(retryAfter / 1000)} s.`;
   if (status === 429) {

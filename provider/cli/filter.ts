@@ -8,6 +8,7 @@ export interface FilterOptions {
   readonly format: (typeof FORMATS)[number];
   readonly examples: number;
   readonly print?: true;
+  readonly dataset?: string;
 }
 
 /** `edgeguard filter`: which log lines the filter of a log-push job lets through, before it is deployed. */
@@ -21,6 +22,7 @@ export function register(program: Command, io: Io): void {
         "-",
       ),
     )
+    .option("--dataset <name>", "also check operators against the documented types of this dataset's fields")
     .addOption(new Option("--format <format>", "how to write the result").choices(FORMATS).default("text"))
     .addOption(
       new Option("--examples <count>", "lines of each kind that are shown").argParser(count).default(3),

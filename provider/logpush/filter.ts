@@ -14,11 +14,11 @@ import { compileFilter } from "./filter-text";
  * namespace: `const { where, and, eq, isIn } = filter;`.
  */
 
-/** One comparison. Its value may be an output of another resource. */
+/** One comparison. Its value may be an output of another resource; a number, true or false is sent as a text. */
 export interface Condition {
   readonly key: string;
   readonly operator: Operator;
-  readonly value: pulumi.Input<string> | readonly pulumi.Input<string | number>[];
+  readonly value: pulumi.Input<string | number | boolean> | readonly pulumi.Input<string | number>[];
 }
 
 /** Conditions of which all (`and`) or at least one (`or`) have to hold. */
@@ -212,5 +212,5 @@ function condition(
   value: pulumi.Input<string | number | boolean>,
 ): Condition {
   const scalar = typeof value === "number" || typeof value === "boolean" ? String(value) : value;
-  return { key, operator, value: scalar as pulumi.Input<string> }; // An output's value becomes a text in the check.
+  return { key, operator, value: scalar }; // An output's value becomes a text in the check.
 }

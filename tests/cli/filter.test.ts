@@ -191,6 +191,18 @@ describe("ends with", () => {
   });
 });
 
+test("with a dataset, refuses operators that do not fit its fields, as the job would be", async () => {
+  const filter = '{"where":{"key":"EdgeResponseStatus","operator":"contains","value":"50"}}';
+  const misfit = await bin([filter, "--dataset", "http_requests"], '{"EdgeResponseStatus":500}');
+  expect(misfit.code).toBe(2);
+  expect(misfit.stderr).toMatch(
+    /filter\.where\.operator is contains, which does not fit EdgeResponseStatus, a field of type int/,
+  );
+  const unknown = await here([filter, "--dataset", "http_request"]);
+  expect(unknown.code).toBe(2);
+  expect(unknown.stderr).toContain("Did you mean http_requests?");
+});
+
 test("its help has one example", async () => {
   const { code, stdout } = await here(["--help"]);
   expect(code).toBe(0);

@@ -9,7 +9,7 @@ import { run } from "../../provider/cli/program";
 import { callerOf } from "../local-api/client";
 
 /** The built bin, as a person has it. */
-export const BIN = resolve(__dirname, "../../provider/dist/cli/main.js");
+export const BIN = resolve(__dirname, "../../provider/bin/edgeguard.js");
 
 export interface Ran {
   readonly code: number | null;

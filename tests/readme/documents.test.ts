@@ -39,6 +39,11 @@ describe("the README", () => {
       ],
       Array.from({ length: 8 }, () => expect.stringMatching(/^edgeguard kv /) as string),
       ["npm run local-api -- --port 8787"],
+      [
+        expect.stringMatching(/^mkdir state && export PULUMI_BACKEND_URL=/),
+        "npx edgeguard-local stack init dev",
+        "npx edgeguard-local preview",
+      ],
     ]);
   });
 
@@ -83,12 +88,53 @@ describe("the README", () => {
     expect(stdout).toMatch(/2 of 3 lines pass/);
   });
 
+  it("previews a program on the local engine with the commands it shows", async () => {
+    const api = await startLocalApi();
+    symlinkSync(join(REPOSITORY, "node_modules"), join(home, "node_modules"));
+    writeFileSync(join(home, "package.json"), '{ "name": "tried", "private": true }\n');
+    writeFileSync(join(home, "Pulumi.yaml"), "name: tried\nruntime: nodejs\n");
+    const [first] = programs;
+    writeFileSync(
+      join(home, "index.ts"),
+      (first?.text ?? "").replace("0da42c8d2132a9ddaf714f9e7c920711", api.zones.empty),
+    );
+    try {
+      const script = commandsOf(blockWith("npx edgeguard-local")).join("\n");
+      const { stdout } = await run("sh", ["-e", "-c", script], {
+        cwd: home,
+        env: {
+          PATH: process.env["PATH"],
+          HOME: home,
+          CLOUDFLARE_API_TOKEN: "local-token",
+          EDGEGUARD_BASE_URL: api.url,
+          PULUMI_NODEJS_TRANSPILE_ONLY: "true",
+        },
+      });
+      expect(stdout).toMatch(/\+ 3 to create/);
+    } finally {
+      await api.close();
+    }
+  }, 60_000);
+
+  it("finds both commands where nothing is built yet, as npm does that links them first", async () => {
+    const { stdout } = await run("git", ["ls-files", "provider/bin", "local/bin"], { cwd: REPOSITORY });
+    expect(stdout).toBe("local/bin/edgeguard-local.js\nprovider/bin/edgeguard.js\n");
+    for (const folder of ["provider", "local"]) {
+      const { bin } = JSON.parse(readFileSync(join(REPOSITORY, folder, "package.json"), "utf8")) as {
+        bin: Record<string, string>;
+      };
+      expect(stdout.split("\n")).toEqual(
+        expect.arrayContaining(Object.values(bin).map((file) => `${folder}/${file}`)),
+      );
+    }
+  });
+
   it("has npm cit run by .ci/run, as it stands", () => {
     expect(readFileSync(join(REPOSITORY, ".ci/run"), "utf8")).toMatch(/^stage "install and test" npm cit$/m);
   });
 
   it("starts the local API, which prints how to point a program at it", async () => {
-    const [command = ""] = commandsOf(blockWith("local-api"));
+    const [command = ""] = commandsOf(blockWith("npm run local-api"));
     const api = spawn("sh", ["-c", `exec ${command.replace("8787", "0")}`], {
       cwd: REPOSITORY,
       detached: true,

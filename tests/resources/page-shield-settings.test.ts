@@ -154,9 +154,11 @@ describe("a destroy", () => {
     const { zones, ...rest } = api.snapshot();
     api.restore({ ...rest, zones: zones.filter(({ id }) => id !== zone.zoneId) });
     const { message } = await failureOf(new Operation(api).refresh(TYPE, recorded));
-    expect(message).toContain("The zone or account does not exist, or edgeguard:baseUrl is wrong.");
+    expect(message).toContain(
+      "The zone or account does not exist, or edgeguard:baseUrl is wrong: check the id.",
+    );
     const refused = await failureOf(new Operation(api).destroy(TYPE, recorded));
-    expect(refused.message).toContain("forget the resource with `pulumi state delete`");
+    expect(refused.message).toContain("forget what the stack has recorded of it with `pulumi state delete`");
   });
 
   test("changing onDestroy alone writes nothing", async () => {

@@ -5,12 +5,15 @@ import { LOGPUSH } from "../../limits";
 import { count } from "../../kv/check-entry";
 import { whyUnreadable } from "../../kv/source-error";
 import { passes } from "../../logpush/filter-evaluate";
+import { DATASETS, documentedFields } from "../../logpush/dataset-fields";
+import { fieldIssues } from "../../logpush/filter-fields";
 import { leavesOf, type CheckedFilter } from "../../logpush/filter-model";
 import { FilterError, mustRead } from "../../logpush/filter-read";
 import { compileFilter, sizeOf, sizeProblem } from "../../logpush/filter-text";
 import { filterTree } from "../../logpush/filter-tree";
 import { linesOf, testFilter, type FilterTest, type LogLine, type LogLines } from "../../logpush/test-filter";
 import { isBag, pick, type Bag } from "../../runtime/values";
+import { nearest } from "../../runtime/nearest";
 import { CommandError, UsageError } from "../errors";
 import type { FilterOptions } from "../filter";
 import { print, tell, type Io } from "../io";
@@ -20,9 +23,10 @@ export async function testFilterOn(
   io: Io,
   given: string,
   file: string,
-  { format, examples, print: printing }: FilterOptions,
+  { format, examples, print: printing, dataset }: FilterOptions,
 ): Promise<void> {
   const filter = checked(await filterText(io, given));
+  if (dataset !== undefined) refuseMisfits(filter, dataset);
   const text = compileFilter(filter);
   const lines = sourceOf(io, file);
   const result = await testFilter(text, printing === true ? printed(io, filter, lines) : lines, { examples });
@@ -53,6 +57,19 @@ function checked(text: string): CheckedFilter {
   } catch (error) {
     throw error instanceof FilterError ? new UsageError(error.message.replace("?.", "?")) : error;
   }
+}
+
+/** What a job of the dataset would be refused for, as far as the documentation tells. */
+function refuseMisfits(filter: CheckedFilter, dataset: string): void {
+  const types = documentedFields(dataset);
+  if (types === undefined) {
+    const near = nearest(dataset, DATASETS);
+    throw new UsageError(
+      `--dataset ${dataset} is no dataset whose fields are documented.${near === undefined ? "" : ` Did you mean ${near}?`}`,
+    );
+  }
+  const issues = fieldIssues(filter, { dataset, types, complete: false });
+  if (issues.length > 0) throw new UsageError(new FilterError(issues).message);
 }
 
 /** The API takes a filter as JSON within a text, and that is how it is copied. */
