@@ -19,6 +19,8 @@ export const automation: Deploy = async ({ stack: stackName, zoneId }) => {
     await stack.up({ onOutput: (text) => printed.push(text), color: "never" });
     return countsIn(printed.join(""));
   } catch (error) {
+    if (String(error).includes("pulumi ENOENT"))
+      throw new Error('there is no pulumi on PATH: install the Pulumi CLI, or give --engine "<command>"');
     throw new Error(reasonIn(printed.join("") || String(error)));
   }
 };
