@@ -13,6 +13,7 @@ module.exports = {
     // A third of the time of a test file that imports the SDK went into loading these, for nothing.
     "/typescript-shim$": "<rootDir>/tests/support/on-use/typescript.js",
     "^@npmcli/arborist$": "<rootDir>/tests/support/on-use/arborist.js",
+    "^\\./automation$": "<rootDir>/tests/support/on-use/automation.js",
   },
   globalSetup: "<rootDir>/tests/support/announce.ts",
   testSequencer: "<rootDir>/tests/support/longest-first.js",

@@ -1,8 +1,8 @@
 /**
  * Preloaded into the program's process and the provider host. The SDK loads a compiler and a package-tree reader at every
  * start, and uses them only to write functions as text; its automation API, and what tracing needs, also where nobody has
- * asked for either. Together they are two thirds of its start. Here they are loaded when first used. Nothing else changes:
- * whoever reads a member of them gets the real one.
+ * asked for either. Together they are two thirds of its start; zod loads the words of all languages. Here they are loaded
+ * when first used. Nothing else changes: whoever reads a member of them gets the real one.
  */
 import Module from "node:module";
 import path from "node:path";
@@ -19,6 +19,8 @@ const DEFERRED: ReadonlySet<string> = new Set([
   "@opentelemetry/sdk-trace-node",
 ]);
 const SDK = path.join("@pulumi", "pulumi") + path.sep;
+const ZOD = path.join("zod", "v4") + path.sep;
+const LANGUAGES = "../locales/index.cjs";
 
 type Load = (this: unknown, request: string, parent: unknown, isMain: boolean) => unknown;
 
@@ -28,12 +30,14 @@ const load = loader._load;
 
 loader._load = function (request, parent, isMain) {
   const now = () => load.call(this, request, parent, isMain);
-  return DEFERRED.has(request) && isOfTheSdk(parent) ? onUse(now) : now();
+  const isDeferred =
+    (DEFERRED.has(request) && isIn(SDK, parent)) || (request === LANGUAGES && isIn(ZOD, parent));
+  return isDeferred ? onUse(now) : now();
 };
 
-function isOfTheSdk(parent: unknown): boolean {
+function isIn(folder: string, parent: unknown): boolean {
   if (typeof parent !== "object" || parent === null || !("filename" in parent)) return false;
-  return typeof parent.filename === "string" && parent.filename.includes(SDK);
+  return typeof parent.filename === "string" && parent.filename.includes(folder);
 }
 
 function onUse(now: () => unknown): object {

@@ -12,7 +12,7 @@ import { createChecked, fresh, puts, rulesOf, TYPE, VENDOR } from "./support";
 
 const LONG = process.env["EDGEGUARD_TEST_LONG"] === "1";
 const ALL_RUNS = 1_000;
-const RUNS = LONG ? ALL_RUNS : 60;
+const RUNS = LONG ? ALL_RUNS : 40;
 
 // A hundred times as fast: what waits here waits for an answer that is there already.
 jest.mock("node:timers/promises", () => {
