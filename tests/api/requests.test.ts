@@ -105,7 +105,9 @@ test("an id the service cannot route is answered with what to look at", async ()
   const failure = await failureOf(
     clientOf(api.url).client.get("/zones/zzz/page_shield", { what, schema: any }),
   );
-  expect(failure.message).toContain("The zone or account does not exist, or edgeguard:baseUrl is wrong: check the id.");
+  expect(failure.message).toContain(
+    "The zone or account does not exist, or edgeguard:baseUrl is wrong: check the id.",
+  );
 });
 
 describe("answers that are no plain success", () => {
