@@ -1,5 +1,5 @@
 /** The two services the program and the provider host talk to: the resource monitor and the engine. */
-import { Server, type UntypedServiceImplementation } from "@grpc/grpc-js";
+import { Server, status, type UntypedServiceImplementation } from "@grpc/grpc-js";
 import { EngineService, type IEngineServer } from "@pulumi/pulumi/proto/engine_grpc_pb";
 import {
   GetRootResourceResponse,
@@ -119,7 +119,9 @@ function monitorService(registrar: Registrar, projectRoot: string): IResourceMon
       await registrar.programIsDone();
       return new Empty();
     }),
-    getDeploymentInfo: refusing("programs that run without the CLI's arguments"),
+    // Newer SDKs ask at every start, and go on by supportsFeature where it is not answered, as by an older engine.
+    getDeploymentInfo: (_call, answer) =>
+      answer({ code: status.UNIMPLEMENTED, details: "getDeploymentInfo is not implemented" }),
     readResource: refusing("reading resources that the stack does not manage (`Resource.get`)"),
     invoke: refusing("provider functions (`invoke`), stack references included"),
     call: refusing("methods of remote components (`call`)"),
