@@ -1,8 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Next } from "hono";
 import { Hono } from "hono";
-import { LinearRouter } from "hono/router/linear-router";
-import { SmartRouter } from "hono/router/smart-router";
 import { TrieRouter } from "hono/router/trie-router";
 import { authorize } from "./auth";
 import type { ApiContext, ApiEnv, ApiRouter, Services } from "./context";
@@ -24,11 +22,8 @@ import { wafRoutes } from "./waf/routes";
 export function createApp(services: Services): ApiRouter {
   const { settings, state, faults, log, wait } = services;
   const limiter = new RateLimiter(settings);
-  // Routers that cost next to nothing to build, for servers that live as long as one test.
-  const app = new Hono<ApiEnv>({
-    strict: false,
-    router: new SmartRouter({ routers: [new LinearRouter(), new TrieRouter()] }),
-  });
+  // The default router is quick to match and slow to build; these servers live as long as one test.
+  const app = new Hono<ApiEnv>({ strict: false, router: new TrieRouter() });
 
   app.onError((error, c) => fail(c, error instanceof ApiFailure ? error : failures.internal(error)));
   app.notFound((c) => fail(c, failures.notRouted(404, c.req.path)));
