@@ -31,7 +31,11 @@ export type Computed = z.infer<typeof computed>;
 
 export type Recorded = Declared & Computed;
 
-export function outputsOf(found: EntryPoint, rule: ZoneRule, { managed, sharedTags }: Prepared): Computed {
+export function outputsOf(
+  found: EntryPoint,
+  rule: ZoneRule,
+  { managed, sharedTags }: Pick<Prepared, "managed" | "sharedTags">,
+): Computed {
   const scoreRule = scoreRuleOf(managed);
   const version = rule.deploys?.version;
   return {

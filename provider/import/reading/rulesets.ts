@@ -3,12 +3,13 @@ import { isBag, sameJson, type Bag } from "../../runtime/values";
 import type { Context } from "../../runtime/lifecycle";
 import type { DeclaredOverrides } from "../../rulesets/declared";
 import { asFound, REF_PREFIX, tagsOf } from "../../rulesets/deployment";
-import { otherManagedRules, readEntryPoint } from "../../rulesets/entry-point";
+import { readEntryPoint } from "../../rulesets/entry-point";
 import { ownExceptions } from "../../rulesets/exceptions";
 import { judge } from "../../rulesets/judge";
 import { findManagedRuleset, listManagedRulesets, UnknownRulesetError } from "../../rulesets/managed";
 import { compileOverrides, decompileOverrides, sameOverrides, sharedTagsOf } from "../../rulesets/overrides";
 import { levelOf, readLevel, scoreRuleOf } from "../../rulesets/owasp";
+import { outputsOf } from "../../rulesets/recorded";
 import type { EntryPoint, ManagedRuleset, Overrides, ZoneRule } from "../../rulesets/wire";
 import { objectOf, type Code } from "../code";
 import { TYPES, type Found } from "../found";
@@ -77,7 +78,6 @@ async function readDeployment(where: Where, rule: ZoneRule): Promise<Found | und
   const overrides = inArguments(deploys.overrides, managed);
   const isOwn = rule.ref.startsWith(REF_PREFIX);
   const inFront = exceptionsInFront(found, rule);
-  const scoreRule = scoreRuleOf(managed);
   const isUnique = names.filter((name) => name === managed.name).length === 1;
   const outputs = await reading.outputs(resource, rule.id, {
     zoneId: zone.id,
@@ -89,19 +89,9 @@ async function readDeployment(where: Where, rule: ZoneRule): Promise<Found | und
     ...(deploys.version === undefined || deploys.version === "latest" ? {} : { version: deploys.version }),
     ...(rule.description === "" ? {} : { description: rule.description }),
     ...overrides,
-    ruleId: rule.id,
-    ruleRef: rule.ref,
-    entryPointId: found.id,
-    rulesetId: managed.id,
-    rulesetVersion: managed.version,
-    otherManagedRules: otherManagedRules(found, rule.id),
+    ...outputsOf(found, rule, { managed, sharedTags: sharedTagsOf(managed, tagsOf(overrides)) }),
     // As a rule that a create has taken over: a destroy puts it back as it is now. One of our own making it removes.
     ...(isOwn ? {} : { adopted: asFound(found, rule, inFront) }),
-    known: {
-      ...(scoreRule === undefined ? {} : { scoreRule }),
-      sharedTags: sharedTagsOf(managed, tagsOf(overrides)),
-      ...(deploys.version === undefined ? {} : { version: deploys.version }),
-    },
   });
   if (outputs === undefined) return undefined;
   const { drift } = outputs;
