@@ -99,7 +99,7 @@ function summarised(rules: readonly ManagedRule[]): TagSummary[] {
 async function readZone(host: Host, lookup: string, given: unknown): Promise<ZoneEntryPoint | undefined> {
   const args = readArgs(lookup, { zoneId }, given);
   const found = await readEntryPoint(host, args.zoneId);
-  // The rule as it came holds nothing else that is worth an argument.
+  // All but the rule as it came. `omit` keeps the members and not their types, so they are named again.
   const shown = (rule: ZoneRule): ZoneRuleState => omit({ ...rule }, ["raw"]) as unknown as ZoneRuleState;
   return found === undefined ? undefined : { ...found, rules: found.rules.map(shown) };
 }

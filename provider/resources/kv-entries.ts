@@ -125,8 +125,7 @@ export const kvEntries = defineLifecycle({
   async live({ ctx, args, olds }) {
     if (args.prune === undefined || olds["digest"] !== undefined) return {};
     const { records } = await known(ctx, args);
-    const strangers = await Strangers.of(ctx, args, (key) => records.find(key) !== -1);
-    const { sentence } = await strangers.list(ctx);
+    const { sentence } = await strangersOf(ctx, args, { records, manifest: new Manifest(), writtenAt: 0 });
     return sentence === undefined ? {} : { due: sentence };
   },
 
