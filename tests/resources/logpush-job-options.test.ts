@@ -1,24 +1,8 @@
-import type { LocalApiOptions } from "edgeguard-local";
 import { envelope, serve } from "../support/edge-client";
-import { Operation, type Recorded } from "../support/operation";
-import { bench, TYPE, type Bench, type Members } from "./logpush-support";
+import { Operation } from "../support/operation";
+import { b, benchForEach, refreshed, restart, step, TYPE, up, type Members } from "./logpush-support";
 
-let b: Bench;
-const start = async (options: LocalApiOptions = {}): Promise<void> => {
-  b = await bench(options);
-};
-const restart = async (options: LocalApiOptions): Promise<void> => {
-  await b.api.close();
-  await start(options);
-};
-beforeEach(() => start());
-afterEach(() => b.api.close());
-
-const up = (inputs: Members, previous?: Recorded) => new Operation(b.api).up(TYPE, inputs, previous);
-const step = async (inputs: Members, previous: Recorded) =>
-  (await new Operation(b.api).preview(TYPE, inputs, previous)).step;
-const refreshed = async (recorded: Recorded) =>
-  (await new Operation(b.api).refresh(TYPE, recorded)) as Recorded;
+benchForEach();
 
 describe("output options", () => {
   const EVERY: Members = {

@@ -2,27 +2,23 @@ import { filter } from "pulumi-edgeguard";
 import type { LocalApiOptions } from "edgeguard-local";
 import { omit } from "../../provider/runtime/values";
 import { envelope, serve } from "../support/edge-client";
-import { Operation, rawSend, UNKNOWN, type Recorded } from "../support/operation";
-import { bench, FILTER, HTTPS, TYPE, type Bench, type Members } from "./logpush-support";
+import { Operation, rawSend, UNKNOWN } from "../support/operation";
+import {
+  b,
+  benchForEach,
+  FILTER,
+  HTTPS,
+  refreshed,
+  restart,
+  step,
+  TYPE,
+  up,
+  type Members,
+} from "./logpush-support";
 
 const { and, contains, eq, geq, or, where } = filter;
 
-let b: Bench;
-const start = async (options: LocalApiOptions = {}): Promise<void> => {
-  b = await bench(options);
-};
-const restart = async (options: LocalApiOptions): Promise<void> => {
-  await b.api.close();
-  await start(options);
-};
-beforeEach(() => start());
-afterEach(() => b.api.close());
-
-const up = (inputs: Members, previous?: Recorded) => new Operation(b.api).up(TYPE, inputs, previous);
-const step = async (inputs: Members, previous: Recorded) =>
-  (await new Operation(b.api).preview(TYPE, inputs, previous)).step;
-const refreshed = async (recorded: Recorded) =>
-  (await new Operation(b.api).refresh(TYPE, recorded)) as Recorded;
+benchForEach();
 
 describe("a life", () => {
   test("from create to destroy, twice destroyed", async () => {

@@ -1,6 +1,6 @@
 import type { LocalApi, LocalApiOptions } from "edgeguard-local";
 import { startLocalApi } from "edgeguard-local";
-import { rawGet, rawSend } from "../support/operation";
+import { Operation, rawGet, rawSend, type Recorded, type Step } from "../support/operation";
 
 /** What the tests of log-push jobs share: a local API, a job in its empty zone, and a look at what was sent. */
 
@@ -74,3 +74,29 @@ export async function bench(options: LocalApiOptions = {}): Promise<Bench> {
     },
   };
 }
+
+/** The bench of the test that runs. */
+export let b: Bench;
+
+/** Gives each test of a file a bench of its own. */
+export function benchForEach(): void {
+  beforeEach(async () => {
+    b = await bench();
+  });
+  afterEach(() => b.api.close());
+}
+
+/** The same with a service that behaves otherwise. */
+export async function restart(options: LocalApiOptions): Promise<void> {
+  await b.api.close();
+  b = await bench(options);
+}
+
+export const up = (inputs: Members, previous?: Recorded): Promise<Recorded> =>
+  new Operation(b.api).up(TYPE, inputs, previous);
+
+export const step = async (inputs: Members, previous: Recorded): Promise<Step> =>
+  (await new Operation(b.api).preview(TYPE, inputs, previous)).step;
+
+export const refreshed = async (recorded: Recorded): Promise<Recorded> =>
+  (await new Operation(b.api).refresh(TYPE, recorded)) as Recorded;
