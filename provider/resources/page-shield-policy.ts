@@ -88,16 +88,10 @@ export const pageShieldPolicy = defineLifecycle({
   async live({ ctx, args, olds, once }) {
     const policies = await once(`policies of ${args.zoneId}`, () => listPolicies(ctx.api, args.zoneId));
     // 1. A new policy that cannot be adopted is refused before anything runs.
-    if (Object.keys(olds).length === 0) chooseAdoption(ctx, args, policies);
-    // 2. A second enforced policy in the zone: browsers apply both, so only what both allow is loaded.
-    const own = [args.description, olds["description"]];
-    const others = policies.filter((p) => p.enabled && p.action === "allow" && !own.includes(p.description));
-    if (args.enabled && args.action === "allow" && others.length > 0) {
-      ctx.say.warn(
-        `policy ${JSON.stringify(args.description)}: zone ${args.zoneId} has another enforced allow policy, ${others.map((p) => `${p.id} ${JSON.stringify(p.description)}`).join(", ")}. ` +
-          "Only scripts that every one of them allows are loaded.",
-      );
-    }
+    const isNew = olds["zoneId"] !== args.zoneId;
+    const own = isNew ? chooseAdoption(ctx, args, policies) : recordedAmong(policies, args, olds);
+    // 2. Policies beside it that visitors would meet as well.
+    warnOfOthers(ctx, args, policies, { own, isNew });
     // 3. What an enforced policy would stop, for the reviewer to see.
     if (args.action !== "allow") return {};
     const seen = await once(`active scripts of ${args.zoneId}`, () => activeScripts(ctx.api, args.zoneId));
@@ -117,6 +111,7 @@ export const pageShieldPolicy = defineLifecycle({
       if (!echoed || !sameFields(adopted, args)) await write(ctx, args, adopted);
       return { id: adopted.id, computed: {} };
     }
+    warnOfOthers(ctx, args, policies, { own: undefined, isNew: true });
     const known = new Set(policies.map((p) => p.id));
     const created = await createOnce(ctx, {
       what: `policy ${JSON.stringify(args.description)}`,
@@ -348,6 +343,74 @@ function chooseAdoption(ctx: Context, args: PolicyArgs, policies: readonly Polic
     alike: policies.filter((p) => ctx.holding(p.id) === undefined && p.description === args.description),
     likeness: `the description ${JSON.stringify(args.description)}`,
   });
+}
+
+/** Which listed policy is the resource's own. A check is not told its id: by what is recorded, or by what an unrecorded update left. */
+function recordedAmong(policies: readonly Policy[], args: PolicyArgs, olds: Bag): Policy | undefined {
+  return (
+    policies.find((p) => sameFields(p, olds)) ??
+    policies.find((p) => sameFields(p, args)) ??
+    policies.find((p) => p.description === olds["description"])
+  );
+}
+
+interface Beside {
+  readonly own: Policy | undefined;
+  readonly isNew: boolean;
+}
+
+/** Says what a policy does to visitors beside those that exist, the one it was probably meant to change first. */
+function warnOfOthers(
+  ctx: Context,
+  args: PolicyArgs,
+  policies: readonly Policy[],
+  { own, isNew }: Beside,
+): void {
+  const others = policies.filter((p) => p.id !== own?.id);
+  const isAlike = (p: Policy): boolean => p.description === args.description;
+  const alike =
+    isNew && own === undefined ? others.filter((p) => isAlike(p) && ctx.holding(p.id) === undefined) : [];
+  const isEnforced = (p: { readonly enabled: boolean; readonly action: string }): boolean =>
+    p.enabled && p.action === "allow";
+  const enforced = isEnforced(args)
+    ? others.filter(isEnforced).sort((a, b) => Number(isAlike(b)) - Number(isAlike(a)))
+    : [];
+  const subject = `policy ${JSON.stringify(args.description)}: zone ${args.zoneId} already`;
+  const [only, ...more] = alike;
+  const advice =
+    only === undefined
+      ? []
+      : [
+          more.length === 0
+            ? `Set adopt: "takeOver" to change ${only.id} instead of creating a second policy.`
+            : `Delete those that are no longer wanted: ${alike.map(({ id }) => id).join(", ")}.`,
+        ];
+  if (enforced.length > 0) {
+    const listed = enforced.map(
+      (p) =>
+        `${p.id} ${JSON.stringify(p.description)}${isAlike(p) ? ` (same description, different ${differing(p, args)})` : ""}`,
+    );
+    const which = `enforces ${enforced.length === 1 ? "another allow policy" : `${enforced.length} allow policies`}`;
+    const effect =
+      "Browsers apply every policy of a page: visitors get only the scripts that each of them allows.";
+    warnOnce(ctx, [`${subject} ${which}: ${listed.join(", ")}.`, effect, ...advice].join(" "));
+  } else if (only !== undefined) {
+    const listed = alike.map((p) => `${p.id} (different ${differing(p, args)})`).join(", ");
+    const effect = "It stays as it is, and a second policy is created.";
+    warnOnce(ctx, [`${subject} has this description on ${listed}.`, effect, ...advice].join(" "));
+  }
+}
+
+function differing(policy: Policy, args: PolicyArgs): string {
+  return FIELDS.filter((key) => !sameJson(policy[key], args[key])).join(", ") || "extra";
+}
+
+/** Both the check and the create look; a stack without live checks has only the create. */
+function warnOnce(ctx: Context, line: string): void {
+  const said = ctx.shared("warnings of policies", () => new Set<string>());
+  if (said.has(line)) return;
+  said.add(line);
+  ctx.say.warn(line);
 }
 
 async function write(ctx: Context, args: PolicyArgs, found: Policy): Promise<void> {

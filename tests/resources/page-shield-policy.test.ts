@@ -258,9 +258,18 @@ describe("a policy that exists already", () => {
     ["value", "script-src 'none'"],
   ])("but differs in %s is left alone", async (key, value) => {
     const id = await made({ [key]: value });
-    const recorded = await new Operation(api).up(TYPE, policy);
+    const op = new Operation(api);
+    const recorded = await op.up(TYPE, policy);
     expect(recorded.id).not.toBe(id);
     expect(await stored()).toHaveLength(2);
+    expect(op.warned).toEqual(
+      key === "description"
+        ? []
+        : [
+            `edgeguard: policy "Checkout": zone ${policy.zoneId} already has this description on ${id} (different ${key}). ` +
+              `It stays as it is, and a second policy is created. Set adopt: "takeOver" to change ${id} instead of creating a second policy.`,
+          ],
+    );
   });
 
   test("but does not give back a declared extra is taken over, and sent the extra", async () => {
@@ -445,7 +454,39 @@ describe("a second enforced allow policy of a zone", () => {
     const id = await made({ action: "allow", description: "First" });
     const op = new Operation(api);
     await op.preview(TYPE, { ...policy, action: "allow" });
-    expect(op.warned).toEqual([expect.stringContaining(`has another enforced allow policy, ${id} "First".`)]);
+    expect(op.warned).toEqual([
+      `edgeguard: policy "Checkout": zone ${policy.zoneId} already enforces another allow policy: ${id} "First". ` +
+        "Browsers apply every policy of a page: visitors get only the scripts that each of them allows.",
+    ]);
+  });
+
+  test("with the same description and another value is warned of first, with how to change the existing one", async () => {
+    const other = await made({ action: "allow", description: "First" });
+    const alike = await made({ action: "allow", value: "script-src 'none'" });
+    for (const liveChecks of ["true", "false"]) {
+      const op = new Operation(api, { config: { "edgeguard:liveChecks": liveChecks } });
+      await op.up(TYPE, { ...policy, action: "allow", description: "Checkout" });
+      expect(op.warned).toEqual([
+        `edgeguard: policy "Checkout": zone ${policy.zoneId} already enforces 2 allow policies: ${alike} "Checkout" (same description, different value), ${other} "First". ` +
+          "Browsers apply every policy of a page: visitors get only the scripts that each of them allows. " +
+          `Set adopt: "takeOver" to change ${alike} instead of creating a second policy.`,
+      ]);
+      const [, , second] = await stored();
+      await rawSend(api, "DELETE", `${path}/${String(second?.["id"])}`);
+    }
+    const takeOver = new Operation(api);
+    await takeOver.preview(TYPE, { ...policy, action: "allow", adopt: "takeOver" });
+    expect(takeOver.warned).toEqual([expect.stringContaining(`another allow policy: ${other} "First".`)]);
+  });
+
+  test("with the same description is warned of when the resource's own value changes", async () => {
+    const recorded = await new Operation(api).up(TYPE, { ...policy, action: "allow" });
+    const twin = await made({ action: "allow", value: "script-src 'none'" });
+    const op = new Operation(api);
+    await op.preview(TYPE, { ...policy, action: "allow", value: "script-src *" }, recorded);
+    expect(op.warned).toEqual([
+      expect.stringContaining(`another allow policy: ${twin} "Checkout" (same description`),
+    ]);
   });
 
   test.each([
