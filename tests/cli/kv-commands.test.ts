@@ -52,6 +52,15 @@ test("namespace create makes it and prints its snippet; list, rename and delete 
   expect(await desk.raw("GET", "")).toEqual([expect.objectContaining({ title: "existing" })]);
 });
 
+test("namespace list prints every namespace of the account", async () => {
+  const titles = Array.from({ length: 7 }, (_, i) => `listed ${i}`);
+  for (const title of titles) await desk.raw("POST", "", { title });
+  const { stdout } = await desk.here("kv", "namespace", "list");
+  const listed = JSON.parse(stdout) as { id: string; title: string }[];
+  expect(listed.map(({ title }) => title)).toEqual(expect.arrayContaining(titles));
+  for (const { id, title } of listed) if (titles.includes(title)) await desk.raw("DELETE", `/${id}`);
+});
+
 describe("key put", () => {
   test("writes a value with lifetime and metadata, and prints none of it", async () => {
     const ran = await desk.bin(

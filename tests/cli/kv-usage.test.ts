@@ -195,6 +195,33 @@ preview_id = "${id("d")}"
     });
   });
 
+  test.each([
+    ["namespace delete", ["--yes"]],
+    ["namespace rename", ["--new-name", "goods"]],
+    ["key put", ["greeting", "Hello"]],
+    ["key list", []],
+    ["key get", ["greeting"]],
+    ["key delete", ["greeting", "--yes"]],
+    ["bulk put", ["entries.json"]],
+    ["bulk get", ["keys.json"]],
+    ["bulk delete", ["keys.json", "--yes"]],
+  ])("leads kv %s to the namespace of the environment that --env names", async (command, more) => {
+    desk.write("own.toml", TOML);
+    desk.write("entries.json", '[{"key":"greeting","value":"Hello"}]');
+    desk.write("keys.json", '["greeting"]');
+    const options = ["--binding", "CATALOG", "--config", "own.toml", "--env", "staging"];
+    const account = ["--account-id", desk.api.accounts.main];
+    await desk.here("kv", ...command.split(" "), ...more, ...options, ...account);
+    const asked = desk.api.requests.map(({ path }) => /namespaces\/([0-9a-f]{32})/.exec(path)?.[1]);
+    expect(new Set(asked)).toEqual(new Set([id("c")]));
+  });
+
+  test("gives kv namespace list the account of the environment that --env names", async () => {
+    desk.write("own.toml", `account_id = "${id("1")}"\n[env.staging]\naccount_id = "${id("2")}"\n`);
+    await desk.here("kv", "namespace", "list", "--config", "own.toml", "--env", "staging");
+    expect(desk.api.requests.map(({ path }) => path.split("/")[2])).toEqual([id("2")]);
+  });
+
   test("is the nearest one, in this folder or above", async () => {
     const below = join(desk.cwd, "src", "deep");
     mkdirSync(below, { recursive: true });

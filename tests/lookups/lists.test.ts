@@ -11,6 +11,7 @@ import {
   getScripts,
   type LookupOptions,
 } from "pulumi-edgeguard";
+import { envelope, serve } from "../support/edge-client";
 
 describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dialect) => {
   let api: LocalApi;
@@ -249,4 +250,126 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
     }
     expect(api.requests).toEqual([]);
   });
+});
+
+describe("a record with everything on it", () => {
+  const content = (seed: number) => ({
+    hash: String(seed).repeat(64).slice(0, 64),
+    js_integrity_score: seed + 1,
+    obfuscation_score: seed + 2,
+    dataflow_score: seed + 3,
+    cryptomining_score: seed + 4,
+    magecart_score: seed + 5,
+    malware_score: seed + 6,
+    fetched_at: `2026-01-0${seed}T00:00:01Z`,
+  });
+  const contentRead = (seed: number) => ({
+    hash: String(seed).repeat(64).slice(0, 64),
+    jsIntegrityScore: seed + 1,
+    obfuscationScore: seed + 2,
+    dataflowScore: seed + 3,
+    cryptominingScore: seed + 4,
+    magecartScore: seed + 5,
+    malwareScore: seed + 6,
+    fetchedAt: `2026-01-0${seed}T00:00:01Z`,
+  });
+  const seen = {
+    id: "a".repeat(32),
+    url: "https://a.example/x.js",
+    host: "www.a.example",
+    added_at: "2026-01-01T00:00:01Z",
+    first_seen_at: "2026-01-01T00:00:02Z",
+    last_seen_at: "2026-01-01T00:00:03Z",
+    domain_reported_malicious: true,
+    malicious_domain_categories: ["Malware"],
+    url_reported_malicious: false,
+    malicious_url_categories: ["Phishing"],
+    first_page_url: "www.a.example/cart",
+    status: "active",
+    url_contains_cdn_cgi_path: true,
+    page_urls: ["www.a.example/cart", "www.a.example/pay"],
+  };
+  const seenRead = {
+    id: "a".repeat(32),
+    url: "https://a.example/x.js",
+    host: "www.a.example",
+    addedAt: "2026-01-01T00:00:01Z",
+    firstSeenAt: "2026-01-01T00:00:02Z",
+    lastSeenAt: "2026-01-01T00:00:03Z",
+    domainReportedMalicious: true,
+    maliciousDomainCategories: ["Malware"],
+    urlReportedMalicious: false,
+    maliciousUrlCategories: ["Phishing"],
+    firstPageUrl: "www.a.example/cart",
+    status: "active",
+    urlContainsCdnCgiPath: true,
+    pageUrls: ["www.a.example/cart", "www.a.example/pay"],
+  };
+  const cookie = (flags: { http_only_attribute: boolean; secure_attribute: boolean }) => ({
+    id: "c".repeat(32),
+    name: "session",
+    host: "www.a.example",
+    type: "first_party",
+    domain_attribute: "a.example",
+    expires_attribute: "2027-01-01T00:00:00Z",
+    max_age_attribute: 3600,
+    path_attribute: "/account",
+    same_site_attribute: "strict",
+    first_seen_at: "2026-01-01T00:00:02Z",
+    last_seen_at: "2026-01-01T00:00:03Z",
+    first_page_url: "www.a.example/login",
+    page_urls: ["www.a.example/login"],
+    status: "infrequent",
+    ...flags,
+  });
+  const from = async (result: unknown): Promise<LookupOptions> => ({
+    config: {
+      baseUrl: (await serve((_, response) => void response.end(envelope(result)))).url,
+      apiToken: "local-token",
+    },
+  });
+  const zoneId = "d".repeat(32);
+
+  test("keeps every member of a script and of its versions under its own name", async () => {
+    const opts = await from({ ...seen, ...content(1), versions: [content(2), content(3)] });
+    expect(await getScript({ zoneId, scriptId: seen.id }, opts)).toEqual({
+      ...seenRead,
+      ...contentRead(1),
+      versions: [contentRead(2), contentRead(3)],
+    });
+  });
+
+  test("keeps every member of a connection under its own name", async () => {
+    const opts = await from(seen);
+    expect(await getConnection({ zoneId, connectionId: seen.id }, opts)).toEqual(seenRead);
+  });
+
+  test.each([
+    { httpOnlyAttribute: true, secureAttribute: false },
+    { httpOnlyAttribute: false, secureAttribute: true },
+  ])(
+    "keeps every member of a cookie under its own name, with $httpOnlyAttribute for HttpOnly",
+    async (flags) => {
+      const opts = await from(
+        cookie({ http_only_attribute: flags.httpOnlyAttribute, secure_attribute: flags.secureAttribute }),
+      );
+      expect(await getCookie({ zoneId, cookieId: "c".repeat(32) }, opts)).toEqual({
+        id: "c".repeat(32),
+        name: "session",
+        host: "www.a.example",
+        type: "first_party",
+        domainAttribute: "a.example",
+        expiresAttribute: "2027-01-01T00:00:00Z",
+        maxAgeAttribute: 3600,
+        pathAttribute: "/account",
+        sameSiteAttribute: "strict",
+        firstSeenAt: "2026-01-01T00:00:02Z",
+        lastSeenAt: "2026-01-01T00:00:03Z",
+        firstPageUrl: "www.a.example/login",
+        pageUrls: ["www.a.example/login"],
+        status: "infrequent",
+        ...flags,
+      });
+    },
+  );
 });

@@ -178,12 +178,16 @@ describe("what is sent, compared with what the specification says", () => {
     });
   });
 
-  test("looks the last rule up: the ruleset's next version may have another", async () => {
-    await bench.up(bench.declare({ owasp: { paranoiaLevel: 4, scoreThreshold: 60 } }));
-    expect((await ruleIds(managedRulesets.owasp)).at(-1)).toBe(owaspScoreRule);
-    expect(bench.bodies("POST")[0]).toMatchObject({
-      action_parameters: { overrides: { rules: [{ id: owaspScoreRule, score_threshold: 60 }] } },
+  test("looks the last rule up: the ruleset's next version has another", async () => {
+    const last = "f".repeat(32);
+    const description = "949111: Inbound Anomaly Score Exceeded";
+    await bench.publish(managedRulesets.owasp, {
+      remove: [owaspScoreRule],
+      add: [{ id: last, description, score_threshold: 40, action: "block" }],
     });
+    await bench.up(bench.declare({ owasp: { paranoiaLevel: 4, scoreThreshold: 60 } }));
+    expect((await ruleIds(managedRulesets.owasp)).at(-1)).toBe(last);
+    expect(overridesOf(bench.bodies("POST")[0]).rules).toEqual([{ id: last, score_threshold: 60 }]);
   });
 });
 

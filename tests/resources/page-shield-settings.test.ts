@@ -79,6 +79,17 @@ test("what is as declared already is not written", async () => {
   expect(recorded.outputs).toMatchObject({ previous: { enabled: false, useReportingEndpoint: true } });
 });
 
+test("updatedAt is when Cloudflare stored what was written, not what stood before", async () => {
+  const stored = async () => ((await rawGet(api, path))["result"] as { updated_at: string }).updated_at;
+  const untouched = await stored();
+  const first = await new Operation(api).up(TYPE, { ...zone, enabled: true });
+  const created = await stored();
+  api.advance(1_000);
+  const second = await new Operation(api).up(TYPE, { ...zone, enabled: false }, first);
+  expect([first.outputs["updatedAt"], second.outputs["updatedAt"]]).toEqual([created, await stored()]);
+  expect(new Set([untouched, created, await stored()]).size).toBe(3);
+});
+
 describe("an argument that is removed", () => {
   test("goes back to what was there before it was first set", async () => {
     await rawSend(api, "PUT", path, { use_cloudflare_reporting_endpoint: false });

@@ -1,0 +1,58 @@
+import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { Operation } from "../support/operation";
+import { TYPE } from "./support";
+
+/** What of a zone's firewall rules counts for its migration, and how its state is asked for. */
+
+let api: LocalApi;
+let inputs: { readonly zoneId: string; readonly target: "assessed" };
+beforeAll(async () => {
+  api = await startLocalApi();
+  inputs = { zoneId: api.zones.migrateEnterprise, target: "assessed" };
+});
+afterAll(() => api.close());
+beforeEach(() => {
+  api.reset();
+  api.clearRequests();
+});
+
+const bypass = (products: string[], expression = "ip.src eq 192.0.2.1") => ({ expression, products });
+const block = { expression: "ip.src eq 192.0.2.1", action: "block" };
+
+async function blockers(): Promise<unknown[]> {
+  const { outputs } = await new Operation(api).up(TYPE, inputs);
+  return (outputs["findings"] as { weight: string; about: string }[])
+    .filter(({ weight }) => weight === "blocks")
+    .map(({ about }) => about);
+}
+
+test.each([
+  ["201 firewall rules that bypass the WAF need support", bypass(["waf"]), ["firewallRules"]],
+  ["201 firewall rules that bypass something else don't", bypass(["rateLimit"]), []],
+  ["201 firewall rules that block don't", block, []],
+])("%s", async (_, rule, expected) => {
+  const rules = Array.from({ length: 201 }, () => rule);
+  api.inDashboard(inputs.zoneId, { do: "firewallRules", rules });
+  expect(await blockers()).toEqual(expected);
+});
+
+test.each([
+  ["an expression over 4 KB needs support in a rule that bypasses the WAF", "waf", ["firewallExpression"]],
+  ["an expression over 4 KB doesn't in a rule that bypasses something else", "rateLimit", []],
+])("%s", async (_, product, expected) => {
+  const expression = `http.request.uri.path eq "${"x".repeat(4_200)}"`;
+  api.inDashboard(inputs.zoneId, { do: "firewallRules", rules: [bypass([product], expression)] });
+  expect(await blockers()).toEqual(expected);
+});
+
+test("phase_two=1 goes with the check and the configuration; the status takes no query", async () => {
+  await new Operation(api).up(TYPE, inputs);
+  const asked = api.requests
+    .filter(({ path }) => path.includes("/waf_migration/"))
+    .map(({ path, query }) => `${path.split("/").at(-1) ?? ""} ${JSON.stringify(query)}`);
+  expect([...new Set(asked)].sort()).toEqual([
+    'check {"phase_two":"1"}',
+    'config {"phase_two":"1"}',
+    "status {}",
+  ]);
+});
