@@ -11,7 +11,9 @@ const LONGEST_LINE = 100;
 export function inputDiff(old: ValueMap, current: ValueMap, colors: Colors): string[] {
   const { [PROVIDER_KEY]: oldCode, ...before } = old;
   const { [PROVIDER_KEY]: newCode, ...after } = current;
-  const lines = diffMaps(before, after).flatMap((change) => changeLines(change, colors));
+  const lines = diffMaps(before, after)
+    .filter(({ path: [key] }) => !isInternal(key))
+    .flatMap((change) => changeLines(change, colors));
   const isCodeChanged = oldCode !== undefined && newCode !== undefined && oldCode !== newCode;
   return isCodeChanged ? [...lines, colors.yellow("~ __provider: the provider's code")] : lines;
 }
@@ -25,6 +27,9 @@ export function valueLines(map: ValueMap): string[] {
     .sort()
     .flatMap((key) => labelled(`${key}: `, show(map[key] ?? null)));
 }
+
+/** What only a provider reads is not for people, as the CLI has it. */
+const isInternal = (key: unknown): boolean => typeof key === "string" && key.startsWith("__");
 
 function changeLines(change: Change, colors: Colors): string[] {
   const name = formatPath(change.path);

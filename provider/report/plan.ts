@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { SECRETS } from "../runtime/secrets";
 import { isBag, omit, type Bag } from "../runtime/values";
 import { messagesOf, type Diagnostic } from "./diagnostics";
 import { applyRefresh } from "./refresh";
@@ -198,10 +199,10 @@ function sides(recorded: z.output<typeof state> | null | undefined): Sides | und
 /** Arguments that are always secret: hidden here too, whatever options the plan was written with. */
 const ALWAYS_SECRET: readonly string[] = ["destinationConf", "ownershipChallenge", "entries", "manifest"];
 
-/** Without the serialized provider, and without anything that is secret. */
+/** Without what only the provider reads, and without anything that is secret. */
 function plain(given: Bag | undefined): Bag {
   return Object.fromEntries(
-    Object.entries(omit(given ?? {}, ["__provider"])).map(([key, member]) => [
+    Object.entries(omit(given ?? {}, ["__provider", SECRETS])).map(([key, member]) => [
       key,
       ALWAYS_SECRET.includes(key) ? SECRET : withoutSecrets(member),
     ]),

@@ -8,6 +8,7 @@ import { KV } from "../limits";
 import { AdoptionError, createOnce, decideAdoption } from "../runtime/adoption";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
 import { claimOnce, EdgeResource } from "../runtime/resource";
+import { hasUnknown, UNKNOWN } from "../runtime/values";
 import { accountId, adopt } from "./fields";
 
 const args = z.object({
@@ -29,9 +30,18 @@ export const kvNamespace = defineLifecycle({
   upgrades: {},
   args,
   computed: z.object({ fullTitle: z.string() }),
+  computedInputs: ["fullTitle"],
+  derivedFrom: { fullTitle: ["title"] },
   replaceOn: ["accountId"],
   fromSettings: { accountId: ({ accountId }) => accountId },
   lock: ({ accountId, title, preview }) => `namespace ${accountId} ${fullTitle(title, preview)}`,
+
+  deriveWithout: ["accountId", "title", "preview", "adopt", "forceDestroy"],
+
+  derive({ args: { title, preview } }) {
+    const isKnown = !hasUnknown([title, preview]);
+    return Promise.resolve({ computed: { fullTitle: isKnown ? fullTitle(title, preview) : UNKNOWN } });
+  },
 
   async create({ ctx, args }) {
     const title = fullTitle(args.title, args.preview);

@@ -71,9 +71,11 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
   readonly replaceOn: readonly (keyof Shape & string)[];
   /** Arguments the API never gives back: a read carries over what was declared. */
   readonly writeOnly?: readonly (keyof Shape & string)[];
-  /** Outputs the engine has to keep secret although no input of the same name is. */
-  readonly secretOutputs?: readonly (keyof Computed & string)[];
-  /** Arguments that may hold a credential: never printed. */
+  /** Outputs and computed inputs that are always secret, although no argument of the same name is. */
+  readonly secretOutputs?: readonly string[];
+  /** Computed inputs that tell of arguments: secret wherever the program makes one of these secret. */
+  readonly derivedFrom?: Readonly<Record<string, readonly (keyof Shape & string)[]>>;
+  /** Arguments that may hold a credential: always secret, and never printed. */
   readonly secret?: readonly (keyof Shape & string)[];
   /** What the predecessor knew and its successor does not, when one takes over from the other without an alias. */
   readonly lostOnHandOver?: string;

@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { forwarder } from "./forwarder";
+import { SECRETS, type SecretRules } from "./secrets";
 import { unknownConfigKeys } from "./settings";
 
 /** What two resources of one program may not share, and the sentence for those who do. */
@@ -18,7 +19,7 @@ export interface Claim {
 export abstract class EdgeResource extends pulumi.CustomResource {
   /** @param outputs names of the outputs that are not arguments. */
   protected constructor(
-    { type, secretOutputs = [] }: { readonly type: string; readonly secretOutputs?: readonly string[] },
+    { type, ...rules }: { readonly type: string } & SecretRules,
     name: string,
     args: object,
     outputs: readonly string[],
@@ -28,11 +29,11 @@ export abstract class EdgeResource extends pulumi.CustomResource {
     refuseUnknownConfig();
     claim?.(); // Before the engine hears of the resource: what clashes is never registered.
     const unset = Object.fromEntries(outputs.map((output) => [output, undefined]));
-    const secrets = [...(opts.additionalSecretOutputs ?? []), ...secretOutputs];
+    const secrets = [...(opts.additionalSecretOutputs ?? []), ...(rules.secretOutputs ?? [])];
     super(
       `pulumi-nodejs:dynamic/edgeguard:${type}`,
       name,
-      { ...unset, ...lifted(args), __provider: forwarder(type) },
+      { ...unset, ...lifted(args), ...secretness(args, rules), __provider: forwarder(type) },
       secrets.length === 0 ? opts : { ...opts, additionalSecretOutputs: secrets },
     );
   }
@@ -63,6 +64,42 @@ export function claimOnce<T extends Record<string, unknown>>(
   return () => {
     if (awaits(parts)) pulumi.output(parts).apply(look);
     else look(parts as pulumi.Unwrap<T>); // Without outputs and promises inside, an unwrapped value is the value itself.
+  };
+}
+
+/**
+ * What the provider and the engine have to be told of secrets. The provider is given plain values: it learns the names of
+ * the secret arguments. The engine keeps a checked input secret where the program gave a secret of that name: a computed
+ * one has to be given as well, with no value, for its secretness.
+ */
+function secretness(
+  args: object,
+  { secret = [], secretOutputs = [], computedInputs = [], derivedFrom = {} }: SecretRules,
+): Record<string, pulumi.Output<unknown>> {
+  const judged = Object.entries(args)
+    .filter(([, value]) => awaits(value))
+    .map(([key, value]) => ({ key, isSecret: pulumi.isSecret(pulumi.output(value)) }));
+  const amongSecrets = async (keys: readonly string[]): Promise<string[]> => {
+    const found = judged.filter(({ key }) => keys.includes(key));
+    const secrets = await Promise.all(found.map(async ({ key, isSecret }) => ((await isSecret) ? [key] : [])));
+    return secrets.flat();
+  };
+  const known = Object.entries(derivedFrom).map(([output, keys]) => [
+    output,
+    pulumi.output(amongSecrets(keys).then(({ length }) => (length === 0 ? undefined : pulumi.secret("")))),
+  ]);
+  const always = secretOutputs.filter((output) => computedInputs.includes(output));
+  const others = judged.map(({ key }) => key).filter((key) => !secret.includes(key));
+  return {
+    ...Object.fromEntries(known),
+    ...Object.fromEntries(always.map((output) => [output, pulumi.secret("")])),
+    ...(others.length === 0
+      ? {}
+      : {
+          [SECRETS]: pulumi.output(
+            amongSecrets(others).then((names) => (names.length === 0 ? undefined : names.sort())),
+          ),
+        }),
   };
 }
 

@@ -6,6 +6,7 @@ import { VERSION } from "../version";
 import type { Host } from "./host";
 import { checkInputs, type CheckFailure } from "./inputs";
 import { PartialFailure, type Args, type Lifecycle, type LiveFindings, type State } from "./lifecycle";
+import { SECRETS } from "./secrets";
 import { canonicalJson, hasUnknown, omit, pick, sameJson, type Bag } from "./values";
 
 const PROVIDER = "__provider";
@@ -55,7 +56,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
   };
 
   const stateOf = (outputs: Bag): State<Shape, Computed> => {
-    const parsed = recorded.safeParse(omit(upgrade(lifecycle, outputs), [PROVIDER, SCHEMA_VERSION]));
+    const parsed = recorded.safeParse(omit(upgrade(lifecycle, outputs), [PROVIDER, SECRETS, SCHEMA_VERSION]));
     if (parsed.success) return parsed.data;
     const issue = parsed.error.issues[0];
     throw new Error(
@@ -68,6 +69,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
     ...omit(args, []),
     ...pick(inputs, computedInputs),
     ...omit({ ...computed }, []),
+    ...pick(inputs, [SECRETS]),
     [SCHEMA_VERSION]: lifecycle.schemaVersion,
   });
 
@@ -129,9 +131,10 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       const misconfigured = host.settingsProblem();
       const given = {
         ...(misconfigured === undefined ? settingsFor(host) : {}),
-        ...omit(news, [PROVIDER, ...computedInputs]),
+        ...omit(news, [PROVIDER, SECRETS, ...computedInputs]),
       };
       const { inputs, failures, known } = checkInputs(lifecycle.args.shape, given, lifecycle.secret);
+      Object.assign(inputs, pick(news, [SECRETS]));
       const problems: CheckFailure[] = [...failures];
       const dues: string[] = [];
       const take = ({ computed = {}, failures: wrong = [], due }: LiveFindings): void => {
@@ -238,11 +241,11 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       // What a read gives as undefined is no more.
       const isGone = (key: string): boolean => key in outputs && outputs[key] === undefined;
       const recordedBefore = omit(pick(props, computedInputs), computedInputs.filter(isGone));
-      const inputs = { ...pick(outputs, argKeys), ...recordedBefore, ...pick(outputs, computedInputs) };
+      const alongside = { ...recordedBefore, ...pick(outputs, computedInputs), ...pick(props, [SECRETS]) };
       return {
         id,
-        props: outputsOf(outputs, { ...recordedBefore, ...pick(outputs, computedInputs) }, {}),
-        inputs,
+        props: outputsOf(outputs, alongside, {}),
+        inputs: { ...pick(outputs, argKeys), ...alongside },
       };
     },
 
