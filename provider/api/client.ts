@@ -1,12 +1,18 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Dispatcher } from "undici";
-import type { z } from "zod";
+import { z } from "zod";
 import { VERSION } from "../version";
 import { Connections, type ConnectionOptions } from "./connections";
 import { authorization, secretsOf, type Credential } from "./credential";
 import { decodeEnvelope, type ApiNote, type Envelope, type ResultInfo } from "./envelope";
-import { ApiError, CancelledError, isCredentialRefused, isUnauthenticated } from "./errors";
+import {
+  ApiError,
+  CancelledError,
+  isCredentialRefused,
+  isUnauthenticated,
+  type ApiErrorInit,
+} from "./errors";
 import { WaitTooLongError, type RateBudget, type Wait } from "./rate-budget";
 import { Redactor } from "./redact";
 import { backoffMs, outcomeOf, RETRY, retryAfterMs, shouldRetry, type Attempt } from "./retry";
@@ -90,6 +96,23 @@ export interface Answer<T> {
   readonly resultInfo: ResultInfo | undefined;
 }
 
+export interface ListOptions<T> extends Omit<RequestOptions<T>, "schema" | "body"> {
+  /** Shape of one record. */
+  readonly record: z.ZodType<T>;
+  /**
+   * True where a record that is passed over could do harm, as before a create or a delete: one that cannot be read then
+   * fails the list. Default: it is left out, with a warning.
+   */
+  readonly complete?: boolean;
+}
+
+export interface List<T> {
+  readonly records: readonly T[];
+  /** What was left out, as its warning names it. */
+  readonly unread: readonly string[];
+  readonly resultInfo: ResultInfo | undefined;
+}
+
 export type BytesOptions = Pick<RequestOptions<unknown>, "what" | "query" | "advice">;
 
 /** An answer that is no envelope but the thing itself. */
@@ -143,6 +166,37 @@ export class EdgeApi {
 
   async get<T>(path: string, options: RequestOptions<T>): Promise<T> {
     return (await this.send("GET", path, options)).result;
+  }
+
+  /** GET of a list, each record of which is read for itself. */
+  async list<T>(path: string, options: ListOptions<T>): Promise<List<T>> {
+    const schema = z.array(z.unknown()).nullable();
+    const { result, resultInfo } = await this.send("GET", path, { ...options, schema });
+    return { ...this.readRecords(path, result ?? [], options), resultInfo };
+  }
+
+  /** Records that stand in an answer. One that cannot be read is left out with a warning, unless all are needed. */
+  readRecords<T>(
+    path: string,
+    given: readonly unknown[],
+    { what, record, complete = false }: Pick<ListOptions<T>, "what" | "record" | "complete">,
+  ): Omit<List<T>, "resultInfo"> {
+    const records: T[] = [];
+    const unread: string[] = [];
+    for (const [index, item] of given.entries()) {
+      if (item === null) continue; // No record at all, as Logpush answers for a job that is gone.
+      const parsed = record.safeParse(item);
+      if (parsed.success) {
+        records.push(parsed.data);
+        continue;
+      }
+      const problem = `${nameOf(item, index)}: ${problemOf(parsed.error)}`;
+      if (complete) throw this.#notUnderstood({ what, method: "GET", path, status: 200 }, problem);
+      unread.push(problem);
+      const line = `${what}: left out the record with ${this.redactor.redact(problem)}. This version of pulumi-edgeguard cannot read it: look for a newer one.`;
+      if (this.#unsaid(line)) this.#options.log.warn(line);
+    }
+    return { records, unread };
   }
 
   async post<T>(path: string, options: RequestOptions<T>): Promise<T> {
@@ -440,17 +494,15 @@ export class EdgeApi {
   ): Answer<T> {
     const parsed = options.schema.safeParse(envelope?.result ?? null);
     if (parsed.success) return { result: parsed.data, resultInfo: envelope?.resultInfo };
-    const issue = parsed.error.issues[0];
-    throw new ApiError({
-      what: options.what,
-      method,
-      path,
+    const failed = { what: options.what, method, path, status, requestId };
+    throw this.#notUnderstood(failed, problemOf(parsed.error, "result"));
+  }
+
+  #notUnderstood(init: Omit<ApiErrorInit, "outcome">, problem: string): ApiError {
+    return new ApiError({
+      ...init,
       outcome: "unknown",
-      status,
-      requestId,
-      detail: this.redactor.redact(
-        `result${issue === undefined ? "" : `${issue.path.map((key) => `.${String(key)}`).join("")}: ${issue.message}`}`,
-      ),
+      detail: this.redactor.redact(problem),
       advice:
         "This version of pulumi-edgeguard does not understand the answer: check edgeguard:baseUrl, then look for a newer version.",
     });
@@ -504,6 +556,26 @@ interface Success extends Reply {
 
 interface Lost extends Loss {
   readonly syscall: string | undefined;
+}
+
+/** A record by what it has, for one that could not be read. */
+function nameOf(record: unknown, index: number): string {
+  const members = NAMING.flatMap((member) => {
+    const value: unknown =
+      typeof record === "object" && record !== null ? Reflect.get(record, member) : undefined;
+    if (typeof value !== "string" && typeof value !== "number") return [];
+    return [`${member} ${JSON.stringify(value).slice(0, LONGEST_NAME)}`];
+  });
+  return members.length === 0 ? `number ${index + 1} of the list` : members.join(", ");
+}
+
+const NAMING = ["id", "ref", "url", "name"];
+const LONGEST_NAME = 200;
+
+function problemOf({ issues: [issue] }: z.ZodError, ...root: string[]): string {
+  if (issue === undefined) return "";
+  const path = [...root, ...issue.path.map(String)].join(".");
+  return path === "" ? issue.message : `${path}: ${issue.message}`;
 }
 
 function unsent(method: string, path: string, what: string, { ms, reason }: Wait): ApiError {

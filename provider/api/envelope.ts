@@ -1,32 +1,41 @@
 import { z } from "zod";
 
 /**
- * The answer every JSON operation gives (seed 000, "Response envelope"; seed 001, "Endpoints"). Read leniently where
- * the service is known to vary (facts 1.4), so that only `success` is required.
+ * The answer that every JSON operation gives. Cloudflare leaves out what it has nothing to put in, so `success` alone is
+ * required; what is odd about another member costs that member, and what is odd about one item of a list that item.
  */
-const note = z.looseObject({
-  code: z.number().optional().catch(undefined),
-  message: z.string().catch(""),
-  source: z.looseObject({ pointer: z.string().optional() }).optional().catch(undefined),
-});
-
-const resultInfo = z.looseObject({
-  page: z.number().nullish(),
-  per_page: z.number().nullish(),
-  count: z.number().nullish(),
-  total_count: z.number().nullish(),
-  total_pages: z.number().nullish(),
-  cursor: z.string().nullish(),
-  cursors: z.looseObject({ after: z.string().nullish() }).nullish(),
-});
-
 const envelope = z.looseObject({
-  result: z.unknown(),
   success: z.boolean(),
-  errors: z.array(note).nullish(),
-  messages: z.array(z.union([z.string(), note])).nullish(),
-  result_info: resultInfo.nullish(),
+  result: z.unknown().optional(),
+  errors: z.unknown().optional(),
+  messages: z.unknown().optional(),
+  result_info: z.unknown().optional(),
 });
+
+const note = z.union([
+  z.string().transform((message) => ({ message, code: undefined, source: undefined })),
+  z.looseObject({
+    code: z.number().optional().catch(undefined),
+    message: z.string().catch(""),
+    source: z.looseObject({ pointer: z.string().optional() }).optional().catch(undefined),
+  }),
+]);
+
+const amount = z.number().nullish().catch(undefined);
+const text = z.string().nullish().catch(undefined);
+
+const resultInfo = z
+  .looseObject({
+    page: amount,
+    per_page: amount,
+    count: amount,
+    total_count: amount,
+    total_pages: amount,
+    cursor: text,
+    cursors: z.looseObject({ after: text }).nullish().catch(undefined),
+  })
+  .optional()
+  .catch(undefined);
 
 /** One entry of `errors`: the service's code and words, and where in the body it points. */
 export interface ApiNote {
@@ -36,7 +45,7 @@ export interface ApiNote {
 }
 
 /** Paging facts of a list answer; every member may be missing. */
-export type ResultInfo = z.infer<typeof resultInfo>;
+export type ResultInfo = NonNullable<z.infer<typeof resultInfo>>;
 
 /** The envelope, decoded. */
 export interface Envelope {
@@ -61,8 +70,20 @@ export function decodeEnvelope(text: string): Envelope | undefined {
   return {
     result,
     success,
-    errors: (errors ?? []).map((e) => ({ code: e.code, message: e.message, pointer: e.source?.pointer })),
-    messages: (messages ?? []).map((m) => (typeof m === "string" ? m : m.message)).filter((m) => m !== ""),
-    resultInfo: result_info ?? undefined,
+    errors: notesIn(errors),
+    messages: notesIn(messages)
+      .map(({ message }) => message)
+      .filter((message) => message !== ""),
+    resultInfo: resultInfo.parse(result_info ?? undefined),
   };
+}
+
+function notesIn(list: unknown): ApiNote[] {
+  const items: readonly unknown[] = Array.isArray(list) ? list : [];
+  return items.flatMap((item) => {
+    const { data } = note.safeParse(item);
+    return data === undefined
+      ? []
+      : [{ code: data.code, message: data.message, pointer: data.source?.pointer }];
+  });
 }

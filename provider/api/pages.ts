@@ -1,13 +1,8 @@
-import { z } from "zod";
-import type { EdgeApi, Query } from "./client";
+import type { EdgeApi, ListOptions } from "./client";
 import { ApiError } from "./errors";
 
-export interface ListOptions<T> {
-  readonly what: string;
-  /** Shape of one item. */
-  readonly schema: z.ZodType<T>;
-  readonly query?: Query;
-  /** Items per request; the service's maximum for this list. */
+export interface PagesOptions<T> extends Pick<ListOptions<T>, "what" | "record" | "query" | "complete"> {
+  /** Items per request; the most that Cloudflare gives of this list. */
   readonly perPage: number;
   /** What makes an item itself, to pass over one that slid to the next page while we read. */
   readonly key: (item: T) => string;
@@ -17,26 +12,26 @@ export interface ListOptions<T> {
 export async function* byPage<T>(
   api: EdgeApi,
   path: string,
-  options: ListOptions<T>,
+  options: PagesOptions<T>,
 ): AsyncGenerator<T, void, undefined> {
-  const fresh = unseen(options.key);
+  const { perPage, key, ...list } = options;
+  const fresh = unseen(key);
+  const freshText = unseen((text: string) => text);
   for (let page = 1; ; page += 1) {
-    const { result, resultInfo } = await api.send("GET", path, {
-      what: options.what,
-      schema: z.array(options.schema).nullable(),
-      query: { ...options.query, page, per_page: options.perPage },
-    });
-    const items = result ?? [];
-    const unread = items.filter(fresh);
-    yield* unread;
+    const query = { ...options.query, page, per_page: perPage };
+    const { records, unread, resultInfo } = await api.list(path, { ...list, query });
+    const news = records.filter(fresh);
+    yield* news;
+    const newUnread = unread.filter(freshText);
+    const count = records.length + unread.length;
     // The service may grant fewer items per page than were asked for: its own figure decides what a full page is.
-    const full = items.length >= (resultInfo?.per_page ?? options.perPage);
+    const full = count >= (resultInfo?.per_page ?? perPage);
     const pages = resultInfo?.total_pages ?? undefined;
     const more = pages === undefined ? full : page < pages;
     // Where the service counts its pages, the last one repeating what was read means that none was ever turned.
-    const repeated = page > 1 && items.length > 0 && unread.length === 0;
+    const repeated = page > 1 && count > 0 && news.length === 0 && newUnread.length === 0;
     if (repeated && (more || pages !== undefined)) throw endless(options.what, path, "page");
-    if (items.length === 0 || !more) return;
+    if (count === 0 || !more) return;
   }
 }
 
@@ -44,20 +39,18 @@ export async function* byPage<T>(
 export async function* byCursor<T>(
   api: EdgeApi,
   path: string,
-  options: ListOptions<T> & {
+  options: PagesOptions<T> & {
     /** Name of the page-size parameter. */ readonly sizeParameter?: "per_page" | "limit";
   },
 ): AsyncGenerator<T, void, undefined> {
-  const fresh = unseen(options.key);
+  const { perPage, key, sizeParameter = "per_page", ...list } = options;
+  const fresh = unseen(key);
   const cursors = new Set<string>();
   let cursor: string | undefined;
   for (;;) {
-    const { result, resultInfo } = await api.send("GET", path, {
-      what: options.what,
-      schema: z.array(options.schema).nullable(),
-      query: { ...options.query, [options.sizeParameter ?? "per_page"]: options.perPage, cursor },
-    });
-    yield* (result ?? []).filter(fresh);
+    const query = { ...options.query, [sizeParameter]: perPage, cursor };
+    const { records, resultInfo } = await api.list(path, { ...list, query });
+    yield* records.filter(fresh);
     cursor = resultInfo?.cursors?.after ?? resultInfo?.cursor ?? undefined;
     if (cursor === undefined || cursor === "") return;
     if (cursors.has(cursor)) throw endless(options.what, path, "cursor");

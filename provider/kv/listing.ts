@@ -37,15 +37,18 @@ export function listKeys(
     readonly prefix?: string;
     /** Keys per request, 10 to 1,000. */
     readonly limit?: number;
+    /** False where a key that cannot be read may be left out, with a warning. Default true: it may be somebody's. */
+    readonly complete?: boolean;
   },
 ): AsyncGenerator<ListedKey, void, undefined> {
-  const { namespaceId, prefix, limit = KV.MAX_KEYS_PER_PAGE } = request;
+  const { namespaceId, prefix, limit = KV.MAX_KEYS_PER_PAGE, complete = true } = request;
   return byCursor(api, `${namespacePath(request)}/keys`, {
     what: `Listing the keys of namespace ${namespaceId}`,
-    schema: wire,
+    record: wire,
     query: { prefix: prefix === "" ? undefined : prefix },
     perPage: limit,
     sizeParameter: "limit",
+    complete,
     key: ({ name }) => name,
   });
 }

@@ -46,7 +46,11 @@ export class Strangers {
   async list(ctx: Context): Promise<this> {
     const { prune } = this.pruning;
     if (prune === undefined) return this;
-    for await (const { name } of listKeys(ctx.api, { ...this.pruning, prefix: prune.prefix }))
+    for await (const { name } of listKeys(ctx.api, {
+      ...this.pruning,
+      prefix: prune.prefix,
+      complete: false,
+    }))
       this.#see(name);
     return this;
   }

@@ -35,17 +35,27 @@ export function jobsPath(scope: Scope): string {
   return `${root(scope)}/jobs`;
 }
 
-const jobList = z.array(wireJob.nullable()).nullable();
-
 /** All jobs of a zone or account, or those of one dataset. */
-export async function listJobs(api: EdgeApi, scope: Scope, dataset?: string): Promise<Job[]> {
+export async function listJobs(
+  api: EdgeApi,
+  scope: Scope,
+  { dataset, complete = false }: JobListOptions = {},
+): Promise<readonly Job[]> {
   const path = dataset === undefined ? jobsPath(scope) : `${root(scope)}/datasets/${dataset}/jobs`;
-  const jobs = await api.get(path, {
+  const { records } = await api.list(path, {
     what: `Listing the log-push jobs of ${named(scope)}`,
-    schema: jobList,
+    record: wireJob,
+    complete,
     advice: entitlement,
   });
-  return (jobs ?? []).filter((job) => job !== null);
+  return records;
+}
+
+interface JobListOptions {
+  /** Of this dataset alone. */
+  readonly dataset?: string | undefined;
+  /** Whether a job that cannot be read fails the list, as before a create: it may be the very job. */
+  readonly complete?: boolean;
 }
 
 export async function readJob(api: EdgeApi, scope: Scope, id: string): Promise<Job> {
@@ -67,7 +77,7 @@ export interface ListedField {
   readonly text: string;
 }
 
-const fieldTexts = z.record(z.string(), z.string().nullable()).nullable();
+const fieldTexts = z.record(z.string(), z.string().nullable().catch(null)).nullable();
 
 export async function listFields(api: EdgeApi, scope: Scope, dataset: string): Promise<ListedField[]> {
   const texts = await api.get(`${root(scope)}/datasets/${dataset}/fields`, {

@@ -76,7 +76,7 @@ export async function makeJob(
   const known = new Set(before.map(({ id }) => id));
   const token = args.ownershipChallenge;
   const find = async (): Promise<Job | undefined> =>
-    (await listJobs(ctx.api, scope)).find(
+    (await listJobs(ctx.api, scope, { complete: true })).find(
       (job) =>
         job.name === args.name &&
         job.dataset === args.dataset &&

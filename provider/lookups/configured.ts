@@ -95,11 +95,11 @@ async function listPolicies(
   given: unknown,
 ): Promise<readonly PageShieldPolicyState[]> {
   const args = readArgs(lookup, { zoneId }, given);
-  const found = await host.api.get(`/zones/${args.zoneId}/page_shield/policies`, {
+  const { records } = await host.api.list(`/zones/${args.zoneId}/page_shield/policies`, {
     what: `Listing the policies of zone ${args.zoneId}`,
-    schema: z.array(policy).nullable(),
+    record: policy,
   });
-  return found ?? [];
+  return records;
 }
 
 async function readPolicy(host: Host, lookup: string, given: unknown): Promise<PageShieldPolicyState> {

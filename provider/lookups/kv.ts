@@ -76,7 +76,7 @@ function readAccountArgs<S extends z.ZodRawShape>(
 function namespacesOf(host: Host, account: string): AsyncGenerator<KvNamespaceState, void, undefined> {
   return byPage(host.api, namespacesPath(account), {
     what: `Listing the namespaces of account ${account}`,
-    schema: namespace,
+    record: namespace,
     perPage: KV.MAX_NAMESPACES_PER_PAGE,
     key: ({ id }) => id,
   });
@@ -119,7 +119,12 @@ async function listKvKeys(host: Host, lookup: string, given: unknown): Promise<r
   const args = readAccountArgs(host, lookup, { accountId, namespaceId, prefix }, given);
   const { accountId: account, namespaceId: id, prefix: begin } = args;
   const keys: ListedKey[] = [];
-  const request = { accountId: account, namespaceId: id, ...(begin === undefined ? {} : { prefix: begin }) };
+  const request = {
+    accountId: account,
+    namespaceId: id,
+    complete: false,
+    ...(begin === undefined ? {} : { prefix: begin }),
+  };
   for await (const listed of listKeys(host.api, request)) keys.push(listed);
   return keys;
 }

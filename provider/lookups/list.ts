@@ -154,7 +154,7 @@ export async function listDetected<T extends { readonly id: string }>(
     const items: T[] = [];
     const pages = byPage(host.api, list, {
       what,
-      schema: record,
+      record: record,
       query,
       perPage: PAGE_SHIELD.MAX_PER_PAGE,
       key: ({ id }) => id,
@@ -163,12 +163,12 @@ export async function listDetected<T extends { readonly id: string }>(
     return { items };
   }
 
-  const { result, resultInfo } = await host.api.send("GET", list, {
+  const { records, resultInfo } = await host.api.list(list, {
     what,
-    schema: z.array(record).nullable(),
+    record,
     query: { ...query, page: args.page ?? 1, per_page: args.perPage ?? PAGE_SHIELD.MAX_PER_PAGE },
   });
-  return { items: result ?? [], ...(resultInfo === undefined ? {} : { pageInfo: toPageInfo(resultInfo) }) };
+  return { items: records, ...(resultInfo === undefined ? {} : { pageInfo: toPageInfo(resultInfo) }) };
 }
 
 /** One record, with what only the detail has. */

@@ -84,7 +84,7 @@ async function readFields(host: Host, lookup: string, given: unknown): Promise<r
 
 async function readJobs(host: Host, lookup: string, given: unknown): Promise<readonly LogpushJobState[]> {
   const args = readArgs(lookup, { ...scopeShape, dataset: dataset.optional() }, given);
-  const jobs = await listJobs(host.api, readScope(lookup, args), args.dataset);
+  const jobs = await listJobs(host.api, readScope(lookup, args), { dataset: args.dataset });
   return jobs.map(stateOf);
 }
 

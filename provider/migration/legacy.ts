@@ -77,7 +77,8 @@ export async function readLegacy(api: EdgeApi, zone: string): Promise<Legacy> {
     const what = `Listing the ${noun} of zone ${zone}`;
     const list = byPage(api, root + path, {
       what,
-      schema,
+      record: schema,
+      complete: true, // What is left out of the findings would not be confirmed, and cannot be undone.
       perPage: MIGRATION.MAX_PER_PAGE,
       key: ({ id }) => id,
     });
@@ -104,7 +105,7 @@ export async function readLegacy(api: EdgeApi, zone: string): Promise<Legacy> {
     undocumented(() => pages("/firewall/rules", "firewall rules", firewallRule)),
     undocumented(async () => {
       const what = `Listing the page rules of zone ${zone}`;
-      return (await api.get(`${root}/pagerules`, { what, schema: z.array(pageRule).nullable() })) ?? [];
+      return (await api.list(`${root}/pagerules`, { what, record: pageRule, complete: true })).records;
     }),
   ]);
   return { ...scored, overrides, firewallRules, pageRules };
@@ -124,7 +125,7 @@ async function listing<T>(read: () => Promise<T[]>): Promise<Listing<T>> {
 }
 
 /** Where nothing is promised, nothing is needed: whatever keeps the list from being read is told. */
-async function undocumented<T>(read: () => Promise<T[]>): Promise<Listing<T>> {
+async function undocumented<T>(read: () => Promise<readonly T[]>): Promise<Listing<T>> {
   try {
     return { items: await read() };
   } catch (error) {

@@ -211,7 +211,7 @@ async function namespaceByTitle(
 ): Promise<Namespace | undefined> {
   const all = byPage(ctx.api, namespacesPath(account), {
     what: `Listing the namespaces of account ${account}`,
-    schema: namespace,
+    record: namespace,
     perPage: KV.MAX_NAMESPACES_PER_PAGE,
     key: ({ id }) => id,
   });
@@ -255,7 +255,8 @@ async function countKeys(
   const deleted = deletedKeys(ctx, id);
   const keys = byCursor(ctx.api, `${namespacesPath(account)}/${id}/keys`, {
     what: `Listing the keys of namespace ${id}`,
-    schema: z.looseObject({ name: z.string() }),
+    record: z.looseObject({ name: z.string() }),
+    complete: true, // A key that was left out would be deleted with the namespace.
     perPage: KV.MAX_KEYS_PER_PAGE,
     sizeParameter: "limit",
     key: ({ name }) => name,

@@ -87,7 +87,7 @@ export const logpushJob = defineLifecycle({
     keepSecret(ctx, args);
     refuseBadToken(args);
     const scope = scopeOf(args);
-    const jobs = await listJobs(ctx.api, scope);
+    const jobs = await listJobs(ctx.api, scope, { complete: true });
     const allFields = await resolvedFields(ctx, args, inputs);
     const adopted = chooseExisting(ctx, args, jobs, allFields);
     if (adopted !== undefined) {

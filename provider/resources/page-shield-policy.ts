@@ -101,7 +101,7 @@ export const pageShieldPolicy = defineLifecycle({
 
   async create({ ctx, args }) {
     const path = policiesPath(args.zoneId);
-    const policies = await listPolicies(ctx.api, args.zoneId);
+    const policies = await listPolicies(ctx.api, args.zoneId, true);
     const adopted = chooseAdoption(ctx, args, policies);
     if (adopted !== undefined) {
       ctx.say.info(
@@ -125,7 +125,7 @@ export const pageShieldPolicy = defineLifecycle({
           }),
         ),
       find: async () =>
-        (await listPolicies(ctx.api, args.zoneId)).find(
+        (await listPolicies(ctx.api, args.zoneId, true)).find(
           (p) => !known.has(p.id) && ctx.holding(p.id) === undefined && sameFields(p, args),
         ),
     });
@@ -454,14 +454,16 @@ async function inEitherForm<T>(
   }
 }
 
-async function listPolicies(api: EdgeApi, zone: string): Promise<Policy[]> {
-  const policies = await api.get(policiesPath(zone), {
+/** @param complete whether a policy that cannot be read fails the list, as before a create: it may be the very policy. */
+async function listPolicies(api: EdgeApi, zone: string, complete = false): Promise<readonly Policy[]> {
+  const { records } = await api.list(policiesPath(zone), {
     what: `Listing the policies of zone ${zone}`,
-    schema: z.array(wire).nullable(),
+    record: wire,
+    complete,
   });
-  const form = policies?.[0]?.form;
+  const form = records[0]?.form;
   if (form !== undefined) remember(api, zone, form);
-  return policies ?? [];
+  return records;
 }
 
 async function readPolicy(api: EdgeApi, zone: string, id: string): Promise<Policy> {
@@ -489,7 +491,7 @@ async function activeScripts(api: EdgeApi, zone: string): Promise<SeenScript[]> 
   const scripts: SeenScript[] = [];
   const pages = byPage(api, `/zones/${zone}/page_shield/scripts`, {
     what: `Listing the scripts of zone ${zone}`,
-    schema: z.looseObject({ id: z.string(), url: z.string(), host: z.string() }),
+    record: z.looseObject({ id: z.string(), url: z.string(), host: z.string() }),
     query: { status: "active" },
     perPage: PAGE_SHIELD.MAX_PER_PAGE,
     key: ({ id }) => id,

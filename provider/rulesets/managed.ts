@@ -6,7 +6,13 @@ import { MANAGED_RULES } from "../limits";
 import { nearest } from "../runtime/nearest";
 import type { Context } from "../runtime/lifecycle";
 import { accountRulesetsPath, PHASE } from "./address";
-import { managedRuleset, rulesetInfo, type ManagedRuleset, type ManagedRulesetInfo } from "./wire";
+import {
+  managedRule,
+  managedRuleset,
+  rulesetInfo,
+  type ManagedRuleset,
+  type ManagedRulesetInfo,
+} from "./wire";
 
 /** Which managed ruleset is meant: one of both. */
 export interface RulesetChoice {
@@ -30,7 +36,7 @@ export async function listManagedRulesets(api: EdgeApi, account: string): Promis
   const found: ManagedRulesetInfo[] = [];
   const pages = byCursor(api, accountRulesetsPath(account), {
     what: `Listing the rulesets of account ${account}`,
-    schema: rulesetInfo,
+    record: rulesetInfo,
     perPage: MANAGED_RULES.MAX_RULESETS_PER_PAGE,
     key: ({ id }) => id,
   });
@@ -46,10 +52,12 @@ export async function readManagedRuleset(
   version = "latest",
 ): Promise<ManagedRuleset> {
   const path = `${accountRulesetsPath(account)}/${id}`;
-  return await api.get(version === "latest" ? path : `${path}/versions/${version}`, {
-    what: `Reading ruleset ${id}${version === "latest" ? "" : ` in version ${version}`} of account ${account}`,
+  const what = `Reading ruleset ${id}${version === "latest" ? "" : ` in version ${version}`} of account ${account}`;
+  const { info, rules } = await api.get(version === "latest" ? path : `${path}/versions/${version}`, {
+    what,
     schema: managedRuleset,
   });
+  return { ...info, rules: api.readRecords(path, rules, { what, record: managedRule }).records };
 }
 
 /** Answers that are shared by all resources of the operation; one that failed is asked for again. */

@@ -212,9 +212,31 @@ export const entryPoint = z
   .looseObject({
     id: z.string(),
     version: z.string().nullish(),
-    rules: z.array(zoneRule).nullish(),
+    rules: z.array(z.unknown()).nullish(),
   })
-  .transform((raw): EntryPoint => ({ id: raw.id, version: raw.version ?? "", rules: raw.rules ?? [] }));
+  .transform((raw): EntryPoint => ({
+    id: raw.id,
+    version: raw.version ?? "",
+    rules: (raw.rules ?? []).map((rule) => zoneRule.safeParse(rule).data ?? unreadable(rule)),
+  }));
+
+/** A rule in a form that this version does not know. It keeps its place: the order of rules means something. */
+function unreadable(rule: unknown): ZoneRule {
+  const raw = isBag(rule) ? rule : {};
+  const text = (member: string): string => {
+    const value = raw[member];
+    return typeof value === "string" ? value : "";
+  };
+  return {
+    id: text("id"),
+    ref: text("ref") || text("id"),
+    action: text("action"),
+    expression: text("expression"),
+    description: text("description"),
+    enabled: raw["enabled"] !== false,
+    raw,
+  };
+}
 
 const RULESET_MEMBERS = {
   id: z.string(),
@@ -240,15 +262,15 @@ function toInfo(raw: z.infer<z.ZodObject<typeof RULESET_MEMBERS>>): ManagedRules
 
 export const rulesetInfo = z.looseObject(RULESET_MEMBERS).transform(toInfo);
 
-const managedRule = z
+export const managedRule = z
   .looseObject({
     id: z.string(),
-    action: z.string().nullish(),
-    description: z.string().nullish(),
-    categories: z.array(z.string()).nullish(),
-    enabled: z.boolean().nullish(),
-    score_threshold: z.number().nullish(),
-    allowed_override_actions: z.array(z.string()).nullish(),
+    action: z.string().nullish().catch(undefined),
+    description: z.string().nullish().catch(undefined),
+    categories: z.array(z.string()).nullish().catch(undefined),
+    enabled: z.boolean().nullish().catch(undefined),
+    score_threshold: z.number().nullish().catch(undefined),
+    allowed_override_actions: z.array(z.string()).nullish().catch(undefined),
   })
   .transform((raw): ManagedRule =>
     present({
@@ -263,8 +285,8 @@ const managedRule = z
   );
 
 export const managedRuleset = z
-  .looseObject({ ...RULESET_MEMBERS, rules: z.array(managedRule).nullish() })
-  .transform((raw): ManagedRuleset => ({ ...toInfo(raw), rules: raw.rules ?? [] }));
+  .looseObject({ ...RULESET_MEMBERS, rules: z.array(z.unknown()).nullish() })
+  .transform(({ rules, ...raw }) => ({ info: toInfo(raw), rules: rules ?? [] }));
 
 /** Members of a rule that the service writes, or that are sent apart. */
 const STAMPS = ["id", "version", "last_updated", "categories", "position"];

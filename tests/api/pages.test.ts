@@ -4,7 +4,7 @@ import { byCursor, byPage } from "../../provider/api/pages";
 import { clientOf, envelope, failureOf, serve, type Throwaway } from "../support/edge-client";
 
 const item = z.object({ id: z.string() });
-const list = { what: "Listing", schema: item, key: ({ id }: z.infer<typeof item>) => id };
+const list = { what: "Listing", record: item, key: ({ id }: z.infer<typeof item>) => id };
 const items = (...ids: string[]) => ids.map((id) => ({ id }));
 
 let server: Throwaway;

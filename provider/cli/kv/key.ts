@@ -48,7 +48,7 @@ export async function listKeys(io: Io, options: ListOptions): Promise<void> {
   const { prefix } = options;
   await onNamespace(io, options, async ({ ctx, accountId, namespaceId }) => {
     const at = { accountId, namespaceId, ...(prefix === undefined ? {} : { prefix }) };
-    await printArray(io, shown(keysOf(ctx.api, at)));
+    await printArray(io, shown(keysOf(ctx.api, { ...at, complete: false })));
   });
 }
 

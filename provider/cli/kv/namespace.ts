@@ -130,7 +130,7 @@ const TITLE_TAKEN = 10014;
 async function titlesOf({ ctx, accountId }: Session): Promise<{ id: string; title: string }[]> {
   const all = byPage(ctx.api, namespacesPath(accountId), {
     what: `Listing the namespaces of account ${accountId}`,
-    schema: namespace,
+    record: namespace,
     perPage: KV.MAX_NAMESPACES_PER_PAGE,
     key: ({ id }) => id,
   });

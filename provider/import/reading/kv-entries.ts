@@ -52,7 +52,7 @@ async function writeEntries(
   const progress = (line: string): void => reading.progress(`reading ${namespace.what}: ${line}`);
 
   const listed = new Map<string, ListedKey>();
-  for await (const key of listKeys(host.api, address)) {
+  for await (const key of listKeys(host.api, { ...address, complete: false })) {
     if (!isPast(key, Date.now() / 1000)) listed.set(key.name, key);
     if (listed.size % 1_000 === 0) progress(`${count(listed.size)} keys`);
   }

@@ -17,7 +17,7 @@ export async function readNamespaces(reading: Reading, account: Account): Promis
     const listed = new Map<string, string>();
     const all = byPage(reading.host.api, namespacesPath(account.id), {
       what: `Listing the namespaces of account ${account.id}`,
-      schema: z.looseObject({ id: z.string(), title: z.string() }),
+      record: z.looseObject({ id: z.string(), title: z.string() }),
       perPage: KV.MAX_NAMESPACES_PER_PAGE,
       key: ({ id }) => id,
     });

@@ -33,11 +33,11 @@ export async function readPageShield(reading: Reading, zone: Zone): Promise<void
   });
 
   await reading.part(`page-security policies of ${zone.what}`, async () => {
-    const listed = await reading.host.api.get(`/zones/${zone.id}/page_shield/policies`, {
+    const { records } = await reading.host.api.list(`/zones/${zone.id}/page_shield/policies`, {
       what: `Listing the policies of zone ${zone.id}`,
-      schema: z.array(z.looseObject({ id: z.string() })).nullable(),
+      record: z.looseObject({ id: z.string() }),
     });
-    const policies = await Promise.all((listed ?? []).map(({ id }) => readPolicy(reading, zone, id)));
+    const policies = await Promise.all(records.map(({ id }) => readPolicy(reading, zone, id)));
     reading.found.push(...policies.filter((policy) => policy !== undefined));
   });
 }

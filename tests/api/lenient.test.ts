@@ -1,0 +1,167 @@
+import { z } from "zod";
+import { upload } from "../../provider/kv/upload";
+import { entryPoint } from "../../provider/rulesets/wire";
+import { allOf, stageFor, textEntry } from "../kv/upload-support";
+import { clientOf, envelope, failureOf, serve } from "../support/edge-client";
+import { Operation } from "../support/operation";
+
+const zoneId = "a".repeat(32);
+const accountId = "b".repeat(32);
+const namespaceId = "c".repeat(32);
+
+const namespace = {
+  id: namespaceId,
+  inputs: { accountId, title: "flags" },
+  outputs: { accountId, title: "flags", fullTitle: "flags", schemaVersion: 1 },
+};
+
+/** Answers by method and path; `GET /x` also answers `GET /x?page=1`. */
+async function answering(answers: Readonly<Record<string, readonly [number, object]>>) {
+  return await serve((request, response) => {
+    const asked = `${request.method ?? ""} ${request.url?.replace(/^\/v4/, "").replace(/\?.*/, "") ?? ""}`;
+    const [status, body] = answers[asked] ?? [500, { success: false, errors: [{ message: asked }] }];
+    response.writeHead(status, { "content-type": "application/json" });
+    response.end(JSON.stringify(body));
+  });
+}
+
+describe("an answer without a result", () => {
+  const gone = { success: false, errors: [{ code: 10013, message: "namespace not found" }] };
+
+  test("says that the object is gone: a refresh forgets it, a destroy is done", async () => {
+    const path = `/accounts/${accountId}/storage/kv/namespaces/${namespaceId}`;
+    const server = await answering({
+      [`GET ${path}`]: [404, gone],
+      [`GET ${path}/keys`]: [404, gone],
+      [`DELETE ${path}`]: [404, gone],
+    });
+    expect(await new Operation(server).refresh("KvNamespace", namespace)).toBeUndefined();
+    await new Operation(server).destroy("KvNamespace", namespace);
+    expect(server.seen.some((request) => request.startsWith(`GET ${path}/keys`))).toBe(true);
+  });
+
+  test("keeps the code of a refusal, so that a title that is taken leads to the namespace that bears it", async () => {
+    const path = `/accounts/${accountId}/storage/kv/namespaces`;
+    const server = await answering({
+      [`POST ${path}`]: [400, { success: false, errors: [{ code: 10014, message: "already exists" }] }],
+      [`GET ${path}`]: [200, { success: true, result: [{ id: namespaceId, title: "flags" }] }],
+      [`GET ${path}/${namespaceId}/keys`]: [200, { success: true }],
+    });
+    const recorded = await new Operation(server).up("KvNamespace", { accountId, title: "flags" });
+    expect(recorded.id).toBe(namespaceId);
+  });
+
+  test("confirms a bulk write", async () => {
+    const server = await answering({
+      [`PUT /accounts/${accountId}/storage/kv/namespaces/${namespaceId}/bulk`]: [
+        200,
+        { success: true, errors: [], messages: [] },
+      ],
+    });
+    const written: number[] = [];
+    const outcome = await upload({
+      ctx: stageFor(server).ctx,
+      accountId,
+      namespaceId,
+      ...allOf([textEntry("a", "1"), textEntry("b", "2")]),
+      onWritten: (rows) => written.push(...rows),
+    });
+    expect({ outcome, written }).toEqual({ outcome: { written: 2, failed: [] }, written: [0, 1] });
+  });
+
+  test.each([
+    ["errors", { errors: "no" }],
+    ["errors, in one item", { errors: [7, { code: 10013, message: "namespace not found" }] }],
+    ["messages", { ...gone, messages: [7, { text: "x" }, "said"] }],
+    ["result_info", { ...gone, result_info: { page: "one", cursors: 3 } }],
+    ["result_info, as a list", { ...gone, result_info: [] }],
+  ])("is understood although something is odd about %s", async (_name, odd) => {
+    const server = await answering({
+      [`GET /accounts/${accountId}/storage/kv/namespaces/${namespaceId}`]: [404, { success: false, ...odd }],
+    });
+    expect(await new Operation(server).refresh("KvNamespace", namespace)).toBeUndefined();
+  });
+});
+
+describe("a list with a record that cannot be read", () => {
+  const record = z.looseObject({ id: z.string(), size: z.number() });
+  const odd = { id: "odd", url: "https://a.example/x.js", size: "large", secret: "hunter22" };
+
+  test("gives the other records, and a warning that names the odd one by what it has", async () => {
+    const list = [{ id: "a", size: 1 }, odd, null, "text", { id: "b", size: 2 }];
+    const server = await serve((_request, response) => void response.end(envelope(list)));
+    const { client, warnings } = clientOf(server.url);
+    const ask = () => client.list("/list", { what: "Listing the scripts", record });
+    expect((await ask()).records.map(({ id }) => id)).toEqual(["a", "b"]);
+    await ask();
+    expect(warnings).toEqual([
+      expect.stringMatching(
+        /^Listing the scripts: left out the record with id "odd", url "https:\/\/a\.example\/x\.js": size: .*look for a newer one\.$/,
+      ),
+      expect.stringContaining("left out the record with number 4 of the list: "),
+    ]);
+    expect(warnings.join()).not.toContain("hunter22");
+  });
+
+  test("fails where each record is needed, and the error names the odd one", async () => {
+    const server = await serve((_request, response) => void response.end(envelope([odd])));
+    const { client } = clientOf(server.url);
+    const failure = await failureOf(
+      client.list("/list", { what: "Listing the jobs", record, complete: true }),
+    );
+    expect(failure.message).toContain('id "odd", url "https://a.example/x.js": size: ');
+  });
+
+  test("does not make a second policy where an odd one may be the very policy", async () => {
+    const policies = `/zones/${zoneId}/page_shield/policies`;
+    const server = await answering({
+      [`GET ${policies}`]: [
+        200,
+        { success: true, result: [{ id: "d".repeat(32), description: "checkout" }] },
+      ],
+    });
+    const declared = {
+      zoneId,
+      description: "checkout",
+      action: "log",
+      expression: "true",
+      value: "script-src 'self'",
+    };
+    const { message } = await new Operation(server).failedUp("PageShieldPolicy", declared);
+    expect(message).toContain(`id "${"d".repeat(32)}"`);
+    expect(server.seen.filter((request) => !request.startsWith("GET"))).toEqual([]);
+  });
+
+  test("does not delete a namespace over a key that cannot be read", async () => {
+    const path = `/accounts/${accountId}/storage/kv/namespaces/${namespaceId}`;
+    const server = await answering({
+      [`GET ${path}/keys`]: [200, { success: true, result: [{ key: "a" }] }],
+      [`DELETE ${path}`]: [200, { success: true }],
+    });
+    await expect(new Operation(server).destroy("KvNamespace", namespace)).rejects.toThrow(
+      "number 1 of the list",
+    );
+    expect(server.seen.filter((request) => !request.startsWith("GET"))).toEqual([]);
+  });
+
+  test("keeps a zone's rule of an unknown form in its place", () => {
+    const rules = [
+      { id: "1", action: "execute", expression: "true", action_parameters: { id: "x" } },
+      {
+        id: "2",
+        action: "execute",
+        expression: "true",
+        action_parameters: { id: "x", overrides: [] },
+        kind: 1,
+      },
+      { action: { new: true }, ref: "mine" },
+    ];
+    const read = entryPoint.parse({ id: "e", rules });
+    expect(read.rules.map(({ id, ref, deploys }) => ({ id, ref, deploys: deploys !== undefined }))).toEqual([
+      { id: "1", ref: "1", deploys: true },
+      { id: "2", ref: "2", deploys: false },
+      { id: "", ref: "mine", deploys: false },
+    ]);
+    expect(read.rules.map(({ raw }) => raw)).toEqual(rules);
+  });
+});
