@@ -61,6 +61,8 @@ export const LOGPUSH = {
   MAX_FILTER_OPERATORS: 30,
   /** Seed 002: "1000 bytes per filter": of its JSON without white space, before it is escaped. */
   MAX_FILTER_BYTES: 1_000,
+  /** Documentation: jobs of one zone. Cloudflare raises it for some accounts. */
+  MAX_JOBS_PER_ZONE: 4,
   /** OpenAPI, logpush_name. */
   MAX_NAME_CHARACTERS: 512,
   /** OpenAPI, logpush_destination_conf. */

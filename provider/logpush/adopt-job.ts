@@ -45,7 +45,8 @@ export function chooseExisting(
   const different = differences(args, first, allFields);
   if (different.length === 0) return first;
   throw new AdoptionError(
-    `There is a ${object} already (${ids}), which differs in ${different.join(", ")}. Set adopt: "takeOver" to change it, choose another name, or delete it.`,
+    `There is a ${object} already (${ids}), which differs in ${different.join(", ")}. ` +
+      'If an interrupted `pulumi up` of this resource created it (it has the same name), set adopt: "takeOver" to continue with it. Otherwise choose another name, or delete the job.',
   );
 }
 

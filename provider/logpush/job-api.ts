@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { EdgeApi } from "../api/client";
 import type { ApiNote } from "../api/envelope";
 import { ApiError } from "../api/errors";
+import { LOGPUSH } from "../limits";
 import type { FlagForm } from "./output-options";
 import { typeInText, type FieldType } from "./dataset-fields";
 import { shownDestination } from "./destination-secrets";
@@ -118,7 +119,7 @@ export function jobAdvice({
 }): string | undefined {
   const points = (to: string): boolean => errors.some(({ pointer }) => pointer?.startsWith(to) === true);
   if (status === 403 && errors.some(({ code }) => code === 1004)) {
-    return "The quota of jobs is used up (documented: 4 for each dataset of a zone), or the plan has no log push: delete a job, or ask for the entitlement.";
+    return `Either the Logpush job limit is reached (documented: ${LOGPUSH.MAX_JOBS_PER_ZONE} jobs per zone), or the plan has no Logpush. Delete a job, or ask Cloudflare for the entitlement. Where this job replaces another of the program, set deleteBeforeReplace: true in its options.`;
   }
   if (points(TOKEN_POINTER)) {
     return "Remove ownershipChallenge and run `pulumi up`: the service then writes a new token to the destination.";

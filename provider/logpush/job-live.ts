@@ -7,8 +7,9 @@ import { needsProof } from "./destination-parse";
 import { samePlace, shownDestination } from "./destination-secrets";
 import { fieldIssues, unknownField } from "./filter-fields";
 import { mustRead } from "./filter-read";
-import { listFields, listJobs, named, scopeOf, type ListedField } from "./job-api";
+import { listFields, named, scopeOf, type ListedField } from "./job-api";
 import type { JobArgs } from "./job-args";
+import { jobsOf, warnOfFullZone } from "./job-quota";
 import { filterFinding, job } from "./job-rules";
 
 /** What only the service can tell of a job before the apply. */
@@ -24,9 +25,12 @@ export async function lookAtJob({ ctx, args, olds, once }: Request): Promise<Liv
   const scope = scopeOf(args);
   // 1. A new job that cannot be made or adopted is refused before anything runs.
   if (Object.keys(olds).length === 0) {
-    const jobs = await once(`log-push jobs of ${named(scope)}`, () => listJobs(ctx.api, scope));
+    const jobs = await jobsOf(ctx, args, once);
     const adopted = chooseExisting(ctx, args, jobs, pinnedFields(args, olds));
-    if (adopted === undefined) announceProof(ctx, args);
+    if (adopted === undefined) {
+      announceProof(ctx, args);
+      warnOfFullZone(ctx, args, jobs);
+    }
   } else if (hasMoved(args, olds)) {
     announceProof(ctx, args);
   }

@@ -18,6 +18,7 @@ import { hasLeftovers, healthOf, isReordered, isUnseenChange, jobFound, type Job
 import { jobsPath, listJobs, named, readJob, scopeOf } from "../logpush/job-api";
 import { jobArgs, type JobArgs } from "../logpush/job-args";
 import { hasMoved, lookAtJob } from "../logpush/job-live";
+import { deletedFirst } from "../logpush/job-quota";
 import { job as jobNamed, jobRules } from "../logpush/job-rules";
 import type { OutputOptions, OutputOptionsArgs } from "../logpush/output-options";
 import {
@@ -82,6 +83,8 @@ export const logpushJob = defineLifecycle({
   liveAlways: ({ outputOptions }) => outputOptions?.fieldNames === "all",
 
   live: lookAtJob,
+
+  deletedFirst: ({ ctx, id, args, once }) => deletedFirst(ctx, args, id, once),
 
   async create({ ctx, args, inputs }) {
     keepSecret(ctx, args);

@@ -382,7 +382,7 @@ function warnOfOthers(
       ? []
       : [
           more.length === 0
-            ? `Set adopt: "takeOver" to change ${only.id} instead of creating a second policy.`
+            ? `An interrupted \`pulumi up\` of this resource may have created ${only.id}. Set adopt: "takeOver" to change it instead of creating a second policy.`
             : `Delete those that are no longer wanted: ${alike.map(({ id }) => id).join(", ")}.`,
         ];
   if (enforced.length > 0) {

@@ -108,6 +108,16 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
     readonly state: State<Shape, Computed>;
     readonly args: z.output<z.ZodObject<Shape>>;
   }): Promise<string | undefined>;
+  /**
+   * Why the object has to be deleted before its replacement is created, as a sentence for the reviewer; undefined where it
+   * may be deleted last. Asked for a replacement; it may look at what exists.
+   */
+  deletedFirst?(request: {
+    readonly ctx: Context;
+    readonly id: string;
+    readonly args: z.output<z.ZodObject<Shape>>;
+    readonly once: <T>(key: string, read: () => Promise<T>) => Promise<T>;
+  }): Promise<string | undefined>;
   /** Called for an unchanged resource that the program still declares: nothing of what it owns may be deleted by another. */
   keep?(request: { readonly ctx: Context; readonly state: State<Shape, Computed> }): Promise<void>;
   /**

@@ -20,6 +20,7 @@ export interface CheckResult {
 export interface DiffResult {
   readonly changes: boolean;
   readonly replaces: string[];
+  readonly deleteBeforeReplace?: true;
 }
 
 /** The verbs of one resource type, as the engine calls them: plain values in, plain values out. */
@@ -115,15 +116,26 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
     }
   };
 
-  const dueBy = async (host: Host, olds: Bag, news: Bag): Promise<boolean> => {
-    if (lifecycle.due === undefined || hasUnknown(news)) return false;
-    const request = { ctx: host.probeContext(type), state: stateOf(olds), args: argsOf(news) };
+  /** Whether a look finds something, which is said to the reviewer. */
+  const finds = async (host: Host, look: () => Promise<string | undefined> | undefined): Promise<boolean> => {
     const { due } = await looking(host, async () => {
-      const found = await lifecycle.due?.(request);
+      const found = await look();
       return found === undefined ? {} : { due: found };
     });
     if (due !== undefined) host.warnOnce(due, due);
     return due !== undefined;
+  };
+
+  const dueBy = async (host: Host, olds: Bag, news: Bag): Promise<boolean> => {
+    if (lifecycle.due === undefined || hasUnknown(news)) return false;
+    const request = { ctx: host.probeContext(type), state: stateOf(olds), args: argsOf(news) };
+    return await finds(host, () => lifecycle.due?.(request));
+  };
+
+  const goesFirst = async (host: Host, id: string, news: Bag): Promise<boolean> => {
+    if (lifecycle.deletedFirst === undefined || hasUnknown(news)) return false;
+    const request = { ctx: host.probeContext(type), id, args: argsOf(news), once: host.once };
+    return await finds(host, () => lifecycle.deletedFirst?.(request));
   };
 
   return {
@@ -210,7 +222,12 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       }
       const isDue =
         host.due.has(print) || (declared && replaces.length === 0 && (await dueBy(host, olds, news)));
-      return { changes: changed.length > 0 || isDue, replaces };
+      const isFirst = declared && replaces.length > 0 && (await goesFirst(host, id, news));
+      return {
+        changes: changed.length > 0 || isDue,
+        replaces,
+        ...(isFirst ? { deleteBeforeReplace: true } : {}),
+      };
     },
 
     async create(host, inputs) {

@@ -40,13 +40,21 @@ describe("a job of that name that exists already", () => {
     ["maxUploadBytes", { max_upload_bytes: 5_000_000 }],
   ])("but differs in %s is refused, in preview and in up, with its id", async (key, more) => {
     const id = await b.made(more);
-    const sentence = `There is a log-push job "shop-requests" of dataset http_requests in zone ${b.api.zones.empty} already (${id}), which differs in ${key}. Set adopt: "takeOver"`;
+    const sentence = `There is a log-push job "shop-requests" of dataset http_requests in zone ${b.api.zones.empty} already (${id}), which differs in ${key}. If an interrupted \`pulumi up\` of this resource created it (it has the same name), set adopt: "takeOver" to continue with it. Otherwise choose another name, or delete the job.`;
     const [reason, ...others] = await new Operation(b.api).refusals(TYPE, b.job);
     expect(reason).toContain(`adopt: ${sentence}`);
     expect(others).toEqual([]);
     const offline = new Operation(b.api, { config: { "edgeguard:liveChecks": "false" } });
     expect((await offline.failedUp(TYPE, b.job)).message).toContain(sentence);
     expect(b.sent("POST", "PUT")).toEqual(["POST /jobs"]);
+  });
+
+  test("and was left by an interrupted create of an older declaration is continued with when that is said", async () => {
+    const left = await up({ ...b.job, enabled: false }); // Nothing of it is recorded.
+    const [reason] = await new Operation(b.api).refusals(TYPE, b.job);
+    expect(reason).toContain(`(${left.id}), which differs in enabled. If an interrupted \`pulumi up\``);
+    expect((await up({ ...b.job, adopt: "takeOver" })).id).toBe(left.id);
+    expect(await b.stored()).toHaveLength(1);
   });
 
   test('is changed in all that differs with adopt: "takeOver"', async () => {

@@ -363,7 +363,7 @@ test("a refusal of the service says what to do, by its status, code and pointer"
   const zoneId = b.api.zones.free;
   const quota = await new Operation(b.api, offline).failedUp(TYPE, { ...b.job, zoneId });
   expect(quota.message).toContain("exceeded max jobs allowed [code 1004]");
-  expect(quota.message).toContain("The quota of jobs is used up (documented: 4 for each dataset of a zone)");
+  expect(quota.message).toContain("the Logpush job limit is reached (documented: 4 jobs per zone)");
   b.api.logpush.configure({ unwritable: ["https://logs.example.com"] });
   const closed = await new Operation(b.api, offline).failedUp(TYPE, b.job);
   b.api.logpush.configure({ unwritable: [] });

@@ -267,9 +267,21 @@ describe("a policy that exists already", () => {
         ? []
         : [
             `edgeguard: policy "Checkout": zone ${policy.zoneId} already has this description on ${id} (different ${key}). ` +
-              `It stays as it is, and a second policy is created. Set adopt: "takeOver" to change ${id} instead of creating a second policy.`,
+              `It stays as it is, and a second policy is created. An interrupted \`pulumi up\` of this resource may have created ${id}. Set adopt: "takeOver" to change it instead of creating a second policy.`,
           ],
     );
+  });
+
+  test("and was left by an interrupted create of an older declaration is named, and adopted when that is said", async () => {
+    const left = await new Operation(api).up(TYPE, { ...policy, value: "script-src 'none'" }); // Nothing of it is recorded.
+    const op = new Operation(api);
+    await op.preview(TYPE, policy);
+    expect(op.warned).toEqual([
+      expect.stringContaining(`An interrupted \`pulumi up\` of this resource may have created ${left.id}.`),
+    ]);
+    const taking = new Operation(api);
+    expect((await taking.up(TYPE, { ...policy, adopt: "takeOver" })).id).toBe(left.id);
+    expect(taking.warned).toEqual([]);
   });
 
   test("but does not give back a declared extra is taken over, and sent the extra", async () => {
@@ -469,7 +481,7 @@ describe("a second enforced allow policy of a zone", () => {
       expect(op.warned).toEqual([
         `edgeguard: policy "Checkout": zone ${policy.zoneId} already enforces 2 allow policies: ${alike} "Checkout" (same description, different value), ${other} "First". ` +
           "Browsers apply every policy of a page: visitors get only the scripts that each of them allows. " +
-          `Set adopt: "takeOver" to change ${alike} instead of creating a second policy.`,
+          `An interrupted \`pulumi up\` of this resource may have created ${alike}. Set adopt: "takeOver" to change it instead of creating a second policy.`,
       ]);
       const [, , second] = await stored();
       await rawSend(api, "DELETE", `${path}/${String(second?.["id"])}`);

@@ -21,6 +21,8 @@ export type Step = "create" | "update" | "replace" | "same";
 export interface Preview {
   readonly step: Step;
   readonly replaces: readonly string[];
+  /** Whether the resource asks for its deletion before it is made anew. */
+  readonly deletesFirst: boolean;
   readonly inputs: Bag;
 }
 
@@ -82,10 +84,12 @@ export class Operation {
     if (checked.failures.length > 0) {
       throw new Error(checked.failures.map((f) => `${f.property}: ${f.reason}`).join("\n"));
     }
-    if (previous === undefined) return { step: "create", replaces: [], inputs: checked.inputs };
+    if (previous === undefined)
+      return { step: "create", replaces: [], deletesFirst: false, inputs: checked.inputs };
     const diff = await this.#verbs(type).diff(this.host, previous.id, previous.outputs, checked.inputs);
     const step = diff.replaces.length > 0 ? "replace" : diff.changes ? "update" : "same";
-    return { step, replaces: diff.replaces, inputs: checked.inputs };
+    const deletesFirst = diff.deleteBeforeReplace === true;
+    return { step, replaces: diff.replaces, deletesFirst, inputs: checked.inputs };
   }
 
   async up(type: string, inputs: Bag, previous?: Recorded): Promise<Recorded> {
@@ -94,9 +98,10 @@ export class Operation {
     if (plan.step === "same" && previous !== undefined) return { ...previous, inputs: plan.inputs };
     if (plan.step === "update" && previous !== undefined)
       return await this.update(type, plan.inputs, previous);
+    if (plan.deletesFirst && previous !== undefined) await this.destroy(type, previous);
     const created = await verbs.create(this.host, plan.inputs);
     const recorded = recordedOf(created.id, plan.inputs, created.outs);
-    if (previous !== undefined) await this.destroy(type, previous);
+    if (!plan.deletesFirst && previous !== undefined) await this.destroy(type, previous);
     return recorded;
   }
 
