@@ -11,7 +11,7 @@ import type { Job } from "./job";
 type Once = <T>(key: string, read: () => Promise<T>) => Promise<T>;
 
 /** The jobs of the zone or account, read once per operation. */
-export function jobsOf(ctx: Context, args: JobArgs, once: Once): Promise<Job[]> {
+export function jobsOf(ctx: Context, args: JobArgs, once: Once): Promise<readonly Job[]> {
   const scope = scopeOf(args);
   return once(`log-push jobs of ${named(scope)}`, () => listJobs(ctx.api, scope));
 }
