@@ -3,7 +3,8 @@ import type { EdgeApi } from "../api/client";
 import type { ApiNote } from "../api/envelope";
 import { ApiError } from "../api/errors";
 import { LOGPUSH } from "../limits";
-import type { FlagForm } from "./output-options";
+import { inEitherForm, type BooleanForm } from "../runtime/boolean-form";
+import type { Context } from "../runtime/lifecycle";
 import { typeInText, type FieldType } from "./dataset-fields";
 import { shownDestination } from "./destination-secrets";
 import { wireJob, type Job } from "./job";
@@ -157,23 +158,10 @@ export async function requestChallenge(api: EdgeApi, scope: Scope, destination: 
   );
 }
 
-/** The form of the CVE flag that the service was found to want, where it refused the seed's (facts D08). */
-const forms = new WeakMap<EdgeApi, FlagForm>();
+/** The CVE flag, under either spelling of its name. Not doubted without need: each request writes to the destination. */
+const FLAG = { key: "the CVE flag", pointer: "/output_options/CVE-2021-44", doubtful: false };
 
-/** Sends the flag as text; once more as a boolean where the service points at it. */
-export async function inEitherForm<T>(api: EdgeApi, send: (form: FlagForm) => Promise<T>): Promise<T> {
-  const form = forms.get(api) ?? "string";
-  try {
-    return await send(form);
-  } catch (error) {
-    const pointed =
-      error instanceof ApiError &&
-      error.status === 400 &&
-      error.errors.some(({ pointer }) => pointer?.includes("CVE-2021-44") === true);
-    if (!pointed) throw error;
-    const other = form === "string" ? "boolean" : "string";
-    const result = await send(other);
-    forms.set(api, other);
-    return result;
-  }
+/** Sends the flag as text, and once more as a boolean where that is what was refused. */
+export function withFlag<T>(ctx: Context, send: (form: BooleanForm) => Promise<T>): Promise<T> {
+  return inEitherForm(ctx, FLAG, send);
 }

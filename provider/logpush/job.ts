@@ -1,15 +1,10 @@
 import { z } from "zod";
+import type { BooleanForm } from "../runtime/boolean-form";
 import { isBag, omit, pick, sameJson, type Bag } from "../runtime/values";
 import { agreesWith } from "./destination-secrets";
 import { filterMeaning } from "./filter-text";
 import { JOB_MEMBERS, type JobArgs } from "./job-args";
-import {
-  optionsFound,
-  optionsToRequest,
-  unknownOptions,
-  type FlagForm,
-  type OutputOptions,
-} from "./output-options";
+import { optionsFound, optionsToRequest, unknownOptions, type OutputOptions } from "./output-options";
 
 /** A job as the service holds it, and its two forms: what is sent, and what is recorded. */
 export interface Job {
@@ -137,7 +132,7 @@ function outputOptionsFound(
 
 interface Sending {
   readonly allFields: readonly string[] | undefined;
-  readonly form: FlagForm;
+  readonly form: BooleanForm;
   /** Sent where the destination is new to the job. */
   readonly token: string | undefined;
 }
@@ -198,7 +193,7 @@ function changedOptions(
   before: Bag,
   raw: Bag,
   allFields: readonly string[] | undefined,
-  form: FlagForm,
+  form: BooleanForm,
 ): Record<string, unknown> | null | undefined {
   if (options === undefined) return before["outputOptions"] === undefined ? undefined : null;
   const old = before["outputOptions"];

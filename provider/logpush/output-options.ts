@@ -1,5 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
+import type { BooleanForm } from "../runtime/boolean-form";
 import { isBag, omit, pick, sameJson, type Bag } from "../runtime/values";
 
 /** What a job writes of each line, and how (seed 002, `output_options`; OpenAPI, logpush_output_options). */
@@ -33,8 +34,8 @@ export interface OutputOptionsArgs {
   /** Merge subrequests into the request they belong to; dataset `http_requests` only. Default false. */
   readonly mergeSubrequests?: pulumi.Input<boolean>;
   /**
-   * Write `${` as `x{`, against CVE-2021-44228. Default false. Sent as text, as seed 002 says; where the service wants a
-   * boolean and points at it, as one.
+   * Write `${` as `x{`, against CVE-2021-44228. Default false. Sent as text; where Cloudflare points at it as
+   * wrong, once more as a boolean.
    */
   readonly cve202144228?: pulumi.Input<boolean>;
   /** Members of the API that this version does not know by name, sent as they are. */
@@ -122,14 +123,11 @@ export const outputOptions = z.strictObject({
 
 export type OutputOptions = z.output<typeof outputOptions>;
 
-/** How the CVE flag is sent. */
-export type FlagForm = "string" | "boolean";
-
 /** The whole of `output_options`: what is left out of it, the service sets to its default. */
 export function optionsToRequest(
   { extra = {}, ...options }: OutputOptions,
   allFields: readonly string[] | undefined,
-  form: FlagForm,
+  form: BooleanForm,
 ): Record<string, unknown> {
   const values: Bag = {
     ...options,

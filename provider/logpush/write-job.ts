@@ -5,7 +5,6 @@ import type { Bag } from "../runtime/values";
 import { sameDestination, shownDestination } from "./destination-secrets";
 import { changedJobRequest, newJobRequest, wireJob, type Job } from "./job";
 import {
-  inEitherForm,
   jobAdvice,
   jobsPath,
   listFields,
@@ -15,6 +14,7 @@ import {
   requestChallenge,
   scopeOf,
   wantsProof,
+  withFlag,
 } from "./job-api";
 import type { JobArgs } from "./job-args";
 import { pinnedFields } from "./job-live";
@@ -85,7 +85,7 @@ export async function makeJob(
         ctx.holding(job.id) === undefined,
     );
   const send = (): Promise<Job | undefined> =>
-    inEitherForm(ctx.api, (form) =>
+    withFlag(ctx, (form) =>
       ctx.api.post(jobsPath(scope), {
         what: `Creating log-push job ${JSON.stringify(args.name)} in ${named(scope)}`,
         schema: perhapsJob,
@@ -129,7 +129,7 @@ export async function writeJob(
   const token = tokenFor(args, before);
   const path = `${jobsPath(scope)}/${job.id}`;
   try {
-    const answered = await inEitherForm(ctx.api, (form) =>
+    const answered = await withFlag(ctx, (form) =>
       ctx.api.put(path, {
         what: `Updating log-push job ${job.id} of ${named(scope)}`,
         schema: perhapsJob,

@@ -1,10 +1,10 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import type { EdgeApi } from "../api/client";
-import { ApiError } from "../api/errors";
 import { byPage } from "../api/pages";
 import { PAGE_SHIELD } from "../limits";
 import { createOnce, decideAdoption } from "../runtime/adoption";
+import { inEitherForm, noteShownForm, type BooleanForm, type BooleanMember } from "../runtime/boolean-form";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
 import { claimOnce, EdgeResource, type Claim } from "../runtime/resource";
 import { canonicalJson, isBag, omit, pick, sameJson, type Bag } from "../runtime/values";
@@ -86,7 +86,7 @@ export const pageShieldPolicy = defineLifecycle({
   ],
 
   async live({ ctx, args, olds, once }) {
-    const policies = await once(`policies of ${args.zoneId}`, () => listPolicies(ctx.api, args.zoneId));
+    const policies = await once(`policies of ${args.zoneId}`, () => listPolicies(ctx, args.zoneId));
     // 1. A new policy that cannot be adopted is refused before anything runs.
     const isNew = olds["zoneId"] !== args.zoneId;
     const own = isNew ? chooseAdoption(ctx, args, policies) : recordedAmong(policies, args, olds);
@@ -101,7 +101,7 @@ export const pageShieldPolicy = defineLifecycle({
 
   async create({ ctx, args }) {
     const path = policiesPath(args.zoneId);
-    const policies = await listPolicies(ctx.api, args.zoneId, true);
+    const policies = await listPolicies(ctx, args.zoneId, true);
     const adopted = chooseAdoption(ctx, args, policies);
     if (adopted !== undefined) {
       ctx.say.info(
@@ -116,7 +116,7 @@ export const pageShieldPolicy = defineLifecycle({
     const created = await createOnce(ctx, {
       what: `policy ${JSON.stringify(args.description)}`,
       send: () =>
-        inEitherForm(ctx.api, args.zoneId, (form) =>
+        inEitherForm(ctx, enabledOf(args.zoneId), (form) =>
           ctx.api.post(path, {
             what: `Creating policy ${JSON.stringify(args.description)} in zone ${args.zoneId}`,
             schema: wire,
@@ -125,7 +125,7 @@ export const pageShieldPolicy = defineLifecycle({
           }),
         ),
       find: async () =>
-        (await listPolicies(ctx.api, args.zoneId, true)).find(
+        (await listPolicies(ctx, args.zoneId, true)).find(
           (p) => !known.has(p.id) && ctx.holding(p.id) === undefined && sameFields(p, args),
         ),
     });
@@ -133,7 +133,7 @@ export const pageShieldPolicy = defineLifecycle({
   },
 
   async read({ ctx, id, state }) {
-    const found = await readPolicy(ctx.api, state.zoneId, id);
+    const found = await readPolicy(ctx, state.zoneId, id);
     const { adopt, extra: declaredExtra } = state;
     return {
       ...toState(found, state.zoneId),
@@ -145,7 +145,7 @@ export const pageShieldPolicy = defineLifecycle({
   },
 
   async update({ ctx, id, state, args }) {
-    const read = await readPolicy(ctx.api, args.zoneId, id);
+    const read = await readPolicy(ctx, args.zoneId, id);
     // What was declared in `extra` and no longer is, is left out of the PUT: the service goes back to its own default.
     const removed = Object.keys(omit(state.extra ?? {}, Object.keys(args.extra ?? {})));
     const found = { ...read, raw: omit(read.raw, removed) };
@@ -252,8 +252,6 @@ export class PageShieldPolicy extends EdgeResource {
   }
 }
 
-type EnabledForm = "string" | "boolean";
-
 /** A policy as the service holds it, in canonical form, with the answer it came from. */
 interface Policy {
   readonly id: string;
@@ -262,7 +260,7 @@ interface Policy {
   readonly expression: string;
   readonly enabled: boolean;
   readonly value: string;
-  readonly form: EnabledForm;
+  readonly form: BooleanForm;
   readonly raw: Bag;
 }
 
@@ -286,7 +284,7 @@ const wire = z
     raw,
   }));
 
-function toRequest(policy: PolicyArgs, form: EnabledForm, found?: Policy): Record<string, unknown> {
+function toRequest(policy: PolicyArgs, form: BooleanForm, found?: Policy): Record<string, unknown> {
   return {
     ...(found === undefined ? {} : unknownMembers(found.raw)),
     ...policy.extra,
@@ -415,8 +413,7 @@ function warnOnce(ctx: Context, line: string): void {
 
 async function write(ctx: Context, args: PolicyArgs, found: Policy): Promise<void> {
   const path = `${policiesPath(args.zoneId)}/${found.id}`;
-  remember(ctx.api, args.zoneId, found.form);
-  await inEitherForm(ctx.api, args.zoneId, (form) =>
+  await inEitherForm(ctx, enabledOf(args.zoneId), (form) =>
     ctx.api.put(path, {
       what: `Updating policy ${found.id} of zone ${args.zoneId}`,
       schema: z.unknown(),
@@ -426,48 +423,25 @@ async function write(ctx: Context, args: PolicyArgs, found: Policy): Promise<voi
   );
 }
 
-/** Form of `enabled` that a zone was last seen to use (facts D01). */
-const forms = new WeakMap<EdgeApi, Map<string, EnabledForm>>();
-
-function remember(api: EdgeApi, zone: string, form: EnabledForm): void {
-  const known = forms.get(api) ?? new Map<string, EnabledForm>();
-  forms.set(api, known.set(zone, form));
-}
-
-/** Sends `enabled` as the zone does; without an example as a string, as the seed says; and once more the other way. */
-async function inEitherForm<T>(
-  api: EdgeApi,
-  zone: string,
-  send: (form: EnabledForm) => Promise<T>,
-): Promise<T> {
-  const form = forms.get(api)?.get(zone) ?? "string";
-  try {
-    return await send(form);
-  } catch (error) {
-    const pointed =
-      error instanceof ApiError && error.status === 400 && error.errors.some((e) => e.pointer === "/enabled");
-    if (!pointed) throw error;
-    const other = form === "string" ? "boolean" : "string";
-    const result = await send(other);
-    remember(api, zone, other);
-    return result;
-  }
+/** `enabled` goes out as text first, unless the zone has shown otherwise: one document has it so, another as a boolean. */
+function enabledOf(zone: string): BooleanMember {
+  return { key: `enabled of the policies of zone ${zone}`, pointer: "/enabled", doubtful: true };
 }
 
 /** @param complete whether a policy that cannot be read fails the list, as before a create: it may be the very policy. */
-async function listPolicies(api: EdgeApi, zone: string, complete = false): Promise<readonly Policy[]> {
-  const { records } = await api.list(policiesPath(zone), {
+async function listPolicies(ctx: Context, zone: string, complete = false): Promise<readonly Policy[]> {
+  const { records } = await ctx.api.list(policiesPath(zone), {
     what: `Listing the policies of zone ${zone}`,
     record: wire,
     complete,
   });
-  const form = records[0]?.form;
-  if (form !== undefined) remember(api, zone, form);
+  const [shown] = records;
+  if (shown !== undefined) noteShownForm(ctx, enabledOf(zone).key, shown.form);
   return records;
 }
 
-async function readPolicy(api: EdgeApi, zone: string, id: string): Promise<Policy> {
-  return await api.get(`${policiesPath(zone)}/${id}`, {
+async function readPolicy(ctx: Context, zone: string, id: string): Promise<Policy> {
+  const policy = await ctx.api.get(`${policiesPath(zone)}/${id}`, {
     what: `Reading policy ${id} of zone ${zone}`,
     schema: wire,
     advice: ({ status }) =>
@@ -475,6 +449,8 @@ async function readPolicy(api: EdgeApi, zone: string, id: string): Promise<Polic
         ? "If it was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` makes it anew."
         : undefined,
   });
+  noteShownForm(ctx, enabledOf(zone).key, policy.form);
+  return policy;
 }
 
 function policiesPath(zone: string): string {

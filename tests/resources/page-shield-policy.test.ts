@@ -1,7 +1,7 @@
 import type { LocalApi, LocalApiOptions } from "edgeguard-local";
 import { startLocalApi } from "edgeguard-local";
 import { omit } from "../../provider/runtime/values";
-import { failureOf, through } from "../support/edge-client";
+import { envelope, failureOf, serve, through } from "../support/edge-client";
 import { Operation, rawGet, rawSend, sent, type Recorded } from "../support/operation";
 
 const TYPE = "PageShieldPolicy";
@@ -178,10 +178,111 @@ describe("enabled is sent", () => {
     },
   );
 
-  test("in the other form only where the service points at it", async () => {
-    api.fault({ match: { method: "POST" }, kind: "status", status: 400, message: "enabled is bad" });
-    await new Operation(api).failedUp(TYPE, policy);
-    expect(bodies("POST")).toHaveLength(1);
+  const offline = { config: { "edgeguard:liveChecks": "false" } };
+  const forms = (method: string) => bodies(method).map(({ enabled }) => enabled);
+  /** Refusals that say neither code nor place. */
+  const withoutPointers = () =>
+    through(
+      api,
+      () => undefined,
+      (text) => text.replace(/"source":\{[^}]*\}/g, '"x":0'),
+    );
+
+  test.each(["published", "seed"] as const)(
+    "in the other form after a 400 without a pointer, and then first in the form that was accepted (%s)",
+    async (dialect) => {
+      await api.close();
+      await start({ dialect, strict: true });
+      const op = new Operation(await withoutPointers(), offline);
+      await op.up(TYPE, policy);
+      await op.up(TYPE, { ...policy, description: "Second" });
+      expect(forms("POST")).toEqual(dialect === "seed" ? ["true", "true"] : ["true", true, true]);
+      expect(await stored()).toHaveLength(2);
+    },
+  );
+
+  test("as the zone accepts it, also where the zone shows the other form", async () => {
+    await api.close();
+    await start({ dialect: "published", strict: true });
+    // The opposite of what it accepts.
+    const lying = await through(
+      api,
+      () => undefined,
+      (text) => text.replace(/"enabled":true/g, '"enabled":"true"'),
+    );
+    const recorded = await new Operation(lying, offline).up(TYPE, policy);
+    api.clearRequests();
+    const op = new Operation(lying, offline);
+    await op.up(TYPE, { ...policy, description: "Second" });
+    await op.up(TYPE, { ...policy, description: "Till" }, recorded);
+    expect([...forms("POST"), ...forms("PUT")]).toEqual(["true", true, true]);
+  });
+
+  test.each([
+    [
+      "a refusal of the form, then one of the content",
+      [
+        ["/enabled", "expected a boolean"],
+        ["/value", "no directive"],
+      ],
+      ["no directive"],
+    ],
+    [
+      "a refusal of the content, then one of the form",
+      [
+        [undefined, "no directive"],
+        ["/enabled", "expected text"],
+      ],
+      ["no directive"],
+    ],
+    [
+      "two without a pointer",
+      [
+        [undefined, "expected a boolean"],
+        [undefined, "no directive"],
+      ],
+      ["expected a boolean", "no directive"],
+    ],
+    [
+      "the same twice",
+      [
+        [undefined, "too many rules"],
+        [undefined, "too many rules"],
+      ],
+      ["too many rules"],
+    ],
+    [
+      "two of the form",
+      [
+        ["/enabled", "expected a boolean"],
+        ["/enabled", "expected text"],
+      ],
+      ["expected a boolean"],
+    ],
+  ] as const)("in both forms, and tells of %s what says more", async (_of, refusals, words) => {
+    let posts = 0;
+    const refusing = await serve((request, response) => {
+      if (request.method === "GET") return void response.end(envelope([]));
+      const [pointer, message] = refusals[posts] ?? [undefined, "asked too often"];
+      posts += 1;
+      const errors = [{ code: 10001, message, ...(pointer === undefined ? {} : { source: { pointer } }) }];
+      response.writeHead(400).end(JSON.stringify({ success: false, errors, messages: [], result: null }));
+    });
+    const { message } = await new Operation(refusing, offline).failedUp(TYPE, policy);
+    const told = ["expected a boolean", "expected text", "no directive", "too many rules"];
+    expect(told.filter((each) => message.includes(each))).toEqual(words);
+    expect(message.split(words[0])).toHaveLength(2);
+    expect(posts).toBe(2);
+  });
+
+  test("in one form only where a 400 points at another member", async () => {
+    const pointing = await serve((request, response) => {
+      if (request.method === "GET") return void response.end(envelope([]));
+      const errors = [{ code: 10001, message: "no", source: { pointer: "/value" } }];
+      response.writeHead(400).end(JSON.stringify({ success: false, errors, messages: [], result: null }));
+    });
+    await new Operation(pointing, offline).failedUp(TYPE, policy);
+    expect(pointing.seen.filter((each) => each.startsWith("POST"))).toHaveLength(1);
   });
 });
 
@@ -584,7 +685,7 @@ describe("a refusal of the service", () => {
     );
     expect(message).toContain("Policies need a plan with the entitlement");
     expect(recorded).toBeUndefined();
-    expect(bodies("POST")).toHaveLength(1);
+    expect(bodies("POST").map(({ enabled }) => enabled)).toEqual(["true", true]); // The 400 points at nothing.
   });
 
   test("of the live checks is a warning only", async () => {

@@ -72,10 +72,11 @@ export async function serve(
   return throwaway;
 }
 
-/** A server that stands before `api`: all is carried out there, and some answers are lost for another status. */
+/** A server that stands before `api`: all is carried out there, and some answers are lost for another status, or edited. */
 export function through(
   api: { readonly url: string },
-  statusOf: (method: string) => number | undefined,
+  statusOf: (method: string, url: string) => number | undefined,
+  edited: (text: string) => string = (text) => text,
 ): Promise<Throwaway> {
   return serve(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -90,9 +91,9 @@ export function through(
       ...(chunks.length === 0 ? {} : { body: Buffer.concat(chunks) }),
     });
     const text = await answer.text();
-    const status = statusOf(method);
+    const status = statusOf(method, url);
     response.writeHead(status ?? answer.status);
-    response.end(status === undefined ? text : "trouble");
+    response.end(status === undefined ? edited(text) : "trouble");
   });
 }
 
