@@ -1,12 +1,12 @@
 import { KV } from "../limits";
 import { AdoptionError } from "../runtime/adoption";
 import type { Context } from "../runtime/lifecycle";
-import type { NamespaceAddress } from "./address";
+import { isUnknownRoute, type NamespaceAddress } from "./address";
 import type { Catalog } from "./catalog";
 import { count, isPast } from "./check-entry";
 import { digest } from "./entry";
-import { deletedKeys } from "./held";
-import type { ListedKey } from "./listing";
+import { deletedKeys, madeNamespaces } from "./held";
+import { listKeys, type ListedKey } from "./listing";
 import { sameListed } from "./listed";
 import type { Manifest } from "./manifest";
 import { shown } from "./plan";
@@ -16,66 +16,183 @@ export interface Adoption extends NamespaceAddress {
   readonly adopt?: "ifEqual" | "never" | "takeOver" | undefined;
 }
 
+interface Manner {
+  /** The namespace's keys, where they are listed anyway. Read to its end. */
+  readonly listing?: AsyncIterable<ListedKey> | undefined;
+  /** A preview looks for the first of very many keys only. */
+  readonly isPreview?: boolean;
+}
+
+/** New keys that a preview looks for: a few requests. */
+const PREVIEW_KEYS = 1_000;
+
+/** A declared key that exists, as a listing shows it. */
+interface Found {
+  readonly listed: ListedKey;
+  /** Digest of its value, as soon as that was read. */
+  value?: string;
+}
+
 /**
- * Fills the manifest with declared entries that exist already, as far as `adopt` allows it.
+ * Looks for declared keys that the manifest does not have: somebody else may have written them. As far as `adopt` allows
+ * it, they are entered into the manifest. Where no key is new, or the namespace is, nothing is asked.
  *
- * @param listing the namespace's keys. Read to its end.
  * @throws AdoptionError naming the first ten keys; nothing was written.
  */
 export async function adoptExisting(
   ctx: Context,
-  { accountId, namespaceId, adopt }: Adoption,
-  { records, texts }: Catalog,
+  address: Adoption,
+  catalog: Catalog,
   manifest: Manifest,
-  listing: AsyncIterable<ListedKey>,
+  { listing, isPreview = false }: Manner = {},
 ): Promise<void> {
-  const now = Date.now() / 1000;
-  const deleted = deletedKeys(ctx, namespaceId);
-  /** By row, what is there of what is declared. */
-  const existing = new Map<number, ListedKey>();
-  for await (const listed of listing) {
-    const row = records.find(listed.name);
-    if (row === -1 || deleted.has(listed.name)) continue;
-    const expiration = records.expiration(row);
-    if (Number.isNaN(expiration) || !isPast({ expiration }, now)) existing.set(row, listed);
-  }
-  if (existing.size === 0) return;
+  const { namespaceId, adopt } = address;
+  if (madeNamespaces(ctx).has(namespaceId)) return;
+  const { records } = catalog;
   const where = `KvEntries ${namespaceId}`;
-  const some = `${count(existing.size)} declared ${existing.size === 1 ? "key exists" : "keys exist"} already`;
+  const all = newRows(catalog, manifest, deletedKeys(ctx, namespaceId));
+  const rows = isPreview ? all.slice(0, PREVIEW_KEYS) : all;
+  if (rows.length < all.length)
+    ctx.say.info(`${where}: looked for the first ${count(rows.length)} of ${count(all.length)} new keys.`);
+  const existing =
+    listing === undefined
+      ? await lookFor(ctx, address, catalog, rows)
+      : await among(listing, catalog, rows, Infinity);
+  if (existing === undefined || existing.size === 0) return;
+
+  const names = [...existing.values()].map(({ listed }) => listed.name);
+  const [exist, are, them] = names.length === 1 ? ["key exists", "is", "it"] : ["keys exist", "are", "them"];
+  const some = `${count(names.length)} declared ${exist} already`;
   if (adopt === "takeOver") {
-    ctx.say.info(`${where}: ${some}; adopt: "takeOver" overwrites them without looking.`);
+    ctx.say.warn(`${where}: ${some} (${shown(names)}); adopt: "takeOver" overwrites ${them}.`);
     return;
   }
-  if (adopt === "never")
-    throw refused(
-      namespaceId,
-      [...existing.values()].map(({ name }) => name),
-      "",
-    );
 
-  const requests = Math.ceil(existing.size / KV.MAX_BULK_GET_KEYS);
-  if (requests > 1)
+  const unread = [...existing.values()].filter(({ value }) => value === undefined);
+  const requests = Math.ceil(unread.length / KV.MAX_BULK_GET_KEYS);
+  if (requests > 1 && adopt !== "never")
     ctx.say.info(
-      `${where}: ${some}; comparing them takes ${count(requests)} requests. adopt: "takeOver" overwrites them without looking.`,
+      `${where}: ${some}; comparing ${them} takes ${count(requests)} requests. adopt: "takeOver" overwrites ${them} without looking.`,
     );
-  const different: string[] = [];
   for await (const { key, bytes } of readValues(ctx, {
-    accountId,
-    namespaceId,
-    keys: [...existing.values()].map(({ name }) => name),
-    isBinary: (key) => texts.isBinary(records.find(key)),
+    ...address,
+    keys: unread.map(({ listed }) => listed.name),
+    isBinary: (key) => catalog.texts.isBinary(records.find(key)),
     withMetadata: false,
   })) {
-    const row = records.find(key);
-    const listed = existing.get(row);
-    if (listed === undefined) continue;
-    const wanted = records.get(row);
-    if (wanted.value === digest(bytes) && sameListed(wanted, listed))
-      manifest.take(records, row, listed.expiration);
-    else different.push(key);
+    const found = existing.get(records.find(key));
+    if (found !== undefined) found.value = digest(bytes);
+    if (adopt === "never") break; // One is enough.
   }
-  // A key that was listed and has no value is one that is just disappearing: it is written like a new one.
-  if (different.length > 0) throw refused(namespaceId, different, " with other content");
+  const equal: string[] = [];
+  const different: string[] = [];
+  for (const [row, { listed, value }] of existing) {
+    if (value === undefined) continue; // Listed, and without a value: it is just disappearing, and is written like a new one.
+    const wanted = records.get(row);
+    if (adopt !== "never" && wanted.value === value && sameListed(wanted, listed)) {
+      manifest.take(records, row, listed.expiration);
+      equal.push(listed.name);
+    } else different.push(listed.name);
+  }
+  if (different.length > 0)
+    throw adopt === "never"
+      ? refused(namespaceId, names, "")
+      : refused(namespaceId, different, " with other content");
+  if (equal.length > 0)
+    ctx.say.info(
+      `${where}: ${count(equal.length)} declared ${exist} already as declared (${shown(equal)}) and ${are} adopted.`,
+    );
+}
+
+/** Rows of declared keys that were not written by the resource, and did not go in this operation. */
+function newRows({ records }: Catalog, manifest: Manifest, deleted: ReadonlySet<string>): number[] {
+  const now = Date.now() / 1000;
+  const rows: number[] = [];
+  for (let row = 0; row < records.rows; row += 1) {
+    const expiration = records.expiration(row);
+    if (!Number.isNaN(expiration) && isPast({ expiration }, now)) continue;
+    if (manifest.rowOf(records, row) !== -1) continue;
+    if (deleted.size === 0 || !deleted.has(records.key(row))) rows.push(row);
+  }
+  return rows;
+}
+
+/** Which of the rows exist, by as few requests as can be: each asked for, or all keys listed where that is cheaper. */
+async function lookFor(
+  ctx: Context,
+  address: NamespaceAddress,
+  catalog: Catalog,
+  rows: readonly number[],
+): Promise<Map<number, Found>> {
+  if (rows.length === 0) return new Map();
+  const { records, texts } = catalog;
+  const binary = rows.filter((row) => texts.isBinary(row));
+  const requests = Math.ceil((rows.length - binary.length) / KV.MAX_BULK_GET_KEYS) + binary.length;
+  const list = (most: number): Promise<Map<number, Found> | undefined> =>
+    among(listKeys(ctx.api, address), catalog, rows, most);
+  if (requests > 1) {
+    const listed = await list(requests * KV.MAX_KEYS_PER_PAGE);
+    if (listed !== undefined) return listed;
+  }
+  const existing = new Map<number, Found>();
+  try {
+    const keys = rows.filter((row) => !texts.isBinary(row)).map((row) => records.key(row));
+    const values = readValues(ctx, { ...address, keys, withMetadata: false, bulkOnly: true });
+    for await (const { key, bytes, metadata, expiration, isAlone } of values) {
+      const row = records.find(key);
+      const timed = !Number.isNaN(records.expiration(row)) || !Number.isNaN(records.ttl(row));
+      // The time of expiry need not be in the answer to a bulk read.
+      const listed =
+        isAlone === true || (timed && expiration === undefined)
+          ? await listedAs(ctx, address, key)
+          : undefined;
+      const answered = {
+        name: key,
+        ...(metadata === undefined ? {} : { metadata }),
+        ...(expiration === undefined ? {} : { expiration }),
+      };
+      existing.set(row, { listed: listed ?? answered, value: digest(bytes) });
+    }
+  } catch (error) {
+    if (!isUnknownRoute(error)) throw error;
+    return (await list(Infinity)) ?? new Map<number, Found>(); // The older API has no bulk read.
+  }
+  for (const row of binary) {
+    const listed = await listedAs(ctx, address, records.key(row));
+    if (listed !== undefined) existing.set(row, { listed });
+  }
+  return existing;
+}
+
+/** Which of the rows a listing shows; undefined where it has at least so many keys. */
+async function among(
+  listing: AsyncIterable<ListedKey>,
+  { records }: Catalog,
+  rows: readonly number[],
+  most: number,
+): Promise<Map<number, Found> | undefined> {
+  const isWanted = new Uint8Array(records.rows);
+  for (const row of rows) isWanted[row] = 1;
+  const existing = new Map<number, Found>();
+  let seen = 0;
+  for await (const listed of listing) {
+    const row = records.find(listed.name);
+    if (isWanted[row] === 1) existing.set(row, { listed });
+    seen += 1;
+    if (seen === most) return undefined; // Before the next page is asked for.
+  }
+  return existing;
+}
+
+/** A key as the listing shows it, which sorts it before all those that begin with it. */
+async function listedAs(
+  ctx: Context,
+  address: NamespaceAddress,
+  key: string,
+): Promise<ListedKey | undefined> {
+  for await (const listed of listKeys(ctx.api, { ...address, prefix: key, limit: 10 }))
+    return listed.name === key ? listed : undefined;
+  return undefined;
 }
 
 function refused(namespaceId: string, keys: readonly string[], how: string): AdoptionError {

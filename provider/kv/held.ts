@@ -39,3 +39,8 @@ export function heldKeys(
 export function deletedKeys(ctx: Pick<Context, "shared">, namespaceId: string): Set<string> {
   return ctx.shared(`deleted keys of ${namespaceId}`, () => new Set<string>());
 }
+
+/** Namespaces that this operation has made: they hold nothing but what it writes. */
+export function madeNamespaces(ctx: Pick<Context, "shared">): Set<string> {
+  return ctx.shared("namespaces made", () => new Set<string>());
+}

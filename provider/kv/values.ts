@@ -21,6 +21,10 @@ export interface FoundValue {
   /** As they are stored. */
   readonly bytes: Buffer;
   readonly metadata?: Json;
+  /** Seconds since the epoch, where the answer to a bulk read tells it. */
+  readonly expiration?: number;
+  /** Read by a request of its own, without what else there is to the key. */
+  readonly isAlone?: true;
 }
 
 export interface ReadRequest extends NamespaceAddress {
@@ -29,6 +33,8 @@ export interface ReadRequest extends NamespaceAddress {
   readonly isBinary?: (key: string) => boolean;
   /** Default true. False saves a request for each value that is read singly. */
   readonly withMetadata?: boolean;
+  /** Throws where the API has no bulk read, in place of reading each value singly. Default false. */
+  readonly bulkOnly?: boolean;
 }
 
 /**
@@ -73,6 +79,7 @@ function bulkReader(ctx: EntriesContext, request: ReadRequest): (keys: readonly 
     try {
       return await readBulk(ctx, request, keys);
     } catch (error) {
+      if (request.bulkOnly === true && isUnknownRoute(error)) throw error;
       // The older API has no bulk read; of too many bytes at once each value is better taken alone.
       if (isUnknownRoute(error)) known = false;
       if (isUnknownRoute(error) || (error instanceof ApiError && error.status === 413))
@@ -100,10 +107,16 @@ async function readBulk(ctx: EntriesContext, request: ReadRequest, keys: readonl
   const found: FoundValue[] = [];
   const unread: string[] = [];
   for (const key of keys) {
-    const { value, metadata } = values.get(key) ?? {};
+    const { value, metadata, expiration } = values.get(key) ?? {};
     if (typeof value !== "string") continue; // It is not there.
     if (NOT_FAITHFUL.test(value)) unread.push(key);
-    else found.push({ key, bytes: Buffer.from(value), ...(metadata === undefined ? {} : { metadata }) });
+    else
+      found.push({
+        key,
+        bytes: Buffer.from(value),
+        ...(metadata === undefined ? {} : { metadata }),
+        ...(typeof expiration === "number" ? { expiration } : {}),
+      });
   }
   return { found, unread };
 }
@@ -111,7 +124,10 @@ async function readBulk(ctx: EntriesContext, request: ReadRequest, keys: readonl
 /** What a decoder puts in place of bytes that are no text, and halves of characters, which have no bytes. */
 const NOT_FAITHFUL = /[\uFFFD\p{Surrogate}]/u;
 
-const bulkValue = z.looseObject({ value: z.string().nullish(), metadata }).nullable();
+const bulkValue = z
+  .looseObject({ value: z.string().nullish(), metadata, expiration: z.unknown() })
+  .partial({ expiration: true })
+  .nullable();
 
 /** A map, for a key may be called `__proto__`. */
 const bulkValues = z
@@ -131,7 +147,7 @@ async function readSingly(
       what: `Reading the value ${of}`,
       advice,
     });
-    if (request.withMetadata === false) return { key, bytes };
+    if (request.withMetadata === false) return { key, bytes, isAlone: true };
     const described = await ctx.api.get(metadataPath(request, key), {
       what: `Reading the metadata ${of}`,
       schema: metadata,

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { isNamespaceGone } from "../kv/address";
-import { adoptExisting } from "../kv/adopt-existing";
+import { adoptExisting, type Adoption } from "../kv/adopt-existing";
 import type { Catalog } from "../kv/catalog";
 import { converge } from "../kv/converge";
 import { fileHash, known, knownPart, look, unchangedFile, withDeclared } from "../kv/declared";
@@ -112,9 +112,12 @@ export const kvEntries = defineLifecycle({
   },
 
   async describe({ ctx, state, args }) {
-    if (state.namespaceId !== args.namespaceId || state.accountId !== args.accountId) return undefined;
     const manifest = await Manifest.decode(state.manifest);
-    return line(args.namespaceId, compare(await known(ctx, args), manifest));
+    const catalog = await known(ctx, args);
+    ctx.say.info(line(args.namespaceId, compare(catalog, manifest)));
+    return {
+      live: () => adoptExisting(ctx, args, catalog, manifest, { isPreview: true }),
+    };
   },
 
   keep({ ctx, state }) {
@@ -122,10 +125,12 @@ export const kvEntries = defineLifecycle({
     return Promise.resolve();
   },
 
+  // What exists, a create asks here, and an update where it is described: only there it is known what was written.
   async live({ ctx, args, olds }) {
-    if (args.prune === undefined || olds["digest"] !== undefined) return {};
-    const { records } = await known(ctx, args);
-    const { sentence } = await strangersOf(ctx, args, { records, manifest: new Manifest(), writtenAt: 0 });
+    if (olds["digest"] !== undefined) return {};
+    const { sentence } = await existingFor(ctx, args, await known(ctx, args), new Manifest(), {
+      isPreview: true,
+    });
     return sentence === undefined ? {} : { due: sentence };
   },
 
@@ -143,9 +148,7 @@ export const kvEntries = defineLifecycle({
     return await withDeclared(ctx, args, inputs["digest"], async (declared) => {
       const { catalog } = declared;
       const manifest = new Manifest();
-      const strangers = await Strangers.of(ctx, args, (key) => catalog.records.find(key) !== -1);
-      // One listing tells both what is there already and what is strange.
-      await adoptExisting(ctx, args, catalog, manifest, strangers.among(listKeys(ctx.api, args)));
+      const strangers = await existingFor(ctx, args, catalog, manifest);
       strangers.refuseTooMany();
       heldKeys(ctx, args).add(manifest);
       const id = `${args.namespaceId}/${randomUUID()}`;
@@ -160,6 +163,7 @@ export const kvEntries = defineLifecycle({
       const { records } = declared.catalog;
       const strangers = await strangersOf(ctx, args, { records, manifest, writtenAt: state.writtenAt });
       strangers.refuseTooMany();
+      await adoptExisting(ctx, args, declared.catalog, manifest);
       heldKeys(ctx, args).add(manifest);
       const work = { ...args, id, manifest, writtenAt: state.writtenAt, strangers: strangers.keys };
       return await converge(ctx, declared, work);
@@ -200,6 +204,20 @@ export const kvEntries = defineLifecycle({
       );
   },
 });
+
+/** What a create finds. Where it prunes, one listing tells both what exists of its keys and which are strange. */
+async function existingFor(
+  ctx: Context,
+  args: Adoption & Pruning,
+  catalog: Catalog,
+  manifest: Manifest,
+  manner: { readonly isPreview?: boolean } = {},
+): Promise<Strangers> {
+  const strangers = await Strangers.of(ctx, args, (key) => catalog.records.find(key) !== -1);
+  const listing = args.prune === undefined ? undefined : strangers.among(listKeys(ctx.api, args));
+  await adoptExisting(ctx, args, catalog, manifest, { ...manner, listing });
+  return strangers;
+}
 
 /** Keys under the pruned prefix that are neither declared nor written by the resource before. */
 async function strangersOf(
@@ -264,8 +282,9 @@ export interface KvEntriesArgs {
     expirationTtl?: pulumi.Input<number>;
   }>;
   /**
-   * What to do with declared keys that exist already when this resource is made. `"ifEqual"`: compare, and take them over
-   * if all are equal. `"never"`: refuse. `"takeOver"`: overwrite. Default `"ifEqual"`. In place, without a write.
+   * What to do with a declared key that exists already and was not written by this resource, in a create and in an update.
+   * `"ifEqual"`: adopt it if it is equal, else refuse. `"never"`: refuse. `"takeOver"`: overwrite it. Default `"ifEqual"`.
+   * Updates in place, without a write.
    */
   readonly adopt?: pulumi.Input<"ifEqual" | "never" | "takeOver">;
   /**

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { ApiError } from "../api/errors";
 import { byCursor, byPage } from "../api/pages";
 import { namespacesPath } from "../kv/address";
-import { deletedKeys } from "../kv/held";
+import { deletedKeys, madeNamespaces } from "../kv/held";
 import { KV } from "../limits";
 import { AdoptionError, createOnce, decideAdoption } from "../runtime/adoption";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
@@ -54,6 +54,7 @@ export const kvNamespace = defineLifecycle({
           ctx.api.post(namespacesPath(args.accountId), { what, schema: namespace, body: { title } }),
         find,
       });
+      madeNamespaces(ctx).add(id);
       return { id, computed: { fullTitle: title } };
     } catch (error) {
       if (!isTitleTaken(error)) throw error;

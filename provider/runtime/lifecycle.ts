@@ -102,12 +102,16 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
     readonly state: State<Shape, Computed>;
     readonly args: z.output<z.ZodObject<Shape>>;
   }): Promise<string | undefined>;
-  /** One line for the reviewer of a change, where the engine's own comparison of inputs does not show enough. */
+  /**
+   * Tells the reviewer of an update what the engine's own comparison of inputs does not show. What it throws fails the
+   * preview. What it returns as `live` looks at what exists: an AdoptionError fails the preview, an answer that does not
+   * come is a warning "not checked live".
+   */
   describe?(request: {
     readonly ctx: Context;
     readonly state: State<Shape, Computed>;
     readonly args: z.output<z.ZodObject<Shape>>;
-  }): Promise<string | undefined>;
+  }): Promise<{ live?(): Promise<void> }>;
   /**
    * Why the object has to be deleted before its replacement is created, as a sentence for the reviewer; undefined where it
    * may be deleted last. Asked for a replacement; it may look at what exists.

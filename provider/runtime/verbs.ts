@@ -212,13 +212,14 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       if (declared && changed.length === 0) {
         await lifecycle.keep?.({ ctx: host.probeContext(type), state: stateOf(olds) });
       }
-      if (declared && changed.length > 0 && lifecycle.describe !== undefined && !hasUnknown(news)) {
-        const line = await lifecycle.describe({
-          ctx: host.probeContext(type),
-          state: stateOf(olds),
-          args: argsOf(news),
+      if (declared && changed.length > 0 && replaces.length === 0 && !hasUnknown(news)) {
+        const request = { ctx: host.probeContext(type), state: stateOf(olds), args: argsOf(news) };
+        const described = await lifecycle.describe?.(request);
+        const { failures = [] } = await looking(host, async () => {
+          await described?.live?.();
+          return {};
         });
-        if (line !== undefined) host.say.info(line);
+        if (failures.length > 0) throw new Error(failures.map(({ reason }) => reason).join(" "));
       }
       const isDue =
         host.due.has(print) || (declared && replaces.length === 0 && (await dueBy(host, olds, news)));

@@ -48,6 +48,7 @@ describe.each(SOURCES)("%s", (_, source, path) => {
     const op = new Operation(api);
     const { inputs } = await op.preview(TYPE, { ...address, ...source() });
     writeFileSync(join(folder, path), '[{"key":"other","value":"1"}]');
+    api.clearRequests();
     const { message } = await failureOf(Promise.resolve(REGISTER[TYPE]?.create(op.host, inputs)));
     expect(message).toMatch(/ has changed since it was checked: nothing was sent\. Run the command again/);
     expect(api.requests).toEqual([]);

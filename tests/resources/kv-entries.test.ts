@@ -113,8 +113,8 @@ describe("entries", () => {
     expect(never.message).toMatch(/1 declared key exists already \("a"\)/);
     const op = new Operation(api);
     await op.up(TYPE, entries({ a: "1", b: "2", d: "4" }, { adopt: "takeOver" }));
-    expect(op.said.join("\n")).toContain(
-      '2 declared keys exist already; adopt: "takeOver" overwrites them without looking.',
+    expect(op.warned.join("\n")).toContain(
+      '2 declared keys exist already ("a", "b"); adopt: "takeOver" overwrites them.',
     );
     expect(await stored()).toEqual({ a: "1", b: "2", c: "3", d: "4" });
   });
@@ -128,8 +128,10 @@ describe("entries", () => {
       { key: "c", value: "3" },
       { key: "theirs", value: "5" },
     ]);
+    const op = new Operation(api);
+    const { inputs } = await op.preview(TYPE, declared);
     api.clearRequests();
-    await up(declared);
+    await REGISTER[TYPE]?.create(op.host, inputs);
     expect(api.requests.map(({ method, path }) => `${method} ${path.split(namespaceId)[1] ?? ""}`)).toEqual([
       "GET /keys",
       "POST /bulk/get",

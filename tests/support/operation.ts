@@ -112,14 +112,15 @@ export class Operation {
     return recordedOf(previous.id, news, outs);
   }
 
-  /** An `up` that has to fail: its error, and what the engine records of it. */
+  /** An `up` that has to fail, be it in its preview: its error, and what the engine records of it. */
   async failedUp(
     type: string,
     inputs: Bag,
     previous?: Recorded,
   ): Promise<{ message: string; recorded: Recorded | undefined; error: Error }> {
-    const plan = await this.preview(type, inputs, previous);
+    let plan: Preview | undefined;
     try {
+      plan = await this.preview(type, inputs, previous);
       await this.up(type, inputs, previous);
     } catch (error) {
       if (!(error instanceof Error)) throw error;
@@ -127,7 +128,7 @@ export class Operation {
       const properties = Reflect.get(error, "properties") as Bag | undefined;
       const recorded =
         typeof id === "string" && properties !== undefined
-          ? recordedOf(id, plan.inputs, properties)
+          ? recordedOf(id, plan?.inputs ?? {}, properties)
           : undefined;
       return { message: error.message, recorded, error };
     }

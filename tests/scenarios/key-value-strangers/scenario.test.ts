@@ -40,6 +40,14 @@ playScenario({
     { run: "preview", args: ["--expect-no-changes"], requests: 1 },
     {
       run: "preview",
+      program: "joined",
+      code: "failure",
+      says: [
+        /KvEntries [0-9a-f]{32}: 1 declared key exists already with other content \("q\/theirs"\)\. Nothing was written\./,
+      ],
+    },
+    {
+      run: "preview",
       program: "covered",
       code: "failure",
       says: [

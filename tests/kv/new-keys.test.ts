@@ -1,0 +1,187 @@
+import type { LocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";
+import { emptied } from "./upload-support";
+
+/** Keys that join an existing KvEntries may be somebody else's: an update asks for them as a create does. */
+
+const TYPE = "KvEntries";
+
+let api: LocalApi;
+let address: { accountId: string; namespaceId: string };
+let path: string;
+beforeAll(async () => {
+  api = await startLocalApi();
+});
+afterAll(() => api.close());
+beforeEach(() => {
+  address = emptied(api);
+  path = `/accounts/${address.accountId}/storage/kv/namespaces/${address.namespaceId}`;
+  api.lagKv(address.namespaceId, { listing: 0, reads: 0 });
+});
+
+type Inputs = Record<string, unknown>;
+
+const declare = (entries: Inputs, more: Inputs = {}): Inputs => ({ ...address, entries, ...more });
+const numbered = (prefix: string, count: number, value: string): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => [`${prefix}${i}`, value]));
+
+async function up(inputs: Inputs, previous?: Recorded): Promise<Recorded> {
+  return await new Operation(api).up(TYPE, inputs, previous);
+}
+
+/** Somebody else writes. */
+async function theirs(entries: Record<string, string>, more: Inputs = {}): Promise<void> {
+  const body = Object.entries(entries).map(([key, value]) => ({ key, value, ...more }));
+  await rawSend(api, "PUT", `${path}/bulk`, body);
+}
+
+async function stored(...keys: string[]): Promise<unknown> {
+  const { result } = await rawSend(api, "POST", `${path}/bulk/get`, { keys });
+  return (result as { values: unknown }).values;
+}
+
+const requests = (): string[] =>
+  api.requests.map(({ method, path: full }) => `${method} ${full.split(address.namespaceId)[1] ?? ""}`);
+
+/** What a preview says, its refusal included; it must not send anything but reads. */
+async function preview(inputs: Inputs, previous?: Recorded): Promise<string> {
+  api.clearRequests();
+  const op = new Operation(api);
+  const refusal = await op.preview(TYPE, inputs, previous).then(
+    () => "",
+    (error: unknown) => `refused: ${(error as Error).message}`,
+  );
+  expect(requests().filter((line) => !line.startsWith("GET ") && line !== "POST /bulk/get")).toEqual([]);
+  return [...op.said, ...op.warned, refusal].join("\n");
+}
+
+/** What an `up` throws that goes straight to its write, as after a preview that saw nothing. */
+async function failedUpdate(inputs: Inputs, previous: Recorded): Promise<string> {
+  const op = new Operation(api);
+  const { inputs: checked } = await op.check(TYPE, inputs, previous);
+  api.clearRequests();
+  const failure = await op.update(TYPE, checked, previous).then(
+    () => undefined,
+    (error: unknown) => error as Error,
+  );
+  expect(requests().filter((line) => line.startsWith("PUT") || line.endsWith("/delete"))).toEqual([]);
+  return failure?.message ?? "it went through";
+}
+
+const DIFFERS = /1 declared key exists already with other content \("b"\)\. Nothing was written\./;
+
+test("a key that others wrote is refused when an update declares it, in the preview and in the up", async () => {
+  const recorded = await up(declare({ a: "1" }));
+  await theirs({ b: "theirs" });
+  const more = declare({ a: "1", b: "mine" });
+  expect(await preview(more, recorded)).toMatch(DIFFERS);
+  expect(await failedUpdate(more, recorded)).toMatch(DIFFERS);
+  expect(await stored("a", "b")).toEqual({ a: "1", b: "theirs" });
+});
+
+test("two stacks with a half of the keys each keep both halves", async () => {
+  const first = await up(declare(numbered("first/", 250, "1")));
+  await up(declare(numbered("second/", 250, "2")));
+  const both = declare({ ...numbered("first/", 250, "1"), ...numbered("second/", 250, "x") });
+  expect(await preview(both, first)).toMatch(/250 declared keys exist already with other content/);
+  expect(await failedUpdate(both, first)).toMatch(/250 declared keys exist already with other content/);
+});
+
+test("what exists as it is declared is adopted with a message, and is ours from then on", async () => {
+  const recorded = await up(declare({ a: "1" }));
+  await theirs({ b: "2" }, { metadata: { n: 1 }, expiration_ttl: 3600 });
+  const more = declare({ a: "1", b: { value: "2", metadata: { n: 1 }, expirationTtl: 3600 } });
+  const adopted = /1 declared key exists already as declared \("b"\) and is adopted\./;
+  expect(await preview(more, recorded)).toMatch(adopted);
+  api.clearRequests();
+  const after = await up(more, recorded);
+  expect(requests()).toEqual(["POST /bulk/get", "POST /bulk/get"]); // The reviewer's look, and the one before a write.
+  await up(declare({ a: "1" }), after);
+  expect(await stored("a", "b")).toEqual({ a: "1", b: null });
+});
+
+test('adopt: "never" refuses what is equal too, and adopt: "takeOver" says in the preview what it overwrites', async () => {
+  const recorded = await up(declare({ a: "1" }));
+  await theirs({ b: "2" });
+  const never = declare({ a: "1", b: "2" }, { adopt: "never" });
+  expect(await preview(never, recorded)).toMatch(
+    /1 declared key exists already \("b"\)\. Nothing was written/,
+  );
+  expect(await failedUpdate(never, recorded)).toMatch(/1 declared key exists already \("b"\)/);
+  const takeOver = declare({ a: "1", b: "mine" }, { adopt: "takeOver" });
+  expect(await preview(takeOver, recorded)).toContain(
+    '1 declared key exists already ("b"); adopt: "takeOver" overwrites it.',
+  );
+  await up(takeOver, recorded);
+  expect(await stored("b")).toEqual({ b: "mine" });
+});
+
+test("a create is refused in the preview, too, where its namespace exists", async () => {
+  await theirs({ b: "theirs" });
+  expect(await preview(declare({ a: "1", b: "mine" }))).toMatch(DIFFERS);
+  expect(requests()).toEqual(["POST /bulk/get"]);
+});
+
+test("nothing is asked where no key is new, and one request tells of a few new ones", async () => {
+  const recorded = await up(declare({ a: "1", b: "2" }));
+  api.clearRequests();
+  const changed = await up(declare({ a: "one" }), recorded);
+  expect(requests()).toEqual(["PUT /bulk", "POST /bulk/delete"]);
+  api.clearRequests();
+  await up(declare({ a: "one", c: "3" }), changed);
+  expect(requests()).toEqual(["POST /bulk/get", "POST /bulk/get", "PUT /bulk"]);
+});
+
+test("many new keys are looked for in the listing, unless the namespace is so large that reading them costs less", async () => {
+  const recorded = await up(declare({ a: "1" }));
+  const more = declare({ a: "1", ...numbered("new/", 150, "1") });
+  await preview(more, recorded);
+  expect(requests()).toEqual(["GET /keys"]);
+  await theirs(numbered("theirs/", 2_500, "x"));
+  await preview(more, recorded);
+  expect(requests()).toEqual(["GET /keys", "GET /keys", "POST /bulk/get", "POST /bulk/get"]);
+  // A preview of very many looks at some of them, and says so.
+  const file = declare({ a: "1", ...numbered("new/", 1_500, "1") });
+  expect(await preview(file, recorded)).toContain("looked for the first 1,000 of 1,500 new keys");
+});
+
+test("values that are no text are found singly, each by its own name", async () => {
+  const recorded = await up(declare({ a: "1" }));
+  const bytes = Buffer.of(0xff, 0x00, 0x80).toString("base64");
+  await theirs({ "b-longer": "x" });
+  await theirs({ b: bytes }, { base64: true });
+  const more = declare({ a: "1", b: { value: bytes, base64: true } });
+  expect(await preview(more, recorded)).toMatch(/exists already as declared \("b"\)/);
+  expect(requests()).toEqual(["GET /keys", "GET /values/b"]);
+  expect(await preview(declare({ a: "1", b: "text" }), recorded)).toMatch(DIFFERS);
+});
+
+test("a key of an update that was killed before it was recorded is taken up again", async () => {
+  const recorded = await up(declare({ a: "1" }));
+  const more = declare({ a: "1", b: { value: "2", expirationTtl: 600 } });
+  await up(more, recorded); // Written, and nothing of it recorded.
+  api.clearRequests();
+  const again = await up(more, recorded);
+  expect(requests()).not.toContain("PUT /bulk");
+  expect((await new Operation(api).preview(TYPE, more, again)).step).toBe("same");
+});
+
+test("a key that was deleted just now is nobody's, though the listing shows it for a minute yet", async () => {
+  api.lagKv(address.namespaceId, { listing: 60_000 });
+  const all = { a: "1", ...numbered("k/", 150, "1") };
+  const whole = await up(declare(all, { adopt: "never" }));
+  api.advance(60_000);
+  const part = await up(declare({ a: "1" }, { adopt: "never" }), whole);
+  const other = declare({ a: "1", ...numbered("k/", 150, "2") }, { adopt: "never" });
+  expect(await preview(other, part)).not.toContain("refused");
+  await up(other, part);
+  expect(await stored("k/149")).toEqual({ "k/149": "2" });
+});
+
+test("a preview without an answer is no refusal: it says that it did not look", async () => {
+  const recorded = await up(declare({ a: "1" }));
+  api.fault({ kind: "status", status: 503, match: { path: "/bulk/get$" } });
+  expect(await preview(declare({ a: "1", b: "2" }), recorded)).toMatch(/not checked live: .*503/);
+  expect((await rawGet(api, `${path}/keys`))["result"]).toEqual([{ name: "a" }]);
+});
