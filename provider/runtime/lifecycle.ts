@@ -111,7 +111,7 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
     readonly ctx: Context;
     readonly state: State<Shape, Computed>;
     readonly args: z.output<z.ZodObject<Shape>>;
-  }): Promise<{ live?(): Promise<void> }>;
+  }): Promise<{ readonly live?: () => Promise<void> }>;
   /**
    * Why the object has to be deleted before its replacement is created, as a sentence for the reviewer; undefined where it
    * may be deleted last. Asked for a replacement; it may look at what exists.

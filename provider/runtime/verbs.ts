@@ -212,11 +212,12 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       if (declared && changed.length === 0) {
         await lifecycle.keep?.({ ctx: host.probeContext(type), state: stateOf(olds) });
       }
-      if (declared && changed.length > 0 && replaces.length === 0 && !hasUnknown(news)) {
+      const isUpdate = declared && changed.length > 0 && replaces.length === 0;
+      if (isUpdate && lifecycle.describe !== undefined && !hasUnknown(news)) {
         const request = { ctx: host.probeContext(type), state: stateOf(olds), args: argsOf(news) };
-        const described = await lifecycle.describe?.(request);
+        const { live } = await lifecycle.describe(request);
         const { failures = [] } = await looking(host, async () => {
-          await described?.live?.();
+          await live?.();
           return {};
         });
         if (failures.length > 0) throw new Error(failures.map(({ reason }) => reason).join(" "));
