@@ -26,6 +26,7 @@ export {
   type LogLines,
   type TestFilterOptions,
 } from "./logpush/test-filter";
+export type { ConcurrentChange } from "./migration/concurrent";
 export type { Finding } from "./migration/findings";
 export type { HistoryEntry } from "./migration/record";
 export type { CategoryChange, MigrationRule, MigrationRuleParameters, RuleChange } from "./migration/rules";

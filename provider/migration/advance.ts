@@ -3,11 +3,13 @@ import { backoffMs, RETRY } from "../api/retry";
 import { MIGRATION } from "../limits";
 import { PartialFailure, type Context } from "../runtime/lifecycle";
 import { sameJson } from "../runtime/values";
-import { assess, type Wish } from "./assessment";
+import { withMachineLock } from "../runtime/machine-lock";
+import { assess, type Next, type Wish } from "./assessment";
+import { afterWrite, differencesOf, type ConcurrentChange } from "./concurrent";
 import { isUnderWay, recordOf, withArrival, withEvent, type Computed, type History } from "./record";
-import { putConfiguration, readState } from "./service";
+import { putConfiguration, readEntryPoint, readState, type EntryPoint } from "./service";
 import { bodyOf, observe, type Situation } from "./situation";
-import { isFurther, isReached, stateText, type MigrationState } from "./state";
+import { isFurther, isReached, isSameState, stateText, type MigrationState } from "./state";
 import { plural } from "./words";
 
 /** Brings a zone to where it is to be, forward only. */
@@ -28,6 +30,8 @@ export interface Journey {
 interface Here extends Journey {
   readonly situation: Situation;
   readonly history: History;
+  /** What others wrote while the step was sent. */
+  readonly concurrent?: readonly ConcurrentChange[];
 }
 
 /**
@@ -39,8 +43,9 @@ interface Here extends Journey {
 export async function advance(journey: Journey): Promise<Computed> {
   const { ctx, zoneId, wish, before } = journey;
   const history = before?.history ?? [];
+  const first = journey.seen ?? (await observe(ctx.api, zoneId));
+  let situation = first;
   for (let attempt = 1; ; attempt += 1) {
-    const situation = journey.seen ?? (await observe(ctx.api, zoneId));
     // Once finished is finished for ever: that the vendor takes the paths away afterwards changes nothing.
     if (situation.state.phase === "retired" && before?.migrationState === "finished") return before;
     const here: Here = { ...journey, situation, history };
@@ -49,28 +54,78 @@ export async function advance(journey: Journey): Promise<Computed> {
     if (isUnderWay(history, wish.target, MIGRATION.MAX_SWITCH_SECONDS))
       return await arrive(here, "it was sent before, and is not sent again");
     if (next.kind === "wait") return await arrive(here, `nothing is sent, as ${next.why}`);
-    if (next.kind === "refuse")
-      throw new Error(`WafMigration of zone ${zoneId}: ${next.property} ${next.reason}`);
+    if (next.kind === "refuse") {
+      // Where the zone went on between the first read and the last, what they say together is not so.
+      if (attempt < MAX_LOOKS && !isSameState(await readState(ctx.api, zoneId), situation.state)) {
+        situation = await observe(ctx.api, zoneId);
+        continue;
+      }
+      const reason = `${next.property} ${next.reason}${meanwhile(first, situation)}`;
+      throw new Error(`WafMigration of zone ${zoneId}: ${reason}`);
+    }
+    // The same rules fit the same confirmation: whoever has just sent them has sent this step.
+    if (!isSameState(first.state, situation.state))
+      return await arrive(here, "somebody else has just taken the zone further, so nothing is sent");
 
-    // Reading took a moment, in which a colleague may have been faster.
-    const state = await readState(ctx.api, zoneId);
-    if (state.phase !== situation.state.phase) {
-      if (attempt < MAX_LOOKS) continue;
+    const lock = `${ctx.settings.baseUrl.replace(/\/+$/, "")}/zones/${zoneId}`;
+    const sent = await withMachineLock(lock, ctx, () => send(here, next, attempt));
+    if (typeof sent !== "number") return await arrive(sent, "it was sent");
+    if (attempt === MAX_LOOKS) {
       throw new Error(
-        `WafMigration of zone ${zoneId}: its state keeps changing, and nothing is sent. Run again later.`,
+        `WafMigration of zone ${zoneId}: it keeps changing, and nothing is sent. Run again later.`,
       );
     }
-    try {
-      await putConfiguration(ctx.api, zoneId, next.mode, bodyOf(situation, next.sending));
-    } catch (error) {
-      if (await mayBeSentLater(ctx, error, attempt)) continue; // Everything is read and judged again first.
-      return await afterFailure({ ...here, situation: { ...situation, state } }, error);
-    }
-    ctx.say.info(
-      `WafMigration of zone ${zoneId}: ${plural(next.sending.rules.length, "rule")} sent with waf_migration=${next.mode}, and taken.`,
-    );
-    return await arrive({ ...here, history: withEvent(history, wish.target, "sent") }, "it was sent");
+    await ctx.pause(sent);
+    situation = await observe(ctx.api, zoneId); // Everything is read and judged again first.
   }
+}
+
+/** What a refusal adds where the zone was another when this update began: what has changed since. */
+function meanwhile(first: Situation, now: Situation): string {
+  const changes = differencesOf(first.open?.entryPoint?.rules ?? [], now.open?.entryPoint?.rules ?? []);
+  return changes.length === 0 ? "" : ["", "since this update began:", ...changes].join("\n  ");
+}
+
+/**
+ * The one write. The entry point is read as the last thing before it and compared, so that between what was confirmed and
+ * the PUT lies no more than one round trip; `afterWrite` then repairs what was written within it. Other processes on this
+ * machine are locked out meanwhile. Returns how long to wait before the next look where it was not sent.
+ */
+async function send(
+  here: Here,
+  { mode, sending }: Extract<Next, { kind: "send" }>,
+  attempt: number,
+): Promise<Here | number> {
+  const { ctx, zoneId, wish, situation, history } = here;
+  const state = await readState(ctx.api, zoneId);
+  const entryPoint = await readEntryPoint(ctx.api, zoneId);
+  if (!isSameState(state, situation.state) || !sameJson(entryPoint, situation.open?.entryPoint)) return 0;
+  let answered: EntryPoint | undefined;
+  let taken: History;
+  try {
+    answered = await putConfiguration(ctx.api, zoneId, mode, bodyOf(situation, sending));
+    taken = withEvent(history, wish.target, "sent");
+    ctx.say.info(
+      `WafMigration of zone ${zoneId}: ${plural(sending.rules.length, "rule")} sent with waf_migration=${mode}, and taken.`,
+    );
+  } catch (error) {
+    const wait = waitAfter(ctx, error, attempt);
+    if (wait !== undefined) return wait;
+    taken = await afterFailure({ ...here, situation: { ...situation, state } }, error);
+  }
+  let concurrent: readonly ConcurrentChange[];
+  try {
+    concurrent = await afterWrite(ctx, { zoneId, before: entryPoint, sending, answered });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw unfinished(
+      { ...here, history: taken },
+      state,
+      `the step was sent; whether it overwrote somebody's rule was not looked at. ${reason}`,
+    );
+  }
+  for (const { text } of concurrent) ctx.say.warn(`WafMigration of zone ${zoneId}: ${text}`);
+  return { ...here, history: taken, concurrent };
 }
 
 /** How often a zone that keeps changing is looked at again before its step. */
@@ -96,21 +151,24 @@ export function arrivalWords(history: History, state: MigrationState): string {
     : `was brought to ${shown(state)} outside of this program; nothing was sent.`;
 }
 
-/** Refused for now, and surely not carried out. */
-async function mayBeSentLater(ctx: Context, error: unknown, attempt: number): Promise<boolean> {
-  if (!(error instanceof ApiError) || error.outcome !== "notDone") return false;
+/** How long to wait after a refusal for now, which was surely not carried out; undefined after any other error. */
+function waitAfter({ settings }: Context, error: unknown, attempt: number): number | undefined {
+  if (!(error instanceof ApiError) || error.outcome !== "notDone") return undefined;
   const busy = error.status === 429 || error.status === undefined;
   const asked = error.retryAfterMs ?? 0;
-  if (!busy || attempt > ctx.settings.maxRetries || asked > RETRY.maxRetryAfterMs) return false;
-  await ctx.pause(asked === 0 ? backoffMs(attempt + 1) : asked);
-  return true;
+  if (!busy || attempt > settings.maxRetries || asked > RETRY.maxRetryAfterMs) return undefined;
+  return asked === 0 ? backoffMs(attempt + 1) : asked;
 }
 
 /** When the zone is looked at after an answer that says nothing, in milliseconds from look to look. */
 const LOOKS_MS = [0, 500, 1_500];
 
-/** An error is no proof that nothing happened: the zone is. */
-async function afterFailure(here: Here, error: unknown): Promise<Computed> {
+/**
+ * An error is no proof that nothing happened: the zone is. Returns the history with the step where the zone has gone on.
+ *
+ * @throws where it has not, or nobody knows.
+ */
+async function afterFailure(here: Here, error: unknown): Promise<History> {
   if (!(error instanceof Error)) throw error;
   const { ctx, zoneId, wish, situation } = here;
   const unclear = mayHaveHappened(error);
@@ -122,11 +180,9 @@ async function afterFailure(here: Here, error: unknown): Promise<Computed> {
       ctx.say.info(
         `WafMigration of zone ${zoneId}: the zone has gone on to ${shown(state)}, although the answer was another. ${error.message}`,
       );
-      const history = withEvent(here.history, wish.target, unclear ? "sent" : "unclear");
-      return await arrive({ ...here, history }, "it was sent");
+      return withEvent(here.history, wish.target, unclear ? "sent" : "unclear");
     }
   } catch (second) {
-    if (second instanceof PartialFailure) throw second;
     if (!unclear) throw error;
     const reason = second instanceof Error ? second.message : String(second);
     throw unfinished(
@@ -176,7 +232,7 @@ async function arrive(here: Here, why: string): Promise<Computed> {
     const arrived: Situation = { zoneId, state };
     const history = withArrival(here.history, state);
     ctx.say.info(`WafMigration of zone ${zoneId}: is ${shown(state)}. ${AFTERWARDS[wish.target]}`);
-    const kept = recordOf(situation, assess(situation, wish), history, here.before);
+    const kept = recordOf(situation, assess(situation, wish), history, here.before, here.concurrent);
     return recordOf(arrived, { findings: assess(arrived, wish).findings }, history, kept);
   }
   throw unfinished(
@@ -206,7 +262,7 @@ function unfinished(
   const now = { ...situation, state };
   return new PartialFailure(
     zoneId,
-    recordOf(now, assess(situation, wish), history, here.before),
+    recordOf(now, assess(situation, wish), history, here.before, here.concurrent),
     `WafMigration of zone ${zoneId}: ${reason}`,
   );
 }

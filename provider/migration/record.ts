@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Assessment } from "./assessment";
+import { concurrentChange, type ConcurrentChange } from "./concurrent";
 import { finding } from "./findings";
 import { fromWire, type MigrationRule } from "./rules";
 import type { Situation } from "./situation";
@@ -31,6 +32,7 @@ export const computed = z.object({
   configurationDigest: z.string().exactOptional(),
   findings: z.array(finding),
   history: z.array(historyEntry),
+  concurrentChanges: z.array(concurrentChange).exactOptional(),
 });
 export type Computed = z.infer<typeof computed>;
 
@@ -40,10 +42,12 @@ export function recordOf(
   { findings, digest }: Pick<Assessment, "findings" | "digest">,
   history: History,
   before: Computed | undefined,
+  concurrent: readonly ConcurrentChange[] = [],
 ): Computed {
   const compatible = open === undefined ? before?.compatible : open.compatible;
   const proposed = open?.proposed?.rules.map(fromWire) ?? before?.proposedConfiguration;
   const kept = digest ?? before?.configurationDigest;
+  const changes = [...(before?.concurrentChanges ?? []), ...concurrent];
   return {
     ...stateOf(state),
     ...(compatible === undefined ? {} : { compatible }),
@@ -51,6 +55,7 @@ export function recordOf(
     ...(kept === undefined ? {} : { configurationDigest: kept }),
     findings: [...findings],
     history: [...history],
+    ...(changes.length === 0 ? {} : { concurrentChanges: changes }),
   };
 }
 

@@ -151,7 +151,7 @@ export function identityOf(rule: WireRule): string {
 }
 
 /** What it does, however it is called. */
-function effectOf(rule: WireRule): string {
+export function effectOf(rule: WireRule): string {
   return canonicalJson(omit(contentOf(rule), ["ref", "description"]));
 }
 

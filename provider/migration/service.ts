@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { EdgeApi } from "../api/client";
 import { ApiError, isNotFound, isUnroutable } from "../api/errors";
-import { entryPointPath } from "../rulesets/address";
+import { entryPointPath, zoneRulesetsPath } from "../rulesets/address";
 import { wireRule, type WireRule } from "./rules";
 import { decideState, RETIRED, type MigrationState } from "./state";
 
@@ -10,10 +10,17 @@ import { decideState, RETIRED, type MigrationState } from "./state";
 /** Of the two PUTs of a migration. */
 export type Mode = "validation" | "pending";
 
-/** The entry point as it is, or what the service proposes to make of it. */
+/** What the service proposes to make of the entry point. */
 export interface Configuration {
   readonly name?: string;
   readonly rules: readonly WireRule[];
+}
+
+/** A version of the entry point. */
+export interface EntryPoint extends Configuration {
+  readonly id?: string;
+  /** Counts up by one with every write, whoever makes it. Absent where it is no number. */
+  readonly version?: number;
 }
 
 const PHASE_TWO = { phase_two: 1 };
@@ -45,11 +52,25 @@ export async function readCheck(api: EdgeApi, zone: string): Promise<Verdict> {
   return { compatible: answer.compatible ?? undefined, state: answer.migration_state ?? undefined };
 }
 
-const configuration = z
-  .looseObject({ name: z.string().nullish(), rules: z.array(wireRule).nullish() })
-  .transform(({ name, rules }): Configuration => ({
-    ...(typeof name === "string" && name !== "" ? { name } : {}),
-    rules: rules ?? [],
+const members = { name: z.string().nullish(), rules: z.array(wireRule).nullish() };
+
+const configurationOf = ({ name, rules }: z.infer<z.ZodObject<typeof members>>): Configuration => ({
+  ...(typeof name === "string" && name !== "" ? { name } : {}),
+  rules: rules ?? [],
+});
+
+const configuration = z.looseObject(members).transform(configurationOf);
+
+const entryPoint = z
+  .looseObject({
+    ...members,
+    id: z.string().nullish(),
+    version: z.union([z.string(), z.number()]).nullish(),
+  })
+  .transform(({ id, version, ...raw }): EntryPoint => ({
+    ...configurationOf(raw),
+    ...(typeof id === "string" ? { id } : {}),
+    ...(Number.isInteger(Number(version ?? NaN)) ? { version: Number(version) } : {}),
   }));
 
 /** What the service makes of the zone's previous settings. */
@@ -87,16 +108,30 @@ export async function readState(api: EdgeApi, zone: string): Promise<MigrationSt
 }
 
 /** The zone's entry point; undefined where it never had one (404, facts 5.2). */
-export async function readEntryPoint(api: EdgeApi, zone: string): Promise<Configuration | undefined> {
+export async function readEntryPoint(api: EdgeApi, zone: string): Promise<EntryPoint | undefined> {
   try {
     return await api.get(entryPointPath(zone), {
       what: `Reading the entry point of zone ${zone}`,
-      schema: configuration,
+      schema: entryPoint,
     });
   } catch (error) {
     if (isNotFound(error) && !isUnroutable(error)) return undefined;
     throw error;
   }
+}
+
+/** The rules of an earlier version (https://developers.cloudflare.com/ruleset-engine/rulesets-api/endpoints). */
+export async function readVersion(
+  api: EdgeApi,
+  zone: string,
+  id: string,
+  version: number,
+): Promise<readonly WireRule[]> {
+  const { rules } = await api.get(`${zoneRulesetsPath(zone)}/${id}/versions/${version}`, {
+    what: `Reading version ${version} of the entry point of zone ${zone}`,
+    schema: entryPoint,
+  });
+  return rules;
 }
 
 /** Sends the configuration. Once: whether it may be sent again is for a look at the zone to say, never for a timer. */
@@ -105,11 +140,12 @@ export async function putConfiguration(
   zone: string,
   mode: Mode,
   { name, rules }: Configuration,
-): Promise<void> {
-  await unlessRetired(api, zone, () =>
+): Promise<EntryPoint | undefined> {
+  return await unlessRetired(api, zone, () =>
     api.put(entryPointPath(zone), {
       what: `Sending the configuration of zone ${zone} with waf_migration=${mode}`,
-      schema: z.unknown(),
+      // Nobody has documented what this PUT answers; without it the entry point is read.
+      schema: entryPoint.optional().catch(undefined),
       query: { waf_migration: mode, ...PHASE_TWO },
       body: { ...(name === undefined ? {} : { name }), rules },
       immediate: true,

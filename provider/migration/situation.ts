@@ -11,6 +11,7 @@ import {
   readStatus,
   RetiredError,
   type Configuration,
+  type EntryPoint,
 } from "./service";
 import { decideState, RETIRED, type MigrationState, type Target } from "./state";
 
@@ -25,7 +26,7 @@ export interface Situation {
     /** Absent where the zone cannot migrate, or the service proposes nothing any more. */
     readonly proposed?: Configuration;
     /** Absent where the zone never had one. */
-    readonly entryPoint?: Configuration;
+    readonly entryPoint?: EntryPoint;
     readonly legacy: Legacy;
   };
 }

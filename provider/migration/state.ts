@@ -50,6 +50,17 @@ function phaseOf(previous: boolean | undefined, next: boolean | undefined, raw: 
   return raw?.trim().toLowerCase() === "start" ? "start" : "other";
 }
 
+/** Whether two looks saw the same; a word that only one of them asked for is no difference. */
+export function isSameState(a: MigrationState, b: MigrationState): boolean {
+  const same = (x: unknown, y: unknown): boolean => x === undefined || y === undefined || x === y;
+  return (
+    a.phase === b.phase &&
+    same(a.raw, b.raw) &&
+    same(a.previousRulesEnabled, b.previousRulesEnabled) &&
+    same(a.newRulesEnabled, b.newRulesEnabled)
+  );
+}
+
 /** Whether nothing is left to do for the target. */
 export function isReached(target: Target, { phase }: MigrationState): boolean {
   if (target === "assessed" || phase === "finished") return true;

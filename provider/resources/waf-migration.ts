@@ -3,6 +3,7 @@ import { z } from "zod";
 import { MIGRATION } from "../limits";
 import { advance, arrivalWords } from "../migration/advance";
 import { assess, type Wish } from "../migration/assessment";
+import type { ConcurrentChange } from "../migration/concurrent";
 import { configuration } from "../migration/configuration";
 import type { Finding } from "../migration/findings";
 import { computed, recordOf, stateOf, withArrival, type HistoryEntry } from "../migration/record";
@@ -197,6 +198,12 @@ export interface WafMigrationArgs {
  * phase one: the previous rules disabled, or only the vendor's own ruleset enabled; no firewall rule or page rule that
  * bypasses, enables or disables them; no URI-based overrides.
  *
+ * A step replaces all rules of the zone's entry point, and Cloudflare offers no condition for that write. So the entry
+ * point is read once more right before it and has to equal what was confirmed, and updates on one machine take turns. A
+ * rule that somebody adds or changes in the one round trip that remains is overwritten, found in the entry point's
+ * earlier versions and put back, with a warning and in `concurrentChanges`. On two machines at the same moment the step
+ * may be sent twice, with the same rules.
+ *
  * @throws in the preview when something blocks the zone, the confirmation is missing or does not fit, or the target is
  * lower than before; in an up for the same reasons, before anything is sent, or when the switch is not done in time.
  */
@@ -222,6 +229,11 @@ export class WafMigration extends EdgeResource {
   declare readonly findings: pulumi.Output<readonly Finding[]>;
   /** Each step with its time, oldest first. */
   declare readonly history: pulumi.Output<readonly HistoryEntry[]>;
+  /**
+   * What others wrote to the entry point's rules while a step was sent, with each rule as it was: put back, or lost.
+   * Absent where nobody did.
+   */
+  declare readonly concurrentChanges: pulumi.Output<readonly ConcurrentChange[] | undefined>;
   /** What the last preview that looked has printed. */
   declare readonly assessment: pulumi.Output<readonly string[] | undefined>;
   /** Changes when the situation of the zone does. */

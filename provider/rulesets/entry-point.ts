@@ -110,7 +110,12 @@ export async function addRule(
 /** Replaces the definition of one rule, and its place where the body says so. A second execution does no harm. */
 export async function changeRule(
   ctx: Context,
-  { zone, entryPointId, rule, body }: { zone: string; entryPointId: string; rule: ZoneRule; body: Bag },
+  {
+    zone,
+    entryPointId,
+    rule,
+    body,
+  }: { zone: string; entryPointId: string; rule: Pick<ZoneRule, "id">; body: Bag },
 ): Promise<EntryPoint> {
   seen(ctx).delete(zone);
   const { result } = await ctx.api.send("PATCH", `${rulesPath(zone, entryPointId)}/${rule.id}`, {

@@ -43,6 +43,18 @@ describe("the entry point of a zone", () => {
     }
   });
 
+  test("keeps every version with its rules", async () => {
+    const before = await shop.read();
+    const root = `${shop.root}/${idOf(before)}`;
+    await shop.call("DELETE", `${root}/rules/${monitoring}`);
+    const version = Number(result(before)["version"]);
+    const versions = each(await shop.call("GET", `${root}/versions`), "version");
+    expect(versions).toEqual([String(version), String(version + 1)]);
+    expect(idsOf(await shop.call("GET", `${root}/versions/${version}`))).toEqual(idsOf(before));
+    expect(idsOf(await shop.call("GET", `${root}/versions/${version + 1}`))).toEqual([managed, credentials]);
+    expect(await shop.call("GET", `${root}/versions/${version + 2}`)).toMatchObject({ status: 404 });
+  });
+
   test("is made once: a second time is refused as 20217", async () => {
     const made = await empty.create();
     expect(made).toMatchObject({

@@ -20,6 +20,7 @@ export function rulesetRoutes(app: ApiRouter, services: Services): void {
   const zoneRoot = `${basePath}/zones/:zoneId/rulesets`;
   entryPointRoutes(app, `${zoneRoot}/phases/:phase/entrypoint`, services);
   zoneRoutes(app, zoneRoot, services);
+  versionRoutes(app, `${zoneRoot}/:rulesetId/versions`, services);
   ruleRoutes(app, `${zoneRoot}/:rulesetId/rules`, services);
 }
 
@@ -135,6 +136,25 @@ function zoneRoutes(app: ApiRouter, root: string, services: Services) {
       ownRuleset(c, services);
       if (!isDryRun(c)) store.write(c.get("zone").id, undefined);
       return c.body(null, 204);
+    },
+  });
+}
+
+/** https://developers.cloudflare.com/ruleset-engine/rulesets-api/endpoints: every version, and one with its rules. */
+function versionRoutes(app: ApiRouter, root: string, { state: { rulesets: store } }: Services) {
+  const known = (c: ApiContext): readonly EntryPoint[] => {
+    const id = readId(c, "rulesetId");
+    const versions = store.versions(c.get("zone").id).filter((version) => version.id === id);
+    if (versions.length === 0) throw failures.notFound("ruleset");
+    return versions;
+  };
+
+  route(app, root, { GET: (c) => ok(c, known(c).map(wire.entryPointToWire)) });
+  route(app, `${root}/:version`, {
+    GET: (c) => {
+      const found = known(c).find(({ version }) => String(version) === c.req.param("version"));
+      if (found === undefined) throw failures.notFound("ruleset version");
+      return ok(c, wire.entryPointDetailToWire(found));
     },
   });
 }

@@ -8,6 +8,8 @@ import type { Deployed, EntryPoint, ManagedRuleset, NextVersion, RulesetsSnapsho
 export class RulesetStore {
   #catalog = new Catalog();
   readonly #zones: Shelf<Deployed>;
+  /** Every version that a zone's entry point has had since this process filled the store, by zone. */
+  readonly #versions = new Map<string, EntryPoint[]>();
 
   constructor(private readonly shelf: ShelfOptions) {
     this.#zones = new Shelf(shelf);
@@ -35,6 +37,13 @@ export class RulesetStore {
   /** Without an entry point the zone has none from now on. */
   write(zoneId: string, entryPoint: EntryPoint | undefined): void {
     this.#zones.write(zoneId, entryPoint === undefined ? {} : { entryPoint });
+    if (entryPoint === undefined) this.#versions.delete(zoneId);
+    else this.#versions.set(zoneId, [...(this.#versions.get(zoneId) ?? []), entryPoint]);
+  }
+
+  /** Oldest first; an entry point that was deleted has none. */
+  versions(zoneId: string): readonly EntryPoint[] {
+    return this.#versions.get(zoneId) ?? [];
   }
 
   publish(rulesetId: string, next: NextVersion): ManagedRuleset {
@@ -52,5 +61,8 @@ export class RulesetStore {
   fill(zoneIds: readonly string[], { published, zones }: RulesetsSnapshot): void {
     this.#catalog = new Catalog(published);
     this.#zones.reset(zoneIds.map((id) => [id, zones[id] ?? {}]));
+    this.#versions.clear();
+    for (const [id, { entryPoint }] of Object.entries(zones))
+      if (entryPoint !== undefined) this.#versions.set(id, [entryPoint]);
   }
 }

@@ -1,0 +1,249 @@
+import { z } from "zod";
+import { ApiError, CancelledError } from "../api/errors";
+import { addRule, changeRule } from "../rulesets/entry-point";
+import type { Context } from "../runtime/lifecycle";
+import { omit, sameJson } from "../runtime/values";
+import {
+  contentOf,
+  effectOf,
+  fromWire,
+  identityOf,
+  stripped,
+  type MigrationRule,
+  type Sending,
+  type WireRule,
+} from "./rules";
+import { readEntryPoint, readVersion, type EntryPoint } from "./service";
+import { plural, ruleWords } from "./words";
+
+/**
+ * What somebody else wrote to the entry point while a migration's PUT was on its way. The PUT replaces the whole list and
+ * Cloudflare offers no condition for it, so a rule added after the last look is overwritten. The entry point's version
+ * counts every write, and earlier versions can be read: what was overwritten is found there and put back.
+ */
+
+export const concurrentChange = z.object({
+  /**
+   * `restored`: overwritten by the PUT and put back. `lost`: not there any more, or not as it was. `unknown`: somebody
+   * wrote, and what can't be read.
+   */
+  outcome: z.enum(["restored", "lost", "unknown"]),
+  /** The rule as it was. */
+  rule: z.custom<MigrationRule>((rule) => typeof rule === "object" && rule !== null).exactOptional(),
+  text: z.string(),
+});
+export type ConcurrentChange = z.infer<typeof concurrentChange>;
+
+export interface Written {
+  readonly zoneId: string;
+  /** The entry point at the last look before the PUT. */
+  readonly before: EntryPoint | undefined;
+  readonly sending: Sending;
+  /** What the PUT answered, where that was the entry point. */
+  readonly answered: EntryPoint | undefined;
+}
+
+/** When an entry point that doesn't show the PUT yet is read again, in milliseconds from read to read. */
+const LOOKS_MS = [0, 500, 1_500];
+
+/** Reads the entry point after the PUT, and puts back what the PUT has overwritten of others. */
+export async function afterWrite(ctx: Context, written: Written): Promise<ConcurrentChange[]> {
+  const { zoneId, sending } = written;
+  try {
+    const after = await readAfter(ctx, written);
+    if (after === undefined)
+      return [unknown(`the entry point of zone ${zoneId} still shows the version before the PUT`)];
+    const overwritten = await writtenBetween(ctx, written, after);
+    if (overwritten === undefined) return gone(sending, after);
+    if (overwritten === "unreadable") {
+      return [
+        unknown(
+          `somebody wrote to the entry point of zone ${zoneId} in the moment before the PUT (version ${written.before?.version ?? 0}, then ${after.version ?? "?"}), and what they wrote can't be read`,
+        ),
+        ...gone(sending, after),
+      ];
+    }
+    return [...(await restore(ctx, written, after, overwritten)), ...gone(sending, after)];
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return [
+      unknown(
+        `whether the PUT overwrote somebody's rule in zone ${zoneId} was not checked: ${error.message}`,
+      ),
+    ];
+  }
+}
+
+function unknown(why: string): ConcurrentChange {
+  return {
+    outcome: "unknown",
+    text: `${why.replace(/\.$/, "")}. Look in the account's audit log who changed the managed rules, and compare.`,
+  };
+}
+
+/** The newest version there is; undefined where none shows the PUT. */
+async function readAfter(
+  ctx: Context,
+  { zoneId, before, answered }: Written,
+): Promise<EntryPoint | undefined> {
+  for (const wait of LOOKS_MS) {
+    await ctx.pause(wait);
+    const now = await readEntryPoint(ctx.api, zoneId);
+    if (now === undefined) continue;
+    if (now.id !== before?.id && now.id !== answered?.id) return now;
+    const known = answered?.version ?? (before?.version ?? 0) + 1;
+    if (now.version === undefined || now.version >= known) return now;
+    if (answered !== undefined) return answered; // A read that lags behind; the answer is newer.
+  }
+  return undefined;
+}
+
+/**
+ * The rules as they were when the PUT replaced them, where somebody had changed them since the last look; undefined where
+ * nobody had.
+ */
+async function writtenBetween(
+  { api }: Context,
+  { zoneId, before, sending, answered }: Written,
+  after: EntryPoint,
+): Promise<readonly WireRule[] | "unreadable" | undefined> {
+  const { id, version: latest } = after;
+  const sameOne = before === undefined || before.id === id;
+  const base = before === undefined || !sameOne ? 0 : before.version;
+  if (id === undefined || latest === undefined || base === undefined) return undefined;
+  const ours = answered?.id === id ? answered.version : undefined;
+  if ((ours ?? latest) <= base + 1) return sameOne ? undefined : "unreadable";
+  const asSent = [sending.rules.map(({ rule }) => rule), answered?.rules ?? []].map(effectsOf);
+  const isOurs = (rules: readonly WireRule[]): boolean => asSent.includes(effectsOf(rules));
+  const read = (version: number): Promise<readonly WireRule[]> => readVersion(api, zoneId, id, version);
+  try {
+    if (ours !== undefined) {
+      // The migration may write more than once, and so may a second one of the same content.
+      for (let version = ours - 1; version > base; version -= 1) {
+        const rules = await read(version);
+        if (!isOurs(rules)) return rules;
+      }
+      return undefined;
+    }
+    let last: readonly WireRule[] | undefined;
+    for (let version = base + 1; version <= latest; version += 1) {
+      const rules = version === latest ? after.rules : await read(version);
+      if (isOurs(rules)) return last;
+      last = rules;
+    }
+    return "unreadable"; // None of them is what was sent.
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return "unreadable";
+  }
+}
+
+function effectsOf(rules: readonly WireRule[]): string {
+  return rules.map(effectOf).join("\n");
+}
+
+/** Puts back what others had added or changed. What the confirmed step changes itself stays changed, and is named. */
+async function restore(
+  ctx: Context,
+  { zoneId: zone, before, sending }: Written,
+  after: EntryPoint,
+  theirs: readonly WireRule[],
+): Promise<ConcurrentChange[]> {
+  const known = new Map(before?.rules.map((rule) => [rule["id"], rule]));
+  const kept = sending.rules.filter(({ origin }) => origin === "kept").map(({ rule }) => rule["id"]);
+  const there = new Set(after.rules.map((rule) => rule["id"]));
+  const changes: ConcurrentChange[] = [];
+  /** The nearest rule in front that exists now. */
+  let front: string | undefined;
+  for (const rule of theirs) {
+    const id = String(rule["id"]);
+    const old = known.get(id);
+    const ref = typeof rule["ref"] === "string" ? rule["ref"] : id;
+    const body = { ...omit(stripped(rule), ["id"]), ref };
+    const isTheirs = old === undefined || !sameJson(contentOf(old), contentOf(rule));
+    if (isTheirs && !holds(after, rule)) {
+      const did = old === undefined ? "added" : "changed";
+      const text = `somebody ${did} a rule in the moment before the PUT, which overwrote it: ${ruleWords(rule)}${nameOf(rule)}`;
+      const found = { rule: fromWire(rule) };
+      try {
+        if (old === undefined) {
+          const position = front === undefined ? { index: 1 } : { after: front };
+          const made = await addRule(ctx, {
+            zone,
+            entryPointId: after.id ?? "",
+            ref,
+            body: { ...body, position },
+          });
+          front = made.rule.id;
+          changes.push({
+            ...found,
+            outcome: "restored",
+            text: `${text}. It was added back, with ID ${front}.`,
+          });
+        } else if (kept.includes(id)) {
+          await changeRule(ctx, { zone, entryPointId: after.id ?? "", rule: { id }, body });
+          changes.push({ ...found, outcome: "restored", text: `${text}. Their change was made again.` });
+        } else {
+          const advice = "The confirmed step changes that rule, too: make their change again by hand.";
+          changes.push({ ...found, outcome: "lost", text: `${text}. ${advice}` });
+        }
+      } catch (error) {
+        if (!(error instanceof Error) || error instanceof CancelledError) throw error;
+        changes.push({ ...found, outcome: "lost", text: `${text}. Put it back by hand: ${error.message}` });
+      }
+    }
+    if (there.has(id)) front = id;
+  }
+  const left = new Set(theirs.map((rule) => rule["id"]));
+  const back = before?.id === after.id ? (before?.rules ?? []) : [];
+  for (const rule of back.filter(({ id }) => there.has(id) && !left.has(id))) {
+    const text = `somebody removed a rule in the moment before the PUT, which put it back: ${ruleWords(rule)}${nameOf(rule)}. Remove it again if it was to go.`;
+    changes.push({ outcome: "lost", rule: fromWire(rule), text });
+  }
+  return changes;
+}
+
+/** What distinguishes two versions of the entry point, a line for each rule. */
+export function differencesOf(before: readonly WireRule[], after: readonly WireRule[]): string[] {
+  const words = (rule: WireRule): string => `${ruleWords(rule)}${nameOf(rule)}`;
+  const within = (rules: readonly WireRule[], { id }: WireRule): WireRule | undefined =>
+    rules.find((rule) => rule["id"] === id);
+  return [
+    ...before.filter((rule) => within(after, rule) === undefined).map((rule) => `removed: ${words(rule)}`),
+    ...after.flatMap((rule) => {
+      const old = within(before, rule);
+      if (old === undefined) return [`added: ${words(rule)}`];
+      return sameJson(contentOf(old), contentOf(rule))
+        ? []
+        : [`changed: ${words(rule)}, before: ${ruleWords(old)}`];
+    }),
+  ];
+}
+
+/** Whether the rule is there as it is. */
+function holds({ rules }: EntryPoint, rule: WireRule): boolean {
+  return rules.some((each) =>
+    each["id"] === rule["id"]
+      ? sameJson(contentOf(each), contentOf(rule))
+      : effectOf(each) === effectOf(rule),
+  );
+}
+
+function nameOf({ description, ref }: WireRule): string {
+  const name = typeof description === "string" && description !== "" ? description : ref;
+  return typeof name === "string" ? ` (${JSON.stringify(name)})` : "";
+}
+
+/** Rules that were sent, and that the entry point doesn't hold. */
+function gone({ rules }: Sending, after: EntryPoint): ConcurrentChange[] {
+  const ids = new Set(after.rules.map((rule) => rule["id"]));
+  const identities = new Set(after.rules.map(identityOf));
+  const missing = rules
+    .map(({ rule }) => rule)
+    .filter((rule) => !ids.has(rule["id"]) && !identities.has(identityOf(rule)));
+  return missing.map((rule) => ({
+    outcome: "lost",
+    rule: fromWire(rule),
+    text: `a rule that was sent is not in the entry point (${plural(after.rules.length, "rule")}): ${ruleWords(rule)}${nameOf(rule)}. Somebody removed it right after the PUT, or Cloudflare did not take it.`,
+  }));
+}

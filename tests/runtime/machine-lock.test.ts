@@ -1,0 +1,102 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { withMachineLock } from "../../provider/runtime/machine-lock";
+
+/** One holder at a time among the processes that share a temporary directory, and none that dies with it. */
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "edgeguard-machine-lock-"));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const warned: string[] = [];
+beforeEach(() => void warned.splice(0));
+const options = () => ({
+  folder,
+  pause: (ms: number) => delay(ms),
+  say: { warn: (line: string) => void warned.push(line) },
+});
+const locked = <T>(work: () => Promise<T>): Promise<T> => withMachineLock("zone", options(), work);
+
+/** Leaves a claim behind, as a process of this PID would. */
+async function claimBy(pid: number, host = hostname()): Promise<string> {
+  await locked(() => Promise.resolve());
+  const lock = join(folder, readdirSync(folder)[0] ?? "");
+  const claim = join(lock, "2");
+  writeFileSync(claim, JSON.stringify({ pid, host }));
+  return claim;
+}
+
+async function deadPid(): Promise<number> {
+  const child = spawn(process.execPath, ["-e", ""]);
+  await new Promise((ended) => child.once("close", ended));
+  return child.pid ?? 0;
+}
+
+test("eight that come at once hold it one after the other", async () => {
+  let holders = 0;
+  let most = 0;
+  let done = 0;
+  await Promise.all(
+    Array.from({ length: 8 }, () =>
+      locked(async () => {
+        most = Math.max(most, (holders += 1));
+        await delay(1);
+        holders -= 1;
+        done += 1;
+      }),
+    ),
+  );
+  expect({ most, done }).toEqual({ most: 1, done: 8 });
+  const [lock = ""] = readdirSync(folder);
+  expect(readdirSync(join(folder, lock))).toHaveLength(1);
+  expect(warned).toEqual([]);
+});
+
+test("another key is another lock, and a failure releases it", async () => {
+  await expect(
+    locked(() => withMachineLock("another zone", options(), () => Promise.reject(new Error("work")))),
+  ).rejects.toThrow("work");
+  expect(await locked(() => Promise.resolve("free"))).toBe("free");
+});
+
+test("eight that find a dead holder at once still succeed it one after the other", async () => {
+  await claimBy(await deadPid());
+  let holders = 0;
+  await Promise.all(
+    Array.from({ length: 8 }, () =>
+      locked(async () => {
+        expect((holders += 1)).toBe(1);
+        await delay(1);
+        holders -= 1;
+      }),
+    ),
+  );
+});
+
+test.each([
+  ["whose process lives", () => process.pid, hostname()],
+  ["of another container, whose processes nobody can see", () => 2 ** 22 - 1, "another-container"],
+])("a holder %s is waited for, until it has been silent for a minute", async (_, pid, host) => {
+  const claim = await claimBy(pid(), host);
+  await expect(
+    withMachineLock("zone", { ...options(), patienceMs: 60 }, () => Promise.resolve("held twice")),
+  ).rejects.toThrow(/another process on this machine has been at it .*Nothing was sent/);
+  const longAgo = new Date(Date.now() - 61_000);
+  utimesSync(claim, longAgo, longAgo);
+  expect(await locked(() => Promise.resolve("free"))).toBe("free");
+});
+
+test("without a temporary directory the work is done all the same, with a warning", async () => {
+  const file = join(folder, "file");
+  writeFileSync(file, "");
+  const work = (): Promise<string> => Promise.resolve("done");
+  expect(await withMachineLock("zone", { ...options(), folder: file }, work)).toBe("done");
+  expect(warned).toEqual([expect.stringMatching(/cannot lock against other processes .*ENOTDIR/)]);
+});
