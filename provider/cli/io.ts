@@ -28,8 +28,11 @@ export function processIo(): Io {
   return { stdin, stdout, stderr, env, cwd: process.cwd(), interrupted };
 }
 
+let interruption: AbortController | undefined;
+
 function interrupted(): AbortSignal {
-  const controller = new AbortController();
+  if (interruption !== undefined) return interruption.signal;
+  const controller = (interruption = new AbortController());
   process.once("SIGINT", () => {
     controller.abort();
     process.once("SIGINT", () => process.exit(INTERRUPTED_EXIT_CODE));

@@ -112,7 +112,7 @@ function registerBulk(kv: Command, io: Io): void {
     .description("write the entries of a file; others of the namespace are left alone")
     .argument(
       "<FILENAME>",
-      "JSON: an array of { key, value, metadata?, expiration?, expiration_ttl?, base64? }",
+      "JSON: an array of { key, value, metadata?, expiration?, expiration_ttl?, base64? }; - for stdin",
     )
     .option("--dry-run", "check and count, and send nothing")
     .addHelpText("after", example("kv bulk put catalog.json --binding CATALOG --dry-run"))
@@ -132,7 +132,7 @@ function registerBulk(kv: Command, io: Io): void {
     .action((file: string, options: Options.DeleteOptions) => actions().deleteBulk(io, file, options));
 }
 
-const KEYS_FILE = "JSON: an array of keys, or what key list printed";
+const KEYS_FILE = "JSON: an array of keys, or what key list printed; - for stdin";
 
 /** Commands on one namespace. */
 function selected(command: Command): Command {

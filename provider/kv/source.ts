@@ -69,14 +69,7 @@ export function openSource(declaration: Declaration, projectDir: string): Source
   const [problem] = checkDefaults(defaults);
   if (problem !== undefined) throw new SourceError(problem);
 
-  if (file !== undefined) {
-    const path = resolve(projectDir, file);
-    const examine = (): Examination => {
-      const bulk = new BulkFile(path, file);
-      return examination(bulk.read(), defaults, () => bulk.sha256);
-    };
-    return { kind: "file", name: file, defaults, path, examine };
-  }
+  if (file !== undefined) return openFileSource({ path: resolve(projectDir, file), name: file }, defaults);
   if (directory !== undefined) {
     const {
       path,
@@ -91,6 +84,18 @@ export function openSource(declaration: Declaration, projectDir: string): Source
   const given = (): Given[] => Object.entries(program).map(([key, written]) => givenBy(key, written));
   const examine = (): Examination => examination([given()], defaults);
   return { kind: "entries", name: "entries", defaults, entries: program, examine };
+}
+
+/** @param file its absolute path, and what messages call it. */
+export function openFileSource(
+  { path, name }: { readonly path: string; readonly name: string },
+  defaults: EntryDefaults = {},
+): Source & { readonly kind: "file" } {
+  const examine = (): Examination => {
+    const bulk = new BulkFile(path, name);
+    return examination(bulk.read(), defaults, () => bulk.sha256);
+  };
+  return { kind: "file", name, defaults, path, examine };
 }
 
 function examination(

@@ -1,11 +1,11 @@
 import { isUtf8 } from "node:buffer";
-import { resolve } from "node:path";
 import { count } from "../../kv/check-entry";
-import { openSource } from "../../kv/source";
+import { openFileSource } from "../../kv/source";
 import { remove } from "../../kv/upload";
 import { readValues, type FoundValue } from "../../kv/values";
 import { confirm } from "../confirm";
 import { CommandError } from "../errors";
+import { withInputFile, type InputFile } from "../input-file";
 import { tell, type Io } from "../io";
 import { readArray } from "../json-array";
 import { printArray } from "../print-array";
@@ -17,7 +17,11 @@ import { demandAll, EntriesError, send, withEntries, type Checked } from "./send
 import { onNamespace, type NamespaceSession } from "./session";
 import { targetOf } from "./target";
 
-export async function putBulk(io: Io, file: string, options: BulkPutOptions): Promise<void> {
+export async function putBulk(io: Io, argument: string, options: BulkPutOptions): Promise<void> {
+  await withInputFile(io, argument, (file) => putEntries(io, file, options));
+}
+
+async function putEntries(io: Io, file: InputFile, options: BulkPutOptions): Promise<void> {
   const target = targetOf(io, options);
   const begun = performance.now();
   const work = async (checked: Checked): Promise<void> => {
@@ -26,7 +30,7 @@ export async function putBulk(io: Io, file: string, options: BulkPutOptions): Pr
     const left = expired === 0 ? "" : `, and left out ${entries(expired)} that expired already`;
     if (options.dryRun === true) {
       const found = `${entries(rows.length)} to write, values of ${count(catalog.bytes)} bytes in all${left}`;
-      tell(io, `edgeguard: ${file} is in order: ${found}. Nothing was sent to ${target.name}.`);
+      tell(io, `edgeguard: ${file.name} is in order: ${found}. Nothing was sent to ${target.name}.`);
       return;
     }
     const stop = io.interrupted();
@@ -42,15 +46,15 @@ export async function putBulk(io: Io, file: string, options: BulkPutOptions): Pr
     await onNamespace(io, options, write, { target, writes: true, closing: stop });
   };
   try {
-    await withEntries(openSource({ file }, io.cwd), work);
+    await withEntries(openFileSource(file), work);
   } catch (error) {
-    throw error instanceof EntriesError ? await withColumn(io, file, error) : error;
+    throw error instanceof EntriesError ? await withColumn(file, error) : error;
   }
 }
 
 /** Entries in the form that `bulk put` takes, so that what was read can be written elsewhere. */
-export async function getBulk(io: Io, file: string, options: DataOptions): Promise<void> {
-  const keys = await readKeys(io, file);
+export async function getBulk(io: Io, argument: string, options: DataOptions): Promise<void> {
+  const keys = await withInputFile(io, argument, readKeys);
   await onNamespace(io, options, async ({ ctx, accountId, namespaceId, name }) => {
     const missing = new Set(keys);
     const found = readValues(ctx, { accountId, namespaceId, keys });
@@ -70,10 +74,10 @@ export async function getBulk(io: Io, file: string, options: DataOptions): Promi
   });
 }
 
-export async function deleteBulk(io: Io, file: string, options: DeleteOptions): Promise<void> {
-  const keys = await readKeys(io, file);
+export async function deleteBulk(io: Io, argument: string, options: DeleteOptions): Promise<void> {
+  const keys = await withInputFile(io, argument, readKeys);
   if (keys.length === 0) {
-    tell(io, `edgeguard: ${file} names no keys; nothing was deleted.`);
+    tell(io, `edgeguard: ${argument} names no keys; nothing was deleted.`);
     return;
   }
   const stop = io.interrupted();
@@ -104,14 +108,14 @@ function entryOf({ key, bytes, metadata }: FoundValue): object {
 }
 
 /** Of what is no JSON the entries' reader tells the line; the file is read once more to tell the column too. */
-async function withColumn(io: Io, file: string, { problems }: EntriesError): Promise<EntriesError> {
-  const items = readArray(resolve(io.cwd, file), file);
+async function withColumn({ path, name }: InputFile, { problems }: EntriesError): Promise<EntriesError> {
+  const items = readArray(path, name);
   try {
     while ((await items.next()).done !== true);
     return new EntriesError(problems);
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
-    return new EntriesError([...problems.filter((one) => !one.startsWith(`${file}, line `)), error.message]);
+    return new EntriesError([...problems.filter((one) => !one.startsWith(`${name}, line `)), error.message]);
   }
 }
 

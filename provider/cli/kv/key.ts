@@ -4,10 +4,11 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { isNotFound, isUnroutable } from "../../api/errors";
 import { isNamespaceGone, valuePath } from "../../kv/address";
-import { checkKey, count, showKey, tooLarge } from "../../kv/check-entry";
+import { checkKey, count, MOST_LEVELS, notExact, showKey, tooLarge } from "../../kv/check-entry";
+import { inexactNumber, isDeeper } from "../../kv/exact";
 import { listKeys as keysOf } from "../../kv/listing";
 import { openSource } from "../../kv/source";
-import { whyUnreadable } from "../../kv/source-error";
+import { NotRegularError, whyUnreadable } from "../../kv/source-error";
 import { KV } from "../../limits";
 import { isBag } from "../../runtime/values";
 import { confirm } from "../confirm";
@@ -113,8 +114,9 @@ function entryOf(io: Io, key: string, text: string | undefined, options: PutOpti
 function fileValue(io: Io, path: string): { readonly value: string; readonly base64: boolean } {
   const whole = resolve(io.cwd, path);
   try {
-    const { size } = statSync(whole);
-    if (size > KV.MAX_VALUE_BYTES) throw new CommandError(`${path}: ${tooLarge(size)}.`);
+    const found = statSync(whole);
+    if (!found.isFile() && !found.isFIFO()) throw new NotRegularError(found.isDirectory());
+    if (found.size > KV.MAX_VALUE_BYTES) throw new CommandError(`${path}: ${tooLarge(found.size)}.`);
     const bytes = readFileSync(whole);
     return isUtf8(bytes)
       ? { value: bytes.toString("utf8"), base64: false }
@@ -135,6 +137,9 @@ function parsedMetadata(text: string): unknown {
     throw new UsageError(`--metadata is no JSON: ${how}`);
   }
   if (!isBag(parsed)) throw new UsageError(`--metadata is no object: ${how}`);
+  if (isDeeper(parsed, MOST_LEVELS)) throw new UsageError("--metadata is nested too deep.");
+  const inexact = inexactNumber(`{"metadata":${text}}`, { metadata: parsed }, "metadata");
+  if (inexact !== undefined) throw new UsageError(`--metadata: ${notExact(["metadata", ...inexact])}.`);
   const bytes = Buffer.byteLength(JSON.stringify(parsed));
   if (bytes <= KV.MAX_METADATA_BYTES) return parsed;
   throw new UsageError(

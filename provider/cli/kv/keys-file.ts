@@ -1,8 +1,7 @@
-import { resolve } from "node:path";
 import { checkKey } from "../../kv/check-entry";
-import { isBag } from "../../runtime/values";
+import { isBag, own } from "../../runtime/values";
 import { CommandError } from "../errors";
-import type { Io } from "../io";
+import type { InputFile } from "../input-file";
 import { placeInFile, readArray } from "../json-array";
 
 /**
@@ -10,15 +9,14 @@ import { placeInFile, readArray } from "../json-array";
  *
  * @throws CommandError naming line and column of the first item that is no key.
  */
-export async function readKeys(io: Io, file: string): Promise<readonly string[]> {
-  const path = resolve(io.cwd, file);
+export async function readKeys({ path, name }: InputFile): Promise<readonly string[]> {
   const keys = new Set<string>();
-  for await (const { value, position, offset } of readArray(path, file)) {
-    const key = isBag(value) ? value["name"] : value;
+  for await (const { value, position, offset } of readArray(path, name)) {
+    const key = isBag(value) ? own(value, "name") : value;
     const problem = typeof key === "string" ? checkKey(key) : "is neither a string nor an object with a name";
     if (typeof key === "string" && problem === undefined) keys.add(key);
     else
-      throw new CommandError(`${await placeInFile(path, file, offset)}: item ${position} ${problem ?? ""}.`);
+      throw new CommandError(`${await placeInFile(path, name, offset)}: item ${position} ${problem ?? ""}.`);
   }
   return [...keys];
 }
