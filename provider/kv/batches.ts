@@ -41,10 +41,11 @@ const COMMA = 1;
 /** An entry as the bulk write takes it. JSON leaves out the members that are undefined. */
 export function toRequest(entry: Entry): Record<string, unknown> {
   const { key, value, base64, metadata, expiration, expirationTtl } = entry;
+  const asBase64 = !base64 && isShorterAsBase64(value);
   return {
     key,
-    value,
-    base64: base64 ? true : undefined,
+    value: asBase64 ? Buffer.from(value).toString("base64") : value,
+    base64: base64 || asBase64 ? true : undefined,
     metadata,
     expiration,
     expiration_ttl: expirationTtl,
@@ -53,15 +54,32 @@ export function toRequest(entry: Entry): Record<string, unknown> {
 
 /** Bytes of the entry's JSON in a bulk write. */
 export function entryBytes(entry: Entry): number {
-  const { metadata, expiration, expirationTtl } = entry;
-  if (!entry.base64 && metadata === undefined && expiration === undefined && expirationTtl === undefined)
-    return PLAIN.length + textBytes(entry.key) + textBytes(entry.value);
-  const rest = JSON.stringify(toRequest({ ...entry, value: "" }));
-  return Buffer.byteLength(rest) - EMPTY.length + textBytes(entry.value);
+  const { key, value, base64, metadata, expiration, expirationTtl } = entry;
+  const valueBytes = base64
+    ? FLAG.length + textBytes(value)
+    : Math.min(textBytes(value), bytesAsBase64(Buffer.byteLength(value)));
+  if (metadata === undefined && expiration === undefined && expirationTtl === undefined)
+    return PLAIN.length + textBytes(key) + valueBytes;
+  const rest = JSON.stringify(toRequest({ ...entry, value: "", base64: false }));
+  return Buffer.byteLength(rest) - EMPTY.length + valueBytes;
 }
 
 const EMPTY = '""';
 const PLAIN = '{"key":,"value":}';
+const FLAG = ',"base64":true';
+
+/**
+ * Whether a text takes fewer bytes as base64: of a control character JSON makes six. A value of them alone would be
+ * larger than any request may be.
+ */
+export function isShorterAsBase64(text: string): boolean {
+  return NOT_ITSELF_IN_JSON.test(text) && bytesAsBase64(Buffer.byteLength(text)) < textBytes(text);
+}
+
+/** Bytes of a value as base64, with the member that says so. */
+function bytesAsBase64(bytes: number): number {
+  return Math.ceil(bytes / 3) * 4 + EMPTY.length + FLAG.length;
+}
 
 /** Bytes of the text as JSON. Most texts are looked at only: values are long, and no copy of one is made to count it. */
 export function textBytes(text: string): number {

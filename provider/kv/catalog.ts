@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
-import { entryBytes } from "./batches";
+import { entryBytes, isShorterAsBase64 } from "./batches";
 import { isPast, placeOf, type EntryText, type Place } from "./check-entry";
 import { recordOf, storedBytes, type Entry, type Recorded } from "./entry";
 import { FirstFew } from "./first-few";
@@ -105,6 +105,7 @@ function isAsIs(given: Examined["given"], entry: Entry): boolean {
   if (!("members" in given) || given.text === undefined) return false;
   const { members, text } = given;
   return (
+    (entry.base64 || !isShorterAsBase64(entry.value)) &&
     entry.expirationTtl === undefined &&
     entry.metadata === members["metadata"] &&
     Object.keys(members).every((name) => AS_IS_MEMBERS.includes(name) && members[name] !== null) &&

@@ -1,7 +1,9 @@
 import { KV } from "../limits";
+import { propertyPath } from "../runtime/inputs";
 import { nearest } from "../runtime/nearest";
 import { isBag, type Bag, type Json } from "../runtime/values";
 import { storedBytes, type Entry } from "./entry";
+import { isDeeper, unsafeNumber, type NumberPath } from "./exact";
 
 /**
  * Holds one entry against the limits of the seed. A sentence names where the entry stands, its key, the measure and the
@@ -85,7 +87,7 @@ export function checkEntry(given: Given, defaults: EntryDefaults = {}): Checked 
   const metadata = members["metadata"] ?? undefined; // `null` stands for nothing: the engine writes it in places.
   const expiration = members["expiration"] ?? undefined;
   const expirationTtl = members[spelling.expirationTtl] ?? undefined;
-  refuse(checkMetadata(metadata));
+  refuse(checkMetadata(metadata, spelling === PROGRAM_SPELLING));
   refuse(checkExpiration(expiration));
   refuse(checkTtl(spelling.expirationTtl, expirationTtl));
 
@@ -126,7 +128,7 @@ export function checkEntry(given: Given, defaults: EntryDefaults = {}): Checked 
 /** What is wrong with the defaults, each as a sentence that begins with the argument's name. */
 export function checkDefaults({ metadata, expirationTtl }: EntryDefaults): string[] {
   return [
-    checkMetadata(metadata ?? undefined),
+    checkMetadata(metadata ?? undefined, true),
     checkTtl("expirationTtl", expirationTtl ?? undefined),
   ].flatMap((problem) => (problem === undefined ? [] : [`defaults.${problem}`]));
 }
@@ -190,9 +192,22 @@ export function checkKey(key: unknown): string | undefined {
   return `key has U+${code} as character ${character}; a key takes printable characters without whitespace`;
 }
 
-function checkMetadata(metadata: unknown): string | undefined {
+/** Levels of metadata that fit into its bytes: each takes two brackets. */
+export const MOST_LEVELS = KV.MAX_METADATA_BYTES / 2;
+
+/** A number whose digits would be lost, by its path; not by its value, which may be secret. */
+export function notExact(path: NumberPath): string {
+  return `${propertyPath(path)} is a number that JSON numbers do not keep exactly; write it as a string`;
+}
+
+/** @param isProgram whether its numbers were a program's: digits that its language had lost nobody could find. */
+function checkMetadata(metadata: unknown, isProgram: boolean): string | undefined {
   if (metadata === undefined) return undefined;
   if (!isBag(metadata)) return `metadata is ${article(metadata)}; write an object`;
+  if (isDeeper(metadata, MOST_LEVELS))
+    return `metadata is nested deeper than its limit of ${count(KV.MAX_METADATA_BYTES)} bytes allows`;
+  const unsafe = isProgram ? unsafeNumber(metadata) : undefined;
+  if (unsafe !== undefined) return notExact(["metadata", ...unsafe]);
   const bytes = Buffer.byteLength(JSON.stringify(metadata));
   return bytes > KV.MAX_METADATA_BYTES
     ? `metadata is ${count(bytes)} bytes of JSON; the limit is ${count(KV.MAX_METADATA_BYTES)}`

@@ -1,10 +1,11 @@
 import { isUtf8 } from "node:buffer";
-import { lstat, readdir, readFile, stat } from "node:fs/promises";
+import { lstat, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import ignore from "ignore";
 import { KV } from "../limits";
 import { PROGRAM_SPELLING, tooLarge, type Given } from "./check-entry";
 import { SourceError, whyUnreadable } from "./source-error";
+import { openFile } from "./source-handle";
 
 export interface DirectoryOptions {
   /** Absolute path. */
@@ -28,7 +29,9 @@ export async function* readDirectory(options: DirectoryOptions): AsyncGenerator<
     throw new SourceError(`${name} cannot be read: ${whyUnreadable(error)} (looked for ${root})`);
   });
   if (!found.isDirectory())
-    throw new SourceError(`${name} is a file; \`directory\` takes a key per file of a directory`);
+    throw new SourceError(
+      `${name} is ${found.isFile() ? "a file" : "no directory"}; \`directory\` takes a key per file of a directory`,
+    );
 
   for await (const { path, content } of ahead(walk(options, ""), (path) => glance(root, path))) {
     yield [givenFor(options, path, content === "later" ? await readWhole(join(root, path)) : content)];
@@ -116,10 +119,15 @@ async function glance(root: string, path: string): Promise<Content | "later"> {
 
 async function readWhole(path: string): Promise<Content> {
   try {
-    const bytes = await readFile(path);
-    return isUtf8(bytes)
-      ? { value: bytes.toString("utf8"), base64: false }
-      : { value: bytes.toString("base64"), base64: true };
+    const file = await openFile(path);
+    try {
+      const bytes = await file.readFile();
+      return isUtf8(bytes)
+        ? { value: bytes.toString("utf8"), base64: false }
+        : { value: bytes.toString("base64"), base64: true };
+    } finally {
+      await file.close();
+    }
   } catch (error) {
     return { unreadable: `cannot be read: ${whyUnreadable(error)}` };
   }

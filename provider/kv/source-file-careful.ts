@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { JSONParser, TokenType } from "@streamparser/json";
-import { isBag } from "../runtime/values";
+import { isBag, own } from "../runtime/values";
 import { FILE_SPELLING, type Given, type Place } from "./check-entry";
 import { SourceError } from "./source-error";
 import type { SourceHandle } from "./source-handle";
@@ -115,7 +115,7 @@ class BulkReader {
   #given(value: unknown): Given {
     const place: Place = { source: this.#name, position: this.#position, line: this.#entryLine };
     return isBag(value)
-      ? { place, key: value["key"], members: value, spelling: FILE_SPELLING }
+      ? { place, key: own(value, "key"), members: value, spelling: FILE_SPELLING }
       : { place, key: undefined, unreadable: "is no object; write { key, value, … }" };
   }
 

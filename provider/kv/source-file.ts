@@ -1,7 +1,8 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { isBag } from "../runtime/values";
-import { FILE_SPELLING, type Given } from "./check-entry";
+import { FILE_SPELLING, MOST_LEVELS, notExact, type Given } from "./check-entry";
+import { inexactNumber, isDeeper } from "./exact";
 import { grown } from "./records";
 import { EntryScanner, NotPlainError } from "./scan";
 import { SourceError } from "./source-error";
@@ -95,9 +96,16 @@ export class BulkFile {
     if (!isUtf8(piece)) throw new NotPlainError();
     const encoding = isAscii(piece) ? "latin1" : "utf8"; // The same text, quicker.
     return found.map(([start, end, line, members], i) => {
-      const value = parsed(bytes.toString(encoding, start, end));
+      const text = bytes.toString(encoding, start, end);
+      const value = parsed(text);
+      const place = { source: this.name, position: before + i + 1, line };
+      const inexact = isDeeper(value["metadata"], MOST_LEVELS)
+        ? undefined
+        : inexactNumber(text, value, "metadata");
+      if (inexact !== undefined)
+        return { place, key: value["key"], unreadable: notExact(["metadata", ...inexact]) };
       return {
-        place: { source: this.name, position: before + i + 1, line },
+        place,
         key: value["key"],
         members: value,
         spelling: FILE_SPELLING,

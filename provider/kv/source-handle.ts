@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
+import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
-import { SourceError, whyUnreadable } from "./source-error";
+import { NotRegularError, SourceError, whyUnreadable } from "./source-error";
 
 const CHUNK_BYTES = 1024 * 1024;
 
@@ -17,7 +18,7 @@ export class SourceHandle {
   /** @throws SourceError */
   static async open(path: string, name: string): Promise<SourceHandle> {
     try {
-      const file = await open(path, "r");
+      const file = await openFile(path);
       return new SourceHandle(name, file, await stampOf(file));
     } catch (error) {
       throw new SourceError(`${name} cannot be read: ${whyUnreadable(error)} (looked for ${path})`);
@@ -59,6 +60,20 @@ export class SourceHandle {
   async close(): Promise<void> {
     await this.file.close();
   }
+}
+
+/**
+ * Opens a regular file for reading. A pipe would wait for whoever writes to it, a device may never end, and neither can
+ * be read twice.
+ *
+ * @throws NotRegularError
+ */
+export async function openFile(path: string): Promise<FileHandle> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const found = await file.stat();
+  if (found.isFile()) return file;
+  await file.close();
+  throw new NotRegularError(found.isDirectory());
 }
 
 async function stampOf(file: FileHandle): Promise<string> {

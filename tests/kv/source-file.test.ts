@@ -163,7 +163,9 @@ describe("a bulk file", () => {
     expect(await project.problemsOf({ file: "none.json" })).toEqual([
       `none.json cannot be read: it does not exist (looked for ${join(project.path, "none.json")})`,
     ]);
-    expect(await project.problemsOf({ file: "dir" })).toEqual(["dir cannot be read: it is a directory"]);
+    expect(await project.problemsOf({ file: "dir" })).toEqual([
+      `dir cannot be read: it is a directory (looked for ${join(project.path, "dir")})`,
+    ]);
   });
 
   test("shows what can be read before the mistake, and the mistake last", async () => {

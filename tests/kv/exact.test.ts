@@ -1,0 +1,215 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import type { LocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { Operation, rawGet, sent, type Recorded } from "../support/operation";
+import { emptied } from "./upload-support";
+
+/** Entries arrive as they were written, or are refused: no digit, member, byte or name is lost on the way. */
+
+const TYPE = "KvEntries";
+const folder = mkdtempSync(join(tmpdir(), "edgeguard-exact-"));
+const file = join(folder, "f.json");
+
+let api: LocalApi;
+let address: { accountId: string; namespaceId: string };
+beforeAll(async () => {
+  api = await startLocalApi();
+});
+beforeEach(() => {
+  address = emptied(api);
+  api.clearRequests();
+});
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await api.close();
+});
+
+const refusals = (inputs: object) => new Operation(api).refusals(TYPE, { ...address, ...inputs });
+const up = (inputs: object, previous?: Recorded) =>
+  new Operation(api).up(TYPE, { ...address, ...inputs }, previous);
+const path = (): string => `/accounts/${address.accountId}/storage/kv/namespaces/${address.namespaceId}`;
+const listed = async (): Promise<unknown> => (await rawGet(api, `${path()}/keys`))["result"];
+
+async function valueOf(key: string): Promise<Buffer> {
+  const answer = await fetch(`${api.url}${path()}/values/${encodeURIComponent(key)}`, {
+    headers: { authorization: "Bearer local-token" },
+  });
+  return Buffer.from(await answer.arrayBuffer());
+}
+
+describe("what is no regular file", () => {
+  const pipe = join(folder, "pipe");
+  const socket = join(folder, "socket");
+  const server = createServer();
+  beforeAll(async () => {
+    execFileSync("mkfifo", [pipe]);
+    server.listen(socket);
+    await once(server, "listening");
+  });
+  afterAll(() => void server.close());
+
+  test.each([
+    ["a pipe", pipe],
+    ["a socket", socket],
+    ["a device", "/dev/zero"],
+  ])("is refused as file at once: %s", async (_, given) => {
+    expect(await refusals({ file: given })).toEqual([
+      `file: ${given} cannot be read: it is not a regular file but a pipe, socket or device (looked for ${given})`,
+    ]);
+  });
+
+  test("is refused in a directory, and as the directory", async () => {
+    const directory = join(folder, "special");
+    mkdirSync(directory);
+    execFileSync("mkfifo", [join(directory, "pipe")]);
+    expect(await refusals({ directory })).toEqual([
+      `directory: ${directory}: file "pipe" (key "pipe"): is no regular file; name it in \`ignore\``,
+    ]);
+    expect(await refusals({ directory: pipe })).toEqual([
+      `directory: ${pipe} is no directory; \`directory\` takes a key per file of a directory`,
+    ]);
+  });
+});
+
+describe("a number in metadata", () => {
+  const LOST = "is a number that JSON numbers do not keep exactly; write it as a string";
+  const written = (metadata: string): string => `[{"key":"a","value":"\\"v","metadata":${metadata}}]`;
+
+  test.each([
+    ['{"id":9007199254740993}', "metadata.id"],
+    ['{"id":1e400}', "metadata.id"],
+    ['{"id":1e-400}', "metadata.id"],
+    ['{"n":[1,{"a b":0.12345678901234567890}]}', 'metadata.n[1]["a b"]'],
+    ['{"s":"\\"{9","__proto__":{"n":-12345678901234567890}}', "metadata.__proto__.n"],
+  ])("whose digits a double does not keep is refused by its place: %s", async (metadata, place) => {
+    writeFileSync(file, written(metadata));
+    expect(await refusals({ file })).toEqual([`file: ${file}: entry 1 (line 1, key "a"): ${place} ${LOST}`]);
+  });
+
+  test("that a double keeps is taken, however it is written", async () => {
+    const numbers = [
+      "9007199254740991",
+      "-0",
+      "0.1",
+      "1.50",
+      "1e21",
+      "1E-7",
+      "123456789012345e3",
+      "5e-324",
+      "0e999",
+    ];
+    writeFileSync(file, written(`{"n":[${numbers.join()}]}`));
+    await up({ file });
+    const metadata = { n: numbers.map((number) => Number(number) + 0) };
+    expect(await listed()).toEqual([{ name: "a", metadata }]);
+  });
+
+  test("is refused in a program too, where its language has lost the digits before", async () => {
+    const metadata = { n: [1, 2 ** 53] };
+    expect(await refusals({ entries: { a: { value: "v", metadata } } })).toEqual([
+      `entries: key "a": metadata.n[1] ${LOST}`,
+    ]);
+    expect(await refusals({ entries: {}, defaults: { metadata } })).toEqual([
+      `entries: defaults.metadata.n[1] ${LOST}`,
+    ]);
+  });
+});
+
+test.each([
+  ["objects", '{"a":', "}"],
+  ["arrays", "[", "]"],
+])("metadata nested without end in %s is refused", async (_, open, close) => {
+  const depth = 100_000;
+  const metadata = `{"m":${open.repeat(depth)}1${close.repeat(depth)}}`;
+  writeFileSync(file, `[{"key":"a","value":"v","metadata":${metadata}}]`);
+  expect(await refusals({ file })).toEqual([
+    `file: ${file}: entry 1 (line 1, key "a"): metadata is nested deeper than its limit of 1,024 bytes allows`,
+  ]);
+});
+
+/** Names that every object inherits something under. */
+const NAMES = ["__proto__", "constructor", "hasOwnProperty", "prototype", "toString", "valueOf"];
+const name = fc.constantFrom(...NAMES);
+
+describe("names that every object inherits", () => {
+  test("are keys and metadata members like any other, from every source", async () => {
+    const sources = ["entries", "file", "directory"] as const;
+    const given = fc.record({
+      source: fc.constantFrom(...sources),
+      keys: fc.uniqueArray(name, { minLength: 1 }),
+      member: name,
+    });
+    let runs = 0;
+    await fc.assert(
+      fc.asyncProperty(given, async ({ source, keys, member }) => {
+        address = emptied(api);
+        const metadata: unknown = JSON.parse(`{"${member}":{"${member}":"m"}}`);
+        const directory = join(folder, `names-${(runs += 1)}`);
+        mkdirSync(directory);
+        for (const key of keys) writeFileSync(join(directory, key), `v ${key}`);
+        const entries = keys.map((key) => ({ key, value: `v ${key}`, metadata }));
+        writeFileSync(file, JSON.stringify(entries));
+        const declared = {
+          entries: { entries: Object.fromEntries(entries.map(({ key, ...entry }) => [key, entry])) },
+          file: { file },
+          directory: { directory, defaults: { metadata } },
+        }[source];
+
+        const recorded = await up(declared);
+        const found = keys.map((key) => ({ name: key, metadata }));
+        expect(await listed()).toEqual(found.sort((a, b) => (a.name < b.name ? -1 : 1)));
+        for (const key of keys) expect(String(await valueOf(key))).toBe(`v ${key}`);
+
+        api.clearRequests();
+        const op = new Operation(api);
+        expect((await op.preview(TYPE, { ...address, ...declared }, recorded)).step).toBe("same");
+        const refreshed = await op.refresh(TYPE, recorded);
+        expect(refreshed?.outputs).toEqual(recorded.outputs);
+        expect(sent(api, "PUT")).toEqual([]);
+        await up({ entries: {} }, recorded);
+        expect(await listed()).toEqual([]);
+      }),
+      { numRuns: 12 },
+    );
+  });
+
+  test("are no members of an entry", async () => {
+    const stray: unknown = JSON.parse('{"value":"v","__proto__":1,"constructor":2}');
+    expect(await refusals({ entries: { a: stray } })).toEqual(
+      ["__proto__", "constructor"].map((member): unknown =>
+        expect.stringContaining(`entries: key "a": there is no member "${member}". Members: `),
+      ),
+    );
+    writeFileSync(file, '[{"__proto__":{"key":"a","value":"v"}}]');
+    expect(await refusals({ file })).toEqual([
+      expect.stringContaining('there is no member "__proto__"'),
+      expect.stringContaining("has no key"),
+      expect.stringContaining("has no value"),
+    ]);
+  });
+});
+
+test("text of control characters goes as base64, so that no body is larger than was meant", async () => {
+  const value = "\0\u0001\u001f".repeat(500_000);
+  const directory = join(folder, "control");
+  mkdirSync(directory);
+  for (const key of ["a", "b", "c"]) writeFileSync(join(directory, key), value);
+  writeFileSync(file, JSON.stringify([{ key: "a", value }]));
+
+  let recorded = await up({ directory });
+  expect((await valueOf("b")).equals(Buffer.from(value))).toBe(true);
+  recorded = await up({ file, defaults: { expirationTtl: 600 } }, recorded);
+  recorded = await up({ file }, recorded);
+  expect((await valueOf("a")).equals(Buffer.from(value))).toBe(true);
+  await up({ entries: { a: { value, metadata: { m: 1 } } } }, recorded);
+  const bodies = api.requests.flatMap(({ batch }) => (batch === undefined ? [] : [batch.bytes]));
+  expect(bodies.length).toBeGreaterThan(3);
+  expect(Math.max(...bodies)).toBeLessThan(8 * 1024 * 1024);
+  expect((await new Operation(api).preview(TYPE, { ...address, file }, recorded)).step).toBe("same");
+});
