@@ -6,6 +6,7 @@ import type * as Toml from "smol-toml" with { "resolution-mode": "import" };
 import { z } from "zod";
 import { whyUnreadable } from "../kv/source-error";
 import { nearest } from "../runtime/nearest";
+import { own } from "../runtime/values";
 import { CommandError } from "./errors";
 import { tell, type Io } from "./io";
 import { placeIn } from "./text-place";
@@ -99,8 +100,8 @@ export function namespaceOf(config: ProjectConfig, { binding, preview, env }: Bi
 
 /** @throws CommandError where it is malformed. */
 export function accountOf(config: ProjectConfig, env: string | undefined): string | undefined {
-  const own = env === undefined ? undefined : config.env[env]?.account_id;
-  const id = own ?? config.top.account_id;
+  const ofEnvironment = env === undefined ? undefined : own(config.env, env)?.account_id;
+  const id = ofEnvironment ?? config.top.account_id;
   if (id === undefined || id === "") return undefined;
   if (/^[0-9a-f]{32}$/i.test(id)) return id.toLowerCase();
   throw new CommandError(
@@ -110,7 +111,7 @@ export function accountOf(config: ProjectConfig, env: string | undefined): strin
 
 function sectionOf(config: ProjectConfig, env: string | undefined): Section {
   if (env === undefined) return config.top;
-  const found = Object.hasOwn(config.env, env) ? config.env[env] : undefined;
+  const found = own(config.env, env);
   if (found !== undefined) return found;
   throw new CommandError(
     `${config.name} has no environment ${JSON.stringify(env)}${meant(env, Object.keys(config.env))}.`,

@@ -1,3 +1,4 @@
+import { own } from "../runtime/values";
 import { oneLine } from "./names";
 
 /**
@@ -79,7 +80,7 @@ export function objectOf(members: Members, comments: Readonly<Record<string, str
     .map(([key, member]) => [key, codeOf(member)] as const);
   const items = entries.map(([key, code]) => {
     const isShort = code.form === key && IDENTIFIER.test(key); // `zoneId: zoneId`
-    const comment = Object.hasOwn(comments, key) ? comments[key] : undefined;
+    const comment = own(comments, key);
     return item(code, isShort ? "" : `${keyText(key)}: `, comment);
   });
   const value = Object.fromEntries(entries.map(([key, code]) => [key, code.value]));

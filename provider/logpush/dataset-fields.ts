@@ -1,3 +1,5 @@
+import { own } from "../runtime/values";
+
 /**
  * Fields of the main datasets by type, as the vendor's dataset pages list them: they type the filter builders, and let a
  * preview judge a filter without asking. Which fields a zone really has, its plan decides: the live check asks.
@@ -149,7 +151,7 @@ const NOT_FILTERABLE: Readonly<Record<string, readonly string[]>> = {
 };
 
 export function isFilterable(dataset: string, field: string): boolean {
-  return NOT_FILTERABLE[dataset]?.includes(field) !== true;
+  return own(NOT_FILTERABLE, dataset)?.includes(field) !== true;
 }
 
 const TYPES = new Map(

@@ -1,6 +1,6 @@
 import { isLeaf, type CheckedFilter, type Leaf, type Node } from "./filter-model";
 import { isTime, numberIn, timeIn } from "./filter-values";
-import type { Bag } from "../runtime/values";
+import { own, type Bag } from "../runtime/values";
 
 /**
  * Whether a filter lets a log line through (seed 002, "Filter"). A field that the line does not have, or that holds
@@ -13,7 +13,7 @@ export function passes({ where }: CheckedFilter, line: Bag): boolean {
 function holds(node: Node, line: Bag): boolean {
   if (isLeaf(node)) {
     const negated = node.operator.startsWith("!");
-    return relates(node, line[node.key]) !== negated;
+    return relates(node, own(line, node.key)) !== negated;
   }
   return "and" in node
     ? node.and.every((each) => holds(each, line))

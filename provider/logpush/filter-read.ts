@@ -1,6 +1,6 @@
 import { describe, propertyPath } from "../runtime/inputs";
 import { nearest } from "../runtime/nearest";
-import { isBag, type Bag } from "../runtime/values";
+import { isBag, own, type Bag } from "../runtime/values";
 import {
   isOperator,
   OPERATOR_NAMES,
@@ -236,7 +236,7 @@ function unknownOperator(operator: unknown): string {
   if (typeof operator !== "string") {
     return `has to be one of ${OPERATOR_NAMES.join(", ")}; it is ${shown(operator)}`;
   }
-  const meant = OTHER_NAMES[operator] ?? nearest(operator, OPERATOR_NAMES);
+  const meant = own(OTHER_NAMES, operator) ?? nearest(operator, OPERATOR_NAMES);
   const advice =
     meant === undefined
       ? `Operators: ${OPERATOR_NAMES.join(", ")}`

@@ -7,6 +7,7 @@ import { PAGE_SHIELD } from "../limits";
 import { hexId, zoneId } from "../resources/fields";
 import type { Host } from "../runtime/host";
 import { describe } from "../runtime/inputs";
+import { own } from "../runtime/values";
 import { present } from "./members";
 import { readArgs } from "./program-api";
 
@@ -111,7 +112,7 @@ const filters = z
   )
   .superRefine((given, ctx) => {
     for (const name of Object.keys(given)) {
-      const advice = OWN_PARAMETERS[name];
+      const advice = own(OWN_PARAMETERS, name);
       if (advice !== undefined) ctx.addIssue({ code: "custom", path: [name], message: advice });
     }
   });

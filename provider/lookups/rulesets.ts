@@ -90,8 +90,9 @@ function summarised(rules: readonly ManagedRule[]): TagSummary[] {
   const tags = [...new Set(rules.flatMap((rule) => rule.tags))].sort();
   return tags.map((tag) => {
     const tagged = rules.filter((rule) => rule.tags.includes(tag));
-    const actions: Record<string, number> = {};
-    for (const { action } of tagged) actions[action] = (actions[action] ?? 0) + 1;
+    const counts = new Map<string, number>();
+    for (const { action } of tagged) counts.set(action, (counts.get(action) ?? 0) + 1);
+    const actions = Object.fromEntries(counts);
     return { tag, rules: tagged.length, on: tagged.filter(({ enabled }) => enabled).length, actions };
   });
 }

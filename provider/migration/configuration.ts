@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { hexId } from "../resources/fields";
+import { json, record } from "../runtime/json";
 import { identityOf, toWire, type MigrationRule } from "./rules";
 
 /** The argument `configuration`: rules in the form of the output `proposedConfiguration`. */
@@ -32,7 +33,7 @@ const parameters = z.looseObject({
     .exactOptional(),
   ruleset: z.string().exactOptional(),
   rulesets: z.array(z.string()).exactOptional(),
-  rules: z.record(z.string(), z.array(z.string())).exactOptional(),
+  rules: record(z.array(z.string())).exactOptional(),
 });
 
 const rule = z
@@ -44,7 +45,7 @@ const rule = z
     ref: z.string().min(1, "is empty: leave it out").exactOptional(),
     actionParameters: parameters.exactOptional(),
     logging: z.strictObject({ enabled: z.boolean() }).exactOptional(),
-    extra: z.record(z.string(), z.json()).exactOptional(),
+    extra: record(json).exactOptional(),
   })
   .superRefine(({ action, actionParameters }, ctx) => {
     const refuse = (message: string): void =>

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Known } from "../lookups/list";
-import { canonicalJson, isBag, omit, pick, type Bag } from "../runtime/values";
+import { canonicalJson, isBag, omit, own, pick, type Bag } from "../runtime/values";
 import type { MigrationState } from "./state";
 
 /** Rules of an entry point in their two forms, and which of them a migration sends. */
@@ -108,7 +108,7 @@ function renamed(value: unknown, names: Readonly<Record<string, string>>): unkno
   if (Array.isArray(value)) return value.map((item) => renamed(item, names));
   if (!isBag(value)) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [names[key] ?? key, renamed(member, names)]),
+    Object.entries(value).map(([key, member]) => [own(names, key) ?? key, renamed(member, names)]),
   );
 }
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { MANAGED_RULES } from "../limits";
-import { isBag, type Bag } from "../runtime/values";
+import { isBag, own, type Bag } from "../runtime/values";
 import type { WireRule } from "./rules";
 
 /** Rules and old settings in the words of people. */
@@ -30,7 +30,7 @@ const MAPPING: Readonly<Record<string, OwaspSettings>> = {
 /** Undefined where the old set was off: then the new one is not deployed (facts 6.3). */
 export function mappedSensitivity(sensitivity: string | undefined): OwaspSettings | undefined {
   const word = sensitivity?.toLowerCase() ?? "default";
-  return word === "off" ? undefined : (MAPPING[word] ?? MAPPING["default"]);
+  return word === "off" ? undefined : (own(MAPPING, word) ?? MAPPING["default"]);
 }
 
 /** Seed 001: the old action maps almost directly, and Simulate becomes `log`. */
@@ -104,7 +104,7 @@ export function ruleWords(rule: WireRule): string {
 }
 
 export function rulesetName(id: string | undefined): string {
-  return id === undefined ? "a managed ruleset" : (RULESET_NAMES[id] ?? `ruleset ${id}`);
+  return id === undefined ? "a managed ruleset" : (own(RULESET_NAMES, id) ?? `ruleset ${id}`);
 }
 
 const SHOWN_EXPRESSION = 70;

@@ -1,3 +1,4 @@
+import { own } from "../runtime/values";
 import { dangersOf } from "./dangers";
 import { ownMessages, type Diagnostic } from "./diagnostics";
 import type { Message, Named, Report, Section } from "./model";
@@ -69,7 +70,7 @@ function byName(a: Step, b: Step): number {
 
 function sectionOf(step: Step, plan: Plan): Section {
   const { op, name, kind = "" } = step;
-  const teller = Object.hasOwn(TELLERS, kind) ? TELLERS[kind] : undefined;
+  const teller = own(TELLERS, kind);
   if (teller === undefined) {
     throw new PlanError(
       `the plan holds a ${kind}, which this version of edgeguard does not know: install the version that the program uses`,

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { IDENTIFIER } from "../limits";
+import { json, record } from "../runtime/json";
 
 /** Argument schemas that several resources share. */
 
@@ -33,7 +34,7 @@ export type Adopt = z.infer<typeof adopt>;
 export const extra = (
   known: readonly string[],
 ): z.ZodType<Record<string, unknown>, Record<string, unknown>> =>
-  z.record(z.string(), z.json()).superRefine((members, ctx) => {
+  record(json).superRefine((members, ctx) => {
     for (const name of Object.keys(members)) {
       if (known.includes(name)) {
         ctx.addIssue({

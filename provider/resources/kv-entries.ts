@@ -15,17 +15,16 @@ import { Strangers, type Pruning } from "../kv/prune";
 import { soleOwner } from "../kv/sole-owner";
 import { SourceError } from "../kv/source-error";
 import { remove } from "../kv/upload";
+import { json, record } from "../runtime/json";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
 import { claimOnce, EdgeResource } from "../runtime/resource";
 import { hasUnknown } from "../runtime/values";
 import { accountId, adopt, hexId } from "./fields";
 
-const metadata = z.record(z.string(), z.json());
-
 const args = z.object({
   accountId,
   namespaceId: hexId("It is the id of a KvNamespace, or what the command line's `kv namespace list` shows."),
-  entries: z.record(z.string(), z.unknown()).exactOptional(),
+  entries: record(z.unknown()).exactOptional(),
   file: z.string().min(1, "has to be a path; it is empty").exactOptional(),
   directory: z
     .union([
@@ -38,7 +37,7 @@ const args = z.object({
     ])
     .exactOptional(),
   defaults: z
-    .object({ metadata: metadata.exactOptional(), expirationTtl: z.number().exactOptional() })
+    .object({ metadata: record(json).exactOptional(), expirationTtl: z.number().exactOptional() })
     .exactOptional(),
   adopt: adopt.exactOptional(),
   prune: z.object({ prefix: z.string(), maxDeletes: z.int().min(0).exactOptional() }).exactOptional(),

@@ -5,6 +5,7 @@ import { byPage } from "../api/pages";
 import { PAGE_SHIELD } from "../limits";
 import { createOnce, decideAdoption } from "../runtime/adoption";
 import { inEitherForm, noteShownForm, type BooleanForm, type BooleanMember } from "../runtime/boolean-form";
+import { record } from "../runtime/json";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
 import { claimOnce, EdgeResource, type Claim } from "../runtime/resource";
 import { canonicalJson, isBag, omit, pick, sameJson, type Bag } from "../runtime/values";
@@ -24,7 +25,7 @@ const KNOWN_MEMBERS = ["id", "description", "action", "expression", "enabled", "
 /** CSP text, or directives by name; the canonical form is text. */
 const value = z
   .union(
-    [z.string(), z.record(z.string(), z.union([z.array(z.string()), z.boolean()]))],
+    [z.string(), record(z.union([z.array(z.string()), z.boolean()]))],
     "has to be CSP text or an object of directives, each a list of sources or true",
   )
   .transform((written, ctx) => {

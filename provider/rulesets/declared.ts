@@ -2,6 +2,7 @@ import { z } from "zod";
 import { MANAGED_RULES } from "../limits";
 import { hexId } from "../resources/fields";
 import { describe } from "../runtime/inputs";
+import { record } from "../runtime/json";
 
 /** Schemas of what a deployment declares, each with its canonical form. */
 
@@ -78,24 +79,22 @@ function checkIds(record: Readonly<Record<string, unknown>>, ctx: z.core.$Refine
   }
 }
 
-export const rules = z
-  .record(
-    z.string(),
-    z
-      .strictObject({
-        enabled: z.boolean().exactOptional(),
-        action: action.exactOptional(),
-        scoreThreshold: scoreThreshold.exactOptional(),
-      })
-      .refine((entry) => Object.keys(entry).length > 0, {
-        error: "overrides nothing: set enabled, action or scoreThreshold, or leave the entry out",
-      }),
-  )
-  .superRefine((record, ctx) => {
-    checkIds(record, ctx, "rule id");
+export const rules = record(
+  z
+    .strictObject({
+      enabled: z.boolean().exactOptional(),
+      action: action.exactOptional(),
+      scoreThreshold: scoreThreshold.exactOptional(),
+    })
+    .refine((entry) => Object.keys(entry).length > 0, {
+      error: "overrides nothing: set enabled, action or scoreThreshold, or leave the entry out",
+    }),
+)
+  .superRefine((given, ctx) => {
+    checkIds(given, ctx, "rule id");
   })
-  .transform((record) => {
-    const entries = Object.entries(record).map(([id, entry]) => [id.toLowerCase(), entry] as const);
+  .transform((given) => {
+    const entries = Object.entries(given).map(([id, entry]) => [id.toLowerCase(), entry] as const);
     return entries.length === 0
       ? undefined
       : Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -131,11 +130,10 @@ export const exceptions = z
             ),
           }),
           z.strictObject({
-            rules: z
-              .record(z.string(), idSet(ruleId, "rule id"))
-              .superRefine((record, ctx) => {
-                checkIds(record, ctx, "ruleset id");
-                if (Object.keys(record).length === 0)
+            rules: record(idSet(ruleId, "rule id"))
+              .superRefine((given, ctx) => {
+                checkIds(given, ctx, "ruleset id");
+                if (Object.keys(given).length === 0)
                   ctx.addIssue({ code: "custom", message: "has to name at least one ruleset; it is empty" });
               })
               .transform((record) =>

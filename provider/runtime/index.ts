@@ -9,7 +9,7 @@ import { wafMigration } from "../resources/waf-migration";
 import { Host } from "./host";
 import { Lifeline } from "./lifeline";
 import type { ConfigGetter } from "./settings";
-import type { Bag } from "./values";
+import { own, type Bag } from "./values";
 import { verbsOf, type Verbs } from "./verbs";
 
 /**
@@ -77,7 +77,7 @@ export { remove as delete };
 async function guarded<T>(type: string, done: string, work: (verbs: Verbs) => T | Promise<T>): Promise<T> {
   verbsInProgress += 1;
   try {
-    const verbs = REGISTER[type];
+    const verbs = own(REGISTER, type);
     if (verbs === undefined) {
       throw new Error(
         `this version of pulumi-edgeguard has no resource ${type}: install the version that wrote the state, or a later one`,

@@ -27,6 +27,7 @@ export abstract class EdgeResource extends pulumi.CustomResource {
     claim?: () => void,
   ) {
     refuseUnknownConfig();
+    refuseLost(`${type} "${name}"`, args);
     claim?.(); // Before the engine hears of the resource: what clashes is never registered.
     const unset = Object.fromEntries(outputs.map((output) => [output, undefined]));
     const secrets = [...(opts.additionalSecretOutputs ?? []), ...(rules.secretOutputs ?? [])];
@@ -81,7 +82,9 @@ function secretness(
     .map(([key, value]) => ({ key, isSecret: pulumi.isSecret(pulumi.output(value)) }));
   const amongSecrets = async (keys: readonly string[]): Promise<string[]> => {
     const found = judged.filter(({ key }) => keys.includes(key));
-    const secrets = await Promise.all(found.map(async ({ key, isSecret }) => ((await isSecret) ? [key] : [])));
+    const secrets = await Promise.all(
+      found.map(async ({ key, isSecret }) => ((await isSecret) ? [key] : [])),
+    );
     return secrets.flat();
   };
   const known = Object.entries(derivedFrom).map(([output, keys]) => [
@@ -101,6 +104,20 @@ function secretness(
           ),
         }),
   };
+}
+
+/** Refuses a member that is called `__proto__`: Pulumi's SDK drops it on the way to the engine, without a word. */
+function refuseLost(resource: string, value: unknown): void {
+  if (typeof value !== "object" || value === null) return;
+  if (pulumi.Output.isInstance(value)) {
+    value.apply((known) => refuseLost(resource, known));
+    return;
+  }
+  if (Object.hasOwn(value, "__proto__"))
+    throw refusal(
+      `edgeguard: ${resource} has a member "__proto__", which Pulumi's SDK drops. Choose another name; a KvEntries takes such a key from a file or directory.`,
+    );
+  for (const member of Object.values(value)) refuseLost(resource, member);
 }
 
 /** Whether an output or a promise is anywhere inside. */

@@ -40,6 +40,11 @@ export function canonicalJson(value: unknown): string {
   );
 }
 
+/** A member by a name from outside: what every object inherits, `constructor` and the like, is none. */
+export function own<T>(members: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(members, name) ? members[name] : undefined;
+}
+
 /** The named members that are present. */
 export function pick(bag: Bag, keys: Iterable<string>): Record<string, unknown> {
   const out: Record<string, unknown> = {};
