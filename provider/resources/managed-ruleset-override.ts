@@ -5,7 +5,7 @@ import { ApiError } from "../api/errors";
 import { MANAGED_RULES } from "../limits";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
 import { claimOnce, EdgeResource } from "../runtime/resource";
-import { canonicalJson, sameJson } from "../runtime/values";
+import { canonicalJson, pick, sameJson } from "../runtime/values";
 import type { CategoryOverrideArgs, ExceptionArgs, OwaspArgs, RuleOverrideArgs } from "../rulesets/arguments";
 import { bring, stillThere, withdraw } from "../rulesets/bring";
 import * as declared from "../rulesets/declared";
@@ -148,16 +148,17 @@ export const managedRulesetOverride = defineLifecycle({
       ctx.say.warn(
         `managed ruleset ${JSON.stringify(args.ref)}: ${missing}. An \`up\` needs it to be there.`,
       );
-    const isOther = ({ id, ref }: ZoneRule): boolean => ref !== olds["ref"] && ctx.holding(id) === undefined; // The program's own are told of by the class.
+    const existing = Object.keys(olds).length === 0 ? chooseExisting(ctx, args, prepared, found) : undefined;
+    const isOther = ({ id, ref }: ZoneRule): boolean =>
+      ref !== olds["ref"] && id !== existing?.rule.id && ctx.holding(id) === undefined; // The program's own are told of by the class.
     const twin = twins(args, managed, found).find(isOther);
     if (twin !== undefined)
       ctx.say.warn(
         `managed ruleset ${JSON.stringify(args.ref)}: rule ${twin.id} (${twin.ref}) of zone ${args.zoneId} executes ${JSON.stringify(managed.name)} for the same requests: it runs twice.`,
       );
-    const existing = Object.keys(olds).length === 0 ? chooseExisting(ctx, args, prepared, found) : undefined;
     const expansion: RulesetExpansion = {
       ...expand(managed, args, overrides),
-      ...(existing === undefined || existing.isOwn ? {} : { adopts: inWords(existing.rule) }),
+      ...(existing === undefined || existing.from === "own" ? {} : { adopts: inWords(existing) }),
     };
     return { computed: { expansion }, failures: judge(args, managed) };
   },
@@ -278,6 +279,12 @@ export const managedRulesetOverride = defineLifecycle({
     // A rule that was made anew under another id may be another's by now.
     if (rule !== undefined && ctx.holding(rule.id) === "made") {
       ctx.say.info(`Rule ${rule.id} of zone ${zoneId} is kept: another resource has taken it over.`);
+      return;
+    }
+    if (rule !== undefined && isAnothers(rule, state)) {
+      ctx.say.info(
+        `Rule ${rule.id} of zone ${zoneId} is kept: its ref is ${JSON.stringify(rule.ref)}, so another resource has taken it over. If none has, delete the rule in the dashboard.`,
+      );
       return;
     }
     // The rule goes before its exceptions: nothing is blocked meanwhile that was excepted.
@@ -445,9 +452,19 @@ export class ManagedRulesetOverride extends EdgeResource {
         },
       ];
     });
-    super(managedRulesetOverride, name, { ...args, ref }, OUTPUTS, opts, claim);
+    const equal = claimOnce("ManagedRulesetOverride", name, { ...args, ref: undefined }, (known) => {
+      const { data } = WHOLE.safeParse(pick(known, Object.keys(WHOLE.shape)));
+      if (data === undefined) return [];
+      const clash = `declare the same rule of zone ${data.zoneId}, equal in every argument: keep one of them`;
+      return [{ key: canonicalJson(data), clash }];
+    });
+    const claims = (): void => [claim, equal].forEach((each) => each());
+    super(managedRulesetOverride, name, { ...args, ref }, OUTPUTS, opts, claims);
   }
 }
+
+/** What tells one rule from another. */
+const WHOLE = args.omit({ accountId: true, ref: true, position: true, adopt: true, onDestroy: true });
 
 const OUTPUTS = [...Object.keys(computed.shape), "accountId", "expansion"];
 
@@ -455,6 +472,11 @@ function defaultRef(name: string): string {
   const full = `${REF_PREFIX}${pulumi.getProject()}/${pulumi.getStack()}/${name}`;
   if (full.length <= MANAGED_RULES.MAX_DEFAULT_REF_CHARACTERS) return full;
   return `${REF_PREFIX}${createHash("sha256").update(full).digest("hex").slice(0, 40)}`;
+}
+
+/** Whether a rule that this resource made bears the ref that this package gave it for another. */
+function isAnothers({ ref }: ZoneRule, state: OverrideState): boolean {
+  return state.adopted === undefined && ref !== state.ref && ref.startsWith(REF_PREFIX);
 }
 
 /** The ruleset that the rule executes now; undefined where it cannot be looked at, as a refresh goes on without. */

@@ -4,7 +4,7 @@ import type { Context } from "../runtime/lifecycle";
 import { isBag, omit, sameJson, type Bag } from "../runtime/values";
 import type { DeclaredOverrides, Exception, Exceptions } from "./declared";
 import { byRef } from "./entry-point";
-import { exceptionRef } from "./exceptions";
+import { exceptionRef, ownExceptions } from "./exceptions";
 import { judge } from "./judge";
 import { findManagedRuleset, UnknownRulesetError, type RulesetChoice } from "./managed";
 import { levelsOff, scoreRuleOf } from "./owasp";
@@ -143,13 +143,17 @@ export function findOwn(
 /** The rule that a create goes on from. */
 export interface Existing {
   readonly rule: ZoneRule;
-  /** Made by an earlier run of this resource, not by somebody else. */
-  readonly isOwn: boolean;
+  /**
+   * Whose it is: somebody else's; this resource's own, in a replacement; what an interrupted update of this resource, or
+   * the same resource before a move, `left`; or its `predecessor`'s, a resource of this stack with another name.
+   */
+  readonly from: "others" | "own" | "left" | "predecessor";
 }
 
 /**
  * The rule that a create takes over; undefined when it is to make a new one. A rule with this ref is what an earlier run
- * left, if it is a ref that only this package gives. Else a rule with this ref, or one that executes the same ruleset for
+ * left, if it is a ref that only this package gives; one that equals the declaration under another ref of this stack is
+ * its predecessor's, unless a resource of the program holds it. Else a rule with this ref, or one that executes the same ruleset for
  * the same requests and would run it twice, is somebody's: it is taken over or refused.
  *
  * @throws AdoptionError naming the ids.
@@ -165,11 +169,15 @@ export function chooseExisting(
   const hasRef = `Zone ${zoneId} has a rule with the ref ${JSON.stringify(ref)} already`;
   // What this program declares under the ref, too, can only be this resource's own, in a replacement.
   if (named !== undefined && (ref.startsWith(REF_PREFIX) || ctx.holding(named.id) !== undefined)) {
-    if (adopt !== "never") return { rule: named, isOwn: true };
+    if (adopt !== "never") return { rule: named, from: ctx.holding(named.id) === undefined ? "left" : "own" };
     throw new AdoptionError(
       `${hasRef} (${named.id}), and adopt: "never" forbids to take it over. Set adopt: "ifEqual", delete it, or declare another ref. ` +
         "If the resource was only renamed or moved, add an alias.",
     );
+  }
+  if (named === undefined && adopt !== "never") {
+    const [rule, ...more] = ofPredecessor(ctx, declared, { managed, overrides, sharedTags }, found);
+    if (rule !== undefined && more.length === 0) return { rule, from: "predecessor" };
   }
   const candidates = named === undefined ? alike(declared, managed, found, ctx) : [named];
   const [rule, ...more] = candidates;
@@ -193,7 +201,37 @@ export function chooseExisting(
     throw new AdoptionError(
       `${which}, which differs in ${differ.join(", ")}. Set adopt: "takeOver" to change that rule and manage it, or declare another ${other}.`,
     );
-  return { rule, isOwn: false };
+  return { rule, from: "others" };
+}
+
+/** What the default refs of one stack begin with; undefined for any other ref. */
+function stackOf(ref: string): string | undefined {
+  return /^edgeguard\/[^/]+\/[^/]+\//.exec(ref)?.[0];
+}
+
+/**
+ * Rules of this stack, held by no resource of the program so far, that are as declared in all but their ref. Two resources
+ * of one program never declare the same rule: the class refuses that.
+ */
+function ofPredecessor(
+  ctx: Context,
+  declared: Declared,
+  { managed, overrides, sharedTags }: Prepared,
+  found: EntryPoint | undefined,
+): ZoneRule[] {
+  const stack = stackOf(declared.ref);
+  if (stack === undefined) return [];
+  return runsToo(found, managed, declared.expression).filter((rule) => {
+    if (stackOf(rule.ref) !== stack || ctx.holding(rule.id) !== undefined) return false;
+    const wanted = { ...wantedOf(declared, managed.id, overrides), ref: rule.ref };
+    const { exceptions } = declared;
+    return (
+      differences(rule, wanted, sharedTags).length === 0 &&
+      found !== undefined &&
+      ownExceptions(found, rule).length === (exceptions ?? []).length &&
+      exceptionsInFront({ exceptions, ref: rule.ref }, found, rule) !== undefined
+    );
+  });
 }
 
 /** Rules of others that execute this ruleset for these requests. */

@@ -12,12 +12,24 @@ import {
 } from "./deployment";
 import { changeRule } from "./entry-point";
 import { outputsOf, type Computed } from "./recorded";
-import type { EntryPoint, ZoneRule } from "./wire";
+import type { EntryPoint } from "./wire";
 
 /** A create that goes on from a rule that is there. */
 
-export function inWords({ id, description }: ZoneRule): string {
-  return `rule ${id}${description === "" ? "" : ` ${JSON.stringify(description)}`}`;
+/** The rule that a create goes on from, for the reviewer of the preview. */
+export function inWords({ rule: { id, ref, description }, from }: Existing): string {
+  const rule = `rule ${id}${description === "" ? "" : ` ${JSON.stringify(description)}`}`;
+  if (from === "left") return `${rule}, which already has this ref`;
+  return from === "predecessor" ? `${rule}, which has the ref ${JSON.stringify(ref)}` : rule;
+}
+
+function taken(zone: string, existing: Existing): string {
+  const { rule, from } = existing;
+  if (from === "left")
+    return `rule ${rule.id} of zone ${zone} already has this ref: an interrupted update of this resource left it, or the resource was moved without an alias. It is adopted and changed to the declaration.`;
+  if (from === "predecessor")
+    return `rule ${rule.id} of zone ${zone} is taken over from ${JSON.stringify(rule.ref)}, which no resource of this update holds. It keeps its ID and gets the new ref.`;
+  return `${inWords(existing)} of zone ${zone} exists already and is taken over.`;
 }
 
 /** From the first write on, what went wrong is recorded with the rule, so that the next `up` goes on from there. */
@@ -35,12 +47,12 @@ export async function takeOver(
   args: Declared & Target,
   prepared: Prepared,
   found: EntryPoint,
-  { rule, isOwn }: Existing,
+  existing: Existing,
 ): Promise<{ id: string; computed: Computed }> {
   const { zoneId, ref } = args;
-  ctx.say.info(
-    `ManagedRulesetOverride ${JSON.stringify(ref)}: ${inWords(rule)} of zone ${zoneId} exists already and is taken over.`,
-  );
+  const { rule, from } = existing;
+  const isOwn = from !== "others";
+  ctx.say.info(`ManagedRulesetOverride ${JSON.stringify(ref)}: ${taken(zoneId, existing)}`);
   const wanted: Wanted = {
     ...wantedOf(args, prepared.managed.id, prepared.overrides, rule),
     ref: isOwn ? ref : rule.ref,
@@ -59,7 +71,8 @@ export async function takeOver(
       if (body["ref"] === exception.ref) continue;
       at = await changeRule(ctx, { zone: zoneId, entryPointId: at.id, rule: exception, body });
     }
-    return await bring(ctx, args, prepared, { found: at, rule, wanted, placing: "wrong side" });
+    const formerRef = from === "predecessor" ? rule.ref : ref;
+    return await bring(ctx, args, prepared, { found: at, rule, wanted, formerRef, placing: "wrong side" });
   });
   return { id: rule.id, computed: outputs(now) };
 }

@@ -218,6 +218,21 @@ test("another program of this package that runs the same ruleset for the same re
   expect(again.warned).toEqual([]);
 });
 
+test("a rule that an interrupted create of an older declaration left is told as that, and brought to the new one", async () => {
+  bench = await Bench.start("shop");
+  const left = await bench.up(bench.declare({ enabled: false })); // Nothing of it is recorded.
+  const preview = bench.operation();
+  const plan = await preview.preview(TYPE, bench.declare());
+  expect(plan.inputs["expansion"]).toMatchObject({
+    adopts: `rule ${left.id}, which already has this ref`,
+  });
+  const op = bench.operation();
+  expect((await op.up(TYPE, bench.declare())).id).toBe(left.id);
+  expect(op.said).toEqual([
+    `edgeguard: ManagedRulesetOverride "${REF}": rule ${left.id} of zone ${bench.zone} already has this ref: an interrupted update of this resource left it, or the resource was moved without an alias. It is adopted and changed to the declaration.`,
+  ]);
+});
+
 describe("takeOver", () => {
   const changed = (declared: Declaration): Declaration => ({
     ...declared,
@@ -376,16 +391,79 @@ describe("a rename without an alias", () => {
     expect(op.said.join("\n")).toMatch(/is kept: another resource of this operation has taken it over/);
   });
 
-  test("of a rule that was made makes another and removes the first", async () => {
+  const before = () => bench.declare({ exceptions: [HOOK] });
+  const after = (more: object = {}) => bench.declare({ ref: `${REF}-renamed`, exceptions: [HOOK], ...more });
+  const made = async () => {
     bench = await Bench.start("shop");
-    const recorded = await bench.up(bench.declare({ exceptions: [HOOK] }));
+    return await bench.up(before());
+  };
+
+  test("keeps the rule that was made and its exceptions: they get the new ref, nothing is added or deleted", async () => {
+    const recorded = await made();
+    const ids = (await bench.rules()).map(({ id }) => id);
+    bench.api.clearRequests();
+
+    const preview = bench.operation();
+    const plan = await preview.preview(TYPE, after());
+    expect(plan.inputs["expansion"]).toMatchObject({
+      adopts: `rule ${recorded.id}, which has the ref "${REF}"`,
+    });
+    expect(preview.warned).toEqual([]);
+    expect(bench.writes()).toEqual([]);
+
     const op = bench.operation();
-    await op.up(TYPE, bench.declare({ ref: `${REF}-renamed`, exceptions: [HOOK] }));
+    const renamed = await op.up(TYPE, after());
     await op.destroy(TYPE, recorded);
+    expect(renamed.id).toBe(recorded.id);
+    expect(bench.writes()).toEqual(["PATCH /{id}/rules/{id}", "PATCH /{id}/rules/{id}"]);
+    expect((await bench.rules()).map(({ id }) => id)).toEqual(ids);
     expect((await bench.rules()).slice(3).map(({ ref }) => ref)).toEqual([
       `${REF}-renamed/exception/1`,
       `${REF}-renamed`,
     ]);
+    expect(op.said.join("\n")).toContain(
+      `rule ${recorded.id} of zone ${bench.zone} is taken over from "${REF}"`,
+    );
+    expect(renamed.outputs).not.toHaveProperty("adopted");
+    await bench.settled(after(), renamed);
+  });
+
+  test("keeps the rule where the old name is destroyed alone, after a run that was killed in between", async () => {
+    const recorded = await made();
+    await bench.up(after());
+    const refreshed = (await bench.operation().refresh(TYPE, recorded)) ?? recorded;
+    bench.api.clearRequests();
+    const op = bench.operation();
+    await op.destroy(TYPE, refreshed);
+    expect(bench.writes()).toEqual([]);
+    expect(op.said).toEqual([
+      `edgeguard: Rule ${recorded.id} of zone ${bench.zone} is kept: its ref is "${REF}-renamed", so another resource has taken it over. If none has, delete the rule in the dashboard.`,
+    ]);
+  });
+
+  test.each<[string, () => object]>([
+    ["its content changes as well", () => ({ enabled: false })],
+    ["its exceptions change as well", () => ({ exceptions: undefined })],
+    ["it gets a description", () => ({ description: "ours" })],
+    ['adopt is "never"', () => ({ adopt: "never" })],
+    ["it moves to another stack", () => ({ ref: "edgeguard/site/prod/waf" })],
+  ])("makes another rule and removes the first where %s", async (_why, more) => {
+    const recorded = await made();
+    bench.api.clearRequests();
+    const op = bench.operation();
+    const renamed = await op.up(TYPE, after(more()));
+    await op.destroy(TYPE, recorded);
+    expect(renamed.id).not.toBe(recorded.id);
+    expect((await bench.rules()).map(({ id }) => id)).toContain(renamed.id);
+    expect((await bench.rules()).map(({ id }) => id)).not.toContain(recorded.id);
+  });
+
+  test("never takes the rule that the program still declares", async () => {
+    const recorded = await made();
+    const op = bench.operation();
+    expect((await op.preview(TYPE, before(), recorded)).step).toBe("same");
+    expect((await op.up(TYPE, after())).id).not.toBe(recorded.id);
+    expect((await bench.own()).id).toBe(recorded.id);
   });
 
   test("with a ref of one's own goes on with the same rule", async () => {

@@ -31,7 +31,7 @@ afterEach(() => jest.restoreAllMocks());
 
 const made = (name: string, more: object = {}) =>
   new Promise<unknown>((done) => {
-    const one = new ManagedRulesetOverride(name, { zoneId, ruleset, ...more });
+    const one = new ManagedRulesetOverride(name, { zoneId, ruleset, description: name, ...more });
     one.ref.apply(done);
   });
 
@@ -66,4 +66,21 @@ test("two that would run the same ruleset twice for the same requests are warned
   expect(warned).toEqual([
     `edgeguard: ManagedRulesetOverride "once" and "twice" execute the same managed ruleset for the same requests of zone ${zoneId}: it runs twice.`,
   ]);
+});
+
+test("two that differ in nothing but their names are refused in the program: each would take the other's rule for its own", async () => {
+  const expression = 'http.host eq "equal.example"';
+  const description = "both";
+  await made("equal", { expression, description, owasp: { paranoiaLevel: 2, scoreThreshold: "high" } });
+  const failure = await failureOf(
+    made("same", {
+      expression,
+      description,
+      owasp: { scoreThreshold: 25, paranoiaLevel: 2 },
+      ref: "of-its-own",
+    }),
+  );
+  expect(failure.message).toBe(
+    `edgeguard: ManagedRulesetOverride "equal" and "same" declare the same rule of zone ${zoneId}, equal in every argument: keep one of them.`,
+  );
 });

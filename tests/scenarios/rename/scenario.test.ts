@@ -8,23 +8,29 @@ playScenario({
   steps: [
     {
       run: "up",
-      changes: { create: 3 },
-      writes: ["PUT /zones/{zone}/page_shield", "POST /zones/{zone}/page_shield/policies"],
+      changes: { create: 4 },
+      writes: [
+        "PUT /zones/{zone}/page_shield",
+        "POST /zones/{zone}/page_shield/policies",
+        "POST /zones/{zone}/rulesets",
+        "POST /zones/{zone}/rulesets/{id}/rules",
+      ],
     },
     {
       run: "up",
       program: "renamed",
-      changes: { create: 2, delete: 2, unchanged: 1 },
-      writes: [],
+      changes: { create: 3, delete: 3, unchanged: 1 },
+      writes: ["PATCH /zones/{zone}/rulesets/{id}/rules/{id}"], // The rule gets the new name's ref.
       says: [
         /exists already and is taken over/,
         /PageShieldPolicy [0-9a-f]{32} is kept/,
         /PageShieldSettings [0-9a-f]{32} is kept/,
+        /ManagedRulesetOverride [0-9a-f]{32} is kept/,
       ],
     },
     { look: "/zones/{zone}/page_shield/policies/{policy:checkout}", result: { description: "checkout" } },
     { run: "preview", args: ["--expect-no-changes"], requests: 0 },
-    { run: "up", program: "moved", changes: { create: 3, delete: 2, unchanged: 1 }, writes: [] },
+    { run: "up", program: "moved", changes: { create: 4, delete: 3, unchanged: 1 }, writes: [] },
     { run: "refresh", args: ["--expect-no-changes"] },
     { look: "/zones/{zone}/page_shield", result: { enabled: true } },
     { look: "/zones/{zone}/page_shield/policies/{policy:checkout}", result: { description: "checkout" } },

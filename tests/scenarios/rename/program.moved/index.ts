@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { PageShieldPolicy, PageShieldSettings } from "pulumi-edgeguard";
+import { ManagedRulesetOverride, PageShieldPolicy, PageShieldSettings } from "pulumi-edgeguard";
 
 const zoneId = new pulumi.Config().require("zoneId");
 
@@ -14,5 +14,10 @@ new PageShieldPolicy(
     expression: 'http.host eq "a.example"',
     value: "script-src 'self'",
   },
+  { parent: team },
+);
+new ManagedRulesetOverride(
+  "after",
+  { zoneId, ruleset: { name: "Cloudflare Managed Ruleset" } },
   { parent: team },
 );

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { PageShieldPolicy, PageShieldSettings } from "pulumi-edgeguard";
+import { ManagedRulesetOverride, PageShieldPolicy, PageShieldSettings } from "pulumi-edgeguard";
 
 const zoneId = new pulumi.Config().require("zoneId");
 
@@ -11,3 +11,4 @@ new PageShieldPolicy("before", {
   expression: 'http.host eq "a.example"',
   value: "script-src 'self'",
 });
+new ManagedRulesetOverride("before", { zoneId, ruleset: { name: "Cloudflare Managed Ruleset" } });
