@@ -5,7 +5,7 @@ import { byCursor, byPage } from "../api/pages";
 import { namespacesPath } from "../kv/address";
 import { deletedKeys, madeNamespaces } from "../kv/held";
 import { KV } from "../limits";
-import { AdoptionError, createOnce, decideAdoption } from "../runtime/adoption";
+import { AdoptionError, createOnce, decideAdoption, sharedId } from "../runtime/adoption";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
 import { claimOnce, EdgeResource } from "../runtime/resource";
 import { hasUnknown, UNKNOWN } from "../runtime/values";
@@ -79,7 +79,7 @@ export const kvNamespace = defineLifecycle({
       );
     }
     ctx.say.info(
-      `KvNamespace ${JSON.stringify(title)}: namespace ${adopted.id} exists already and is taken over.`,
+      `KvNamespace ${JSON.stringify(title)}: namespace ${adopted.id} exists already and is taken over.${sharedId(ctx, adopted.id)}`,
     );
     return { id: adopted.id, computed: { fullTitle: title } };
   },

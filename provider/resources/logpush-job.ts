@@ -29,6 +29,7 @@ import {
   unproven,
   writeJob,
 } from "../logpush/write-job";
+import { sharedId } from "../runtime/adoption";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
 import { claimOnce, EdgeResource, refusal } from "../runtime/resource";
 import { pick, sameJson } from "../runtime/values";
@@ -95,7 +96,7 @@ export const logpushJob = defineLifecycle({
     const adopted = chooseExisting(ctx, args, jobs, allFields);
     if (adopted !== undefined) {
       ctx.say.info(
-        `${jobNamed(args.name)}: job ${adopted.id} of ${named(scope)} exists already and is taken over. It is written once, since its filter may not be seen.`,
+        `${jobNamed(args.name)}: job ${adopted.id} of ${named(scope)} exists already and is taken over. It is written once, since its filter may not be seen.${sharedId(ctx, adopted.id)}`,
       );
       // What it was before is not known: all that is undeclared goes to its default.
       const before = jobFound(args, adopted, { allFields, strict: true });

@@ -333,7 +333,9 @@ export interface ManagedRulesetOverrideArgs {
    * What tells the rule from all others of the zone. Default `edgeguard/<project>/<stack>/<name>`, with a digest in place
    * of the rest where that is longer than 120 characters. A new resource takes a rule with its ref for its own where the
    * ref begins with `edgeguard/`; under any other ref it is somebody's, and `adopt` decides. A rule that was taken over
-   * keeps its own ref. Two of a program may not share one. In place. Source: seed 001, "Rule".
+   * keeps its own ref. A rule with the default ref of another name of this stack is taken over, and gets the new ref, where
+   * it equals the declaration and no resource of the program holds it: a rename without an alias deletes nothing. Two of a
+   * program may not share one. Updates in place.
    */
   readonly ref?: pulumi.Input<string>;
   /**

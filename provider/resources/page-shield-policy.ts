@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { EdgeApi } from "../api/client";
 import { byPage } from "../api/pages";
 import { PAGE_SHIELD } from "../limits";
-import { createOnce, decideAdoption } from "../runtime/adoption";
+import { createOnce, decideAdoption, sharedId } from "../runtime/adoption";
 import { inEitherForm, noteShownForm, type BooleanForm, type BooleanMember } from "../runtime/boolean-form";
 import { record } from "../runtime/json";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
@@ -106,7 +106,7 @@ export const pageShieldPolicy = defineLifecycle({
     const adopted = chooseAdoption(ctx, args, policies);
     if (adopted !== undefined) {
       ctx.say.info(
-        `PageShieldPolicy ${JSON.stringify(args.description)}: policy ${adopted.id} of zone ${args.zoneId} exists already and is taken over.`,
+        `PageShieldPolicy ${JSON.stringify(args.description)}: policy ${adopted.id} of zone ${args.zoneId} exists already and is taken over.${sharedId(ctx, adopted.id)}`,
       );
       const echoed = sameJson(pick(adopted.raw, Object.keys(args.extra ?? {})), args.extra ?? {});
       if (!echoed || !sameFields(adopted, args)) await write(ctx, args, adopted);

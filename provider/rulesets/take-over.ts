@@ -1,3 +1,4 @@
+import { sharedId } from "../runtime/adoption";
 import { PartialFailure, type Context } from "../runtime/lifecycle";
 import { bring, stillThere, type Target } from "./bring";
 import {
@@ -23,13 +24,13 @@ export function inWords({ rule: { id, ref, description }, from }: Existing): str
   return from === "predecessor" ? `${rule}, which has the ref ${JSON.stringify(ref)}` : rule;
 }
 
-function taken(zone: string, existing: Existing): string {
+function taken(ctx: Context, zone: string, existing: Existing): string {
   const { rule, from } = existing;
   if (from === "left")
     return `rule ${rule.id} of zone ${zone} already has this ref: an interrupted update of this resource left it, or the resource was moved without an alias. It is adopted and changed to the declaration.`;
   if (from === "predecessor")
     return `rule ${rule.id} of zone ${zone} is taken over from ${JSON.stringify(rule.ref)}, which no resource of this update holds. It keeps its ID and gets the new ref.`;
-  return `${inWords(existing)} of zone ${zone} exists already and is taken over.`;
+  return `${inWords(existing)} of zone ${zone} exists already and is taken over.${from === "others" ? sharedId(ctx, rule.id) : ""}`;
 }
 
 /** From the first write on, what went wrong is recorded with the rule, so that the next `up` goes on from there. */
@@ -52,7 +53,7 @@ export async function takeOver(
   const { zoneId, ref } = args;
   const { rule, from } = existing;
   const isOwn = from !== "others";
-  ctx.say.info(`ManagedRulesetOverride ${JSON.stringify(ref)}: ${taken(zoneId, existing)}`);
+  ctx.say.info(`ManagedRulesetOverride ${JSON.stringify(ref)}: ${taken(ctx, zoneId, existing)}`);
   const wanted: Wanted = {
     ...wantedOf(args, prepared.managed.id, prepared.overrides, rule),
     ref: isOwn ? ref : rule.ref,

@@ -1,3 +1,4 @@
+import { REGISTER } from "../../provider/runtime";
 import { omit } from "../../provider/runtime/values";
 import { envelope, through } from "../support/edge-client";
 import { Operation } from "../support/operation";
@@ -22,6 +23,20 @@ describe("a job of that name that exists already", () => {
       expect(await step(b.job, recorded)).toBe("same");
     },
   );
+
+  test("is adopted with a word on what an interrupted rename leaves; one's own, in a replacement, is without it", async () => {
+    const recorded = await up(b.job);
+    const rename = new Operation(b.api);
+    await rename.up(TYPE, b.job);
+    expect(rename.said.join()).toContain(
+      `If \`pulumi stack --show-ids --show-urns\` lists ${recorded.id} twice after this update, an interrupted rename left the older one: run \`pulumi up\` again, or \`pulumi state delete '<its URN>'\`.`,
+    );
+    const replacement = new Operation(b.api);
+    const { inputs } = await replacement.preview(TYPE, b.job, recorded);
+    await REGISTER[TYPE]?.create(replacement.host, inputs);
+    expect(replacement.said).toEqual([expect.stringMatching(/is taken over/)]);
+    expect(replacement.said.join()).not.toContain("--show-ids");
+  });
 
   test("with another filter, which the service does not show, gets the declared one", async () => {
     await restart({ logpush: { filter: "hidden" } });
