@@ -8,6 +8,8 @@ export const PAGE_SHIELD = {
   MALICIOUS_BELOW_SCORE: 50,
   /** Items per page of scripts, connections and cookies: the maximum of the OpenAPI, the seed shows none. */
   MAX_PER_PAGE: 100,
+  /** The one order that does not shift while pages are read (OpenAPI): a record seen again would jump to the first page. */
+  STEADY_ORDER: { order_by: "first_seen_at", direction: "asc" },
 } as const;
 
 /** Identifiers (seed 000, "Every identifier is a hexadecimal string"; OpenAPI: 32 characters). */

@@ -287,6 +287,11 @@ export class EdgeApi {
     if (this.#unsaid(line)) this.#options.log.warn(line);
   }
 
+  /** Says something of an answer that its reader has to know. */
+  warn(line: string): void {
+    this.#options.log.warn(this.redactor.redact(line));
+  }
+
   /** Frees the connections, also those of clients that share them. */
   close(): Promise<void> {
     return this.#connections.close();

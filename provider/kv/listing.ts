@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { EdgeApi } from "../api/client";
-import { byCursor } from "../api/pages";
+import { byCursor, byPage } from "../api/pages";
 import { KV } from "../limits";
 import type { Json } from "../runtime/values";
-import { metadata, namespacePath, type NamespaceAddress } from "./address";
+import { metadata, namespacePath, namespacesPath, type NamespaceAddress } from "./address";
 
 /** A key as the listing shows it. */
 export interface ListedKey {
@@ -51,4 +51,28 @@ export function listKeys(
     complete,
     key: ({ name }) => name,
   });
+}
+
+/** The namespaces of an account, in an order that a new title does not shift. */
+export function listNamespacesOf<T extends { readonly id: string }>(
+  api: EdgeApi,
+  accountId: string,
+  record: z.ZodType<T>,
+): AsyncGenerator<T, void, undefined> {
+  return byPage(api, namespacesPath(accountId), {
+    what: `Listing the namespaces of account ${accountId}`,
+    record,
+    query: { order: "id", direction: "asc" },
+    perPage: KV.MAX_NAMESPACES_PER_PAGE,
+    key: ({ id }) => id,
+  });
+}
+
+/** Namespaces for people. */
+export async function namespacesByTitle<T extends { readonly id: string; readonly title: string }>(
+  all: AsyncGenerator<T, void, undefined>,
+): Promise<T[]> {
+  const found: T[] = [];
+  for await (const one of all) found.push(one);
+  return found.sort((a, b) => (a.title < b.title ? -1 : 1));
 }

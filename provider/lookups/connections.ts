@@ -4,7 +4,6 @@ import type { Bag } from "../runtime/values";
 import {
   getDetected,
   listDetected,
-  STEADY_ORDER,
   type DetectedKind,
   type DetectedList,
   type DetectedListArgs,
@@ -86,7 +85,7 @@ export function toConnection(raw: Wire): Connection {
 export const CONNECTIONS: DetectedKind<Connection> = {
   path: "connections",
   noun: "connection",
-  everything: { ...STEADY_ORDER, exclude_cdn_cgi: false },
+  everything: { exclude_cdn_cgi: false },
   record: z
     .looseObject(CONNECTION_MEMBERS)
     .transform((raw) => ({ ...toConnection(raw), ...furtherMembers(raw, CONNECTION_MEMBERS) })),

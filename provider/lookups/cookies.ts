@@ -4,7 +4,6 @@ import type { Bag } from "../runtime/values";
 import {
   getDetected,
   listDetected,
-  STEADY_ORDER,
   type DetectedKind,
   type DetectedList,
   type DetectedListArgs,
@@ -67,7 +66,7 @@ const COOKIE_MEMBERS = {
 export const COOKIES: DetectedKind<Cookie> = {
   path: "cookies",
   noun: "cookie",
-  everything: STEADY_ORDER,
+  everything: {},
   record: z.looseObject(COOKIE_MEMBERS).transform((raw) => ({
     ...present({
       id: raw.id,

@@ -95,7 +95,10 @@ export function saveDetections(
   return ask(options, async (host) => {
     const { include, hosts, status, filters } = options;
     const kinds = readArgs(WHAT, { include: kindsArg }, { include }).include ?? ["scripts"];
-    const read = async <T extends { readonly id: string }, S>(
+    const read = async <
+      T extends { readonly id: string; readonly firstSeenAt?: string; readonly lastSeenAt?: string },
+      S,
+    >(
       kind: DetectedKind<T>,
       toSeen: (record: T) => S,
     ): Promise<S[]> => {

@@ -1,10 +1,9 @@
 import { isUtf8 } from "node:buffer";
 import * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
-import { byPage } from "../api/pages";
-import { metadata, metadataPath, namespacesPath, valuePath } from "../kv/address";
+import { metadata, metadataPath, valuePath } from "../kv/address";
 import { checkKey, showKey } from "../kv/check-entry";
-import { listKeys, type ListedKey } from "../kv/listing";
+import { listKeys, listNamespacesOf, namespacesByTitle, type ListedKey } from "../kv/listing";
 import { KV } from "../limits";
 import { accountId, hexId } from "../resources/fields";
 import type { Host } from "../runtime/host";
@@ -73,24 +72,13 @@ function readAccountArgs<S extends z.ZodRawShape>(
   return readArgs(lookup, shape, { ...bag, accountId: bag["accountId"] ?? host.settings.accountId });
 }
 
-function namespacesOf(host: Host, account: string): AsyncGenerator<KvNamespaceState, void, undefined> {
-  return byPage(host.api, namespacesPath(account), {
-    what: `Listing the namespaces of account ${account}`,
-    record: namespace,
-    perPage: KV.MAX_NAMESPACES_PER_PAGE,
-    key: ({ id }) => id,
-  });
-}
-
 async function listNamespaces(
   host: Host,
   lookup: string,
   given: unknown,
 ): Promise<readonly KvNamespaceState[]> {
   const args = readAccountArgs(host, lookup, { accountId }, given);
-  const found: KvNamespaceState[] = [];
-  for await (const one of namespacesOf(host, args.accountId)) found.push(one);
-  return found;
+  return await namespacesByTitle(listNamespacesOf(host.api, args.accountId, namespace));
 }
 
 const byTitleShape = {
@@ -103,7 +91,7 @@ async function findNamespace(host: Host, lookup: string, given: unknown): Promis
   const args = readAccountArgs(host, lookup, byTitleShape, given);
   const title = args.preview === true ? `${args.title}_preview` : args.title;
   const others: string[] = [];
-  for await (const one of namespacesOf(host, args.accountId)) {
+  for await (const one of listNamespacesOf(host.api, args.accountId, namespace)) {
     if (one.title === title) return one;
     others.push(one.title);
   }

@@ -36,7 +36,7 @@ export interface DetectedFilters {
 export interface DetectedListArgs extends DetectedFilters {
   /** The zone, 32 hexadecimal digits. */
   readonly zoneId: string;
-  /** One page alone, 1 or higher. Default: all pages are read; with `perPage` alone the first. Source: seed 000, rule 1. */
+  /** One page alone, 1 or higher. Default: all pages are read, oldest record first; with `perPage` alone the first. Source: seed 000, rule 1. */
   readonly page?: number;
   /** Records per page, 1 to 100. Given, only one page is read. Default 100. Source: seed 000, rule 1; the maximum is the OpenAPI's. */
   readonly perPage?: number;
@@ -71,9 +71,6 @@ export interface DetectedKind<T> {
   /** Filters that let every record through, also what the service leaves out by itself. Source: OpenAPI. */
   readonly everything: Readonly<Record<string, FilterValue>>;
 }
-
-/** The one order that does not shift while pages are read (OpenAPI): a record seen meanwhile would jump to the first page. */
-export const STEADY_ORDER = { order_by: "first_seen_at", direction: "asc" } as const;
 
 const OWN_PARAMETERS: Readonly<Record<string, string>> = {
   hosts: "set it by the argument hosts",
@@ -140,7 +137,7 @@ const listShape = {
  *
  * @throws LookupError for an argument that is wrong, before anything is sent.
  */
-export async function listDetected<T extends { readonly id: string }>(
+export async function listDetected<T extends Dated>(
   host: Host,
   lookup: string,
   { path, record }: DetectedKind<T>,
@@ -153,15 +150,16 @@ export async function listDetected<T extends { readonly id: string }>(
 
   if (args.page === undefined && args.perPage === undefined) {
     const items: T[] = [];
+    const order = orderOf(query);
     const pages = byPage(host.api, list, {
       what,
-      record: record,
-      query,
+      record,
+      query: order === undefined ? query : { ...query, ...PAGE_SHIELD.STEADY_ORDER },
       perPage: PAGE_SHIELD.MAX_PER_PAGE,
       key: ({ id }) => id,
     });
     for await (const item of pages) items.push(item);
-    return { items };
+    return { items: order === undefined ? items : items.sort(order) };
   }
 
   const { records, resultInfo } = await host.api.list(list, {
@@ -170,6 +168,29 @@ export async function listDetected<T extends { readonly id: string }>(
     query: { ...query, page: args.page ?? 1, per_page: args.perPage ?? PAGE_SHIELD.MAX_PER_PAGE },
   });
   return { items: records, ...(resultInfo === undefined ? {} : { pageInfo: toPageInfo(resultInfo) }) };
+}
+
+interface Dated {
+  readonly id: string;
+  readonly firstSeenAt?: string;
+  readonly lastSeenAt?: string;
+}
+
+/**
+ * The order a query asks for, to be made here once all pages have been read in the steady one. Undefined where only the
+ * API can make it.
+ */
+function orderOf(query: Query): ((a: Dated, b: Dated) => number) | undefined {
+  const steady = PAGE_SHIELD.STEADY_ORDER;
+  const { order_by: by = steady.order_by, direction = steady.direction } = query;
+  const member = by === "first_seen_at" ? "firstSeenAt" : by === "last_seen_at" ? "lastSeenAt" : undefined;
+  const toldByApi =
+    String(query["prioritize_malicious"] ?? false) === "true" && query["order_by"] !== undefined;
+  if (member === undefined || toldByApi || (direction !== "asc" && direction !== "desc")) return undefined;
+  if (member === "firstSeenAt" && direction === "asc") return () => 0;
+  const sign = direction === "asc" ? 1 : -1;
+  const time = (record: Dated): number => Date.parse(record[member] ?? "") || 0;
+  return (a, b) => sign * (time(a) - time(b));
 }
 
 /** One record, with what only the detail has. */

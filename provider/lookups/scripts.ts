@@ -5,7 +5,6 @@ import { CONNECTION_MEMBERS, toConnection, type Connection } from "./connections
 import {
   getDetected,
   listDetected,
-  STEADY_ORDER,
   type DetectedKind,
   type DetectedList,
   type DetectedListArgs,
@@ -79,7 +78,7 @@ const SCRIPT_MEMBERS = { ...CONNECTION_MEMBERS, ...CONTENT_MEMBERS, versions: z.
 export const SCRIPTS: DetectedKind<Script> = {
   path: "scripts",
   noun: "script",
-  everything: { ...STEADY_ORDER, exclude_cdn_cgi: false, exclude_duplicates: false },
+  everything: { exclude_cdn_cgi: false, exclude_duplicates: false },
   record: z.looseObject(SCRIPT_MEMBERS).transform((raw) => ({
     ...toConnection(raw),
     ...toContent(raw),

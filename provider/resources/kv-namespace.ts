@@ -1,9 +1,10 @@
 import * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { ApiError } from "../api/errors";
-import { byCursor, byPage } from "../api/pages";
+import { byCursor } from "../api/pages";
 import { namespacesPath } from "../kv/address";
 import { deletedKeys, madeNamespaces } from "../kv/held";
+import { listNamespacesOf } from "../kv/listing";
 import { KV } from "../limits";
 import { AdoptionError, createOnce, decideAdoption, sharedId } from "../runtime/adoption";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
@@ -210,13 +211,8 @@ async function namespaceByTitle(
   account: string,
   title: string,
 ): Promise<Namespace | undefined> {
-  const all = byPage(ctx.api, namespacesPath(account), {
-    what: `Listing the namespaces of account ${account}`,
-    record: namespace,
-    perPage: KV.MAX_NAMESPACES_PER_PAGE,
-    key: ({ id }) => id,
-  });
-  for await (const found of all) if (found.title === title) return found;
+  for await (const found of listNamespacesOf(ctx.api, account, namespace))
+    if (found.title === title) return found;
   return undefined;
 }
 

@@ -469,7 +469,7 @@ async function activeScripts(api: EdgeApi, zone: string): Promise<SeenScript[]> 
   const pages = byPage(api, `/zones/${zone}/page_shield/scripts`, {
     what: `Listing the scripts of zone ${zone}`,
     record: z.looseObject({ id: z.string(), url: z.string(), host: z.string() }),
-    query: { status: "active" },
+    query: { status: "active", ...PAGE_SHIELD.STEADY_ORDER },
     perPage: PAGE_SHIELD.MAX_PER_PAGE,
     key: ({ id }) => id,
   });

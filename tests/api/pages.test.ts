@@ -90,6 +90,47 @@ describe("by page", () => {
     expect(server.seen).toHaveLength(1);
   });
 
+  describe("of a list that changes meanwhile", () => {
+    const page = (total: number, pages: number, ...found: string[]) =>
+      envelope(items(...found), { result_info: { per_page: 2, total_count: total, total_pages: pages } });
+    const read = async () => {
+      const { client, warnings } = clientOf(server.url);
+      return { ids: await ids(byPage(client, "/list", { ...list, perPage: 2 })), warnings };
+    };
+
+    test("reads again for what slid to a page already read", async () => {
+      // a is deleted: c slides to the first page.
+      await answering(page(5, 3, "a", "b"), page(4, 2, "d", "e"), page(4, 2, "b", "c"), page(4, 2, "d", "e"));
+      expect(await read()).toEqual({ ids: "abdec", warnings: [] });
+      expect(server.seen).toHaveLength(4);
+    });
+
+    test("does not read again where it only grew", async () => {
+      await answering(page(3, 2, "a", "b"), page(4, 2, "c", "d"));
+      expect(await read()).toEqual({ ids: "abcd", warnings: [] });
+      expect(server.seen).toHaveLength(2);
+    });
+
+    test("reads twice where the count is not of this list, and takes what it read", async () => {
+      await answering(...[1, 2].flatMap(() => [page(9, 2, "a", "b"), page(9, 2, "c")]));
+      expect(await read()).toEqual({ ids: "abc", warnings: [] });
+      expect(server.seen).toHaveLength(4);
+    });
+
+    test("says so where it never comes to rest", async () => {
+      await answering(
+        ...[page(5, 2, "a", "b"), page(4, 2, "d")],
+        ...[page(5, 2, "b", "e"), page(4, 2, "f")],
+        ...[page(5, 2, "e", "g"), page(4, 2, "h")],
+      );
+      const { ids: found, warnings } = await read();
+      expect(found).toBe("abdefgh");
+      expect(warnings).toEqual([
+        "Listing: the list kept changing while it was read 3 times. 3 records were read, Cloudflare counts 4: some may be missing. Run again.",
+      ]);
+    });
+  });
+
   test("reads every script of a zone, whatever the page size", async () => {
     const api = await startLocalApi();
     const all = (perPage: number) =>

@@ -13,6 +13,9 @@ import {
 } from "pulumi-edgeguard";
 import { envelope, serve } from "../support/edge-client";
 
+import { through } from "../support/edge-client";
+import { Operation, rawGet } from "../support/operation";
+
 describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dialect) => {
   let api: LocalApi;
   let opts: LookupOptions;
@@ -76,8 +79,8 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
     const { items } = await getCookies({ zoneId: shop, status: "infrequent" }, opts);
     expect(items.map(({ name }) => name)).toEqual(["ab_variant"]);
     expect(api.requests.map(({ query }) => query)).toEqual([
-      { page: "1", per_page: "100" },
-      { page: "1", per_page: "100", status: "infrequent" },
+      { page: "1", per_page: "100", order_by: "first_seen_at", direction: "asc" },
+      { page: "1", per_page: "100", order_by: "first_seen_at", direction: "asc", status: "infrequent" },
     ]);
   });
 
@@ -112,6 +115,64 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
     expect(list.items.map(({ url }) => url).sort()).toEqual([...urls].sort());
     expect(list).not.toHaveProperty("pageInfo");
     expect(api.requests.map(({ query }) => query["page"])).toEqual(["1", "2", "3"]);
+  });
+
+  describe("where a record is seen again between the first page and the second", () => {
+    const urls = Array.from({ length: 205 }, (_, i) => `https://many.example/${i}.js`);
+    const days = (index: number): string => new Date(Date.UTC(2026, 0, 1) + index * 86_400_000).toISOString();
+    const times = (i: number) => ({ first_seen_at: days(i), last_seen_at: days(i) });
+
+    /** The oldest record is on the last page of an order by the time last seen, and jumps to the first. */
+    async function between(kind: "scripts" | "connections" | "cookies"): Promise<LookupOptions> {
+      const records = urls.map((url, i) => ({
+        ...(kind === "cookies" ? { name: url } : { url }),
+        ...times(i),
+      }));
+      api.detect(api.zones.blog, { [kind]: records }, "replace");
+      const { result } = await rawGet(
+        api,
+        `/zones/${api.zones.blog}/page_shield/${kind}?page=3&per_page=100`,
+      );
+      const oldest = (result as { id: string }[]).at(-1);
+      const front = await through(api, (_method, url) => {
+        if (/[?&]page=1&/.test(url))
+          api.detect(api.zones.blog, { [kind]: [{ id: oldest?.id ?? "", last_seen_at: days(400) }] });
+        return undefined;
+      });
+      return { config: { baseUrl: front.url, apiToken: "local-token" } };
+    }
+
+    test("getScripts reads it, and in the order that was asked for", async () => {
+      const asked = await between("scripts");
+      const { items } = await getScripts({ zoneId: api.zones.blog }, asked);
+      expect(items.map(({ url }) => url)).toEqual(urls);
+      const filters = { order_by: "last_seen_at", direction: "desc" };
+      const latest = await getScripts({ zoneId: api.zones.blog, filters }, asked);
+      expect(latest.items.map(({ url }) => url)).toEqual([urls[0], ...urls.slice(1).reverse()]);
+    });
+
+    test("getConnections reads it", async () => {
+      const { items } = await getConnections({ zoneId: api.zones.blog }, await between("connections"));
+      expect(items.map(({ url }) => url)).toEqual(urls);
+    });
+
+    test("getCookies reads it", async () => {
+      const { items } = await getCookies({ zoneId: api.zones.blog }, await between("cookies"));
+      expect(items.map(({ name }) => name)).toEqual(urls);
+    });
+
+    test("the preview of an enforced policy counts it", async () => {
+      const front = await between("scripts");
+      const op = new Operation({ url: front.config?.["baseUrl"] ?? "" });
+      const { inputs } = await op.preview("PageShieldPolicy", {
+        zoneId: api.zones.blog,
+        description: "Checkout",
+        action: "allow",
+        expression: "true",
+        value: "script-src 'none'",
+      });
+      expect(inputs["wouldBlock"]).toMatchObject({ count: 205 });
+    });
   });
 
   test("reads one page where one is asked for, and tells where in the list it is", async () => {

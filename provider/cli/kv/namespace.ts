@@ -1,8 +1,7 @@
 import { z } from "zod";
-import { byPage } from "../../api/pages";
 import { namespacePath, namespacesPath } from "../../kv/address";
 import { count } from "../../kv/check-entry";
-import { listKeys as keysOf } from "../../kv/listing";
+import { listKeys as keysOf, listNamespacesOf, namespacesByTitle } from "../../kv/listing";
 import { KV } from "../../limits";
 import { nearest } from "../../runtime/nearest";
 import { confirm } from "../confirm";
@@ -128,15 +127,8 @@ async function consequence(session: NamespaceSession): Promise<string> {
 const TITLE_TAKEN = 10014;
 
 async function titlesOf({ ctx, accountId }: Session): Promise<{ id: string; title: string }[]> {
-  const all = byPage(ctx.api, namespacesPath(accountId), {
-    what: `Listing the namespaces of account ${accountId}`,
-    record: namespace,
-    perPage: KV.MAX_NAMESPACES_PER_PAGE,
-    key: ({ id }) => id,
-  });
-  const found: { id: string; title: string }[] = [];
-  for await (const { id, title } of all) found.push({ id, title });
-  return found;
+  const found = await namespacesByTitle(listNamespacesOf(ctx.api, accountId, namespace));
+  return found.map(({ id, title }) => ({ id, title }));
 }
 
 function checkedTitle(title: string): string {

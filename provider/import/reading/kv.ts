@@ -1,7 +1,5 @@
 import { z } from "zod";
-import { byPage } from "../../api/pages";
-import { namespacesPath } from "../../kv/address";
-import { KV } from "../../limits";
+import { listNamespacesOf } from "../../kv/listing";
 import { TYPES, type Found } from "../found";
 import { slug } from "../names";
 import type { Reading } from "../reading";
@@ -15,18 +13,18 @@ export async function readNamespaces(reading: Reading, account: Account): Promis
   const what = `key-value namespaces of ${account.what}`;
   await reading.part(what, async () => {
     const listed = new Map<string, string>();
-    const all = byPage(reading.host.api, namespacesPath(account.id), {
-      what: `Listing the namespaces of account ${account.id}`,
-      record: z.looseObject({ id: z.string(), title: z.string() }),
-      perPage: KV.MAX_NAMESPACES_PER_PAGE,
-      key: ({ id }) => id,
-    });
+    const all = listNamespacesOf(
+      reading.host.api,
+      account.id,
+      z.looseObject({ id: z.string(), title: z.string() }),
+    );
     for await (const { id, title } of all) {
       listed.set(id, title);
       reading.progress(`reading ${what}: ${listed.size}`);
     }
     const titles = new Set(listed.values());
-    reading.found.push(...[...listed].map(([id, title]) => namespaceOf(account, id, title, titles)));
+    const sorted = [...listed].sort(([, a], [, b]) => (a < b ? -1 : 1));
+    reading.found.push(...sorted.map(([id, title]) => namespaceOf(account, id, title, titles)));
   });
   return reading.found.slice(before);
 }
