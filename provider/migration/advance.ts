@@ -9,7 +9,7 @@ import { afterWrite, differencesOf, type ConcurrentChange } from "./concurrent";
 import { isUnderWay, recordOf, withArrival, withEvent, type Computed, type History } from "./record";
 import { putConfiguration, readEntryPoint, readState, type EntryPoint } from "./service";
 import { bodyOf, observe, type Situation } from "./situation";
-import { isFurther, isReached, isSameState, stateText, type MigrationState } from "./state";
+import { isFurther, isReached, isSameState, stateText, type MigrationState, type Target } from "./state";
 import { plural } from "./words";
 
 /** Brings a zone to where it is to be, forward only. */
@@ -18,6 +18,8 @@ export interface Journey {
   readonly ctx: Context;
   readonly zoneId: string;
   readonly wish: Wish;
+  /** The target that was reached before: what is recorded while nobody knows whether the step was taken. */
+  readonly from: Target;
   /** How long the service may take to switch. */
   readonly waitSeconds: number;
   /** What is recorded; undefined for a resource that is new. */
@@ -260,10 +262,12 @@ function unfinished(
   const { zoneId, wish, situation } = here;
   const history = event === undefined ? here.history : withEvent(here.history, wish.target, event);
   const now = { ...situation, state };
+  const isSent = history.filter(({ step }) => step === wish.target).at(-1)?.event === "sent";
   return new PartialFailure(
     zoneId,
     recordOf(now, assess(situation, wish), history, here.before, here.concurrent),
     `WafMigration of zone ${zoneId}: ${reason}`,
+    isSent ? undefined : { target: here.from },
   );
 }
 

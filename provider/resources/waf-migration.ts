@@ -115,12 +115,26 @@ export const wafMigration = defineLifecycle({
     return findings;
   },
 
+  // A step that failed is still to be made, also where a refresh has cleared the failure.
+  due({ state, args }) {
+    const { zoneId, target } = args;
+    const last = state.history.filter(({ step }) => step === target).at(-1);
+    const at = `the zone was last seen at ${state.migrationState}`;
+    const isOpen = last?.event === "sent" || last?.event === "unclear";
+    if (!isOpen || state.migrationState === "retired") return Promise.resolve(undefined);
+    const what =
+      last.event === "sent"
+        ? `the step to ${target} was sent at ${last.at}, and ${at}: the update waits for it`
+        : `the answer to the step to ${target} was lost, and ${at}: the update looks first, and sends the step only if the zone has not gone on`;
+    return Promise.resolve(`WafMigration of zone ${zoneId}: ${what}.`);
+  },
+
   async create({ ctx, args }) {
     return { id: args.zoneId, computed: await go(ctx, args, undefined) };
   },
 
   async update({ ctx, state, args }) {
-    return await go(ctx, args, computed.parse(state));
+    return await go(ctx, args, computed.parse(state), state.target);
   },
 
   async read({ ctx, state }) {
@@ -264,10 +278,16 @@ function readings(ctx: Context): Map<string, Situation> {
   return ctx.shared("readings of migrations", () => new Map<string, Situation>());
 }
 
-async function go(ctx: Context, args: MigrationArgs, before: z.infer<typeof computed> | undefined) {
+async function go(
+  ctx: Context,
+  args: MigrationArgs,
+  before: z.infer<typeof computed> | undefined,
+  from: Target = "assessed",
+) {
   return await advance({
     ctx,
     zoneId: args.zoneId,
+    from,
     wish: wishOf(args),
     waitSeconds: args.waitFor?.timeout ?? MIGRATION.MAX_SWITCH_SECONDS,
     before,
@@ -289,6 +309,6 @@ function lowered(
       : `keep target: "${was}", which sends nothing any more`;
   return {
     property: "target",
-    reason: `cannot go back from "${was}" to "${target}" for zone ${zoneId}: a migration has no way back. Instead ${instead}; or remove the resource, which forgets it and leaves the zone as it is`,
+    reason: `cannot go back from "${was}" to "${target}" for zone ${zoneId}: a migration has no way back. Instead ${instead}; or remove the resource, which forgets it and leaves the zone as it is. After an update that failed, run \`pulumi refresh\` first, which records how far the zone is`,
   };
 }

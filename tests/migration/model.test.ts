@@ -321,7 +321,7 @@ class Story {
   async #refresh(): Promise<void> {
     if (this.#recorded === undefined) return;
     const op = this.#op();
-    const target = this.#recorded.inputs["target"];
+    const { target } = this.#recorded.outputs; // What was reached, where the last step failed.
     try {
       this.#recorded = (await op.refresh(TYPE, this.#recorded)) ?? this.#recorded;
     } catch {

@@ -1,6 +1,6 @@
 import { startLocalApi, type LocalApi, type WafSettingsChange } from "edgeguard-local";
 import { omit, pick, type Bag } from "../../provider/runtime/values";
-import { Operation, rawGet, rawSend } from "../support/operation";
+import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";
 import {
   brought,
   confirmed,
@@ -132,6 +132,12 @@ describe("a switch that takes time", () => {
         history: [{ step: "finished", event: "sent" }],
       });
       if (recorded === undefined) throw new Error("nothing was recorded");
+      // Also where a refresh has cleared the failure, a preview tells that it is waited for.
+      const preview = new Operation(api);
+      expect(await preview.preview(TYPE, inputs, recorded)).toMatchObject({ step: "update" });
+      expect(preview.warned).toEqual([
+        expect.stringMatching(/the step to finished was sent at .*: the update waits for it/),
+      ]);
       // The engine calls update for what is half done, although nothing differs; still no second PUT, and what was
       // confirmed is not judged again by what has come since.
       api.inDashboard(zoneId, { do: "adjust", change: { description: "meanwhile" } });
@@ -275,6 +281,51 @@ describe("an answer that is no answer", () => {
     },
     15_000,
   );
+
+  describe("and leaves open whether the step was taken", () => {
+    const failed = async (target: "validation" | "finished", previous?: Recorded): Promise<Recorded> => {
+      const zoneId = zone("migrateEnterprise");
+      const inputs = await confirmed(api, { zoneId, target }, previous);
+      api.fault({ kind: "dropBefore", match: { method: "PUT" } });
+      const { recorded } = await new Operation(api).failedUp(TYPE, inputs, previous);
+      if (recorded === undefined) throw new Error("nothing was recorded");
+      return recorded;
+    };
+
+    test("leaves the target pending: previews show an update and why, and the next up works on it", async () => {
+      const recorded = await failed("finished");
+      expect(recorded.outputs).toMatchObject({ target: "assessed", migrationState: "start" });
+      const preview = new Operation(api);
+      expect(await preview.preview(TYPE, recorded.inputs, recorded)).toMatchObject({ step: "update" });
+      expect(preview.warned).toEqual([
+        expect.stringMatching(
+          /the answer to the step to finished was lost, and the zone was last seen at start: the update looks first, and sends the step only if the zone has not gone on/,
+        ),
+      ]);
+      const done = await new Operation(api).up(TYPE, recorded.inputs, recorded);
+      expect(done.outputs).toMatchObject({ target: "finished", migrationState: "finished" });
+      const after = new Operation(api);
+      expect(await after.preview(TYPE, done.inputs, done)).toMatchObject({ step: "same" });
+      expect(after.warned).toEqual([]);
+    });
+
+    test("after a refresh, which clears the failure, the plan is shown and asked for again", async () => {
+      const recorded = await failed("finished");
+      const refreshed = await new Operation(api).refresh(TYPE, recorded);
+      expect(refreshed?.inputs).toMatchObject({ target: "assessed" });
+      const op = new Operation(api);
+      expect(await op.preview(TYPE, recorded.inputs, refreshed)).toMatchObject({ step: "update" });
+      expect(op.said.join("\n")).toContain('confirmed: the next up sends it, target "finished"');
+      const withdrawn = { zoneId: zone("migrateEnterprise"), target: "assessed" };
+      expect(await new Operation(api).refusals(TYPE, withdrawn, refreshed)).toEqual([]);
+    });
+
+    test("keeps the step before it as what was reached", async () => {
+      const validated = await brought(api, { zoneId: zone("migrateEnterprise"), target: "validation" });
+      const recorded = await failed("finished", validated);
+      expect(recorded.outputs).toMatchObject({ target: "validation", migrationState: "validation" });
+    });
+  });
 
   test.each([500, 400, 403])("is %i although the configuration was taken: the zone tells", async (status) => {
     const zoneId = zone("migrateEnterprise");
