@@ -197,7 +197,14 @@ function sides(recorded: z.output<typeof state> | null | undefined): Sides | und
 }
 
 /** Arguments that are always secret: hidden here too, whatever options the plan was written with. */
-const ALWAYS_SECRET: readonly string[] = ["destinationConf", "ownershipChallenge", "entries", "manifest"];
+const ALWAYS_SECRET: readonly string[] = [
+  "destinationConf",
+  "ownershipChallenge",
+  "entries",
+  "manifest",
+  "digest",
+  "fileHash",
+];
 
 /** Without what only the provider reads, and without anything that is secret. */
 function plain(given: Bag | undefined): Bag {

@@ -18,7 +18,7 @@ import { remove } from "../kv/upload";
 import { json, record } from "../runtime/json";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
 import { claimOnce, EdgeResource } from "../runtime/resource";
-import { hasUnknown } from "../runtime/values";
+import { hasUnknown, UNKNOWN } from "../runtime/values";
 import { accountId, adopt, hexId } from "./fields";
 
 const args = z.object({
@@ -59,7 +59,8 @@ export const kvEntries = defineLifecycle({
   compared: { ignore: ["entries", "file", "directory", "defaults"], also: ["digest", "drift"] },
   replaceOn: ["accountId", "namespaceId"],
   secret: ["entries"],
-  secretOutputs: ["manifest"],
+  // Whoever sees a digest can try contents until one has it: for a short value a matter of seconds.
+  secretOutputs: ["manifest", "digest", "fileHash"],
   fromSettings: { accountId: ({ accountId }) => accountId },
   lock: ({ accountId, namespaceId }) => `namespace ${accountId} ${namespaceId}`,
 
@@ -91,7 +92,8 @@ export const kvEntries = defineLifecycle({
       const catalog = await look(ctx, declaration);
       const { keys, bytes, digest, problems, expired, warnings, sha256 } = catalog;
       if (problems.length > 0) return { failures: problems.map((reason) => ({ property, reason })) };
-      if (!isWhole) return {};
+      // A saved plan takes an unknown for a later value, and nothing for one.
+      if (!isWhole) return { computed: { keys: UNKNOWN, bytes: UNKNOWN, digest: UNKNOWN } };
       if (digest !== olds["digest"]) {
         for (const warning of warnings) ctx.say.warn(`KvEntries ${namespace}: ${warning}`);
         if (expired > 0)
@@ -313,9 +315,9 @@ export class KvEntries extends EdgeResource {
   declare readonly keys: pulumi.Output<number>;
   /** Bytes of all values together, as stored. */
   declare readonly bytes: pulumi.Output<number>;
-  /** Digest of the declared content, whatever its source. */
+  /** Digest of the declared content, whatever its source. A secret: a short value can be guessed from it. */
   declare readonly digest: pulumi.Output<string>;
-  /** SHA-256 of the file as it is, which tells a preview that nothing changed in it. Unset for other sources. */
+  /** SHA-256 of the file as it is, which tells a preview that nothing changed in it. A secret. Unset for other sources. */
   declare readonly fileHash: pulumi.Output<string | undefined>;
 
   constructor(name: string, args: KvEntriesArgs, opts?: pulumi.CustomResourceOptions) {

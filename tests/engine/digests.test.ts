@@ -1,0 +1,96 @@
+import { createHash } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
+import { catalogOf } from "../../provider/kv/catalog";
+import { openSource } from "../../provider/kv/source";
+import { edgeguardResources, engines, Project } from "../support/engine";
+import { TOKEN } from "../support/scenario";
+
+/** A digest of a short value is as good as the value: it shows nowhere, on no engine. */
+
+const PROGRAM = `
+import * as pulumi from "@pulumi/pulumi";
+import { KvEntries, KvNamespace } from "pulumi-edgeguard";
+const accountId = new pulumi.Config().require("accountId");
+const { id: namespaceId } = new KvNamespace("pins", { accountId, title: "pins" });
+const inFile = new KvEntries("file", { accountId, namespaceId, file: "pins.json" });
+new KvEntries("inline", { accountId, namespaceId, entries: { "pin-b": "PIN" } });
+export const digest = inFile.digest;
+`;
+
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s", (_name, engine) => {
+  let api: LocalApi;
+  let project: Project;
+  /** What a person or a machine was shown. */
+  let shown: string[];
+  /** Digests of what was declared. */
+  let digests: string[];
+  const isCli = engine !== LOCAL_ENGINE;
+
+  beforeEach(async () => {
+    api = await startLocalApi();
+    [shown, digests] = [[], []];
+    project = new Project(engine, "digests");
+    project.env = { CLOUDFLARE_API_TOKEN: TOKEN, EDGEGUARD_DEBUG: "1" };
+    await project.init({ accountId: api.accounts.main, "edgeguard:baseUrl": api.url });
+  });
+
+  afterEach(async () => {
+    await api.close();
+    project.remove();
+  });
+
+  async function declare(pin: string): Promise<void> {
+    project.write(PROGRAM.replace("PIN", pin));
+    const file = JSON.stringify([{ key: "pin-a", value: pin }]);
+    writeFileSync(join(project.dir, "pins.json"), file);
+    const sources = [{ file: "pins.json" }, { entries: { "pin-b": pin } }];
+    const found = await Promise.all(sources.map((one) => catalogOf(openSource(one, project.dir))));
+    digests.push(...found.map(({ digest }) => digest), sha256(file), sha256(pin).slice(0, 32));
+  }
+
+  const run = async (...args: string[]): Promise<string> => {
+    const { text } = await project.ok(...args);
+    shown.push(text);
+    return text;
+  };
+
+  /** By a saved plan where the engine has one. */
+  async function up(): Promise<string> {
+    if (!isCli) return await run("up", "--yes", "--diff");
+    const preview = await run("preview", "--diff", "--save-plan", "plan.json");
+    await run("preview", "--json");
+    await run("up", "--yes", "--diff", "--plan", "plan.json");
+    return preview;
+  }
+
+  it("digests of content are in no plan, no state and on no screen", async () => {
+    await declare("412873");
+    await up();
+    await declare("412874");
+    expect(await up()).toMatch(/KvEntries [0-9a-f]{32}: \+0 ~1 -0 \(pin-a\)/);
+    await run("preview", "--expect-no-changes");
+    for (const state of edgeguardResources(await project.export()).values()) {
+      if (state.type.endsWith("KvEntries"))
+        for (const outputs of [state.inputs, state.outputs])
+          expect(outputs["digest"]).toHaveProperty("ciphertext");
+    }
+    if (isCli) {
+      // What was reached before a failure, and what a refresh records.
+      await declare("412875");
+      api.fault({ kind: "status", status: 400, match: { method: "PUT" }, times: 2 });
+      shown.push((await project.run("up", "--yes", "--diff")).text);
+      shown.push(project.stateText(), JSON.stringify(await project.export()));
+      await run("up", "--yes");
+      await run("refresh", "--yes", "--diff");
+      await run("preview", "--expect-no-changes");
+    }
+
+    const everything = [...shown, project.stateText(), JSON.stringify(await project.export())].join("\n");
+    expect(everything).toContain("pin-a");
+    for (const digest of digests) expect(everything).not.toContain(digest);
+  });
+});
