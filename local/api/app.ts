@@ -16,6 +16,7 @@ import { realTime } from "./request-log";
 import { bodyBytes, readId } from "./request";
 import { rulesetRoutes } from "./rulesets/routes";
 import { accounts } from "./seed";
+import { answerSparsely } from "./sparse";
 import { wafRoutes } from "./waf/routes";
 
 /** The whole local API: one request passes this file from top to bottom. */
@@ -39,6 +40,8 @@ export function createApp(services: Services): ApiRouter {
     const sent = c.get("sentStatus");
     entry.status = sent === undefined ? c.res.status : sent;
   });
+
+  if (settings.sparse) app.use(`${basePath}/*`, answerSparsely);
 
   app.use(`${basePath}/*`, async (c: ApiContext, next: Next) => {
     await wait(settings.latencyMs);

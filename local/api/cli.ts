@@ -10,10 +10,12 @@ interface Arguments {
   readonly port: number;
   readonly dialect: Dialect;
   readonly strict: boolean;
+  readonly sparse: boolean;
   readonly token: string;
   readonly persistTo?: string;
   readonly latency: number;
   readonly readLag: number;
+  readonly listLag: number;
 }
 
 const program = new Command("local-api")
@@ -25,10 +27,12 @@ const program = new Command("local-api")
       .default("published"),
   )
   .option("--strict", "refuse what only the other dialect knows", false)
+  .option("--sparse", "leave out of answers what the published document does not require", false)
   .option("--token <text>", "the accepted API token", defaultCredentials[0].token)
   .option("--persist-to <folder>", "keep the state there between runs")
   .option("--latency <ms>", "wait before each answer", wholeNumber, 0)
-  .option("--read-lag <ms>", "reads see a write only after this long", wholeNumber, 0);
+  .option("--read-lag <ms>", "reads see a write only after this long", wholeNumber, 0)
+  .option("--list-lag <ms>", "listings alone see a write only after this long", wholeNumber, 0);
 
 void main();
 
@@ -39,9 +43,11 @@ async function main(): Promise<void> {
     port: chosen.port,
     dialect: chosen.dialect,
     strict: chosen.strict,
+    sparse: chosen.sparse,
     credentials,
     latencyMs: chosen.latency,
     readLagMs: chosen.readLag,
+    listLagMs: chosen.listLag,
     ...(chosen.persistTo === undefined ? {} : { persistTo: chosen.persistTo }),
   };
 

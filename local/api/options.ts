@@ -29,10 +29,14 @@ export interface LocalApiOptions {
   readonly credentials?: readonly Credential[];
   /** Refuses what only the other dialect knows, instead of accepting or ignoring it. @default false */
   readonly strict?: boolean;
+  /** Answers hold only what the published document requires, what somebody set, and cursors. @default false */
+  readonly sparse?: boolean;
   /** Each answer waits this long. @default 0 */
   readonly latencyMs?: number;
   /** Eventual consistency: a read sees a write only after this long. Writes always see each other. @default 0 */
   readonly readLagMs?: number;
+  /** The same of listings alone, those of KV included: one object that is asked for by its id is up to date. @default 0 */
+  readonly listLagMs?: number;
   /** Eventual consistency of KV, which `readLagMs` leaves alone: listings and reads see a write so much later. @default 0 */
   readonly kvLagMs?: Partial<KvLag>;
   /** Every page of a listing of keys comes after so many pages without keys, each with a cursor. @default 0 */
@@ -61,8 +65,10 @@ export interface Settings {
   readonly port: number;
   readonly credentials: readonly Credential[];
   readonly strict: boolean;
+  readonly sparse: boolean;
   readonly latencyMs: number;
   readonly readLagMs: number;
+  readonly listLagMs: number;
   readonly kvLagMs: KvLag;
   readonly kvEmptyPages: number;
   readonly kvStore: ValueStore;
@@ -86,9 +92,11 @@ export function settle(options: LocalApiOptions): Settings {
     port: options.port ?? 0,
     credentials: options.credentials ?? defaultCredentials,
     strict: options.strict ?? false,
+    sparse: options.sparse ?? false,
     latencyMs: options.latencyMs ?? 0,
     readLagMs: options.readLagMs ?? 0,
-    kvLagMs: { ...noLag, ...options.kvLagMs },
+    listLagMs: options.listLagMs ?? 0,
+    kvLagMs: { ...noLag, listing: options.listLagMs ?? 0, ...options.kvLagMs },
     kvEmptyPages: options.kvEmptyPages ?? 0,
     kvStore: options.kvStore ?? "memory",
     logpush: {

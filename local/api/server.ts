@@ -110,10 +110,11 @@ async function start(options: LocalApiOptions): Promise<LocalApi> {
   const kv = new KvStore(seed.kv, {
     clock: clock.now,
     lag: settings.kvLagMs,
+    listLagMs: settings.listLagMs,
     values: kvStore,
     journal: persistTo === undefined ? undefined : new Journal(persistTo, kvStore),
   });
-  const shelf = { clock: clock.now, lagMs: settings.readLagMs, onWrite };
+  const shelf = { clock: clock.now, lagMs: settings.readLagMs, listLagMs: settings.listLagMs, onWrite };
   const logpush = new LogpushStore({
     ...shelf,
     behaviour: settings.logpush,

@@ -2,6 +2,8 @@ export interface ShelfOptions {
   readonly clock: () => Date;
   /** A read sees a value only once it is this old. */
   readonly lagMs: number;
+  /** A listing sees it only once it is this old, and a read sees it. @default 0 */
+  readonly listLagMs?: number;
   /** Called after every write. */
   readonly onWrite: () => void;
 }
@@ -19,15 +21,28 @@ export class Shelf<T> {
 
   /** What a read is shown. */
   visible(key: string): T {
+    return this.#shownAfter(this.options.lagMs, key);
+  }
+
+  /** What a listing is shown. */
+  listed(key: string): T {
+    return this.#shownAfter(this.#longestLagMs, key);
+  }
+
+  get #longestLagMs(): number {
+    return Math.max(this.options.lagMs, this.options.listLagMs ?? 0);
+  }
+
+  #shownAfter(lagMs: number, key: string): T {
     const versions = this.#versions(key);
-    const shownBefore = this.#now() - this.options.lagMs;
+    const shownBefore = this.#now() - lagMs;
     return (versions.findLast(({ since }) => since <= shownBefore) ?? versions[0])?.value ?? missing(key);
   }
 
   write(key: string, value: T): void {
     const now = this.#now();
     const versions = this.#versions(key);
-    const oldestShown = versions.findLastIndex(({ since }) => since <= now - this.options.lagMs);
+    const oldestShown = versions.findLastIndex(({ since }) => since <= now - this.#longestLagMs);
     this.#values.set(key, [...versions.slice(Math.max(0, oldestShown)), { value, since: now }]);
     this.options.onWrite();
   }

@@ -9,7 +9,7 @@ import { kvFailures } from "./failures";
 import type { Namespace } from "./namespace";
 import type { BulkGet } from "./requests";
 import * as requests from "./requests";
-import type { KvStore } from "./store";
+import type { KvStore, Titled } from "./store";
 import { contentOf, readableText } from "./value";
 
 export function kvRoutes(app: ApiRouter, services: Services): void {
@@ -22,7 +22,7 @@ export function kvRoutes(app: ApiRouter, services: Services): void {
 
 function namespaceRoutes(app: ApiRouter, root: string, { state: { kv }, settings }: Services) {
   const { dialect, limits } = settings;
-  const shown = ({ id, title }: Namespace) =>
+  const shown = ({ id, title }: Titled) =>
     dialect === "seed" ? { id, title } : { id, title, supports_url_encoding: true };
   const requireFree = (title: string, operation: string, itself?: Namespace) => {
     const taken = kv.namespaces().some((each) => each.title === title && each !== itself);
@@ -42,7 +42,7 @@ function namespaceRoutes(app: ApiRouter, root: string, { state: { kv }, settings
       if (direction !== "asc" && direction !== "desc") throw kvFailures.directionInvalid();
 
       const sign = direction === "asc" ? 1 : -1;
-      const all = [...kv.namespaces()].sort((a, b) => (a[order] < b[order] ? -sign : sign));
+      const all = [...kv.listed()].sort((a, b) => (a[order] < b[order] ? -sign : sign));
       const items = all.slice((page - 1) * perPage, page * perPage);
       const info = { page, per_page: perPage, count: items.length, total_count: all.length };
       return ok(c, items.map(shown), info);

@@ -5,12 +5,23 @@ import { kvFailures } from "./failures";
 import type { Journal } from "./journal";
 import type { KvLag } from "./namespace";
 import { Namespace } from "./namespace";
+import { Shelf } from "../shelf";
 import type { ValueStore } from "./value";
+
+/** What a listing tells of a namespace. */
+export interface Titled {
+  readonly id: string;
+  readonly title: string;
+}
+
+const everything = "namespaces";
 
 export interface KvStoreOptions {
   readonly clock: () => Date;
   /** Of every namespace, until it is given its own. */
   readonly lag: KvLag;
+  /** How long the listing of namespaces lags behind. */
+  readonly listLagMs: number;
   readonly values: ValueStore;
   /** Where it is kept; undefined keeps it nowhere. */
   readonly journal: Journal | undefined;
@@ -19,19 +30,28 @@ export interface KvStoreOptions {
 /** The namespaces of the account. */
 export class KvStore {
   #namespaces = new Map<string, Namespace>();
+  /** Ids and titles, as the listing of namespaces shows them in time. */
+  readonly #titles: Shelf<readonly Titled[]>;
 
   /** What the journal holds, else `seed`. */
   constructor(
     seed: KvSnapshot,
     private readonly options: KvStoreOptions,
   ) {
-    const { journal } = options;
+    const { journal, clock, listLagMs } = options;
+    this.#titles = new Shelf({ clock, lagMs: listLagMs, onWrite: () => undefined });
     if (journal?.exists() === true) this.#load(journal);
     else this.#fill(seed);
+    this.#titles.reset([[everything, this.#titled()]]);
   }
 
   namespaces(): readonly Namespace[] {
     return [...this.#namespaces.values()];
+  }
+
+  /** What a listing of namespaces is shown. */
+  listed(): readonly Titled[] {
+    return this.#titles.visible(everything);
   }
 
   namespace(id: string): Namespace | undefined {
@@ -41,18 +61,21 @@ export class KvStore {
   create(title: string): Namespace {
     const id = randomUUID().replaceAll("-", "");
     const created = this.#add(id, title);
+    this.#titles.write(everything, this.#titled());
     this.#keep((journal) => journal.rename(this.namespaces()));
     return created;
   }
 
   rename(namespace: Namespace, title: string): void {
     namespace.title = title;
+    this.#titles.write(everything, this.#titled());
     this.#keep((journal) => journal.rename(this.namespaces()));
   }
 
   /** Its keys go too. */
   remove({ id }: Namespace): void {
     this.#namespaces.delete(id);
+    this.#titles.write(everything, this.#titled());
     this.#keep((journal) => journal.rename(this.namespaces()));
   }
 
@@ -82,6 +105,7 @@ export class KvStore {
   /** Puts other namespaces in place of these; listings and reads see them at once. */
   restore(snapshot: KvSnapshot): void {
     this.#fill(snapshot);
+    this.#titles.reset([[everything, this.#titled()]]);
     this.options.journal?.replace(this.namespaces());
   }
 
@@ -94,6 +118,10 @@ export class KvStore {
         entries.map((record) => fromRecord(record, this.options.values)),
       );
     }
+  }
+
+  #titled(): readonly Titled[] {
+    return this.namespaces().map(({ id, title }) => ({ id, title }));
   }
 
   #load(journal: Journal): void {

@@ -40,7 +40,7 @@ function jobRoutes(app: ApiRouter, root: string, scopeOf: ScopeOf, services: Ser
   const { strict, limits } = settings;
 
   route(app, `${root}/jobs`, {
-    GET: (c) => ok(c, shown(logpush.visible(scopeOf(c)), logpush)),
+    GET: (c) => ok(c, shown(logpush.listed(scopeOf(c)), logpush)),
 
     POST: async (c) => {
       const scope = scopeOf(c);
@@ -100,7 +100,7 @@ function datasetRoutes(app: ApiRouter, root: string, scopeOf: ScopeOf, { state: 
   route(app, `${root}/datasets/:datasetId/jobs`, {
     GET: (c) => {
       const dataset = datasetOf(c);
-      const jobs = logpush.visible(scopeOf(c)).filter((job) => job.dataset === dataset);
+      const jobs = logpush.listed(scopeOf(c)).filter((job) => job.dataset === dataset);
       return ok(c, shown(jobs, logpush));
     },
   });

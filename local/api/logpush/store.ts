@@ -67,6 +67,11 @@ export class LogpushStore implements LogpushControls {
     return this.#shelf.visible(everything).jobs.filter((job) => owns(scope, job));
   }
 
+  /** What a listing is shown of a scope. */
+  listed(scope: Scope): readonly Job[] {
+    return this.#shelf.listed(everything).jobs.filter((job) => owns(scope, job));
+  }
+
   /** What the next write in a scope starts from. */
   latest(scope: Scope): readonly Job[] {
     return this.#shelf.latest(everything).jobs.filter((job) => owns(scope, job));

@@ -69,6 +69,7 @@ function policyRoutes(app: ApiRouter, root: string, { state, settings }: Service
   const updated = created.partial();
 
   const visible = (c: ApiContext) => state.pageShield.visible(c.get("zone").id).policies;
+  const listed = (c: ApiContext) => state.pageShield.listed(c.get("zone").id).policies;
   const latest = (c: ApiContext) => state.pageShield.latest(c.get("zone").id).policies;
   const store = (c: ApiContext, policies: Policy[]) => {
     const zoneId = c.get("zone").id;
@@ -77,7 +78,7 @@ function policyRoutes(app: ApiRouter, root: string, { state, settings }: Service
 
   route(app, `${root}/policies`, {
     GET: (c) => {
-      const { items, info } = paginate(visible(c), { page: "all" }, limits);
+      const { items, info } = paginate(listed(c), { page: "all" }, limits);
       const result = items.map((policy) => wire.policyToWire(policy, dialect));
       return dialect === "seed" ? ok(c, result) : ok(c, result, info);
     },
