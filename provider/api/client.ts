@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Dispatcher } from "undici";
 import { z } from "zod";
 import { VERSION } from "../version";
-import { Connections, type ConnectionOptions } from "./connections";
+import { ATTEMPT_MS, Connections, type ConnectionOptions } from "./connections";
 import { authorization, secretsOf, type Credential } from "./credential";
 import { decodeEnvelope, type ApiNote, type Envelope, type ResultInfo } from "./envelope";
 import {
@@ -13,9 +13,10 @@ import {
   isUnauthenticated,
   type ApiErrorInit,
 } from "./errors";
-import { WaitTooLongError, type RateBudget, type Wait } from "./rate-budget";
+import { explainProxy, ProxyError } from "./proxy";
+import { WaitTooLongError, type RateBudget } from "./rate-budget";
 import { Redactor } from "./redact";
-import { backoffMs, outcomeOf, RETRY, retryAfterMs, shouldRetry, type Attempt } from "./retry";
+import { backoffMs, hasTimedOut, outcomeOf, RETRY, retryAfterMs, shouldRetry, type Attempt } from "./retry";
 import { undici } from "./undici";
 import {
   adviceFor,
@@ -54,8 +55,13 @@ export interface ApiOptions extends ConnectionOptions {
   /** The budget of `fallback`; the same where none is given. */
   readonly fallbackBudget?: RateBudget;
   readonly maxRetries?: number;
-  /** False: rather than wait for the rate budget, a request fails as not sent. Default: true. */
+  /**
+   * False: rather than wait for the rate budget, a request fails as not sent; so does every request after the first that
+   * a time limit has ended. Default: true.
+   */
   readonly patient?: boolean;
+  /** Longest time of one attempt, from its connection to the last byte of its answer. */
+  readonly attemptMs?: number;
   /** Connections shared with other clients; in place of `concurrency` and `timeouts`. */
   readonly connections?: Connections;
   /** Fires when nothing may be sent any more. */
@@ -145,6 +151,8 @@ export class EdgeApi {
   readonly #stop: AbortSignal;
   readonly #said = new Set<string>();
   #inFlight = 0;
+  /** Why nothing more is sent by a client without patience. */
+  #silence: string | undefined;
 
   constructor(options: ApiOptions) {
     this.#options = options;
@@ -315,8 +323,9 @@ export class EdgeApi {
       try {
         await this.#unlessCancelled(options.what, () => this.#admission(budget, options.immediate));
       } catch (error) {
-        if (!(error instanceof WaitTooLongError)) throw error;
-        throw last ?? unsent(method, path, options.what, error.wait);
+        const reason = reasonNotToSend(error);
+        if (reason === undefined) throw error;
+        throw last ?? unsent(method, path, options.what, reason);
       }
       const reply = await this.#attempt(method, path, options, credential, trail);
       const judged = this.#judge(method, path, options, reply, attempt);
@@ -358,6 +367,10 @@ export class EdgeApi {
         },
       });
       await this.#connections.take(this.#stop);
+      if (this.#silence !== undefined) {
+        this.#connections.giveBack();
+        throw new SilentError(this.#silence);
+      }
       if (!budget.paused && !this.#gone()) return;
       this.#connections.giveBack(); // A pause or the end came while others were served.
       this.#stop.throwIfAborted();
@@ -375,6 +388,11 @@ export class EdgeApi {
     const url = this.#url(path, options.query);
     const started = Date.now();
     const seen = { status: 0 };
+    const { signal, attemptMs = ATTEMPT_MS } = this.#options;
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(new AttemptTimeoutError(attemptMs)), attemptMs);
+    const breakOff = (): void => limit.abort(signal?.reason);
+    signal?.addEventListener("abort", breakOff, { once: true });
     this.#inFlight += 1;
     try {
       const response = await undici().request(url, {
@@ -389,7 +407,7 @@ export class EdgeApi {
         ...(options.body === undefined
           ? {}
           : { body: Buffer.isBuffer(options.body) ? options.body : JSON.stringify(options.body) }),
-        ...(this.#options.signal === undefined ? {} : { signal: this.#options.signal }),
+        signal: limit.signal,
       });
       seen.status = response.statusCode;
       const raw = options.raw === true && response.statusCode < 300;
@@ -408,17 +426,23 @@ export class EdgeApi {
         requestId,
         retryAfter: first(response.headers["retry-after"]),
       };
-    } catch (error) {
-      if (this.#options.signal?.aborted === true) {
+    } catch (raised) {
+      const error = explainProxy(raised, url);
+      if (signal?.aborted === true) {
         trail.uncertain ||= method !== "GET";
         throw cancelled(options.what, "notDone");
       }
       const errorCode = textOf(error, "code");
+      // Before the connection is given back, for whoever waits for it.
+      if (this.#options.patient === false && hasTimedOut({ errorCode }))
+        this.#silence ??= `an earlier request got no answer from ${url.origin} in time`;
       this.#debug(
         `${method} ${url.pathname}${url.search} -> ${errorCode ?? String(error)} in ${Date.now() - started} ms`,
       );
       return { errorCode, syscall: textOf(error, "syscall"), cause: error, cutOff: seen.status !== 0 };
     } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", breakOff);
       this.#inFlight -= 1;
       this.#connections.giveBack();
     }
@@ -434,6 +458,16 @@ export class EdgeApi {
   ): Success | ApiError {
     const base = { what: options.what, method, path, attempts };
     if (!("status" in reply)) {
+      const { cause } = reply;
+      if (cause instanceof ProxyError)
+        return new ApiError({
+          ...base,
+          outcome: "notDone",
+          unsent: true,
+          detail: cause.message,
+          cause,
+          advice: cause.advice,
+        });
       const outcome = outcomeOf({ method, ...reply });
       return new ApiError({
         ...base,
@@ -583,16 +617,36 @@ function problemOf({ issues: [issue] }: z.ZodError, ...root: string[]): string {
   return path === "" ? issue.message : `${path}: ${issue.message}`;
 }
 
-function unsent(method: string, path: string, what: string, { ms, reason }: Wait): ApiError {
-  return new ApiError({
-    what,
-    method,
-    path,
-    outcome: "notDone",
-    unsent: true,
+/** The API did not answer an earlier request in time, and nobody is to be kept waiting again. */
+class SilentError extends Error {}
+
+/** An attempt has taken all the time that it may. */
+class AttemptTimeoutError extends Error {
+  readonly code = "ETIMEDOUT";
+
+  constructor(ms: number) {
+    super(`no complete answer within ${ms / 1000} s`);
+  }
+}
+
+interface Reason {
+  readonly detail: string;
+  readonly advice: string;
+}
+
+function reasonNotToSend(error: unknown): Reason | undefined {
+  if (error instanceof SilentError)
+    return { detail: error.message, advice: "Check edgeguard:baseUrl and the network." };
+  if (!(error instanceof WaitTooLongError)) return undefined;
+  const { reason, ms } = error.wait;
+  return {
     detail: `${reason}, and ${Math.ceil(ms / 1000)} s of waiting are left`,
     advice: "Run again after that.",
-  });
+  };
+}
+
+function unsent(method: string, path: string, what: string, reason: Reason): ApiError {
+  return new ApiError({ what, method, path, outcome: "notDone", unsent: true, ...reason });
 }
 
 /** A member of the error, or of what it wraps. */

@@ -1,8 +1,12 @@
 import type { Agent, Dispatcher } from "undici";
+import { proxies } from "./proxy";
 import { undici } from "./undici";
 
 /** Longest waits for one attempt, in milliseconds. */
 export const TIMEOUTS = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000 } as const;
+
+/** Longest time of one attempt as a whole, however steadily its answer drips: 25 MB over a slow line may take minutes. */
+export const ATTEMPT_MS = 300_000;
 
 /** Requests in flight at the same time, unless `edgeguard:concurrency` says otherwise. */
 export const DEFAULT_CONCURRENCY = 8;
@@ -79,8 +83,5 @@ function pool(
     bodyTimeout: timeouts.bodyMs,
   };
   const { Agent, EnvHttpProxyAgent } = undici();
-  const proxied = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"].some(
-    (name) => process.env[name],
-  );
-  return proxied ? new EnvHttpProxyAgent(options) : new Agent(options);
+  return proxies(process.env).length > 0 ? new EnvHttpProxyAgent(options) : new Agent(options);
 }

@@ -2,8 +2,8 @@ import type { Outcome } from "./errors";
 
 /** When a request is sent again, as data. */
 export const RETRY = {
-  /** Answers that a later attempt may better. */
-  statuses: [408, 429, 500, 502, 503, 504],
+  /** Answers that a later attempt may better; from 520 on they are those of Cloudflare's own edge. */
+  statuses: [408, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 527, 530],
   /** Methods whose second execution changes nothing more than the first. */
   repeatable: ["GET", "PUT", "DELETE"],
   /** Retries after the first attempt, unless `edgeguard:maxRetries` says otherwise. */
@@ -18,6 +18,12 @@ export const RETRY = {
 
 /** Errors raised before a byte of the request left this machine: safe to repeat, whatever the method. */
 const NEVER_SENT = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"];
+
+/** A proxy that is badly set, or that refused: nothing was sent, and trying again meets the same. */
+export const PROXY_REFUSED = "EDGEGUARD_PROXY";
+
+/** Errors that mean a time limit has passed: the next request to the same address would wait as long. */
+const TIMED_OUT = ["ETIMEDOUT", "UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"];
 
 /** Errors of the secure connection: nothing was sent, and trying again shows the same certificate. */
 const NOT_TRUSTED = [
@@ -36,10 +42,8 @@ const LOST = [
   "EHOSTUNREACH",
   "ENETUNREACH",
   "EPIPE",
-  "ETIMEDOUT",
   "UND_ERR_SOCKET",
-  "UND_ERR_HEADERS_TIMEOUT",
-  "UND_ERR_BODY_TIMEOUT",
+  ...TIMED_OUT,
   "UND_ERR_RES_CONTENT_LENGTH_MISMATCH",
   "HPE_INVALID_EOF_STATE",
 ];
@@ -58,7 +62,14 @@ export interface Attempt {
 export function outcomeOf({ status, errorCode, syscall }: Attempt): Outcome {
   if (status !== undefined) return status >= 500 || status === 408 ? "unknown" : "notDone";
   if (errorCode === undefined) return "unknown";
-  return syscall === "connect" || [...NEVER_SENT, ...NOT_TRUSTED].includes(errorCode) ? "notDone" : "unknown";
+  return syscall === "connect" || [...NEVER_SENT, ...NOT_TRUSTED, PROXY_REFUSED].includes(errorCode)
+    ? "notDone"
+    : "unknown";
+}
+
+/** Whether a time limit ended the attempt. */
+export function hasTimedOut({ errorCode }: Pick<Attempt, "errorCode">): boolean {
+  return errorCode !== undefined && TIMED_OUT.includes(errorCode);
 }
 
 /** Whether to send the request once more: a later attempt may help, and repeating it does no harm. */

@@ -69,7 +69,7 @@ export class Host {
 
   /** For live checks: a preview does not wait for a service in trouble, it says that it did not look. */
   get probe(): EdgeApi {
-    this.#probe ??= this.#connect({ maxRetries: 0, patient: false });
+    this.#probe ??= this.#connect({ maxRetries: 0, patient: false, attemptMs: PROBE_MS });
     return this.#probe;
   }
 
@@ -143,7 +143,7 @@ export class Host {
     await this.#connections?.close();
   }
 
-  #connect(manner: Pick<ApiOptions, "maxRetries" | "patient">): EdgeApi {
+  #connect(manner: Pick<ApiOptions, "maxRetries" | "patient" | "attemptMs">): EdgeApi {
     const { baseUrl, credential, fallback, rates, concurrency } = this.settings;
     const { signal, closing } = this.#options;
     const debugging = (this.#options.env ?? process.env)["EDGEGUARD_DEBUG"] === "1";
@@ -167,6 +167,9 @@ export class Host {
     out[level](`edgeguard: ${this.redact(line)}`);
   }
 }
+
+/** How long a preview waits for an answer before it goes on without. */
+const PROBE_MS = 10_000;
 
 /** Lines on stdout and stderr are what the engine shows as messages of the stack. */
 const PROCESS = {

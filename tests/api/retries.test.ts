@@ -51,6 +51,15 @@ describe("GET, PUT and DELETE", () => {
   const statuses = (method: string) =>
     api.requests.filter((r) => r.method === method).map(({ status }) => status);
   const all = () => Promise.all(methods.map((method) => send(method)));
+  let random: jest.SpyInstance;
+  beforeEach(() => (random = jest.spyOn(Math, "random").mockReturnValue(0))); // So that no retry waits.
+  afterEach(() => random.mockRestore());
+
+  test("count Cloudflare's own edge codes among the answers that a later attempt may better", () => {
+    expect(RETRY.statuses).toEqual(
+      expect.arrayContaining([502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 527, 530]),
+    );
+  });
 
   test.each(RETRY.statuses)("are sent again after %i", async (status) => {
     strike({ kind: "status", status });
@@ -96,7 +105,7 @@ describe("GET, PUT and DELETE", () => {
 });
 
 describe("POST", () => {
-  test.each([408, 500, 502, 503, 504])(
+  test.each([408, 500, 502, 503, 504, 520, 525, 530])(
     "is not sent again after %i: it may have been carried out",
     async (status) => {
       api.fault({ match: {}, kind: "status", status });

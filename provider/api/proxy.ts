@@ -1,0 +1,66 @@
+import { PROXY_REFUSED } from "./retry";
+
+/** The variables that name a proxy, as the HTTP library reads them: the first that is set counts. */
+const VARIABLES = [
+  ["http_proxy", "HTTP_PROXY"],
+  ["https_proxy", "HTTPS_PROXY"],
+] as const;
+
+interface Proxy {
+  /** Of the variable. */
+  readonly name: string;
+  /** Its value, quoted and without credentials. */
+  readonly shown: string;
+}
+
+/** A proxy kept a request from being sent. */
+export class ProxyError extends Error {
+  override readonly name = "ProxyError";
+  readonly code = PROXY_REFUSED;
+
+  constructor(
+    message: string,
+    /** What to do about it. */
+    readonly advice: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/**
+ * The proxies that the environment names, that for http first.
+ *
+ * @throws ProxyError for a value that the HTTP library could not use.
+ */
+export function proxies(env: Readonly<Record<string, string | undefined>>): readonly Proxy[] {
+  return VARIABLES.flatMap((names) => {
+    const name = names.find((each) => env[each] !== undefined);
+    const value = name === undefined ? undefined : env[name];
+    if (name === undefined || value === undefined || value === "") return [];
+    const scheme = /^https?:\/\//i.exec(value)?.[0] ?? "";
+    const host = value.slice(Math.max(scheme.length, value.lastIndexOf("@") + 1)).split(/[/?#]/)[0] ?? "";
+    const shown = JSON.stringify(scheme + host);
+    if (scheme === "" || !URL.canParse(value)) {
+      throw new ProxyError(
+        `${name} is ${shown}, which is not the address of a proxy`,
+        `Set ${name} to an address with its scheme, such as "http://${host === "" ? "proxy.example:3128" : host}", or unset it.`,
+      );
+    }
+    return [{ name, shown }];
+  });
+}
+
+/** What the HTTP library reports of a proxy that lets no request through, in words that name the variable. */
+export function explainProxy(error: unknown, url: URL): unknown {
+  const text = error instanceof Error ? error.message : "";
+  const status = /^Proxy response \((\d+)\) !== 200/.exec(text)?.[1];
+  if (status === undefined) return error;
+  const all = proxies(process.env);
+  const { name = "HTTPS_PROXY", shown = "" } = (url.protocol === "https:" ? all.at(-1) : all[0]) ?? {};
+  return new ProxyError(
+    `the proxy ${shown} of ${name} refused to connect to ${url.host} with status ${status}`,
+    `Check ${name} and what the proxy allows, or name ${url.hostname} in NO_PROXY.`,
+    { cause: error },
+  );
+}

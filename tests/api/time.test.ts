@@ -1,0 +1,151 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { z } from "zod";
+import { clientOf, envelope, failureOf, serve } from "../support/edge-client";
+import { Operation } from "../support/operation";
+
+const schema = z.unknown();
+
+describe("an attempt as a whole", () => {
+  test("ends in time although its answer keeps dripping: a GET is sent again", async () => {
+    let asked = 0;
+    const server = await serve((_request, response) => {
+      asked += 1;
+      if (asked > 1) return void response.end(envelope("whole"));
+      const drip = setInterval(() => response.write(" "), 10);
+      response.once("close", () => clearInterval(drip));
+    });
+    const { client, debug } = clientOf(server.url, { attemptMs: 500 });
+    expect(await client.get("/x", { what: "Reading", schema: z.string() })).toBe("whole");
+    expect(debug[0]).toContain("-> ETIMEDOUT in ");
+  });
+
+  test("tells that its answer was cut off when it was the last one", async () => {
+    const server = await serve((_request, response) => void response.write("{"));
+    const { client } = clientOf(server.url, { attemptMs: 50, maxRetries: 0 });
+    const failure = await failureOf(client.put("/x", { what: "Writing", schema, body: {} }));
+    expect(failure.message).toContain("got no answer: the answer was cut off (ETIMEDOUT)");
+    expect(failure).toMatchObject({ outcome: "unknown" });
+  });
+});
+
+describe("a client without patience", () => {
+  test("sends nothing more after the first request that got no answer in time", async () => {
+    const server = await serve(() => undefined);
+    const { client } = clientOf(server.url, { attemptMs: 50, maxRetries: 0, patient: false, concurrency: 2 });
+    const ask = () => failureOf(client.get("/x", { what: "Looking", schema }));
+    const failures = await Promise.all(Array.from({ length: 6 }, ask));
+    failures.push(await ask());
+    const told = failures.map(
+      ({ message }) => /no complete answer within|was not sent: an earlier/.exec(message)?.[0],
+    );
+    expect(told.sort()).toEqual([
+      ...Array.from({ length: 2 }, () => "no complete answer within"),
+      ...Array.from({ length: 5 }, () => "was not sent: an earlier"),
+    ]);
+    expect(server.seen).toHaveLength(2);
+  });
+
+  test("goes on after an answer that says no", async () => {
+    const server = await serve((_request, response) => void response.writeHead(503).end());
+    const { client } = clientOf(server.url, { maxRetries: 0, patient: false });
+    for (let asked = 0; asked < 2; asked += 1) await failureOf(client.get("/x", { what: "Looking", schema }));
+    expect(server.seen).toHaveLength(2);
+  });
+});
+
+test("a preview of twenty zones behind a silent server waits once, and says so once", async () => {
+  const server = await serve(() => undefined);
+  const real = setTimeout;
+  const scaled = jest
+    .spyOn(globalThis, "setTimeout")
+    .mockImplementation(((run: () => void, ms?: number) =>
+      real(run, ms === 10_000 ? 100 : ms)) as typeof setTimeout);
+  try {
+    const operation = new Operation(server);
+    const zones = Array.from({ length: 20 }, (_, index) => index.toString(16).padStart(32, "0"));
+    const declared = { description: "d", action: "log", expression: "true", value: "script-src 'self'" };
+    for (const { step } of await Promise.all(
+      zones.map((zoneId) => operation.preview("PageShieldPolicy", { zoneId, ...declared })),
+    ))
+      expect(step).toBe("create");
+    expect(operation.warned).toEqual([expect.stringContaining("not checked live: ")]);
+    expect(server.seen.length).toBeLessThanOrEqual(8);
+    expect(scaled.mock.calls.filter(([, ms]) => ms === 10_000).length).toBeGreaterThan(0);
+  } finally {
+    scaled.mockRestore();
+  }
+});
+
+describe("a proxy", () => {
+  const NAMES = ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY"];
+  const before = NAMES.map((name) => [name, process.env[name]] as const);
+  let proxy: Server;
+  let at: string;
+  let tunnels: string[];
+
+  beforeEach(async () => {
+    for (const name of NAMES) delete process.env[name];
+    tunnels = [];
+    proxy = createServer().on("connect", (request, socket) => {
+      tunnels.push(request.url ?? "");
+      socket.end("HTTP/1.1 403 Forbidden\r\n\r\n");
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+    at = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  });
+  afterEach(async () => {
+    for (const [name, value] of before) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+    await new Promise((resolve) => proxy.close(resolve));
+  });
+
+  const create = (url: string) =>
+    failureOf(clientOf(url, { maxRetries: 3 }).client.post("/x", { what: "Creating", schema, body: {} }));
+
+  test.each([
+    ["HTTP_PROXY", "http"],
+    ["https_proxy", "https"],
+    ["http_proxy", "https"], // Which stands for both where there is no other.
+  ])(
+    "that refuses to connect is named with its variable (%s for %s): nothing was sent",
+    async (name, scheme) => {
+      process.env[name] = `http://user:pa%40ss@word@${at}`;
+      const failure = await create(`${scheme}://api.example/v4`);
+      expect(failure.message).toMatch(
+        new RegExp(
+          `^Creating failed: POST /x was not sent: the proxy "http://${at}" of ${name} refused to connect to api\\.example(:443)? with status 403\\. Check ${name} and what the proxy allows, or name api\\.example in NO_PROXY\\.$`,
+        ),
+      );
+      expect(failure).toMatchObject({ outcome: "notDone" });
+      expect(tunnels).toHaveLength(1);
+    },
+  );
+
+  test.each([
+    ["HTTPS_PROXY", "proxy:3128", "proxy:3128", "http://proxy:3128"],
+    ["https_proxy", "user:pa/ss@proxy:3128", "proxy:3128", "http://proxy:3128"],
+    ["HTTP_PROXY", "socks5://user:pass@proxy:1080", "proxy:1080", "http://proxy:1080"],
+    ["HTTP_PROXY", "http://", "http://", "http://proxy.example:3128"],
+    ["HTTPS_PROXY", "http://user:pass@proxy:port", "http://proxy:port", "http://proxy:port"],
+  ])(
+    "%s=%s is told as what it is, without credentials, and what to set",
+    async (name, value, shown, better) => {
+      process.env[name] = value;
+      const failure = await create("https://api.example/v4");
+      expect(failure.message).toBe(
+        `Creating failed: POST /x was not sent: ${name} is ${JSON.stringify(shown)}, which is not the address of a proxy. ` +
+          `Set ${name} to an address with its scheme, such as "${better}", or unset it.`,
+      );
+      expect(failure).toMatchObject({ outcome: "notDone" });
+    },
+  );
+
+  test("that is set to nothing is none", async () => {
+    process.env["HTTP_PROXY"] = "";
+    const server = await serve((_request, response) => void response.end(envelope("direct")));
+    expect(await clientOf(server.url).client.get("/x", { what: "Reading", schema })).toBe("direct");
+  });
+});
