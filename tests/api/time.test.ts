@@ -59,8 +59,7 @@ test("a preview of twenty zones behind a silent server waits once, and says so o
   const real = setTimeout;
   const scaled = jest
     .spyOn(globalThis, "setTimeout")
-    .mockImplementation(((run: () => void, ms?: number) =>
-      real(run, ms === 10_000 ? 100 : ms)) as typeof setTimeout);
+    .mockImplementation((run: () => void, ms?: number) => real(run, ms === 10_000 ? 100 : ms));
   try {
     const operation = new Operation(server);
     const zones = Array.from({ length: 20 }, (_, index) => index.toString(16).padStart(32, "0"));
@@ -79,13 +78,13 @@ test("a preview of twenty zones behind a silent server waits once, and says so o
 
 describe("a proxy", () => {
   const NAMES = ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY"];
-  const before = NAMES.map((name) => [name, process.env[name]] as const);
   let proxy: Server;
   let at: string;
   let tunnels: string[];
 
   beforeEach(async () => {
-    for (const name of NAMES) delete process.env[name];
+    const others = Object.entries(process.env).filter(([name]) => !NAMES.includes(name));
+    jest.replaceProperty(process, "env", Object.fromEntries(others));
     tunnels = [];
     proxy = createServer().on("connect", (request, socket) => {
       tunnels.push(request.url ?? "");
@@ -95,10 +94,7 @@ describe("a proxy", () => {
     at = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
   });
   afterEach(async () => {
-    for (const [name, value] of before) {
-      if (value === undefined) delete process.env[name];
-      else process.env[name] = value;
-    }
+    jest.restoreAllMocks();
     await new Promise((resolve) => proxy.close(resolve));
   });
 

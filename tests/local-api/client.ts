@@ -50,7 +50,9 @@ export function idOf(answer: Answer): string {
 
 /** Values of one member over a list answer. */
 export function each(answer: Answer, member: string): unknown[] {
-  const list = z.object({ result: z.array(z.record(z.string(), z.unknown())).default([]) }).parse(answer.body);
+  const list = z
+    .object({ result: z.array(z.record(z.string(), z.unknown())).default([]) })
+    .parse(answer.body);
   return list.result.map((record) => record[member]);
 }
 

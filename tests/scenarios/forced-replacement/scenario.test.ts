@@ -19,6 +19,16 @@ playScenario({
       changes: { replace: 1, unchanged: 2 },
       writes: [],
       says: [/is kept/],
+      in: {
+        // Of a policy that was made a moment ago nothing is seen yet: a second one protects before the first one goes.
+        "listings 5 s late": {
+          writes: [
+            "POST /zones/{zone}/page_shield/policies",
+            "DELETE /zones/{zone}/page_shield/policies/{id}",
+          ],
+          says: [],
+        },
+      },
     },
     { look: "/zones/{zone}/page_shield/policies/{policy:checkout}", result: { description: "checkout" } },
     {

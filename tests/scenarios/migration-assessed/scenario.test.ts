@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startLocalApi } from "edgeguard-local";
-import { engines, Project, REPOSITORY } from "../../support/engine";
+import { Project, REPOSITORY } from "../../support/engine";
+import { plays } from "../../support/plays";
 import { TOKEN } from "../../support/scenario";
 
 /**
@@ -9,10 +10,10 @@ import { TOKEN } from "../../support/scenario";
  * differ this test prints what the README's block, after `<!-- preview: migration-assessed -->`, has to be.
  */
 
-test.each(engines().map((engine) => [engine.name, engine] as const))(
-  "the README's preview of an assessed zone is what %s shows",
-  async (_name, engine) => {
-    const api = await startLocalApi();
+test.each(plays().map((play) => [play.title, play] as const))(
+  "the README's preview of an assessed zone is what is shown %s",
+  async (_title, { engine, mode }) => {
+    const api = await startLocalApi(mode?.api);
     const project = new Project(engine, "scenario");
     try {
       project.program(join(__dirname, "program"));

@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { startLocalApi } from "edgeguard-local";
 import { digestFor, PUT, puts, rulesOf } from "../../migration/support";
-import { engines, Project, summaryOf } from "../../support/engine";
+import { Project, summaryOf } from "../../support/engine";
+import { plays } from "../../support/plays";
 import { TOKEN } from "../../support/scenario";
 
 /**
@@ -9,10 +10,10 @@ import { TOKEN } from "../../support/scenario";
  * made it, and from then on changed in the program. What a page rule turned off lives on as an exception.
  */
 
-test.each(engines().map((engine) => [engine.name, engine] as const))(
-  "the migrated rules and their exception become code, and stay what they are (%s)",
-  async (_name, engine) => {
-    const api = await startLocalApi();
+test.each(plays().map((play) => [play.title, play] as const))(
+  "the migrated rules and their exception become code, and stay what they are %s",
+  async (_title, { engine, mode }) => {
+    const api = await startLocalApi(mode?.api);
     const project = new Project(engine, "scenario");
     const zoneId = api.zones.migratePageRule;
     const up = async (program: string) => {

@@ -71,6 +71,7 @@ const story = (reporting: string, enabled: (on: boolean) => string | boolean): r
 playScenario({
   title: "a zone's page security is declared, drifts, is repaired and given back (published dialect)",
   folder: __dirname,
+  dialects: ["published"],
   zone: "empty",
   steps: story("use_cloudflare_reporting_endpoint", (on) => on),
 });
@@ -82,6 +83,7 @@ if (process.env["EDGEGUARD_TEST_LONG"] === "1") {
     folder: __dirname,
     zone: "empty",
     dialect: "seed",
+    dialects: ["seed"],
     // The plans are those of the other dialect; what is sent and stored differs.
     steps: story("use_platform_reporting_endpoint", String).filter(
       (step) => !("run" in step && (step.run === "preview" || step.requests === 0)),

@@ -1,0 +1,56 @@
+import { LOCAL_ENGINE, type Dialect, type EngineCommand, type LocalApiOptions } from "edgeguard-local";
+import { engines } from "./engine";
+
+/** How the API answers while a story is played. */
+export interface Mode {
+  readonly name: "seed" | "seed, sparse" | "published" | "published, sparse" | "listings 5 s late";
+  readonly api: LocalApiOptions;
+}
+
+const LATE_MS = 5_000;
+
+const MODES: readonly Mode[] = [
+  { name: "seed", api: { dialect: "seed" } },
+  { name: "seed, sparse", api: { dialect: "seed", sparse: true } },
+  { name: "published", api: { dialect: "published" } },
+  { name: "published, sparse", api: { dialect: "published", sparse: true } },
+  { name: "listings 5 s late", api: { listLagMs: LATE_MS } },
+];
+
+/** One way to play a story. */
+export interface Play {
+  readonly title: string;
+  readonly engine: EngineCommand;
+  /** Absent where the API answers as the story has it. */
+  readonly mode?: Mode;
+}
+
+export interface PlayOptions {
+  /** The story's own dialect. */
+  readonly dialect?: Dialect | undefined;
+  /** Dialects that the story's own looks understand. Default: both. */
+  readonly dialects?: readonly Dialect[] | undefined;
+  /** Whether it is played in every mode in the normal run too, not only with EDGEGUARD_TEST_LONG=1. */
+  readonly always?: boolean | undefined;
+}
+
+/** On every engine of the machine as the story has it; in every other mode of the API on the local engine. */
+export function plays({ dialect = "published", dialects, always = false }: PlayOptions = {}): Play[] {
+  const own = engines().map((engine): Play => ({ title: `on ${engine.name}`, engine }));
+  if (!always && process.env["EDGEGUARD_TEST_LONG"] !== "1") return own;
+  const others = MODES.filter(({ name, api }) => {
+    const understood = api.dialect === undefined || dialects?.includes(api.dialect) !== false;
+    return understood && name !== dialect;
+  });
+  const further = others.map((mode): Play => ({
+    title: `on ${LOCAL_ENGINE.name} (${mode.name})`,
+    engine: LOCAL_ENGINE,
+    mode,
+  }));
+  return [...own, ...further];
+}
+
+/** How far the API's clock has to move ahead for a listing to show what was done before. */
+export function lagOf({ mode }: Play): number {
+  return mode?.api.listLagMs ?? 0;
+}
