@@ -1,0 +1,683 @@
+import { isDeepStrictEqual } from "node:util";
+import type { LocalApi, ZoneName } from "edgeguard-local";
+import { dependency } from "./derive";
+import { PRUNED, zoneOf } from "./generate";
+import {
+  isObject,
+  plain,
+  textOf,
+  type Args,
+  type Declared,
+  type Program,
+  type TypeName,
+  type Value,
+} from "./program";
+import {
+  entriesOf,
+  inventory,
+  namespacesOf,
+  result,
+  rulesOf,
+  WATCHED,
+  type Catalog,
+  type StoredEntry,
+  type ZoneRule,
+} from "./surroundings";
+
+/** Says by raw requests what is not as a program declares it, in words of this file's own. */
+
+export interface Before {
+  /** Objects of others. */
+  readonly objects: ReadonlyMap<string, string>;
+  readonly settings: Readonly<Record<string, Args>>;
+  readonly phases: Readonly<Record<string, string>>;
+  readonly migrationRules: Readonly<Record<string, readonly ZoneRule[]>>;
+  readonly startedAt: number;
+}
+
+export interface Situation {
+  readonly api: LocalApi;
+  readonly catalog: Catalog;
+  readonly before: Before;
+  readonly program: Program;
+  /** What was declared before, if anything was. */
+  readonly previous: Program | undefined;
+  /** Whether a process was killed: what a zone had before it was first set may then be forgotten. */
+  readonly killed: boolean;
+}
+
+export async function stateBefore(api: LocalApi, migrationZones: readonly string[]): Promise<Before> {
+  const settings: Record<string, Args> = {};
+  for (const zone of WATCHED.settings) settings[api.zones[zone]] = await settingsOf(api, api.zones[zone]);
+  const migrationRules: Record<string, readonly ZoneRule[]> = {};
+  for (const zone of migrationZones) migrationRules[zone] = await rulesOf(api, zone);
+  return {
+    objects: await inventory(api),
+    settings,
+    phases: Object.fromEntries(Object.values(api.zones).map((zone) => [zone, phaseOf(api, zone)])),
+    migrationRules,
+    startedAt: Math.floor(Date.now() / 1000),
+  };
+}
+
+/** One sentence for each thing that is not as it is to be. */
+export async function problems(situation: Situation): Promise<string[]> {
+  const claimed = new Set<string>();
+  const found: string[] = [];
+  for (const check of [settings, policies, overrides, jobs, namespaces, entries, migrations])
+    found.push(...(await check(situation, claimed)));
+  const { api, before } = situation;
+  const now = await inventory(api);
+  for (const [what, content] of before.objects) {
+    if (claimed.has(what)) continue;
+    if (now.get(what) !== content)
+      found.push(`${what} of others was ${content} and is ${now.get(what) ?? "gone"}`);
+  }
+  for (const [what, content] of now) {
+    if (!before.objects.has(what) && !claimed.has(what)) found.push(`${what} is nobody's: ${content}`);
+  }
+  return found;
+}
+
+type Check = (situation: Situation, claimed: Set<string>) => Promise<string[]>;
+
+function all(program: Program | undefined, type: TypeName): readonly Declared[] {
+  return (program?.resources ?? []).filter((each) => each.type === type);
+}
+
+function differs(what: string, is: unknown, wanted: unknown): string[] {
+  return isDeepStrictEqual(is, wanted)
+    ? []
+    : [`${what} is ${JSON.stringify(is)} and not ${JSON.stringify(wanted)}`];
+}
+
+// Page Shield
+
+const SETTINGS = {
+  enabled: "enabled",
+  useReportingEndpoint: "use_cloudflare_reporting_endpoint",
+  useConnectionUrlPath: "use_connection_url_path",
+} as const;
+
+async function settingsOf(api: LocalApi, zone: string): Promise<Args> {
+  return await result<Args>(api, `/zones/${zone}/page_shield`);
+}
+
+const settings: Check = async ({ api, before, program, previous, killed }) => {
+  const found: string[] = [];
+  for (const [zone, were] of Object.entries(before.settings)) {
+    const is = await settingsOf(api, zone);
+    const ofZone = (of: Program | undefined): Declared | undefined =>
+      all(of, "PageShieldSettings").find(({ args }) => args["zoneId"] === zone);
+    const [now, then] = [ofZone(program), ofZone(previous)];
+    for (const [ours, theirs] of Object.entries(SETTINGS)) {
+      const wanted = now?.args[ours];
+      const isForgotten = then !== undefined && (killed || now?.name !== then.name);
+      const allowed =
+        wanted === undefined
+          ? [were[theirs], ...(isForgotten && then.args[ours] !== undefined ? [then.args[ours]] : [])]
+          : [wanted];
+      if (!allowed.includes(is[theirs] ?? null))
+        found.push(
+          `${theirs} of zone ${zone} is ${textOf(is[theirs])} and not ${allowed.map(textOf).join(" or ")}`,
+        );
+    }
+  }
+  return found;
+};
+
+interface WirePolicy extends Args {
+  readonly id: string;
+}
+
+const policies: Check = async ({ api, before, program }, claimed) => {
+  const found: string[] = [];
+  for (const zone of WATCHED.policies) {
+    const there = (await result<WirePolicy[]>(api, `/zones/${api.zones[zone]}/page_shield/policies`)).filter(
+      ({ id }) => !before.objects.has(`policy of ${zone} ${id}`),
+    );
+    for (const { name, args } of all(program, "PageShieldPolicy")) {
+      if (args["zoneId"] !== api.zones[zone]) continue;
+      const alike = there.filter(({ description }) => description === textOf(args["description"]));
+      alike.forEach(({ id }) => claimed.add(`policy of ${zone} ${id}`));
+      const [policy, ...more] = alike;
+      if (policy === undefined || more.length > 0) {
+        found.push(`policy ${name} is there ${alike.length} times`);
+        continue;
+      }
+      const is = {
+        action: policy["action"],
+        expression: policy["expression"],
+        enabled: textOf(policy["enabled"]),
+      };
+      const wanted = {
+        action: args["action"],
+        expression: textOf(args["expression"]).trim(),
+        enabled: textOf(args["enabled"] ?? true),
+      };
+      found.push(
+        ...differs(`policy ${name}`, is, wanted),
+        ...differs(
+          `the value of policy ${name}`,
+          directives(textOf(policy["value"])),
+          declaredDirectives(args["value"]),
+        ),
+      );
+      for (const [member, value] of Object.entries(objectOf(args["extra"])))
+        found.push(...differs(`${member} of policy ${name}`, policy[member], value));
+    }
+  }
+  return found;
+};
+
+/** A policy as sets of sources by directive. */
+function directives(csp: string): Readonly<Record<string, readonly string[]>> {
+  const parts = csp.split(";").map((part) => part.trim().split(/\s+/));
+  return Object.fromEntries(
+    parts
+      .map(([name = "", ...sources]): [string, string[]] => [
+        name.toLowerCase(),
+        [...new Set(sources.map((source) => source.toLowerCase()))].sort(),
+      ])
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
+}
+
+function declaredDirectives(value: Value | undefined): unknown {
+  const given = plain(value ?? "");
+  if (!isObject(given)) return directives(textOf(given));
+  const lines = Object.entries(given).map(([name, sources]) =>
+    [
+      name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`),
+      ...(Array.isArray(sources) ? sources.map(String) : []),
+    ].join(" "),
+  );
+  return directives(lines.join("; "));
+}
+
+function objectOf(value: Value | undefined): Args {
+  const given = plain(value ?? null);
+  return isObject(given) ? given : {};
+}
+
+function listOf(value: Value | undefined): readonly Value[] {
+  const given = plain(value ?? null);
+  return Array.isArray(given) ? (given as readonly Value[]) : [];
+}
+
+// Managed rulesets
+
+const overrides: Check = async ({ api, catalog, before, program }, claimed) => {
+  const found: string[] = [];
+  for (const zone of WATCHED.rules) {
+    const rules = await rulesOf(api, api.zones[zone]);
+    for (const { name, args } of all(program, "ManagedRulesetOverride")) {
+      if (args["zoneId"] !== api.zones[zone]) continue;
+      const ref = textOf(args["ref"] ?? `edgeguard/soak/dev/${name}`);
+      const own = rules.filter((rule) => rule.ref === ref);
+      own.forEach(({ id }) => claimed.add(`rule of ${zone} ${id}`));
+      const [rule, ...more] = own;
+      if (rule === undefined || more.length > 0) {
+        found.push(`the rule of ${name} is there ${own.length} times`);
+        continue;
+      }
+      found.push(...ruleProblems(name, rule, args, catalog));
+      const excepted = listOf(args["exceptions"]).map((each) => objectOf(each));
+      const at = rules.indexOf(rule);
+      const front = rules.slice(Math.max(0, at - excepted.length), at);
+      front.forEach(({ id }) => claimed.add(`rule of ${zone} ${id}`));
+      found.push(
+        ...differs(
+          `exceptions of ${name}`,
+          front.map(asException),
+          excepted.map((each, index) => declaredException(each, `${ref}/exception/${index + 1}`)),
+        ),
+        ...placeProblems(name, args["position"], rules, at, at - excepted.length),
+      );
+    }
+    const theirs = [...before.objects.keys()].filter((what) => what.startsWith(`rule of ${zone} `));
+    const order = rules.map(({ id }) => `rule of ${zone} ${id}`).filter((what) => before.objects.has(what));
+    found.push(...differs(`the order of others' rules of ${zone}`, order, theirs));
+  }
+  return found;
+};
+
+function ruleProblems(name: string, rule: ZoneRule, args: Args, catalog: Catalog): string[] {
+  const choice = objectOf(args["ruleset"]);
+  const ruleset = catalog.rulesets.find(
+    ({ id, name: title }) => id === choice["id"] || title === choice["name"],
+  );
+  const {
+    id,
+    version,
+    overrides: sent = {},
+  } = rule.action_parameters as {
+    id?: string;
+    version?: string;
+    overrides?: { action?: string; categories?: { category: string }[]; rules?: { id: string }[] };
+  };
+  const owasp = objectOf(args["owasp"]);
+  const level = Number(owasp["paranoiaLevel"] ?? 4);
+  const levels = [1, 2, 3, 4]
+    .filter((each) => each > level)
+    .map((each) => ({ category: `paranoia-level-${each}`, enabled: false }));
+  const thresholds: Readonly<Record<string, number>> = { low: 60, medium: 40, high: 25 };
+  const threshold = owasp["scoreThreshold"];
+  const score = {
+    ...(owasp["action"] === undefined ? {} : { action: owasp["action"] }),
+    ...(threshold === undefined ? {} : { score_threshold: thresholds[textOf(threshold)] ?? threshold }),
+  };
+  const scored =
+    Object.keys(score).length === 0 || ruleset?.scoreRule === undefined
+      ? []
+      : [{ id: ruleset.scoreRule, ...score }];
+  const wanted = {
+    action: "execute",
+    id: ruleset?.id,
+    version: args["version"] ?? "latest",
+    expression: textOf(args["expression"]),
+    enabled: args["enabled"] ?? true,
+    ...(args["description"] === undefined ? {} : { description: args["description"] }),
+    all: args["action"],
+    categories: [
+      ...listOf(args["categories"]).map((each) => {
+        const { tag, ...rest } = objectOf(each);
+        return { category: textOf(tag), ...rest };
+      }),
+      ...levels,
+    ],
+    rules: sortedBy(
+      [
+        ...Object.entries(objectOf(args["rules"])).map(([ruleId, each]) => ({
+          id: ruleId,
+          ...objectOf(each),
+        })),
+        ...scored,
+      ],
+      "id",
+    ),
+  };
+  const is = {
+    action: rule.action,
+    id,
+    version: version ?? "latest",
+    expression: rule.expression,
+    enabled: rule.enabled,
+    ...(args["description"] === undefined ? {} : { description: rule.description }),
+    all: sent.action,
+    categories: sent.categories ?? [],
+    rules: sortedBy(sent.rules ?? [], "id"),
+  };
+  // An order of categories that decides nothing is nobody's concern here.
+  const unordered = (each: typeof is | typeof wanted): object => ({
+    ...each,
+    categories: sortedBy(each.categories, "category"),
+  });
+  return differs(`the rule of ${name}`, unordered(is), unordered(wanted));
+}
+
+function sortedBy<K extends string, T extends Readonly<Record<K, string>>>(list: readonly T[], key: K): T[] {
+  return [...list].sort((a, b) => (a[key] < b[key] ? -1 : 1));
+}
+
+function asException({
+  ref,
+  action,
+  expression,
+  description = "",
+  enabled,
+  action_parameters,
+}: ZoneRule): object {
+  return { ref, action, expression, description, enabled, action_parameters };
+}
+
+function declaredException({ expression, description, skip }: Args, ref: string): object {
+  const { rulesets, rules } = objectOf(skip);
+  const action_parameters =
+    rulesets !== undefined
+      ? { rulesets: [...new Set(listOf(rulesets))].sort() }
+      : rules !== undefined
+        ? {
+            rules: Object.fromEntries(
+              Object.entries(objectOf(rules)).map(([id, ids]) => [id, [...new Set(listOf(ids))].sort()]),
+            ),
+          }
+        : { ruleset: "current" };
+  return {
+    ref,
+    action: "skip",
+    expression: textOf(expression),
+    description: textOf(description),
+    enabled: true,
+    action_parameters,
+  };
+}
+
+/** First and last are where a rule was put; others may have been put there since. */
+function placeProblems(
+  name: string,
+  position: Value | undefined,
+  rules: readonly ZoneRule[],
+  at: number,
+  head: number,
+): string[] {
+  const { before, after } = objectOf(position);
+  const other = rules.findIndex(({ ref }) => ref === (before ?? after));
+  if (other < 0) return [];
+  const isThere = before === undefined ? other < head : at < other;
+  return isThere ? [] : [`the rule of ${name} stands at ${at}, and ${textOf(before ?? after)} at ${other}`];
+}
+
+// Logpush
+
+interface WireJob extends Args {
+  readonly id: number;
+}
+
+const OPTIONS: Readonly<Record<string, readonly [wire: string, usual: Value, csv?: Value]>> = {
+  sampleRate: ["sample_rate", 1],
+  timestampFormat: ["timestamp_format", "unixnano"],
+  outputType: ["output_type", "ndjson"],
+  batchPrefix: ["batch_prefix", ""],
+  batchSuffix: ["batch_suffix", ""],
+  recordPrefix: ["record_prefix", "{", ""],
+  recordSuffix: ["record_suffix", "}\n", "\n"],
+  recordTemplate: ["record_template", ""],
+  recordDelimiter: ["record_delimiter", ""],
+  fieldDelimiter: ["field_delimiter", ","],
+  mergeSubrequests: ["merge_subrequests", false],
+  cve202144228: ["CVE-2021-44228", false],
+};
+
+const jobs: Check = async ({ api, before, program }, claimed) => {
+  const found: string[] = [];
+  const scopes: (readonly [what: string, path: string, id: string])[] = [
+    ...WATCHED.jobs.map((zone) => [`job of ${zone}`, `/zones/${api.zones[zone]}`, api.zones[zone]] as const),
+    ["job of the account", `/accounts/${api.accounts.main}`, api.accounts.main],
+  ];
+  for (const [what, path, scope] of scopes) {
+    const there = (await result<WireJob[]>(api, `${path}/logpush/jobs`)).filter(
+      ({ id }) => !before.objects.has(`${what} ${id}`),
+    );
+    for (const { name, args } of all(program, "LogpushJob")) {
+      if ((args["zoneId"] ?? args["accountId"]) !== scope) continue;
+      const title = textOf(args["name"] ?? `soak-dev-${name}`);
+      const alike = there.filter((job) => job["name"] === title && job["dataset"] === args["dataset"]);
+      alike.forEach(({ id }) => claimed.add(`${what} ${id}`));
+      const [job, ...more] = alike;
+      if (job === undefined || more.length > 0) found.push(`job ${name} is there ${alike.length} times`);
+      else found.push(...(await jobProblems(api, path, name, job, args)));
+    }
+  }
+  return found;
+};
+
+async function jobProblems(
+  api: LocalApi,
+  path: string,
+  name: string,
+  job: WireJob,
+  args: Args,
+): Promise<string[]> {
+  const members = {
+    enabled: args["enabled"] ?? true,
+    kind: args["kind"] ?? "",
+    frequency: args["frequency"] ?? "high",
+    max_upload_bytes: args["maxUploadBytes"] ?? null,
+    max_upload_interval_seconds: args["maxUploadIntervalSeconds"] ?? null,
+    max_upload_records: args["maxUploadRecords"] ?? null,
+  };
+  const is = Object.fromEntries(Object.keys(members).map((member) => [member, job[member]]));
+  const options = objectOf(args["outputOptions"]);
+  const there = objectOf(job["output_options"]);
+  const isCsv = options["outputType"] === "csv";
+  const wanted = Object.entries(OPTIONS).map(
+    ([ours, [, usual, csv]]) => options[ours] ?? (isCsv ? (csv ?? usual) : usual),
+  );
+  const shown = Object.values(OPTIONS).map(
+    ([wire, usual, csv]) => there[wire] ?? (isCsv ? (csv ?? usual) : usual),
+  );
+  const fields = options["fieldNames"];
+  const every =
+    fields === "all"
+      ? Object.keys(await result<object>(api, `${path}/logpush/datasets/${textOf(args["dataset"])}/fields`))
+      : undefined;
+  return [
+    ...differs(`job ${name}`, is, members),
+    ...differs(`output options of job ${name}`, shown, wanted),
+    ...differs(`fields of job ${name}`, sorted(there["field_names"]), sorted(every ?? fields)),
+    ...differs(
+      `destination of job ${name}`,
+      parsedDestination(textOf(job["destination_conf"])),
+      declaredDestination(args),
+    ),
+    ...differs(`filter of job ${name}`, parsedFilter(job["filter"]), parsedFilter(args["filter"])),
+    ...Object.entries(objectOf(args["extra"])).flatMap(([member, value]) =>
+      differs(`${member} of job ${name}`, job[member], value),
+    ),
+  ];
+}
+
+function sorted(value: Value | undefined): readonly string[] {
+  return listOf(value).map(String).sort();
+}
+
+function parsedDestination(conf: string): object {
+  const [address = "", query = ""] = conf.split("?");
+  const parameters = [...new URLSearchParams(query)].map(([name, value]) => `${name}=${value}`).sort();
+  return { address, parameters };
+}
+
+function declaredDestination(args: Args): object {
+  if (args["destinationConf"] !== undefined) return parsedDestination(textOf(args["destinationConf"]));
+  const { scheme, bucket, path, endpoint, url, headers, ...rest } = objectOf(args["destination"]);
+  const address =
+    bucket !== undefined
+      ? `${textOf(scheme)}://${textOf(bucket)}${path === undefined ? "" : `/${textOf(path)}`}`
+      : url !== undefined
+        ? textOf(url)
+        : `${textOf(scheme)}://${textOf(endpoint)}`;
+  const names: Readonly<Record<string, string>> = {
+    accessKeyId: "access-key-id",
+    secretAccessKey: "secret-access-key",
+    accountId: "account-id",
+    token: "header_Authorization",
+    apiKey: "header_DD-API-KEY",
+  };
+  const usual: Args =
+    scheme === "splunk"
+      ? { "insecure-skip-verify": "false" }
+      : scheme === "datadog"
+        ? { ddsource: "cloudflare" }
+        : {};
+  const given = [
+    ...Object.entries({ ...usual, ...rest }).map(
+      ([name, value]) => `${names[name] ?? name}=${name === "token" ? "Splunk " : ""}${textOf(value)}`,
+    ),
+    ...Object.entries(objectOf(headers)).map(([name, value]) => `header_${name}=${textOf(value)}`),
+  ];
+  return { address, parameters: given.sort() };
+}
+
+/** A value is a text on the wire, members of a group have no order, and a group of one is its member. */
+function parsedFilter(filter: Value | undefined): unknown {
+  const given = plain(filter ?? "");
+  if (given === "") return "";
+  return normal(typeof given === "string" ? (JSON.parse(given) as Value) : given);
+}
+
+function normal(node: Value): unknown {
+  if (!isObject(node)) return textOf(node);
+  const { where, and, or, key, operator, value } = node;
+  if (where !== undefined) return normal(where);
+  const group = and ?? or;
+  if (group !== undefined) {
+    const members = listOf(group)
+      .map((each) => JSON.stringify(normal(each)))
+      .sort();
+    if (members.length === 1) return normal(listOf(group)[0] ?? null);
+    return { [and === undefined ? "or" : "and"]: members };
+  }
+  return { key, operator, value: Array.isArray(value) ? listOf(value).map(textOf).sort() : textOf(value) };
+}
+
+// Workers KV
+
+function titleOf(args: Args): string {
+  return `${textOf(args["title"])}${args["preview"] === true ? "_preview" : ""}`;
+}
+
+const namespaces: Check = async ({ api, program }, claimed) => {
+  const there = await namespacesOf(api);
+  return all(program, "KvNamespace").flatMap(({ name, args }) => {
+    const own = there.filter(({ title }) => title === titleOf(args));
+    own.forEach(({ id }) => claimed.add(`namespace ${id}`));
+    return own.length === 1 ? [] : [`namespace ${name} is there ${own.length} times`];
+  });
+};
+
+const entries: Check = async (situation, claimed) => {
+  const { api, program, previous, before } = situation;
+  const found: string[] = [];
+  const titles = await namespacesOf(api);
+  const idOf = (of: Program, args: Args): string | undefined => {
+    const on = dependency(args);
+    if (on === undefined) return textOf(args["namespaceId"]);
+    const owner = of.resources.find(({ name }) => name === on);
+    return titles.find(({ title }) => owner !== undefined && title === titleOf(owner.args))?.id;
+  };
+  for (const { name, args } of all(program, "KvEntries")) {
+    const id = idOf(program, args);
+    if (id === undefined) {
+      found.push(`the namespace of ${name} is not there`);
+      continue;
+    }
+    const there = await entriesOf(api, id);
+    for (const [key, wanted] of declaredEntries(program, args)) {
+      claimed.add(`key of ${id} ${key}`);
+      found.push(...entryProblems(`key ${key} of ${name}`, there.get(key), wanted, before.startedAt));
+    }
+    if (args["prune"] === undefined) continue;
+    const theirs = `key of ${id} ${PRUNED}theirs`;
+    claimed.add(theirs);
+    if (there.has(`${PRUNED}theirs`)) found.push(`${theirs} was to be pruned by ${name}`);
+  }
+  for (const { args } of all(previous, "KvEntries")) {
+    const id = previous === undefined ? undefined : idOf(previous, args);
+    if (args["prune"] !== undefined && id !== undefined) claimed.add(`key of ${id} ${PRUNED}theirs`);
+  }
+  return found;
+};
+
+interface DeclaredEntry {
+  readonly value: Buffer;
+  readonly metadata: unknown;
+  readonly expiration: number | undefined;
+  readonly ttl: number | undefined;
+}
+
+function declaredEntries({ files }: Program, args: Args): ReadonlyMap<string, DeclaredEntry> {
+  const defaults = objectOf(args["defaults"]);
+  const made = new Map<string, DeclaredEntry>();
+  const add = (key: string, given: Args): void => {
+    const { value, base64, metadata, expiration, expirationTtl, expiration_ttl } = given;
+    const own = expirationTtl ?? expiration_ttl;
+    const ttl = own ?? (expiration === undefined ? defaults["expirationTtl"] : undefined);
+    made.set(key, {
+      value: Buffer.from(textOf(value), base64 === true ? "base64" : "utf8"),
+      metadata: metadata ?? defaults["metadata"] ?? null,
+      expiration: ttl === undefined && expiration !== undefined ? Number(expiration) : undefined,
+      ttl: ttl === undefined ? undefined : Number(ttl),
+    });
+  };
+  for (const [key, given] of Object.entries(objectOf(args["entries"])))
+    add(key, isObject(given) ? given : { value: given });
+  const path = (given: Value | undefined): string => textOf(given).replace("../sources/", "");
+  if (args["file"] !== undefined) {
+    const content = files[path(args["file"])] ?? Buffer.from("[]");
+    for (const each of JSON.parse(content.toString()) as Args[]) add(textOf(each["key"]), each);
+  }
+  const { path: folder, prefix } = objectOf(args["directory"]);
+  for (const [file, content] of Object.entries(files)) {
+    const isIn = folder !== undefined && file.startsWith(`${path(folder)}/`) && !file.endsWith("/.ignored");
+    if (isIn)
+      add(`${textOf(prefix)}${file.slice(path(folder).length + 1)}`, {
+        value: content.toString("base64"),
+        base64: true,
+      });
+  }
+  return made;
+}
+
+/** When an entry with a lifetime was written, nobody knows to the second. */
+function entryProblems(
+  what: string,
+  is: StoredEntry | undefined,
+  wanted: DeclaredEntry,
+  startedAt: number,
+): string[] {
+  if (is === undefined) return [`${what} is not there`];
+  const now = Math.ceil(Date.now() / 1000);
+  const found = [
+    ...differs(`the value of ${what}`, is.value, wanted.value.toString("base64")),
+    ...differs(`the metadata of ${what}`, is.metadata, wanted.metadata),
+  ];
+  const { expiration } = is;
+  if (wanted.ttl === undefined)
+    return [...found, ...differs(`the expiration of ${what}`, expiration, wanted.expiration ?? null)];
+  const isWithin =
+    expiration !== null && expiration >= startedAt + wanted.ttl - 60 && expiration <= now + wanted.ttl + 60;
+  return isWithin
+    ? found
+    : [...found, `${what} expires at ${String(expiration)}, with a lifetime of ${wanted.ttl} s`];
+}
+
+// The WAF migration
+
+export function phaseOf(api: LocalApi, zone: string): string {
+  return api.waf(zone).phase;
+}
+
+const PHASES = ["start", "validation", "finished"];
+
+const migrations: Check = async ({ api, before, program, previous }) => {
+  const found: string[] = [];
+  for (const [zone, was] of Object.entries(before.phases)) {
+    const declared = [previous, program]
+      .flatMap((each) => all(each, "WafMigration"))
+      .filter(({ args }) => args["zoneId"] === zone);
+    const targets = declared
+      .map(({ args }) => textOf(args["target"]))
+      .map((target) => (target === "assessed" ? "start" : target));
+    const wanted = [was, ...targets].reduce((a, b) => (PHASES.indexOf(b) > PHASES.indexOf(a) ? b : a));
+    found.push(...differs(`the phase of ${nameOf(api, zone)}`, phaseOf(api, zone), wanted));
+    const steps = api
+      .waf(zone)
+      .migration.steps.filter(({ by, effective }) => by !== "dashboard" && effective);
+    if (steps.length > new Set(targets.filter((target) => target !== "start")).size)
+      found.push(`the migration of ${nameOf(api, zone)} was sent ${steps.length} times`);
+    const rules = await rulesOf(api, zone);
+    const configured = declared.flatMap(({ args }) =>
+      listOf(args["configuration"]).map((each) => objectOf(each)),
+    );
+    if (configured.length === 0) {
+      for (const rule of before.migrationRules[zone] ?? []) {
+        const kept = rules.find(({ id }) => id === rule.id);
+        found.push(
+          ...differs(`rule ${rule.id} of ${nameOf(api, zone)}`, kept && content(kept), content(rule)),
+        );
+      }
+    }
+    if (wanted !== was && !rules.some(({ action }) => action === "execute"))
+      found.push(`no rule of ${nameOf(api, zone)} executes anything`);
+  }
+  return found;
+};
+
+function content({ action, expression, enabled, action_parameters }: ZoneRule): object {
+  return { action, expression, enabled, action_parameters };
+}
+
+function nameOf(api: LocalApi, zone: string): ZoneName {
+  return zoneOf(api.zones, zone);
+}

@@ -1,0 +1,617 @@
+import type { LocalApi, ZoneName } from "edgeguard-local";
+import {
+  sourcePath,
+  textOf,
+  type Args,
+  type Declared,
+  type Program,
+  type TypeName,
+  type Value,
+} from "./program";
+import type { Random } from "./random";
+import type { Catalog, CatalogRuleset } from "./surroundings";
+
+/** Makes random programs whose arguments are all valid. */
+
+export interface World {
+  readonly random: Random;
+  readonly zones: LocalApi["zones"];
+  readonly accounts: LocalApi["accounts"];
+  readonly catalog: Catalog;
+  /** Namespaces of others, by title. */
+  readonly strangers: readonly string[];
+  /** What must not be seen anywhere. */
+  readonly canaries: string[];
+  /** Contents of the files that the program reads. */
+  readonly files: Record<string, Buffer>;
+  /** What one program may have once: zones with settings, titles, refs. */
+  readonly taken: Set<string>;
+  /** Names of resources are numbered. */
+  count: number;
+}
+
+/** Zones by what their plan and their state let a program do. */
+const SETTINGS_ZONES = ["shop", "empty", "blog", "small", "migratePro"] as const;
+const POLICY_ZONES = ["shop", "empty", "blog"] as const;
+const RULE_ZONES = ["shop", "empty", "blog"] as const;
+const JOB_ZONES = ["shop", "empty", "migrateEnterprise"] as const;
+const ENTERPRISE: readonly ZoneName[] = ["shop", "empty", "migrateEnterprise"];
+
+/** Zones of migrations, with the targets that each can reach and its plan. */
+const MIGRATIONS: Readonly<Partial<Record<ZoneName, readonly [plan: string, ...targets: string[]]>>> = {
+  migratePro: ["pro", "assessed", "finished"],
+  migrateBusiness: ["business", "assessed", "finished"],
+  migrateEnterprise: ["enterprise", "assessed", "validation", "finished"],
+  migrateDeployed: ["enterprise", "assessed", "validation", "finished"],
+  migratePageRule: ["pro", "assessed", "finished"],
+  migrateOff: ["pro", "assessed", "finished"],
+  migrateValidating: ["enterprise", "assessed", "validation", "finished"],
+  migrateFinished: ["pro", "assessed", "finished"],
+  migrateOverrides: ["business", "assessed"],
+  migrateManyRules: ["enterprise", "assessed"],
+  migrateRetired: ["business", "assessed"],
+};
+
+/** One to eight resources. */
+export function programFor(world: World): Program {
+  const { random } = world;
+  const resources: Declared[] = [];
+  const wanted = random.int(1, 8);
+  for (let tries = 0; resources.length < wanted && tries < 40; tries += 1) {
+    const added = declare(world, random.pick(WEIGHTED), resources);
+    if (added !== undefined) resources.push(added);
+  }
+  return { resources, files: { ...world.files } };
+}
+
+const WEIGHTED: readonly TypeName[] = [
+  "PageShieldSettings",
+  "PageShieldPolicy",
+  "PageShieldPolicy",
+  "ManagedRulesetOverride",
+  "ManagedRulesetOverride",
+  "WafMigration",
+  "LogpushJob",
+  "LogpushJob",
+  "KvNamespace",
+  "KvEntries",
+  "KvEntries",
+];
+
+/** A new resource of the type; undefined where the program has all that there can be. */
+export function declare(world: World, type: TypeName, others: readonly Declared[]): Declared | undefined {
+  const args = MAKERS[type](world, others);
+  if (args === undefined) return undefined;
+  world.count += 1;
+  const opts = world.random.chance(0.1) ? { opts: { deleteBeforeReplace: true } } : {};
+  return { type, name: `${world.random.word()}-${world.count}`, args, ...opts };
+}
+
+type Maker = (world: World, others: readonly Declared[]) => Args | undefined;
+
+const MAKERS: Readonly<Record<TypeName, Maker>> = {
+  PageShieldSettings: (world) => {
+    const zone = free(world, "settings", SETTINGS_ZONES);
+    return zone === undefined ? undefined : settingsArgs(world, world.zones[zone]);
+  },
+  PageShieldPolicy: (world) => policyArgs(world, world.zones[world.random.pick(POLICY_ZONES)]),
+  ManagedRulesetOverride: (world) => {
+    const zone = world.random.pick(RULE_ZONES);
+    return overrideArgs(world, world.zones[zone]);
+  },
+  WafMigration: (world) => {
+    const zone = free(world, "migration", Object.keys(MIGRATIONS) as ZoneName[]);
+    return zone === undefined ? undefined : migrationArgs(world, zone);
+  },
+  LogpushJob: (world) => jobArgs(world),
+  KvNamespace: (world) => namespaceArgs(world),
+  KvEntries: (world, others) => entriesArgs(world, others),
+};
+
+/** A zone that no other resource of this kind has; it is taken then. */
+function free(world: World, kind: string, zones: readonly ZoneName[]): ZoneName | undefined {
+  const left = zones.filter((zone) => !world.taken.has(`${kind} ${zone}`));
+  if (left.length === 0) return undefined;
+  const zone = world.random.pick(left);
+  world.taken.add(`${kind} ${zone}`);
+  return zone;
+}
+
+function unique(world: World, kind: string): string {
+  world.count += 1;
+  const name = `${world.random.word()}-${kind}-${world.count}`;
+  return name;
+}
+
+/** A text that must not be seen. */
+function canary(world: World): string {
+  const text = `canary${world.random.hex(12)}`;
+  world.canaries.push(text);
+  return text;
+}
+
+function account(world: World): Args {
+  return world.random.maybe("accountId", () => world.accounts.main);
+}
+
+export function settingsArgs({ random, zones }: World, zoneId: string): Args {
+  const entitled = ENTERPRISE.some((zone) => zones[zone] === zoneId);
+  return {
+    zoneId,
+    enabled: random.chance(0.6),
+    ...random.maybe("useReportingEndpoint", () => !entitled || random.chance(0.5)),
+    ...random.maybe("useConnectionUrlPath", () => entitled && random.chance(0.5)),
+    ...random.maybe("onDestroy", () => random.pick(["restore", "keep"])),
+  };
+}
+
+export function policyArgs(world: World, zoneId: string): Args {
+  const { random } = world;
+  const value = cspValue(world);
+  return {
+    zoneId,
+    description: unique(world, "policy"),
+    action: random.pick(["log", "allow", "allow", "add_reporting_directives"]),
+    expression: random.pick([
+      "true",
+      `http.host eq "${random.word()}.example"`,
+      " ssl and ip.src in {192.0.2.0/24} ",
+    ]),
+    value: random.chance(0.15) ? { $secret: `${cspText(world)} ${canary(world)}.example` } : value,
+    ...random.maybe("enabled", () => random.chance(0.6)),
+    ...random.maybe("adopt", () => random.pick(["ifEqual", "never", "takeOver"])),
+    ...random.maybe("extra", () => ({ [`x_${random.word()}`]: random.int(1, 99) }), 0.2),
+  };
+}
+
+const SOURCES = [
+  "'self'",
+  "'unsafe-inline'",
+  "js.payments.example",
+  "CDN.example.com",
+  "https:",
+  "*.media.example",
+  "data:",
+];
+const DIRECTIVES = ["script-src", "connect-src", "frame-src", "style-src", "img-src"];
+
+function cspText({ random }: World): string {
+  const lines = random
+    .some(DIRECTIVES, 1, 3)
+    .map((directive) => `${directive} ${random.some(SOURCES, 1, 4).join(" ")}`);
+  return `upgrade-insecure-requests; ${lines.join("; ")}`;
+}
+
+function cspValue(world: World): Value {
+  const { random } = world;
+  if (random.chance(0.5)) return cspText(world);
+  const camel = (name: string): string => name.replace(/-(.)/g, (_, c: string) => c.toUpperCase());
+  const typed = random
+    .some(DIRECTIVES, 1, 3)
+    .map((name): [string, Value] => [camel(name), random.some(SOURCES, 1, 4)]);
+  return { ...Object.fromEntries(typed), ...random.maybe("upgradeInsecureRequests", () => true) };
+}
+
+export function overrideArgs(world: World, zoneId: string, before?: Args): Args | undefined {
+  const { random, catalog } = world;
+  const ruleset =
+    catalog.rulesets.find(({ id, name }) => isChoice(before?.["ruleset"], id, name)) ??
+    random.pick(catalog.rulesets);
+  const expression = before?.["expression"] ?? `http.host eq "${unique(world, "host")}.example"`;
+  const isOwasp = ruleset.scoreRule !== undefined;
+  const position = (): Value => {
+    const anchors = catalog.refs[zoneId] ?? [];
+    const anchor = anchors.length === 0 ? undefined : random.pick(anchors);
+    return random.pick<Value>([
+      "first",
+      "last",
+      ...(anchor === undefined ? [] : [{ before: anchor }, { after: anchor }]),
+    ]);
+  };
+  return {
+    zoneId,
+    ...account(world),
+    ruleset: random.chance(0.5) ? { id: ruleset.id } : { name: ruleset.name },
+    expression,
+    ...random.maybe("version", () => random.pick(["latest", ruleset.version])),
+    ...random.maybe("description", () => `Set up for ${random.word()}`),
+    ...random.maybe("enabled", () => random.chance(0.7)),
+    ...random.maybe("ref", () => unique(world, "ref")),
+    ...random.maybe("position", position),
+    ...(isOwasp ? random.maybe("owasp", () => owasp(random), 0.7) : {}),
+    ...random.maybe("categories", () => categories(random, ruleset)),
+    ...random.maybe("rules", () => ruleOverrides(random, ruleset)),
+    ...(isOwasp ? {} : random.maybe("action", () => random.pick(ruleset.actions), 0.3)),
+    ...random.maybe("exceptions", () => exceptions(random, ruleset, catalog)),
+    ...random.maybe("adopt", () => random.pick(["ifEqual", "never", "takeOver"]), 0.3),
+    ...random.maybe("onDestroy", () => random.pick(["remove", "restore", "keep"]), 0.3),
+  };
+}
+
+function isChoice(choice: Value | undefined, id: string, name: string): boolean {
+  return (
+    JSON.stringify(choice) === JSON.stringify({ id }) || JSON.stringify(choice) === JSON.stringify({ name })
+  );
+}
+
+function owasp(random: Random): Value {
+  return {
+    paranoiaLevel: random.int(1, 4),
+    ...random.maybe("scoreThreshold", () => random.pick<Value>(["low", "medium", "high", 30])),
+    ...random.maybe("action", () => random.pick(["block", "log", "managed_challenge"])),
+  };
+}
+
+function categories(random: Random, ruleset: CatalogRuleset): Value {
+  return random.some(ruleset.tags, 0, 4).map(({ tag, actions }) => {
+    const action = actions.length > 0 && random.chance(0.5) ? { action: random.pick(actions) } : {};
+    return {
+      tag,
+      ...(Object.keys(action).length === 0 || random.chance(0.5) ? { enabled: random.chance(0.5) } : {}),
+      ...action,
+    };
+  });
+}
+
+function ruleOverrides(random: Random, ruleset: CatalogRuleset): Value {
+  return Object.fromEntries(
+    random.some(ruleset.rules, 0, 4).map(({ id, actions }) => {
+      const action = actions.length > 0 && random.chance(0.5) ? { action: random.pick(actions) } : {};
+      return [
+        id,
+        {
+          ...action,
+          ...(Object.keys(action).length === 0 || random.chance(0.5) ? { enabled: random.chance(0.5) } : {}),
+        },
+      ];
+    }),
+  );
+}
+
+function exceptions(random: Random, ruleset: CatalogRuleset, { rulesets }: Catalog): Value {
+  return Array.from({ length: random.int(0, 3) }, () => ({
+    expression: `http.request.uri.path eq "/${random.word()}/${random.int(1, 9)}"`,
+    ...random.maybe("description", () => `Not for ${random.word()}`),
+    skip: random.pick<() => Value>([
+      () => "all",
+      () => ({ rulesets: random.some(rulesets, 1, 2).map(({ id }) => id) }),
+      () => ({ rules: { [ruleset.id]: random.some(ruleset.rules, 1, 3).map(({ id }) => id) } }),
+    ])(),
+  }));
+}
+
+export function migrationArgs({ random, zones, catalog }: World, zone: ZoneName, atLeast = "assessed"): Args {
+  const [plan, ...targets] = MIGRATIONS[zone] ?? [];
+  const target = random.pick(targets.slice(Math.max(0, targets.indexOf(atLeast))));
+  const [first] = catalog.rulesets;
+  return {
+    zoneId: zones[zone],
+    target,
+    ...(plan === undefined ? {} : random.maybe("plan", () => plan, 0.6)),
+    ...(target === "assessed" || first === undefined
+      ? {}
+      : random.maybe("configuration", () => configuration(random, first), 0.25)),
+    ...random.maybe("waitFor", () => ({ timeout: random.pick<Value>([60, "1m", "2m30s"]) }), 0.5),
+  };
+}
+
+/** Where a migration stands that a program has declared before. */
+export function zoneOf(zones: World["zones"], id: Value | undefined): ZoneName {
+  const found = (Object.keys(zones) as ZoneName[]).find((name) => zones[name] === id);
+  if (found === undefined) throw new Error(`no zone has the ID ${JSON.stringify(id)}`);
+  return found;
+}
+
+function configuration(random: Random, { id }: CatalogRuleset): Value {
+  return [
+    {
+      action: "skip",
+      expression: `http.host eq "${random.word()}.example"`,
+      actionParameters: { ruleset: "current" },
+      description: "Kept out",
+    },
+    {
+      action: "execute",
+      expression: "true",
+      actionParameters: { id, overrides: { action: "log" } },
+      enabled: true,
+    },
+  ];
+}
+
+const ZONE_DATASETS = ["http_requests", "http_requests", "firewall_events", "dns_logs"];
+const ACCOUNT_DATASETS = ["audit_logs", "workers_trace_events"];
+/** Fields of each dataset that are sent, and comparisons that fit it. */
+const FIELDS: Readonly<Record<string, readonly [fields: readonly string[], comparisons: readonly Value[]]>> =
+  {
+    http_requests: [
+      [
+        "ClientIP",
+        "ClientRequestHost",
+        "EdgeResponseStatus",
+        "RayID",
+        "EdgeStartTimestamp",
+        "ClientRequestURI",
+      ],
+      [
+        { key: "ClientRequestHost", operator: "eq", value: "shop.example" },
+        { key: "EdgeResponseStatus", operator: "geq", value: 500 },
+        { key: "ClientRequestPath", operator: "startsWith", value: "/checkout" },
+        { key: "ClientRequestMethod", operator: "in", value: ["POST", "PUT"] },
+        { key: "WorkerSubrequest", operator: "eq", value: false },
+      ],
+    ],
+    firewall_events: [
+      ["Datetime", "ClientIP", "Action", "RuleID", "Source"],
+      [
+        { key: "ClientRequestHost", operator: "!eq", value: "shop.example" },
+        { key: "ClientRequestPath", operator: "contains", value: "admin" },
+      ],
+    ],
+    dns_logs: [
+      ["QueryName", "QueryType", "Timestamp", "ColoCode"],
+      [{ key: "QueryName", operator: "endsWith", value: ".example" }],
+    ],
+    audit_logs: [
+      ["ActionType", "ActorEmail", "When", "ResourceID"],
+      [{ key: "ActionType", operator: "eq", value: "delete" }],
+    ],
+    workers_trace_events: [
+      ["ScriptName", "Outcome", "EventTimestampMs", "Logs"],
+      [{ key: "Outcome", operator: "!eq", value: "ok" }],
+    ],
+  };
+
+export function jobArgs(world: World, before?: Args): Args {
+  const { random } = world;
+  const keepsScope = before !== undefined && random.chance(0.8);
+  const zoneId = keepsScope
+    ? before["zoneId"]
+    : random.chance(0.7)
+      ? world.zones[random.pick(JOB_ZONES)]
+      : undefined;
+  const dataset = keepsScope
+    ? textOf(before["dataset"])
+    : random.pick(zoneId === undefined ? ACCOUNT_DATASETS : ZONE_DATASETS);
+  const [fields, comparisons] = FIELDS[dataset] ?? [[], []];
+  const isHttp = dataset === "http_requests";
+  return {
+    ...(zoneId === undefined ? { accountId: world.accounts.main } : { zoneId }),
+    dataset,
+    ...destination(world),
+    ...random.maybe("name", () => unique(world, "job"), 0.5),
+    ...random.maybe("outputOptions", () => outputOptions(random, fields, isHttp), 0.6),
+    ...random.maybe("filter", () => filterOf(random, comparisons), 0.5),
+    ...random.maybe("filterChecks", () => random.pick(["error", "warn"]), 0.3),
+    ...random.maybe("enabled", () => random.chance(0.7)),
+    ...random.maybe("frequency", () => random.pick(["high", "low"])),
+    ...random.maybe("maxUploadBytes", () => random.pick([0, 5_000_000, 123_456_789])),
+    ...random.maybe("maxUploadIntervalSeconds", () => random.pick([0, 30, 300])),
+    ...random.maybe("maxUploadRecords", () => random.pick([0, 1000, 54_321])),
+    ...(isHttp ? random.maybe("kind", () => random.pick(["", "edge"]), 0.3) : {}),
+    ...random.maybe("adopt", () => random.pick(["ifEqual", "never", "takeOver"]), 0.3),
+    ...random.maybe(
+      "extra",
+      () => ({ [`x_${random.word()}`]: random.pick<Value>([true, 7, "a text"]) }),
+      0.2,
+    ),
+  };
+}
+
+/** What stands in a program for the token that the destination is given; made when the program is written. */
+export const CHALLENGE = "{the token at the destination}";
+
+function destination(world: World): Args {
+  const { random } = world;
+  const bucket = unique(world, "logs");
+  const secret = (): string => canary(world);
+  return random.pick<() => Args>([
+    () => ({
+      destination: {
+        scheme: "s3",
+        bucket,
+        region: "eu-west-1",
+        accessKeyId: secret(),
+        secretAccessKey: secret(),
+        ...random.maybe("path", () => `http/{DATE}`),
+        ...random.maybe("sse", () => "AES256"),
+      },
+    }),
+    () => ({
+      destination: {
+        scheme: "r2",
+        bucket,
+        accountId: world.accounts.main,
+        accessKeyId: secret(),
+        secretAccessKey: secret(),
+      },
+    }),
+    () => ({
+      destination: {
+        scheme: "splunk",
+        endpoint: `${bucket}.example:8088/services/collector/raw`,
+        channel: "3f2504e0-4f89-11d3-9a0c-0305e82c3301",
+        token: secret(),
+        ...random.maybe("sourcetype", () => "cloudflare"),
+      },
+    }),
+    () => ({
+      destination: {
+        scheme: "datadog",
+        endpoint: `http-intake.${bucket}.example/api/v2/logs`,
+        apiKey: secret(),
+        ...random.maybe("ddtags", () => "env:prod"),
+      },
+    }),
+    () => ({
+      destination: {
+        scheme: "https",
+        url: `https://${bucket}.example/intake`,
+        headers: { Authorization: `Bearer ${secret()}` },
+      },
+    }),
+    () => ({
+      destinationConf: `https://collector:${secret()}@${bucket}.example/intake?header_X-Key=${secret()}`,
+    }),
+    () => ({
+      destinationConf: `s3://${bucket}/dns?region=us-east-1&access-key-id=${secret()}&secret-access-key=${secret()}`,
+    }),
+    () => ({ destinationConf: `gs://${bucket}/logs`, ownershipChallenge: CHALLENGE }),
+    () => ({
+      destinationConf: `sumo://${bucket}.example/receiver/v1/http/${secret()}`,
+      ownershipChallenge: CHALLENGE,
+    }),
+    () => ({
+      destinationConf: { $secret: `azure://${bucket}.blob.example/container?sv=2026&sig=${secret()}` },
+      ownershipChallenge: CHALLENGE,
+    }),
+  ])();
+}
+
+function outputOptions(random: Random, fields: readonly string[], isHttp: boolean): Value {
+  return {
+    ...random.maybe("fieldNames", () => (random.chance(0.2) ? "all" : random.some(fields, 1, 5)), 0.6),
+    ...random.maybe("sampleRate", () => random.pick([1, 0.5, 0.01])),
+    ...random.maybe("timestampFormat", () => random.pick(["unixnano", "unix", "rfc3339", "rfc3339ms"])),
+    ...random.maybe("outputType", () => random.pick(["ndjson", "csv"]), 0.3),
+    ...random.maybe("batchPrefix", () => "[", 0.2),
+    ...random.maybe("batchSuffix", () => "]", 0.2),
+    ...random.maybe("recordPrefix", () => '{"tag":1,', 0.2),
+    ...random.maybe("recordSuffix", () => "}", 0.2),
+    ...random.maybe("recordTemplate", () => "{{.RayID}}", 0.1),
+    ...random.maybe("recordDelimiter", () => ",", 0.2),
+    ...random.maybe("fieldDelimiter", () => "|", 0.2),
+    ...(isHttp ? random.maybe("mergeSubrequests", () => random.chance(0.5), 0.3) : {}),
+    ...random.maybe("cve202144228", () => random.chance(0.5), 0.3),
+    ...random.maybe("extra", () => ({ x_option: random.int(1, 9) }), 0.1),
+  };
+}
+
+function filterOf(random: Random, comparisons: readonly Value[]): Value {
+  const picked = random.some(comparisons, 1, 3);
+  const [only] = picked;
+  const where = picked.length === 1 && only !== undefined ? only : { [random.pick(["and", "or"])]: picked };
+  return random.chance(0.5) ? { where } : JSON.stringify({ where }, null, 1);
+}
+
+export function namespaceArgs(world: World, before?: Args): Args {
+  const { random } = world;
+  const title = unique(world, "namespace");
+  return {
+    title: random.chance(0.15) ? { $secret: `${title}-${canary(world)}` } : title,
+    ...account(world),
+    ...random.maybe("preview", () => random.chance(0.5)),
+    ...random.maybe("adopt", () => random.pick(["ifEqual", "never", "takeOver"]), 0.3),
+    ...random.maybe("forceDestroy", () => random.chance(0.5)),
+    ...(before === undefined || random.chance(0.3) ? {} : { title: before["title"] ?? title }),
+  };
+}
+
+/** Under this prefix of a namespace, what nobody declares is to go. */
+export const PRUNED = "stale/";
+
+export function entriesArgs(world: World, others: readonly Declared[], before?: Args): Args | undefined {
+  const { random, strangers, taken } = world;
+  const own = others.filter(({ type }) => type === "KvNamespace").map(({ name }): Value => ({ $id: name }));
+  const namespaceId = before?.["namespaceId"] ?? random.pick<Value>([...own, ...own, ...strangers]);
+  const prefix = before === undefined ? `${unique(world, "set")}/` : prefixOf(before);
+  const pruneKey = `prune ${JSON.stringify(namespaceId)}`;
+  const mayPrune = before?.["prune"] !== undefined || !taken.has(pruneKey);
+  const prunes = mayPrune && random.chance(0.25);
+  if (prunes) taken.add(pruneKey);
+  return {
+    namespaceId,
+    ...account(world),
+    ...source(world, prefix),
+    ...random.maybe(
+      "defaults",
+      () => ({
+        ...random.maybe("metadata", () => ({ team: random.word() }), 0.6),
+        ...random.maybe("expirationTtl", () => random.int(2, 9) * 10_000, 0.6),
+      }),
+      0.3,
+    ),
+    ...random.maybe("adopt", () => random.pick(["ifEqual", "never", "takeOver"]), 0.3),
+    ...(prunes ? { prune: { prefix: PRUNED, ...random.maybe("maxDeletes", () => random.int(5, 200)) } } : {}),
+    ...random.maybe("verify", () => random.pick(["keys", "values", "none"])),
+  };
+}
+
+/** All keys of a resource begin alike, so that no two resources declare the same one. */
+function prefixOf(args: Args): string {
+  const { entries, file, directory } = args;
+  const known = JSON.stringify([entries ?? null, file ?? null, directory ?? null]);
+  const prefix = /[a-z]+-set-\d+/.exec(known)?.[0];
+  if (prefix === undefined) throw new Error(`no prefix in ${known}`);
+  return `${prefix}/`;
+}
+
+const KEYS = [
+  "a",
+  "b",
+  "config/checkout",
+  "straße",
+  "k?&%20",
+  "price:eur",
+  "__proto__",
+  "constructor",
+  "x".repeat(60),
+  "logo.ico",
+];
+
+function source(world: World, prefix: string): Args {
+  const { random, files } = world;
+  const keys = random.some(KEYS, 0, KEYS.length).map((key) => prefix + key);
+  const folder = `${prefix.slice(0, -1)}-${random.hex(6)}`;
+  return random.pick<() => Args>([
+    () => ({
+      entries: {
+        [`${prefix}first`]: canary(world),
+        ...Object.fromEntries(keys.map((key) => [key, entry(world)])),
+      },
+    }),
+    () => {
+      const list = [`${prefix}first`, ...keys].map((key) => ({ key, ...fileEntry(entry(world)) }));
+      files[`${folder}.json`] = Buffer.from(JSON.stringify(list, null, 1));
+      return { file: sourcePath(`${folder}.json`) };
+    },
+    () => {
+      for (let index = random.int(0, 5); index >= 0; index -= 1) {
+        files[`${folder}/${random.word()}/${index}.txt`] = random.chance(0.3)
+          ? Buffer.from([0xff, 0xfe, index, ...Buffer.from(canary(world))])
+          : Buffer.from(canary(world));
+      }
+      files[`${folder}/.ignored`] = Buffer.from(canary(world));
+      return {
+        directory: { path: sourcePath(folder), prefix, ignore: [".ignored"] },
+      };
+    },
+  ])();
+}
+
+/** An entry as a program writes it. */
+function entry(world: World): Value {
+  const { random } = world;
+  const text = canary(world);
+  if (random.chance(0.3)) return text;
+  const isBinary = random.chance(0.3);
+  const value = isBinary ? Buffer.from([0, 255, ...Buffer.from(text)]).toString("base64") : text;
+  if (isBinary) world.canaries.push(value);
+  return {
+    value,
+    ...(isBinary ? { base64: true } : {}),
+    ...random.maybe("metadata", () => ({ owner: canary(world), revision: random.int(1, 9) }), 0.3),
+    ...random.pick<Args>([
+      {},
+      {},
+      { expiration: 4_102_444_800 },
+      { expirationTtl: random.int(2, 9) * 10_000 },
+    ]),
+  };
+}
+
+function fileEntry(value: Value): Args {
+  if (typeof value === "string") return { value };
+  const { expirationTtl, ...rest } = value as Args;
+  return { ...rest, ...(expirationTtl === undefined ? {} : { expiration_ttl: expirationTtl }) };
+}

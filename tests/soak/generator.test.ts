@@ -1,0 +1,72 @@
+import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { kvEntries } from "../../provider/resources/kv-entries";
+import { kvNamespace } from "../../provider/resources/kv-namespace";
+import { logpushJob } from "../../provider/resources/logpush-job";
+import { managedRulesetOverride } from "../../provider/resources/managed-ruleset-override";
+import { pageShieldPolicy } from "../../provider/resources/page-shield-policy";
+import { pageShieldSettings } from "../../provider/resources/page-shield-settings";
+import { wafMigration } from "../../provider/resources/waf-migration";
+import { outputOptions } from "../../provider/logpush/output-options";
+import { isObject, codeOf, type Declared } from "./program";
+import { programsOf, SEEDS, worldFor } from "./seeds";
+import { catalogOf, settleStrangers } from "./surroundings";
+
+/** The programs of the soak, without an engine. */
+
+const LIFECYCLES = [
+  pageShieldSettings,
+  pageShieldPolicy,
+  managedRulesetOverride,
+  wafMigration,
+  logpushJob,
+  kvNamespace,
+  kvEntries,
+];
+
+/** Added when a program is written: what a migration is confirmed by, only a look at the zone tells. */
+const WRITTEN_LATER = ["WafMigration confirm"];
+
+let api: LocalApi;
+const declared: Declared[] = [];
+const texts: string[] = [];
+
+beforeAll(async () => {
+  api = await startLocalApi();
+  const strangers = await settleStrangers(api);
+  const catalog = await catalogOf(api);
+  for (let seed = 1; seed <= SEEDS; seed += 1) {
+    for (const program of programsOf(worldFor(seed, api, catalog, strangers))) {
+      declared.push(...program.resources);
+      texts.push(codeOf(program));
+    }
+  }
+});
+afterAll(() => api.close());
+
+it("gives every argument of every resource somewhere in its programs, and every output option of a job", () => {
+  const given = new Set(
+    declared.flatMap(({ type, args }) => Object.keys(args).map((name) => `${type} ${name}`)),
+  );
+  const wanted = LIFECYCLES.flatMap(({ type, args }) =>
+    Object.keys(args.shape).map((name) => `${type} ${name}`),
+  );
+  expect(wanted.filter((name) => !given.has(name) && !WRITTEN_LATER.includes(name))).toEqual([]);
+  const options = new Set(
+    declared.flatMap(({ args }) =>
+      isObject(args["outputOptions"]) ? Object.keys(args["outputOptions"]) : [],
+    ),
+  );
+  expect(Object.keys(outputOptions.shape).filter((name) => !options.has(name))).toEqual([]);
+});
+
+it("makes one to eight resources a program, every program another", () => {
+  expect(new Set(texts).size).toBeGreaterThan(SEEDS * 1.9);
+  expect(declared.length / texts.length).toBeGreaterThan(2);
+});
+
+it("makes the same programs of the same seed", async () => {
+  const strangers = ["a"];
+  const catalog = await catalogOf(api);
+  const [once, again] = [1, 2].map(() => programsOf(worldFor(7, api, catalog, strangers)).map(codeOf));
+  expect(again).toEqual(once);
+});

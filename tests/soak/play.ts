@@ -1,0 +1,282 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { startLocalApi, type EngineCommand, type LocalApi } from "edgeguard-local";
+import { omit } from "../../provider/runtime/values";
+import { digestFor } from "../migration/support";
+import { Project, type RunResult } from "../support/engine";
+import { TOKEN } from "../support/scenario";
+import { faultsFor, killFor, runAndKill, type Kill } from "./disturb";
+import { phaseOf, problems, stateBefore, type Situation } from "./expected";
+import { CHALLENGE, type World } from "./generate";
+import { keepProgram, plain, textOf, writeProgram, type Args, type Declared, type Program } from "./program";
+import { Random } from "./random";
+import { remedied } from "./remedies";
+import { programsOf, worldFor } from "./seeds";
+import { catalogOf, settleStrangers } from "./surroundings";
+
+/**
+ * One seed: a random program is brought up while requests fail and processes are killed, then another one that was made
+ * from it. After each, an `up` without faults has to leave what is declared, and nothing else.
+ */
+
+export interface Played {
+  readonly seed: number;
+  readonly runs: number;
+  readonly faults: number;
+  readonly kills: number;
+  /** What a person had to do. */
+  readonly remedies: readonly string[];
+}
+
+const UP = ["up", "--yes", "--skip-preview"];
+/** How often a person changes a program because a message says so. */
+const MOST_REMEDIES = 3;
+
+export async function play(seed: number, engine: EngineCommand): Promise<Played> {
+  // Apart from the choices that make the programs: those are the same however a run goes.
+  const random = new Random(seed + 1_000_000);
+  const lagMs = random.pick([0, 0, 0, 300, 900]);
+  const api = await startLocalApi({
+    readLagMs: lagMs,
+    kvLagMs: { listing: lagMs, reads: random.pick([0, lagMs]) },
+    kvEmptyPages: random.pick([0, 0, 1]),
+    waf: { pendingMs: random.pick([0, 200]) },
+    // Quotas are a story of their own.
+    limits: { maxLogpushJobs: { free: 0, pro: 0, business: 0, enterprise: 30 } },
+  });
+  const project = new Project(engine, "soak");
+  const story = new Story(seed, random, api, project);
+  try {
+    return await story.play();
+  } catch (error) {
+    throw story.explained(error);
+  } finally {
+    await api.close();
+    project.remove();
+  }
+}
+
+class Story {
+  readonly #texts: string[] = [];
+  readonly #remedies: string[] = [];
+  readonly #confirmed = new Map<string, string>();
+  #faults = 0;
+  #kills = 0;
+  #last = "";
+  #unchecked = false;
+
+  constructor(
+    private readonly seed: number,
+    private readonly random: Random,
+    private readonly api: LocalApi,
+    private readonly project: Project,
+  ) {}
+
+  async play(): Promise<Played> {
+    const { random, api, project, seed } = this;
+    const strangers = await settleStrangers(api);
+    api.advance(5_000); // What was made is seen by everybody.
+    const world = worldFor(seed, api, await catalogOf(api), strangers);
+    const [first, second] = programsOf(world);
+    const before = await stateBefore(api, Object.values(api.zones));
+    await this.#configure();
+    const kills = seed % 3 === 0;
+    const killedFirst = kills && random.chance(0.5);
+
+    const previous = await this.#bring(first, killedFirst);
+    const situation = { api, catalog: world.catalog, before, killed: kills };
+    await this.#judge({ ...situation, program: previous, previous: undefined }, world);
+    const program = await this.#bring(second, kills && !killedFirst);
+    await this.#judge({ ...situation, program, previous }, world);
+
+    // What could not be looked at while it was brought up is seen now, and is settled by an `up`.
+    if (this.#unchecked) await this.#run(() => project.ok(...UP));
+    api.clearRequests();
+    const preview = await this.#run(() => project.run("preview", "--expect-no-changes"));
+    const writes = api.requests
+      .filter(({ method }) => method !== "GET")
+      .map(({ method, path }) => `${method} ${path}`);
+    if (preview.code !== 0) throw new Error(`the preview is not empty:\n${preview.text}`);
+    if (writes.length > 0) throw new Error(`the preview has written: ${writes.join(", ")}`);
+    this.#hidden(world);
+    return {
+      seed,
+      runs: this.#texts.length,
+      faults: this.#faults,
+      kills: this.#kills,
+      remedies: this.#remedies,
+    };
+  }
+
+  async #configure(): Promise<void> {
+    const { random, api, project } = this;
+    const isConfigured = random.chance(0.3);
+    project.env = {
+      ...(isConfigured ? {} : { CLOUDFLARE_API_TOKEN: TOKEN }),
+      ...(random.chance(0.3) ? { EDGEGUARD_DEBUG: "1" } : {}),
+    };
+    await project.init({
+      "edgeguard:baseUrl": api.url,
+      "edgeguard:accountId": api.accounts.main,
+      "edgeguard:maxRetries": String(random.int(1, 4)),
+      "edgeguard:concurrency": String(random.int(1, 8)),
+      ...(isConfigured ? { "edgeguard:apiToken": TOKEN } : {}),
+    });
+  }
+
+  /** Disturbed first, and where that has failed once more without. What a person has done to the program comes back. */
+  async #bring(declared: Program, isKilled: boolean): Promise<Program> {
+    const { random, api, project } = this;
+    const kill = isKilled ? killFor(random, declared.resources.length) : undefined;
+    const faults = faultsFor(random);
+    let program = await this.#write(declared);
+    for (const fault of faults) api.fault(fault);
+    this.#faults += faults.length;
+    api.clearRequests();
+    this.#log.push(
+      `-- ${kill === undefined ? "disturbed" : `${kill.what} killed`}: ${faults.map((each) => JSON.stringify(each)).join(", ")}`,
+    );
+    const disturbed = await this.#run(() => this.#disturbed(kill));
+    this.#rememberRequests();
+    api.clearFaults();
+    api.advance(5_000);
+    this.#unchecked = disturbed.code === 0 && disturbed.text.includes("not checked live");
+    if (disturbed.code === 0) return program;
+
+    for (let attempt = 0; ; attempt += 1) {
+      api.clearRequests();
+      this.#log.push("-- without faults");
+      const { code, text } = await this.#run(() => project.run(...UP));
+      this.#rememberRequests();
+      if (code === 0) return program;
+      const next = attempt < MOST_REMEDIES ? remedied(program, text) : undefined;
+      if (next === undefined)
+        throw new Error(`the up without faults failed:\n${text}\nand before it:\n${disturbed.text}`);
+      this.#remedies.push(...next.names);
+      program = await this.#write(next.program);
+    }
+  }
+
+  async #disturbed(kill: Kill | undefined): Promise<RunResult> {
+    if (kill === undefined) return await this.project.run(...UP);
+    this.#kills += 1;
+    return await runAndKill(this.api, this.project, UP, kill);
+  }
+
+  async #run(command: () => Promise<RunResult>): Promise<RunResult> {
+    const result = await command();
+    this.#texts.push(result.text);
+    this.#last = result.text;
+    return result;
+  }
+
+  /** With what only a look at the API tells: tokens at destinations, and what a migration is confirmed by. */
+  async #write(declared: Program): Promise<Program> {
+    const resources: Declared[] = [];
+    for (const each of declared.resources) {
+      const args = { ...each.args };
+      if (args["ownershipChallenge"] !== undefined) args["ownershipChallenge"] = await this.#challenge(args);
+      if (each.type === "WafMigration") {
+        const confirm = await this.#confirmation(args);
+        if (confirm !== undefined) args["confirm"] = confirm;
+      }
+      resources.push({ ...each, args });
+    }
+    const program = { ...declared, resources };
+    writeProgram(this.project.dir, program);
+    this.#current = program;
+    return program;
+  }
+
+  #current: Program | undefined;
+
+  async #challenge(args: Args): Promise<string> {
+    const { api } = this;
+    const scope =
+      args["zoneId"] === undefined
+        ? `/accounts/${textOf(args["accountId"])}`
+        : `/zones/${textOf(args["zoneId"])}`;
+    const response = await fetch(`${api.url}${scope}/logpush/ownership`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
+      body: JSON.stringify({ destination_conf: plain(args["destinationConf"] ?? "") }),
+    });
+    const { result: made } = (await response.json()) as { result: { filename: string } };
+    const file = api.logpush.files().find(({ path }) => path.endsWith(made.filename));
+    if (file === undefined) throw new Error(`${CHALLENGE}: no file ${made.filename}`);
+    const token = api.logpush.read(file.path).trim();
+    this.#secrets.push(token);
+    return token;
+  }
+
+  readonly #secrets: string[] = [];
+
+  async #confirmation(args: Args): Promise<string | undefined> {
+    const { api } = this;
+    const zone = textOf(args["zoneId"]);
+    const target = textOf(args["target"]);
+    const order = ["assessed", "start", "validation", "finished"];
+    const isReached = order.indexOf(phaseOf(api, zone)) >= order.indexOf(target);
+    if (target === "assessed" || isReached) return this.#confirmed.get(zone);
+    const digest = await digestFor(api, omit(args, ["confirm", "waitFor"]));
+    this.#confirmed.set(zone, digest);
+    return digest;
+  }
+
+  async #judge(situation: Situation, world: World): Promise<void> {
+    this.api.advance(5_000);
+    const found = await problems(situation);
+    if (found.length > 0) throw new Error(`not as declared:\n  ${found.join("\n  ")}`);
+    this.#hidden(world);
+  }
+
+  readonly #requests: string[] = [];
+  readonly #log: string[] = [];
+
+  /** Where a request may hold a secret is its body, to the API's paths that take one. */
+  #rememberRequests(): void {
+    const takesSecrets = /\/logpush\/|\/page_shield\/policies|\/storage\/kv\/namespaces(\/[0-9a-f]{32})?$/;
+    for (const { method, path, query, body, headers, status, fault } of this.api.requests) {
+      this.#log.push(`${method} ${path} ${status ?? "no answer"}${fault === undefined ? "" : ` (${fault})`}`);
+      const shown = takesSecrets.test(path) && method !== "GET" ? undefined : body;
+      this.#requests.push(JSON.stringify([path, query, headers, shown]));
+    }
+  }
+
+  /** No secret in what was printed, recorded, or sent to the wrong place. */
+  #hidden({ canaries }: World): void {
+    const written = filesBelow(dirname(this.project.dir))
+      .filter((path) => !path.includes("/sources/") && !path.includes("/node_modules"))
+      .map((path): [string, string] => [path, readFileSync(path, "utf8")]);
+    const places: [string, string][] = [
+      ...this.#texts.map((text, index): [string, string] => [`what run ${index + 1} printed`, text]),
+      ...written,
+      ["a request", this.#requests.join("\n")],
+    ];
+    for (const [where, text] of places) {
+      for (const secret of [...canaries, ...this.#secrets, TOKEN]) {
+        const at = text.indexOf(secret);
+        if (at >= 0)
+          throw new Error(`${secret} stands in ${where}: ${text.slice(Math.max(0, at - 200), at + 80)}`);
+      }
+    }
+  }
+
+  explained(error: unknown): Error {
+    const kept = join("/tmp", `edgeguard-soak-${this.seed}.js`);
+    if (this.#current !== undefined) keepProgram(this.project.dir, kept);
+    const reason = error instanceof Error ? error.message : String(error);
+    const sent = this.#log.slice(-60).join("\n");
+    return new Error(
+      `seed ${this.seed}: ${reason}\n\nThe program is kept as ${kept}. Once more: EDGEGUARD_SOAK_SEED=${this.seed} npx jest tests/soak\n\nWhat was sent last:\n${sent}\n\nWhat was printed last:\n${this.#last}`,
+    );
+  }
+}
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isSymbolicLink() || entry.name === "sources") return [];
+    return entry.isDirectory() ? filesBelow(path) : statSync(path).isFile() ? [path] : [];
+  });
+}

@@ -1,0 +1,57 @@
+import type { Args, Declared, Program } from "./program";
+
+/** What a message tells a person to do where the product, by design, does not go on by itself. */
+export interface Remedy {
+  readonly name: string;
+  /** Why it stops there. */
+  readonly why: string;
+  readonly says: RegExp;
+  readonly change: (declared: Declared) => Declared;
+}
+
+function withArgs(declared: Declared, args: Args): Declared {
+  return { ...declared, args: { ...declared.args, ...args } };
+}
+
+export const REMEDIES: readonly Remedy[] = [
+  {
+    name: 'adopt: "ifEqual" instead of "never"',
+    why: "an interrupted run has made the object without recording it, and the program forbids adopting any",
+    says: /adopt: "never" (forbids|prevents)/,
+    change: (declared) => withArgs(declared, { adopt: "ifEqual" }),
+  },
+  {
+    name: 'adopt: "takeOver"',
+    why: "an interrupted run has left the object half-made, or the program has changed since",
+    says: /Set adopt: "takeOver"/,
+    change: (declared) => withArgs(declared, { adopt: "takeOver" }),
+  },
+];
+
+/** The program as the messages of a run ask for it, and by which remedies; undefined where they ask for nothing. */
+export function remedied(
+  program: Program,
+  text: string,
+): { readonly program: Program; readonly names: readonly string[] } | undefined {
+  const names: string[] = [];
+  const resources = program.resources.map((declared) => {
+    const said = messagesOf(text, declared.name);
+    const remedy = REMEDIES.find(({ says }) => said.some((line) => says.test(line)));
+    if (remedy === undefined) return declared;
+    names.push(remedy.name);
+    return remedy.change(declared);
+  });
+  return names.length === 0 ? undefined : { program: { ...program, resources }, names };
+}
+
+/** Lines under a resource's heading among the diagnostics of both engines. */
+function messagesOf(text: string, name: string): string[] {
+  const said: string[] = [];
+  let isOwn = false;
+  for (const line of text.split("\n")) {
+    const heading = /^ {2}\S+ \(([^)]+)\):$/.exec(line)?.[1];
+    if (heading !== undefined) isOwn = heading === name;
+    else if (isOwn) said.push(line);
+  }
+  return said;
+}
