@@ -1,4 +1,4 @@
-import { fenced, html, inTable, markdown, prose, span } from "./escape";
+import { fenced, html, inTable, markdown, markdownWithin, prose, span, within } from "./escape";
 import type { Block, Message } from "./model";
 import type { Phrase } from "./phrase";
 import { cut, visible } from "./values";
@@ -12,7 +12,7 @@ export function block(one: Block, room = ROOM): string {
     case "text":
       return markdown(one.text);
     case "list":
-      return within(
+      return fitting(
         one.items.map((item) => `- ${markdown(item)}`),
         room,
         (more) => `- and ${more} more`,
@@ -21,12 +21,12 @@ export function block(one: Block, room = ROOM): string {
       const row = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
       const head = [row(one.head.map((cell) => cell || " ")), row(one.head.map(() => "---"))];
       const rows = one.rows.map((cells) => row(cells.map(inTable)));
-      return `${head.join("\n")}\n${within(rows, room, (more) => row(one.head.map((_, index) => (index === 0 ? `and ${more} more` : " "))))}`;
+      return `${head.join("\n")}\n${fitting(rows, room, (more) => row(one.head.map((_, index) => (index === 0 ? `and ${more} more` : " "))))}`;
     }
     case "code":
       return fenced(
         one.language,
-        within(
+        fitting(
           one.lines.map((line) => cut(line, 500)),
           room,
           (more) => `… and ${more} more`,
@@ -38,7 +38,7 @@ export function block(one: Block, room = ROOM): string {
 }
 
 /** As many lines as fit, and how many do not. */
-function within(lines: readonly string[], room: number, rest: (more: string) => string): string {
+function fitting(lines: readonly string[], room: number, rest: (more: string) => string): string {
   let length = 0;
   const fitting = lines.findIndex((line) => (length += line.length + 1) > room);
   if (fitting < 0) return lines.join("\n");
@@ -65,12 +65,16 @@ function diagram({ edges, now, next }: Extract<Block, { is: "states" }>): string
 /** Apart from the words of the diagram's own language. */
 const idOf = (state: string): string => `s_${state}`;
 
-/** Lines with their kind in front. */
-export function phrases(lines: readonly (readonly [kind: string, line: Phrase])[], room: number): string {
-  return within(
-    lines.map(([kind, line]) => `- **${kind}** ${markdown(line)}`),
+/** Lines with their kind in front. None takes the room of all others; `all` shows those that are left out. */
+export function phrases(
+  lines: readonly (readonly [kind: string, line: Phrase])[],
+  room: number,
+  all: string,
+): string {
+  return fitting(
+    lines.map(([kind, line]) => `- **${kind}** ${markdownWithin(line, room / 4)}`),
     room,
-    (more) => `- and ${more} more`,
+    (more) => `- and ${more} more: ${all} lists them`,
   );
 }
 
@@ -78,16 +82,17 @@ export function phrases(lines: readonly (readonly [kind: string, line: Phrase])[
 export function messages(all: readonly Message[], room: number): string {
   const items = all.map(({ about, text }) => {
     const [first = "", ...rest] = text.split("\n");
-    const head = `- ${about === undefined ? "" : `${span(cut(about, 120))}: `}${prose(cut(first, 2_000))}`;
+    const start = about === undefined ? "" : `${span(cut(about, 120))}: `;
+    const head = `- ${start}${within(first, Math.min(2_000, room / 4), prose)}`;
     if (rest.length === 0) return head;
-    const lines = within(
-      rest.flatMap((line) => wrapped(cut(line, 2_000))),
-      room / 2,
+    const lines = fitting(
+      rest.flatMap((line) => wrapped(cut(visible(line), 2_000))),
+      room / 4,
       (more) => `… and ${more} more`,
     ).split("\n");
     return `${head}\n\n${fenced("text", lines).replace(/^/gm, "  ")}\n`;
   });
-  return within(items, room, (more) => `- and ${more} more`).trimEnd();
+  return fitting(items, room, (more) => `- and ${more} more`).trimEnd();
 }
 
 const COLUMNS = 100;

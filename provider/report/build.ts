@@ -29,9 +29,10 @@ const PARTS: ReadonlySet<Operation> = new Set([
 
 /** A plan, told for the person who has to approve it. */
 export function buildReport(plan: Plan): Report {
+  const replaced = new Set(plan.steps.filter(({ op }) => op === "replace").map(({ urn }) => urn));
   // Stacks and providers of the engine are no business of a reviewer.
   const steps = plan.steps
-    .filter((step) => !step.type.startsWith("pulumi:") && !isPart(step, plan.steps))
+    .filter((step) => !step.type.startsWith("pulumi:") && !(PARTS.has(step.op) && replaced.has(step.urn)))
     .sort(byName);
   const changing = steps.filter((step) => isChange(step));
   const own = changing.filter(({ kind }) => kind !== undefined);
@@ -46,10 +47,6 @@ export function buildReport(plan: Plan): Report {
     sections: own.map((step) => sectionOf(step, plan)),
     others: others.map(({ op, type, name }): Named => ({ op, type, name })),
   };
-}
-
-function isPart({ op, urn }: Step, steps: readonly Step[]): boolean {
-  return PARTS.has(op) && steps.some((step) => step.op === "replace" && step.urn === urn);
 }
 
 function isChange({ op, old, new: next }: Step): boolean {
@@ -129,10 +126,10 @@ function errorsOf(diagnostics: readonly Diagnostic[]): Message[] {
 
 function warningsOf(plan: Plan, own: readonly Step[]): Message[] {
   const { diagnostics } = plan;
-  const elsewhere = own.map((step) => pruned(told(step, plan))?.message);
+  const elsewhere = new Set(own.map((step) => pruned(told(step, plan))?.message));
   const engine = diagnostics.filter(({ severity }) => severity === "warning").map(messageOf);
   const said = ownMessages(diagnostics, "info#err")
-    .filter((message) => !NOT_LOOKED.test(message) && !elsewhere.includes(message))
+    .filter((message) => !NOT_LOOKED.test(message) && !elsewhere.has(message))
     .map((text): Message => ({ about: undefined, text }));
   return inOrder([...engine, ...said]);
 }

@@ -4,7 +4,7 @@ import type { Plan, Step } from "./plan";
 import { pruned } from "./sections/kv";
 import { modeOf } from "./sections/managed-ruleset";
 import { wouldBlock } from "./sections/page-shield";
-import { isGone, isReplaced, leaves, successor, told, type Told } from "./sections/section";
+import { isGone, isReplaced, leaves, oncePerPlan, successor, told, type Told } from "./sections/section";
 import { migrationStep } from "./sections/waf-migration";
 import { bag, cell, compare, counted, list, text } from "./values";
 
@@ -20,17 +20,21 @@ export function dangersOf(plan: Plan, steps: readonly Step[]): readonly Danger[]
       sentence,
     }));
   });
-  const order = ({ kind }: Danger): number => DANGERS.indexOf(kind);
-  const sorted = found.sort((a, b) => order(a) - order(b) || compare(line(a), line(b)));
+  const sorted = found
+    .map((danger) => ({ danger, order: DANGERS.indexOf(danger.kind), text: danger.sentence.toString() }))
+    .sort(
+      (a, b) =>
+        a.order - b.order ||
+        compare(a.danger.type, b.danger.type) ||
+        compare(a.danger.name, b.danger.name) ||
+        compare(a.text, b.text),
+    );
   // Two resources may share one consequence: a zone that both leave, say.
-  const isSaid = ({ kind, sentence }: Danger, index: number): boolean =>
-    kind === "unprotect" &&
-    sorted.findIndex((each) => each.kind === kind && each.sentence.toString() === sentence.toString()) <
-      index;
-  return sorted.filter((danger, index) => !isSaid(danger, index));
+  const said = new Set<string>();
+  return sorted
+    .filter(({ danger, text }) => danger.kind !== "unprotect" || (!said.has(text) && said.add(text)))
+    .map(({ danger }) => danger);
 }
-
-const line = ({ type, name, sentence }: Danger): string => `${type} ${name} ${sentence.toString()}`;
 
 type Judge = (all: Told) => readonly (readonly [DangerKind, Phrase])[];
 
@@ -81,23 +85,30 @@ function stopsActing(all: Told): boolean {
   return step.op === "update" && next.inputs["enabled"] === false;
 }
 
+/** Zones that a deployment of the plan protects afterwards, and rules that stop acting. */
+const deploymentsOf = oncePerPlan((plan) => {
+  const deployments = plan.steps
+    .filter(({ kind }) => kind === "ManagedRulesetOverride")
+    .map((step) => told(step, plan));
+  const acting = deployments.filter(
+    ({ step, new: next }) => !isGone(step) && next.inputs["enabled"] !== false,
+  );
+  return {
+    acting: new Set(acting.map(({ new: next }) => next.inputs["zoneId"])),
+    leaving: new Set(deployments.filter(stopsActing).map(({ old }) => old.outputs["ruleId"])),
+  };
+});
+
 function managedRulesetGone(all: Told): ReturnType<Judge> {
   const { step, old, plan } = all;
   if (step.kind !== "ManagedRulesetOverride" || !stopsActing(all)) return none;
   const { zoneId } = old.inputs;
-  const others = plan.steps
-    .filter((other) => other.kind === "ManagedRulesetOverride")
-    .map((other) => told(other, plan));
-  const acting = others.some(
-    ({ step: other, new: next }) =>
-      !isGone(other) && next.inputs["zoneId"] === zoneId && next.inputs["enabled"] !== false,
-  );
-  if (acting) return none;
+  const { acting, leaving } = deploymentsOf(plan);
+  if (acting.has(zoneId)) return none;
   // What this program is about to take away does not count as left.
-  const leaving = others.filter(stopsActing).map((other) => other.old.outputs["ruleId"]);
   const left = list(old.outputs["otherManagedRules"])
     .map(bag)
-    .filter(({ ruleId }) => !leaving.includes(ruleId))
+    .filter(({ ruleId }) => !leaving.has(ruleId))
     .map(({ description, ref }) => cell(text(description) === "" ? ref : (description ?? ref), 60));
   const zone = cell(zoneId, 40);
   return [

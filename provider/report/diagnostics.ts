@@ -20,16 +20,21 @@ const OWN = "edgeguard: ";
 /** The engine takes what a provider writes line by line; indented lines go on with what was said before. */
 export function messagesOf(recorded: readonly Recorded[]): Diagnostic[] {
   const messages: { severity: string; lines: string[]; urn: string | undefined }[] = [];
+  /** Of no resource, by severity. */
+  const last = new Map<string, { readonly lines: string[] }>();
   for (const { urn, prefix = "", message = "", severity = "info" } of recorded) {
     const lines = withoutColours(`${prefix}${message}`)
       .replace(/^(error|warning|info): /, "")
       .trimEnd()
       .split("\n");
-    const before = messages.findLast((each) => each.severity === severity && each.urn === urn);
-    const goesOn =
-      urn === undefined && /^\s+\S/.test(lines[0] ?? "") && before?.lines[0]?.startsWith(OWN) === true;
-    if (goesOn) before.lines.push(...lines);
-    else messages.push({ severity, lines, urn });
+    const before = urn === undefined ? last.get(severity) : undefined;
+    if (before?.lines[0]?.startsWith(OWN) === true && /^\s+\S/.test(lines[0] ?? "")) {
+      before.lines.push(...lines);
+      continue;
+    }
+    const made = { severity, lines, urn };
+    messages.push(made);
+    if (urn === undefined) last.set(severity, made);
   }
   return messages
     .map(({ severity, lines, urn }) => ({ severity, urn, text: told(lines) }))

@@ -1,5 +1,5 @@
 import type { Phrase } from "./phrase";
-import { visible } from "./values";
+import { cut, visible } from "./values";
 
 /** What a plan holds may look like markup, a mention or a reference: in a comment it has to be what it was, a text. */
 
@@ -28,6 +28,31 @@ export function span(value: string): string {
 
 export function markdown({ parts }: Phrase): string {
   return parts.map((part) => (typeof part === "string" ? prose(part) : span(part.value))).join("");
+}
+
+/** The same in at most `room` characters: what does not fit is left out, and said to be by its sign. */
+export function markdownWithin({ parts }: Phrase, room: number): string {
+  let text = "";
+  for (const part of parts) {
+    const fits = room - text.length - ELLIPSIS.length;
+    const write = (given: string): string => (typeof part === "string" ? prose(given) : span(given));
+    const given = typeof part === "string" ? part : part.value;
+    const whole = write(given);
+    if (whole.length > fits) return `${text}${within(given, fits, write)}${ELLIPSIS}`;
+    text += whole;
+  }
+  return text;
+}
+
+const ELLIPSIS = "…";
+
+/** As much of a text as takes at most `room` characters as it is written; some signs take eight. */
+export function within(text: string, room: number, write: (text: string) => string): string {
+  for (let limit = Math.min(text.length, room); limit > 1; limit = Math.floor(limit * 0.7)) {
+    const written = write(cut(text, limit));
+    if (written.length <= room) return written;
+  }
+  return "";
 }
 
 /** A cell of a table, which a bar would end, within code as well. */
@@ -65,4 +90,7 @@ export function fenced(language: string, lines: readonly string[]): string {
 }
 
 const longestRun = (lines: readonly string[]): number =>
-  Math.max(0, ...lines.flatMap((line) => [...line.matchAll(/`+/g)].map(([run]) => run.length)));
+  lines.reduce(
+    (longest, line) => (line.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), longest),
+    0,
+  );

@@ -1,12 +1,15 @@
 import { block, details, messages, phrases } from "./blocks";
-import { html, htmlOf, markdown, prose, span } from "./escape";
+import { html, htmlOf, markdownWithin, prose, span } from "./escape";
 import { countsLine, dangerLines } from "./lines";
 import type { Report, Section } from "./model";
 import { OPERATION } from "./operations";
 import { joined, name as nameOf, say, value, words } from "./phrase";
 import { counted, cut } from "./values";
 
-/** GitHub refuses a longer comment. */
+/**
+ * GitHub refuses a longer comment. It counts code points; a text's own length counts each of them once or twice, and is
+ * never too small.
+ */
 export const COMMENT_CHARACTERS = 65_536;
 
 /** The first line: whoever comments looks for it, to replace the comment of the last run. */
@@ -16,7 +19,14 @@ export const marker = (title: string): string =>
     .replace(/[^\w./ -]/g, "_")} -->`;
 
 /** Most characters of each part, so that none of them takes the place of all others. */
-const ROOM = { errors: 14_000, dangers: 12_000, warnings: 6_000, others: 4_000, cutLine: 1_500 } as const;
+const ROOM = {
+  note: 2_000,
+  errors: 14_000,
+  dangers: 12_000,
+  warnings: 6_000,
+  others: 4_000,
+  cutLine: 1_500,
+} as const;
 
 /** The report as a pull-request comment of at most `limit` characters; what does not fit is named. */
 export function toMarkdown(report: Report, limit = COMMENT_CHARACTERS): string {
@@ -24,9 +34,11 @@ export function toMarkdown(report: Report, limit = COMMENT_CHARACTERS): string {
   const top = [
     `${marker(title)}\n## edgeguard: ${prose(cut(title, 200))}`,
     `**${prose(countsLine(report))}**`,
-    ...notes.map((note) => `> ${markdown(note)}`),
+    ...notes.map((note) => `> ${markdownWithin(note, ROOM.note)}`),
     ...(errors.length === 0 ? [] : ["### The preview failed", messages(errors, ROOM.errors)]),
-    ...(dangers.length === 0 ? [] : ["### Look here first", phrases(dangerLines(dangers), ROOM.dangers)]),
+    ...(dangers.length === 0
+      ? []
+      : ["### Look here first", phrases(dangerLines(dangers), ROOM.dangers, ALL_OF_IT)]),
     ...(warnings.length === 0
       ? []
       : [details(counted(warnings.length, "warning"), messages(warnings, ROOM.warnings))]),
@@ -76,8 +88,11 @@ function cutLine(left: readonly Section[], limit: number): string {
   const names = left.slice(0, MOST_NAMED).map(({ kind, name }) => nameOf(cut(`${kind} ${name}`, 80)));
   const more = left.length > names.length ? " …" : "";
   const what = say`${words(counted(left.length, "resource"))} left out, as a comment takes ${words(limit.toLocaleString("en-US"))} characters: ${joined(names)}${words(more)}`;
-  return `_${markdown(what)}._ ${span("edgeguard report --format text")} tells all of them.`;
+  return `_${markdownWithin(what, ROOM.cutLine - 100)}._ ${ALL_OF_IT} tells all of them.`;
 }
+
+/** How to see what a comment leaves out. */
+const ALL_OF_IT = span("edgeguard report --format text");
 
 function othersBlock({ others }: Report): string {
   const rows = others.map(({ op, type, name }) => [

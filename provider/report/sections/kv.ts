@@ -1,8 +1,17 @@
 import { say, valuesOf, words, type Phrase } from "../phrase";
 import { ownMessages } from "../diagnostics";
-import type { Plan } from "../plan";
 import { bag, cell, compare, counted, number, text, visible } from "../values";
-import { argumentTable, isGone, isNew, isReplaced, textBlock, told, type Teller, type Told } from "./section";
+import {
+  argumentTable,
+  isGone,
+  isNew,
+  isReplaced,
+  oncePerPlan,
+  textBlock,
+  told,
+  type Teller,
+  type Told,
+} from "./section";
 
 export const kvNamespace: Teller = {
   summary: ({ step, old, new: next }) => {
@@ -117,15 +126,14 @@ interface Index {
   readonly changing: ReadonlyMap<string, number>;
 }
 
-const INDEXES = new WeakMap<Plan, Index>();
-
-function indexOf(plan: Plan): Index {
-  const known = INDEXES.get(plan);
-  if (known !== undefined) return known;
+const indexOf = oncePerPlan((plan): Index => {
   const lines = new Map<string, string[]>();
   for (const message of ownMessages(plan.diagnostics).sort(compare)) {
     const [whole, start = "", line = ""] = /^(KvEntries [^:]+: )(.*)$/s.exec(message) ?? [];
-    if (whole !== undefined) lines.set(start, [...(lines.get(start) ?? []), line]);
+    if (whole === undefined) continue;
+    const known = lines.get(start);
+    if (known === undefined) lines.set(start, [line]);
+    else known.push(line);
   }
   const changing = new Map<string, number>();
   for (const step of plan.steps) {
@@ -133,7 +141,5 @@ function indexOf(plan: Plan): Index {
     const start = startOf(told(step, plan));
     changing.set(start, (changing.get(start) ?? 0) + 1);
   }
-  const index = { lines, changing };
-  INDEXES.set(plan, index);
-  return index;
-}
+  return { lines, changing };
+});

@@ -1,4 +1,4 @@
-import { sameJson } from "../../runtime/values";
+import { canonicalJson } from "../../runtime/values";
 import type { Block } from "../model";
 import { joined, say, value, words, type Phrase } from "../phrase";
 import type { Plan, Sides, Step } from "../plan";
@@ -37,12 +37,41 @@ export const leaves = ({ step, old }: Told): boolean => (isGone(step) || isRepla
 /** Another resource of the plan that declares what this one gives up: it takes it over, and nothing is deleted or put back. */
 export function successor({ step, old, plan }: Told, same: readonly string[]): Sides | undefined {
   if (!isGone(step)) return undefined;
-  return plan.steps.find(
-    ({ kind, op, new: next }) =>
-      kind === step.kind &&
-      op === "create" &&
-      same.every((name) => sameJson(next?.inputs[name], old.inputs[name])),
-  )?.new;
+  const names = canonicalJson([step.kind, same]);
+  const known = created(plan).get(names) ?? creationsBy(plan, step.kind, same);
+  created(plan).set(names, known);
+  return known.get(declaredAs(old, same));
+}
+
+/** By kind and names of arguments: what is created, by the values of these. */
+const created = oncePerPlan(() => new Map<string, ReadonlyMap<string, Sides>>());
+
+function creationsBy(
+  plan: Plan,
+  kind: string | undefined,
+  same: readonly string[],
+): ReadonlyMap<string, Sides> {
+  const found = new Map<string, Sides>();
+  for (const step of plan.steps) {
+    if (step.kind !== kind || step.op !== "create") continue;
+    const side = step.new ?? NOTHING;
+    const values = declaredAs(side, same);
+    if (!found.has(values)) found.set(values, side);
+  }
+  return found;
+}
+
+const declaredAs = ({ inputs }: Sides, names: readonly string[]): string =>
+  canonicalJson(names.map((name) => (inputs[name] === undefined ? [] : [inputs[name]])));
+
+/** Something that is found out about a plan as a whole, and asked for each of its steps. */
+export function oncePerPlan<T extends object>(make: (plan: Plan) => T): (plan: Plan) => T {
+  const known = new WeakMap<Plan, T>();
+  return (plan) => {
+    const made = known.get(plan) ?? make(plan);
+    known.set(plan, made);
+    return made;
+  };
 }
 
 /** What is there afterwards; of something that goes, what was there. */
@@ -82,11 +111,12 @@ export function lineChanges(before: readonly string[], after: readonly string[])
 
 /** Each line takes one like it away: a condition that stood twice and stands once is a difference. */
 function without(lines: readonly string[], others: readonly string[]): string[] {
-  const left = [...others];
+  const left = new Map<string, number>();
+  for (const line of others) left.set(line, (left.get(line) ?? 0) + 1);
   return lines.filter((line) => {
-    const at = left.indexOf(line);
-    if (at >= 0) left.splice(at, 1);
-    return at < 0;
+    const count = left.get(line) ?? 0;
+    left.set(line, count - 1);
+    return count <= 0;
   });
 }
 
