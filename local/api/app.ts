@@ -32,6 +32,7 @@ export function createApp(services: Services): ApiRouter {
 
   app.use(`${basePath}/*`, async (c: ApiContext, next: Next) => {
     c.header("cf-ray", `${randomBytes(8).toString("hex")}-LOC`);
+    c.header("date", settings.clock().toUTCString());
     const entry = await log.record(c, pathOf(c), settings.clock());
     await next();
     entry.endedAt = realTime();

@@ -153,6 +153,8 @@ export class EdgeApi {
   #inFlight = 0;
   /** Why nothing more is sent by a client without patience. */
   #silence: string | undefined;
+  /** How far Cloudflare's clock is ahead of this machine's, by the last answer that told. */
+  #aheadMs = 0;
 
   constructor(options: ApiOptions) {
     this.#options = options;
@@ -165,6 +167,11 @@ export class EdgeApi {
     const signals = [options.signal, options.closing].filter((signal) => signal !== undefined);
     this.#stop = AbortSignal.any(signals);
     setMaxListeners(0, this.#stop, ...signals);
+  }
+
+  /** The time by Cloudflare's clock, in milliseconds since 1970; by this machine's until the first answer. */
+  now(): number {
+    return Date.now() + this.#aheadMs;
   }
 
   /** Requests that have been sent and not yet answered. */
@@ -410,6 +417,7 @@ export class EdgeApi {
         signal: limit.signal,
       });
       seen.status = response.statusCode;
+      this.#setClock(first(response.headers["date"]));
       const raw = options.raw === true && response.statusCode < 300;
       const bytes = raw ? Buffer.from(await response.body.arrayBuffer()) : NO_BYTES;
       const text = raw ? "" : await response.body.text();
@@ -446,6 +454,11 @@ export class EdgeApi {
       this.#inFlight -= 1;
       this.#connections.giveBack();
     }
+  }
+
+  #setClock(date: string | undefined): void {
+    const told = Date.parse(date ?? "");
+    if (!Number.isNaN(told)) this.#aheadMs = told - Date.now();
   }
 
   /** What was answered when it is a success, else the error that it amounts to. */

@@ -50,7 +50,7 @@ export async function adoptExisting(
   if (madeNamespaces(ctx).has(namespaceId)) return;
   const { records } = catalog;
   const where = `KvEntries ${namespaceId}`;
-  const all = newRows(catalog, manifest, deletedKeys(ctx, namespaceId));
+  const all = newRows(catalog, manifest, deletedKeys(ctx, namespaceId), ctx.api.now() / 1000);
   const rows = isPreview ? all.slice(0, PREVIEW_KEYS) : all;
   if (rows.length < all.length)
     ctx.say.info(`${where}: looked for the first ${count(rows.length)} of ${count(all.length)} new keys.`);
@@ -89,7 +89,7 @@ export async function adoptExisting(
   for (const [row, { listed, value }] of existing) {
     if (value === undefined) continue; // Listed, and without a value: it is just disappearing, and is written like a new one.
     const wanted = records.get(row);
-    if (adopt !== "never" && wanted.value === value && sameListed(wanted, listed)) {
+    if (adopt !== "never" && wanted.value === value && sameListed(wanted, listed, ctx.api.now() / 1000)) {
       manifest.take(records, row, listed.expiration);
       equal.push(listed.name);
     } else different.push(listed.name);
@@ -105,8 +105,12 @@ export async function adoptExisting(
 }
 
 /** Rows of declared keys that were not written by the resource, and did not go in this operation. */
-function newRows({ records }: Catalog, manifest: Manifest, deleted: ReadonlySet<string>): number[] {
-  const now = Date.now() / 1000;
+function newRows(
+  { records }: Catalog,
+  manifest: Manifest,
+  deleted: ReadonlySet<string>,
+  now: number,
+): number[] {
   const rows: number[] = [];
   for (let row = 0; row < records.rows; row += 1) {
     const expiration = records.expiration(row);

@@ -34,7 +34,7 @@ interface Work extends NamespaceAddress {
 export async function converge(ctx: Context, { catalog, entries }: Declared, work: Work): Promise<Written> {
   const { accountId, namespaceId, manifest } = work;
   const { records } = catalog;
-  const plan = compare(catalog, manifest);
+  const plan = compare(catalog, manifest, ctx.api.now() / 1000);
   manifest.reserve(manifest.rows + plan.added.count);
   let { writtenAt } = work;
   const result = async (): Promise<Written> => ({ manifest: await manifest.encode(), writtenAt });
@@ -85,7 +85,7 @@ export async function converge(ctx: Context, { catalog, entries }: Declared, wor
     namespaceId,
     keys: [...gone, ...work.strangers],
     onRemoved: (keys) => {
-      writtenAt = Math.max(writtenAt, Math.floor(Date.now() / 1000));
+      writtenAt = Math.max(writtenAt, Math.floor(ctx.api.now() / 1000));
       for (const key of keys) {
         manifest.delete(key);
         deleted.add(key);

@@ -22,7 +22,7 @@ export async function driftOf(
 ): Promise<string | undefined> {
   const listed = new Map<string, ListedKey>();
   for await (const key of listKeys(ctx.api, state)) if (manifest.has(key.name)) listed.set(key.name, key);
-  const now = Date.now() / 1000;
+  const now = ctx.api.now() / 1000;
   // Neither a listing nor a read has to show yet what we have written.
   if (now - state.writtenAt < KV.CONSISTENCY_SECONDS) return undefined;
 
@@ -33,7 +33,7 @@ export async function driftOf(
     const found = listed.get(key);
     if (found === undefined) {
       if (!hasExpired(recorded, now)) gone.push(key);
-    } else if (!sameListed(recorded, found)) changed.push(key);
+    } else if (!sameListed(recorded, found, now)) changed.push(key);
   }
   if (state.verify === "values") {
     const differing = new Set(changed);

@@ -7,7 +7,7 @@ import type { ListedKey } from "./listing";
 const SAME_EXPIRY_SECONDS = 120;
 
 /** Whether a listing shows what is recorded or declared: metadata, and the time of expiry. */
-export function sameListed(wanted: Recorded, listed: ListedKey, nowSeconds = Date.now() / 1000): boolean {
+export function sameListed(wanted: Recorded, listed: ListedKey, nowSeconds: number): boolean {
   const metadata = listed.metadata === undefined ? undefined : digest(canonicalJson(listed.metadata));
   if (wanted.metadata !== metadata) return false;
   if (wanted.ttl !== undefined && wanted.expiration === undefined)

@@ -61,7 +61,7 @@ export class Strangers {
    * @param writtenAt when the resource last wrote or deleted, in seconds since the epoch
    */
   async confirm(ctx: Context, writtenAt: number): Promise<this> {
-    if (this.keys.length === 0 || Date.now() / 1000 - writtenAt >= KV.CONSISTENCY_SECONDS) return this;
+    if (this.keys.length === 0 || ctx.api.now() / 1000 - writtenAt >= KV.CONSISTENCY_SECONDS) return this;
     const { accountId, namespaceId } = this.pruning;
     const there = new Set<string>();
     for await (const { key } of readValues(ctx, {

@@ -58,7 +58,7 @@ export async function upload(request: UploadRequest): Promise<UploadOutcome> {
     },
     onDone: (some) => {
       if (some.length === 0) return;
-      onWritten(some, Math.floor(Date.now() / 1000));
+      onWritten(some, Math.floor(ctx.api.now() / 1000)); // A lifetime is counted from it, as Cloudflare counts.
       progress.add(some.length);
     },
     onUncertain: (some) => onUncertain?.(some),

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import type { LocalApi } from "edgeguard-local";
 import { startLocalApi } from "edgeguard-local";
-import { Operation, rawGet, sent, type Recorded } from "../support/operation";
+import { Operation, rawGet, rawSend, sent, type Recorded } from "../support/operation";
 import { emptied } from "./upload-support";
 
 /** Entries arrive as they were written, or are refused: no digit, member, byte or name is lost on the way. */
@@ -212,4 +212,33 @@ test("text of control characters goes as base64, so that no body is larger than 
   expect(bodies.length).toBeGreaterThan(3);
   expect(Math.max(...bodies)).toBeLessThan(8 * 1024 * 1024);
   expect((await new Operation(api).preview(TYPE, { ...address, file }, recorded)).step).toBe("same");
+});
+
+test("a lifetime is counted by Cloudflare's clock: one that is minutes off this machine's is no drift", async () => {
+  const ahead = await startLocalApi({ clock: () => new Date(Date.now() + 600_000) });
+  const behind = await startLocalApi({ clock: () => new Date(Date.now() - 600_000) });
+  try {
+    for (const there of [ahead, behind]) {
+      const inputs = {
+        accountId: there.accounts.main,
+        namespaceId: there.namespaces.existing,
+        entries: { brief: { value: "v", expirationTtl: 120 }, long: { value: "v", expirationTtl: 7200 } },
+      };
+      const recorded = await new Operation(there).up(TYPE, inputs);
+      there.advance(100_000);
+      const refreshed = await new Operation(there).refresh(TYPE, recorded);
+      expect(refreshed?.inputs).not.toHaveProperty("drift");
+      there.advance(100_000); // The one has expired; the other has not been renewed.
+      const later = await new Operation(there).refresh(TYPE, recorded);
+      expect(later?.inputs).not.toHaveProperty("drift");
+      expect((await new Operation(there).preview(TYPE, inputs, later)).step).toBe("same");
+      const gone = `/accounts/${inputs.accountId}/storage/kv/namespaces/${inputs.namespaceId}/bulk/delete`;
+      await rawSend(there, "POST", gone, ["long"]);
+      const drifted = later && (await new Operation(there).refresh(TYPE, later));
+      expect(drifted?.inputs).toMatchObject({ drift: "1 key gone: long" });
+    }
+  } finally {
+    await ahead.close();
+    await behind.close();
+  }
 });
