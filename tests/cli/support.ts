@@ -77,16 +77,17 @@ export class Desk {
     return await this.at({}, ...args);
   }
 
-  /** The same with a terminal on which `typed` is the answer, or in another place. */
+  /** The same with a terminal on which `typed` is the answer, with `input` for standard input, or in another place. */
   async at(
-    where: Place & { readonly typed?: string; readonly tty?: boolean },
+    where: Place & { readonly typed?: string; readonly input?: string; readonly tty?: boolean },
     ...args: string[]
   ): Promise<Ran> {
-    const { env = this.env, cwd = this.cwd, typed, tty = typed !== undefined } = where;
+    const { env = this.env, cwd = this.cwd, typed, input, tty = typed !== undefined } = where;
     const stream = (): PassThrough & { isTTY: boolean } => Object.assign(new PassThrough(), { isTTY: tty });
     const [stdin, stdout, stderr] = [stream(), stream(), stream()];
     const said = Promise.all([buffer(stdout), buffer(stderr)]);
     if (typed !== undefined) stdin.write(typed);
+    if (input !== undefined) stdin.end(input);
     const never = new AbortController().signal;
     const code = await run(args, { stdin, stdout, stderr, env, cwd, interrupted: () => never });
     stdout.end();

@@ -1,0 +1,114 @@
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { BIN, Desk, ended, type Ran } from "./support";
+
+/** Files that can be read only once: `-` and what a shell puts into a pipe. */
+
+jest.setTimeout(60_000);
+
+let desk: Desk;
+/** Where the command keeps its temporary files. */
+let temporary: string;
+beforeAll(async () => {
+  desk = await Desk.set();
+  temporary = mkdtempSync(join(tmpdir(), "edgeguard-pipes-"));
+  process.env["TMPDIR"] = temporary;
+});
+beforeEach(() => desk.api.reset());
+afterEach(() => expect(readdirSync(temporary)).toEqual([]));
+
+const entries = JSON.stringify(["a", "b"].map((key) => ({ key: `piped/${key}`, value: key })));
+const keys = JSON.stringify(["piped/a", "piped/b"]);
+
+const from = (input: string, ...args: string[]): Promise<Ran> =>
+  desk.at({ input }, "kv", "bulk", ...args, "--binding", "EXISTING");
+
+/** A pipe in the project's folder, into which somebody writes. */
+function pipe(name: string, content: string): string {
+  execFileSync("mkfifo", [join(desk.cwd, name)]);
+  spawn("bash", ["-c", 'echo "$CONTENT" > "$0"', name], { cwd: desk.cwd, env: { CONTENT: content } });
+  return name;
+}
+
+const piped = async (): Promise<unknown[]> =>
+  (await desk.keys()).map(({ name }) => name).filter((name) => String(name).startsWith("piped/"));
+
+test("bulk put and bulk delete read standard input where the file is -", async () => {
+  const wrote = { code: 0, stderr: expect.stringContaining("wrote 2 entries") as string };
+  expect(await from(entries, "put", "-")).toMatchObject(wrote);
+  expect(await piped()).toEqual(["piped/a", "piped/b"]);
+  const unsaid = { code: 2, stderr: expect.stringContaining("Answer with --yes") as string };
+  expect(await from(keys, "delete", "-")).toMatchObject(unsaid);
+  expect(await piped()).toHaveLength(2);
+  const gone = { code: 0, stderr: expect.stringContaining("deleted 2 keys") as string };
+  expect(await from(keys, "delete", "-", "--yes")).toMatchObject(gone);
+  expect(await piped()).toEqual([]);
+});
+
+test("what is wrong with it is named by line and column, and nothing is sent", async () => {
+  const ran = await from("[x", "put", "-");
+  expect(ran.code).toBe(1);
+  expect(ran.stderr).toContain("standard input, line 1, column 2: this is no valid JSON");
+  const empty = { code: 1, stderr: expect.stringContaining("standard input is empty") as string };
+  expect(await from("", "put", "-")).toMatchObject(empty);
+});
+
+test("bulk put and bulk delete read a pipe, as a shell's <(…) is one", async () => {
+  const line = `"${process.execPath}" "${BIN}" kv bulk put <(echo "$ENTRIES") --binding EXISTING`;
+  const env = { ...desk.env, TMPDIR: temporary, ENTRIES: entries };
+  const put = await ended(
+    spawn("bash", ["-c", line], { cwd: desk.cwd, env, stdio: ["ignore", "pipe", "pipe"] }),
+  );
+  expect(put).toMatchObject({ code: 0, stderr: expect.stringContaining("wrote 2 entries") as string });
+  const gone = { code: 0, stderr: expect.stringContaining("deleted 2 keys") as string };
+  expect(await from("", "delete", pipe("keys", keys), "--yes")).toMatchObject(gone);
+  expect(await piped()).toEqual([]);
+});
+
+test("Ctrl-C while it is read ends the command, and leaves no copy behind", async () => {
+  const env = { ...desk.env, TMPDIR: temporary };
+  const args = [BIN, "kv", "bulk", "put", "-", "--binding", "EXISTING"];
+  const child = spawn(process.execPath, args, { cwd: desk.cwd, env, stdio: "pipe" });
+  child.stdin.write(entries.slice(0, 10));
+  const ran = ended(child);
+  while (readdirSync(temporary).length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  child.kill("SIGINT");
+  expect(await ran).toMatchObject({ code: 130, stderr: "edgeguard: interrupted. Nothing was sent.\n" });
+});
+
+test("a device is refused, which may have no end", async () => {
+  const refused = {
+    code: 1,
+    stderr: expect.stringContaining("it is not a regular file but a pipe") as string,
+  };
+  expect(await from("", "put", "/dev/zero")).toMatchObject(refused);
+  const put = ["kv", "key", "put", "k", "--path", "/dev/zero", "--binding", "EXISTING"];
+  expect(await desk.here(...put)).toMatchObject(refused);
+});
+
+test("metadata whose digits would be lost is refused by its place, and so is a name that nothing has", async () => {
+  const metadata = '{"a":[{"id":9007199254740993}]}';
+  const args = ["kv", "key", "put", "__proto__", "v", "--metadata", metadata, "--binding", "EXISTING"];
+  expect(await desk.here(...args)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("metadata.a[0].id is a number that JSON numbers do not keep") as string,
+  });
+  expect(await desk.here("kv", "key", "put", "__proto__", "v", "--binding", "EXISTING")).toMatchObject({
+    code: 0,
+  });
+  expect(String(await desk.value("__proto__"))).toBe("v");
+  desk.write("keys.json", '[{"__proto__":{"name":"__proto__"}}]');
+  expect(
+    await desk.here("kv", "bulk", "delete", "keys.json", "--yes", "--binding", "EXISTING"),
+  ).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("is neither a string nor an object with a name") as string,
+  });
+  expect(await desk.here("kv", "key", "list", "--env", "constructor", "--binding", "EXISTING")).toMatchObject(
+    {
+      stderr: expect.stringContaining('has no environment "constructor"') as string,
+    },
+  );
+});
