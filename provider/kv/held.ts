@@ -1,5 +1,6 @@
 import type { Context } from "../runtime/lifecycle";
 import type { NamespaceAddress } from "./address";
+import type { Catalog } from "./catalog";
 import { Manifest } from "./manifest";
 
 /** What a resource of this operation holds; read only when somebody asks. */
@@ -8,9 +9,21 @@ type Holder = () => Promise<Manifest>;
 /** The keys that resources of this operation hold in one namespace. */
 export class HeldKeys {
   readonly #holders: Holder[] = [];
+  readonly #written: Manifest[] = [];
 
-  /** Of a resource that is being written. */
-  add(manifest: Manifest): void {
+  /**
+   * Of a resource that is being written.
+   *
+   * @throws where another one that was written in this operation has a declared key: each would undo the other.
+   */
+  add(manifest: Manifest, { records }: Pick<Catalog, "records">): void {
+    for (let row = 0; row < records.rows; row += 1) {
+      if (!this.#written.some((other) => other.rowOf(records, row) !== -1)) continue;
+      throw new Error(
+        `Another KvEntries of this program declares the key ${JSON.stringify(records.key(row))}, too: keep it in one of them. Nothing was written.`,
+      );
+    }
+    this.#written.push(manifest);
     this.#holders.push(() => Promise.resolve(manifest));
   }
 

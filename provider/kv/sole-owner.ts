@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import * as pulumi from "@pulumi/pulumi";
 import { perRun, refusal } from "../runtime/resource";
+import { Records } from "./records";
 import { pathsOf } from "./source-directory";
 import { SourceError } from "./source-error";
 import { openSource, type Declaration } from "./source";
@@ -24,86 +25,128 @@ interface Inputs {
 /** A KvEntries of the program. */
 export interface Declarer {
   readonly name: string;
-  readonly namespaceId: string;
   /** What it prunes. */
   readonly prefix?: string | undefined;
   readonly declaration: Declaration;
 }
 
+/** A namespace of the program: its id, or while that is not known the output that will have it. */
+type Namespace = string | pulumi.OutputInstance<string>;
+
 /** The KvEntries of one run of a program. */
 export class Declarers {
-  /** Each, and whether it has looked at the others: who comes later looks at it. */
-  readonly #all = new Map<Declarer, { hasLooked: boolean }>();
+  /** By namespace each, and whether it has looked at the others: who comes later looks at it. */
+  readonly #all = new Map<Namespace, Map<Declarer, { hasLooked: boolean }>>();
+  readonly #keys = new Map<Declarer, Promise<Records>>();
+  readonly #looks = new Map<Declarer, Map<Declarer, Promise<void>>>();
 
-  /** @throws where one prunes a prefix under which another one declares keys: it would delete them. */
-  async add(mine: Declarer): Promise<void> {
+  /** @throws where two declare one key, or one prunes a prefix under which another one declares keys: it would delete them. */
+  async add(namespace: Namespace, mine: Declarer): Promise<void> {
+    const members = this.#all.get(namespace) ?? new Map<Declarer, { hasLooked: boolean }>();
+    this.#all.set(namespace, members);
     const state = { hasLooked: false };
-    this.#all.set(mine, state);
+    members.set(mine, state);
     if (mine.prefix !== undefined) await nextTurn(); // The rest of the program declares its own first.
     state.hasLooked = true;
-    for (const [other, { hasLooked }] of this.#all) {
-      if (other === mine || other.namespaceId !== mine.namespaceId) continue;
-      await refuseCovered(mine, other);
-      if (hasLooked) await refuseCovered(other, mine);
+    for (const [other, { hasLooked }] of [...members]) {
+      if (other !== mine && (hasLooked || mine.prefix !== undefined))
+        await this.#lookOnce(namespace, other, mine);
     }
+  }
+
+  /** One error for each pair: the engine shows it once, whoever of the two it keeps from being registered. */
+  async #lookOnce(namespace: Namespace, one: Declarer, other: Declarer): Promise<void> {
+    const known = this.#looks.get(one)?.get(other) ?? this.#looks.get(other)?.get(one);
+    const look = known ?? this.#look(namespace, one, other);
+    const looks = this.#looks.get(one) ?? new Map<Declarer, Promise<void>>();
+    this.#looks.set(one, looks.set(other, look));
+    await look;
+  }
+
+  async #look(namespace: Namespace, one: Declarer, other: Declarer): Promise<void> {
+    const [keys, others] = [await this.#keysOf(one), await this.#keysOf(other)];
+    const where = typeof namespace === "string" ? `namespace ${namespace}` : "one namespace";
+    refuseCovered(where, one, other, others);
+    refuseCovered(where, other, one, keys);
+    for (let row = 0; row < others.rows; row += 1) {
+      if (keys.findKeyOf(others, row) === -1) continue;
+      throw refusal(
+        `edgeguard: KvEntries "${one.name}" and "${other.name}" both declare the key ${JSON.stringify(others.key(row))} of ${where}: keep it in one of them.`,
+      );
+    }
+  }
+
+  #keysOf(declarer: Declarer): Promise<Records> {
+    const known = this.#keys.get(declarer);
+    const keys = known ?? keysIn(declarer.declaration);
+    this.#keys.set(declarer, keys);
+    return keys;
   }
 }
 
 const DECLARERS = new WeakMap<object, Declarers>();
 
 /**
- * Refuses a program in which a KvEntries prunes what another one declares.
+ * Refuses a program in which two KvEntries declare one key, or one prunes what another one declares.
  *
  * @returns the namespace: of a resource that prunes, only after the look, so that nothing is deleted before it.
  */
 export function soleOwner(name: string, args: Inputs): pulumi.Input<string> {
   const { namespaceId, entries, file, directory, prune } = args;
-  const look = pulumi
-    .output({ namespaceId, keys: keysIn(entries), file, directory, prune })
-    .apply(async ({ namespaceId, keys, file, directory, prune }) => {
+  const declarer = pulumi
+    .output({ keys: namesIn(entries), file, directory, prune })
+    .apply(({ keys, file, directory, prune }): Declarer => {
       const known = keys === undefined ? undefined : Object.fromEntries(keys.map((key) => [key, ""]));
-      const declaration = { entries: known, file, directory };
-      const declarers = perRun(DECLARERS, () => new Declarers());
-      await declarers.add({ name, namespaceId, prefix: prune?.prefix, declaration });
-      return namespaceId;
+      return { name, prefix: prune?.prefix, declaration: { entries: known, file, directory } };
     });
+  const declarers = perRun(DECLARERS, () => new Declarers());
+  // In the preview of a new namespace only the output itself tells that two resources mean the same one.
+  if (pulumi.Output.isInstance(namespaceId))
+    declarer.apply(async (mine) => {
+      await declarers.add(namespaceId, mine);
+    });
+  const look = declarer.apply((mine) =>
+    pulumi.output(namespaceId).apply(async (id) => {
+      await declarers.add(id, mine);
+      return id;
+    }),
+  );
   return prune === undefined ? namespaceId : look;
 }
 
 /** Keys alone: values may be secret, or not known yet. */
-function keysIn(entries: Inputs["entries"]): pulumi.Input<string[] | undefined> {
+function namesIn(entries: Inputs["entries"]): pulumi.Input<string[] | undefined> {
   if (entries === undefined || !(pulumi.Output.isInstance(entries) || entries instanceof Promise))
     return entries && Object.keys(entries);
   return pulumi.unsecret(pulumi.output(entries).apply((known) => Object.keys(known)));
 }
 
-async function refuseCovered(owner: Declarer, other: Declarer): Promise<void> {
-  if (owner.prefix === undefined) return;
-  const key = await keyUnder(owner.prefix, other.declaration);
-  if (key === undefined) return;
-  throw refusal(
-    `edgeguard: KvEntries "${owner.name}" prunes the prefix ${JSON.stringify(owner.prefix)} of namespace ${owner.namespaceId}, and KvEntries "${other.name}" declares ${JSON.stringify(key)} under it: ` +
-      `declare its keys in "${owner.name}" too, or choose a longer prefix.`,
-  );
+function refuseCovered(where: string, owner: Declarer, other: Declarer, keys: Records): void {
+  const { prefix } = owner;
+  if (prefix === undefined) return;
+  for (let row = 0; row < keys.rows; row += 1) {
+    const key = keys.key(row);
+    if (!key.startsWith(prefix)) continue;
+    throw refusal(
+      `edgeguard: KvEntries "${owner.name}" prunes the prefix ${JSON.stringify(prefix)} of ${where}, and KvEntries "${other.name}" declares ${JSON.stringify(key)} under it: ` +
+        `declare its keys in "${owner.name}" too, or choose a longer prefix.`,
+    );
+  }
 }
 
-/** A declared key that begins with the prefix. */
-async function keyUnder(prefix: string, declaration: Declaration): Promise<string | undefined> {
-  const covered = (key: unknown): key is string => typeof key === "string" && key.startsWith(prefix);
+/** The declared keys, as far as they can be read: the check says what is wrong with a source. */
+async function keysIn(declaration: Declaration): Promise<Records> {
+  const keys = new Records();
   try {
     const source = openSource(declaration, process.cwd());
     if (source.kind === "directory") {
-      for await (const path of pathsOf(source.options)) {
-        if (covered(source.options.prefix + path)) return source.options.prefix + path;
-      }
-      return undefined;
+      for await (const path of pathsOf(source.options)) keys.add(source.options.prefix + path);
+      return keys;
     }
-    for await (const some of source.examine()) {
-      const found = some.map(({ given }) => given.key).find(covered);
-      if (found !== undefined) return found;
-    }
+    for await (const some of source.examine())
+      for (const { given } of some) if (typeof given.key === "string") keys.add(given.key);
   } catch (error) {
-    if (!(error instanceof SourceError)) throw error; // The check says what is wrong with it.
+    if (!(error instanceof SourceError)) throw error;
   }
-  return undefined;
+  return keys;
 }

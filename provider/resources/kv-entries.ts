@@ -17,7 +17,7 @@ import { SourceError } from "../kv/source-error";
 import { remove } from "../kv/upload";
 import { json, record } from "../runtime/json";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
-import { claimOnce, EdgeResource } from "../runtime/resource";
+import { EdgeResource } from "../runtime/resource";
 import { hasUnknown, UNKNOWN } from "../runtime/values";
 import { accountId, adopt, hexId } from "./fields";
 
@@ -149,9 +149,9 @@ export const kvEntries = defineLifecycle({
     return await withDeclared(ctx, args, inputs["digest"], async (declared) => {
       const { catalog } = declared;
       const manifest = new Manifest();
+      heldKeys(ctx, args).add(manifest, catalog);
       const strangers = await existingFor(ctx, args, catalog, manifest);
       strangers.refuseTooMany();
-      heldKeys(ctx, args).add(manifest);
       const id = `${args.namespaceId}/${randomUUID()}`;
       const work = { ...args, id, manifest, writtenAt: 0, strangers: strangers.keys };
       return { id, computed: await converge(ctx, declared, work) };
@@ -162,10 +162,10 @@ export const kvEntries = defineLifecycle({
     return await withDeclared(ctx, args, inputs["digest"], async (declared) => {
       const manifest = await Manifest.decode(state.manifest);
       const { records } = declared.catalog;
+      heldKeys(ctx, args).add(manifest, declared.catalog);
       const strangers = await strangersOf(ctx, args, { records, manifest, writtenAt: state.writtenAt });
       strangers.refuseTooMany();
       await adoptExisting(ctx, args, declared.catalog, manifest);
-      heldKeys(ctx, args).add(manifest);
       const work = { ...args, id, manifest, writtenAt: state.writtenAt, strangers: strangers.keys };
       return await converge(ctx, declared, work);
     });
@@ -322,12 +322,6 @@ export class KvEntries extends EdgeResource {
 
   constructor(name: string, args: KvEntriesArgs, opts?: pulumi.CustomResourceOptions) {
     const { entries, ...rest } = args;
-    const claim = claimOnce("KvEntries", name, { namespaceId: args.namespaceId, entries }, (known) =>
-      Object.keys(known.entries ?? {}).map((key) => ({
-        key: `${known.namespaceId} ${key}`,
-        clash: `both declare the key ${JSON.stringify(key)} of namespace ${known.namespaceId}: keep it in one of them`,
-      })),
-    );
     const secret = entries === undefined ? {} : { entries: pulumi.secret(entries) };
     super(
       kvEntries,
@@ -335,7 +329,6 @@ export class KvEntries extends EdgeResource {
       { ...rest, ...secret, namespaceId: soleOwner(name, args) },
       ["accountId", "keys", "bytes", "digest", "fileHash", "manifest", "writtenAt"],
       opts,
-      claim,
     );
   }
 }

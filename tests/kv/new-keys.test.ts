@@ -185,3 +185,15 @@ test("a preview without an answer is no refusal: it says that it did not look", 
   expect(await preview(declare({ a: "1", b: "2" }), recorded)).toMatch(/not checked live: .*503/);
   expect((await rawGet(api, `${path}/keys`))["result"]).toEqual([{ name: "a" }]);
 });
+
+test("a key that another resource has written in the same operation is refused before anything is written", async () => {
+  const op = new Operation(api);
+  await op.up(TYPE, declare({ a: "1", b: "1" }));
+  api.clearRequests();
+  const { message } = await op.failedUp(TYPE, declare({ b: "2", c: "2" }, { adopt: "takeOver" }));
+  expect(message).toMatch(
+    /Another KvEntries of this program declares the key "b", too: keep it in one of them/,
+  );
+  expect(requests().filter((line) => line.startsWith("PUT"))).toEqual([]);
+  expect(await stored("a", "b", "c")).toEqual({ a: "1", b: "1", c: null });
+});

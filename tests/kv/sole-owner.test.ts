@@ -5,7 +5,7 @@ import * as pulumi from "@pulumi/pulumi";
 import type { Declaration } from "../../provider/kv/source";
 import { Declarers, soleOwner, type Declarer } from "../../provider/kv/sole-owner";
 
-/** Who prunes a prefix is its sole owner: a program in which another KvEntries declares keys under it is refused. */
+/** Each key has one owner, and a prefix that is pruned too: a program that declares it twice is refused. */
 
 const folder = mkdtempSync(join(tmpdir(), "edgeguard-owner-"));
 const file = join(folder, "f.json");
@@ -24,7 +24,7 @@ async function refusals(program: Record<string, Args>, later: Record<string, Arg
   const declarers = new Declarers();
   const declare = (resources: Record<string, Args>): Promise<void>[] =>
     Object.entries(resources).map(([name, { prefix, ...declaration }]) =>
-      declarers.add({ name, namespaceId: "n", prefix, declaration }),
+      declarers.add("n", { name, prefix, declaration }),
     );
   const ended = await Promise.allSettled(declare(program));
   ended.push(...(await Promise.allSettled(declare(later))));
@@ -73,18 +73,49 @@ test("two owners of one prefix are refused, and one alone is not", async () => {
   ]);
 });
 
+test.each<[string, Args, Args, string]>([
+  ["inline", { entries: { a: "1", b: "2" } }, { entries: { b: "2", c: "3" } }, "b"],
+  ["inline and in a file", { entries: { "g/b": "1" } }, { file }, "g/b"],
+  [
+    "in a file and as a file of a directory",
+    { file },
+    { directory: { path: directory, prefix: "g/" } },
+    "g/b",
+  ],
+])("a key that two resources declare %s is refused once, by name", async (_, one, other, key) => {
+  writeFileSync(join(directory, "b"), "4");
+  const clash = `KvEntries "one" and "other" both declare the key ${JSON.stringify(key)} of namespace n: keep it in one of them.`;
+  expect(await refusals({ one, other })).toEqual([`edgeguard: ${clash}`]);
+  expect(await refusals({ one }, { other })).toEqual([`edgeguard: ${clash}`]);
+  expect(await refusals({ one, third: { entries: { z: "1" } } })).toEqual([]);
+});
+
+test("one namespace that is not known yet is told by its output; the pair is refused by one error", async () => {
+  const declarers = new Declarers();
+  const [mine, other] = ["one", "other"].map((name) => ({ name, declaration: { entries: { a: "1" } } }));
+  const unknown = pulumi.output(new Promise<string>(() => undefined));
+  const ended = await Promise.allSettled(
+    [unknown, "n"].flatMap((namespace) =>
+      [mine, other].map((declarer) => declarer && declarers.add(namespace, declarer)),
+    ),
+  );
+  const reasons = ended.flatMap((one) => (one.status === "rejected" ? [one.reason as Error] : []));
+  expect(new Set(reasons).size).toBe(1);
+  expect(reasons[0]?.message).toContain('both declare the key "a" of one namespace');
+});
+
 test("another namespace is none of its business", async () => {
   const declarers = new Declarers();
   const entries = { "p/a": "1" };
-  await declarers.add({ name: "owner", namespaceId: "n", prefix: "", declaration: { entries } });
-  await declarers.add({ name: "other", namespaceId: "m", declaration: { entries } });
+  await declarers.add("n", { name: "owner", prefix: "", declaration: { entries } });
+  await declarers.add("m", { name: "other", declaration: { entries } });
 });
 
 test("who prunes waits with the namespace for the look at the others, and no secret and no unknown value matters", async () => {
   const namespaceId = "0".repeat(32);
   const entries = { a: pulumi.secret("1"), b: pulumi.output(new Promise<string>(() => undefined)) };
   expect(soleOwner("plain", { namespaceId, entries })).toBe(namespaceId);
-  const waiting = soleOwner("owner", { namespaceId, entries, prune: { prefix: "p/" } });
+  const waiting = soleOwner("owner", { namespaceId, entries: { "p/a": entries.b }, prune: { prefix: "p/" } });
   expect(await new Promise((resolve) => pulumi.output(waiting).apply(resolve))).toBe(namespaceId);
   expect(await pulumi.isSecret(pulumi.output(waiting))).toBe(false);
 });

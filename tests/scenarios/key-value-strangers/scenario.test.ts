@@ -54,6 +54,14 @@ playScenario({
         /KvEntries "own" prunes the prefix "p\/" of namespace .*, and KvEntries "other" declares "p\/other"/,
       ],
     },
+    {
+      run: "preview", // Of a namespace that has no id yet.
+      program: "shared",
+      code: "failure",
+      says: [
+        /KvEntries "inline" and "bulk" both declare the key "b" of one namespace: keep it in one of them\./,
+      ],
+    },
     { run: "destroy", changes: { delete: 2 }, writes: [`POST ${BULK}/delete`] },
     { look: `${NAMESPACE}/keys?prefix=q/`, result: [{ name: "q/theirs" }] },
   ],
