@@ -92,12 +92,15 @@ test.each<[string, Args, Args, string]>([
 
 test("one namespace that is not known yet is told by its output; the pair is refused by one error", async () => {
   const declarers = new Declarers();
-  const [mine, other] = ["one", "other"].map((name) => ({ name, declaration: { entries: { a: "1" } } }));
+  const declaration = { entries: { a: "1" } };
+  const [mine, other] = [
+    { name: "one", declaration },
+    { name: "other", declaration },
+  ];
   const unknown = pulumi.output(new Promise<string>(() => undefined));
+  const namespaces = [unknown, "n"] as const;
   const ended = await Promise.allSettled(
-    [unknown, "n"].flatMap((namespace) =>
-      [mine, other].map((declarer) => declarer && declarers.add(namespace, declarer)),
-    ),
+    namespaces.flatMap((namespace) => [declarers.add(namespace, mine), declarers.add(namespace, other)]),
   );
   const reasons = ended.flatMap((one) => (one.status === "rejected" ? [one.reason as Error] : []));
   expect(new Set(reasons).size).toBe(1);
