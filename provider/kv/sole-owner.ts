@@ -1,10 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import * as pulumi from "@pulumi/pulumi";
 import { perRun, refusal } from "../runtime/resource";
-import { Records } from "./records";
-import { pathsOf } from "./source-directory";
-import { SourceError } from "./source-error";
-import { openSource, type Declaration } from "./source";
+import { declaredKeys, type DeclaredKeys } from "./declared-keys";
+import type { Records } from "./records";
 
 /** Arguments of a KvEntries that tell which keys it declares, and which it deletes. */
 interface Inputs {
@@ -27,7 +25,7 @@ export interface Declarer {
   readonly name: string;
   /** What it prunes. */
   readonly prefix?: string | undefined;
-  readonly declaration: Declaration;
+  readonly declaration: DeclaredKeys;
 }
 
 /** A namespace of the program: its id, or while that is not known the output that will have it. */
@@ -54,6 +52,11 @@ export class Declarers {
     }
   }
 
+  /** What is declared of a namespace, as far as that is known. */
+  of(namespace: Namespace): DeclaredKeys[] {
+    return [...(this.#all.get(namespace)?.keys() ?? [])].map(({ declaration }) => declaration);
+  }
+
   /** One error for each pair: the engine shows it once, whoever of the two it keeps from being registered. */
   async #lookOnce(namespace: Namespace, one: Declarer, other: Declarer): Promise<void> {
     const known = this.#looks.get(one)?.get(other) ?? this.#looks.get(other)?.get(one);
@@ -78,7 +81,7 @@ export class Declarers {
 
   #keysOf(declarer: Declarer): Promise<Records> {
     const known = this.#keys.get(declarer);
-    const keys = known ?? keysIn(declarer.declaration);
+    const keys = known ?? declaredKeys(declarer.declaration);
     this.#keys.set(declarer, keys);
     return keys;
   }
@@ -96,8 +99,7 @@ export function soleOwner(name: string, args: Inputs): pulumi.Input<string> {
   const declarer = pulumi
     .output({ keys: namesIn(entries), file, directory, prune })
     .apply(({ keys, file, directory, prune }): Declarer => {
-      const known = keys === undefined ? undefined : Object.fromEntries(keys.map((key) => [key, ""]));
-      return { name, prefix: prune?.prefix, declaration: { entries: known, file, directory } };
+      return { name, prefix: prune?.prefix, declaration: { keys, file, directory } };
     });
   const declarers = perRun(DECLARERS, () => new Declarers());
   // In the preview of a new namespace only the output itself tells that two resources mean the same one.
@@ -112,6 +114,16 @@ export function soleOwner(name: string, args: Inputs): pulumi.Input<string> {
     }),
   );
   return prune === undefined ? namespaceId : look;
+}
+
+/** What the program declares of a namespace that it makes. Asked before the namespace is registered. */
+export async function declaredOf(
+  namespace: () => pulumi.OutputInstance<string> | undefined,
+): Promise<DeclaredKeys[] | undefined> {
+  await nextTurn(); // The rest of the program declares its own first.
+  const id = namespace();
+  const found = id === undefined ? [] : perRun(DECLARERS, () => new Declarers()).of(id);
+  return found.length === 0 ? undefined : found;
 }
 
 /** Keys alone: values may be secret, or not known yet. */
@@ -132,21 +144,4 @@ function refuseCovered(where: string, owner: Declarer, other: Declarer, keys: Re
         `declare its keys in "${owner.name}" too, or choose a longer prefix.`,
     );
   }
-}
-
-/** The declared keys, as far as they can be read: the check says what is wrong with a source. */
-async function keysIn(declaration: Declaration): Promise<Records> {
-  const keys = new Records();
-  try {
-    const source = openSource(declaration, process.cwd());
-    if (source.kind === "directory") {
-      for await (const path of pathsOf(source.options)) keys.add(source.options.prefix + path);
-      return keys;
-    }
-    for await (const some of source.examine())
-      for (const { given } of some) if (typeof given.key === "string") keys.add(given.key);
-  } catch (error) {
-    if (!(error instanceof SourceError)) throw error;
-  }
-  return keys;
 }

@@ -3,10 +3,12 @@ import { z } from "zod";
 import { ApiError } from "../api/errors";
 import { byCursor } from "../api/pages";
 import { namespacesPath } from "../kv/address";
+import { declaredKeys, declaredKeysOf, type DeclaredKeys } from "../kv/declared-keys";
 import { deletedKeys, madeNamespaces } from "../kv/held";
 import { listNamespacesOf } from "../kv/listing";
+import { declaredOf } from "../kv/sole-owner";
 import { KV } from "../limits";
-import { AdoptionError, createOnce, decideAdoption, sharedId } from "../runtime/adoption";
+import { AdoptionError, createOnce, sharedId } from "../runtime/adoption";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
 import { claimOnce, EdgeResource } from "../runtime/resource";
 import { hasUnknown, UNKNOWN } from "../runtime/values";
@@ -25,6 +27,9 @@ const args = z.object({
   forceDestroy: z.boolean().exactOptional(),
 });
 
+/** Under this name the class tells the check which keys the program declares. */
+const DECLARED = "__declared";
+
 export const kvNamespace = defineLifecycle({
   type: "KvNamespace",
   schemaVersion: 1,
@@ -36,11 +41,26 @@ export const kvNamespace = defineLifecycle({
   replaceOn: ["accountId"],
   fromSettings: { accountId: ({ accountId }) => accountId },
   lock: ({ accountId, title, preview }) => `namespace ${accountId} ${fullTitle(title, preview)}`,
+  hints: [DECLARED],
+
+  async live({ ctx, args, olds, once }) {
+    if (olds["title"] !== undefined) return {};
+    const titles = await once(`namespaces of ${args.accountId}`, () => namespacesOf(ctx, args.accountId));
+    const existing = titles.get(fullTitle(args.title, args.preview));
+    if (existing !== undefined) ctx.say.info(await takeOver(ctx, args, existing, PREVIEW_KEYS));
+    return {};
+  },
 
   deriveWithout: ["accountId", "title", "preview", "adopt", "forceDestroy"],
 
-  derive({ args: { title, preview } }) {
+  derive({ ctx, args, olds, hints }) {
+    const { accountId, title, preview } = args;
     const isKnown = !hasUnknown([title, preview]);
+    if (isKnown && !hasUnknown(accountId)) {
+      const program = programOf(ctx, args);
+      program.had ||= (["accountId", "title", "preview"] as const).every((key) => olds[key] === args[key]);
+      program.declares = declaredKeysOf.catch([]).parse(hints[DECLARED] ?? program.declares);
+    }
     return Promise.resolve({ computed: { fullTitle: isKnown ? fullTitle(title, preview) : UNKNOWN } });
   },
 
@@ -65,24 +85,8 @@ export const kvNamespace = defineLifecycle({
       throw new AdoptionError(
         `${what} failed: the service says the title is taken, yet lists no such namespace. Run again in a minute.`,
       );
-    const held = await countKeys(ctx, args.accountId, existing.id, 1);
-    const adopted = decideAdoption({
-      adopt: args.adopt,
-      object: `a namespace ${JSON.stringify(title)} of account ${args.accountId}`,
-      equal: held.count === 0 ? [existing] : [],
-      alike: [existing],
-      likeness: `the title ${JSON.stringify(title)}`,
-    });
-    if (adopted === undefined) {
-      const how = args.adopt === "never" ? 'and adopt: "never" forbids to take it over' : "and holds keys";
-      throw new AdoptionError(
-        `Namespace ${JSON.stringify(title)} exists already (${existing.id}) ${how}. Set adopt: "takeOver" to manage it with what it holds, or choose another title.`,
-      );
-    }
-    ctx.say.info(
-      `KvNamespace ${JSON.stringify(title)}: namespace ${adopted.id} exists already and is taken over.${sharedId(ctx, adopted.id)}`,
-    );
-    return { id: adopted.id, computed: { fullTitle: title } };
+    ctx.say.info(`${await takeOver(ctx, args, existing)}${sharedId(ctx, existing.id)}`);
+    return { id: existing.id, computed: { fullTitle: title } };
   },
 
   async read({ ctx, id, state }) {
@@ -171,7 +175,10 @@ export class KvNamespace extends EdgeResource {
         },
       ];
     });
-    super(kvNamespace, name, args, ["accountId", "fullTitle"], opts, claim);
+    const made: { id?: pulumi.Output<pulumi.ID> } = {};
+    const declared = declaredOf(() => made.id);
+    super(kvNamespace, name, { ...args, [DECLARED]: declared }, ["accountId", "fullTitle"], opts, claim);
+    made.id = this.id;
   }
 
   /**
@@ -198,6 +205,12 @@ const TITLE_TAKEN = 10014;
 const namespace = z.looseObject({ id: z.string(), title: z.string() });
 type Namespace = z.infer<typeof namespace>;
 
+interface Address {
+  readonly accountId: string;
+  readonly title: string;
+  readonly preview?: boolean | undefined;
+}
+
 function fullTitle(title: string, preview: boolean | undefined): string {
   return preview === true ? `${title}${PREVIEW_SUFFIX}` : title;
 }
@@ -206,14 +219,74 @@ function isTitleTaken(error: unknown): boolean {
   return error instanceof ApiError && error.hasCode(TITLE_TAKEN);
 }
 
+/** What the host knows of a namespace of the program before it is made. */
+interface InProgram {
+  /** Whether the resource was declared with this title before: what it had then is its own, though it is replaced. */
+  had: boolean;
+  declares: readonly DeclaredKeys[];
+}
+
+function programOf(ctx: Context, { accountId, title, preview }: Address): InProgram {
+  const key = `namespace of the program: ${accountId} ${fullTitle(title, preview)}`;
+  return ctx.shared(key, (): InProgram => ({ had: false, declares: [] }));
+}
+
+/** Keys that a preview looks at; beyond, the create decides. */
+const PREVIEW_KEYS = 10_000;
+
+/**
+ * Decides whether a create may have a namespace that exists: an empty one, its own, or one that holds nothing but keys the
+ * program declares for it. Whether their values are as declared, the entries find out when they adopt them.
+ *
+ * @returns a sentence that says so.
+ * @throws AdoptionError where it may not.
+ */
+async function takeOver(
+  ctx: Context,
+  args: Address & { readonly adopt?: "ifEqual" | "never" | "takeOver" | undefined },
+  { id }: Namespace,
+  most = Number.POSITIVE_INFINITY,
+): Promise<string> {
+  const { accountId, adopt } = args;
+  const title = JSON.stringify(fullTitle(args.title, args.preview));
+  const taken = `KvNamespace ${title}: namespace ${id} exists already and is taken over`;
+  const advice =
+    'If this resource was only renamed or moved, give it its old name: aliases: [{ name: "<old name>" }].';
+  if (adopt === "never")
+    throw new AdoptionError(
+      `Namespace ${title} exists already (${id}) and adopt: "never" prevents adopting it. ${advice} Otherwise choose another title, or remove adopt.`,
+    );
+  if (adopt === "takeOver") return `${taken}, with what it holds.`;
+  const { had, declares } = programOf(ctx, args);
+  if (had && ctx.holding(id) === undefined) return `${taken}: it is the one that is replaced.`;
+  const declared = ctx.holding(id) === undefined ? await Promise.all(declares.map(declaredKeys)) : [];
+  const held = await countKeys(ctx, accountId, id, {
+    enough: 1,
+    most,
+    isOurs: (key) => declared.some((keys) => keys.find(key) !== -1),
+  });
+  if (held.count === 0)
+    return `${taken}${held.ours === 0 ? "" : ", with the keys that the program declares"}.`;
+  const [key = ""] = held.first;
+  throw new AdoptionError(
+    `Namespace ${title} exists already (${id}) and holds keys that this program doesn't declare for it, such as ${JSON.stringify(key)}. ${advice} ` +
+      'Otherwise set adopt: "takeOver" to manage it with what it holds, or choose another title.',
+  );
+}
+
 async function namespaceByTitle(
   ctx: Context,
   account: string,
   title: string,
 ): Promise<Namespace | undefined> {
-  for await (const found of listNamespacesOf(ctx.api, account, namespace))
-    if (found.title === title) return found;
-  return undefined;
+  return (await namespacesOf(ctx, account)).get(title);
+}
+
+/** By title. */
+async function namespacesOf(ctx: Context, account: string): Promise<Map<string, Namespace>> {
+  const found = new Map<string, Namespace>();
+  for await (const one of listNamespacesOf(ctx.api, account, namespace)) found.set(one.title, one);
+  return found;
 }
 
 /** How often a namespace that seems to hold keys is listed again. */
@@ -242,13 +315,24 @@ async function refuseUnlessEmpty(ctx: Context, account: string, id: string, titl
 
 const SHOWN_KEYS = 5;
 
-/** Keys of a namespace, but for those this operation has deleted; counting ends at `enough`. */
+interface Count {
+  /** Keys of others. */
+  readonly count: number;
+  readonly first: readonly string[];
+  readonly ours: number;
+}
+
+/** Keys of a namespace, but for those this operation has deleted; counting ends at `enough` of others, or `most` in all. */
 async function countKeys(
   ctx: Context,
   account: string,
   id: string,
-  enough = Number.POSITIVE_INFINITY,
-): Promise<{ readonly count: number; readonly first: readonly string[] }> {
+  {
+    enough = Number.POSITIVE_INFINITY,
+    most = Number.POSITIVE_INFINITY,
+    isOurs = () => false,
+  }: { enough?: number; most?: number; isOurs?: (key: string) => boolean } = {},
+): Promise<Count> {
   const deleted = deletedKeys(ctx, id);
   const keys = byCursor(ctx.api, `${namespacesPath(account)}/${id}/keys`, {
     what: `Listing the keys of namespace ${id}`,
@@ -259,12 +343,15 @@ async function countKeys(
     key: ({ name }) => name,
   });
   const first: string[] = [];
-  let count = 0;
+  let [count, ours] = [0, 0];
   for await (const { name } of keys) {
     if (deleted.has(name)) continue;
-    count += 1;
-    if (first.length < SHOWN_KEYS) first.push(name);
-    if (count >= enough) break;
+    if (isOurs(name)) ours += 1;
+    else {
+      count += 1;
+      if (first.length < SHOWN_KEYS) first.push(name);
+    }
+    if (count >= enough || count + ours >= most) break;
   }
-  return { count, first };
+  return { count, first, ours };
 }

@@ -92,7 +92,10 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
     readonly args: z.output<z.ZodObject<Shape>>;
     /** The recorded inputs; empty for a resource that is new. */
     readonly olds: Bag;
+    readonly hints: Bag;
   }): Promise<LiveFindings>;
+  /** What the class lets the check know beside the arguments. No state keeps it. */
+  readonly hints?: readonly string[];
   /**
    * Something an update has to do that only what is recorded tells apart, as a sentence for the reviewer. Asked for each
    * resource that exists and is declared; it may look at what exists.

@@ -43,7 +43,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
 ): Verbs {
   const { type } = lifecycle;
   const argKeys = Object.keys(lifecycle.args.shape);
-  const computedInputs = lifecycle.computedInputs ?? [];
+  const { computedInputs = [], hints = [] } = lifecycle;
   const recorded = z.intersection(z.looseObject(asRecorded(lifecycle)), lifecycle.computed);
 
   /** Inputs as `check` gave them; what an edited state or an engine without a check hands over is refused here. */
@@ -143,7 +143,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       const misconfigured = host.settingsProblem();
       const given = {
         ...(misconfigured === undefined ? settingsFor(host) : {}),
-        ...omit(news, [PROVIDER, SECRETS, ...computedInputs]),
+        ...omit(news, [PROVIDER, SECRETS, ...hints, ...computedInputs]),
       };
       const { inputs, failures, known } = checkInputs(lifecycle.args.shape, given, lifecycle.secret);
       Object.assign(inputs, pick(news, [SECRETS]));
@@ -172,7 +172,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       const awaited = hasUnknown(omit(inputs, lifecycle.deriveWithout ?? []));
       if (problems.length === 0 && lifecycle.derive !== undefined && !awaited) {
         const args = hasUnknown(inputs) ? (inputs as Args<Shape>) : argsOf(inputs); // It does without what is not known.
-        take(await lifecycle.derive({ ctx: host.probeContext(type), args, olds }));
+        take(await lifecycle.derive({ ctx: host.probeContext(type), args, olds, hints: pick(news, hints) }));
       }
       const also = lifecycle.compared?.also ?? [];
       const same = unchanged && also.every((key) => !(key in inputs) || sameJson(olds[key], inputs[key]));
@@ -201,10 +201,13 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
           !sameJson(before[key], news[key] ?? undefined) &&
           lifecycle.equal?.[key]?.(before[key], news[key], before) !== true,
       );
-      const replaces = changed.filter((key) => lifecycle.replaceOn.includes(key) && !hasUnknown(news[key]));
-      // Without a check of this operation there is no program that declares it: a refresh, a destroy.
+      // Without a check of this operation there is no program that declares it: a refresh, a destroy. Or the engine asks
+      // whether this object has to go before another one that is about to be deleted and that it depends on.
       const print = fingerprint(type, omit(news, [PROVIDER]));
       const declared = host.checked.has(print);
+      const replaces = changed.filter(
+        (key) => lifecycle.replaceOn.includes(key) && !(declared && hasUnknown(news[key])),
+      );
       if (declared && replaces.length === 0) {
         // A crash between a create and the delete of its predecessor leaves both in the state: the delete comes now.
         host.ledger.enter(type, id, changed.length === 0 ? "unchanged" : "changing");

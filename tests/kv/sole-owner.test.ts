@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
-import type { Declaration } from "../../provider/kv/source";
+import type { DeclaredKeys } from "../../provider/kv/declared-keys";
 import { Declarers, soleOwner, type Declarer } from "../../provider/kv/sole-owner";
 
 /** Each key has one owner, and a prefix that is pruned too: a program that declares it twice is refused. */
@@ -17,7 +17,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-type Args = Pick<Declarer, "prefix"> & Declaration;
+type Args = Pick<Declarer, "prefix"> & DeclaredKeys;
 
 /** The reasons for which a program with these resources, all of one namespace, is refused. */
 async function refusals(program: Record<string, Args>, later: Record<string, Args> = {}): Promise<string[]> {
@@ -31,10 +31,10 @@ async function refusals(program: Record<string, Args>, later: Record<string, Arg
   return ended.flatMap((one) => (one.status === "rejected" ? [(one.reason as Error).message] : []));
 }
 
-const owner = (prefix: string, more: Declaration = {}): Args => ({ entries: {}, prefix, ...more });
+const owner = (prefix: string, more: DeclaredKeys = {}): Args => ({ keys: [], prefix, ...more });
 
 test.each<[string, string, Args, string | undefined]>([
-  ["a key of the program", "p/", { entries: { "q/a": "1", "p/b": "2" } }, "p/b"],
+  ["a key of the program", "p/", { keys: ["q/a", "p/b"] }, "p/b"],
   ["a key in a file", "g/", { file }, "g/b"],
   [
     "a file of a directory",
@@ -43,7 +43,7 @@ test.each<[string, string, Args, string | undefined]>([
     "pages/sub/page",
   ],
   ["any key under the empty prefix", "", { directory }, "sub/page"],
-  ["no key of the program", "p/", { entries: { p: "1", "q/p/": "2" } }, undefined],
+  ["no key of the program", "p/", { keys: ["p", "q/p/"] }, undefined],
   ["no key in a file", "g/c", { file }, undefined],
   ["no file of a directory", "pages/other/", { directory: { path: directory, prefix: "pages/" } }, undefined],
   ["a file that is missing: the check says so", "p/", { file: join(folder, "none.json") }, undefined],
@@ -65,7 +65,7 @@ test.each<[string, string, Args, string | undefined]>([
 });
 
 test("two owners of one prefix are refused, and one alone is not", async () => {
-  const mine = { entries: { "p/a": "1" } };
+  const mine = { keys: ["p/a"] };
   expect(await refusals({ owner: owner("p/", mine) })).toEqual([]);
   expect(await refusals({ owner: owner("p/b/", mine), other: owner("p/", mine) })).not.toEqual([]);
   expect(await refusals({ owner: owner("p/", mine) }, { other: owner("q/", mine) })).toEqual([
@@ -74,8 +74,8 @@ test("two owners of one prefix are refused, and one alone is not", async () => {
 });
 
 test.each<[string, Args, Args, string]>([
-  ["inline", { entries: { a: "1", b: "2" } }, { entries: { b: "2", c: "3" } }, "b"],
-  ["inline and in a file", { entries: { "g/b": "1" } }, { file }, "g/b"],
+  ["inline", { keys: ["a", "b"] }, { keys: ["b", "c"] }, "b"],
+  ["inline and in a file", { keys: ["g/b"] }, { file }, "g/b"],
   [
     "in a file and as a file of a directory",
     { file },
@@ -87,12 +87,12 @@ test.each<[string, Args, Args, string]>([
   const clash = `KvEntries "one" and "other" both declare the key ${JSON.stringify(key)} of namespace n: keep it in one of them.`;
   expect(await refusals({ one, other })).toEqual([`edgeguard: ${clash}`]);
   expect(await refusals({ one }, { other })).toEqual([`edgeguard: ${clash}`]);
-  expect(await refusals({ one, third: { entries: { z: "1" } } })).toEqual([]);
+  expect(await refusals({ one, third: { keys: ["z"] } })).toEqual([]);
 });
 
 test("one namespace that is not known yet is told by its output; the pair is refused by one error", async () => {
   const declarers = new Declarers();
-  const declaration = { entries: { a: "1" } };
+  const declaration = { keys: ["a"] };
   const [mine, other] = [
     { name: "one", declaration },
     { name: "other", declaration },
@@ -109,9 +109,9 @@ test("one namespace that is not known yet is told by its output; the pair is ref
 
 test("another namespace is none of its business", async () => {
   const declarers = new Declarers();
-  const entries = { "p/a": "1" };
-  await declarers.add("n", { name: "owner", prefix: "", declaration: { entries } });
-  await declarers.add("m", { name: "other", declaration: { entries } });
+  const declaration = { keys: ["p/a"] };
+  await declarers.add("n", { name: "owner", prefix: "", declaration });
+  await declarers.add("m", { name: "other", declaration });
 });
 
 test("who prunes waits with the namespace for the look at the others, and no secret and no unknown value matters", async () => {
