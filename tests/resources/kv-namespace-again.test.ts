@@ -83,11 +83,11 @@ test("renamed without an alias, it is adopted where it holds nothing but what th
   ]);
 });
 
-test("tainted, it is taken up again with whatever it holds", async () => {
+test("replaced for the change of an argument, it is taken up again with whatever it holds", async () => {
   const { args, namespace } = await deployed();
   await rawSend(api, "PUT", `${path}/${namespace.id}/bulk`, [{ key: "theirs", value: "x" }]);
   const op = new Operation(api);
-  await op.check(NAMESPACE, args, namespace); // The engine sees the mark only after it has had it checked.
+  await op.check(NAMESPACE, args, namespace); // The engine has it checked once more as a new one after that.
   const again = await op.up(NAMESPACE, args);
   expect(again.id).toBe(namespace.id);
   expect(op.said.join("\n")).toContain("is taken over: it is the one that is replaced");
