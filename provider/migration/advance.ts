@@ -8,7 +8,7 @@ import { assess, type Next, type Wish } from "./assessment";
 import { afterWrite, differencesOf, type ConcurrentChange } from "./concurrent";
 import { isUnderWay, recordOf, withArrival, withEvent, type Computed, type History } from "./record";
 import { putConfiguration, readEntryPoint, readState, type EntryPoint } from "./service";
-import { bodyOf, observe, type Situation } from "./situation";
+import { bodyOf, isDeployed, observe, type Situation } from "./situation";
 import { isFurther, isReached, isSameState, stateText, type MigrationState, type Target } from "./state";
 import { plural } from "./words";
 
@@ -211,11 +211,15 @@ async function arrive(here: Here, why: string): Promise<Computed> {
   const { ctx, zoneId, wish, waitSeconds, situation } = here;
   const end = performance.now() + waitSeconds * 1000;
   let state = situation.state;
+  let deploys: boolean | undefined;
   let announced = false;
   try {
     for (let pause = FIRST_LOOK_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       state = await readState(ctx.api, zoneId);
-      if (isReached(wish.target, state)) break;
+      if (isReached(wish.target, state)) {
+        deploys = isDeployed(await readEntryPoint(ctx.api, zoneId));
+        break;
+      }
       const left = end - performance.now();
       if (left <= 0 || state.phase === "retired") break;
       if (!announced) {
@@ -231,9 +235,11 @@ async function arrive(here: Here, why: string): Promise<Computed> {
     throw unfinished(here, state, `where the zone is now is not known. ${reason}`);
   }
   if (isReached(wish.target, state)) {
-    const arrived: Situation = { zoneId, state };
+    const arrived: Situation = { zoneId, state, ...(deploys === undefined ? {} : { deploys }) };
     const history = withArrival(here.history, state);
-    ctx.say.info(`WafMigration of zone ${zoneId}: is ${shown(state)}. ${AFTERWARDS[wish.target]}`);
+    ctx.say.info(
+      `WafMigration of zone ${zoneId}: is ${shown(state)}. ${deploys === false ? NOTHING_ACTS : AFTERWARDS[wish.target]}`,
+    );
     const kept = recordOf(situation, assess(situation, wish), history, here.before, here.concurrent);
     return recordOf(arrived, { findings: assess(arrived, wish).findings }, history, kept);
   }
@@ -252,6 +258,9 @@ const AFTERWARDS = {
     'Both versions act now, the new one first: look at the security events, adjust the new rules, then set target: "finished".',
   finished: "It cannot be undone. Adopt the new rules with ManagedRulesetOverride.",
 };
+
+const NOTHING_ACTS =
+  "No enabled rule executes a managed ruleset, so no managed rule acts on the zone: deploy one with ManagedRulesetOverride.";
 
 function unfinished(
   here: Here,

@@ -1,5 +1,5 @@
 import { digestOf } from "./digest";
-import { blocking, findingsOf, LOST, type Finding } from "./findings";
+import { blocking, findingsOf, isCut, LOST, type Finding } from "./findings";
 import type { Origin, Sending, SentRule, WireRule } from "./rules";
 import type { Mode } from "./service";
 import { confirmationDigest, sendingOf, type Situation } from "./situation";
@@ -30,13 +30,15 @@ export interface Assessment {
   /** Of the next step towards the target; of the last one where the target is to assess. */
   readonly digest?: string;
   readonly next: Next;
-  /** For people, at most 15 lines. */
+  /** For people: at most 15 lines, and one for each rule that is sent. */
   readonly lines: readonly string[];
   /** Of everything that a reviewer would want to know of; not of what can only be said of a moment. */
   readonly assessmentDigest: string;
 }
 
+/** Besides the rules that are sent. */
 const MAX_LINES = 15;
+const SENT = "what would be sent, in this order:";
 
 /** Everything that follows from what was read and what is wished. Sends nothing. */
 export function assess(situation: Situation, wish: Wish): Assessment {
@@ -50,7 +52,10 @@ export function assess(situation: Situation, wish: Wish): Assessment {
     findings,
     next,
     ...(digest === undefined ? {} : { digest }),
-    lines: fitted([...sections(situation, wish, findings, sending, steps), waits]),
+    lines: fitted(
+      [...sections(situation, wish, findings, sending, steps), waits],
+      seeAll(situation, findings),
+    ),
     assessmentDigest: digestOf({
       state: situation.state,
       compatible: situation.open?.compatible ?? null,
@@ -117,7 +122,7 @@ function decide(
   return {
     kind: "refuse",
     property: "confirm",
-    reason: `${why} Where you agree with this, write confirm: "${digest}"${listed(meaning(zoneId, mode, findings, sending))}`,
+    reason: `${why} Where you agree with this, write confirm: "${digest}"${listed(meaning(situation, mode, findings, sending))}`,
   };
 }
 
@@ -128,16 +133,22 @@ function listed(lines: readonly string[]): string {
 const NO_WAY_BACK = "no step can be undone";
 
 /** What a confirmation stands for. */
-function meaning(zone: string, mode: Mode, findings: readonly Finding[], { rules }: Sending): string[] {
+function meaning(
+  situation: Situation,
+  mode: Mode,
+  findings: readonly Finding[],
+  { rules }: Sending,
+): string[] {
   const effect =
     mode === "pending"
       ? "the new rules are enabled and the previous ones turned off"
       : "both versions are enabled, and the new one runs first";
   const important = findings.filter(({ weight, about }) => weight !== "note" && about !== "code");
   return [
-    `zone ${zone} is sent ${plural(rules.length, "rule")} with waf_migration=${mode}: ${effect}, and ${NO_WAY_BACK}`,
+    `zone ${situation.zoneId} is sent ${plural(rules.length, "rule")} with waf_migration=${mode}: ${effect}, and ${NO_WAY_BACK}`,
     ...numbered(rules),
     ...important.map(({ text }) => text),
+    ...(seeAll(situation, important).isCut ? [seeAll(situation, important).line] : []),
   ];
 }
 
@@ -147,30 +158,9 @@ const ORIGINS: Readonly<Record<Origin, string>> = {
   changed: " [there already, with other settings]",
 };
 
-/** More rules than this are not listed one by one: what lies between execute rules is then told in one line. */
-const MAX_LISTED = 6;
-
+/** Every rule has its line: what is confirmed is seen. */
 function numbered(rules: readonly SentRule[]): string[] {
-  const lines: string[] = [];
-  for (let index = 0; index < rules.length;) {
-    const end = rules.length <= MAX_LISTED ? index + 1 : endOfRun(rules, index);
-    const [first] = rules.slice(index, end);
-    if (first === undefined) break;
-    const words = `${ruleWords(first.rule)}${ORIGINS[first.origin]}`;
-    lines.push(
-      end === index + 1
-        ? `${end}. ${words}`
-        : `${index + 1} to ${end}. ${plural(end - index, "rule")} that execute nothing, the first: ${words}`,
-    );
-    index = end;
-  }
-  return lines;
-}
-
-function endOfRun(rules: readonly SentRule[], start: number): number {
-  if (rules[start]?.rule.action === "execute") return start + 1;
-  const next = rules.findIndex(({ rule }, index) => index > start && rule.action === "execute");
-  return next < 0 ? rules.length : next;
+  return rules.map(({ rule, origin }, index) => `${index + 1}. ${ruleWords(rule)}${ORIGINS[origin]}`);
 }
 
 /** Lines that belong together; the longest give way first where there are too many. */
@@ -193,7 +183,7 @@ function sections(
     [`${head}.`],
     texts(({ weight }) => weight === "blocks"),
     texts(({ weight }) => weight === "notCounted"),
-    rules.length === 0 ? [] : ["what would be sent, in this order:", ...numbered(rules)],
+    rules.length === 0 ? [] : [SENT, ...numbered(rules)],
     texts(({ about }) => about === "owasp"),
     joined(texts(({ weight }) => weight === "lost")),
     texts(({ weight, about }) => weight === "changes" && ["pageRules", "nothingOn"].includes(about)),
@@ -202,6 +192,12 @@ function sections(
     blocked ? [] : steps.map((step) => confirmLine(step, wish.confirm)),
     [NO_WAY_BACK],
   ];
+}
+
+/** Where a person finds what a line or the list of lines has cut. */
+function seeAll({ zoneId }: Situation, findings: readonly Finding[]): { isCut: boolean; line: string } {
+  const line = `all that "…" stands for: migrationReadiness({ zones: ["${zoneId}"] }).json, and after an up the output findings (pulumi stack export)`;
+  return { isCut: findings.some(isCut), line };
 }
 
 /** In one line; a beginning that all have in common is said once. */
@@ -233,11 +229,18 @@ function verdict({ state }: Situation, findings: readonly Finding[]): string {
   }
 }
 
-function fitted(all: readonly (readonly string[])[]): string[] {
+/** The rules that are sent are never cut; of everything else the longest section gives way. */
+function fitted(all: readonly (readonly string[])[], see: ReturnType<typeof seeAll>): string[] {
   const shown = all.map((section) => [...section]);
-  const total = (): number => shown.reduce((sum, section) => sum + section.length, 0);
+  const others = shown.filter(([first]) => first !== SENT);
+  const total = (): number => others.reduce((sum, section) => sum + section.length, 0);
+  if (see.isCut || total() > MAX_LINES) {
+    const last = [see.line];
+    shown.push(last);
+    others.push(last);
+  }
   while (total() > MAX_LINES) {
-    const longest = shown.reduce((a, b) => (b.length > a.length ? b : a));
+    const longest = others.reduce((a, b) => (b.length > a.length ? b : a));
     const more = /^… and (\d+) more/.exec(longest.at(-1) ?? "")?.[1];
     const left =
       more === undefined ? longest.splice(-2).length : Number(more) + longest.splice(-2).length - 1;

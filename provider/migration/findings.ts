@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { MIGRATION } from "../limits";
+import { canonicalJson } from "../runtime/values";
 import { expressionOf, isMigrated, isOwasp, switchOf, urlOf, type Legacy, type Listing } from "./legacy";
 import type { Situation } from "./situation";
 import { sendingOf } from "./situation";
-import type { WireRule } from "./rules";
+import { deploys, fromWire, type WireRule } from "./rules";
 import {
   mappedAction,
   mappedSensitivity,
@@ -23,7 +24,10 @@ export const finding = z.object({
   weight: z.enum(["blocks", "notCounted", "lost", "changes", "note"]),
   /** What it is about, in one word. */
   about: z.string(),
+  /** One line; a long list is cut in it. */
   text: z.string(),
+  /** All that the text counts, where it counts something. */
+  items: z.array(z.string()).exactOptional(),
 });
 export type Finding = z.infer<typeof finding>;
 
@@ -40,7 +44,10 @@ export function findingsOf(situation: Situation, configured?: readonly WireRule[
       ),
     ];
   }
-  if (state.phase === "finished" || open === undefined) return [note("finished", FINISHED)];
+  if (state.phase === "finished" || open === undefined)
+    return [
+      situation.deploys === false ? { ...NOTHING_ON, text: FINISHED_WITHOUT } : note("finished", FINISHED),
+    ];
   const { legacy, compatible } = open;
   const blocks = [...uriOverrides(zoneId, legacy), ...supportNeeded(legacy)];
   const incompatible = compatible !== true && blocks.length === 0;
@@ -60,7 +67,7 @@ export function findingsOf(situation: Situation, configured?: readonly WireRule[
     ...notCounted(legacy),
     ...owaspMapping(legacy, open.proposed?.rules ?? []),
     ...lost(legacy),
-    ...pageRules(legacy),
+    ...exceptions(situation, configured),
     ...sendingFindings(situation, configured),
     ...(state.phase === "other"
       ? [
@@ -77,6 +84,9 @@ export function findingsOf(situation: Situation, configured?: readonly WireRule[
 
 const FINISHED =
   "the previous rules are off and the new ones on; their settings, groups and rules are managed with ManagedRulesetOverride now";
+const FINISHED_WITHOUT =
+  "the previous rules are off, and no enabled rule executes a managed ruleset: no managed rule acts on the zone; deploy one with ManagedRulesetOverride";
+const NOTHING_ON = { weight: "changes", about: "nothingOn" } as const;
 const CODE =
   "infrastructure code for the previous packages, groups and rules stops working: use ManagedRulesetOverride";
 
@@ -84,12 +94,12 @@ export function blocking(findings: readonly Finding[]): Finding[] {
   return findings.filter(({ weight }) => weight === "blocks");
 }
 
-function block(about: string, text: string): Finding {
-  return { weight: "blocks", about, text };
+function block(about: string, text: string, items?: readonly string[]): Finding {
+  return { weight: "blocks", about, text, ...(items === undefined ? {} : { items: [...items] }) };
 }
 
-function note(about: string, text: string): Finding {
-  return { weight: "note", about, text };
+function note(about: string, text: string, items?: readonly string[]): Finding {
+  return { weight: "note", about, text, ...(items === undefined ? {} : { items: [...items] }) };
 }
 
 function itemsOf<T>(list: Listing<T>): readonly T[] {
@@ -100,7 +110,8 @@ function uriOverrides(zone: string, { overrides }: Legacy): Finding[] {
   return itemsOf(overrides).map(({ id, urls }) =>
     block(
       "uriOverride",
-      `URI-based override ${id}${urls?.[0] === undefined ? "" : ` (${urls.slice(0, 2).join(", ")}${urls.length > 2 ? ", …" : ""})`}: delete it first, with DELETE /zones/${zone}/firewall/waf/overrides/${id}`,
+      `URI-based override ${id}${urls?.[0] === undefined ? "" : ` (${urls.slice(0, 2).join(", ")}${urls.length > 2 ? `, ${CUT}` : ""})`}: delete it first, with DELETE /zones/${zone}/firewall/waf/overrides/${id}`,
+      urls ?? undefined,
     ),
   );
 }
@@ -116,6 +127,7 @@ function supportNeeded({ firewallRules }: Legacy): Finding[] {
           block(
             "firewallRules",
             `${migrated.length} firewall rules bypass the managed rules and would be migrated (of ${plural(all.length, "firewall rule")}); without support it is at most ${most}: contact the vendor's support`,
+            migrated.map(({ id }) => id),
           ),
         ]
       : [];
@@ -199,59 +211,106 @@ function owaspMapping({ packages }: Legacy, proposed: readonly WireRule[]): Find
   ];
 }
 
+/** A line names no more than these. */
 const SHOWN_NAMES = 5;
 
 function lost({ owaspGroups, owaspRules }: Legacy): Finding[] {
   const groups = itemsOf(owaspGroups).filter(({ mode }) => mode === "off");
   const rules = itemsOf(owaspRules);
   return [
-    ...(groups.length === 0
-      ? []
-      : [
-          lostFinding(
-            "owaspGroups",
-            `${plural(groups.length, "OWASP group override")}: ${names(groups.map(({ id, name }) => name ?? id))}`,
-          ),
-        ]),
-    ...(rules.length === 0
-      ? []
-      : [
-          lostFinding(
-            "owaspRules",
-            `${plural(rules.length, "OWASP rule override")}: ${names(rules.map(({ id }) => id))}`,
-          ),
-        ]),
+    ...lostFindings(
+      "owaspGroups",
+      "OWASP group override",
+      groups.map(({ id, name }) => name ?? id),
+    ),
+    ...lostFindings(
+      "owaspRules",
+      "OWASP rule override",
+      rules.map(({ id }) => id),
+    ),
   ];
 }
 
 /** How a sentence about what is lost begins. */
 export const LOST = "not carried over: ";
 
-function lostFinding(about: string, what: string): Finding {
-  return { weight: "lost", about, text: `${LOST}${what}` };
+function lostFindings(about: string, noun: string, items: readonly string[]): Finding[] {
+  if (items.length === 0) return [];
+  const text = `${LOST}${plural(items.length, noun)}: ${names(items)}`;
+  return [{ weight: "lost", about, text, items: [...items] }];
 }
+
+/** How a list that was cut ends. */
+const CUT = "…";
 
 function names(all: readonly string[], between = ", "): string {
-  return [...all.slice(0, SHOWN_NAMES), ...(all.length > SHOWN_NAMES ? ["…"] : [])].join(between);
+  return [...all.slice(0, SHOWN_NAMES), ...(all.length > SHOWN_NAMES ? [CUT] : [])].join(between);
 }
 
-function pageRules({ pageRules }: Legacy): Finding[] {
-  const off = itemsOf(pageRules).filter((rule) => switchOf(rule) === "off");
-  const which = off.length === 0 ? "" : ` (today: ${names(off.map(urlOf))})`;
-  return [
-    {
-      weight: "changes",
-      about: "pageRules",
-      text: `a page rule's firewall setting Off no longer acts on the new rules${which}: use exceptions (skip rules)`,
-    },
+/** Whether the line does not name all that it counts. */
+export function isCut({ text, items }: Finding): boolean {
+  return items !== undefined && text.includes(CUT);
+}
+
+/**
+ * Firewall rules that bypass the previous rules and page rules that turn them off, against the exceptions that are sent
+ * (seed 001, "Migration mapping"): Cloudflare converts them, and afterwards they act on the new rules no longer.
+ */
+function exceptions(situation: Situation, configured: readonly WireRule[] | undefined): Finding[] {
+  const { open } = situation;
+  if (open === undefined) return [];
+  const bypasses = itemsOf(open.legacy.firewallRules).filter(isMigrated);
+  const off = itemsOf(open.legacy.pageRules).filter((rule) => switchOf(rule) === "off");
+  if (bypasses.length + off.length === 0) return [];
+  const sending = sendingOf(situation, configured)?.rules.map(({ rule }) => rule);
+  const rules = sending ?? open.proposed?.rules;
+  const urls = off.map(urlOf);
+  if (rules === undefined) {
+    const text = `no longer act on the managed rules: ${plural(bypasses.length, "bypassing firewall rule")} and ${plural(off.length, "disabling page rule")}, unless they become exceptions (skip rules); what is proposed was not read`;
+    return [{ weight: "changes", about: "pageRules", text, items: [...bypasses.map(expressionOf), ...urls] }];
+  }
+  const left = rules.filter(({ action }) => action === "skip");
+  /** Each exception stands for one of them. */
+  const isConverted = (fits: (skip: WireRule) => boolean): boolean => {
+    const at = left.findIndex(fits);
+    if (at >= 0) left.splice(at, 1);
+    return at >= 0;
+  };
+  const missingBypasses = bypasses.filter(
+    (rule) => !isConverted(({ expression }) => expression.trim() === expressionOf(rule).trim()),
+  );
+  const missingPages = urls.filter((url) => !isConverted(({ expression }) => isFor(expression, url)));
+  const found: [string, number, number][] = [
+    ["bypassing firewall rule", bypasses.length, missingBypasses.length],
+    ["disabling page rule", off.length, missingPages.length],
   ];
+  const counted = found
+    .filter(([, all]) => all > 0)
+    .map(([noun, all, missing]) => `${all - missing} of ${plural(all, noun)}`);
+  return [
+    note("exceptions", `become exceptions to the managed rules (skip rules): ${counted.join(", ")}`),
+    ...lostFindings(
+      "firewallRules",
+      "bypassing firewall rule",
+      missingBypasses.map((rule) => `${rule.id} (${expressionOf(rule)})`),
+    ),
+    ...lostFindings("pageRules", "disabling page rule", missingPages),
+  ];
+}
+
+/** Whether an expression names the host and the path of a page rule's pattern, however it compares them. */
+function isFor(expression: string, url: string): boolean {
+  const [, host = "", path = ""] = /^(?:https?:\/\/)?([^/]*)(\/.*)?$/.exec(url) ?? [];
+  return [...host.split("*"), ...path.split("*")]
+    .filter((part) => part !== "" && part !== "/")
+    .every((part) => expression.includes(JSON.stringify(part).slice(1, -1)));
 }
 
 /** What becomes of the entry point by the next step. */
 function sendingFindings(situation: Situation, configured: readonly WireRule[] | undefined): Finding[] {
   const sending = sendingOf(situation, configured);
   if (sending === undefined) return [];
-  const { rules, dropped, passedOver } = sending;
+  const { rules, dropped, overwritten, passedOver } = sending;
   const found: Finding[] = [];
   const changed = rules.filter(({ origin }) => origin === "changed");
   if (changed.length > 0) {
@@ -259,6 +318,7 @@ function sendingFindings(situation: Situation, configured: readonly WireRule[] |
       note(
         "entryPoint",
         `other settings for ${plural(changed.length, "rule")} of the entry point: ${names(changed.map(({ rule }) => ruleWords(rule)))}`,
+        overwritten.map(whole),
       ),
     );
   }
@@ -268,17 +328,17 @@ function sendingFindings(situation: Situation, configured: readonly WireRule[] |
       weight: "lost",
       about: "entryPoint",
       text: `configuration leaves out ${plural(dropped.length, "rule")} of the entry point: ${what}`,
+      items: dropped.map(whole),
     });
   }
   if (passedOver.length > 0) {
     const what = names(passedOver.map(ruleWords), "; ");
-    found.push(note("proposed", `the service proposes this beside it, which is not sent: ${what}`));
+    const text = `the service proposes this beside it, which is not sent: ${what}`;
+    found.push(note("proposed", text, passedOver.map(whole)));
   }
-  const deploys = (rule: WireRule): boolean => rule.action === "execute" && rule["enabled"] !== false;
   if (!rules.some(({ rule }) => deploys(rule))) {
     found.push({
-      weight: "changes",
-      about: "nothingOn",
+      ...NOTHING_ON,
       text: "no execute rule that is sent is enabled: no managed rule would act on the zone",
     });
   }
@@ -289,8 +349,14 @@ function sendingFindings(situation: Situation, configured: readonly WireRule[] |
       note(
         "order",
         `behind an execute rule, and without effect on it: ${names(late.map(({ rule }) => ruleWords(rule)))}`,
+        late.map(({ rule }) => whole(rule)),
       ),
     );
   }
   return found;
+}
+
+/** A rule as somebody would write it again. */
+function whole(rule: WireRule): string {
+  return canonicalJson(fromWire(rule));
 }

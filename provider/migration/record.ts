@@ -31,6 +31,7 @@ export const computed = z.object({
     .exactOptional(),
   configurationDigest: z.string().exactOptional(),
   findings: z.array(finding),
+  assessedBefore: z.array(finding).exactOptional(),
   history: z.array(historyEntry),
   concurrentChanges: z.array(concurrentChange).exactOptional(),
 });
@@ -38,7 +39,7 @@ export type Computed = z.infer<typeof computed>;
 
 /** What was proposed and confirmed stays recorded when it can no longer be read. */
 export function recordOf(
-  { open, state }: Situation,
+  { open, state, deploys }: Situation,
   { findings, digest }: Pick<Assessment, "findings" | "digest">,
   history: History,
   before: Computed | undefined,
@@ -47,9 +48,12 @@ export function recordOf(
   const compatible = open === undefined ? before?.compatible : open.compatible;
   const proposed = open?.proposed?.rules.map(fromWire) ?? before?.proposedConfiguration;
   const kept = digest ?? before?.configurationDigest;
+  // What is found of a zone that is finished says nothing of what its migration has lost.
+  const assessedBefore = open === undefined ? (before?.assessedBefore ?? before?.findings) : undefined;
   const changes = [...(before?.concurrentChanges ?? []), ...concurrent];
   return {
-    ...stateOf(state),
+    ...stateOf(state, deploys),
+    ...(assessedBefore === undefined ? {} : { assessedBefore: [...assessedBefore] }),
     ...(compatible === undefined ? {} : { compatible }),
     ...(proposed === undefined ? {} : { proposedConfiguration: [...proposed] }),
     ...(kept === undefined ? {} : { configurationDigest: kept }),
@@ -61,12 +65,13 @@ export function recordOf(
 
 export function stateOf(
   state: MigrationState,
+  deploys: boolean | undefined,
 ): Pick<Computed, "migrationState" | "previousRulesEnabled" | "newRulesEnabled"> {
   const { previousRulesEnabled, newRulesEnabled } = state;
   return {
     migrationState: stateText(state),
     ...(previousRulesEnabled === undefined ? {} : { previousRulesEnabled }),
-    ...(newRulesEnabled === undefined ? {} : { newRulesEnabled }),
+    ...(newRulesEnabled === undefined ? {} : { newRulesEnabled: newRulesEnabled && deploys !== false }),
   };
 }
 

@@ -142,6 +142,11 @@ export function contentOf(rule: WireRule): Bag {
   };
 }
 
+/** Whether the rule lets a managed ruleset act on the zone. */
+export function deploys(rule: WireRule): boolean {
+  return rule.action === "execute" && rule["enabled"] !== false;
+}
+
 /** What makes a rule the one it is: for an execute rule that is the ruleset, whatever it overrides. */
 export function identityOf(rule: WireRule): string {
   const { action_parameters } = contentOf(rule);

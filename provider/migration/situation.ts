@@ -3,7 +3,7 @@ import { ApiError } from "../api/errors";
 import { canonicalJson, pick } from "../runtime/values";
 import { digestOf } from "./digest";
 import { readLegacy, type Legacy, type Listing } from "./legacy";
-import { contentOf, rulesToSend, type Sending, type WireRule } from "./rules";
+import { contentOf, deploys, rulesToSend, type Sending, type WireRule } from "./rules";
 import {
   readCheck,
   readEntryPoint,
@@ -19,6 +19,8 @@ import { decideState, RETIRED, type MigrationState, type Target } from "./state"
 export interface Situation {
   readonly zoneId: string;
   readonly state: MigrationState;
+  /** Whether an enabled rule of the entry point executes a ruleset; absent where nobody looked. */
+  readonly deploys?: boolean;
   /** What is read only while there is something left to migrate. */
   readonly open?: {
     /** Undefined where the check gave no verdict. */
@@ -39,7 +41,8 @@ export async function observe(api: EdgeApi, zoneId: string): Promise<Situation> 
   try {
     const status = await readStatus(api, zoneId);
     const early = decideState(status);
-    if (early.phase === "finished") return { zoneId, state: early };
+    if (early.phase === "finished")
+      return { zoneId, state: early, deploys: isDeployed(await readEntryPoint(api, zoneId)) };
     const legacy = await readLegacy(api, zoneId);
     const verdict = await readCheck(api, zoneId);
     const state = decideState(status, verdict.state);
@@ -48,6 +51,7 @@ export async function observe(api: EdgeApi, zoneId: string): Promise<Situation> 
     return {
       zoneId,
       state,
+      deploys: isDeployed(entryPoint),
       open: {
         compatible: verdict.compatible,
         legacy,
@@ -59,6 +63,11 @@ export async function observe(api: EdgeApi, zoneId: string): Promise<Situation> 
     if (error instanceof RetiredError) return { zoneId, state: RETIRED };
     throw error;
   }
+}
+
+/** Without such a rule no managed rule acts on the zone, whatever the migration's status says. */
+export function isDeployed(entryPoint: EntryPoint | undefined): boolean {
+  return entryPoint?.rules.some(deploys) === true;
 }
 
 /** From start it is what is sent, so it is needed; later it is only shown. */

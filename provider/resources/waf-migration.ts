@@ -8,8 +8,8 @@ import { configuration } from "../migration/configuration";
 import type { Finding } from "../migration/findings";
 import { computed, recordOf, stateOf, withArrival, type HistoryEntry } from "../migration/record";
 import { toWire, type MigrationRule } from "../migration/rules";
-import { readState } from "../migration/service";
-import { observe, type Situation } from "../migration/situation";
+import { readEntryPoint, readState } from "../migration/service";
+import { isDeployed, observe, type Situation } from "../migration/situation";
 import { isFurther, stateText, TARGETS, type Target } from "../migration/state";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
 import { claimOnce, EdgeResource } from "../runtime/resource";
@@ -142,14 +142,16 @@ export const wafMigration = defineLifecycle({
     const text = stateText(now);
     if (now.phase === "retired") {
       ctx.say.info(`WafMigration of zone ${state.zoneId}: the vendor has retired the migration.`);
-      return state.migrationState === "finished" ? state : { ...state, ...stateOf(now) };
+      return state.migrationState === "finished" ? state : { ...state, ...stateOf(now, undefined) };
     }
-    if (text === state.migrationState) return { ...state, ...stateOf(now) };
+    const entryPoint = now.newRulesEnabled === true ? await readEntryPoint(ctx.api, state.zoneId) : undefined;
+    const switches = stateOf(now, isDeployed(entryPoint));
+    if (text === state.migrationState) return { ...state, ...switches };
     const history = [...withArrival(state.history, now)];
     if (history.length > state.history.length)
       ctx.say.info(`WafMigration of zone ${state.zoneId}: ${arrivalWords(history, now)}`);
     if (state.target !== "assessed" || !isFurther(state.target, now))
-      return { ...state, ...stateOf(now), history };
+      return { ...state, ...switches, history };
     // Recorded as a whole, so that the next preview finds nothing new in it.
     const situation = await observe(ctx.api, state.zoneId);
     const { lines, assessmentDigest, ...assessed } = assess(situation, wishOf(state));
@@ -208,6 +210,9 @@ export interface WafMigrationArgs {
  * so it is assessed first, confirmed by a digest of everything that would be sent, and sent once. Set `protect: true`. A
  * destroy forgets: nothing is sent. The resource's id is the zone's.
  *
+ * The previous OWASP rules (2.x) had a sensitivity and no paranoia levels. The new ones are based on 3.x, which has them: a
+ * sensitivity becomes a paranoia level and a score threshold, and what is not set becomes level 2.
+ *
  * Phase two, which this is, lets every zone migrate but those with URI-based overrides. It replaced the conditions of
  * phase one: the previous rules disabled, or only the vendor's own ruleset enabled; no firewall rule or page rule that
  * bypasses, enables or disables them; no URI-based overrides.
@@ -237,10 +242,15 @@ export class WafMigration extends EdgeResource {
   declare readonly configurationDigest: pulumi.Output<string | undefined>;
   /** Whether the previous managed rules act on the zone. Absent where the service does not say. */
   declare readonly previousRulesEnabled: pulumi.Output<boolean | undefined>;
-  /** Whether the new rules act on the zone. Absent where the service does not say. */
+  /**
+   * Whether the new rules act on the zone: Cloudflare says that they are on, and an enabled rule of the entry point executes
+   * a managed ruleset. Absent where Cloudflare doesn't say.
+   */
   declare readonly newRulesEnabled: pulumi.Output<boolean | undefined>;
-  /** What is to be known, the gravest first. */
+  /** What is to be known, the gravest first. Each names in `items` all that its text counts. */
   declare readonly findings: pulumi.Output<readonly Finding[]>;
+  /** The findings from before the zone was finished: what its migration did not carry over. Absent until then. */
+  declare readonly assessedBefore: pulumi.Output<readonly Finding[] | undefined>;
   /** Each step with its time, oldest first. */
   declare readonly history: pulumi.Output<readonly HistoryEntry[]>;
   /**

@@ -435,7 +435,7 @@ describe("a zone that others bring further", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("to the end is adopted by a fresh stack at two requests, and left alone", async () => {
+  test("to the end is adopted by a fresh stack at four requests, and left alone", async () => {
     const zoneId = zone("migrateFinished");
     const rules = await rulesOf(api, zoneId);
     api.clearRequests();
@@ -443,7 +443,9 @@ describe("a zone that others bring further", () => {
     const recorded = await op.up(TYPE, { zoneId, target: "finished" });
     expect(api.requests.map(({ method, path }) => `${method} ${path.split("/").at(-1) ?? ""}`)).toEqual([
       "GET status", // The check
+      "GET entrypoint",
       "GET status", // and the create.
+      "GET entrypoint",
     ]);
     expect(recorded.outputs).toMatchObject({ migrationState: "finished" });
     expect(recorded.outputs["history"]).toMatchObject([

@@ -26,7 +26,7 @@ test.each(plays().map((play) => [play.title, play] as const))(
         /execute Cloudflare OWASP Core Ruleset: paranoia level \d, score threshold \d+/,
         /OWASP sensitivity \w+ -> paranoia level \d, score threshold \d+/,
         "not carried over: ",
-        "a page rule's firewall setting Off no longer acts on the new rules",
+        "1 of 1 bypassing firewall rule, 1 of 1 disabling page rule",
         /confirm: "[0-9a-f]{64}"/,
         "no step can be undone",
       ])
