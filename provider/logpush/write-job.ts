@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { createOnce } from "../runtime/adoption";
+import { createOnce, type Created } from "../runtime/adoption";
 import type { Context } from "../runtime/lifecycle";
 import type { Bag } from "../runtime/values";
 import { sameDestination, shownDestination } from "./destination-secrets";
@@ -62,21 +62,18 @@ export async function resolvedFields(
   return (await listFields(ctx.api, scopeOf(args), args.dataset)).map(({ name }) => name);
 }
 
-/** When a job that was made, and that the answer did not show, is looked for, in milliseconds from look to look. */
-const LOOKS_MS = [0, 500, 1_500, 4_000];
-
 /** Makes the job once, although an answer may get lost or hold nothing. */
 export async function makeJob(
   ctx: Context,
   args: JobArgs,
   before: readonly Job[],
   allFields: readonly string[] | undefined,
-): Promise<Job> {
+): Promise<Created<Job>> {
   const scope = scopeOf(args);
   const known = new Set(before.map(({ id }) => id));
   const token = args.ownershipChallenge;
-  const find = async (): Promise<Job | undefined> =>
-    (await listJobs(ctx.api, scope, { complete: true })).find(
+  const list = async (): Promise<readonly Job[]> =>
+    (await listJobs(ctx.api, scope, { complete: true })).filter(
       (job) =>
         job.name === args.name &&
         job.dataset === args.dataset &&
@@ -94,24 +91,21 @@ export async function makeJob(
       }),
     );
   try {
-    const answered = await createOnce(ctx, { what: jobNamed(args.name), send, find });
-    if (answered !== undefined) {
-      if ("name" in answered.raw) return answered;
-      // It is made: if only its health cannot be read now, its id has to be recorded all the same.
-      return await readJob(ctx.api, scope, answered.id).catch(() => answered);
-    }
+    const creation = {
+      what: jobNamed(args.name),
+      path: jobsPath(scope),
+      id: ({ id }: Job) => id,
+      send,
+      list,
+    };
+    const { object, doubled } = await createOnce(ctx, creation);
+    if ("name" in object.raw) return { object, doubled };
+    // It is made: if only its health cannot be read now, its id has to be recorded all the same.
+    return { object: await readJob(ctx.api, scope, object.id).catch(() => object), doubled };
   } catch (error) {
     if (token === undefined && wantsProof(error)) throw await unproven(ctx, args, "made");
     throw error;
   }
-  for (const wait of LOOKS_MS) {
-    await ctx.pause(wait);
-    const found = await find();
-    if (found !== undefined) return found;
-  }
-  throw new Error(
-    `${jobNamed(args.name)} was made, but the service does not list it yet. Run \`pulumi up\` again in a minute: it is then taken over.`,
-  );
 }
 
 /** The answer to a create, which may hold the job or not (seed 002: "not shown"). */

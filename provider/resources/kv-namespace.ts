@@ -69,12 +69,22 @@ export const kvNamespace = defineLifecycle({
     const find = (): Promise<Namespace | undefined> => namespaceByTitle(ctx, args.accountId, title);
     const what = `Creating namespace ${JSON.stringify(title)}`;
     try {
-      const { id } = await createOnce(ctx, {
+      const { object } = await createOnce(ctx, {
+        path: namespacesPath(args.accountId),
+        id: ({ id }: Namespace) => id,
         what: `namespace ${JSON.stringify(title)}`,
         send: () =>
           ctx.api.post(namespacesPath(args.accountId), { what, schema: namespace, body: { title } }),
-        find,
+        // One that holds keys was there before: a further request is told that the title is taken.
+        list: async () => {
+          const found = await find();
+          return found !== undefined &&
+            (await countKeys(ctx, args.accountId, found.id, { enough: 1 })).count === 0
+            ? [found]
+            : [];
+        },
       });
+      const { id } = object;
       madeNamespaces(ctx).add(id);
       return { id, computed: { fullTitle: title } };
     } catch (error) {

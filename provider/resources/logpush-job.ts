@@ -30,7 +30,7 @@ import {
   writeJob,
 } from "../logpush/write-job";
 import { sharedId } from "../runtime/adoption";
-import { defineLifecycle, type Context } from "../runtime/lifecycle";
+import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
 import { claimOnce, EdgeResource, refusal } from "../runtime/resource";
 import { pick, sameJson } from "../runtime/values";
 
@@ -107,8 +107,10 @@ export const logpushJob = defineLifecycle({
     }
     const token = args.ownershipChallenge;
     if (token === undefined && needsProof(args.destinationConf)) throw await unproven(ctx, args, "made");
-    const made = await makeJob(ctx, args, jobs, allFields);
-    return { id: made.id, computed: recorded(ctx, args, made, allFields) };
+    const { object: made, doubled } = await makeJob(ctx, args, jobs, allFields);
+    const computed = recorded(ctx, args, made, allFields);
+    if (doubled !== undefined) throw new PartialFailure(made.id, computed, doubled);
+    return { id: made.id, computed };
   },
 
   async read({ ctx, id, state }) {

@@ -6,7 +6,7 @@ import { PAGE_SHIELD } from "../limits";
 import { createOnce, decideAdoption, sharedId } from "../runtime/adoption";
 import { inEitherForm, noteShownForm, type BooleanForm, type BooleanMember } from "../runtime/boolean-form";
 import { record } from "../runtime/json";
-import { defineLifecycle, type Context } from "../runtime/lifecycle";
+import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
 import { claimOnce, EdgeResource, type Claim } from "../runtime/resource";
 import { canonicalJson, isBag, omit, pick, sameJson, type Bag } from "../runtime/values";
 import {
@@ -114,7 +114,9 @@ export const pageShieldPolicy = defineLifecycle({
     }
     warnOfOthers(ctx, args, policies, { own: undefined, isNew: true });
     const known = new Set(policies.map((p) => p.id));
-    const created = await createOnce(ctx, {
+    const { object, doubled } = await createOnce(ctx, {
+      path,
+      id: ({ id }) => id,
       what: `policy ${JSON.stringify(args.description)}`,
       send: () =>
         inEitherForm(ctx, enabledOf(args.zoneId), (form) =>
@@ -125,12 +127,13 @@ export const pageShieldPolicy = defineLifecycle({
             advice,
           }),
         ),
-      find: async () =>
-        (await listPolicies(ctx, args.zoneId, true)).find(
+      list: async () =>
+        (await listPolicies(ctx, args.zoneId, true)).filter(
           (p) => !known.has(p.id) && ctx.holding(p.id) === undefined && sameFields(p, args),
         ),
     });
-    return { id: created.id, computed: {} };
+    if (doubled !== undefined) throw new PartialFailure(object.id, {}, doubled);
+    return { id: object.id, computed: {} };
   },
 
   async read({ ctx, id, state }) {

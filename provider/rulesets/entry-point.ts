@@ -54,7 +54,9 @@ export async function ensureEntryPoint(ctx: Context, zone: string): Promise<Entr
   const what = `Making the entry point of the managed rules of zone ${zone}`;
   seen(ctx).delete(zone);
   try {
-    return await createOnce(ctx, {
+    const { object } = await createOnce(ctx, {
+      path: zoneRulesetsPath(zone),
+      id: ({ id }: EntryPoint) => id,
       what: `the entry point of the managed rules of zone ${zone}`,
       send: () =>
         ctx.api.post(zoneRulesetsPath(zone), {
@@ -63,8 +65,9 @@ export async function ensureEntryPoint(ctx: Context, zone: string): Promise<Entr
           body: { name: "zone", kind: "zone", phase: PHASE, rules: [] },
           advice,
         }),
-      find: () => readEntryPoint(ctx, zone),
+      list: async () => [await readEntryPoint(ctx, zone)].filter((found) => found !== undefined),
     });
+    return object;
   } catch (error) {
     if (!(error instanceof ApiError) || !error.hasCode(EXISTS)) throw error;
     for (const wait of LOOKS_MS) {
@@ -80,31 +83,35 @@ export async function ensureEntryPoint(ctx: Context, zone: string): Promise<Entr
 export async function addRule(
   ctx: Context,
   { zone, entryPointId, ref, body }: { zone: string; entryPointId: string; ref: string; body: Bag },
-): Promise<{ readonly rule: ZoneRule; readonly entryPoint: EntryPoint }> {
+): Promise<Added> {
   seen(ctx).delete(zone);
-  const find = async (): Promise<EntryPoint | undefined> => {
-    const now = await readEntryPoint(ctx, zone);
-    return byRef(now, ref) === undefined ? undefined : now;
-  };
-  const made = await createOnce(ctx, {
+  const path = rulesPath(zone, entryPointId);
+  const added = (entryPoint: EntryPoint | undefined): Added[] =>
+    entryPoint === undefined
+      ? []
+      : entryPoint.rules.filter((rule) => rule.ref === ref).map((rule) => ({ rule, entryPoint }));
+  const { object, doubled } = await createOnce(ctx, {
     what: `the rule ${JSON.stringify(ref)}`,
-    send: () =>
-      ctx.api.post(rulesPath(zone, entryPointId), {
+    path,
+    id: ({ rule }) => rule.id,
+    send: async () => {
+      const answer = await ctx.api.post(path, {
         what: `Adding the rule ${JSON.stringify(ref)} to the managed rules of zone ${zone}`,
         schema: entryPoint,
         body,
         advice,
-      }),
-    find,
+      });
+      return added(answer)[0];
+    },
+    list: async () => added(await readEntryPoint(ctx, zone)),
   });
-  const after = byRef(made, ref) === undefined ? await find() : made;
-  const rule = byRef(after, ref);
-  if (after === undefined || rule === undefined) {
-    throw new Error(
-      `The rule ${JSON.stringify(ref)} was added to the managed rules of zone ${zone}, yet the zone does not show it. Run \`pulumi up\` again: it is picked up by its ref.`,
-    );
-  }
-  return { rule, entryPoint: after };
+  if (doubled !== undefined) ctx.say.warn(doubled);
+  return object;
+}
+
+interface Added {
+  readonly rule: ZoneRule;
+  readonly entryPoint: EntryPoint;
 }
 
 /** Replaces the definition of one rule, and its place where the body says so. A second execution does no harm. */

@@ -17,6 +17,8 @@ export interface HostOptions {
   readonly out?: { info(line: string): void; warn(line: string): void };
   readonly signal?: AbortSignal;
   readonly closing?: AbortSignal;
+  /** How the operation's own pauses pass, in milliseconds. @default in real time */
+  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 /**
@@ -106,7 +108,7 @@ export class Host {
       [this.#options.signal, this.#options.closing].filter((signal) => signal !== undefined),
     );
     try {
-      await sleep(ms, undefined, { signal: stop });
+      await (this.#options.sleep ?? realTime)(ms, stop);
     } catch (error) {
       if (stop.aborted) throw new CancelledError("The operation was cancelled or its engine has gone.");
       throw error;
@@ -170,6 +172,10 @@ export class Host {
 
 /** How long a preview waits for an answer before it goes on without. */
 const PROBE_MS = 10_000;
+
+function realTime(ms: number, signal: AbortSignal): Promise<void> {
+  return sleep(ms, undefined, { signal });
+}
 
 /** Lines on stdout and stderr are what the engine shows as messages of the stack. */
 const PROCESS = {

@@ -138,6 +138,31 @@ describe("a create is made once", () => {
     expect(b.bodies("POST")).toHaveLength(1);
   });
 
+  test.each([5_000, 12_000])(
+    "or both are named, where its answer is lost and the list lags by %i ms",
+    async (readLagMs) => {
+      await restart({ readLagMs });
+      b.api.fault({ match: { method: "POST" }, kind: "dropAfter" });
+      const op = new Operation(b.api, { inNoTime: b.api });
+      const ids = async () => {
+        b.api.advance(60_000);
+        return (await b.stored()).map(({ id }) => String(id));
+      };
+      if (readLagMs === 5_000) {
+        expect([(await op.up(TYPE, b.job)).id]).toEqual(await ids());
+        return;
+      }
+      const { message, recorded } = await op.failedUp(TYPE, b.job);
+      const [first = "", second = ""] = await ids();
+      expect(recorded).toMatchObject({
+        id: second,
+        outputs: { destinationShown: "https://logs.example.com" },
+      });
+      expect(message).toContain(`now has 2 that are as declared: ${second}, ${first}.`);
+      expect(message).toContain(`DELETE ${b.jobs}/${first}`);
+    },
+  );
+
   test("where the service answered 500 although it had made it", async () => {
     const between = await through(b.api, (method) => (method === "POST" ? 500 : undefined));
     const recorded = await new Operation(between).up(TYPE, b.job);

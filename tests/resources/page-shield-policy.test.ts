@@ -442,7 +442,7 @@ describe("a policy that exists already", () => {
 describe("a create is made once", () => {
   const create = async (kind: "dropBefore" | "dropAfter" | "truncated") => {
     api.fault({ match: { method: "POST" }, kind });
-    const op = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
+    const op = new Operation(api, { config: { "edgeguard:liveChecks": "false" }, inNoTime: api });
     return { recorded: await op.up(TYPE, policy), op };
   };
 
@@ -461,7 +461,7 @@ describe("a create is made once", () => {
 
   test.each([500, 503])("where the service answered %i and had not made it", async (status) => {
     api.fault({ match: { method: "POST" }, kind: "status", status });
-    const recorded = await new Operation(api).up(TYPE, policy);
+    const recorded = await new Operation(api, { inNoTime: api }).up(TYPE, policy);
     expect((await stored()).map(({ id }) => id)).toEqual([recorded.id]);
   });
 
@@ -470,6 +470,59 @@ describe("a create is made once", () => {
     const recorded = await new Operation(between).up(TYPE, policy);
     expect((await stored()).map(({ id }) => id)).toEqual([recorded.id]);
     expect(bodies("POST")).toHaveLength(1);
+  });
+
+  describe("where its answer is lost and the list lags behind", () => {
+    const lagging = async (readLagMs: number) => {
+      await api.close();
+      await start({ readLagMs });
+      api.fault({ match: { method: "POST" }, kind: "dropAfter" });
+      return new Operation(api, { inNoTime: api });
+    };
+    /** What there is once the list has caught up. */
+    const settled = async () => {
+      api.advance(60_000);
+      return (await stored()).map(({ id }) => id);
+    };
+
+    test.each([4_000, 5_000, 8_000])("by %i ms: is waited for", async (readLagMs) => {
+      const recorded = await (await lagging(readLagMs)).up(TYPE, policy);
+      expect(await settled()).toEqual([recorded.id]);
+      expect(bodies("POST")).toHaveLength(1);
+    });
+
+    test("beyond that: both are named, the second is recorded, and none is deleted", async () => {
+      const op = await lagging(12_000);
+      const { message, recorded } = await op.failedUp(TYPE, policy);
+      const [first, second] = await settled();
+      expect(recorded?.id).toBe(second);
+      expect(message).toBe(
+        `policy "Checkout": an answer was lost, and ${path} now has 2 that are as declared: ${String(second)}, ${String(first)}. ` +
+          `${String(second)} is recorded. ${String(first)} was left alone, for somebody else may have created it. ` +
+          `If nobody did, delete it: DELETE ${path}/${String(first)}. Then run \`pulumi up\` again.`,
+      );
+      expect(sent(api, "POST", "DELETE")).toEqual(["POST /policies", "POST /policies"]);
+      await rawSend(api, "DELETE", `${path}/${String(first)}`);
+      expect(await new Operation(api).preview(TYPE, policy, recorded)).toMatchObject({ step: "same" });
+    });
+
+    test("for a minute: that there may be two is said", async () => {
+      const op = await lagging(60_000);
+      const recorded = await op.up(TYPE, policy);
+      expect(await settled()).toContain(recorded.id);
+      expect(op.warned.at(-1)).toMatch(
+        /created by a second request.* there are two\. Check .*policies in a minute\.$/,
+      );
+    });
+
+    test("and a second request is refused: the first one's policy is found", async () => {
+      const op = await lagging(12_000);
+      const refuse = () =>
+        api.fault({ match: { method: "POST" }, kind: "status", status: 403, message: "quota" });
+      refuse();
+      const recorded = await op.up(TYPE, policy);
+      expect(await settled()).toEqual([recorded.id]);
+    });
   });
 
   test("by the operation after one that was killed between the POST and its record", async () => {
@@ -481,6 +534,7 @@ describe("a create is made once", () => {
   test("and gives up where the service never gives an answer", async () => {
     const op = new Operation(api, {
       config: { "edgeguard:liveChecks": "false", "edgeguard:maxRetries": "1" },
+      inNoTime: api,
     });
     api.fault({ match: { method: "POST" }, kind: "status", status: 503, times: 50 });
     const failure = await failureOf(op.up(TYPE, policy));

@@ -32,6 +32,8 @@ interface Options {
   /** Types of a test's own making, beside those of the register. */
   readonly types?: Readonly<Record<string, Verbs>>;
   readonly signal?: AbortSignal;
+  /** The API's clock moves on by each pause instead of waiting for it. */
+  readonly inNoTime?: Pick<LocalApi, "advance">;
 }
 
 /**
@@ -44,7 +46,10 @@ export class Operation {
   readonly warned: string[] = [];
   readonly #types: Readonly<Record<string, Verbs>>;
 
-  constructor(api: Pick<LocalApi, "url">, { config = {}, env = {}, types = {}, signal }: Options = {}) {
+  constructor(
+    api: Pick<LocalApi, "url">,
+    { config = {}, env = {}, types = {}, signal, inNoTime }: Options = {},
+  ) {
     const settings: Record<string, string> = {
       "edgeguard:baseUrl": api.url,
       "edgeguard:apiToken": "local-token",
@@ -57,6 +62,14 @@ export class Operation {
       env,
       out: { info: (line) => this.said.push(line), warn: (line) => this.warned.push(line) },
       ...(signal === undefined ? {} : { signal }),
+      ...(inNoTime === undefined
+        ? {}
+        : {
+            sleep: (ms) => {
+              inNoTime.advance(ms);
+              return Promise.resolve();
+            },
+          }),
     });
   }
 
