@@ -7,6 +7,7 @@ import { PAGE_SHIELD } from "../limits";
 import { hexId, zoneId } from "../resources/fields";
 import type { Host } from "../runtime/host";
 import { describe } from "../runtime/inputs";
+import { record } from "../runtime/json";
 import { own } from "../runtime/values";
 import { present } from "./members";
 import { readArgs } from "./program-api";
@@ -99,20 +100,17 @@ const wholeNumber = (minimum: number, maximum: number, allowed: string): z.ZodTy
     error: ({ input }) => `has to be ${allowed}; ${describe(input)} was given`,
   });
 
-const filters = z
-  .record(
-    z.string(),
-    z.union([z.string(), z.number(), z.boolean(), z.array(z.string())], {
-      error: ({ input }) =>
-        `has to be text, a number, true, false, or a list of texts; it is ${describe(input)}`,
-    }),
-  )
-  .superRefine((given, ctx) => {
-    for (const name of Object.keys(given)) {
-      const advice = own(OWN_PARAMETERS, name);
-      if (advice !== undefined) ctx.addIssue({ code: "custom", path: [name], message: advice });
-    }
-  });
+const filters = record(
+  z.union([z.string(), z.number(), z.boolean(), z.array(z.string())], {
+    error: ({ input }) =>
+      `has to be text, a number, true, false, or a list of texts; it is ${describe(input)}`,
+  }),
+).superRefine((given, ctx) => {
+  for (const name of Object.keys(given)) {
+    const advice = own(OWN_PARAMETERS, name);
+    if (advice !== undefined) ctx.addIssue({ code: "custom", path: [name], message: advice });
+  }
+});
 
 /** Schemas of `DetectedFilters`. */
 export const filterShape = {

@@ -17,7 +17,7 @@ import { SourceError } from "../kv/source-error";
 import { remove } from "../kv/upload";
 import { json, record } from "../runtime/json";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
-import { EdgeResource } from "../runtime/resource";
+import { EdgeResource, refuseLost } from "../runtime/resource";
 import { hasUnknown, UNKNOWN } from "../runtime/values";
 import { accountId, adopt, hexId } from "./fields";
 
@@ -322,6 +322,7 @@ export class KvEntries extends EdgeResource {
 
   constructor(name: string, args: KvEntriesArgs, opts?: pulumi.CustomResourceOptions) {
     const { entries, ...rest } = args;
+    refuseLost(`KvEntries "${name}"`, entries); // A secret is without the member already.
     const secret = entries === undefined ? {} : { entries: pulumi.secret(entries) };
     super(
       kvEntries,

@@ -87,7 +87,7 @@ function secretness(
     );
     return secrets.flat();
   };
-  const known = Object.entries(derivedFrom).map(([output, keys]) => [
+  const known = Object.entries(derivedFrom).map(([output, keys]): [string, pulumi.Output<unknown>] => [
     output,
     pulumi.output(amongSecrets(keys).then(({ length }) => (length === 0 ? undefined : pulumi.secret("")))),
   ]);
@@ -107,7 +107,7 @@ function secretness(
 }
 
 /** Refuses a member that is called `__proto__`: Pulumi's SDK drops it on the way to the engine, without a word. */
-function refuseLost(resource: string, value: unknown): void {
+export function refuseLost(resource: string, value: unknown): void {
   if (typeof value !== "object" || value === null) return;
   if (pulumi.Output.isInstance(value)) {
     value.apply((known) => refuseLost(resource, known));

@@ -1,0 +1,102 @@
+import * as pulumi from "@pulumi/pulumi";
+import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { getScripts, KvEntries } from "pulumi-edgeguard";
+import { passes } from "../../provider/logpush/filter-evaluate";
+import { readFilter } from "../../provider/logpush/filter-read";
+import { fromWire, toWire } from "../../provider/migration/rules";
+import { mappedSensitivity, ruleWords, rulesetName } from "../../provider/migration/words";
+import { report } from "../../provider/report";
+import { REGISTER } from "../../provider/runtime";
+import { read } from "../report/plans";
+import { Operation } from "../support/operation";
+
+/** What every object inherits something under is a name like any other, wherever names come from outside. */
+
+const NAMES = ["__proto__", "constructor", "hasOwnProperty", "prototype", "toString", "valueOf"];
+
+let api: LocalApi;
+beforeAll(async () => {
+  api = await startLocalApi();
+});
+afterAll(() => api.close());
+
+const member = (name: string, value: unknown): Record<string, unknown> => Object.fromEntries([[name, value]]);
+
+describe.each(NAMES)("%s", (name) => {
+  test("is an argument that no resource has", async () => {
+    for (const type of Object.keys(REGISTER)) {
+      const sentence = expect.stringContaining(`${name}: there is no argument "${name}". `) as string;
+      expect(await new Operation(api).refusals(type, member(name, 1))).toContainEqual(sentence);
+    }
+  });
+
+  test("is a directive, or none, and a member that is passed on", async () => {
+    const policy = { zoneId: api.zones.shop, description: "d", action: "log", expression: "true" };
+    const op = new Operation(api);
+    const value = { scriptSrc: ["'self'"], ...member(name, ["x.example"]) };
+    const { inputs, failures } = await op.check("PageShieldPolicy", { ...policy, value });
+    const kebab = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    if (name === "__proto__") expect(failures[0]?.reason).toContain(`"${name}" is no directive name`);
+    else expect(inputs["value"]).toBe(`script-src 'self'; ${kebab} x.example`);
+    const passed = await op.check("PageShieldPolicy", {
+      ...policy,
+      value: "script-src 'self'",
+      extra: member(name, { [name]: 1 }),
+    });
+    expect(passed.failures).toEqual([]);
+    expect(JSON.stringify(passed.inputs["extra"])).toBe(`{"${name}":{"${name}":1}}`);
+  });
+
+  test("is no operator, and a field as others are", () => {
+    const where = (leaf: object): object => ({ where: { and: [leaf] } });
+    const unknown = readFilter(where({ key: "a", operator: name, value: "1" }));
+    expect(unknown).toEqual({
+      issues: [{ path: ["where", "and", 0, "operator"], reason: expect.any(String) as string }],
+    });
+    expect(JSON.stringify(unknown)).toContain(`is \\"${name}\\", which is no operator. Operators: eq, `);
+    const read = readFilter(where({ key: name, operator: "contains", value: "v" }));
+    if (!("filter" in read)) throw new Error(JSON.stringify(read));
+    expect(passes(read.filter, JSON.parse(`{"${name}":["v"]}`) as object as Record<string, unknown>)).toBe(
+      true,
+    );
+    expect(passes(read.filter, {})).toBe(false);
+  });
+
+  test("is a rule's member, a sensitivity and a ruleset that the migration does not know", () => {
+    const rule = { action: name, expression: "true", ...member(name, { deep: member(name, 1) }) };
+    expect(JSON.stringify(toWire(fromWire(rule)))).toContain(`"${name}":{"deep":{"${name}":1}}`);
+    expect(ruleWords(rule)).toMatch(new RegExp(`^${name}`));
+    expect(mappedSensitivity(name)).toEqual(mappedSensitivity(undefined));
+    expect(rulesetName(name)).toBe(`ruleset ${name}`);
+  });
+
+  test("is an action that the report shows as it is", () => {
+    const plan = read("created.json").replaceAll('"action": "log"', `"action": "${name}"`);
+    expect(plan).not.toBe(read("created.json"));
+    const { text } = report(plan, "text");
+    expect(text).toContain(name);
+    expect(text).not.toMatch(/native code|\[object/);
+  });
+
+  test("is a parameter of a lookup", async () => {
+    api.clearRequests();
+    const config = { baseUrl: api.url, apiToken: "local-token" };
+    await getScripts({ zoneId: api.zones.shop, filters: member(name, "x") as { x: string } }, { config });
+    expect(Object.entries(api.requests[0]?.query ?? {})).toContainEqual([name, "x"]);
+  });
+});
+
+test("a member that Pulumi's SDK would drop without a word is refused in the class", async () => {
+  await pulumi.runtime.setMocks({
+    newResource: ({ inputs }) => ({ id: "x", state: inputs as Record<string, unknown> }),
+    call: ({ inputs }) => inputs as Record<string, unknown>,
+  });
+  const [accountId, namespaceId] = ["a".repeat(32), "b".repeat(32)];
+  const declare = (name: string, value: unknown): KvEntries =>
+    new KvEntries(name, { accountId, namespaceId, entries: member(name, value) as Record<string, string> });
+  expect(() => declare("__proto__", "v")).toThrow(
+    'edgeguard: KvEntries "__proto__" has a member "__proto__", which Pulumi\'s SDK drops. Choose another name; a KvEntries takes such a key from a file or directory.',
+  );
+  expect(() => declare("deep", { value: "v", metadata: member("__proto__", 1) })).toThrow(/SDK drops/);
+  expect(() => declare("constructor", "v")).not.toThrow();
+});
