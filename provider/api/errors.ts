@@ -1,5 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import type { ApiNote } from "./envelope";
+import { trimEnd } from "./trim";
 
 /** What a failed request leaves behind: nothing, or nobody knows. */
 export type Outcome =
@@ -104,6 +105,14 @@ export function isCredentialRefused(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.status === 403 || isUnauthenticated(error));
 }
 
+/** Nobody reads further than this in what a server has to say. */
+const LONGEST_CLAUSE = 2_000;
+
+function clause(text: string): string {
+  const short = text.length > LONGEST_CLAUSE ? `${text.slice(0, LONGEST_CLAUSE)} …` : text;
+  return trimEnd(short, ". \t\r\n");
+}
+
 function sentence(init: ApiErrorInit): string {
   const answered =
     init.status === undefined
@@ -111,9 +120,9 @@ function sentence(init: ApiErrorInit): string {
       : `${init.method} ${init.path} answered ${init.status} ${STATUS_CODES[init.status] ?? ""}`.trimEnd();
   const words = (init.errors ?? []).map(
     (e) =>
-      `${e.message.replace(/[.\s]+$/, "")}${e.code === undefined ? "" : ` [code ${e.code}]`}${e.pointer === undefined ? "" : ` at ${e.pointer}`}`,
+      `${clause(e.message)}${e.code === undefined ? "" : ` [code ${e.code}]`}${e.pointer === undefined ? "" : ` at ${e.pointer}`}`,
   );
-  if (words.length === 0 && init.detail !== undefined) words.push(init.detail.replace(/[.\s]+$/, ""));
+  if (words.length === 0 && init.detail !== undefined) words.push(clause(init.detail));
   const parts = [`${init.what} failed: ${answered}${words.length === 0 ? "" : `: ${words.join("; ")}`}`];
   if (init.attempts !== undefined && init.attempts > 1) parts.push(`after ${init.attempts} attempts`);
   if (init.requestId !== undefined) parts.push(`request id ${init.requestId}`);

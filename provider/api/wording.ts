@@ -73,7 +73,7 @@ export function lostDetail(lost: Loss, baseUrl: string): string {
 
 /** The beginning of a body that nobody can read. */
 export function excerpt(text: string): string {
-  const short = text.replace(/\s+/g, " ").trim().slice(0, 120);
+  const short = text.slice(0, 10_000).replace(/\s+/g, " ").trim().slice(0, 120);
   return short === "" ? "empty" : JSON.stringify(short);
 }
 

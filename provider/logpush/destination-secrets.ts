@@ -1,3 +1,4 @@
+import { trimEnd } from "../api/trim";
 import { parseDestination, schemeOf, type ParsedDestination } from "./destination-parse";
 
 /** What of a destination is secret, what may be shown, and how two of them compare where secrets are hidden. */
@@ -163,7 +164,7 @@ export function hidesCredentials(text: string): boolean {
 }
 
 function trimmed(path: string): string {
-  return path.replace(/\/+$/, "");
+  return trimEnd(path, "/");
 }
 
 /**

@@ -1,0 +1,55 @@
+import { Operation } from "../support/operation";
+import { serve } from "../support/edge-client";
+
+/** Every sign that may stand in a long run: one that a pattern goes back over takes minutes, and the test's own time. */
+const SIGNS = [..." \t\n!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~0aé\u00a0\u2028"];
+const RUN = 200_000;
+
+test.each([
+  ["an error", (text: string) => JSON.stringify({ success: false, errors: [{ code: 1, message: text }] })],
+  [
+    "a message",
+    (text: string) =>
+      JSON.stringify({ success: false, errors: [{ code: 1, message: "no" }], messages: [text] }),
+  ],
+  ["a page", (text: string) => `<html>${text}`],
+])("long runs of any sign in %s are told at once, and shortened", async (_name, answerOf) => {
+  let sign = "";
+  const server = await serve((_request, response) => {
+    response.writeHead(400);
+    response.end(answerOf(`${sign.repeat(RUN)}x`));
+  });
+  const recorded = {
+    id: "c".repeat(32),
+    inputs: {},
+    outputs: { accountId: "b".repeat(32), title: "t", fullTitle: "t", schemaVersion: 1 },
+  };
+  for (sign of SIGNS) {
+    const failure = await new Operation(server)
+      .refresh("KvNamespace", recorded)
+      .catch((error: unknown) => error);
+    expect(String(failure)).toContain("answered 400");
+    expect(String(failure).length).toBeLessThan(10_000);
+  }
+});
+
+test("a destination with a long run of slashes is read at once", async () => {
+  const destination_conf = `https://logs.example/${"/".repeat(RUN)}x?header_Authorization=secret`;
+  const job = { id: 1, name: "j", dataset: "http_requests", destination_conf };
+  const server = await serve(
+    (_request, response) => void response.end(JSON.stringify({ success: true, result: job })),
+  );
+  const zoneId = "a".repeat(32);
+  const recorded = {
+    id: "1",
+    inputs: {},
+    outputs: {
+      zoneId,
+      name: "j",
+      dataset: "http_requests",
+      destinationConf: "https://logs.example/x",
+      schemaVersion: 1,
+    },
+  };
+  expect(await new Operation(server).refresh("LogpushJob", recorded)).toMatchObject({ id: "1" });
+});
