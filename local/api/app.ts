@@ -53,8 +53,10 @@ export function createApp(services: Services): ApiRouter {
   app.use(`${basePath}/*`, async (c: ApiContext, next: Next) => {
     limiter.check(c);
     authorize(c, settings.credentials);
-    const size = (await bodyBytes(c)).length;
-    if (size > settings.limits.maxBodyBytes) throw failures.bodyTooLarge();
+    const most = settings.limits.maxBodyBytes;
+    if (settings.largeBodies === "close" && Number(c.req.header("content-length")) > most)
+      throw failures.bodyTooLarge({ connection: "close" });
+    if ((await bodyBytes(c)).length > most) throw failures.bodyTooLarge();
     await next();
   });
 

@@ -95,7 +95,8 @@ export const failures = {
       message: `unsupported content type ${contentType ?? "(none)"}: send application/json`,
     }),
 
-  bodyTooLarge: () => new ApiFailure(413, { code: 10413 /* INV */, message: "request entity too large" }),
+  bodyTooLarge: (headers: Readonly<Record<string, string>> = {}) =>
+    new ApiFailure(413, { code: 10413 /* INV */, message: "request entity too large" }, headers),
 
   bodyInvalid: (issues: readonly { pointer: string; message: string }[]) =>
     new ApiFailure(

@@ -58,6 +58,8 @@ export interface LocalApiOptions {
   /** @default the real time */
   readonly clock?: () => Date;
   readonly limits?: Partial<Limits>;
+  /** A body beyond `limits.maxBodyBytes` is read to its end and refused, or refused at once and the connection closed. @default "read" */
+  readonly largeBodies?: "read" | "close";
 }
 
 export interface Settings {
@@ -79,6 +81,7 @@ export interface Settings {
   waf: WafSettings;
   readonly clock: () => Date;
   readonly limits: Limits;
+  readonly largeBodies: "read" | "close";
 }
 
 export const defaultCredentials = [
@@ -107,6 +110,7 @@ export function settle(options: LocalApiOptions): Settings {
     persistTo: options.persistTo,
     waf: changed(defaultWafSettings, options.waf ?? {}),
     clock: options.clock ?? (() => new Date()),
+    largeBodies: options.largeBodies ?? "read",
     limits: { ...defaultLimits, ...options.limits },
   };
 }

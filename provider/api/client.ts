@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Dispatcher } from "undici";
 import { z } from "zod";
@@ -340,7 +341,10 @@ export class EdgeApi {
       last = judged;
       if (judged.outcome === "unknown" && method !== "GET") trail.uncertain = true;
 
-      const known: Attempt = "status" in reply ? { method, status: reply.status } : { method, ...reply };
+      const known: Attempt =
+        "status" in reply
+          ? { method, status: reply.status, foreign: judged.init.foreign }
+          : { method, ...reply };
       const asked = judged.retryAfterMs;
       const patience = asked === undefined || asked <= RETRY.maxRetryAfterMs;
       // It holds for every caller, not only this one, and also where this one gives up.
@@ -393,6 +397,7 @@ export class EdgeApi {
     trail: Trail,
   ): Promise<Reply | Lost> {
     const url = this.#url(path, options.query);
+    const body = bytesOf(options.body);
     const started = Date.now();
     const seen = { status: 0 };
     const { signal, attemptMs = ATTEMPT_MS } = this.#options;
@@ -409,18 +414,26 @@ export class EdgeApi {
           accept: options.raw === true ? "*/*" : "application/json",
           "user-agent": `pulumi-edgeguard/${VERSION} node/${process.versions.node}`,
           ...authorization(credential),
-          ...(options.body === undefined ? {} : { "content-type": "application/json" }),
+          ...(body === undefined
+            ? {}
+            : { "content-type": "application/json", "content-length": String(body.length) }),
         },
-        ...(options.body === undefined
-          ? {}
-          : { body: Buffer.isBuffer(options.body) ? options.body : JSON.stringify(options.body) }),
+        ...(body === undefined ? {} : { body: piecemeal(body) }),
         signal: limit.signal,
       });
       seen.status = response.statusCode;
       this.#setClock(first(response.headers["date"]));
       const raw = options.raw === true && response.statusCode < 300;
       const bytes = raw ? Buffer.from(await response.body.arrayBuffer()) : NO_BYTES;
-      const text = raw ? "" : await response.body.text();
+      let cutOff = false;
+      const text = raw
+        ? ""
+        : await response.body.text().catch((error: unknown) => {
+            // Who refuses a body before all of it was sent may close the connection: the status is the answer.
+            cutOff = body !== undefined && response.statusCode >= 400 && response.statusCode < 500;
+            if (!cutOff || limit.signal.aborted) throw error;
+            return "";
+          });
       const requestId = first(response.headers["cf-ray"]);
       this.#debug(
         `${method} ${url.pathname}${url.search} -> ${response.statusCode} in ${Date.now() - started} ms`,
@@ -429,6 +442,7 @@ export class EdgeApi {
       return {
         status: response.statusCode,
         text,
+        cutOff,
         bytes,
         headers: response.headers,
         requestId,
@@ -513,8 +527,9 @@ export class EdgeApi {
       retryAfterMs: asked,
       // success: false on a 2xx means the service looked at the request and declined it.
       outcome: envelope === undefined && status < 400 ? "unknown" : outcomeOf({ method, status }),
-      detail:
-        envelope === undefined
+      detail: reply.cutOff
+        ? "the connection was closed before the rest of the answer"
+        : envelope === undefined
           ? `the body is not the API's envelope but ${excerpt(this.redactor.redact(text))}`
           : "the service gave no reason",
       advice: adviceFor(status, errors, asked),
@@ -594,6 +609,8 @@ const NO_BYTES = Buffer.alloc(0);
 interface Reply {
   readonly status: number;
   readonly text: string;
+  /** Its text got lost, and its status did not. */
+  readonly cutOff: boolean;
   /** In place of `text` where bytes were asked for and given. */
   readonly bytes: Buffer;
   readonly headers: Bytes["headers"];
@@ -608,6 +625,25 @@ interface Success extends Reply {
 
 interface Lost extends Loss {
   readonly syscall: string | undefined;
+}
+
+function bytesOf(body: unknown): Buffer | undefined {
+  if (body === undefined || Buffer.isBuffer(body)) return body;
+  return Buffer.from(JSON.stringify(body));
+}
+
+/**
+ * A large body goes out in pieces: between them an early refusal is read, which a connection that is closed in the middle
+ * of one long write would take with it.
+ */
+function piecemeal(body: Buffer): Buffer | Readable {
+  return body.length <= PIECE_BYTES ? body : Readable.from(piecesOf(body), { objectMode: false });
+}
+
+const PIECE_BYTES = 64 * 1024;
+
+function* piecesOf(body: Buffer): Generator<Buffer> {
+  for (let at = 0; at < body.length; at += PIECE_BYTES) yield body.subarray(at, at + PIECE_BYTES);
 }
 
 /** A record by what it has, for one that could not be read. */

@@ -52,6 +52,8 @@ const LOST = [
 export interface Attempt {
   readonly method: string;
   readonly status?: number;
+  /** The answer was not the API's envelope. */
+  readonly foreign?: boolean | undefined;
   /** `code` of the error when no complete answer arrived. */
   readonly errorCode?: string | undefined;
   /** `syscall` of that error: "connect" while the connection was being made. */
@@ -74,11 +76,12 @@ export function hasTimedOut({ errorCode }: Pick<Attempt, "errorCode">): boolean 
 
 /** Whether to send the request once more: a later attempt may help, and repeating it does no harm. */
 export function shouldRetry(attempt: Attempt, repeatable: boolean): boolean {
-  const { status, errorCode } = attempt;
+  const { method, status, foreign, errorCode } = attempt;
   const mayHelp =
     status === undefined
       ? errorCode !== undefined && (NEVER_SENT.includes(errorCode) || LOST.includes(errorCode))
-      : (RETRY.statuses as readonly number[]).includes(status);
+      : (RETRY.statuses as readonly number[]).includes(status) ||
+        (method === "GET" && status < 300 && foreign === true); // Something on the way has garbled it.
   return mayHelp && (repeatable || outcomeOf(attempt) === "notDone");
 }
 

@@ -1,0 +1,91 @@
+import type { Socket } from "node:net";
+import { startLocalApi } from "edgeguard-local";
+import { z } from "zod";
+import { clientOf, envelope, failureOf, serve } from "../support/edge-client";
+
+const schema = z.unknown();
+const body = Buffer.alloc(8 * 1024 * 1024, " ");
+const refusal = JSON.stringify({
+  success: false,
+  errors: [{ code: 10413, message: "request entity too large" }],
+});
+
+function answerAndClose(socket: Socket, text = refusal): void {
+  const head = `HTTP/1.1 413 Payload Too Large\r\ncontent-length: ${refusal.length}\r\nconnection: close\r\n\r\n`;
+  socket.write(head + text, () => socket.destroy());
+}
+
+const write = (url: string) =>
+  failureOf(clientOf(url, { maxRetries: 0 }).client.put("/x", { what: "Writing", schema, body }));
+
+test("a body that is refused while it is being sent is told as refused", async () => {
+  const server = await serve((request) => {
+    let read = 0;
+    request.on("data", (chunk: Buffer) => {
+      read += chunk.length;
+      if (read < 2_000_000 || request.isPaused()) return;
+      request.pause();
+      answerAndClose(request.socket);
+    });
+  });
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    const failure = await write(server.url);
+    expect(failure).toMatchObject({ status: 413, outcome: "notDone" });
+    expect(failure.message).toContain(
+      "request entity too large [code 10413]. The body is larger than the plan allows",
+    );
+  }
+});
+
+test("so is one of whose refusal only the beginning arrives", async () => {
+  const server = await serve((request) => answerAndClose(request.socket, refusal.slice(0, 20)));
+  const failure = await write(server.url);
+  expect(failure).toMatchObject({ status: 413, outcome: "notDone" });
+  expect(failure.message).toContain(
+    "answered 413 Payload Too Large: the connection was closed before the rest of the answer. The body is larger than",
+  );
+});
+
+test.each(["read", "close"] as const)(
+  "the local API refuses a body that is too large as a server behind a proxy does (%s)",
+  async (largeBodies) => {
+    const api = await startLocalApi({ largeBodies, limits: { maxBodyBytes: 1_000_000 } });
+    const failure = await write(api.url);
+    expect(failure).toMatchObject({ status: 413, outcome: "notDone" });
+    expect(failure.message).toContain("request entity too large");
+    const accepted = clientOf(api.url).client.get(`/zones/${api.zones.shop}/page_shield`, {
+      what: "Reading",
+      schema,
+    });
+    expect(await accepted).toMatchObject({ enabled: true });
+    await api.close();
+  },
+);
+
+describe("a GET whose answer is garbled", () => {
+  test.each([
+    ["HTML", "<html>Sign in</html>"],
+    ["cut off", '{"success":true,"res'],
+    ["not the envelope", '{"ok":true}'],
+    ["empty", ""],
+  ])("is sent again (%s)", async (_name, garbled) => {
+    const server = await serve((_request, response) => {
+      response.end(server.seen.length === 1 ? garbled : envelope("right"));
+    });
+    expect(await clientOf(server.url).client.get("/x", { what: "Reading", schema })).toBe("right");
+  });
+
+  test("is told as it is when it stays so", async () => {
+    const server = await serve((_request, response) => void response.end("<html>Sign in</html>"));
+    const failure = await failureOf(clientOf(server.url).client.get("/x", { what: "Reading", schema }));
+    expect(failure.message).toContain(
+      `the body is not the API's envelope but "<html>Sign in</html>", after 2 attempts`,
+    );
+  });
+
+  test("is one thing; a PUT is not sent again, as it was carried out", async () => {
+    const server = await serve((_request, response) => void response.end("<html>"));
+    await failureOf(clientOf(server.url).client.put("/x", { what: "Writing", schema, body: {} }));
+    expect(server.seen).toHaveLength(1);
+  });
+});
