@@ -51,6 +51,6 @@ export function plays({ dialect = "published", dialects, always = false }: PlayO
 }
 
 /** How far the API's clock has to move ahead for a listing to show what was done before. */
-export function lagOf({ mode }: Play): number {
+export function lagOf({ mode }: { readonly mode?: Mode | undefined }): number {
   return mode?.api.listLagMs ?? 0;
 }

@@ -1,7 +1,7 @@
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { filter, testFilter } from "pulumi-edgeguard";
 import { edgeguardResources, itAgrees, Project, summaryOf, type RunResult } from "../../support/engine";
-import { plays } from "../../support/plays";
+import { lagOf, plays } from "../../support/plays";
 import { raw, TOKEN } from "../../support/scenario";
 
 /**
@@ -120,8 +120,9 @@ describe("log-push jobs of a zone and an account", () => {
           enabled: true,
           output_options: { field_names: ["When", "ActorEmail"], timestamp_format: "rfc3339" },
         };
-        const { result: audit } = await raw(api, "POST", audits, existing);
-        const auditId = (audit as { id: number }).id;
+        await raw(api, "POST", audits, existing);
+        api.advance(lagOf({ mode }));
+        const auditId = api.snapshot().logpush.jobs.find(({ name }) => name === "audit")?.id;
         const made = await run(up, program(api, token(proof) + first(TYPED)));
         expect(made.text).toContain(
           `job ${auditId} of account ${api.accounts.main} exists already and is taken over`,

@@ -31,7 +31,10 @@ test.each(plays().map((play) => [play.title, play] as const))(
         "no step can be undone",
       ])
         expect(shown).toMatch(words);
-      expect(readmeBlock()).toBe(shown);
+      // The digest covers the rules as they are answered: a sparse answer leaves out an empty description.
+      const comparable = (text = ""): string =>
+        mode?.api.sparse === true ? text.replace(/[0-9a-f]{64}/g, "{digest}") : text;
+      expect(comparable(readmeBlock())).toBe(comparable(shown));
       expect(api.requests.filter(({ method }) => method !== "GET")).toEqual([]);
     } finally {
       await api.close();
