@@ -2,7 +2,7 @@ import { Operation } from "../support/operation";
 import { serve } from "../support/edge-client";
 
 /** Every sign that may stand in a long run: one that a pattern goes back over takes minutes, and the test's own time. */
-const SIGNS = [..." \t\n!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~0aé\u00a0\u2028"];
+const SIGNS = Array.from(" \t\n!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~0aé\u00a0\u2028");
 const RUN = 200_000;
 
 test.each([
