@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 
 const bypass = (products: string[], expression = "ip.src eq 192.0.2.1") => ({ expression, products });
-const block = { expression: "ip.src eq 192.0.2.1", action: "block" };
+const block = { expression: "ip.src eq 192.0.2.1", action: "block" as const };
 
 async function blockers(): Promise<unknown[]> {
   const { outputs } = await new Operation(api).up(TYPE, inputs);
