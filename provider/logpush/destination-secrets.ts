@@ -100,9 +100,23 @@ export function sameDestination(a: string, b: string): boolean {
   return left !== undefined && right !== undefined && normal(left) === normal(right);
 }
 
-function normal({ scheme, userInfo, host, path, parameters }: ParsedDestination): string {
-  const sorted = parameters.map(([name, value]) => `${name}=${decoded(value)}`).sort();
-  return JSON.stringify([scheme, userInfo, host, trimmed(path), sorted]);
+function normal(parsed: ParsedDestination): string {
+  const { scheme, userInfo, path, parameters } = parsed;
+  const sorted = parameters.map(([name, value]) => `${name}=${comparable(name, value)}`).sort();
+  return JSON.stringify([scheme, userInfo, hostOf(parsed), trimmed(path), sorted]);
+}
+
+/** A bucket as it is written; of a host, case and the port that https has anyway carry no meaning. */
+function hostOf(parsed: ParsedDestination): string {
+  return schemeOf(parsed).place === "bucket" ? parsed.host : plainHost(parsed.host);
+}
+
+function plainHost(host: string): string {
+  return host.toLowerCase().replace(/:443$/, "");
+}
+
+function comparable(name: string, value: string): string {
+  return name === "endpoint" ? plainHost(decoded(value)) : decoded(value);
 }
 
 /**
@@ -119,14 +133,16 @@ export function agreesWith(declared: string, shown: string | null | undefined): 
   const [folders, seenFolders] = [trimmed(own.path).split("/"), trimmed(found.path).split("/")];
   return (
     own.scheme === found.scheme &&
-    agrees(own.host, found.host) &&
+    agrees(hostOf(own), hostOf(found)) &&
     (found.userInfo === undefined || agrees(own.userInfo ?? "", found.userInfo, isMasked)) &&
     folders.length === seenFolders.length &&
     folders.every((folder, index) => agrees(folder, seenFolders[index] ?? "")) &&
     found.parameters.every(([name, seen]) => {
       const wanted = own.parameters.filter(([each]) => each === name).map(([, value]) => value);
       const mask = HARMLESS.includes(name) ? isMaskedAddress : isMasked;
-      return wanted.some((value) => seen === "" || agrees(value, seen, mask));
+      return wanted.some(
+        (value) => seen === "" || agrees(comparable(name, value), comparable(name, seen), mask),
+      );
     })
   );
 }
@@ -179,7 +195,7 @@ export function samePlace(a: string, b: string): boolean {
   const [folders, others] = [trimmed(left.path).split("/"), trimmed(right.path).split("/")];
   return (
     left.scheme === right.scheme &&
-    agree(left.host, right.host) &&
+    agree(hostOf(left), hostOf(right)) &&
     folders.length === others.length &&
     folders.every((folder, index) => agree(folder, others[index] ?? ""))
   );

@@ -499,6 +499,47 @@ describe("drift", () => {
     expect((await refreshed(mended)).inputs).toEqual(recorded.inputs);
   });
 
+  test.each([
+    ["a host in another case", "https://Logs.Example.com/in", "https://logs.example.com/in"],
+    ["a host without the usual port", "https://logs.example.com:443/in", "https://logs.example.com/in"],
+    [
+      "an endpoint of storage in another case",
+      "s3://logs/in?region=auto&endpoint=S3.Example.com:443&access-key-id=a&secret-access-key=b",
+      "s3://logs/in?region=auto&endpoint=s3.example.com&access-key-id=a&secret-access-key=b",
+    ],
+  ])(
+    "is none where the destination comes back with %s, and nothing is written",
+    async (_what, declared, shown) => {
+      const job = { ...b.job, destinationConf: declared };
+      const recorded = await up(job);
+      await b.changed(recorded.id, { destination_conf: shown });
+      const found = await refreshed(recorded);
+      expect(found.inputs).toEqual(recorded.inputs);
+      b.api.clearRequests();
+      await new Operation(b.api).update(TYPE, recorded.inputs, recorded);
+      expect(
+        await new Operation(b.api).preview(TYPE, { ...job, destinationConf: shown }, found),
+      ).toMatchObject({
+        step: "same",
+      });
+      expect(b.sent("PUT", "POST")).toEqual([]);
+    },
+  );
+
+  test("of a bucket in another case, or of another port, is seen", async () => {
+    for (const [declared, shown] of [
+      [
+        "s3://logs/in?region=auto&access-key-id=a&secret-access-key=b",
+        "s3://Logs/in?region=auto&access-key-id=a&secret-access-key=b",
+      ],
+      ["https://logs.example.com/in", "https://logs.example.com:8443/in"],
+    ]) {
+      const recorded = await up({ ...b.job, name: shown, destinationConf: declared });
+      await b.changed(recorded.id, { destination_conf: shown });
+      expect((await refreshed(recorded)).inputs["destinationConf"]).toBe(shown);
+    }
+  });
+
   test("of the destination is seen although its credentials are hidden, and only then", async () => {
     await restart({ logpush: { destination: "redacted" } });
     const recorded = await up(b.job);
