@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { LocalApi, ZoneName } from "edgeguard-local";
 import { dependency } from "./derive";
+import type { Allowance } from "./remedies";
 import { PRUNED, zoneOf } from "./generate";
 import {
   isObject,
@@ -44,6 +45,8 @@ export interface Situation {
   readonly previous: Program | undefined;
   /** Whether a process was killed: what a zone had before it was first set may then be forgotten. */
   readonly killed: boolean;
+  /** Counts what may be otherwise by design. */
+  readonly allow: (what: Allowance) => void;
 }
 
 export async function stateBefore(api: LocalApi, migrationZones: readonly string[]): Promise<Before> {
@@ -103,7 +106,7 @@ async function settingsOf(api: LocalApi, zone: string): Promise<Args> {
   return await result<Args>(api, `/zones/${zone}/page_shield`);
 }
 
-const settings: Check = async ({ api, before, program, previous, killed }) => {
+const settings: Check = async ({ api, before, program, previous, killed, allow }) => {
   const found: string[] = [];
   for (const [zone, were] of Object.entries(before.settings)) {
     const is = await settingsOf(api, zone);
@@ -117,6 +120,7 @@ const settings: Check = async ({ api, before, program, previous, killed }) => {
         wanted === undefined
           ? [were[theirs], ...(isForgotten && then.args[ours] !== undefined ? [then.args[ours]] : [])]
           : [wanted];
+      if (killed && allowed.indexOf(is[theirs] ?? null) > 0) allow("settings");
       if (!allowed.includes(is[theirs] ?? null))
         found.push(
           `${theirs} of zone ${zone} is ${textOf(is[theirs])} and not ${allowed.map(textOf).join(" or ")}`,
@@ -207,14 +211,17 @@ function listOf(value: Value | undefined): readonly Value[] {
 
 // Managed rulesets
 
-const overrides: Check = async ({ api, catalog, before, program }, claimed) => {
+const overrides: Check = async (situation, claimed) => {
+  const { api, catalog, before, program, previous, killed, allow } = situation;
   const found: string[] = [];
   for (const zone of WATCHED.rules) {
     const rules = await rulesOf(api, api.zones[zone]);
     for (const { name, args } of all(program, "ManagedRulesetOverride")) {
       if (args["zoneId"] !== api.zones[zone]) continue;
       const ref = textOf(args["ref"] ?? `edgeguard/soak/dev/${name}`);
-      const own = rules.filter((rule) => rule.ref === ref);
+      const formerRef = killed ? chosenRef(previous, name) : undefined;
+      const own = rules.filter((rule) => rule.ref === ref || rule.ref === formerRef);
+      if (own[0]?.ref !== ref && own.length > 0) allow("ref");
       own.forEach(({ id }) => claimed.add(`rule of ${zone} ${id}`));
       const [rule, ...more] = own;
       if (rule === undefined || more.length > 0) {
@@ -235,12 +242,26 @@ const overrides: Check = async ({ api, catalog, before, program }, claimed) => {
         ...placeProblems(name, args["position"], rules, at, at - excepted.length),
       );
     }
+    for (const { name, args } of killed ? all(previous, "ManagedRulesetOverride") : []) {
+      const left = rules.find(
+        (rule) => rule.ref === args["ref"] && args["ref"] === chosenRef(previous, name),
+      );
+      if (left === undefined || claimed.has(`rule of ${zone} ${left.id}`)) continue;
+      allow("ref");
+      claimed.add(`rule of ${zone} ${left.id}`);
+    }
     const theirs = [...before.objects.keys()].filter((what) => what.startsWith(`rule of ${zone} `));
     const order = rules.map(({ id }) => `rule of ${zone} ${id}`).filter((what) => before.objects.has(what));
     found.push(...differs(`the order of others' rules of ${zone}`, order, theirs));
   }
   return found;
 };
+
+/** The ref that a program gives a rule instead of the default. */
+function chosenRef(program: Program | undefined, name: string): string | undefined {
+  const ref = all(program, "ManagedRulesetOverride").find((each) => each.name === name)?.args["ref"];
+  return ref === undefined ? undefined : textOf(ref);
+}
 
 function ruleProblems(name: string, rule: ZoneRule, args: Args, catalog: Catalog): string[] {
   const choice = objectOf(args["ruleset"]);
@@ -412,6 +433,9 @@ const jobs: Check = async ({ api, before, program }, claimed) => {
   return found;
 };
 
+/** What a limit is that nobody has set: none, or as much as the documentation says. */
+const USUAL_LIMITS: readonly Value[] = [null, 0, 30, 100_000];
+
 async function jobProblems(
   api: LocalApi,
   path: string,
@@ -423,11 +447,17 @@ async function jobProblems(
     enabled: args["enabled"] ?? true,
     kind: args["kind"] ?? "",
     frequency: args["frequency"] ?? "high",
-    max_upload_bytes: args["maxUploadBytes"] ?? null,
-    max_upload_interval_seconds: args["maxUploadIntervalSeconds"] ?? null,
-    max_upload_records: args["maxUploadRecords"] ?? null,
+    // 0 is no limit of its own, as nothing is.
+    max_upload_bytes: args["maxUploadBytes"] ?? 0,
+    max_upload_interval_seconds: args["maxUploadIntervalSeconds"] ?? 0,
+    max_upload_records: args["maxUploadRecords"] ?? 0,
   };
-  const is = Object.fromEntries(Object.keys(members).map((member) => [member, job[member]]));
+  const is = Object.fromEntries(
+    Object.entries(members).map(([member, wanted]) => {
+      const isUsual = wanted === 0 && USUAL_LIMITS.includes(job[member] ?? null);
+      return [member, isUsual ? 0 : (job[member] ?? null)];
+    }),
+  );
   const options = objectOf(args["outputOptions"]);
   const there = objectOf(job["output_options"]);
   const isCsv = options["outputType"] === "csv";

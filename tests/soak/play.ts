@@ -10,7 +10,7 @@ import { phaseOf, problems, stateBefore, type Situation } from "./expected";
 import { CHALLENGE, type World } from "./generate";
 import { keepProgram, plain, textOf, writeProgram, type Args, type Declared, type Program } from "./program";
 import { Random } from "./random";
-import { remedied } from "./remedies";
+import { remedied, type Allowance } from "./remedies";
 import { programsOf, worldFor } from "./seeds";
 import { catalogOf, settleStrangers } from "./surroundings";
 
@@ -26,6 +26,8 @@ export interface Played {
   readonly kills: number;
   /** What a person had to do. */
   readonly remedies: readonly string[];
+  /** What was otherwise by design. */
+  readonly allowances: readonly Allowance[];
 }
 
 const UP = ["up", "--yes", "--skip-preview"];
@@ -59,6 +61,7 @@ export async function play(seed: number, engine: EngineCommand): Promise<Played>
 class Story {
   readonly #texts: string[] = [];
   readonly #remedies: string[] = [];
+  readonly #allowances = new Set<Allowance>();
   readonly #confirmed = new Map<string, string>();
   #faults = 0;
   #kills = 0;
@@ -84,7 +87,8 @@ class Story {
     const killedFirst = kills && random.chance(0.5);
 
     const previous = await this.#bring(first, killedFirst);
-    const situation = { api, catalog: world.catalog, before, killed: kills };
+    const allow = (what: Allowance): void => void this.#allowances.add(what);
+    const situation = { api, catalog: world.catalog, before, killed: kills, allow };
     await this.#judge({ ...situation, program: previous, previous: undefined }, world);
     const program = await this.#bring(second, kills && !killedFirst);
     await this.#judge({ ...situation, program, previous }, world);
@@ -105,6 +109,7 @@ class Story {
       faults: this.#faults,
       kills: this.#kills,
       remedies: this.#remedies,
+      allowances: [...this.#allowances],
     };
   }
 

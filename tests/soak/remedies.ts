@@ -28,6 +28,14 @@ export const REMEDIES: readonly Remedy[] = [
   },
 ];
 
+/** What may be otherwise than declared after a kill, by design. */
+export const ALLOWANCES = {
+  settings:
+    "Page Shield settings of which nobody knows what they were: the process died between the first write and its record",
+  ref: "a rule with a ref of its own choice that a killed run made without recording it: it is adopted as somebody's, keeps its ref, and stays when the resource goes",
+} as const;
+export type Allowance = keyof typeof ALLOWANCES;
+
 /** The program as the messages of a run ask for it, and by which remedies; undefined where they ask for nothing. */
 export function remedied(
   program: Program,

@@ -1,6 +1,6 @@
 import { LOCAL_ENGINE, pulumiCli, type EngineCommand } from "edgeguard-local";
 import { play, type Played } from "./play";
-import { REMEDIES } from "./remedies";
+import { ALLOWANCES, REMEDIES } from "./remedies";
 import { SEEDS } from "./seeds";
 
 /**
@@ -26,8 +26,11 @@ export function soak(shard: number): void {
     const counts = REMEDIES.map(
       ({ name }) => `${name}: ${sum(({ remedies }) => remedies.filter((r) => r === name).length)}`,
     );
+    const allowed = Object.entries(ALLOWANCES).map(
+      ([name, why]) => `${sum(({ allowances }) => allowances.filter((each) => each === name).length)} ${why}`,
+    );
     process.stdout.write(
-      `soak on ${engine.name}: ${played.length} of ${seeds.length} seeds (${seeds.join(" ")}), ${sum(({ runs }) => runs)} runs, ${sum(({ faults }) => faults)} faults, ${sum(({ kills }) => kills)} kills; by hand: ${counts.join("; ")}\n`,
+      `soak on ${engine.name}: ${played.length} of ${seeds.length} seeds (${seeds.join(" ")}), ${sum(({ runs }) => runs)} runs, ${sum(({ faults }) => faults)} faults, ${sum(({ kills }) => kills)} kills; by hand: ${counts.join("; ")}; by design: ${allowed.join("; ")}\n`,
     );
   });
 
