@@ -1,25 +1,92 @@
 const SHORTEST_SECRET = 4; // Shorter strings occur in any text; replacing them would garble it and hide nothing.
 
+/** A piece of a secret as long as this is hidden, too: a text may have been cut, or quote a part. */
+const PIECE_CHARACTERS = 8;
+
 /** Replaces secrets in text that people read: errors, messages, debug lines. */
 export class Redactor {
-  readonly #secrets = new Set<string>();
+  readonly #wholes = new Set<string>();
+  readonly #pieces = new Set<string>();
+  #later: ((redactor: Redactor) => void) | undefined;
 
-  /** From now on `secret` is shown as `[secret]`, also where it stands URL-encoded or JSON-escaped. */
+  /** @param later adds secrets when the first text is redacted: most calls have nothing to say. */
+  constructor(later?: (redactor: Redactor) => void) {
+    this.#later = later;
+  }
+
+  /** From now on `secret`, and every piece of it, is shown as `[secret]`, also where it stands URL-encoded or JSON-escaped. */
   add(...secrets: readonly (string | undefined)[]): void {
+    this.addWhole(...secrets);
     for (const secret of secrets) {
-      if (secret === undefined || secret.length < SHORTEST_SECRET) continue;
-      this.#secrets.add(secret);
-      this.#secrets.add(encodeURIComponent(secret));
-      this.#secrets.add(JSON.stringify(secret).slice(1, -1));
+      if (secret === undefined || secret.length < PIECE_CHARACTERS) continue;
+      for (const form of formsOf(secret)) this.#pieces.add(form);
     }
   }
 
-  redact(text: string): string {
-    let out = text;
-    // Longest first: one secret may be part of another.
-    for (const secret of [...this.#secrets].sort((a, b) => b.length - a.length)) {
-      out = out.replaceAll(secret, "[secret]");
+  /** The same for a text whose pieces are no secret: it holds everyday words. */
+  addWhole(...secrets: readonly (string | undefined)[]): void {
+    for (const secret of secrets) {
+      if (secret !== undefined && secret.length >= SHORTEST_SECRET) this.#wholes.add(secret);
     }
-    return out;
   }
+
+  redact(given: string): string {
+    const later = this.#later;
+    this.#later = undefined;
+    later?.(this);
+    const text = inSmallLetters(given);
+    const hidden = new Uint8Array(text.length);
+    for (const secret of this.#wholes) {
+      if (secret.length > text.length) continue;
+      for (const form of formsOf(secret)) {
+        for (let at = text.indexOf(form); at !== -1; at = text.indexOf(form, at + 1))
+          hidden.fill(1, at, at + form.length);
+      }
+    }
+    if (this.#pieces.size > 0) this.#hidePieces(text, hidden);
+    return withoutHidden(given, hidden);
+  }
+
+  /** In one pass over the text and one over the secrets: either may be long. */
+  #hidePieces(text: string, hidden: Uint8Array): void {
+    const inText = new Set<string>();
+    for (let at = 0; at + PIECE_CHARACTERS <= text.length; at += 1)
+      inText.add(text.slice(at, at + PIECE_CHARACTERS));
+    const found = new Set<string>();
+    for (const secret of this.#pieces) {
+      for (let at = 0; at + PIECE_CHARACTERS <= secret.length; at += 1) {
+        const piece = secret.slice(at, at + PIECE_CHARACTERS);
+        if (inText.has(piece)) found.add(piece);
+      }
+    }
+    if (found.size === 0) return;
+    for (let at = 0; at + PIECE_CHARACTERS <= text.length; at += 1) {
+      if (found.has(text.slice(at, at + PIECE_CHARACTERS))) hidden.fill(1, at, at + PIECE_CHARACTERS);
+    }
+  }
+}
+
+function formsOf(secret: string): ReadonlySet<string> {
+  const wellFormed = secret.replace(/\p{Surrogate}/gu, "\ufffd"); // Half a character cannot be encoded.
+  const forms = [secret, encodeURIComponent(wellFormed), JSON.stringify(secret).slice(1, -1)];
+  return new Set(forms.map(inSmallLetters));
+}
+
+/** An ID, a name or `%2F` may come back in another case. Letters beyond ASCII may change their length with it. */
+function inSmallLetters(text: string): string {
+  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
+/** White space around a secret stays: it belongs to the sentence. */
+function withoutHidden(text: string, hidden: Uint8Array): string {
+  const parts: string[] = [];
+  for (let start = 0; start < text.length;) {
+    let end = start + 1;
+    while (end < text.length && hidden[end] === hidden[start]) end += 1;
+    const part = text.slice(start, end);
+    const [before, after] = [part.length - part.trimStart().length, part.trimEnd().length];
+    parts.push(hidden[start] === 1 ? `${part.slice(0, before)}[secret]${part.slice(after)}` : part);
+    start = end;
+  }
+  return parts.join("");
 }

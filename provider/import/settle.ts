@@ -29,7 +29,7 @@ export async function settle(reading: Reading, drafting: Drafting): Promise<Sett
       const { inputs: checked, failures } = await resource.verbs.check(host, {}, news);
       const [failure] = failures;
       if (failure !== undefined) {
-        reading.leave(what, `${failure.property} ${failure.reason}`.trim());
+        reading.leave(what, failure.reason);
         continue;
       }
       const inputs = { ...plain(checked), ...recordedAs };

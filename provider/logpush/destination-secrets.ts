@@ -1,3 +1,4 @@
+import type { Redactor } from "../api/redact";
 import { trimEnd } from "../api/trim";
 import { parseDestination, schemeOf, type ParsedDestination } from "./destination-parse";
 
@@ -43,8 +44,14 @@ export function shownDestination(text: string): string {
   return schemeOf(parsed).place === "bucket" ? `${scheme}://${host}${path}` : `${scheme}://${host}`;
 }
 
-/** Every form in which a secret of the destination may come up in a message. */
-export function secretsOfDestination(text: string): string[] {
+/** From now on the redactor hides what of the destination is secret. */
+export function hideDestination(redactor: Redactor, text: string): void {
+  redactor.addWhole(text);
+  redactor.add(...secretsOfDestination(text));
+}
+
+/** Every form in which a secret of the destination may come up in a message; of what is no destination, all of it. */
+function secretsOfDestination(text: string): string[] {
   const parsed = parseDestination(text);
   if (parsed === undefined) return spellings(text);
   const { parameters, userInfo } = parsed;
@@ -53,7 +60,7 @@ export function secretsOfDestination(text: string): string[] {
     ...(userInfo === undefined ? [] : [userInfo, ...userInfo.split(":").slice(1)]),
     ...secretFolders(parsed),
   ];
-  return [text, ...parts].flatMap(spellings).filter((secret) => !/^(true|false|\d{1,4})$/.test(secret));
+  return parts.flatMap(spellings).filter((secret) => !/^(true|false|\d{1,4})$/.test(secret));
 }
 
 /** A name that says so; or a value of a name that says nothing, unless it is as short as ordinary words are. */

@@ -2,7 +2,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { Redactor } from "../api/redact";
 import type { Dataset, FieldType } from "../logpush/dataset-fields";
-import { secretsOfDestination, shownDestination } from "../logpush/destination-secrets";
+import { hideDestination, shownDestination } from "../logpush/destination-secrets";
 import { healthOf, type Job } from "../logpush/job";
 import { listFields, listJobs, scopeOf, type Scope } from "../logpush/job-api";
 import { unknownOptions, optionsFound, type OutputOptions } from "../logpush/output-options";
@@ -92,7 +92,7 @@ function stateOf(job: Job): LogpushJobState {
   const { id, name, dataset, kind, raw } = job;
   const text = typeof raw["destination_conf"] === "string" ? raw["destination_conf"] : "";
   const redactor = new Redactor();
-  redactor.add(...secretsOfDestination(text)); // The service's words may hold what the destination hides.
+  hideDestination(redactor, text); // The service's words may hold what the destination hides.
   const { errorMessage, ...health } = healthOf(job);
   return {
     id,

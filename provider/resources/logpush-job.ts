@@ -5,11 +5,11 @@ import type { Dataset } from "../logpush/dataset-fields";
 import type { Destination } from "../logpush/destination";
 import { needsProof } from "../logpush/destination-parse";
 import {
+  hideDestination,
   hidesCredentials,
   isShownAs,
   sameDestination,
   samePlace,
-  secretsOfDestination,
   shownDestination,
 } from "../logpush/destination-secrets";
 import type { Filter } from "../logpush/filter";
@@ -32,6 +32,7 @@ import {
 import { sharedId } from "../runtime/adoption";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
 import { claimOnce, EdgeResource, refusal } from "../runtime/resource";
+import { hideWords, textsIn } from "../runtime/secrets";
 import { pick, sameJson } from "../runtime/values";
 
 const computed = z.object({
@@ -61,11 +62,15 @@ export const logpushJob = defineLifecycle({
   replaceOn: ["zoneId", "accountId", "dataset", "kind"],
   writeOnly: ["ownershipChallenge"],
   secret: ["destinationConf", "ownershipChallenge"],
+  hide(redactor, { destinationConf, ownershipChallenge }) {
+    redactor.add(...textsIn(ownershipChallenge));
+    if (typeof destinationConf === "string") hideDestination(redactor, destinationConf);
+    else hideWords(redactor, destinationConf);
+  },
   lock: (args) => `logpush ${named(scopeOf(args))}`,
   rules: jobRules,
 
   derive({ ctx, args, olds }) {
-    keepSecret(ctx, args);
     const finding = hasMoved(args, olds) ? tokenFinding(args) : undefined;
     if (finding !== undefined && "warning" in finding) {
       ctx.say.warn(`${jobNamed(args.name)}: ownershipChallenge ${finding.warning}.`);
@@ -88,7 +93,6 @@ export const logpushJob = defineLifecycle({
   deletedFirst: ({ ctx, id, args, once }) => deletedFirst(ctx, args, id, once),
 
   async create({ ctx, args, inputs }) {
-    keepSecret(ctx, args);
     refuseBadToken(args);
     const scope = scopeOf(args);
     const jobs = await listJobs(ctx.api, scope, { complete: true });
@@ -114,7 +118,6 @@ export const logpushJob = defineLifecycle({
   },
 
   async read({ ctx, id, state }) {
-    keepSecret(ctx, state);
     const job = await readJob(ctx.api, scopeOf(state), id);
     const declared = pick(state, Object.keys(jobArgs.shape)) as JobArgs; // The part of the state that it is.
     const found = jobFound(declared, job, { allFields: state.allFields });
@@ -123,8 +126,6 @@ export const logpushJob = defineLifecycle({
   },
 
   async update({ ctx, id, state, args, inputs }) {
-    keepSecret(ctx, state);
-    keepSecret(ctx, args);
     const allFields = await resolvedFields(ctx, args, inputs, state);
     const job = await readJob(ctx.api, scopeOf(args), id);
     if (!differs(args, state, job, allFields)) return recorded(ctx, args, job, allFields);
@@ -137,7 +138,6 @@ export const logpushJob = defineLifecycle({
   },
 
   async delete({ ctx, id, state }) {
-    keepSecret(ctx, state);
     const scope = scopeOf(state);
     await ctx.api.delete(`${jobsPath(scope)}/${id}`, {
       what: `Deleting log-push job ${id} of ${named(scope)}`,
@@ -285,11 +285,6 @@ function defaultName(name: string): string {
   return `${pulumi.getProject()}-${pulumi.getStack()}-${name}`.replace(/[^a-zA-Z0-9.-]/g, "-");
 }
 
-/** From here on, no message of this operation shows what the job's secrets are. */
-function keepSecret(ctx: Context, { destinationConf, ownershipChallenge }: JobArgs): void {
-  ctx.api.redactor.add(...secretsOfDestination(destinationConf), ownershipChallenge);
-}
-
 /**
  * A credential in the place of another. The outputs of an import hold what the service shows, which does not tell them
  * apart; the inputs of the last run do, unless they come from there as well.
@@ -332,7 +327,7 @@ function recorded(ctx: Context, args: JobArgs, job: Job, allFields: readonly str
   const { errorMessage, ...health } = healthOf(job);
   return {
     ...health,
-    ...(errorMessage === undefined ? {} : { errorMessage: ctx.api.redactor.redact(errorMessage) }),
+    ...(errorMessage === undefined ? {} : { errorMessage: ctx.redact(errorMessage) }),
     destinationShown: shownDestination(args.destinationConf),
     ...(allFields === undefined ? {} : { allFields: [...allFields] }),
   };

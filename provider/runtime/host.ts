@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { EdgeApi, type ApiOptions, type Credential } from "../api/client";
@@ -37,6 +38,7 @@ export class Host {
   readonly #read = new Map<string, Promise<unknown>>();
   readonly #shared = new Map<string, unknown>();
   readonly #redactor = new Redactor();
+  readonly #ofCall = new AsyncLocalStorage<Redactor>();
   #settings: Settings | undefined;
   #connections: Connections | undefined;
   #api: EdgeApi | undefined;
@@ -92,6 +94,7 @@ export class Host {
       api,
       settings: this.settings,
       say: this.say,
+      redact: this.redact,
       pause: this.#pause,
       shared: this.#share,
       holding: (id) => this.ledger.holding(type, id),
@@ -136,9 +139,25 @@ export class Host {
     return reading;
   };
 
-  /** Removes every secret of config and environment from a text. */
-  redact(text: string): string {
-    return this.#redactor.redact(text);
+  /** Removes every secret of config, environment and the present call from a text. */
+  readonly redact = (text: string): string => {
+    const known = this.#redactor.redact(text);
+    return this.#ofCall.getStore()?.redact(known) ?? known;
+  };
+
+  /** Does the work of one call: nothing that it says or throws shows what `secrets` knows. */
+  async hiding<T>(secrets: Redactor, work: () => Promise<T>): Promise<T> {
+    return await this.#ofCall.run(secrets, async () => {
+      try {
+        return await work();
+      } catch (error) {
+        if (error instanceof Error) {
+          error.stack = this.redact(error.stack ?? "");
+          error.message = this.redact(error.message);
+        }
+        throw error;
+      }
+    });
   }
 
   async close(): Promise<void> {

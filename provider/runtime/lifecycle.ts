@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { EdgeApi } from "../api/client";
+import type { Redactor } from "../api/redact";
 import type { Holding } from "./ledger";
 import type { Settings } from "./settings";
 import type { Bag } from "./values";
@@ -10,6 +11,8 @@ export interface Context {
   readonly settings: Settings;
   /** Lines that people see under the stack. Keep them few: they are shown on every run. */
   readonly say: { info(line: string): void; warn(line: string): void };
+  /** A text from outside without the secrets of this call: for what is recorded; what is said or thrown is redacted anyway. */
+  redact(text: string): string;
   /** Something that all resources of the operation share. */
   shared<T>(key: string, make: () => T): T;
   /** How another resource of this operation holds an object of this type, if one does. */
@@ -77,6 +80,8 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
   readonly derivedFrom?: Readonly<Record<string, readonly (keyof Shape & string)[]>>;
   /** Arguments that may hold a credential: always secret, and never printed. */
   readonly secret?: readonly (keyof Shape & string)[];
+  /** What of its `secret` arguments a message may not show, where that is not every text in them. */
+  hide?(redactor: Redactor, recorded: Bag): void;
   /** What the predecessor knew and its successor does not, when one takes over from the other without an alias. */
   readonly lostOnHandOver?: string;
   /** What two verbs may not touch at the same time within this process. */

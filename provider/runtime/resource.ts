@@ -1,7 +1,9 @@
 import * as pulumi from "@pulumi/pulumi";
+import { Redactor } from "../api/redact";
 import { forwarder } from "./forwarder";
-import { SECRETS, type SecretRules } from "./secrets";
+import { SECRETS, textsIn, type SecretRules } from "./secrets";
 import { unknownConfigKeys } from "./settings";
+import { pick } from "./values";
 
 /** What two resources of one program may not share, and the sentence for those who do. */
 export interface Claim {
@@ -50,21 +52,24 @@ export function claimOnce<T extends Record<string, unknown>>(
   parts: T,
   claimsOf: (parts: pulumi.Unwrap<T>) => readonly Claim[],
 ): () => void {
-  const look = (known: pulumi.Unwrap<T>): void => {
+  const look = (known: pulumi.Unwrap<T>, secrets: readonly string[]): void => {
+    const redactor = new Redactor((r) => r.add(...textsIn(pick(known, secrets))));
     for (const claim of claimsOf(known)) {
       const claims = perRun(CLAIMS, () => new Map<string, string>());
       const key = `${type} ${claim.key}`;
       const other = claims.get(key);
       claims.set(key, other ?? name);
       if (other === undefined) continue;
-      const sentence = `edgeguard: ${type} "${other}" and "${name}" ${claim.clash}.`;
+      const sentence = `edgeguard: ${type} "${other}" and "${name}" ${redactor.redact(claim.clash)}.`;
       if (claim.warnOnly === true) void pulumi.log.warn(sentence);
       else throw refusal(sentence);
     }
   };
   return () => {
-    if (awaits(parts)) pulumi.output(parts).apply(look);
-    else look(parts as pulumi.Unwrap<T>); // Without outputs and promises inside, an unwrapped value is the value itself.
+    if (awaits(parts)) {
+      const secrets = pulumi.output(secretNames(parts));
+      pulumi.output(parts).apply((known) => secrets.apply((names) => look(known, names)));
+    } else look(parts as pulumi.Unwrap<T>, []); // Without outputs and promises inside, an unwrapped value is the value itself.
   };
 }
 
@@ -77,33 +82,28 @@ function secretness(
   args: object,
   { secret = [], secretOutputs = [], computedInputs = [], derivedFrom = {} }: SecretRules,
 ): Record<string, pulumi.Output<unknown>> {
-  const judged = Object.entries(args)
-    .filter(([, value]) => awaits(value))
-    .map(([key, value]) => ({ key, isSecret: pulumi.isSecret(pulumi.output(value)) }));
-  const amongSecrets = async (keys: readonly string[]): Promise<string[]> => {
-    const found = judged.filter(({ key }) => keys.includes(key));
-    const secrets = await Promise.all(
-      found.map(async ({ key, isSecret }) => ((await isSecret) ? [key] : [])),
-    );
-    return secrets.flat();
-  };
-  const known = Object.entries(derivedFrom).map(([output, keys]): [string, pulumi.Output<unknown>] => [
-    output,
-    pulumi.output(amongSecrets(keys).then(({ length }) => (length === 0 ? undefined : pulumi.secret("")))),
-  ]);
-  const always = secretOutputs.filter((output) => computedInputs.includes(output));
-  const others = judged.map(({ key }) => key).filter((key) => !secret.includes(key));
-  return {
-    ...Object.fromEntries(known),
-    ...Object.fromEntries(always.map((output) => [output, pulumi.secret("")])),
-    ...(others.length === 0
-      ? {}
-      : {
-          [SECRETS]: pulumi.output(
-            amongSecrets(others).then((names) => (names.length === 0 ? undefined : names.sort())),
-          ),
-        }),
-  };
+  const given: Record<string, pulumi.Output<unknown>> = {};
+  for (const output of secretOutputs.filter((each) => computedInputs.includes(each)))
+    given[output] = pulumi.secret("");
+  if (!awaits(args)) return given;
+  const names = secretNames(args);
+  for (const [output, keys] of Object.entries(derivedFrom)) {
+    const isSecret = names.then((found) => keys.some((key) => found.includes(key)));
+    given[output] = pulumi.output(isSecret.then((is) => (is ? pulumi.secret("") : undefined)));
+  }
+  const others = names.then((found) => found.filter((name) => !secret.includes(name)));
+  given[SECRETS] = pulumi.output(others.then((found) => (found.length === 0 ? undefined : found)));
+  return given;
+}
+
+/** Which of the values are secret, or have something secret inside. */
+export async function secretNames(values: object): Promise<string[]> {
+  const judged = await Promise.all(
+    Object.entries(values).map(async ([name, value]: [string, unknown]) =>
+      awaits(value) && (await pulumi.isSecret(pulumi.output(value))) ? [name] : [],
+    ),
+  );
+  return judged.flat().sort();
 }
 
 /** Refuses a member that is called `__proto__`: Pulumi's SDK drops it on the way to the engine, without a word. */

@@ -6,7 +6,8 @@ import { VERSION } from "../version";
 import type { Host } from "./host";
 import { checkInputs, type CheckFailure } from "./inputs";
 import { PartialFailure, type Args, type Lifecycle, type LiveFindings, type State } from "./lifecycle";
-import { SECRETS } from "./secrets";
+import { Redactor } from "../api/redact";
+import { hideWords, namesOfSecrets, SECRETS, textsIn } from "./secrets";
 import { canonicalJson, hasUnknown, omit, pick, sameJson, type Bag } from "./values";
 
 const PROVIDER = "__provider";
@@ -50,10 +51,25 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
   const argsOf = (inputs: Bag): Args<Shape> => {
     const parsed = lifecycle.args.safeParse(pick(inputs, argKeys));
     if (parsed.success) return parsed.data;
-    const [first] = checkInputs(lifecycle.args.shape, pick(inputs, argKeys), lifecycle.secret).failures;
+    const [first] = checkInputs(lifecycle.args.shape, pick(inputs, argKeys), secretsOf(inputs)).failures;
     throw new Error(
-      `The inputs of this ${type} are not valid: ${first?.property ?? ""} ${first?.reason ?? ""}`,
+      `The inputs of this ${type} are not valid: ${first === undefined ? "" : sentence(first)}`,
     );
+  };
+
+  const always: readonly string[] = lifecycle.secret ?? [];
+  const secretsOf = (...bags: readonly Bag[]): string[] => [...always, ...bags.flatMap(namesOfSecrets)];
+
+  /** Does the work of a verb without showing a secret of what it was given. */
+  const hiding = <T>(host: Host, bags: readonly Bag[], work: () => Promise<T>): Promise<T> => {
+    const secrets = new Redactor((redactor) => {
+      for (const bag of bags) {
+        if (lifecycle.hide === undefined) hideWords(redactor, pick(bag, always));
+        else lifecycle.hide(redactor, bag);
+        redactor.add(...textsIn(pick(bag, bags.flatMap(namesOfSecrets))));
+      }
+    });
+    return host.hiding(secrets, work);
   };
 
   const stateOf = (outputs: Bag): State<Shape, Computed> => {
@@ -85,7 +101,8 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
         ...outputsOf({ ...pick(inputs, argKeys), ...error.reached }, inputs, error.computed as object),
         [PROVIDER]: inputs[PROVIDER],
       };
-      throw Object.assign(new Error(error.message), { id: error.id, properties, reasons: [error.message] });
+      const message = host.redact(error.message);
+      throw Object.assign(new Error(message), { id: error.id, properties, reasons: [message] });
     }
   };
 
@@ -138,14 +155,14 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
     return await finds(host, () => lifecycle.deletedFirst?.(request));
   };
 
-  return {
+  const verbs: Verbs = {
     async check(host, olds, news) {
       const misconfigured = host.settingsProblem();
       const given = {
         ...(misconfigured === undefined ? settingsFor(host) : {}),
         ...omit(news, [PROVIDER, SECRETS, ...hints, ...computedInputs]),
       };
-      const { inputs, failures, known } = checkInputs(lifecycle.args.shape, given, lifecycle.secret);
+      const { inputs, failures, known } = checkInputs(lifecycle.args.shape, given, secretsOf(news));
       Object.assign(inputs, pick(news, [SECRETS]));
       const problems: CheckFailure[] = [...failures];
       const dues: string[] = [];
@@ -155,7 +172,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
         if (due !== undefined) dues.push(due);
       };
       if (misconfigured !== undefined)
-        return { inputs, failures: redacted(host, [{ property: "", reason: misconfigured }, ...problems]) };
+        return { inputs, failures: refusals(host, [{ property: "", reason: misconfigured }, ...problems]) };
 
       const unchanged = sameJson(pick(olds, argKeys), pick(inputs, argKeys));
       if (failures.length === 0) {
@@ -189,7 +206,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
         host.warnOnce(due, due);
         host.due.add(fingerprint(type, inputs));
       }
-      return { inputs, failures: redacted(host, problems) };
+      return { inputs, failures: refusals(host, problems) };
     },
 
     async diff(host, id, olds, news) {
@@ -318,6 +335,15 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       }
     },
   };
+
+  return {
+    check: (host, olds, news) => hiding(host, [olds, news], () => verbs.check(host, olds, news)),
+    diff: (host, id, olds, news) => hiding(host, [olds, news], () => verbs.diff(host, id, olds, news)),
+    create: (host, inputs) => hiding(host, [inputs], () => verbs.create(host, inputs)),
+    read: (host, id, props) => hiding(host, [props], () => verbs.read(host, id, props)),
+    update: (host, id, olds, news) => hiding(host, [olds, news], () => verbs.update(host, id, olds, news)),
+    delete: (host, id, props) => hiding(host, [props], () => verbs.delete(host, id, props)),
+  };
 }
 
 /** Brings recorded outputs of an older version to the present form. */
@@ -353,9 +379,25 @@ function noVerdict(error: unknown): string | undefined {
   return error.message.replace(/\.$/, ""); // Whatever a read was answered says nothing of the declaration.
 }
 
-/** A token pasted into the wrong argument is shown back by the sentence that refuses it. */
-function redacted(host: Host, failures: readonly CheckFailure[]): CheckFailure[] {
-  return failures.map(({ property, reason }) => ({ property, reason: host.redact(reason) }));
+/** A failure as a sentence, the path of what it is about in front. */
+function sentence({ property, reason }: CheckFailure): string {
+  return property === "" ? reason : `${property}: ${reason}`;
+}
+
+/** Stands in no sentence. */
+const BETWEEN = "\u0000\n";
+
+/**
+ * Failures as the engine is given them. They name no property: the engine prints the value of one that is named, secret or
+ * not. Redacted in one go, since there may be thousands, of arguments that are long.
+ */
+function refusals(host: Host, failures: readonly CheckFailure[]): CheckFailure[] {
+  if (failures.length === 0) return [];
+  return host
+    .redact(failures.map(sentence).join(BETWEEN))
+    .replaceAll('"[secret]"', "a value that is not shown")
+    .split(BETWEEN)
+    .map((reason) => ({ property: "", reason }));
 }
 
 /**

@@ -4,7 +4,7 @@ import {
   agreesWith,
   sameDestination,
   samePlace,
-  secretsOfDestination,
+  hideDestination,
   shownDestination,
 } from "../../provider/logpush/destination-secrets";
 import * as destination from "../../provider/logpush/destination";
@@ -248,7 +248,7 @@ describe("what the service shows agrees with what is declared", () => {
 describe("a credential is hidden in whatever form a message has it", () => {
   const hidden = (text: string, message: string) => {
     const redactor = new Redactor();
-    redactor.add(...secretsOfDestination(text));
+    hideDestination(redactor, text);
     return redactor.redact(message);
   };
   const KEY = "c4nary/key+with=signs";

@@ -313,7 +313,7 @@ describe("recorded state", () => {
 
   test("of what is half done holds what was reached, the provider, and the reason", async () => {
     const { message, recorded, error } = await operation({ half: true }).failedUp("Thing", inputs);
-    expect(message).toBe("Made, but local-token is not done.");
+    expect(message).toBe("Made, but [secret] is not done.");
     expect(recorded).toMatchObject({ id: "id-1", inputs: { size: 5 } });
     expect(Reflect.get(error, "properties")).toEqual({
       name: "a",

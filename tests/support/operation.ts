@@ -86,16 +86,16 @@ export class Operation {
     };
   }
 
-  /** The reasons for which `check` refuses, each with its property in front. */
+  /** The reasons for which `check` refuses, as the engine prints them. */
   async refusals(type: string, inputs: Bag, previous?: Recorded): Promise<string[]> {
     const { failures } = await this.check(type, inputs, previous);
-    return failures.map(({ property, reason }) => `${property}: ${reason}`);
+    return failures.map(({ reason }) => reason);
   }
 
   async preview(type: string, inputs: Bag, previous?: Recorded): Promise<Preview> {
     const checked = await this.check(type, inputs, previous);
     if (checked.failures.length > 0) {
-      throw new Error(checked.failures.map((f) => `${f.property}: ${f.reason}`).join("\n"));
+      throw new Error(checked.failures.map(({ reason }) => reason).join("\n"));
     }
     if (previous === undefined)
       return { step: "create", replaces: [], deletesFirst: false, inputs: checked.inputs };
