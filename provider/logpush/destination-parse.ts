@@ -49,7 +49,19 @@ const SCHEMES: Readonly<Record<string, Scheme>> = {
   kinesis: { place: "bucket", required: ["region"], proof: "perhaps", dated: false },
 };
 
-const KEY_PAIR = ["access-key-id", "secret-access-key"];
+/** Parameters whose names may be shown: of others, an unencoded `&` in a credential may have made the name. */
+const NAMES = [
+  "region",
+  "sse",
+  "endpoint",
+  "access-key-id",
+  "secret-access-key",
+  "sourcetype",
+  "ddsource",
+  "ddtags",
+];
+
+export const KEY_PAIR = ["access-key-id", "secret-access-key"];
 
 export function schemeOf({ scheme }: ParsedDestination): Scheme {
   const found = SCHEMES[scheme];
@@ -60,7 +72,7 @@ export function schemeOf({ scheme }: ParsedDestination): Scheme {
 /** The parts of a text that is a destination, or undefined. What its scheme demands is not looked at. */
 export function parseDestination(text: string): ParsedDestination | undefined {
   const [, scheme = "", userInfo, host = "", path = "", query] =
-    /^([a-z][a-z0-9+.-]*):\/\/(?:([^/?#@]*)@)?([^/?#]*)([^?#]*)(?:\?([^#]*))?$/i.exec(text) ?? [];
+    /^([a-z][a-z0-9+.-]*):\/\/(?:([^/?#]*)@)?([^/?#@]*)([^?#]*)(?:\?([^#]*))?$/i.exec(text) ?? [];
   if (!Object.hasOwn(SCHEMES, scheme.toLowerCase())) return undefined;
   const parameters = (query ?? "")
     .split("&")
@@ -70,6 +82,18 @@ export function parseDestination(text: string): ParsedDestination | undefined {
       return [name, value.join("=")] as const;
     });
   return { scheme: scheme.toLowerCase(), userInfo, host, path, parameters };
+}
+
+/** A bucket, a host, or a host with its port. */
+const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
+
+/**
+ * Whether a `/`, `?` or `&` may stand in a user or password, unencoded: the parts then are not what they seem, and none of
+ * them may be shown. An `@` of a path or query that is meant is written as %40.
+ */
+export function isAmbiguous(parsed: ParsedDestination): boolean {
+  const { host, path, parameters } = parsed;
+  return (host !== "" && !HOST.test(host)) || [path, ...parameters.flat()].some((part) => part.includes("@"));
 }
 
 /** What is wrong with the text, each a sentence that goes on from the property's name. */
@@ -87,6 +111,10 @@ export function destinationProblems(text: string): readonly string[] {
   if (/<[^>]*>/.test(text))
     problems.push("holds a <…> of the documentation; put your own value in its place");
   if (host === "") problems.push(`needs a ${place === "bucket" ? "bucket" : "host"} after ${scheme}://`);
+  if (host !== "" && !HOST.test(host.replace(/[\s<>{}]/g, "")))
+    problems.push(
+      "needs a host, or host:port, after :// and after the @ of a user and password; write @ / ? # in a password as %40 %2F %3F %23",
+    );
   const missing = [...required, ...keysOf(parsed)].filter((name) => (valueOf(parsed, name) ?? "") === "");
   if (missing.length > 0) {
     problems.push(
@@ -95,7 +123,11 @@ export function destinationProblems(text: string): readonly string[] {
   }
   const names = parameters.map(([name]) => name);
   const twice = names.find((name, index) => scheme !== "https" && names.indexOf(name) !== index);
-  if (twice !== undefined) problems.push(`has the parameter "${twice}" twice; keep one`);
+  if (twice !== undefined) {
+    const named =
+      NAMES.includes(twice) || required.includes(twice) ? `the parameter "${twice}"` : "a parameter";
+    problems.push(`has ${named} twice; keep one`);
+  }
   problems.push(...placeholderProblems(parsed, dated), ...ofScheme(parsed));
   if (path.includes("//")) problems.push("has an empty folder, //, in its path");
   return problems;

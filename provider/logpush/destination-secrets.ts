@@ -1,6 +1,12 @@
 import type { Redactor } from "../api/redact";
 import { trimEnd } from "../api/trim";
-import { parseDestination, schemeOf, type ParsedDestination } from "./destination-parse";
+import {
+  isAmbiguous,
+  KEY_PAIR,
+  parseDestination,
+  schemeOf,
+  type ParsedDestination,
+} from "./destination-parse";
 
 /** What of a destination is secret, what may be shown, and how two of them compare where secrets are hidden. */
 
@@ -39,7 +45,7 @@ const TOKEN_CHARACTERS = 16;
  */
 export function shownDestination(text: string): string {
   const parsed = parseDestination(text);
-  if (parsed === undefined) return "a destination that is not shown";
+  if (parsed === undefined || isAmbiguous(parsed)) return "a destination that is not shown";
   const { scheme, host, path } = parsed;
   return schemeOf(parsed).place === "bucket" ? `${scheme}://${host}${path}` : `${scheme}://${host}`;
 }
@@ -50,13 +56,15 @@ export function hideDestination(redactor: Redactor, text: string): void {
   redactor.add(...secretsOfDestination(text));
 }
 
-/** Every form in which a secret of the destination may come up in a message; of what is no destination, all of it. */
+/** Every form in which a secret of the destination may come up in a message; of what cannot be read for sure, all of it. */
 function secretsOfDestination(text: string): string[] {
   const parsed = parseDestination(text);
-  if (parsed === undefined) return spellings(text);
+  if (parsed === undefined || isAmbiguous(parsed)) return spellings(text.replace(/^\w+:\/\//, ""));
   const { parameters, userInfo } = parsed;
   const parts = [
     ...parameters.filter(([name, value]) => isSecret(parsed, name, value)).map(([, value]) => value),
+    // An unencoded `&` in a credential makes its rest look like a name.
+    ...parameters.map(([name]) => name).filter((name) => !isKnownName(parsed, name)),
     ...(userInfo === undefined ? [] : [userInfo, ...userInfo.split(":").slice(1)]),
     ...secretFolders(parsed),
   ];
@@ -68,6 +76,10 @@ function isSecret({ scheme }: ParsedDestination, name: string, value: string): b
   if (HARMLESS.includes(name)) return false;
   if (scheme === "azure" && HARMLESS_IN_SIGNATURE.includes(name)) return false;
   return SECRET_NAME.test(name) || value.length >= LONG_VALUE_CHARACTERS;
+}
+
+function isKnownName(parsed: ParsedDestination, name: string): boolean {
+  return [...HARMLESS, ...HARMLESS_IN_SIGNATURE, ...KEY_PAIR, ...schemeOf(parsed).required].includes(name);
 }
 
 function secretFolders({ scheme, path }: ParsedDestination): string[] {

@@ -43,7 +43,7 @@ const EVERYDAY_WORD = /^[a-z]{1,7}$/i;
 export function hideWords(redactor: Redactor, value: unknown): void {
   for (const text of textsIn(value)) {
     if (EVERYDAY_WORD.test(text)) continue;
-    if (/\s/.test(text) || text.length > MOST_TOKEN_CHARACTERS) redactor.addWhole(text);
+    if (text.length > MOST_TOKEN_CHARACTERS || /\s/.test(text)) redactor.addWhole(text);
     else redactor.add(text);
   }
 }

@@ -137,7 +137,7 @@ describe("what cannot be declared", () => {
     expect(told).toContain(
       `policy ${String(second["id"])} "twice" of zone ${here.zone}: a program would take it for policy ${String(first["id"])} "twice"`,
     );
-    expect(told).toMatch(/log-push job 102 "" of zone \w+: name .*is empty/);
+    expect(told).toMatch(/log-push job 102 "" of zone \w+: name: is empty/);
     expect(told).toMatch(
       /log-push job 104 "same" of zone \w+: a program would take it for log-push job 103 "same"/,
     );

@@ -1,4 +1,9 @@
-import { parseDestination, valueOf, type ParsedDestination } from "../../logpush/destination-parse";
+import {
+  isAmbiguous,
+  parseDestination,
+  valueOf,
+  type ParsedDestination,
+} from "../../logpush/destination-parse";
 import { typedDestination } from "../../logpush/destination-render";
 import { isMasked, isShownAs } from "../../logpush/destination-secrets";
 import { called, codeOf, objectOf, type Code } from "../code";
@@ -14,7 +19,7 @@ export function destinationCode(
   writing: Writing,
 ): { readonly destination: Code } | { readonly destinationConf: Code } {
   const parsed = parseDestination(text);
-  const members = parsed === undefined ? undefined : MEMBERS[parsed.scheme]?.(parsed);
+  const members = parsed === undefined || isAmbiguous(parsed) ? undefined : MEMBERS[parsed.scheme]?.(parsed);
   if (parsed !== undefined && members !== undefined) {
     const value = { scheme: parsed.scheme, ...plain(members) };
     const rendered = typedDestination.safeParse(value);
