@@ -24,8 +24,8 @@ export interface Scenario {
   readonly dialect?: Dialect;
   /** The dialects whose answers its looks understand. Default: both. */
   readonly dialects?: readonly Dialect[];
-  /** Whether it is played in every mode of the API in the normal run too. */
-  readonly inAllModes?: boolean;
+  /** Modes of the API in which it is played in the normal run too. */
+  readonly alsoIn?: readonly Mode["name"][];
   /** Further options of the local API. */
   readonly api?: LocalApiOptions;
   /** Stack config besides zone, base address and token. */
@@ -89,7 +89,7 @@ export function playScenario(scenario: Scenario): void {
   describe(scenario.title, () => {
     const recorded = new Map<string, unknown>();
 
-    for (const each of plays({ ...scenario, always: scenario.inAllModes })) {
+    for (const each of plays(scenario)) {
       const played = async (): Promise<void> => {
         const state = await play(scenario, each);
         if (each.mode === undefined) recorded.set(each.engine.name, state);
