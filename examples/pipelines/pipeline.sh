@@ -13,7 +13,7 @@ set -euo pipefail
 read -ra pulumi <<<"${PULUMI:-pulumi}"
 read -ra edgeguard <<<"${EDGEGUARD:-npx edgeguard}"
 out=${OUT:-out}
-fail_on=${FAIL_ON:-irreversible,unprotect}
+fail_on=${FAIL_ON:-irreversible,unprotect,removes}
 
 # What the CLI ends with where --expect-no-changes was not met; older ones end with 255, and the sentence has to tell.
 unmet() { # $1 exit code, $2 file with what was printed

@@ -14,6 +14,8 @@ const DANGERS: Readonly<Record<Reports.DangerKind, string>> = {
   irreversible: "cannot be undone: a step of a WAF migration, a namespace's data, keys that are pruned",
   unprotect: "drops protection: a zone without a managed ruleset, a policy that blocks no more",
   blocks: "an allow policy would block scripts that the zone's pages load",
+  removes:
+    "a KvEntries deletes keys it has written: at least --removed-keys, and at least --removed-share of them",
   replace: "a resource, of any provider, is replaced",
   delete: "a resource, of any provider, is deleted",
 };
@@ -31,6 +33,19 @@ export function register(program: Command, io: Io): void {
         .argParser(kinds)
         .default([], "nothing"),
     )
+    .addOption(
+      new Option(
+        "--removed-keys <count>",
+        "keys that a KvEntries deletes of its own before that counts as removes",
+      )
+        .argParser((text) => whole(text, Number.MAX_SAFE_INTEGER))
+        .default(10),
+    )
+    .addOption(
+      new Option("--removed-share <percent>", "and the least share of its keys, 0 to 100")
+        .argParser((text) => whole(text, 100))
+        .default(50),
+    )
     .addHelpText("after", HELP)
     .action((file: string, options: ReportOptions) => writeReport(io, file, options));
 }
@@ -44,11 +59,22 @@ ${Object.entries(DANGERS)
 Ends with 1 also where the preview failed; the report is written all the same, and says why.
 
 Example:
-  $ pulumi preview --json --show-sames | edgeguard report --fail-on irreversible,unprotect > comment.md`;
+  $ pulumi preview --json --show-sames | edgeguard report --fail-on irreversible,unprotect,removes > comment.md`;
 
 interface ReportOptions {
   readonly format: Reports.Format;
   readonly failOn: readonly Reports.DangerKind[];
+  readonly removedKeys: number;
+  /** In percent. */
+  readonly removedShare: number;
+}
+
+function whole(text: string, most: number): number {
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number <= most) return number;
+  throw new InvalidArgumentError(
+    `${JSON.stringify(text)} is not a whole number from 0${most === 100 ? " to 100" : ""}.`,
+  );
 }
 
 function kinds(text: string): Reports.DangerKind[] {
@@ -59,10 +85,14 @@ function kinds(text: string): Reports.DangerKind[] {
   });
 }
 
-async function writeReport(io: Io, file: string, { format, failOn }: ReportOptions): Promise<void> {
+async function writeReport(io: Io, file: string, options: ReportOptions): Promise<void> {
+  const { format, failOn, removedKeys, removedShare } = options;
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use
   const { report } = require("../report") as typeof Reports;
-  const { text, dangers, failed } = report(await readPlan(io, file), format);
+  const { text, dangers, failed } = report(await readPlan(io, file), format, {
+    keys: removedKeys,
+    share: removedShare / 100,
+  });
   await print(io, text);
   if (failed) throw new CommandError("the preview failed; the report says why");
   const met = dangers.filter(({ kind }) => failOn.includes(kind));

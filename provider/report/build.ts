@@ -1,7 +1,7 @@
 import { own } from "../runtime/values";
 import { dangersOf } from "./dangers";
 import { ownMessages, type Diagnostic } from "./diagnostics";
-import type { Message, Named, Report, Section } from "./model";
+import { REMOVAL_GATE, type Message, type Named, type RemovalGate, type Report, type Section } from "./model";
 import { COUNTED, OPERATION } from "./operations";
 import { say, words, type Phrase } from "./phrase";
 import { PlanError, type Operation, type Plan, type Step } from "./plan";
@@ -28,7 +28,7 @@ const PARTS: ReadonlySet<Operation> = new Set([
 ]);
 
 /** A plan, told for the person who has to approve it. */
-export function buildReport(plan: Plan): Report {
+export function buildReport(plan: Plan, gate: RemovalGate = REMOVAL_GATE): Report {
   const replaced = new Set(plan.steps.filter(({ op }) => op === "replace").map(({ urn }) => urn));
   // Stacks and providers of the engine are no business of a reviewer.
   const steps = plan.steps
@@ -42,7 +42,7 @@ export function buildReport(plan: Plan): Report {
     counts: countsOf(steps),
     notes: notesOf(plan),
     errors: errorsOf(plan.diagnostics),
-    dangers: dangersOf(plan, changing),
+    dangers: dangersOf(plan, changing, gate),
     warnings: warningsOf(plan, own),
     sections: own.map((step) => sectionOf(step, plan)),
     others: others.map(({ op, type, name }): Named => ({ op, type, name })),

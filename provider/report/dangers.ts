@@ -1,7 +1,7 @@
-import { DANGERS, type Danger, type DangerKind } from "./model";
+import { DANGERS, type Danger, type DangerKind, type RemovalGate } from "./model";
 import { joined, say, value, words, type Phrase } from "./phrase";
 import type { Plan, Step } from "./plan";
-import { pruned } from "./sections/kv";
+import { pruned, removed } from "./sections/kv";
 import { modeOf } from "./sections/managed-ruleset";
 import { wouldBlock } from "./sections/page-shield";
 import { isGone, isReplaced, leaves, oncePerPlan, successor, told, type Told } from "./sections/section";
@@ -9,10 +9,10 @@ import { migrationStep } from "./sections/waf-migration";
 import { bag, cell, compare, counted, list, text } from "./values";
 
 /** What a reviewer must not miss, worst first. */
-export function dangersOf(plan: Plan, steps: readonly Step[]): readonly Danger[] {
+export function dangersOf(plan: Plan, steps: readonly Step[], gate: RemovalGate): readonly Danger[] {
   const found = steps.flatMap((step) => {
     const all = told(step, plan);
-    const judged = step.kind === undefined ? general(all) : JUDGES.flatMap((judge) => judge(all));
+    const judged = step.kind === undefined ? general(all) : JUDGES.flatMap((judge) => judge(all, gate));
     return judged.map(([kind, sentence]): Danger => ({
       kind,
       type: step.kind ?? step.type,
@@ -36,7 +36,7 @@ export function dangersOf(plan: Plan, steps: readonly Step[]): readonly Danger[]
     .map(({ danger }) => danger);
 }
 
-type Judge = (all: Told) => readonly (readonly [DangerKind, Phrase])[];
+type Judge = (all: Told, gate: RemovalGate) => readonly (readonly [DangerKind, Phrase])[];
 
 const JUDGES: readonly Judge[] = [
   migration,
@@ -46,6 +46,7 @@ const JUDGES: readonly Judge[] = [
   policyProtection,
   monitorOff,
   policyBlocks,
+  ownKeysRemoved,
   general,
 ];
 
@@ -154,6 +155,22 @@ function policyBlocks(all: Told): ReturnType<Judge> {
   const more = words(count > scripts.length ? " …" : "");
   const which = scripts.length === 0 ? words("") : say`: ${joined(scripts.map(value))}${more}`;
   return [["blocks", say`${words(counted(count, "active script"))} of the zone would be blocked${which}`]];
+}
+
+/** A source that lost entries by mistake looks like any other update. */
+function ownKeysRemoved(all: Told, { keys, share }: RemovalGate): ReturnType<Judge> {
+  const { count, before } = removed(all);
+  if (count === 0 || count < keys || count < share * before) return none;
+  const which =
+    count === before
+      ? counted(count, "key")
+      : `${count.toLocaleString("en-US")} of ${counted(before, "key")}`;
+  return [
+    [
+      "removes",
+      words(`${count === before ? "all " : ""}${which} it has written ${count === 1 ? "is" : "are"} deleted`),
+    ],
+  ];
 }
 
 /** Replacements and deletions, of any provider. */

@@ -1,6 +1,6 @@
 import { buildReport } from "./build";
 import { toMarkdown } from "./markdown";
-import type { Danger, Report } from "./model";
+import { REMOVAL_GATE, type Danger, type RemovalGate, type Report } from "./model";
 import { readPlan } from "./plan";
 import { toText } from "./text";
 
@@ -27,9 +27,10 @@ const WRITERS: Readonly<Record<Format, (report: Report) => string>> = {
  * Tells a plan for a reviewer.
  *
  * @param plan what `pulumi preview --json --show-sames` wrote.
+ * @param gate when a KvEntries that deletes its own keys is a danger.
  * @throws PlanError where that is something else.
  */
-export function report(plan: string, format: Format): WrittenReport {
-  const built = buildReport(readPlan(plan));
+export function report(plan: string, format: Format, gate: Partial<RemovalGate> = {}): WrittenReport {
+  const built = buildReport(readPlan(plan), { ...REMOVAL_GATE, ...gate });
   return { text: WRITERS[format](built), dangers: built.dangers, failed: built.errors.length > 0 };
 }

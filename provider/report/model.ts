@@ -32,8 +32,16 @@ export interface Named {
 }
 
 /** What `--fail-on` can name, the gravest first. */
-export const DANGERS = ["irreversible", "unprotect", "blocks", "replace", "delete"] as const;
+export const DANGERS = ["irreversible", "unprotect", "blocks", "removes", "replace", "delete"] as const;
 export type DangerKind = (typeof DANGERS)[number];
+
+/** How many of its own keys a KvEntries has to delete before it counts as a danger: so many, and such a share of them. */
+export interface RemovalGate {
+  readonly keys: number;
+  /** 0 to 1 */
+  readonly share: number;
+}
+export const REMOVAL_GATE: RemovalGate = { keys: 10, share: 0.5 };
 
 export interface Danger {
   readonly kind: DangerKind;

@@ -10,7 +10,8 @@ import { driftOf } from "../kv/drift";
 import { deletedKeys, heldKeys } from "../kv/held";
 import { listKeys } from "../kv/listing";
 import { Manifest } from "../kv/manifest";
-import { compare, line } from "../kv/plan";
+import { count } from "../kv/check-entry";
+import { compare, line, shown, type Plan } from "../kv/plan";
 import { Strangers, type Pruning } from "../kv/prune";
 import { soleOwner } from "../kv/sole-owner";
 import { SourceError } from "../kv/source-error";
@@ -41,6 +42,7 @@ const args = z.object({
     .exactOptional(),
   adopt: adopt.exactOptional(),
   prune: z.object({ prefix: z.string(), maxDeletes: z.int().min(0).exactOptional() }).exactOptional(),
+  maxOwnDeletes: z.int().min(0).exactOptional(),
   verify: z.enum(["keys", "values", "none"]).exactOptional(),
 });
 
@@ -115,7 +117,9 @@ export const kvEntries = defineLifecycle({
   async describe({ ctx, state, args }) {
     const manifest = await Manifest.decode(state.manifest);
     const catalog = await known(ctx, args);
-    ctx.say.info(line(args.namespaceId, compare(catalog, manifest)));
+    const plan = compare(catalog, manifest);
+    ctx.say.info(line(args.namespaceId, plan));
+    refuseOwnDeletes(args, plan, manifest);
     return {
       live: () => adoptExisting(ctx, args, catalog, manifest, { isPreview: true }),
     };
@@ -162,6 +166,8 @@ export const kvEntries = defineLifecycle({
     return await withDeclared(ctx, args, inputs["digest"], async (declared) => {
       const manifest = await Manifest.decode(state.manifest);
       const { records } = declared.catalog;
+      if (args.maxOwnDeletes !== undefined)
+        refuseOwnDeletes(args, compare(declared.catalog, manifest), manifest);
       heldKeys(ctx, args).add(manifest, declared.catalog);
       const strangers = await strangersOf(ctx, args, { records, manifest, writtenAt: state.writtenAt });
       strangers.refuseTooMany();
@@ -205,6 +211,22 @@ export const kvEntries = defineLifecycle({
       );
   },
 });
+
+/** @throws where an update deletes more of the resource's own keys than it may. */
+function refuseOwnDeletes(
+  {
+    namespaceId,
+    maxOwnDeletes,
+  }: { readonly namespaceId: string; readonly maxOwnDeletes?: number | undefined },
+  { removedKeys }: Pick<Plan, "removedKeys">,
+  { size }: Manifest,
+): void {
+  if (maxOwnDeletes === undefined || removedKeys.length <= maxOwnDeletes) return;
+  throw new Error(
+    `KvEntries ${namespaceId}: this update deletes ${count(removedKeys.length)} of its ${count(size)} keys (${shown(removedKeys)}); maxOwnDeletes allows ${count(maxOwnDeletes)}. ` +
+      "Nothing was written. Check the source of the entries, or raise maxOwnDeletes.",
+  );
+}
 
 /** What a create finds. Where it prunes, one listing tells both what exists of its keys and which are strange. */
 async function existingFor(
@@ -294,6 +316,14 @@ export interface KvEntriesArgs {
    * A program in which another KvEntries declares keys under the prefix is refused.
    */
   readonly prune?: pulumi.Input<{ prefix: pulumi.Input<string>; maxDeletes?: pulumi.Input<number> }>;
+  /**
+   * How many of its own keys, which it has written and which are no longer declared, an update may delete: with more, the
+   * preview fails, and so does the update. A destroy and a replacement are not limited. No default. Updates in place,
+   * without a write.
+   *
+   * @example maxOwnDeletes: 100 // an export that comes up short does not empty the namespace
+   */
+  readonly maxOwnDeletes?: pulumi.Input<number>;
   /**
    * What a refresh compares: `"keys"` presence, expiry and metadata by listing the namespace; `"values"` the values too,
    * a request for every 100 keys; `"none"` nothing. Default `"keys"`. In place, without a write.

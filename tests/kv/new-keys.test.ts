@@ -197,3 +197,16 @@ test("a key that another resource has written in the same operation is refused b
   expect(requests().filter((line) => line.startsWith("PUT"))).toEqual([]);
   expect(await stored("a", "b", "c")).toEqual({ a: "1", b: "1", c: null });
 });
+
+test("more own keys removed than maxOwnDeletes fail the preview and the up; a destroy is not limited", async () => {
+  const recorded = await up(declare(numbered("own/", 12, "1"), { maxOwnDeletes: 10 }));
+  const none = declare({}, { maxOwnDeletes: 10 });
+  const refused =
+    /this update deletes 12 of its 12 keys \("own\/0", .*\); maxOwnDeletes allows 10\. Nothing was written\. Check the source/;
+  expect(await preview(none, recorded)).toMatch(refused);
+  expect(await failedUpdate(none, recorded)).toMatch(refused);
+  const fewer = await up(declare(numbered("own/", 2, "1"), { maxOwnDeletes: 10 }), recorded);
+  expect(await stored("own/1", "own/2")).toEqual({ "own/1": "1", "own/2": null });
+  await new Operation(api).destroy(TYPE, { ...fewer, outputs: { ...fewer.outputs, maxOwnDeletes: 0 } });
+  expect(await stored("own/1")).toEqual({ "own/1": null });
+});

@@ -30,7 +30,7 @@ describe("the README", () => {
       [expect.stringMatching(/^edgeguard filter '/)],
       [
         "pulumi preview --json --show-sames > plan.json",
-        "edgeguard report plan.json --fail-on irreversible,unprotect > comment.md",
+        "edgeguard report plan.json --fail-on irreversible,unprotect,removes > comment.md",
       ],
       [
         "edgeguard import --zone 0da42c8d2132a9ddaf714f9e7c920711",

@@ -361,6 +361,26 @@ describe("entries", () => {
     );
   });
 
+  test.each<[string, string[], number, number, string[]]>([
+    ["all of its keys", ["all 900 keys it has written are deleted"], 900, 0, ["+0 ~0 -900 (a …)"]],
+    ["half of them, ten at least", ["10 of 20 keys it has written are deleted"], 20, 10, ["+0 ~0 -10 (a …)"]],
+    ["as many as come new", ["10 of 20 keys it has written are deleted"], 20, 20, ["+10 ~0 -10 (a …)"]],
+    ["keys of which no line tells", ["12 of 20 keys it has written are deleted"], 20, 8, []],
+    ["nine keys", [], 9, 0, ["+0 ~0 -9 (a …)"]],
+    ["less than half", [], 21, 11, ["+0 ~0 -10 (a …)"]],
+  ])("that delete %s", (_, dangers, before, after, lines) => {
+    const step = own("update", "KvEntries", "one", {
+      old: { namespaceId: NAMESPACE, keys: before },
+      new: { namespaceId: NAMESPACE, keys: after },
+    });
+    const diagnostics = lines.map((line) => said(`edgeguard: KvEntries ${NAMESPACE}: ${line}`));
+    const plan = JSON.stringify({ steps: [step], diagnostics });
+    const found = report(plan, "json").dangers.map(({ kind, sentence }) => `${kind} ${sentence.toString()}`);
+    expect(found).toEqual(dangers.map((sentence) => `removes ${sentence}`));
+    expect(report(plan, "json", { keys: 1000 }).dangers).toEqual([]);
+    expect(report(plan, "json", { keys: 1, share: 0.01 }).dangers).toHaveLength(1);
+  });
+
   test("that share a namespace are told apart by how many there are", () => {
     const text = told(["+2 ~0 -0 (a, b)", "+0 ~1 -1 (c, d)"], of("one", 7), of("two", 4));
     expect(text).toContain("<b>one</b>: +2 ~0 -0 (");

@@ -64,6 +64,7 @@ interface ChangeLine {
   readonly counts: string;
   /** `a, b, c …` */
   readonly names: string;
+  readonly removed: number;
 }
 
 const phraseOf = ({ counts, names }: ChangeLine): Phrase =>
@@ -79,9 +80,18 @@ function changeLines(all: Told): readonly ChangeLine[] {
     const [, counts, added, removed, names = ""] = /^(\+(\d+) ~\d+ -(\d+))(?: \((.*)\))?$/s.exec(line) ?? [];
     if (counts === undefined) return [];
     const fits = alone || Number(added) - Number(removed) === grows;
-    return fits ? [[line, { counts, names: visible(names) }]] : [];
+    return fits ? [[line, { counts, names: visible(names), removed: Number(removed) }]] : [];
   });
   return [...new Map(fitting).values()];
+}
+
+/** How many of its own keys an update deletes, of how many. Where several lines may be meant, the gravest. */
+export function removed(all: Told): { readonly count: number; readonly before: number } {
+  const { step, old, new: next } = all;
+  const before = keysOf(old.inputs) ?? 0;
+  if (step.kind !== "KvEntries" || step.op !== "update") return { count: 0, before };
+  const fewer = before - (keysOf(next.inputs) ?? before);
+  return { count: Math.max(0, fewer, ...changeLines(all).map(({ removed }) => removed)), before };
 }
 
 /** Keys of others that are to be deleted under the prefix that this resource owns alone. */
