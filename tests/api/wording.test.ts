@@ -5,6 +5,9 @@ import { serve } from "../support/edge-client";
 const SIGNS = Array.from(" \t\n!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~0aé\u00a0\u2028");
 const RUN = 60_000;
 
+/** Lets the test's own time limit strike, which work without a pause would have held back. */
+const pause = () => new Promise((resolve) => setTimeout(resolve, 1));
+
 test.each([
   ["an error", (text: string) => JSON.stringify({ success: false, errors: [{ code: 1, message: text }] })],
   [
@@ -31,10 +34,11 @@ test.each([
     expect(String(failure)).toContain("answered 400");
     expect(String(failure).length).toBeLessThan(10_000);
   }
+  await pause();
 });
 
 test("a destination with a long run of slashes is read at once", async () => {
-  const destination_conf = `https://logs.example/${"/".repeat(RUN)}x?header_Authorization=secret`;
+  const destination_conf = `https://logs.example/${"/".repeat(4 * RUN)}x?header_Authorization=secret`;
   const job = { id: 1, name: "j", dataset: "http_requests", destination_conf };
   const server = await serve(
     (_request, response) => void response.end(JSON.stringify({ success: true, result: job })),
@@ -52,4 +56,5 @@ test("a destination with a long run of slashes is read at once", async () => {
     },
   };
   expect(await new Operation(server).refresh("LogpushJob", recorded)).toMatchObject({ id: "1" });
+  await pause();
 });
