@@ -26,11 +26,11 @@ export function soak(shard: number): void {
     const counts = REMEDIES.map(
       ({ name }) => `${name}: ${sum(({ remedies }) => remedies.filter((r) => r === name).length)}`,
     );
-    const allowed = Object.entries(ALLOWANCES).map(
-      ([name, why]) => `${sum(({ allowances }) => allowances.filter((each) => each === name).length)} ${why}`,
+    const allowed = Object.keys(ALLOWANCES).map(
+      (name) => `${name}: ${sum(({ allowances }) => allowances.filter((each) => each === name).length)}`,
     );
     process.stdout.write(
-      `soak on ${engine.name}: ${played.length} of ${seeds.length} seeds (${seeds.join(" ")}), ${sum(({ runs }) => runs)} runs, ${sum(({ faults }) => faults)} faults, ${sum(({ kills }) => kills)} kills; by hand: ${counts.join("; ")}; by design: ${allowed.join("; ")}\n`,
+      `soak on ${engine.name}: ${played.length} of ${seeds.length} seeds (${seeds.join(" ")}), ${sum(({ runs }) => runs)} runs, ${sum(({ faults }) => faults)} faults, ${sum(({ kills }) => kills)} kills; by hand: ${counts.join("; ")}; otherwise by design: ${allowed.join("; ")}\n`,
     );
   });
 
