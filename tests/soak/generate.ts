@@ -533,6 +533,8 @@ export function entriesArgs(world: World, others: readonly Declared[], before?: 
     ),
     ...random.maybe("adopt", () => random.pick(["ifEqual", "never", "takeOver"]), 0.3),
     ...(prunes ? { prune: { prefix: PRUNED, ...random.maybe("maxDeletes", () => random.int(5, 200)) } } : {}),
+    // More than any of its sources holds: the refusal is a story of its own.
+    ...random.maybe("maxOwnDeletes", () => random.int(20, 50), 0.3),
     ...random.maybe("verify", () => random.pick(["keys", "values", "none"])),
   };
 }
