@@ -16,6 +16,7 @@ import {
 } from "./errors";
 import { explainProxy, ProxyError } from "./proxy";
 import { WaitTooLongError, type RateBudget } from "./rate-budget";
+import { visible } from "./printable";
 import { Redactor } from "./redact";
 import { backoffMs, hasTimedOut, outcomeOf, RETRY, retryAfterMs, shouldRetry, type Attempt } from "./retry";
 import { undici } from "./undici";
@@ -542,7 +543,7 @@ export class EdgeApi {
   /** What the service has to say besides the result, once. */
   #passOn(messages: readonly string[]): void {
     for (const message of messages) {
-      const line = `the API says: ${this.redactor.redact(message)}`;
+      const line = `the API says: ${visible(this.redactor.redact(message))}`;
       if (this.#unsaid(line)) this.#options.log.info(line);
     }
   }

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import type { ApiNote } from "./envelope";
+import { visible } from "./printable";
 import { trimEnd } from "./trim";
 
 /** What a failed request leaves behind: nothing, or nobody knows. */
@@ -108,9 +109,10 @@ export function isCredentialRefused(error: unknown): error is ApiError {
 /** Nobody reads further than this in what a server has to say. */
 const LONGEST_CLAUSE = 2_000;
 
-function clause(text: string): string {
+function clause(given: string): string {
+  const text = visible(given.trim());
   const short = text.length > LONGEST_CLAUSE ? `${text.slice(0, LONGEST_CLAUSE)} …` : text;
-  return trimEnd(short, ". \t\r\n");
+  return trimEnd(short, ". ");
 }
 
 function sentence(init: ApiErrorInit): string {
@@ -120,12 +122,12 @@ function sentence(init: ApiErrorInit): string {
       : `${init.method} ${init.path} answered ${init.status} ${STATUS_CODES[init.status] ?? ""}`.trimEnd();
   const words = (init.errors ?? []).map(
     (e) =>
-      `${clause(e.message)}${e.code === undefined ? "" : ` [code ${e.code}]`}${e.pointer === undefined ? "" : ` at ${e.pointer}`}`,
+      `${clause(e.message)}${e.code === undefined ? "" : ` [code ${e.code}]`}${e.pointer === undefined ? "" : ` at ${visible(e.pointer)}`}`,
   );
   if (words.length === 0 && init.detail !== undefined) words.push(clause(init.detail));
   const parts = [`${init.what} failed: ${answered}${words.length === 0 ? "" : `: ${words.join("; ")}`}`];
   if (init.attempts !== undefined && init.attempts > 1) parts.push(`after ${init.attempts} attempts`);
-  if (init.requestId !== undefined) parts.push(`request id ${init.requestId}`);
+  if (init.requestId !== undefined) parts.push(`request id ${visible(init.requestId)}`);
   const unknown = init.outcome === "unknown" && init.method !== "GET" ? " It may have been carried out." : "";
   return `${parts.join(", ")}.${unknown}${init.advice === undefined ? "" : ` ${init.advice}`}`;
 }

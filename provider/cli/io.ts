@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
+import { printable } from "../api/printable";
 
 /** What a command sees of its process, so that a test can put something else in its place. */
 export interface Io {
@@ -40,9 +41,9 @@ function interrupted(): AbortSignal {
   return controller.signal;
 }
 
-/** Writes a line for a person. */
+/** Writes a message for a person, whatever text from outside is in it. */
 export function tell({ stderr }: Io, line: string): void {
-  stderr.write(`${line}\n`);
+  stderr.write(`${printable(line)}\n`);
 }
 
 /** Writes a part of the result, and waits where the reader is slower. */

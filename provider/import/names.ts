@@ -1,3 +1,5 @@
+import { visible } from "../api/printable";
+
 /** Names of the generated program: from what people called their objects, and each once. */
 
 const MAX_CHARACTERS = 48;
@@ -60,5 +62,5 @@ export function identifier(name: string, before: string): string {
 
 /** Text of the service for one line of a terminal or of a script: nothing in it may begin another. */
 export function oneLine(text: string): string {
-  return text.replace(/[\s\p{Cc}\u2028\u2029]+/gu, " ").trim();
+  return visible(text.replace(/[\s\p{Cc}\u2028\u2029]+/gu, " ").trim());
 }

@@ -1,3 +1,4 @@
+import { visible } from "../api/printable";
 import type { Io } from "../cli/io";
 
 const EVERY_MS = 100;
@@ -10,7 +11,8 @@ export class StatusLine {
 
   constructor(private readonly io: Io) {}
 
-  show(text: string): void {
+  show(given: string): void {
+    const text = visible(given);
     const now = performance.now();
     if (this.io.stderr.isTTY !== true || now - this.#shownMs < EVERY_MS) return;
     this.#shownMs = now;

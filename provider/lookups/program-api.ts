@@ -47,7 +47,7 @@ export async function ask<T>(opts: LookupOptions, work: (host: Host) => T | Prom
     if (problem !== undefined) throw new SettingsError(problem);
     return await work(hostOf(opts));
   } catch (error) {
-    throw isExpected(error) ? refusal(`edgeguard: ${hostOf(opts).redact(error.message)}`) : error;
+    throw isExpected(error) ? refusal(`edgeguard: ${hostOf(opts).presentable(error.message)}`) : error;
   } finally {
     done();
   }

@@ -1,7 +1,8 @@
 import { fenced, html, inTable, markdown, markdownWithin, prose, span, within } from "./escape";
 import type { Block, Message } from "./model";
 import type { Phrase } from "./phrase";
-import { cut, visible } from "./values";
+import { visible } from "../api/printable";
+import { cut } from "./values";
 
 /** Parts of a report as Markdown, each of a bounded length: what is left out of one is said in its place. */
 

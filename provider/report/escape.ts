@@ -1,5 +1,6 @@
 import type { Phrase } from "./phrase";
-import { cut, visible } from "./values";
+import { visible } from "../api/printable";
+import { cut } from "./values";
 
 /** What a plan holds may look like markup, a mention or a reference: in a comment it has to be what it was, a text. */
 

@@ -2,7 +2,8 @@ import Table from "cli-table3";
 import { countsLine, dangerLines } from "./lines";
 import type { Block, Message, Report, Section } from "./model";
 import { OPERATION } from "./operations";
-import { counted, visible } from "./values";
+import { visible } from "../api/printable";
+import { counted } from "./values";
 
 /** The whole report for a terminal or a log; nothing is cut. */
 export function toText(report: Report): string {

@@ -1,3 +1,4 @@
+import { visible } from "../api/printable";
 import { isBag, sameJson, UNKNOWN, type Bag } from "../runtime/values";
 import { value, words, type Phrase } from "./phrase";
 
@@ -29,17 +30,6 @@ const plain = (given: unknown): string => {
   }
   return given.trim() === given && given !== "" ? visible(given) : visible(JSON.stringify(given));
 };
-
-/** Line breaks, control characters, and what turns the direction of writing, as escapes; other text stays as it is. */
-export function visible(text: string): string {
-  return text.replace(INVISIBLE, (sign) => {
-    const known = ESCAPES[sign];
-    return known ?? `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  });
-}
-
-const INVISIBLE = /[\p{Cc}\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu;
-const ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
 export function cut(text: string, limit: number): string {
   if (text.length <= limit) return text;

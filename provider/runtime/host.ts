@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { EdgeApi, type ApiOptions, type Credential } from "../api/client";
 import { Connections } from "../api/connections";
 import { CancelledError } from "../api/errors";
+import { printable } from "../api/printable";
 import { RateBudget } from "../api/rate-budget";
 import { Redactor } from "../api/redact";
 import { Ledger } from "./ledger";
@@ -145,6 +146,11 @@ export class Host {
     return this.#ofCall.getStore()?.redact(known) ?? known;
   };
 
+  /** A message without secrets, and without anything that a terminal or a CI would obey. */
+  presentable(message: string): string {
+    return printable(this.redact(message));
+  }
+
   /** Does the work of one call: nothing that it says or throws shows what `secrets` knows. */
   async hiding<T>(secrets: Redactor, work: () => Promise<T>): Promise<T> {
     return await this.#ofCall.run(secrets, async () => {
@@ -153,7 +159,7 @@ export class Host {
       } catch (error) {
         if (error instanceof Error) {
           error.stack = this.redact(error.stack ?? "");
-          error.message = this.redact(error.message);
+          error.message = this.presentable(error.message);
         }
         throw error;
       }
@@ -185,7 +191,7 @@ export class Host {
 
   #say(level: "info" | "warn", line: string): void {
     const out = this.#options.out ?? PROCESS;
-    out[level](`edgeguard: ${this.redact(line)}`);
+    out[level](`edgeguard: ${this.presentable(line)}`);
   }
 }
 

@@ -102,14 +102,14 @@ async function guarded<T>(type: string, done: string, work: (verbs: Verbs) => T 
  */
 function presentable(error: unknown, headline: string): Error {
   const original = error instanceof Error ? error : new Error(String(error));
-  const shown = new Error(host.redact(original.message));
+  const shown = new Error(host.presentable(original.message));
   for (const key of ["id", "properties"] as const) {
     const value: unknown = Reflect.get(original, key);
     if (value !== undefined) Object.assign(shown, { [key]: value });
   }
   const reasons: unknown = Reflect.get(original, "reasons");
   if (Array.isArray(reasons)) {
-    Object.assign(shown, { reasons: reasons.map((reason) => host.redact(String(reason))) });
+    Object.assign(shown, { reasons: reasons.map((reason) => host.presentable(String(reason))) });
   }
   const debugging = process.env["EDGEGUARD_DEBUG"] === "1";
   shown.stack = debugging

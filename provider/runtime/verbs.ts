@@ -6,6 +6,7 @@ import { VERSION } from "../version";
 import type { Host } from "./host";
 import { checkInputs, type CheckFailure } from "./inputs";
 import { PartialFailure, type Args, type Lifecycle, type LiveFindings, type State } from "./lifecycle";
+import { printable } from "../api/printable";
 import { Redactor } from "../api/redact";
 import { hideWords, namesOfSecrets, SECRETS, textsIn } from "./secrets";
 import { canonicalJson, hasUnknown, omit, pick, sameJson, type Bag } from "./values";
@@ -101,7 +102,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
         ...outputsOf({ ...pick(inputs, argKeys), ...error.reached }, inputs, error.computed as object),
         [PROVIDER]: inputs[PROVIDER],
       };
-      const message = host.redact(error.message);
+      const message = host.presentable(error.message);
       throw Object.assign(new Error(message), { id: error.id, properties, reasons: [message] });
     }
   };
@@ -397,7 +398,7 @@ function refusals(host: Host, failures: readonly CheckFailure[]): CheckFailure[]
     .redact(failures.map(sentence).join(BETWEEN))
     .replaceAll('"[secret]"', "a value that is not shown")
     .split(BETWEEN)
-    .map((reason) => ({ property: "", reason }));
+    .map((reason) => ({ property: "", reason: printable(reason) }));
 }
 
 /**

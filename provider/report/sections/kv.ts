@@ -1,6 +1,7 @@
 import { say, valuesOf, words, type Phrase } from "../phrase";
 import { ownMessages } from "../diagnostics";
-import { bag, cell, compare, counted, number, text, visible } from "../values";
+import { visible } from "../../api/printable";
+import { bag, cell, compare, counted, number, text } from "../values";
 import {
   argumentTable,
   isGone,

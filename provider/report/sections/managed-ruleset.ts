@@ -2,7 +2,8 @@ import { rulesetName } from "../../migration/words";
 import type { RulesetExpansion } from "../../rulesets/expansion";
 import type { Block } from "../model";
 import { joined, say, value, words, type Phrase } from "../phrase";
-import { bag, cell, counted, list, shown, text, visible } from "../values";
+import { visible } from "../../api/printable";
+import { bag, cell, counted, list, shown, text } from "../values";
 import {
   argumentTable,
   isGone,
