@@ -122,7 +122,7 @@ describe("log-push jobs of a zone and an account", () => {
         };
         await raw(api, "POST", audits, existing);
         api.advance(lagOf({ mode }));
-        const auditId = api.snapshot().logpush.jobs.find(({ name }) => name === "audit")?.id;
+        const auditId = api.snapshot().logpush.jobs.find(({ name }) => name === "audit")?.id ?? 0;
         const made = await run(up, program(api, token(proof) + first(TYPED)));
         expect(made.text).toContain(
           `job ${auditId} of account ${api.accounts.main} exists already and is taken over`,
