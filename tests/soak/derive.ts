@@ -10,6 +10,7 @@ import {
   zoneOf,
   type World,
 } from "./generate";
+import { RENAMED } from "./remedies";
 import { isObject, textOf, TYPES, type Args, type Declared, type Program, type Value } from "./program";
 
 /** The next version of a program: arguments and resources that changed, came, went, or bear another name. */
@@ -26,13 +27,13 @@ export function derive(world: World, { resources }: Program): Program {
     const fate = fates.get(each.name);
     if (fate === "removed") continue;
     const args = fate === "changed" ? changed(world, each, next) : each.args;
-    next.push({ ...each, args, ...(fate === "renamed" ? { name: `${each.name}-renamed` } : {}) });
+    next.push({ ...each, args, ...(fate === "renamed" ? { name: `${each.name}${RENAMED}` } : {}) });
   }
   for (let more = random.int(0, 2); more > 0 && next.length < 8; more -= 1) {
     const added = declare(world, random.pick(TYPES), next);
     if (added !== undefined) next.push(added);
   }
-  const renamed = (name: string): string => (fates.get(name) === "renamed" ? `${name}-renamed` : name);
+  const renamed = (name: string): string => (fates.get(name) === "renamed" ? `${name}${RENAMED}` : name);
   return {
     resources: next.map((each) => ({ ...each, args: pointed(each.args, renamed) })),
     files: { ...world.files },

@@ -6,14 +6,30 @@ export interface Remedy {
   /** Why it stops there. */
   readonly why: string;
   readonly says: RegExp;
-  readonly change: (declared: Declared) => Declared;
+  /** Undefined where it is not what helps this one. */
+  readonly change: (declared: Declared) => Declared | undefined;
 }
 
 function withArgs(declared: Declared, args: Args): Declared {
   return { ...declared, args: { ...declared.args, ...args } };
 }
 
+/** Behind the name of what a derived program calls otherwise. */
+export const RENAMED = "-renamed";
+
 export const REMEDIES: readonly Remedy[] = [
+  {
+    name: "aliases",
+    why: "a resource was renamed without one, and its object may not be adopted: a namespace that holds other keys than the program declares, or the program forbids adopting any",
+    says: /aliases: \[\{ name|add an alias/,
+    change: (declared) =>
+      declared.name.endsWith(RENAMED)
+        ? {
+            ...declared,
+            opts: { ...declared.opts, aliases: [{ name: declared.name.slice(0, -RENAMED.length) }] },
+          }
+        : undefined,
+  },
   {
     name: 'adopt: "ifEqual" instead of "never"',
     why: "an interrupted run has made the object without recording it, and the program forbids adopting any",
@@ -44,10 +60,13 @@ export function remedied(
   const names: string[] = [];
   const resources = program.resources.map((declared) => {
     const said = messagesOf(text, declared.name);
-    const remedy = REMEDIES.find(({ says }) => said.some((line) => says.test(line)));
-    if (remedy === undefined) return declared;
-    names.push(remedy.name);
-    return remedy.change(declared);
+    for (const { name, says, change } of REMEDIES) {
+      const changed = said.some((line) => says.test(line)) ? change(declared) : undefined;
+      if (changed === undefined) continue;
+      names.push(name);
+      return changed;
+    }
+    return declared;
   });
   return names.length === 0 ? undefined : { program: { ...program, resources }, names };
 }

@@ -2,6 +2,7 @@ const { default: Sequencer } = require("@jest/test-sequencer");
 
 /** What starts processes takes longest: begun first, it does not keep one worker busy while the others have nothing left. */
 const LONG = [
+  "tests/soak/soak-",
   "tests/readme/",
   "tests/examples/",
   "tests/engine/",
