@@ -10,7 +10,7 @@ import { SEEDS } from "./seeds";
 
 const SHARDS = 4;
 /** Of the usual run: a short story, with a kill. */
-const SHORT = [6];
+const SHORT = [129];
 
 export function soak(shard: number): void {
   const seeds = seedsOf(shard);
