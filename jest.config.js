@@ -17,7 +17,8 @@ module.exports = {
   },
   globalSetup: "<rootDir>/tests/support/announce.ts",
   testSequencer: "<rootDir>/tests/support/longest-first.js",
-  testTimeout: 30_000,
+  // A guard against a test that hangs, not a measure: a busy machine takes many times as long as a quiet one.
+  testTimeout: 180_000,
   // Many tests wait, for a Retry-After or for a process they started: one worker more than there are cores keeps these busy.
   maxWorkers: Math.max(2, availableParallelism() + 1),
 };

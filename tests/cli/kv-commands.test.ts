@@ -5,8 +5,6 @@ import { Desk, ended } from "./support";
 
 /** Each command of seed 002, "Command-line commands", as a process; what it did is asked of the API by plain requests. */
 
-jest.setTimeout(60_000);
-
 let desk: Desk;
 beforeAll(async () => {
   desk = await Desk.set();

@@ -6,8 +6,6 @@ import { Desk, type Ran } from "./support";
 
 /** `--local` and `--persist-to`: the data that `npm run local-api -- --persist-to DIR` serves. */
 
-jest.setTimeout(60_000);
-
 let desk: Desk;
 beforeAll(async () => {
   desk = await Desk.set();

@@ -3,8 +3,6 @@ import { Desk, ended } from "./support";
 
 /** Many entries: what a person sees while they are sent, and what is left when something goes wrong. */
 
-jest.setTimeout(60_000);
-
 let desk: Desk;
 beforeAll(async () => {
   desk = await Desk.set();

@@ -6,8 +6,6 @@ import { BIN, Desk, ended, type Ran } from "./support";
 
 /** Files that can be read only once: `-` and what a shell puts into a pipe. */
 
-jest.setTimeout(60_000);
-
 let desk: Desk;
 /** Where the command keeps its temporary files. */
 let temporary: string;

@@ -77,7 +77,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     expect(outputsOf("shown")).toMatchObject({ title: "shown", fullTitle: "shown" });
     expect(outputsOf("shown")).not.toHaveProperty("__secrets");
     await project.ok("preview", "--expect-no-changes");
-  }, 120_000);
+  });
 
   // An engine stops at the first resource that is refused.
   const long = process.env["EDGEGUARD_TEST_LONG"] === "1";

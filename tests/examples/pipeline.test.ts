@@ -74,7 +74,7 @@ describe("the pipeline script", () => {
       } finally {
         project.remove();
       }
-    }, 120_000);
+    });
   }
 
   it("says what it wants", async () => {

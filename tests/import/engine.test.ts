@@ -40,7 +40,7 @@ describe("what exists, brought into a stack", () => {
     const { code, stderr } = await ended(bin);
     told = stderr;
     expect({ code, told }).toMatchObject({ code: 0 });
-  }, 60_000);
+  });
 
   it("is a program that is formatted, and compiles under strict rules", async () => {
     expect(told).toContain(
@@ -62,7 +62,7 @@ describe("what exists, brought into a stack", () => {
     ]);
     expect(tsc).toEqual({ code: 0, text: "" });
     expect(prettier).toMatchObject({ code: 0 });
-  }, 60_000);
+  });
 
   it.each(engines())(
     "has an empty preview on $name, with the credentials encrypted in its state",

@@ -59,5 +59,4 @@ onCli(
       project.remove();
     }
   },
-  120_000,
 );

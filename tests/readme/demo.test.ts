@@ -43,7 +43,7 @@ describe("the demo of the README", () => {
     expect(
       execFileSync("find", [temporary, "-mindepth", "1", "-name", "edgeguard-*"], { encoding: "utf8" }),
     ).toBe("");
-  }, 120_000);
+  });
 
   it("ends the demo cleanly on Ctrl-C", async () => {
     const demo = spawn(process.execPath, ["local/dist/demo/main.js", "--local-engine"], {
@@ -63,5 +63,5 @@ describe("the demo of the README", () => {
     expect(execFileSync("find", [home, "-mindepth", "1", "-name", "edgeguard-*"], { encoding: "utf8" })).toBe(
       "",
     );
-  }, 60_000);
+  });
 });

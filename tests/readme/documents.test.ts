@@ -74,7 +74,7 @@ describe("the README", () => {
     } finally {
       await api.close();
     }
-  }, 60_000);
+  });
 
   it("runs a filter over log lines with the command it shows", async () => {
     const bin = join(REPOSITORY, "provider/dist/cli/main.js");
@@ -114,7 +114,7 @@ describe("the README", () => {
     } finally {
       await api.close();
     }
-  }, 60_000);
+  });
 
   it("finds both commands where nothing is built yet, as npm does that links them first", async () => {
     const { stdout } = await run("git", ["ls-files", "provider/bin", "local/bin"], { cwd: REPOSITORY });
@@ -151,7 +151,7 @@ describe("the README", () => {
     expect(text).toMatch(/pulumi config set --secret edgeguard:apiToken/);
     process.kill(-(api.pid ?? 0), "SIGINT"); // As a terminal does: to npm and to what it started.
     await new Promise((done) => api.on("close", done));
-  }, 30_000);
+  });
 
   it("has programs that compile in strict mode", async () => {
     symlinkSync(join(REPOSITORY, "node_modules"), join(home, "node_modules"));
@@ -174,5 +174,5 @@ describe("the README", () => {
     );
     await run(join(REPOSITORY, "node_modules/.bin/tsc"), ["--project", home]);
     expect(programs.length).toBeGreaterThanOrEqual(2);
-  }, 60_000);
+  });
 });

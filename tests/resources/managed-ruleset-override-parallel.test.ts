@@ -7,7 +7,6 @@ afterEach(() => bench.close());
 
 const LONG = process.env["EDGEGUARD_TEST_LONG"] === "1";
 const RUNS = LONG ? 20 : 1;
-if (LONG) jest.setTimeout(180_000);
 const runs = Array.from({ length: RUNS }, (_, index) => index + 1);
 const leftOut = LONG ? "" : " (1 of 20 runs; EDGEGUARD_TEST_LONG=1 makes all)";
 const TEN = Array.from({ length: 10 }, (_, index) => index + 1);

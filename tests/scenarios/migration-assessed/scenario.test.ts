@@ -41,7 +41,6 @@ test.each(plays().map((play) => [play.title, play] as const))(
       project.remove();
     }
   },
-  60_000,
 );
 
 /** The assessment as the engine shows it, without the indentation that is the engine's. */

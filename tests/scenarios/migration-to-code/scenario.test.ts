@@ -63,5 +63,4 @@ test.each(plays().map((play) => [play.title, play] as const))(
       project.remove();
     }
   },
-  120_000,
 );
