@@ -65,6 +65,7 @@ export const wafMigration = defineLifecycle({
   args,
   computed,
   computedInputs: ["assessmentDigest", "assessment"],
+  derivedFrom: { assessment: ["configuration"] },
   // A changed situation is a change to see, although an update does no more than record it.
   compared: { ignore: [], also: ["assessmentDigest"] },
   replaceOn: ["zoneId"],

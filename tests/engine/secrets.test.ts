@@ -36,6 +36,14 @@ new KvNamespace("shown", { accountId, title: pulumi.output("shown") });
 export const title = namespace.fullTitle;
 `;
 
+const ASSESSED = `
+import * as pulumi from "@pulumi/pulumi";
+import { WafMigration } from "pulumi-edgeguard";
+const zoneId = new pulumi.Config().require("migrating");
+const rule = { action: "skip", expression: 'http.cookie contains "${CANARY}"', actionParameters: { ruleset: "current" } };
+new WafMigration("migration", { zoneId, target: "assessed", configuration: pulumi.secret([rule]) });
+`;
+
 /** Lines that hold a piece of the canary. */
 function leaks(text: string): string[] {
   const pieces = Array.from({ length: CANARY.length - 7 }, (_, at) => CANARY.slice(at, at + 8));
@@ -53,6 +61,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     await project.init({
       accountId: api.accounts.main,
       zoneId: api.zones.empty,
+      migrating: api.zones.migratePro,
       "edgeguard:baseUrl": api.url,
     });
   });
@@ -76,6 +85,14 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     });
     expect(outputsOf("shown")).toMatchObject({ title: "shown", fullTitle: "shown" });
     expect(outputsOf("shown")).not.toHaveProperty("__secrets");
+    await project.ok("preview", "--expect-no-changes");
+  });
+
+  it("keeps the assessment of a secret configuration secret, which lists its rules", async () => {
+    project.write(ASSESSED);
+    for (const command of [["preview"], ["up", "--yes"], ["refresh", "--yes"]])
+      expect(leaks((await project.ok(...command, "--diff")).text)).toEqual([]);
+    expect(leaks(JSON.stringify(await project.export(), undefined, 1))).toEqual([]);
     await project.ok("preview", "--expect-no-changes");
   });
 
