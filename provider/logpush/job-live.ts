@@ -23,13 +23,14 @@ interface Request {
 
 export async function lookAtJob({ ctx, args, olds, once }: Request): Promise<LiveFindings> {
   const scope = scopeOf(args);
-  // 1. A new job that cannot be made or adopted is refused before anything runs.
-  if (Object.keys(olds).length === 0) {
+  // 1. A new job, or a replacement, that cannot be made or adopted is refused before anything runs.
+  if (!isSameJob(args, olds)) {
     const jobs = await jobsOf(ctx, args, once);
     const adopted = chooseExisting(ctx, args, jobs, pinnedFields(args, olds));
     if (adopted === undefined) {
       announceProof(ctx, args);
-      warnOfFullZone(ctx, args, jobs);
+      // The room that a replacement needs is judged where it is known which job goes.
+      if (Object.keys(olds).length === 0) warnOfFullZone(ctx, args, jobs);
     }
   } else if (hasMoved(args, olds)) {
     announceProof(ctx, args);
@@ -125,13 +126,15 @@ function someOf(names: readonly string[]): string {
   return `${names.slice(0, SHOWN_FIELDS).join(", ")}${names.length > SHOWN_FIELDS ? ", …" : ""}`;
 }
 
+/** Whether an update is enough, of all that is recorded. */
+function isSameJob(args: JobArgs, olds: Bag): boolean {
+  return (["zoneId", "accountId", "dataset", "kind"] as const).every((key) => sameJson(olds[key], args[key]));
+}
+
 /** Whether the job is another one, or pushes to another place, than the one that is recorded. */
 export function hasMoved(args: JobArgs, olds: Bag): boolean {
-  const same = (["zoneId", "accountId", "dataset", "kind"] as const).every((key) =>
-    sameJson(olds[key], args[key]),
-  );
   const before = olds["destinationConf"];
-  return !same || typeof before !== "string" || !samePlace(before, args.destinationConf);
+  return !isSameJob(args, olds) || typeof before !== "string" || !samePlace(before, args.destinationConf);
 }
 
 /** Says in a preview what the up will do about a proof of ownership that is not given. */

@@ -1,5 +1,6 @@
 import type { Context } from "../runtime/lifecycle";
 import { LOGPUSH } from "../limits";
+import { chooseExisting } from "./adopt-job";
 import { needsProof } from "./destination-parse";
 import { listJobs, named, scopeOf } from "./job-api";
 import type { JobArgs } from "./job-args";
@@ -26,8 +27,10 @@ export function warnOfFullZone(ctx: Context, args: JobArgs, jobs: readonly Job[]
 }
 
 /**
- * Why job `id` has to be deleted before its replacement is created; undefined where there is room for both. A create that
- * is certain to fail deletes nothing first.
+ * Why job `id` has to be deleted before its replacement is created; undefined where there is room for both, or where an
+ * existing job becomes the replacement. A create that is certain to fail deletes nothing first.
+ *
+ * @throws AdoptionError where the create would be refused.
  */
 export async function deletedFirst(
   ctx: Context,
@@ -38,6 +41,7 @@ export async function deletedFirst(
   const jobs = await jobsOf(ctx, args, once);
   if (!jobs.some((job) => job.id === id)) return undefined; // It leaves the zone, or is gone: that makes no room here.
   if (args.ownershipChallenge === undefined && needsProof(args.destinationConf)) return undefined;
+  if (chooseExisting(ctx, args, jobs, undefined) !== undefined) return undefined;
   const full = limitReached(ctx, args, jobs);
   if (full === undefined) return undefined;
   newJobs(ctx, args).set(keyOf(args), 0); // It takes the place of the old one.
@@ -57,10 +61,10 @@ function keyOf({ name, dataset, kind }: JobArgs): string {
 function limitReached(ctx: Context, args: JobArgs, jobs: readonly Job[]): string | undefined {
   if (args.zoneId === undefined) return undefined; // No limit is documented for the jobs of an account.
   const planned = newJobs(ctx, args);
-  if (planned.has(keyOf(args))) return undefined;
-  const more = [...planned.values()].filter((more) => more === 1).length;
+  const own = keyOf(args);
+  const more = [...planned].filter(([key, more]) => key !== own && more === 1).length;
   if (jobs.length + more < LOGPUSH.MAX_JOBS_PER_ZONE) {
-    planned.set(keyOf(args), 1);
+    planned.set(own, 1);
     return undefined;
   }
   const created = more === 0 ? "" : `, this update creates ${more} more`;

@@ -68,6 +68,31 @@ describe("a replacement where the zone has all the jobs it may have", () => {
     expect((await op.preview(TYPE, unproven, recorded)).deletesFirst).toBe(false);
   });
 
+  test("keeps the old job where somebody else's is in the way of the new one, and refuses in the preview", async () => {
+    const [another] = (await b.stored()).filter(({ id }) => String(id) !== recorded.id);
+    await new Operation(b.api).destroy(TYPE, { ...recorded, id: String(another?.["id"]) });
+    await b.made({ dataset: "firewall_events", output_options: null });
+    b.api.clearRequests();
+    await expect(new Operation(b.api).preview(TYPE, events(), recorded)).rejects.toThrow(
+      /There is a log-push job "shop-requests" of dataset firewall_events .* differs in filter/,
+    );
+    await new Operation(b.api).failedUp(TYPE, events(), recorded);
+    expect(b.sent("POST", "DELETE")).toEqual([]);
+  });
+
+  test("by a job that exists already needs no room", async () => {
+    const [another] = (await b.stored()).filter(({ id }) => String(id) !== recorded.id);
+    await new Operation(b.api).destroy(TYPE, { ...recorded, id: String(another?.["id"]) });
+    await b.made({ dataset: "firewall_events", output_options: null, filter: "" });
+    expect((await new Operation(b.api).preview(TYPE, events(), recorded)).deletesFirst).toBe(false);
+  });
+
+  test("is judged the same when the engine asks twice", async () => {
+    const op = new Operation(b.api);
+    expect((await op.preview(TYPE, events(), recorded)).deletesFirst).toBe(true);
+    expect((await op.preview(TYPE, events(), recorded)).deletesFirst).toBe(true);
+  });
+
   test("in another zone has nothing to delete first", async () => {
     const moved = { ...events(), zoneId: b.api.zones.shop };
     expect((await new Operation(b.api).preview(TYPE, moved, recorded)).deletesFirst).toBe(false);
