@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
-import { isNamespaceGone } from "../kv/address";
+import { isNamespaceGone, type NamespaceAddress } from "../kv/address";
 import { adoptExisting, type Adoption } from "../kv/adopt-existing";
 import type { Catalog } from "../kv/catalog";
 import { converge } from "../kv/converge";
@@ -19,7 +19,7 @@ import { remove } from "../kv/upload";
 import { json, record } from "../runtime/json";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
 import { EdgeResource, refuseLost } from "../runtime/resource";
-import { hasUnknown, UNKNOWN } from "../runtime/values";
+import { hasUnknown, UNKNOWN, type Bag } from "../runtime/values";
 import { accountId, adopt, hexId } from "./fields";
 
 const args = z.object({
@@ -104,7 +104,7 @@ export const kvEntries = defineLifecycle({
           );
       }
       // For what exists, `describe` compares with what was written.
-      if (olds["digest"] === undefined) ctx.say.info(line(namespace, compare(catalog, new Manifest())));
+      if (isNew(args, olds)) ctx.say.info(line(namespace, compare(catalog, new Manifest())));
       return {
         computed: { keys, bytes, digest, ...(sha256 === undefined ? {} : { fileHash: fileHash(sha256) }) },
       };
@@ -132,7 +132,7 @@ export const kvEntries = defineLifecycle({
 
   // What exists, a create asks here, and an update where it is described: only there it is known what was written.
   async live({ ctx, args, olds }) {
-    if (olds["digest"] !== undefined) return {};
+    if (!isNew(args, olds)) return {};
     const { sentence } = await existingFor(ctx, args, await known(ctx, args), new Manifest(), {
       isPreview: true,
     });
@@ -211,6 +211,14 @@ export const kvEntries = defineLifecycle({
       );
   },
 });
+
+/** Whether the entries are created: for the first time, or by a replacement in another namespace. */
+function isNew(args: NamespaceAddress, olds: Bag): boolean {
+  if (olds["digest"] === undefined) return true;
+  return (["accountId", "namespaceId"] as const).some(
+    (key) => !hasUnknown(args[key]) && args[key] !== olds[key],
+  );
+}
 
 /** @throws where an update deletes more of the resource's own keys than it may. */
 function refuseOwnDeletes(

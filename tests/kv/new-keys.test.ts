@@ -210,3 +210,40 @@ test("more own keys removed than maxOwnDeletes fail the preview and the up; a de
   await new Operation(api).destroy(TYPE, { ...fewer, outputs: { ...fewer.outputs, maxOwnDeletes: 0 } });
   expect(await stored("own/1")).toEqual({ "own/1": null });
 });
+
+describe("a replacement in another namespace", () => {
+  let moved: Inputs;
+  let recorded: Recorded;
+  let there: string;
+  let others = 0;
+  beforeEach(async () => {
+    const namespaces = path.slice(0, path.lastIndexOf("/"));
+    const { result } = await rawSend(api, "POST", namespaces, {
+      title: `another ${(others += 1)}`,
+    });
+    const { id } = result as { id: string };
+    there = `${namespaces}/${id}`;
+    api.lagKv(id, { listing: 0, reads: 0 });
+    moved = { namespaceId: id };
+    recorded = await up(declare({ a: "mine" }, { prune: { prefix: "" } }));
+  });
+  const bulk = async (entries: Record<string, string>): Promise<void> => {
+    const body = Object.entries(entries).map(([key, value]) => ({ key, value }));
+    await rawSend(api, "PUT", `${there}/bulk`, body);
+  };
+
+  test("tells in the preview what its prune deletes there", async () => {
+    await bulk({ theirs: "x" });
+    const said = await preview({ ...declare({ a: "mine" }, { prune: { prefix: "" } }), ...moved }, recorded);
+    expect(said).toContain('prune deletes 1 key that others wrote: "theirs"');
+    expect(said).toContain("+1 ~0 -0 (a)");
+  });
+
+  test("is refused in the preview where a key is somebody else's", async () => {
+    await bulk({ a: "theirs" });
+    const inputs = { ...declare({ a: "mine" }), ...moved };
+    await expect(new Operation(api).preview(TYPE, inputs, recorded)).rejects.toThrow(
+      '1 declared key exists already with other content ("a")',
+    );
+  });
+});
