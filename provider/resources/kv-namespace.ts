@@ -47,7 +47,10 @@ export const kvNamespace = defineLifecycle({
     if (olds["title"] !== undefined) return {};
     const titles = await once(`namespaces of ${args.accountId}`, () => namespacesOf(ctx, args.accountId));
     const existing = titles.get(fullTitle(args.title, args.preview));
-    if (existing !== undefined) ctx.say.info(await takeOver(ctx, args, existing, PREVIEW_KEYS));
+    if (existing === undefined) return {};
+    // Whether the title is free in time is a matter of the order, which only the program knows.
+    if (ctx.holding(existing.id) === "changing") ctx.say.warn(`KvNamespace: ${stillHeld(args, existing)}`);
+    else ctx.say.info(await takeOver(ctx, args, existing, PREVIEW_KEYS));
     return {};
   },
 
@@ -259,6 +262,7 @@ async function takeOver(
 ): Promise<string> {
   const { accountId, adopt } = args;
   const title = JSON.stringify(fullTitle(args.title, args.preview));
+  if (ctx.holding(id) === "changing") throw new AdoptionError(stillHeld(args, { id }));
   const taken = `KvNamespace ${title}: namespace ${id} exists already and is taken over`;
   const advice =
     'If this resource was only renamed or moved, give it its old name: aliases: [{ name: "<old name>" }].';
@@ -281,6 +285,13 @@ async function takeOver(
   throw new AdoptionError(
     `Namespace ${title} exists already (${id}) and holds keys that this program doesn't declare for it, such as ${JSON.stringify(key)}. ${advice} ` +
       'Otherwise set adopt: "takeOver" to manage it with what it holds, or choose another title.',
+  );
+}
+
+function stillHeld({ title, preview }: Address, { id }: Pick<Namespace, "id">): string {
+  return (
+    `Namespace ${JSON.stringify(fullTitle(title, preview))} (${id}) belongs to another resource of this program, which this update renames. ` +
+    "Add that resource to this one's dependsOn, so that it is renamed first."
   );
 }
 

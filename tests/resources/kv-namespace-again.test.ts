@@ -99,9 +99,11 @@ test("one that gets another title in the same operation leaves its old title to 
   const { args, namespace } = await deployed();
   const op = new Operation(api);
   await op.preview(NAMESPACE, { ...args, title: `${String(args["title"])}, renamed` }, namespace);
-  expect(await op.refusals(NAMESPACE, knowing(args, "a", "b"))).toEqual([
-    expect.stringContaining("exists already"),
-  ]);
+  expect(await op.refusals(NAMESPACE, knowing(args, "a", "b"))).toEqual([]);
+  expect(op.warned).toEqual([expect.stringContaining("belongs to another resource of this program")]);
+  await expect(op.up(NAMESPACE, knowing(args, "a", "b"))).rejects.toThrow(
+    "belongs to another resource of this program",
+  );
 });
 
 test("replaced with its entries deleted first, it goes at once, though a listing shows the keys for a minute yet", async () => {
@@ -118,4 +120,18 @@ test("replaced with its entries deleted first, it goes at once, though a listing
   expect(op.said.join("\n")).not.toContain("seems to hold");
   const fresh = await op.up(NAMESPACE, args);
   expect(fresh.id).not.toBe(namespace.id);
+});
+
+test("a title that another resource gives up in this update can be had once that one is renamed, and not before", async () => {
+  made += 1;
+  const [from, to] = [`given up ${made}`, `renamed ${made}`];
+  const renamed = await new Operation(api).up(NAMESPACE, { accountId, title: from });
+  const op = new Operation(api);
+  const plan = await op.preview(NAMESPACE, { accountId, title: to }, renamed);
+  await expect(op.up(NAMESPACE, { accountId, title: from })).rejects.toThrow(
+    /belongs to another resource of this program, which this update renames\. Add that resource to this one's dependsOn/,
+  );
+  await op.update(NAMESPACE, plan.inputs, renamed);
+  const next = await op.up(NAMESPACE, { accountId, title: from });
+  expect(next.id).not.toBe(renamed.id);
 });
