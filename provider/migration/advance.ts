@@ -158,7 +158,8 @@ function waitAfter({ settings }: Context, error: unknown, attempt: number): numb
   if (!(error instanceof ApiError) || error.outcome !== "notDone") return undefined;
   const busy = error.status === 429 || error.status === undefined;
   const asked = error.retryAfterMs ?? 0;
-  if (!busy || attempt > settings.maxRetries || asked > RETRY.maxRetryAfterMs) return undefined;
+  if (!busy || attempt > settings.maxRetries || attempt >= MAX_LOOKS || asked > RETRY.maxRetryAfterMs)
+    return undefined;
   return asked === 0 ? backoffMs(attempt + 1) : asked;
 }
 

@@ -350,6 +350,17 @@ describe("an answer that is no answer", () => {
     expect(effective(api, zoneId)).toEqual([]);
   });
 
+  test("is a rate limit that stays: it is what the error names", async () => {
+    const zoneId = zone("migratePro");
+    const inputs = await confirmed(api, { zoneId, target: "finished" });
+    api.fault({ kind: "status", status: 429, times: 20, match: { method: "PUT" } });
+    const patient = { config: { "edgeguard:maxRetries": "5" } };
+    const { message } = await new Operation(api, patient).failedUp(TYPE, inputs);
+    expect(message).toMatch(/answered 429 Too Many Requests.*The zone is as it was\./);
+    expect(message).not.toContain("keeps changing");
+    expect(puts(api)).toHaveLength(5);
+  });
+
   test("refuses: said with what to do, and nothing is recorded", async () => {
     const zoneId = zone("migratePro");
     const inputs = await confirmed(api, { zoneId, target: "validation" });
