@@ -64,9 +64,17 @@ export async function withMachineLock<T>(
     return await work();
   } finally {
     clearInterval(beat);
-    await held.truncate(0);
-    await held.write(RELEASED, 0);
-    await held.close();
+    // A disk that is full must not turn work that is done into an error: the lock then ends with the process.
+    await release(held).catch(() => undefined);
+  }
+}
+
+async function release(claim: FileHandle): Promise<void> {
+  try {
+    await claim.truncate(0);
+    await claim.write(RELEASED, 0);
+  } finally {
+    await claim.close();
   }
 }
 
@@ -89,7 +97,8 @@ async function claimed(folder: string): Promise<FileHandle | undefined> {
     await rm(own, { force: true });
     return undefined;
   }
-  if (before > 0) await rm(join(folder, String(before)), { force: true });
+  // Another user's claim can't be removed from a shared directory: the higher number outweighs it.
+  if (before > 0) await rm(join(folder, String(before)), { force: true }).catch(() => undefined);
   return file;
 }
 

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import promises from "node:fs/promises";
 import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -99,4 +100,39 @@ test("without a temporary directory the work is done all the same, with a warnin
   const work = (): Promise<string> => Promise.resolve("done");
   expect(await withMachineLock("zone", { ...options(), folder: file }, work)).toBe("done");
   expect(warned).toEqual([expect.stringMatching(/cannot lock against other processes .*ENOTDIR/)]);
+});
+
+/** An error as a system call gives it. */
+const failure = (code: string, syscall: string): Error => Object.assign(new Error(code), { code, syscall });
+
+test("follows another user's claim, which it may not remove", async () => {
+  await claimBy(await deadPid());
+  const rm = jest.spyOn(promises, "rm").mockRejectedValue(failure("EPERM", "unlink"));
+  try {
+    let both = 0;
+    let most = 0;
+    const work = async (): Promise<void> => {
+      most = Math.max(most, (both += 1));
+      await delay(30);
+      both -= 1;
+    };
+    await Promise.all([locked(work), locked(work)]);
+    expect(most).toBe(1);
+    expect(rm).toHaveBeenCalled();
+  } finally {
+    rm.mockRestore();
+  }
+  expect(warned).toEqual([]);
+});
+
+test("keeps the result of work that is done where the lock can't be given back", async () => {
+  const probe = await promises.open(join(folder, "probe"), "w");
+  const handles = Object.getPrototypeOf(probe) as promises.FileHandle;
+  await probe.close();
+  const truncate = jest.spyOn(handles, "truncate").mockRejectedValue(failure("ENOSPC", "ftruncate"));
+  try {
+    expect(await locked(() => Promise.resolve("done"))).toBe("done");
+  } finally {
+    truncate.mockRestore();
+  }
 });
