@@ -11,7 +11,7 @@ import { toWire, type MigrationRule } from "../migration/rules";
 import { readEntryPoint, readState } from "../migration/service";
 import { isDeployed, observe, type Situation } from "../migration/situation";
 import { isFurther, stateText, TARGETS, type Target } from "../migration/state";
-import { defineLifecycle, type Context } from "../runtime/lifecycle";
+import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
 import { claimOnce, EdgeResource } from "../runtime/resource";
 import { pick, sameJson } from "../runtime/values";
 import { zoneId } from "./fields";
@@ -157,7 +157,7 @@ export const wafMigration = defineLifecycle({
     const situation = await observe(ctx.api, state.zoneId);
     const { lines, assessmentDigest, ...assessed } = assess(situation, wishOf(state));
     const record = recordOf(situation, assessed, history, computed.parse(state));
-    return { ...state, ...record, assessment: trimmed(lines), assessmentDigest };
+    return { ...state, ...withoutSecrets(ctx, record), assessment: trimmed(lines), assessmentDigest };
   },
 
   // There is nothing to ask for: a migration has no way back.
@@ -295,16 +295,39 @@ async function go(
   before: z.infer<typeof computed> | undefined,
   from: Target = "assessed",
 ) {
-  return await advance({
-    ctx,
-    zoneId: args.zoneId,
-    from,
-    wish: wishOf(args),
-    waitSeconds: args.waitFor?.timeout ?? MIGRATION.MAX_SWITCH_SECONDS,
-    before,
-    // What is sent is judged by a fresh look; what is only recorded is what the check has just shown.
-    seen: args.target === "assessed" ? readings(ctx).get(args.zoneId) : undefined,
-  });
+  try {
+    const reached = await advance({
+      ctx,
+      zoneId: args.zoneId,
+      from,
+      wish: wishOf(args),
+      waitSeconds: args.waitFor?.timeout ?? MIGRATION.MAX_SWITCH_SECONDS,
+      before,
+      // What is sent is judged by a fresh look; what is only recorded is what the check has just shown.
+      seen: args.target === "assessed" ? readings(ctx).get(args.zoneId) : undefined,
+    });
+    return withoutSecrets(ctx, reached);
+  } catch (error) {
+    if (!(error instanceof PartialFailure)) throw error;
+    const half = withoutSecrets(ctx, computed.parse(error.computed));
+    throw new PartialFailure(error.id, half, error.message, error.reached);
+  }
+}
+
+const WORDS_OF_OURS = ["weight", "about", "outcome"];
+
+/** Findings and changes of others quote rules that are sent, whose configuration may be a secret; the outputs are none. */
+function withoutSecrets(ctx: Context, reached: z.infer<typeof computed>): z.infer<typeof computed> {
+  const { findings, assessedBefore, concurrentChanges } = reached;
+  const quoting = pick({ findings, assessedBefore, concurrentChanges }, [
+    "findings",
+    "assessedBefore",
+    "concurrentChanges",
+  ]);
+  const redacted: unknown = JSON.parse(JSON.stringify(quoting), (key, member: unknown) =>
+    typeof member === "string" && !WORDS_OF_OURS.includes(key) ? ctx.redact(member) : member,
+  );
+  return computed.parse({ ...reached, ...(redacted as object) });
 }
 
 /** A target is a floor, and the ways only lead forward. */

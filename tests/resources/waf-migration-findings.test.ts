@@ -167,3 +167,24 @@ describe("firewall rules and page rules that leave out the managed rules", () =>
     expect(about(findings, "exceptions")).toBeUndefined();
   });
 });
+
+test("a secret configuration is quoted by no finding, neither at first nor after a change", async () => {
+  const canary = "c4naryZq7xKw2mVp9rTb";
+  const configuration = [
+    { action: "execute", expression: "true", actionParameters: { id: VENDOR } },
+    {
+      action: "skip",
+      expression: `http.cookie contains "${canary}"`,
+      description: "changes",
+      actionParameters: { ruleset: "current" },
+    },
+  ];
+  const inputs = { zoneId, target: "assessed", configuration, __secrets: ["configuration"] };
+  const first = await new Operation(api).up(TYPE, inputs);
+  const second = await new Operation(api).update(TYPE, inputs, first);
+  for (const { outputs } of [first, second]) {
+    const findings = outputs["findings"] as Finding[];
+    expect(about(findings, "order")?.text).toContain("[secret]");
+    expect(JSON.stringify(findings)).not.toContain(canary);
+  }
+});
