@@ -423,7 +423,6 @@ export class EdgeApi {
         signal: limit.signal,
       });
       seen.status = response.statusCode;
-      this.#setClock(first(response.headers["date"]));
       const raw = options.raw === true && response.statusCode < 300;
       const bytes = raw ? Buffer.from(await response.body.arrayBuffer()) : NO_BYTES;
       let cutOff = false;
@@ -511,6 +510,7 @@ export class EdgeApi {
     if (text === "" && (status === 204 || (method === "DELETE" && status < 300)))
       return { ...reply, envelope: undefined };
     const envelope = decodeEnvelope(text);
+    if (envelope !== undefined) this.#setClock(first(reply.headers["date"])); // A portal's clock is not Cloudflare's.
     this.#passOn(envelope?.messages ?? []);
     if (options.raw !== true && status < 400 && envelope?.success === true) return { ...reply, envelope };
     const errors = (envelope?.errors ?? []).map((e) => ({

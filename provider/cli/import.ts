@@ -18,7 +18,10 @@ export function register(program: Command, io: Io): void {
         .default([], "none"),
     )
     .addOption(
-      new Option("--account <id>", "an account: key-value namespaces, log-push jobs").argParser(hexId),
+      new Option(
+        "--account <id>",
+        "an account: Workers KV namespaces, Logpush jobs, and the managed rulesets of --zone",
+      ).argParser(hexId),
     )
     .addOption(
       new Option("--only <products>", `with commas between: ${PRODUCTS.join(", ")}; default: all`).argParser(
@@ -39,7 +42,7 @@ export function register(program: Command, io: Io): void {
 const action = (): typeof Run => require("../import/run") as typeof Run;
 
 const EXAMPLE = `
-A program that was written so changes nothing: after "pulumi import" its preview is empty.
+The generated program matches what exists: after "pulumi import", "pulumi preview" shows no changes.
 
 Example:
   $ edgeguard import --zone 0da42c8d2132a9ddaf714f9e7c920711 --out shop

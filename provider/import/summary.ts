@@ -30,7 +30,7 @@ export function summary({ reading, settled, written }: Outcome): string[] {
     ...(written === undefined
       ? ["edgeguard: there is nothing to declare, so nothing was written."]
       : [`edgeguard: wrote ${written.files.join(", ")}: ${countsOf(settled)}.`, ...told(written)]),
-    ...listed("Skipped, for it may not be read:", skipped),
+    ...listed("Not imported:", skipped),
     ...listed("Not declared:", leftOut),
     ...secretsOf(settled),
     ...notes,

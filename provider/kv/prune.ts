@@ -82,15 +82,21 @@ export class Strangers {
     return `KvEntries ${this.pruning.namespaceId}: prune deletes ${count(this.keys.length)} ${noun} that others wrote: ${shown(this.keys)}`;
   }
 
+  /** Why nothing may be deleted: there are more than `maxDeletes`. */
+  get tooMany(): string | undefined {
+    const { prune } = this.pruning;
+    const most = prune?.maxDeletes ?? MAX_PRUNED;
+    if (this.keys.length <= most) return undefined;
+    return (
+      `prune would delete ${count(this.keys.length)} keys of others under ${JSON.stringify(prune?.prefix ?? "")}; the limit is ${most}. ` +
+      "Nothing was written. Raise prune.maxDeletes if that is meant, or choose a longer prefix."
+    );
+  }
+
   /** @throws where there are more than may be deleted. */
   refuseTooMany(): void {
-    const { namespaceId, prune } = this.pruning;
-    const most = prune?.maxDeletes ?? MAX_PRUNED;
-    if (this.keys.length <= most) return;
-    throw new Error(
-      `KvEntries ${namespaceId}: prune would delete ${count(this.keys.length)} keys of others under ${JSON.stringify(prune?.prefix ?? "")}; the limit is ${most}. ` +
-        "Nothing was written. Raise prune.maxDeletes if that is meant, or choose a longer prefix.",
-    );
+    const { tooMany } = this;
+    if (tooMany !== undefined) throw new Error(`KvEntries ${this.pruning.namespaceId}: ${tooMany}`);
   }
 
   #see(key: string): void {

@@ -142,7 +142,7 @@ function noDestination(text: string): string {
   if (scheme.toLowerCase() === "http") return "begins with http://; the service pushes to https:// only";
   const near = nearest(scheme, known);
   const advice = near === undefined ? `Schemes: ${known.join(", ")}` : `Did you mean ${near}://?`;
-  return `begins with ${scheme}://, which is no destination of the service. ${advice}`;
+  return `has a scheme that Logpush doesn't push to. ${advice}`;
 }
 
 /** The key pair of storage that is not the vendor's or Amazon's own, or of which one half is given. */

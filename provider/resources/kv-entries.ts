@@ -133,9 +133,9 @@ export const kvEntries = defineLifecycle({
   // What exists, a create asks here, and an update where it is described: only there it is known what was written.
   async live({ ctx, args, olds }) {
     if (!isNew(args, olds)) return {};
-    const { sentence } = await existingFor(ctx, args, await known(ctx, args), new Manifest(), {
-      isPreview: true,
-    });
+    const catalog = await known(ctx, args);
+    const { sentence, tooMany } = await existingFor(ctx, args, catalog, new Manifest(), { isPreview: true });
+    if (tooMany !== undefined) return { failures: [{ property: "prune.maxDeletes", reason: tooMany }] };
     return sentence === undefined ? {} : { due: sentence };
   },
 

@@ -68,6 +68,8 @@ export const wafMigration = defineLifecycle({
   derivedFrom: { assessment: ["configuration"] },
   // A changed situation is a change to see, although an update does no more than record it.
   compared: { ignore: [], also: ["assessmentDigest"] },
+  // What was not looked at is no change.
+  equal: { assessmentDigest: (_recorded, now) => now === undefined },
   replaceOn: ["zoneId"],
   lostOnHandOver: "Its history begins anew; an alias would have kept it.",
   // The same as of the rules of its entry point, which a step replaces as a whole.
@@ -103,11 +105,11 @@ export const wafMigration = defineLifecycle({
     if (args.target !== "assessed" && sameJson(pick(olds, JUDGED), pick(args, JUDGED))) return {};
     const situation = await observe(ctx.api, args.zoneId);
     readings(ctx).set(args.zoneId, situation);
-    const { next, lines, assessmentDigest } = assess(situation, wishOf(args));
+    const { next, lines } = assess(situation, wishOf(args));
     // Whether it was finished before the paths went away is recorded, which the update knows.
     const isDeclared = olds["zoneId"] === args.zoneId && olds["target"] === args.target;
     if (situation.state.phase === "retired" && args.target !== "assessed" && isDeclared) return {};
-    const findings = { computed: { assessmentDigest, assessment: trimmed(lines) } };
+    const findings = { computed: shownOf(situation, args) };
     if (next.kind === "refuse") {
       const { property, reason } = next;
       return { ...findings, failures: [{ property, reason }] };
@@ -155,9 +157,8 @@ export const wafMigration = defineLifecycle({
       return { ...state, ...switches, history };
     // Recorded as a whole, so that the next preview finds nothing new in it.
     const situation = await observe(ctx.api, state.zoneId);
-    const { lines, assessmentDigest, ...assessed } = assess(situation, wishOf(state));
-    const record = recordOf(situation, assessed, history, computed.parse(state));
-    return { ...state, ...withoutSecrets(ctx, record), assessment: trimmed(lines), assessmentDigest };
+    const record = recordOf(situation, assess(situation, wishOf(state)), history, computed.parse(state));
+    return { ...state, ...withoutSecrets(ctx, record), ...shownOf(situation, state) };
   },
 
   // There is nothing to ask for: a migration has no way back.
@@ -295,23 +296,37 @@ async function go(
   before: z.infer<typeof computed> | undefined,
   from: Target = "assessed",
 ) {
+  // What is sent is judged by a fresh look; what is only recorded is what the check has just shown.
+  const seen =
+    args.target === "assessed"
+      ? (readings(ctx).get(args.zoneId) ?? (await observe(ctx.api, args.zoneId)))
+      : undefined;
+  const waitSeconds = args.waitFor?.timeout ?? MIGRATION.MAX_SWITCH_SECONDS;
   try {
-    const reached = await advance({
-      ctx,
-      zoneId: args.zoneId,
-      from,
-      wish: wishOf(args),
-      waitSeconds: args.waitFor?.timeout ?? MIGRATION.MAX_SWITCH_SECONDS,
-      before,
-      // What is sent is judged by a fresh look; what is only recorded is what the check has just shown.
-      seen: args.target === "assessed" ? readings(ctx).get(args.zoneId) : undefined,
-    });
-    return withoutSecrets(ctx, reached);
+    const wish = wishOf(args);
+    const reached = await advance({ ctx, zoneId: args.zoneId, from, wish, waitSeconds, before, seen });
+    if (seen === undefined) return withoutSecrets(ctx, reached);
+    // A check that could not look left the assessment to this: unrecorded it would be a change in the next preview.
+    const { assessment, assessmentDigest } = shownOf(seen, args);
+    return {
+      ...withoutSecrets(ctx, reached),
+      assessment: assessment.map((line) => ctx.redact(line)),
+      assessmentDigest,
+    };
   } catch (error) {
     if (!(error instanceof PartialFailure)) throw error;
     const half = withoutSecrets(ctx, computed.parse(error.computed));
     throw new PartialFailure(error.id, half, error.message, error.reached);
   }
+}
+
+/** What a reviewer sees of an assessment, and what tells whether it has changed. */
+function shownOf(
+  situation: Situation,
+  args: Parameters<typeof wishOf>[0],
+): { readonly assessment: readonly string[]; readonly assessmentDigest: string } {
+  const { lines, assessmentDigest } = assess(situation, wishOf(args));
+  return { assessment: trimmed(lines), assessmentDigest };
 }
 
 const WORDS_OF_OURS = ["weight", "about", "outcome"];

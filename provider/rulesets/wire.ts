@@ -170,6 +170,9 @@ export function toSkip(skip: Skip): Bag {
   return "other" in skip ? skip.other : skip;
 }
 
+/** Written as text, and understood as a number, too. */
+const version = z.union([z.string(), z.number()]).transform(String).nullish();
+
 const zoneRule = z
   .looseObject({
     id: z.string(),
@@ -181,7 +184,7 @@ const zoneRule = z
     action_parameters: z
       .looseObject({
         id: z.string().nullish(),
-        version: z.string().nullish(),
+        version,
         overrides: overridesWire.nullish(),
       })
       .nullish(),
@@ -211,7 +214,7 @@ const zoneRule = z
 export const entryPoint = z
   .looseObject({
     id: z.string(),
-    version: z.string().nullish(),
+    version,
     rules: z.array(z.unknown()).nullish(),
   })
   .transform((raw): EntryPoint => ({
@@ -244,7 +247,7 @@ const RULESET_MEMBERS = {
   description: z.string().nullish(),
   kind: z.string().nullish(),
   phase: z.string().nullish(),
-  version: z.string().nullish(),
+  version,
   last_updated: z.string().nullish(),
 };
 

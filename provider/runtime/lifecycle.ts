@@ -62,12 +62,12 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
     readonly also: readonly string[];
   };
   /**
-   * Where equality of the form is too strict: whether two values of an argument mean the same, by what is recorded. Asked
-   * when they differ; nothing may be requested for it.
+   * Where equality of the form is too strict: whether two values of what is compared mean the same, by what is recorded.
+   * Asked when they differ; nothing may be requested for it.
    */
-  readonly equal?: {
-    readonly [Key in keyof Shape & string]?: (before: unknown, after: unknown, recorded: Bag) => boolean;
-  };
+  readonly equal?: Readonly<
+    Partial<Record<string, (before: unknown, after: unknown, recorded: Bag) => boolean>>
+  >;
   /** Arguments that a setting gives where the program does not. */
   readonly fromSettings?: Readonly<Record<string, (settings: Settings) => unknown>>;
   /** Arguments whose change needs another object. */

@@ -190,7 +190,7 @@ describe("what may not be read", () => {
     here.api.fault({ kind: "status", status: 403, code: 10000, match: { path: "/page_shield/policies" } });
     const { code, told } = await here.run(["--zone", here.zone]);
     expect(code).toBe(0);
-    expect(told).toMatch(/Skipped, for it may not be read:\n {2}- page-security policies of zone \w+: .*403/);
+    expect(told).toMatch(/Not imported:\n {2}- page-security policies of zone \w+: .*403/);
     expect([...here.recorded().keys()].filter((name) => name.startsWith("PageShield"))).toEqual([
       "PageShieldSettings zone",
     ]);

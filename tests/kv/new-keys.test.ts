@@ -247,3 +247,13 @@ describe("a replacement in another namespace", () => {
     );
   });
 });
+
+test("more keys of others than prune.maxDeletes fail the preview of a create, too", async () => {
+  await theirs(numbered("theirs/", 3, "x"));
+  const inputs = declare({ a: "mine" }, { prune: { prefix: "", maxDeletes: 2 } });
+  expect(await new Operation(api).refusals(TYPE, inputs)).toEqual([
+    expect.stringContaining(
+      'prune.maxDeletes: prune would delete 3 keys of others under ""; the limit is 2.',
+    ),
+  ]);
+});

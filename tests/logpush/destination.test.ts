@@ -93,13 +93,12 @@ describe("a destination is refused", () => {
       ],
     ],
     ["http://logs.example.com", [/^begins with http:\/\/; the service pushes to https:\/\/ only$/]],
-    [
-      "gcs://logs",
-      [/^begins with gcs:\/\/, which is no destination of the service\. Did you mean gs:\/\/\?$/],
-    ],
+    ["gcs://logs", [/^has a scheme that Logpush doesn't push to\. Did you mean gs:\/\/\?$/]],
     [
       "ftp-archive://x",
-      [/which is no destination of the service\. Schemes: s3, r2, gs, azure, https, splunk, datadog, sumo,/],
+      [
+        /has a scheme that Logpush doesn't push to\. Schemes: s3, r2, gs, azure, https, splunk, datadog, sumo,/,
+      ],
     ],
     [LONG, []],
     [`${LONG}b`, [/^is 4097 characters; the limit is 4096$/]],

@@ -50,6 +50,17 @@ describe("an assessed zone", () => {
     expect(puts(api)).toEqual([]);
   });
 
+  test("that the preview couldn't look at is recorded whole by the update, and the next preview is empty", async () => {
+    const inputs = { zoneId: zone("migratePro"), target: "assessed" };
+    api.fault({ kind: "status", status: 503, match: { path: "waf_migration/status" } });
+    const op = new Operation(api);
+    const recorded = await op.up(TYPE, inputs);
+    expect(op.warned).toEqual([expect.stringContaining("not checked live")]);
+    const again = await new Operation(api).preview(TYPE, inputs, recorded);
+    expect(again.step).toBe("same");
+    expect(recorded.outputs["assessment"]).toEqual(again.inputs["assessment"]);
+  });
+
   test("shows what would happen, and what confirms it", async () => {
     const op = new Operation(api);
     const inputs = { zoneId: zone("migrateEnterprise"), target: "assessed", plan: "enterprise" };

@@ -73,6 +73,7 @@ const EXAMPLES: Readonly<Record<string, Bag>> = {
     defaults: { metadata: { owner: "private-team" }, expirationTtl: 600 },
     adopt: "takeOver",
     prune: { prefix: "private/prefix/", maxDeletes: 10 },
+    maxOwnDeletes: 10,
     verify: "values",
   },
   LogpushJob: {

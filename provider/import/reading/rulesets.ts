@@ -21,10 +21,7 @@ import type { Zone } from "../zones";
 export async function readRulesets(reading: Reading, zone: Zone, account: string | undefined): Promise<void> {
   const what = `managed rulesets of ${zone.what}`;
   if (account === undefined) {
-    reading.skip(
-      what,
-      "they are looked up in an account, and none is known: give --account <id>, or CLOUDFLARE_ACCOUNT_ID.",
-    );
+    reading.skip(what, "an account ID is required. Rerun with --account <id>, or set EDGEGUARD_ACCOUNT_ID.");
     return;
   }
   await reading.part(what, async () => {
