@@ -33,7 +33,7 @@ describe("the README", () => {
         "edgeguard report plan.json --fail-on irreversible,unprotect,removes > comment.md",
       ],
       [
-        "edgeguard import --zone 0da42c8d2132a9ddaf714f9e7c920711 --account 01a7362d577a6c3019a474fd6f485823",
+        "edgeguard import --zone 0da42c8d2132a9ddaf714f9e7c920711",
         "pulumi import --file import.json --yes --protect=false --generate-code=false",
         "pulumi preview --expect-no-changes",
       ],
