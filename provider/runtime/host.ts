@@ -23,6 +23,9 @@ export interface HostOptions {
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
+/** What the call in progress may not show. One for all hosts: Node keeps every storage, and passes each on to every promise. */
+const SECRETS_OF_CALL = new AsyncLocalStorage<Redactor>();
+
 /**
  * What all resources of one operation share: settings, one connection pool, one rate budget, one lock per zone, the
  * ledger of the operation, and what has been read already.
@@ -39,7 +42,6 @@ export class Host {
   readonly #read = new Map<string, Promise<unknown>>();
   readonly #shared = new Map<string, unknown>();
   readonly #redactor = new Redactor();
-  readonly #ofCall = new AsyncLocalStorage<Redactor>();
   #settings: Settings | undefined;
   #connections: Connections | undefined;
   #api: EdgeApi | undefined;
@@ -143,7 +145,7 @@ export class Host {
   /** Removes every secret of config, environment and the present call from a text. */
   readonly redact = (text: string): string => {
     const known = this.#redactor.redact(text);
-    return this.#ofCall.getStore()?.redact(known) ?? known;
+    return SECRETS_OF_CALL.getStore()?.redact(known) ?? known;
   };
 
   /** A message without secrets, and without anything that a terminal or a CI would obey. */
@@ -153,7 +155,7 @@ export class Host {
 
   /** Does the work of one call: nothing that it says or throws shows what `secrets` knows. */
   async hiding<T>(secrets: Redactor, work: () => Promise<T>): Promise<T> {
-    return await this.#ofCall.run(secrets, async () => {
+    return await SECRETS_OF_CALL.run(secrets, async () => {
       try {
         return await work();
       } catch (error) {
