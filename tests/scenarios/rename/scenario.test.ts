@@ -16,6 +16,8 @@ playScenario({
         "POST /zones/{zone}/rulesets/{id}/rules",
       ],
     },
+    // A successor is found in the listing: within its lag it would be another object, and the old one would go.
+    { advanceSeconds: 10 },
     {
       run: "up",
       program: "renamed",
