@@ -40,8 +40,8 @@ export default tseslint.config(
   {
     files: ["provider/api/**/*.ts"],
     rules: forbid({
-      group: ["**/runtime/**", "**/resources/**", "**/lookups/**", "@pulumi/*", "**/local/**"],
-      message: "The API client knows HTTP and the envelope, nothing of Pulumi or of single resources.",
+      group: ["@pulumi/*", "**/local/**"],
+      message: "The API client knows HTTP and the envelope, nothing of Pulumi.",
     }),
   },
   {

@@ -8,7 +8,7 @@ module.exports = {
   transform: { "^.+\\.ts$": "<rootDir>/tests/support/transform.js" },
   moduleNameMapper: {
     "^pulumi-edgeguard$": "<rootDir>/provider/index.ts",
-    "^pulumi-edgeguard/runtime$": "<rootDir>/provider/runtime/index.ts",
+    "^pulumi-edgeguard/runtime$": "<rootDir>/provider/register.ts",
     "^edgeguard-local$": "<rootDir>/local/index.ts",
     // A third of the time of a test file that imports the SDK went into loading these, for nothing.
     "/typescript-shim$": "<rootDir>/tests/support/on-use/typescript.js",

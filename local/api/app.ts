@@ -3,10 +3,10 @@ import type { Next } from "hono";
 import { Hono } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
 import { authorize } from "./auth";
-import type { ApiContext, ApiEnv, ApiRouter, Services } from "./context";
+import type { ApiContext, ApiEnv, ApiRouter } from "./context";
 import { controlRoutes } from "./control";
 import { ApiFailure, fail, failures } from "./envelope";
-import { strike } from "./faults";
+import { strike } from "./strike";
 import { kvRoutes } from "./kv/routes";
 import { logpushRoutes } from "./logpush/routes";
 import { pageShieldRoutes } from "./page-shield/routes";
@@ -18,6 +18,7 @@ import { rulesetRoutes } from "./rulesets/routes";
 import { accounts } from "./seed";
 import { answerSparsely } from "./sparse";
 import { wafRoutes } from "./waf/routes";
+import type { Services } from "./services";
 
 /** The whole local API: one request passes this file from top to bottom. */
 export function createApp(services: Services): ApiRouter {

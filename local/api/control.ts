@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ApiContext, ApiRouter, Services } from "./context";
+import type { ApiContext, ApiRouter } from "./context";
 import { faultSchema } from "./faults";
 import { kvLagSchema } from "./kv/namespace";
 import { logpushControlRoutes } from "./logpush/control";
@@ -11,6 +11,7 @@ import { rulesetControlRoutes } from "./rulesets/control";
 import { accounts, seededState } from "./seed";
 import { snapshotSchema } from "./state";
 import { wafControlRoutes } from "./waf/control";
+import type { Services } from "./services";
 
 /**
  * What is not the vendor's: for programs that know this API by its address only. Outside the API's own path, so that

@@ -14,8 +14,7 @@ import { RulesetStore } from "./rulesets/store";
 import type { ShelfOptions } from "./shelf";
 import { Shelf } from "./shelf";
 import type { WafZone } from "./waf/entities";
-import { wafZone } from "./waf/entities";
-import { untouched } from "./waf/seed";
+import { wafZone, untouched } from "./waf/entities";
 
 const zone = z.strictObject({ id: identifier, name: z.string(), plan: z.enum(plans) });
 

@@ -1,15 +1,8 @@
 import { Argument, InvalidArgumentError, Option, type Command } from "commander";
 import type * as Actions from "./filter/actions";
-import type { Io } from "./io";
+import type { Io } from "../terminal/io";
 
 const FORMATS = ["text", "json"] as const;
-
-export interface FilterOptions {
-  readonly format: (typeof FORMATS)[number];
-  readonly examples: number;
-  readonly print?: true;
-  readonly dataset?: string;
-}
 
 /** `edgeguard filter`: which log lines the filter of a log-push job lets through, before it is deployed. */
 export function register(program: Command, io: Io): void {
@@ -34,7 +27,7 @@ export function register(program: Command, io: Io): void {
       ).conflicts(["format", "examples"]),
     )
     .addHelpText("after", HELP)
-    .action((filter: string, lines: string, options: FilterOptions) =>
+    .action((filter: string, lines: string, options: Actions.FilterOptions) =>
       actions().testFilterOn(io, filter, lines, options),
     );
 }

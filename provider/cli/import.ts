@@ -2,8 +2,8 @@ import { InvalidArgumentError, Option, type Command } from "commander";
 import type * as Run from "../import/run";
 import { PRODUCTS, type ImportOptions, type Product } from "../import/options";
 import { IDENTIFIER } from "../limits";
-import { UsageError } from "./errors";
-import type { Io } from "./io";
+import { UsageError } from "../terminal/errors";
+import type { Io } from "../terminal/io";
 
 /** `edgeguard import`: from what exists to a program and a state. */
 export function register(program: Command, io: Io): void {

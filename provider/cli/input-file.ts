@@ -3,9 +3,9 @@ import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { whyUnreadable } from "../kv/source-error";
-import { CommandError, InterruptedError } from "./errors";
-import type { Io } from "./io";
+import { CommandError, InterruptedError } from "../terminal/errors";
+import type { Io } from "../terminal/io";
+import { whyUnreadable } from "../runtime/files";
 
 /** A file that a command reads, more than once. */
 export interface InputFile {

@@ -1,9 +1,9 @@
 import { createReadStream } from "node:fs";
 import { JSONParser, TokenType } from "@streamparser/json";
-import { whyUnreadable } from "../kv/source-error";
 import { isBag } from "../runtime/values";
-import { CommandError } from "./errors";
-import { placeIn } from "./text-place";
+import { CommandError } from "../terminal/errors";
+import { placeIn } from "../terminal/text-place";
+import { whyUnreadable } from "../runtime/files";
 
 /** An item of an array in a file, and where it begins. */
 export interface Item {

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { IDENTIFIER, KV } from "../limits";
-import { tell, type Io } from "./io";
+import { tell, type Io } from "../terminal/io";
 import type * as Actions from "./kv/actions";
 import type * as Options from "./kv/options";
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import "../runtime/node-version";
-import { processIo } from "./io";
+import { processIo } from "../terminal/io";
 import { run } from "./program";
 
 // Set, not called: what is still being written to a pipe gets there.

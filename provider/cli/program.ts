@@ -1,12 +1,12 @@
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../version";
-import { CommandError, InterruptedError, UsageError } from "./errors";
-import { INTERRUPTED_EXIT_CODE, tell, type Io } from "./io";
+import { CommandError, InterruptedError, UsageError } from "../terminal/errors";
+import { INTERRUPTED_EXIT_CODE, tell, type Io } from "../terminal/io";
 import * as existing from "./import";
 import * as filter from "./filter";
 import * as kv from "./kv";
 import * as report from "./report";
-import type * as Redaction from "./redaction";
+import type * as Redaction from "../terminal/redaction";
 
 /**
  * A group of commands registers its names, options and help, and loads what carries them out when it is called: what
@@ -56,6 +56,6 @@ function messageOf(error: unknown, io: Io): string {
 /** No secret of the environment may be printed, whatever brought it into a message. */
 function redacted(text: string, io: Io): string {
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use: few commands fail
-  const { redactorFor } = require("./redaction") as typeof Redaction;
+  const { redactorFor } = require("../terminal/redaction") as typeof Redaction;
   return redactorFor(io.env).redact(text);
 }

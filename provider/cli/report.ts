@@ -2,10 +2,10 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import { Argument, InvalidArgumentError, Option, type Command } from "commander";
-import { whyUnreadable } from "../kv/source-error";
 import type * as Reports from "../report";
-import { CommandError, UsageError } from "./errors";
-import { print, type Io } from "./io";
+import { CommandError, UsageError } from "../terminal/errors";
+import { print, type Io } from "../terminal/io";
+import { whyUnreadable } from "../runtime/files";
 
 const FORMATS = ["markdown", "text", "json"] as const satisfies readonly Reports.Format[];
 

@@ -4,12 +4,12 @@ import { parse as parseJson, printParseErrorCode, type ParseError } from "jsonc-
 // Its types are those of a module, though it can be required as well.
 import type * as Toml from "smol-toml" with { "resolution-mode": "import" };
 import { z } from "zod";
-import { whyUnreadable } from "../kv/source-error";
 import { nearest } from "../runtime/nearest";
 import { own } from "../runtime/values";
-import { CommandError } from "./errors";
-import { tell, type Io } from "./io";
-import { placeIn } from "./text-place";
+import { CommandError } from "../terminal/errors";
+import { tell, type Io } from "../terminal/io";
+import { placeIn } from "../terminal/text-place";
+import { whyUnreadable } from "../runtime/files";
 
 /** The configuration file of an edge function's project, as far as key-value data is concerned. */
 export interface ProjectConfig {

@@ -1,10 +1,10 @@
 import type { z } from "zod";
-import { kvEntries } from "../resources/kv-entries";
-import { kvNamespace } from "../resources/kv-namespace";
-import { logpushJob } from "../resources/logpush-job";
-import { managedRulesetOverride } from "../resources/managed-ruleset-override";
-import { pageShieldPolicy } from "../resources/page-shield-policy";
-import { pageShieldSettings } from "../resources/page-shield-settings";
+import { kvEntries } from "../kv/kv-entries";
+import { kvNamespace } from "../kv/kv-namespace";
+import { logpushJob } from "../logpush/logpush-job";
+import { managedRulesetOverride } from "../rulesets/managed-ruleset-override";
+import { pageShieldPolicy } from "../page-shield/policy";
+import { pageShieldSettings } from "../page-shield/settings";
 import type { Lifecycle } from "../runtime/lifecycle";
 import type { Bag } from "../runtime/values";
 import { verbsOf, type Verbs } from "../runtime/verbs";

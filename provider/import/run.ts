@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { ApiError, CancelledError, isUnroutable } from "../api/errors";
-import { CommandError, InterruptedError } from "../cli/errors";
-import { tell, type Io } from "../cli/io";
-import { withVariables } from "../cli/kv/wording";
+import { CommandError, InterruptedError } from "../terminal/errors";
+import { tell, type Io } from "../terminal/io";
+import { withVariables } from "../terminal/api-failure";
 import { Host } from "../runtime/host";
 import { SettingsError } from "../runtime/settings";
 import { Drafting } from "./draft";

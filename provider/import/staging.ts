@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { appendFile, mkdir, mkdtemp, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
-import { CommandError } from "../cli/errors";
+import { CommandError } from "../terminal/errors";
 
 /** For the owner alone. */
 export const SECRET_MODE = 0o600;

@@ -1,5 +1,5 @@
 import { visible } from "../api/printable";
-import type { Io } from "../cli/io";
+import type { Io } from "../terminal/io";
 
 const EVERY_MS = 100;
 const CLEAR = "\r\u001b[K";

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import ignore from "ignore";
 import { KV } from "../limits";
 import { PROGRAM_SPELLING, tooLarge, type Given } from "./check-entry";
-import { SourceError, whyUnreadable } from "./source-error";
+import { SourceError } from "./source-error";
 import { openFile } from "./source-handle";
+import { whyUnreadable } from "../runtime/files";
 
 export interface DirectoryOptions {
   /** Absolute path. */

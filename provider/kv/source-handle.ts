@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
-import { NotRegularError, SourceError, whyUnreadable } from "./source-error";
+import { SourceError } from "./source-error";
+import { NotRegularError, whyUnreadable } from "../runtime/files";
 
 const CHUNK_BYTES = 1024 * 1024;
 

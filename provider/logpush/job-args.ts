@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { LOGPUSH } from "../limits";
-import { accountId, adopt, extra, zoneId } from "../resources/fields";
+import { accountId, adopt, extra, zoneId } from "../runtime/fields";
 import { destinationProblems } from "./destination-parse";
 import { typedDestination } from "./destination-render";
 import { readFilter } from "./filter-read";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { hexId } from "../resources/fields";
+import { hexId } from "../runtime/fields";
 import { json, record } from "../runtime/json";
 import { identityOf, toWire, type MigrationRule } from "./rules";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { Known } from "../lookups/list";
 import { canonicalJson, isBag, omit, own, pick, type Bag } from "../runtime/values";
 import type { MigrationState } from "./state";
+import type { Known } from "../runtime/lookup";
 
 /** Rules of an entry point in their two forms, and which of them a migration sends. */
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { MANAGED_RULES } from "../limits";
-import { hexId } from "../resources/fields";
+import { hexId } from "../runtime/fields";
 import { describe } from "../runtime/inputs";
 import { record } from "../runtime/json";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { present } from "../lookups/members";
+import { present } from "../runtime/members";
 import { isBag, omit, type Bag } from "../runtime/values";
 
 /** Rules and rulesets as the service writes them, and the two mappers between its form and ours. */

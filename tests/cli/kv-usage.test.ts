@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
 import { register } from "../../provider/cli/kv";
-import { processIo } from "../../provider/cli/io";
+import { processIo } from "../../provider/terminal/io";
 import { Desk, type Ran } from "./support";
 
 /** What a person meets before and around the work: help, mistakes, configuration files, questions. */

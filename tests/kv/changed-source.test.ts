@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { LocalApi } from "edgeguard-local";
 import { startLocalApi } from "edgeguard-local";
 import { KV } from "../../provider/limits";
-import { REGISTER } from "../../provider/runtime";
+import { REGISTER } from "../../provider/register";
 import { failureOf, until } from "../support/edge-client";
 import { Operation } from "../support/operation";
 import { bulkWrites, difference, held } from "./declared";

@@ -1,5 +1,5 @@
 import type { LocalApi, WafSettingsChange } from "edgeguard-local";
-import { REGISTER } from "../../provider/runtime";
+import { REGISTER } from "../../provider/register";
 import type { Bag } from "../../provider/runtime/values";
 import { Operation, rawGet, type Recorded } from "../support/operation";
 

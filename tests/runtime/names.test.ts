@@ -6,7 +6,7 @@ import { readFilter } from "../../provider/logpush/filter-read";
 import { fromWire, toWire } from "../../provider/migration/rules";
 import { mappedSensitivity, ruleWords, rulesetName } from "../../provider/migration/words";
 import { report } from "../../provider/report";
-import { REGISTER } from "../../provider/runtime";
+import { REGISTER } from "../../provider/register";
 import { read } from "../report/plans";
 import { Operation } from "../support/operation";
 

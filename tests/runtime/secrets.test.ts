@@ -3,14 +3,14 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { SECRETS, textsIn } from "../../provider/runtime/secrets";
 import { isBag, type Bag } from "../../provider/runtime/values";
-import { kvEntries } from "../../provider/resources/kv-entries";
-import { kvNamespace } from "../../provider/resources/kv-namespace";
-import { logpushJob } from "../../provider/resources/logpush-job";
-import { managedRulesetOverride } from "../../provider/resources/managed-ruleset-override";
-import { pageShieldPolicy } from "../../provider/resources/page-shield-policy";
-import { pageShieldSettings } from "../../provider/resources/page-shield-settings";
-import { wafMigration } from "../../provider/resources/waf-migration";
-import { REGISTER } from "../../provider/runtime";
+import { kvEntries } from "../../provider/kv/kv-entries";
+import { kvNamespace } from "../../provider/kv/kv-namespace";
+import { logpushJob } from "../../provider/logpush/logpush-job";
+import { managedRulesetOverride } from "../../provider/rulesets/managed-ruleset-override";
+import { pageShieldPolicy } from "../../provider/page-shield/policy";
+import { pageShieldSettings } from "../../provider/page-shield/settings";
+import { wafMigration } from "../../provider/migration/waf-migration";
+import { REGISTER } from "../../provider/register";
 import { Operation } from "../support/operation";
 
 /** Any argument of any type may be a secret: no sentence shows it, whatever is wrong with it and whoever says so. */

@@ -1,7 +1,7 @@
 import type { LocalApi } from "edgeguard-local";
 import { startLocalApi } from "edgeguard-local";
 import { z } from "zod";
-import { pageShieldPolicy } from "../../provider/resources/page-shield-policy";
+import { pageShieldPolicy } from "../../provider/page-shield/policy";
 import { defineLifecycle, PartialFailure } from "../../provider/runtime/lifecycle";
 import { Locks } from "../../provider/runtime/locks";
 import { omit } from "../../provider/runtime/values";

@@ -1,11 +1,11 @@
 import { startLocalApi, type LocalApi } from "edgeguard-local";
-import { kvEntries } from "../../provider/resources/kv-entries";
-import { kvNamespace } from "../../provider/resources/kv-namespace";
-import { logpushJob } from "../../provider/resources/logpush-job";
-import { managedRulesetOverride } from "../../provider/resources/managed-ruleset-override";
-import { pageShieldPolicy } from "../../provider/resources/page-shield-policy";
-import { pageShieldSettings } from "../../provider/resources/page-shield-settings";
-import { wafMigration } from "../../provider/resources/waf-migration";
+import { kvEntries } from "../../provider/kv/kv-entries";
+import { kvNamespace } from "../../provider/kv/kv-namespace";
+import { logpushJob } from "../../provider/logpush/logpush-job";
+import { managedRulesetOverride } from "../../provider/rulesets/managed-ruleset-override";
+import { pageShieldPolicy } from "../../provider/page-shield/policy";
+import { pageShieldSettings } from "../../provider/page-shield/settings";
+import { wafMigration } from "../../provider/migration/waf-migration";
 import { outputOptions } from "../../provider/logpush/output-options";
 import { isObject, codeOf, type Declared } from "./program";
 import { programsOf, SEEDS, worldFor } from "./seeds";

@@ -8,7 +8,7 @@ const LONG = [
   "tests/engine/",
   "tests/scenarios/",
   "tests/import/",
-  "tests/lookups/program",
+  "tests/runtime/lookup",
   "tests/local-engine/",
 ];
 

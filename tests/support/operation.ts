@@ -1,5 +1,5 @@
 import type { LocalApi } from "edgeguard-local";
-import { REGISTER } from "../../provider/runtime";
+import { REGISTER } from "../../provider/register";
 import { forwarder } from "../../provider/runtime/forwarder";
 import { Host } from "../../provider/runtime/host";
 import type { CheckFailure } from "../../provider/runtime/inputs";

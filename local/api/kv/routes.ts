@@ -1,4 +1,4 @@
-import type { ApiContext, ApiRouter, Services } from "../context";
+import type { ApiContext, ApiRouter } from "../context";
 import { ok } from "../envelope";
 import { basePath } from "../paths";
 import { readId } from "../request";
@@ -11,6 +11,7 @@ import type { BulkGet } from "./requests";
 import * as requests from "./requests";
 import type { KvStore, Titled } from "./store";
 import { contentOf, readableText } from "./value";
+import type { Services } from "../services";
 
 export function kvRoutes(app: ApiRouter, services: Services): void {
   const root = `${basePath}/accounts/:accountId/storage/kv/namespaces`;

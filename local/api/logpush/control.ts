@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ApiContext, ApiRouter, Services } from "../context";
+import type { ApiContext, ApiRouter } from "../context";
 import { controlPath } from "../paths";
 import { readBody, readQuery } from "../request";
 import { behaviourSchema } from "./behaviour";
@@ -7,6 +7,7 @@ import { isDataset } from "./datasets";
 import { health } from "./entities";
 import type { Line } from "./evaluate";
 import { logpushFailures } from "./failures";
+import type { Services } from "../services";
 
 const count = z.coerce.number().pipe(z.int().min(1).max(100_000));
 const seed = z.coerce.number().pipe(z.int()).optional();

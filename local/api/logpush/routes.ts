@@ -1,4 +1,4 @@
-import type { ApiContext, ApiRouter, Services } from "../context";
+import type { ApiContext, ApiRouter } from "../context";
 import { ApiFailure, failures, ok } from "../envelope";
 import { basePath } from "../paths";
 import { readId } from "../request";
@@ -20,6 +20,7 @@ import type { Change } from "./requests";
 import * as requests from "./requests";
 import type { LogpushStore } from "./store";
 import { jobToWire } from "./wire";
+import type { Services } from "../services";
 
 export function logpushRoutes(app: ApiRouter, services: Services): void {
   for (const kind of ["zones", "accounts"] as const) {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import type { ApiContext, ApiRouter, Services } from "../context";
+import type { ApiContext, ApiRouter } from "../context";
 import { toCsv } from "../csv";
 import { failures, ok } from "../envelope";
 import type { Plan } from "../limits";
@@ -15,6 +15,7 @@ import { policyAction } from "./entities";
 import * as filters from "./filters";
 import * as wire from "./formatters";
 import { microseconds } from "./seed";
+import type { Services } from "../services";
 
 export function pageShieldRoutes(app: ApiRouter, services: Services): void {
   const root = `${basePath}/zones/:zoneId/page_shield`;

@@ -1,10 +1,11 @@
-import type { ApiRouter, Services } from "../context";
+import type { ApiRouter } from "../context";
 import { failures } from "../envelope";
 import { controlPath } from "../paths";
 import { readBody, readId } from "../request";
 import { effectiveWaf } from "./effective";
 import { nextVersion } from "./entities";
 import { managedToWire } from "./formatters";
+import type { Services } from "../services";
 
 /** What is not the vendor's: new versions as the vendor would publish them, and what works in a zone. */
 export function rulesetControlRoutes(app: ApiRouter, { state }: Services): void {

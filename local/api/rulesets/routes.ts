@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ApiContext, ApiRouter, Services } from "../context";
+import type { ApiContext, ApiRouter } from "../context";
 import { failures, ok } from "../envelope";
 import { basePath } from "../paths";
 import { readBody, readId, readQuery } from "../request";
@@ -14,6 +14,7 @@ import { listed, pageParameters } from "./listing";
 import { phases } from "./phases";
 import { position } from "./position";
 import { entryPointAbsent, problems, refused } from "./problems";
+import type { Services } from "../services";
 
 export function rulesetRoutes(app: ApiRouter, services: Services): void {
   accountRoutes(app, `${basePath}/accounts/:accountId/rulesets`, services);

@@ -1,8 +1,9 @@
-import type { ApiRouter, Services } from "../context";
+import type { ApiRouter } from "../context";
 import { controlPath } from "../paths";
 import { readBody, readId } from "../request";
 import { inDashboard, viewOf, wafAction } from "./dashboard";
 import { changed, wafSettingsChange } from "./settings";
+import type { Services } from "../services";
 
 /** Ours: what a zone's migration has come to, who else works on it, and what nobody has documented. */
 export function wafControlRoutes(app: ApiRouter, services: Services): void {

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import type { Services } from "../context";
 import { failures } from "../envelope";
 import type { RuleRequest } from "../rulesets/check";
 import { putEntryPoint, withChangedRule } from "../rulesets/entry-point";
@@ -26,6 +25,7 @@ import { completeSwitch, decide, phaseAt } from "./machine";
 import { moveTo, requireMigratable } from "./migration";
 import { newOverride } from "./overrides";
 import { firewallRule, pageRule, shortFirewallRule, shortPageRule } from "./short";
+import type { Services } from "../services";
 
 /** What happens to a zone past every program: a colleague in the dashboard, or the service itself. */
 export const wafAction = z.discriminatedUnion("do", [

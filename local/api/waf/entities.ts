@@ -114,3 +114,18 @@ export type Phase = z.infer<typeof phase>;
 export type Step = z.infer<typeof step>;
 export type Migration = z.infer<typeof migration>;
 export type WafZone = z.infer<typeof wafZone>;
+
+export const setUpAt = "2026-03-14T10:20:30.000Z";
+
+/** What a zone has that nobody touched: both packages, in the vendor's defaults. */
+export function untouched(phase: Phase = "start"): WafZone {
+  return {
+    setting: { value: "on", modified_on: setUpAt },
+    vendor: { groups: {}, rules: {} },
+    owasp: { groups: {}, rules: {}, sensitivity: "high", action_mode: "challenge" },
+    overrides: [],
+    firewallRules: [],
+    pageRules: [],
+    migration: { phase, until: null, hangs: false, failsAfterPut: [], retired: null, steps: [] },
+  };
+}

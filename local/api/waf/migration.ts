@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { MiddlewareHandler } from "hono";
-import type { ApiContext, ApiEnv, ApiRouter, Services } from "../context";
+import type { ApiContext, ApiEnv, ApiRouter } from "../context";
 import { ok } from "../envelope";
 import { bodyJson } from "../request";
 import { route } from "../route";
@@ -11,6 +11,7 @@ import { wafFailures } from "./failures";
 import { statusToWire } from "./formatters";
 import type { Trigger } from "./machine";
 import { advance, decide, phaseAt } from "./machine";
+import type { Services } from "../services";
 
 /** `waf_migration`: what can be asked before, while and after a zone migrates. */
 export function migrationRoutes(app: ApiRouter, root: string, { state, settings }: Services): void {

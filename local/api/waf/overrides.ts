@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ApiContext, ApiRouter, Services } from "../context";
+import type { ApiContext, ApiRouter } from "../context";
 import { failures, ok } from "../envelope";
 import { readBody, readId } from "../request";
 import { route } from "../route";
@@ -8,6 +8,7 @@ import { withOverride, withoutOverride } from "./changes";
 import type { Override, WafZone } from "./entities";
 import { override } from "./entities";
 import { listed } from "./listing";
+import type { Services } from "../services";
 
 const { urls, rules, groups, rewrite_action, description, paused, priority } = override.shape;
 

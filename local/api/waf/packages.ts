@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ApiContext, ApiRouter, Services } from "../context";
+import type { ApiContext, ApiRouter } from "../context";
 import { failures, ok } from "../envelope";
 import { readBody, readId } from "../request";
 import { route } from "../route";
@@ -10,6 +10,7 @@ import type { WafZone } from "./entities";
 import { actionMode, onOff, ruleId, ruleMode, sensitivity } from "./entities";
 import * as wire from "./formatters";
 import { listed } from "./listing";
+import type { Services } from "../services";
 
 /** `firewall/waf/packages` with its groups and rules. */
 export function packageRoutes(app: ApiRouter, root: string, { state, settings: { limits } }: Services): void {

@@ -1,5 +1,5 @@
 import type { Next } from "hono";
-import type { ApiContext, ApiRouter, Services } from "../context";
+import type { ApiContext, ApiRouter } from "../context";
 import { basePath } from "../paths";
 import { wafFailures } from "./failures";
 import { phaseAt } from "./machine";
@@ -7,6 +7,7 @@ import { migrateOnPut, migrationRoutes, requireNotRetired } from "./migration";
 import { overrideRoutes } from "./overrides";
 import { packageRoutes } from "./packages";
 import { zoneRuleRoutes } from "./zone-rules";
+import type { Services } from "../services";
 
 /** Before the routes of rulesets, for one of which it is the gate. */
 export function wafRoutes(app: ApiRouter, services: Services): void {

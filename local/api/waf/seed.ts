@@ -6,6 +6,7 @@ import { owaspPackage, vendorPackage } from "./catalog";
 import type { ProposedRule } from "./conversion";
 import { equivalent } from "./conversion";
 import type { Override, Phase, WafZone } from "./entities";
+import { setUpAt, untouched } from "./entities";
 import { firewallRule, pageRule } from "./short";
 
 /** A zone for every case of a migration. Their ids never change, so that programs and documents may name them. */
@@ -59,7 +60,6 @@ const plans: Readonly<Record<WafZoneName, Plan>> = {
 // The keys are those of an object that is written out above.
 const names = Object.keys(wafZones) as WafZoneName[];
 
-const setUpAt = "2026-03-14T10:20:30.000Z";
 const at = new Date(setUpAt);
 
 /** The zones themselves; `migratePageRule` is called migrate-page-rule.example. */
@@ -68,19 +68,6 @@ export function zoneRecords(): Zone[] {
     const words = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
     return { id: wafZones[name], name: `${words}.example`, plan: plans[name] };
   });
-}
-
-/** What a zone has that nobody touched: both packages, in the vendor's defaults. */
-export function untouched(phase: Phase = "start"): WafZone {
-  return {
-    setting: { value: "on", modified_on: setUpAt },
-    vendor: { groups: {}, rules: {} },
-    owasp: { groups: {}, rules: {}, sensitivity: "high", action_mode: "challenge" },
-    overrides: [],
-    firewallRules: [],
-    pageRules: [],
-    migration: { phase, until: null, hangs: false, failsAfterPut: [], retired: null, steps: [] },
-  };
 }
 
 export function seeded(): Record<string, WafZone> {

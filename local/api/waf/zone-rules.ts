@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ApiContext, ApiRouter, Services } from "../context";
+import type { ApiContext, ApiRouter } from "../context";
 import { ok } from "../envelope";
 import { readBody } from "../request";
 import { route } from "../route";
@@ -10,6 +10,7 @@ import { wafFailures } from "./failures";
 import * as wire from "./formatters";
 import { listed } from "./listing";
 import { phaseAt } from "./machine";
+import type { Services } from "../services";
 
 /**
  * What lies around the previous rules: the zone's setting, firewall rules and page rules. The published subset has none

@@ -3,7 +3,6 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { LOGPUSH } from "../../limits";
 import { count } from "../../kv/check-entry";
-import { whyUnreadable } from "../../kv/source-error";
 import { passes } from "../../logpush/filter-evaluate";
 import { DATASETS, documentedFields } from "../../logpush/dataset-fields";
 import { fieldIssues } from "../../logpush/filter-fields";
@@ -14,9 +13,16 @@ import { filterTree } from "../../logpush/filter-tree";
 import { linesOf, testFilter, type FilterTest, type LogLine, type LogLines } from "../../logpush/test-filter";
 import { isBag, pick, type Bag } from "../../runtime/values";
 import { nearest } from "../../runtime/nearest";
-import { CommandError, UsageError } from "../errors";
-import type { FilterOptions } from "../filter";
-import { print, tell, type Io } from "../io";
+import { CommandError, UsageError } from "../../terminal/errors";
+import { print, tell, type Io } from "../../terminal/io";
+import { whyUnreadable } from "../../runtime/files";
+
+export interface FilterOptions {
+  readonly format: "text" | "json";
+  readonly examples: number;
+  readonly print?: true;
+  readonly dataset?: string;
+}
 
 /** @throws UsageError for a filter that is wrong; CommandError where no line could be judged. */
 export async function testFilterOn(

@@ -8,16 +8,16 @@ import { checkKey, count, MOST_LEVELS, notExact, showKey, tooLarge } from "../..
 import { inexactNumber, isDeeper } from "../../kv/exact";
 import { listKeys as keysOf } from "../../kv/listing";
 import { openSource } from "../../kv/source";
-import { NotRegularError, whyUnreadable } from "../../kv/source-error";
 import { KV } from "../../limits";
 import { isBag } from "../../runtime/values";
-import { confirm } from "../confirm";
-import { CommandError, UsageError } from "../errors";
-import { print, tell, type Io } from "../io";
-import { printArray } from "../print-array";
+import { confirm } from "../../terminal/confirm";
+import { CommandError, UsageError } from "../../terminal/errors";
+import { print, tell, type Io } from "../../terminal/io";
+import { printArray } from "../../terminal/print-array";
 import type { DeleteOptions, GetOptions, ListOptions, PutOptions } from "./options";
 import { send, withEntries } from "./send";
 import { onNamespace, type NamespaceSession } from "./session";
+import { NotRegularError, whyUnreadable } from "../../runtime/files";
 
 /** One entry goes the way of many: the same checks, the same request, the same retries. */
 export async function putKey(

@@ -1,6 +1,6 @@
 import { checkKey } from "../../kv/check-entry";
 import { isBag, own } from "../../runtime/values";
-import { CommandError } from "../errors";
+import { CommandError } from "../../terminal/errors";
 import type { InputFile } from "../input-file";
 import { placeInFile, readArray } from "../json-array";
 

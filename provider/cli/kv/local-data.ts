@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { isBag } from "../../runtime/values";
-import { CommandError } from "../errors";
-import type { Io } from "../io";
+import { CommandError } from "../../terminal/errors";
+import type { Io } from "../../terminal/io";
 
 /** What is needed of `edgeguard-local`, which is loaded by name and only here: the package works without it. */
 interface LocalPackage {

@@ -6,10 +6,10 @@ import type { Source } from "../../kv/source";
 import { SourceHandle } from "../../kv/source-handle";
 import { upload } from "../../kv/upload";
 import { writableOf, type Writable } from "../../kv/writable";
-import { CommandError, InterruptedError } from "../errors";
-import { tell, type Io } from "../io";
+import { CommandError, InterruptedError } from "../../terminal/errors";
+import { tell, type Io } from "../../terminal/io";
 import type { NamespaceSession } from "./session";
-import { inWordsOfTheCommandLine } from "./wording";
+import { inWordsOfTheCommandLine } from "../../terminal/api-failure";
 
 /** Entries that were read and checked, and can be sent. */
 export interface Checked {

@@ -1,11 +1,11 @@
 import type { EntriesContext, NamespaceAddress } from "../../kv/address";
 import { Host } from "../../runtime/host";
-import { CommandError, UsageError } from "../errors";
-import { tell, type Io } from "../io";
+import { CommandError, UsageError } from "../../terminal/errors";
+import { tell, type Io } from "../../terminal/io";
 import { openLocalData } from "./local-data";
 import type { DataOptions, SelectorOptions } from "./options";
 import { targetOf, type Project, type Target } from "./target";
-import { inWordsOfTheCommandLine, withVariables } from "./wording";
+import { inWordsOfTheCommandLine, withVariables } from "../../terminal/api-failure";
 
 /** A way to the service for one command. */
 export interface Session {

@@ -1,5 +1,5 @@
-import { UsageError } from "../errors";
-import { tell, type Io } from "../io";
+import { UsageError } from "../../terminal/errors";
+import { tell, type Io } from "../../terminal/io";
 import { accountOf, namespaceOf, readProjectConfig, type ProjectConfig } from "../wrangler-config";
 import type { ProjectOptions, SelectorOptions } from "./options";
 

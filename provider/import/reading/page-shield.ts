@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { CspError, parseCsp, renderCsp, type TypedDirectives } from "../../resources/csp";
-import { readSettings } from "../../resources/page-shield-settings";
+import { CspError, parseCsp, renderCsp, type TypedDirectives } from "../../page-shield/csp";
+import { readSettings } from "../../page-shield/settings";
 import { TYPES, type Found } from "../found";
 import { slug } from "../names";
 import type { Reading } from "../reading";

@@ -76,7 +76,7 @@ playScenario({
   steps: story("use_cloudflare_reporting_endpoint", (on) => on),
 });
 
-// What is sent and stored in this dialect, tests/resources look at without an engine.
+// What is sent and stored in this dialect, the tests of each product look at without an engine.
 if (process.env["EDGEGUARD_TEST_LONG"] === "1") {
   playScenario({
     title: "a zone's page security is declared, drifts, is repaired and given back (seed dialect)",

@@ -1,0 +1,373 @@
+import { randomUUID } from "node:crypto";
+import * as pulumi from "@pulumi/pulumi";
+import { z } from "zod";
+import { isNamespaceGone, type NamespaceAddress } from "./address";
+import { adoptExisting, type Adoption } from "./adopt-existing";
+import type { Catalog } from "./catalog";
+import { converge } from "./converge";
+import { fileHash, known, knownPart, look, unchangedFile, withDeclared } from "./declared";
+import { driftOf } from "./drift";
+import { deletedKeys, heldKeys } from "./held";
+import { listKeys } from "./listing";
+import { Manifest } from "./manifest";
+import { count } from "./check-entry";
+import { compare, line, shown, type Plan } from "./plan";
+import { Strangers, type Pruning } from "./prune";
+import { soleOwner } from "./sole-owner";
+import { SourceError } from "./source-error";
+import { remove } from "./upload";
+import { json, record } from "../runtime/json";
+import { defineLifecycle, type Context } from "../runtime/lifecycle";
+import { EdgeResource, refuseLost } from "../runtime/resource";
+import { hasUnknown, UNKNOWN, type Bag } from "../runtime/values";
+import { accountId, adopt, hexId } from "../runtime/fields";
+
+const args = z.object({
+  accountId,
+  namespaceId: hexId("It is the id of a KvNamespace, or what the command line's `kv namespace list` shows."),
+  entries: record(z.unknown()).exactOptional(),
+  file: z.string().min(1, "has to be a path; it is empty").exactOptional(),
+  directory: z
+    .union([
+      z.string().min(1, "has to be a path; it is empty"),
+      z.object({
+        path: z.string().min(1, "has to be a path; it is empty"),
+        prefix: z.string().exactOptional(),
+        ignore: z.array(z.string()).exactOptional(),
+      }),
+    ])
+    .exactOptional(),
+  defaults: z
+    .object({ metadata: record(json).exactOptional(), expirationTtl: z.number().exactOptional() })
+    .exactOptional(),
+  adopt: adopt.exactOptional(),
+  prune: z.object({ prefix: z.string(), maxDeletes: z.int().min(0).exactOptional() }).exactOptional(),
+  maxOwnDeletes: z.int().min(0).exactOptional(),
+  verify: z.enum(["keys", "values", "none"]).exactOptional(),
+});
+
+const computed = z.object({ manifest: z.string(), writtenAt: z.number() });
+
+const SOURCES = ["entries", "file", "directory"] as const;
+
+export const kvEntries = defineLifecycle({
+  type: "KvEntries",
+  schemaVersion: 1,
+  upgrades: {},
+  args,
+  computed,
+  computedInputs: ["keys", "bytes", "digest", "fileHash", "drift"],
+  // The same content from another place is no change: what is compared is its digest.
+  compared: { ignore: ["entries", "file", "directory", "defaults"], also: ["digest", "drift"] },
+  replaceOn: ["accountId", "namespaceId"],
+  secret: ["entries"],
+  // Whoever sees a digest can try contents until one has it: for a short value a matter of seconds.
+  secretOutputs: ["manifest", "digest", "fileHash"],
+  fromSettings: { accountId: ({ accountId }) => accountId },
+  lock: ({ accountId, namespaceId }) => `namespace ${accountId} ${namespaceId}`,
+
+  rules: [
+    {
+      needs: [],
+      check: (_args, given) => {
+        const set = SOURCES.filter((name) => given[name] !== undefined);
+        if (set.length === 1) return undefined;
+        const which = set.length === 0 ? "none is set" : `${set.join(" and ")} are set`;
+        return {
+          property: set[1] ?? "entries",
+          reason: `exactly one of entries, file and directory gives the entries; ${which}`,
+        };
+      },
+    },
+  ],
+
+  // A new namespace has no id in a preview; its entries are looked at all the same.
+  deriveWithout: ["accountId", "namespaceId", "entries", "adopt", "prune", "verify"],
+
+  async derive({ ctx, args, olds }) {
+    const property = SOURCES.find((name) => args[name] !== undefined) ?? "entries";
+    const namespace = hasUnknown(args.namespaceId) ? "(new namespace)" : args.namespaceId;
+    try {
+      const same = await unchangedFile(args, olds);
+      if (same !== undefined) return { computed: same };
+      const [declaration, isWhole] = knownPart(args);
+      const catalog = await look(ctx, declaration);
+      const { keys, bytes, digest, problems, expired, warnings, sha256 } = catalog;
+      if (problems.length > 0) return { failures: problems.map((reason) => ({ property, reason })) };
+      // A saved plan takes an unknown for a later value, and nothing for one.
+      if (!isWhole) return { computed: { keys: UNKNOWN, bytes: UNKNOWN, digest: UNKNOWN } };
+      if (digest !== olds["digest"]) {
+        for (const warning of warnings) ctx.say.warn(`KvEntries ${namespace}: ${warning}`);
+        if (expired > 0)
+          ctx.say.warn(
+            `KvEntries ${namespace}: ${expired} of ${keys} entries have expired already and are not sent.`,
+          );
+      }
+      // For what exists, `describe` compares with what was written.
+      if (isNew(args, olds)) ctx.say.info(line(namespace, compare(catalog, new Manifest())));
+      return {
+        computed: { keys, bytes, digest, ...(sha256 === undefined ? {} : { fileHash: fileHash(sha256) }) },
+      };
+    } catch (error) {
+      if (error instanceof SourceError) return { failures: [{ property, reason: error.message }] };
+      throw error;
+    }
+  },
+
+  async describe({ ctx, state, args }) {
+    const manifest = await Manifest.decode(state.manifest);
+    const catalog = await known(ctx, args);
+    const plan = compare(catalog, manifest);
+    ctx.say.info(line(args.namespaceId, plan));
+    refuseOwnDeletes(args, plan, manifest);
+    return {
+      live: () => adoptExisting(ctx, args, catalog, manifest, { isPreview: true }),
+    };
+  },
+
+  keep({ ctx, state }) {
+    heldKeys(ctx, state).addRecorded(state.manifest);
+    return Promise.resolve();
+  },
+
+  // What exists, a create asks here, and an update where it is described: only there it is known what was written.
+  async live({ ctx, args, olds }) {
+    if (!isNew(args, olds)) return {};
+    const catalog = await known(ctx, args);
+    const { sentence, tooMany } = await existingFor(ctx, args, catalog, new Manifest(), { isPreview: true });
+    if (tooMany !== undefined) return { failures: [{ property: "prune.maxDeletes", reason: tooMany }] };
+    return sentence === undefined ? {} : { due: sentence };
+  },
+
+  // What others write under the prefix can be seen only by looking, also where nothing was changed here. Which keys are
+  // those of others, what was written tells.
+  async due({ ctx, state, args }) {
+    if (args.prune === undefined) return undefined;
+    const { records } = await known(ctx, args);
+    const manifest = await Manifest.decode(state.manifest);
+    const strangers = await strangersOf(ctx, args, { records, manifest, writtenAt: state.writtenAt });
+    return strangers.sentence;
+  },
+
+  async create({ ctx, args, inputs }) {
+    return await withDeclared(ctx, args, inputs["digest"], async (declared) => {
+      const { catalog } = declared;
+      const manifest = new Manifest();
+      heldKeys(ctx, args).add(manifest, catalog);
+      const strangers = await existingFor(ctx, args, catalog, manifest);
+      strangers.refuseTooMany();
+      const id = `${args.namespaceId}/${randomUUID()}`;
+      const work = { ...args, id, manifest, writtenAt: 0, strangers: strangers.keys };
+      return { id, computed: await converge(ctx, declared, work) };
+    });
+  },
+
+  async update({ ctx, id, state, args, inputs }) {
+    return await withDeclared(ctx, args, inputs["digest"], async (declared) => {
+      const manifest = await Manifest.decode(state.manifest);
+      const { records } = declared.catalog;
+      if (args.maxOwnDeletes !== undefined)
+        refuseOwnDeletes(args, compare(declared.catalog, manifest), manifest);
+      heldKeys(ctx, args).add(manifest, declared.catalog);
+      const strangers = await strangersOf(ctx, args, { records, manifest, writtenAt: state.writtenAt });
+      strangers.refuseTooMany();
+      await adoptExisting(ctx, args, declared.catalog, manifest);
+      const work = { ...args, id, manifest, writtenAt: state.writtenAt, strangers: strangers.keys };
+      return await converge(ctx, declared, work);
+    });
+  },
+
+  async read({ ctx, state }) {
+    if (state.verify === "none") return state;
+    const manifest = await Manifest.decode(state.manifest);
+    try {
+      const drift = await driftOf(ctx, state, manifest);
+      if (drift === undefined) return state;
+      return { ...state, manifest: await manifest.encode(), drift };
+    } catch (error) {
+      if (isNamespaceGone(error)) return undefined;
+      throw error;
+    }
+  },
+
+  async delete({ ctx, state }) {
+    const { accountId, namespaceId } = state;
+    const manifest = await Manifest.decode(state.manifest);
+    const isHeld = await heldKeys(ctx, state).byOthers();
+    const own = [...manifest.keys()].filter((key) => !isHeld(key));
+    if (own.length < manifest.size) {
+      ctx.say.info(
+        `KvEntries ${namespaceId}: ${manifest.size - own.length} of ${manifest.size} keys are kept: another resource of this operation has them.`,
+      );
+    }
+    const deleted = deletedKeys(ctx, namespaceId);
+    const onRemoved = (keys: readonly string[]): void => keys.forEach((key) => deleted.add(key));
+    const outcome = await remove({ ctx, accountId, namespaceId, keys: own, onRemoved });
+    if (outcome.error !== undefined) throw outcome.error;
+    const [first] = outcome.failed;
+    if (first !== undefined)
+      throw new Error(
+        `${outcome.failed.length} keys could not be deleted: ${JSON.stringify(first.key)}: ${first.reason}. Run the command again.`,
+      );
+  },
+});
+
+/** Whether the entries are created: for the first time, or by a replacement in another namespace. */
+function isNew(args: NamespaceAddress, olds: Bag): boolean {
+  if (olds["digest"] === undefined) return true;
+  return (["accountId", "namespaceId"] as const).some(
+    (key) => !hasUnknown(args[key]) && args[key] !== olds[key],
+  );
+}
+
+/** @throws where an update deletes more of the resource's own keys than it may. */
+function refuseOwnDeletes(
+  {
+    namespaceId,
+    maxOwnDeletes,
+  }: { readonly namespaceId: string; readonly maxOwnDeletes?: number | undefined },
+  { removedKeys }: Pick<Plan, "removedKeys">,
+  { size }: Manifest,
+): void {
+  if (maxOwnDeletes === undefined || removedKeys.length <= maxOwnDeletes) return;
+  throw new Error(
+    `KvEntries ${namespaceId}: this update deletes ${count(removedKeys.length)} of its ${count(size)} keys (${shown(removedKeys)}); maxOwnDeletes allows ${count(maxOwnDeletes)}. ` +
+      "Nothing was written. Check the source of the entries, or raise maxOwnDeletes.",
+  );
+}
+
+/** What a create finds. Where it prunes, one listing tells both what exists of its keys and which are strange. */
+async function existingFor(
+  ctx: Context,
+  args: Adoption & Pruning,
+  catalog: Catalog,
+  manifest: Manifest,
+  manner: { readonly isPreview?: boolean } = {},
+): Promise<Strangers> {
+  const strangers = await Strangers.of(ctx, args, (key) => catalog.records.find(key) !== -1);
+  const listing = args.prune === undefined ? undefined : strangers.among(listKeys(ctx.api, args));
+  await adoptExisting(ctx, args, catalog, manifest, { ...manner, listing });
+  return strangers;
+}
+
+/** Keys under the pruned prefix that are neither declared nor written by the resource before. */
+async function strangersOf(
+  ctx: Context,
+  pruning: Pruning,
+  own: {
+    readonly records: Catalog["records"];
+    readonly manifest: Manifest;
+    readonly writtenAt: number;
+  },
+): Promise<Strangers> {
+  const isOwn = (key: string): boolean => own.records.find(key) !== -1 || own.manifest.has(key);
+  const strangers = await Strangers.of(ctx, pruning, isOwn);
+  return await (await strangers.list(ctx)).confirm(ctx, own.writtenAt);
+}
+
+export interface KvEntryArgs {
+  /** Text, or base64 text where `base64` is true. At most 25 MB after decoding. Source: seed 002, "Key-value entry". */
+  readonly value: pulumi.Input<string>;
+  /** Whether `value` is base64 of the bytes to store. Default false. */
+  readonly base64?: pulumi.Input<boolean>;
+  /** An object of at most 1,024 bytes as JSON. */
+  readonly metadata?: pulumi.Input<Record<string, unknown>>;
+  /** When the entry expires, seconds since the UNIX epoch. A time in the past is not sent. */
+  readonly expiration?: pulumi.Input<number>;
+  /** Lifetime in seconds, at least 60, from the write. Has precedence over `expiration`. */
+  readonly expirationTtl?: pulumi.Input<number>;
+}
+
+export interface KvEntriesArgs {
+  /** The account, 32 hexadecimal digits. Default: `edgeguard:accountId`, else CLOUDFLARE_ACCOUNT_ID. Replaces. */
+  readonly accountId?: pulumi.Input<string>;
+  /** The namespace, such as `namespace.id`. Replaces. */
+  readonly namespaceId: pulumi.Input<string>;
+  /**
+   * The entries: a map from key to text, or to an object with the value and its options. Values are secret in state.
+   * Keys: 1 to 512 bytes, printable, without white space, not `.` or `..`. Exactly one of `entries`, `file` and
+   * `directory`. In place: what differs is written. Source: seed 002, "Key-value entry".
+   */
+  readonly entries?: pulumi.Input<Record<string, pulumi.Input<string | KvEntryArgs>>>;
+  /**
+   * A JSON file as the command line's bulk upload takes it: an array of `{ key, value, base64, metadata, expiration,
+   * expiration_ttl }`. The path is relative to the program's folder and no part of the identity: the same content in
+   * another file is no change. No value of it reaches the state. In place. Source: seed 002, "Command-line commands".
+   */
+  readonly file?: pulumi.Input<string>;
+  /**
+   * A folder whose files are the values, binary or text, each under its relative path with `prefix` in front; `ignore`
+   * holds patterns as in .gitignore. No value of it reaches the state. In place.
+   */
+  readonly directory?: pulumi.Input<
+    | string
+    | {
+        path: pulumi.Input<string>;
+        prefix?: pulumi.Input<string>;
+        ignore?: pulumi.Input<pulumi.Input<string>[]>;
+      }
+  >;
+  /** Metadata and lifetime of entries that have none of their own. In place. */
+  readonly defaults?: pulumi.Input<{
+    metadata?: pulumi.Input<Record<string, unknown>>;
+    expirationTtl?: pulumi.Input<number>;
+  }>;
+  /**
+   * What to do with a declared key that exists already and was not written by this resource, in a create and in an update.
+   * `"ifEqual"`: adopt it if it is equal, else refuse. `"never"`: refuse. `"takeOver"`: overwrite it. Default `"ifEqual"`.
+   * Updates in place, without a write.
+   */
+  readonly adopt?: pulumi.Input<"ifEqual" | "never" | "takeOver">;
+  /**
+   * Delete keys of others that begin with `prefix`: this resource then is the prefix's sole owner. `""` means every key of
+   * the namespace. An `up` refuses to delete more than `maxDeletes`, 100 by default. Unset: keys of others are left alone.
+   * A program in which another KvEntries declares keys under the prefix is refused.
+   */
+  readonly prune?: pulumi.Input<{ prefix: pulumi.Input<string>; maxDeletes?: pulumi.Input<number> }>;
+  /**
+   * How many of its own keys, which it has written and which are no longer declared, an update may delete: with more, the
+   * preview fails, and so does the update. A destroy and a replacement are not limited. No default. Updates in place,
+   * without a write.
+   *
+   * @example maxOwnDeletes: 100 // an export that comes up short does not empty the namespace
+   */
+  readonly maxOwnDeletes?: pulumi.Input<number>;
+  /**
+   * What a refresh compares: `"keys"` presence, expiry and metadata by listing the namespace; `"values"` the values too,
+   * a request for every 100 keys; `"none"` nothing. Default `"keys"`. In place, without a write.
+   */
+  readonly verify?: pulumi.Input<"keys" | "values" | "none">;
+}
+
+/**
+ * Entries of one namespace as desired state: what differs is written in bulk, what is no longer declared is deleted, what
+ * others wrote is left alone. The state holds digests, not values, but for inline `entries`, which are secret.
+ *
+ * @throws in the preview for every entry that breaks a limit, by name and place; in an up when keys may not be adopted,
+ * the source changed since the preview, or entries are left that could not be written (what was written is recorded).
+ */
+export class KvEntries extends EdgeResource {
+  declare readonly accountId: pulumi.Output<string>;
+  declare readonly namespaceId: pulumi.Output<string>;
+  /** How many entries are declared. */
+  declare readonly keys: pulumi.Output<number>;
+  /** Bytes of all values together, as stored. */
+  declare readonly bytes: pulumi.Output<number>;
+  /** Digest of the declared content, whatever its source. A secret: a short value can be guessed from it. */
+  declare readonly digest: pulumi.Output<string>;
+  /** SHA-256 of the file as it is, which tells a preview that nothing changed in it. A secret. Unset for other sources. */
+  declare readonly fileHash: pulumi.Output<string | undefined>;
+
+  constructor(name: string, args: KvEntriesArgs, opts?: pulumi.CustomResourceOptions) {
+    const { entries, ...rest } = args;
+    refuseLost(`KvEntries "${name}"`, entries); // A secret is without the member already.
+    const secret = entries === undefined ? {} : { entries: pulumi.secret(entries) };
+    super(
+      kvEntries,
+      name,
+      { ...rest, ...secret, namespaceId: soleOwner(name, args) },
+      ["accountId", "keys", "bytes", "digest", "fileHash", "manifest", "writtenAt"],
+      opts,
+    );
+  }
+}

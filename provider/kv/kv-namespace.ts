@@ -1,0 +1,378 @@
+import * as pulumi from "@pulumi/pulumi";
+import { z } from "zod";
+import { ApiError } from "../api/errors";
+import { byCursor } from "../api/pages";
+import { namespacesPath } from "./address";
+import { declaredKeys, declaredKeysOf, type DeclaredKeys } from "./declared-keys";
+import { deletedKeys, madeNamespaces } from "./held";
+import { listNamespacesOf } from "./listing";
+import { declaredOf } from "./sole-owner";
+import { KV } from "../limits";
+import { AdoptionError, createOnce, sharedId } from "../runtime/adoption";
+import { defineLifecycle, type Context } from "../runtime/lifecycle";
+import { claimOnce, EdgeResource } from "../runtime/resource";
+import { hasUnknown, UNKNOWN } from "../runtime/values";
+import { accountId, adopt } from "../runtime/fields";
+
+const args = z.object({
+  accountId,
+  title: z
+    .string()
+    .min(1, "has to name the namespace; it is empty")
+    .refine((title) => title.length <= KV.MAX_TITLE_CHARACTERS, {
+      error: ({ input }) => `is ${String(input).length} characters; the limit is ${KV.MAX_TITLE_CHARACTERS}`,
+    }),
+  preview: z.boolean().exactOptional(),
+  adopt: adopt.exactOptional(),
+  forceDestroy: z.boolean().exactOptional(),
+});
+
+/** Under this name the class tells the check which keys the program declares. */
+const DECLARED = "__declared";
+
+export const kvNamespace = defineLifecycle({
+  type: "KvNamespace",
+  schemaVersion: 1,
+  upgrades: {},
+  args,
+  computed: z.object({ fullTitle: z.string() }),
+  computedInputs: ["fullTitle"],
+  derivedFrom: { fullTitle: ["title"] },
+  replaceOn: ["accountId"],
+  fromSettings: { accountId: ({ accountId }) => accountId },
+  lock: ({ accountId, title, preview }) => `namespace ${accountId} ${fullTitle(title, preview)}`,
+  hints: [DECLARED],
+
+  async live({ ctx, args, olds, once }) {
+    if (olds["title"] !== undefined) return {};
+    const titles = await once(`namespaces of ${args.accountId}`, () => namespacesOf(ctx, args.accountId));
+    const existing = titles.get(fullTitle(args.title, args.preview));
+    if (existing === undefined) return {};
+    // Whether the title is free in time is a matter of the order, which only the program knows.
+    if (ctx.holding(existing.id) === "changing") ctx.say.warn(`KvNamespace: ${stillHeld(args, existing)}`);
+    else ctx.say.info(await takeOver(ctx, args, existing, PREVIEW_KEYS));
+    return {};
+  },
+
+  deriveWithout: ["accountId", "title", "preview", "adopt", "forceDestroy"],
+
+  derive({ ctx, args, olds, hints }) {
+    const { accountId, title, preview } = args;
+    const isKnown = !hasUnknown([title, preview]);
+    if (isKnown && !hasUnknown(accountId)) {
+      const program = programOf(ctx, args);
+      program.had ||= (["accountId", "title", "preview"] as const).every((key) => olds[key] === args[key]);
+      program.declares = declaredKeysOf.catch([]).parse(hints[DECLARED] ?? program.declares);
+    }
+    return Promise.resolve({ computed: { fullTitle: isKnown ? fullTitle(title, preview) : UNKNOWN } });
+  },
+
+  async create({ ctx, args }) {
+    const title = fullTitle(args.title, args.preview);
+    const find = (): Promise<Namespace | undefined> => namespaceByTitle(ctx, args.accountId, title);
+    const what = `Creating namespace ${JSON.stringify(title)}`;
+    try {
+      const { object } = await createOnce(ctx, {
+        path: namespacesPath(args.accountId),
+        id: ({ id }: Namespace) => id,
+        what: `namespace ${JSON.stringify(title)}`,
+        send: () =>
+          ctx.api.post(namespacesPath(args.accountId), { what, schema: namespace, body: { title } }),
+        // One that holds keys was there before: a further request is told that the title is taken.
+        list: async () => {
+          const found = await find();
+          return found !== undefined &&
+            (await countKeys(ctx, args.accountId, found.id, { enough: 1 })).count === 0
+            ? [found]
+            : [];
+        },
+      });
+      const { id } = object;
+      madeNamespaces(ctx).add(id);
+      return { id, computed: { fullTitle: title } };
+    } catch (error) {
+      if (!isTitleTaken(error)) throw error;
+    }
+    const existing = await find();
+    if (existing === undefined)
+      throw new AdoptionError(
+        `${what} failed: the service says the title is taken, yet lists no such namespace. Run again in a minute.`,
+      );
+    ctx.say.info(`${await takeOver(ctx, args, existing)}${sharedId(ctx, existing.id)}`);
+    return { id: existing.id, computed: { fullTitle: title } };
+  },
+
+  async read({ ctx, id, state }) {
+    const what = `Reading namespace ${id}`;
+    const found = await ctx.api.get(`${namespacesPath(state.accountId)}/${id}`, { what, schema: namespace });
+    if (found.title === fullTitle(state.title, state.preview)) return { ...state, fullTitle: found.title };
+    // A title without the suffix is nobody's preview namespace any more.
+    const preview = state.preview === true && found.title.endsWith(PREVIEW_SUFFIX);
+    const title = preview ? found.title.slice(0, -PREVIEW_SUFFIX.length) : found.title;
+    return { ...state, title, ...(state.preview === undefined ? {} : { preview }), fullTitle: found.title };
+  },
+
+  async update({ ctx, id, state, args }) {
+    const title = fullTitle(args.title, args.preview);
+    if (state.fullTitle === title) return { fullTitle: title };
+    // The answer is the namespace or nothing, by the age of the service (facts 8).
+    await ctx.api.put(`${namespacesPath(args.accountId)}/${id}`, {
+      what: `Renaming namespace ${id} to ${JSON.stringify(title)}`,
+      schema: z.unknown(),
+      body: { title },
+      advice: ({ errors }) =>
+        errors.some((e) => e.code === TITLE_TAKEN)
+          ? "Another namespace of the account bears that title: choose another, or rename that one first."
+          : undefined,
+    });
+    return { fullTitle: title };
+  },
+
+  async delete({ ctx, id, state }) {
+    if (state.forceDestroy !== true) await refuseUnlessEmpty(ctx, state.accountId, id, state.fullTitle);
+    await ctx.api.delete(`${namespacesPath(state.accountId)}/${id}`, {
+      what: `Deleting namespace ${id}`,
+      schema: z.unknown(),
+    });
+  },
+});
+
+export interface KvNamespaceArgs {
+  /**
+   * The account, 32 hexadecimal digits. Default: `edgeguard:accountId`, else CLOUDFLARE_ACCOUNT_ID. Replaces.
+   */
+  readonly accountId?: pulumi.Input<string>;
+  /** Name of the namespace, 1 to 512 characters, unique in the account. In place. Source: seed 002, "Key-value entry". */
+  readonly title: pulumi.Input<string>;
+  /**
+   * Whether this is the preview namespace: its title in the account then ends in `_preview`, and its snippet says
+   * `preview_id`. Default false. In place. Source: seed 002, "Command-line commands" (`--preview`).
+   */
+  readonly preview?: pulumi.Input<boolean>;
+  /**
+   * What to do when the title exists in the account. `"ifEqual"`: take it over if it holds no key. `"never"`: refuse.
+   * `"takeOver"`: take it over with what it holds. Default `"ifEqual"`. In place, without a write.
+   */
+  readonly adopt?: pulumi.Input<"ifEqual" | "never" | "takeOver">;
+  /**
+   * Whether a destroy deletes the namespace although it holds keys, and the keys with it. Default false: a destroy then
+   * refuses, and says how many keys there are. In place, without a write.
+   */
+  readonly forceDestroy?: pulumi.Input<boolean>;
+}
+
+/**
+ * One key-value namespace of an account (seed 002, "Key-value entry": `id` and `title`). The resource's id is the
+ * namespace's. A destroy refuses a namespace that holds keys others wrote, unless `forceDestroy` is set.
+ *
+ * @throws when the token lacks Workers KV Storage Write, the title is taken and may not be adopted, or keys remain.
+ */
+export class KvNamespace extends EdgeResource {
+  declare readonly accountId: pulumi.Output<string>;
+  declare readonly title: pulumi.Output<string>;
+  declare readonly preview: pulumi.Output<boolean | undefined>;
+  declare readonly adopt: pulumi.Output<"ifEqual" | "never" | "takeOver" | undefined>;
+  declare readonly forceDestroy: pulumi.Output<boolean | undefined>;
+  /** The title in the account: `title`, with `_preview` behind it for a preview namespace. */
+  declare readonly fullTitle: pulumi.Output<string>;
+
+  constructor(name: string, args: KvNamespaceArgs, opts?: pulumi.CustomResourceOptions) {
+    const { accountId, title, preview } = args;
+    const claim = claimOnce("KvNamespace", name, { accountId, title, preview }, (known) => {
+      const full = fullTitle(known.title, known.preview);
+      const account = known.accountId?.toLowerCase() ?? "of the settings";
+      return [
+        {
+          key: `${account} ${full}`,
+          clash: `are both the namespace ${JSON.stringify(full)} of one account: keep one of them`,
+        },
+      ];
+    });
+    const made: { id?: pulumi.Output<pulumi.ID> } = {};
+    const declared = declaredOf(() => made.id);
+    super(kvNamespace, name, { ...args, [DECLARED]: declared }, ["accountId", "fullTitle"], opts, claim);
+    made.id = this.id;
+  }
+
+  /**
+   * The snippet for the configuration file of an edge function, as the vendor's command line prints it when it makes a
+   * namespace: the binding with `id`, or with `preview_id` for a preview namespace.
+   *
+   * @param binding name under which the function sees the namespace.
+   */
+  bindingSnippet(binding: string): pulumi.Output<string> {
+    return pulumi
+      .all([this.id, this.preview])
+      .apply(
+        ([id, preview]) =>
+          `[[kv_namespaces]]\nbinding = ${JSON.stringify(binding)}\n${preview === true ? "preview_id" : "id"} = ${JSON.stringify(id)}\n`,
+      );
+  }
+}
+
+const PREVIEW_SUFFIX = "_preview";
+
+/** "A namespace with this account ID and title already exists" (facts 1.5). */
+const TITLE_TAKEN = 10014;
+
+const namespace = z.looseObject({ id: z.string(), title: z.string() });
+type Namespace = z.infer<typeof namespace>;
+
+interface Address {
+  readonly accountId: string;
+  readonly title: string;
+  readonly preview?: boolean | undefined;
+}
+
+function fullTitle(title: string, preview: boolean | undefined): string {
+  return preview === true ? `${title}${PREVIEW_SUFFIX}` : title;
+}
+
+function isTitleTaken(error: unknown): boolean {
+  return error instanceof ApiError && error.hasCode(TITLE_TAKEN);
+}
+
+/** What the host knows of a namespace of the program before it is made. */
+interface InProgram {
+  /** Whether the resource was declared with this title before: what it had then is its own, though it is replaced. */
+  had: boolean;
+  declares: readonly DeclaredKeys[];
+}
+
+function programOf(ctx: Context, { accountId, title, preview }: Address): InProgram {
+  const key = `namespace of the program: ${accountId} ${fullTitle(title, preview)}`;
+  return ctx.shared(key, (): InProgram => ({ had: false, declares: [] }));
+}
+
+/** Keys that a preview looks at; beyond, the create decides. */
+const PREVIEW_KEYS = 10_000;
+
+/**
+ * Decides whether a create may have a namespace that exists: an empty one, its own, or one that holds nothing but keys the
+ * program declares for it. Whether their values are as declared, the entries find out when they adopt them.
+ *
+ * @returns a sentence that says so.
+ * @throws AdoptionError where it may not.
+ */
+async function takeOver(
+  ctx: Context,
+  args: Address & { readonly adopt?: "ifEqual" | "never" | "takeOver" | undefined },
+  { id }: Namespace,
+  most = Number.POSITIVE_INFINITY,
+): Promise<string> {
+  const { accountId, adopt } = args;
+  const title = JSON.stringify(fullTitle(args.title, args.preview));
+  if (ctx.holding(id) === "changing") throw new AdoptionError(stillHeld(args, { id }));
+  const taken = `KvNamespace ${title}: namespace ${id} exists already and is taken over`;
+  const advice =
+    'If this resource was only renamed or moved, give it its old name: aliases: [{ name: "<old name>" }].';
+  if (adopt === "never")
+    throw new AdoptionError(
+      `Namespace ${title} exists already (${id}) and adopt: "never" prevents adopting it. ${advice} Otherwise choose another title, or remove adopt.`,
+    );
+  if (adopt === "takeOver") return `${taken}, with what it holds.`;
+  const { had, declares } = programOf(ctx, args);
+  if (had && ctx.holding(id) === undefined) return `${taken}: it is the one that is replaced.`;
+  const declared = ctx.holding(id) === undefined ? await Promise.all(declares.map(declaredKeys)) : [];
+  const held = await countKeys(ctx, accountId, id, {
+    enough: 1,
+    most,
+    isOurs: (key) => declared.some((keys) => keys.find(key) !== -1),
+  });
+  if (held.count === 0)
+    return `${taken}${held.ours === 0 ? "" : ", with the keys that the program declares"}.`;
+  const [key = ""] = held.first;
+  throw new AdoptionError(
+    `Namespace ${title} exists already (${id}) and holds keys that this program doesn't declare for it, such as ${JSON.stringify(key)}. ${advice} ` +
+      'Otherwise set adopt: "takeOver" to manage it with what it holds, or choose another title.',
+  );
+}
+
+function stillHeld({ title, preview }: Address, { id }: Pick<Namespace, "id">): string {
+  return (
+    `Namespace ${JSON.stringify(fullTitle(title, preview))} (${id}) belongs to another resource of this program, which this update renames. ` +
+    "Add that resource to this one's dependsOn, so that it is renamed first."
+  );
+}
+
+async function namespaceByTitle(
+  ctx: Context,
+  account: string,
+  title: string,
+): Promise<Namespace | undefined> {
+  return (await namespacesOf(ctx, account)).get(title);
+}
+
+/** By title. */
+async function namespacesOf(ctx: Context, account: string): Promise<Map<string, Namespace>> {
+  const found = new Map<string, Namespace>();
+  for await (const one of listNamespacesOf(ctx.api, account, namespace)) found.set(one.title, one);
+  return found;
+}
+
+/** How often a namespace that seems to hold keys is listed again. */
+const LOOK_EVERY_MS = 5_000;
+
+/** @throws when keys of others are left after the time a listing may lag behind. */
+async function refuseUnlessEmpty(ctx: Context, account: string, id: string, title: string): Promise<void> {
+  for (let waited = 0; ; waited += LOOK_EVERY_MS) {
+    const left = await countKeys(ctx, account, id);
+    if (left.count === 0) return;
+    if (waited >= KV.CONSISTENCY_SECONDS * 1000) {
+      const names = left.first.map((name) => JSON.stringify(name)).join(", ");
+      throw new Error(
+        `Namespace ${JSON.stringify(title)} (${id}) still holds ${left.count} ${left.count === 1 ? "key" : "keys"}: ${names}${left.count > left.first.length ? ", …" : ""}. ` +
+          "Deleting it would delete them. Remove them first, or set forceDestroy: true, run `pulumi up`, then destroy.",
+      );
+    }
+    if (waited === 0) {
+      ctx.say.info(
+        `Namespace ${JSON.stringify(title)} seems to hold ${left.count} ${left.count === 1 ? "key" : "keys"}; its listing may lag behind, so it is looked at again for up to ${KV.CONSISTENCY_SECONDS} s.`,
+      );
+    }
+    await ctx.pause(LOOK_EVERY_MS);
+  }
+}
+
+const SHOWN_KEYS = 5;
+
+interface Count {
+  /** Keys of others. */
+  readonly count: number;
+  readonly first: readonly string[];
+  readonly ours: number;
+}
+
+/** Keys of a namespace, but for those this operation has deleted; counting ends at `enough` of others, or `most` in all. */
+async function countKeys(
+  ctx: Context,
+  account: string,
+  id: string,
+  {
+    enough = Number.POSITIVE_INFINITY,
+    most = Number.POSITIVE_INFINITY,
+    isOurs = () => false,
+  }: { enough?: number; most?: number; isOurs?: (key: string) => boolean } = {},
+): Promise<Count> {
+  const deleted = deletedKeys(ctx, id);
+  const keys = byCursor(ctx.api, `${namespacesPath(account)}/${id}/keys`, {
+    what: `Listing the keys of namespace ${id}`,
+    record: z.looseObject({ name: z.string() }),
+    complete: true, // A key that was left out would be deleted with the namespace.
+    perPage: KV.MAX_KEYS_PER_PAGE,
+    sizeParameter: "limit",
+    key: ({ name }) => name,
+  });
+  const first: string[] = [];
+  let [count, ours] = [0, 0];
+  for await (const { name } of keys) {
+    if (deleted.has(name)) continue;
+    if (isOurs(name)) ours += 1;
+    else {
+      count += 1;
+      if (first.length < SHOWN_KEYS) first.push(name);
+    }
+    if (count >= enough || count + ours >= most) break;
+  }
+  return { count, first, ours };
+}

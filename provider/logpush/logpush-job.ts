@@ -1,0 +1,341 @@
+import * as pulumi from "@pulumi/pulumi";
+import { z } from "zod";
+import { chooseExisting } from "./adopt-job";
+import type { Dataset } from "./dataset-fields";
+import type { Destination } from "./destination";
+import { needsProof } from "./destination-parse";
+import {
+  hideDestination,
+  hidesCredentials,
+  isShownAs,
+  sameDestination,
+  samePlace,
+  shownDestination,
+} from "./destination-secrets";
+import type { Filter } from "./filter";
+import { filterMeaning } from "./filter-text";
+import { hasLeftovers, healthOf, isReordered, isUnseenChange, jobFound, type Job } from "./job";
+import { jobsPath, listJobs, named, readJob, scopeOf } from "./job-api";
+import { jobArgs, type JobArgs } from "./job-args";
+import { hasMoved, lookAtJob } from "./job-live";
+import { deletedFirst } from "./job-quota";
+import { job as jobNamed, jobRules } from "./job-rules";
+import type { OutputOptions, OutputOptionsArgs } from "./output-options";
+import { makeJob, refuseBadToken, resolvedFields, tokenFinding, unproven, writeJob } from "./write-job";
+import { sharedId } from "../runtime/adoption";
+import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
+import { claimOnce, EdgeResource, refusal } from "../runtime/resource";
+import { hideWords, textsIn } from "../runtime/secrets";
+import { pick, sameJson } from "../runtime/values";
+
+const computed = z.object({
+  lastComplete: z.string().exactOptional(),
+  lastError: z.string().exactOptional(),
+  errorMessage: z.string().exactOptional(),
+  destinationShown: z.string().exactOptional(),
+  allFields: z.array(z.string()).exactOptional(),
+});
+type Computed = z.output<typeof computed>;
+
+export const logpushJob = defineLifecycle({
+  type: "LogpushJob",
+  schemaVersion: 1,
+  upgrades: {},
+  args: jobArgs,
+  computed,
+  computedInputs: ["destinationShown", "allFields"],
+  // A token is used up by the change it was made for.
+  compared: { ignore: ["ownershipChallenge"], also: [] },
+  equal: {
+    filter: (before, after) => filterMeaning(before) === filterMeaning(after),
+    // A refresh or an import may have recorded what the service shows, credentials hidden.
+    destinationConf: (before, after) =>
+      typeof before === "string" && typeof after === "string" && isShownAs(after, before),
+  },
+  replaceOn: ["zoneId", "accountId", "dataset", "kind"],
+  writeOnly: ["ownershipChallenge"],
+  secret: ["destinationConf", "ownershipChallenge"],
+  hide(redactor, { destinationConf, ownershipChallenge }) {
+    redactor.add(...textsIn(ownershipChallenge));
+    if (typeof destinationConf === "string") hideDestination(redactor, destinationConf);
+    else hideWords(redactor, destinationConf);
+  },
+  lock: (args) => `logpush ${named(scopeOf(args))}`,
+  rules: jobRules,
+
+  derive({ ctx, args, olds }) {
+    const finding = hasMoved(args, olds) ? tokenFinding(args) : undefined;
+    if (finding !== undefined && "warning" in finding) {
+      ctx.say.warn(`${jobNamed(args.name)}: ownershipChallenge ${finding.warning}.`);
+    }
+    const due = newCredential(ctx, args, olds["destinationConf"]);
+    return Promise.resolve({
+      computed: { destinationShown: shownDestination(args.destinationConf) },
+      ...(due === undefined ? {} : { due }),
+      ...(finding !== undefined && "reason" in finding
+        ? { failures: [{ property: "ownershipChallenge", reason: finding.reason }] }
+        : {}),
+    });
+  },
+
+  // What "all" stands for may have grown, also where nothing was changed here.
+  liveAlways: ({ outputOptions }) => outputOptions?.fieldNames === "all",
+
+  live: lookAtJob,
+
+  deletedFirst: ({ ctx, id, args, once }) => deletedFirst(ctx, args, id, once),
+
+  async create({ ctx, args, inputs }) {
+    refuseBadToken(args);
+    const scope = scopeOf(args);
+    const jobs = await listJobs(ctx.api, scope, { complete: true });
+    const allFields = await resolvedFields(ctx, args, inputs);
+    const adopted = chooseExisting(ctx, args, jobs, allFields);
+    if (adopted !== undefined) {
+      ctx.say.info(
+        `${jobNamed(args.name)}: job ${adopted.id} of ${named(scope)} exists already and is taken over. It is written once, since its filter may not be seen.${sharedId(ctx, adopted.id)}`,
+      );
+      // What it was before is not known: all that is undeclared goes to its default.
+      const before = jobFound(args, adopted, { allFields, strict: true });
+      return {
+        id: adopted.id,
+        computed: recorded(ctx, args, await writeJob(ctx, args, adopted, before, allFields), allFields),
+      };
+    }
+    const token = args.ownershipChallenge;
+    if (token === undefined && needsProof(args.destinationConf)) throw await unproven(ctx, args, "made");
+    const { object: made, doubled } = await makeJob(ctx, args, jobs, allFields);
+    const computed = recorded(ctx, args, made, allFields);
+    if (doubled !== undefined) throw new PartialFailure(made.id, computed, doubled);
+    return { id: made.id, computed };
+  },
+
+  async read({ ctx, id, state }) {
+    const job = await readJob(ctx.api, scopeOf(state), id);
+    const declared = pick(state, Object.keys(jobArgs.shape)) as JobArgs; // The part of the state that it is.
+    const found = jobFound(declared, job, { allFields: state.allFields });
+    warnOfTrouble(ctx, found, job);
+    return { ...found, ...recorded(ctx, found, job, state.allFields) };
+  },
+
+  async update({ ctx, id, state, args, inputs }) {
+    const allFields = await resolvedFields(ctx, args, inputs, state);
+    const job = await readJob(ctx.api, scopeOf(args), id);
+    if (!differs(args, state, job, allFields)) return recorded(ctx, args, job, allFields);
+    if (!samePlace(args.destinationConf, state.destinationConf)) {
+      refuseBadToken(args);
+      if (args.ownershipChallenge === undefined && needsProof(args.destinationConf))
+        throw await unproven(ctx, args, "changed");
+    }
+    return recorded(ctx, args, await writeJob(ctx, args, job, state, allFields), allFields);
+  },
+
+  async delete({ ctx, id, state }) {
+    const scope = scopeOf(state);
+    await ctx.api.delete(`${jobsPath(scope)}/${id}`, {
+      what: `Deleting log-push job ${id} of ${named(scope)}`,
+      schema: z.unknown(),
+    });
+  },
+});
+
+export interface LogpushJobArgs {
+  /** The zone whose lines are pushed, 32 hexadecimal digits. Exactly one of `zoneId` and `accountId`. Replaces. */
+  readonly zoneId?: pulumi.Input<string>;
+  /** The account whose lines are pushed, for datasets that belong to no zone. No setting gives it. Replaces. */
+  readonly accountId?: pulumi.Input<string>;
+  /**
+   * Name of the job, 1 to 512 characters; with zone or account and dataset it tells the job from others. Default
+   * `<project>-<stack>-<name>` of the program, in which what is no letter, digit, `.` or `-` becomes `-`. In place.
+   * Source: seed 002, "Log-push job".
+   */
+  readonly name?: pulumi.Input<string>;
+  /** Which log lines: `http_requests`, `firewall_events`, …. Replaces. Source: seed 002, "Log-push job". */
+  readonly dataset: pulumi.Input<Dataset | (string & {})>;
+  /**
+   * Where to push to, made by a builder: `destination.s3({ bucket: "logs", region: "us-east-1" })`. Exactly one of
+   * `destination` and `destinationConf`. Secret. In place. Source: seed 002, "Log-push job".
+   */
+  readonly destination?: pulumi.Input<Destination>;
+  /**
+   * Where to push to, as the API's text: `s3://logs/http/{DATE}?region=us-east-1`, at most 4,096 characters. Secret.
+   * In place; a change of the order of its parameters is no change. Source: seed 002, "Log-push job".
+   */
+  readonly destinationConf?: pulumi.Input<string>;
+  /**
+   * What is written of each line, and how. Sent as a whole: a member that is left out is at its default. Default: the
+   * service's. In place. Source: seed 002, "Log-push job".
+   */
+  readonly outputOptions?: pulumi.Input<OutputOptionsArgs>;
+  /**
+   * Which lines are pushed: made by the builders of `filter`, or JSON as a text. Compared by its meaning: the order of
+   * a group's conditions, of a list's elements and of members, and white space are no change. At most 30 operators
+   * (comparisons and groups) and 1,000 bytes. Default: all lines. In place. Source: seed 002, "Filter".
+   */
+  readonly filter?: pulumi.Input<Filter | string>;
+  /**
+   * What to do where a filter is larger than documented ("about 30 operators and 1000 bytes"), or does not fit what is
+   * documented of its fields: `"error"` refuses it, `"warn"` says so and sends it. Default `"error"`. In place, without
+   * a write.
+   */
+  readonly filterChecks?: pulumi.Input<"error" | "warn">;
+  /** Whether the job pushes. Default true, always sent: the API's own default is off. In place. Source: OpenAPI. */
+  readonly enabled?: pulumi.Input<boolean>;
+  /** How often files are made; deprecated by the service for the limits below. Default `"high"`. In place. Source: OpenAPI. */
+  readonly frequency?: pulumi.Input<"high" | "low">;
+  /** Most bytes of a file before compression: 5,000,000 to 1,000,000,000, or 0 for no limit. Default: the service's. In place. */
+  readonly maxUploadBytes?: pulumi.Input<number>;
+  /** Most seconds between files: 30 to 300, or 0 for no limit. Default: the service's. In place. */
+  readonly maxUploadIntervalSeconds?: pulumi.Input<number>;
+  /** Most lines of a file: 1,000 to 1,000,000, or 0 for no limit. Default: the service's. In place. */
+  readonly maxUploadRecords?: pulumi.Input<number>;
+  /** `"edge"`: delivered by the edge itself, for `http_requests` only. Default `""`. Replaces. Source: OpenAPI. */
+  readonly kind?: pulumi.Input<"" | "edge">;
+  /**
+   * The token that proves the destination to be yours, where it has to be: S3 without keys, Google Cloud Storage, Azure,
+   * Sumo Logic. Without one an up has the service write it to the destination, makes nothing, and names the file. Good
+   * for 7 days. Secret. Write-only: it is sent with a create and a changed destination; a change of it alone is none.
+   */
+  readonly ownershipChallenge?: pulumi.Input<string>;
+  /**
+   * What to do when there is a job of this name, dataset and zone or account. `"ifEqual"`: take over one that is equal
+   * in all that the API shows, and write it once. `"never"`: refuse. `"takeOver"`: change what differs. Default
+   * `"ifEqual"`. In place, without a write.
+   */
+  readonly adopt?: pulumi.Input<"ifEqual" | "never" | "takeOver">;
+  /** Members of the API's job that this version does not know by name, sent as they are. In place. */
+  readonly extra?: pulumi.Input<Record<string, unknown>>;
+}
+
+/**
+ * A job that pushes log lines of a zone or an account to a destination (seed 002, "Log-push job"). The resource's id is
+ * the job's number. A refresh warns of a job that is failing.
+ *
+ * @throws in the preview for a filter, field, destination or token that is wrong; in an up when a proof of ownership is
+ * needed, the quota is used up, or an existing job may not be taken over.
+ */
+export class LogpushJob extends EdgeResource {
+  declare readonly zoneId: pulumi.Output<string | undefined>;
+  declare readonly accountId: pulumi.Output<string | undefined>;
+  declare readonly name: pulumi.Output<string>;
+  declare readonly dataset: pulumi.Output<string>;
+  /** Secret. */
+  declare readonly destinationConf: pulumi.Output<string>;
+  /** The destination without what may be a credential: `s3://bucket/path`, `https://host`. */
+  declare readonly destinationShown: pulumi.Output<string>;
+  declare readonly outputOptions: pulumi.Output<OutputOptions | undefined>;
+  /** The filter as it is sent; undefined where all lines are pushed. */
+  declare readonly filter: pulumi.Output<string | undefined>;
+  declare readonly enabled: pulumi.Output<boolean>;
+  declare readonly kind: pulumi.Output<"edge" | undefined>;
+  /** For `fieldNames: "all"`: the fields it stands for. */
+  declare readonly allFields: pulumi.Output<readonly string[] | undefined>;
+  /** Up to when lines have been pushed, as last read. */
+  declare readonly lastComplete: pulumi.Output<string | undefined>;
+  /** When a push last failed, as last read; undefined after one that did not. */
+  declare readonly lastError: pulumi.Output<string | undefined>;
+  declare readonly errorMessage: pulumi.Output<string | undefined>;
+
+  constructor(name: string, args: LogpushJobArgs, opts?: pulumi.CustomResourceOptions) {
+    const { destination, destinationConf, ownershipChallenge, name: given, ...rest } = args;
+    if (destination !== undefined && destinationConf !== undefined) {
+      throw refusal(
+        `edgeguard: LogpushJob "${name}": exactly one of destination and destinationConf says where to push to; both are set.`,
+      );
+    }
+    const jobName = given ?? defaultName(name);
+    const { zoneId, accountId, dataset } = args;
+    const claim = claimOnce("LogpushJob", name, { zoneId, accountId, dataset, name: jobName }, (known) => {
+      const owner = (known.zoneId ?? known.accountId)?.toLowerCase() ?? "nobody";
+      return [
+        {
+          key: JSON.stringify([owner, known.dataset, known.name]),
+          clash: `are both the log-push job ${JSON.stringify(known.name)} of dataset ${known.dataset} in ${owner}: name them differently`,
+        },
+      ];
+    });
+    const where = destination ?? destinationConf;
+    super(
+      logpushJob,
+      name,
+      {
+        ...rest,
+        name: jobName,
+        ...(where === undefined ? {} : { destinationConf: pulumi.secret(where) }),
+        ...(ownershipChallenge === undefined
+          ? {}
+          : { ownershipChallenge: pulumi.secret(ownershipChallenge) }),
+      },
+      ["destinationShown", "allFields", "lastComplete", "lastError", "errorMessage"],
+      opts,
+      claim,
+    );
+  }
+}
+
+/** Told from the jobs of other programs and stacks, in the characters that every version of the service takes. */
+function defaultName(name: string): string {
+  return `${pulumi.getProject()}-${pulumi.getStack()}-${name}`.replace(/[^a-zA-Z0-9.-]/g, "-");
+}
+
+/**
+ * A credential in the place of another. The outputs of an import hold what the service shows, which does not tell them
+ * apart; the inputs of the last run do, unless they come from there as well.
+ */
+function newCredential(
+  ctx: Context,
+  { name, destinationConf: declared }: JobArgs,
+  before: unknown,
+): string | undefined {
+  if (typeof before !== "string" || sameDestination(declared, before)) return undefined;
+  if (hidesCredentials(before)) {
+    ctx.say.warn(
+      `${jobNamed(name)}: what is recorded of the destination hides its credentials, so a new one is not told from the old: it is sent with the job's next change.`,
+    );
+    return undefined;
+  }
+  return samePlace(declared, before)
+    ? `${jobNamed(name)}: the destination is the same place with other credentials or options; the job is written.`
+    : undefined;
+}
+
+/** Whether an update has something to do: as far as the service shows its job by that, else by what is recorded. */
+function differs(
+  args: JobArgs,
+  state: JobArgs & Computed,
+  job: Job,
+  allFields: readonly string[] | undefined,
+): boolean {
+  return (
+    !sameJson(jobFound(args, job, { allFields }), args) ||
+    !sameDestination(args.destinationConf, state.destinationConf) ||
+    isUnseenChange(args, state, job) ||
+    hasLeftovers(args, state, job) ||
+    isReordered(args, state, job)
+  );
+}
+
+/** What is recorded besides the arguments. The service's words may hold what is secret. */
+function recorded(ctx: Context, args: JobArgs, job: Job, allFields: readonly string[] | undefined): Computed {
+  const { errorMessage, ...health } = healthOf(job);
+  return {
+    ...health,
+    ...(errorMessage === undefined ? {} : { errorMessage: ctx.redact(errorMessage) }),
+    destinationShown: shownDestination(args.destinationConf),
+    ...(allFields === undefined ? {} : { allFields: [...allFields] }),
+  };
+}
+
+/** Says of a job whose last push failed, and nothing came after it. */
+function warnOfTrouble(ctx: Context, { name }: JobArgs, job: Job): void {
+  const { lastComplete, lastError, errorMessage = "the service gives no reason" } = healthOf(job);
+  if (lastError === undefined) return;
+  if (lastComplete !== undefined && Date.parse(lastComplete) >= Date.parse(lastError)) return;
+  const since =
+    lastComplete === undefined
+      ? "nothing has been pushed yet"
+      : `nothing has been pushed since ${lastComplete}`;
+  ctx.say.warn(
+    `${jobNamed(name)} (job ${job.id}) is failing: ${errorMessage.replace(/\.$/, "")} (${lastError}); ${since}.`,
+  );
+}

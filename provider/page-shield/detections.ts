@@ -1,0 +1,232 @@
+import { readFileSync } from "node:fs";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { z } from "zod";
+import { zoneId as zone } from "../runtime/fields";
+import { propertyPath } from "../runtime/inputs";
+import { isBag } from "../runtime/values";
+import { CONNECTIONS, type Connection } from "./connections";
+import { COOKIES, type Cookie } from "./cookies";
+import { listDetected, type DetectedFilters, type DetectedKind } from "./detected";
+import { present } from "../runtime/members";
+import { ask, LookupError, readArgs, type LookupOptions } from "../runtime/lookup";
+import { SCRIPTS, type Script } from "./scripts";
+
+/** Version of the file's format. */
+const VERSION = 1;
+
+const reported = {
+  domainReportedMalicious: z.boolean().exactOptional(),
+  maliciousDomainCategories: z.array(z.string()).exactOptional(),
+  urlReportedMalicious: z.boolean().exactOptional(),
+  maliciousUrlCategories: z.array(z.string()).exactOptional(),
+};
+
+const seenConnection = z.strictObject({
+  url: z.string(),
+  host: z.string(),
+  firstPageUrl: z.string().exactOptional(),
+  firstSeenAt: z.string().exactOptional(),
+  ...reported,
+});
+
+const seenScript = z.strictObject({
+  ...seenConnection.shape,
+  jsIntegrityScore: z.number().exactOptional(),
+});
+
+const seenCookie = z.strictObject({
+  name: z.string(),
+  host: z.string(),
+  type: z.string().exactOptional(),
+  domainAttribute: z.string().exactOptional(),
+  pathAttribute: z.string().exactOptional(),
+  sameSiteAttribute: z.string().exactOptional(),
+  secureAttribute: z.boolean().exactOptional(),
+  httpOnlyAttribute: z.boolean().exactOptional(),
+  firstSeenAt: z.string().exactOptional(),
+});
+
+const detections = z.strictObject({
+  version: z.number().refine((version): boolean => version === VERSION, `has to be ${VERSION}`),
+  zoneId: z.string(),
+  scripts: z.array(seenScript).exactOptional(),
+  connections: z.array(seenConnection).exactOptional(),
+  cookies: z.array(seenCookie).exactOptional(),
+});
+
+/** A script as a snapshot keeps it: what a reviewer judges by, without what changes from day to day. */
+export type SeenScript = Readonly<z.infer<typeof seenScript>>;
+type SeenConnection = Readonly<z.infer<typeof seenConnection>>;
+type SeenCookie = Readonly<z.infer<typeof seenCookie>>;
+
+/**
+ * What a zone was seen to load, fit to be committed. Left out is what changes by itself: ids, the time last seen, hash
+ * and time of the content, status, the pages. A mark of a threat list stands there only where it is true.
+ */
+export type Detections = Readonly<z.infer<typeof detections>>;
+
+export interface SaveDetectionsOptions extends DetectedFilters, LookupOptions {
+  /** Kinds to keep. Connections and cookies need the Business plan. Default `["scripts"]`. */
+  readonly include?: readonly DetectionKind[];
+}
+
+export type DetectionKind = (typeof KINDS)[number];
+const KINDS = ["scripts", "connections", "cookies"] as const;
+
+/**
+ * Writes what a zone was seen to load into a file that is meant to be committed: a policy built from it (see
+ * `scriptSources`) then changes by a reviewed diff, never by itself. Sorted, so that the same findings give the same
+ * bytes; a file that holds them already is left alone. All active records are read, duplicates and `/cdn-cgi/` paths
+ * among them; `hosts`, `status` and `filters` narrow or widen that. Meant for a script, run by a person or on a schedule:
+ *
+ *     await saveDetections("0da4…", "detections.json", { status: ["active", "infrequent"] });
+ *
+ * @param file relative to the working directory, which in a program is that of Pulumi.yaml or of its `main`.
+ * @returns what the file holds.
+ * @throws LookupError when an argument is wrong or the file cannot be written.
+ * @throws when the token lacks Page Shield Read, or the plan lacks a kind; the file is then as it was.
+ */
+export function saveDetections(
+  zoneId: string,
+  file: string,
+  options: SaveDetectionsOptions = {},
+): Promise<Detections> {
+  return ask(options, async (host) => {
+    const { include, hosts, status, filters } = options;
+    const kinds = readArgs(WHAT, { include: kindsArg }, { include }).include ?? ["scripts"];
+    const read = async <
+      T extends { readonly id: string; readonly firstSeenAt?: string; readonly lastSeenAt?: string },
+      S,
+    >(
+      kind: DetectedKind<T>,
+      toSeen: (record: T) => S,
+    ): Promise<S[]> => {
+      const wanted = { zoneId, hosts, status, filters: { ...kind.everything, ...filters } };
+      return sorted((await listDetected(host, WHAT, kind, wanted)).items.map(toSeen));
+    };
+
+    const found: Detections = {
+      version: VERSION,
+      zoneId: readArgs(WHAT, { zoneId: zone }, { zoneId }).zoneId,
+      ...(kinds.includes("scripts") ? { scripts: await read(SCRIPTS, toSeenScript) } : {}),
+      ...(kinds.includes("connections") ? { connections: await read(CONNECTIONS, toSeenConnection) } : {}),
+      ...(kinds.includes("cookies") ? { cookies: await read(COOKIES, toSeenCookie) } : {}),
+    };
+    await writeWhole(file, `${JSON.stringify(found, undefined, 2)}\n`);
+    return found;
+  });
+}
+
+const WHAT = "saveDetections";
+const kindsArg = z.array(z.enum(KINDS)).min(1, "has to name at least one kind; it is empty").optional();
+
+/**
+ * The snapshot in a file that `saveDetections` wrote.
+ *
+ * @param file relative to the working directory, which in a program is that of Pulumi.yaml or of its `main`.
+ * @throws LookupError when the file is missing, is no snapshot, or was written by a later version.
+ */
+export function readDetections(file: string): Detections {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new LookupError(
+      `${path.resolve(file)} cannot be read (${codeOf(error)}): write it with saveDetections(zoneId, ${JSON.stringify(file)}).`,
+    );
+  }
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    const where = error instanceof Error ? error.message : String(error);
+    throw new LookupError(
+      `${path.resolve(file)} is not JSON (${where}): resolve what a merge left, or write it again with saveDetections.`,
+    );
+  }
+  return toDetections(json, path.resolve(file));
+}
+
+/**
+ * A snapshot that has been looked at; `origin` names it in a sentence.
+ *
+ * @throws LookupError when it is none, or of a later version.
+ */
+export function toDetections(json: unknown, origin: string): Detections {
+  const version = isBag(json) ? json["version"] : undefined;
+  if (typeof version === "number" && version > VERSION) {
+    throw new LookupError(
+      `${origin} has version ${version}, and this version of pulumi-edgeguard reads ${VERSION}: install a later one.`,
+    );
+  }
+  const parsed = detections.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new LookupError(
+    `${origin} is no snapshot of detections: ${propertyPath(issue?.path ?? [])} ${issue?.message ?? ""}. Write it again with saveDetections.`,
+  );
+}
+
+function toSeenScript(script: Script): SeenScript {
+  return { ...toSeenConnection(script), ...present({ jsIntegrityScore: script.jsIntegrityScore }) };
+}
+
+function toSeenConnection(record: Connection): SeenConnection {
+  return present({
+    url: record.url,
+    host: record.host,
+    firstPageUrl: record.firstPageUrl,
+    firstSeenAt: record.firstSeenAt,
+    domainReportedMalicious: record.domainReportedMalicious === true ? true : undefined,
+    maliciousDomainCategories: words(record.maliciousDomainCategories),
+    urlReportedMalicious: record.urlReportedMalicious === true ? true : undefined,
+    maliciousUrlCategories: words(record.maliciousUrlCategories),
+  });
+}
+
+function toSeenCookie(cookie: Cookie): SeenCookie {
+  return present({
+    name: cookie.name,
+    host: cookie.host,
+    type: cookie.type,
+    domainAttribute: cookie.domainAttribute,
+    pathAttribute: cookie.pathAttribute,
+    sameSiteAttribute: cookie.sameSiteAttribute,
+    secureAttribute: cookie.secureAttribute,
+    httpOnlyAttribute: cookie.httpOnlyAttribute,
+    firstSeenAt: cookie.firstSeenAt,
+  });
+}
+
+function words(categories: readonly string[] | undefined): string[] | undefined {
+  return categories === undefined || categories.length === 0 ? undefined : [...categories].sort();
+}
+
+/** By URL or name, then host: each record begins with the two. Alike in both, by all the rest. */
+function sorted<T>(records: readonly T[]): T[] {
+  return records
+    .map((record) => ({ record, key: JSON.stringify(record) }))
+    .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
+    .map(({ record }) => record);
+}
+
+/** The old file or the new one, never half of one. */
+async function writeWhole(file: string, text: string): Promise<void> {
+  const held = await readFile(file, "utf8").catch(() => undefined); // A file that cannot be read is replaced, or the write says why not.
+  if (held === text) return;
+  const draft = `${file}.${process.pid}.tmp`;
+  try {
+    await writeFile(draft, text);
+    await rename(draft, file);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw new LookupError(
+      `${WHAT}: ${path.resolve(file)} cannot be written (${codeOf(error)}): check that its folder exists and may be written to.`,
+    );
+  }
+}
+
+function codeOf(error: unknown): string {
+  return isBag(error) && typeof error["code"] === "string" ? error["code"] : String(error);
+}

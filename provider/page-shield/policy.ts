@@ -1,0 +1,508 @@
+import type * as pulumi from "@pulumi/pulumi";
+import { z } from "zod";
+import type { EdgeApi } from "../api/client";
+import { byPage } from "../api/pages";
+import { PAGE_SHIELD } from "../limits";
+import { createOnce, decideAdoption, sharedId } from "../runtime/adoption";
+import { inEitherForm, noteShownForm, type BooleanForm, type BooleanMember } from "../runtime/boolean-form";
+import { record } from "../runtime/json";
+import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
+import { claimOnce, EdgeResource, type Claim } from "../runtime/resource";
+import { canonicalJson, isBag, omit, pick, sameJson, type Bag } from "../runtime/values";
+import {
+  allowsScript,
+  CspError,
+  lintCsp,
+  parseCsp,
+  renderCsp,
+  type SeenScript,
+  type TypedDirectives,
+} from "./csp";
+import { adopt, extra, zoneId } from "../runtime/fields";
+
+const KNOWN_MEMBERS = ["id", "description", "action", "expression", "enabled", "value"];
+
+/** CSP text, or directives by name; the canonical form is text. */
+const value = z
+  .union(
+    [z.string(), record(z.union([z.array(z.string()), z.boolean()]))],
+    "has to be CSP text or an object of directives, each a list of sources or true",
+  )
+  .transform((written, ctx) => {
+    try {
+      return renderCsp(parseCsp(written));
+    } catch (error) {
+      if (!(error instanceof CspError)) throw error;
+      ctx.addIssue({ code: "custom", message: error.message });
+      return z.NEVER;
+    }
+  });
+
+const args = z.object({
+  zoneId,
+  description: z.string().min(1, "has to say in a word what the policy is for; it is empty"),
+  action: z.enum(["log", "allow", "add_reporting_directives"]),
+  expression: z
+    .string()
+    .trim()
+    .min(1, 'has to select requests, for example http.host eq "www.example.com"; it is empty'),
+  enabled: z.boolean().default(true),
+  value,
+  adopt: adopt.exactOptional(),
+  extra: extra(KNOWN_MEMBERS).exactOptional(),
+});
+type PolicyArgs = z.output<typeof args>;
+
+const FIELDS = ["description", "action", "expression", "enabled", "value"] as const;
+
+export const pageShieldPolicy = defineLifecycle({
+  type: "PageShieldPolicy",
+  schemaVersion: 1,
+  upgrades: {},
+  args,
+  computed: z.object({}),
+  computedInputs: ["wouldBlock"],
+  replaceOn: ["zoneId"],
+  lock: ({ zoneId }) => `zone ${zoneId}`,
+
+  rules: [
+    {
+      needs: ["value", "description"],
+      check: ({ description }, given) => {
+        const written = given["value"];
+        const [first, ...rest] = typeof written === "string" || isTyped(written) ? lintCsp(written) : [];
+        if (first === undefined) return undefined;
+        return { warning: `policy ${JSON.stringify(description)}: ${[first, ...rest].join("; ")}.` };
+      },
+    },
+    {
+      needs: ["action", "description"],
+      check: ({ action, description }) =>
+        action === "add_reporting_directives"
+          ? {
+              warning: `policy ${JSON.stringify(description)}: the action add_reporting_directives is known from the OpenAPI only; a zone may refuse it.`,
+            }
+          : undefined,
+    },
+  ],
+
+  async live({ ctx, args, olds, once }) {
+    const policies = await once(`policies of ${args.zoneId}`, () => listPolicies(ctx, args.zoneId));
+    // 1. A new policy that cannot be adopted is refused before anything runs.
+    const isNew = olds["zoneId"] !== args.zoneId;
+    const own = isNew ? chooseAdoption(ctx, args, policies) : recordedAmong(policies, args, olds);
+    // 2. Policies beside it that visitors would meet as well.
+    warnOfOthers(ctx, args, policies, { own, isNew });
+    // 3. What an enforced policy would stop, for the reviewer to see.
+    if (args.action !== "allow") return {};
+    const seen = await once(`active scripts of ${args.zoneId}`, () => activeScripts(ctx.api, args.zoneId));
+    const blocked = wouldBlock(args, seen);
+    return blocked === undefined ? {} : { computed: { wouldBlock: blocked } };
+  },
+
+  async create({ ctx, args }) {
+    const path = policiesPath(args.zoneId);
+    const policies = await listPolicies(ctx, args.zoneId, true);
+    const adopted = chooseAdoption(ctx, args, policies);
+    if (adopted !== undefined) {
+      ctx.say.info(
+        `PageShieldPolicy ${JSON.stringify(args.description)}: policy ${adopted.id} of zone ${args.zoneId} exists already and is taken over.${sharedId(ctx, adopted.id)}`,
+      );
+      const echoed = sameJson(pick(adopted.raw, Object.keys(args.extra ?? {})), args.extra ?? {});
+      if (!echoed || !sameFields(adopted, args)) await write(ctx, args, adopted);
+      return { id: adopted.id, computed: {} };
+    }
+    warnOfOthers(ctx, args, policies, { own: undefined, isNew: true });
+    const known = new Set(policies.map((p) => p.id));
+    const { object, doubled } = await createOnce(ctx, {
+      path,
+      id: ({ id }) => id,
+      what: `policy ${JSON.stringify(args.description)}`,
+      send: () =>
+        inEitherForm(ctx, enabledOf(args.zoneId), (form) =>
+          ctx.api.post(path, {
+            what: `Creating policy ${JSON.stringify(args.description)} in zone ${args.zoneId}`,
+            schema: wire,
+            body: toRequest(args, form),
+            advice,
+          }),
+        ),
+      list: async () =>
+        (await listPolicies(ctx, args.zoneId, true)).filter(
+          (p) => !known.has(p.id) && ctx.holding(p.id) === undefined && sameFields(p, args),
+        ),
+    });
+    if (doubled !== undefined) throw new PartialFailure(object.id, {}, doubled);
+    return { id: object.id, computed: {} };
+  },
+
+  async read({ ctx, id, state }) {
+    const found = await readPolicy(ctx, state.zoneId, id);
+    const { adopt, extra: declaredExtra } = state;
+    return {
+      ...toState(found, state.zoneId),
+      ...(adopt === undefined ? {} : { adopt }),
+      ...(declaredExtra === undefined
+        ? {}
+        : { extra: { ...declaredExtra, ...pick(found.raw, Object.keys(declaredExtra)) } }),
+    };
+  },
+
+  async update({ ctx, id, state, args }) {
+    const read = await readPolicy(ctx, args.zoneId, id);
+    // What was declared in `extra` and no longer is, is left out of the PUT: the service goes back to its own default.
+    const removed = Object.keys(omit(state.extra ?? {}, Object.keys(args.extra ?? {})));
+    const found = { ...read, raw: omit(read.raw, removed) };
+    const kept = removed.filter((name) => read.raw[name] !== undefined);
+    const extraChanged = kept.length > 0 || !sameJson(state.extra ?? {}, args.extra ?? {});
+    if (extraChanged || !sameFields(found, args)) await write(ctx, args, found);
+    return {};
+  },
+
+  async delete({ ctx, id, state }) {
+    await ctx.api.delete(`${policiesPath(state.zoneId)}/${id}`, {
+      what: `Deleting policy ${id} of zone ${state.zoneId}`,
+      schema: z.unknown(),
+    });
+  },
+});
+
+export interface PageShieldPolicyArgs {
+  /** The zone, 32 hexadecimal digits. Replaces. */
+  readonly zoneId: pulumi.Input<string>;
+  /** What the policy is for; the API gives it no other name. At least one character. In place. Source: seed 000, "Policy". */
+  readonly description: pulumi.Input<string>;
+  /**
+   * What happens to a script that `value` does not allow: `"log"` records it, `"allow"` blocks it. The OpenAPI adds
+   * `"add_reporting_directives"`, which a zone may refuse. In place. Source: seed 000, "Policy" and rule 2.
+   */
+  readonly action: pulumi.Input<"log" | "allow" | "add_reporting_directives">;
+  /**
+   * Which requests the policy covers, in the vendor's filter language: `http.host eq "www.example.com"`. Sent as it is.
+   * In place. Source: seed 000, "Policy".
+   */
+  readonly expression: pulumi.Input<string>;
+  /** Whether the policy acts. Default true, always sent. In place. Source: seed 000, "Policy" (a string on the wire). */
+  readonly enabled?: pulumi.Input<boolean>;
+  /**
+   * The policy: CSP text, or directives by their camelCase name: `{ scriptSrc: ["'self'", "cdn.example.com"] }`, `true`
+   * for a directive without sources. Order and case that carry no meaning are no change. A directive twice is an error;
+   * an empty list ('none'), an unknown directive and a nonce are warned of. In place. Source: seed 000, "Policy".
+   */
+  readonly value: pulumi.Input<string | Record<string, pulumi.Input<pulumi.Input<string>[] | boolean>>>;
+  /**
+   * What to do when the zone has such a policy already. `"ifEqual"`: take over one that is equal in every field.
+   * `"never"`: refuse. `"takeOver"`: take over the one with this description and change what differs.
+   * Default `"ifEqual"`. In place, without a write. A forced replacement needs `"ifEqual"` or `"takeOver"`: with
+   * `"never"` the resource's own object stands in its way.
+   */
+  readonly adopt?: pulumi.Input<"ifEqual" | "never" | "takeOver">;
+  /** Members of the API's policy that this version does not know by name, sent as they are. In place. */
+  readonly extra?: pulumi.Input<Record<string, unknown>>;
+}
+
+/** What an `allow` policy would block, as seen at the preview of the change. */
+export interface WouldBlock {
+  /** The zone's active scripts that the policy does not allow. */
+  readonly count: number;
+  /** The first five of their URLs. */
+  readonly scripts: readonly string[];
+}
+
+/**
+ * One content-security policy of a zone (seed 000, "Policy"). The resource's id is the policy's. An `allow` policy
+ * blocks: its preview shows in the input `wouldBlock` which of the zone's active scripts it would stop.
+ *
+ * @throws when the token lacks Page Shield Write, the plan lacks policies, or an existing policy may not be adopted.
+ */
+export class PageShieldPolicy extends EdgeResource {
+  declare readonly zoneId: pulumi.Output<string>;
+  declare readonly description: pulumi.Output<string>;
+  declare readonly action: pulumi.Output<"log" | "allow" | "add_reporting_directives">;
+  declare readonly expression: pulumi.Output<string>;
+  declare readonly enabled: pulumi.Output<boolean>;
+  /** The policy as CSP text, in canonical order. */
+  declare readonly value: pulumi.Output<string>;
+  declare readonly adopt: pulumi.Output<"ifEqual" | "never" | "takeOver" | undefined>;
+  declare readonly extra: pulumi.Output<Record<string, unknown> | undefined>;
+  /** For an `allow` policy: what it would have blocked when it was last changed. */
+  declare readonly wouldBlock: pulumi.Output<WouldBlock | undefined>;
+
+  constructor(name: string, args: PageShieldPolicyArgs, opts?: pulumi.CustomResourceOptions) {
+    const claim = claimOnce("PageShieldPolicy", name, { ...args }, (known) => {
+      const parsed = pageShieldPolicy.args.safeParse(pick(known, Object.keys(pageShieldPolicy.args.shape)));
+      if (!parsed.success) return []; // The check of the resource says what is wrong with it.
+      const { zoneId, action, enabled, adopt, description } = parsed.data;
+      const whole: Claim = {
+        key: canonicalJson(omit(parsed.data, ["adopt"])),
+        clash: `declare the same policy of zone ${zoneId}, equal in every field: keep one of them`,
+      };
+      const named: Claim = {
+        key: `${zoneId} ${description}`,
+        clash: `would both take over the policy of zone ${zoneId} so described: describe them differently`,
+      };
+      const enforced: Claim = {
+        key: `${zoneId} enforced`,
+        clash: `are both enforced allow policies of zone ${zoneId}: only scripts that both allow are loaded`,
+        warnOnly: true,
+      };
+      return [
+        whole,
+        ...(adopt === "takeOver" ? [named] : []),
+        ...(enabled && action === "allow" ? [enforced] : []),
+      ];
+    });
+    super(pageShieldPolicy, name, args, ["wouldBlock"], opts, claim);
+  }
+}
+
+/** A policy as the service holds it, in canonical form, with the answer it came from. */
+interface Policy {
+  readonly id: string;
+  readonly description: string;
+  readonly action: string;
+  readonly expression: string;
+  readonly enabled: boolean;
+  readonly value: string;
+  readonly form: BooleanForm;
+  readonly raw: Bag;
+}
+
+const wire = z
+  .looseObject({
+    id: z.string(),
+    description: z.string().nullish(),
+    action: z.string(),
+    expression: z.string(),
+    enabled: z.union([z.boolean(), z.enum(["true", "false"])]),
+    value: z.string(),
+  })
+  .transform((raw): Policy => ({
+    id: raw.id,
+    description: raw.description ?? "",
+    action: raw.action,
+    expression: raw.expression.trim(),
+    enabled: raw.enabled === true || raw.enabled === "true",
+    value: canonicalValue(raw.value),
+    form: typeof raw.enabled === "string" ? "string" : "boolean",
+    raw,
+  }));
+
+function toRequest(policy: PolicyArgs, form: BooleanForm, found?: Policy): Record<string, unknown> {
+  return {
+    ...(found === undefined ? {} : unknownMembers(found.raw)),
+    ...policy.extra,
+    description: policy.description,
+    action: policy.action,
+    expression: policy.expression,
+    enabled: form === "string" ? String(policy.enabled) : policy.enabled,
+    value: policy.value,
+  };
+}
+
+function toState(policy: Policy, zoneId: string): Omit<PolicyArgs, "adopt" | "extra"> {
+  const { description, action, expression, enabled, value } = policy;
+  // An action this version does not know is drift, not an error: the next preview shows it and the next up mends it.
+  return { zoneId, description, action: action as PolicyArgs["action"], expression, enabled, value };
+}
+
+/** What the service itself writes on an object, under the names it uses elsewhere. */
+const STAMPS = ["created_at", "created_on", "updated_at", "modified_on", "last_updated", "version"];
+
+/** Members the service gave that we do not know; a PUT without them might lose them. Its own stamps are left out. */
+function unknownMembers(raw: Bag): Bag {
+  const kept = omit(raw, KNOWN_MEMBERS);
+  return Object.fromEntries(Object.entries(kept).filter(([key]) => !STAMPS.includes(key)));
+}
+
+function canonicalValue(text: string): string {
+  try {
+    return renderCsp(parseCsp(text));
+  } catch (error) {
+    if (error instanceof CspError) return text.trim(); // What somebody stored by hand is shown as it is.
+    throw error;
+  }
+}
+
+/** Equal in every declared field that the service gives back; a further member it does not echo is no difference. */
+function sameFields(policy: Policy, args: Bag): boolean {
+  const further = Object.entries(isBag(args["extra"]) ? args["extra"] : {});
+  return (
+    FIELDS.every((key) => sameJson(policy[key], args[key])) &&
+    further.every(([name, wanted]) => policy.raw[name] === undefined || sameJson(policy.raw[name], wanted))
+  );
+}
+
+/** What another resource of the program holds is not to be had, even where it is equal at this moment. */
+function chooseAdoption(ctx: Context, args: PolicyArgs, policies: readonly Policy[]): Policy | undefined {
+  return decideAdoption({
+    adopt: args.adopt,
+    object: `a policy of zone ${args.zoneId}`,
+    // One that is unchanged and equal can only be this resource's own, in a replacement: no two may be declared alike.
+    equal: policies.filter(
+      (p) => [undefined, "unchanged"].includes(ctx.holding(p.id)) && sameFields(p, args),
+    ),
+    alike: policies.filter((p) => ctx.holding(p.id) === undefined && p.description === args.description),
+    likeness: `the description ${JSON.stringify(args.description)}`,
+  });
+}
+
+/** Which listed policy is the resource's own. A check is not told its id: by what is recorded, or by what an unrecorded update left. */
+function recordedAmong(policies: readonly Policy[], args: PolicyArgs, olds: Bag): Policy | undefined {
+  return (
+    policies.find((p) => sameFields(p, olds)) ??
+    policies.find((p) => sameFields(p, args)) ??
+    policies.find((p) => p.description === olds["description"])
+  );
+}
+
+interface Beside {
+  readonly own: Policy | undefined;
+  readonly isNew: boolean;
+}
+
+/** Says what a policy does to visitors beside those that exist, the one it was probably meant to change first. */
+function warnOfOthers(
+  ctx: Context,
+  args: PolicyArgs,
+  policies: readonly Policy[],
+  { own, isNew }: Beside,
+): void {
+  const others = policies.filter((p) => p.id !== own?.id);
+  const isAlike = (p: Policy): boolean => p.description === args.description;
+  const alike =
+    isNew && own === undefined ? others.filter((p) => isAlike(p) && ctx.holding(p.id) === undefined) : [];
+  const isEnforced = (p: { readonly enabled: boolean; readonly action: string }): boolean =>
+    p.enabled && p.action === "allow";
+  const enforced = isEnforced(args)
+    ? others.filter(isEnforced).sort((a, b) => Number(isAlike(b)) - Number(isAlike(a)))
+    : [];
+  const subject = `policy ${JSON.stringify(args.description)}: zone ${args.zoneId} already`;
+  const [only, ...more] = alike;
+  const advice =
+    only === undefined
+      ? []
+      : [
+          more.length === 0
+            ? `An interrupted \`pulumi up\` of this resource may have created ${only.id}. Set adopt: "takeOver" to change it instead of creating a second policy.`
+            : `Delete those that are no longer wanted: ${alike.map(({ id }) => id).join(", ")}.`,
+        ];
+  if (enforced.length > 0) {
+    const listed = enforced.map(
+      (p) =>
+        `${p.id} ${JSON.stringify(p.description)}${isAlike(p) ? ` (same description, different ${differing(p, args)})` : ""}`,
+    );
+    const which = `enforces ${enforced.length === 1 ? "another allow policy" : `${enforced.length} allow policies`}`;
+    const effect =
+      "Browsers apply every policy of a page: visitors get only the scripts that each of them allows.";
+    warnOnce(ctx, [`${subject} ${which}: ${listed.join(", ")}.`, effect, ...advice].join(" "));
+  } else if (only !== undefined) {
+    const listed = alike.map((p) => `${p.id} (different ${differing(p, args)})`).join(", ");
+    const effect = "It stays as it is, and a second policy is created.";
+    warnOnce(ctx, [`${subject} has this description on ${listed}.`, effect, ...advice].join(" "));
+  }
+}
+
+function differing(policy: Policy, args: PolicyArgs): string {
+  return FIELDS.filter((key) => !sameJson(policy[key], args[key])).join(", ") || "extra";
+}
+
+/** Both the check and the create look; a stack without live checks has only the create. */
+function warnOnce(ctx: Context, line: string): void {
+  const said = ctx.shared("warnings of policies", () => new Set<string>());
+  if (said.has(line)) return;
+  said.add(line);
+  ctx.say.warn(line);
+}
+
+async function write(ctx: Context, args: PolicyArgs, found: Policy): Promise<void> {
+  const path = `${policiesPath(args.zoneId)}/${found.id}`;
+  await inEitherForm(ctx, enabledOf(args.zoneId), (form) =>
+    ctx.api.put(path, {
+      what: `Updating policy ${found.id} of zone ${args.zoneId}`,
+      schema: z.unknown(),
+      body: toRequest(args, form, found),
+      advice,
+    }),
+  );
+}
+
+/** `enabled` goes out as text first, unless the zone has shown otherwise: one document has it so, another as a boolean. */
+function enabledOf(zone: string): BooleanMember {
+  return { key: `enabled of the policies of zone ${zone}`, pointer: "/enabled", doubtful: true };
+}
+
+/** @param complete whether a policy that cannot be read fails the list, as before a create: it may be the very policy. */
+async function listPolicies(ctx: Context, zone: string, complete = false): Promise<readonly Policy[]> {
+  const { records } = await ctx.api.list(policiesPath(zone), {
+    what: `Listing the policies of zone ${zone}`,
+    record: wire,
+    complete,
+  });
+  const [shown] = records;
+  if (shown !== undefined) noteShownForm(ctx, enabledOf(zone).key, shown.form);
+  return records;
+}
+
+async function readPolicy(ctx: Context, zone: string, id: string): Promise<Policy> {
+  const policy = await ctx.api.get(`${policiesPath(zone)}/${id}`, {
+    what: `Reading policy ${id} of zone ${zone}`,
+    schema: wire,
+    advice: ({ status }) =>
+      status === 404
+        ? "If it was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` makes it anew."
+        : undefined,
+  });
+  noteShownForm(ctx, enabledOf(zone).key, policy.form);
+  return policy;
+}
+
+function policiesPath(zone: string): string {
+  return `/zones/${zone}/page_shield/policies`;
+}
+
+function advice({ status }: { readonly status: number }): string | undefined {
+  return status === 400 || status === 403
+    ? "Policies need a plan with the entitlement (an add-on of the Enterprise plan) and a token with Page Shield Write; check expression and value in the dashboard's editor."
+    : undefined;
+}
+
+async function activeScripts(api: EdgeApi, zone: string): Promise<SeenScript[]> {
+  const scripts: SeenScript[] = [];
+  const pages = byPage(api, `/zones/${zone}/page_shield/scripts`, {
+    what: `Listing the scripts of zone ${zone}`,
+    record: z.looseObject({ id: z.string(), url: z.string(), host: z.string() }),
+    query: { status: "active", ...PAGE_SHIELD.STEADY_ORDER },
+    perPage: PAGE_SHIELD.MAX_PER_PAGE,
+    key: ({ id }) => id,
+  });
+  for await (const { url, host } of pages) scripts.push({ url, host });
+  return scripts;
+}
+
+const SHOWN_SCRIPTS = 5;
+
+/** Undefined where only a browser could tell. */
+function wouldBlock(
+  { value, expression }: PolicyArgs,
+  scripts: readonly SeenScript[],
+): WouldBlock | undefined {
+  const directives = parseCsp(value);
+  // The one form of expression that the seed names tells which pages are meant; any other may cover all of them.
+  const host = /^\(?\s*http\.host\s+eq\s+"?([^"\s)]+)"?\s*\)?$/.exec(expression)?.[1]?.toLowerCase();
+  const covered = scripts.filter((s) => host === undefined || s.host.toLowerCase() === host);
+  if (covered.some((s) => allowsScript(directives, s) === undefined)) return undefined;
+  const urls = [
+    ...new Set(covered.filter((s) => allowsScript(directives, s) === false).map((s) => s.url)),
+  ].sort();
+  return { count: urls.length, scripts: urls.slice(0, SHOWN_SCRIPTS) };
+}
+
+function isTyped(value: unknown): value is TypedDirectives {
+  return (
+    isBag(value) &&
+    Object.values(value).every(
+      (v) => typeof v === "boolean" || (Array.isArray(v) && v.every((s) => typeof s === "string")),
+    )
+  );
+}

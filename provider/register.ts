@@ -1,0 +1,120 @@
+import "./runtime/node-version";
+import { kvEntries } from "./kv/kv-entries";
+import { kvNamespace } from "./kv/kv-namespace";
+import { logpushJob } from "./logpush/logpush-job";
+import { managedRulesetOverride } from "./rulesets/managed-ruleset-override";
+import { pageShieldPolicy } from "./page-shield/policy";
+import { pageShieldSettings } from "./page-shield/settings";
+import { wafMigration } from "./migration/waf-migration";
+import { Host } from "./runtime/host";
+import { Lifeline } from "./runtime/lifeline";
+import type { ConfigGetter } from "./runtime/settings";
+import { own, type Bag } from "./runtime/values";
+import { verbsOf, type Verbs } from "./runtime/verbs";
+
+/**
+ * The door the forwarder in a state file comes through. Every export here is called by texts that were written long
+ * ago: a name or an argument that changes breaks the refresh and destroy of every stack.
+ */
+
+/** The one register: a type's name, as state files hold it, to its verbs. */
+export const REGISTER: Readonly<Record<string, Verbs>> = {
+  PageShieldSettings: verbsOf(pageShieldSettings),
+  PageShieldPolicy: verbsOf(pageShieldPolicy),
+  KvNamespace: verbsOf(kvNamespace),
+  KvEntries: verbsOf(kvEntries),
+  LogpushJob: verbsOf(logpushJob),
+  ManagedRulesetOverride: verbsOf(managedRulesetOverride),
+  WafMigration: verbsOf(wafMigration),
+};
+
+const lifeline = new Lifeline();
+let host = new Host({ config: () => undefined, signal: lifeline.signal, closing: lifeline.closing });
+let configured = false;
+let verbsInProgress = 0;
+
+/** Takes the stack's configuration. Must not wait for anything: the engine does not wait for it either. */
+export function configure(
+  _type: string,
+  request: { readonly config: { get(key: string): string | undefined } },
+): void {
+  if (configured) return; // All types of a process are given the same configuration and share one host.
+  configured = true;
+  const config: ConfigGetter = (key) => request.config.get(key);
+  host = new Host({ config, signal: lifeline.signal, closing: lifeline.closing });
+  lifeline.watch(() => verbsInProgress > 0 || host.inFlight > 0);
+}
+
+export async function check(type: string, olds: Bag, news: Bag): Promise<unknown> {
+  return await guarded(type, "checked", (verbs) => verbs.check(host, olds, news));
+}
+
+export async function diff(type: string, id: string, olds: Bag, news: Bag): Promise<unknown> {
+  return await guarded(type, "compared", (verbs) => verbs.diff(host, id, olds, news));
+}
+
+export async function create(type: string, inputs: Bag): Promise<unknown> {
+  return await guarded(type, "created", (verbs) => verbs.create(host, inputs));
+}
+
+export async function read(type: string, id: string, props: Bag): Promise<unknown> {
+  return await guarded(type, "read", (verbs) => verbs.read(host, id, props));
+}
+
+export async function update(type: string, id: string, olds: Bag, news: Bag): Promise<unknown> {
+  return await guarded(type, "updated", (verbs) => verbs.update(host, id, olds, news));
+}
+
+async function remove(type: string, id: string, props: Bag): Promise<void> {
+  await guarded(type, "deleted", async (verbs) => {
+    await verbs.delete(host, id, props);
+    return null;
+  });
+}
+export { remove as delete };
+
+/** Finds the type's verbs and makes every error one that is safe and fit to be shown. */
+async function guarded<T>(type: string, done: string, work: (verbs: Verbs) => T | Promise<T>): Promise<T> {
+  verbsInProgress += 1;
+  try {
+    const verbs = own(REGISTER, type);
+    if (verbs === undefined) {
+      throw new Error(
+        `this version of pulumi-edgeguard has no resource ${type}: install the version that wrote the state, or a later one`,
+      );
+    }
+    return await work(verbs);
+  } catch (error) {
+    throw presentable(error, `edgeguard: ${type} could not be ${done}`);
+  } finally {
+    // The reply leaves for the engine in the turns of the event loop that follow.
+    setImmediate(() =>
+      setImmediate(() => {
+        verbsInProgress -= 1;
+      }),
+    );
+  }
+}
+
+/**
+ * The host prints an error's text and stack to the stack's messages besides failing the resource. The sentence belongs
+ * to the resource, once; the trace is of use to developers of this package only.
+ */
+function presentable(error: unknown, headline: string): Error {
+  const original = error instanceof Error ? error : new Error(String(error));
+  const shown = new Error(host.presentable(original.message));
+  for (const key of ["id", "properties"] as const) {
+    const value: unknown = Reflect.get(original, key);
+    if (value !== undefined) Object.assign(shown, { [key]: value });
+  }
+  const reasons: unknown = Reflect.get(original, "reasons");
+  if (Array.isArray(reasons)) {
+    Object.assign(shown, { reasons: reasons.map((reason) => host.presentable(String(reason))) });
+  }
+  const debugging = process.env["EDGEGUARD_DEBUG"] === "1";
+  shown.stack = debugging
+    ? host.redact(original.stack ?? "")
+    : "see the resource (EDGEGUARD_DEBUG=1 adds a stack trace)";
+  Object.defineProperty(shown, "toString", { value: () => headline });
+  return shown;
+}

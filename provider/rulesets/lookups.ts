@@ -1,0 +1,224 @@
+import type * as pulumi from "@pulumi/pulumi";
+import { accountId, zoneId } from "../runtime/fields";
+import * as declared from "./declared";
+import { readEntryPoint } from "./entry-point";
+import { explain, type ZoneExplanation } from "./explain";
+import { findManagedRuleset, listManagedRulesets, UnknownRulesetError } from "./managed";
+import type { ManagedRule, ManagedRuleset, ManagedRulesetInfo, Overrides, Skip, ZoneRule } from "./wire";
+import type { Host } from "../runtime/host";
+import { isBag, omit } from "../runtime/values";
+import {
+  ask,
+  askOutput,
+  LookupError,
+  readArgs,
+  type LookupOptions,
+  type ZoneArgs,
+  type Inputs,
+} from "../runtime/lookup";
+
+/** Managed rulesets of an account, and what a zone makes of them. */
+
+/** How often a tag occurs in a ruleset, and what its rules do by default. */
+export interface TagSummary {
+  readonly tag: string;
+  readonly rules: number;
+  /** Rules that are on by default. */
+  readonly on: number;
+  /** Default actions, each with the number of its rules. */
+  readonly actions: Readonly<Record<string, number>>;
+}
+
+/** A managed ruleset with its rules. */
+export interface ManagedRulesetState extends ManagedRuleset {
+  /** In alphabetical order. A rule counts for each of its tags. */
+  readonly tags: readonly TagSummary[];
+}
+
+/** A rule of a zone's entry point. */
+export interface ZoneRuleState {
+  readonly id: string;
+  readonly ref: string;
+  /** `execute` for one that deploys a ruleset, `skip` for an exception. */
+  readonly action: string;
+  readonly expression: string;
+  readonly description: string;
+  readonly enabled: boolean;
+  /** Of an execute rule: the managed ruleset and what is overridden of it. */
+  readonly deploys?: {
+    readonly rulesetId: string;
+    readonly version?: string;
+    readonly overrides: Overrides;
+  };
+  /** Of a skip rule: what it keeps from being looked at. */
+  readonly skips?: Skip;
+}
+
+/** The ruleset that a zone starts from in the managed phase (seed 001, "Entry point ruleset"). */
+export interface ZoneEntryPoint {
+  readonly id: string;
+  readonly version: string;
+  /** In the order in which they run. */
+  readonly rules: readonly ZoneRuleState[];
+}
+
+const choiceShape = { ruleset: declared.ruleset, version: declared.version.optional() };
+
+function withAccount(host: Host, given: unknown): unknown {
+  const bag = isBag(given) ? given : {};
+  return { ...bag, accountId: bag["accountId"] ?? host.settings.accountId };
+}
+
+async function list(host: Host, lookup: string, given: unknown): Promise<readonly ManagedRulesetInfo[]> {
+  const args = readArgs(lookup, { accountId }, withAccount(host, given));
+  return await listManagedRulesets(host.api, args.accountId);
+}
+
+async function readRuleset(host: Host, lookup: string, given: unknown): Promise<ManagedRulesetState> {
+  const args = readArgs(lookup, { accountId, ...choiceShape }, withAccount(host, given));
+  try {
+    const found = await findManagedRuleset(host.context(lookup), args.accountId, args.ruleset, args.version);
+    return { ...found, tags: summarised(found.rules) };
+  } catch (error) {
+    if (error instanceof UnknownRulesetError) throw new LookupError(`${lookup}: ${error.message}.`);
+    throw error;
+  }
+}
+
+function summarised(rules: readonly ManagedRule[]): TagSummary[] {
+  const tags = [...new Set(rules.flatMap((rule) => rule.tags))].sort();
+  return tags.map((tag) => {
+    const tagged = rules.filter((rule) => rule.tags.includes(tag));
+    const counts = new Map<string, number>();
+    for (const { action } of tagged) counts.set(action, (counts.get(action) ?? 0) + 1);
+    const actions = Object.fromEntries(counts);
+    return { tag, rules: tagged.length, on: tagged.filter(({ enabled }) => enabled).length, actions };
+  });
+}
+
+async function readZone(host: Host, lookup: string, given: unknown): Promise<ZoneEntryPoint | undefined> {
+  const args = readArgs(lookup, { zoneId }, given);
+  const found = await readEntryPoint(host, args.zoneId);
+  // All but the rule as it came. `omit` keeps the members and not their types, so they are named again.
+  const shown = (rule: ZoneRule): ZoneRuleState => omit({ ...rule }, ["raw"]) as unknown as ZoneRuleState;
+  return found === undefined ? undefined : { ...found, rules: found.rules.map(shown) };
+}
+
+async function explained(host: Host, lookup: string, given: unknown): Promise<ZoneExplanation> {
+  const args = readArgs(lookup, { zoneId, accountId }, withAccount(host, given));
+  const found = await readEntryPoint(host, args.zoneId);
+  const rulesets = new Map<ZoneRule, ManagedRuleset>();
+  for (const rule of found?.rules ?? []) {
+    if (rule.deploys === undefined) continue;
+    const { rulesetId: id, version } = rule.deploys;
+    try {
+      rulesets.set(rule, await findManagedRuleset(host.context(lookup), args.accountId, { id }, version));
+    } catch (error) {
+      // A ruleset of somebody's own is shown by its id.
+      if (!(error instanceof UnknownRulesetError)) throw error;
+    }
+  }
+  return explain(args.zoneId, found, (rule) => rulesets.get(rule));
+}
+
+export interface ManagedRulesetsArgs {
+  /** The account, 32 hexadecimal digits. Default: `edgeguard:accountId`, else CLOUDFLARE_ACCOUNT_ID. */
+  readonly accountId?: string;
+}
+
+/**
+ * The managed rulesets that a zone of the account may deploy, without their rules (seed 001, "List account rulesets").
+ *
+ * @throws when the account is malformed or not given anywhere, or the token may not read its rulesets.
+ */
+export function getManagedRulesets(
+  args: ManagedRulesetsArgs = {},
+  opts: LookupOptions = {},
+): Promise<readonly ManagedRulesetInfo[]> {
+  return ask(opts, (host) => list(host, "getManagedRulesets", args));
+}
+
+/** `getManagedRulesets` for arguments that are outputs. Unknown in a preview without credentials. */
+export function getManagedRulesetsOutput(
+  args: Inputs<ManagedRulesetsArgs> = {},
+  opts: LookupOptions = {},
+): pulumi.Output<readonly ManagedRulesetInfo[]> {
+  const what = "getManagedRulesetsOutput";
+  return askOutput(what, args, opts, (host, known) => list(host, what, known));
+}
+
+export interface ManagedRulesetArgs extends ManagedRulesetsArgs {
+  /** The ruleset, by its id or by its name. */
+  readonly ruleset: { readonly id: string } | { readonly name: string };
+  /** `"latest"` or a version's number as text. Default `"latest"`. Source: seed 001, "Versioning". */
+  readonly version?: string;
+}
+
+/**
+ * One managed ruleset with its rules, their tags, default states and actions, and a summary per tag (seed 001, "Get
+ * account ruleset").
+ *
+ * @throws LookupError when the account has no such ruleset or version, or an argument is wrong; else as
+ * `getManagedRulesets`.
+ */
+export function getManagedRuleset(
+  args: ManagedRulesetArgs,
+  opts: LookupOptions = {},
+): Promise<ManagedRulesetState> {
+  return ask(opts, (host) => readRuleset(host, "getManagedRuleset", args));
+}
+
+/** `getManagedRuleset` for arguments that are outputs. Unknown in a preview without credentials. */
+export function getManagedRulesetOutput(
+  args: Inputs<ManagedRulesetArgs>,
+  opts: LookupOptions = {},
+): pulumi.Output<ManagedRulesetState> {
+  const what = "getManagedRulesetOutput";
+  return askOutput(what, args, opts, (host, known) => readRuleset(host, what, known));
+}
+
+/**
+ * The managed rules of a zone in their order, whoever made them; undefined where it has none yet (seed 001, "Get zone
+ * entry point").
+ *
+ * @throws when the zone id is malformed, or the token lacks Zone WAF Read.
+ */
+export function getZoneManagedRules(
+  args: ZoneArgs,
+  opts: LookupOptions = {},
+): Promise<ZoneEntryPoint | undefined> {
+  return ask(opts, (host) => readZone(host, "getZoneManagedRules", args));
+}
+
+/** `getZoneManagedRules` for arguments that are outputs. Unknown in a preview without credentials. */
+export function getZoneManagedRulesOutput(
+  args: Inputs<ZoneArgs>,
+  opts: LookupOptions = {},
+): pulumi.Output<ZoneEntryPoint | undefined> {
+  const what = "getZoneManagedRulesOutput";
+  return askOutput(what, args, opts, (host, known) => readZone(host, what, known));
+}
+
+export interface ExplainZoneArgs extends ZoneArgs {
+  /** The account that knows the rulesets. Default: `edgeguard:accountId`, else CLOUDFLARE_ACCOUNT_ID. */
+  readonly accountId?: string;
+}
+
+/**
+ * What of the managed rulesets works in a zone, whoever deployed them: ruleset, paranoia level, threshold, action, rules
+ * that overrides switch on or off, exceptions; as data, and as Markdown for people and pull requests.
+ *
+ * @throws when an argument is wrong, or the token may not read the zone's rules or the account's rulesets.
+ */
+export function explainZone(args: ExplainZoneArgs, opts: LookupOptions = {}): Promise<ZoneExplanation> {
+  return ask(opts, (host) => explained(host, "explainZone", args));
+}
+
+/** `explainZone` for arguments that are outputs. Unknown in a preview without credentials. */
+export function explainZoneOutput(
+  args: Inputs<ExplainZoneArgs>,
+  opts: LookupOptions = {},
+): pulumi.Output<ZoneExplanation> {
+  const what = "explainZoneOutput";
+  return askOutput(what, args, opts, (host, known) => explained(host, what, known));
+}

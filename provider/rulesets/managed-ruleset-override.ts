@@ -1,0 +1,490 @@
+import { createHash } from "node:crypto";
+import * as pulumi from "@pulumi/pulumi";
+import { z } from "zod";
+import { ApiError } from "../api/errors";
+import { MANAGED_RULES } from "../limits";
+import { defineLifecycle, type Context } from "../runtime/lifecycle";
+import { claimOnce, EdgeResource } from "../runtime/resource";
+import { canonicalJson, pick, sameJson } from "../runtime/values";
+import type { CategoryOverrideArgs, ExceptionArgs, OwaspArgs, RuleOverrideArgs } from "./arguments";
+import { bring, stillThere, withdraw } from "./bring";
+import * as declared from "./declared";
+import {
+  chooseExisting,
+  findOwn,
+  prepare,
+  prepareStrictly,
+  REF_PREFIX,
+  tagsOf,
+  toRequest,
+  twins,
+  wantedOf,
+  type Adopted,
+  type Prepared,
+  type Wanted,
+} from "./deployment";
+import {
+  addRule,
+  ensureEntryPoint,
+  otherManagedRules,
+  readEntryPoint,
+  seenEntryPoint,
+  type OtherManagedRule,
+} from "./entry-point";
+import { readExceptions, removeExceptions } from "./exceptions";
+import { expand, type RulesetExpansion } from "./expansion";
+import { contradictions, judge } from "./judge";
+import { findManagedRuleset, UnknownRulesetError } from "./managed";
+import { isNamedThreshold } from "./owasp";
+import { decompileOverrides, sameCategories, sharedTagsOf, type SharedTags } from "./overrides";
+import { missingAnchor, placementOf, violated } from "./position";
+import { computed, exceptionIds, outputsOf, readVersion, undeclared, type Computed } from "./recorded";
+import { inWords, recordingHalf, takeOver } from "./take-over";
+import type { EntryPoint, ManagedRuleset, ZoneRule } from "./wire";
+import { accountId, adopt, zoneId } from "../runtime/fields";
+
+const args = z.object({
+  zoneId,
+  accountId,
+  ruleset: declared.ruleset,
+  version: declared.version.exactOptional(),
+  expression: declared.expression.default("true"),
+  description: z.string().exactOptional(),
+  enabled: z.boolean().default(true),
+  ref: declared.ref,
+  position: declared.position.exactOptional(),
+  owasp: declared.owasp.exactOptional(),
+  categories: declared.categories.exactOptional(),
+  rules: declared.rules.exactOptional(),
+  action: declared.action.exactOptional(),
+  exceptions: declared.exceptions.exactOptional(),
+  adopt: adopt.exactOptional(),
+  onDestroy: z.enum(["restore", "remove", "keep"]).exactOptional(),
+});
+type OverrideArgs = z.output<typeof args>;
+type OverrideState = OverrideArgs & Computed;
+
+export const managedRulesetOverride = defineLifecycle({
+  type: "ManagedRulesetOverride",
+  schemaVersion: 1,
+  upgrades: {},
+  args,
+  computed,
+  computedInputs: ["expansion", "drift"],
+  compared: { ignore: [], also: ["drift"] },
+  equal: {
+    categories: (before, after, recorded) => {
+      const [one, other] = [before, after].map((given) => declared.categories.safeParse(given));
+      const known = computed.shape.known.safeParse(recorded["known"]);
+      return (
+        one?.data !== undefined &&
+        other?.data !== undefined &&
+        known.success &&
+        sameCategories(one.data, other.data, known.data.sharedTags)
+      );
+    },
+  },
+  replaceOn: ["zoneId"],
+  fromSettings: { accountId: ({ accountId }) => accountId },
+  lostOnHandOver:
+    "If it was somebody else's at first, how it was then is no longer known, and a destroy will put back what it is today; an alias would have kept it.",
+  lock: ({ zoneId }) => `managed rules of zone ${zoneId}`,
+
+  rules: [
+    { needs: ["owasp", "categories"], check: (known) => contradictions(known)[0] },
+    {
+      needs: ["position", "ref"],
+      check: ({ position, ref }) => {
+        const anchor = typeof position === "object" ? Object.entries(position)[0] : undefined;
+        return anchor === undefined || anchor[1] !== ref
+          ? undefined
+          : { property: `position.${anchor[0]}`, reason: `names the rule itself, ${JSON.stringify(ref)}` };
+      },
+    },
+    {
+      needs: ["owasp", "rules", "ref"],
+      check: ({ owasp, rules = {}, ref }) => {
+        const scores = [owasp?.scoreThreshold, ...Object.values(rules).map((r) => r.scoreThreshold)];
+        const odd = scores.filter((score) => score !== undefined && !isNamedThreshold(score));
+        return odd.length === 0
+          ? undefined
+          : {
+              warning: `managed ruleset ${JSON.stringify(ref)}: the threshold ${odd.join(", ")} is none of those that have a name: 25 (high), 40 (medium), 60 (low).`,
+            };
+      },
+    },
+    {
+      needs: ["owasp", "enabled", "ref"],
+      check: ({ owasp, enabled, ref }) =>
+        owasp === undefined || enabled
+          ? undefined
+          : {
+              warning: `managed ruleset ${JSON.stringify(ref)}: enabled is false, so paranoia level ${owasp.paranoiaLevel} has no effect.`,
+            },
+    },
+  ],
+
+  async live({ ctx, args, olds }) {
+    let prepared: Prepared;
+    try {
+      prepared = await prepare(ctx, args);
+    } catch (error) {
+      if (error instanceof UnknownRulesetError)
+        return { failures: [{ property: error.property, reason: error.reason }] };
+      throw error;
+    }
+    const { managed, overrides } = prepared;
+    const found = await seenEntryPoint(ctx, args.zoneId);
+    // The rule that is named may be made by this same `up`, before this one.
+    const missing = missingAnchor(args.position, found, args.zoneId);
+    if (missing !== undefined)
+      ctx.say.warn(
+        `managed ruleset ${JSON.stringify(args.ref)}: ${missing}. An \`up\` needs it to be there.`,
+      );
+    const existing = Object.keys(olds).length === 0 ? chooseExisting(ctx, args, prepared, found) : undefined;
+    const isOther = ({ id, ref }: ZoneRule): boolean =>
+      ref !== olds["ref"] && id !== existing?.rule.id && ctx.holding(id) === undefined; // The program's own are told of by the class.
+    const twin = twins(args, managed, found).find(isOther);
+    if (twin !== undefined)
+      ctx.say.warn(
+        `managed ruleset ${JSON.stringify(args.ref)}: rule ${twin.id} (${twin.ref}) of zone ${args.zoneId} executes ${JSON.stringify(managed.name)} for the same requests: it runs twice.`,
+      );
+    const expansion: RulesetExpansion = {
+      ...expand(managed, args, overrides),
+      ...(existing === undefined || existing.from === "own" ? {} : { adopts: inWords(existing) }),
+    };
+    return { computed: { expansion }, failures: judge(args, managed) };
+  },
+
+  async create({ ctx, args }) {
+    const prepared = await prepareStrictly(ctx, args);
+    const seen = await readEntryPoint(ctx, args.zoneId);
+    placementOf(args.position, seen, args.zoneId); // Refuses before anything is made.
+    const entryPoint = seen ?? (await ensureEntryPoint(ctx, args.zoneId));
+    const existing = chooseExisting(ctx, args, prepared, entryPoint);
+    if (existing !== undefined) return await takeOver(ctx, args, prepared, entryPoint, existing);
+
+    const wanted = wantedOf(args, prepared.managed.id, prepared.overrides);
+    const position = placementOf(args.position, entryPoint, args.zoneId);
+    // Nothing is blocked that is to be excepted: with exceptions, the rule acts when they are in place.
+    const waits = args.exceptions !== undefined && wanted.enabled;
+    const { rule, entryPoint: now } = await addRule(ctx, {
+      zone: args.zoneId,
+      entryPointId: entryPoint.id,
+      ref: args.ref,
+      body: {
+        ...toRequest({ ...wanted, enabled: wanted.enabled && !waits }),
+        ...(position === undefined || args.position === "last" ? {} : { position }),
+      },
+    });
+    const outputs = (at: EntryPoint): Computed => outputsOf(at, stillThere(at, rule), prepared);
+    const done = await recordingHalf(rule.id, outputs(now), () =>
+      bring(ctx, args, prepared, { found: now, rule, wanted, placing: "none" }),
+    );
+    return { id: rule.id, computed: outputs(done) };
+  },
+
+  async read({ ctx, state }) {
+    const found = await readEntryPoint(ctx, state.zoneId);
+    const rule = findOwn(found, state);
+    if (found === undefined || rule === undefined) return undefined;
+    const { deploys } = rule;
+    const managed = await lookAgain(ctx, state, rule);
+    const sharedBy = (tags: readonly string[]): SharedTags =>
+      managed === undefined ? state.known.sharedTags : sharedTagsOf(managed, tags);
+    const liveTags = (deploys?.overrides.categories ?? []).map(({ tag }) => tag);
+    const { declared: overrides, unsaid } =
+      deploys === undefined
+        ? { declared: state, unsaid: [`its action is ${JSON.stringify(rule.action)}`] }
+        : decompileOverrides(
+            deploys.overrides,
+            state,
+            state.known.scoreRule,
+            sharedBy([...tagsOf(state), ...liveTags]),
+          );
+    const { exceptions, apart } = readExceptions(found, rule, {
+      ref: state.ref,
+      adopted: exceptionIds(state),
+    });
+    const isMoved = deploys !== undefined && deploys.rulesetId !== state.rulesetId;
+    const drift = [...unsaid, ...(apart ? ["the exceptions do not stand directly in front of it"] : [])];
+    const { owasp, categories, rules, action } = overrides;
+    const now = {
+      ...state,
+      owasp,
+      categories,
+      rules,
+      action,
+      ruleset: isMoved ? { id: deploys.rulesetId } : state.ruleset,
+      version: readVersion(state, deploys?.version),
+      expression: rule.expression,
+      // What was never declared is not ours to watch.
+      description: state.description === undefined ? undefined : rule.description,
+      enabled: rule.enabled,
+      exceptions: exceptions.length === 0 ? undefined : exceptions,
+      position: violated(state.position, found, rule) ?? state.position,
+      drift: drift.length === 0 ? undefined : drift.join("; "),
+      ruleId: rule.id,
+      ruleRef: rule.ref,
+      entryPointId: found.id,
+      rulesetId: deploys?.rulesetId ?? state.rulesetId,
+      rulesetVersion: managed?.version ?? state.rulesetVersion,
+      otherManagedRules: otherManagedRules(found, rule.id),
+      known: { ...state.known, sharedTags: sharedBy(tagsOf(state)) },
+    };
+    // A zone may hold what no program may declare: it is recorded as it is. Members without a value are left out.
+    return now as unknown as OverrideState;
+  },
+
+  async update({ ctx, state, args }) {
+    const prepared = await prepareStrictly(ctx, args);
+    const found = await readEntryPoint(ctx, args.zoneId);
+    const rule = findOwn(found, state);
+    if (found === undefined || rule === undefined) {
+      throw new Error(
+        `The rule ${state.ruleId} of zone ${args.zoneId} is gone. If it was deleted elsewhere, run \`pulumi refresh\`; the next \`pulumi up\` makes it anew.`,
+      );
+    }
+    const wanted: Wanted = {
+      ...wantedOf(args, prepared.managed.id, prepared.overrides),
+      ...undeclared(args, state, rule),
+      ref: state.adopted === undefined ? args.ref : rule.ref,
+    };
+    const isAsked = !sameJson(state.position, args.position);
+    const isWrong = violated(args.position, found, rule) !== undefined;
+    const placing = isAsked ? "asked" : isWrong ? "wrong side" : "none";
+    const target = { ...args, adopted: exceptionIds(state) };
+    const now = await bring(ctx, target, prepared, { found, rule, wanted, formerRef: state.ref, placing });
+    const outputs = outputsOf(now, stillThere(now, rule), prepared);
+    return { ...outputs, ...(state.adopted === undefined ? {} : { adopted: state.adopted }) };
+  },
+
+  async delete({ ctx, state }) {
+    const { zoneId } = state;
+    const mode = state.onDestroy ?? (state.adopted === undefined ? "remove" : "restore");
+    if (mode === "keep") {
+      ctx.say.info(`Rule ${state.ruleId} of zone ${zoneId} is left as it is (onDestroy: "keep").`);
+      return;
+    }
+    const found = await readEntryPoint(ctx, zoneId);
+    if (found === undefined) return;
+    const rule = findOwn(found, state);
+    // A rule that was made anew under another id may be another's by now.
+    if (rule !== undefined && ctx.holding(rule.id) === "made") {
+      ctx.say.info(`Rule ${rule.id} of zone ${zoneId} is kept: another resource has taken it over.`);
+      return;
+    }
+    if (rule !== undefined && isAnothers(rule, state)) {
+      ctx.say.info(
+        `Rule ${rule.id} of zone ${zoneId} is kept: its ref is ${JSON.stringify(rule.ref)}, so another resource has taken it over. If none has, delete the rule in the dashboard.`,
+      );
+      return;
+    }
+    // The rule goes before its exceptions: nothing is blocked meanwhile that was excepted.
+    const without = await withdraw(ctx, state, found, rule, mode);
+    const adopted = exceptionIds(state);
+    const own = { zone: zoneId, ref: state.ref, adopted };
+    const left = await removeExceptions(ctx, without, own, mode === "restore" ? adopted : []);
+    if (otherManagedRules(left).length === 0) {
+      ctx.say.warn(
+        `zone ${zoneId} is left without a managed ruleset: no enabled rule executes one any more.`,
+      );
+    }
+  },
+});
+
+export interface ManagedRulesetOverrideArgs {
+  /** The zone, 32 hexadecimal digits. Replaces: the rule of the old zone goes as `onDestroy` says. */
+  readonly zoneId: pulumi.Input<string>;
+  /**
+   * The account that the managed ruleset is looked up in, 32 hexadecimal digits. Default: `edgeguard:accountId`, else
+   * CLOUDFLARE_ACCOUNT_ID. In place, without a write.
+   */
+  readonly accountId?: pulumi.Input<string>;
+  /**
+   * The managed ruleset, by its id or by its name; one that the account does not have is an error. In place: the same
+   * rule then executes another ruleset. Source: seed 001, "Ruleset".
+   */
+  readonly ruleset: pulumi.Input<
+    { readonly id: pulumi.Input<string> } | { readonly name: pulumi.Input<string> }
+  >;
+  /**
+   * The version to deploy: `"latest"` or a number as text. Never sent unless set, and the service then takes the latest;
+   * a newer one is an output, not a change. In place. Source: seed 001, "Versioning"; the OpenAPI does not know it.
+   */
+  readonly version?: pulumi.Input<string>;
+  /**
+   * Which requests it looks at, in the vendor's filter language. Default `"true"`: all. In place. Source: seed 001,
+   * "Rule".
+   */
+  readonly expression?: pulumi.Input<string>;
+  /** What the deployment is for. Sent only when set; when removed it is empty again. In place. Source: seed 001, "Rule". */
+  readonly description?: pulumi.Input<string>;
+  /** Whether the deployment acts at all. Default true, always sent. In place. Source: seed 001, "Rule". */
+  readonly enabled?: pulumi.Input<boolean>;
+  /**
+   * What tells the rule from all others of the zone. Default `edgeguard/<project>/<stack>/<name>`, with a digest in place
+   * of the rest where that is longer than 120 characters. A new resource takes a rule with its ref for its own where the
+   * ref begins with `edgeguard/`; under any other ref it is somebody's, and `adopt` decides. A rule that was taken over
+   * keeps its own ref. A rule with the default ref of another name of this stack is taken over, and gets the new ref, where
+   * it equals the declaration and no resource of the program holds it: a rename without an alias deletes nothing. Two of a
+   * program may not share one. Updates in place.
+   */
+  readonly ref?: pulumi.Input<string>;
+  /**
+   * Where the rule stands among the zone's managed rules; earlier ones run first. Another rule is named by its `ref`, or
+   * by its id where it has none. Applied when the rule is made and when this changes. `"first"` and `"last"` are not
+   * asserted again; on the wrong side of a rule it was to stand before or after is drift. Default: last when it is made.
+   * In place. Source: OpenAPI `createZoneRulesetRule` (`position`).
+   */
+  readonly position?: pulumi.Input<
+    "first" | "last" | { readonly before: pulumi.Input<string> } | { readonly after: pulumi.Input<string> }
+  >;
+  /**
+   * The OWASP core ruleset in its own words; an error for any other. `categories` or `rules` that say otherwise are an
+   * error that names both. In place. Source: seed 001, "Configuration rules".
+   */
+  readonly owasp?: pulumi.Input<OwaspArgs>;
+  /**
+   * Overrides of all rules with a tag, in order: of several that match one rule the last wins, and those that `owasp`
+   * switches off come last of all. An order that decides nothing is no change. Each has to set `enabled`, `action` or
+   * both; what is unset stays as the ruleset has it. In place. Source: seed 001, "Rule" (`overrides.categories`).
+   */
+  readonly categories?: pulumi.Input<pulumi.Input<CategoryOverrideArgs>[]>;
+  /**
+   * Overrides of single rules by their id; stronger than those of tags. Their order means nothing. Each has to set
+   * something; what is unset stays as the ruleset has it. In place. Source: seed 001, "Rule" (`overrides.rules`).
+   */
+  readonly rules?: pulumi.Input<Record<string, pulumi.Input<RuleOverrideArgs>>>;
+  /**
+   * What all rules of the ruleset do instead of their own action; overrides of tags and of rules are stronger. In place.
+   * Source: OpenAPI `rulesets_ExecuteRule` (`overrides.action`).
+   */
+  readonly action?: pulumi.Input<declared.RuleAction>;
+  /**
+   * Requests that managed rules leave alone: skip rules, kept in this order directly in front of the rule, and removed
+   * with it. A skip rule acts on all rules behind it, `"all"` also on those of others. In place. Source: seed 001,
+   * "Versioning" ("use exceptions (skip rules)"); OpenAPI `rulesets_SkipRule`.
+   */
+  readonly exceptions?: pulumi.Input<pulumi.Input<ExceptionArgs>[]>;
+  /**
+   * What to do when a rule of the zone executes the same ruleset with the same expression already, as two would run it
+   * twice, or has the ref that is declared. `"ifEqual"`: take it over if nothing differs. `"takeOver"`: take it over and change what differs. `"never"`:
+   * refuse, also what an earlier run of this resource has left. Several such rules are an error. Default `"ifEqual"`.
+   * In place, without a write.
+   */
+  readonly adopt?: pulumi.Input<"ifEqual" | "never" | "takeOver">;
+  /**
+   * What a destroy does: `"remove"` deletes the rule; `"restore"` puts a rule that was taken over back as it was found,
+   * and deletes one that was not; `"keep"` leaves rule and exceptions as they are. Default `"remove"` for a rule that this
+   * resource made, `"restore"` for one that it took over. In place, without a write.
+   */
+  readonly onDestroy?: pulumi.Input<"restore" | "remove" | "keep">;
+}
+
+/**
+ * One deployment of a managed ruleset in a zone: one execute rule of the zone's entry point, with its overrides and
+ * exceptions (seed 001). All other rules of the zone keep their ids, order and content, whoever made them: each write is
+ * of one rule, the entry point is never replaced. The resource's id is the rule's.
+ *
+ * @throws when the ruleset, a tag or a rule of it does not exist, an existing rule may not be taken over, or the token
+ * lacks Zone WAF Write or the reading of the account's rulesets.
+ */
+export class ManagedRulesetOverride extends EdgeResource {
+  declare readonly zoneId: pulumi.Output<string>;
+  declare readonly accountId: pulumi.Output<string>;
+  declare readonly ruleset: pulumi.Output<{ readonly id?: string; readonly name?: string }>;
+  declare readonly version: pulumi.Output<string | undefined>;
+  declare readonly expression: pulumi.Output<string>;
+  declare readonly description: pulumi.Output<string | undefined>;
+  declare readonly enabled: pulumi.Output<boolean>;
+  /** As declared, or by default; the exceptions are numbered under it. */
+  declare readonly ref: pulumi.Output<string>;
+  declare readonly position: pulumi.Output<declared.Position | undefined>;
+  /** With the threshold as a number. */
+  declare readonly owasp: pulumi.Output<declared.Owasp | undefined>;
+  declare readonly categories: pulumi.Output<declared.Categories | undefined>;
+  declare readonly rules: pulumi.Output<declared.Rules | undefined>;
+  declare readonly action: pulumi.Output<declared.RuleAction | undefined>;
+  declare readonly exceptions: pulumi.Output<declared.Exceptions | undefined>;
+  declare readonly adopt: pulumi.Output<"ifEqual" | "never" | "takeOver" | undefined>;
+  declare readonly onDestroy: pulumi.Output<"restore" | "remove" | "keep" | undefined>;
+  /** Id of the rule in the zone's entry point. */
+  declare readonly ruleId: pulumi.Output<string>;
+  /** The rule's own ref: `ref`, but for a rule that was taken over. To name it in another's `position`. */
+  declare readonly ruleRef: pulumi.Output<string>;
+  /** Id of the zone's entry point. */
+  declare readonly entryPointId: pulumi.Output<string>;
+  /** Id of the managed ruleset. */
+  declare readonly rulesetId: pulumi.Output<string>;
+  /** The version that was in use when it was last looked at: what `"latest"` stood for. */
+  declare readonly rulesetVersion: pulumi.Output<string>;
+  /** Other enabled rules of the zone that executed a managed ruleset when it was last looked at. */
+  declare readonly otherManagedRules: pulumi.Output<readonly OtherManagedRule[]>;
+  /** A rule that was taken over, as it was found: what a destroy restores. */
+  declare readonly adopted: pulumi.Output<Adopted | undefined>;
+  /** What the declaration amounted to when it was last changed. Absent where the preview could not ask the service. */
+  declare readonly expansion: pulumi.Output<RulesetExpansion | undefined>;
+
+  constructor(name: string, args: ManagedRulesetOverrideArgs, opts?: pulumi.CustomResourceOptions) {
+    const ref = args.ref ?? defaultRef(name);
+    const { zoneId, ruleset, expression } = args;
+    const claim = claimOnce("ManagedRulesetOverride", name, { zoneId, ref, ruleset, expression }, (known) => {
+      const { shape } = managedRulesetOverride.args;
+      const zone = shape.zoneId.safeParse(known.zoneId);
+      const choice = shape.ruleset.safeParse(known.ruleset);
+      const requests = shape.expression.safeParse(known.expression);
+      if (!zone.success || !choice.success || !requests.success) return []; // The check of the resource says what is wrong with it.
+      return [
+        {
+          key: `${zone.data} ${known.ref}`,
+          clash: `both have the ref ${JSON.stringify(known.ref)} in zone ${zone.data}: give one of them another`,
+        },
+        {
+          key: `${zone.data} ${canonicalJson(choice.data)} ${requests.data}`,
+          clash: `execute the same managed ruleset for the same requests of zone ${zone.data}: it runs twice`,
+          warnOnly: true,
+        },
+      ];
+    });
+    const equal = claimOnce("ManagedRulesetOverride", name, { ...args, ref: undefined }, (known) => {
+      const { data } = WHOLE.safeParse(pick(known, Object.keys(WHOLE.shape)));
+      if (data === undefined) return [];
+      const clash = `declare the same rule of zone ${data.zoneId}, equal in every argument: keep one of them`;
+      return [{ key: canonicalJson(data), clash }];
+    });
+    const claims = (): void => [claim, equal].forEach((each) => each());
+    super(managedRulesetOverride, name, { ...args, ref }, OUTPUTS, opts, claims);
+  }
+}
+
+/** What tells one rule from another. */
+const WHOLE = args.omit({ accountId: true, ref: true, position: true, adopt: true, onDestroy: true });
+
+const OUTPUTS = [...Object.keys(computed.shape), "accountId", "expansion"];
+
+function defaultRef(name: string): string {
+  const full = `${REF_PREFIX}${pulumi.getProject()}/${pulumi.getStack()}/${name}`;
+  if (full.length <= MANAGED_RULES.MAX_DEFAULT_REF_CHARACTERS) return full;
+  return `${REF_PREFIX}${createHash("sha256").update(full).digest("hex").slice(0, 40)}`;
+}
+
+/** Whether a rule that this resource made bears the ref that this package gave it for another. */
+function isAnothers({ ref }: ZoneRule, state: OverrideState): boolean {
+  return state.adopted === undefined && ref !== state.ref && ref.startsWith(REF_PREFIX);
+}
+
+/** The ruleset that the rule executes now; undefined where it cannot be looked at, as a refresh goes on without. */
+async function lookAgain(
+  ctx: Context,
+  { accountId }: OverrideState,
+  { deploys }: ZoneRule,
+): Promise<ManagedRuleset | undefined> {
+  if (deploys === undefined) return undefined;
+  try {
+    return await findManagedRuleset(ctx, accountId, { id: deploys.rulesetId }, deploys.version);
+  } catch (error) {
+    if (error instanceof ApiError || error instanceof UnknownRulesetError) return undefined;
+    throw error;
+  }
+}

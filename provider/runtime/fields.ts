@@ -1,0 +1,47 @@
+import { z } from "zod";
+import { IDENTIFIER } from "../limits";
+import { json, record } from "./json";
+
+/** Argument schemas that several resources share. */
+
+/** An identifier of the service, in lower case. */
+export const hexId = (what: string): z.ZodType<string, string> =>
+  z
+    .string({ error: ({ input }) => (input === undefined ? `is required. ${what}` : undefined) })
+    .transform((text, ctx) => {
+      const id = text.toLowerCase();
+      if (/^[0-9a-f]+$/.test(id) && id.length === IDENTIFIER.LENGTH_CHARACTERS) return id;
+      ctx.addIssue({
+        code: "custom",
+        message:
+          `has to be ${IDENTIFIER.LENGTH_CHARACTERS} hexadecimal digits; ${JSON.stringify(text.slice(0, 40))} is ${text.length} character${text.length === 1 ? "" : "s"}` +
+          `${/^[0-9a-f]*$/.test(id) ? "" : ", not all of them hexadecimal"}. ${what}`,
+      });
+      return z.NEVER;
+    });
+
+export const zoneId = hexId("The zone's id stands on its overview page in the dashboard.");
+
+export const accountId = hexId(
+  "The account's id stands on the dashboard's overview page; the setting edgeguard:accountId gives it for a whole stack.",
+);
+
+/** What to do with an object that exists already. */
+export const adopt = z.enum(["ifEqual", "never", "takeOver"]);
+export type Adopt = z.infer<typeof adopt>;
+
+/** Members of the API that this version does not know by name, passed through as they are. */
+export const extra = (
+  known: readonly string[],
+): z.ZodType<Record<string, unknown>, Record<string, unknown>> =>
+  record(json).superRefine((members, ctx) => {
+    for (const name of Object.keys(members)) {
+      if (known.includes(name)) {
+        ctx.addIssue({
+          code: "custom",
+          path: [name],
+          message: `is a known member of the API: set it by its own argument instead of extra`,
+        });
+      }
+    }
+  });

@@ -1,0 +1,151 @@
+import * as pulumi from "@pulumi/pulumi";
+import { z } from "zod";
+import { MissingCredentialsError } from "../api/client";
+import { ApiError } from "../api/errors";
+import { Host } from "./host";
+import { checkInputs } from "./inputs";
+import { refusal } from "./resource";
+import { SettingsError, unknownConfigKeys, type CONFIG_KEYS } from "./settings";
+import { isBag } from "./values";
+
+/** Settings for single calls: keys of the `edgeguard:` namespace, each as text. */
+export type LookupConfig = Readonly<
+  Partial<Record<Exclude<(typeof CONFIG_KEYS)[number], "liveChecks">, string>>
+>;
+
+export interface LookupOptions {
+  /**
+   * Settings and credentials for this call alone; neither the stack's configuration nor the environment is read then.
+   * Calls that are given the same object share its connections. Default: in a program the stack's `edgeguard:` keys,
+   * else the environment; in a plain script the environment.
+   */
+  readonly config?: LookupConfig;
+}
+
+export interface ZoneArgs {
+  /** The zone, 32 hexadecimal digits. */
+  readonly zoneId: string;
+}
+
+/** A word the service is known to use, or one it may use tomorrow. */
+export type Known<T extends string> = T | (string & {});
+
+/** Arguments of an Output form: each may be an output or a promise. */
+export type Inputs<T> = { readonly [K in keyof T]: pulumi.Input<T[K]> };
+
+/**
+ * A lookup was asked something it cannot answer, or an assertion failed. In a program the engine shows the message and
+ * nothing else; there it has no stack, which takes Node 20 half a minute to render through the SDK's source maps.
+ */
+export class LookupError extends pulumi.RunError {
+  override readonly name: string = "LookupError";
+
+  constructor(message: string) {
+    super(inProgram() ? `edgeguard: ${message}` : message);
+    if (inProgram()) this.stack = this.message;
+  }
+}
+
+/**
+ * Does the work of one lookup. In a program a failure becomes the one sentence that the engine shows; in a plain
+ * script the error arrives as it is.
+ */
+export async function ask<T>(opts: LookupOptions, work: (host: Host) => T | Promise<T>): Promise<T> {
+  if (!inProgram()) return await work(hostOf(opts));
+  const done = pulumi.runtime.rpcKeepAlive(); // An inline program of the Automation API would not wait for an answer.
+  try {
+    const [problem] = unknownConfigKeys(Object.keys(pulumi.runtime.allConfig()));
+    if (problem !== undefined) throw new SettingsError(problem);
+    return await work(hostOf(opts));
+  } catch (error) {
+    throw isExpected(error) ? refusal(`edgeguard: ${hostOf(opts).presentable(error.message)}`) : error;
+  } finally {
+    done();
+  }
+}
+
+/**
+ * The same for arguments that may not be known yet: then the result is not known either. A preview without credentials
+ * does not fail but leaves the result unknown and says so, so that a pull request from a fork can be previewed.
+ */
+export function askOutput<T>(
+  what: string,
+  args: object,
+  opts: LookupOptions,
+  work: (host: Host, args: object) => Promise<T>,
+): pulumi.Output<T> {
+  return pulumi.output(args).apply((known) =>
+    ask(opts, async (host) => {
+      try {
+        return await work(host, known);
+      } catch (error) {
+        if (!saidInPreview(host, what, error)) throw error;
+        return pulumi.unknown as T; // The SDK makes the whole output unknown; nobody is handed this value.
+      }
+    }),
+  );
+}
+
+/** True when credentials are missing in a preview, which has then been told. In an up they are an error. */
+export function saidInPreview(host: Host, what: string, error: unknown): boolean {
+  if (!(error instanceof MissingCredentialsError && inProgram() && pulumi.runtime.isDryRun())) return false;
+  host.warnOnce(`no credentials for ${what}`, `${what}: not read in this preview. ${error.message}`);
+  return true;
+}
+
+/**
+ * Arguments as the lookup uses them.
+ *
+ * @throws LookupError naming every argument that is wrong, what was given and what is allowed.
+ */
+export function readArgs<S extends z.ZodRawShape>(
+  what: string,
+  shape: S,
+  given: unknown,
+): z.output<z.ZodObject<S>> {
+  const bag = isBag(given) ? given : {};
+  const { failures } = checkInputs(shape, bag);
+  if (failures.length > 0) {
+    const words = failures.map(({ property, reason }) => `${property} ${reason.replace(/\.$/, "")}`);
+    throw new LookupError(`${what}: ${words.join("; ")}.`);
+  }
+  const set = Object.entries(bag).filter(([, value]) => value !== undefined && value !== null);
+  return z.object(shape).parse(Object.fromEntries(set));
+}
+
+function inProgram(): boolean {
+  return pulumi.runtime.getStackResource() !== undefined;
+}
+
+function isExpected(error: unknown): error is Error {
+  return [SettingsError, MissingCredentialsError, ApiError].some((kind) => error instanceof kind);
+}
+
+const HOSTS = new WeakMap<object, Host>();
+const PLAIN_SCRIPT = {};
+
+/** One host per run of a program, as one process may run several through the Automation API; or per `config` given. */
+function hostOf({ config }: LookupOptions): Host {
+  const owner = config ?? pulumi.runtime.getStackResource() ?? PLAIN_SCRIPT;
+  const found = HOSTS.get(owner);
+  if (found !== undefined) return found;
+  const out = inProgram() ? ENGINE : STDERR;
+  const given = config === undefined ? undefined : new Map(Object.entries(config));
+  const made =
+    given === undefined
+      ? new Host({ config: (key) => pulumi.runtime.getConfig(key), out })
+      : new Host({ config: (key) => given.get(key.replace(/^edgeguard:/, "")), env: {}, out });
+  HOSTS.set(owner, made);
+  return made;
+}
+
+const ENGINE = {
+  info: (line: string): void => void pulumi.log.info(line),
+  warn: (line: string): void => void pulumi.log.warn(line),
+};
+
+/** A script's own output stays its own. */
+const STDERR = {
+  info: (line: string): void => void process.stderr.write(`${line}\n`),
+  warn: (line: string): void => void process.stderr.write(`${line}\n`),
+};

@@ -1,0 +1,365 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { LocalApi, LoggedRequest } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { failureOf } from "../support/edge-client";
+import { REGISTER } from "../../provider/register";
+import { Operation, type Recorded } from "../support/operation";
+
+const TYPE = "KvEntries";
+
+let api: LocalApi;
+let namespaceId: string;
+let accountId: string;
+let folder: string;
+
+beforeEach(async () => {
+  api = await startLocalApi();
+  accountId = api.accounts.main;
+  namespaceId = (await raw("POST", "", { title: "catalog" })).id;
+  folder = mkdtempSync(join(tmpdir(), "edgeguard-kv-"));
+  api.clearRequests();
+});
+afterEach(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await api.close();
+});
+
+const raw = async (method: string, path: string, body?: unknown): Promise<{ id: string }> => {
+  const response = await fetch(`${api.url}/accounts/${accountId}/storage/kv/namespaces${path}`, {
+    method,
+    headers: { authorization: "Bearer local-token", "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const answer = (await response.json()) as { success: boolean; result: { id: string } };
+  if (!answer.success) throw new Error(JSON.stringify(answer));
+  return answer.result;
+};
+
+/** Every key of the namespace with its value, as a stranger reads them. */
+const stored = async (): Promise<Record<string, string>> => {
+  const keys = (await raw("GET", `/${namespaceId}/keys`)) as unknown as { name: string }[];
+  const values = await Promise.all(
+    keys.map(async ({ name }) => {
+      const url = `${api.url}/accounts/${accountId}/storage/kv/namespaces/${namespaceId}/values/${encodeURIComponent(name)}`;
+      const response = await fetch(url, { headers: { authorization: "Bearer local-token" } });
+      return [name, await response.text()] as const;
+    }),
+  );
+  return Object.fromEntries(values);
+};
+
+const entries = (
+  map: Record<string, unknown>,
+  more: Record<string, unknown> = {},
+): Record<string, unknown> => ({
+  accountId,
+  namespaceId,
+  entries: map,
+  ...more,
+});
+
+const up = (inputs: Record<string, unknown>, previous?: Recorded): Promise<Recorded> =>
+  new Operation(api).up(TYPE, inputs, previous);
+
+const puts = (): readonly LoggedRequest[] => api.requests.filter((r) => r.method === "PUT");
+const bulk = (): number[] => puts().map((r) => r.batch?.entries ?? -1);
+
+describe("entries", () => {
+  test("are written in one request, and nothing is asked about them when nothing changed", async () => {
+    const recorded = await up(
+      entries({ a: "1", b: { value: "Mg==", base64: true }, "c/d": { value: "3", metadata: { n: 1 } } }),
+    );
+    expect(await stored()).toEqual({ a: "1", b: "2", "c/d": "3" });
+    expect(bulk()).toEqual([3]);
+    expect(recorded.outputs).toMatchObject({ keys: 3, bytes: 3 });
+    api.clearRequests();
+    const same = await new Operation(api).preview(
+      TYPE,
+      entries({ "c/d": { value: "3", metadata: { n: 1 } }, b: { value: "Mg==", base64: true }, a: "1" }),
+      recorded,
+    );
+    expect(same.step).toBe("same");
+    expect(api.requests).toEqual([]);
+  });
+
+  test("change, come and go by what differs, and the reviewer reads one line", async () => {
+    const before = await up(entries({ a: "1", b: "2", c: "3" }));
+    await raw("PUT", `/${namespaceId}/bulk`, [{ key: "theirs", value: "x" }]);
+    api.clearRequests();
+    const op = new Operation(api);
+    const after = await op.up(TYPE, entries({ a: "1", b: "two", d: "4" }), before);
+    expect(op.said.join("\n")).toContain(`KvEntries ${namespaceId}: +1 ~1 -1 (`);
+    expect(bulk()).toEqual([2]);
+    expect(await stored()).toEqual({ a: "1", b: "two", d: "4", theirs: "x" });
+    await new Operation(api).destroy(TYPE, after);
+    expect(await stored()).toEqual({ theirs: "x" });
+  });
+
+  test("that exist already are taken over when equal, and refused by name when not", async () => {
+    await raw("PUT", `/${namespaceId}/bulk`, [
+      { key: "a", value: "1" },
+      { key: "b", value: "other" },
+    ]);
+    const { message } = await new Operation(api).failedUp(TYPE, entries({ a: "1", b: "2", c: "3" }));
+    expect(message).toMatch(
+      /1 declared key exists already with other content \("b"\)\. Nothing was written\. Set adopt: "takeOver"/,
+    );
+    api.clearRequests();
+    await up(entries({ a: "1", c: "3" }));
+    expect(bulk()).toEqual([1]);
+    const never = await new Operation(api).failedUp(TYPE, entries({ a: "1" }, { adopt: "never" }));
+    expect(never.message).toMatch(/1 declared key exists already \("a"\)/);
+    const op = new Operation(api);
+    await op.up(TYPE, entries({ a: "1", b: "2", d: "4" }, { adopt: "takeOver" }));
+    expect(op.warned.join("\n")).toContain(
+      '2 declared keys exist already ("a", "b"); adopt: "takeOver" overwrites them.',
+    );
+    expect(await stored()).toEqual({ a: "1", b: "2", c: "3", d: "4" });
+  });
+
+  test("that exist already are compared by as few requests as can be: values that are no text singly, at once", async () => {
+    const bytes = Buffer.of(0xff, 0x00, 0x80).toString("base64");
+    const declared = entries({ a: "1", b: { value: bytes, base64: true }, c: "3", new: "4" });
+    await raw("PUT", `/${namespaceId}/bulk`, [
+      { key: "a", value: "1" },
+      { key: "b", value: bytes, base64: true },
+      { key: "c", value: "3" },
+      { key: "theirs", value: "5" },
+    ]);
+    const op = new Operation(api);
+    const { inputs } = await op.preview(TYPE, declared);
+    api.clearRequests();
+    await REGISTER[TYPE]?.create(op.host, inputs);
+    expect(api.requests.map(({ method, path }) => `${method} ${path.split(namespaceId)[1] ?? ""}`)).toEqual([
+      "GET /keys",
+      "POST /bulk/get",
+      "GET /values/b",
+      "PUT /bulk",
+    ]);
+    expect(api.requests[1]?.batch).toMatchObject({ entries: 2 });
+    expect(bulk()).toEqual([1]);
+  });
+
+  test("that break a limit are refused in the preview, each with its sentence, and no value is shown", async () => {
+    const refusals = await new Operation(api).refusals(
+      TYPE,
+      entries({
+        "with space": "canary-value",
+        b: { value: { canary: 1 } },
+        c: { value: "v", expirationTtl: 5 },
+        d: { value: "v", metadata: [] },
+      }),
+    );
+    expect(refusals).toHaveLength(4);
+    expect(refusals.join("\n")).toMatch(/serialise it to a JSON string/);
+    expect(refusals.join("\n")).not.toContain("canary");
+    expect(await new Operation(api).refusals(TYPE, { accountId, namespaceId })).toEqual([
+      expect.stringMatching(/exactly one of entries, file and directory .* none is set/),
+    ]);
+  });
+});
+
+describe("a file", () => {
+  test("is desired state without a value of it in the state, and the same content elsewhere is no change", async () => {
+    const first = join(folder, "one.json");
+    const second = join(folder, "two.json");
+    writeFileSync(
+      first,
+      JSON.stringify([
+        { key: "a", value: "canary-one" },
+        { key: "b", value: "canary-two" },
+      ]),
+    );
+    writeFileSync(
+      second,
+      JSON.stringify([
+        { key: "b", value: "canary-two" },
+        { key: "a", value: "canary-one" },
+      ]),
+    );
+    const recorded = await up({ accountId, namespaceId, file: first });
+    expect(JSON.stringify(recorded)).not.toContain("canary");
+    expect(await stored()).toEqual({ a: "canary-one", b: "canary-two" });
+    expect(
+      (await new Operation(api).preview(TYPE, { accountId, namespaceId, file: second }, recorded)).step,
+    ).toBe("same");
+    rmSync(folder, { recursive: true });
+    await new Operation(api).refresh(TYPE, recorded);
+    await new Operation(api).destroy(TYPE, recorded);
+    expect(await stored()).toEqual({});
+  });
+
+  test("that changes between preview and up is not sent", async () => {
+    const file = join(folder, "entries.json");
+    writeFileSync(file, JSON.stringify([{ key: "a", value: "1" }]));
+    const op = new Operation(api);
+    const plan = await op.preview(TYPE, { accountId, namespaceId, file });
+    writeFileSync(file, JSON.stringify([{ key: "a", value: "2" }]));
+    const message = (await failureOf(Promise.resolve(REGISTER[TYPE]?.create(op.host, plan.inputs)))).message;
+    expect(message).toContain("has changed since it was checked: nothing was sent");
+    expect(puts()).toEqual([]);
+  });
+});
+
+describe("drift", () => {
+  test("is named by a refresh and mended by the next up", async () => {
+    const recorded = await up(entries({ a: "1", b: "2", c: "3" }));
+    await raw("POST", `/${namespaceId}/bulk/delete`, ["a"]);
+    const later = { ...recorded, outputs: { ...recorded.outputs, writtenAt: 1 } }; // Long after our own write.
+    const refreshed = await new Operation(api).refresh(TYPE, later);
+    expect(refreshed?.inputs).toMatchObject({ drift: "1 key gone: a" });
+    api.clearRequests();
+    const mended = await up(entries({ a: "1", b: "2", c: "3" }), refreshed);
+    expect(bulk()).toEqual([1]);
+    expect(await stored()).toEqual({ a: "1", b: "2", c: "3" });
+    expect((await new Operation(api).preview(TYPE, entries({ a: "1", b: "2", c: "3" }), mended)).step).toBe(
+      "same",
+    );
+  });
+
+  test("is not an entry that has expired, by the clock of the service, as it was to", async () => {
+    const at = Math.floor(Date.now() / 1000);
+    const declared = entries({
+      brief: { value: "1", expirationTtl: 100 },
+      timed: { value: "2", expiration: at + 3600 },
+      long: { value: "3", expirationTtl: 7200 },
+    });
+    const recorded = await up(declared);
+    const later = { ...recorded, outputs: { ...recorded.outputs, writtenAt: 1 } };
+    api.advance(110_000);
+    api.clearRequests();
+    expect((await new Operation(api).refresh(TYPE, later))?.inputs).not.toHaveProperty("drift");
+    expect(Object.keys(await stored())).toEqual(["long", "timed"]);
+    // What is gone long before its time has not expired.
+    api.advance(3_600_000);
+    await raw("POST", `/${namespaceId}/bulk/delete`, ["long"]);
+    const drifted = await new Operation(api).refresh(TYPE, later);
+    expect(drifted?.inputs).toMatchObject({ drift: "1 key gone: long" });
+    // Lifetimes are not renewed, for nothing about their entries has changed.
+    api.clearRequests();
+    await up(declared, recorded);
+    expect(api.requests).toEqual([]);
+  });
+
+  test("right after a write is not looked for: the service may not show it yet", async () => {
+    const inputs = entries({ a: "1" }, { verify: "values" });
+    const recorded = await up(inputs);
+    await raw("PUT", `/${namespaceId}/bulk`, [{ key: "a", value: "theirs" }]);
+    api.clearRequests();
+    expect((await new Operation(api).refresh(TYPE, recorded))?.inputs).not.toHaveProperty("drift");
+    expect(api.requests.map(({ path }) => path.split("/").at(-1))).toEqual(["keys"]);
+  });
+
+  test("of a value is found only where values are verified", async () => {
+    const inputs = entries({ a: "1", b: "2" }, { verify: "values" });
+    const recorded = await up(inputs);
+    await raw("PUT", `/${namespaceId}/bulk`, [{ key: "b", value: "theirs" }]);
+    const later = { ...recorded, outputs: { ...recorded.outputs, writtenAt: 1 } };
+    const op = new Operation(api);
+    expect((await op.refresh(TYPE, later))?.inputs).toMatchObject({ drift: "1 key changed: b" });
+    expect(op.said.join("\n")).toContain("comparing 2 values takes 1 request.");
+    const keysOnly = { ...later, outputs: { ...later.outputs, verify: "keys" } };
+    expect((await new Operation(api).refresh(TYPE, keysOnly))?.inputs).not.toHaveProperty("drift");
+  });
+});
+
+describe("prune", () => {
+  test("deletes strangers' keys under the prefix after saying how many, and refuses above the limit", async () => {
+    await raw(
+      "PUT",
+      `/${namespaceId}/bulk`,
+      ["p/x", "p/y", "q"].map((key) => ({ key, value: "theirs" })),
+    );
+    const inputs = entries({ "p/a": "1" }, { prune: { prefix: "p/" } });
+    const op = new Operation(api);
+    await op.preview(TYPE, inputs);
+    expect(op.warned.join("\n")).toContain('prune deletes 2 keys that others wrote: "p/x", "p/y"');
+    const refused = await new Operation(api).failedUp(
+      TYPE,
+      entries({ "p/a": "1" }, { prune: { prefix: "p/", maxDeletes: 1 } }),
+    );
+    expect(refused.message).toMatch(/prune would delete 2 keys of others under "p\/"; the limit is 1/);
+    api.clearRequests();
+    const recorded = await up(inputs);
+    // A look for the reviewer; then one listing tells what is there already and what is strange.
+    expect(api.requests.map(({ method, path }) => `${method} ${path.split(namespaceId)[1] ?? ""}`)).toEqual([
+      "GET /keys",
+      "GET /keys",
+      "PUT /bulk",
+      "POST /bulk/delete",
+    ]);
+    expect(await stored()).toEqual({ "p/a": "1", q: "theirs" });
+    expect((await new Operation(api).preview(TYPE, inputs, recorded)).step).toBe("same");
+    await raw("PUT", `/${namespaceId}/bulk`, [{ key: "p/z", value: "theirs" }]);
+    expect((await new Operation(api).preview(TYPE, inputs, recorded)).step).toBe("update");
+    api.clearRequests();
+    await up(inputs, recorded);
+    // So soon after a write, a stranger's key is one only if it has a value: one just deleted is listed for a while yet.
+    expect(api.requests.map(({ method, path }) => `${method} ${path.split(namespaceId)[1] ?? ""}`)).toEqual([
+      "GET /keys",
+      "POST /bulk/get",
+      "GET /keys",
+      "POST /bulk/get",
+      "POST /bulk/delete",
+    ]);
+    expect(await stored()).toEqual({ "p/a": "1", q: "theirs" });
+  });
+});
+
+test("keys that the resource itself has written are no strangers, neither when they go nor when they have just gone", async () => {
+  const keys = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`p/${i}`, "1"]));
+  const prune = { prune: { prefix: "p/" } };
+  const many = await up(entries(keys(150), prune));
+  const fewer = new Operation(api);
+  expect((await fewer.preview(TYPE, entries(keys(1), prune), many)).step).toBe("update");
+  expect(fewer.said.join()).toContain("+0 ~0 -149");
+  expect(fewer.warned).toEqual([]);
+
+  api.lagKv(namespaceId, { listing: 60_000 });
+  const one = await up(entries(keys(1), prune), many);
+  const after = new Operation(api); // All 150 are listed for another minute.
+  expect((await after.preview(TYPE, entries(keys(1), prune), one)).step).toBe("same");
+  expect(after.warned).toEqual([]);
+  await up(entries(keys(2), prune), one);
+  api.advance(120_000);
+  expect(Object.keys(await stored()).sort()).toEqual(["p/0", "p/1"]);
+});
+
+test.each([
+  ["much longer than the declared lifetime", 30 * 86_400, 60],
+  ["much shorter", 3_600, 30 * 86_400],
+])("an entry that exists and lives %s is not equal to it", async (_, there, declared) => {
+  await raw("PUT", `/${namespaceId}/bulk`, [{ key: "a", value: "1", expiration_ttl: there }]);
+  const { message } = await new Operation(api).failedUp(
+    TYPE,
+    entries({ a: { value: "1", expirationTtl: declared } }),
+  );
+  expect(message).toMatch(/1 declared key exists already with other content \("a"\)/);
+});
+
+test("keys that this operation has deleted are no strangers, though the listing still shows them", async () => {
+  api.lagKv(namespaceId, { listing: 60_000 });
+  const before = await up(entries({ "p/old": "1" }));
+  api.advance(60_000); // It is listed now, and will be for another minute.
+  const op = new Operation(api);
+  await op.up(TYPE, entries({ "q/new": "2" }), before);
+  api.clearRequests();
+  await op.up(TYPE, entries({ "p/a": "3" }, { prune: { prefix: "p/", maxDeletes: 0 } }));
+  expect(op.warned.join()).not.toContain("prune deletes");
+  expect(api.requests.filter((r) => r.path.endsWith("/bulk/delete"))).toEqual([]);
+});
+
+test("one resource split in two keeps every key, and nothing is deleted", async () => {
+  const whole = await up(entries({ a: "1", b: "2" }));
+  api.clearRequests();
+  const op = new Operation(api);
+  const part = await op.up(TYPE, entries({ b: "2" }));
+  await op.up(TYPE, entries({ a: "1" }), whole);
+  expect(api.requests.filter((r) => r.path.endsWith("/bulk/delete"))).toEqual([]);
+  expect(await stored()).toEqual({ a: "1", b: "2" });
+  await new Operation(api).destroy(TYPE, part);
+  expect(await stored()).toEqual({ a: "1" });
+});

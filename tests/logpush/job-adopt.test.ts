@@ -1,0 +1,210 @@
+import { REGISTER } from "../../provider/register";
+import { omit } from "../../provider/runtime/values";
+import { envelope, through } from "../support/edge-client";
+import { Operation } from "../support/operation";
+import { b, benchForEach, FILTER, refreshed, restart, step, TYPE, up, type Members } from "./support";
+
+benchForEach();
+
+describe("a job of that name that exists already", () => {
+  test.each([{}, { filter: "hidden" }, { destination: "redacted", defaults: "hidden" }] as const)(
+    "and is equal in all that the service shows is taken over, and written once (%j)",
+    async (logpush) => {
+      await restart({ logpush });
+      const id = await b.made();
+      b.api.clearRequests();
+      const op = new Operation(b.api);
+      const recorded = await op.up(TYPE, b.job);
+      expect(recorded.id).toBe(id);
+      expect(b.sent("POST", "PUT")).toEqual([`PUT /jobs/${id}`]);
+      expect(op.said.join()).toContain(
+        `job ${id} of zone ${b.api.zones.empty} exists already and is taken over`,
+      );
+      expect(await step(b.job, recorded)).toBe("same");
+    },
+  );
+
+  test("is adopted with a word on what an interrupted rename leaves; one's own, in a replacement, is without it", async () => {
+    const recorded = await up(b.job);
+    const rename = new Operation(b.api);
+    await rename.up(TYPE, b.job);
+    expect(rename.said.join()).toContain(
+      `If \`pulumi stack --show-ids --show-urns\` lists ${recorded.id} twice after this update, an interrupted rename left the older one: run \`pulumi up\` again, or \`pulumi state delete '<its URN>'\`.`,
+    );
+    const replacement = new Operation(b.api);
+    const { inputs } = await replacement.preview(TYPE, b.job, recorded);
+    await REGISTER[TYPE]?.create(replacement.host, inputs);
+    expect(replacement.said).toEqual([expect.stringMatching(/is taken over/)]);
+    expect(replacement.said.join()).not.toContain("--show-ids");
+  });
+
+  test("with another filter, which the service does not show, gets the declared one", async () => {
+    await restart({ logpush: { filter: "hidden" } });
+    const id = await b.made({ filter: FILTER.replace("500", "400") });
+    expect((await up(omit(b.job, ["filter"]))).id).toBe(id);
+    expect(b.bodies("PUT")).toMatchObject([{ filter: "" }]);
+  });
+
+  test.each<[string, Members]>([
+    ["enabled", { enabled: false }],
+    ["destinationConf", { destination_conf: "https://other.example.com" }],
+    ["filter", { filter: FILTER.replace("500", "400") }],
+    ["outputOptions", { output_options: { field_names: ["ClientIP"] } }],
+    ["outputOptions", { output_options: { field_names: ["ClientIP", "RayID"], sample_rate: 0.1 } }],
+    ["frequency", { frequency: "low" }],
+    ["maxUploadBytes", { max_upload_bytes: 5_000_000 }],
+  ])("but differs in %s is refused, in preview and in up, with its id", async (key, more) => {
+    const id = await b.made(more);
+    const sentence = `There is a log-push job "shop-requests" of dataset http_requests in zone ${b.api.zones.empty} already (${id}), which differs in ${key}. If an interrupted \`pulumi up\` of this resource created it (it has the same name), set adopt: "takeOver" to continue with it. Otherwise choose another name, or delete the job.`;
+    const [reason, ...others] = await new Operation(b.api).refusals(TYPE, b.job);
+    expect(reason).toContain(`adopt: ${sentence}`);
+    expect(others).toEqual([]);
+    const offline = new Operation(b.api, { config: { "edgeguard:liveChecks": "false" } });
+    expect((await offline.failedUp(TYPE, b.job)).message).toContain(sentence);
+    expect(b.sent("POST", "PUT")).toEqual(["POST /jobs"]);
+  });
+
+  test("and was left by an interrupted create of an older declaration is continued with when that is said", async () => {
+    const left = await up({ ...b.job, enabled: false }); // Nothing of it is recorded.
+    const [reason] = await new Operation(b.api).refusals(TYPE, b.job);
+    expect(reason).toContain(`(${left.id}), which differs in enabled. If an interrupted \`pulumi up\``);
+    expect((await up({ ...b.job, adopt: "takeOver" })).id).toBe(left.id);
+    expect(await b.stored()).toHaveLength(1);
+  });
+
+  test('is changed in all that differs with adopt: "takeOver"', async () => {
+    const id = await b.made({
+      enabled: false,
+      filter: "",
+      frequency: "low",
+      max_upload_bytes: 5_000_000,
+      output_options: { field_names: ["ClientIP"], sample_rate: 0.1 },
+    });
+    const inputs = { ...b.job, adopt: "takeOver" };
+    const recorded = await up(inputs);
+    expect(recorded.id).toBe(id);
+    expect(await b.one()).toMatchObject({
+      enabled: true,
+      filter: FILTER,
+      frequency: "high",
+      max_upload_bytes: null,
+      output_options: { field_names: ["ClientIP", "RayID"], sample_rate: 1 },
+    });
+    expect((await refreshed(recorded)).inputs).toEqual(recorded.inputs);
+  });
+
+  test('is refused with adopt: "never"', async () => {
+    const id = await b.made();
+    expect(await new Operation(b.api).refusals(TYPE, { ...b.job, adopt: "never" })).toEqual([
+      expect.stringMatching(`^adopt: There is a .*${id}.* forbids to take it over`),
+    ]);
+  });
+
+  test.each(["ifEqual", "takeOver", "never"])(
+    "several times is refused with adopt: %j, naming all ids",
+    async (adopt) => {
+      const ids = [await b.made(), await b.made({ enabled: false })];
+      const [reason] = await new Operation(b.api).refusals(TYPE, { ...b.job, adopt });
+      expect(reason).toContain(`There are 2 jobs that could be taken over`);
+      expect(reason).toContain(`: ${ids.join(", ")}. Delete all but one`);
+    },
+  );
+
+  test.each<[string, Members]>([
+    ["another dataset", { dataset: "dns_logs", output_options: null, filter: "" }],
+    ["another kind", { kind: "edge" }],
+    ["another name", { name: "else" }],
+  ])("but is of %s is left alone", async (_what, more) => {
+    const id = await b.made(more);
+    expect((await up(b.job)).id).not.toBe(id);
+    expect(await b.stored()).toHaveLength(2);
+  });
+
+  test("does not matter to a job that is recorded already", async () => {
+    const recorded = await up({ ...b.job, adopt: "never" });
+    await up({ ...b.job, adopt: "never", enabled: false }, recorded);
+    expect(await b.stored()).toHaveLength(1);
+  });
+});
+
+describe("a create is made once", () => {
+  const create = (op = new Operation(b.api, { config: { "edgeguard:liveChecks": "false" } })) =>
+    op.up(TYPE, b.job);
+
+  test.each(["dropAfter", "truncated"] as const)("where its answer is lost (%s)", async (kind) => {
+    b.api.fault({ match: { method: "POST" }, kind });
+    const recorded = await create();
+    expect((await b.stored()).map(({ id }) => String(id))).toEqual([recorded.id]);
+    expect(b.bodies("POST")).toHaveLength(1);
+  });
+
+  test.each([5_000, 12_000])(
+    "or both are named, where its answer is lost and the list lags by %i ms",
+    async (readLagMs) => {
+      await restart({ readLagMs });
+      b.api.fault({ match: { method: "POST" }, kind: "dropAfter" });
+      const op = new Operation(b.api, { inNoTime: b.api });
+      const ids = async () => {
+        b.api.advance(60_000);
+        return (await b.stored()).map(({ id }) => String(id));
+      };
+      if (readLagMs === 5_000) {
+        expect([(await op.up(TYPE, b.job)).id]).toEqual(await ids());
+        return;
+      }
+      const { message, recorded } = await op.failedUp(TYPE, b.job);
+      const [first = "", second = ""] = await ids();
+      expect(recorded).toMatchObject({
+        id: second,
+        outputs: { destinationShown: "https://logs.example.com" },
+      });
+      expect(message).toContain(`now has 2 that are as declared: ${second}, ${first}.`);
+      expect(message).toContain(`DELETE ${b.jobs}/${first}`);
+    },
+  );
+
+  test("where the service answered 500 although it had made it", async () => {
+    const between = await through(b.api, (method) => (method === "POST" ? 500 : undefined));
+    const recorded = await new Operation(between).up(TYPE, b.job);
+    expect((await b.stored()).map(({ id }) => String(id))).toEqual([recorded.id]);
+    expect(b.bodies("POST")).toHaveLength(1);
+  });
+
+  test("where the answer does not hold the job, which is then looked for", async () => {
+    await restart({ logpush: { created: "none" } });
+    await b.made({ name: "another" });
+    b.api.clearRequests();
+    const recorded = await create();
+    expect(await b.stored()).toContainEqual(
+      expect.objectContaining({ id: Number(recorded.id), name: "shop-requests" }),
+    );
+    expect(b.sent("POST")).toEqual(["POST /jobs"]);
+  });
+
+  test("where the answer holds no more than the id, by which it is read", async () => {
+    const fault = (id: number) =>
+      b.api.fault({
+        match: { method: "POST" },
+        kind: "raw",
+        status: 200,
+        body: envelope({ id }),
+        contentType: "application/json",
+      });
+    const id = await b.made({ name: "stands in" });
+    fault(Number(id));
+    const recorded = await create();
+    expect(recorded.id).toBe(id);
+    expect(b.sent().at(-1)).toBe(`GET /jobs/${id}`);
+    // That it cannot be read is no reason to lose it.
+    fault(Number(id));
+    b.api.fault({ match: { method: "GET", path: `/jobs/${id}$` }, kind: "status", status: 403 });
+    const unread = await new Operation(b.api).up(TYPE, { ...b.job, name: "unread" });
+    expect(unread.id).toBe(id);
+  });
+
+  test("by the operation after one that was killed between the POST and its record", async () => {
+    await create();
+    const next = await create();
+    expect((await b.stored()).map(({ id }) => String(id))).toEqual([next.id]);
+  });
+});

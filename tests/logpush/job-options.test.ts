@@ -1,0 +1,260 @@
+import { envelope, serve } from "../support/edge-client";
+import { Operation } from "../support/operation";
+import { b, benchForEach, refreshed, restart, step, TYPE, up, type Members } from "./support";
+
+benchForEach();
+
+describe("output options", () => {
+  const EVERY: Members = {
+    fieldNames: ["ClientIP", "RayID"],
+    sampleRate: 0.25,
+    timestampFormat: "rfc3339ms",
+    outputType: "csv",
+    batchPrefix: "ClientIP;RayID\n",
+    batchSuffix: "end\n",
+    recordPrefix: ">",
+    recordSuffix: "<\n",
+    recordTemplate: "{{.ClientIP}};{{.RayID}}",
+    recordDelimiter: "",
+    fieldDelimiter: ";",
+    mergeSubrequests: true,
+    cve202144228: true,
+  };
+  const WIRE: Members = {
+    field_names: ["ClientIP", "RayID"],
+    sample_rate: 0.25,
+    timestamp_format: "rfc3339ms",
+    output_type: "csv",
+    batch_prefix: "ClientIP;RayID\n",
+    batch_suffix: "end\n",
+    record_prefix: ">",
+    record_suffix: "<\n",
+    record_template: "{{.ClientIP}};{{.RayID}}",
+    record_delimiter: "",
+    field_delimiter: ";",
+    merge_subrequests: true,
+    "CVE-2021-44228": "true",
+  };
+
+  test.each(["published", "seed"] as const)("all of them are sent, and found again (%s)", async (dialect) => {
+    await restart({ dialect });
+    const inputs = { ...b.job, outputOptions: EVERY };
+    const recorded = await up(inputs);
+    expect(b.bodies("POST")[0]?.["output_options"]).toEqual(WIRE);
+    expect((await refreshed(recorded)).inputs).toEqual(recorded.inputs);
+    expect(await step(inputs, recorded)).toBe("same");
+  });
+
+  test.each(Object.keys(EVERY))(
+    "a change of %s in the dashboard is drift, declared or not, and is mended",
+    async (key) => {
+      const other: Members = {
+        fieldNames: ["ClientIP"],
+        sampleRate: 0.5,
+        timestampFormat: "unix",
+        outputType: "ndjson",
+        mergeSubrequests: false,
+        cve202144228: false,
+      };
+      const wireName = Object.keys(WIRE)[Object.keys(EVERY).indexOf(key)] ?? "";
+      const value = other[key] ?? "else";
+      // 1. Declared.
+      const inputs = { ...b.job, outputOptions: EVERY };
+      const recorded = await up(inputs);
+      await b.changed(recorded.id, { output_options: { ...WIRE, [wireName]: value } });
+      const drifted = await refreshed(recorded);
+      expect(drifted.inputs["outputOptions"]).toMatchObject({ [key]: value });
+      expect(await step(inputs, drifted)).toBe("update");
+      await up(inputs, drifted);
+      expect((await refreshed(recorded)).inputs).toEqual(recorded.inputs);
+      // 2. Not declared: what is not at its default was changed by somebody.
+      if (["fieldNames", "recordDelimiter"].includes(key)) return;
+      const few = { ...b.job, name: "few", outputOptions: { fieldNames: ["RayID"] } };
+      const plain = await up(few);
+      const raw = key === "cve202144228" ? true : WIRE[wireName];
+      await b.changed(plain.id, { output_options: { field_names: ["RayID"], [wireName]: raw } });
+      const seen = await refreshed(plain);
+      expect(seen.inputs["outputOptions"]).toMatchObject({ fieldNames: ["RayID"], [key]: EVERY[key] });
+      await up(few, seen);
+      expect((await refreshed(plain)).inputs).toEqual(plain.inputs);
+    },
+  );
+
+  test("at their defaults are no drift, shown or not, and in whatever form", async () => {
+    const recorded = await up(b.job);
+    const answers: Members[] = [
+      { field_names: ["ClientIP", "RayID"] },
+      {
+        field_names: ["ClientIP", "RayID"],
+        sample_rate: 1,
+        timestamp_format: "unixnano",
+        output_type: "ndjson",
+      },
+      {
+        field_names: ["ClientIP", "RayID"],
+        "CVE-2021-44228": "false",
+        merge_subrequests: null,
+        sample_rate: null,
+      },
+      {
+        field_names: ["RayID", "ClientIP"],
+        "CVE-2021-4428": false,
+        record_prefix: "{",
+        record_suffix: "}\n",
+      },
+      {},
+    ];
+    const raw = await b.one();
+    for (const output_options of [...answers, null]) {
+      const body = envelope({ ...raw, output_options });
+      b.api.fault({
+        match: { method: "GET" },
+        kind: "raw",
+        status: 200,
+        body,
+        contentType: "application/json",
+      });
+      expect((await refreshed(recorded)).inputs).toEqual(recorded.inputs);
+    }
+  });
+
+  test("the order of fields is the author's: sent when he changes it, no drift when the service does", async () => {
+    const recorded = await up(b.job);
+    await b.changed(recorded.id, { output_options: { field_names: ["RayID", "ClientIP"] } });
+    expect((await refreshed(recorded)).inputs).toEqual(recorded.inputs);
+    await b.changed(recorded.id, { output_options: { field_names: ["ClientIP", "RayID"] } });
+    const turned = { ...b.job, outputOptions: { fieldNames: ["RayID", "ClientIP"] } };
+    await up(turned, recorded);
+    expect(await b.one()).toMatchObject({ output_options: { field_names: ["RayID", "ClientIP"] } });
+    // In csv a column has no name: there the order is the content.
+    const csv = { ...b.job, name: "csv", outputOptions: { ...b.job.outputOptions, outputType: "csv" } };
+    const table = await up(csv);
+    await b.changed(table.id, { output_options: { field_names: ["RayID", "ClientIP"], output_type: "csv" } });
+    expect((await refreshed(table)).inputs["outputOptions"]).toMatchObject({
+      fieldNames: ["RayID", "ClientIP"],
+    });
+  });
+
+  describe("the CVE flag", () => {
+    const flagged = () => ({ ...b.job, outputOptions: { ...b.job.outputOptions, cve202144228: true } });
+    const flags = (method: string) =>
+      b.bodies(method).map((body) => (body["output_options"] as Members)["CVE-2021-44228"]);
+
+    test("is sent as text, and once more as a boolean where the service points at it", async () => {
+      await restart({ logpush: { cve: "booleanOnly" } });
+      const op = new Operation(b.api);
+      const recorded = await op.up(TYPE, flagged());
+      expect(flags("POST")).toEqual(["true", true]);
+      await op.up(TYPE, { ...flagged(), name: "second" });
+      expect(flags("POST")).toEqual(["true", true, true]); // What was learned holds for the rest of the operation.
+      expect((await refreshed(recorded)).inputs).toEqual(recorded.inputs);
+      expect(await b.stored()).toHaveLength(2);
+    });
+
+    test("is sent as text alone where that is taken", async () => {
+      await restart({ logpush: { cve: "stringOnly" } });
+      const recorded = await up(flagged());
+      expect(flags("POST")).toEqual(["true"]);
+      await up({ ...b.job, outputOptions: { ...b.job.outputOptions, cve202144228: false } }, recorded);
+      expect(flags("PUT")).toEqual(["false"]);
+    });
+
+    test("is not sent again for a 400 that points elsewhere", async () => {
+      b.api.fault({
+        match: { method: "POST" },
+        kind: "status",
+        status: 400,
+        message: "CVE-2021-44228 is bad",
+      });
+      await new Operation(b.api).failedUp(TYPE, flagged());
+      expect(flags("POST")).toEqual(["true"]);
+    });
+  });
+});
+
+describe('fieldNames: "all"', () => {
+  const all = () => ({ ...b.job, outputOptions: { fieldNames: "all", sampleRate: 0.5 } });
+  const names = (method: string) =>
+    b.bodies(method).map((body) => (body["output_options"] as { field_names: string[] }).field_names);
+  /** A service whose dataset has these fields. */
+  const having = (fields: string[]) =>
+    serve(async (request, response) => {
+      const isFields = request.url?.endsWith("/fields") === true;
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const answer = await fetch(b.api.url + (request.url ?? "").replace(/^\/v4/, ""), {
+        method: request.method ?? "",
+        headers: { authorization: "Bearer local-token", "content-type": "application/json" },
+        ...(chunks.length === 0 ? {} : { body: Buffer.concat(chunks) }),
+      });
+      const text = await answer.text();
+      response.writeHead(answer.status);
+      response.end(
+        isFields
+          ? envelope(
+              Object.fromEntries(fields.map((name) => [name, /Status|Score/.test(name) ? "int" : "string"])),
+            )
+          : text,
+      );
+    });
+
+  test("is resolved once, kept, and shown to the reviewer", async () => {
+    const service = await having(["ClientIP", "ClientRequestHost", "EdgeResponseStatus", "RayID"]);
+    const recorded = await new Operation(service).up(TYPE, all());
+    const FIELDS = ["ClientIP", "ClientRequestHost", "EdgeResponseStatus", "RayID"];
+    expect(names("POST")).toEqual([FIELDS]);
+    expect(recorded.inputs).toMatchObject({ outputOptions: { fieldNames: "all" }, allFields: FIELDS });
+    expect(recorded.outputs["allFields"]).toEqual(FIELDS);
+
+    const op = new Operation(service);
+    expect(await op.preview(TYPE, all(), recorded)).toMatchObject({
+      step: "same",
+      inputs: { allFields: FIELDS },
+    });
+    expect(op.warned).toEqual([]);
+    expect((await new Operation(service).refresh(TYPE, recorded))?.inputs).toEqual(recorded.inputs);
+  });
+
+  test("stays what it was when the dataset has grown, and the preview says so", async () => {
+    const before = await having(["ClientIP", "ClientRequestHost", "EdgeResponseStatus", "RayID"]);
+    const recorded = await new Operation(before).up(TYPE, all());
+    const after = await having(["ClientIP", "ClientRequestHost", "EdgeResponseStatus", "JA4", "BotScore"]);
+    const op = new Operation(after);
+    expect(await op.preview(TYPE, all(), recorded)).toMatchObject({ step: "same" });
+    expect(op.warned).toEqual([
+      expect.stringMatching(
+        /fieldNames "all" stands for the 4 fields that http_requests had when it was written; 2 fields are new since: JA4, BotScore\. To send them too, name the fields/,
+      ),
+      expect.stringMatching(/stands for fields that http_requests has no longer: RayID\./),
+    ]);
+    const changed = await new Operation(after).up(TYPE, { ...all(), enabled: false }, recorded);
+    expect(names("PUT")).toEqual([["ClientIP", "ClientRequestHost", "EdgeResponseStatus", "RayID"]]);
+    expect(changed.outputs["allFields"]).toEqual(recorded.outputs["allFields"]);
+  });
+
+  test("given up for a list of the same fields is not written", async () => {
+    const service = await having(["ClientIP", "ClientRequestHost", "EdgeResponseStatus", "RayID"]);
+    const recorded = await new Operation(service).up(TYPE, all());
+    const listed = { fieldNames: recorded.outputs["allFields"], sampleRate: 0.5 };
+    const after = await new Operation(service).up(TYPE, { ...all(), outputOptions: listed }, recorded);
+    expect(b.sent("PUT")).toEqual([]);
+    expect(after.outputs).not.toHaveProperty("allFields");
+  });
+
+  test("is drift where somebody has chosen fields, and what it was comes back", async () => {
+    const recorded = await up(all());
+    await b.changed(recorded.id, { output_options: { field_names: ["RayID"], sample_rate: 0.5 } });
+    const drifted = await refreshed(recorded);
+    expect(drifted.inputs["outputOptions"]).toEqual({ fieldNames: ["RayID"], sampleRate: 0.5 });
+    await up(all(), drifted);
+    expect(names("PUT").at(-1)).toEqual(recorded.outputs["allFields"]);
+  });
+
+  test("is resolved by the up where the preview could not look", async () => {
+    const offline = new Operation(b.api, { config: { "edgeguard:liveChecks": "false" } });
+    const recorded = await offline.up(TYPE, all());
+    expect(names("POST")[0]).toContain("RayID");
+    expect(recorded.outputs["allFields"]).toEqual(names("POST")[0]);
+    expect(recorded.inputs).not.toHaveProperty("allFields");
+  });
+});

@@ -1,0 +1,127 @@
+import { omit } from "../../provider/runtime/values";
+import { Operation, type Recorded } from "../support/operation";
+import { b, benchForEach, TYPE, up, type Members } from "./support";
+
+benchForEach();
+
+/** The job of the tests as another one of the zone, in another dataset. */
+const events = (): Members => ({ ...omit(b.job, ["filter", "outputOptions"]), dataset: "firewall_events" });
+
+/** Fills the zone up to so many jobs. */
+async function fill(upTo: number): Promise<void> {
+  for (let made = (await b.stored()).length; made < upTo; made += 1)
+    await b.made({ name: `another-${made}` });
+}
+
+const dry = { config: { "edgeguard:liveChecks": "false" } };
+
+describe("a replacement where the zone has all the jobs it may have", () => {
+  let recorded: Recorded;
+  beforeEach(async () => {
+    recorded = await up(b.job);
+    await fill(4);
+    b.api.clearRequests();
+  });
+
+  test("deletes the old job first, and the preview says so", async () => {
+    const op = new Operation(b.api);
+    const plan = await op.preview(TYPE, events(), recorded);
+    expect(plan).toMatchObject({ step: "replace", replaces: ["dataset"], deletesFirst: true });
+    expect(op.warned).toEqual([
+      `edgeguard: LogpushJob "shop-requests": zone ${b.api.zones.empty} has 4 Logpush jobs, and the documented limit is 4. Job ${recorded.id} is deleted before its replacement is created: nothing is pushed in between.`,
+    ]);
+    expect(b.sent()).toEqual(["GET /jobs"]);
+
+    const replaced = await up(events(), recorded);
+    expect(b.sent("POST", "DELETE")).toEqual([`DELETE /jobs/${recorded.id}`, "POST /jobs"]);
+    expect(await b.stored()).toHaveLength(4);
+    expect(await b.stored()).toContainEqual(
+      expect.objectContaining({ id: Number(replaced.id), dataset: "firewall_events" }),
+    );
+  });
+
+  test("creates first while there is room", async () => {
+    const [other] = (await b.stored()).filter(({ id }) => String(id) !== recorded.id);
+    await new Operation(b.api).destroy(TYPE, { ...recorded, id: String(other?.["id"]) });
+    b.api.clearRequests();
+    const op = new Operation(b.api);
+    expect(await op.preview(TYPE, events(), recorded)).toMatchObject({
+      step: "replace",
+      deletesFirst: false,
+    });
+    expect(op.warned).toEqual([]);
+    await up(events(), recorded);
+    expect(b.sent("POST", "DELETE")).toEqual(["POST /jobs", `DELETE /jobs/${recorded.id}`]);
+  });
+
+  test("counts what the same operation creates before it", async () => {
+    const [other] = (await b.stored()).filter(({ id }) => String(id) !== recorded.id);
+    await new Operation(b.api).destroy(TYPE, { ...recorded, id: String(other?.["id"]) });
+    const op = new Operation(b.api);
+    await op.preview(TYPE, { ...b.job, name: "new-one" });
+    expect((await op.preview(TYPE, events(), recorded)).deletesFirst).toBe(true);
+  });
+
+  test("keeps the old job until the destination of the new one is proven", async () => {
+    const unproven = { ...events(), destinationConf: "s3://logs/x?region=us-east-1" };
+    const op = new Operation(b.api);
+    expect((await op.preview(TYPE, unproven, recorded)).deletesFirst).toBe(false);
+  });
+
+  test("keeps the old job where somebody else's is in the way of the new one, and refuses in the preview", async () => {
+    const [another] = (await b.stored()).filter(({ id }) => String(id) !== recorded.id);
+    await new Operation(b.api).destroy(TYPE, { ...recorded, id: String(another?.["id"]) });
+    await b.made({ dataset: "firewall_events", output_options: null });
+    b.api.clearRequests();
+    await expect(new Operation(b.api).preview(TYPE, events(), recorded)).rejects.toThrow(
+      /There is a log-push job "shop-requests" of dataset firewall_events .* differs in filter/,
+    );
+    await new Operation(b.api).failedUp(TYPE, events(), recorded);
+    expect(b.sent("POST", "DELETE")).toEqual([]);
+  });
+
+  test("by a job that exists already needs no room", async () => {
+    const [another] = (await b.stored()).filter(({ id }) => String(id) !== recorded.id);
+    await new Operation(b.api).destroy(TYPE, { ...recorded, id: String(another?.["id"]) });
+    await b.made({ dataset: "firewall_events", output_options: null, filter: "" });
+    expect((await new Operation(b.api).preview(TYPE, events(), recorded)).deletesFirst).toBe(false);
+  });
+
+  test("is judged the same when the engine asks twice", async () => {
+    const op = new Operation(b.api);
+    expect((await op.preview(TYPE, events(), recorded)).deletesFirst).toBe(true);
+    expect((await op.preview(TYPE, events(), recorded)).deletesFirst).toBe(true);
+  });
+
+  test("in another zone has nothing to delete first", async () => {
+    const moved = { ...events(), zoneId: b.api.zones.shop };
+    expect((await new Operation(b.api).preview(TYPE, moved, recorded)).deletesFirst).toBe(false);
+  });
+
+  test("names the option where nothing was looked at, and leaves the old job alone", async () => {
+    const op = new Operation(b.api, dry);
+    expect((await op.preview(TYPE, events(), recorded)).deletesFirst).toBe(false);
+    const { message } = await op.failedUp(TYPE, events(), recorded);
+    expect(message).toContain("set deleteBeforeReplace: true");
+    expect(b.sent("DELETE")).toEqual([]);
+  });
+});
+
+describe("a new job", () => {
+  test("that the zone has no room for is told in the preview, and not refused there", async () => {
+    await fill(4);
+    const op = new Operation(b.api);
+    expect((await op.preview(TYPE, b.job)).step).toBe("create");
+    expect(op.warned).toEqual([
+      `edgeguard: LogpushJob "shop-requests": zone ${b.api.zones.empty} has 4 Logpush jobs, and the documented limit is 4: the up cannot create another unless Cloudflare has raised it. Delete a job first, in an update of its own.`,
+    ]);
+  });
+
+  test("that adopts one of the four needs no room", async () => {
+    await b.made();
+    await fill(4);
+    const op = new Operation(b.api);
+    await op.preview(TYPE, b.job);
+    expect(op.warned).toEqual([]);
+  });
+});

@@ -1,0 +1,546 @@
+import { filter } from "pulumi-edgeguard";
+import type { LocalApiOptions } from "edgeguard-local";
+import { omit } from "../../provider/runtime/values";
+import { envelope, serve } from "../support/edge-client";
+import { Operation, rawSend, UNKNOWN } from "../support/operation";
+import { b, benchForEach, FILTER, HTTPS, refreshed, restart, step, TYPE, up, type Members } from "./support";
+
+const { and, contains, eq, geq, or, where } = filter;
+
+benchForEach();
+
+describe("a life", () => {
+  test("from create to destroy, twice destroyed", async () => {
+    const recorded = await up(b.job);
+    expect(await b.stored()).toEqual([
+      expect.objectContaining({
+        id: Number(recorded.id),
+        name: "shop-requests",
+        dataset: "http_requests",
+        destination_conf: HTTPS,
+        enabled: true,
+        filter: FILTER,
+      }),
+    ]);
+    expect(recorded.outputs).toEqual({
+      ...b.job,
+      enabled: true,
+      destinationShown: "https://logs.example.com",
+      schemaVersion: 1,
+      __provider: expect.any(String) as string,
+    });
+    expect(b.sent("POST", "PUT", "DELETE")).toEqual(["POST /jobs"]);
+
+    const changed = await up({ ...b.job, name: "till", enabled: false }, recorded);
+    expect(changed.id).toBe(recorded.id);
+    expect(await b.one()).toMatchObject({ name: "till", enabled: false, filter: FILTER });
+
+    await new Operation(b.api).destroy(TYPE, changed);
+    expect(await b.stored()).toEqual([]);
+    await new Operation(b.api).destroy(TYPE, changed);
+    expect(await new Operation(b.api).refresh(TYPE, changed)).toBeUndefined();
+  });
+
+  test.each<LocalApiOptions>([
+    { dialect: "published" },
+    { dialect: "seed" },
+    { strict: true },
+    { logpush: { destination: "redacted" } },
+    { logpush: { filter: "hidden" } },
+    { logpush: { defaults: "hidden", created: "none", filter: "hidden", destination: "redacted" } },
+  ])("after an up, nothing is found or written by preview, refresh and another up (%j)", async (options) => {
+    await restart(options);
+    const inputs = { ...b.job, frequency: "high", maxUploadRecords: 1_000, kind: "edge" };
+    const recorded = await up(inputs);
+    b.api.clearRequests();
+    expect(await step(inputs, recorded)).toBe("same");
+    expect(b.sent()).toEqual([]);
+    const seen = await refreshed(recorded);
+    expect(seen).toEqual(recorded);
+    expect(await step(inputs, seen)).toBe("same");
+    await new Operation(b.api).update(TYPE, recorded.inputs, recorded);
+    expect(b.sent("POST", "PUT", "DELETE")).toEqual([]);
+  });
+
+  test("of an account's job", async () => {
+    const account = b.api.accounts.main;
+    const inputs = {
+      ...omit(b.job, ["zoneId", "filter"]),
+      accountId: account.toUpperCase(),
+      dataset: "audit_logs",
+      outputOptions: { fieldNames: ["ActorEmail", "When"] },
+    };
+    const recorded = await up(inputs);
+    expect(b.api.requests.find(({ method }) => method === "POST")?.path).toBe(
+      `/accounts/${account}/logpush/jobs`,
+    );
+    expect(await step(inputs, recorded)).toBe("same");
+    expect(await refreshed(recorded)).toEqual(recorded);
+    await new Operation(b.api).destroy(TYPE, recorded);
+    expect(b.api.requests.at(-1)).toMatchObject({ method: "DELETE", status: 200 });
+  });
+
+  test.each([
+    ["zoneId", () => ({ zoneId: b.api.zones.shop })],
+    ["dataset", () => ({ dataset: "firewall_events", outputOptions: {}, filter: undefined })],
+    ["kind", () => ({ kind: "edge" })],
+  ])("is another job where its %s changes", async (key, more) => {
+    const recorded = await up(b.job);
+    const other = { ...b.job, ...more() };
+    expect(await new Operation(b.api).preview(TYPE, other, recorded)).toMatchObject({ replaces: [key] });
+    const there = await up(other, recorded);
+    expect(there.id).not.toBe(recorded.id);
+    expect((await b.stored()).map(({ id }) => String(id))).toEqual(key === "zoneId" ? [] : [there.id]);
+  });
+
+  test('says nothing of a kind that is ""', async () => {
+    const recorded = await up({ ...b.job, kind: "" });
+    expect(b.bodies("POST")[0]).not.toHaveProperty("kind");
+    expect(await step(b.job, recorded)).toBe("same");
+  });
+
+  test("whose job was deleted elsewhere says so at the update, and is made anew after a refresh", async () => {
+    const recorded = await up(b.job);
+    await rawSend(b.api, "DELETE", `${b.jobs}/${recorded.id}`);
+    const { message } = await new Operation(b.api).failedUp(TYPE, { ...b.job, name: "till" }, recorded);
+    expect(message).toContain("answered 404 Not Found");
+    expect(message).toContain("run `pulumi refresh`");
+    expect(await new Operation(b.api).refresh(TYPE, recorded)).toBeUndefined();
+  });
+
+  test("in a preview where much is not known yet", async () => {
+    const unknown = { ...b.job, destinationConf: UNKNOWN, outputOptions: { fieldNames: [UNKNOWN] } };
+    expect(await new Operation(b.api).preview(TYPE, unknown)).toMatchObject({ step: "create" });
+    expect(b.sent()).toEqual([]);
+    const partly = where(and(eq("ClientRequestHost", UNKNOWN), eq("EdgeResponseStatus", 1)));
+    const recorded = await up(b.job);
+    expect(await step({ ...b.job, filter: partly }, recorded)).toBe("update");
+    expect(await new Operation(b.api).refusals(TYPE, { ...unknown, filter: { where: { or: [] } } })).toEqual([
+      expect.stringMatching(/^filter\.where\.or: is an empty group/),
+    ]);
+  });
+});
+
+/** Every member of the seed's table, sent as the seed says. */
+test("a job with all that the seed shows is one POST to the zone's jobs, with email and key", async () => {
+  const arrived: { method: string; url: string; headers: Members; body: unknown }[] = [];
+  const service = await serve(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const text = Buffer.concat(chunks).toString();
+    const { method = "", url = "", rawHeaders } = request;
+    const headers = Object.fromEntries(
+      rawHeaders.flatMap((name, i) => (i % 2 === 0 ? [[name.toLowerCase(), rawHeaders[i + 1]]] : [])),
+    );
+    arrived.push({ method, url, headers, body: text === "" ? undefined : JSON.parse(text) });
+    const { result } = { result: method === "POST" ? { ...(JSON.parse(text) as object), id: 7 } : [] };
+    response.setHeader("content-type", "application/json").end(envelope(result));
+  });
+  const config = {
+    "edgeguard:apiToken": "",
+    "edgeguard:apiEmail": "ada@example.com",
+    "edgeguard:apiKey": "c2547eb745079dac9320b638f5e225cf483cc5cfdda41",
+    "edgeguard:liveChecks": "false",
+  };
+  const recorded = await new Operation(service, { config }).up(TYPE, {
+    zoneId: "023e105f4ecef8ad9ca31a8372d0c353",
+    name: "static-assets",
+    dataset: "http_requests",
+    outputOptions: {
+      fieldNames: ["ClientIP", "EdgeStartTimestamp", "RayID"],
+      sampleRate: 0.1,
+      timestampFormat: "rfc3339",
+      cve202144228: true,
+    },
+    filter: where(and(contains("ClientRequestPath", "/static"), eq("ClientRequestHost", "example.com"))),
+    destinationConf: "s3://burritobot/logs?region=us-west-2",
+    ownershipChallenge: "00000000000000000000",
+  });
+  expect(recorded.id).toBe("7");
+
+  const posts = arrived.filter(({ method }) => method !== "GET");
+  expect(posts).toHaveLength(1);
+  expect(posts[0]).toMatchObject({
+    method: "POST",
+    url: "/v4/zones/023e105f4ecef8ad9ca31a8372d0c353/logpush/jobs",
+  });
+  expect(posts[0]?.headers).toMatchObject({
+    "x-auth-email": "ada@example.com",
+    "x-auth-key": "c2547eb745079dac9320b638f5e225cf483cc5cfdda41",
+    "content-type": "application/json",
+  });
+  expect(posts[0]?.headers).not.toHaveProperty("authorization");
+  expect(posts[0]?.body).toEqual({
+    name: "static-assets",
+    dataset: "http_requests",
+    enabled: true,
+    output_options: {
+      field_names: ["ClientIP", "EdgeStartTimestamp", "RayID"],
+      sample_rate: 0.1,
+      timestamp_format: "rfc3339",
+      "CVE-2021-44228": "true",
+    },
+    filter:
+      '{"where":{"and":[{"key":"ClientRequestPath","operator":"contains","value":"/static"},{"key":"ClientRequestHost","operator":"eq","value":"example.com"}]}}',
+    destination_conf: "s3://burritobot/logs?region=us-west-2",
+    ownership_challenge: "00000000000000000000",
+  });
+});
+
+describe("the filter", () => {
+  const typed = where(
+    and(
+      eq("ClientRequestHost", "example.com"),
+      or(contains("ClientRequestPath", "/api"), geq("EdgeResponseStatus", 500)),
+      filter.in("ClientCountry", ["de", "fr"]),
+    ),
+  );
+  const elsewise = `{ "where": { "and": [
+    { "value": ["fr", "de"], "operator": "in", "key": "ClientCountry" },
+    { "or": [ {"operator":"geq","key":"EdgeResponseStatus","value":500}, {"value":"/api","key":"ClientRequestPath","operator":"contains"} ] },
+    { "key": "ClientRequestHost", "operator": "eq", "value": "example.com" } ] } }`;
+
+  test("given typed, raw, and raw in another order and spacing, is the same", async () => {
+    const recorded = await up({ ...b.job, filter: typed });
+    b.api.clearRequests();
+    for (const form of [typed, filter.compile(typed), JSON.stringify(typed, null, 2), elsewise]) {
+      expect(await step({ ...b.job, filter: form }, recorded)).toBe("same");
+      const after = await up({ ...b.job, filter: form }, recorded);
+      expect(await step({ ...b.job, filter: typed }, after)).toBe("same");
+    }
+    expect(b.sent("PUT", "POST")).toEqual([]);
+  });
+
+  test("of the dashboard, written in another order, is no drift", async () => {
+    const recorded = await up({ ...b.job, filter: typed });
+    await b.changed(recorded.id, { filter: elsewise.replace(":500", ':"500"').replace(/\s+/g, " ") });
+    expect((await refreshed(recorded)).inputs).toEqual(recorded.inputs);
+  });
+
+  test("that lets other lines through is drift, and is mended", async () => {
+    const recorded = await up(b.job);
+    const other = FILTER.replace("500", "400");
+    await b.changed(recorded.id, { filter: other });
+    const drifted = await refreshed(recorded);
+    expect(drifted.inputs["filter"]).toBe(other);
+    expect(await step(b.job, drifted)).toBe("update");
+    await up(b.job, drifted);
+    expect(await b.one()).toMatchObject({ filter: FILTER });
+  });
+
+  test("that was taken away, or added where there was none, is drift too", async () => {
+    const recorded = await up(b.job);
+    await b.changed(recorded.id, { filter: "" });
+    const without = await refreshed(recorded);
+    expect(without.inputs).not.toHaveProperty("filter");
+    await up(b.job, without);
+    expect(await b.one()).toMatchObject({ filter: FILTER });
+
+    const bare = await up(omit(b.job, ["filter"]), recorded);
+    expect(await b.one()).toMatchObject({ filter: "" });
+    await b.changed(bare.id, { filter: FILTER });
+    const added = await refreshed(bare);
+    expect(added.inputs["filter"]).toBe(FILTER);
+    await up(omit(b.job, ["filter"]), added);
+    expect(await b.one()).toMatchObject({ filter: "" });
+  });
+
+  test("that the service does not give back is kept from the state, and its change is written", async () => {
+    await restart({ logpush: { filter: "hidden" } });
+    const recorded = await up(b.job);
+    expect((await refreshed(recorded)).inputs["filter"]).toBe(FILTER);
+    b.api.clearRequests();
+    const changed = await up({ ...b.job, filter: typed }, recorded);
+    expect(b.bodies("PUT")).toMatchObject([{ filter: filter.compile(typed) }]);
+    await up(omit(b.job, ["filter"]), changed);
+    expect(b.bodies("PUT")[1]).toMatchObject({ filter: "" });
+  });
+
+  test("that the dashboard holds and nobody can read is shown as it is, and mended", async () => {
+    const recorded = await up(b.job);
+    const raw = { ...(await b.one()), filter: '{"where":"tomorrow"}' };
+    const drifted = () =>
+      b.api.fault({
+        match: { method: "GET" },
+        kind: "raw",
+        status: 200,
+        body: envelope(raw),
+        contentType: "application/json",
+      });
+    drifted();
+    const seen = await refreshed(recorded);
+    expect(seen.inputs["filter"]).toBe('{"where":"tomorrow"}');
+    drifted();
+    await new Operation(b.api, { config: { "edgeguard:liveChecks": "false" } }).up(TYPE, b.job, seen);
+    expect(b.bodies("PUT")).toMatchObject([{ filter: FILTER }]);
+  });
+});
+
+describe("an update", () => {
+  test("sends the whole job without dataset and kind, whatever changed, and once", async () => {
+    const inputs = { ...b.job, kind: "edge", outputOptions: { ...b.job.outputOptions, sampleRate: 0.5 } };
+    const recorded = await up(inputs);
+    b.api.clearRequests();
+    await up({ ...inputs, enabled: false }, recorded);
+    expect(b.bodies("PUT")).toEqual([
+      {
+        name: "shop-requests",
+        enabled: false,
+        destination_conf: HTTPS,
+        filter: FILTER,
+        output_options: { field_names: ["ClientIP", "RayID"], sample_rate: 0.5 },
+      },
+    ]);
+  });
+
+  test("is not sent where nothing differs", async () => {
+    const recorded = await up(b.job);
+    b.api.clearRequests();
+    for (const more of [
+      { adopt: "never" },
+      { outputOptions: { ...b.job.outputOptions, sampleRate: 1, timestampFormat: "unixnano" } },
+      { frequency: "high" },
+      { destinationConf: HTTPS.replace("Bearer%20", "Bearer%20") },
+    ]) {
+      await new Operation(b.api).update(TYPE, { ...recorded.inputs, ...more }, recorded);
+    }
+    expect(b.sent("PUT")).toEqual([]);
+  });
+
+  test.each<[string, Members, Members]>([
+    ["frequency", { frequency: "low" }, { frequency: "high" }],
+    ["maxUploadBytes", { maxUploadBytes: 5_000_000 }, { max_upload_bytes: null }],
+    ["maxUploadIntervalSeconds", { maxUploadIntervalSeconds: 300 }, { max_upload_interval_seconds: null }],
+    ["maxUploadRecords", { maxUploadRecords: 0 }, { max_upload_records: null }],
+    ["outputOptions", {}, { output_options: null }],
+    ["filter", {}, { filter: "" }],
+  ])("that no longer declares %s brings it back to its default", async (key, more, body) => {
+    const recorded = await up({ ...b.job, ...more });
+    b.api.clearRequests();
+    const without = omit(b.job, [key]);
+    const after = await up(without, recorded);
+    const [sent] = b.bodies("PUT");
+    // Zero and null are both "no limit of ours": then there is nothing to do.
+    if (key === "maxUploadRecords") expect(sent).toBeUndefined();
+    else expect(sent).toMatchObject(body);
+    expect(after.outputs).not.toHaveProperty(key);
+    expect(await step(without, await refreshed(after))).toBe("same");
+  });
+
+  test("keeps members of the service that this version does not know", async () => {
+    const recorded = await up(b.job);
+    await b.changed(recorded.id, {
+      label: { a: [1] },
+      output_options: { field_names: ["ClientIP", "RayID"], compress: "zstd" },
+    });
+    expect((await refreshed(recorded)).inputs).toEqual(recorded.inputs);
+    await up({ ...b.job, enabled: false }, recorded);
+    expect(b.bodies("PUT").at(-1)).toMatchObject({
+      label: { a: [1] },
+      output_options: { field_names: ["ClientIP", "RayID"], compress: "zstd" },
+    });
+    expect(b.bodies("PUT").at(-1)).not.toHaveProperty("last_complete");
+  });
+
+  test("sends what extra has, watches it, and leaves out what it has no longer", async () => {
+    const options = { ...b.job.outputOptions, extra: { compress: "zstd" } };
+    const inputs = { ...b.job, outputOptions: options, extra: { label: "a" } };
+    const recorded = await up(inputs);
+    expect(b.bodies("POST")[0]).toMatchObject({ label: "a", output_options: { compress: "zstd" } });
+    expect((await refreshed(recorded)).inputs).toEqual(recorded.inputs);
+    await b.changed(recorded.id, { label: "b" });
+    const drifted = await refreshed(recorded);
+    expect(drifted.inputs["extra"]).toEqual({ label: "b" });
+    await up(inputs, drifted);
+    expect(await b.one()).toMatchObject({ label: "a" });
+    await up(b.job, recorded);
+    const [body] = b.bodies("PUT").slice(-1);
+    expect(body).not.toHaveProperty("label");
+    expect(body?.["output_options"]).toEqual({ field_names: ["ClientIP", "RayID"] });
+  });
+
+  test("of a credential in the destination is sent, although the service hides it", async () => {
+    await restart({ logpush: { destination: "redacted" } });
+    const recorded = await up(b.job);
+    const rotated = HTTPS.replace("first", "second");
+    expect(await step({ ...b.job, destinationConf: rotated }, recorded)).toBe("update");
+    await up({ ...b.job, destinationConf: rotated }, recorded);
+    expect(b.bodies("PUT")).toMatchObject([{ destination_conf: rotated }]);
+    expect(b.api.snapshot().logpush.jobs.map(({ destination_conf }) => destination_conf)).toContain(rotated);
+  });
+
+  test("of a credential is sent after an import, whose outputs hold the hidden one", async () => {
+    await restart({ logpush: { destination: "redacted" } });
+    const made = await up(b.job);
+    const shown = String((await b.one())["destination_conf"]);
+    expect(shown).not.toBe(HTTPS);
+    const imported = {
+      ...made,
+      inputs: { ...made.inputs, destinationConf: shown },
+      outputs: { ...made.outputs, destinationConf: shown },
+    };
+    const first = new Operation(b.api);
+    const applied = await first.up(TYPE, b.job, imported); // Nothing to do, and the inputs are now the program's.
+    expect(b.sent("PUT")).toEqual([]);
+    expect(first.warned.join()).toMatch(/hides its credentials, so a new one is not told from the old/);
+
+    const rotated = HTTPS.replace("first", "second");
+    expect(await step(b.job, applied)).toBe("same");
+    expect(await step({ ...b.job, destinationConf: rotated }, applied)).toBe("update");
+    await up({ ...b.job, destinationConf: rotated }, applied);
+    expect(b.bodies("PUT")).toMatchObject([{ destination_conf: rotated }]);
+  });
+
+  test("of a folder is sent, also where its old name sounds like a mask", async () => {
+    const place = (folder: string) => ({ ...b.job, destinationConf: `https://logs.example.com/${folder}` });
+    const recorded = await up(place("redacted"));
+    expect(await step(place("raw"), recorded)).toBe("update");
+    await up(place("raw"), recorded);
+    expect(b.bodies("PUT")).toMatchObject([{ destination_conf: "https://logs.example.com/raw" }]);
+  });
+
+  test("that names no fields any more is sent, beside other options that stay", async () => {
+    const named = await up({ ...b.job, outputOptions: { fieldNames: ["ClientIP"], sampleRate: 0.5 } });
+    await up({ ...b.job, outputOptions: { sampleRate: 0.5 } }, named);
+    expect(b.bodies("PUT")).toMatchObject([{ output_options: { sample_rate: 0.5 } }]);
+    expect((await b.one())["output_options"]).not.toMatchObject({ field_names: ["ClientIP"] });
+  });
+
+  test.each([
+    ["maxUploadRecords", 0],
+    ["maxUploadRecords", 100_000],
+    ["maxUploadIntervalSeconds", 30],
+  ])("that sets %s to %s is sent, although the service shows null for its default", async (name, value) => {
+    const recorded = await up(b.job);
+    const limited = await up({ ...b.job, [name]: value }, recorded);
+    expect(b.sent("PUT")).toHaveLength(1);
+    expect(await step({ ...b.job, [name]: value }, limited)).toBe("same");
+    expect((await refreshed(limited)).inputs).toEqual(limited.inputs);
+  });
+});
+
+describe("the health of a job", () => {
+  const ERROR = { last_error: "2026-02-03T10:00:00Z", error_message: "no permission to write." };
+
+  test("is shown, and makes no plan dirty", async () => {
+    const recorded = await up(b.job);
+    b.api.logpush.setHealth(Number(recorded.id), { last_complete: "2026-02-03T09:00:00Z", ...ERROR });
+    const sick = await refreshed(recorded);
+    expect(sick.outputs).toMatchObject({
+      lastComplete: "2026-02-03T09:00:00Z",
+      lastError: "2026-02-03T10:00:00Z",
+      errorMessage: "no permission to write.",
+    });
+    expect(sick.inputs).toEqual(recorded.inputs);
+    expect(await step(b.job, sick)).toBe("same");
+    b.api.logpush.setHealth(Number(recorded.id), { last_error: null, error_message: null });
+    const well = await refreshed(sick);
+    expect(well.outputs).not.toHaveProperty("lastError");
+    expect(await step(b.job, well)).toBe("same");
+  });
+
+  test.each<[string, Members, RegExp | undefined]>([
+    [
+      "never",
+      ERROR,
+      /^edgeguard: LogpushJob "shop-requests" \(job \d+\) is failing: no permission to write \(2026-02-03T10:00:00Z\); nothing has been pushed yet\.$/,
+    ],
+    [
+      "before the error",
+      { ...ERROR, last_complete: "2026-02-03T09:59:59Z" },
+      /; nothing has been pushed since 2026-02-03T09:59:59Z\.$/,
+    ],
+    ["after the error", { ...ERROR, last_complete: "2026-02-03T12:00:00+01:00" }, undefined],
+    ["with no error", { last_complete: "2026-02-03T09:59:59Z" }, undefined],
+  ])("is warned of on refresh where it last pushed %s", async (_when, health, sentence) => {
+    const recorded = await up(b.job);
+    b.api.logpush.setHealth(Number(recorded.id), health);
+    const op = new Operation(b.api);
+    await op.refresh(TYPE, recorded);
+    expect(op.warned).toEqual(sentence === undefined ? [] : [expect.stringMatching(sentence)]);
+  });
+});
+
+describe("drift", () => {
+  test.each<[string, Members, unknown]>([
+    ["name", { name: "else" }, "else"],
+    ["enabled", { enabled: false }, false],
+    ["destinationConf", { destination_conf: "https://other.example.com/in" }, "https://other.example.com/in"],
+    ["frequency", { frequency: "low" }, "low"],
+    ["maxUploadBytes", { max_upload_bytes: 6_000_000 }, 6_000_000],
+    ["maxUploadIntervalSeconds", { max_upload_interval_seconds: null }, undefined],
+    ["maxUploadRecords", { max_upload_records: 2_000 }, 2_000],
+  ])("of %s is shown and mended", async (key, members, shown) => {
+    const inputs = {
+      ...b.job,
+      frequency: "high",
+      maxUploadBytes: 5_000_000,
+      maxUploadIntervalSeconds: 30,
+      maxUploadRecords: 1_000,
+    };
+    const recorded = await up(inputs);
+    await b.changed(recorded.id, members);
+    const drifted = await refreshed(recorded);
+    const unlimited = key === "maxUploadIntervalSeconds"; // 30 seconds is what the service does by itself.
+    expect(drifted.inputs[key]).toEqual(unlimited ? 30 : shown);
+    expect(await step(inputs, drifted)).toBe(unlimited ? "same" : "update");
+    const mended = await up(inputs, drifted);
+    expect((await refreshed(mended)).inputs).toEqual(recorded.inputs);
+  });
+
+  test.each([
+    ["a host in another case", "https://Logs.Example.com/in", "https://logs.example.com/in"],
+    ["a host without the usual port", "https://logs.example.com:443/in", "https://logs.example.com/in"],
+    [
+      "an endpoint of storage in another case",
+      "s3://logs/in?region=auto&endpoint=S3.Example.com:443&access-key-id=a&secret-access-key=b",
+      "s3://logs/in?region=auto&endpoint=s3.example.com&access-key-id=a&secret-access-key=b",
+    ],
+  ])(
+    "is none where the destination comes back with %s, and nothing is written",
+    async (_what, declared, shown) => {
+      const job = { ...b.job, destinationConf: declared };
+      const recorded = await up(job);
+      await b.changed(recorded.id, { destination_conf: shown });
+      const found = await refreshed(recorded);
+      expect(found.inputs).toEqual(recorded.inputs);
+      b.api.clearRequests();
+      await new Operation(b.api).update(TYPE, recorded.inputs, recorded);
+      expect(
+        await new Operation(b.api).preview(TYPE, { ...job, destinationConf: shown }, found),
+      ).toMatchObject({
+        step: "same",
+      });
+      expect(b.sent("PUT", "POST")).toEqual([]);
+    },
+  );
+
+  test("of a bucket in another case, or of another port, is seen", async () => {
+    for (const [declared, shown] of [
+      [
+        "s3://logs/in?region=auto&access-key-id=a&secret-access-key=b",
+        "s3://Logs/in?region=auto&access-key-id=a&secret-access-key=b",
+      ],
+      ["https://logs.example.com/in", "https://logs.example.com:8443/in"],
+    ]) {
+      const recorded = await up({ ...b.job, name: shown, destinationConf: declared });
+      await b.changed(recorded.id, { destination_conf: shown });
+      expect((await refreshed(recorded)).inputs["destinationConf"]).toBe(shown);
+    }
+  });
+
+  test("of the destination is seen although its credentials are hidden, and only then", async () => {
+    await restart({ logpush: { destination: "redacted" } });
+    const recorded = await up(b.job);
+    await b.changed(recorded.id, { destination_conf: HTTPS.replace("first", "other") });
+    expect((await refreshed(recorded)).inputs).toEqual(recorded.inputs);
+    await b.changed(recorded.id, { destination_conf: HTTPS.replace("logs.", "else.") });
+    const drifted = await refreshed(recorded);
+    expect(drifted.outputs).toMatchObject({
+      destinationConf: "https://else.example.com/in?header_Authorization=****",
+      destinationShown: "https://else.example.com",
+    });
+    await up(b.job, drifted);
+    expect(b.api.snapshot().logpush.jobs.at(-1)?.destination_conf).toBe(HTTPS);
+  });
+});

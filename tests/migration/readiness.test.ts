@@ -1,0 +1,121 @@
+import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { LookupError, migrationReadiness, type MigrationReadiness } from "pulumi-edgeguard";
+import { puts } from "./support";
+import { failureOf } from "../support/edge-client";
+
+/** A report over zones, read only. */
+
+let api: LocalApi;
+beforeAll(async () => {
+  api = await startLocalApi();
+});
+beforeEach(() => {
+  api.clearFaults();
+  api.clearRequests();
+});
+afterAll(() => api.close());
+
+function readinessOf(...zones: string[]): Promise<MigrationReadiness> {
+  const config = { baseUrl: api.url, apiToken: "local-token", maxRetries: "0" };
+  return migrationReadiness({ zones }, { config });
+}
+
+test("is one line a zone: ready, blocked and by what, done, retired", async () => {
+  const names = [
+    "migrateEnterprise",
+    "migrateLimits",
+    "migrateOverrides",
+    "migrateManyRules",
+    "migrateLongRule",
+    "migrateValidating",
+    "migrateFinished",
+    "migrateRetired",
+  ] as const;
+  const { zones, table, markdown, json } = await readinessOf(...names.map((name) => api.zones[name]));
+  expect(zones.map(({ readiness, migrationState }, i) => [names[i], readiness, migrationState])).toEqual([
+    ["migrateEnterprise", "ready", "start"],
+    ["migrateLimits", "ready", "start"],
+    ["migrateOverrides", "blocked", "start"],
+    ["migrateManyRules", "blocked", "start"],
+    ["migrateLongRule", "blocked", "start"],
+    ["migrateValidating", "ready", "validation"],
+    ["migrateFinished", "done", "finished"],
+    ["migrateRetired", "retired", "retired"],
+  ]);
+  const lines = table.split("\n");
+  expect(lines).toHaveLength(1 + names.length);
+  expect(lines[0]).toMatch(/^zone +readiness +state +because$/);
+  expect(lines[1]).toBe(`${api.zones.migrateEnterprise}  ready      start`);
+  expect(lines[3]).toMatch(
+    /blocked +start +URI-based override [0-9a-f]{32} .*: delete it first, with DELETE .* \(and 1 more\)$/,
+  );
+  expect(lines[4]).toMatch(
+    /201 firewall rules bypass the managed rules .* at most 200: contact the vendor's support/,
+  );
+  expect(lines[5]).toMatch(/is 4097 bytes; without support it is at most 4096/);
+  expect(markdown.split("\n").slice(0, 3)).toEqual([
+    "| zone | readiness | state | because |",
+    "| --- | --- | --- | --- |",
+    `| ${api.zones.migrateEnterprise} | ready | start |  |`,
+  ]);
+  expect(markdown).toContain("migrate-overrides.example/checkout/\\*");
+  expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify(zones)));
+  expect(zones[0]?.findings).toContainEqual(
+    expect.objectContaining({ weight: "lost", about: "owaspGroups" }),
+  );
+  expect(puts(api)).toEqual([]);
+});
+
+test.each([
+  ["/firewall/rules", "firewall rules"],
+  ["/pagerules", "page rules"],
+  ["/firewall/waf/overrides", "URI-based overrides"],
+  ["/firewall/waf/packages", "previous settings"],
+])("is never ready where %s does not answer", async (path, noun) => {
+  api.fault({ kind: "status", status: 403, match: { path } });
+  const { zones } = await readinessOf(api.zones.migratePro);
+  expect(zones).toMatchObject([
+    { readiness: "notCounted", because: [expect.stringContaining(`${noun} not counted: check by hand`)] },
+  ]);
+});
+
+test("takes trouble with firewall rules for no answer too", async () => {
+  api.fault({ kind: "status", status: 500, match: { path: "/firewall/rules" } });
+  expect((await readinessOf(api.zones.migratePro)).zones).toMatchObject([{ readiness: "notCounted" }]);
+});
+
+test("goes on where one zone cannot be read", async () => {
+  const nowhere = "0".repeat(32);
+  const { zones } = await readinessOf(nowhere, api.zones.migratePro, api.zones.migratePro);
+  expect(zones).toMatchObject([
+    { zoneId: nowhere, readiness: "notRead", because: [expect.stringContaining("does not exist")] },
+    { zoneId: api.zones.migratePro, readiness: "ready" },
+  ]);
+});
+
+test("says that a switch is under way", async () => {
+  api.inDashboard(api.zones.migrateBusiness, { do: "hang" });
+  api.changeWaf({ stateNames: { pending: "phase-8" } });
+  await fetch(
+    `${api.url}/zones/${api.zones.migrateBusiness}/rulesets/phases/http_request_firewall_managed/entrypoint?waf_migration=pending&phase_two=1`,
+    {
+      method: "PUT",
+      headers: { authorization: "Bearer local-token", "content-type": "application/json" },
+      body: JSON.stringify({ name: "default", rules: [] }),
+    },
+  );
+  const { zones } = await readinessOf(api.zones.migrateBusiness);
+  expect(zones).toMatchObject([{ readiness: "underWay", because: ["the service says phase-8"] }]);
+});
+
+test("needs zones, and says what is wrong with them before it asks", async () => {
+  for (const [given, sentence] of [
+    [[], /migrationReadiness: zones has to name at least one zone/],
+    [["5a0c"], /migrationReadiness: zones\[0\] has to be 32 hexadecimal digits/],
+  ] as const) {
+    const failure = await failureOf(readinessOf(...given));
+    expect(failure).toBeInstanceOf(LookupError);
+    expect(failure.message).toMatch(sentence);
+  }
+  expect(api.requests).toEqual([]);
+});

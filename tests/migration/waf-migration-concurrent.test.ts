@@ -1,0 +1,234 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { startLocalApi, type Fault, type LocalApi } from "edgeguard-local";
+import type { Bag } from "../../provider/runtime/values";
+import { confirmed, digestFor, effective, entryPoint, PUT, puts, rulesOf, TYPE } from "./support";
+import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";
+
+/** What others write to a zone's entry point around the one PUT of a migration, which replaces all of it. */
+
+let api: LocalApi;
+beforeEach(async () => {
+  api = await startLocalApi();
+});
+afterEach(() => api.close());
+
+const SKIP = {
+  action: "skip",
+  expression: 'http.host eq "pay.example"',
+  action_parameters: { ruleset: "current" },
+  description: "added by a colleague",
+};
+
+/** Ups without a look in the check: the verbs that write, alone. */
+const blind = (): Operation => new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
+
+async function rulesPath(zoneId: string): Promise<string> {
+  const { id } = (await rawGet(api, entryPoint(zoneId)))["result"] as { id: string };
+  return `/zones/${zoneId}/rulesets/${id}/rules`;
+}
+
+async function change(method: string, path: string, body?: Bag): Promise<void> {
+  const { success, errors } = await rawSend(api, method, path, body);
+  if (success !== true) throw new Error(JSON.stringify(errors));
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await delay(2);
+}
+
+/** Runs an update, and the colleague's change while the matching request is on its way to the zone. */
+async function around<T>(
+  match: { method: string; path: string },
+  running: () => Promise<T>,
+  meanwhile: () => Promise<void>,
+  nth = 1,
+): Promise<T> {
+  const matching = (): number =>
+    api.requests.filter(({ method, path }) => method === match.method && path.endsWith(match.path)).length;
+  const before = matching();
+  const slow: Fault = { kind: "slow", delayMs: 0, match };
+  if (nth > 1) api.fault({ ...slow, times: nth - 1 });
+  api.fault({ ...slow, delayMs: 150, when: match.method === "GET" ? "after" : "before" });
+  const run = running();
+  await until(() => matching() === before + nth);
+  await delay(20);
+  await meanwhile();
+  return await run;
+}
+
+const PUT_OF = (zoneId: string) => ({ method: "PUT", path: entryPoint(zoneId) });
+
+describe("a rule that a colleague adds", () => {
+  test.each(["before all others", "behind all others"])(
+    "in the moment before the PUT, %s, is put back where it was, and the update says so",
+    async (where) => {
+      const zoneId = api.zones.migrateDeployed;
+      const inputs = await confirmed(api, { zoneId, target: "finished" });
+      const path = await rulesPath(zoneId);
+      const first = where.startsWith("before");
+      const op = blind();
+      const recorded = await around(
+        PUT_OF(zoneId),
+        () => op.up(TYPE, inputs),
+        () => change("POST", path, { ...SKIP, ref: "pay", ...(first ? { position: { index: 1 } } : {}) }),
+      );
+      const rules = await rulesOf(api, zoneId);
+      expect(rules).toHaveLength(4);
+      expect(rules.findIndex(({ ref }) => ref === "pay")).toBe(first ? 0 : 2);
+      expect(rules.find(({ ref }) => ref === "pay")).toMatchObject({ ...SKIP, enabled: true });
+      expect(op.warned.join("\n")).toMatch(
+        /somebody added a rule in the moment before the PUT, which overwrote it: skip all later rules where .*pay\.example.* \("added by a colleague"\)\. It was added back, with ID [0-9a-f]{32}\./,
+      );
+      expect(recorded.outputs).toMatchObject({
+        migrationState: "finished",
+        concurrentChanges: [
+          { outcome: "restored", rule: { action: "skip", expression: SKIP.expression, ref: "pay" } },
+        ],
+      });
+      expect(puts(api).filter((line) => line.startsWith("PUT"))).toEqual([PUT.pending]);
+    },
+  );
+
+  test("in that moment is named with all it holds where earlier versions cannot be read", async () => {
+    const zoneId = api.zones.migrateDeployed;
+    const inputs = await confirmed(api, { zoneId, target: "finished" });
+    const path = await rulesPath(zoneId);
+    api.fault({ kind: "status", status: 403, times: 9, match: { method: "GET", path: "/versions/" } });
+    const op = blind();
+    const recorded = await around(
+      PUT_OF(zoneId),
+      () => op.up(TYPE, inputs),
+      () => change("POST", path, SKIP),
+    );
+    expect(op.warned.join("\n")).toMatch(
+      /somebody wrote to the entry point of zone .* \(version \d+, then \d+\), and what they wrote can't be read\. Look in the account's audit log/,
+    );
+    expect(recorded.outputs["concurrentChanges"]).toMatchObject([{ outcome: "unknown" }]);
+  });
+
+  test("is put back where the PUT's answer was lost, too", async () => {
+    const zoneId = api.zones.migrateDeployed;
+    const inputs = await confirmed(api, { zoneId, target: "finished" });
+    const path = await rulesPath(zoneId);
+    const op = blind();
+    api.inDashboard(zoneId, { do: "failAfterPut", status: 500 });
+    await around(
+      PUT_OF(zoneId),
+      () => op.up(TYPE, inputs),
+      () => change("POST", path, { ...SKIP, ref: "pay" }),
+    );
+    expect((await rulesOf(api, zoneId)).map(({ ref }) => ref)).toContain("pay");
+  });
+
+  test("while the update reads the zone is judged anew: nothing is sent, and the refusal names it", async () => {
+    const zoneId = api.zones.migrateDeployed;
+    const inputs = await confirmed(api, { zoneId, target: "finished" });
+    const path = await rulesPath(zoneId);
+    const { message } = await around(
+      { method: "GET", path: entryPoint(zoneId) },
+      () => blind().failedUp(TYPE, inputs),
+      () => change("POST", path, SKIP),
+    );
+    expect(message).toMatch(
+      /confirm does not fit[\s\S]*since this update began:\n {2}added: skip all later rules where .*pay\.example.* \("added by a colleague"\)/,
+    );
+    expect(puts(api).filter((line) => line.startsWith("PUT"))).toEqual([]);
+  });
+
+  test("and takes away again while the update reads keeps the confirmation", async () => {
+    const zoneId = api.zones.migrateDeployed;
+    const inputs = await confirmed(api, { zoneId, target: "finished" });
+    const path = await rulesPath(zoneId);
+    const { outputs } = await around(
+      { method: "GET", path: entryPoint(zoneId) },
+      () => blind().up(TYPE, inputs),
+      async () => {
+        await change("POST", path, { ...SKIP, ref: "pay" });
+        const made = (await rulesOf(api, zoneId)).find(({ ref }) => ref === "pay");
+        await change("DELETE", `${path}/${made?.id ?? ""}`);
+      },
+    );
+    expect(outputs).toMatchObject({ migrationState: "finished" });
+    expect(outputs).not.toHaveProperty("concurrentChanges");
+  });
+
+  test("right after the PUT stays as it is, without a word", async () => {
+    const zoneId = api.zones.migrateDeployed;
+    const inputs = await confirmed(api, { zoneId, target: "finished" });
+    const path = await rulesPath(zoneId);
+    api.fault({ kind: "slow", delayMs: 150, when: "after", match: PUT_OF(zoneId) });
+    const op = blind();
+    const running = op.up(TYPE, inputs);
+    await until(() => effective(api, zoneId).length > 0);
+    await change("POST", path, { ...SKIP, ref: "pay" });
+    const { outputs } = await running;
+    expect(outputs).not.toHaveProperty("concurrentChanges");
+    expect(op.warned).toEqual([]);
+    expect((await rulesOf(api, zoneId)).map(({ ref }) => ref)).toContain("pay");
+  });
+});
+
+test("a colleague's change of a rule in the moment before the PUT is made again", async () => {
+  const zoneId = api.zones.migrateDeployed;
+  const inputs = await confirmed(api, { zoneId, target: "finished" });
+  const [skip] = await rulesOf(api, zoneId);
+  const path = `${await rulesPath(zoneId)}/${skip?.id ?? ""}`;
+  const { action, action_parameters, ref } = skip ?? {};
+  const theirs = { action, action_parameters, ref, expression: "ssl", description: "theirs" };
+  const recorded = await around(
+    PUT_OF(zoneId),
+    () => blind().up(TYPE, inputs),
+    () => change("PATCH", path, theirs),
+  );
+  expect((await rulesOf(api, zoneId))[0]).toMatchObject({ id: skip?.id, ...theirs });
+  expect(recorded.outputs["concurrentChanges"]).toMatchObject([{ outcome: "restored" }]);
+});
+
+test("a rule that was sent and that somebody removes right after is named", async () => {
+  const zoneId = api.zones.migrateDeployed;
+  const inputs = await confirmed(api, { zoneId, target: "finished" });
+  const [skip] = await rulesOf(api, zoneId);
+  const path = `${await rulesPath(zoneId)}/${skip?.id ?? ""}`;
+  api.fault({ kind: "slow", delayMs: 150, when: "after", match: PUT_OF(zoneId) });
+  const op = blind();
+  const running = op.up(TYPE, inputs);
+  await until(() => effective(api, zoneId).length > 0);
+  await change("DELETE", path);
+  expect((await running).outputs["concurrentChanges"]).toMatchObject([
+    { outcome: "lost", rule: { expression: skip?.expression } },
+  ]);
+  expect(op.warned.join("\n")).toMatch(/a rule that was sent is not in the entry point \(2 rules\): skip/);
+});
+
+describe("two updates of one zone at the same moment send one PUT", () => {
+  test.each([
+    ["validation", "migrateEnterprise", "previous"],
+    ["finished", "migrateDeployed", "previous"],
+    ["finished", "migrateDeployed", "both"],
+    ["finished", "migrateValidating", "previous"],
+    ["finished", "migrateValidating", "both"],
+  ] as const)("to %s (%s, a switch shows %s)", async (target, name, pendingShows) => {
+    const zoneId = api.zones[name];
+    api.changeWaf({ pendingShows, pendingMs: 300 });
+    const inputs = await confirmed(api, { zoneId, target });
+    const both: Recorded[] = await Promise.all([blind().up(TYPE, inputs), blind().up(TYPE, inputs)]);
+    expect(both.map(({ outputs }) => outputs["migrationState"])).toEqual([target, target]);
+    expect(puts(api)).toEqual([target === "validation" ? PUT.validation : PUT.pending]);
+  });
+});
+
+test("what was put back is still recorded after the next update and a refresh", async () => {
+  const zoneId = api.zones.migrateValidating;
+  const digest = await digestFor(api, { zoneId, target: "finished" });
+  const path = await rulesPath(zoneId);
+  const recorded = await around(
+    PUT_OF(zoneId),
+    () => blind().up(TYPE, { zoneId, target: "finished", confirm: digest }),
+    () => change("POST", path, SKIP),
+  );
+  const { concurrentChanges } = recorded.outputs;
+  expect(concurrentChanges).toMatchObject([{ outcome: "restored" }]);
+  expect((await blind().refresh(TYPE, recorded))?.outputs).toMatchObject({ concurrentChanges });
+  const edited = await blind().up(TYPE, { zoneId, target: "finished" }, recorded);
+  expect(edited.outputs).toMatchObject({ concurrentChanges });
+});

@@ -1,0 +1,190 @@
+import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { migrationReadiness } from "pulumi-edgeguard";
+import type { Finding } from "../../provider/migration/findings";
+import type { Bag } from "../../provider/runtime/values";
+import { brought, OWASP, rulesOf, TYPE, VENDOR } from "./support";
+import { Operation } from "../support/operation";
+
+/** What a reviewer is shown of a migration, and what stays recorded of it. */
+
+let api: LocalApi;
+let zoneId: string;
+beforeAll(async () => {
+  api = await startLocalApi();
+  zoneId = api.zones.migrateEnterprise;
+});
+beforeEach(() => {
+  api.reset();
+  api.clearFaults();
+});
+afterAll(() => api.close());
+
+const assessed = async (inputs: Bag = {}): Promise<{ findings: Finding[]; text: string }> => {
+  const op = new Operation(api);
+  const { outputs } = await op.up(TYPE, { zoneId, target: "assessed", ...inputs });
+  return { findings: outputs["findings"] as Finding[], text: op.said.join("\n") };
+};
+const about = (findings: readonly Finding[], topic: string): Finding | undefined =>
+  findings.find((each) => each.about === topic);
+
+const OVERRIDDEN = ["960001", "960002", "981001", "981002", "981003", "973001", "973002"];
+
+describe("seven OWASP rules that are not carried over", () => {
+  beforeEach(() => {
+    for (const id of OVERRIDDEN) api.inDashboard(zoneId, { do: "rule", id, mode: "off" });
+  });
+
+  test("are all in the outputs and in readiness JSON; the screen names five and says where the rest is", async () => {
+    const { findings, text } = await assessed();
+    expect(about(findings, "owaspRules")?.items).toEqual(OVERRIDDEN);
+    expect(text).toMatch(/7 OWASP rule overrides: 960001, 960002, 981001, 981002, 981003, …/);
+    expect(text).toContain(`all that "…" stands for: migrationReadiness({ zones: ["${zoneId}"] }).json`);
+    const config = { baseUrl: api.url, apiToken: "local-token" };
+    const { json } = await migrationReadiness({ zones: [zoneId] }, { config });
+    for (const id of OVERRIDDEN) expect(json).toContain(`"${id}"`);
+  });
+
+  test("stay recorded after the zone is finished, refreshed and updated", async () => {
+    const finished = await brought(api, { zoneId, target: "finished" });
+    const before = (outputs: Bag): unknown =>
+      about(outputs["assessedBefore"] as Finding[], "owaspRules")?.items;
+    expect(before(finished.outputs)).toEqual(OVERRIDDEN);
+    expect(about(finished.outputs["findings"] as Finding[], "owaspRules")).toBeUndefined();
+    const refreshed = await new Operation(api).refresh(TYPE, finished);
+    expect(before(refreshed?.outputs ?? {})).toEqual(OVERRIDDEN);
+    const updated = await new Operation(api).up(TYPE, { zoneId, target: "finished" }, finished);
+    expect(before(updated.outputs)).toEqual(OVERRIDDEN);
+  });
+
+  test("stay recorded where a colleague finishes the zone in the dashboard", async () => {
+    const inputs = { zoneId, target: "assessed" };
+    const recorded = await new Operation(api).up(TYPE, inputs);
+    api.inDashboard(zoneId, { do: "finish" });
+    const refreshed = await new Operation(api).refresh(TYPE, recorded);
+    expect(about(refreshed?.outputs["assessedBefore"] as Finding[], "owaspRules")?.items).toEqual(OVERRIDDEN);
+  });
+});
+
+test("every rule that would be sent has its line: exceptions and rules that are off, too", async () => {
+  const rules = Array.from({ length: 9 }, (_, i) => ({
+    expression: `ip.src eq 192.0.2.${i}`,
+    products: ["waf"],
+    paused: i === 4,
+  }));
+  api.inDashboard(zoneId, { do: "firewallRules", rules });
+  const op = new Operation(api);
+  const plan = await op.preview(TYPE, { zoneId, target: "assessed" });
+  const [refusal = ""] = await new Operation(api).refusals(TYPE, { zoneId, target: "finished" });
+  // The report tells what the plan holds as an input.
+  for (const text of [op.said.join("\n"), JSON.stringify(plan.inputs["assessment"]), refusal])
+    for (const [i, { expression }] of rules.entries())
+      expect(text).toContain(
+        `${i + 1}. skip all later rules where ${expression}${i === 4 ? " (disabled)" : ""}`,
+      );
+});
+
+describe("without an enabled rule that executes a managed ruleset", () => {
+  const configuration = [
+    { action: "execute", expression: "true", enabled: false, actionParameters: { id: VENDOR } },
+    { action: "skip", expression: "ssl", actionParameters: { rulesets: [OWASP] } },
+  ];
+
+  test("a finished zone says that no managed rule acts, and newRulesEnabled is false", async () => {
+    const recorded = await brought(api, { zoneId, target: "finished", configuration });
+    expect((await rulesOf(api, zoneId)).some(({ action, enabled }) => action === "execute" && enabled)).toBe(
+      false,
+    );
+    const words =
+      /previous rules are off, and no enabled rule executes a managed ruleset: no managed rule acts/;
+    for (const { outputs } of [recorded, await new Operation(api).refresh(TYPE, recorded)].filter(
+      (each) => each !== undefined,
+    )) {
+      expect(outputs).toMatchObject({ previousRulesEnabled: false, newRulesEnabled: false });
+      expect((outputs["findings"] as Finding[])[0]?.text).toMatch(words);
+    }
+    const op = new Operation(api);
+    await op.check(TYPE, { zoneId, target: "assessed" });
+    expect(op.said.join("\n")).toMatch(words);
+    expect(op.said.join("\n")).not.toContain("the new ones on");
+  });
+
+  test("a zone in validation has newRulesEnabled false, too", async () => {
+    const { outputs } = await brought(api, { zoneId, target: "validation", configuration });
+    expect(outputs).toMatchObject({ migrationState: "validation", newRulesEnabled: false });
+  });
+});
+
+describe("firewall rules and page rules that leave out the managed rules", () => {
+  const PAGE_RULES = [
+    { url: "static.shop.example/*", actions: [{ id: "waf", value: "off" }] },
+    { url: "https://shop.example/api/*", actions: [{ id: "disable_security" }] },
+    { url: "shop.example/login", actions: [{ id: "waf", value: "on" }] },
+  ];
+  const BYPASSES = [{ expression: "ip.src eq 192.0.2.1", products: ["waf"] }];
+
+  test("are counted where they become exceptions, and nothing is said of a loss", async () => {
+    api.inDashboard(zoneId, { do: "firewallRules", rules: BYPASSES });
+    api.inDashboard(zoneId, { do: "pageRules", rules: PAGE_RULES });
+    const { findings, text } = await assessed();
+    expect(text).toContain(
+      "become exceptions to the managed rules (skip rules): 1 of 1 bypassing firewall rule, 2 of 2 disabling page rules",
+    );
+    expect(about(findings, "pageRules")).toBeUndefined();
+    expect(about(findings, "firewallRules")).toBeUndefined();
+  });
+
+  test("are named where an exception for them is missing", async () => {
+    api.inDashboard(zoneId, { do: "firewallRules", rules: BYPASSES });
+    api.inDashboard(zoneId, { do: "pageRules", rules: PAGE_RULES });
+    const configuration = [
+      {
+        action: "skip",
+        expression: 'http.host eq "static.shop.example"',
+        actionParameters: { ruleset: "current" },
+      },
+      { action: "execute", expression: "true", actionParameters: { id: VENDOR } },
+    ];
+    const { findings, text } = await assessed({ configuration });
+    expect(text).toContain("0 of 1 bypassing firewall rule, 1 of 2 disabling page rules");
+    expect(about(findings, "pageRules")).toMatchObject({
+      weight: "lost",
+      text: "not carried over: 1 disabling page rule: https://shop.example/api/*",
+      items: ["https://shop.example/api/*"],
+    });
+    expect(about(findings, "firewallRules")).toMatchObject({
+      weight: "lost",
+      text: expect.stringMatching(
+        /1 bypassing firewall rule: [0-9a-f]{32} \(ip\.src eq 192\.0\.2\.1\)/,
+      ) as string,
+    });
+  });
+
+  test("are not mentioned where there are none", async () => {
+    api.inDashboard(zoneId, { do: "firewallRules", rules: [] });
+    api.inDashboard(zoneId, { do: "pageRules", rules: [] });
+    const { findings, text } = await assessed();
+    expect(text).not.toMatch(/page rule|firewall rule/);
+    expect(about(findings, "exceptions")).toBeUndefined();
+  });
+});
+
+test("a secret configuration is quoted by no finding, neither at first nor after a change", async () => {
+  const canary = "c4naryZq7xKw2mVp9rTb";
+  const configuration = [
+    { action: "execute", expression: "true", actionParameters: { id: VENDOR } },
+    {
+      action: "skip",
+      expression: `http.cookie contains "${canary}"`,
+      description: "changes",
+      actionParameters: { ruleset: "current" },
+    },
+  ];
+  const inputs = { zoneId, target: "assessed", configuration, __secrets: ["configuration"] };
+  const first = await new Operation(api).up(TYPE, inputs);
+  const second = await new Operation(api).update(TYPE, inputs, first);
+  for (const { outputs } of [first, second]) {
+    const findings = outputs["findings"] as Finding[];
+    expect(about(findings, "order")?.text).toContain("[secret]");
+    expect(JSON.stringify(findings)).not.toContain(canary);
+  }
+});

@@ -1,0 +1,640 @@
+import { startLocalApi, type LocalApi, type WafSettingsChange } from "edgeguard-local";
+import { omit, pick, type Bag } from "../../provider/runtime/values";
+import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";
+import {
+  brought,
+  confirmed,
+  digestFor,
+  effective,
+  entryPoint,
+  OWASP,
+  PUT,
+  puts,
+  rulesOf,
+  TYPE,
+  VENDOR,
+} from "./support";
+
+/** What happens to a migration besides its steps: switches that take time, lost answers, colleagues, ways back. */
+
+/** How many times as fast it waits; what is waited for is there already, or never comes. */
+const mockHurry = 20;
+jest.mock("node:timers/promises", () => {
+  const actual = jest.requireActual<{ setTimeout(ms: number, ...rest: unknown[]): Promise<unknown> }>(
+    "node:timers/promises",
+  );
+  return {
+    ...actual,
+    setTimeout: (ms: number, ...rest: unknown[]) => actual.setTimeout(ms / mockHurry, ...rest),
+  };
+});
+
+let api: LocalApi;
+beforeEach(async () => {
+  api = await startLocalApi();
+});
+afterEach(() => api.close());
+
+const zone = (name: keyof LocalApi["zones"]): string => api.zones[name];
+
+describe("what a confirmation stands for", () => {
+  const addBeside = async (zoneId: string, rule: Bag): Promise<void> => {
+    const found = (await rawGet(api, entryPoint(zoneId)))["result"] as { id: string };
+    const { success } = await rawSend(api, "POST", `/zones/${zoneId}/rulesets/${found.id}/rules`, rule);
+    expect(success).toBe(true);
+  };
+  const SKIP = {
+    action: "skip",
+    expression: 'http.host eq "pay.example"',
+    action_parameters: { ruleset: "current" },
+    description: "added by a colleague",
+  };
+
+  test("includes what the step takes away: a rule that a colleague adds after the review is not deleted", async () => {
+    const zoneId = zone("migrateEnterprise");
+    const validated = await brought(api, { zoneId, target: "validation" });
+    const args = { zoneId, target: "finished", configuration: validated.outputs["proposedConfiguration"] };
+    const confirm = await digestFor(api, args, validated);
+    await addBeside(zoneId, SKIP);
+    expect(await digestFor(api, args, validated)).not.toBe(confirm);
+    const sent = puts(api).length;
+    await expect(new Operation(api).up(TYPE, { ...args, confirm }, validated)).rejects.toThrow(/confirm/);
+    expect(puts(api)).toHaveLength(sent);
+    expect((await rulesOf(api, zoneId)).map(({ description }) => description)).toContain(SKIP.description);
+  });
+
+  test("includes what the step overwrites: a colleague's change of a rule is not lost in silence", async () => {
+    const zoneId = zone("migrateEnterprise");
+    const validated = await brought(api, { zoneId, target: "validation" });
+    const args = { zoneId, target: "finished", configuration: validated.outputs["proposedConfiguration"] };
+    const confirm = await digestFor(api, args, validated);
+    const found = (await rawGet(api, entryPoint(zoneId)))["result"] as { id: string };
+    const owasp = (await rulesOf(api, zoneId)).find(
+      ({ action_parameters: parameters }) => parameters["id"] === OWASP,
+    );
+    const path = `/zones/${zoneId}/rulesets/${found.id}/rules/${String(owasp?.id)}`;
+    await rawSend(api, "PATCH", path, { ...owasp, action_parameters: { id: OWASP } });
+    expect(await digestFor(api, args, validated)).not.toBe(confirm);
+  });
+});
+
+describe("a finished migration whose paths the vendor has taken away", () => {
+  test.each<[string, (inputs: Bag) => Bag]>([
+    ["loses its confirmation", (inputs) => omit(inputs, ["confirm"])],
+    ["gets a time limit", (inputs) => ({ ...inputs, waitFor: { timeout: 60 } })],
+    ["gets a plan", (inputs) => ({ ...inputs, plan: "pro" })],
+  ])("can still be edited: it %s", async (_, edited) => {
+    const zoneId = zone("migratePro");
+    const done = await brought(api, { zoneId, target: "finished" });
+    api.inDashboard(zoneId, { do: "retire", status: 410 });
+    const inputs = pick(done.inputs, ["zoneId", "target", "confirm"]);
+    const after = await new Operation(api).up(TYPE, edited(inputs), done);
+    expect(after.outputs).toMatchObject({ migrationState: "finished" });
+    expect(puts(api)).toEqual([PUT.pending]);
+  });
+});
+
+test("overrides of the previous OWASP package that cannot be read are named as not counted", async () => {
+  api.fault({ kind: "status", status: 403, times: 50, match: { method: "GET", path: "/groups" } });
+  const { outputs } = await new Operation(api).up(TYPE, {
+    zoneId: zone("migrateEnterprise"),
+    target: "assessed",
+  });
+  expect(outputs["findings"]).toContainEqual(
+    expect.objectContaining({
+      weight: "notCounted",
+      text: expect.stringMatching(/OWASP group overrides/) as string,
+    }),
+  );
+});
+
+describe("a switch that takes time", () => {
+  test("is waited for", async () => {
+    api.changeWaf({ pendingMs: 300 });
+    const recorded = await brought(api, { zoneId: zone("migratePro"), target: "finished" });
+    expect(recorded.outputs).toMatchObject({ migrationState: "finished" });
+    expect(puts(api)).toEqual([PUT.pending]);
+  });
+
+  test.each(["previous", "both"] as const)(
+    "longer than the time limit is recorded with what is known, and the next up goes on without a second PUT (shown: %s)",
+    async (pendingShows) => {
+      api.changeWaf({ pendingShows });
+      const zoneId = zone("migratePro");
+      api.inDashboard(zoneId, { do: "hang" });
+      const inputs = await confirmed(api, { zoneId, target: "finished", waitFor: { timeout: 0 } });
+      const { message, recorded } = await new Operation(api).failedUp(TYPE, inputs);
+      expect(message).toMatch(
+        /after 0 s its state is .*, not finished\. What was sent stays sent: the next up waits on/,
+      );
+      expect(recorded?.outputs).toMatchObject({
+        migrationState: pendingShows === "both" ? "validation" : "pending",
+        history: [{ step: "finished", event: "sent" }],
+      });
+      if (recorded === undefined) throw new Error("nothing was recorded");
+      // Also where a refresh has cleared the failure, a preview tells that it is waited for.
+      const preview = new Operation(api);
+      expect(await preview.preview(TYPE, inputs, recorded)).toMatchObject({ step: "update" });
+      expect(preview.warned).toEqual([
+        expect.stringMatching(/the step to finished was sent at .*: the update waits for it/),
+      ]);
+      // The engine calls update for what is half done, although nothing differs; still no second PUT, and what was
+      // confirmed is not judged again by what has come since.
+      api.inDashboard(zoneId, { do: "adjust", change: { description: "meanwhile" } });
+      await expect(new Operation(api).update(TYPE, inputs, recorded)).rejects.toThrow(/not finished/);
+      api.inDashboard(zoneId, { do: "completeSwitch" });
+      const refresh = new Operation(api);
+      expect(await refresh.refresh(TYPE, recorded)).toMatchObject({
+        outputs: { migrationState: "finished" },
+      });
+      expect(refresh.said).toEqual([expect.stringContaining("is finished now")]);
+      const done = await new Operation(api).update(TYPE, inputs, recorded);
+      expect(done.outputs).toMatchObject({
+        migrationState: "finished",
+        history: [
+          { step: "finished", event: "sent" },
+          { step: "finished", event: "reached" },
+        ],
+      });
+      expect(puts(api)).toEqual([PUT.pending]);
+    },
+  );
+
+  test.each([
+    ["previous", undefined],
+    ["both", "pro"],
+    ["both", undefined],
+  ] as const)(
+    "of which nothing was recorded is gone on with, with one effective PUT (shown: %s, plan: %s)",
+    async (pendingShows, plan) => {
+      api.changeWaf({ pendingShows });
+      const zoneId = zone("migratePro");
+      api.inDashboard(zoneId, { do: "hang" });
+      const args = {
+        zoneId,
+        target: "finished",
+        waitFor: { timeout: 0 },
+        ...(plan === undefined ? {} : { plan }),
+      };
+      const inputs = await confirmed(api, args);
+      await new Operation(api).failedUp(TYPE, inputs); // As if its process had been killed before the record.
+      const rules = await rulesOf(api, zoneId);
+      await new Operation(api).failedUp(TYPE, inputs);
+      api.inDashboard(zoneId, { do: "completeSwitch" });
+      expect((await new Operation(api).up(TYPE, inputs)).outputs).toMatchObject({
+        migrationState: "finished",
+      });
+      expect(effective(api, zoneId)).toEqual(["start > pending"]);
+      expect(await rulesOf(api, zoneId)).toEqual(rules);
+    },
+  );
+
+  const names = { start: "start", validation: "stage-7", pending: "stage-8", finished: "stage-9" };
+  test.each<[string, WafSettingsChange]>([
+    ["words", { stateNames: names, statusValues: "words" }],
+    ["on and off", { stateNames: names, statusValues: "onOff" }],
+    ["booleans", { stateNames: names, statusValues: "boolean" }],
+    [
+      "members of other names",
+      {
+        stateNames: names,
+        statusMembers: { state: "state", previous: "previousRules", next: "new_rules_enabled" },
+      },
+    ],
+  ])("is followed under names that nobody has seen, told in %s", async (_how, change) => {
+    api.changeWaf({ ...change, pendingMs: 100 });
+    const zoneId = zone("migrateEnterprise");
+    const validating = await brought(api, { zoneId, target: "validation" });
+    expect(validating.outputs).toMatchObject({ migrationState: "validation" });
+    const recorded = await brought(api, { zoneId, target: "finished" }, validating);
+    expect(recorded.outputs).toMatchObject({ migrationState: "finished" });
+    expect(effective(api, zoneId)).toEqual(["start > validation", "validation > pending"]);
+    expect(puts(api)).toEqual([PUT.validation, PUT.pending]);
+  });
+
+  test("that the vendor cuts off is told at once", async () => {
+    const zoneId = zone("migratePro");
+    api.inDashboard(zoneId, { do: "hang" });
+    const inputs = await confirmed(api, { zoneId, target: "finished" });
+    const running = new Operation(api).failedUp(TYPE, inputs);
+    while (puts(api).length === 0) await new Promise((done) => setTimeout(done, 5));
+    api.inDashboard(zoneId, { do: "retire", status: 404 });
+    const { message, recorded } = await running;
+    expect(message).toContain("has retired the migration before it was finished");
+    expect(recorded?.outputs).toMatchObject({
+      migrationState: "retired",
+      history: [{ step: "finished", event: "sent" }],
+    });
+  });
+
+  test("whose start bears another name never leads to a PUT", async () => {
+    api.changeWaf({ stateNames: { start: "phase-two-ready" } });
+    const inputs = { zoneId: zone("migratePro"), target: "finished", waitFor: { timeout: 0 } };
+    const op = new Operation(api);
+    const { message } = await op.failedUp(TYPE, inputs);
+    expect(op.said[0]).toContain('state "phase-two-ready"');
+    expect(message).toContain('its state is "phase-two-ready", not finished');
+    expect(puts(api)).toEqual([]);
+  });
+
+  test("and a status that contradicts itself leads to no PUT either", async () => {
+    const zoneId = zone("migrateValidating");
+    api.changeWaf({ stateNames: { validation: "start" } });
+    expect(await new Operation(api).refusals(TYPE, { zoneId, target: "finished" })).toEqual([
+      expect.stringMatching(/both versions enabled and yet says "start"/),
+    ]);
+    expect(puts(api)).toEqual([]);
+  });
+});
+
+describe("an answer that is no answer", () => {
+  test.each([
+    ["is lost after the PUT was carried out", { kind: "dropAfter" }, true],
+    ["is cut off", { kind: "truncated" }, true],
+    ["never comes, as the PUT was not carried out", { kind: "dropBefore" }, false],
+    ["is a 503 without the PUT", { kind: "status", status: 503 }, false],
+    ["is a proxy's page", { kind: "raw", status: 502, body: "<html>" }, false],
+  ] as const)(
+    "%s: the zone tells",
+    async (_what, fault, carriedOut) => {
+      const zoneId = zone("migratePro");
+      const inputs = await confirmed(api, { zoneId, target: "finished" });
+      api.fault({ ...fault, match: { method: "PUT" } });
+      if (carriedOut) {
+        const op = new Operation(api);
+        const { outputs } = await op.up(TYPE, inputs);
+        expect(outputs).toMatchObject({ migrationState: "finished" });
+        expect(op.said.join("\n")).toContain("has gone on to finished, although the answer was another");
+        expect(puts(api)).toEqual([PUT.pending]);
+      } else {
+        const { message, recorded } = await new Operation(api).failedUp(TYPE, inputs);
+        expect(message).toMatch(
+          /It may have been carried out\. .*The zone still is at start\. The next up looks again/,
+        );
+        expect(recorded?.outputs["history"]).toMatchObject([{ step: "finished", event: "unclear" }]);
+        expect(puts(api)).toEqual([PUT.pending]); // Not sent again by a timer: by a person's next up.
+        if (recorded === undefined) throw new Error("nothing was recorded");
+        const done = await new Operation(api).update(TYPE, inputs, recorded);
+        expect(done.outputs).toMatchObject({ migrationState: "finished" });
+      }
+      expect(effective(api, zoneId)).toEqual(["start > pending"]);
+    },
+    15_000,
+  );
+
+  describe("and leaves open whether the step was taken", () => {
+    const failed = async (target: "validation" | "finished", previous?: Recorded): Promise<Recorded> => {
+      const zoneId = zone("migrateEnterprise");
+      const inputs = await confirmed(api, { zoneId, target }, previous);
+      api.fault({ kind: "dropBefore", match: { method: "PUT" } });
+      const { recorded } = await new Operation(api).failedUp(TYPE, inputs, previous);
+      if (recorded === undefined) throw new Error("nothing was recorded");
+      return recorded;
+    };
+
+    test("leaves the target pending: previews show an update and why, and the next up works on it", async () => {
+      const recorded = await failed("finished");
+      expect(recorded.outputs).toMatchObject({ target: "assessed", migrationState: "start" });
+      const preview = new Operation(api);
+      expect(await preview.preview(TYPE, recorded.inputs, recorded)).toMatchObject({ step: "update" });
+      expect(preview.warned).toEqual([
+        expect.stringMatching(
+          /the answer to the step to finished was lost, and the zone was last seen at start: the update looks first, and sends the step only if the zone has not gone on/,
+        ),
+      ]);
+      const done = await new Operation(api).up(TYPE, recorded.inputs, recorded);
+      expect(done.outputs).toMatchObject({ target: "finished", migrationState: "finished" });
+      const after = new Operation(api);
+      expect(await after.preview(TYPE, done.inputs, done)).toMatchObject({ step: "same" });
+      expect(after.warned).toEqual([]);
+    });
+
+    test("after a refresh, which clears the failure, the plan is shown and asked for again", async () => {
+      const recorded = await failed("finished");
+      const refreshed = await new Operation(api).refresh(TYPE, recorded);
+      expect(refreshed?.inputs).toMatchObject({ target: "assessed" });
+      const op = new Operation(api);
+      expect(await op.preview(TYPE, recorded.inputs, refreshed)).toMatchObject({ step: "update" });
+      expect(op.said.join("\n")).toContain('confirmed: the next up sends it, target "finished"');
+      const withdrawn = { zoneId: zone("migrateEnterprise"), target: "assessed" };
+      expect(await new Operation(api).refusals(TYPE, withdrawn, refreshed)).toEqual([]);
+    });
+
+    test("keeps the step before it as what was reached", async () => {
+      const validated = await brought(api, { zoneId: zone("migrateEnterprise"), target: "validation" });
+      const recorded = await failed("finished", validated);
+      expect(recorded.outputs).toMatchObject({ target: "validation", migrationState: "validation" });
+    });
+  });
+
+  test.each([500, 400, 403])("is %i although the configuration was taken: the zone tells", async (status) => {
+    const zoneId = zone("migrateEnterprise");
+    api.inDashboard(zoneId, { do: "failAfterPut", status, times: 2 });
+    const validating = await brought(api, { zoneId, target: "validation" });
+    const recorded = await brought(api, { zoneId, target: "finished" }, validating);
+    expect(recorded.outputs).toMatchObject({ migrationState: "finished" });
+    expect(puts(api)).toEqual([PUT.validation, PUT.pending]);
+  });
+
+  test("is a rate limit: everything is read and judged again before the PUT is sent again", async () => {
+    const zoneId = zone("migratePro");
+    const inputs = await confirmed(api, { zoneId, target: "finished" });
+    api.fault({ kind: "status", status: 429, retryAfter: 1, match: { method: "PUT" } });
+    const op = new Operation(api);
+    const running = op.up(TYPE, inputs);
+    while (!api.requests.some(({ status }) => status === 429))
+      await new Promise((done) => setTimeout(done, 5));
+    api.inDashboard(zoneId, { do: "package", sensitivity: "low" });
+    await expect(running).rejects.toThrow(/confirm does not fit/);
+    expect(puts(api)).toHaveLength(1);
+    expect(effective(api, zoneId)).toEqual([]);
+  });
+
+  test("is a rate limit that stays: it is what the error names", async () => {
+    const zoneId = zone("migratePro");
+    const inputs = await confirmed(api, { zoneId, target: "finished" });
+    api.fault({ kind: "status", status: 429, times: 20, match: { method: "PUT" } });
+    const patient = { config: { "edgeguard:maxRetries": "5" } };
+    const { message } = await new Operation(api, patient).failedUp(TYPE, inputs);
+    expect(message).toMatch(/answered 429 Too Many Requests.*The zone is as it was\./);
+    expect(message).not.toContain("keeps changing");
+    expect(puts(api)).toHaveLength(5);
+  });
+
+  test("refuses: said with what to do, and nothing is recorded", async () => {
+    const zoneId = zone("migratePro");
+    const inputs = await confirmed(api, { zoneId, target: "validation" });
+    const { message, recorded } = await new Operation(api).failedUp(TYPE, inputs);
+    expect(message).toMatch(
+      /validation is available to Enterprise zones only \[code 12023\].*Validation is for Enterprise zones only/,
+    );
+    expect(recorded).toBeUndefined();
+    expect(effective(api, zoneId)).toEqual([]);
+  });
+});
+
+describe("a zone that others bring further", () => {
+  test.each([
+    ["assessed", "finish"],
+    ["assessed", "validate"],
+    ["validation", "finish"],
+  ] as const)(
+    "than %s (dashboard: %s) is recorded, said once, and no change afterwards",
+    async (target, action) => {
+      const zoneId = zone("migrateEnterprise");
+      const inputs = { zoneId, target };
+      const recorded =
+        target === "assessed" ? await new Operation(api).up(TYPE, inputs) : await brought(api, inputs);
+      api.inDashboard(zoneId, { do: action });
+      api.clearRequests();
+      const op = new Operation(api);
+      const refreshed = await op.refresh(TYPE, recorded);
+      const state = action === "finish" ? "finished" : "validation";
+      expect(op.said).toEqual([expect.stringContaining(`was brought to ${state} outside of this program`)]);
+      if (refreshed === undefined) throw new Error("the resource is gone");
+      expect(refreshed.inputs).toMatchObject({ target });
+      expect(refreshed.outputs).toMatchObject({ target, migrationState: state });
+      expect(refreshed.outputs["history"]).toContainEqual(
+        expect.objectContaining({ step: state, event: "found" }),
+      );
+      expect(await new Operation(api).preview(TYPE, recorded.inputs, refreshed)).toMatchObject({
+        step: "same",
+      });
+      const again = new Operation(api);
+      expect(await again.refresh(TYPE, refreshed)).toEqual(refreshed);
+      expect(again.said).toEqual([]);
+      expect(puts(api)).toEqual([]);
+    },
+  );
+
+  test("is seen without a refresh as a change that only records", async () => {
+    const inputs = { zoneId: zone("migratePro"), target: "assessed" };
+    const recorded = await new Operation(api).up(TYPE, inputs);
+    api.inDashboard(inputs.zoneId, { do: "finish" });
+    expect(await new Operation(api).preview(TYPE, inputs, recorded)).toMatchObject({ step: "update" });
+    const updated = await new Operation(api).up(TYPE, inputs, recorded);
+    expect(updated.outputs).toMatchObject({ target: "assessed", migrationState: "finished" });
+    expect(await new Operation(api).preview(TYPE, inputs, updated)).toMatchObject({ step: "same" });
+    expect(puts(api)).toEqual([]);
+  });
+
+  test("between review and apply is done, and nothing is sent", async () => {
+    const zoneId = zone("migratePro");
+    const inputs = await confirmed(api, { zoneId, target: "finished" });
+    const assessed = await new Operation(api).up(TYPE, { zoneId, target: "assessed" });
+    const op = new Operation(api);
+    const plan = await op.preview(TYPE, inputs, assessed);
+    api.inDashboard(zoneId, { do: "finish" });
+    const recorded = await op.update(TYPE, plan.inputs, assessed);
+    expect(recorded.outputs).toMatchObject({ migrationState: "finished" });
+    expect(op.said.at(-1)).toContain("is finished already; nothing was sent");
+    expect(puts(api)).toEqual([]);
+  });
+
+  test("in the moment between the last read and the PUT is done, and nothing is sent", async () => {
+    const zoneId = zone("migratePro");
+    const inputs = await confirmed(api, { zoneId, target: "finished" });
+    api.clearRequests();
+    const path = "phases/http_request_firewall_managed/entrypoint";
+    api.fault({ kind: "slow", delayMs: 300, when: "after", match: { method: "GET", path } });
+    const blind = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
+    const running = blind.up(TYPE, inputs);
+    while (!api.requests.some((r) => r.path.endsWith("/entrypoint")))
+      await new Promise((done) => setTimeout(done, 5));
+    api.inDashboard(zoneId, { do: "finish" });
+    expect((await running).outputs).toMatchObject({ migrationState: "finished" });
+    expect(puts(api)).toEqual([]);
+  });
+
+  test("to the end is adopted by a fresh stack at four requests, and left alone", async () => {
+    const zoneId = zone("migrateFinished");
+    const rules = await rulesOf(api, zoneId);
+    api.clearRequests();
+    const op = new Operation(api);
+    const recorded = await op.up(TYPE, { zoneId, target: "finished" });
+    expect(api.requests.map(({ method, path }) => `${method} ${path.split("/").at(-1) ?? ""}`)).toEqual([
+      "GET status", // The check
+      "GET entrypoint",
+      "GET status", // and the create.
+      "GET entrypoint",
+    ]);
+    expect(recorded.outputs).toMatchObject({ migrationState: "finished" });
+    expect(recorded.outputs["history"]).toMatchObject([
+      { step: "assessed" },
+      { step: "finished", event: "found" },
+    ]);
+    expect(await rulesOf(api, zoneId)).toEqual(rules);
+  });
+
+  test("and that the vendor then retires keeps what is recorded", async () => {
+    const zoneId = zone("migratePro");
+    const finished = await brought(api, { zoneId, target: "finished" });
+    api.inDashboard(zoneId, { do: "retire", status: 410 });
+    const op = new Operation(api);
+    expect(await op.refresh(TYPE, finished)).toEqual(finished);
+    expect(op.said).toEqual([expect.stringContaining("the vendor has retired the migration")]);
+    expect(await new Operation(api).preview(TYPE, finished.inputs, finished)).toMatchObject({ step: "same" });
+  });
+});
+
+describe("there is no way back", () => {
+  test.each([
+    ["validation", "assessed", /Instead keep target: "validation", or go on to target: "finished"/],
+    ["finished", "validation", /Instead keep target: "finished", which sends nothing any more/],
+    ["finished", "assessed", /or remove the resource, which forgets it and leaves the zone as it is/],
+  ] as const)("from %s to %s: refused in the preview, without a request", async (from, to, instead) => {
+    const zoneId = zone("migrateEnterprise");
+    const recorded = await brought(api, { zoneId, target: from });
+    api.clearRequests();
+    const refused = await new Operation(api).refusals(TYPE, { zoneId, target: to }, recorded);
+    expect(refused).toEqual([
+      expect.stringContaining(`target: cannot go back from "${from}" to "${to}" for zone ${zoneId}`),
+    ]);
+    expect(refused[0]).toMatch(instead);
+    expect(api.requests).toEqual([]);
+  });
+
+  test("another zone starts a migration of its own, and leaves the old one as it is", async () => {
+    const finished = await brought(api, { zoneId: zone("migratePro"), target: "finished" });
+    const inputs = { zoneId: zone("migrateBusiness"), target: "assessed" };
+    const op = new Operation(api);
+    expect(await op.preview(TYPE, inputs, finished)).toMatchObject({ replaces: ["zoneId"] });
+    api.clearRequests();
+    const moved = await op.up(TYPE, inputs, finished);
+    expect(moved.id).toBe(zone("migrateBusiness"));
+    expect(op.warned).toEqual([
+      expect.stringMatching(
+        /zone .*601 is forgotten, and nothing was sent: the zone stays as it is, last seen finished/,
+      ),
+    ]);
+    expect(puts(api)).toEqual([]);
+    expect(api.waf(zone("migratePro")).phase).toBe("finished");
+    // And another zone needs a confirmation of its own.
+    expect(
+      await new Operation(api).refusals(
+        TYPE,
+        { ...finished.inputs, zoneId: zone("migrateBusiness") },
+        finished,
+      ),
+    ).toEqual([expect.stringMatching(/^confirm: does not fit/)]);
+  });
+
+  test.each([
+    ["assessed", []],
+    ["validation", [expect.stringMatching(/is forgotten, and nothing was sent: .* last seen validation\./)]],
+    ["finished", [expect.stringMatching(/is forgotten, and nothing was sent: .* last seen finished\./)]],
+  ] as const)("a destroy of %s sends nothing", async (target, warnings) => {
+    const inputs = { zoneId: zone("migrateEnterprise"), target };
+    const recorded =
+      target === "assessed" ? await new Operation(api).up(TYPE, inputs) : await brought(api, inputs);
+    api.clearRequests();
+    const op = new Operation(api, { config: { "edgeguard:apiToken": "" } }); // Not even a credential is needed.
+    await op.destroy(TYPE, recorded);
+    expect(op.warned).toEqual(warnings);
+    expect(api.requests).toEqual([]);
+  });
+
+  test("a rename without alias sends nothing either", async () => {
+    const recorded = await brought(api, { zoneId: zone("migratePro"), target: "finished" });
+    api.clearRequests();
+    const op = new Operation(api);
+    await op.up(TYPE, recorded.inputs);
+    await op.destroy(TYPE, recorded);
+    expect(puts(api)).toEqual([]);
+    expect(op.said.at(-1)).toContain("is kept: another resource of this operation has taken it over");
+  });
+});
+
+describe("bad input is refused before anything is sent:", () => {
+  const execute = { action: "execute", expression: "true", actionParameters: { id: VENDOR } };
+  test.each<[string, Bag, RegExp]>([
+    ["no zone", { zoneId: undefined }, /^zoneId: is required/],
+    ["a short zone", { zoneId: "5a0c" }, /^zoneId: has to be 32 hexadecimal digits; "5a0c" is 4 characters/],
+    ["no target", { target: undefined }, /^target: /],
+    [
+      "an unknown target",
+      { target: "done" },
+      /^target: has to be "assessed" or "validation" or "finished"; it is "done"/,
+    ],
+    [
+      "an unknown plan",
+      { plan: "free" },
+      /^plan: has to be "pro" or "business" or "enterprise"; it is "free"/,
+    ],
+    [
+      "validation on Pro",
+      { plan: "pro", target: "validation" },
+      /^target: is "validation", which is for Enterprise zones only; plan is "pro"/,
+    ],
+    [
+      "a short confirm",
+      { confirm: "yes" },
+      /^confirm: has to be the digest that the preview shows, 64 hexadecimal digits; it is 3 characters/,
+    ],
+    [
+      "a misspelt argument",
+      { confrim: "" },
+      /^confrim: there is no argument "confrim"\. Did you mean "confirm"\?/,
+    ],
+    [
+      "a timeout of words",
+      { waitFor: { timeout: "soon" } },
+      /^waitFor\.timeout: has to be 0 to 86400 seconds, .* it is "soon"/,
+    ],
+    [
+      "a timeout of two days",
+      { waitFor: { timeout: "48h" } },
+      /^waitFor\.timeout: has to be 0 to 86400 seconds/,
+    ],
+    ["no rule", { configuration: [] }, /^configuration: has to hold at least one rule/],
+    [
+      "a rule twice",
+      { configuration: [execute, execute] },
+      /^configuration\[1\]: is the same rule as configuration\[0\]/,
+    ],
+    [
+      "a rule in the API's words",
+      { configuration: [{ ...execute, action_parameters: {} }] },
+      /^configuration\[0\]: does not know "action_parameters"/,
+    ],
+    [
+      "a rule without its ruleset",
+      { configuration: [{ action: "execute", expression: "true" }] },
+      /^configuration\[0\]\.actionParameters: needs id/,
+    ],
+    [
+      "a blank expression",
+      { configuration: [{ ...execute, expression: " " }] },
+      /^configuration\[0\]\.expression: has to select requests/,
+    ],
+  ])("%s", async (_what, change, sentence) => {
+    const inputs = { zoneId: zone("migratePro"), target: "assessed", ...change };
+    expect(await new Operation(api).refusals(TYPE, inputs)).toEqual([expect.stringMatching(sentence)]);
+    expect(api.requests).toEqual([]);
+  });
+
+  test("but a time limit may be seconds or a text, and means the same", async () => {
+    const inputs = { zoneId: zone("migratePro"), target: "assessed", waitFor: { timeout: "1h30m" } };
+    const recorded = await new Operation(api).up(TYPE, inputs);
+    expect(recorded.inputs["waitFor"]).toEqual({ timeout: 5_400 });
+    const same = { ...inputs, waitFor: { timeout: 5_400 } };
+    expect(await new Operation(api).preview(TYPE, same, recorded)).toMatchObject({ step: "same" });
+  });
+});
+
+test("rules that nobody proposed survive with all they hold", async () => {
+  const zoneId = zone("migrateDeployed");
+  const before = await rulesOf(api, zoneId);
+  await rawSend(api, "PUT", entryPoint(zoneId), {
+    rules: [
+      { ...before[0], ref: "security-team/office", logging: { enabled: false } },
+      before[1],
+      { action: "skip", expression: "not ssl", action_parameters: { rulesets: [OWASP] }, enabled: false },
+    ],
+  });
+  const kept = await rulesOf(api, zoneId);
+  await brought(api, { zoneId, target: "finished" });
+  const after = await rulesOf(api, zoneId);
+  expect([after[0], after[2]]).toEqual([kept[0], kept[2]]);
+  expect(await digestFor(api, { zoneId: zone("migratePro"), target: "finished" })).toMatch(/^[0-9a-f]{64}$/);
+});

@@ -1,0 +1,562 @@
+import { startLocalApi, type LocalApi, type WafAction } from "edgeguard-local";
+import { Operation, rawSend } from "../support/operation";
+import {
+  brought,
+  confirmed,
+  createChecked,
+  digestFor,
+  effective,
+  entryPoint,
+  OWASP,
+  PUT,
+  puts,
+  rulesOf,
+  SCORE_RULE,
+  TYPE,
+  VENDOR,
+} from "./support";
+
+/** One migration through the verbs, as the engine calls them. What a zone becomes is asked of the service. */
+
+let api: LocalApi;
+beforeEach(async () => {
+  api = await startLocalApi();
+});
+afterEach(() => api.close());
+
+const zone = (name: keyof LocalApi["zones"]): string => api.zones[name];
+const isText = expect.any(String) as string;
+
+describe("an assessed zone", () => {
+  test("is only read, shown in every preview in at most 15 lines and one for each rule, and leaves nothing to do", async () => {
+    for (const [name, zoneId] of Object.entries(api.zones).filter(([name]) => name.startsWith("migrate"))) {
+      const inputs = { zoneId, target: "assessed" };
+      const op = new Operation(api);
+      const recorded = await op.up(TYPE, inputs);
+      const again = new Operation(api);
+      expect({ name, step: (await again.preview(TYPE, inputs, recorded)).step }).toEqual({
+        name,
+        step: "same",
+      });
+      const rule = /^ {2}\d+\. (execute|skip) /;
+      const lines = again.said
+        .join("\n")
+        .split("\n")
+        .filter((line) => !rule.test(line));
+      expect(lines.length).toBeLessThanOrEqual(15);
+      expect(lines[0]).toContain(`WafMigration of zone ${zoneId}`);
+      expect(await new Operation(api).refresh(TYPE, recorded)).toEqual(recorded);
+    }
+    expect(puts(api)).toEqual([]);
+  });
+
+  test("that the preview couldn't look at is recorded whole by the update, and the next preview is empty", async () => {
+    const inputs = { zoneId: zone("migratePro"), target: "assessed" };
+    api.fault({ kind: "status", status: 503, match: { path: "waf_migration/status" } });
+    const op = new Operation(api);
+    const recorded = await op.up(TYPE, inputs);
+    expect(op.warned).toEqual([expect.stringContaining("not checked live")]);
+    const again = await new Operation(api).preview(TYPE, inputs, recorded);
+    expect(again.step).toBe("same");
+    expect(recorded.outputs["assessment"]).toEqual(again.inputs["assessment"]);
+  });
+
+  test("shows what would happen, and what confirms it", async () => {
+    const op = new Operation(api);
+    const inputs = { zoneId: zone("migrateEnterprise"), target: "assessed", plan: "enterprise" };
+    const { outputs } = await op.up(TYPE, inputs);
+    const text = op.said.join("\n");
+    for (const words of [
+      "eligible; the previous rules are active",
+      "1. skip all later rules where ip.src in {203.0.113.0/28}",
+      "3. execute Cloudflare Managed Ruleset: 2 rules changed (1 off, 1 block)",
+      "4. execute Cloudflare OWASP Core Ruleset: paranoia level 1, score threshold 40 (medium), action block",
+      "OWASP sensitivity low -> paranoia level 1, score threshold 40 (medium); action block -> block",
+      "not carried over: 1 OWASP group override: OWASP XSS Attacks; 2 OWASP rule overrides: 960001, 981002",
+      "become exceptions to the managed rules (skip rules): 1 of 1 bypassing firewall rule, 1 of 1 disabling page rule",
+      "packages, groups and rules stops working: use ManagedRulesetOverride",
+      "Security > WAF > Managed rules",
+      `to finish: target: "finished", confirm: "${String(outputs["configurationDigest"])}"`,
+      'to validate (Enterprise only): target: "validation", confirm: "',
+      "no step can be undone",
+    ])
+      expect(text).toContain(words);
+    expect(outputs).toMatchObject({
+      compatible: true,
+      migrationState: "start",
+      previousRulesEnabled: true,
+      newRulesEnabled: false,
+      history: [{ step: "assessed", event: "assessed", at: isText }],
+      configurationDigest: await digestFor(api, { zoneId: inputs.zoneId, target: "finished" }),
+    });
+    expect(outputs["proposedConfiguration"]).toContainEqual({
+      action: "execute",
+      expression: "true",
+      enabled: true,
+      actionParameters: {
+        id: OWASP,
+        overrides: {
+          categories: [2, 3, 4].map((n) => ({ category: `paranoia-level-${n}`, enabled: false })),
+          rules: [{ id: SCORE_RULE, action: "block", scoreThreshold: 40 }],
+        },
+      },
+    });
+    expect(outputs["findings"]).toContainEqual({
+      weight: "lost",
+      about: "owaspRules",
+      text: "not carried over: 2 OWASP rule overrides: 960001, 981002",
+      items: ["960001", "981002"],
+    });
+  });
+
+  test.each([
+    [
+      "migrateOverrides",
+      [
+        /URI-based override [0-9a-f]{32} \(.*checkout.*\): delete it first, with DELETE \/zones\/.{32}\/firewall\/waf\/overrides\/[0-9a-f]{32}/,
+        /blog/,
+      ],
+      false,
+    ],
+    [
+      "migrateManyRules",
+      [/201 firewall rules bypass the managed rules .*at most 200: contact the vendor's support/],
+      true,
+    ],
+    [
+      "migrateLongRule",
+      [/expression of firewall rule [0-9a-f]{32} is 4097 bytes; .*at most 4096: contact/],
+      true,
+    ],
+  ] as const)("%s is blocked, and by what", async (name, sentences, compatible) => {
+    const op = new Operation(api);
+    const recorded = await op.up(TYPE, { zoneId: zone(name), target: "assessed" });
+    expect(recorded.outputs).toMatchObject({ compatible });
+    expect(recorded.outputs).not.toHaveProperty("confirm");
+    const refused = await new Operation(api).refusals(
+      TYPE,
+      { zoneId: zone(name), target: "finished" },
+      recorded,
+    );
+    expect(refused).toEqual([
+      expect.stringMatching(/^target: cannot be "finished" yet: zone .* is blocked, and nothing is sent/),
+    ]);
+    for (const sentence of sentences) {
+      expect(op.said[0]).toMatch(sentence);
+      expect(refused[0]).toMatch(sentence);
+    }
+    expect(puts(api)).toEqual([]);
+  });
+
+  test("at the limits themselves is not blocked", async () => {
+    const recorded = await brought(api, { zoneId: zone("migrateLimits"), target: "finished" });
+    expect(recorded.outputs).toMatchObject({ migrationState: "finished" });
+    expect(await rulesOf(api, zone("migrateLimits"))).toHaveLength(202);
+  });
+
+  test("whose situation changes is a change that an up only records", async () => {
+    const inputs = { zoneId: zone("migratePro"), target: "assessed" };
+    const recorded = await new Operation(api).up(TYPE, inputs);
+    api.inDashboard(inputs.zoneId, { do: "package", sensitivity: "medium" });
+    const op = new Operation(api);
+    const plan = await op.preview(TYPE, inputs, recorded);
+    expect(plan.step).toBe("update");
+    expect(plan.inputs["assessment"]).toContainEqual(
+      expect.stringContaining("OWASP sensitivity medium -> paranoia level 1, score threshold 25 (high)"),
+    );
+    const updated = await new Operation(api).up(TYPE, inputs, recorded);
+    expect(updated.outputs["history"]).toEqual(recorded.outputs["history"]);
+    expect(updated.outputs["configurationDigest"]).not.toBe(recorded.outputs["configurationDigest"]);
+    expect(await new Operation(api).preview(TYPE, inputs, updated)).toMatchObject({ step: "same" });
+    expect(puts(api)).toEqual([]);
+  });
+
+  test.each([
+    ["/firewall/rules", "firewall rules not counted: check by hand (the service answered 403)"],
+    ["/pagerules", "page rules not counted: check by hand (the service answered 403)"],
+  ])("without an answer from %s is assessed all the same, and says so", async (path, words) => {
+    api.fault({ kind: "status", status: 403, match: { path } });
+    const op = new Operation(api);
+    const { outputs } = await op.up(TYPE, { zoneId: zone("migratePro"), target: "assessed" });
+    expect(op.said[0]).toContain("eligible, as far as was counted");
+    expect(op.said[0]).toContain(words);
+    expect(outputs["findings"]).toContainEqual(
+      expect.objectContaining({ weight: "notCounted", text: words }),
+    );
+  });
+
+  test("that cannot be looked at keeps what was assessed, and is no change", async () => {
+    const inputs = { zoneId: zone("migratePro"), target: "assessed" };
+    const recorded = await new Operation(api).up(TYPE, inputs);
+    const anonymous = new Operation(api, { config: { "edgeguard:apiToken": "" } });
+    expect(await anonymous.preview(TYPE, inputs, recorded)).toMatchObject({ step: "same" });
+    expect(anonymous.warned).toEqual([expect.stringContaining("not checked live")]);
+    const blind = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
+    expect(await blind.preview(TYPE, inputs, recorded)).toMatchObject({ step: "same" });
+    // Made without a look in the check, it is no change later either.
+    const made = await blind.up(TYPE, inputs);
+    expect(made.outputs).toMatchObject({ compatible: true });
+    expect(await blind.preview(TYPE, inputs, made)).toMatchObject({ step: "same" });
+  });
+
+  test.each([404, 410] as const)(
+    "that the vendor has retired with %i says so; other targets are refused",
+    async (status) => {
+      const zoneId = zone("migratePro");
+      api.inDashboard(zoneId, { do: "retire", status });
+      const op = new Operation(api);
+      const recorded = await op.up(TYPE, { zoneId, target: "assessed" });
+      expect(op.said[0]).toContain("the vendor has retired the migration");
+      expect(recorded.outputs).toMatchObject({ migrationState: "retired" });
+      for (const target of ["validation", "finished"])
+        expect(await new Operation(api).refusals(TYPE, { zoneId, target }, recorded)).toEqual([
+          expect.stringContaining(`target: cannot be "${target}": the vendor has retired the migration`),
+        ]);
+      expect(puts(api)).toEqual([]);
+    },
+  );
+
+  test("of which a proxy says 404 is retired only where the zone itself answers", async () => {
+    const page = { kind: "raw", status: 404, body: "<html>" } as const;
+    const inputs = { zoneId: zone("migratePro"), target: "assessed" };
+    api.fault({ ...page, match: { path: "/waf_migration/" } });
+    const op = new Operation(api);
+    await op.check(TYPE, inputs);
+    expect(op.said).toEqual([expect.stringContaining("retired")]);
+    api.fault({ ...page, match: {}, times: 2 });
+    const lost = new Operation(api);
+    await lost.check(TYPE, inputs);
+    expect(lost.said).toEqual([]);
+    expect(lost.warned).toEqual([expect.stringMatching(/not checked live: .* 404 /)]);
+  });
+
+  test("of a zone that does not exist is no retirement", async () => {
+    const op = new Operation(api);
+    const nowhere = { zoneId: "0".repeat(32), target: "assessed" };
+    await op.check(TYPE, nowhere);
+    expect(op.warned).toEqual([expect.stringMatching(/not checked live: .*zone .*does not exist/i)]);
+    await expect(op.up(TYPE, nowhere)).rejects.toThrow(/does not exist/);
+  });
+});
+
+describe("a confirmation", () => {
+  test("is asked for with what it stands for; without it, and with another, nothing is sent", async () => {
+    const inputs = { zoneId: zone("migratePro"), target: "finished" };
+    const [missing] = await new Operation(api).refusals(TYPE, inputs);
+    expect(missing).toMatch(
+      /^confirm: is missing, and nothing is sent without it\. .*write confirm: "[0-9a-f]{64}"/,
+    );
+    expect(missing).toMatch(/is sent 2 rules with waf_migration=pending: .*no step can be undone/);
+    expect(missing).toMatch(
+      /2\. execute Cloudflare OWASP Core Ruleset: paranoia level 2, score threshold 40/,
+    );
+    const other = { ...inputs, confirm: "0".repeat(64) };
+    expect(await new Operation(api).refusals(TYPE, other)).toEqual([
+      expect.stringMatching(/^confirm: does not fit: /),
+    ]);
+    // Where the preview could not look, the up does.
+    const blind = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
+    await expect(blind.up(TYPE, inputs)).rejects.toThrow(/confirm is missing, and nothing is sent/);
+    await expect(blind.up(TYPE, other)).rejects.toThrow(/confirm does not fit/);
+    expect(puts(api)).toEqual([]);
+  });
+
+  test("is for one zone and one target", async () => {
+    const digests = await Promise.all([
+      digestFor(api, { zoneId: zone("migrateEnterprise"), target: "validation" }),
+      digestFor(api, { zoneId: zone("migrateEnterprise"), target: "finished" }),
+      digestFor(api, { zoneId: zone("migrateManyRules"), target: "finished" }).catch(() => "blocked"),
+      digestFor(api, { zoneId: zone("migratePro"), target: "finished" }),
+    ]);
+    expect(new Set(digests).size).toBe(4);
+    // Of the same content the digest is the same, whoever asks and when.
+    expect(await digestFor(api, { zoneId: zone("migratePro"), target: "finished" })).toBe(digests[3]);
+  });
+
+  const configuration = [
+    { action: "execute", expression: "true", actionParameters: { id: OWASP } },
+    { action: "execute", expression: "true", actionParameters: { id: VENDOR } },
+  ];
+  const actions: readonly (readonly [string, (id: string) => WafAction])[] = [
+    ["the old sensitivity", () => ({ do: "package", sensitivity: "low" })],
+    ["the old action", () => ({ do: "package", action_mode: "block" })],
+    ["an OWASP rule, which is not carried over", () => ({ do: "rule", id: "960001", mode: "off" })],
+    ["a rule of the vendor's", () => ({ do: "rule", id: "100000", mode: "simulate" })],
+    [
+      "a firewall rule",
+      () => ({ do: "firewallRules", rules: [{ expression: "ip.src eq 192.0.2.9", products: ["waf"] }] }),
+    ],
+    [
+      "a page rule",
+      () => ({ do: "pageRules", rules: [{ url: "a.example/*", actions: [{ id: "waf", value: "off" }] }] }),
+    ],
+    ["the setting", () => ({ do: "setting", value: "off" })],
+    [
+      "a URI-based override",
+      () => ({ do: "addOverride", override: { urls: ["a.example/*"], rules: { "100000": "disable" } } }),
+    ],
+  ];
+  test.each(actions.flatMap(([what, action]) => [false, true].map((own) => [what, own, action] as const)))(
+    "stops fitting when %s changes between review and apply (own configuration: %s)",
+    async (_what, own, action) => {
+      const inputs = {
+        zoneId: zone("migrateBusiness"),
+        target: "finished",
+        ...(own ? { configuration } : {}),
+      };
+      const op = new Operation(api);
+      const plan = await op.preview(TYPE, await confirmed(api, inputs));
+      api.inDashboard(inputs.zoneId, action(inputs.zoneId));
+      await expect(createChecked(op, plan.inputs)).rejects.toThrow(/nothing is sent/);
+      expect(puts(api)).toEqual([]);
+    },
+  );
+
+  test("stops fitting when somebody adds a rule to the entry point, and fits again when it is gone", async () => {
+    const zoneId = zone("migrateDeployed");
+    const op = new Operation(api);
+    const plan = await op.preview(TYPE, await confirmed(api, { zoneId, target: "finished" }));
+    const before = await rulesOf(api, zoneId);
+    const stranger = { action: "skip", expression: "ssl", action_parameters: { ruleset: "current" } };
+    await rawSend(api, "PUT", entryPoint(zoneId), { rules: [...before, stranger] });
+    await expect(createChecked(op, plan.inputs)).rejects.toThrow(/confirm does not fit/);
+    expect(effective(api, zoneId)).toEqual([]);
+    await rawSend(api, "PUT", entryPoint(zoneId), { rules: before });
+    expect((await createChecked(op, plan.inputs)).outputs).toMatchObject({ migrationState: "finished" });
+    expect(effective(api, zoneId)).toEqual(["start > pending"]);
+  });
+
+  test("is not judged where the zone is there already, nor where it was judged before", async () => {
+    const inputs = { zoneId: zone("migratePro"), target: "finished" };
+    const recorded = await brought(api, inputs);
+    api.clearRequests();
+    // Unchanged: nobody is asked.
+    expect(await new Operation(api).preview(TYPE, recorded.inputs, recorded)).toMatchObject({ step: "same" });
+    expect(api.requests).toEqual([]);
+    // Removed, or anything else in its place: recorded, and nothing more.
+    for (const confirm of [undefined, "f".repeat(64)]) {
+      const changed = await new Operation(api).up(TYPE, { ...inputs, confirm }, recorded);
+      expect(changed.outputs["confirm"]).toBe(confirm);
+    }
+    // A fresh stack needs none.
+    await new Operation(api).up(TYPE, inputs);
+    expect(puts(api)).toEqual([]);
+  });
+});
+
+describe("a zone is brought", () => {
+  test("from its start to the end in the seed's steps, with their queries", async () => {
+    const zoneId = zone("migrateEnterprise");
+    const steps = (): string[] =>
+      api.requests
+        .filter(({ method, path }) => method === "PUT" || /waf_migration\/(check|config)$/.test(path))
+        .map(
+          ({ method, path, query }) => `${method} ${path.split("/").at(-1) ?? ""} ${JSON.stringify(query)}`,
+        );
+    const validation = await confirmed(api, { zoneId, target: "validation" });
+    const blind = { config: { "edgeguard:liveChecks": "false" } }; // The verbs that write, alone.
+    api.clearRequests();
+    const recorded = await new Operation(api, blind).up(TYPE, validation);
+    expect(steps()).toEqual([
+      'GET check {"phase_two":"1"}',
+      'GET config {"phase_two":"1"}',
+      'PUT entrypoint {"waf_migration":"validation","phase_two":"1"}',
+    ]);
+    const finished = await confirmed(api, { zoneId, target: "finished" }, recorded);
+    api.clearRequests();
+    await new Operation(api, blind).up(TYPE, finished, recorded);
+    expect(steps()).toEqual([
+      'GET check {"phase_two":"1"}',
+      'GET config {"phase_two":"1"}',
+      'PUT entrypoint {"waf_migration":"pending","phase_two":"1"}',
+    ]);
+    expect(effective(api, zoneId)).toEqual(["start > validation", "validation > pending"]);
+  });
+
+  test("straight to the end, with the proposed rules and nothing else", async () => {
+    const zoneId = zone("migratePro");
+    const op = new Operation(api);
+    const recorded = await op.up(TYPE, await confirmed(api, { zoneId, plan: "pro", target: "finished" }));
+    expect(recorded.outputs).toMatchObject({
+      migrationState: "finished",
+      previousRulesEnabled: false,
+      newRulesEnabled: true,
+      history: [
+        { step: "finished", event: "sent", at: isText },
+        { step: "finished", event: "reached", at: isText },
+      ],
+    });
+    expect(op.said.join("\n")).toMatch(
+      /2 rules sent with waf_migration=pending.*\n.*is finished\. It cannot be undone/,
+    );
+    const body = api.requests.find(({ method }) => method === "PUT")?.body;
+    expect(body).toEqual({
+      name: "default",
+      rules: [
+        {
+          action: "execute",
+          expression: "true",
+          enabled: true,
+          action_parameters: {
+            id: VENDOR,
+            overrides: {
+              categories: [{ category: "wordpress", enabled: false }],
+              rules: [{ id: isText, action: "log", enabled: true }],
+            },
+          },
+        },
+        {
+          action: "execute",
+          expression: "true",
+          enabled: true,
+          action_parameters: {
+            id: OWASP,
+            overrides: {
+              categories: [
+                { category: "paranoia-level-3", enabled: false },
+                { category: "paranoia-level-4", enabled: false },
+              ],
+              rules: [{ id: SCORE_RULE, action: "challenge", score_threshold: 40 }],
+            },
+          },
+        },
+      ],
+    });
+    expect(puts(api)).toEqual([PUT.pending]);
+    // Again, and refreshed: nothing to do, nothing written, nothing asked.
+    api.clearRequests();
+    expect(await new Operation(api).preview(TYPE, recorded.inputs, recorded)).toMatchObject({ step: "same" });
+    expect(api.requests).toEqual([]);
+    expect(await new Operation(api).refresh(TYPE, recorded)).toEqual(recorded);
+    await new Operation(api).update(TYPE, recorded.inputs, recorded);
+    expect(puts(api)).toEqual([]);
+  });
+
+  test("with its own rules first; a proposed one that exists keeps id, ref and place", async () => {
+    const zoneId = zone("migrateDeployed");
+    const before = await rulesOf(api, zoneId);
+    const [refusal] = await new Operation(api).refusals(TYPE, { zoneId, target: "finished" });
+    expect(refusal).toMatch(
+      /1\. skip .* \[there already\]\n.*2\. execute Cloudflare Managed Ruleset \[there already/,
+    );
+    await brought(api, { zoneId, target: "finished" });
+    const after = await rulesOf(api, zoneId);
+    expect(after.map(({ id, ref }) => ({ id, ref })).slice(0, 2)).toEqual(
+      before.map(({ id, ref }) => ({ id, ref })),
+    );
+    expect(after[0]).toEqual(before[0]);
+    expect(after[1]).toMatchObject({ description: "Set up before the migration", enabled: true });
+    expect(after[2]).toMatchObject({ action: "execute", action_parameters: { id: OWASP } });
+    expect(after).toHaveLength(3);
+    expect(puts(api)).toEqual([PUT.pending]);
+  });
+
+  test("through validation with what was adjusted there, and nothing twice", async () => {
+    const zoneId = zone("migrateEnterprise");
+    const validating = await brought(api, { zoneId, plan: "enterprise", target: "validation" });
+    expect(validating.outputs).toMatchObject({
+      migrationState: "validation",
+      previousRulesEnabled: true,
+      newRulesEnabled: true,
+    });
+    expect(await new Operation(api).preview(TYPE, validating.inputs, validating)).toMatchObject({
+      step: "same",
+    });
+
+    const rules = await rulesOf(api, zoneId);
+    const owasp = rules.find(({ action_parameters }) => action_parameters["id"] === OWASP);
+    const adjusted = { id: OWASP, overrides: { rules: [{ id: SCORE_RULE, score_threshold: 60 }] } };
+    api.inDashboard(zoneId, { do: "adjust", rule: owasp?.id ?? "", change: { action_parameters: adjusted } });
+    const now = await rulesOf(api, zoneId);
+
+    const inputs = { zoneId, plan: "enterprise", target: "finished" };
+    const [refusal] = await new Operation(api).refusals(TYPE, inputs, validating);
+    expect(refusal).toContain("paranoia level 4 (no tag is off), score threshold 60 (low) [there already]");
+    const op = new Operation(api);
+    await op.check(TYPE, { zoneId, target: "assessed" });
+    expect(op.said[0]).toMatch(
+      /the service proposes this beside it, which is not sent: execute Cloudflare OWASP .*score threshold 40/,
+    );
+    const finished = await brought(api, inputs, validating);
+    expect(await rulesOf(api, zoneId)).toEqual(now);
+    expect(finished.outputs["history"]).toMatchObject([
+      { step: "validation", event: "sent" },
+      { step: "validation", event: "reached" },
+      { step: "finished", event: "sent" },
+      { step: "finished", event: "reached" },
+    ]);
+    expect(puts(api)).toEqual([PUT.validation, PUT.pending]);
+  });
+
+  test("through validation with a configuration of its own, in place of what stands there", async () => {
+    const zoneId = zone("migrateValidating");
+    const before = await rulesOf(api, zoneId);
+    const configuration = [
+      {
+        action: "skip",
+        expression: 'starts_with(http.request.uri.path, "/webhooks/")',
+        actionParameters: { ruleset: "current" },
+      },
+      {
+        action: "execute",
+        expression: "true",
+        actionParameters: { id: OWASP, overrides: { rules: [{ id: SCORE_RULE, scoreThreshold: 25 }] } },
+      },
+      { action: "execute", expression: "true", actionParameters: { id: VENDOR } },
+    ];
+    const inputs = { zoneId, target: "finished", configuration };
+    const [refusal] = await new Operation(api).refusals(TYPE, inputs);
+    expect(refusal).toContain("configuration leaves out 2 rules of the entry point");
+    await brought(api, inputs);
+    const after = await rulesOf(api, zoneId);
+    const idOf = (rules: typeof after, ruleset: string): string | undefined =>
+      rules.find(({ action_parameters }) => action_parameters["id"] === ruleset)?.id;
+    expect(after).toHaveLength(3);
+    expect(after[1]).toMatchObject({
+      id: idOf(before, OWASP),
+      action_parameters: { overrides: { rules: [{ id: SCORE_RULE, score_threshold: 25 }] } },
+    });
+    expect(after[2]?.id).toBe(idOf(before, VENDOR));
+    expect(puts(api)).toEqual([PUT.pending]);
+  });
+
+  test("from its start with a configuration in place of the proposed one", async () => {
+    const zoneId = zone("migratePro");
+    const configuration = [{ action: "execute", expression: "true", actionParameters: { id: VENDOR } }];
+    const inputs = { zoneId, target: "finished", configuration };
+    const assessed = await new Operation(api).up(TYPE, { ...inputs, target: "assessed" });
+    const recorded = await brought(api, inputs, assessed);
+    expect((await rulesOf(api, zoneId)).map(({ action_parameters }) => action_parameters["id"])).toEqual([
+      VENDOR,
+    ]);
+    expect(recorded.outputs["proposedConfiguration"]).toHaveLength(2);
+    expect(recorded.outputs["configurationDigest"]).toBe(recorded.inputs["confirm"]);
+  });
+
+  test("with the proposed configuration given back as it was shown: the same rules", async () => {
+    const zoneId = zone("migrateEnterprise");
+    const assessed = await new Operation(api).up(TYPE, { zoneId, target: "assessed" });
+    const configuration = assessed.outputs["proposedConfiguration"];
+    await brought(api, { zoneId, target: "finished", configuration }, assessed);
+    const own = await rulesOf(api, zoneId);
+    api.reset();
+    await brought(api, { zoneId, target: "finished" });
+    const content = (rules: typeof own) =>
+      rules.map(({ action, expression, action_parameters, enabled, description }) => ({
+        action,
+        expression,
+        action_parameters,
+        enabled,
+        description,
+      }));
+    expect(content(own)).toEqual(content(await rulesOf(api, zoneId)));
+  });
+
+  test("by what is confirmed after the block is gone", async () => {
+    const inputs = { zoneId: zone("migrateOverrides"), target: "finished" };
+    expect(await new Operation(api).refusals(TYPE, inputs)).toHaveLength(1);
+    for (const { id } of api.waf(inputs.zoneId).overrides)
+      await rawSend(api, "DELETE", `/zones/${inputs.zoneId}/firewall/waf/overrides/${id}`);
+    expect((await brought(api, inputs)).outputs).toMatchObject({ migrationState: "finished" });
+  });
+});

@@ -1,0 +1,164 @@
+import {
+  allowsScript,
+  lintCsp,
+  parseCsp,
+  renderCsp,
+  type TypedDirectives,
+} from "../../provider/page-shield/csp";
+
+const canonical = (value: string | TypedDirectives) => renderCsp(parseCsp(value));
+
+describe("a policy is rendered in one order", () => {
+  test.each<[string, string | TypedDirectives, string]>([
+    [
+      "directives as the service lists them",
+      "img-src *; script-src 'self'; default-src 'none'",
+      "default-src 'none'; script-src 'self'; img-src *",
+    ],
+    [
+      "keywords, then hashes, then addresses",
+      "script-src b.com 'sha256-B' a.com 'unsafe-inline' 'self'",
+      "script-src 'self' 'unsafe-inline' 'sha256-B' a.com b.com",
+    ],
+    ["unknown directives last", "x-src a; script-src 'self'; a-src b", "script-src 'self'; a-src b; x-src a"],
+    [
+      "lower case where case has no meaning",
+      "SCRIPT-SRC HTTPS://A.Com:443/P/X.js 'SELF' DATA:",
+      "script-src 'self' data: https://a.com:443/P/X.js",
+    ],
+    [
+      "hashes and nonces as they are",
+      "script-src 'SHA256-aB=' 'nonce-Xy'",
+      "script-src 'nonce-Xy' 'sha256-aB='",
+    ],
+    ["each source once", "script-src a.com A.com a.com", "script-src a.com"],
+    ["an empty list as 'none'", { scriptSrc: [] }, "script-src 'none'"],
+    [
+      "a directive without sources",
+      { upgradeInsecureRequests: true, scriptSrc: ["'self'"] },
+      "script-src 'self'; upgrade-insecure-requests",
+    ],
+    ["without one that is false", { scriptSrc: ["'self'"], imgSrc: false }, "script-src 'self'"],
+    ["without stray semicolons and spaces", " ;; script-src\t'self'\n;", "script-src 'self'"],
+  ])("%s", (_rule, value, rendered) => {
+    expect(canonical(value)).toBe(rendered);
+    expect(canonical(rendered)).toBe(rendered);
+  });
+});
+
+describe("a policy is refused", () => {
+  test.each<[string, string | TypedDirectives, string]>([
+    [
+      "with a directive twice",
+      "script-src 'self'; Script-Src a.com",
+      "the directive script-src stands twice",
+    ],
+    [
+      "with a directive twice in two spellings",
+      { scriptSrc: ["a"], "script-src": ["b"] },
+      "the directive script-src stands twice",
+    ],
+    [
+      "with self as a host",
+      "script-src self",
+      "script-src has self without quotes, which names a host: write 'self'",
+    ],
+    [
+      "with an unquoted keyword",
+      { scriptSrc: ["Unsafe-Inline"] },
+      "write 'unsafe-inline' with single quotes",
+    ],
+    ["with two sources in one item", { scriptSrc: ["'self' a.com"] }, "a source is one word"],
+    ["with a comma for a space", "script-src 'self', a.com", "a source is one word"],
+    ["with an empty source", { scriptSrc: [""] }, "a source is one word"],
+    ["with a malformed name", "script_src 'self'", '"script_src" is no directive name'],
+    ["with nothing", " ; ", "the policy has no directive"],
+    ["with nothing that holds", { scriptSrc: false }, "the policy has no directive"],
+  ])("%s", (_what, value, sentence) => {
+    expect(() => parseCsp(value)).toThrow(sentence);
+  });
+});
+
+describe("a policy is warned of", () => {
+  test.each<[string, string | TypedDirectives, string[]]>([
+    ["nothing, where all is well", "default-src 'none'; script-src 'self'; upgrade-insecure-requests", []],
+    ["an empty list", { scriptSrc: [] }, ["script-src has no source, which means 'none'"]],
+    ["an empty directive of a text", "script-src", ["script-src has no source"]],
+    ["an unknown directive", "script-scr 'self'", ["the directive script-scr is not among those"]],
+    ["a nonce", "script-src 'nonce-abc'", ["script-src has a nonce"]],
+    ["'none' beside others", "script-src 'None' a.com", ["script-src has 'none' beside other sources"]],
+    [
+      "all of it",
+      "script-src; x-src 'none' 'nonce-a'",
+      ["script-src has no source", "x-src is not", "x-src has 'none'", "x-src has a nonce"],
+    ],
+  ])("%s", (_what, value, sentences) => {
+    const warnings = lintCsp(value);
+    expect(warnings).toHaveLength(sentences.length);
+    sentences.forEach((sentence, i) => expect(warnings[i]).toContain(sentence));
+  });
+});
+
+describe("whether a script may load", () => {
+  const page = "www.shop.example";
+  const cdn = "https://cdn.example.com/lib/app.js";
+
+  test.each<[string, string, boolean | undefined]>([
+    // 1. Which directive speaks.
+    ["img-src 'none'", cdn, true],
+    ["default-src 'none'", cdn, false],
+    ["default-src 'none'; script-src cdn.example.com", cdn, true],
+    ["script-src 'none'; script-src-elem cdn.example.com", cdn, true],
+    // 2. Keywords.
+    ["script-src 'none'", cdn, false],
+    ["script-src 'self'", `https://${page}/a.js`, true],
+    ["script-src 'self'", `https://WWW.Shop.example/a.js`, true],
+    ["script-src 'self'", "https://shop.example/a.js", false],
+    ["script-src 'self'", "https://static.www.shop.example/a.js", false],
+    ["script-src 'strict-dynamic' 'nonce-a'", cdn, undefined],
+    ["script-src 'unsafe-inline' 'unsafe-eval'", cdn, false],
+    ["script-src 'unsafe-inline'", "inline", true],
+    ["script-src 'self'", "inline", false],
+    ["script-src 'sha256-abc'", cdn, false],
+    // 3. Hosts.
+    ["script-src cdn.example.com", cdn, true],
+    ["script-src CDN.example.com", cdn, true],
+    ["script-src example.com", cdn, false],
+    ["script-src *.example.com", cdn, true],
+    ["script-src *.example.com", "https://a.b.example.com/x.js", true],
+    ["script-src *.example.com", "https://example.com/x.js", false],
+    ["script-src *.example.com", "https://evilexample.com/x.js", false],
+    ["script-src cdn.example.com", "https://cdn.example.com.evil.example/x.js", false],
+    ["script-src *", cdn, true],
+    ["script-src *", "data:text/javascript,1", false],
+    // 4. Schemes.
+    ["script-src https:", cdn, true],
+    ["script-src https:", "http://cdn.example.com/x.js", false],
+    ["script-src http:", cdn, true],
+    ["script-src data:", "data:text/javascript,1", true],
+    ["script-src blob:", cdn, false],
+    ["script-src https://cdn.example.com", "http://cdn.example.com/x.js", false],
+    ["script-src http://cdn.example.com", cdn, true],
+    ["script-src https://*", cdn, true],
+    ["script-src cdn.example.com", "data:text/javascript,1", false],
+    // 5. Ports.
+    ["script-src cdn.example.com", "https://cdn.example.com:8443/x.js", false],
+    ["script-src cdn.example.com:8443", "https://cdn.example.com:8443/x.js", true],
+    ["script-src cdn.example.com:443", cdn, true],
+    ["script-src cdn.example.com:443", "http://cdn.example.com/x.js", false],
+    ["script-src cdn.example.com:*", "https://cdn.example.com:8443/x.js", true],
+    ["script-src https://*:8443", "https://cdn.example.com:8443/x.js", true],
+    // 6. Paths.
+    ["script-src cdn.example.com/lib/app.js", cdn, true],
+    ["script-src cdn.example.com/lib/app.js", `${cdn}?v=2`, true],
+    ["script-src cdn.example.com/lib/App.js", cdn, false],
+    ["script-src cdn.example.com/lib/", cdn, true],
+    ["script-src cdn.example.com/lib", cdn, false],
+    ["script-src cdn.example.com/other/", cdn, false],
+    ["script-src cdn.example.com/", cdn, true],
+    // 7. Any of several.
+    ["script-src 'self' a.com cdn.example.com", cdn, true],
+  ])("%s on %s: %s", (policy, url, allowed) => {
+    expect(allowsScript(parseCsp(policy), { url, host: page })).toBe(allowed);
+  });
+});

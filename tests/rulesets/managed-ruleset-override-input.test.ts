@@ -1,0 +1,316 @@
+import { managedRulesets, owaspScoreRule } from "edgeguard-local";
+import { Bench, TYPE } from "./support";
+import { UNKNOWN } from "../support/operation";
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await Bench.start();
+});
+afterAll(() => bench.close());
+beforeEach(() => bench.api.clearRequests());
+
+const RULE = "0123456789abcdef0123456789abcdef";
+
+describe("refused before anything is asked: ", () => {
+  const cases: readonly [string, Record<string, unknown>, string][] = [
+    ["no ruleset", { ruleset: undefined }, "ruleset: is required: { id } or { name } of a managed ruleset"],
+    [
+      "a ruleset without either",
+      { ruleset: {} },
+      "ruleset: has to give exactly one of id and name; neither is set",
+    ],
+    [
+      "a ruleset with both",
+      { ruleset: { id: managedRulesets.owasp, name: "x" } },
+      "ruleset: has to give exactly one of id and name; both are set",
+    ],
+    [
+      "a short id",
+      { ruleset: { id: "48" } },
+      'ruleset.id: has to be 32 hexadecimal digits; "48" is 2 characters',
+    ],
+    ["an unknown member", { ruleset: { name: "x", title: "x" } }, 'ruleset: does not know "title"'],
+    [
+      "a version",
+      { version: "newest" },
+      'version: has to be "latest" or a version\'s number as text, for example "37"; it is "newest"',
+    ],
+    ["an empty expression", { expression: " " }, "expression: has to select requests"],
+    ["an empty ref", { ref: "" }, "ref: has to tell this rule from all others of the zone; it is empty"],
+    ["enabled as text", { enabled: "true" }, 'enabled: has to be a boolean; it is "true"'],
+    ["no level", { owasp: {} }, "owasp.paranoiaLevel: is required: a whole number from 1 to 4"],
+    [
+      "level 5",
+      { owasp: { paranoiaLevel: 5 } },
+      "owasp.paranoiaLevel: has to be a whole number from 1 to 4; it is 5",
+    ],
+    [
+      "a threshold's name",
+      { owasp: { paranoiaLevel: 1, scoreThreshold: "hard" } },
+      'owasp.scoreThreshold: has to be low, medium, high or a whole number from 1; "hard" was given',
+    ],
+    [
+      "a threshold of nothing",
+      { owasp: { paranoiaLevel: 1, scoreThreshold: 0 } },
+      "owasp.scoreThreshold: has to be low, medium, high or a whole number from 1; 0 was given",
+    ],
+    [
+      "an action",
+      { owasp: { paranoiaLevel: 1, action: "drop" } },
+      'owasp.action: has to be "block" or "managed_challenge" or "js_challenge" or "challenge" or "log"; it is "drop"',
+    ],
+    ["a wrong word in owasp", { owasp: { paranoiaLevel: 1, level: 2 } }, 'owasp: does not know "level"'],
+    [
+      "an empty category override",
+      { categories: [{ tag: "php" }] },
+      "categories[0]: overrides nothing: set enabled, action or both, or leave the entry out",
+    ],
+    [
+      "a tag twice",
+      {
+        categories: [
+          { tag: "php", enabled: true },
+          { tag: "php", action: "log" },
+        ],
+      },
+      'categories[1].tag: is "php", as categories[0] is already: give a tag one entry with all it is to change',
+    ],
+    [
+      "a category without a tag",
+      { categories: [{ enabled: true }] },
+      "categories[0].tag: is required: a string",
+    ],
+    [
+      "an empty rule override",
+      { rules: { [RULE]: {} } },
+      `rules.${RULE}: overrides nothing: set enabled, action or scoreThreshold, or leave the entry out`,
+    ],
+    [
+      "a rule id",
+      { rules: { "949110": { enabled: false } } },
+      "rules.949110: is no rule id: an id is 32 hexadecimal digits, this is 6 characters",
+    ],
+    [
+      "a position",
+      { position: "top" },
+      'position: has to be "first", "last", { before: ref } or { after: ref }; it is "top"',
+    ],
+    [
+      "a position before itself",
+      { position: { before: "edgeguard/site/dev/waf" } },
+      'position.before: names the rule itself, "edgeguard/site/dev/waf"',
+    ],
+    [
+      "an exception that skips nothing",
+      { exceptions: [{ expression: "true", skip: { rulesets: [] } }] },
+      "exceptions[0].skip.rulesets: has to hold at least one ruleset id; it is empty",
+    ],
+    [
+      "an exception for a rule id",
+      { exceptions: [{ expression: "true", skip: { rules: { [managedRulesets.owasp]: ["1"] } } }] },
+      'has to be 32 hexadecimal digits; "1" is 1 character',
+    ],
+    [
+      "an exception without an expression",
+      { exceptions: [{ skip: "all" }] },
+      "exceptions[0].expression: is required: a string",
+    ],
+    [
+      "an exception's skip",
+      { exceptions: [{ expression: "true", skip: "some" }] },
+      'exceptions[0].skip: has to be "all", { rulesets: [ids] } or { rules: { rulesetId: [ruleIds] } }; it is "some"',
+    ],
+    ["adopt", { adopt: "always" }, 'adopt: has to be "ifEqual" or "never" or "takeOver"; it is "always"'],
+    [
+      "onDestroy",
+      { onDestroy: "delete" },
+      'onDestroy: has to be "restore" or "remove" or "keep"; it is "delete"',
+    ],
+    [
+      "a level on that owasp switches off",
+      { owasp: { paranoiaLevel: 2 }, categories: [{ tag: "paranoia-level-3", enabled: true }] },
+      'categories[0]: contradicts owasp.paranoiaLevel: level 2 switches off the tag "paranoia-level-3", and this entry says enabled: true. Change the level, or take the entry out',
+    ],
+    [
+      "a level off that owasp needs",
+      { owasp: { paranoiaLevel: 2 }, categories: [{ tag: "paranoia-level-1", enabled: false }] },
+      'categories[0]: contradicts owasp.paranoiaLevel: level 2 needs the tag "paranoia-level-1", and this entry says enabled: false',
+    ],
+    [
+      "an action for a level that owasp switches off",
+      { owasp: { paranoiaLevel: 1 }, categories: [{ tag: "paranoia-level-4", action: "log" }] },
+      'categories[0]: contradicts owasp.paranoiaLevel: level 1 switches off the tag "paranoia-level-4", and this entry says action: "log"',
+    ],
+  ];
+  test.each(cases)("%s", async (_name, change, sentence) => {
+    const refusals = await bench.operation().refusals(TYPE, bench.declare(change));
+    expect(refusals).toEqual([expect.stringContaining(sentence)]);
+    expect(bench.api.requests).toEqual([]);
+  });
+
+  test("a missing account, with where it may be set", async () => {
+    const refusals = await bench.operation().refusals(TYPE, bench.declare({ accountId: undefined }));
+    expect(refusals).toEqual([expect.stringMatching(/^accountId: is required.*edgeguard:accountId/)]);
+  });
+});
+
+describe("held against the live ruleset, in the preview: ", () => {
+  const owasp = { paranoiaLevel: 2 };
+  let firstRule = "";
+  const cases: readonly [string, () => Record<string, unknown>, string][] = [
+    [
+      "a ruleset's name, with the nearest",
+      () => ({ ruleset: { name: "Cloudflare OWASP Core Rules" } }),
+      'has no managed ruleset "Cloudflare OWASP Core Rules". Did you mean "Cloudflare OWASP Core Ruleset"?',
+    ],
+    [
+      "a ruleset's id, with those there are",
+      () => ({ ruleset: { id: RULE } }),
+      `has no ruleset ${RULE}. It has: "Cloudflare Managed Ruleset" (${managedRulesets.managed}), `,
+    ],
+    [
+      "a tag, with the nearest",
+      () => ({ categories: [{ tag: "evasions", enabled: false }] }),
+      'categories[0].tag: no rule of "Cloudflare OWASP Core Ruleset" has the tag "evasions". Did you mean "evasion"?',
+    ],
+    [
+      "a rule, with the nearest",
+      () => ({ rules: { [`${owaspScoreRule.slice(0, 31)}0`]: { enabled: false } } }),
+      `rules["${owaspScoreRule.slice(0, 31)}0"]: "Cloudflare OWASP Core Ruleset" has no such rule. Did you mean "${owaspScoreRule}"?`,
+    ],
+    [
+      "a rule of nowhere",
+      () => ({ rules: { [RULE]: { enabled: false } } }),
+      `rules["${RULE}"]: "Cloudflare OWASP Core Ruleset" has no such rule. \`getManagedRuleset\` lists its rules`,
+    ],
+    [
+      "an action for rules that only score",
+      () => ({ categories: [{ tag: "sqli", action: "log" }] }),
+      'categories[0].action: rules tagged "sqli" do not take the action "log". They only add to the score: set owasp.action',
+    ],
+    [
+      "an action that the rules of a tag do not take",
+      () => ({
+        ruleset: { id: managedRulesets.managed },
+        expression: "ssl",
+        categories: [{ tag: "file-upload", action: "challenge" }],
+      }),
+      'categories[0].action: rules tagged "file-upload" do not take the action "challenge". What can be set: block, log',
+    ],
+    [
+      "a threshold of a rule that does not compare",
+      () => ({ rules: { [firstRule]: { scoreThreshold: 40 } } }),
+      `"].scoreThreshold: only the rule that compares the score takes a threshold, here ${owaspScoreRule}`,
+    ],
+    [
+      "paranoia levels of a ruleset without",
+      () => ({ ruleset: { id: managedRulesets.free }, owasp }),
+      'owasp: "Cloudflare Managed Free Ruleset" has no paranoia levels: owasp is for the OWASP core ruleset',
+    ],
+    [
+      "a rule that an exception names",
+      () => ({
+        exceptions: [
+          { expression: "ssl", skip: { rules: { [managedRulesets.owasp]: [owaspScoreRule, RULE] } } },
+        ],
+      }),
+      `exceptions[0].skip.rules["${managedRulesets.owasp}"][0]: ${RULE}: "Cloudflare OWASP Core Ruleset" has no such rule`,
+    ],
+    [
+      "two thresholds",
+      () => ({
+        owasp: { ...owasp, scoreThreshold: 25 },
+        rules: { [owaspScoreRule]: { scoreThreshold: 60 } },
+      }),
+      `rules["${owaspScoreRule}"].scoreThreshold: contradicts owasp.scoreThreshold: this is the rule that compares the score, one says 60, the other 25. Keep one`,
+    ],
+    [
+      "two actions",
+      () => ({ owasp: { ...owasp, action: "log" }, rules: { [owaspScoreRule]: { action: "block" } } }),
+      `rules["${owaspScoreRule}"].action: contradicts owasp.action`,
+    ],
+    [
+      "the rule that acts switched off",
+      () => ({ owasp, rules: { [owaspScoreRule]: { enabled: false } } }),
+      `rules["${owaspScoreRule}"].enabled: contradicts owasp: this is the rule that compares the score, and without it the ruleset never acts`,
+    ],
+  ];
+  beforeAll(async () => {
+    firstRule = (await bench.managedRules(managedRulesets.owasp))[0]?.id ?? "";
+  });
+
+  test.each(cases)("%s", async (_name, change, sentence) => {
+    const declared = bench.declare(change());
+    expect(await bench.operation().refusals(TYPE, declared)).toEqual([expect.stringContaining(sentence)]);
+    // And where previews do not ask: by the up, before anything is written.
+    const { message } = await bench.operation({ "edgeguard:liveChecks": "false" }).failedUp(TYPE, declared);
+    expect(message).toContain(sentence);
+    expect(message).toMatch(/^Managed ruleset "edgeguard\/site\/dev\/waf": .*Nothing was written\.$/);
+    expect(bench.writes()).toEqual([]);
+  });
+
+  test("all that is wrong is said at once", async () => {
+    const declared = bench.declare({
+      categories: [
+        { tag: "nonsense", enabled: false },
+        { tag: "sqli", action: "log" },
+      ],
+      rules: { [RULE]: { enabled: false } },
+    });
+    expect(await bench.operation().refusals(TYPE, declared)).toHaveLength(3);
+  });
+
+  test("what says the same twice is accepted, and what refines a level too", async () => {
+    const rules = await bench.managedRules(managedRulesets.owasp);
+    const third = rules.find(({ categories }) => categories.includes("paranoia-level-3"))?.id ?? "";
+    const declared = bench.declare({
+      owasp: { paranoiaLevel: 2, scoreThreshold: "high" },
+      categories: [{ tag: "paranoia-level-3", enabled: false }],
+      rules: { [owaspScoreRule]: { scoreThreshold: 25, enabled: true }, [third]: { enabled: true } },
+    });
+    expect(await bench.operation().refusals(TYPE, declared)).toEqual([]);
+  });
+});
+
+test.each([
+  [
+    "a threshold without a name",
+    { owasp: { paranoiaLevel: 1, scoreThreshold: 30 } },
+    "the threshold 30 is none of those that have a name: 25 (high), 40 (medium), 60 (low)",
+  ],
+  [
+    "a paranoia level that has no effect",
+    { enabled: false, owasp: { paranoiaLevel: 3 } },
+    "enabled is false, so paranoia level 3 has no effect",
+  ],
+])("%s is warned of, by the run that brings it", async (_name, change, sentence) => {
+  const declared = bench.declare({
+    expression: `http.host eq "${String(_name.length)}.example"`,
+    ref: _name,
+    ...change,
+  });
+  const op = bench.operation();
+  const recorded = await op.up(TYPE, declared);
+  expect(op.warned).toEqual([expect.stringContaining(sentence)]);
+  const again = bench.operation();
+  await again.preview(TYPE, declared, recorded);
+  expect(again.warned).toEqual([]);
+  await bench.operation().destroy(TYPE, recorded);
+});
+
+test("what is not known yet waits, and is no replacement", async () => {
+  const declared = bench.declare({
+    owasp: { paranoiaLevel: UNKNOWN },
+    categories: [{ tag: UNKNOWN, enabled: true }],
+    rules: { [RULE]: { enabled: UNKNOWN } },
+    exceptions: [{ expression: UNKNOWN, skip: "all" }],
+    position: { after: UNKNOWN },
+    ruleset: { id: UNKNOWN },
+  });
+  expect(await bench.operation().refusals(TYPE, declared)).toEqual([]);
+  expect(bench.api.requests).toEqual([]);
+  const recorded = await bench.up(bench.declare());
+  const waiting = { ...bench.declare({ categories: [{ tag: UNKNOWN, enabled: true }] }) };
+  expect(await bench.operation().preview(TYPE, waiting, recorded)).toMatchObject({ step: "update" });
+  await bench.operation().destroy(TYPE, recorded);
+});

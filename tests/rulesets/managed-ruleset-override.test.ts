@@ -1,0 +1,645 @@
+import { managedRulesets, owaspScoreRule, seededRules } from "edgeguard-local";
+import { Bench, OWASP, REF, TYPE, VENDOR } from "./support";
+
+let bench: Bench;
+let foreign: string;
+beforeEach(async () => {
+  bench = await Bench.start();
+  foreign = await bench.foreign();
+  bench.api.clearRequests();
+});
+afterEach(async () => {
+  expect(await bench.foreign()).toBe(foreign); // Whatever a test does: not a byte of anyone else's rules.
+  await bench.close();
+});
+
+const HOOK = { expression: 'http.request.uri.path eq "/hook"', skip: "all" };
+const FEED = { expression: 'http.request.uri.path eq "/feed"', description: "partners", skip: "all" };
+
+const ruleIds = async (ruleset: string): Promise<string[]> =>
+  (await bench.managedRules(ruleset)).map(({ id }) => id);
+
+describe("a deployment beside rules of others", () => {
+  test("is added behind them by one request, changed in place, and removed without a trace", async () => {
+    const declared = bench.declare({ owasp: { paranoiaLevel: 1 } });
+    const recorded = await bench.up(declared);
+    expect(bench.writes()).toEqual(["POST /{id}/rules"]);
+    expect(await bench.order()).toEqual(["monitoring", "managed", "credentials", "own"]);
+    expect(recorded.outputs).toMatchObject({
+      ruleId: recorded.id,
+      ruleRef: REF,
+      rulesetId: managedRulesets.owasp,
+      rulesetVersion: "37",
+      otherManagedRules: [
+        { ruleId: seededRules.shop.managed, rulesetId: managedRulesets.managed },
+        { ruleId: seededRules.shop.credentials, rulesetId: managedRulesets.exposedCredentials },
+      ],
+    });
+    await bench.settled(declared, recorded);
+
+    bench.api.clearRequests();
+    const tightened = { ...declared, owasp: { paranoiaLevel: 4, scoreThreshold: "high" } };
+    const changed = await bench.up(tightened, recorded);
+    expect(changed.id).toBe(recorded.id);
+    expect(bench.writes()).toEqual(["PATCH /{id}/rules/{id}"]);
+    await bench.settled(tightened, changed);
+
+    bench.api.clearRequests();
+    const op = bench.operation();
+    await op.destroy(TYPE, changed);
+    expect(bench.writes()).toEqual(["DELETE /{id}/rules/{id}"]);
+    expect(op.warned).toEqual([]);
+    expect(await bench.order()).toEqual(["monitoring", "managed", "credentials"]);
+    await bench.operation().destroy(TYPE, changed); // Absent is what was asked for.
+    expect(await bench.operation().refresh(TYPE, changed)).toBeUndefined();
+  });
+
+  test("never replaces the entry point, whatever it does", async () => {
+    const first = await bench.up(bench.declare({ position: "first", exceptions: [HOOK] }));
+    const second = await bench.up(bench.declare({ position: "last", exceptions: [FEED, HOOK] }), first);
+    await bench.operation().destroy(TYPE, second);
+    expect(bench.api.requests.filter(({ method }) => method === "PUT")).toEqual([]);
+  });
+
+  test("in another zone is another rule; the old one goes", async () => {
+    const recorded = await bench.up(bench.declare());
+    const moved = { ...bench.declare(), zoneId: bench.api.zones.empty };
+    expect(await bench.operation().preview(TYPE, moved, recorded)).toMatchObject({ replaces: ["zoneId"] });
+    const there = await bench.up(moved, recorded);
+    expect(there.id).not.toBe(recorded.id);
+    expect(await bench.order()).not.toContain("own");
+  });
+
+  test("whose rule was deleted elsewhere says so at the update, and is made anew after a refresh", async () => {
+    const recorded = await bench.up(bench.declare());
+    await bench.remove(await bench.own());
+    const changed = bench.declare({ description: "x" });
+    const { message } = await bench.operation().failedUp(TYPE, changed, recorded);
+    expect(message).toMatch(/is gone.*run `pulumi refresh`/);
+    expect(await bench.operation().refresh(TYPE, recorded)).toBeUndefined();
+  });
+
+  test("whose rule has got another id is found by its ref", async () => {
+    const recorded = await bench.up(bench.declare());
+    const rule = await bench.own();
+    await bench.remove(rule);
+    const { action, action_parameters, expression, ref } = rule;
+    const again = await bench.add({ action, action_parameters, expression, ref });
+    const refreshed = await bench.operation().refresh(TYPE, recorded);
+    expect(refreshed?.outputs).toMatchObject({ ruleId: again.id });
+    expect(refreshed?.inputs).toEqual(recorded.inputs);
+    await bench.operation().destroy(TYPE, recorded);
+    expect(await bench.order()).not.toContain("own");
+  });
+});
+
+describe("what is sent, compared with what the specification says", () => {
+  test("for paranoia level 2, threshold 25 with managed_challenge, and one rule off", async () => {
+    const [someRule = ""] = await ruleIds(managedRulesets.owasp);
+    bench.api.clearRequests();
+    const declared = bench.declare({
+      description: "shop",
+      position: "first",
+      owasp: { paranoiaLevel: 2, scoreThreshold: "high", action: "managed_challenge" },
+      rules: { [someRule]: { enabled: false } },
+    });
+    const literal = {
+      action: "execute",
+      action_parameters: {
+        id: "4814384a9e5d4991b9815dcfc25d2f1f",
+        overrides: {
+          categories: [
+            { category: "paranoia-level-3", enabled: false },
+            { category: "paranoia-level-4", enabled: false },
+          ],
+          rules: [
+            { id: "6179ae15870a4bb7b2d480d4843b323c", action: "managed_challenge", score_threshold: 25 },
+            { id: someRule, enabled: false },
+          ].sort((a, b) => (a.id < b.id ? -1 : 1)),
+        },
+      },
+      expression: "true",
+      enabled: true,
+    };
+    const recorded = await bench.up(declared);
+    expect(bench.bodies("POST")).toEqual([
+      { ...literal, description: "shop", ref: REF, position: { before: "" } },
+    ]);
+
+    // The change sends all of it again: what the service filled in is part of what the rule holds.
+    await bench.up({ ...declared, enabled: false }, recorded);
+    const filledIn = { ...literal.action_parameters, version: "latest" };
+    expect(bench.bodies("PATCH")).toEqual([
+      { ...literal, enabled: false, action_parameters: filledIn, description: "shop", ref: REF },
+    ]);
+  });
+
+  test.each([
+    [1, ["paranoia-level-2", "paranoia-level-3", "paranoia-level-4"]],
+    [2, ["paranoia-level-3", "paranoia-level-4"]],
+    [3, ["paranoia-level-4"]],
+  ])("for paranoia level %i: the tags above it are switched off, and nothing else", async (level, tags) => {
+    await bench.up(bench.declare({ owasp: { paranoiaLevel: level } }));
+    const categories = tags.map((category) => ({ category, enabled: false }));
+    expect(bench.bodies("POST")[0]?.["action_parameters"]).toEqual({
+      id: managedRulesets.owasp,
+      overrides: { categories },
+    });
+    const { rules } = await bench.effective();
+    const off = rules.filter(({ enabled }) => !enabled);
+    expect(off.every(({ categories: own }) => own.some((tag) => tags.includes(tag)))).toBe(true);
+    expect(off).toHaveLength(rules.filter((r) => r.categories.some((tag) => tags.includes(tag))).length);
+  });
+
+  test("for paranoia level 4: no override at all", async () => {
+    await bench.up(bench.declare({ owasp: { paranoiaLevel: 4 } }));
+    expect(bench.bodies("POST")[0]?.["action_parameters"]).toEqual({ id: managedRulesets.owasp });
+  });
+
+  test("keeps what else the rule holds: payload logging, a log setting, a description", async () => {
+    const declared = bench.declare({ owasp: { paranoiaLevel: 3 } });
+    const recorded = await bench.up(declared);
+    const rule = await bench.own();
+    const parameters = rule["action_parameters"] as object;
+    const kept = { matched_data: { public_key: "key" } };
+    await bench.edit(rule, {
+      action_parameters: { ...parameters, ...kept },
+      logging: { enabled: true },
+      description: "by hand",
+    });
+    const refreshed = await bench.operation().refresh(TYPE, recorded);
+    expect(await bench.operation().preview(TYPE, declared, refreshed)).toMatchObject({ step: "same" });
+    await bench.up({ ...declared, enabled: false }, recorded);
+    expect(await bench.own()).toMatchObject({
+      enabled: false,
+      description: "by hand",
+      logging: { enabled: true },
+      action_parameters: kept,
+    });
+  });
+
+  test("looks the last rule up: the ruleset's next version has another", async () => {
+    const last = "f".repeat(32);
+    const description = "949111: Inbound Anomaly Score Exceeded";
+    await bench.publish(managedRulesets.owasp, {
+      remove: [owaspScoreRule],
+      add: [{ id: last, description, score_threshold: 40, action: "block" }],
+    });
+    await bench.up(bench.declare({ owasp: { paranoiaLevel: 4, scoreThreshold: 60 } }));
+    expect((await ruleIds(managedRulesets.owasp)).at(-1)).toBe(last);
+    expect(overridesOf(bench.bodies("POST")[0]).rules).toEqual([{ id: last, score_threshold: 60 }]);
+  });
+});
+
+describe("a change of", () => {
+  const start = {
+    expression: 'http.host eq "a.example"',
+    description: "one",
+    categories: [{ tag: "php", enabled: true }],
+  };
+
+  test.each([
+    ["expression", { expression: 'http.host eq "b.example"' }, { expression: 'http.host eq "b.example"' }],
+    ["description", { description: "two" }, { description: "two" }],
+    ["description, removed", { description: undefined }, { description: "" }],
+    ["enabled", { enabled: false }, { enabled: false }],
+    ["version", { version: "87" }, { action_parameters: { version: "87" } }],
+    ["action", { action: "log" }, { action_parameters: { overrides: { action: "log" } } }],
+    [
+      "categories",
+      { categories: [{ tag: "php", action: "log" }] },
+      { action_parameters: { overrides: { categories: [{ category: "php", action: "log" }] } } },
+    ],
+    ["categories, removed", { categories: undefined }, {}],
+    [
+      "ruleset",
+      { ruleset: { name: "Cloudflare Managed Free Ruleset" } },
+      { action_parameters: { id: managedRulesets.free } },
+    ],
+    ["ref", { ref: "edgeguard/site/dev/other" }, {}],
+    ["position", { position: "first" }, {}],
+  ])("%s is one request, in place, and leaves nothing to do", async (_name, change, wanted) => {
+    const before = bench.declareVendor(start);
+    const recorded = await bench.up(before);
+    const declared = bench.declareVendor({ ...start, ...change });
+    bench.api.clearRequests();
+    expect(await bench.operation().preview(TYPE, declared, recorded)).toMatchObject({ step: "update" });
+    const changed = await bench.up(declared, recorded);
+    expect(changed.id).toBe(recorded.id);
+    expect(bench.writes()).toEqual(["PATCH /{id}/rules/{id}"]);
+    expect(await bench.own(String(declared["ref"]))).toMatchObject({ id: recorded.id, ...wanted });
+    await bench.settled(declared, changed);
+  });
+
+  test('the form alone, by name or by id, with or without "latest", writes nothing', async () => {
+    const recorded = await bench.up(bench.declareVendor({ ruleset: { name: VENDOR } }));
+    bench.api.clearRequests();
+    const changed = await bench.up(bench.declareVendor({ version: "latest" }), recorded);
+    expect(bench.writes()).toEqual([]);
+    await bench.settled(bench.declareVendor({ version: "latest" }), changed);
+  });
+
+  test("a threshold from its name to its number is none", async () => {
+    const recorded = await bench.up(bench.declare({ owasp: { paranoiaLevel: 1, scoreThreshold: "low" } }));
+    const same = bench.declare({ owasp: { paranoiaLevel: 1, scoreThreshold: 60 } });
+    expect(await bench.operation().preview(TYPE, same, recorded)).toMatchObject({ step: "same" });
+  });
+
+  test("adopt and onDestroy is recorded without a write", async () => {
+    const recorded = await bench.up(bench.declare());
+    bench.api.clearRequests();
+    await bench.up(bench.declare({ adopt: "never", onDestroy: "keep" }), recorded);
+    expect(bench.writes()).toEqual([]);
+  });
+
+  test("nothing is done for an update that finds everything as declared", async () => {
+    const declared = bench.declare({ owasp: { paranoiaLevel: 2 }, exceptions: [HOOK], position: "first" });
+    const recorded = await bench.up(declared);
+    bench.api.clearRequests();
+    await bench.operation().update(TYPE, recorded.inputs, recorded);
+    expect(bench.writes()).toEqual([]);
+  });
+
+  test("paranoia levels up and down is the same rule all along", async () => {
+    let recorded = await bench.up(bench.declare({ owasp: { paranoiaLevel: 1 } }));
+    const on = [(await bench.effective()).on];
+    for (const paranoiaLevel of [2, 3, 4, 1]) {
+      const declared = bench.declare({ owasp: { paranoiaLevel } });
+      recorded = await bench.up(declared, recorded);
+      await bench.settled(declared, recorded);
+      on.push((await bench.effective()).on);
+    }
+    expect(on).toEqual([...on.slice(0, 4).sort((a, b) => a - b), on[0]]);
+    expect(new Set(on).size).toBe(4);
+  });
+});
+
+describe("order", () => {
+  test("of a hundred rule overrides means nothing", async () => {
+    const ids = (await ruleIds(managedRulesets.managed)).slice(0, 100);
+    const some = (order: readonly string[]) =>
+      Object.fromEntries(order.map((id) => [id, { enabled: Number.parseInt(id.slice(0, 2), 16) % 2 === 0 }]));
+    const declared = bench.declareVendor({ rules: some(ids) });
+    const recorded = await bench.up(declared);
+    const sentIds = overridesOf(bench.bodies("POST")[0]).rules.map(({ id }) => id);
+    expect(sentIds).toEqual([...ids].sort());
+    const shuffled = ids.map((id, index) => ids[(index * 37) % 100] ?? id);
+    await bench.settled(bench.declareVendor({ rules: some(shuffled) }), recorded);
+
+    // And the service may give them back in any order.
+    const rule = await bench.own();
+    const parameters = rule["action_parameters"] as Record<string, unknown>;
+    const reversed = [...overridesOf(rule).rules].reverse();
+    await bench.edit(rule, { action_parameters: { ...parameters, overrides: { rules: reversed } } });
+    expect((await bench.operation().refresh(TYPE, recorded))?.inputs).toEqual(recorded.inputs);
+  });
+
+  test("of two tags that share rules is a change, and decides them otherwise", async () => {
+    const off = { tag: "sqli", enabled: false };
+    const on = { tag: "java", enabled: true };
+    const both = (await bench.managedRules(managedRulesets.managed)).filter(
+      ({ categories }) => categories.includes("sqli") && categories.includes("java"),
+    );
+    expect(both.length).toBeGreaterThan(1);
+    const first = bench.declareVendor({ categories: [off, on] });
+    const swapped = bench.declareVendor({ categories: [on, off] });
+
+    const recorded = await bench.up(first);
+    const plan = await bench.operation().preview(TYPE, swapped, recorded);
+    expect(plan).toMatchObject({
+      step: "update",
+      inputs: {
+        expansion: {
+          conflicts: [`${both.length} rules with both tags "java" and "sqli": enabled is decided by "sqli"`],
+        },
+      },
+    });
+    const state = async (): Promise<boolean[]> =>
+      (await bench.effective()).rules.filter(({ id }) => both.some((r) => r.id === id)).map((r) => r.enabled);
+    expect(new Set(await state())).toEqual(new Set([true]));
+    const changed = await bench.up(swapped, recorded);
+    expect(new Set(await state())).toEqual(new Set([false]));
+    await bench.settled(swapped, changed);
+  });
+
+  test("of two tags that share no rule is no change, and the plan stays empty without a request", async () => {
+    const one = { tag: "wordpress", enabled: false };
+    const other = { tag: "java", action: "log" };
+    const recorded = await bench.up(bench.declareVendor({ categories: [one, other] }));
+    const swapped = bench.declareVendor({ categories: [other, one] });
+    bench.api.clearRequests();
+    const op = bench.operation();
+    const same = await op.up(TYPE, swapped, recorded);
+    expect(bench.writes()).toEqual([]);
+    bench.api.clearRequests();
+    expect(await bench.operation().preview(TYPE, swapped, same)).toMatchObject({ step: "same" });
+    expect(bench.api.requests).toEqual([]);
+  });
+
+  test("of categories is sent as given, what the paranoia level switches off behind them", async () => {
+    const categories = [
+      { tag: "sqli", enabled: true },
+      { tag: "evasion", enabled: false },
+    ];
+    const declared = bench.declare({ categories, owasp: { paranoiaLevel: 3 } });
+    const recorded = await bench.up(declared);
+    expect(overridesOf(bench.bodies("POST")[0]).categories.map(({ category }) => category)).toEqual([
+      "sqli",
+      "evasion",
+      "paranoia-level-4",
+    ]);
+    await bench.settled(declared, recorded);
+  });
+
+  test("a category that says of a level what owasp says of it too is sent once", async () => {
+    const categories = [
+      { tag: "paranoia-level-4", enabled: false },
+      { tag: "sqli", enabled: true },
+    ];
+    const declared = bench.declare({ categories, owasp: { paranoiaLevel: 3 } });
+    const recorded = await bench.up(declared);
+    expect(overridesOf(bench.bodies("POST")[0]).categories.map(({ category }) => category)).toEqual([
+      "sqli",
+      "paranoia-level-4",
+    ]);
+    await bench.settled(declared, recorded);
+  });
+});
+
+describe("unset is not false", () => {
+  test("at any level: what is not declared is not sent, and stays as the ruleset has it", async () => {
+    const [rule = "", ...others] = await ruleIds(managedRulesets.managed);
+    await bench.up(
+      bench.declareVendor({
+        categories: [{ tag: "php", action: "log" }],
+        rules: { [rule]: { action: "log" } },
+      }),
+    );
+    expect(overridesOf(bench.bodies("POST")[0])).toEqual({
+      categories: [{ category: "php", action: "log" }],
+      rules: [{ id: rule, action: "log" }],
+    });
+    const { rules } = await bench.effective();
+    expect(rules.every(({ decided }) => decided.enabled === "default")).toBe(true);
+    expect(rules).toHaveLength(others.length + 1);
+  });
+
+  test("false is sent at every level", async () => {
+    const [rule = ""] = await ruleIds(managedRulesets.managed);
+    await bench.up(
+      bench.declareVendor({
+        enabled: false,
+        categories: [{ tag: "php", enabled: false }],
+        rules: { [rule]: { enabled: false } },
+      }),
+    );
+    expect(bench.bodies("POST")[0]).toMatchObject({
+      enabled: false,
+      action_parameters: {
+        overrides: {
+          categories: [{ category: "php", enabled: false }],
+          rules: [{ id: rule, enabled: false }],
+        },
+      },
+    });
+  });
+
+  test("empty lists and records are as unset", async () => {
+    const recorded = await bench.up(bench.declare({ categories: [], rules: {}, exceptions: [] }));
+    expect(bench.bodies("POST")[0]?.["action_parameters"]).toEqual({ id: managedRulesets.owasp });
+    await bench.settled(bench.declare(), recorded);
+  });
+});
+
+describe("position", () => {
+  test.each([
+    ["first", ["own", "monitoring", "managed", "credentials"]],
+    ["last", ["monitoring", "managed", "credentials", "own"]],
+    [{ before: "security-team/managed" }, ["monitoring", "own", "managed", "credentials"]],
+    [{ after: seededRules.shop.monitoring }, ["monitoring", "own", "managed", "credentials"]],
+  ])("%j is applied when the rule is made, and when it changes", async (position, order) => {
+    const declared = bench.declare({ position, exceptions: [HOOK, FEED] });
+    const withOwn = order.flatMap((name) =>
+      name === "own" ? ["exception/1", "exception/2", "own"] : [name],
+    );
+    const made = await bench.up(declared);
+    expect(await bench.order()).toEqual(withOwn);
+    await bench.settled(declared, made);
+    await bench.operation().destroy(TYPE, made);
+
+    for (const from of ["first", "last"]) {
+      const before = await bench.up(bench.declare({ position: from, exceptions: [HOOK, FEED] }));
+      const moved = await bench.up(declared, before);
+      expect(await bench.order()).toEqual(withOwn);
+      await bench.operation().destroy(TYPE, moved);
+    }
+  });
+
+  test("keeps the exceptions in front of the rule at every moment of a move", async () => {
+    let recorded = await bench.up(bench.declare({ position: "last", exceptions: [HOOK, FEED] }));
+    for (const position of ["first", "last"]) {
+      bench.api.clearRequests();
+      recorded = await bench.up(bench.declare({ position, exceptions: [HOOK, FEED] }), recorded);
+      expect(bench.writes()).toHaveLength(3);
+      const ids = bench.api.requests
+        .filter(({ method }) => method === "PATCH")
+        .map(({ path }) => path.slice(-32));
+      // Forward the exceptions go ahead, backward the rule does.
+      expect(ids.indexOf(recorded.id)).toBe(position === "first" ? 2 : 0);
+    }
+  });
+
+  test("before a rule with exceptions of its own is before these, which stay directly in front of it", async () => {
+    await bench.up(bench.declareVendor({ ref: `${REF}-2`, exceptions: [HOOK, FEED] }));
+    const declared = bench.declare({ position: { before: `${REF}-2` }, exceptions: [HOOK] });
+    const recorded = await bench.up(declared);
+    const order = [`exception/1`, "own", `own-2/exception/1`, `own-2/exception/2`, `own-2`];
+    expect((await bench.order()).slice(3)).toEqual(order);
+    await bench.settled(declared, recorded);
+    const moved = await bench.up(bench.declare({ position: "last", exceptions: [HOOK] }), recorded);
+    await bench.up(declared, moved);
+    expect((await bench.order()).slice(3)).toEqual(order);
+  });
+
+  test("first is not asserted again when somebody else puts a rule in front", async () => {
+    const declared = bench.declare({ position: "first" });
+    const recorded = await bench.up(declared);
+    const added = await bench.add({
+      action: "skip",
+      action_parameters: { ruleset: "current" },
+      expression: "ip.src eq 192.0.2.1",
+      position: { before: "" },
+    });
+    await bench.settled(declared, recorded);
+    await bench.up({ ...declared, description: "x" }, recorded);
+    expect((await bench.rules())[0]?.id).toBe(added.id);
+    await bench.remove(added);
+  });
+
+  test("before a rule that is not there is an error of the up that names the nearest, and makes nothing", async () => {
+    const declared = bench.declare({ position: { before: "security-team/manage" } });
+    const op = bench.operation();
+    const { message, recorded } = await op.failedUp(TYPE, declared);
+    const words =
+      'no managed rule with the ref "security-team/manage" (did you mean "security-team/managed"?)';
+    expect(message).toContain(words);
+    expect(recorded).toBeUndefined();
+    expect(op.warned[0]).toContain(words); // The preview cannot know what the up makes before.
+    expect(bench.writes()).toEqual([]);
+  });
+});
+
+describe("exceptions", () => {
+  const list = async (): Promise<unknown[]> =>
+    (await bench.rules())
+      .filter(({ ref }) => ref.startsWith(`${REF}/exception/`))
+      .map(({ expression, action_parameters }) => [expression, action_parameters]);
+
+  test("are skip rules directly in front of the rule, in order, each with its ref", async () => {
+    const declared = bench.declare({
+      exceptions: [
+        HOOK,
+        { ...FEED, skip: { rulesets: [managedRulesets.owasp] } },
+        { ...FEED, skip: { rules: { [managedRulesets.owasp]: [owaspScoreRule] } } },
+      ],
+    });
+    const recorded = await bench.up(declared);
+    expect((await bench.order()).slice(3)).toEqual(["exception/1", "exception/2", "exception/3", "own"]);
+    expect(await list()).toEqual([
+      [HOOK.expression, { ruleset: "current" }],
+      [FEED.expression, { rulesets: [managedRulesets.owasp] }],
+      [FEED.expression, { rules: { [managedRulesets.owasp]: [owaspScoreRule] } }],
+    ]);
+    await bench.settled(declared, recorded);
+    await bench.operation().destroy(TYPE, recorded);
+    expect(await bench.order()).toEqual(["monitoring", "managed", "credentials"]);
+  });
+
+  test("are in place before the rule of a new deployment acts", async () => {
+    await bench.up(bench.declare({ exceptions: [HOOK] }));
+    expect(bench.writes()).toEqual(["POST /{id}/rules", "POST /{id}/rules", "PATCH /{id}/rules/{id}"]);
+    expect(bench.bodies("POST").map(({ action, enabled }) => [action, enabled])).toEqual([
+      ["execute", false],
+      ["skip", true],
+    ]);
+    expect(await bench.own()).toMatchObject({ enabled: true });
+  });
+
+  const A = { expression: 'http.request.uri.path eq "/a"', skip: "all" };
+  const B = { expression: 'http.request.uri.path eq "/b"', skip: "all" };
+  const C = { expression: 'http.request.uri.path eq "/c"', skip: "all" };
+  test.each([
+    ["one more in front", [A, B], [C, A, B], 3],
+    ["one more behind", [A, B], [A, B, C], 1],
+    ["one less", [A, B, C], [B, C], 3],
+    ["another order", [A, B, C], [C, A, B], 3],
+    ["none any more", [A, B], undefined, 2],
+    ["another skip", [A], [{ ...A, skip: { rulesets: [managedRulesets.owasp] } }], 1],
+    ["a description", [A], [{ ...A, description: "x" }], 1],
+  ])(
+    "%s: changed one by one, and nothing is left unexcepted meanwhile",
+    async (_name, before, after, writes) => {
+      const recorded = await bench.up(bench.declare({ exceptions: before }));
+      const declared = bench.declare(after === undefined ? {} : { exceptions: after });
+      bench.api.clearRequests();
+      const changed = await bench.up(declared, recorded);
+      expect(bench.writes()).toHaveLength(writes);
+      expect((await list()).map((each) => (each as string[])[0])).toEqual(
+        (after ?? []).map(({ expression }) => expression),
+      );
+      await bench.settled(declared, changed);
+    },
+  );
+
+  test("follow when the ref changes", async () => {
+    const recorded = await bench.up(bench.declare({ exceptions: [A, B] }));
+    const declared = bench.declare({ exceptions: [A, B], ref: `${REF}-2` });
+    const changed = await bench.up(declared, recorded);
+    expect((await bench.rules()).slice(3).map(({ ref }) => ref)).toEqual([
+      `${REF}-2/exception/1`,
+      `${REF}-2/exception/2`,
+      `${REF}-2`,
+    ]);
+    await bench.settled(declared, changed);
+  });
+});
+
+describe("a version", () => {
+  test("that is newer than the one at hand is an output, not a change", async () => {
+    const declared = bench.declare({ version: "latest", owasp: { paranoiaLevel: 2 } });
+    const recorded = await bench.up(declared);
+    await bench.publish(managedRulesets.owasp, { add: [{ description: "new", categories: ["sqli"] }] });
+    const refreshed = await bench.operation().refresh(TYPE, recorded);
+    expect(refreshed?.outputs).toMatchObject({ rulesetVersion: "38" });
+    expect(refreshed?.inputs).toEqual(recorded.inputs);
+    expect(await bench.operation().preview(TYPE, declared, refreshed)).toMatchObject({ step: "same" });
+  });
+
+  test("that is pinned is what tags and rules are held against", async () => {
+    const latest = Number((await bench.up(bench.declareVendor())).outputs["rulesetVersion"]);
+    await bench.publish(managedRulesets.managed, {
+      add: [{ description: "new", categories: ["brand-new"] }],
+    });
+    const refused = (version: number) =>
+      bench.operation().refusals(
+        TYPE,
+        bench.declareVendor({
+          version: String(version),
+          categories: [{ tag: "brand-new", enabled: true }],
+          adopt: "takeOver",
+        }),
+      );
+    expect(await refused(latest)).toEqual([
+      expect.stringContaining(
+        'categories[0].tag: no rule of "Cloudflare Managed Ruleset" has the tag "brand-new"',
+      ),
+    ]);
+    expect(await refused(latest + 1)).toEqual([]);
+    expect(await refused(999)).toEqual([
+      `version: ruleset "Cloudflare Managed Ruleset" has no version 999; the latest is ${latest + 1}`,
+    ]);
+  });
+});
+
+describe("the reviewer sees", () => {
+  test("what a declaration amounts to, in words and numbers that the zone then shows", async () => {
+    const declared = bench.declare({
+      ruleset: { name: OWASP },
+      owasp: { paranoiaLevel: 2, scoreThreshold: 25, action: "managed_challenge" },
+    });
+    const { inputs } = await bench.operation().preview(TYPE, declared);
+    const recorded = await bench.up(declared);
+    const { on, off, rules } = await bench.effective();
+    expect(inputs["expansion"]).toEqual({
+      ruleset: `${OWASP} (${managedRulesets.owasp})`,
+      version: "latest, now 37",
+      paranoiaLevel: "2: paranoia-level-3 and paranoia-level-4 are off",
+      scoreThreshold: "25 (high)",
+      action: "managed_challenge",
+      rules: `${rules.length}: ${on} on, ${off} off`,
+      switched: `0 on, ${off} off`,
+    });
+    expect(recorded.outputs["expansion"]).toEqual(inputs["expansion"]);
+  });
+
+  test("nothing of it where the service cannot be asked, and that alone makes no plan dirty", async () => {
+    const declared = bench.declare({ owasp: { paranoiaLevel: 2 } });
+    const fork = bench.operation({ "edgeguard:apiToken": "" });
+    const { inputs } = await fork.preview(TYPE, declared);
+    expect(inputs).not.toHaveProperty("expansion");
+    expect(fork.warned).toEqual([expect.stringContaining("not checked live")]);
+    const recorded = await bench.up(declared);
+    const again = bench.operation({ "edgeguard:apiToken": "" });
+    expect(await again.preview(TYPE, declared, recorded)).toMatchObject({ step: "same" });
+    expect(again.warned).toEqual([]);
+  });
+});
+
+interface Sent {
+  readonly categories: readonly { readonly category: string }[];
+  readonly rules: readonly { readonly id: string }[];
+}
+
+function overridesOf(body: Record<string, unknown> | undefined): Sent {
+  return (body?.["action_parameters"] as { overrides: Sent }).overrides;
+}
