@@ -1,7 +1,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { resolve } from "node:path";
 
-const RUNTIME = resolve("provider/dist/runtime");
+const RUNTIME = resolve("provider/dist/register");
 
 export interface ProviderProcess {
   readonly child: ChildProcessWithoutNullStreams;
