@@ -8,7 +8,7 @@ import { deletedKeys, madeNamespaces } from "./held";
 import { listNamespacesOf } from "./listing";
 import { declaredOf } from "./sole-owner";
 import { KV } from "../limits";
-import { AdoptionError, createOnce, sharedId } from "../runtime/adoption";
+import { adopt as adoptExisting, AdoptionError, createOnce, sharedId } from "../runtime/adoption";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
 import { claimOnce, EdgeResource } from "../runtime/resource";
 import { hasUnknown, UNKNOWN } from "../runtime/values";
@@ -260,32 +260,41 @@ async function takeOver(
   { id }: Namespace,
   most = Number.POSITIVE_INFINITY,
 ): Promise<string> {
-  const { accountId, adopt } = args;
   const title = JSON.stringify(fullTitle(args.title, args.preview));
   if (ctx.holding(id) === "changing") throw new AdoptionError(stillHeld(args, { id }));
-  const taken = `KvNamespace ${title}: namespace ${id} exists already and is taken over`;
   const advice =
     'If this resource was only renamed or moved, give it its old name: aliases: [{ name: "<old name>" }].';
-  if (adopt === "never")
-    throw new AdoptionError(
-      `Namespace ${title} exists already (${id}) and adopt: "never" prevents adopting it. ${advice} Otherwise choose another title, or remove adopt.`,
-    );
-  if (adopt === "takeOver") return `${taken}, with what it holds.`;
-  const { had, declares } = programOf(ctx, args);
-  if (had && ctx.holding(id) === undefined) return `${taken}: it is the one that is replaced.`;
-  const declared = ctx.holding(id) === undefined ? await Promise.all(declares.map(declaredKeys)) : [];
-  const held = await countKeys(ctx, accountId, id, {
-    enough: 1,
-    most,
-    isOurs: (key) => declared.some((keys) => keys.find(key) !== -1),
+  let how = ", with what it holds";
+  let strange = "";
+  const isOurs = async (): Promise<boolean> => {
+    const { had, declares } = programOf(ctx, args);
+    const isHeld = ctx.holding(id) !== undefined;
+    how = ": it is the one that is replaced";
+    if (had && !isHeld) return true;
+    const declared = isHeld ? [] : await Promise.all(declares.map(declaredKeys));
+    const { count, first, ours } = await countKeys(ctx, args.accountId, id, {
+      enough: 1,
+      most,
+      isOurs: (key) => declared.some((keys) => keys.find(key) !== -1),
+    });
+    how = ours === 0 ? "" : ", with the keys that the program declares";
+    [strange = ""] = first;
+    return count === 0;
+  };
+  await adoptExisting({
+    adopt: args.adopt,
+    alike: [id],
+    equal: async () => ((await isOurs()) ? [id] : []),
+    refusals: {
+      several: () => "", // A title is given once in an account.
+      never: () =>
+        `Namespace ${title} exists already (${id}) and adopt: "never" prevents adopting it. ${advice} Otherwise choose another title, or remove adopt.`,
+      different: () =>
+        `Namespace ${title} exists already (${id}) and holds keys that this program doesn't declare for it, such as ${JSON.stringify(strange)}. ${advice} ` +
+        'Otherwise set adopt: "takeOver" to manage it with what it holds, or choose another title.',
+    },
   });
-  if (held.count === 0)
-    return `${taken}${held.ours === 0 ? "" : ", with the keys that the program declares"}.`;
-  const [key = ""] = held.first;
-  throw new AdoptionError(
-    `Namespace ${title} exists already (${id}) and holds keys that this program doesn't declare for it, such as ${JSON.stringify(key)}. ${advice} ` +
-      'Otherwise set adopt: "takeOver" to manage it with what it holds, or choose another title.',
-  );
+  return `KvNamespace ${title}: namespace ${id} exists already and is taken over${how}.`;
 }
 
 function stillHeld({ title, preview }: Address, { id }: Pick<Namespace, "id">): string {

@@ -1,4 +1,4 @@
-import { AdoptionError } from "../runtime/adoption";
+import { adopt, isFree } from "../runtime/adoption";
 import type { Context } from "../runtime/lifecycle";
 import { sameJson } from "../runtime/values";
 import { named, scopeOf } from "./job-api";
@@ -11,43 +11,32 @@ import { jobFound, type Job } from "./job";
  *
  * @throws AdoptionError naming the ids.
  */
-export function chooseExisting(
+export async function chooseExisting(
   ctx: Context,
   args: JobArgs,
   jobs: readonly Job[],
   allFields: readonly string[] | undefined,
-): Job | undefined {
+): Promise<Job | undefined> {
   const alike = jobs.filter(
     (job) =>
-      job.name === args.name &&
-      job.dataset === args.dataset &&
-      job.kind === args.kind &&
-      // What another resource of the program holds is not to be had. One that is unchanged can only be this resource's
-      // own, in a replacement: no two may be declared alike.
-      [undefined, "unchanged"].includes(ctx.holding(job.id)),
+      job.name === args.name && job.dataset === args.dataset && job.kind === args.kind && isFree(ctx, job.id),
   );
-  const [first, ...more] = alike;
-  if (first === undefined) return undefined;
-  const { adopt = "ifEqual" } = args;
   const ids = alike.map(({ id }) => id).join(", ");
   const object = `log-push job ${JSON.stringify(args.name)} of dataset ${args.dataset} in ${named(scopeOf(args))}`;
-  if (more.length > 0) {
-    throw new AdoptionError(
-      `There are ${alike.length} jobs that could be taken over, each a ${object}: ${ids}. Delete all but one, or choose another name.`,
-    );
-  }
-  if (adopt === "never") {
-    throw new AdoptionError(
-      `There is a ${object} already (${ids}), and adopt: "never" forbids to take it over. Choose another name, or delete it. If the resource was only renamed or moved, add an alias.`,
-    );
-  }
-  if (adopt === "takeOver") return first;
-  const different = differences(args, first, allFields);
-  if (different.length === 0) return first;
-  throw new AdoptionError(
-    `There is a ${object} already (${ids}), which differs in ${different.join(", ")}. ` +
-      'If an interrupted `pulumi up` of this resource created it (it has the same name), set adopt: "takeOver" to continue with it. Otherwise choose another name, or delete the job.',
-  );
+  return await adopt({
+    adopt: args.adopt,
+    alike,
+    equal: () => alike.filter((job) => differences(args, job, allFields).length === 0),
+    refusals: {
+      several: () =>
+        `There are ${alike.length} jobs that could be taken over, each a ${object}: ${ids}. Delete all but one, or choose another name.`,
+      never: () =>
+        `There is a ${object} already (${ids}), and adopt: "never" forbids to take it over. Choose another name, or delete it. If the resource was only renamed or moved, add an alias.`,
+      different: (job) =>
+        `There is a ${object} already (${ids}), which differs in ${differences(args, job, allFields).join(", ")}. ` +
+        'If an interrupted `pulumi up` of this resource created it (it has the same name), set adopt: "takeOver" to continue with it. Otherwise choose another name, or delete the job.',
+    },
+  });
 }
 
 /** Arguments in which the job is not as declared, as far as the service shows them. */

@@ -26,7 +26,7 @@ export async function lookAtJob({ ctx, args, olds, once }: Request): Promise<Liv
   // 1. A new job, or a replacement, that cannot be made or adopted is refused before anything runs.
   if (!isSameJob(args, olds)) {
     const jobs = await jobsOf(ctx, args, once);
-    const adopted = chooseExisting(ctx, args, jobs, pinnedFields(args, olds));
+    const adopted = await chooseExisting(ctx, args, jobs, pinnedFields(args, olds));
     if (adopted === undefined) {
       announceProof(ctx, args);
       // The room that a replacement needs is judged where it is known which job goes.

@@ -41,7 +41,7 @@ export async function deletedFirst(
   const jobs = await jobsOf(ctx, args, once);
   if (!jobs.some((job) => job.id === id)) return undefined; // It leaves the zone, or is gone: that makes no room here.
   if (args.ownershipChallenge === undefined && needsProof(args.destinationConf)) return undefined;
-  if (chooseExisting(ctx, args, jobs, undefined) !== undefined) return undefined;
+  if ((await chooseExisting(ctx, args, jobs, undefined)) !== undefined) return undefined;
   const full = limitReached(ctx, args, jobs);
   if (full === undefined) return undefined;
   newJobs(ctx, args).set(keyOf(args), 0); // It takes the place of the old one.

@@ -90,7 +90,7 @@ export const logpushJob = defineLifecycle({
     const scope = scopeOf(args);
     const jobs = await listJobs(ctx.api, scope, { complete: true });
     const allFields = await resolvedFields(ctx, args, inputs);
-    const adopted = chooseExisting(ctx, args, jobs, allFields);
+    const adopted = await chooseExisting(ctx, args, jobs, allFields);
     if (adopted !== undefined) {
       ctx.say.info(
         `${jobNamed(args.name)}: job ${adopted.id} of ${named(scope)} exists already and is taken over. It is written once, since its filter may not be seen.${sharedId(ctx, adopted.id)}`,

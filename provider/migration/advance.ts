@@ -1,6 +1,7 @@
 import { ApiError, mayHaveHappened } from "../api/errors";
 import { backoffMs, RETRY } from "../api/retry";
 import { MIGRATION } from "../limits";
+import { lookUntil } from "../runtime/adoption";
 import { PartialFailure, type Context } from "../runtime/lifecycle";
 import { sameJson } from "../runtime/values";
 import { withMachineLock } from "../runtime/machine-lock";
@@ -163,9 +164,6 @@ function waitAfter({ settings }: Context, error: unknown, attempt: number): numb
   return asked === 0 ? backoffMs(attempt + 1) : asked;
 }
 
-/** When the zone is looked at after an answer that says nothing, in milliseconds from look to look. */
-const LOOKS_MS = [0, 500, 1_500];
-
 /**
  * An error is no proof that nothing happened: the zone is. Returns the history with the step where the zone has gone on.
  *
@@ -176,10 +174,10 @@ async function afterFailure(here: Here, error: unknown): Promise<History> {
   const { ctx, zoneId, wish, situation } = here;
   const unclear = mayHaveHappened(error);
   try {
-    for (const wait of unclear ? LOOKS_MS : [0]) {
-      await ctx.pause(wait);
-      const state = await readState(ctx.api, zoneId);
-      if (state.phase === "retired" || sameJson(state, situation.state)) continue;
+    const hasGoneOn = (state: MigrationState): boolean =>
+      state.phase !== "retired" && !sameJson(state, situation.state);
+    const state = await lookUntil(ctx, () => readState(ctx.api, zoneId), hasGoneOn, unclear ? 3 : 1);
+    if (hasGoneOn(state)) {
       ctx.say.info(
         `WafMigration of zone ${zoneId}: the zone has gone on to ${shown(state)}, although the answer was another. ${error.message}`,
       );

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { ApiError, CancelledError } from "../api/errors";
 import { addRule, changeRule } from "../rulesets/entry-point";
+import { lookUntil } from "../runtime/adoption";
 import type { Context } from "../runtime/lifecycle";
 import { omit, sameJson } from "../runtime/values";
 import {
@@ -43,9 +44,6 @@ export interface Written {
   readonly answered: EntryPoint | undefined;
 }
 
-/** When an entry point that doesn't show the PUT yet is read again, in milliseconds from read to read. */
-const LOOKS_MS = [0, 500, 1_500];
-
 /** Reads the entry point after the PUT, and puts back what the PUT has overwritten of others. */
 export async function afterWrite(ctx: Context, written: Written): Promise<ConcurrentChange[]> {
   const { zoneId, sending } = written;
@@ -86,16 +84,19 @@ async function readAfter(
   ctx: Context,
   { zoneId, before, answered }: Written,
 ): Promise<EntryPoint | undefined> {
-  for (const wait of LOOKS_MS) {
-    await ctx.pause(wait);
-    const now = await readEntryPoint(ctx.api, zoneId);
-    if (now === undefined) continue;
+  const newest = (now: EntryPoint | undefined): EntryPoint | undefined => {
+    if (now === undefined) return undefined;
     if (now.id !== before?.id && now.id !== answered?.id) return now;
     const known = answered?.version ?? (before?.version ?? 0) + 1;
     if (now.version === undefined || now.version >= known) return now;
-    if (answered !== undefined) return answered; // A read that lags behind; the answer is newer.
-  }
-  return undefined;
+    return answered; // A read that lags behind; the answer is newer.
+  };
+  return await lookUntil(
+    ctx,
+    async () => newest(await readEntryPoint(ctx.api, zoneId)),
+    (seen) => seen !== undefined,
+    3,
+  );
 }
 
 /**

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { EdgeApi } from "../api/client";
 import { byPage } from "../api/pages";
 import { PAGE_SHIELD } from "../limits";
-import { createOnce, decideAdoption, sharedId } from "../runtime/adoption";
+import { adopt as adoptExisting, createOnce, isFree, sharedId } from "../runtime/adoption";
 import { inEitherForm, noteShownForm, type BooleanForm, type BooleanMember } from "../runtime/boolean-form";
 import { record } from "../runtime/json";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
@@ -90,7 +90,7 @@ export const pageShieldPolicy = defineLifecycle({
     const policies = await once(`policies of ${args.zoneId}`, () => listPolicies(ctx, args.zoneId));
     // 1. A new policy that cannot be adopted is refused before anything runs.
     const isNew = olds["zoneId"] !== args.zoneId;
-    const own = isNew ? chooseAdoption(ctx, args, policies) : recordedAmong(policies, args, olds);
+    const own = isNew ? await chooseAdoption(ctx, args, policies) : recordedAmong(policies, args, olds);
     // 2. Policies beside it that visitors would meet as well.
     warnOfOthers(ctx, args, policies, { own, isNew });
     // 3. What an enforced policy would stop, for the reviewer to see.
@@ -103,7 +103,7 @@ export const pageShieldPolicy = defineLifecycle({
   async create({ ctx, args }) {
     const path = policiesPath(args.zoneId);
     const policies = await listPolicies(ctx, args.zoneId, true);
-    const adopted = chooseAdoption(ctx, args, policies);
+    const adopted = await chooseAdoption(ctx, args, policies);
     if (adopted !== undefined) {
       ctx.say.info(
         `PageShieldPolicy ${JSON.stringify(args.description)}: policy ${adopted.id} of zone ${args.zoneId} exists already and is taken over.${sharedId(ctx, adopted.id)}`,
@@ -333,17 +333,25 @@ function sameFields(policy: Policy, args: Bag): boolean {
   );
 }
 
-/** What another resource of the program holds is not to be had, even where it is equal at this moment. */
-function chooseAdoption(ctx: Context, args: PolicyArgs, policies: readonly Policy[]): Policy | undefined {
-  return decideAdoption({
+/** The policy that a create adopts. */
+async function chooseAdoption(
+  ctx: Context,
+  args: PolicyArgs,
+  policies: readonly Policy[],
+): Promise<Policy | undefined> {
+  const ids = (found: readonly Policy[]): string => found.map(({ id }) => id).join(", ");
+  const object = `a policy of zone ${args.zoneId}`;
+  return await adoptExisting({
     adopt: args.adopt,
-    object: `a policy of zone ${args.zoneId}`,
-    // One that is unchanged and equal can only be this resource's own, in a replacement: no two may be declared alike.
-    equal: policies.filter(
-      (p) => [undefined, "unchanged"].includes(ctx.holding(p.id)) && sameFields(p, args),
-    ),
     alike: policies.filter((p) => ctx.holding(p.id) === undefined && p.description === args.description),
-    likeness: `the description ${JSON.stringify(args.description)}`,
+    equal: () => policies.filter((p) => isFree(ctx, p.id) && sameFields(p, args)),
+    refusals: {
+      never: (found) =>
+        `There is ${object} equal to this one already (${found.id}), and adopt: "never" forbids to take it over. Set adopt: "ifEqual", delete it in the dashboard, or declare something else. ` +
+        "If the resource was only renamed or moved, add an alias.",
+      several: (found, are) =>
+        `There are ${found.length} objects that could be taken over, each ${object} ${are === "equal" ? "equal to this one" : `with the description ${JSON.stringify(args.description)}`}: ${ids(found)}. Delete all but one, then run again.`,
+    },
   });
 }
 

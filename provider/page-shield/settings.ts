@@ -1,6 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { mayHaveHappened } from "../api/errors";
+import { lookUntil } from "../runtime/adoption";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
 import { claimOnce, EdgeResource } from "../runtime/resource";
 import { zoneId } from "../runtime/fields";
@@ -201,9 +202,6 @@ function neverSeen(zone: string, key: string, current: boolean | undefined): str
   return `page security of zone ${zone}: what ${key} was before it was first set was never answered, so it stays ${String(current ?? "as it is")}.`;
 }
 
-/** When the zone is read after a write, in milliseconds from look to look: a read may lag behind. */
-const SETTLING_MS = [0, 500, 1_500, 3_000];
-
 /**
  * Makes the zone's settings what is wanted; sends nothing when they are. `previous` is recorded even where the end is
  * not known: without it a destroy could not put back what was there.
@@ -232,19 +230,21 @@ async function apply(
     if (mayHaveHappened(error)) throw half(error.message);
     throw error;
   }
-  let now = found;
-  let ignored: readonly (keyof PageShieldValues)[] = SETTINGS;
-  for (const wait of SETTLING_MS) {
-    try {
-      await ctx.pause(wait);
-      now = await readSettings(ctx, zone);
-    } catch (error) {
-      if (!(error instanceof Error)) throw error;
-      throw half(`${what} was accepted, but what the zone has now is not known. ${error.message}`);
-    }
-    ignored = SETTINGS.filter((key) => wanted[key] !== undefined && wanted[key] !== now.values[key]);
-    if (ignored.length === 0) break;
+  const ignoredIn = ({ values }: Found): (keyof PageShieldValues)[] =>
+    SETTINGS.filter((key) => wanted[key] !== undefined && wanted[key] !== values[key]);
+  let now: Found;
+  try {
+    now = await lookUntil(
+      ctx,
+      () => readSettings(ctx, zone),
+      (seen) => ignoredIn(seen).length === 0,
+      4,
+    );
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    throw half(`${what} was accepted, but what the zone has now is not known. ${error.message}`);
   }
+  const ignored = ignoredIn(now);
   if (ignored.length > 0) {
     throw half(
       `${what} was accepted, yet the service does not keep ${ignored.map((key) => `${key}: ${String(wanted[key])}`).join(", ")}: the plan may lack the entitlement.`,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AdoptionError } from "../runtime/adoption";
+import { adopt as adoptExisting, AdoptionError, isFree } from "../runtime/adoption";
 import type { Context } from "../runtime/lifecycle";
 import { isBag, omit, sameJson, type Bag } from "../runtime/values";
 import type { DeclaredOverrides, Exception, Exceptions } from "./declared";
@@ -158,12 +158,12 @@ export interface Existing {
  *
  * @throws AdoptionError naming the ids.
  */
-export function chooseExisting(
+export async function chooseExisting(
   ctx: Context,
   declared: Declared,
   { managed, overrides, sharedTags }: Prepared,
   found: EntryPoint | undefined,
-): Existing | undefined {
+): Promise<Existing | undefined> {
   const { zoneId, adopt = "ifEqual", ref } = declared;
   const named = byRef(found, ref);
   const hasRef = `Zone ${zoneId} has a rule with the ref ${JSON.stringify(ref)} already`;
@@ -179,29 +179,29 @@ export function chooseExisting(
     const [rule, ...more] = ofPredecessor(ctx, declared, { managed, overrides, sharedTags }, found);
     if (rule !== undefined && more.length === 0) return { rule, from: "predecessor" };
   }
-  const candidates = named === undefined ? alike(declared, managed, found, ctx) : [named];
-  const [rule, ...more] = candidates;
-  if (rule === undefined) return undefined;
   const twice = `Zone ${zoneId} executes ${JSON.stringify(managed.name)} for the same requests already`;
-  if (more.length > 0) {
-    throw new AdoptionError(
-      `${twice}, by ${candidates.length} rules: ${candidates.map(({ id }) => id).join(", ")}. Delete all but one, or declare another expression.`,
-    );
-  }
-  const which = `${named === undefined ? `${twice}, by` : `${hasRef},`} rule ${rule.id}${rule.description === "" ? "" : ` (${JSON.stringify(rule.description)})`}`;
   const other = named === undefined ? "expression" : "ref";
-  if (adopt === "never")
-    throw new AdoptionError(
-      `${which}, and adopt: "never" forbids to take it over. Set adopt: "ifEqual" or "takeOver", delete that rule, or declare another ${other}.`,
-    );
-  const wanted = { ...wantedOf(declared, managed.id, overrides, rule), ref: rule.ref };
-  const differ = differences(rule, wanted, sharedTags);
-  if (exceptionsInFront(declared, found, rule) === undefined) differ.push("exceptions");
-  if (differ.length > 0 && adopt !== "takeOver")
-    throw new AdoptionError(
-      `${which}, which differs in ${differ.join(", ")}. Set adopt: "takeOver" to change that rule and manage it, or declare another ${other}.`,
-    );
-  return { rule, from: "others" };
+  const which = ({ id, description }: ZoneRule): string =>
+    `${named === undefined ? `${twice}, by` : `${hasRef},`} rule ${id}${description === "" ? "" : ` (${JSON.stringify(description)})`}`;
+  const differencesOf = (rule: ZoneRule): string[] => [
+    ...differences(rule, { ...wantedOf(declared, managed.id, overrides, rule), ref: rule.ref }, sharedTags),
+    ...(exceptionsInFront(declared, found, rule) === undefined ? ["exceptions"] : []),
+  ];
+  const candidates = named === undefined ? alike(declared, managed, found, ctx) : [named];
+  const rule = await adoptExisting({
+    adopt,
+    alike: candidates,
+    equal: () => candidates.filter((each) => differencesOf(each).length === 0),
+    refusals: {
+      several: () =>
+        `${twice}, by ${candidates.length} rules: ${candidates.map(({ id }) => id).join(", ")}. Delete all but one, or declare another expression.`,
+      never: (each) =>
+        `${which(each)}, and adopt: "never" forbids to take it over. Set adopt: "ifEqual" or "takeOver", delete that rule, or declare another ${other}.`,
+      different: (each) =>
+        `${which(each)}, which differs in ${differencesOf(each).join(", ")}. Set adopt: "takeOver" to change that rule and manage it, or declare another ${other}.`,
+    },
+  });
+  return rule === undefined ? undefined : { rule, from: "others" };
 }
 
 /** What the default refs of one stack begin with; undefined for any other ref. */
@@ -242,10 +242,7 @@ function alike(
   ctx: Context,
 ): ZoneRule[] {
   return runsToo(found, managed, expression).filter(
-    ({ id, ref }) =>
-      !ref.startsWith(REF_PREFIX) &&
-      // One that is declared unchanged by this program can only be this resource's own, in a replacement.
-      [undefined, "unchanged"].includes(ctx.holding(id)),
+    ({ id, ref }) => !ref.startsWith(REF_PREFIX) && isFree(ctx, id),
   );
 }
 

@@ -1,6 +1,6 @@
 import type { ApiNote } from "../api/envelope";
 import { ApiError, isNotFound, isUnroutable } from "../api/errors";
-import { createOnce } from "../runtime/adoption";
+import { createOnce, lookUntil } from "../runtime/adoption";
 import type { Context } from "../runtime/lifecycle";
 import type { Bag } from "../runtime/values";
 import { entryPointPath, PHASE, rulesPath, zoneRulesetsPath } from "./address";
@@ -13,9 +13,6 @@ import { entryPoint, type EntryPoint, type ZoneRule } from "./wire";
 
 /** "exceeded maximum number of zone rulesets for phase": somebody has made the entry point meanwhile (facts 1.5). */
 const EXISTS = 20217;
-
-/** When an entry point that another has just made is looked for, in milliseconds from look to look. */
-const LOOKS_MS = [0, 300, 1_000, 2_000];
 
 /** The zone's entry point; undefined where it has none (404, 10003: nothing deployed, facts 5.2). */
 export async function readEntryPoint(
@@ -70,12 +67,14 @@ export async function ensureEntryPoint(ctx: Context, zone: string): Promise<Entr
     return object;
   } catch (error) {
     if (!(error instanceof ApiError) || !error.hasCode(EXISTS)) throw error;
-    for (const wait of LOOKS_MS) {
-      await ctx.pause(wait);
-      const made = await readEntryPoint(ctx, zone);
-      if (made !== undefined) return made;
-    }
-    throw error;
+    const made = await lookUntil(
+      ctx,
+      () => readEntryPoint(ctx, zone),
+      (seen) => seen !== undefined,
+      4,
+    );
+    if (made === undefined) throw error;
+    return made;
   }
 }
 

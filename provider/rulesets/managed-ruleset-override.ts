@@ -141,7 +141,8 @@ export const managedRulesetOverride = defineLifecycle({
       ctx.say.warn(
         `managed ruleset ${JSON.stringify(args.ref)}: ${missing}. An \`up\` needs it to be there.`,
       );
-    const existing = Object.keys(olds).length === 0 ? chooseExisting(ctx, args, prepared, found) : undefined;
+    const existing =
+      Object.keys(olds).length === 0 ? await chooseExisting(ctx, args, prepared, found) : undefined;
     const isOther = ({ id, ref }: ZoneRule): boolean =>
       ref !== olds["ref"] && id !== existing?.rule.id && ctx.holding(id) === undefined; // The program's own are told of by the class.
     const twin = twins(args, managed, found).find(isOther);
@@ -161,7 +162,7 @@ export const managedRulesetOverride = defineLifecycle({
     const seen = await readEntryPoint(ctx, args.zoneId);
     placementOf(args.position, seen, args.zoneId); // Refuses before anything is made.
     const entryPoint = seen ?? (await ensureEntryPoint(ctx, args.zoneId));
-    const existing = chooseExisting(ctx, args, prepared, entryPoint);
+    const existing = await chooseExisting(ctx, args, prepared, entryPoint);
     if (existing !== undefined) return await takeOver(ctx, args, prepared, entryPoint, existing);
 
     const wanted = wantedOf(args, prepared.managed.id, prepared.overrides);

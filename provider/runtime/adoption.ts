@@ -1,10 +1,72 @@
 import { ApiError, CancelledError } from "../api/errors";
 import { RETRY } from "../api/retry";
+import type { Adopt } from "./fields";
 import type { Context } from "./lifecycle";
 
-/** An object that exists may not be taken over as declared. */
+/** An object that exists may not be adopted as declared. */
 export class AdoptionError extends Error {
   override readonly name = "AdoptionError";
+}
+
+/** What each mode does with an object that exists. */
+const DECISIONS = {
+  ifEqual: { equal: "adopt", different: "refuse" },
+  never: { equal: "refuse", different: "refuse" },
+  takeOver: { equal: "adopt", different: "adopt" },
+} as const;
+
+/** Whether an object that is, or isn't, as declared may be adopted. The default mode is `ifEqual`. */
+export function mayAdopt(mode: Adopt | undefined, found: "equal" | "different"): boolean {
+  return DECISIONS[mode ?? "ifEqual"][found] === "adopt";
+}
+
+interface AdoptionQuestion<T> {
+  readonly adopt: Adopt | undefined;
+  /** What exists under the declared name. */
+  readonly alike: readonly T[];
+  /** What exists and is as declared: what an interrupted run leaves behind. Asked only where it decides. */
+  readonly equal: () => readonly T[] | Promise<readonly T[]>;
+  /** The sentences of the refusals. */
+  readonly refusals: {
+    never(found: T): string;
+    several(found: readonly T[], are: "equal" | "alike"): string;
+    /** Set where a name is given once, so that a new object can't stand beside one that differs. */
+    different?(found: T): string;
+  };
+}
+
+/**
+ * Which existing object a create adopts; undefined when it creates a new one.
+ *
+ * @throws AdoptionError where the one that exists may not be adopted, or several could be.
+ */
+export async function adopt<T>({
+  adopt: mode,
+  alike,
+  equal,
+  refusals,
+}: AdoptionQuestion<T>): Promise<T | undefined> {
+  const isUnique = refusals.different !== undefined;
+  const decides = !isUnique || (alike.length === 1 && (mode ?? "ifEqual") === "ifEqual");
+  const same = decides ? await equal() : [];
+  const others = isUnique || mayAdopt(mode, "different") ? alike : [];
+  const candidates = same.length > 0 ? same : others;
+  const [first, ...more] = candidates;
+  if (first === undefined) return undefined;
+  const found = same.includes(first) ? "equal" : "different";
+  if (more.length > 0)
+    throw new AdoptionError(refusals.several(candidates, found === "equal" ? "equal" : "alike"));
+  if (mode === "never") throw new AdoptionError(refusals.never(first));
+  if (!mayAdopt(mode, found)) throw new AdoptionError(refusals.different?.(first) ?? "");
+  return first;
+}
+
+/**
+ * Whether a create may have an object: no other resource of this program holds it. One that is held unchanged is the
+ * resource's own, in a replacement: no two may be declared alike.
+ */
+export function isFree(ctx: Pick<Context, "holding">, id: string): boolean {
+  return [undefined, "unchanged"].includes(ctx.holding(id));
 }
 
 /**
@@ -22,45 +84,21 @@ export function sharedId(ctx: Pick<Context, "holding">, id: string): string {
   );
 }
 
-export interface AdoptionQuestion<T> {
-  /** Unset means "ifEqual". */
-  readonly adopt: "ifEqual" | "never" | "takeOver" | undefined;
-  /** What is looked for, as in `a policy of zone 0d…`. */
-  readonly object: string;
-  /** What exists and already is as declared. */
-  readonly equal: readonly T[];
-  /** What exists and bears the same name. */
-  readonly alike: readonly T[];
-  /** That name, as in `the description "checkout"`. */
-  readonly likeness: string;
-}
+/** When something that may lag behind a write is read, in milliseconds from read to read: nine seconds in all. */
+const LOOKS_MS = [0, 500, 1_000, 1_500, 2_500, 3_500];
 
-/**
- * Which existing object a create takes over; undefined when it is to make a new one. An object that is as declared is
- * what a killed run leaves behind, so by default it is picked up again.
- *
- * @throws AdoptionError naming the ids.
- */
-export function decideAdoption<T extends { readonly id: string }>(
-  question: AdoptionQuestion<T>,
-): T | undefined {
-  const { adopt = "ifEqual", object, equal, alike, likeness } = question;
-  const [first, ...more] = adopt === "takeOver" && equal.length === 0 ? alike : equal;
-  if (first === undefined) return undefined;
-  const ids = [first, ...more].map(({ id }) => id).join(", ");
-  if (adopt === "never") {
-    throw new AdoptionError(
-      `There is ${object} equal to this one already (${ids}), and adopt: "never" forbids to take it over. Set adopt: "ifEqual", delete it in the dashboard, or declare something else. ` +
-        "If the resource was only renamed or moved, add an alias.",
-    );
+/** Reads until what is read is enough, by the one schedule; returns the last reading, enough or not. */
+export async function lookUntil<T>(
+  ctx: Pick<Context, "pause">,
+  read: () => Promise<T>,
+  isEnough: (seen: T) => boolean,
+  looks = LOOKS_MS.length,
+): Promise<T> {
+  for (let look = 0; ; look += 1) {
+    await ctx.pause(LOOKS_MS[look] ?? 0);
+    const seen = await read();
+    if (isEnough(seen) || look + 1 >= looks) return seen;
   }
-  if (more.length > 0) {
-    const how = equal.length > 0 ? "equal to this one" : `with ${likeness}`;
-    throw new AdoptionError(
-      `There are ${more.length + 1} objects that could be taken over, each ${object} ${how}: ${ids}. Delete all but one, then run again.`,
-    );
-  }
-  return first;
 }
 
 /** The most attempts at a creation whose answers get lost. */
@@ -68,9 +106,6 @@ const MAX_ATTEMPTS = 4;
 
 /** Waits longer than this are announced. */
 const ANNOUNCE_WAIT_MS = 5_000;
-
-/** When an object is looked for, in milliseconds from look to look: a list may show a write seconds later. */
-const LOOKS_MS = [0, 500, 1_000, 1_500, 2_500, 3_500];
 
 interface Creation<T> {
   /** The object, as in `policy "checkout"`. */
@@ -137,7 +172,8 @@ async function lookAfterAnswer<T>(
 ): Promise<Created<T>> {
   let shown: readonly T[] = [];
   try {
-    shown = await look(ctx, creation, made === undefined ? lost + 1 : 1);
+    const enough = made === undefined ? lost + 1 : 1;
+    shown = await lookUntil(ctx, creation.list, (each) => each.length >= enough);
     if (made !== undefined && shown.length === 0) {
       ctx.say.warn(
         `${creation.what} was created by a second request, after the answer to the first was lost. Cloudflare does not list it yet: if the first was carried out too, there are two. Check ${creation.path} in a minute.`,
@@ -159,29 +195,18 @@ async function lookAfterAnswer<T>(
 
 async function lookAfterLoss<T>(
   ctx: Context,
-  creation: Creation<T>,
+  { list }: Creation<T>,
   lost: ApiError,
   possible: number,
 ): Promise<readonly T[]> {
   try {
-    return await look(ctx, creation, possible);
+    return await lookUntil(ctx, list, (shown) => shown.length >= possible);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const sentence = `Whether it was could not be looked up: ${reason}`;
     const both = new ApiError({ ...lost.init, outcome: "unknown", advice: sentence });
     throw error instanceof CancelledError ? new CancelledError(both.message, "unknown") : both;
   }
-}
-
-/** What the list shows, as soon as that is `enough`, else at the last look. */
-async function look<T>(ctx: Context, { list }: Creation<T>, enough: number): Promise<readonly T[]> {
-  let shown: readonly T[] = [];
-  for (const wait of LOOKS_MS) {
-    await ctx.pause(wait);
-    shown = await list();
-    if (shown.length >= enough) break;
-  }
-  return shown;
 }
 
 function doubledBy<T>({ what, path, id }: Creation<T>, object: T, twins: readonly T[]): string | undefined {
