@@ -5,6 +5,38 @@ const forbid = (...patterns) => ({
   "no-restricted-imports": ["error", { patterns }],
 });
 
+/** One dialect in the provider, the stand-ins and their tests. */
+const DIALECT = {
+  "no-restricted-syntax": [
+    "error",
+    {
+      selector:
+        ":matches(PropertyDefinition, MethodDefinition[kind!='constructor'], TSParameterProperty)[accessibility='private']",
+      message: "A private member is a #private one: it stays private at run time too.",
+    },
+  ],
+  // One import per module: types inline beside values, `import type` where there are only types.
+  "no-duplicate-imports": "error",
+  "@typescript-eslint/consistent-type-imports": ["error", { fixStyle: "inline-type-imports" }],
+  "@typescript-eslint/no-import-type-side-effects": "error",
+  "@typescript-eslint/naming-convention": [
+    "error",
+    {
+      selector: "variable",
+      modifiers: ["const", "global"],
+      types: ["string", "number", "boolean"],
+      format: ["UPPER_CASE"],
+    },
+    // A name taken from elsewhere stays as it is there.
+    {
+      selector: "variable",
+      modifiers: ["const", "global", "destructured"],
+      types: ["string", "number", "boolean"],
+      format: null,
+    },
+  ],
+};
+
 export default tseslint.config(
   { ignores: ["**/dist/**", "**/node_modules/**", "coverage/**", "**/*.mjs", "**/*.js"] },
   ...tseslint.configs.strictTypeChecked,
@@ -15,7 +47,6 @@ export default tseslint.config(
     rules: {
       "@typescript-eslint/no-explicit-any": "error",
       "@typescript-eslint/no-floating-promises": "error",
-      "@typescript-eslint/consistent-type-imports": "error",
       "@typescript-eslint/switch-exhaustiveness-check": [
         "error",
         { considerDefaultExhaustiveForUnions: true },
@@ -30,6 +61,13 @@ export default tseslint.config(
       eqeqeq: "error",
     },
   },
+  { files: ["local/**/*.ts", "tests/**/*.ts"], rules: DIALECT },
+  {
+    // Programs as users write them.
+    files: ["tests/**/program*/**/*.ts"],
+    rules: { "@typescript-eslint/naming-convention": "off" },
+  },
+  { files: ["local/**/*.ts"], rules: { "max-lines-per-function": ["error", 100] } },
   {
     files: ["provider/**/*.ts"],
     rules: forbid({

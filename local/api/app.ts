@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Next } from "hono";
-import { Hono } from "hono";
+import { Hono, type Next } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
 import { authorize } from "./auth";
 import type { ApiContext, ApiEnv, ApiRouter } from "./context";
@@ -10,7 +9,7 @@ import { strike } from "./strike";
 import { kvRoutes } from "./kv/routes";
 import { logpushRoutes } from "./logpush/routes";
 import { pageShieldRoutes } from "./page-shield/routes";
-import { basePath } from "./paths";
+import { BASE_PATH } from "./paths";
 import { RateLimiter } from "./rate-limit";
 import { realTime } from "./request-log";
 import { bodyBytes, readId } from "./request";
@@ -31,7 +30,7 @@ export function createApp(services: Services): ApiRouter {
   app.notFound((c) => fail(c, failures.notRouted(404, c.req.path)));
   controlRoutes(app, services);
 
-  app.use(`${basePath}/*`, async (c: ApiContext, next: Next) => {
+  app.use(`${BASE_PATH}/*`, async (c: ApiContext, next: Next) => {
     c.header("cf-ray", `${randomBytes(8).toString("hex")}-LOC`);
     c.header("date", settings.clock().toUTCString());
     const entry = await log.record(c, pathOf(c), settings.clock());
@@ -43,15 +42,15 @@ export function createApp(services: Services): ApiRouter {
     entry.status = sent === undefined ? c.res.status : sent;
   });
 
-  if (settings.sparse) app.use(`${basePath}/*`, answerSparsely);
+  if (settings.sparse) app.use(`${BASE_PATH}/*`, answerSparsely);
 
-  app.use(`${basePath}/*`, async (c: ApiContext, next: Next) => {
+  app.use(`${BASE_PATH}/*`, async (c: ApiContext, next: Next) => {
     await wait(settings.latencyMs);
     const fault = faults.take(c.req.method, pathOf(c));
     return fault === undefined ? next() : strike(fault, c, next, wait);
   });
 
-  app.use(`${basePath}/*`, async (c: ApiContext, next: Next) => {
+  app.use(`${BASE_PATH}/*`, async (c: ApiContext, next: Next) => {
     limiter.check(c);
     authorize(c, settings.credentials);
     const most = settings.limits.maxBodyBytes;
@@ -61,14 +60,14 @@ export function createApp(services: Services): ApiRouter {
     await next();
   });
 
-  app.use(`${basePath}/zones/:zoneId/*`, async (c: ApiContext, next: Next) => {
+  app.use(`${BASE_PATH}/zones/:zoneId/*`, async (c: ApiContext, next: Next) => {
     const zone = state.zone(readId(c, "zoneId"));
     if (zone === undefined) throw failures.notRouted(404, c.req.path);
     c.set("zone", zone);
     await next();
   });
 
-  app.use(`${basePath}/accounts/:accountId/*`, async (c: ApiContext, next: Next) => {
+  app.use(`${BASE_PATH}/accounts/:accountId/*`, async (c: ApiContext, next: Next) => {
     const known: readonly string[] = Object.values(accounts);
     if (!known.includes(readId(c, "accountId"))) throw failures.notRouted(404, c.req.path);
     await next();
@@ -83,5 +82,5 @@ export function createApp(services: Services): ApiRouter {
 }
 
 function pathOf(c: ApiContext): string {
-  return c.req.path.slice(basePath.length);
+  return c.req.path.slice(BASE_PATH.length);
 }

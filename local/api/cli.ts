@@ -1,9 +1,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { controlPath } from "./paths";
-import type { Credential, Dialect, LocalApiOptions } from "./options";
-import { defaultCredentials } from "./options";
-import type { LocalApi } from "./server";
-import { startLocalApi } from "./server";
+import { CONTROL_PATH } from "./paths";
+import { type Credential, defaultCredentials, type Dialect, type LocalApiOptions } from "./options";
+import { type LocalApi, startLocalApi } from "./server";
 import { LocalApiStartError } from "./start-error";
 
 interface Arguments {
@@ -77,7 +75,7 @@ function greeting(api: LocalApi, { token, dialect, persistTo }: Arguments): stri
     .join("\n");
   const kept = persistTo === undefined ? "forgotten when it stops" : `kept in ${persistTo}`;
   return `Local edge API (${dialect} dialect) at ${api.url}
-Its state is ${kept}. Faults, request log and state: ${new URL(controlPath, api.url).href}
+Its state is ${kept}. Faults, request log and state: ${new URL(CONTROL_PATH, api.url).href}
 
 Account:
 ${accounts}

@@ -2,9 +2,13 @@
 export class MovableClock {
   #aheadMs = 0;
 
-  constructor(private readonly base: () => Date) {}
+  readonly #base: () => Date;
 
-  readonly now = (): Date => new Date(this.base().getTime() + this.#aheadMs);
+  constructor(base: () => Date) {
+    this.#base = base;
+  }
+
+  readonly now = (): Date => new Date(this.#base().getTime() + this.#aheadMs);
 
   /** Never back: what has expired stays so. */
   advance(ms: number): void {

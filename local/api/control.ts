@@ -3,9 +3,8 @@ import type { ApiContext, ApiRouter } from "./context";
 import { faultSchema } from "./faults";
 import { kvLagSchema } from "./kv/namespace";
 import { logpushControlRoutes } from "./logpush/control";
-import type { DetectMode } from "./page-shield/detect";
-import { detectionSchema } from "./page-shield/detect";
-import { controlPath } from "./paths";
+import { detectionSchema, type DetectMode } from "./page-shield/detect";
+import { CONTROL_PATH } from "./paths";
 import { readBody, readId } from "./request";
 import { rulesetControlRoutes } from "./rulesets/control";
 import { accounts, seededState } from "./seed";
@@ -23,9 +22,9 @@ export function controlRoutes(app: ApiRouter, services: Services): void {
   wafControlRoutes(app, services);
   logpushControlRoutes(app, services);
 
-  app.get(`${controlPath}/health`, (c) => c.json({ healthy: true }));
+  app.get(`${CONTROL_PATH}/health`, (c) => c.json({ healthy: true }));
 
-  app.get(`${controlPath}/info`, (c) =>
+  app.get(`${CONTROL_PATH}/info`, (c) =>
     c.json({
       dialect: settings.dialect,
       accounts: Object.entries(accounts).map(([name, id]) => ({ id, name })),
@@ -33,45 +32,45 @@ export function controlRoutes(app: ApiRouter, services: Services): void {
     }),
   );
 
-  app.get(`${controlPath}/clock`, (c) => c.json({ now: clock.now() }));
-  app.post(`${controlPath}/clock`, async (c) => {
+  app.get(`${CONTROL_PATH}/clock`, (c) => c.json({ now: clock.now() }));
+  app.post(`${CONTROL_PATH}/clock`, async (c) => {
     const { advanceMs } = await readBody(c, z.strictObject({ advanceMs: z.number().min(0) }));
     clock.advance(advanceMs);
     return c.json({ now: clock.now() });
   });
 
-  app.put(`${controlPath}/kv/:namespaceId/lag`, async (c) => {
+  app.put(`${CONTROL_PATH}/kv/:namespaceId/lag`, async (c) => {
     return c.json(state.kv.setLag(readId(c, "namespaceId"), await readBody(c, kvLagSchema)));
   });
 
-  app.get(`${controlPath}/requests`, (c) => c.json(log.entries));
-  app.delete(`${controlPath}/requests`, (c) => {
+  app.get(`${CONTROL_PATH}/requests`, (c) => c.json(log.entries));
+  app.delete(`${CONTROL_PATH}/requests`, (c) => {
     log.clear();
     return c.body(null, 204);
   });
 
-  app.get(`${controlPath}/faults`, (c) => c.json(faults.list()));
-  app.post(`${controlPath}/faults`, async (c) => {
+  app.get(`${CONTROL_PATH}/faults`, (c) => c.json(faults.list()));
+  app.post(`${CONTROL_PATH}/faults`, async (c) => {
     faults.add(await readBody(c, faultSchema));
     return c.json(faults.list());
   });
-  app.delete(`${controlPath}/faults`, (c) => {
+  app.delete(`${CONTROL_PATH}/faults`, (c) => {
     faults.clear();
     return c.body(null, 204);
   });
 
-  app.get(`${controlPath}/state`, (c) => c.json(state.snapshot()));
-  app.put(`${controlPath}/state`, async (c) => {
+  app.get(`${CONTROL_PATH}/state`, (c) => c.json(state.snapshot()));
+  app.put(`${CONTROL_PATH}/state`, async (c) => {
     state.restore(await readBody(c, snapshotSchema));
     return c.body(null, 204);
   });
-  app.delete(`${controlPath}/state`, (c) => {
+  app.delete(`${CONTROL_PATH}/state`, (c) => {
     state.restore(seededState());
     return c.body(null, 204);
   });
 
   for (const kind of ["scripts", "connections", "cookies"] as const) {
-    const path = `${controlPath}/zones/:zoneId/${kind}`;
+    const path = `${CONTROL_PATH}/zones/:zoneId/${kind}`;
     const found = (mode: DetectMode) => async (c: ApiContext) => {
       const zoneId = readId(c, "zoneId");
       state.detect(zoneId, { [kind]: await readBody(c, detectionSchema.shape[kind]) }, mode);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { FolderInUseError } from "./lease";
 import { defaultCredentials } from "./options";
-import { controlPath } from "./paths";
+import { CONTROL_PATH } from "./paths";
 import { accounts } from "./seed";
 import { startLocalApi } from "./server";
 import type { Snapshot } from "./state";
@@ -22,8 +22,8 @@ export interface LocalDataRequest {
 }
 
 /** How long another command on the folder is waited for, and how often it is looked whether it has ended. */
-const patienceMs = 10_000;
-const lookMs = 50;
+const PATIENCE_MS = 10_000;
+const LOOK_MS = 50;
 
 /**
  * Opens a folder for one command: through the local API that serves it, where one is running, else by one of its own
@@ -44,7 +44,7 @@ export async function openLocalData({ folder, begin }: LocalDataRequest): Promis
 
 async function open(folder: string): Promise<LocalData> {
   const accountId = accounts.main;
-  for (let waited = 0; ; waited += lookMs) {
+  for (let waited = 0; ; waited += LOOK_MS) {
     try {
       const api = await startLocalApi({ persistTo: folder }, { announce: false });
       return { url: api.url, accountId, token: defaultCredentials[0].token, close: () => api.close() };
@@ -53,8 +53,8 @@ async function open(folder: string): Promise<LocalData> {
       const { url, token } = error.holder;
       if (url !== undefined && token !== undefined)
         return { url, accountId, token, close: () => Promise.resolve() };
-      if (waited >= patienceMs) throw error;
-      await delay(lookMs);
+      if (waited >= PATIENCE_MS) throw error;
+      await delay(LOOK_MS);
     }
   }
 }
@@ -64,7 +64,7 @@ async function ensure(data: LocalData, { id, title }: { id: string; title: strin
   const headers = { authorization: `Bearer ${token}` };
   const found = await fetch(`${url}/accounts/${accountId}/storage/kv/namespaces/${id}`, { headers });
   if (found.status !== 404) return;
-  const address = new URL(`${controlPath}/state`, url);
+  const address = new URL(`${CONTROL_PATH}/state`, url);
   const state = (await (await fetch(address)).json()) as Snapshot; // It is our own.
   const namespaces = state.kv?.namespaces ?? [];
   const free = namespaces.every((each) => each.title !== title);

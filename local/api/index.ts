@@ -12,7 +12,7 @@ export type { KvLag } from "./kv/namespace";
 export type { NamespaceName } from "./kv/seed";
 export type { ValueStore } from "./kv/value";
 export type { EffectiveDeployment, EffectiveRule, EffectiveWaf } from "./rulesets/effective";
-export { managedRulesets, owaspScoreRule } from "./rulesets/ids";
+export { managedRulesets, OWASP_SCORE_RULE } from "./rulesets/ids";
 export { seededEntryPoints, seededRules } from "./rulesets/seed";
 export type { LogpushBehaviour } from "./logpush/behaviour";
 export type { Generated } from "./logpush/lines";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { LocalApiStartError } from "./start-error";
 
-const fileName = "in-use.json";
+const FILE_NAME = "in-use.json";
 
 const holder = z.object({
   pid: z.number(),
@@ -29,7 +29,7 @@ export class Lease {
    */
   static take(folder: string, { again }: { readonly again: boolean }): Lease {
     mkdirSync(folder, { recursive: true });
-    const file = join(folder, fileName);
+    const file = join(folder, FILE_NAME);
     const note = JSON.stringify({ pid: process.pid });
     try {
       writeFileSync(file, note, { flag: "wx" });
@@ -63,7 +63,7 @@ export class FolderInUseError extends LocalApiStartError {
   ) {
     const where = holder.url === undefined ? "" : ` at ${holder.url}`;
     super(
-      `${folder} is served by process ${holder.pid}${where}: use that one, or end it first. If that process is none of ours, delete ${join(folder, fileName)}.`,
+      `${folder} is served by process ${holder.pid}${where}: use that one, or end it first. If that process is none of ours, delete ${join(folder, FILE_NAME)}.`,
     );
   }
 }

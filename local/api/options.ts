@@ -1,12 +1,8 @@
-import type { KvLag } from "./kv/namespace";
-import { noLag } from "./kv/namespace";
+import { type KvLag, noLag } from "./kv/namespace";
 import type { ValueStore } from "./kv/value";
-import type { Limits } from "./limits";
-import { defaultLimits } from "./limits";
-import type { WafSettings, WafSettingsChange } from "./waf/settings";
-import { changed, defaultWafSettings } from "./waf/settings";
-import type { LogpushBehaviour } from "./logpush/behaviour";
-import { usualBehaviour } from "./logpush/behaviour";
+import { defaultLimits, type Limits } from "./limits";
+import { changed, defaultWafSettings, type WafSettings, type WafSettingsChange } from "./waf/settings";
+import { type LogpushBehaviour, usualBehaviour } from "./logpush/behaviour";
 
 /** Where the specification and the published API differ, an answer takes one side (facts, section 12). */
 export type Dialect = "seed" | "published";

@@ -1,5 +1,5 @@
 /** Every path of the vendor's API starts so. */
-export const basePath = "/client/v4";
+export const BASE_PATH = "/client/v4";
 
 /** What is ours: faults, the request log, the state. */
-export const controlPath = "/__local";
+export const CONTROL_PATH = "/__local";

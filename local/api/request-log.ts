@@ -1,6 +1,5 @@
 import type { ApiContext } from "./context";
-import type { Batch } from "./kv/batch";
-import { batchOf } from "./kv/batch";
+import { type Batch, batchOf } from "./kv/batch";
 import { bodyBytes, bodyJson } from "./request";
 
 /** Headers whose value is a credential: the log says which kind was used, never the value. */
@@ -35,7 +34,11 @@ export interface LoggedRequest {
 export class RequestLog {
   readonly entries: LoggedRequest[] = [];
 
-  constructor(private readonly maxEntries: number) {}
+  readonly #maxEntries: number;
+
+  constructor(maxEntries: number) {
+    this.#maxEntries = maxEntries;
+  }
 
   async record(c: ApiContext, path: string, at: Date): Promise<LoggedRequest> {
     const startedAt = realTime();
@@ -55,7 +58,7 @@ export class RequestLog {
       contentType: c.req.header("content-type"),
     };
     this.entries.push(entry);
-    if (this.entries.length > this.maxEntries) this.entries.shift();
+    if (this.entries.length > this.#maxEntries) this.entries.shift();
     return entry;
   }
 

@@ -1,41 +1,31 @@
 import { setMaxListeners } from "node:events";
 import type { AddressInfo } from "node:net";
-import { createServer } from "node:http";
-import type { Server } from "node:http";
+import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { getRequestListener } from "@hono/node-server";
 import { createApp } from "./app";
 import { MovableClock } from "./clock";
-import type { Fault } from "./faults";
-import { Faults } from "./faults";
+import { type Fault, Faults } from "./faults";
 import { Journal } from "./kv/journal";
 import type { KvLag } from "./kv/namespace";
-import type { NamespaceName } from "./kv/seed";
-import { namespaces } from "./kv/seed";
+import { type NamespaceName, namespaces } from "./kv/seed";
 import { KvStore } from "./kv/store";
-import type { LogpushControls } from "./logpush/store";
-import { LogpushStore } from "./logpush/store";
+import { type LogpushControls, LogpushStore } from "./logpush/store";
 import { Lease } from "./lease";
-import type { LocalApiOptions } from "./options";
-import { settle } from "./options";
-import { basePath } from "./paths";
+import { type LocalApiOptions, settle } from "./options";
+import { BASE_PATH } from "./paths";
 import type { DetectMode, Detection } from "./page-shield/detect";
 import { load, save } from "./persistence";
-import type { LoggedRequest } from "./request-log";
-import { RequestLog } from "./request-log";
-import type { AccountName, ZoneName } from "./seed";
-import { accounts, seededState, zones } from "./seed";
+import { type LoggedRequest, RequestLog } from "./request-log";
+import { type AccountName, accounts, seededState, type ZoneName, zones } from "./seed";
 import { LocalApiStartError } from "./start-error";
-import type { Snapshot } from "./state";
-import { State } from "./state";
-import type { WafAction, WafView } from "./waf/dashboard";
-import { inDashboard, viewOf } from "./waf/dashboard";
-import type { WafSettingsChange } from "./waf/settings";
-import { changed } from "./waf/settings";
+import { type Snapshot, State } from "./state";
+import { inDashboard, viewOf, type WafAction, type WafView } from "./waf/dashboard";
+import { changed, type WafSettingsChange } from "./waf/settings";
 
 /** Reachable from this machine only: the API holds no secret worth more, and takes orders from anyone. */
-const hostname = "127.0.0.1";
+const HOSTNAME = "127.0.0.1";
 
 export interface LocalApi {
   /** Base address, without a slash at its end: `http://127.0.0.1:8787/client/v4`. */
@@ -135,7 +125,7 @@ async function start(options: LocalApiOptions): Promise<LocalApi> {
   const port = await listen(server, settings.port);
 
   return {
-    url: `http://${hostname}:${port}${basePath}`,
+    url: `http://${HOSTNAME}:${port}${BASE_PATH}`,
     accounts,
     zones,
     namespaces,
@@ -170,7 +160,7 @@ function listen(server: Server, port: number): Promise<number> {
       const what = inUse ? `Port ${port} is in use` : `Port ${port} cannot be opened (${cause.message})`;
       reject(new LocalApiStartError(`${what}: choose another, or port 0 for a free one.`, { cause }));
     });
-    server.listen(port, hostname, () => {
+    server.listen(port, HOSTNAME, () => {
       resolve(portOf(server.address()));
     });
   });

@@ -11,8 +11,11 @@ export interface ShelfOptions {
 /** One immutable value per key. Writes see each other at once; reads may be made to lag behind them. */
 export class Shelf<T> {
   readonly #values = new Map<string, { readonly value: T; readonly since: number }[]>();
+  readonly #options: ShelfOptions;
 
-  constructor(private readonly options: ShelfOptions) {}
+  constructor(options: ShelfOptions) {
+    this.#options = options;
+  }
 
   /** What the last write left: what the next write starts from. */
   latest(key: string): T {
@@ -21,7 +24,7 @@ export class Shelf<T> {
 
   /** What a read is shown. */
   visible(key: string): T {
-    return this.#shownAfter(this.options.lagMs, key);
+    return this.#shownAfter(this.#options.lagMs, key);
   }
 
   /** What a listing is shown. */
@@ -30,7 +33,7 @@ export class Shelf<T> {
   }
 
   get #longestLagMs(): number {
-    return Math.max(this.options.lagMs, this.options.listLagMs ?? 0);
+    return Math.max(this.#options.lagMs, this.#options.listLagMs ?? 0);
   }
 
   #shownAfter(lagMs: number, key: string): T {
@@ -44,7 +47,7 @@ export class Shelf<T> {
     const versions = this.#versions(key);
     const oldestShown = versions.findLastIndex(({ since }) => since <= now - this.#longestLagMs);
     this.#values.set(key, [...versions.slice(Math.max(0, oldestShown)), { value, since: now }]);
-    this.options.onWrite();
+    this.#options.onWrite();
   }
 
   /** Puts these values in place of all others, seen at once. */
@@ -62,7 +65,7 @@ export class Shelf<T> {
   }
 
   #now(): number {
-    return this.options.clock().getTime();
+    return this.#options.clock().getTime();
   }
 }
 

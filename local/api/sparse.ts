@@ -1,7 +1,7 @@
 import type { Next } from "hono";
 import { z } from "zod";
 import type { ApiContext } from "./context";
-import { basePath } from "./paths";
+import { BASE_PATH } from "./paths";
 
 /**
  * Answers as sparse as Cloudflare's OpenAPI document allows: without each member that it does not require, unless
@@ -55,7 +55,7 @@ export async function answerSparsely(c: ApiContext, next: Next): Promise<void> {
   const full = envelope.safeParse(c.get("sentStatus") === undefined ? await json(c.res) : undefined);
   if (!full.success || c.get("fault")?.kind === "raw") return;
   const { status, headers } = c.res;
-  const answer = sparse(`${c.req.method} ${c.req.path.slice(basePath.length)}`, full.data);
+  const answer = sparse(`${c.req.method} ${c.req.path.slice(BASE_PATH.length)}`, full.data);
   c.res = undefined;
   c.res = new Response(JSON.stringify(answer), { status, headers: new Headers(headers) });
 }
@@ -128,7 +128,7 @@ const defaults: readonly { readonly on: RegExp; readonly values: Fields }[] = [
 ];
 
 /** The document's Logpush job has no filter. */
-const undocumented = "filter";
+const UNDOCUMENTED = "filter";
 
 const outputDefaults: Fields = {
   batch_prefix: "",
@@ -163,7 +163,7 @@ function record(request: string, result: unknown): unknown {
 
 function without(data: Fields, values: Fields): Fields {
   const set = Object.entries(data).filter(
-    ([name, value]) => value !== null && value !== values[name] && name !== undocumented,
+    ([name, value]) => value !== null && value !== values[name] && name !== UNDOCUMENTED,
   );
   return Object.fromEntries(set);
 }

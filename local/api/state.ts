@@ -6,15 +6,12 @@ import { plans } from "./limits";
 import { logpushSnapshot } from "./logpush/entities";
 import type { LogpushStore } from "./logpush/store";
 import { configured, detected } from "./page-shield/entities";
-import type { DetectMode, Detection } from "./page-shield/detect";
-import { detect } from "./page-shield/detect";
+import { detect, type Detection, type DetectMode } from "./page-shield/detect";
 import { identifier } from "./request";
 import { rulesetsSnapshot } from "./rulesets/entities";
 import { RulesetStore } from "./rulesets/store";
-import type { ShelfOptions } from "./shelf";
-import { Shelf } from "./shelf";
-import type { WafZone } from "./waf/entities";
-import { wafZone, untouched } from "./waf/entities";
+import { Shelf, type ShelfOptions } from "./shelf";
+import { untouched, type WafZone, wafZone } from "./waf/entities";
 
 const zone = z.strictObject({ id: identifier, name: z.string(), plan: z.enum(plans) });
 
@@ -45,12 +42,16 @@ export class State {
   readonly rulesets: RulesetStore;
   readonly waf: Shelf<WafZone>;
 
+  readonly #shelf: ShelfOptions;
+
   constructor(
     snapshot: Snapshot,
     readonly kv: KvStore,
     readonly logpush: LogpushStore,
-    private readonly shelf: ShelfOptions,
+    shelf: ShelfOptions,
   ) {
+    this.#shelf = shelf;
+
     this.pageShield = new Shelf(shelf);
     this.pageShieldDetected = new Shelf({ ...shelf, lagMs: 0 });
     this.rulesets = new RulesetStore(shelf);
@@ -86,7 +87,7 @@ export class State {
   /** Puts another state in place of this one; reads see it at once. */
   restore(snapshot: Snapshot): void {
     this.#fill(snapshot);
-    this.shelf.onWrite();
+    this.#shelf.onWrite();
     if (snapshot.kv !== undefined) this.kv.restore(snapshot.kv);
   }
 

@@ -26,11 +26,17 @@ const checkpointSchema = z.object({
 const selectionSchema = z.looseObject({ stacks: z.record(z.string(), z.string()).optional() });
 
 export class Backend {
+  readonly #root: string;
+  readonly #env: NodeJS.ProcessEnv;
+
   private constructor(
     readonly url: string,
-    private readonly root: string,
-    private readonly env: NodeJS.ProcessEnv,
-  ) {}
+    root: string,
+    env: NodeJS.ProcessEnv,
+  ) {
+    this.#root = root;
+    this.#env = env;
+  }
 
   static async open(project: Project, env: NodeJS.ProcessEnv): Promise<Backend> {
     const url = env["PULUMI_BACKEND_URL"] ?? project.backendUrl;
@@ -43,15 +49,15 @@ export class Backend {
     const root = folderOf(url);
     if (!existsSync(root)) throw new CommandError(`the state folder ${root} does not exist: create it first`);
     const backend = new Backend(url, path.join(root, ".pulumi"), env);
-    await backend.checkLayout();
+    await backend.#checkLayout();
     return backend;
   }
 
-  private async checkLayout(): Promise<void> {
-    const file = path.join(this.root, "meta.yaml");
+  async #checkLayout(): Promise<void> {
+    const file = path.join(this.#root, "meta.yaml");
     const meta = await readIfThere(file);
     if (meta === undefined) {
-      const legacy = (await filesIn(path.join(this.root, "stacks"))).some((name) => name.endsWith(".json"));
+      const legacy = (await filesIn(path.join(this.#root, "stacks"))).some((name) => name.endsWith(".json"));
       if (legacy)
         throw new Refused("state folders without projects (version 0)", "run `pulumi state upgrade`");
       await write(file, "version: 1\n");
@@ -61,35 +67,35 @@ export class Backend {
   }
 
   stack(project: Project, name: string): StackStore {
-    return new StackStore(this.url, this.root, project, name);
+    return new StackStore(this.url, this.#root, project, name);
   }
 
   async stackNames(project: Project): Promise<string[]> {
-    const files = await filesIn(path.join(this.root, "stacks", project.name));
+    const files = await filesIn(path.join(this.#root, "stacks", project.name));
     return files.filter((name) => name.endsWith(".json")).map((name) => name.slice(0, -".json".length));
   }
 
   /** Undefined chooses none. */
   async select(project: Project, stack: string | undefined): Promise<void> {
-    const stacks = await this.selections(project);
+    const stacks = await this.#selections(project);
     if (stack === undefined) Reflect.deleteProperty(stacks, this.url);
     else stacks[this.url] = `organization/${project.name}/${stack}`;
-    await write(this.selectionFile(project), JSON.stringify({ stacks }, undefined, 4));
+    await write(this.#selectionFile(project), JSON.stringify({ stacks }, undefined, 4));
   }
 
   async selected(project: Project): Promise<string | undefined> {
-    const name = (await this.selections(project))[this.url];
+    const name = (await this.#selections(project))[this.url];
     return name?.split("/").at(-1);
   }
 
-  private async selections(project: Project): Promise<Record<string, string>> {
-    const text = await readIfThere(this.selectionFile(project));
+  async #selections(project: Project): Promise<Record<string, string>> {
+    const text = await readIfThere(this.#selectionFile(project));
     return text === undefined ? {} : (selectionSchema.parse(JSON.parse(text)).stacks ?? {});
   }
 
   /** The CLI's file where PULUMI_HOME says so; a person's own ~/.pulumi is never written to. */
-  private selectionFile(project: Project): string {
-    const home = this.env["PULUMI_HOME"] ?? path.join(this.root, "selected");
+  #selectionFile(project: Project): string {
+    const home = this.#env["PULUMI_HOME"] ?? path.join(this.#root, "selected");
     const hash = createHash("sha1").update(project.file).digest("hex");
     return path.join(home, "workspaces", `${project.name}-${hash}-workspace.json`);
   }
@@ -106,32 +112,37 @@ function folderOf(url: string): string {
 
 /** One stack: its checkpoint and its lock. */
 export class StackStore {
-  private readonly file: string;
-  private readonly lockDirectory: string;
-  private readonly lockFile: string;
+  readonly #file: string;
+  readonly #lockDirectory: string;
+  readonly #lockFile: string;
+  readonly #url: string;
+  readonly #root: string;
 
   constructor(
-    private readonly url: string,
-    private readonly root: string,
+    url: string,
+    root: string,
     readonly project: Project,
     readonly name: string,
   ) {
+    this.#url = url;
+    this.#root = root;
+
     if (!/^[\w.-]{1,100}$/.test(name))
       throw new CommandError(`${name} is not a stack name`, EXIT.badInvocation);
-    this.file = path.join(root, "stacks", project.name, `${name}.json`);
-    this.lockDirectory = path.join(root, "locks", "organization", project.name, name);
-    this.lockFile = path.join(this.lockDirectory, `${randomUUID()}.json`);
+    this.#file = path.join(root, "stacks", project.name, `${name}.json`);
+    this.#lockDirectory = path.join(root, "locks", "organization", project.name, name);
+    this.#lockFile = path.join(this.#lockDirectory, `${randomUUID()}.json`);
   }
 
   get exists(): boolean {
-    if (existsSync(`${this.file}.gz`)) throw new Refused("compressed state files");
-    return existsSync(this.file);
+    if (existsSync(`${this.#file}.gz`)) throw new Refused("compressed state files");
+    return existsSync(this.#file);
   }
 
   async load(): Promise<DeploymentJson> {
     if (!this.exists) throw new CommandError(`no stack named '${this.name}' found`, EXIT.stackNotFound);
-    const parsed = checkpointSchema.safeParse(JSON.parse(await readFile(this.file, "utf8")));
-    if (!parsed.success) throw new CommandError(`${this.file}: ${z.prettifyError(parsed.error)}`);
+    const parsed = checkpointSchema.safeParse(JSON.parse(await readFile(this.#file, "utf8")));
+    if (!parsed.success) throw new CommandError(`${this.#file}: ${z.prettifyError(parsed.error)}`);
     return parseDeployment(parsed.data.checkpoint.latest ?? {});
   }
 
@@ -139,30 +150,30 @@ export class StackStore {
   async save(deployment: JsonMap | undefined): Promise<void> {
     const stack = `organization/${this.project.name}/${this.name}`;
     await write(
-      this.file,
+      this.#file,
       JSON.stringify({ version: 3, checkpoint: { stack, ...(deployment && { latest: deployment }) } }),
     );
     // The CLI notes a checksum beside its files; one of an older file would be wrong.
-    await rm(`${this.file}.attrs`, { force: true });
+    await rm(`${this.#file}.attrs`, { force: true });
   }
 
   async remove(): Promise<void> {
-    await rm(this.file);
-    await rm(`${this.file}.attrs`, { force: true });
+    await rm(this.#file);
+    await rm(`${this.#file}.attrs`, { force: true });
   }
 
   /** The lock of a process that died stays, as with the CLI: only a person knows that nothing runs any more. */
   async lock(): Promise<void> {
-    await this.refuseForeignLocks();
+    await this.#refuseForeignLocks();
     const content = {
       pid: process.pid,
       username: userInfo().username,
       hostname: hostname(),
       timestamp: new Date().toISOString(),
     };
-    await write(this.lockFile, JSON.stringify(content));
+    await write(this.#lockFile, JSON.stringify(content));
     try {
-      await this.refuseForeignLocks();
+      await this.#refuseForeignLocks();
     } catch (error) {
       await this.unlock();
       throw error;
@@ -170,30 +181,30 @@ export class StackStore {
   }
 
   async unlock(): Promise<void> {
-    await rm(this.lockFile, { force: true });
-    await rm(`${this.lockFile}.attrs`, { force: true });
+    await rm(this.#lockFile, { force: true });
+    await rm(`${this.#lockFile}.attrs`, { force: true });
   }
 
   async breakLocks(): Promise<void> {
-    await rm(this.lockDirectory, { recursive: true, force: true });
+    await rm(this.#lockDirectory, { recursive: true, force: true });
   }
 
-  private async refuseForeignLocks(): Promise<void> {
-    const foreign = (await filesIn(this.lockDirectory))
+  async #refuseForeignLocks(): Promise<void> {
+    const foreign = (await filesIn(this.#lockDirectory))
       .filter((name) => name.endsWith(".json"))
-      .map((name) => path.join(this.lockDirectory, name))
-      .filter((file) => file !== this.lockFile);
+      .map((name) => path.join(this.#lockDirectory, name))
+      .filter((file) => file !== this.#lockFile);
     if (foreign.length === 0) return;
-    const owners = await Promise.all(foreign.map(async (file) => `\n  ${await this.describeLock(file)}`));
+    const owners = await Promise.all(foreign.map(async (file) => `\n  ${await this.#describeLock(file)}`));
     throw new CommandError(
       `the stack is currently locked by ${foreign.length} lock(s). Either wait for the other process(es) to end ` +
         `or delete the lock file with \`pulumi cancel\`.${owners.join("")}`,
     );
   }
 
-  private async describeLock(file: string): Promise<string> {
+  async #describeLock(file: string): Promise<string> {
     const lock = lockSchema.parse(JSON.parse(await readFile(file, "utf8")));
-    const at = `${this.url}/${path.relative(path.dirname(this.root), file)}`;
+    const at = `${this.#url}/${path.relative(path.dirname(this.#root), file)}`;
     return `${at}: created by ${lock.username}@${lock.hostname} (pid ${lock.pid}) at ${lock.timestamp}`;
   }
 }

@@ -25,61 +25,64 @@ class Moment {
 }
 
 export class Conductor implements Registrar {
-  private readonly registeredAll = new Moment();
-  private readonly halted = new Moment();
-  private readonly over = new Moment();
-  private stage: { machinery: Machinery; planner: Planner } | undefined;
-  private planning: Promise<void> = Promise.resolve();
-  private readonly unanswered = new Set<(error: Error) => void>();
-  private readonly goals = new Map<Urn, Goal>();
-  private defaultProvider: Promise<string> | undefined;
-  private stackOutputs: { urn: Urn; outputs: ValueMap } | undefined;
-  private isOver = false;
+  readonly #registeredAll = new Moment();
+  readonly #halted = new Moment();
+  readonly #over = new Moment();
+  #stage: { machinery: Machinery; planner: Planner } | undefined;
+  #planning: Promise<void> = Promise.resolve();
+  readonly #unanswered = new Set<(error: Error) => void>();
+  readonly #goals = new Map<Urn, Goal>();
+  #defaultProvider: Promise<string> | undefined;
+  #stackOutputs: { urn: Urn; outputs: ValueMap } | undefined;
+  #isOver = false;
+  readonly #run: Run;
 
-  constructor(private readonly run: Run) {}
+  constructor(run: Run) {
+    this.#run = run;
+  }
 
   /** Ends when the program has registered all it will, or when it is of no use to listen on. */
   async hearOut(machinery: Machinery, planner: Planner, start: () => Program): Promise<Program> {
-    this.stage = { machinery, planner };
+    this.#stage = { machinery, planner };
     const program = start();
     const failure = await Promise.race([
-      this.registeredAll.reached.then(() => undefined),
-      this.halted.reached.then(() => undefined),
+      this.#registeredAll.reached.then(() => undefined),
+      this.#halted.reached.then(() => undefined),
       program.failure,
     ]);
     if (failure !== undefined)
-      this.reportAndStop(failure === "" ? new AlreadyReported("") : new CommandError(failure));
-    await this.planning;
+      this.#reportAndStop(failure === "" ? new AlreadyReported("") : new CommandError(failure));
+    await this.#planning;
     await machinery.executor.idle();
     return program;
   }
 
   /** Whatever the program still waits for is not coming. */
   async dismiss(program: Program): Promise<void> {
-    await this.recordStackOutputs();
-    this.isOver = true;
-    if (this.stage?.machinery.executor.failed === true) program.mute();
-    this.over.announce();
-    this.unanswered.forEach((reject) => reject(new EngineStopped()));
+    await this.#recordStackOutputs();
+    this.#isOver = true;
+    if (this.#stage?.machinery.executor.failed === true) program.mute();
+    this.#over.announce();
+    this.#unanswered.forEach((reject) => reject(new EngineStopped()));
     const impatience = setTimeout(() => program.stop(), PROGRAM_GRACE_MS);
     await program.failure;
     clearTimeout(impatience);
   }
 
   stopped(): void {
-    this.halted.announce();
+    this.#halted.announce();
   }
 
   async register(goal: Goal): Promise<Registered> {
-    const inherited = this.withInherited(goal);
-    const provider = goal.custom ? await this.defaultProviderReference() : "";
-    const registered = await this.serve({ ...inherited, provider });
-    this.goals.set(registered.state.urn, inherited);
+    const inherited = this.#withInherited(goal);
+    const provider = goal.custom ? await this.#defaultProviderReference() : "";
+    const registered = await this.#serve({ ...inherited, provider });
+    this.#goals.set(registered.state.urn, inherited);
     return registered;
   }
 
-  private withInherited(goal: Goal): Goal {
-    const parent = this.goals.get(goal.parent);
+  #withInherited(goal: Goal): Goal {
+    const parent = this.#goals.get(goal.parent);
     return {
       ...goal,
       protect: goal.protect ?? parent?.protect,
@@ -88,9 +91,9 @@ export class Conductor implements Registrar {
   }
 
   /** Registered with the first dynamic resource. All of the stack's configuration goes to it. */
-  private defaultProviderReference(): Promise<string> {
-    const { config, project, stack } = this.run;
-    this.defaultProvider ??= this.serve({
+  #defaultProviderReference(): Promise<string> {
+    const { config, project, stack } = this.#run;
+    this.#defaultProvider ??= this.#serve({
       type: PROVIDER_TYPE,
       name: "default",
       custom: true,
@@ -109,77 +112,77 @@ export class Conductor implements Registrar {
       sourcePosition: "",
       stackTrace: [],
     }).then(({ state }) => providerReference(defaultProviderUrn(stack, project.name), state.id));
-    return this.defaultProvider;
+    return this.#defaultProvider;
   }
 
-  private serve(goal: Goal): Promise<Registered> {
-    if (this.isOver) return Promise.reject(new EngineStopped());
+  #serve(goal: Goal): Promise<Registered> {
+    if (this.#isOver) return Promise.reject(new EngineStopped());
     return new Promise<Registered>((resolve, reject) => {
-      this.unanswered.add(reject);
+      this.#unanswered.add(reject);
       const answer = (registered: Registered): void => {
-        this.unanswered.delete(reject);
+        this.#unanswered.delete(reject);
         resolve(registered);
       };
-      this.planning = this.planning.then(() => this.planAndSubmit(goal, answer));
+      this.#planning = this.#planning.then(() => this.#planAndSubmit(goal, answer));
     });
   }
 
-  private async planAndSubmit(goal: Goal, answer: (registered: Registered) => void): Promise<void> {
-    if (this.stage === undefined || this.stage.machinery.executor.stopping) return;
-    const { machinery, planner } = this.stage;
+  async #planAndSubmit(goal: Goal, answer: (registered: Registered) => void): Promise<void> {
+    if (this.#stage === undefined || this.#stage.machinery.executor.stopping) return;
+    const { machinery, planner } = this.#stage;
     try {
       const steps = await planner.plan(goal, answer);
       void machinery.executor.submit(steps);
     } catch (error) {
-      this.reportAndStop(error);
+      this.#reportAndStop(error);
     }
   }
 
   async registerOutputs(urn: Urn, outputs: ValueMap): Promise<void> {
     if (isRootStack(urn)) {
-      this.stackOutputs = { urn, outputs };
+      this.#stackOutputs = { urn, outputs };
       return;
     }
-    const state = this.stage?.machinery.executor.news.get(urn);
+    const state = this.#stage?.machinery.executor.news.get(urn);
     if (state === undefined) {
       throw new CommandError(`cannot complete a resource '${urn}' whose registration isn't pending`);
     }
-    await this.setOutputs(state, outputs);
+    await this.#setOutputs(state, outputs);
   }
 
   /** After a failure, an output that was not set says nothing: the old one is kept. */
-  private async recordStackOutputs(): Promise<void> {
-    if (this.stackOutputs === undefined || this.stage === undefined) return;
-    const { urn, outputs } = this.stackOutputs;
-    const { executor } = this.stage.machinery;
+  async #recordStackOutputs(): Promise<void> {
+    if (this.#stackOutputs === undefined || this.#stage === undefined) return;
+    const { urn, outputs } = this.#stackOutputs;
+    const { executor } = this.#stage.machinery;
     const state = executor.news.get(urn);
     if (state === undefined) return;
-    const isIncomplete = executor.failed || executor.stopping || this.stage.planner.sawError;
-    await this.setOutputs(state, isIncomplete ? { ...state.outputs, ...outputs } : outputs);
+    const isIncomplete = executor.failed || executor.stopping || this.#stage.planner.sawError;
+    await this.#setOutputs(state, isIncomplete ? { ...state.outputs, ...outputs } : outputs);
   }
 
-  private async setOutputs(state: ResourceState, outputs: ValueMap): Promise<void> {
+  async #setOutputs(state: ResourceState, outputs: ValueMap): Promise<void> {
     if (equalMaps(state.outputs ?? {}, outputs)) return;
     state.outputs = outputs;
-    await this.stage?.machinery.journal?.commit();
+    await this.#stage?.machinery.journal?.commit();
   }
 
   async programIsDone(): Promise<void> {
-    this.registeredAll.announce();
-    await this.over.reached;
+    this.#registeredAll.announce();
+    await this.#over.reached;
   }
 
   async refuse(error: unknown): Promise<never> {
-    this.reportAndStop(error);
-    await this.over.reached;
+    this.#reportAndStop(error);
+    await this.#over.reached;
     throw new EngineStopped();
   }
 
-  private reportAndStop(error: unknown): void {
+  #reportAndStop(error: unknown): void {
     if (!(error instanceof AlreadyReported)) {
-      this.run.events.diagnostic({ urn: "", severity: "error", message: messageOf(error) });
+      this.#run.events.diagnostic({ urn: "", severity: "error", message: messageOf(error) });
     }
-    const executor = this.stage?.machinery.executor;
+    const executor = this.#stage?.machinery.executor;
     if (executor === undefined) return;
     executor.failed = true;
     executor.stop();

@@ -65,66 +65,69 @@ const TITLES: Readonly<Record<Command, readonly [string, string]>> = {
 };
 
 export class Display implements Events {
-  private readonly rows = new Map<Urn, Row>();
-  private readonly diagnostics: Diagnostic[] = [];
+  readonly #rows = new Map<Urn, Row>();
+  readonly #diagnostics: Diagnostic[] = [];
+  readonly #options: DisplayOptions;
 
-  constructor(private readonly options: DisplayOptions) {
+  constructor(options: DisplayOptions) {
+    this.#options = options;
+
     const [planned, running] = TITLES[options.command];
     options.write(`${options.colors.bold(`${options.dryRun ? planned : running} (${options.stack}):`)}\n\n`);
   }
 
   diagnostic(diagnostic: Diagnostic): void {
-    if (diagnostic.severity !== "debug") this.diagnostics.push(diagnostic);
+    if (diagnostic.severity !== "debug") this.#diagnostics.push(diagnostic);
   }
 
   before(step: Step): void {
     if (isInternal(step)) return;
     const { urn, parent } = subjectOf(step);
-    const row = this.rows.get(urn) ?? { urn, parent, op: step.op, done: false, failed: false, lines: [] };
-    this.rows.set(urn, row);
-    const lines = this.linesOf(step, step.op);
+    const row = this.#rows.get(urn) ?? { urn, parent, op: step.op, done: false, failed: false, lines: [] };
+    this.#rows.set(urn, row);
+    const lines = this.#linesOf(step, step.op);
     if (lines.length > 0) row.lines = lines;
     row.op = summedUp(row.op, step.op);
     row.done = false;
   }
 
   after(step: Step, op: Op, seconds: number): void {
-    const row = this.rows.get(subjectOf(step).urn);
+    const row = this.#rows.get(subjectOf(step).urn);
     if (row === undefined || isInternal(step)) return;
     row.done = true;
     if (step.op === "refresh") {
       row.op = op === "refresh" && step.new !== undefined ? "same" : op;
-      row.lines = this.linesOf(step, op);
+      row.lines = this.#linesOf(step, op);
     }
-    if (!this.options.dryRun && row.op !== "same" && op !== "replace" && op !== "same") {
-      this.options.write(`${this.title(op, row.urn, WORDS[op][1])} (${seconds.toFixed(1)}s)\n`);
+    if (!this.#options.dryRun && row.op !== "same" && op !== "replace" && op !== "same") {
+      this.#options.write(`${this.#title(op, row.urn, WORDS[op][1])} (${seconds.toFixed(1)}s)\n`);
     }
   }
 
   failed(step: Step): void {
-    const row = this.rows.get(subjectOf(step).urn);
+    const row = this.#rows.get(subjectOf(step).urn);
     if (row === undefined) return;
     row.failed = true;
-    if (!this.options.dryRun) {
-      this.options.write(
-        `${this.title(row.op, row.urn, this.options.colors.red(`${WORDS[row.op][0]} failed`))}\n`,
+    if (!this.#options.dryRun) {
+      this.#options.write(
+        `${this.#title(row.op, row.urn, this.#options.colors.red(`${WORDS[row.op][0]} failed`))}\n`,
       );
     }
   }
 
   finish(outcome: Outcome, seconds: number): void {
-    const { dryRun, showOutputs, write } = this.options;
+    const { dryRun, showOutputs, write } = this.#options;
     if (!dryRun) write("\n");
-    this.writeTree();
-    this.writeDiagnostics();
-    if (showOutputs) this.writeOutputs(outcome);
-    this.writeCounts(outcome.counts);
+    this.#writeTree();
+    this.#writeDiagnostics();
+    if (showOutputs) this.#writeOutputs(outcome);
+    this.#writeCounts(outcome.counts);
     if (!dryRun) write(`Duration: ${Math.max(1, Math.round(seconds))}s\n`);
     write("\n");
   }
 
-  private linesOf(step: Step, op: Op): string[] {
-    const { colors, isDetailed } = this.options;
+  #linesOf(step: Step, op: Op): string[] {
+    const { colors, isDetailed } = this.#options;
     const [old, current] = [step.old?.inputs ?? {}, step.new?.inputs ?? {}];
     switch (op) {
       case "update":
@@ -144,8 +147,8 @@ export class Display implements Events {
     }
   }
 
-  private title(op: Op, urn: Urn, word: string): string {
-    const { colors } = this.options;
+  #title(op: Op, urn: Urn, word: string): string {
+    const { colors } = this.#options;
     const paint =
       op === "delete" || op === "delete-replaced"
         ? colors.red
@@ -156,8 +159,8 @@ export class Display implements Events {
     return ` ${symbol} ${typeOf(urn)}  ${colors.bold(nameOf(urn))}  ${word}`.trimEnd();
   }
 
-  private writeTree(): void {
-    const shown = this.shownRows();
+  #writeTree(): void {
+    const shown = this.#shownRows();
     const children = new Map<Urn, Row[]>();
     for (const row of shown) {
       const parent = shown.some(({ urn }) => urn === row.parent) ? row.parent : "";
@@ -167,40 +170,40 @@ export class Display implements Events {
       const indentation = "   ".repeat(depth);
       const [planned, done] = WORDS[row.op];
       const word = row.failed
-        ? this.options.colors.red(`${planned} failed`.trim())
-        : this.options.dryRun
+        ? this.#options.colors.red(`${planned} failed`.trim())
+        : this.#options.dryRun
           ? planned
           : done;
-      this.options.write(`${indentation}${this.title(row.op, row.urn, word)}\n`);
-      for (const line of row.lines) this.options.write(`${indentation}        ${line}\n`);
+      this.#options.write(`${indentation}${this.#title(row.op, row.urn, word)}\n`);
+      for (const line of row.lines) this.#options.write(`${indentation}        ${line}\n`);
       for (const child of children.get(row.urn) ?? []) writeRow(child, depth + 1);
     };
     for (const row of children.get("") ?? []) writeRow(row, 0);
-    if (shown.length > 0) this.options.write("\n");
+    if (shown.length > 0) this.#options.write("\n");
   }
 
   /** What changes, and whatever stands around it. */
-  private shownRows(): Row[] {
+  #shownRows(): Row[] {
     const wanted = new Set<Urn>();
-    for (const row of this.rows.values()) {
-      const isShown = row.op !== "same" || row.failed || isRootStack(row.urn) || this.options.showSames;
+    for (const row of this.#rows.values()) {
+      const isShown = row.op !== "same" || row.failed || isRootStack(row.urn) || this.#options.showSames;
       for (
         let each: Row | undefined = isShown ? row : undefined;
         each !== undefined;
-        each = this.rows.get(each.parent)
+        each = this.#rows.get(each.parent)
       ) {
         wanted.add(each.urn);
       }
     }
-    return [...this.rows.values()].filter(({ urn }) => wanted.has(urn));
+    return [...this.#rows.values()].filter(({ urn }) => wanted.has(urn));
   }
 
-  private writeDiagnostics(): void {
-    if (this.diagnostics.length === 0) return;
-    const { colors, write } = this.options;
-    const stackRow = [...this.rows.keys()].find(isRootStack) ?? "";
+  #writeDiagnostics(): void {
+    if (this.#diagnostics.length === 0) return;
+    const { colors, write } = this.#options;
+    const stackRow = [...this.#rows.keys()].find(isRootStack) ?? "";
     const byUrn = new Map<Urn, Diagnostic[]>();
-    for (const diagnostic of this.diagnostics) {
+    for (const diagnostic of this.#diagnostics) {
       const urn = diagnostic.urn === "" ? stackRow : diagnostic.urn;
       byUrn.set(urn, [...(byUrn.get(urn) ?? []), diagnostic]);
     }
@@ -208,27 +211,27 @@ export class Display implements Events {
     for (const [urn, diagnostics] of byUrn) {
       if (urn !== "") write(`  ${typeOf(urn)} (${nameOf(urn)}):\n`);
       for (const { severity, message } of diagnostics) {
-        write(`${`${this.prefix(severity)}${message}`.trimEnd().replace(/^/gm, "    ")}\n`);
+        write(`${`${this.#prefix(severity)}${message}`.trimEnd().replace(/^/gm, "    ")}\n`);
       }
       write("\n");
     }
   }
 
-  private prefix(severity: Severity): string {
-    const { colors } = this.options;
+  #prefix(severity: Severity): string {
+    const { colors } = this.#options;
     if (severity === "error") return colors.red("error: ");
     return severity === "warning" ? colors.yellow("warning: ") : "";
   }
 
-  private writeOutputs({ outputs, oldOutputs }: Outcome): void {
-    const { colors, dryRun, write } = this.options;
+  #writeOutputs({ outputs, oldOutputs }: Outcome): void {
+    const { colors, dryRun, write } = this.#options;
     const lines = dryRun ? outputDiff(oldOutputs ?? {}, outputs ?? {}, colors) : valueLines(outputs ?? {});
     if (lines.length === 0) return;
     write(`${colors.bold("Outputs:")}\n${lines.map((line) => `    ${line}\n`).join("")}\n`);
   }
 
-  private writeCounts(counts: Counts): void {
-    const { colors, dryRun, write } = this.options;
+  #writeCounts(counts: Counts): void {
+    const { colors, dryRun, write } = this.#options;
     const changes = [...counts].filter(([op]) => op !== "same");
     const unchanged = counts.get("same") ?? 0;
     if (changes.length === 0 && unchanged === 0) return;

@@ -32,27 +32,39 @@ export class Executor {
   /** A step failed, rather than the plan or the program. */
   hasFailedStep = false;
   stopping = false;
-  private free: number;
-  private readonly waiting: (() => void)[] = [];
-  private readonly chains = new Set<Promise<void>>();
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+  readonly #chains = new Set<Promise<void>>();
+
+  readonly #options: ExecutorOptions;
+  readonly #providers: Providers;
+  readonly #journal: Journal | undefined;
+  readonly #events: Events;
+  readonly #onStop: () => void;
 
   constructor(
-    private readonly options: ExecutorOptions,
-    private readonly providers: Providers,
+    options: ExecutorOptions,
+    providers: Providers,
     /** Undefined in a preview: it records nothing. */
-    private readonly journal: Journal | undefined,
-    private readonly events: Events,
+    journal: Journal | undefined,
+    events: Events,
     /** Called once when the first step fails or a person stops the run. */
-    private readonly onStop: () => void,
+    onStop: () => void,
   ) {
-    this.free = Math.max(1, options.parallel);
+    this.#options = options;
+    this.#providers = providers;
+    this.#journal = journal;
+    this.#events = events;
+    this.#onStop = onStop;
+
+    this.#free = Math.max(1, options.parallel);
   }
 
   /** Whatever runs is finished and recorded; nothing else is begun. */
   stop(): void {
     if (this.stopping) return;
     this.stopping = true;
-    this.onStop();
+    this.#onStop();
   }
 
   /** For a failure outside the executor's own steps. */
@@ -63,9 +75,9 @@ export class Executor {
   }
 
   submit(chain: readonly Step[]): Promise<void> {
-    const running = this.runChain(chain);
-    this.chains.add(running);
-    void running.finally(() => this.chains.delete(running));
+    const running = this.#runChain(chain);
+    this.#chains.add(running);
+    void running.finally(() => this.#chains.delete(running));
     return running;
   }
 
@@ -74,57 +86,57 @@ export class Executor {
   }
 
   async idle(): Promise<void> {
-    while (this.chains.size > 0) await Promise.all(this.chains);
+    while (this.#chains.size > 0) await Promise.all(this.#chains);
   }
 
-  private async runChain(chain: readonly Step[]): Promise<void> {
-    await this.acquire();
+  async #runChain(chain: readonly Step[]): Promise<void> {
+    await this.#acquire();
     try {
       for (const step of chain) {
-        if (this.stopping || !(await this.run(step))) return;
+        if (this.stopping || !(await this.#run(step))) return;
       }
     } catch (error) {
       // Steps report their own failures: what comes here is that the state could not be written.
-      this.events.diagnostic({ urn: "", severity: "error", message: messageOf(error) });
+      this.#events.diagnostic({ urn: "", severity: "error", message: messageOf(error) });
       this.fail();
     } finally {
-      this.release();
+      this.#release();
     }
   }
 
-  private async acquire(): Promise<void> {
-    if (this.free > 0) this.free -= 1;
-    else await new Promise<void>((resolve) => this.waiting.push(resolve));
+  async #acquire(): Promise<void> {
+    if (this.#free > 0) this.#free -= 1;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  private release(): void {
-    const next = this.waiting.shift();
-    if (next === undefined) this.free += 1;
+  #release(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#free += 1;
     else next();
   }
 
   /** False where the chain must not go on. */
-  private async run(step: Step): Promise<boolean> {
+  async #run(step: Step): Promise<boolean> {
     const began = performance.now();
-    this.events.before(step);
-    await this.recordIntent(step);
+    this.#events.before(step);
+    await this.#recordIntent(step);
     let problem: unknown;
     try {
-      await apply(step, { providers: this.providers, dryRun: this.options.dryRun, events: this.events });
+      await apply(step, { providers: this.#providers, dryRun: this.#options.dryRun, events: this.#events });
     } catch (error) {
       problem = error;
     }
-    if (problem === undefined || problem instanceof Unfinished) this.settle(step);
-    if (problem === undefined) this.report(step, (performance.now() - began) / 1000);
-    else this.reportFailure(step, problem);
+    if (problem === undefined || problem instanceof Unfinished) this.#settle(step);
+    if (problem === undefined) this.#report(step, (performance.now() - began) / 1000);
+    else this.#reportFailure(step, problem);
     // What exists after a failed update was not made with the new inputs.
     if (step.op === "update" && problem instanceof Unfinished) step.new.inputs = { ...step.old.inputs };
-    await this.recordResult(step, problem === undefined || problem instanceof Unfinished);
+    await this.#recordResult(step, problem === undefined || problem instanceof Unfinished);
     if (problem !== undefined) {
       this.failed = true;
       this.hasFailedStep = true;
       if (problem instanceof ProtectedError) this.spared.add(problem.state);
-      else if (!this.options.continueOnError) this.stop();
+      else if (!this.#options.continueOnError) this.stop();
       return false;
     }
     if ("answer" in step) step.answer({ state: step.new, result: "success" });
@@ -132,7 +144,7 @@ export class Executor {
   }
 
   /** Marks what must be secret, and remembers the state for those who refer to it. */
-  private settle(step: Step): void {
+  #settle(step: Step): void {
     const state = step.new;
     if (state === undefined || step.op === "replace") return;
     const outputs = state.outputs;
@@ -146,38 +158,38 @@ export class Executor {
     this.news.set(state.urn, state);
   }
 
-  private report(step: Step, seconds: number): void {
-    const isDriftReport = step.op === "refresh" && this.options.reportsDrift;
-    const op = isDriftReport ? this.driftOf(step) : step.op;
+  #report(step: Step, seconds: number): void {
+    const isDriftReport = step.op === "refresh" && this.#options.reportsDrift;
+    const op = isDriftReport ? this.#driftOf(step) : step.op;
     const isCounted = isDriftReport || isLogical(step);
     if (isCounted && !isInternal(step)) this.counts.set(op, (this.counts.get(op) ?? 0) + 1);
-    this.events.after(step, op, seconds);
+    this.#events.after(step, op, seconds);
   }
 
-  private driftOf(step: RefreshStep): Op {
+  #driftOf(step: RefreshStep): Op {
     if (step.new === undefined) return "delete";
     return step.hasDrifted ? "update" : "same";
   }
 
-  private reportFailure(step: Step, problem: unknown): void {
-    const prefix = this.options.dryRun ? "Preview failed: " : "";
+  #reportFailure(step: Step, problem: unknown): void {
+    const prefix = this.#options.dryRun ? "Preview failed: " : "";
     const urn = isInternal(step) ? "" : urnOf(step);
-    this.events.diagnostic({ urn, severity: "error", message: prefix + messageOf(problem) });
-    this.events.failed(step);
+    this.#events.diagnostic({ urn, severity: "error", message: prefix + messageOf(problem) });
+    this.#events.failed(step);
   }
 
-  private async recordIntent(step: Step): Promise<void> {
+  async #recordIntent(step: Step): Promise<void> {
     switch (step.op) {
       case "create":
       case "create-replacement":
-        return this.journal?.begin(step.new, "creating");
+        return this.#journal?.begin(step.new, "creating");
       case "update":
-        return this.journal?.begin(step.new, "updating");
+        return this.#journal?.begin(step.new, "updating");
       case "delete":
       case "delete-replaced":
-        return this.journal?.begin(step.old, "deleting");
+        return this.#journal?.begin(step.old, "deleting");
       case "import":
-        return this.journal?.begin(step.new, "importing");
+        return this.#journal?.begin(step.new, "importing");
       case "same":
       case "replace":
       case "refresh":
@@ -186,8 +198,8 @@ export class Executor {
     }
   }
 
-  private async recordResult(step: Step, isDone: boolean): Promise<void> {
-    const { journal } = this;
+  async #recordResult(step: Step, isDone: boolean): Promise<void> {
+    const journal = this.#journal;
     if (journal === undefined) return;
     switch (step.op) {
       case "same":

@@ -20,17 +20,17 @@ export interface HostRun {
 
 export class Host {
   readonly client: Promise<ResourceProviderClient>;
-  private readonly child: NodeProcess;
-  private readonly ended: Promise<unknown>;
+  readonly #child: NodeProcess;
+  readonly #ended: Promise<unknown>;
 
   constructor(run: HostRun) {
-    this.child = spawnNode([resolveSdk(run.project, "dynamic-provider"), run.engineAddress], {
+    this.#child = spawnNode([resolveSdk(run.project, "dynamic-provider"), run.engineAddress], {
       cwd: run.project.programDirectory,
       env: { ...run.env, PULUMI_NODEJS_PROJECT: run.project.name, PULUMI_PROJECT: run.project.name },
     });
-    const errors = forwardLines(this.child.stderr, (line) => run.lines.error(line));
-    this.ended = Promise.all([once(this.child, "close"), errors]);
-    this.client = readPort(this.child, (line) => run.lines.out(line)).then(
+    const errors = forwardLines(this.#child.stderr, (line) => run.lines.error(line));
+    this.#ended = Promise.all([once(this.#child, "close"), errors]);
+    this.client = readPort(this.#child, (line) => run.lines.out(line)).then(
       (port) =>
         new ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure(), CHANNEL_OPTIONS),
     );
@@ -44,8 +44,8 @@ export class Host {
       (client) => client.close(),
       () => undefined,
     );
-    endGently(this.child);
-    await this.ended;
+    endGently(this.#child);
+    await this.#ended;
   }
 }
 

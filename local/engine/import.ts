@@ -86,54 +86,57 @@ export async function importResources(
 }
 
 class Importer {
-  private readonly known: Map<Urn, ResourceState>;
+  readonly #known: Map<Urn, ResourceState>;
+  readonly #machinery: Machinery;
+  readonly #file: ImportFile;
+  readonly #protect: boolean;
 
-  constructor(
-    private readonly machinery: Machinery,
-    private readonly file: ImportFile,
-    private readonly protect: boolean,
-  ) {
+  constructor(machinery: Machinery, file: ImportFile, protect: boolean) {
+    this.#machinery = machinery;
+    this.#file = file;
+    this.#protect = protect;
+
     const { base } = machinery.run;
-    this.known = new Map(base.resources.filter((state) => !state.delete).map((state) => [state.urn, state]));
+    this.#known = new Map(base.resources.filter((state) => !state.delete).map((state) => [state.urn, state]));
   }
 
   async run(): Promise<void> {
-    const { executor, run } = this.machinery;
+    const { executor, run } = this.#machinery;
     const { stack, project } = run;
     const existing = run.base.resources
       .filter((state) => !state.delete)
       .map((state): Step => ({ op: "same", old: state, new: { ...state, id: "" } }));
     await executor.submit(existing);
     const root = rootStackUrn(stack, project.name);
-    await this.make(newState({ urn: root, type: ROOT_STACK_TYPE, custom: false, outputs: {} }));
+    await this.#make(newState({ urn: root, type: ROOT_STACK_TYPE, custom: false, outputs: {} }));
     const provider = defaultProviderUrn(stack, project.name);
-    await this.make(
+    await this.#make(
       newState({ urn: provider, type: PROVIDER_TYPE, custom: true, inputs: providerInputs(run.config) }),
     );
-    for (const spec of this.file.resources) await this.importOne(spec, root, provider);
+    for (const spec of this.#file.resources) await this.#importOne(spec, root, provider);
   }
 
   /** Made only where the state does not have it yet. */
-  private async make(state: ResourceState): Promise<void> {
-    if (this.known.has(state.urn)) return;
-    this.known.set(state.urn, state);
-    await this.machinery.executor.submit([{ op: "create", new: state, answer: () => undefined }]);
+  async #make(state: ResourceState): Promise<void> {
+    if (this.#known.has(state.urn)) return;
+    this.#known.set(state.urn, state);
+    await this.#machinery.executor.submit([{ op: "create", new: state, answer: () => undefined }]);
   }
 
-  private async importOne(spec: Spec, root: Urn, providerUrn: Urn): Promise<void> {
-    const { executor, run, providers } = this.machinery;
+  async #importOne(spec: Spec, root: Urn, providerUrn: Urn): Promise<void> {
+    const { executor, run, providers } = this.#machinery;
     const isCustom = spec.component !== true;
-    const parent = this.parentOf(spec, root);
+    const parent = this.#parentOf(spec, root);
     const name = spec.logicalName ?? spec.name;
     const urn = makeUrn({ stack: run.stack, project: run.project.name, parent, type: spec.type, name });
     const id = spec.id ?? "";
     if (isCustom && id === "") throw new CommandError(`resource ${spec.name} has no ID`, EXIT.badInvocation);
-    const old = this.known.get(urn);
+    const old = this.#known.get(urn);
     if (old !== undefined) {
-      this.refuseOther(old, id);
+      this.#refuseOther(old, id);
       return;
     }
-    const provider = this.known.get(providerUrn);
+    const provider = this.#known.get(providerUrn);
     const reference = provider === undefined || !isCustom ? "" : providerReference(providerUrn, provider.id);
     const now = new Date().toISOString();
     const state = newState({
@@ -145,46 +148,46 @@ class Importer {
       outputs: readMap(spec.outputs ?? {}),
       parent,
       provider: reference,
-      protect: this.protect,
+      protect: this.#protect,
       created: now,
       modified: now,
     });
     if (reference !== "" && provider !== undefined) {
-      await providers.ensure(reference, this.known);
-      await this.warnOfFailures(state);
+      await providers.ensure(reference, this.#known);
+      await this.#warnOfFailures(state);
     }
-    this.known.set(urn, state);
+    this.#known.set(urn, state);
     await executor.submit([{ op: "import", new: state }]);
   }
 
   /** The file names parents by a name of its own, or by that of another resource of the file. */
-  private parentOf(spec: Spec, root: Urn): Urn {
+  #parentOf(spec: Spec, root: Urn): Urn {
     if (spec.parent === undefined) return root;
-    const named = this.file.nameTable?.[spec.parent];
+    const named = this.#file.nameTable?.[spec.parent];
     const parent =
       named === undefined
-        ? [...this.known.keys()].find((urn) => nameOf(urn) === spec.parent && this.isInFile(urn))
-        : this.known.get(named)?.urn;
+        ? [...this.#known.keys()].find((urn) => nameOf(urn) === spec.parent && this.#isInFile(urn))
+        : this.#known.get(named)?.urn;
     if (parent === undefined)
       throw new CommandError(`the parent '${spec.parent}' of '${spec.name}' is not known`);
     return parent;
   }
 
-  private isInFile(urn: Urn): boolean {
-    return this.file.resources.some(({ name, logicalName }) => (logicalName ?? name) === nameOf(urn));
+  #isInFile(urn: Urn): boolean {
+    return this.#file.resources.some(({ name, logicalName }) => (logicalName ?? name) === nameOf(urn));
   }
 
-  private refuseOther(old: ResourceState, id: string): void {
+  #refuseOther(old: ResourceState, id: string): void {
     if (old.id === id) return;
     const message = `resource '${old.urn}' already exists`;
-    this.machinery.run.events.diagnostic({ urn: old.urn, severity: "error", message });
-    this.machinery.executor.failed = true;
-    this.machinery.executor.stop();
+    this.#machinery.run.events.diagnostic({ urn: old.urn, severity: "error", message });
+    this.#machinery.executor.failed = true;
+    this.#machinery.executor.stop();
   }
 
   /** Inputs that would not pass are imported all the same; the next update will say more. */
-  private async warnOfFailures(state: ResourceState): Promise<void> {
-    const { providers, run } = this.machinery;
+  async #warnOfFailures(state: ResourceState): Promise<void> {
+    const { providers, run } = this.#machinery;
     const { failures } = await providers.get(state.provider).check(state.urn, state.inputs, state.inputs);
     for (const { property, reason } of failures) {
       const message = `${state.type} resource '${nameOf(state.urn)}': property ${property} has a problem: ${reason}`;

@@ -32,21 +32,23 @@ export function providerInputs(config: Config): ValueMap {
 
 /** The default provider of dynamic resources: its inputs are the whole stack configuration. */
 export class Providers implements Lifecycle {
-  private readonly byReference = new Map<string, DynamicProvider>();
-  private readonly hosts: { config: string | undefined; host: Host }[] = [];
+  readonly #byReference = new Map<string, DynamicProvider>();
+  readonly #hosts: { config: string | undefined; host: Host }[] = [];
+  readonly #run: HostRun;
+  readonly #dryRun: boolean;
 
-  constructor(
-    private readonly run: HostRun,
-    private readonly dryRun: boolean,
-  ) {}
+  constructor(run: HostRun, dryRun: boolean) {
+    this.#run = run;
+    this.#dryRun = dryRun;
+  }
 
   /** Starting takes half a second: it is begun before anything is known about what will be needed. */
   warmUp(): void {
-    this.hosts.push({ config: undefined, host: new Host(this.run) });
+    this.#hosts.push({ config: undefined, host: new Host(this.#run) });
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.hosts.map(({ host }) => host.stop()));
+    await Promise.all(this.#hosts.map(({ host }) => host.stop()));
   }
 
   check(_urn: Urn, _olds: ValueMap, news: ValueMap): Promise<{ inputs: ValueMap; failures: [] }> {
@@ -64,13 +66,13 @@ export class Providers implements Lifecycle {
   }
 
   async create(state: ResourceState): Promise<Made> {
-    const id = this.dryRun ? UNKNOWN_ID : randomUUID();
-    await this.configure(state.urn, id, state.inputs);
+    const id = this.#dryRun ? UNKNOWN_ID : randomUUID();
+    await this.#configure(state.urn, id, state.inputs);
     return { id, outputs: state.inputs };
   }
 
   async update(old: ResourceState, state: ResourceState): Promise<ValueMap> {
-    await this.configure(state.urn, old.id, state.inputs);
+    await this.#configure(state.urn, old.id, state.inputs);
     return state.inputs;
   }
 
@@ -80,20 +82,20 @@ export class Providers implements Lifecycle {
 
   /** What was found unchanged serves with the inputs it has in the state. */
   async use(state: ResourceState): Promise<void> {
-    if (!this.byReference.has(providerReference(state.urn, state.id))) {
-      await this.configure(state.urn, state.id, state.inputs);
+    if (!this.#byReference.has(providerReference(state.urn, state.id))) {
+      await this.#configure(state.urn, state.id, state.inputs);
     }
   }
 
   get(reference: string): DynamicProvider {
-    const provider = this.byReference.get(reference);
+    const provider = this.#byReference.get(reference);
     if (provider === undefined) throw new CommandError(`unknown provider '${reference}'`);
     return provider;
   }
 
   /** For a resource of which the program says nothing: its provider is in the state. */
   async ensure(reference: string, olds: ReadonlyMap<Urn, ResourceState>): Promise<void> {
-    if (reference === "" || this.byReference.has(reference)) return;
+    if (reference === "" || this.#byReference.has(reference)) return;
     const state = olds.get(providerUrnOf(reference));
     if (state === undefined || providerReference(state.urn, state.id) !== reference) {
       throw new CommandError(`could not find provider ${reference} in the state`);
@@ -101,20 +103,21 @@ export class Providers implements Lifecycle {
     await this.use(state);
   }
 
-  private async configure(urn: Urn, id: string, config: ValueMap): Promise<void> {
-    const provider = new DynamicProvider(await this.hostFor(config).client, this.dryRun);
+  async #configure(urn: Urn, id: string, config: ValueMap): Promise<void> {
+    const provider = new DynamicProvider(await this.#hostFor(config).client, this.#dryRun);
     await provider.configure(urn, id, config);
-    this.byReference.set(providerReference(urn, id), provider);
+    this.#byReference.set(providerReference(urn, id), provider);
   }
 
   /** A host keeps the providers it has configured, so another configuration needs another host. */
-  private hostFor(config: ValueMap): Host {
+  #hostFor(config: ValueMap): Host {
     const key = JSON.stringify(toPlainMap(config));
     let entry =
-      this.hosts.find((each) => each.config === key) ?? this.hosts.find((each) => each.config === undefined);
+      this.#hosts.find((each) => each.config === key) ??
+      this.#hosts.find((each) => each.config === undefined);
     if (entry === undefined) {
-      entry = { config: key, host: new Host(this.run) };
-      this.hosts.push(entry);
+      entry = { config: key, host: new Host(this.#run) };
+      this.#hosts.push(entry);
     }
     entry.config = key;
     return entry.host;

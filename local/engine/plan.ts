@@ -30,68 +30,71 @@ export class Planner {
   readonly olds: ReadonlyMap<Urn, ResourceState>;
   /** A problem that did not end the plan but must end the operation. */
   sawError = false;
-  private readonly registered = new Set<Urn>();
-  private readonly kept = new Set<Urn>();
-  private readonly made = new Set<Urn>();
-  private readonly deleted = new Set<Urn>();
-  private readonly skipped = new Set<Urn>();
-  private readonly condemned = new Set<ResourceState>();
-  private readonly keysOfDependents = new Map<Urn, readonly string[]>();
-  private readonly aliasOf = new Map<Urn, Urn>();
-  private readonly renamedTo = new Map<Urn, Urn>();
+  readonly #registered = new Set<Urn>();
+  readonly #kept = new Set<Urn>();
+  readonly #made = new Set<Urn>();
+  readonly #deleted = new Set<Urn>();
+  readonly #skipped = new Set<Urn>();
+  readonly #condemned = new Set<ResourceState>();
+  readonly #keysOfDependents = new Map<Urn, readonly string[]>();
+  readonly #aliasOf = new Map<Urn, Urn>();
+  readonly #renamedTo = new Map<Urn, Urn>();
+  readonly #context: PlanContext;
 
-  constructor(private readonly context: PlanContext) {
+  constructor(context: PlanContext) {
+    this.#context = context;
+
     this.olds = new Map(context.base.filter((state) => !state.delete).map((state) => [state.urn, state]));
   }
 
   async plan(goal: Goal, answer: (registered: Registered) => void): Promise<Step[]> {
-    const urn = this.nameOf(goal);
-    const old = this.findOld(urn, goal);
-    const state = this.stateFor(urn, goal, old);
-    const lifecycle = this.lifecycleOf(state);
-    const isTargeted = this.isTargeted(urn);
-    const isReborn = this.deleted.has(urn) || this.context.targets.isReplaced(urn);
-    state.inputs = await this.checkedInputs({ urn, goal, old, state, lifecycle, isTargeted, isReborn });
-    if (this.deleted.has(urn) && old !== undefined) return this.recreate(old, state, answer);
-    if (old === undefined) return this.create(state, isTargeted, answer);
-    if (!isTargeted) return this.keepUntargeted(old, answer);
-    return this.change({ goal, old, state, lifecycle, answer });
+    const urn = this.#nameOf(goal);
+    const old = this.#findOld(urn, goal);
+    const state = this.#stateFor(urn, goal, old);
+    const lifecycle = this.#lifecycleOf(state);
+    const isTargeted = this.#isTargeted(urn);
+    const isReborn = this.#deleted.has(urn) || this.#context.targets.isReplaced(urn);
+    state.inputs = await this.#checkedInputs({ urn, goal, old, state, lifecycle, isTargeted, isReborn });
+    if (this.#deleted.has(urn) && old !== undefined) return this.#recreate(old, state, answer);
+    if (old === undefined) return this.#create(state, isTargeted, answer);
+    if (!isTargeted) return this.#keepUntargeted(old, answer);
+    return this.#change({ goal, old, state, lifecycle, answer });
   }
 
-  private nameOf(goal: Goal): Urn {
-    const { stack, project, events } = this.context;
-    if (goal.parent !== "" && !this.registered.has(goal.parent)) {
+  #nameOf(goal: Goal): Urn {
+    const { stack, project, events } = this.#context;
+    if (goal.parent !== "" && !this.#registered.has(goal.parent)) {
       throw new CommandError(`could not find parent resource ${goal.parent}`);
     }
     const urn = makeUrn({ stack, project, parent: goal.parent, type: goal.type, name: goal.name });
-    if (this.registered.has(urn)) {
+    if (this.#registered.has(urn)) {
       const message = `Duplicate resource URN '${urn}'; try giving it a unique name`;
       events.diagnostic({ urn, severity: "error", message });
       throw new AlreadyReported(message);
     }
-    this.registered.add(urn);
+    this.#registered.add(urn);
     return urn;
   }
 
-  private findOld(urn: Urn, goal: Goal): ResourceState | undefined {
+  #findOld(urn: Urn, goal: Goal): ResourceState | undefined {
     const own = this.olds.get(urn);
     if (own !== undefined) return own;
-    const aliases = aliasUrns({ urn, parent: goal.parent, aliases: goal.aliases }, this.aliasOf);
+    const aliases = aliasUrns({ urn, parent: goal.parent, aliases: goal.aliases }, this.#aliasOf);
     const alias = aliases.find((each) => this.olds.has(each));
     if (alias === undefined) return undefined;
-    const taken = this.registered.has(alias) ? alias : this.renamedTo.get(alias);
+    const taken = this.#registered.has(alias) ? alias : this.#renamedTo.get(alias);
     if (taken !== undefined) {
       const message = `Duplicate resource alias '${alias}' applied to resource with URN '${urn}' conflicting with resource with URN '${taken}'`;
-      this.context.events.diagnostic({ urn, severity: "error", message });
+      this.#context.events.diagnostic({ urn, severity: "error", message });
       throw new AlreadyReported(message);
     }
-    this.aliasOf.set(urn, alias);
-    this.renamedTo.set(alias, urn);
+    this.#aliasOf.set(urn, alias);
+    this.#renamedTo.set(alias, urn);
     return this.olds.get(alias);
   }
 
-  private stateFor(urn: Urn, goal: Goal, old: ResourceState | undefined): ResourceState {
-    const alias = this.aliasOf.get(urn);
+  #stateFor(urn: Urn, goal: Goal, old: ResourceState | undefined): ResourceState {
+    const alias = this.#aliasOf.get(urn);
     return newState({
       urn,
       type: goal.type,
@@ -114,17 +117,17 @@ export class Planner {
     });
   }
 
-  private lifecycleOf(state: ResourceState): Lifecycle | undefined {
+  #lifecycleOf(state: ResourceState): Lifecycle | undefined {
     if (!state.custom) return undefined;
-    return isProviderType(state.type) ? this.context.providers : this.context.providers.get(state.provider);
+    return isProviderType(state.type) ? this.#context.providers : this.#context.providers.get(state.provider);
   }
 
   /** Providers and the stack itself always take part. */
-  private isTargeted(urn: Urn): boolean {
-    return isRootStack(urn) || isProviderType(typeOf(urn)) || this.context.targets.includes(urn);
+  #isTargeted(urn: Urn): boolean {
+    return isRootStack(urn) || isProviderType(typeOf(urn)) || this.#context.targets.includes(urn);
   }
 
-  private async checkedInputs(of: {
+  async #checkedInputs(of: {
     urn: Urn;
     goal: Goal;
     old: ResourceState | undefined;
@@ -135,96 +138,88 @@ export class Planner {
   }): Promise<ValueMap> {
     const { urn, goal, old, lifecycle } = of;
     if (old !== undefined && !of.isTargeted) return old.inputs;
-    const wanted = old === undefined ? goal.inputs : this.withoutIgnored(urn, goal, old);
+    const wanted = old === undefined ? goal.inputs : this.#withoutIgnored(urn, goal, old);
     if (lifecycle === undefined || !of.isTargeted) return wanted;
     const isFresh = old === undefined || of.isReborn;
     const checked = isFresh
       ? await lifecycle.check(urn, {}, goal.inputs)
       : await lifecycle.check(urn, old.inputs, wanted);
-    this.refuseFailures(of.state, checked.failures);
+    this.#refuseFailures(of.state, checked.failures);
     return checked.inputs;
   }
 
-  private withoutIgnored(urn: Urn, goal: Goal, old: ResourceState): ValueMap {
+  #withoutIgnored(urn: Urn, goal: Goal, old: ResourceState): ValueMap {
     const { inputs, impossible } = resetTo(old.inputs, goal.inputs, goal.ignoreChanges);
     if (impossible.length > 0) {
       const message = `cannot ignore changes in added or removed elements of the path: "${impossible.join(", ")}"`;
-      this.context.events.diagnostic({ urn, severity: "info", message });
+      this.#context.events.diagnostic({ urn, severity: "info", message });
     }
     return inputs;
   }
 
-  private refuseFailures(state: ResourceState, failures: readonly CheckFailure[]): void {
+  #refuseFailures(state: ResourceState, failures: readonly CheckFailure[]): void {
     for (const { property, reason } of failures) {
       const subject = `${state.type} resource '${nameOf(state.urn)}'`;
       const message =
         property === ""
           ? `${subject} has a problem: ${reason}`
           : `${subject}: property ${property} value ${shownValue(state.inputs, property)} has a problem: ${reason}`;
-      this.context.events.diagnostic({ urn: state.urn, severity: "error", message });
+      this.#context.events.diagnostic({ urn: state.urn, severity: "error", message });
     }
     if (failures.length > 0) throw new AlreadyReported(`resource ${state.urn} is invalid`);
   }
 
   /** Its deletion was ordered by a delete-before-replace of something it depends on. */
-  private recreate(
-    old: ResourceState,
-    state: ResourceState,
-    answer: (registered: Registered) => void,
-  ): Step[] {
-    this.deleted.delete(state.urn);
-    this.kept.add(state.urn);
+  #recreate(old: ResourceState, state: ResourceState, answer: (registered: Registered) => void): Step[] {
+    this.#deleted.delete(state.urn);
+    this.#kept.add(state.urn);
     return [
       { op: "replace", old, new: state },
       {
         op: "create-replacement",
         old,
         new: state,
-        replaceKeys: this.keysOfDependents.get(state.urn) ?? [],
+        replaceKeys: this.#keysOfDependents.get(state.urn) ?? [],
         answer,
       },
     ];
   }
 
-  private create(
-    state: ResourceState,
-    isTargeted: boolean,
-    answer: (registered: Registered) => void,
-  ): Step[] {
+  #create(state: ResourceState, isTargeted: boolean, answer: (registered: Registered) => void): Step[] {
     if (!isTargeted) {
-      this.kept.add(state.urn);
-      this.skipped.add(state.urn);
+      this.#kept.add(state.urn);
+      this.#skipped.add(state.urn);
       return [{ op: "same", new: state, answer }];
     }
-    this.refuseSkippedDependencies(state);
-    this.made.add(state.urn);
+    this.#refuseSkippedDependencies(state);
+    this.#made.add(state.urn);
     return [{ op: "create", new: state, answer }];
   }
 
   /** What is left out by --target cannot be needed by what is not. */
-  private refuseSkippedDependencies(state: ResourceState): void {
+  #refuseSkippedDependencies(state: ResourceState): void {
     const needed = [state.parent, ...state.dependencies, ...Object.values(state.propertyDependencies).flat()];
-    const missing = needed.find((urn) => this.skipped.has(urn));
+    const missing = needed.find((urn) => this.#skipped.has(urn));
     if (missing === undefined) return;
     const message = `Resource '${state.urn}' depends on '${missing}' which was was not specified in --target list.`;
-    this.context.events.diagnostic({ urn: state.urn, severity: "error", message });
+    this.#context.events.diagnostic({ urn: state.urn, severity: "error", message });
     this.sawError = true;
-    if (!this.context.dryRun) throw new AlreadyReported("untargeted create");
+    if (!this.#context.dryRun) throw new AlreadyReported("untargeted create");
   }
 
-  private keepUntargeted(old: ResourceState, answer: (registered: Registered) => void): Step[] {
+  #keepUntargeted(old: ResourceState, answer: (registered: Registered) => void): Step[] {
     const needed = [old.parent, ...old.dependencies, ...Object.values(old.propertyDependencies).flat()];
     const before = needed.flatMap((urn): Step[] => {
       const dependency = this.olds.get(urn);
-      if (dependency === undefined || this.isPlanned(urn)) return [];
-      return this.keepUntargeted(dependency, () => undefined);
+      if (dependency === undefined || this.#isPlanned(urn)) return [];
+      return this.#keepUntargeted(dependency, () => undefined);
     });
-    this.kept.add(old.urn);
-    this.registered.add(old.urn);
+    this.#kept.add(old.urn);
+    this.#registered.add(old.urn);
     return [...before, { op: "same", old, new: { ...old, id: "" }, answer }];
   }
 
-  private async change(of: {
+  async #change(of: {
     goal: Goal;
     old: ResourceState;
     state: ResourceState;
@@ -232,17 +227,17 @@ export class Planner {
     answer: (registered: Registered) => void;
   }): Promise<Step[]> {
     const { goal, old, state, lifecycle, answer } = of;
-    const difference = await this.differenceBetween(goal, old, state, lifecycle);
-    this.refuseSkippedDependencies(state);
+    const difference = await this.#differenceBetween(goal, old, state, lifecycle);
+    this.#refuseSkippedDependencies(state);
     const because = {
       replaceKeys: difference.replaceKeys,
       changedKeys: difference.changedKeys,
       detailedDiff: difference.detailedDiff,
     };
     if ((difference.changes && difference.replaceKeys.length > 0) || old.pendingReplacement) {
-      return this.replace({ ...of, difference, because });
+      return this.#replace({ ...of, difference, because });
     }
-    this.kept.add(state.urn);
+    this.#kept.add(state.urn);
     // What was made but not finished is given another chance, even where nothing differs.
     if (difference.changes || old.initErrors.length > 0) {
       return [{ op: "update", old, new: state, answer, ...because }];
@@ -250,14 +245,14 @@ export class Planner {
     return [{ op: "same", old, new: state, answer }];
   }
 
-  private async differenceBetween(
+  async #differenceBetween(
     goal: Goal,
     old: ResourceState,
     state: ResourceState,
     lifecycle: Lifecycle | undefined,
   ): Promise<Difference> {
     const plain = { changedKeys: [], detailedDiff: undefined, deleteBeforeReplace: false };
-    if (this.context.targets.isReplaced(state.urn)) return { ...plain, changes: true, replaceKeys: ["id"] };
+    if (this.#context.targets.isReplaced(state.urn)) return { ...plain, changes: true, replaceKeys: ["id"] };
     if (old.custom !== state.custom) return { ...plain, changes: true, replaceKeys: ["provider"] };
     if (lifecycle === undefined)
       return { ...plain, changes: !equalMaps(old.inputs, state.inputs), replaceKeys: [] };
@@ -265,7 +260,7 @@ export class Planner {
     return withReplaceOnChanges(found, goal.replaceOnChanges, old.initErrors.length > 0);
   }
 
-  private async replace(of: {
+  async #replace(of: {
     goal: Goal;
     old: ResourceState;
     state: ResourceState;
@@ -275,19 +270,19 @@ export class Planner {
     because: Pick<Difference, "replaceKeys" | "changedKeys" | "detailedDiff">;
   }): Promise<Step[]> {
     const { goal, old, state, lifecycle, answer, because } = of;
-    this.refuseProtected(old, state);
-    this.kept.add(state.urn);
+    this.#refuseProtected(old, state);
+    this.#kept.add(state.urn);
     // The inputs were checked as a change of the old resource; there is none for its successor.
-    if (lifecycle !== undefined && !this.context.targets.isReplaced(state.urn)) {
+    if (lifecycle !== undefined && !this.#context.targets.isReplaced(state.urn)) {
       const checked = await lifecycle.check(state.urn, {}, goal.inputs);
-      this.refuseFailures(state, checked.failures);
+      this.#refuseFailures(state, checked.failures);
       state.inputs = checked.inputs;
     }
     const replace: Step = { op: "replace", old, new: state, ...because };
     if (goal.deleteBeforeReplace ?? of.difference.deleteBeforeReplace) {
       return [
-        ...(await this.deleteDependents(old)),
-        ...(await this.deleteFirst(old)),
+        ...(await this.#deleteDependents(old)),
+        ...(await this.#deleteFirst(old)),
         replace,
         { op: "create-replacement", old, new: state, answer, ...because },
       ];
@@ -295,94 +290,94 @@ export class Planner {
     return [{ op: "create-replacement", old, new: state, deleteOldLater: true, answer, ...because }, replace];
   }
 
-  private refuseProtected(old: ResourceState, state: ResourceState): void {
+  #refuseProtected(old: ResourceState, state: ResourceState): void {
     if (!old.protect || !state.protect) return;
     const message =
       `unable to replace resource ${JSON.stringify(state.urn)}\nas it is currently marked for protection. ` +
       "To unprotect the resource, remove the `protect` flag from the resource in your Pulumi program and run `pulumi up`";
-    this.context.events.diagnostic({ urn: state.urn, severity: "error", message });
+    this.#context.events.diagnostic({ urn: state.urn, severity: "error", message });
     this.sawError = true;
     // A preview goes on, so that a person sees what would have been replaced and why.
-    if (!this.context.dryRun) throw new AlreadyReported(message);
+    if (!this.#context.dryRun) throw new AlreadyReported(message);
   }
 
   /** A deletion that was done by an interrupted operation is not done again. */
-  private async deleteFirst(old: ResourceState): Promise<Step[]> {
-    await this.context.providers.ensure(old.provider, this.olds);
+  async #deleteFirst(old: ResourceState): Promise<Step[]> {
+    await this.#context.providers.ensure(old.provider, this.olds);
     return old.pendingReplacement ? [] : [{ op: "delete-replaced", old, replacementFollows: true }];
   }
 
   /** Those that could not outlive what is deleted, last first. They are made again when the program registers them. */
-  private async deleteDependents(root: ResourceState): Promise<Step[]> {
+  async #deleteDependents(root: ResourceState): Promise<Step[]> {
     const steps: Step[] = [];
-    const settled = new Set([...this.kept, ...this.made, ...this.deleted]);
-    const casualties = await casualtiesOf(root, this.context.base, settled, this.context.providers);
+    const settled = new Set([...this.#kept, ...this.#made, ...this.#deleted]);
+    const casualties = await casualtiesOf(root, this.#context.base, settled, this.#context.providers);
     for (const { state, keys } of casualties.reverse()) {
-      if (this.condemned.has(state)) continue;
-      this.keysOfDependents.set(state.urn, keys);
+      if (this.#condemned.has(state)) continue;
+      this.#keysOfDependents.set(state.urn, keys);
       if (state.delete) {
         steps.push({ op: "delete", old: state });
       } else {
-        this.refuseProtectedDependent(root, state);
+        this.#refuseProtectedDependent(root, state);
         steps.push({ op: "delete-replaced", old: state, replacementFollows: true });
       }
-      this.deleted.add(state.urn);
-      this.condemned.add(state);
+      this.#deleted.add(state.urn);
+      this.#condemned.add(state);
     }
     return steps;
   }
 
-  private refuseProtectedDependent(root: ResourceState, state: ResourceState): void {
+  #refuseProtectedDependent(root: ResourceState, state: ResourceState): void {
     if (!state.protect) return;
     const message =
       `unable to replace resource ${JSON.stringify(state.urn)} as part of replacing ${JSON.stringify(root.urn)} ` +
       "as it is currently marked for protection. To unprotect the resource, remove the `protect` flag from the " +
       "resource in your Pulumi program and run `pulumi up`";
-    this.context.events.diagnostic({ urn: root.urn, severity: "error", message });
+    this.#context.events.diagnostic({ urn: root.urn, severity: "error", message });
     this.sawError = true;
     throw new AlreadyReported(message);
   }
 
-  private isPlanned(urn: Urn): boolean {
-    return this.kept.has(urn) || this.made.has(urn) || this.deleted.has(urn);
+  #isPlanned(urn: Urn): boolean {
+    return this.#kept.has(urn) || this.#made.has(urn) || this.#deleted.has(urn);
   }
 
   /** What the program did not register is deleted, and so is what was replaced. */
   async planDeletes(): Promise<{ untargeted: Step[]; deletes: (DeleteStep | ForgetStep)[] }> {
     const untargeted: Step[] = [];
     const deletes: (DeleteStep | ForgetStep)[] = [];
-    for (const state of this.context.base) {
-      if (state.delete ? this.condemned.has(state) : this.isKept(state)) continue;
-      if (!this.context.targets.includes(state.urn)) {
+    for (const state of this.#context.base) {
+      if (state.delete ? this.#condemned.has(state) : this.#isKept(state)) continue;
+      if (!this.#context.targets.includes(state.urn)) {
         if (!state.delete) untargeted.push({ op: "same", old: state, new: { ...state, id: "" } });
         continue;
       }
-      await this.context.providers.ensure(state.provider, this.olds);
-      this.deleted.add(state.urn);
+      await this.#context.providers.ensure(state.provider, this.olds);
+      this.#deleted.add(state.urn);
       deletes.push(deleteStep(state));
     }
-    this.refuseOrphans(untargeted, deletes);
+    this.#refuseOrphans(untargeted, deletes);
     return { untargeted, deletes };
   }
 
-  private isKept(state: ResourceState): boolean {
-    return this.kept.has(this.renamedTo.get(state.urn) ?? state.urn);
+  #isKept(state: ResourceState): boolean {
+    return this.#kept.has(this.#renamedTo.get(state.urn) ?? state.urn);
   }
 
   /** With --target, what depends on a deleted resource and is in no program must be named, too. */
-  private refuseOrphans(untargeted: readonly Step[], deletes: readonly (DeleteStep | ForgetStep)[]): void {
+  #refuseOrphans(untargeted: readonly Step[], deletes: readonly (DeleteStep | ForgetStep)[]): void {
     const left = new Set(untargeted.map((step) => step.old));
     const orphans = new Set(
-      deletes.flatMap(({ old }) => dependentsOf(old, this.context.base, new Set(), true)),
+      deletes.flatMap(({ old }) => dependentsOf(old, this.#context.base, new Set(), true)),
     );
     for (const { urn } of [...orphans].filter((state) => left.has(state))) {
       const message =
         `Resource '${urn}' will be destroyed but was not specified in --target list.\n` +
         "Either include resource in --target list or pass --target-dependents to proceed.";
-      this.context.events.diagnostic({ urn, severity: "error", message });
+      this.#context.events.diagnostic({ urn, severity: "error", message });
       this.sawError = true;
     }
-    if (this.sawError && !this.context.dryRun) throw new AlreadyReported("delete untargeted resource");
+    if (this.sawError && !this.#context.dryRun) throw new AlreadyReported("delete untargeted resource");
   }
 }
 

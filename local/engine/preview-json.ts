@@ -27,28 +27,31 @@ export interface DigestOptions {
 }
 
 export class Digest implements Events {
-  private readonly steps: PreviewStep[] = [];
-  private readonly diagnostics: { urn?: Urn; message: string; severity: string }[] = [];
+  readonly #steps: PreviewStep[] = [];
+  readonly #diagnostics: { urn?: Urn; message: string; severity: string }[] = [];
+  readonly #options: DigestOptions;
 
-  constructor(private readonly options: DigestOptions) {}
+  constructor(options: DigestOptions) {
+    this.#options = options;
+  }
 
   diagnostic({ urn, severity, message }: Diagnostic): void {
     if (severity === "debug") return;
     const prefix = severity === "error" || severity === "warning" ? `${severity}: ` : "";
-    this.diagnostics.push({ ...(urn !== "" && { urn }), message: `${prefix}${message}\n`, severity });
+    this.#diagnostics.push({ ...(urn !== "" && { urn }), message: `${prefix}${message}\n`, severity });
   }
 
   /** States are taken down as they are planned: later they change. */
   before(step: Step): void {
-    if (this.isShown(step)) this.steps.push(describe(step, step.op));
+    if (this.#isShown(step)) this.#steps.push(describe(step, step.op));
   }
 
   /** What a refresh is about to find is known after it. */
   after(step: Step, op: Op): void {
     if (step.op !== "refresh" || (op !== "update" && op !== "delete")) return;
     if (op === "update" && step.detailedDiff === undefined) return;
-    const index = this.steps.findIndex(({ urn }) => urn === step.old.urn);
-    if (index >= 0) this.steps[index] = describe(step, op);
+    const index = this.#steps.findIndex(({ urn }) => urn === step.old.urn);
+    if (index >= 0) this.#steps[index] = describe(step, op);
   }
 
   failed(): void {
@@ -57,25 +60,25 @@ export class Digest implements Events {
 
   toJson(counts: Counts, seconds: number): string {
     const config = Object.fromEntries(
-      [...this.options.config].map(([key, { secret, value }]) => [key, secret ? "[secret]" : value]),
+      [...this.#options.config].map(([key, { secret, value }]) => [key, secret ? "[secret]" : value]),
     );
     const digest = {
-      ...(this.options.config.size > 0 && { config }),
-      ...(this.steps.length > 0 && { steps: this.steps }),
-      ...(this.diagnostics.length > 0 && { diagnostics: this.diagnostics }),
+      ...(this.#options.config.size > 0 && { config }),
+      ...(this.#steps.length > 0 && { steps: this.#steps }),
+      ...(this.#diagnostics.length > 0 && { diagnostics: this.#diagnostics }),
       duration: Math.round(seconds * 1e9),
       ...(counts.size > 0 && { changeSummary: sorted(Object.fromEntries(counts)) }),
     };
     return JSON.stringify(digest, undefined, 4);
   }
 
-  private isShown(step: Step): boolean {
+  #isShown(step: Step): boolean {
     if (isInternal(step)) return false;
     if (isRootStack(subjectOf(step).urn)) return true;
     if (step.op === "same")
-      return this.options.showSames || (step.old?.protect ?? false) !== step.new.protect;
+      return this.#options.showSames || (step.old?.protect ?? false) !== step.new.protect;
     const isPartOfReplacement = !isLogical(step) && step.op !== "refresh";
-    return this.options.showReplacementSteps || !isPartOfReplacement;
+    return this.#options.showReplacementSteps || !isPartOfReplacement;
   }
 }
 

@@ -138,11 +138,17 @@ export type Config = ReadonlyMap<string, ConfigEntry>;
 
 /** Pulumi.<stack>.yaml, edited in place: comments and what this engine does not know stay as they are. */
 export class StackSettings {
+  readonly #project: Project;
+  readonly #document: Document;
+
   private constructor(
     readonly file: string,
-    private readonly project: Project,
-    private readonly document: Document,
-  ) {}
+    project: Project,
+    document: Document,
+  ) {
+    this.#project = project;
+    this.#document = document;
+  }
 
   static async read(project: Project, stack: string): Promise<StackSettings> {
     const file = path.join(project.root, `Pulumi.${stack}.yaml`);
@@ -160,26 +166,26 @@ export class StackSettings {
   }
 
   get salt(): string | undefined {
-    const salt: unknown = this.document.get("encryptionsalt");
+    const salt: unknown = this.#document.get("encryptionsalt");
     return typeof salt === "string" ? salt : undefined;
   }
 
   setSalt(salt: string): void {
-    this.document.set("encryptionsalt", salt);
+    this.#document.set("encryptionsalt", salt);
   }
 
   get hasSecrets(): boolean {
-    return [...this.rawValues().values()].some((value) => isSecure(value));
+    return [...this.#rawValues().values()].some((value) => isSecure(value));
   }
 
   /** The project's defaults and the stack's values, in the order of the keys. */
   async config(crypter: () => Promise<Crypter>): Promise<Config> {
     const result = new Map<string, ConfigEntry>(
-      Object.entries(this.project.config).map(([key, value]) => [key, { value, secret: false }]),
+      Object.entries(this.#project.config).map(([key, value]) => [key, { value, secret: false }]),
     );
-    for (const [key, value] of this.rawValues()) {
+    for (const [key, value] of this.#rawValues()) {
       result.set(
-        qualifiedKey(this.project.name, key),
+        qualifiedKey(this.#project.name, key),
         isSecure(value)
           ? { value: (await crypter()).decrypt(value.secure), secret: true }
           : { value: plainConfig(key, value), secret: false },
@@ -189,24 +195,24 @@ export class StackSettings {
   }
 
   setValue(key: string, value: string | { secure: string }): void {
-    const qualified = qualifiedKey(this.project.name, key);
-    if (!this.document.has("config")) this.document.set("config", this.document.createNode({}));
-    this.document.setIn(["config", qualified], this.document.createNode(value));
+    const qualified = qualifiedKey(this.#project.name, key);
+    if (!this.#document.has("config")) this.#document.set("config", this.#document.createNode({}));
+    this.#document.setIn(["config", qualified], this.#document.createNode(value));
   }
 
   removeValue(key: string): void {
-    this.document.deleteIn(["config", qualifiedKey(this.project.name, key)]);
-    if (this.rawValues().size === 0) this.document.delete("config");
+    this.#document.deleteIn(["config", qualifiedKey(this.#project.name, key)]);
+    if (this.#rawValues().size === 0) this.#document.delete("config");
   }
 
   async save(): Promise<void> {
-    await writeFile(this.file, this.document.toString({ lineWidth: 0 }));
+    await writeFile(this.file, this.#document.toString({ lineWidth: 0 }));
   }
 
-  private rawValues(): Map<string, z.infer<typeof configValue>> {
+  #rawValues(): Map<string, z.infer<typeof configValue>> {
     const parsed = z
       .looseObject({ config: z.record(z.string(), configValue).nullish() })
-      .safeParse(this.document.toJS());
+      .safeParse(this.#document.toJS());
     if (!parsed.success) throw new CommandError(`${this.file}: ${z.prettifyError(parsed.error)}`);
     return new Map(Object.entries(parsed.data.config ?? {}));
   }

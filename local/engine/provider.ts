@@ -74,10 +74,13 @@ function listOf(reasons: readonly string[]): string {
 export const PROVIDER_KEY = "__provider";
 
 export class DynamicProvider {
-  constructor(
-    private readonly client: ResourceProviderClient,
-    private readonly dryRun: boolean,
-  ) {}
+  readonly #client: ResourceProviderClient;
+  readonly #dryRun: boolean;
+
+  constructor(client: ResourceProviderClient, dryRun: boolean) {
+    this.#client = client;
+    this.#dryRun = dryRun;
+  }
 
   async configure(urn: Urn, id: string, config: ValueMap): Promise<void> {
     const request = new ConfigureRequest()
@@ -88,7 +91,7 @@ export class DynamicProvider {
       .setAcceptsecrets(true)
       .setAcceptresources(true)
       .setArgs(toStruct(toWireMap(config)));
-    await send<ConfigureResponse>((done) => this.client.configure(request, done));
+    await send<ConfigureResponse>((done) => this.#client.configure(request, done));
   }
 
   async check(
@@ -102,9 +105,9 @@ export class DynamicProvider {
       .setType(typeOf(urn))
       .setOlds(toStruct(toPlainMap(olds)))
       .setNews(toStruct(toPlainMap(news)));
-    const response = await send<CheckResponse>((done) => this.client.check(request, done)).catch(rethrow);
+    const response = await send<CheckResponse>((done) => this.#client.check(request, done)).catch(rethrow);
     return {
-      inputs: markSecretsLike(this.known(fromStruct(response.getInputs())), news),
+      inputs: markSecretsLike(this.#known(fromStruct(response.getInputs())), news),
       failures: response.getFailuresList().map((failure) => ({
         property: failure.getProperty(),
         reason: failure.getReason(),
@@ -126,7 +129,7 @@ export class DynamicProvider {
       .setOldInputs(toStruct(toPlainMap(oldInputs)))
       .setOlds(toStruct(toPlainMap(oldOutputs)))
       .setNews(toStruct(toPlainMap(news)));
-    const response = await send<DiffResponse>((done) => this.client.diff(request, done)).catch(rethrow);
+    const response = await send<DiffResponse>((done) => this.#client.diff(request, done)).catch(rethrow);
     return {
       changes: CHANGES[response.getChanges()],
       replaceKeys: response.getReplacesList(),
@@ -137,24 +140,24 @@ export class DynamicProvider {
 
   /** In a preview nothing is made: what will come of it is what was asked for. */
   async create(state: ResourceState): Promise<Made> {
-    if (this.dryRun) return { id: "", outputs: state.inputs };
+    if (this.#dryRun) return { id: "", outputs: state.inputs };
     const request = new CreateRequest()
       .setUrn(state.urn)
       .setName(nameOf(state.urn))
       .setType(typeOf(state.urn))
       .setProperties(toStruct(toPlainMap(state.inputs)));
-    const response = await send<CreateResponse>((done) => this.client.create(request, done)).catch(
-      (error: unknown) => this.throwUnfinished(error, state.inputs),
+    const response = await send<CreateResponse>((done) => this.#client.create(request, done)).catch(
+      (error: unknown) => this.#throwUnfinished(error, state.inputs),
     );
     if (response.getId() === "") throw new Error("provider did not return an ID from Create");
     return {
       id: response.getId(),
-      outputs: markSecretsLike(this.known(fromStruct(response.getProperties())), state.inputs),
+      outputs: markSecretsLike(this.#known(fromStruct(response.getProperties())), state.inputs),
     };
   }
 
   async update(old: ResourceState, state: ResourceState): Promise<ValueMap> {
-    if (this.dryRun) return state.inputs;
+    if (this.#dryRun) return state.inputs;
     const request = new UpdateRequest()
       .setUrn(state.urn)
       .setName(nameOf(state.urn))
@@ -163,10 +166,10 @@ export class DynamicProvider {
       .setOldInputs(toStruct(toPlainMap(old.inputs)))
       .setOlds(toStruct(toPlainMap(old.outputs ?? {})))
       .setNews(toStruct(toPlainMap(state.inputs)));
-    const response = await send<UpdateResponse>((done) => this.client.update(request, done)).catch(
-      (error: unknown) => this.throwUnfinished(error, state.inputs),
+    const response = await send<UpdateResponse>((done) => this.#client.update(request, done)).catch(
+      (error: unknown) => this.#throwUnfinished(error, state.inputs),
     );
-    return markSecretsLike(this.known(fromStruct(response.getProperties())), state.inputs);
+    return markSecretsLike(this.#known(fromStruct(response.getProperties())), state.inputs);
   }
 
   /** Undefined where the resource is gone: its id comes back blank. */
@@ -178,13 +181,13 @@ export class DynamicProvider {
       .setId(state.id)
       .setInputs(toStruct(toPlainMap(state.inputs)))
       .setProperties(toStruct(toPlainMap(state.outputs ?? {})));
-    const response = await send<ReadResponse>((done) => this.client.read(request, done)).catch(rethrow);
+    const response = await send<ReadResponse>((done) => this.#client.read(request, done)).catch(rethrow);
     if (response.getId() === "") return undefined;
     const inputs = response.getInputs();
     return {
       id: response.getId(),
-      outputs: markSecretsLike(this.known(fromStruct(response.getProperties())), state.outputs ?? {}),
-      inputs: inputs && markSecretsLike(this.known(fromStruct(inputs)), state.inputs),
+      outputs: markSecretsLike(this.#known(fromStruct(response.getProperties())), state.outputs ?? {}),
+      inputs: inputs && markSecretsLike(this.#known(fromStruct(inputs)), state.inputs),
     };
   }
 
@@ -196,27 +199,27 @@ export class DynamicProvider {
       .setId(state.id)
       .setOldInputs(toStruct(toPlainMap(state.inputs)))
       .setProperties(toStruct(toPlainMap(state.outputs ?? {})));
-    await send<Empty>((done) => this.client.delete(request, done)).catch(rethrow);
+    await send<Empty>((done) => this.#client.delete(request, done)).catch(rethrow);
   }
 
   /** Only a preview may meet what is not known yet. */
-  private known(json: ReturnType<typeof fromStruct>): ValueMap {
+  #known(json: ReturnType<typeof fromStruct>): ValueMap {
     const map = mapFromWire(json);
-    if (!this.dryRun && containsUnknowns(map)) {
+    if (!this.#dryRun && containsUnknowns(map)) {
       const key = Object.keys(map).find((each) => containsUnknowns(map[each] ?? Unknown.value));
       throw new Error(`unexpected unknown property value for ${JSON.stringify(key)}`);
     }
     return map;
   }
 
-  private throwUnfinished(error: unknown, inputs: ValueMap): never {
+  #throwUnfinished(error: unknown, inputs: ValueMap): never {
     const detail = initFailure(error);
     if (detail === undefined) return rethrow(error);
-    const outputs = markSecretsLike(this.known(fromStruct(detail.getProperties())), inputs);
+    const outputs = markSecretsLike(this.#known(fromStruct(detail.getProperties())), inputs);
     const live = detail.getInputs();
     throw new Unfinished(
       { id: detail.getId(), outputs },
-      live && markSecretsLike(this.known(fromStruct(live)), inputs),
+      live && markSecretsLike(this.#known(fromStruct(live)), inputs),
       detail.getReasonsList(),
     );
   }

@@ -28,13 +28,17 @@ function deriveKey(passphrase: string, salt: Buffer): Promise<Buffer> {
 
 export class Crypter {
   /** A secret read from the state keeps its ciphertext, so that an unchanged stack writes an unchanged file. */
-  private readonly sealed = new WeakMap<Secret, string>();
+  readonly #sealed = new WeakMap<Secret, string>();
+
+  readonly #keyOf: () => Buffer;
 
   private constructor(
-    private readonly keyOf: () => Buffer,
+    keyOf: () => Buffer,
     /** What the stack remembers: "v1:<salt>:<the word 'pulumi', encrypted>". */
     readonly salt: string,
-  ) {}
+  ) {
+    this.#keyOf = keyOf;
+  }
 
   /** For a stack that has no salt yet. */
   static async create(passphrase: string): Promise<Crypter> {
@@ -61,11 +65,11 @@ export class Crypter {
   }
 
   encrypt(plaintext: string): string {
-    return encrypt(plaintext, this.keyOf());
+    return encrypt(plaintext, this.#keyOf());
   }
 
   decrypt(ciphertext: string): string {
-    const plaintext = tryDecrypt(ciphertext, this.keyOf());
+    const plaintext = tryDecrypt(ciphertext, this.#keyOf());
     if (plaintext === undefined) {
       throw new CommandError(
         "a secret cannot be decrypted: it was written with another passphrase or is damaged",
@@ -75,15 +79,15 @@ export class Crypter {
   }
 
   seal(secret: Secret, plaintext: string): string {
-    const known = this.sealed.get(secret);
+    const known = this.#sealed.get(secret);
     if (known !== undefined) return known;
     const ciphertext = this.encrypt(plaintext);
-    this.sealed.set(secret, ciphertext);
+    this.#sealed.set(secret, ciphertext);
     return ciphertext;
   }
 
   remember(secret: Secret, ciphertext: string): void {
-    this.sealed.set(secret, ciphertext);
+    this.#sealed.set(secret, ciphertext);
   }
 }
 

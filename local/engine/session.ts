@@ -45,15 +45,20 @@ export function shortName(name: string, project: Project): string {
 }
 
 export class Session {
-  private keys: Promise<Crypter> | undefined;
+  #keys: Promise<Crypter> | undefined;
+  readonly #written: DeploymentJson;
+  readonly #env: NodeJS.ProcessEnv;
 
   private constructor(
     readonly project: Project,
     readonly store: StackStore,
     readonly settings: StackSettings,
-    private readonly written: DeploymentJson,
-    private readonly env: NodeJS.ProcessEnv,
-  ) {}
+    written: DeploymentJson,
+    env: NodeJS.ProcessEnv,
+  ) {
+    this.#written = written;
+    this.#env = env;
+  }
 
   static async open(place: Place, named: string | undefined): Promise<Session> {
     const workspace = await openWorkspace(place);
@@ -70,14 +75,14 @@ export class Session {
 
   /** The key takes the better part of a second to derive; asking early costs nothing. */
   crypter(): Promise<Crypter> {
-    this.keys ??= this.openKeys();
-    return this.keys;
+    this.#keys ??= this.#openKeys();
+    return this.#keys;
   }
 
-  private async openKeys(): Promise<Crypter> {
-    const passphrase = await readPassphrase(this.env);
-    const salt = this.settings.salt ?? saltOf(this.written);
-    const holdsSecrets = this.settings.hasSecrets || JSON.stringify(this.written).includes('"ciphertext"');
+  async #openKeys(): Promise<Crypter> {
+    const passphrase = await readPassphrase(this.#env);
+    const salt = this.settings.salt ?? saltOf(this.#written);
+    const holdsSecrets = this.settings.hasSecrets || JSON.stringify(this.#written).includes('"ciphertext"');
     const crypter =
       salt === undefined
         ? await Crypter.create(passphrase)
@@ -97,7 +102,7 @@ export class Session {
 
   /** A fresh copy: runs change what they are given. */
   async deployment(): Promise<Deployment> {
-    return this.read(this.written);
+    return this.read(this.#written);
   }
 
   async read(written: DeploymentJson): Promise<Deployment> {
@@ -106,7 +111,7 @@ export class Session {
     const isOwn = salt === undefined || salt === crypter.salt;
     return readDeployment(
       written,
-      isOwn ? crypter : await Crypter.open(await readPassphrase(this.env), salt),
+      isOwn ? crypter : await Crypter.open(await readPassphrase(this.#env), salt),
     );
   }
 

@@ -9,30 +9,30 @@ export interface TargetFlags {
 }
 
 export class Targets {
-  private readonly included: ReadonlySet<Urn>;
-  private readonly replaced: ReadonlySet<Urn>;
+  readonly #included: ReadonlySet<Urn>;
+  readonly #replaced: ReadonlySet<Urn>;
 
   constructor(flags: TargetFlags = {}) {
     const { target = [], replace = [], targetReplace = [] } = flags;
-    this.included = new Set([...target, ...targetReplace]);
-    this.replaced = new Set([...replace, ...targetReplace]);
-    const pattern = [...this.included, ...this.replaced].find((urn) => urn.includes("*"));
+    this.#included = new Set([...target, ...targetReplace]);
+    this.#replaced = new Set([...replace, ...targetReplace]);
+    const pattern = [...this.#included, ...this.#replaced].find((urn) => urn.includes("*"));
     if (pattern !== undefined) throw new Refused(`patterns in targets (${pattern})`, "name each URN");
   }
 
   get isConstrained(): boolean {
-    return this.included.size > 0;
+    return this.#included.size > 0;
   }
 
   get named(): readonly Urn[] {
-    return [...new Set([...this.included, ...this.replaced])];
+    return [...new Set([...this.#included, ...this.#replaced])];
   }
 
   includes(urn: Urn): boolean {
-    return !this.isConstrained || this.included.has(urn);
+    return !this.isConstrained || this.#included.has(urn);
   }
 
   isReplaced(urn: Urn): boolean {
-    return this.replaced.has(urn);
+    return this.#replaced.has(urn);
   }
 }

@@ -1,5 +1,4 @@
-import type { LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { z } from "zod";
 import type { Credential } from "../../provider/api/client";
 import { RateBudget } from "../../provider/api/rate-budget";
@@ -17,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => api.close());
 
-const what = "Reading";
+const WHAT = "Reading";
 const schema = z.unknown();
 const saved: Credential = { kind: "token", token: "stale-token", origin: "edgeguard:apiToken" };
 const fresh: Credential = { kind: "token", token: "fresh-token", origin: "CLOUDFLARE_API_TOKEN" };
@@ -25,7 +24,7 @@ const fresh: Credential = { kind: "token", token: "fresh-token", origin: "CLOUDF
 describe("a credential that is refused", () => {
   test("and came from stack config is explained: a refresh uses what the last up saved", async () => {
     const { client } = clientOf(api.url, { credential: saved });
-    const failure = await failureOf(client.get(settings, { what, schema }));
+    const failure = await failureOf(client.get(settings, { what: WHAT, schema }));
     expect(failure.message).toContain("answered 403 Forbidden: Authentication error [code 10000]");
     expect(failure.message).toContain("The credential from edgeguard:apiToken was refused");
     expect(failure.message).toContain("uses the token saved by the last up: run `pulumi up`");
@@ -34,15 +33,15 @@ describe("a credential that is refused", () => {
 
   test("and came from the environment is explained without that", async () => {
     const { client } = clientOf(api.url, { credential: { ...saved, origin: "CLOUDFLARE_API_TOKEN" } });
-    const failure = await failureOf(client.get(settings, { what, schema }));
+    const failure = await failureOf(client.get(settings, { what: WHAT, schema }));
     expect(failure.message).toContain("The credential from CLOUDFLARE_API_TOKEN was refused");
     expect(failure.message).not.toContain("last up");
   });
 
   test("gives way to the environment's, for this and for all later requests, and it is said once", async () => {
     const { client, warnings } = clientOf(api.url, { credential: saved, fallback: fresh });
-    await client.get(settings, { what, schema });
-    await client.put(settings, { what, schema, body: { enabled: true } });
+    await client.get(settings, { what: WHAT, schema });
+    await client.put(settings, { what: WHAT, schema, body: { enabled: true } });
     expect(api.requests.map(({ status }) => status)).toEqual([403, 200, 200]);
     expect(warnings).toEqual([
       expect.stringContaining("edgeguard:apiToken was refused; CLOUDFLARE_API_TOKEN is used instead."),
@@ -52,7 +51,7 @@ describe("a credential that is refused", () => {
 
   test("gives way for requests that were refused side by side, too", async () => {
     const { client, warnings } = clientOf(api.url, { credential: saved, fallback: fresh, concurrency: 8 });
-    await Promise.all(Array.from({ length: 8 }, () => client.get(settings, { what, schema })));
+    await Promise.all(Array.from({ length: 8 }, () => client.get(settings, { what: WHAT, schema })));
     expect(api.requests.filter(({ status }) => status === 200)).toHaveLength(8);
     expect(warnings).toHaveLength(1);
   });
@@ -60,8 +59,12 @@ describe("a credential that is refused", () => {
   test("is the one that is explained when the other is refused as well, which is tried once only", async () => {
     const other: Credential = { ...fresh, token: "other-stale-token" };
     const { client, warnings } = clientOf(api.url, { credential: saved, fallback: other });
-    expect((await failureOf(client.get(settings, { what, schema }))).message).toContain("edgeguard:apiToken");
-    expect((await failureOf(client.get(settings, { what, schema }))).message).toContain("edgeguard:apiToken");
+    expect((await failureOf(client.get(settings, { what: WHAT, schema }))).message).toContain(
+      "edgeguard:apiToken",
+    );
+    expect((await failureOf(client.get(settings, { what: WHAT, schema }))).message).toContain(
+      "edgeguard:apiToken",
+    );
     expect(api.requests).toHaveLength(3);
     expect(warnings).toEqual([]);
   });
@@ -73,7 +76,7 @@ describe("a credential that is refused", () => {
   ])("is recognised by %s", async (_name, status, code) => {
     api.fault({ match: {}, kind: "status", status, code });
     const { client } = clientOf(api.url, { credential: saved, fallback: fresh });
-    await client.get(settings, { what, schema });
+    await client.get(settings, { what: WHAT, schema });
     expect(api.requests.map((r) => r.status)).toEqual([status, 200]);
   });
 
@@ -81,20 +84,20 @@ describe("a credential that is refused", () => {
     api.fault({ match: {}, kind: "status", status: 403 });
     api.fault({ match: {}, kind: "status", status: 409, message: "in conflict" });
     const { client } = clientOf(api.url, { credential: saved, fallback: fresh });
-    expect((await failureOf(client.get(settings, { what, schema }))).message).toContain("in conflict");
+    expect((await failureOf(client.get(settings, { what: WHAT, schema }))).message).toContain("in conflict");
   });
 
   test("by a 403 for lack of a permission gives way for that request only", async () => {
     api.fault({ match: { method: "PUT" }, kind: "status", status: 403, code: 10010 });
     const reader: Credential = { kind: "token", token: "reader-token", origin: "edgeguard:apiToken" };
     const { client, warnings } = clientOf(api.url, { credential: reader, fallback: fresh });
-    await client.put(settings, { what, schema, body: { enabled: true } });
+    await client.put(settings, { what: WHAT, schema, body: { enabled: true } });
     expect(warnings).toEqual([
       "edgeguard:apiToken may not do all that is asked; where it may not, CLOUDFLARE_API_TOKEN is used.",
     ]);
     // Still asked first: its own refusal is the first answer.
     api.fault({ match: {}, kind: "status", status: 403, code: 10010, message: "not yours" });
-    await client.get(settings, { what, schema });
+    await client.get(settings, { what: WHAT, schema });
     expect(api.requests.map(({ status }) => status)).toEqual([403, 200, 403, 200]);
     expect(warnings).toHaveLength(1);
   });
@@ -104,11 +107,11 @@ describe("a credential that is refused", () => {
     const { client, warnings } = clientOf(api.url, { credential: saved, fallback: reader });
     api.fault({ match: {}, kind: "status", status: 401 });
     api.fault({ match: {}, kind: "status", status: 403, code: 10010, message: "not yours" });
-    const failure = await failureOf(client.put(settings, { what, schema, body: { enabled: true } }));
+    const failure = await failureOf(client.put(settings, { what: WHAT, schema, body: { enabled: true } }));
     expect(failure.message).toContain("not yours");
     expect(failure.message).toContain("the credential from CLOUDFLARE_API_TOKEN lacks the permission");
     expect(warnings).toHaveLength(1);
-    await client.get(settings, { what, schema });
+    await client.get(settings, { what: WHAT, schema });
     expect(api.requests.map(({ status }) => status)).toEqual([401, 403, 200]);
   });
 
@@ -116,10 +119,10 @@ describe("a credential that is refused", () => {
     const { client } = clientOf(api.url, { credential: saved, fallback: fresh });
     api.fault({ match: {}, kind: "status", status: 403, code: 10010, message: "first" });
     api.fault({ match: {}, kind: "status", status: 403, code: 10010, message: "second" });
-    const failure = await failureOf(client.get(settings, { what, schema }));
+    const failure = await failureOf(client.get(settings, { what: WHAT, schema }));
     expect(failure.message).toContain("first");
     expect(failure.message).toContain("the credential from edgeguard:apiToken lacks the permission");
-    await client.get(settings, { what, schema });
+    await client.get(settings, { what: WHAT, schema });
   });
 
   test("spends the budget of its own", async () => {
@@ -130,14 +133,14 @@ describe("a credential that is refused", () => {
       budget: budget ?? new RateBudget([]),
       ...(fallbackBudget === undefined ? {} : { fallbackBudget }),
     });
-    await client.get(settings, { what, schema });
+    await client.get(settings, { what: WHAT, schema });
     expect(api.requests.map(({ status }) => status)).toEqual([403, 200]);
   });
 
   test("by a 403 for lack of a permission says so", async () => {
     api.fault({ match: {}, kind: "status", status: 403, code: 10010, message: "not entitled" });
     const failure = await failureOf(
-      clientOf(api.url, { credential: fresh }).client.get(settings, { what, schema }),
+      clientOf(api.url, { credential: fresh }).client.get(settings, { what: WHAT, schema }),
     );
     expect(failure.message).toContain("the credential from CLOUDFLARE_API_TOKEN lacks the permission");
   });
@@ -165,7 +168,7 @@ describe("a secret that the service sends back is not shown", () => {
     });
     const { client, info, warnings, debug } = clientOf(server.url, { credential: token, fallback: pair });
     const outcome = await client
-      .get(`/x`, { what, schema: z.strictObject({}), query: { q: pair.email, t: token.token } })
+      .get(`/x`, { what: WHAT, schema: z.strictObject({}), query: { q: pair.email, t: token.token } })
       .then(JSON.stringify, (error: unknown) =>
         error instanceof Error ? `${error.message}\n${error.stack ?? ""}` : "",
       );

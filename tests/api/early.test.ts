@@ -5,13 +5,13 @@ import { clientOf, envelope, failureOf, serve } from "../support/edge-client";
 
 const schema = z.unknown();
 const body = Buffer.alloc(8 * 1024 * 1024, " ");
-const refusal = JSON.stringify({
+const REFUSAL = JSON.stringify({
   success: false,
   errors: [{ code: 10413, message: "request entity too large" }],
 });
 
-function answerAndClose(socket: Socket, text = refusal): void {
-  const head = `HTTP/1.1 413 Payload Too Large\r\ncontent-length: ${refusal.length}\r\nconnection: close\r\n\r\n`;
+function answerAndClose(socket: Socket, text = REFUSAL): void {
+  const head = `HTTP/1.1 413 Payload Too Large\r\ncontent-length: ${REFUSAL.length}\r\nconnection: close\r\n\r\n`;
   socket.write(head + text, () => socket.destroy());
 }
 
@@ -38,7 +38,7 @@ test("a body that is refused while it is being sent is told as refused", async (
 });
 
 test("so is one of whose refusal only the beginning arrives", async () => {
-  const server = await serve((request) => answerAndClose(request.socket, refusal.slice(0, 20)));
+  const server = await serve((request) => answerAndClose(request.socket, REFUSAL.slice(0, 20)));
   const failure = await write(server.url);
   expect(failure).toMatchObject({ status: 413, outcome: "notDone" });
   expect(failure.message).toContain(

@@ -5,14 +5,14 @@ import { allOf, stageFor, textEntry } from "../kv/upload-support";
 import { clientOf, envelope, failureOf, serve } from "../support/edge-client";
 import { Operation } from "../support/operation";
 
-const zoneId = "a".repeat(32);
-const accountId = "b".repeat(32);
-const namespaceId = "c".repeat(32);
+const ZONE_ID = "a".repeat(32);
+const ACCOUNT_ID = "b".repeat(32);
+const NAMESPACE_ID = "c".repeat(32);
 
 const namespace = {
-  id: namespaceId,
-  inputs: { accountId, title: "flags" },
-  outputs: { accountId, title: "flags", fullTitle: "flags", schemaVersion: 1 },
+  id: NAMESPACE_ID,
+  inputs: { accountId: ACCOUNT_ID, title: "flags" },
+  outputs: { accountId: ACCOUNT_ID, title: "flags", fullTitle: "flags", schemaVersion: 1 },
 };
 
 /** Answers by method and path; `GET /x` also answers `GET /x?page=1`. */
@@ -29,7 +29,7 @@ describe("an answer without a result", () => {
   const gone = { success: false, errors: [{ code: 10013, message: "namespace not found" }] };
 
   test("says that the object is gone: a refresh forgets it, a destroy is done", async () => {
-    const path = `/accounts/${accountId}/storage/kv/namespaces/${namespaceId}`;
+    const path = `/accounts/${ACCOUNT_ID}/storage/kv/namespaces/${NAMESPACE_ID}`;
     const server = await answering({
       [`GET ${path}`]: [404, gone],
       [`GET ${path}/keys`]: [404, gone],
@@ -41,19 +41,19 @@ describe("an answer without a result", () => {
   });
 
   test("keeps the code of a refusal, so that a title that is taken leads to the namespace that bears it", async () => {
-    const path = `/accounts/${accountId}/storage/kv/namespaces`;
+    const path = `/accounts/${ACCOUNT_ID}/storage/kv/namespaces`;
     const server = await answering({
       [`POST ${path}`]: [400, { success: false, errors: [{ code: 10014, message: "already exists" }] }],
-      [`GET ${path}`]: [200, { success: true, result: [{ id: namespaceId, title: "flags" }] }],
-      [`GET ${path}/${namespaceId}/keys`]: [200, { success: true }],
+      [`GET ${path}`]: [200, { success: true, result: [{ id: NAMESPACE_ID, title: "flags" }] }],
+      [`GET ${path}/${NAMESPACE_ID}/keys`]: [200, { success: true }],
     });
-    const recorded = await new Operation(server).up("KvNamespace", { accountId, title: "flags" });
-    expect(recorded.id).toBe(namespaceId);
+    const recorded = await new Operation(server).up("KvNamespace", { accountId: ACCOUNT_ID, title: "flags" });
+    expect(recorded.id).toBe(NAMESPACE_ID);
   });
 
   test("confirms a bulk write", async () => {
     const server = await answering({
-      [`PUT /accounts/${accountId}/storage/kv/namespaces/${namespaceId}/bulk`]: [
+      [`PUT /accounts/${ACCOUNT_ID}/storage/kv/namespaces/${NAMESPACE_ID}/bulk`]: [
         200,
         { success: true, errors: [], messages: [] },
       ],
@@ -61,8 +61,8 @@ describe("an answer without a result", () => {
     const written: number[] = [];
     const outcome = await upload({
       ctx: stageFor(server).ctx,
-      accountId,
-      namespaceId,
+      accountId: ACCOUNT_ID,
+      namespaceId: NAMESPACE_ID,
       ...allOf([textEntry("a", "1"), textEntry("b", "2")]),
       onWritten: (rows) => written.push(...rows),
     });
@@ -77,7 +77,10 @@ describe("an answer without a result", () => {
     ["result_info, as a list", { ...gone, result_info: [] }],
   ])("is understood although something is odd about %s", async (_name, odd) => {
     const server = await answering({
-      [`GET /accounts/${accountId}/storage/kv/namespaces/${namespaceId}`]: [404, { success: false, ...odd }],
+      [`GET /accounts/${ACCOUNT_ID}/storage/kv/namespaces/${NAMESPACE_ID}`]: [
+        404,
+        { success: false, ...odd },
+      ],
     });
     expect(await new Operation(server).refresh("KvNamespace", namespace)).toBeUndefined();
   });
@@ -113,7 +116,7 @@ describe("a list with a record that cannot be read", () => {
   });
 
   test("does not make a second policy where an odd one may be the very policy", async () => {
-    const policies = `/zones/${zoneId}/page_shield/policies`;
+    const policies = `/zones/${ZONE_ID}/page_shield/policies`;
     const server = await answering({
       [`GET ${policies}`]: [
         200,
@@ -121,7 +124,7 @@ describe("a list with a record that cannot be read", () => {
       ],
     });
     const declared = {
-      zoneId,
+      zoneId: ZONE_ID,
       description: "checkout",
       action: "log",
       expression: "true",
@@ -133,7 +136,7 @@ describe("a list with a record that cannot be read", () => {
   });
 
   test("does not delete a namespace over a key that cannot be read", async () => {
-    const path = `/accounts/${accountId}/storage/kv/namespaces/${namespaceId}`;
+    const path = `/accounts/${ACCOUNT_ID}/storage/kv/namespaces/${NAMESPACE_ID}`;
     const server = await answering({
       [`GET ${path}/keys`]: [200, { success: true, result: [{ key: "a" }] }],
       [`DELETE ${path}`]: [200, { success: true }],

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { z } from "zod";
 import { VERSION } from "../../provider/version";
 import { clientOf, envelope, failureOf, serve, type Throwaway } from "../support/edge-client";
@@ -17,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => api.close());
 
 const any = z.unknown();
-const what = "Looking";
+const WHAT = "Looking";
 const newPolicy = {
   description: "d",
   action: "log",
@@ -31,23 +30,23 @@ test.each([
   ["key", { kind: "key", email: "local@example.com", key: "local-key", origin: "edgeguard:apiEmail" }],
 ] as const)("a %s is sent in its own headers, and no other, with every method", async (kind, credential) => {
   const { client } = clientOf(api.url, { credential });
-  await client.get(settings, { what, schema: any });
-  await client.put(settings, { what, schema: any, body: { enabled: true } });
+  await client.get(settings, { what: WHAT, schema: any });
+  await client.put(settings, { what: WHAT, schema: any, body: { enabled: true } });
   const { id } = await client.post(policies, {
-    what,
+    what: WHAT,
     schema: z.looseObject({ id: z.string() }),
     body: newPolicy,
   });
-  await client.delete(`${policies}/${id}`, { what, schema: any });
+  await client.delete(`${policies}/${id}`, { what: WHAT, schema: any });
   expect(api.requests.map(({ status }) => status)).toEqual([200, 200, 200, 204]);
   expect(new Set(api.requests.map(({ credential }) => credential))).toEqual(new Set([kind]));
 });
 
 test("Content-Type is sent with a body and only then", async () => {
   const { client } = clientOf(api.url);
-  await client.get(settings, { what, schema: any });
-  await client.put(settings, { what, schema: any, body: { enabled: true } });
-  await client.delete(`${policies}/${"0".repeat(32)}`, { what, schema: any });
+  await client.get(settings, { what: WHAT, schema: any });
+  await client.put(settings, { what: WHAT, schema: any, body: { enabled: true } });
+  await client.delete(`${policies}/${"0".repeat(32)}`, { what: WHAT, schema: any });
   expect(api.requests.map(({ contentType }) => contentType)).toEqual([
     undefined,
     "application/json",
@@ -56,7 +55,7 @@ test("Content-Type is sent with a body and only then", async () => {
 });
 
 test("User-Agent names the package and its version, which is that of package.json", async () => {
-  await clientOf(api.url).client.get(settings, { what, schema: any });
+  await clientOf(api.url).client.get(settings, { what: WHAT, schema: any });
   expect(api.requests[0]?.userAgent).toBe(`pulumi-edgeguard/${VERSION} node/${process.versions.node}`);
   const manifest: unknown = JSON.parse(readFileSync("provider/package.json", "utf8"));
   expect(manifest).toMatchObject({ version: VERSION });
@@ -64,7 +63,7 @@ test("User-Agent names the package and its version, which is that of package.jso
 
 test("a base address with a slash at its end is joined with one slash, and keeps its prefix", async () => {
   await clientOf(`${api.url}/`).client.get(settings, {
-    what,
+    what: WHAT,
     schema: any,
     query: { page: 1, cursor: undefined },
   });
@@ -80,7 +79,7 @@ test("an error is a sentence: attempt, request, status, words, code, pointer, re
     /^Setting page security failed: PUT \/zones\/\w+\/page_shield answered 400 Bad Request: invalid body: .* \[code 10001\] at \/enabled, request id [0-9a-f]{16}-LOC\.$/,
   );
   api.fault({ match: {}, kind: "status", status: 503, message: "Down for repair." });
-  const trouble = await failureOf(client.put(settings, { what, schema: any, body: { enabled: true } }));
+  const trouble = await failureOf(client.put(settings, { what: WHAT, schema: any, body: { enabled: true } }));
   expect(trouble.message).toContain(
     "answered 503 Service Unavailable: Down for repair [code 10503], request id ",
   );
@@ -93,7 +92,7 @@ test("the caller's advice comes first, and knows status and codes", async () => 
   api.fault({ match: {}, kind: "status", status: 409, code: 1234 });
   const failure = await failureOf(
     clientOf(api.url).client.get(settings, {
-      what,
+      what: WHAT,
       schema: any,
       advice: ({ status, errors }) => `Seen ${status} and ${String(errors[0]?.code)}.`,
     }),
@@ -103,7 +102,7 @@ test("the caller's advice comes first, and knows status and codes", async () => 
 
 test("an id the service cannot route is answered with what to look at", async () => {
   const failure = await failureOf(
-    clientOf(api.url).client.get("/zones/zzz/page_shield", { what, schema: any }),
+    clientOf(api.url).client.get("/zones/zzz/page_shield", { what: WHAT, schema: any }),
   );
   expect(failure.message).toContain(
     "The zone or account does not exist, or edgeguard:baseUrl is wrong: check the id.",
@@ -121,7 +120,8 @@ describe("answers that are no plain success", () => {
     });
   });
 
-  const get = () => clientOf(server.url, { maxRetries: 0 }).client.get("/x", { what, schema: z.string() });
+  const get = () =>
+    clientOf(server.url, { maxRetries: 0 }).client.get("/x", { what: WHAT, schema: z.string() });
 
   test("success: false on a 200 is a refusal, not carried out", async () => {
     reply = {
@@ -166,7 +166,7 @@ describe("answers that are no plain success", () => {
     reply = { status: 200, body: envelope({ list: [1] }) };
     const { client } = clientOf(server.url);
     const failure = await failureOf(
-      client.get("/x", { what, schema: z.object({ list: z.array(z.string()) }) }),
+      client.get("/x", { what: WHAT, schema: z.object({ list: z.array(z.string()) }) }),
     );
     expect(failure.message).toContain("result.list.0: ");
     expect(failure.message).toContain("look for a newer version");
@@ -174,7 +174,7 @@ describe("answers that are no plain success", () => {
 
   test("a 204 is a success without a result", async () => {
     reply = { status: 204, body: "" };
-    expect(await clientOf(server.url).client.delete("/x", { what, schema: z.null() })).toBeNull();
+    expect(await clientOf(server.url).client.delete("/x", { what: WHAT, schema: z.null() })).toBeNull();
   });
 
   test("messages of the envelope are passed on once, as text or as records, of failures too", async () => {
@@ -183,13 +183,13 @@ describe("answers that are no plain success", () => {
       body: envelope("r", { messages: ["Heed this", { code: 1, message: "and this" }, ""] }),
     };
     const { client, info } = clientOf(server.url);
-    expect(await client.get("/x", { what, schema: z.string() })).toBe("r");
-    await client.get("/x", { what, schema: z.string() });
+    expect(await client.get("/x", { what: WHAT, schema: z.string() })).toBe("r");
+    await client.get("/x", { what: WHAT, schema: z.string() });
     reply = {
       status: 400,
       body: '{"success":false,"result":null,"messages":["Heed this","and a failure\'s"]}',
     };
-    await failureOf(client.get("/x", { what, schema: z.string() }));
+    await failureOf(client.get("/x", { what: WHAT, schema: z.string() }));
     expect(info).toEqual([
       "the API says: Heed this",
       "the API says: and this",

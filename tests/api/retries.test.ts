@@ -1,7 +1,5 @@
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
-import type { Fault, LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type AddressInfo, createServer } from "node:net";
+import { type Fault, type LocalApi, startLocalApi } from "edgeguard-local";
 import { z } from "zod";
 import { Connections } from "../../provider/api/connections";
 import { mayHaveHappened } from "../../provider/api/errors";
@@ -22,7 +20,7 @@ afterEach(() => api.close());
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
-const what = "Trying";
+const WHAT = "Trying";
 const schema = z.unknown();
 const newPolicy = {
   description: "d",
@@ -39,7 +37,7 @@ const put = { enabled: true };
 
 const send = (method: "GET" | "PUT" | "DELETE" | "POST", maxRetries = 1) =>
   clientOf(api.url, { maxRetries }).client.send(method, pathOf(method), {
-    what,
+    what: WHAT,
     schema,
     body: method === "PUT" ? put : bodyOf(method),
   });
@@ -134,7 +132,7 @@ describe("POST", () => {
     const { port } = listener.address() as AddressInfo;
     await new Promise((resolve) => listener.close(resolve));
     const { client, debug } = clientOf(`http://127.0.0.1:${port}/v4`, { maxRetries: 2 });
-    const failure = await failureOf(client.post("/x", { what, schema, body: {} }));
+    const failure = await failureOf(client.post("/x", { what: WHAT, schema, body: {} }));
     expect(failure).toMatchObject({ outcome: "notDone", status: undefined });
     expect(failure.message).toContain("ECONNREFUSED");
     expect(failure.message).toContain("after 3 attempts. Check edgeguard:baseUrl and the network.");
@@ -143,7 +141,7 @@ describe("POST", () => {
 
   test("is sent again after a 500 where the caller says that repeating does no harm", async () => {
     api.fault({ match: {}, kind: "status", status: 500 });
-    await clientOf(api.url).client.post(policies, { what, schema, body: newPolicy, repeatable: true });
+    await clientOf(api.url).client.post(policies, { what: WHAT, schema, body: newPolicy, repeatable: true });
     expect(api.requests.map(({ status }) => status)).toEqual([500, 200]);
   });
 });
@@ -176,15 +174,15 @@ describe("the outcome of a request is that of all its attempts", () => {
     const { client } = clientOf(api.url, {
       fallback: { kind: "token", token: "other", origin: "CLOUDFLARE_API_TOKEN" },
     });
-    const failure = await failureOf(client.put(settings, { what, schema, body: put }));
+    const failure = await failureOf(client.put(settings, { what: WHAT, schema, body: put }));
     expect(failure).toMatchObject({ status: 400, outcome: "unknown" });
   });
 
   test("and of nobody else's", async () => {
     lostThen("PUT", 400, 400);
     const { client } = clientOf(api.url);
-    await failureOf(client.put(settings, { what, schema, body: put }));
-    expect(await failureOf(client.put(settings, { what, schema, body: put }))).toMatchObject({
+    await failureOf(client.put(settings, { what: WHAT, schema, body: put }));
+    expect(await failureOf(client.put(settings, { what: WHAT, schema, body: put }))).toMatchObject({
       outcome: "notDone",
     });
   });
@@ -242,8 +240,8 @@ describe("Retry-After", () => {
     api.fault({ match: {}, kind: "status", status: 429, retryAfter: 3600 });
     const budget = new RateBudget([{ requests: 1, ms: 2000 }]);
     const { client } = clientOf(api.url, { budget });
-    const first = failureOf(client.get(settings, { what, schema }));
-    const queued = failureOf(client.get(settings, { what, schema })); // Waits when the answer comes.
+    const first = failureOf(client.get(settings, { what: WHAT, schema }));
+    const queued = failureOf(client.get(settings, { what: WHAT, schema })); // Waits when the answer comes.
     await first;
     const later = failureOf(client.put(settings, { what: "Setting", schema, body: put }));
     const told =
@@ -271,7 +269,7 @@ describe("Retry-After", () => {
     api.fault({ match: {}, kind: "status", status: 429, retryAfter: 60 });
     const controller = new AbortController();
     const { client, info } = clientOf(api.url, { signal: controller.signal });
-    const asked = failureOf(client.get(settings, { what, schema }));
+    const asked = failureOf(client.get(settings, { what: WHAT, schema }));
     await until(() => info.length > 0);
     expect(info[0]).toContain("waiting 60 s before the next attempt: Trying failed: ");
     controller.abort();
@@ -283,10 +281,10 @@ describe("Retry-After", () => {
     api.fault({ match: {}, kind: "status", status: 429, retryAfter: 1 });
     const budget = new RateBudget([]);
     const first = clientOf(api.url, { budget });
-    const asked = first.client.get(settings, { what, schema });
+    const asked = first.client.get(settings, { what: WHAT, schema });
     await until(() => first.debug.length > 0);
-    await clientOf(api.url).client.get(policies, { what, schema });
-    await clientOf(api.url, { budget }).client.get(policies, { what, schema });
+    await clientOf(api.url).client.get(policies, { what: WHAT, schema });
+    await clientOf(api.url, { budget }).client.get(policies, { what: WHAT, schema });
     await asked;
     const after = api.requests
       .slice(1)
@@ -321,8 +319,8 @@ describe("the rate budget", () => {
     api.fault({ match: {}, kind: "status", status: 503 });
     const { client } = clientOf(api.url, { budget: new RateBudget([{ requests: 1, ms: 150 }]) });
     const started = Date.now();
-    await client.get(settings, { what, schema });
-    await client.get(settings, { what, schema });
+    await client.get(settings, { what: WHAT, schema });
+    await client.get(settings, { what: WHAT, schema });
     expect(api.requests).toHaveLength(3);
     expect(Date.now() - started).toBeGreaterThanOrEqual(295);
   });
@@ -332,7 +330,7 @@ describe("the rate budget", () => {
     await Promise.all(Array.from({ length: 1200 }, () => budget.take()));
     const controller = new AbortController();
     const { client, info } = clientOf(api.url, { budget, signal: controller.signal });
-    const asked = [1, 2, 3].map(() => failureOf(client.get(settings, { what, schema })));
+    const asked = [1, 2, 3].map(() => failureOf(client.get(settings, { what: WHAT, schema })));
     await until(() => info.length > 0);
     controller.abort();
     await Promise.all(asked);
@@ -346,11 +344,11 @@ describe("the rate budget", () => {
     const budget = new RateBudget([{ requests: 1, ms: 60_000 }]);
     const controller = new AbortController();
     const { client } = clientOf(api.url, { budget, signal: controller.signal });
-    await client.get(settings, { what, schema });
-    const patient = failureOf(client.get(settings, { what, schema }));
+    await client.get(settings, { what: WHAT, schema });
+    const patient = failureOf(client.get(settings, { what: WHAT, schema }));
     const started = Date.now();
     const hasty = clientOf(api.url, { budget, patient: false, maxRetries: 0 });
-    const failure = await failureOf(hasty.client.get(settings, { what, schema }));
+    const failure = await failureOf(hasty.client.get(settings, { what: WHAT, schema }));
     expect(Date.now() - started).toBeLessThan(500);
     expect(failure.message).toContain(
       "was not sent: the rate budget of 1 request in 1 minute is used up, and ",
@@ -407,7 +405,7 @@ test("no more requests are in flight than the concurrency allows, with several c
   const connections = new Connections({ concurrency: 3 });
   const clients = [1, 2].map(() => clientOf(server.url, { connections }).client);
   await Promise.all(
-    clients.flatMap((client) => Array.from({ length: 6 }, () => client.get("/x", { what, schema }))),
+    clients.flatMap((client) => Array.from({ length: 6 }, () => client.get("/x", { what: WHAT, schema }))),
   );
   expect(server.seen).toHaveLength(12);
   expect(most).toBe(3);
@@ -419,10 +417,10 @@ describe("time limits", () => {
   test("an answer that does not begin in time counts as lost: a GET is sent again, a POST is not", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 1500 });
     const { client } = clientOf(api.url, { timeouts });
-    await client.get(settings, { what, schema });
+    await client.get(settings, { what: WHAT, schema });
     expect(api.requests).toHaveLength(2);
     api.fault({ match: {}, kind: "slow", delayMs: 1500 });
-    const failure = await failureOf(client.post(policies, { what, schema, body: newPolicy }));
+    const failure = await failureOf(client.post(policies, { what: WHAT, schema, body: newPolicy }));
     expect(failure.message).toContain("UND_ERR_HEADERS_TIMEOUT");
     expect(failure).toMatchObject({ outcome: "unknown" });
     expect(api.requests).toHaveLength(3);
@@ -434,7 +432,7 @@ describe("time limits", () => {
       response.write('{"success":');
     });
     const { client } = clientOf(server.url, { timeouts, maxRetries: 0 });
-    const failure = await failureOf(client.get("/x", { what, schema }));
+    const failure = await failureOf(client.get("/x", { what: WHAT, schema }));
     expect(failure.message).toContain("got no answer: the answer was cut off (UND_ERR_BODY_TIMEOUT)");
   });
 });
@@ -455,7 +453,9 @@ describe("when the operation is cancelled", () => {
     });
     expect(Date.now() - started).toBeLessThan(500);
     expect(client.inFlight).toBe(0);
-    expect((await failureOf(client.put(settings, { what, schema, body: put }))).name).toBe("CancelledError");
+    expect((await failureOf(client.put(settings, { what: WHAT, schema, body: put }))).name).toBe(
+      "CancelledError",
+    );
     expect(api.requests).toHaveLength(1);
   });
 
@@ -463,7 +463,7 @@ describe("when the operation is cancelled", () => {
     api.fault({ match: {}, kind: "slow", delayMs: 5000, times: 20 });
     const controller = new AbortController();
     const { client } = clientOf(api.url, { signal: controller.signal, concurrency: 2 });
-    const all = Array.from({ length: 20 }, () => failureOf(client.get(settings, { what, schema })));
+    const all = Array.from({ length: 20 }, () => failureOf(client.get(settings, { what: WHAT, schema })));
     await until(() => api.requests.length === 2);
     controller.abort();
     expect(new Set((await Promise.all(all)).map(({ name }) => name))).toEqual(new Set(["CancelledError"]));
@@ -476,7 +476,7 @@ describe("when the operation is cancelled", () => {
     const controller = new AbortController();
     const { client } = clientOf(api.url, { closing: controller.signal, concurrency: 2 });
     const all = Array.from({ length: 20 }, () =>
-      client.put(settings, { what, schema, body: put }).then(
+      client.put(settings, { what: WHAT, schema, body: put }).then(
         () => "done",
         (error: unknown) => [(error as Error).name, mayHaveHappened(error)].join(),
       ),
@@ -524,8 +524,8 @@ describe("when the operation is cancelled", () => {
     const controller = new AbortController();
     const budget = new RateBudget([{ requests: 1, ms: 60_000 }]);
     const { client } = clientOf(api.url, { signal: controller.signal, budget });
-    await client.get(settings, { what, schema });
-    const asked = failureOf(client.get(settings, { what, schema }));
+    await client.get(settings, { what: WHAT, schema });
+    const asked = failureOf(client.get(settings, { what: WHAT, schema }));
     setTimeout(() => controller.abort(), 20);
     expect((await asked).name).toBe("CancelledError");
     expect(api.requests).toHaveLength(1);

@@ -17,8 +17,8 @@ beforeAll(async () => {
 beforeEach(() => desk.api.reset());
 afterEach(() => expect(readdirSync(temporary)).toEqual([]));
 
-const entries = JSON.stringify(["a", "b"].map((key) => ({ key: `piped/${key}`, value: key })));
-const keys = JSON.stringify(["piped/a", "piped/b"]);
+const ENTRIES = JSON.stringify(["a", "b"].map((key) => ({ key: `piped/${key}`, value: key })));
+const KEYS = JSON.stringify(["piped/a", "piped/b"]);
 
 const from = (input: string, ...args: string[]): Promise<Ran> =>
   desk.at({ input }, "kv", "bulk", ...args, "--binding", "EXISTING");
@@ -35,13 +35,13 @@ const piped = async (): Promise<unknown[]> =>
 
 test("bulk put and bulk delete read standard input where the file is -", async () => {
   const wrote = { code: 0, stderr: expect.stringContaining("wrote 2 entries") as string };
-  expect(await from(entries, "put", "-")).toMatchObject(wrote);
+  expect(await from(ENTRIES, "put", "-")).toMatchObject(wrote);
   expect(await piped()).toEqual(["piped/a", "piped/b"]);
   const unsaid = { code: 2, stderr: expect.stringContaining("Answer with --yes") as string };
-  expect(await from(keys, "delete", "-")).toMatchObject(unsaid);
+  expect(await from(KEYS, "delete", "-")).toMatchObject(unsaid);
   expect(await piped()).toHaveLength(2);
   const gone = { code: 0, stderr: expect.stringContaining("deleted 2 keys") as string };
-  expect(await from(keys, "delete", "-", "--yes")).toMatchObject(gone);
+  expect(await from(KEYS, "delete", "-", "--yes")).toMatchObject(gone);
   expect(await piped()).toEqual([]);
 });
 
@@ -55,13 +55,13 @@ test("what is wrong with it is named by line and column, and nothing is sent", a
 
 test("bulk put and bulk delete read a pipe, as a shell's <(…) is one", async () => {
   const line = `"${process.execPath}" "${BIN}" kv bulk put <(echo "$ENTRIES") --binding EXISTING`;
-  const env = { ...desk.env, TMPDIR: temporary, ENTRIES: entries };
+  const env = { ...desk.env, TMPDIR: temporary, ENTRIES };
   const put = await ended(
     spawn("bash", ["-c", line], { cwd: desk.cwd, env, stdio: ["ignore", "pipe", "pipe"] }),
   );
   expect(put).toMatchObject({ code: 0, stderr: expect.stringContaining("wrote 2 entries") as string });
   const gone = { code: 0, stderr: expect.stringContaining("deleted 2 keys") as string };
-  expect(await from("", "delete", pipe("keys", keys), "--yes")).toMatchObject(gone);
+  expect(await from("", "delete", pipe("keys", KEYS), "--yes")).toMatchObject(gone);
   expect(await piped()).toEqual([]);
 });
 
@@ -69,7 +69,7 @@ test("Ctrl-C while it is read ends the command, and leaves no copy behind", asyn
   const env = { ...desk.env, TMPDIR: temporary };
   const args = [BIN, "kv", "bulk", "put", "-", "--binding", "EXISTING"];
   const child = spawn(process.execPath, args, { cwd: desk.cwd, env, stdio: "pipe" });
-  child.stdin.write(entries.slice(0, 10));
+  child.stdin.write(ENTRIES.slice(0, 10));
   const ran = ended(child);
   while (readdirSync(temporary).length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
   child.kill("SIGINT");

@@ -19,7 +19,7 @@ function vendorsVersion(): readonly number[] | undefined {
 
 const version = vendorsVersion();
 const compared = version === undefined ? test.skip : test;
-const why = version === undefined ? " (not run: no wrangler on PATH)" : ` (wrangler ${version.join(".")})`;
+const WHY = version === undefined ? " (not run: no wrangler on PATH)" : ` (wrangler ${version.join(".")})`;
 
 const ENTRIES = [
   { key: "bulk/one", value: "1" },
@@ -92,6 +92,6 @@ test("the commands leave what they say", async () => {
   });
 });
 
-compared(`the same commands of the vendor's tool leave the same${why}`, async () => {
+compared(`the same commands of the vendor's tool leave the same${WHY}`, async () => {
   expect(await play("edgeguard")).toEqual(await play("vendor"));
 });

@@ -12,9 +12,9 @@ import type { EntryDefaults } from "../../provider/kv/check-entry";
 
 /** A bulk file is cut into entries by looking at brackets and strings alone, and sent as it stands where it may be. */
 
-const folder = mkdtempSync(join(tmpdir(), "edgeguard-bulk-"));
-const path = join(folder, "f.json");
-afterAll(() => rmSync(folder, { recursive: true }));
+const FOLDER = mkdtempSync(join(tmpdir(), "edgeguard-bulk-"));
+const PATH = join(FOLDER, "f.json");
+afterAll(() => rmSync(FOLDER, { recursive: true }));
 
 /** Entries as the scanner finds them in pieces of so many bytes. */
 function scanned(file: Buffer, piece: number): string[] {
@@ -112,11 +112,11 @@ async function sentOf(
   content: string,
   defaults: EntryDefaults = {},
 ): Promise<{ body: unknown; text: string; asIs: number }> {
-  writeFileSync(path, content);
-  const source = openSource({ file: "f.json", defaults }, folder);
+  writeFileSync(PATH, content);
+  const source = openSource({ file: "f.json", defaults }, FOLDER);
   const catalog = await catalogOf(source);
   expect(catalog.problems).toEqual([]);
-  const file = await SourceHandle.open(path, "f.json");
+  const file = await SourceHandle.open(PATH, "f.json");
   try {
     const rows = Array.from({ length: catalog.records.rows }, (_, row) => row);
     const body = new Body(rows.map((row) => catalog.texts.sentBytes(row)));
@@ -201,10 +201,10 @@ describe("the body of a bulk write", () => {
 
   test("is put together of entries that lie far apart, in whatever part of a long file", async () => {
     const entries = Array.from({ length: 40 }, (_, i) => ({ key: `k${i}`, value: `${i}`.repeat(60_000) }));
-    writeFileSync(path, JSON.stringify(entries));
-    const source = openSource({ file: "f.json" }, folder);
+    writeFileSync(PATH, JSON.stringify(entries));
+    const source = openSource({ file: "f.json" }, FOLDER);
     const catalog = await catalogOf(source);
-    const file = await SourceHandle.open(path, "f.json");
+    const file = await SourceHandle.open(PATH, "f.json");
     const rows = [0, 1, 17, 18, 30, 39];
     const body = new Body(rows.map((row) => catalog.texts.sentBytes(row)));
     await writableOf(source, catalog, file).fill(body, rows);

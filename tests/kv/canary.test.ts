@@ -1,8 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { Operation, type Recorded } from "../support/operation";
 import { emptied } from "./upload-support";
 
@@ -12,24 +11,24 @@ const TYPE = "KvEntries";
 const CANARY = "c4nary-value-aaaaaaaaaaaaaaaa";
 const BASE64 = Buffer.from(CANARY).toString("base64");
 
-const folder = mkdtempSync(join(tmpdir(), "edgeguard-canary-"));
-const file = join(folder, "entries.json");
-const directory = join(folder, "values");
+const FOLDER = mkdtempSync(join(tmpdir(), "edgeguard-canary-"));
+const FILE = join(FOLDER, "entries.json");
+const DIRECTORY = join(FOLDER, "values");
 /** Files that are refused, each with the value in it. */
-const badDirectory = join(folder, "bad");
+const BAD_DIRECTORY = join(FOLDER, "bad");
 const source = (value: string): Record<string, Record<string, unknown>> => {
   writeFileSync(
-    file,
+    FILE,
     JSON.stringify([
       { key: "a", value },
       { key: "b", value: Buffer.from(value).toString("base64"), base64: true },
     ]),
   );
-  writeFileSync(join(directory, "a"), value);
+  writeFileSync(join(DIRECTORY, "a"), value);
   return {
     entries: { entries: { a: value, b: { value: Buffer.from(value).toString("base64"), base64: true } } },
-    file: { file },
-    directory: { directory },
+    file: { file: FILE },
+    directory: { directory: DIRECTORY },
   };
 };
 
@@ -38,14 +37,14 @@ let api: LocalApi;
 let shown: string[];
 
 beforeAll(() => {
-  mkdirSync(directory);
-  mkdirSync(badDirectory);
-  writeFileSync(join(badDirectory, "with space"), CANARY);
-  writeFileSync(join(badDirectory, "large"), CANARY);
-  truncateSync(join(badDirectory, "large"), 26_214_401);
-  symlinkSync(join(badDirectory, "large"), join(badDirectory, "link"));
+  mkdirSync(DIRECTORY);
+  mkdirSync(BAD_DIRECTORY);
+  writeFileSync(join(BAD_DIRECTORY, "with space"), CANARY);
+  writeFileSync(join(BAD_DIRECTORY, "large"), CANARY);
+  truncateSync(join(BAD_DIRECTORY, "large"), 26_214_401);
+  symlinkSync(join(BAD_DIRECTORY, "large"), join(BAD_DIRECTORY, "link"));
 });
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => rmSync(FOLDER, { recursive: true }));
 beforeEach(async () => {
   api = await startLocalApi();
   shown = [];
@@ -90,11 +89,11 @@ test.each(["entries", "file", "directory"])("a value given by %s is shown nowher
   const other = source(`${CANARY}-2`)[kind];
   states.push(await within((op) => op.up(TYPE, { ...address, ...other }, recorded)));
   await failing({ ...address, ...source(`${CANARY}-3`)[kind] });
-  writeFileSync(file, `[{ "key": "a", "value": "${CANARY}" "metadata": 1 }]`);
+  writeFileSync(FILE, `[{ "key": "a", "value": "${CANARY}" "metadata": 1 }]`);
   const bad = {
     entries: { entries: { a: { value: { inner: CANARY } }, b: { value: `${CANARY}!`, base64: true } } },
-    file: { file },
-    directory: { directory: badDirectory },
+    file: { file: FILE },
+    directory: { directory: BAD_DIRECTORY },
   }[kind];
   const refusals = await within((op) => op.refusals(TYPE, { ...address, ...bad }));
   expect(refusals).toHaveLength({ entries: 2, file: 1, directory: 3 }[kind] ?? 0);

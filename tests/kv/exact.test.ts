@@ -5,16 +5,15 @@ import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import type { LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { Operation, rawGet, rawSend, sent, type Recorded } from "../support/operation";
 import { emptied } from "./upload-support";
 
 /** Entries arrive as they were written, or are refused: no digit, member, byte or name is lost on the way. */
 
 const TYPE = "KvEntries";
-const folder = mkdtempSync(join(tmpdir(), "edgeguard-exact-"));
-const file = join(folder, "f.json");
+const FOLDER = mkdtempSync(join(tmpdir(), "edgeguard-exact-"));
+const FILE = join(FOLDER, "f.json");
 
 let api: LocalApi;
 let address: { accountId: string; namespaceId: string };
@@ -26,7 +25,7 @@ beforeEach(() => {
   api.clearRequests();
 });
 afterAll(async () => {
-  rmSync(folder, { recursive: true });
+  rmSync(FOLDER, { recursive: true });
   await api.close();
 });
 
@@ -44,8 +43,8 @@ async function valueOf(key: string): Promise<Buffer> {
 }
 
 describe("what is no regular file", () => {
-  const pipe = join(folder, "pipe");
-  const socket = join(folder, "socket");
+  const pipe = join(FOLDER, "pipe");
+  const socket = join(FOLDER, "socket");
   const server = createServer();
   beforeAll(async () => {
     execFileSync("mkfifo", [pipe]);
@@ -65,7 +64,7 @@ describe("what is no regular file", () => {
   });
 
   test("is refused in a directory, and as the directory", async () => {
-    const directory = join(folder, "special");
+    const directory = join(FOLDER, "special");
     mkdirSync(directory);
     execFileSync("mkfifo", [join(directory, "pipe")]);
     expect(await refusals({ directory })).toEqual([
@@ -88,8 +87,10 @@ describe("a number in metadata", () => {
     ['{"n":[1,{"a b":0.12345678901234567890}]}', 'metadata.n[1]["a b"]'],
     ['{"s":"\\"{9","__proto__":{"n":-12345678901234567890}}', "metadata.__proto__.n"],
   ])("whose digits a double does not keep is refused by its place: %s", async (metadata, place) => {
-    writeFileSync(file, written(metadata));
-    expect(await refusals({ file })).toEqual([`file: ${file}: entry 1 (line 1, key "a"): ${place} ${LOST}`]);
+    writeFileSync(FILE, written(metadata));
+    expect(await refusals({ file: FILE })).toEqual([
+      `file: ${FILE}: entry 1 (line 1, key "a"): ${place} ${LOST}`,
+    ]);
   });
 
   test("that a double keeps is taken, however it is written", async () => {
@@ -104,8 +105,8 @@ describe("a number in metadata", () => {
       "5e-324",
       "0e999",
     ];
-    writeFileSync(file, written(`{"n":[${numbers.join()}]}`));
-    await up({ file });
+    writeFileSync(FILE, written(`{"n":[${numbers.join()}]}`));
+    await up({ file: FILE });
     const metadata = { n: numbers.map((number) => Number(number) + 0) };
     expect(await listed()).toEqual([{ name: "a", metadata }]);
   });
@@ -127,9 +128,9 @@ test.each([
 ])("metadata nested without end in %s is refused", async (_, open, close) => {
   const depth = 100_000;
   const metadata = `{"m":${open.repeat(depth)}1${close.repeat(depth)}}`;
-  writeFileSync(file, `[{"key":"a","value":"v","metadata":${metadata}}]`);
-  expect(await refusals({ file })).toEqual([
-    `file: ${file}: entry 1 (line 1, key "a"): metadata is nested deeper than its limit of 1,024 bytes allows`,
+  writeFileSync(FILE, `[{"key":"a","value":"v","metadata":${metadata}}]`);
+  expect(await refusals({ file: FILE })).toEqual([
+    `file: ${FILE}: entry 1 (line 1, key "a"): metadata is nested deeper than its limit of 1,024 bytes allows`,
   ]);
 });
 
@@ -150,14 +151,14 @@ describe("names that every object inherits", () => {
       fc.asyncProperty(given, async ({ source, keys, member }) => {
         address = emptied(api);
         const metadata: unknown = JSON.parse(`{"${member}":{"${member}":"m"}}`);
-        const directory = join(folder, `names-${(runs += 1)}`);
+        const directory = join(FOLDER, `names-${(runs += 1)}`);
         mkdirSync(directory);
         for (const key of keys) writeFileSync(join(directory, key), `v ${key}`);
         const entries = keys.map((key) => ({ key, value: `v ${key}`, metadata }));
-        writeFileSync(file, JSON.stringify(entries));
+        writeFileSync(FILE, JSON.stringify(entries));
         const declared = {
           entries: { entries: Object.fromEntries(entries.map(({ key, ...entry }) => [key, entry])) },
-          file: { file },
+          file: { file: FILE },
           directory: { directory, defaults: { metadata } },
         }[source];
 
@@ -186,8 +187,8 @@ describe("names that every object inherits", () => {
         expect.stringContaining(`entries: key "a": there is no member "${member}". Members: `),
       ),
     );
-    writeFileSync(file, '[{"__proto__":{"key":"a","value":"v"}}]');
-    expect(await refusals({ file })).toEqual([
+    writeFileSync(FILE, '[{"__proto__":{"key":"a","value":"v"}}]');
+    expect(await refusals({ file: FILE })).toEqual([
       expect.stringContaining('there is no member "__proto__"'),
       expect.stringContaining("has no key"),
       expect.stringContaining("has no value"),
@@ -197,21 +198,21 @@ describe("names that every object inherits", () => {
 
 test("text of control characters goes as base64, so that no body is larger than was meant", async () => {
   const value = "\0\u0001\u001f".repeat(500_000);
-  const directory = join(folder, "control");
+  const directory = join(FOLDER, "control");
   mkdirSync(directory);
   for (const key of ["a", "b", "c"]) writeFileSync(join(directory, key), value);
-  writeFileSync(file, JSON.stringify([{ key: "a", value }]));
+  writeFileSync(FILE, JSON.stringify([{ key: "a", value }]));
 
   let recorded = await up({ directory });
   expect((await valueOf("b")).equals(Buffer.from(value))).toBe(true);
-  recorded = await up({ file, defaults: { expirationTtl: 600 } }, recorded);
-  recorded = await up({ file }, recorded);
+  recorded = await up({ file: FILE, defaults: { expirationTtl: 600 } }, recorded);
+  recorded = await up({ file: FILE }, recorded);
   expect((await valueOf("a")).equals(Buffer.from(value))).toBe(true);
   await up({ entries: { a: { value, metadata: { m: 1 } } } }, recorded);
   const bodies = api.requests.flatMap(({ batch }) => (batch === undefined ? [] : [batch.bytes]));
   expect(bodies.length).toBeGreaterThan(3);
   expect(Math.max(...bodies)).toBeLessThan(8 * 1024 * 1024);
-  expect((await new Operation(api).preview(TYPE, { ...address, file }, recorded)).step).toBe("same");
+  expect((await new Operation(api).preview(TYPE, { ...address, file: FILE }, recorded)).step).toBe("same");
 });
 
 test("a lifetime is counted by Cloudflare's clock: one that is minutes off this machine's is no drift", async () => {

@@ -1,8 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { LocalApi, LocalApiOptions } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, type LocalApiOptions, startLocalApi } from "edgeguard-local";
 import { RETRY } from "../../provider/api/retry";
 import { AGAIN } from "../../provider/kv/bulk";
 import { KV } from "../../provider/limits";
@@ -18,9 +17,9 @@ const COUNT = 300;
 const BATCH = 100;
 const BULK = { method: "PUT", path: "/bulk$" };
 
-const folder = mkdtempSync(join(tmpdir(), "edgeguard-faults-"));
-const file = join(folder, "entries.json");
-const changedFile = join(folder, "changed.json");
+const FOLDER = mkdtempSync(join(tmpdir(), "edgeguard-faults-"));
+const FILE = join(FOLDER, "entries.json");
+const CHANGED_FILE = join(FOLDER, "changed.json");
 const declaration = (value: string) =>
   new Map(Array.from({ length: COUNT }, (_, i) => [`item-${i}`, `${value} ${i}`]));
 const declared = declaration("value");
@@ -31,17 +30,17 @@ let inputs: Record<string, unknown>;
 
 async function start(options: LocalApiOptions = {}): Promise<void> {
   api = await startLocalApi(options);
-  inputs = { ...emptied(api), file };
+  inputs = { ...emptied(api), file: FILE };
 }
 
 beforeAll(() => {
   jest.replaceProperty(KV, "MAX_BULK_ENTRIES", BATCH as never);
   jest.replaceProperty(RETRY, "baseDelayMs", 5 as never);
   jest.replaceProperty(AGAIN, "afterMs", [1, 2, 4] as never);
-  writeBulkFile(file, declared);
-  writeBulkFile(changedFile, changed);
+  writeBulkFile(FILE, declared);
+  writeBulkFile(CHANGED_FILE, changed);
 });
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => rmSync(FOLDER, { recursive: true }));
 afterEach(() => api.close());
 
 /** Two bulk writes pass, the third and its only retry are struck. */
@@ -109,17 +108,17 @@ describe.each([
 
   test("while values change leaves nothing of it when the change is taken back", async () => {
     const before = await up();
-    inputs = { ...inputs, file: changedFile };
+    inputs = { ...inputs, file: CHANGED_FILE };
     onTheThird(kind);
     const recorded = await failed(before);
-    inputs = { ...inputs, file };
+    inputs = { ...inputs, file: FILE };
     await up(recorded);
     expect(difference(held(api), declared)).toEqual([]);
   });
 
   test("while keys are deleted leaves none of them missing when they are declared again", async () => {
     const before = await up();
-    const fewer = join(folder, "fewer.json");
+    const fewer = join(FOLDER, "fewer.json");
     writeBulkFile(fewer, new Map([...declared].slice(0, 10)));
     const match = { path: "/bulk/delete$" };
     api.fault(kind === "status" ? { kind, status: 500, times: 20, match } : { kind, times: 20, match });

@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { forwarder } from "../../provider/runtime/forwarder";
 import { providerProcess, type ProviderProcess } from "../support/provider-process";
 import { bulkWrites, difference, held, sum, writeBulkFile } from "./declared";
@@ -17,8 +16,8 @@ const COUNT = 3_000;
 /** Longest answer to a write. Two are in flight at a time, so that a create takes some of these. */
 const LONGEST_MS = 300;
 
-const folder = mkdtempSync(join(tmpdir(), "edgeguard-kill-"));
-const file = join(folder, "entries.json");
+const FOLDER = mkdtempSync(join(tmpdir(), "edgeguard-kill-"));
+const FILE = join(FOLDER, "entries.json");
 // Long values: five bulk writes of 8 MiB, and 30 bulk reads to compare them.
 const declared = new Map(
   Array.from({ length: COUNT }, (_, i) => [`item-${i}`, `${i} `.padEnd(13_000, String(i % 10))]),
@@ -28,7 +27,7 @@ let api: LocalApi;
 const running: ProviderProcess[] = [];
 const moments: string[] = [];
 
-beforeAll(() => writeBulkFile(file, declared));
+beforeAll(() => writeBulkFile(FILE, declared));
 beforeEach(async () => {
   api = await startLocalApi();
 });
@@ -37,7 +36,7 @@ afterEach(async () => {
   await api.close();
 });
 afterAll(() => {
-  rmSync(folder, { recursive: true });
+  rmSync(FOLDER, { recursive: true });
   process.stdout.write(`kill -9: ${SEEDS} seeds; entries there after it: ${moments.join(", ")}\n`);
 });
 
@@ -54,7 +53,7 @@ function random(seed: number): () => number {
 
 /** An `up` of a stack without this resource, in a process of its own. */
 function up(adopt: string, address: object): ProviderProcess {
-  const news = { ...address, file, adopt, __provider: forwarder("KvEntries") };
+  const news = { ...address, file: FILE, adopt, __provider: forwarder("KvEntries") };
   const provider = providerProcess(
     { "edgeguard:baseUrl": api.url, "edgeguard:apiToken": "local-token", "edgeguard:concurrency": "2" },
     `const { inputs, failures } = await runtime.check("KvEntries", {}, ${JSON.stringify(news)});

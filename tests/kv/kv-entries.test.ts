@@ -1,8 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { LocalApi, LoggedRequest } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, type LoggedRequest, startLocalApi } from "edgeguard-local";
 import { failureOf } from "../support/edge-client";
 import { REGISTER } from "../../provider/register";
 import { Operation, type Recorded } from "../support/operation";

@@ -1,5 +1,4 @@
-import type { LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { REGISTER } from "../../provider/register";
 import { Operation, rawGet, rawSend, sent, UNKNOWN, type Recorded } from "../support/operation";
 

@@ -1,5 +1,4 @@
-import type { LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, startLocalApi } from "edgeguard-local";
 import type { Entry } from "../../provider/kv/entry";
 import { readValues, type ReadRequest } from "../../provider/kv/values";
 import { clientOf, envelope, failureOf, serve, TOKEN } from "../support/edge-client";

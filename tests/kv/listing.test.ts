@@ -1,5 +1,4 @@
-import type { LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { listKeys } from "../../provider/kv/listing";
 import { envelope, failureOf, serve } from "../support/edge-client";
 import { all, emptied, fill, keyAt, manyEntries, stageFor } from "./upload-support";

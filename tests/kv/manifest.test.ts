@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { catalogOf, type Catalog } from "../../provider/kv/catalog";
-import type { Entry, Recorded } from "../../provider/kv/entry";
-import { digest, recordOf } from "../../provider/kv/entry";
+import { digest, type Entry, type Recorded, recordOf } from "../../provider/kv/entry";
 import { Manifest, ManifestError } from "../../provider/kv/manifest";
 import { compare, line, type Tally } from "../../provider/kv/plan";
 import { openSource } from "../../provider/kv/source";

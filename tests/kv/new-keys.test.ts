@@ -1,5 +1,4 @@
-import type { LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";
 import { emptied } from "./upload-support";
 

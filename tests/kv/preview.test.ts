@@ -1,8 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { EntryScanner } from "../../provider/kv/scan";
 import { Operation, UNKNOWN, type Recorded } from "../support/operation";
 import { emptied } from "./upload-support";
@@ -10,8 +9,8 @@ import { emptied } from "./upload-support";
 /** What a preview of entries tells, and what it need not look at. */
 
 const TYPE = "KvEntries";
-const folder = mkdtempSync(join(tmpdir(), "edgeguard-preview-"));
-const file = join(folder, "f.json");
+const FOLDER = mkdtempSync(join(tmpdir(), "edgeguard-preview-"));
+const FILE = join(FOLDER, "f.json");
 const entries = Array.from({ length: 12 }, (_, i) => ({ key: `item-${i}`, value: `value ${i}` }));
 
 let api: LocalApi;
@@ -22,11 +21,11 @@ beforeAll(async () => {
 beforeEach(() => {
   address = emptied(api);
   api.clearRequests();
-  writeFileSync(file, JSON.stringify(entries));
+  writeFileSync(FILE, JSON.stringify(entries));
 });
 afterEach(() => void jest.restoreAllMocks());
 afterAll(async () => {
-  rmSync(folder, { recursive: true });
+  rmSync(FOLDER, { recursive: true });
   await api.close();
 });
 
@@ -47,7 +46,7 @@ describe("a namespace that is yet to be made", () => {
   const unknown = { accountId: "a".repeat(32), namespaceId: UNKNOWN };
 
   test.each([
-    ["a file", () => ({ file })],
+    ["a file", () => ({ file: FILE })],
     ["entries", () => ({ entries: Object.fromEntries(entries.map(({ key, value }) => [key, value])) })],
   ])("has its entries from %s counted for the reviewer", async (_, declared) => {
     const op = new Operation(api);
@@ -60,27 +59,27 @@ describe("a namespace that is yet to be made", () => {
   });
 
   test("has what is wrong with them refused all the same, as far as it is known", async () => {
-    writeFileSync(file, '[{"key":"a b","value":"v"}]');
-    mkdirSync(join(folder, "d/ "), { recursive: true });
-    writeFileSync(join(folder, "d/ /x"), "v");
+    writeFileSync(FILE, '[{"key":"a b","value":"v"}]');
+    mkdirSync(join(FOLDER, "d/ "), { recursive: true });
+    writeFileSync(join(FOLDER, "d/ /x"), "v");
     const refusals = async (inputs: object) =>
       await new Operation(api).refusals(TYPE, { ...unknown, ...inputs });
     const rule = "a key takes printable characters without whitespace";
-    expect(await refusals({ file })).toEqual([
-      `file: ${file}: entry 1 (line 1, key "a b"): key has U+0020 as character 2; ${rule}`,
+    expect(await refusals({ file: FILE })).toEqual([
+      `file: ${FILE}: entry 1 (line 1, key "a b"): key has U+0020 as character 2; ${rule}`,
     ]);
-    expect(await refusals({ directory: join(folder, "d") })).toEqual([expect.stringContaining(rule)]);
+    expect(await refusals({ directory: join(FOLDER, "d") })).toEqual([expect.stringContaining(rule)]);
     const some = { "a b": "v", c: UNKNOWN, d: { value: UNKNOWN, expirationTtl: 1 } };
     expect(await refusals({ entries: some })).toEqual([expect.stringContaining(rule)]);
     expect(await refusals({ entries: UNKNOWN })).toEqual([]);
-    expect(await refusals({ file, defaults: { metadata: UNKNOWN } })).toEqual([]);
+    expect(await refusals({ file: FILE, defaults: { metadata: UNKNOWN } })).toEqual([]);
   });
 });
 
 test("another namespace is no change of these entries: what is written there is told when the new one is checked", async () => {
-  const recorded = await up({ file });
+  const recorded = await up({ file: FILE });
   const op = new Operation(api);
-  const moved = { ...address, file, namespaceId: "0".repeat(32) };
+  const moved = { ...address, file: FILE, namespaceId: "0".repeat(32) };
   expect(await op.preview(TYPE, moved, recorded)).toMatchObject({
     step: "replace",
     replaces: ["namespaceId"],
@@ -92,10 +91,10 @@ test("another namespace is no change of these entries: what is written there is 
 
 describe("a file whose bytes are the recorded ones", () => {
   test("is not read entry by entry, and no request is sent", async () => {
-    const recorded = await up({ file });
+    const recorded = await up({ file: FILE });
     api.clearRequests();
-    expect(await preview({ file }, recorded)).toMatchObject({ step: "same", isRead: false });
-    const elsewhere = join(folder, "elsewhere.json");
+    expect(await preview({ file: FILE }, recorded)).toMatchObject({ step: "same", isRead: false });
+    const elsewhere = join(FOLDER, "elsewhere.json");
     writeFileSync(elsewhere, JSON.stringify(entries));
     const { step, isRead, checked } = await preview({ file: elsewhere }, recorded);
     expect([step, isRead]).toEqual(["same", false]);
@@ -105,17 +104,17 @@ describe("a file whose bytes are the recorded ones", () => {
   });
 
   test("is read where something else decides what its entries are", async () => {
-    const recorded = await up({ file });
+    const recorded = await up({ file: FILE });
     const defaults = { expirationTtl: 600 };
-    expect(await preview({ file, defaults }, recorded)).toMatchObject({ step: "update", isRead: true });
+    expect(await preview({ file: FILE, defaults }, recorded)).toMatchObject({ step: "update", isRead: true });
   });
 
   test("is read where something was left undone, also after a refresh", async () => {
     api.fault({ kind: "status", status: 400, match: { method: "PUT" } });
-    const { recorded } = await new Operation(api).failedUp(TYPE, { ...address, file });
+    const { recorded } = await new Operation(api).failedUp(TYPE, { ...address, file: FILE });
     const refreshed = recorded && (await new Operation(api).refresh(TYPE, recorded));
     if (refreshed === undefined) throw new Error("nothing was recorded");
-    const { step, isRead, said } = await preview({ file }, refreshed);
+    const { step, isRead, said } = await preview({ file: FILE }, refreshed);
     expect([step, isRead]).toEqual(["update", true]);
     expect(said.join()).toContain(": +12 ~0 -0 (");
   });
@@ -123,31 +122,31 @@ describe("a file whose bytes are the recorded ones", () => {
 
 describe("a file whose bytes are others", () => {
   test("is no change where it declares the same entries, and its own hash is recorded from then on", async () => {
-    const recorded = await up({ file });
-    writeFileSync(file, JSON.stringify([...entries].reverse(), null, 2));
-    const reformatted = await preview({ file }, recorded);
+    const recorded = await up({ file: FILE });
+    writeFileSync(FILE, JSON.stringify([...entries].reverse(), null, 2));
+    const reformatted = await preview({ file: FILE }, recorded);
     expect(reformatted).toMatchObject({ step: "same", isRead: true });
     expect(reformatted.checked["fileHash"]).not.toBe(recorded.inputs["fileHash"]);
     const later = { ...recorded, inputs: reformatted.checked };
-    expect(await preview({ file }, later)).toMatchObject({ step: "same", isRead: false });
+    expect(await preview({ file: FILE }, later)).toMatchObject({ step: "same", isRead: false });
   });
 
   test("is no change where the hash was not recorded, by an earlier version", async () => {
-    const { id, inputs, outputs } = await up({ file });
+    const { id, inputs, outputs } = await up({ file: FILE });
     const without = ({ fileHash, ...rest }: Record<string, unknown>) => (
       expect(fileHash).toBeDefined(),
       rest
     );
     const older = { id, inputs: without({ ...inputs }), outputs: without({ ...outputs }) };
-    const { step, isRead, checked } = await preview({ file }, older);
+    const { step, isRead, checked } = await preview({ file: FILE }, older);
     expect([step, isRead]).toEqual(["same", true]);
     expect(checked["fileHash"]).toBe(inputs["fileHash"]);
   });
 
   test("is a change where one entry differs, and the reviewer reads which", async () => {
-    const recorded = await up({ file });
-    writeFileSync(file, JSON.stringify([...entries.slice(1), { key: "item-11b", value: "" }]));
-    const { step, said } = await preview({ file }, recorded);
+    const recorded = await up({ file: FILE });
+    writeFileSync(FILE, JSON.stringify([...entries.slice(1), { key: "item-11b", value: "" }]));
+    const { step, said } = await preview({ file: FILE }, recorded);
     expect(step).toBe("update");
     expect(said).toEqual([`edgeguard: KvEntries ${address.namespaceId}: +1 ~0 -1 (item-11b, item-0)`]);
   });

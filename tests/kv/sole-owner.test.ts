@@ -7,15 +7,15 @@ import { Declarers, soleOwner, type Declarer } from "../../provider/kv/sole-owne
 
 /** Each key has one owner, and a prefix that is pruned too: a program that declares it twice is refused. */
 
-const folder = mkdtempSync(join(tmpdir(), "edgeguard-owner-"));
-const file = join(folder, "f.json");
-const directory = join(folder, "d");
+const FOLDER = mkdtempSync(join(tmpdir(), "edgeguard-owner-"));
+const FILE = join(FOLDER, "f.json");
+const DIRECTORY = join(FOLDER, "d");
 beforeAll(() => {
-  writeFileSync(file, '[{"key":"f/a","value":"1"},{"key":"g/b","value":"2"}]');
-  mkdirSync(join(directory, "sub"), { recursive: true });
-  writeFileSync(join(directory, "sub/page"), "3");
+  writeFileSync(FILE, '[{"key":"f/a","value":"1"},{"key":"g/b","value":"2"}]');
+  mkdirSync(join(DIRECTORY, "sub"), { recursive: true });
+  writeFileSync(join(DIRECTORY, "sub/page"), "3");
 });
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => rmSync(FOLDER, { recursive: true }));
 
 type Args = Pick<Declarer, "prefix"> & DeclaredKeys;
 
@@ -35,18 +35,18 @@ const owner = (prefix: string, more: DeclaredKeys = {}): Args => ({ keys: [], pr
 
 test.each<[string, string, Args, string | undefined]>([
   ["a key of the program", "p/", { keys: ["q/a", "p/b"] }, "p/b"],
-  ["a key in a file", "g/", { file }, "g/b"],
+  ["a key in a file", "g/", { file: FILE }, "g/b"],
   [
     "a file of a directory",
     "pages/sub/",
-    { directory: { path: directory, prefix: "pages/" } },
+    { directory: { path: DIRECTORY, prefix: "pages/" } },
     "pages/sub/page",
   ],
-  ["any key under the empty prefix", "", { directory }, "sub/page"],
+  ["any key under the empty prefix", "", { directory: DIRECTORY }, "sub/page"],
   ["no key of the program", "p/", { keys: ["p", "q/p/"] }, undefined],
-  ["no key in a file", "g/c", { file }, undefined],
-  ["no file of a directory", "pages/other/", { directory: { path: directory, prefix: "pages/" } }, undefined],
-  ["a file that is missing: the check says so", "p/", { file: join(folder, "none.json") }, undefined],
+  ["no key in a file", "g/c", { file: FILE }, undefined],
+  ["no file of a directory", "pages/other/", { directory: { path: DIRECTORY, prefix: "pages/" } }, undefined],
+  ["a file that is missing: the check says so", "p/", { file: join(FOLDER, "none.json") }, undefined],
 ])("a prefix over %s", async (_, prefix, other, key) => {
   const refused =
     key === undefined
@@ -75,15 +75,15 @@ test("two owners of one prefix are refused, and one alone is not", async () => {
 
 test.each<[string, Args, Args, string]>([
   ["inline", { keys: ["a", "b"] }, { keys: ["b", "c"] }, "b"],
-  ["inline and in a file", { keys: ["g/b"] }, { file }, "g/b"],
+  ["inline and in a file", { keys: ["g/b"] }, { file: FILE }, "g/b"],
   [
     "in a file and as a file of a directory",
-    { file },
-    { directory: { path: directory, prefix: "g/" } },
+    { file: FILE },
+    { directory: { path: DIRECTORY, prefix: "g/" } },
     "g/b",
   ],
 ])("a key that two resources declare %s is refused once, by name", async (_, one, other, key) => {
-  writeFileSync(join(directory, "b"), "4");
+  writeFileSync(join(DIRECTORY, "b"), "4");
   const clash = `KvEntries "one" and "other" both declare the key ${JSON.stringify(key)} of namespace n: keep it in one of them.`;
   expect(await refusals({ one, other })).toEqual([`edgeguard: ${clash}`]);
   expect(await refusals({ one }, { other })).toEqual([`edgeguard: ${clash}`]);

@@ -1,5 +1,4 @@
-import type { LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { remove, type RemoveOutcome, type RemoveRequest } from "../../provider/kv/upload";
 import {
   emptied,

@@ -1,5 +1,4 @@
-import type { Fault, LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type Fault, type LocalApi, startLocalApi } from "edgeguard-local";
 import { RETRY } from "../../provider/api/retry";
 import type { Entry } from "../../provider/kv/entry";
 import { SourceError } from "../../provider/kv/source-error";

@@ -1,13 +1,12 @@
-import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { resolve } from "node:path";
 import { startLocalApi } from "edgeguard-local";
 
-const cli = resolve(__dirname, "../../local/dist/api/cli.js");
+const CLI = resolve(__dirname, "../../local/dist/api/cli.js");
 
 function run(...args: string[]): { process: ChildProcess; output: () => string } {
-  const child = spawn(process.execPath, [cli, ...args], { stdio: "pipe" });
+  const child = spawn(process.execPath, [CLI, ...args], { stdio: "pipe" });
   let text = "";
   for (const stream of [child.stdout, child.stderr])
     stream.on("data", (part: Buffer) => (text += part.toString()));

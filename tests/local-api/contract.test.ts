@@ -1,10 +1,14 @@
-import type { LocalApi } from "edgeguard-local";
-import { managedRulesets, owaspScoreRule, seededRules, startLocalApi } from "edgeguard-local";
+import {
+  type LocalApi,
+  managedRulesets,
+  OWASP_SCORE_RULE,
+  seededRules,
+  startLocalApi,
+} from "edgeguard-local";
 import { z } from "zod";
 import { openContract } from "../support/openapi";
-import type { Answer } from "./client";
-import { callerOf, each, idOf, newPolicy, result, token } from "./client";
-import { datadog, newJob } from "./logpush-client";
+import { type Answer, callerOf, each, idOf, newPolicy, result, token } from "./client";
+import { DATADOG, newJob } from "./logpush-client";
 
 const contract = openContract();
 const withContract = contract === undefined ? describe.skip : describe;
@@ -197,7 +201,7 @@ withContract.each([
   test("answers the life of a zone's entry point and of its rules as published", async () => {
     const root = `/zones/${api.zones.empty}/rulesets`;
     const entryPoint = `${root}/phases/http_request_firewall_managed/entrypoint`;
-    const score = { id: owaspScoreRule, score_threshold: 25, action: "managed_challenge" };
+    const score = { id: OWASP_SCORE_RULE, score_threshold: 25, action: "managed_challenge" };
     const overrides = { categories: [{ category: "paranoia-level-4", enabled: false }], rules: [score] };
     const execute = {
       action: "execute",
@@ -205,7 +209,7 @@ withContract.each([
       expression: "true",
       description: "OWASP",
     };
-    const skipped = { rules: { [managedRulesets.owasp]: [owaspScoreRule] } };
+    const skipped = { rules: { [managedRulesets.owasp]: [OWASP_SCORE_RULE] } };
     const skip = {
       action: "skip",
       action_parameters: skipped,
@@ -261,7 +265,7 @@ withContract.each([
     const destination_conf = "s3://shop-logs/edge?region=eu-central-1";
     const job = { ...newJob, dataset, output_options: null };
 
-    const made = await call("POST", `${path}/jobs`, 200, { destination_conf: datadog, dataset });
+    const made = await call("POST", `${path}/jobs`, 200, { destination_conf: DATADOG, dataset });
     const id = Number(await madeAt(`${path}/jobs`, made));
     await call("POST", `${path}/jobs`, 200, { ...job, output_options: { sample_rate: 0.5 }, filter: "" });
     await call("POST", `${path}/jobs`, 400, { ...job, filter: "{}" });
@@ -285,7 +289,7 @@ withContract.each([
     await call("POST", `${path}/ownership/validate`, 400, { destination_conf });
     await call("POST", `${path}/validate/destination`, 200, { destination_conf });
     await call("POST", `${path}/validate/destination`, 400, {});
-    await call("POST", `${path}/validate/destination/exists`, 200, { destination_conf: datadog });
+    await call("POST", `${path}/validate/destination/exists`, 200, { destination_conf: DATADOG });
     await call("POST", `${path}/validate/destination/exists`, 400, { destination_conf: "nowhere" });
     await call("POST", `${path}/validate/origin`, 200, { logpull_options: "fields=RayID", dataset });
     await call("POST", `${path}/validate/origin`, 404, { logpull_options: "", dataset: "nonsense" });

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Fault, LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type Fault, type LocalApi, startLocalApi } from "edgeguard-local";
 import { callerOf, controlOf, each, newPolicy, token } from "./client";
 
 let api: LocalApi;

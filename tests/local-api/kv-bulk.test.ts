@@ -1,17 +1,15 @@
-import type { LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { token } from "./client";
-import type { KvCaller } from "./kv-client";
-import { failed, newNamespace } from "./kv-client";
+import { failed, type KvCaller, newNamespace } from "./kv-client";
 
-const startedAt = Date.parse("2026-10-01T00:00:00Z");
-const seconds = startedAt / 1000;
+const STARTED_AT = Date.parse("2026-10-01T00:00:00Z");
+const SECONDS = STARTED_AT / 1000;
 
 let api: LocalApi;
 let kv: KvCaller;
 
 beforeAll(async () => {
-  api = await startLocalApi({ clock: () => new Date(startedAt) });
+  api = await startLocalApi({ clock: () => new Date(STARTED_AT) });
 });
 afterAll(() => api.close());
 beforeEach(async () => {
@@ -29,13 +27,13 @@ describe("a bulk write", () => {
       { key: "a", value: "first" },
       { key: "b", value: "aGVsbG8=", base64: true, metadata: ["any", { json: true }] },
       { key: "c", value: "Größe", expiration_ttl: 60, expiration: 1 },
-      { key: "a", value: "last", expiration: seconds + 60, metadata: null },
+      { key: "a", value: "last", expiration: SECONDS + 60, metadata: null },
     ]);
     expect(answer).toMatchObject(counts(4));
     expect((await kv.list()).keys).toEqual([
-      { name: "a", expiration: seconds + 60 },
+      { name: "a", expiration: SECONDS + 60 },
       { name: "b", metadata: ["any", { json: true }] },
-      { name: "c", expiration: seconds + 60 },
+      { name: "c", expiration: SECONDS + 60 },
     ]);
     expect([await kv.text("a"), await kv.text("b"), await kv.text("c")]).toEqual(["last", "hello", "Größe"]);
   });
@@ -62,7 +60,7 @@ describe("a bulk write", () => {
       "/0/metadata",
     ],
     ["a lifetime of 59 s", [{ key: "a", value: "", expiration_ttl: 59 }], 400, 10034, "/0/expiration_ttl"],
-    ["a time 59 s ahead", [{ key: "a", value: "", expiration: seconds + 59 }], 400, 10033, "/0/expiration"],
+    ["a time 59 s ahead", [{ key: "a", value: "", expiration: SECONDS + 59 }], 400, 10033, "/0/expiration"],
   ])("with %s is refused as a whole", async (_, body, status, code, pointer) => {
     const good = { key: "good", value: "1" };
     const shifted = pointer?.replace("/0", "/1");
@@ -75,7 +73,7 @@ describe("a bulk write", () => {
     expect(
       await kv.put([
         { key: "ü".repeat(256), value: "", metadata: "x".repeat(1022), expiration_ttl: 60 },
-        { key: "...", value: "", expiration: seconds + 60 },
+        { key: "...", value: "", expiration: SECONDS + 60 },
       ]),
     ).toMatchObject(counts(2));
   });
@@ -144,7 +142,7 @@ describe("a bulk read", () => {
     expect((await read({ keys: ["a", "b", "c"], withMetadata: true })).body).toMatchObject({
       result: {
         values: {
-          a: { value: '{"n":1}', metadata: { m: 1 }, expiration: seconds + 60 },
+          a: { value: '{"n":1}', metadata: { m: 1 }, expiration: SECONDS + 60 },
           b: { value: "2", metadata: null },
           c: null,
         },

@@ -1,7 +1,6 @@
 import type { LocalApi } from "edgeguard-local";
 import { z } from "zod";
-import type { Answer, Call } from "./client";
-import { callerOf, idOf, token } from "./client";
+import { type Answer, type Call, callerOf, idOf, token } from "./client";
 
 export interface Pair {
   readonly key: string;

@@ -1,17 +1,15 @@
-import type { LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { callerOf, controlOf, token } from "./client";
-import type { KvCaller } from "./kv-client";
-import { failed, namespacesOf, newNamespace } from "./kv-client";
+import { failed, type KvCaller, namespacesOf, newNamespace } from "./kv-client";
 
-const startedAt = Date.parse("2026-10-01T00:00:00.500Z");
-const seconds = Math.floor(startedAt / 1000);
+const STARTED_AT = Date.parse("2026-10-01T00:00:00.500Z");
+const SECONDS = Math.floor(STARTED_AT / 1000);
 
 let api: LocalApi;
 let kv: KvCaller;
 
 beforeEach(async () => {
-  api = await startLocalApi({ clock: () => new Date(startedAt), limits: { maxKvValueBytes: 5000 } });
+  api = await startLocalApi({ clock: () => new Date(STARTED_AT), limits: { maxKvValueBytes: 5000 } });
   kv = await newNamespace(api);
 });
 afterEach(() => api.close());
@@ -70,7 +68,7 @@ describe("a value", () => {
 
   test("is overwritten whole: a write without metadata and expiry clears them", async () => {
     await kv.put([{ key: "a", value: "1", metadata: { m: 1 }, expiration_ttl: 100 }]);
-    expect((await kv.list()).keys).toEqual([{ name: "a", metadata: { m: 1 }, expiration: seconds + 100 }]);
+    expect((await kv.list()).keys).toEqual([{ name: "a", metadata: { m: 1 }, expiration: SECONDS + 100 }]);
     await put("a", "2");
     expect((await kv.list()).keys).toEqual([{ name: "a" }]);
     expect(await kv.text("a")).toBe("2");
@@ -138,10 +136,10 @@ describe("a key", () => {
 describe("an expiry", () => {
   test("comes true by the clock, in reads and in listings", async () => {
     await put("ttl", "1", "?expiration_ttl=60");
-    await put("time", "2", `?expiration=${seconds + 120}`);
-    await put("both", "3", `?expiration=${seconds + 600}&expiration_ttl=90`);
-    expect((await get("ttl")).headers.get("expiration")).toBe(String(seconds + 60));
-    expect((await get("both")).headers.get("expiration")).toBe(String(seconds + 90));
+    await put("time", "2", `?expiration=${SECONDS + 120}`);
+    await put("both", "3", `?expiration=${SECONDS + 600}&expiration_ttl=90`);
+    expect((await get("ttl")).headers.get("expiration")).toBe(String(SECONDS + 60));
+    expect((await get("both")).headers.get("expiration")).toBe(String(SECONDS + 90));
 
     api.advance(59_000);
     expect((await kv.list()).names).toEqual(["both", "time", "ttl"]);
@@ -159,9 +157,9 @@ describe("an expiry", () => {
   test("lies 60 seconds ahead at least; a lifetime wins over a time", async () => {
     expect(await put("a", "1", "?expiration_ttl=59")).toMatchObject(failed(400, 10034));
     expect(await put("a", "1", "?expiration_ttl=soon")).toMatchObject(failed(400, 10034));
-    expect(await put("a", "1", `?expiration=${seconds + 59}`)).toMatchObject(failed(400, 10033));
+    expect(await put("a", "1", `?expiration=${SECONDS + 59}`)).toMatchObject(failed(400, 10033));
     expect(await put("a", "1", `?expiration=1&expiration_ttl=60`)).toMatchObject({ status: 200 });
-    expect(await put("a", "1", `?expiration=${seconds + 60}`)).toMatchObject({ status: 200 });
+    expect(await put("a", "1", `?expiration=${SECONDS + 60}`)).toMatchObject({ status: 200 });
   });
 
   test("never comes back: the clock only moves ahead", async () => {

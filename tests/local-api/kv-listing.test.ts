@@ -1,8 +1,6 @@
-import type { LocalApi, LocalApiOptions } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, type LocalApiOptions, startLocalApi } from "edgeguard-local";
 import { controlOf } from "./client";
-import type { KvCaller } from "./kv-client";
-import { failed, newNamespace } from "./kv-client";
+import { failed, type KvCaller, newNamespace } from "./kv-client";
 
 const running: LocalApi[] = [];
 async function start(options: LocalApiOptions = {}): Promise<{ api: LocalApi; kv: KvCaller }> {

@@ -1,5 +1,4 @@
-import type { LocalApi, LocalApiOptions } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, type LocalApiOptions, startLocalApi } from "edgeguard-local";
 import { callerOf, each, idOf, result } from "./client";
 import { failed, kvCaller, namespacesOf } from "./kv-client";
 
@@ -11,7 +10,7 @@ async function start(options: LocalApiOptions = {}): Promise<LocalApi> {
 }
 afterEach(() => Promise.all(running.splice(0).map((api) => api.close())));
 
-const unknownId = "0".repeat(32);
+const UNKNOWN_ID = "0".repeat(32);
 
 test("a namespace is created, read, renamed and deleted with its keys", async () => {
   const api = await start();
@@ -102,14 +101,14 @@ test("other accounts, malformed ids and other methods lead nowhere; rights are a
   const call = callerOf(api);
   const code = (answer: unknown) => (answer as { body: { errors: { code: number }[] } }).body.errors[0]?.code;
 
-  const elsewhere = await call("GET", `/accounts/${unknownId}/storage/kv/namespaces`);
+  const elsewhere = await call("GET", `/accounts/${UNKNOWN_ID}/storage/kv/namespaces`);
   expect([elsewhere.status, code(elsewhere)]).toEqual([404, 7003]);
   const malformed = await call("GET", `/accounts/nobody/storage/kv/namespaces`);
   expect([malformed.status, code(malformed)]).toEqual([400, 7003]);
   const malformedNamespace = await call("GET", `${namespacesOf(api)}/xyz/keys`);
   expect([malformedNamespace.status, code(malformedNamespace)]).toEqual([400, 7003]);
   expect(await call("DELETE", `${namespacesOf(api)}/`)).toMatchObject(failed(405, 10405));
-  expect(await call("PATCH", `${namespacesOf(api)}/${unknownId}/bulk`)).toMatchObject(failed(405, 10405));
+  expect(await call("PATCH", `${namespacesOf(api)}/${UNKNOWN_ID}/bulk`)).toMatchObject(failed(405, 10405));
 
   const path = `${namespacesOf(api)}/${api.namespaces.existing}`;
   const reader = callerOf(api, { authorization: "Bearer reader" });

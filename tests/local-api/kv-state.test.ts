@@ -9,8 +9,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { LocalApi, LocalApiOptions } from "edgeguard-local";
-import { LocalApiStartError, startLocalApi } from "edgeguard-local";
+import { type LocalApi, type LocalApiOptions, LocalApiStartError, startLocalApi } from "edgeguard-local";
 import { callerOf, controlOf, each, newPolicy } from "./client";
 import { failed, kvCaller, namespacesOf, newNamespace } from "./kv-client";
 

@@ -1,16 +1,15 @@
 import { z } from "zod";
 import type { LocalApi } from "edgeguard-local";
-import type { Answer, Call } from "./client";
-import { result } from "./client";
+import { type Answer, type Call, result } from "./client";
 
 /** A destination that needs no proof of ownership. */
-export const datadog =
+export const DATADOG =
   "datadog://intake.logs.example/v1/input?header_DD-API-KEY=canary&ddsource=edge&service=shop";
 
 export const newJob = {
   name: "shop-errors",
   dataset: "http_requests",
-  destination_conf: datadog,
+  destination_conf: DATADOG,
   enabled: true,
   output_options: { field_names: ["ClientIP", "EdgeStartTimestamp", "RayID"], timestamp_format: "rfc3339" },
 };

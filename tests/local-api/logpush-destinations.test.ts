@@ -1,11 +1,9 @@
-import type { LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
-import type { Call } from "./client";
-import { callerOf, controlOf, result } from "./client";
-import { create, datadog, newJob, refusal, tokenFor } from "./logpush-client";
+import { type LocalApi, startLocalApi } from "edgeguard-local";
+import { type Call, callerOf, controlOf, result } from "./client";
+import { create, DATADOG, newJob, refusal, tokenFor } from "./logpush-client";
 
-const s3 = "s3://shop-logs/edge?region=eu-central-1";
-const day = 24 * 60 * 60 * 1000;
+const S3 = "s3://shop-logs/edge?region=eu-central-1";
+const DAY = 24 * 60 * 60 * 1000;
 
 let api: LocalApi;
 let call: Call;
@@ -66,12 +64,12 @@ describe("a destination", () => {
 
   test("exists when a job of the scope pushes to its bucket and path, whatever the parameters", async () => {
     const path = `${scope}/logpush/validate/destination/exists`;
-    expect(result(await call("POST", path, { destination_conf: datadog }))).toEqual({ exists: false });
+    expect(result(await call("POST", path, { destination_conf: DATADOG }))).toEqual({ exists: false });
     await create(call, jobs);
-    const elsewhere = datadog.replace("canary", "rotated");
+    const elsewhere = DATADOG.replace("canary", "rotated");
     expect(result(await call("POST", path, { destination_conf: elsewhere }))).toEqual({ exists: true });
     const account = path.replace(scope, `/accounts/${api.accounts.main}`);
-    expect(result(await call("POST", account, { destination_conf: datadog }))).toEqual({ exists: false });
+    expect(result(await call("POST", account, { destination_conf: DATADOG }))).toEqual({ exists: false });
   });
 
   test("that refuses writes cannot be given to a job, says so when validated, and gets no challenge", async () => {
@@ -81,7 +79,7 @@ describe("a destination", () => {
     expect(await call("POST", jobs, newJob)).toMatchObject(
       refusal(400, 1002, "error validating destination: error writing object", "/destination_conf"),
     );
-    const body = { destination_conf: datadog };
+    const body = { destination_conf: DATADOG };
     expect(result(await call("POST", `${scope}/logpush/ownership`, body))).toEqual({
       filename: "",
       message: "error writing object: access denied",
@@ -109,14 +107,14 @@ describe("ownership", () => {
   test("is asked of destinations in someone's bucket, not of those with a key of their own", async () => {
     const keys = "access-key-id=a&secret-access-key=b";
     const asked = [
-      s3,
+      S3,
       "gs://shop-logs/edge",
       "azure://account.blob.example/logs?sig=x",
       "sumo://collectors.example/receiver/v1/http/abc",
       `r2://shop-logs?account-id=${"0".repeat(32)}&${keys}`,
     ];
     const free = [
-      datadog,
+      DATADOG,
       "https://logs.example/in",
       "splunk://splunk.example/hec?channel=1&header_Authorization=x",
       `s3://shop-logs?region=x&endpoint=minio.example&${keys}`,
@@ -149,23 +147,23 @@ describe("ownership", () => {
   });
 
   test("is a token that says what it is bound to: scope, destination and seven days", async () => {
-    const token = await tokenFor(api, call, scope, s3);
+    const token = await tokenFor(api, call, scope, S3);
     const issued = Date.parse("2026-10-01T12:00:00Z") / 1000;
     expect(token).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
     expect(claimsOf(token)).toEqual({
       object_type: "zone",
       object_id: api.zones.empty,
-      destination_conf: s3,
+      destination_conf: S3,
       destination_fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
       iat: issued,
       exp: issued + 604_800,
     });
-    const ofAccount = await tokenFor(api, call, `/accounts/${api.accounts.main}`, s3);
+    const ofAccount = await tokenFor(api, call, `/accounts/${api.accounts.main}`, S3);
     expect(claimsOf(ofAccount)).toMatchObject({ object_type: "account", object_id: api.accounts.main });
   });
 
   test("is refused for another scope or destination, when changed, and when its days are over", async () => {
-    const token = await tokenFor(api, call, scope, s3);
+    const token = await tokenFor(api, call, scope, S3);
     const [header = "", , signature = ""] = token.split(".");
     const forged = Buffer.from(JSON.stringify({ ...Object(claimsOf(token)), exp: 9e9 })).toString(
       "base64url",
@@ -175,28 +173,28 @@ describe("ownership", () => {
         await call("POST", `${path}/logpush/ownership/validate`, { destination_conf, ownership_challenge }),
       );
 
-    expect(await validate(scope, s3, token)).toEqual({ valid: true });
-    expect(await validate(`/zones/${api.zones.shop}`, s3, token)).toEqual({ valid: false });
-    expect(await validate(`/accounts/${api.accounts.main}`, s3, token)).toEqual({ valid: false });
-    expect(await validate(scope, `${s3}&sse=AES256`, token)).toEqual({ valid: false });
-    expect(await validate(scope, s3, `${header}.${forged}.${signature}`)).toEqual({ valid: false });
-    expect(await validate(scope, s3, "00000000000000000000")).toEqual({ valid: false });
+    expect(await validate(scope, S3, token)).toEqual({ valid: true });
+    expect(await validate(`/zones/${api.zones.shop}`, S3, token)).toEqual({ valid: false });
+    expect(await validate(`/accounts/${api.accounts.main}`, S3, token)).toEqual({ valid: false });
+    expect(await validate(scope, `${S3}&sse=AES256`, token)).toEqual({ valid: false });
+    expect(await validate(scope, S3, `${header}.${forged}.${signature}`)).toEqual({ valid: false });
+    expect(await validate(scope, S3, "00000000000000000000")).toEqual({ valid: false });
 
-    api.advance(7 * day - 1000);
-    expect(await validate(scope, s3, token)).toEqual({ valid: true });
+    api.advance(7 * DAY - 1000);
+    expect(await validate(scope, S3, token)).toEqual({ valid: true });
     api.advance(1000);
-    expect(await validate(scope, s3, token)).toEqual({ valid: false });
-    const expired = await call("POST", jobs, { ...newJob, destination_conf: s3, ownership_challenge: token });
+    expect(await validate(scope, S3, token)).toEqual({ valid: false });
+    const expired = await call("POST", jobs, { ...newJob, destination_conf: S3, ownership_challenge: token });
     expect(expired).toMatchObject(
       refusal(400, 1002, "ownership_challenge is invalid: expired", "/ownership_challenge"),
     );
   });
 
   test("is proven anew for another bucket or path, not for other parameters", async () => {
-    const ownership_challenge = await tokenFor(api, call, scope, s3);
-    const path = `${jobs}/${await create(call, jobs, { destination_conf: s3, ownership_challenge })}`;
+    const ownership_challenge = await tokenFor(api, call, scope, S3);
+    const path = `${jobs}/${await create(call, jobs, { destination_conf: S3, ownership_challenge })}`;
 
-    expect(await call("PUT", path, { destination_conf: `${s3}&sse=AES256` })).toMatchObject({ status: 200 });
+    expect(await call("PUT", path, { destination_conf: `${S3}&sse=AES256` })).toMatchObject({ status: 200 });
     const moved = "s3://shop-logs/elsewhere?region=eu-central-1";
     const missing = refusal(400, 1002, "ownership_challenge is required", "/ownership_challenge");
     expect(await call("PUT", path, { destination_conf: moved })).toMatchObject(missing);

@@ -1,7 +1,5 @@
-import type { LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
-import type { Call } from "./client";
-import { callerOf } from "./client";
+import { type LocalApi, startLocalApi } from "edgeguard-local";
+import { type Call, callerOf } from "./client";
 import { create, newJob, refusal } from "./logpush-client";
 
 let api: LocalApi;

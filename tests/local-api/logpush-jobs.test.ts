@@ -1,11 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { LocalApi, LocalApiOptions } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
-import type { Call } from "./client";
-import { callerOf, controlOf, each, result } from "./client";
-import { create, datadog, jobId, newJob, refusal } from "./logpush-client";
+import { type LocalApi, type LocalApiOptions, startLocalApi } from "edgeguard-local";
+import { type Call, callerOf, controlOf, each, result } from "./client";
+import { create, DATADOG, jobId, newJob, refusal } from "./logpush-client";
 
 const running: LocalApi[] = [];
 async function start(options: LocalApiOptions = {}): Promise<LocalApi> {
@@ -30,7 +28,7 @@ describe("a job", () => {
   beforeEach(() => api.reset());
 
   test("is off, unfiltered and of http_requests unless it says otherwise", async () => {
-    const answer = await call("POST", path, { destination_conf: datadog });
+    const answer = await call("POST", path, { destination_conf: DATADOG });
     expect(answer.status).toBe(200);
     expect(result(answer)).toEqual({
       id: 102,
@@ -38,7 +36,7 @@ describe("a job", () => {
       dataset: "http_requests",
       kind: "",
       enabled: false,
-      destination_conf: datadog,
+      destination_conf: DATADOG,
       filter: "",
       frequency: "high",
       logpull_options: null,

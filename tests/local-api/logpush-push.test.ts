@@ -1,9 +1,7 @@
-import type { LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { existsSync } from "node:fs";
-import type { Call } from "./client";
-import { callerOf, controlOf, result } from "./client";
-import { create, datadog, newJob } from "./logpush-client";
+import { type Call, callerOf, controlOf, result } from "./client";
+import { create, DATADOG, newJob } from "./logpush-client";
 
 const lines = [
   {
@@ -200,7 +198,7 @@ describe("a push", () => {
 
   test("to a destination that refuses writes leaves an error with the job", async () => {
     const id = await create(call, jobs);
-    api.logpush.configure({ unwritable: [datadog] });
+    api.logpush.configure({ unwritable: [DATADOG] });
     expect(api.logpush.push(id, lines)).toMatchObject({
       sent: 0,
       files: [],

@@ -1,7 +1,5 @@
-import type { LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
-import type { Call } from "./client";
-import { callerOf, each, idOf, result } from "./client";
+import { type LocalApi, startLocalApi } from "edgeguard-local";
+import { type Call, callerOf, each, idOf, result } from "./client";
 
 let api: LocalApi;
 let seedApi: LocalApi;
@@ -16,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([api.close(), seedApi.close()]));
 
-const every = "page=all&status=active,infrequent,inactive&exclude_cdn_cgi=false&exclude_duplicates=false";
+const EVERY = "page=all&status=active,infrequent,inactive&exclude_cdn_cgi=false&exclude_duplicates=false";
 const list = async (kind: string, query: string, member = "url") =>
   each(await call("GET", `${shop}/${kind}?${query}`), member);
 
@@ -30,12 +28,12 @@ describe("lists", () => {
   });
 
   test("can be read page by page without overlap and without gaps", async () => {
-    const whole = await list("scripts", every, "id");
+    const whole = await list("scripts", EVERY, "id");
     const pages: unknown[] = [];
     for (let page = 1; page <= 5; page++) {
       const answer = await call(
         "GET",
-        `${shop}/scripts?${every.replace("page=all", `page=${page}&per_page=5`)}`,
+        `${shop}/scripts?${EVERY.replace("page=all", `page=${page}&per_page=5`)}`,
       );
       const count = page < 5 ? 5 : 4;
       expect(answer.body).toMatchObject({
@@ -61,10 +59,10 @@ describe("lists", () => {
   });
 
   test("come newest first, and in the order that is asked for", async () => {
-    const newestFirst = (await list("scripts", every, "last_seen_at")).map(String);
+    const newestFirst = (await list("scripts", EVERY, "last_seen_at")).map(String);
     expect(newestFirst).toEqual([...newestFirst].sort().reverse());
     const oldestFirst = (
-      await list("scripts", `${every}&order_by=first_seen_at&direction=asc`, "first_seen_at")
+      await list("scripts", `${EVERY}&order_by=first_seen_at&direction=asc`, "first_seen_at")
     ).map(String);
     expect(oldestFirst).toEqual([...oldestFirst].sort());
   });
@@ -189,8 +187,8 @@ describe("records", () => {
 
   test("have the same ids at every start", async () => {
     const again = await startLocalApi();
-    expect(each(await callerOf(again)("GET", `${shop}/scripts?${every}`), "id")).toEqual(
-      await list("scripts", every, "id"),
+    expect(each(await callerOf(again)("GET", `${shop}/scripts?${EVERY}`), "id")).toEqual(
+      await list("scripts", EVERY, "id"),
     );
     await again.close();
   });

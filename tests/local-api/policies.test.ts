@@ -1,7 +1,5 @@
-import type { Dialect, LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
-import type { Call } from "./client";
-import { callerOf, each, idOf, newPolicy, result } from "./client";
+import { type Dialect, type LocalApi, startLocalApi } from "edgeguard-local";
+import { type Call, callerOf, each, idOf, newPolicy, result } from "./client";
 
 describe.each<[Dialect, "string" | "boolean"]>([
   ["seed", "string"],

@@ -1,9 +1,8 @@
 import type { EffectiveWaf, LocalApi } from "edgeguard-local";
 import { z } from "zod";
-import type { Answer, Call } from "./client";
-import { callerOf, controlOf, result } from "./client";
+import { type Answer, type Call, callerOf, controlOf, result } from "./client";
 
-export const phase = "http_request_firewall_managed";
+export const PHASE = "http_request_firewall_managed";
 
 const rule = z.looseObject({
   id: z.string(),
@@ -32,13 +31,16 @@ export class ZoneRulesets {
   readonly root: string;
   readonly entryPoint: string;
 
-  constructor(
-    private readonly api: LocalApi,
-    private readonly zoneId: string,
-  ) {
+  readonly #api: LocalApi;
+  readonly #zoneId: string;
+
+  constructor(api: LocalApi, zoneId: string) {
+    this.#api = api;
+    this.#zoneId = zoneId;
+
     this.call = callerOf(api);
     this.root = `/zones/${zoneId}/rulesets`;
-    this.entryPoint = `${this.root}/phases/${phase}/entrypoint`;
+    this.entryPoint = `${this.root}/phases/${PHASE}/entrypoint`;
   }
 
   read(): Promise<Answer> {
@@ -52,27 +54,27 @@ export class ZoneRulesets {
 
   /** Makes an empty entry point. */
   create(): Promise<Answer> {
-    return this.call("POST", this.root, { name: "default", kind: "zone", phase, rules: [] });
+    return this.call("POST", this.root, { name: "default", kind: "zone", phase: PHASE, rules: [] });
   }
 
   async add(rule: object): Promise<Answer> {
-    return this.call("POST", `${await this.id()}/rules`, rule);
+    return this.call("POST", `${await this.#id()}/rules`, rule);
   }
 
   async change(id: string, rule: object): Promise<Answer> {
-    return this.call("PATCH", `${await this.id()}/rules/${id}`, rule);
+    return this.call("PATCH", `${await this.#id()}/rules/${id}`, rule);
   }
 
   async remove(id: string): Promise<Answer> {
-    return this.call("DELETE", `${await this.id()}/rules/${id}`);
+    return this.call("DELETE", `${await this.#id()}/rules/${id}`);
   }
 
   async effective(): Promise<EffectiveWaf> {
-    const { body } = await controlOf(this.api)("GET", `/zones/${this.zoneId}/effective-waf`);
+    const { body } = await controlOf(this.#api)("GET", `/zones/${this.#zoneId}/effective-waf`);
     return body as EffectiveWaf; // Ours, and typed where it is made.
   }
 
-  private async id(): Promise<string> {
+  async #id(): Promise<string> {
     return `${this.root}/${z.string().parse(result(await this.read())["id"])}`;
   }
 }

@@ -1,5 +1,11 @@
-import type { EffectiveRule, LocalApi } from "edgeguard-local";
-import { managedRulesets, owaspScoreRule, seededRules, startLocalApi } from "edgeguard-local";
+import {
+  type EffectiveRule,
+  type LocalApi,
+  managedRulesets,
+  OWASP_SCORE_RULE,
+  seededRules,
+  startLocalApi,
+} from "edgeguard-local";
 import { controlOf } from "./client";
 import { rulesOf, ZoneRulesets } from "./rulesets-client";
 
@@ -44,7 +50,7 @@ describe("what is effectively on in a zone", () => {
     const rules = await deploy(owasp);
     expect(counts(rules)).toEqual([168, 0]);
     expect(rules.at(-1)).toMatchObject({
-      id: owaspScoreRule,
+      id: OWASP_SCORE_RULE,
       action: "block",
       score_threshold: 40,
       decided: { enabled: "default", action: "default" },
@@ -66,7 +72,7 @@ describe("what is effectively on in a zone", () => {
 
   test("has the threshold and the action of the override of the last rule", async () => {
     const rules = await deploy(owasp, {
-      rules: [{ id: owaspScoreRule, score_threshold: 25, action: "managed_challenge" }],
+      rules: [{ id: OWASP_SCORE_RULE, score_threshold: 25, action: "managed_challenge" }],
     });
     expect(rules.at(-1)).toMatchObject({ score_threshold: 25, action: "managed_challenge", enabled: true });
     expect(counts(rules)).toEqual([168, 0]);
@@ -110,7 +116,7 @@ describe("what is effectively on in a zone", () => {
 
   test("keeps the action of rules that do not take the ruleset's", async () => {
     const rules = await deploy(owasp, { action: "log" });
-    expect(rules.filter(({ action }) => action === "log").map(({ id }) => id)).toEqual([owaspScoreRule]);
+    expect(rules.filter(({ action }) => action === "log").map(({ id }) => id)).toEqual([OWASP_SCORE_RULE]);
     const uploads = tagged(await deploy(managed, { action: "challenge" }), "file-upload");
     expect(uploads.every(({ action }) => action === "block")).toBe(true);
   });
@@ -151,7 +157,7 @@ describe("what is effectively on in a zone", () => {
     const execute = (id: string) => ({ action: "execute", expression: "true", action_parameters: { id } });
     const answer = await zone.put({
       rules: [
-        skip("one rule", { rules: { [owasp]: [owaspScoreRule] } }),
+        skip("one rule", { rules: { [owasp]: [OWASP_SCORE_RULE] } }),
         skip("off", { ruleset: "current" }, false),
         execute(owasp),
         skip("whole ruleset", { rulesets: [owasp] }),
@@ -163,7 +169,7 @@ describe("what is effectively on in a zone", () => {
     const { deployments, exceptions } = await zone.effective();
     expect(exceptions.map(({ ref }) => ref)).toEqual(["one rule", "off", "whole ruleset", "all"]);
     const skipped = deployments.map(({ rules }) => rules.filter(({ skippedBy }) => skippedBy.length > 0));
-    expect(skipped[0]).toMatchObject([{ id: owaspScoreRule, skippedBy: [one] }]);
+    expect(skipped[0]).toMatchObject([{ id: OWASP_SCORE_RULE, skippedBy: [one] }]);
     expect(skipped[1]).toHaveLength(140);
     expect(skipped[1]?.every(({ skippedBy }) => skippedBy.join() === all)).toBe(true);
   });

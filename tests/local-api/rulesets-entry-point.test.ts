@@ -1,7 +1,12 @@
-import type { LocalApi } from "edgeguard-local";
-import { managedRulesets, seededEntryPoints, seededRules, startLocalApi } from "edgeguard-local";
+import {
+  type LocalApi,
+  managedRulesets,
+  seededEntryPoints,
+  seededRules,
+  startLocalApi,
+} from "edgeguard-local";
 import { callerOf, each, idOf, result } from "./client";
-import { idsOf, phase, rulesOf, ZoneRulesets } from "./rulesets-client";
+import { idsOf, PHASE, rulesOf, ZoneRulesets } from "./rulesets-client";
 
 const execute = {
   action: "execute",
@@ -37,7 +42,7 @@ describe("the entry point of a zone", () => {
         status: 404,
         body: {
           result: null,
-          errors: [{ code: 10003, message: `could not find entrypoint ruleset in the ${phase} phase` }],
+          errors: [{ code: 10003, message: `could not find entrypoint ruleset in the ${PHASE} phase` }],
         },
       });
     }
@@ -60,7 +65,14 @@ describe("the entry point of a zone", () => {
     expect(made).toMatchObject({
       status: 200,
       body: {
-        result: { name: "default", kind: "zone", phase, source: "firewall_managed", version: "1", rules: [] },
+        result: {
+          name: "default",
+          kind: "zone",
+          phase: PHASE,
+          source: "firewall_managed",
+          version: "1",
+          rules: [],
+        },
       },
     });
     expect(await empty.create()).toMatchObject({

@@ -1,10 +1,7 @@
-import type { LocalApi } from "edgeguard-local";
-import { managedRulesets, owaspScoreRule, startLocalApi } from "edgeguard-local";
+import { type LocalApi, managedRulesets, OWASP_SCORE_RULE, startLocalApi } from "edgeguard-local";
 import { z } from "zod";
-import type { Call } from "./client";
-import { callerOf, controlOf, each, result } from "./client";
-import type { Rule } from "./rulesets-client";
-import { rulesOf } from "./rulesets-client";
+import { type Call, callerOf, controlOf, each, result } from "./client";
+import { type Rule, rulesOf } from "./rulesets-client";
 
 describe("the managed rulesets of an account", () => {
   let api: LocalApi;
@@ -89,7 +86,7 @@ describe("the managed rulesets of an account", () => {
       [1, 2, 3, 4].map((level) => `paranoia-level-${level}`),
     );
     expect(scoring.every(({ action, enabled }) => action === "score" && enabled)).toBe(true);
-    expect(rules.at(-1)).toMatchObject({ id: owaspScoreRule, action: "block", score_threshold: 40 });
+    expect(rules.at(-1)).toMatchObject({ id: OWASP_SCORE_RULE, action: "block", score_threshold: 40 });
   });
 
   test("show an expression only where the published schema wants one", async () => {
@@ -158,7 +155,7 @@ describe("the managed rulesets of an account", () => {
     [
       "a rule that is there already",
       managedRulesets.owasp,
-      { add: [{ id: owaspScoreRule, description: "x" }] },
+      { add: [{ id: OWASP_SCORE_RULE, description: "x" }] },
       400,
     ],
     ["a member that rules do not have", managedRulesets.free, { add: [{ description: "x", tags: [] }] }, 400],

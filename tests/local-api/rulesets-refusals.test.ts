@@ -1,15 +1,15 @@
-import type { LocalApi } from "edgeguard-local";
 import {
+  type LocalApi,
   managedRulesets,
-  owaspScoreRule,
+  OWASP_SCORE_RULE,
   seededEntryPoints,
   seededRules,
   startLocalApi,
 } from "edgeguard-local";
 import { callerOf, result } from "./client";
-import { phase, rulesOf, ZoneRulesets } from "./rulesets-client";
+import { PHASE, rulesOf, ZoneRulesets } from "./rulesets-client";
 
-const none = "0".repeat(32);
+const NONE = "0".repeat(32);
 const { managed, owasp, exposedCredentials, free } = managedRulesets;
 
 const execute = (parameters: object) => ({
@@ -53,14 +53,14 @@ describe("a rule is refused, with its code and the place,", () => {
       10001,
       "/action_parameters/ruleset",
     ],
-    ["executing a ruleset that does not exist", execute({ id: none }), 20121, "/action_parameters/id"],
+    ["executing a ruleset that does not exist", execute({ id: NONE }), 20121, "/action_parameters/id"],
     [
       "executing a version that does not exist",
       execute({ version: "1" }),
       20122,
       "/action_parameters/version",
     ],
-    ["with an id, as if it were there already", { ...execute({}), id: none }, 20152, "/id"],
+    ["with an id, as if it were there already", { ...execute({}), id: NONE }, 20152, "/id"],
     ["with a ref that another has", { ...execute({}), ref: "security-team/managed" }, 20150, "/ref"],
   ])("%s", async (_, rule, code, pointer) => {
     await expectRefused(rule, code, pointer);
@@ -104,17 +104,17 @@ describe("a rule is refused, with its code and the place,", () => {
     ],
     ["a sensitivity", overrides({ sensitivity_level: "low" }), 20132, `${at}/sensitivity_level`],
     ["no rule", overrides({ rules: [] }), 20123, `${at}/rules`],
-    ["a rule without a change", overrides({ rules: [{ id: owaspScoreRule }] }), 20123, `${at}/rules/0`],
-    ["an unknown rule", overrides({ rules: [{ id: none, enabled: false }] }), 20129, `${at}/rules/0/id`],
+    ["a rule without a change", overrides({ rules: [{ id: OWASP_SCORE_RULE }] }), 20123, `${at}/rules/0`],
+    ["an unknown rule", overrides({ rules: [{ id: NONE, enabled: false }] }), 20129, `${at}/rules/0/id`],
     [
       "a rule twice",
-      overrides({ rules: [true, false].map((enabled) => ({ id: owaspScoreRule, enabled })) }),
+      overrides({ rules: [true, false].map((enabled) => ({ id: OWASP_SCORE_RULE, enabled })) }),
       20133,
       `${at}/rules/1`,
     ],
     [
       "a fractional threshold",
-      overrides({ rules: [{ id: owaspScoreRule, score_threshold: 2.5 }] }),
+      overrides({ rules: [{ id: OWASP_SCORE_RULE, score_threshold: 2.5 }] }),
       10001,
       `${at}/rules/0/score_threshold`,
     ],
@@ -134,12 +134,12 @@ describe("a rule is refused, with its code and the place,", () => {
     ["nothing", skip({}), 20141, skipped],
     ["another ruleset by a word", skip({ ruleset: "all" }), 20142, `${skipped}/ruleset`],
     ["all and some", skip({ ruleset: "current", rulesets: [owasp] }), 20140, `${skipped}/rulesets`],
-    ["an unknown ruleset", skip({ rulesets: [owasp, none] }), 20121, `${skipped}/rulesets/1`],
+    ["an unknown ruleset", skip({ rulesets: [owasp, NONE] }), 20121, `${skipped}/rulesets/1`],
     ["no ruleset", skip({ rulesets: [] }), 20141, `${skipped}/rulesets`],
     ["a ruleset twice", skip({ rulesets: [owasp, owasp] }), 20133, `${skipped}/rulesets/1`],
     [
       "a rule of another ruleset",
-      skip({ rules: { [free]: [owaspScoreRule] } }),
+      skip({ rules: { [free]: [OWASP_SCORE_RULE] } }),
       20129,
       `${skipped}/rules/${free}/0`,
     ],
@@ -153,8 +153,8 @@ describe("a rule is refused, with its code and the place,", () => {
   test.each<[string, object, number, string]>([
     ["two places", { before: "", index: 1 }, 20160, ""],
     ["no place", {}, 20160, ""],
-    ["before an unknown rule", { before: none }, 20161, "/before"],
-    ["after an unknown rule", { after: none }, 20161, "/after"],
+    ["before an unknown rule", { before: NONE }, 20161, "/before"],
+    ["after an unknown rule", { after: NONE }, 20161, "/after"],
     ["at 0", { index: 0 }, 20162, "/index"],
     ["beyond the end", { index: 5 }, 20162, "/index"],
     ["by a word", { first: true }, 10001, "/first"],
@@ -200,7 +200,7 @@ test.each([
 });
 
 test("all that is wrong is said at once", async () => {
-  const rules = [expressed(""), { ...overrides({}), expression: "(" }, { ...execute({}), id: none }];
+  const rules = [expressed(""), { ...overrides({}), expression: "(" }, { ...execute({}), id: NONE }];
   expect(await shop.put({ rules })).toMatchObject({
     status: 400,
     body: {
@@ -237,7 +237,7 @@ test.each([
 ])("a ruleset %s is not made", async (_, members, code) => {
   const zone = new ZoneRulesets(api, api.zones.empty);
   expect(
-    await zone.call("POST", zone.root, { name: "default", kind: "zone", phase, ...members }),
+    await zone.call("POST", zone.root, { name: "default", kind: "zone", phase: PHASE, ...members }),
   ).toMatchObject({
     status: 400,
     body: { errors: [{ code }] },
@@ -270,7 +270,7 @@ test("a zone has room for so many rules", async () => {
   const small = await startLocalApi({ limits: { maxZoneRules: 3 } });
   const zone = new ZoneRulesets(small, small.zones.shop);
   expect((await zone.add(execute({}))).body).toMatchObject({
-    errors: [{ message: `exceeded the maximum number of rules in the phase ${phase}: 4 out of 3` }],
+    errors: [{ message: `exceeded the maximum number of rules in the phase ${PHASE}: 4 out of 3` }],
   });
   await small.close();
 });

@@ -1,7 +1,5 @@
-import type { Dialect, LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
-import type { Call } from "./client";
-import { callerOf, result } from "./client";
+import { type Dialect, type LocalApi, startLocalApi } from "edgeguard-local";
+import { type Call, callerOf, result } from "./client";
 
 describe.each<[Dialect, string, string]>([
   ["seed", "use_platform_reporting_endpoint", "use_cloudflare_reporting_endpoint"],

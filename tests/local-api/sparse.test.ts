@@ -1,6 +1,6 @@
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { callerOf, newPolicy, type Call } from "./client";
-import { datadog } from "./logpush-client";
+import { DATADOG } from "./logpush-client";
 
 let api: LocalApi;
 let call: Call;
@@ -41,7 +41,7 @@ test("answers hold what the published document requires and what somebody set, a
 
   const told = { success: true, errors: [], messages: [] };
   const jobs = `/zones/${api.zones.empty}/logpush/jobs`;
-  expect(await body("POST", jobs, { destination_conf: datadog, name: "shop" })).toEqual(told);
+  expect(await body("POST", jobs, { destination_conf: DATADOG, name: "shop" })).toEqual(told);
   expect(await body("GET", jobs)).toEqual({
     ...told,
     result: [{ id: 102, name: "shop", destination_conf: expect.any(String) as unknown }],
@@ -98,7 +98,7 @@ test("a listing that lags shows a write later than a read does", async () => {
   const keys = `${namespaces}/${api.namespaces.existing}/keys`;
   const ids = await Promise.all([
     call("POST", policies, newPolicy),
-    call("POST", jobs, { destination_conf: datadog }),
+    call("POST", jobs, { destination_conf: DATADOG }),
     call("POST", namespaces, { title: "flags" }),
   ]).then((made) => made.map((answer) => (answer.body as { result: { id: string | number } }).result.id));
   await call("PUT", keys.replace("keys", "bulk"), [{ key: "new", value: "1" }]);

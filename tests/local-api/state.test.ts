@@ -2,8 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { LocalApi, LocalApiOptions } from "edgeguard-local";
-import { LocalApiStartError, startLocalApi } from "edgeguard-local";
+import { type LocalApi, type LocalApiOptions, LocalApiStartError, startLocalApi } from "edgeguard-local";
 import { callerOf, controlOf, each, idOf, newPolicy, result } from "./client";
 
 const running: LocalApi[] = [];

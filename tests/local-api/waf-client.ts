@@ -1,16 +1,15 @@
 import type { LocalApi } from "edgeguard-local";
 import { z } from "zod";
-import type { Answer, Call } from "./client";
-import { callerOf, result } from "./client";
+import { type Answer, type Call, callerOf, result } from "./client";
 
 /** The packages of the previous rules, which are the same in every zone. */
-export const owasp = "c504870194831cd12c3fc0284f294abb";
-export const vendor = "a25a9a7e9c00afc1fb2e0245519d725b";
+export const OWASP = "c504870194831cd12c3fc0284f294abb";
+export const VENDOR = "a25a9a7e9c00afc1fb2e0245519d725b";
 
 /** The rulesets that take their place, and the rule of the OWASP one that holds the threshold. */
-export const newOwasp = "4814384a9e5d4991b9815dcfc25d2f1f";
-export const newVendor = "efb7b8c949ac4650a09736fc376e9aee";
-export const scoreRule = "6179ae15870a4bb7b2d480d4843b323c";
+export const NEW_OWASP = "4814384a9e5d4991b9815dcfc25d2f1f";
+export const NEW_VENDOR = "efb7b8c949ac4650a09736fc376e9aee";
+export const SCORE_RULE = "6179ae15870a4bb7b2d480d4843b323c";
 
 const rule = z.looseObject({ action: z.string(), expression: z.string(), enabled: z.boolean() });
 

@@ -1,9 +1,7 @@
-import type { LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { openContract } from "../support/openapi";
-import type { Answer } from "./client";
-import { callerOf, each, idOf, token } from "./client";
-import { owasp, vendor } from "./waf-client";
+import { type Answer, callerOf, each, idOf, token } from "./client";
+import { OWASP, VENDOR } from "./waf-client";
 
 const contract = openContract();
 const withContract = contract === undefined ? describe.skip : describe;
@@ -67,16 +65,16 @@ withContract("the previous WAF rules in the published dialect", () => {
     const path = `${waf("migratePro")}/packages`;
     await call("GET", path, 200);
     await call("GET", `${path}?per_page=4`, 400);
-    for (const id of [owasp, vendor]) await call("GET", `${path}/${id}`, 200);
-    await call("PATCH", `${path}/${owasp}`, 200, { sensitivity: "low", action_mode: "simulate" });
-    await call("PATCH", `${path}/${owasp}`, 400, { sensitivity: "extreme" });
-    await call("PATCH", `${path}/${vendor}`, 400, { sensitivity: "low" });
+    for (const id of [OWASP, VENDOR]) await call("GET", `${path}/${id}`, 200);
+    await call("PATCH", `${path}/${OWASP}`, 200, { sensitivity: "low", action_mode: "simulate" });
+    await call("PATCH", `${path}/${OWASP}`, 400, { sensitivity: "extreme" });
+    await call("PATCH", `${path}/${VENDOR}`, 400, { sensitivity: "low" });
     await call("GET", `${path}/${"0".repeat(32)}`, 404);
     await call("GET", `${waf("shop")}/packages`, 403);
-    await call("GET", `${waf("migrateRetired")}/packages/${owasp}`, 410);
+    await call("GET", `${waf("migrateRetired")}/packages/${OWASP}`, 410);
   });
 
-  test.each([owasp, vendor])("answers groups and rules of package %s as published", async (id) => {
+  test.each([OWASP, VENDOR])("answers groups and rules of package %s as published", async (id) => {
     const path = `${waf("migratePro")}/packages/${id}`;
     const [group] = each(await call("GET", `${path}/groups`, 200), "id");
     await call("GET", `${path}/groups/${String(group)}`, 200);
@@ -87,8 +85,8 @@ withContract("the previous WAF rules in the published dialect", () => {
 
     const [rule] = each(await call("GET", `${path}/rules`, 200), "id");
     await call("GET", `${path}/rules/${String(rule)}`, 200);
-    await call("PATCH", `${path}/rules/${String(rule)}`, 200, { mode: id === owasp ? "off" : "simulate" });
-    await call("PATCH", `${path}/rules/${String(rule)}`, 400, { mode: id === owasp ? "simulate" : "off" });
+    await call("PATCH", `${path}/rules/${String(rule)}`, 200, { mode: id === OWASP ? "off" : "simulate" });
+    await call("PATCH", `${path}/rules/${String(rule)}`, 400, { mode: id === OWASP ? "simulate" : "off" });
     await call("GET", `${path}/rules?per_page=101`, 400);
     await call("GET", `${path}/rules/999999`, 404);
   });
@@ -117,7 +115,7 @@ withContract("the previous WAF rules in the published dialect", () => {
   });
 
   test("is judged no less for what the document contradicts itself in", () => {
-    const path = `${waf("migratePro")}/packages/${owasp}`;
+    const path = `${waf("migratePro")}/packages/${OWASP}`;
     const failure = { success: false, errors: [{ code: 1000, message: "x" }], messages: [], result: null };
     const judge = (status: number, body: unknown, at = path) =>
       complaintsOf("PATCH", at, { status, body })?.length;
@@ -125,6 +123,6 @@ withContract("the previous WAF rules in the published dialect", () => {
     expect(judge(400, { ...failure, errors: [{ code: 999, message: "x" }] })).toBeGreaterThan(0);
     expect(judge(400, { ...failure, success: true })).toBeGreaterThan(0);
     expect(judge(400, { ...failure, result: {} })).toBeGreaterThan(0);
-    expect(judge(200, { ...failure, success: true, result: { id: owasp } })).toBeGreaterThan(0);
+    expect(judge(200, { ...failure, success: true, result: { id: OWASP } })).toBeGreaterThan(0);
   });
 });

@@ -1,7 +1,6 @@
-import type { LocalApi, WafAction } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, startLocalApi, type WafAction } from "edgeguard-local";
 import { result } from "./client";
-import { Migrating, newOwasp, newVendor, owasp, scoreRule, vendor } from "./waf-client";
+import { Migrating, NEW_OWASP, NEW_VENDOR, OWASP, SCORE_RULE, VENDOR } from "./waf-client";
 
 let api: LocalApi;
 beforeAll(async () => {
@@ -33,7 +32,7 @@ test("an untouched zone's configuration has both rulesets, with empty id, versio
         expression: "true",
         description: "",
         enabled: true,
-        action_parameters: { id: newVendor },
+        action_parameters: { id: NEW_VENDOR },
       },
       {
         ...blank,
@@ -42,10 +41,10 @@ test("an untouched zone's configuration has both rulesets, with empty id, versio
         description: "",
         enabled: true,
         action_parameters: {
-          id: newOwasp,
+          id: NEW_OWASP,
           overrides: {
             categories: [level(3), level(4)],
-            rules: [{ id: scoreRule, action: "challenge", score_threshold: 40 }],
+            rules: [{ id: SCORE_RULE, action: "challenge", score_threshold: 40 }],
           },
         },
       },
@@ -64,8 +63,8 @@ test.each<["high" | "medium" | "low" | "default", number[], number]>([
     const [, rule] = await proposedAfter({ do: "package", sensitivity });
     expect(rule).toMatchObject({
       action_parameters: {
-        id: newOwasp,
-        overrides: { categories: off.map(level), rules: [{ id: scoreRule, score_threshold: score }] },
+        id: NEW_OWASP,
+        overrides: { categories: off.map(level), rules: [{ id: SCORE_RULE, score_threshold: score }] },
       },
     });
   },
@@ -73,7 +72,7 @@ test.each<["high" | "medium" | "low" | "default", number[], number]>([
 
 test("an OWASP set that is off is not deployed", async () => {
   const rules = await proposedAfter({ do: "package", sensitivity: "off" });
-  expect(rules).toMatchObject([{ action_parameters: { id: newVendor } }]);
+  expect(rules).toMatchObject([{ action_parameters: { id: NEW_VENDOR } }]);
 });
 
 test.each<["block" | "challenge" | "simulate", string]>([
@@ -82,13 +81,13 @@ test.each<["block" | "challenge" | "simulate", string]>([
   ["simulate", "log"],
 ])("the action %s becomes %s", async (action_mode, action) => {
   const [, rule] = await proposedAfter({ do: "package", action_mode });
-  expect(rule).toMatchObject({ action_parameters: { overrides: { rules: [{ id: scoreRule, action }] } } });
+  expect(rule).toMatchObject({ action_parameters: { overrides: { rules: [{ id: SCORE_RULE, action }] } } });
 });
 
 test("group and rule changes of the OWASP set are lost: the configuration is as without them", async () => {
   const untouched = await proposedAfter();
   const zone = new Migrating(api, "migrateRetired");
-  const groups = await zone.legacy("GET", `/packages/${owasp}/groups`);
+  const groups = await zone.legacy("GET", `/packages/${OWASP}/groups`);
   const [group] = (groups.body as { result: { id: string }[] }).result;
   const changed = await proposedAfter(
     { do: "group", id: String(group?.id), mode: "off" },
@@ -101,7 +100,7 @@ test("changes of the vendor's groups and rules are overrides of the new ruleset'
   const zone = new Migrating(api, "migrateRetired");
   api.inDashboard(api.zones.migrateRetired, { do: "retire", status: null });
   const named = async (name: string) => {
-    const groups = await zone.legacy("GET", `/packages/${vendor}/groups?name=${encodeURIComponent(name)}`);
+    const groups = await zone.legacy("GET", `/packages/${VENDOR}/groups?name=${encodeURIComponent(name)}`);
     return String((groups.body as { result: { id: string }[] }).result[0]?.id);
   };
   const [rule] = await proposedAfter(
@@ -111,7 +110,7 @@ test("changes of the vendor's groups and rules are overrides of the new ruleset'
   );
   expect(rule).toMatchObject({
     action_parameters: {
-      id: newVendor,
+      id: NEW_VENDOR,
       overrides: {
         categories: [
           { category: "wordpress", enabled: false },
@@ -131,7 +130,10 @@ test.each<["disable" | "simulate" | "block" | "challenge", object]>([
 ])("a vendor rule set to %s is overridden by %j", async (mode, override) => {
   const [rule] = await proposedAfter({ do: "rule", id: "100000", mode });
   const id = "23ee7cebe6e8443e99ecf932ab579455";
-  expect(rule?.["action_parameters"]).toEqual({ id: newVendor, overrides: { rules: [{ id, ...override }] } });
+  expect(rule?.["action_parameters"]).toEqual({
+    id: NEW_VENDOR,
+    overrides: { rules: [{ id, ...override }] },
+  });
 });
 
 test("firewall rules that bypass the managed rules come first, as exceptions; others are left where they are", async () => {

@@ -1,7 +1,6 @@
-import type { LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { callerOf, each, idOf, result } from "./client";
-import { Migrating, owasp, vendor } from "./waf-client";
+import { Migrating, OWASP, VENDOR } from "./waf-client";
 
 let api: LocalApi;
 let zone: Migrating;
@@ -22,27 +21,27 @@ describe("packages of the previous rules", () => {
     const zone_id = api.zones.migrateEnterprise;
     expect(answer.body).toMatchObject({
       result: [
-        { id: vendor, name: "CloudFlare", zone_id, detection_mode: "traditional", status: "active" },
+        { id: VENDOR, name: "CloudFlare", zone_id, detection_mode: "traditional", status: "active" },
         {
-          ...{ id: owasp, name: "OWASP ModSecurity Core Rule Set", zone_id, detection_mode: "anomaly" },
+          ...{ id: OWASP, name: "OWASP ModSecurity Core Rule Set", zone_id, detection_mode: "anomaly" },
           ...{ sensitivity: "low", action_mode: "block" },
         },
       ],
       result_info: { page: 1, per_page: 50, count: 2, total_count: 2, total_pages: 1 },
     });
-    expect(result(await zone.legacy("GET", `/packages/${vendor}`))).not.toHaveProperty("sensitivity");
+    expect(result(await zone.legacy("GET", `/packages/${VENDOR}`))).not.toHaveProperty("sensitivity");
   });
 
   test.each(["high", "medium", "low", "off", "default"])("take the sensitivity %s", async (sensitivity) => {
-    const changed = await zone.legacy("PATCH", `/packages/${owasp}`, { sensitivity });
+    const changed = await zone.legacy("PATCH", `/packages/${OWASP}`, { sensitivity });
     expect(result(changed)).toMatchObject({ sensitivity, action_mode: "block" });
-    expect(result(await zone.legacy("GET", `/packages/${owasp}`))).toEqual(result(changed));
+    expect(result(await zone.legacy("GET", `/packages/${OWASP}`))).toEqual(result(changed));
   });
 
   test.each<[string, object, string]>([
-    [owasp, { sensitivity: "extreme" }, "/sensitivity"],
-    [owasp, { action_mode: "log" }, "/action_mode"],
-    [vendor, { action_mode: "block" }, "/action_mode"],
+    [OWASP, { sensitivity: "extreme" }, "/sensitivity"],
+    [OWASP, { action_mode: "log" }, "/action_mode"],
+    [VENDOR, { action_mode: "block" }, "/action_mode"],
   ])("refuse for %s %j, and point at it", async (id, body, pointer) => {
     expect(await zone.legacy("PATCH", `/packages/${id}`, body)).toMatchObject({
       status: 400,
@@ -60,7 +59,7 @@ describe("packages of the previous rules", () => {
 
 describe("groups and rules", () => {
   test("show what somebody changed, and count it", async () => {
-    const groups = await zone.legacy("GET", `/packages/${owasp}/groups`);
+    const groups = await zone.legacy("GET", `/packages/${OWASP}/groups`);
     expect(groups.body).toMatchObject({
       result: [
         { name: "OWASP Protocol Violations", mode: "on", rules_count: 2, modified_rules_count: 1 },
@@ -69,13 +68,13 @@ describe("groups and rules", () => {
         { name: "OWASP Generic Attacks", mode: "on", rules_count: 2, modified_rules_count: 0 },
       ],
     });
-    expect(result(await zone.legacy("GET", `/packages/${owasp}/rules/960001`))).toMatchObject({
+    expect(result(await zone.legacy("GET", `/packages/${OWASP}/rules/960001`))).toMatchObject({
       mode: "off",
       allowed_modes: ["on", "off"],
       group: { name: "OWASP Protocol Violations" },
-      package_id: owasp,
+      package_id: OWASP,
     });
-    expect(result(await zone.legacy("GET", `/packages/${vendor}/rules/100000`))).toMatchObject({
+    expect(result(await zone.legacy("GET", `/packages/${VENDOR}/rules/100000`))).toMatchObject({
       mode: "disable",
       default_mode: "block",
       allowed_modes: ["default", "disable", "simulate", "block", "challenge"],
@@ -84,7 +83,7 @@ describe("groups and rules", () => {
 
   test("change by PATCH, and are as new when put back", async () => {
     const before = api.waf(api.zones.migrateEnterprise).vendor;
-    const rule = `/packages/${vendor}/rules/100300`;
+    const rule = `/packages/${VENDOR}/rules/100300`;
     expect(result(await zone.legacy("PATCH", rule, { mode: "simulate" }))).toMatchObject({
       mode: "simulate",
     });
@@ -92,19 +91,19 @@ describe("groups and rules", () => {
     await zone.legacy("PATCH", rule, { mode: "default" });
 
     const [group] = each(
-      await zone.legacy("GET", `/packages/${vendor}/groups?name=Cloudflare%20Joomla`),
+      await zone.legacy("GET", `/packages/${VENDOR}/groups?name=Cloudflare%20Joomla`),
       "id",
     );
-    const path = `/packages/${vendor}/groups/${String(group)}`;
+    const path = `/packages/${VENDOR}/groups/${String(group)}`;
     expect(result(await zone.legacy("PATCH", path, { mode: "on" }))).toMatchObject({ mode: "on" });
     await zone.legacy("PATCH", path, { mode: "off" });
     expect(api.waf(api.zones.migrateEnterprise).vendor).toEqual(before);
   });
 
   test.each([
-    [`/packages/${vendor}/rules/100300`, "on"],
-    [`/packages/${owasp}/rules/960001`, "block"],
-    [`/packages/${owasp}/rules/960001`, "sometimes"],
+    [`/packages/${VENDOR}/rules/100300`, "on"],
+    [`/packages/${OWASP}/rules/960001`, "block"],
+    [`/packages/${OWASP}/rules/960001`, "sometimes"],
   ])("refuse for %s the mode %s", async (path, mode) => {
     expect(await zone.legacy("PATCH", path, { mode })).toMatchObject({
       status: 400,
@@ -113,9 +112,9 @@ describe("groups and rules", () => {
   });
 
   test("belong to their package: elsewhere they are not found", async () => {
-    expect(await zone.legacy("GET", `/packages/${vendor}/rules/960001`)).toMatchObject(notFound);
-    expect(await zone.legacy("GET", `/packages/${owasp}/groups/${"0".repeat(32)}`)).toMatchObject(notFound);
-    expect(await zone.legacy("GET", `/packages/${owasp}/rules/nonsense`)).toMatchObject({ status: 400 });
+    expect(await zone.legacy("GET", `/packages/${VENDOR}/rules/960001`)).toMatchObject(notFound);
+    expect(await zone.legacy("GET", `/packages/${OWASP}/groups/${"0".repeat(32)}`)).toMatchObject(notFound);
+    expect(await zone.legacy("GET", `/packages/${OWASP}/rules/nonsense`)).toMatchObject({ status: 400 });
   });
 
   test.each<[string, unknown[]]>([
@@ -124,13 +123,13 @@ describe("groups and rules", () => {
     ["mode=DIS&priority=2&match=any&per_page=5", ["100000", "100001", "100101", "100201", "100301"]],
     ["priority=1&order=description&direction=desc&per_page=5&page=2", ["100100"]],
   ])("are listed by %s", async (query, ids) => {
-    expect(each(await zone.legacy("GET", `/packages/${vendor}/rules?${query}`), "id")).toEqual(ids);
+    expect(each(await zone.legacy("GET", `/packages/${VENDOR}/rules?${query}`), "id")).toEqual(ids);
   });
 
   test.each(["per_page=4", "per_page=101", "page=0", "order=mode", "direction=up", "match=some"])(
     "are not listed by %s",
     async (query) => {
-      expect(await zone.legacy("GET", `/packages/${vendor}/rules?${query}`)).toMatchObject({
+      expect(await zone.legacy("GET", `/packages/${VENDOR}/rules?${query}`)).toMatchObject({
         status: 400,
         body: { errors: [{ code: 10001 }] },
       });

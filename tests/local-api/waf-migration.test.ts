@@ -1,8 +1,6 @@
-import type { LocalApi, WafAction, WafSettingsChange } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, startLocalApi, type WafAction, type WafSettingsChange } from "edgeguard-local";
 import { controlOf, result } from "./client";
-import type { SentRule } from "./waf-client";
-import { Migrating, newOwasp, newVendor, owasp, scoreRule } from "./waf-client";
+import { Migrating, NEW_OWASP, NEW_VENDOR, OWASP, SCORE_RULE, type SentRule } from "./waf-client";
 
 let api: LocalApi;
 const usual: WafSettingsChange = {
@@ -38,7 +36,7 @@ const state = (migration_state: string, old_waf: string, new_waf: string) => ({
   body: { success: true, result: { migration_state, old_waf, new_waf } },
 });
 
-const execute = { action: "execute", action_parameters: { id: newVendor }, expression: "true" };
+const execute = { action: "execute", action_parameters: { id: NEW_VENDOR }, expression: "true" };
 
 describe("a whole migration", () => {
   test("of an Enterprise zone is check, config, a PUT to validate and one to finish", async () => {
@@ -102,9 +100,9 @@ describe("a whole migration", () => {
       body: { result: { compatible: false, migration_state: "finished" } },
     });
     expect(await zone.config()).toMatchObject(refused(400, 12024));
-    for (const path of ["/packages", `/packages/${owasp}/groups`, `/packages/${owasp}/rules`, "/overrides"])
+    for (const path of ["/packages", `/packages/${OWASP}/groups`, `/packages/${OWASP}/rules`, "/overrides"])
       expect(await zone.legacy("GET", path)).toMatchObject(refused(403, 12010));
-    expect(await zone.legacy("PATCH", `/packages/${owasp}`, { sensitivity: "off" })).toMatchObject(
+    expect(await zone.legacy("PATCH", `/packages/${OWASP}`, { sensitivity: "off" })).toMatchObject(
       refused(403, 12010),
     );
     expect(await zone.call("PATCH", `${zone.root}/settings/waf`, { value: "off" })).toMatchObject(
@@ -285,15 +283,15 @@ describe("the seeded zones", () => {
     expect([office?.action, executed?.action]).toEqual(["skip", "execute"]);
     const [proposed] = await deployed.proposed();
     expect([proposed?.action, proposed?.expression, proposed?.["action_parameters"]]).toEqual([
-      ...[executed?.action, executed?.expression, { id: newVendor }],
+      ...[executed?.action, executed?.expression, { id: NEW_VENDOR }],
     ]);
 
     const validating = new Migrating(api, "migrateValidating");
     expect(await validating.status()).toMatchObject(state("validation", "enabled", "enabled"));
     expect((await validating.saved()).at(-1)).toMatchObject({
       action_parameters: {
-        id: newOwasp,
-        overrides: { rules: [{ id: scoreRule, action: "block", score_threshold: 60 }] },
+        id: NEW_OWASP,
+        overrides: { rules: [{ id: SCORE_RULE, action: "block", score_threshold: 60 }] },
       },
     });
     expect((await validating.proposed()).at(-1)).toMatchObject({

@@ -1,5 +1,4 @@
-import type { LocalApi, LocalApiOptions } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, type LocalApiOptions, startLocalApi } from "edgeguard-local";
 import { Operation, rawGet, rawSend, type Recorded, type Step } from "../support/operation";
 
 /** What the tests of log-push jobs share: a local API, a job in its empty zone, and a look at what was sent. */

@@ -7,8 +7,8 @@ import { filter, testFilter } from "pulumi-edgeguard";
 
 const { and, eq, geq, where } = filter;
 
-const folder = mkdtempSync(join(tmpdir(), "edgeguard-lines-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const FOLDER = mkdtempSync(join(tmpdir(), "edgeguard-lines-"));
+afterAll(() => rmSync(FOLDER, { recursive: true }));
 
 const errors = where(and(eq("ClientRequestHost", "example.com"), geq("EdgeResponseStatus", 500)));
 const LINES = [
@@ -39,9 +39,9 @@ const RESULT = {
 };
 
 test("counts what passes, with the first lines of each kind, wherever lines come from", async () => {
-  const file = join(folder, "lines.ndjson");
+  const file = join(FOLDER, "lines.ndjson");
   writeFileSync(file, NDJSON);
-  const packed = join(folder, "lines.log.gz");
+  const packed = join(FOLDER, "lines.log.gz");
   writeFileSync(packed, gzipSync(NDJSON));
   async function* later() {
     for (const line of LINES) {
@@ -97,10 +97,10 @@ test("reads more than it keeps", async () => {
 test.each([
   [
     "a file that is not there",
-    () => testFilter(errors, join(folder, "none")),
+    () => testFilter(errors, join(FOLDER, "none")),
     /^The log lines in ".*none" cannot be read: .*ENOENT/,
   ],
-  ["a folder", () => testFilter(errors, folder), /cannot be read: it is no file; name a file of NDJSON\.$/],
+  ["a folder", () => testFilter(errors, FOLDER), /cannot be read: it is no file; name a file of NDJSON\.$/],
   [
     "a filter that is none",
     () => testFilter('{"where":{}}', LINES),
@@ -111,7 +111,7 @@ test.each([
 });
 
 test("refuses a packed file that is broken", async () => {
-  const broken = join(folder, "broken.gz");
+  const broken = join(FOLDER, "broken.gz");
   writeFileSync(broken, "plain");
   await expect(testFilter(errors, broken)).rejects.toThrow(
     /^The log lines in ".*broken\.gz" cannot be read: .*incorrect header check\.$/,

@@ -18,14 +18,14 @@ import {
 /** What happens to a migration besides its steps: switches that take time, lost answers, colleagues, ways back. */
 
 /** How many times as fast it waits; what is waited for is there already, or never comes. */
-const mockHurry = 20;
+const MOCK_HURRY = 20;
 jest.mock("node:timers/promises", () => {
   const actual = jest.requireActual<{ setTimeout(ms: number, ...rest: unknown[]): Promise<unknown> }>(
     "node:timers/promises",
   );
   return {
     ...actual,
-    setTimeout: (ms: number, ...rest: unknown[]) => actual.setTimeout(ms / mockHurry, ...rest),
+    setTimeout: (ms: number, ...rest: unknown[]) => actual.setTimeout(ms / MOCK_HURRY, ...rest),
   };
 });
 

@@ -62,7 +62,7 @@ interface Case {
 
 let api: LocalApi;
 let host: ProviderProcess | undefined;
-const folder = mkdtempSync(join(tmpdir(), "edgeguard-migration-"));
+const FOLDER = mkdtempSync(join(tmpdir(), "edgeguard-migration-"));
 const tokens = Array.from({ length: 2 * POINTS.length }, (_, i) => `token-${i}`);
 
 beforeAll(async () => {
@@ -71,7 +71,7 @@ beforeAll(async () => {
 afterAll(async () => {
   host?.child.kill("SIGKILL");
   await api.close();
-  rmSync(folder, { recursive: true });
+  rmSync(FOLDER, { recursive: true });
 });
 
 /** As many zones alike as there are points. */
@@ -157,7 +157,7 @@ test(`the next up converges with one effective PUT, from each of ${2 * POINTS.le
     olds: recorded ?? { inputs: {}, outputs: null },
     news: { ...inputs, __provider: forwarder(TYPE) },
   }));
-  const file = join(folder, "jobs.json"); // Longer than a command line may be.
+  const file = join(FOLDER, "jobs.json"); // Longer than a command line may be.
   writeFileSync(file, JSON.stringify(jobs));
   host = providerProcess(
     {

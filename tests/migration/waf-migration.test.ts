@@ -25,7 +25,7 @@ beforeEach(async () => {
 afterEach(() => api.close());
 
 const zone = (name: keyof LocalApi["zones"]): string => api.zones[name];
-const isText = expect.any(String) as string;
+const IS_TEXT = expect.any(String) as string;
 
 describe("an assessed zone", () => {
   test("is only read, shown in every preview in at most 15 lines and one for each rule, and leaves nothing to do", async () => {
@@ -86,7 +86,7 @@ describe("an assessed zone", () => {
       migrationState: "start",
       previousRulesEnabled: true,
       newRulesEnabled: false,
-      history: [{ step: "assessed", event: "assessed", at: isText }],
+      history: [{ step: "assessed", event: "assessed", at: IS_TEXT }],
       configurationDigest: await digestFor(api, { zoneId: inputs.zoneId, target: "finished" }),
     });
     expect(outputs["proposedConfiguration"]).toContainEqual({
@@ -382,8 +382,8 @@ describe("a zone is brought", () => {
       previousRulesEnabled: false,
       newRulesEnabled: true,
       history: [
-        { step: "finished", event: "sent", at: isText },
-        { step: "finished", event: "reached", at: isText },
+        { step: "finished", event: "sent", at: IS_TEXT },
+        { step: "finished", event: "reached", at: IS_TEXT },
       ],
     });
     expect(op.said.join("\n")).toMatch(
@@ -401,7 +401,7 @@ describe("a zone is brought", () => {
             id: VENDOR,
             overrides: {
               categories: [{ category: "wordpress", enabled: false }],
-              rules: [{ id: isText, action: "log", enabled: true }],
+              rules: [{ id: IS_TEXT, action: "log", enabled: true }],
             },
           },
         },

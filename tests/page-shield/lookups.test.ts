@@ -11,9 +11,8 @@ import {
   getScripts,
   type LookupOptions,
 } from "pulumi-edgeguard";
-import { envelope, serve } from "../support/edge-client";
+import { envelope, serve, through } from "../support/edge-client";
 
-import { through } from "../support/edge-client";
 import { Operation, rawGet } from "../support/operation";
 
 describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dialect) => {

@@ -1,5 +1,4 @@
-import type { LocalApi, LocalApiOptions } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, type LocalApiOptions, startLocalApi } from "edgeguard-local";
 import { omit } from "../../provider/runtime/values";
 import { envelope, failureOf, serve, through } from "../support/edge-client";
 import { Operation, rawGet, rawSend, sent, type Recorded } from "../support/operation";

@@ -1,14 +1,14 @@
 import { scriptSources, type Detections, type SeenScript } from "pulumi-edgeguard";
 
-const host = "www.shop.example";
+const HOST = "www.shop.example";
 
 function snapshot(...scripts: Partial<SeenScript>[]): Detections {
   const zoneId = "5a0c1e7f3b2d4968a7e1c0f2d3b4a501";
-  const whole = scripts.map((script) => ({ url: "", host, jsIntegrityScore: 90, ...script }));
+  const whole = scripts.map((script) => ({ url: "", host: HOST, jsIntegrityScore: 90, ...script }));
   return { version: 1, zoneId, scripts: whole };
 }
 
-const unscored = (url: string): SeenScript => ({ url, host });
+const unscored = (url: string): SeenScript => ({ url, host: HOST });
 
 test("gives each address once, sorted and without its query", () => {
   const found = snapshot(
@@ -26,16 +26,16 @@ test("leaves out the malicious and the unscored, and lists them with the reason"
   const found: Detections = {
     ...snapshot(),
     scripts: [
-      { url: "https://z.example/edge.js", host, jsIntegrityScore: 50 },
-      { url: "https://y.example/bad.js", host, jsIntegrityScore: 49 },
+      { url: "https://z.example/edge.js", host: HOST, jsIntegrityScore: 50 },
+      { url: "https://y.example/bad.js", host: HOST, jsIntegrityScore: 49 },
       unscored("https://x.example/new.js"),
     ],
   };
   expect(scriptSources(found)).toEqual({
     scriptSrc: ["https://z.example/edge.js"],
     leftOut: [
-      { url: "https://x.example/new.js", host, reason: "unscored" },
-      { url: "https://y.example/bad.js", host, jsIntegrityScore: 49, reason: "malicious" },
+      { url: "https://x.example/new.js", host: HOST, reason: "unscored" },
+      { url: "https://y.example/bad.js", host: HOST, jsIntegrityScore: 49, reason: "malicious" },
     ],
   });
   expect(scriptSources(found, { unscored: "include", threshold: 10 })).toEqual({

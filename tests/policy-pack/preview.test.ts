@@ -7,10 +7,10 @@ import { engines, Project, REPOSITORY } from "../support/engine";
 
 const cli = engines().find(({ name }) => name !== LOCAL_ENGINE.name);
 const onCli = cli === undefined ? test.skip : test;
-const why = cli === undefined ? " (not run: no pulumi on PATH)" : ` (${cli.name})`;
+const WHY = cli === undefined ? " (not run: no pulumi on PATH)" : ` (${cli.name})`;
 
 onCli(
-  `a preview with the policy pack names what each rule finds, and passes when it is mended${why}`,
+  `a preview with the policy pack names what each rule finds, and passes when it is mended${WHY}`,
   async () => {
     const api = await startLocalApi();
     const project = new Project(cli ?? LOCAL_ENGINE, "policies");

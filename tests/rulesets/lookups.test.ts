@@ -1,5 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { managedRulesets, owaspScoreRule, seededEntryPoints, seededRules } from "edgeguard-local";
+import { managedRulesets, OWASP_SCORE_RULE, seededEntryPoints, seededRules } from "edgeguard-local";
 import {
   explainZone,
   explainZoneOutput,
@@ -52,7 +52,7 @@ describe.each(["seed", "published"] as const)("lookups of managed rulesets in th
     expect(found).toEqual(await settled(getManagedRulesetOutput({ ruleset: { name: OWASP } }, opts)));
     expect(found.rules.length).toBeGreaterThanOrEqual(100);
     expect(found.rules.at(-1)).toMatchObject({
-      id: owaspScoreRule,
+      id: OWASP_SCORE_RULE,
       action: "block",
       scoreThreshold: 40,
       allowedActions: expect.arrayContaining(["managed_challenge"]) as string[],
@@ -135,7 +135,7 @@ describe.each(["seed", "published"] as const)("lookups of managed rulesets in th
           exceptions: [
             {
               expression: 'http.request.uri.path eq "/hook"',
-              skip: { rules: { [managedRulesets.owasp]: [owaspScoreRule] } },
+              skip: { rules: { [managedRulesets.owasp]: [OWASP_SCORE_RULE] } },
             },
             { expression: 'http.request.uri.path eq "/feed"', skip: { rulesets: [managedRulesets.free] } },
           ],

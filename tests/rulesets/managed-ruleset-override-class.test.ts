@@ -3,7 +3,7 @@ import { managedRulesets } from "edgeguard-local";
 import { ManagedRulesetOverride } from "pulumi-edgeguard";
 import { failureOf } from "../support/edge-client";
 
-const zoneId = "5a0c1e7f3b2d4968a7e1c0f2d3b4a501";
+const ZONE_ID = "5a0c1e7f3b2d4968a7e1c0f2d3b4a501";
 const ruleset = { id: managedRulesets.owasp };
 
 let sent: Record<string, Record<string, unknown>>;
@@ -31,13 +31,13 @@ afterEach(() => jest.restoreAllMocks());
 
 const made = (name: string, more: object = {}) =>
   new Promise<unknown>((done) => {
-    const one = new ManagedRulesetOverride(name, { zoneId, ruleset, description: name, ...more });
+    const one = new ManagedRulesetOverride(name, { zoneId: ZONE_ID, ruleset, description: name, ...more });
     one.ref.apply(done);
   });
 
 test("the ref names project, stack and resource; one's own is taken as it is", async () => {
   expect(await made("waf-a")).toBe("edgeguard/site/dev/waf-a");
-  expect(sent["waf-a"]).toMatchObject({ ref: "edgeguard/site/dev/waf-a", zoneId });
+  expect(sent["waf-a"]).toMatchObject({ ref: "edgeguard/site/dev/waf-a", zoneId: ZONE_ID });
   expect(await made("waf-b", { ref: pulumi.output("mine") })).toBe("mine");
 });
 
@@ -53,7 +53,7 @@ test("two with one ref in a zone are refused in the program, with both names", a
   await made("first", { ref: "twin" });
   const failure = await failureOf(made("second", { ref: "twin" }));
   expect(failure.message).toBe(
-    `edgeguard: ManagedRulesetOverride "first" and "second" both have the ref "twin" in zone ${zoneId}: give one of them another.`,
+    `edgeguard: ManagedRulesetOverride "first" and "second" both have the ref "twin" in zone ${ZONE_ID}: give one of them another.`,
   );
   await made("elsewhere", { ref: "twin", zoneId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a502" });
 });
@@ -64,7 +64,7 @@ test("two that would run the same ruleset twice for the same requests are warned
   await made("twice", { expression });
   await made("not-twice", { expression: 'http.host eq "once.example"' });
   expect(warned).toEqual([
-    `edgeguard: ManagedRulesetOverride "once" and "twice" execute the same managed ruleset for the same requests of zone ${zoneId}: it runs twice.`,
+    `edgeguard: ManagedRulesetOverride "once" and "twice" execute the same managed ruleset for the same requests of zone ${ZONE_ID}: it runs twice.`,
   ]);
 });
 
@@ -81,6 +81,6 @@ test("two that differ in nothing but their names are refused in the program: eac
     }),
   );
   expect(failure.message).toBe(
-    `edgeguard: ManagedRulesetOverride "equal" and "same" declare the same rule of zone ${zoneId}, equal in every argument: keep one of them.`,
+    `edgeguard: ManagedRulesetOverride "equal" and "same" declare the same rule of zone ${ZONE_ID}, equal in every argument: keep one of them.`,
   );
 });

@@ -1,4 +1,4 @@
-import { managedRulesets, owaspScoreRule } from "edgeguard-local";
+import { managedRulesets, OWASP_SCORE_RULE } from "edgeguard-local";
 import { Bench, REF, TYPE, type Rule } from "./support";
 
 let bench: Bench;
@@ -25,7 +25,7 @@ const withOverrides = (rule: Rule, change: Record<string, unknown>): Record<stri
 };
 
 const OFF = (level: number) => ({ category: `paranoia-level-${level}`, enabled: false });
-const WIDER = { rulesets: [managedRulesets.free], rules: { [managedRulesets.owasp]: [owaspScoreRule] } };
+const WIDER = { rulesets: [managedRulesets.free], rules: { [managedRulesets.owasp]: [OWASP_SCORE_RULE] } };
 const A = { expression: 'http.request.uri.path eq "/a"', skip: "all" };
 const B = { expression: 'http.request.uri.path eq "/b"', skip: "all" };
 
@@ -105,13 +105,14 @@ describe("what somebody changes by hand is shown by a refresh and put right by t
       "threshold",
       (rule) =>
         withOverrides(rule, {
-          rules: [{ id: owaspScoreRule, action: "managed_challenge", score_threshold: 60 }],
+          rules: [{ id: OWASP_SCORE_RULE, action: "managed_challenge", score_threshold: 60 }],
         }),
       { owasp: { paranoiaLevel: 2, scoreThreshold: 60, action: "managed_challenge" } },
     ],
     [
       "action of the last rule",
-      (rule) => withOverrides(rule, { rules: [{ id: owaspScoreRule, action: "log", score_threshold: 25 }] }),
+      (rule) =>
+        withOverrides(rule, { rules: [{ id: OWASP_SCORE_RULE, action: "log", score_threshold: 25 }] }),
       { owasp: { paranoiaLevel: 2, scoreThreshold: 25, action: "log" } },
     ],
     [
@@ -123,9 +124,9 @@ describe("what somebody changes by hand is shown by a refresh and put right by t
       "the last rule off",
       (rule) =>
         withOverrides(rule, {
-          rules: [{ id: owaspScoreRule, action: "managed_challenge", score_threshold: 25, enabled: false }],
+          rules: [{ id: OWASP_SCORE_RULE, action: "managed_challenge", score_threshold: 25, enabled: false }],
         }),
-      { rules: { [owaspScoreRule]: { enabled: false } } },
+      { rules: { [OWASP_SCORE_RULE]: { enabled: false } } },
     ],
     ["an action for all rules", (rule) => withOverrides(rule, { action: "log" }), { action: "log" }],
     [

@@ -1,4 +1,4 @@
-import { managedRulesets, owaspScoreRule } from "edgeguard-local";
+import { managedRulesets, OWASP_SCORE_RULE } from "edgeguard-local";
 import { Bench, TYPE } from "./support";
 import { UNKNOWN } from "../support/operation";
 
@@ -175,8 +175,8 @@ describe("held against the live ruleset, in the preview: ", () => {
     ],
     [
       "a rule, with the nearest",
-      () => ({ rules: { [`${owaspScoreRule.slice(0, 31)}0`]: { enabled: false } } }),
-      `rules["${owaspScoreRule.slice(0, 31)}0"]: "Cloudflare OWASP Core Ruleset" has no such rule. Did you mean "${owaspScoreRule}"?`,
+      () => ({ rules: { [`${OWASP_SCORE_RULE.slice(0, 31)}0`]: { enabled: false } } }),
+      `rules["${OWASP_SCORE_RULE.slice(0, 31)}0"]: "Cloudflare OWASP Core Ruleset" has no such rule. Did you mean "${OWASP_SCORE_RULE}"?`,
     ],
     [
       "a rule of nowhere",
@@ -200,7 +200,7 @@ describe("held against the live ruleset, in the preview: ", () => {
     [
       "a threshold of a rule that does not compare",
       () => ({ rules: { [firstRule]: { scoreThreshold: 40 } } }),
-      `"].scoreThreshold: only the rule that compares the score takes a threshold, here ${owaspScoreRule}`,
+      `"].scoreThreshold: only the rule that compares the score takes a threshold, here ${OWASP_SCORE_RULE}`,
     ],
     [
       "paranoia levels of a ruleset without",
@@ -211,7 +211,7 @@ describe("held against the live ruleset, in the preview: ", () => {
       "a rule that an exception names",
       () => ({
         exceptions: [
-          { expression: "ssl", skip: { rules: { [managedRulesets.owasp]: [owaspScoreRule, RULE] } } },
+          { expression: "ssl", skip: { rules: { [managedRulesets.owasp]: [OWASP_SCORE_RULE, RULE] } } },
         ],
       }),
       `exceptions[0].skip.rules["${managedRulesets.owasp}"][0]: ${RULE}: "Cloudflare OWASP Core Ruleset" has no such rule`,
@@ -220,19 +220,19 @@ describe("held against the live ruleset, in the preview: ", () => {
       "two thresholds",
       () => ({
         owasp: { ...owasp, scoreThreshold: 25 },
-        rules: { [owaspScoreRule]: { scoreThreshold: 60 } },
+        rules: { [OWASP_SCORE_RULE]: { scoreThreshold: 60 } },
       }),
-      `rules["${owaspScoreRule}"].scoreThreshold: contradicts owasp.scoreThreshold: this is the rule that compares the score, one says 60, the other 25. Keep one`,
+      `rules["${OWASP_SCORE_RULE}"].scoreThreshold: contradicts owasp.scoreThreshold: this is the rule that compares the score, one says 60, the other 25. Keep one`,
     ],
     [
       "two actions",
-      () => ({ owasp: { ...owasp, action: "log" }, rules: { [owaspScoreRule]: { action: "block" } } }),
-      `rules["${owaspScoreRule}"].action: contradicts owasp.action`,
+      () => ({ owasp: { ...owasp, action: "log" }, rules: { [OWASP_SCORE_RULE]: { action: "block" } } }),
+      `rules["${OWASP_SCORE_RULE}"].action: contradicts owasp.action`,
     ],
     [
       "the rule that acts switched off",
-      () => ({ owasp, rules: { [owaspScoreRule]: { enabled: false } } }),
-      `rules["${owaspScoreRule}"].enabled: contradicts owasp: this is the rule that compares the score, and without it the ruleset never acts`,
+      () => ({ owasp, rules: { [OWASP_SCORE_RULE]: { enabled: false } } }),
+      `rules["${OWASP_SCORE_RULE}"].enabled: contradicts owasp: this is the rule that compares the score, and without it the ruleset never acts`,
     ],
   ];
   beforeAll(async () => {
@@ -266,7 +266,7 @@ describe("held against the live ruleset, in the preview: ", () => {
     const declared = bench.declare({
       owasp: { paranoiaLevel: 2, scoreThreshold: "high" },
       categories: [{ tag: "paranoia-level-3", enabled: false }],
-      rules: { [owaspScoreRule]: { scoreThreshold: 25, enabled: true }, [third]: { enabled: true } },
+      rules: { [OWASP_SCORE_RULE]: { scoreThreshold: 25, enabled: true }, [third]: { enabled: true } },
     });
     expect(await bench.operation().refusals(TYPE, declared)).toEqual([]);
   });

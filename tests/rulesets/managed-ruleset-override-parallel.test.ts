@@ -8,7 +8,7 @@ afterEach(() => bench.close());
 const LONG = process.env["EDGEGUARD_TEST_LONG"] === "1";
 const RUNS = LONG ? 20 : 1;
 const runs = Array.from({ length: RUNS }, (_, index) => index + 1);
-const leftOut = LONG ? "" : " (1 of 20 runs; EDGEGUARD_TEST_LONG=1 makes all)";
+const LEFT_OUT = LONG ? "" : " (1 of 20 runs; EDGEGUARD_TEST_LONG=1 makes all)";
 const TEN = Array.from({ length: 10 }, (_, index) => index + 1);
 const HOOK = { expression: 'http.request.uri.path eq "/hook"', skip: "all" };
 
@@ -36,7 +36,7 @@ async function expectAll(recorded: readonly Recorded[]): Promise<void> {
 }
 
 describe.each(["shop", "empty"] as const)("in zone %s, with and without an entry point", (zone) => {
-  test(`ten instances of one program at once all land, and none is lost${leftOut}`, async () => {
+  test(`ten instances of one program at once all land, and none is lost${LEFT_OUT}`, async () => {
     for (const run of runs) {
       await start(zone);
       const foreign = await bench.foreign();
@@ -55,7 +55,7 @@ describe.each(["shop", "empty"] as const)("in zone %s, with and without an entry
     }
   });
 
-  test(`two programs that interleave all land, and none is lost${leftOut}`, async () => {
+  test(`two programs that interleave all land, and none is lost${LEFT_OUT}`, async () => {
     for (const run of runs) {
       await start(zone);
       const foreign = await bench.foreign();

@@ -1,4 +1,4 @@
-import { managedRulesets, owaspScoreRule, seededRules } from "edgeguard-local";
+import { managedRulesets, OWASP_SCORE_RULE, seededRules } from "edgeguard-local";
 import { Bench, OWASP, REF, TYPE, VENDOR } from "./support";
 
 let bench: Bench;
@@ -182,7 +182,7 @@ describe("what is sent, compared with what the specification says", () => {
     const last = "f".repeat(32);
     const description = "949111: Inbound Anomaly Score Exceeded";
     await bench.publish(managedRulesets.owasp, {
-      remove: [owaspScoreRule],
+      remove: [OWASP_SCORE_RULE],
       add: [{ id: last, description, score_threshold: 40, action: "block" }],
     });
     await bench.up(bench.declare({ owasp: { paranoiaLevel: 4, scoreThreshold: 60 } }));
@@ -500,7 +500,7 @@ describe("exceptions", () => {
       exceptions: [
         HOOK,
         { ...FEED, skip: { rulesets: [managedRulesets.owasp] } },
-        { ...FEED, skip: { rules: { [managedRulesets.owasp]: [owaspScoreRule] } } },
+        { ...FEED, skip: { rules: { [managedRulesets.owasp]: [OWASP_SCORE_RULE] } } },
       ],
     });
     const recorded = await bench.up(declared);
@@ -508,7 +508,7 @@ describe("exceptions", () => {
     expect(await list()).toEqual([
       [HOOK.expression, { ruleset: "current" }],
       [FEED.expression, { rulesets: [managedRulesets.owasp] }],
-      [FEED.expression, { rules: { [managedRulesets.owasp]: [owaspScoreRule] } }],
+      [FEED.expression, { rules: { [managedRulesets.owasp]: [OWASP_SCORE_RULE] } }],
     ]);
     await bench.settled(declared, recorded);
     await bench.operation().destroy(TYPE, recorded);

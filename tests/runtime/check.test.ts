@@ -1,5 +1,4 @@
-import type { LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { omit } from "../../provider/runtime/values";
 import { Operation, rawSend, sent, UNKNOWN } from "../support/operation";
 

@@ -1,5 +1,4 @@
-import type { LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { until } from "../support/edge-client";
 import { providerProcess, type ProviderProcess } from "../support/provider-process";
 

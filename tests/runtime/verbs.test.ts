@@ -1,5 +1,4 @@
-import type { LocalApi } from "edgeguard-local";
-import { startLocalApi } from "edgeguard-local";
+import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { z } from "zod";
 import { pageShieldPolicy } from "../../provider/page-shield/policy";
 import { defineLifecycle, PartialFailure } from "../../provider/runtime/lifecycle";

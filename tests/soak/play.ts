@@ -47,7 +47,7 @@ export async function play(seed: number, engine: EngineCommand): Promise<Played>
     limits: { maxLogpushJobs: { free: 0, pro: 0, business: 0, enterprise: 30 } },
   });
   const project = new Project(engine, "soak");
-  const story = new Story(seed, random, api, project);
+  const story = new Story({ seed, random, api, project });
   try {
     return await story.play();
   } catch (error) {
@@ -58,6 +58,13 @@ export async function play(seed: number, engine: EngineCommand): Promise<Played>
   }
 }
 
+interface Stage {
+  readonly seed: number;
+  readonly random: Random;
+  readonly api: LocalApi;
+  readonly project: Project;
+}
+
 class Story {
   readonly #texts: string[] = [];
   readonly #remedies: string[] = [];
@@ -66,16 +73,14 @@ class Story {
   #faults = 0;
   #kills = 0;
   #last = "";
+  readonly #stage: Stage;
 
-  constructor(
-    private readonly seed: number,
-    private readonly random: Random,
-    private readonly api: LocalApi,
-    private readonly project: Project,
-  ) {}
+  constructor(stage: Stage) {
+    this.#stage = stage;
+  }
 
   async play(): Promise<Played> {
-    const { random, api, project, seed } = this;
+    const { random, api, project, seed } = this.#stage;
     const strangers = await settleStrangers(api);
     api.advance(5_000); // What was made is seen by everybody.
     const world = worldFor(seed, api, await catalogOf(api), strangers);
@@ -111,7 +116,7 @@ class Story {
   }
 
   async #configure(): Promise<void> {
-    const { random, api, project } = this;
+    const { random, api, project } = this.#stage;
     const isConfigured = random.chance(0.3);
     project.env = {
       ...(isConfigured ? {} : { CLOUDFLARE_API_TOKEN: TOKEN }),
@@ -128,7 +133,7 @@ class Story {
 
   /** Disturbed first, and where that has failed once more without. What a person has done to the program comes back. */
   async #bring(declared: Program, isKilled: boolean): Promise<Program> {
-    const { random, api, project } = this;
+    const { random, api, project } = this.#stage;
     const kill = isKilled ? killFor(random, declared.resources.length) : undefined;
     const faults = faultsFor(random);
     let program = await this.#write(declared);
@@ -159,9 +164,9 @@ class Story {
   }
 
   async #disturbed(kill: Kill | undefined): Promise<RunResult> {
-    if (kill === undefined) return await this.project.run(...UP);
+    if (kill === undefined) return await this.#stage.project.run(...UP);
     this.#kills += 1;
-    return await runAndKill(this.api, this.project, UP, kill);
+    return await runAndKill(this.#stage.api, this.#stage.project, UP, kill);
   }
 
   async #run(command: () => Promise<RunResult>): Promise<RunResult> {
@@ -184,7 +189,7 @@ class Story {
       resources.push({ ...each, args });
     }
     const program = { ...declared, resources };
-    writeProgram(this.project.dir, program);
+    writeProgram(this.#stage.project.dir, program);
     this.#current = program;
     return program;
   }
@@ -192,7 +197,7 @@ class Story {
   #current: Program | undefined;
 
   async #challenge(args: Args): Promise<string> {
-    const { api } = this;
+    const { api } = this.#stage;
     const scope =
       args["zoneId"] === undefined
         ? `/accounts/${textOf(args["accountId"])}`
@@ -213,7 +218,7 @@ class Story {
   readonly #secrets: string[] = [];
 
   async #confirmation(args: Args): Promise<string | undefined> {
-    const { api } = this;
+    const { api } = this.#stage;
     const zone = textOf(args["zoneId"]);
     const target = textOf(args["target"]);
     const order = ["assessed", "start", "validation", "finished"];
@@ -225,7 +230,7 @@ class Story {
   }
 
   async #judge(situation: Situation, world: World): Promise<void> {
-    this.api.advance(5_000);
+    this.#stage.api.advance(5_000);
     const found = await problems(situation);
     if (found.length > 0) throw new Error(`not as declared:\n  ${found.join("\n  ")}`);
     this.#hidden(world);
@@ -237,7 +242,7 @@ class Story {
   /** Where a request may hold a secret is its body, to the API's paths that take one. */
   #rememberRequests(): void {
     const takesSecrets = /\/logpush\/|\/page_shield\/policies|\/storage\/kv\/namespaces(\/[0-9a-f]{32})?$/;
-    for (const { method, path, query, body, headers, status, fault } of this.api.requests) {
+    for (const { method, path, query, body, headers, status, fault } of this.#stage.api.requests) {
       this.#log.push(`${method} ${path} ${status ?? "no answer"}${fault === undefined ? "" : ` (${fault})`}`);
       const shown = takesSecrets.test(path) && method !== "GET" ? undefined : body;
       this.#requests.push(JSON.stringify([path, query, headers, shown]));
@@ -246,7 +251,7 @@ class Story {
 
   /** No secret in what was printed, recorded, or sent to the wrong place. */
   #hidden({ canaries }: World): void {
-    const written = filesBelow(dirname(this.project.dir))
+    const written = filesBelow(dirname(this.#stage.project.dir))
       .filter((path) => !path.includes("/sources/") && !path.includes("/node_modules"))
       .map((path): [string, string] => [path, readFileSync(path, "utf8")]);
     const places: [string, string][] = [
@@ -264,12 +269,12 @@ class Story {
   }
 
   explained(error: unknown): Error {
-    const kept = join("/tmp", `edgeguard-soak-${this.seed}.js`);
-    if (this.#current !== undefined) keepProgram(this.project.dir, kept);
+    const kept = join("/tmp", `edgeguard-soak-${this.#stage.seed}.js`);
+    if (this.#current !== undefined) keepProgram(this.#stage.project.dir, kept);
     const reason = error instanceof Error ? error.message : String(error);
     const sent = this.#log.slice(-60).join("\n");
     return new Error(
-      `seed ${this.seed}: ${reason}\n\nThe program is kept as ${kept}. Once more: EDGEGUARD_SOAK_SEED=${this.seed} npx jest tests/soak\n\nWhat was sent last:\n${sent}\n\nWhat was printed last:\n${this.#last}`,
+      `seed ${this.#stage.seed}: ${reason}\n\nThe program is kept as ${kept}. Once more: EDGEGUARD_SOAK_SEED=${this.#stage.seed} npx jest tests/soak\n\nWhat was sent last:\n${sent}\n\nWhat was printed last:\n${this.#last}`,
     );
   }
 }

@@ -1,14 +1,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import type { ErrorObject, ValidateFunction } from "ajv";
-import Ajv from "ajv";
+import Ajv, { type ErrorObject, type ValidateFunction } from "ajv";
 import addFormats from "ajv-formats";
 
 /**
  * The vendor's published description of the API, as a judge of answers. It lies beside the repository and is never
  * copied into it.
  */
-const publishedFile = resolve(__dirname, "../../../shared/api/openapi-subset.json");
+const PUBLISHED_FILE = resolve(__dirname, "../../../shared/api/openapi-subset.json");
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 type JsonObject = { [key: string]: Json };
@@ -26,7 +25,7 @@ export interface Answer {
 }
 
 /** The contract, or undefined after one line on stderr that says why there is none. */
-export function openContract(file: string = publishedFile): Contract | undefined {
+export function openContract(file: string = PUBLISHED_FILE): Contract | undefined {
   if (existsSync(file)) return new Contract(parse(readFileSync(file, "utf8")));
   process.stderr.write(`Contract tests did not run: ${file} is not there.\n`);
   return undefined;

@@ -1,9 +1,7 @@
 import { z } from "zod";
 import { identifier } from "../request";
-import type { Bytes } from "./bytes";
-import { bufferOf, bytesIn, bytesOf, textOf } from "./bytes";
-import type { Value, ValueStore } from "./value";
-import { contentOf, Digest, keep, readableText } from "./value";
+import { bufferOf, type Bytes, bytesIn, bytesOf, textOf } from "./bytes";
+import { contentOf, Digest, keep, readableText, type Value, type ValueStore } from "./value";
 
 /** What is kept under a key. */
 export interface Entry {

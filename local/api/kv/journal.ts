@@ -15,16 +15,22 @@ import { join } from "node:path";
 import { z } from "zod";
 import { LocalApiStartError } from "../start-error";
 import { bytesOf, textOf } from "./bytes";
-import type { Change, NamespaceRecord } from "./entities";
-import { entryRecord, fromRecord, namespaceRecord, toRecord } from "./entities";
+import {
+  type Change,
+  entryRecord,
+  fromRecord,
+  type NamespaceRecord,
+  namespaceRecord,
+  toRecord,
+} from "./entities";
 import type { ValueStore } from "./value";
 
 /** A line of a namespace's file. */
 const line = z.union([entryRecord, z.strictObject({ key: z.string(), deleted: z.literal(true) })]);
 
-const titlesFile = "namespaces.json";
-const newline = 0x0a;
-const partCharacters = 4_000_000;
+const TITLES_FILE = "namespaces.json";
+const NEWLINE = 0x0a;
+const PART_CHARACTERS = 4_000_000;
 
 interface Kept extends NamespaceRecord {
   entries(): Iterable<Change>;
@@ -37,21 +43,21 @@ interface Kept extends NamespaceRecord {
  */
 export class Journal {
   readonly #folder: string;
+  readonly #store: ValueStore;
 
-  constructor(
-    persistTo: string,
-    private readonly store: ValueStore,
-  ) {
+  constructor(persistTo: string, store: ValueStore) {
+    this.#store = store;
+
     this.#folder = join(persistTo, "kv");
   }
 
   /** Whether an earlier run, or this one, left anything. */
   exists(): boolean {
-    return existsSync(this.#file(titlesFile));
+    return existsSync(this.#file(TITLES_FILE));
   }
 
   namespaces(): NamespaceRecord[] {
-    const file = this.#file(titlesFile);
+    const file = this.#file(TITLES_FILE);
     try {
       return z.array(namespaceRecord).parse(JSON.parse(readFileSync(file, "utf8")));
     } catch (cause) {
@@ -65,7 +71,7 @@ export class Journal {
     if (!existsSync(file)) return;
     const content = readFileSync(file);
     let start = 0;
-    for (let end = content.indexOf(newline); end !== -1; end = content.indexOf(newline, start)) {
+    for (let end = content.indexOf(NEWLINE); end !== -1; end = content.indexOf(NEWLINE, start)) {
       yield this.#parse(file, content.toString("utf8", start, end));
       start = end + 1;
     }
@@ -78,12 +84,12 @@ export class Journal {
 
   /** Names the namespaces that are there; the file of any other goes. */
   rename(namespaces: readonly NamespaceRecord[]): void {
-    const file = this.#file(titlesFile);
+    const file = this.#file(TITLES_FILE);
     const titles = namespaces.map(({ id, title }) => ({ id, title }));
     writeFileSync(`${file}.new`, JSON.stringify(titles, null, 2));
     renameSync(`${file}.new`, file);
 
-    const wanted = new Set([titlesFile, ...titles.map(({ id }) => `${id}.jsonl`)]);
+    const wanted = new Set([TITLES_FILE, ...titles.map(({ id }) => `${id}.jsonl`)]);
     for (const name of readdirSync(this.#folder)) if (!wanted.has(name)) rmSync(this.#file(name));
   }
 
@@ -103,7 +109,7 @@ export class Journal {
   #parse(file: string, text: string): Change {
     try {
       const parsed = line.parse(JSON.parse(text));
-      return "deleted" in parsed ? [bytesOf(parsed.key), undefined] : fromRecord(parsed, this.store);
+      return "deleted" in parsed ? [bytesOf(parsed.key), undefined] : fromRecord(parsed, this.#store);
     } catch (cause) {
       throw notOurs(file, cause);
     }
@@ -124,7 +130,7 @@ function writeLines(file: string, flags: "a" | "w", changes: Iterable<Change>): 
   for (const [key, entry] of changes) {
     const record = entry === undefined ? { key: textOf(key), deleted: true } : toRecord(key, entry);
     part += `${JSON.stringify(record)}\n`;
-    if (part.length < partCharacters) continue;
+    if (part.length < PART_CHARACTERS) continue;
     appendFileSync(descriptor, part);
     part = "";
   }

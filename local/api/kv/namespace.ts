@@ -40,11 +40,15 @@ export class Namespace {
   #added: Bytes[] = [];
   #gone = 0;
 
+  readonly #clock: () => Date;
+
   constructor(
     readonly id: string,
     public title: string,
-    private readonly clock: () => Date,
-  ) {}
+    clock: () => Date,
+  ) {
+    this.#clock = clock;
+  }
 
   /** Keys kept, also expired ones. */
   get size(): number {
@@ -52,7 +56,7 @@ export class Namespace {
   }
 
   write(changes: Iterable<Change>): void {
-    const now = this.clock().getTime();
+    const now = this.#clock().getTime();
     for (const [key, entry] of changes) {
       const old = this.#entries.get(key);
       this.#remember(key, old, entry, now);
@@ -65,7 +69,7 @@ export class Namespace {
 
   /** What a read is shown. */
   read(key: Bytes): Entry | undefined {
-    return this.#visible(key, this.lag.reads, this.clock().getTime());
+    return this.#visible(key, this.lag.reads, this.#clock().getTime());
   }
 
   /** Keys in the order of their bytes; `more` when others follow. The work is that of one page. */
@@ -73,7 +77,7 @@ export class Namespace {
     readonly page: readonly (readonly [Bytes, Entry])[];
     readonly more: boolean;
   } {
-    const now = this.clock().getTime();
+    const now = this.#clock().getTime();
     this.#forget(now);
     this.#sort();
 
@@ -93,7 +97,7 @@ export class Namespace {
 
   /** What the last writes left, lag or no lag. */
   *entries(): Iterable<readonly [Bytes, Entry]> {
-    const now = this.clock().getTime();
+    const now = this.#clock().getTime();
     for (const [key, entry] of this.#entries) if (!hasExpired(entry, now)) yield [key, entry];
   }
 

@@ -1,6 +1,6 @@
 import type { ApiContext, ApiRouter } from "../context";
 import { ok } from "../envelope";
-import { basePath } from "../paths";
+import { BASE_PATH } from "../paths";
 import { readId } from "../request";
 import { route } from "../route";
 import { bytesOf, textOf } from "./bytes";
@@ -14,7 +14,7 @@ import { contentOf, readableText } from "./value";
 import type { Services } from "../services";
 
 export function kvRoutes(app: ApiRouter, services: Services): void {
-  const root = `${basePath}/accounts/:accountId/storage/kv/namespaces`;
+  const root = `${BASE_PATH}/accounts/:accountId/storage/kv/namespaces`;
   namespaceRoutes(app, root, services);
   bulkRoutes(app, `${root}/:namespaceId/bulk`, services);
   listRoutes(app, `${root}/:namespaceId/keys`, services);

@@ -6,7 +6,7 @@ export const namespaces = { existing: "5a0c1e7f3b2d4968a7e1c0f2d3b4b601" } as co
 export type NamespaceName = keyof typeof namespaces;
 
 /** 2100-01-01: far enough for any clock of a test. */
-const farAway = 4_102_444_800;
+const FAR_AWAY = 4_102_444_800;
 
 export function seeded(): KvSnapshot {
   return {
@@ -21,7 +21,7 @@ export function seeded(): KvSnapshot {
             value: '{"currency":"EUR","express":true}',
             metadata: { owner: "shop", revision: 3 },
           },
-          { key: "feature:new-cart", value: "on", expiration: farAway },
+          { key: "feature:new-cart", value: "on", expiration: FAR_AWAY },
           { key: "logo.ico", value: "AAABAAEAEBAAAAEAIABoBAAA//4=", base64: true },
           { key: "straße/münchen", value: "Grüß Gott" },
         ],

@@ -1,10 +1,8 @@
 import { randomUUID } from "node:crypto";
-import type { Change, KvSnapshot } from "./entities";
-import { fromRecord, toRecord } from "./entities";
+import { type Change, fromRecord, type KvSnapshot, toRecord } from "./entities";
 import { kvFailures } from "./failures";
 import type { Journal } from "./journal";
-import type { KvLag } from "./namespace";
-import { Namespace } from "./namespace";
+import { type KvLag, Namespace } from "./namespace";
 import { Shelf } from "../shelf";
 import type { ValueStore } from "./value";
 
@@ -14,7 +12,7 @@ export interface Titled {
   readonly title: string;
 }
 
-const everything = "namespaces";
+const EVERYTHING = "namespaces";
 
 export interface KvStoreOptions {
   readonly clock: () => Date;
@@ -33,16 +31,17 @@ export class KvStore {
   /** Ids and titles, as the listing of namespaces shows them in time. */
   readonly #titles: Shelf<readonly Titled[]>;
 
+  readonly #options: KvStoreOptions;
+
   /** What the journal holds, else `seed`. */
-  constructor(
-    seed: KvSnapshot,
-    private readonly options: KvStoreOptions,
-  ) {
+  constructor(seed: KvSnapshot, options: KvStoreOptions) {
+    this.#options = options;
+
     const { journal, clock, listLagMs } = options;
     this.#titles = new Shelf({ clock, lagMs: listLagMs, onWrite: () => undefined });
     if (journal?.exists() === true) this.#load(journal);
     else this.#fill(seed);
-    this.#titles.reset([[everything, this.#titled()]]);
+    this.#titles.reset([[EVERYTHING, this.#titled()]]);
   }
 
   namespaces(): readonly Namespace[] {
@@ -51,7 +50,7 @@ export class KvStore {
 
   /** What a listing of namespaces is shown. */
   listed(): readonly Titled[] {
-    return this.#titles.visible(everything);
+    return this.#titles.visible(EVERYTHING);
   }
 
   namespace(id: string): Namespace | undefined {
@@ -61,21 +60,21 @@ export class KvStore {
   create(title: string): Namespace {
     const id = randomUUID().replaceAll("-", "");
     const created = this.#add(id, title);
-    this.#titles.write(everything, this.#titled());
+    this.#titles.write(EVERYTHING, this.#titled());
     this.#keep((journal) => journal.rename(this.namespaces()));
     return created;
   }
 
   rename(namespace: Namespace, title: string): void {
     namespace.title = title;
-    this.#titles.write(everything, this.#titled());
+    this.#titles.write(EVERYTHING, this.#titled());
     this.#keep((journal) => journal.rename(this.namespaces()));
   }
 
   /** Its keys go too. */
   remove({ id }: Namespace): void {
     this.#namespaces.delete(id);
-    this.#titles.write(everything, this.#titled());
+    this.#titles.write(EVERYTHING, this.#titled());
     this.#keep((journal) => journal.rename(this.namespaces()));
   }
 
@@ -105,8 +104,8 @@ export class KvStore {
   /** Puts other namespaces in place of these; listings and reads see them at once. */
   restore(snapshot: KvSnapshot): void {
     this.#fill(snapshot);
-    this.#titles.reset([[everything, this.#titled()]]);
-    this.options.journal?.replace(this.namespaces());
+    this.#titles.reset([[EVERYTHING, this.#titled()]]);
+    this.#options.journal?.replace(this.namespaces());
   }
 
   #fill({ namespaces }: KvSnapshot): void {
@@ -115,7 +114,7 @@ export class KvStore {
       this.#add(
         id,
         title,
-        entries.map((record) => fromRecord(record, this.options.values)),
+        entries.map((record) => fromRecord(record, this.#options.values)),
       );
     }
   }
@@ -139,16 +138,16 @@ export class KvStore {
   }
 
   #add(id: string, title: string, changes: Iterable<Change> = []): Namespace {
-    const namespace = new Namespace(id, title, this.options.clock);
+    const namespace = new Namespace(id, title, this.#options.clock);
     namespace.write(changes);
-    namespace.lag = this.options.lag;
+    namespace.lag = this.#options.lag;
     this.#namespaces.set(id, namespace);
     return namespace;
   }
 
   /** The first write keeps all that the seed put there as well. */
   #keep(change: (journal: Journal) => void): void {
-    const { journal } = this.options;
+    const { journal } = this.#options;
     if (journal === undefined) return;
     if (journal.exists()) change(journal);
     else journal.replace(this.namespaces());

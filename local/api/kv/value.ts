@@ -1,7 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
-import type { Bytes } from "./bytes";
-import { bufferOf, bytesIn, bytesOf } from "./bytes";
+import { bufferOf, type Bytes, bytesIn, bytesOf } from "./bytes";
 
 /** "digests" keeps only what tells one value from another: for measuring a client that writes a gigabyte. */
 export const valueStores = ["memory", "digests"] as const;
@@ -18,7 +17,7 @@ export class Digest {
 /** A buffer costs about a hundred bytes of its own, and lies outside the heap: worth it for long values. */
 export type Value = Bytes | Buffer | Digest;
 
-const longFrom = 4096;
+const LONG_FROM = 4096;
 
 /** What is kept of `content`: text, or bytes that the caller may go on to change. */
 export function keep(content: string | Buffer, store: ValueStore): Value {
@@ -26,7 +25,7 @@ export function keep(content: string | Buffer, store: ValueStore): Value {
     const sha256 = createHash("sha256").update(content).digest();
     return new Digest(bytesIn(sha256), Buffer.byteLength(content));
   }
-  const long = content.length >= longFrom;
+  const long = content.length >= LONG_FROM;
   if (typeof content === "string") return long ? Buffer.from(content) : bytesOf(content);
   return long ? Buffer.from(content) : bytesIn(content);
 }

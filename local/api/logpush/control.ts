@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ApiContext, ApiRouter } from "../context";
-import { controlPath } from "../paths";
+import { CONTROL_PATH } from "../paths";
 import { readBody, readQuery } from "../request";
 import { behaviourSchema } from "./behaviour";
 import { isDataset } from "./datasets";
@@ -19,7 +19,7 @@ const pushed = z.union([
 
 /** What is not the vendor's: pushes on demand, what they left in the sink, and how answers look. */
 export function logpushControlRoutes(app: ApiRouter, { state: { logpush } }: Services): void {
-  const root = `${controlPath}/logpush`;
+  const root = `${CONTROL_PATH}/logpush`;
 
   app.get(`${root}/behaviour`, (c) => c.json(logpush.behaviour));
   app.patch(`${root}/behaviour`, async (c) =>

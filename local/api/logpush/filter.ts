@@ -1,8 +1,6 @@
 import type { Limits } from "../limits";
-import type { Dataset } from "./datasets";
-import { isFilterable } from "./datasets";
-import type { Doing } from "./failures";
-import { logpushFailures } from "./failures";
+import { type Dataset, isFilterable } from "./datasets";
+import { type Doing, logpushFailures } from "./failures";
 import type { Fields, FieldType } from "./fields";
 import { nanosOf } from "./timestamps";
 

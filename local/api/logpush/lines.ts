@@ -1,7 +1,6 @@
 import type { Dataset } from "./datasets";
 import type { Line } from "./evaluate";
-import type { Fields, FieldType } from "./fields";
-import { valuesOf } from "./fields";
+import { type Fields, type FieldType, valuesOf } from "./fields";
 import { randomNumbers } from "./random";
 
 /** Log lines to make up: always the same for the same count, seed and clock. */

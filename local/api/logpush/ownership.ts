@@ -1,14 +1,13 @@
 import { createHmac } from "node:crypto";
 import { z } from "zod";
-import type { Destination } from "./destination";
-import { fingerprint } from "./destination";
+import { type Destination, fingerprint } from "./destination";
 import { logpushFailures } from "./failures";
 import type { Scope } from "./entities";
 
 /** Signs so that a changed claim shows. It keeps nobody out, and so may be known. */
-const signingKey = "edgeguard-local ownership challenge";
+const SIGNING_KEY = "edgeguard-local ownership challenge";
 
-const lifetimeSeconds = 7 * 24 * 60 * 60;
+const LIFETIME_SECONDS = 7 * 24 * 60 * 60;
 
 /** What a token is bound to (facts 7.1). The vendor documents the claims in words only: the names are ours. */
 const claims = z.object({
@@ -31,7 +30,7 @@ export function mintToken(scope: Scope, text: string, destination: Destination, 
     destination_conf: text,
     destination_fingerprint: fingerprint(destination),
     iat: seconds,
-    exp: seconds + lifetimeSeconds,
+    exp: seconds + LIFETIME_SECONDS,
   };
   const signed = `${base64({ alg: "HS256", typ: "JWT" })}.${base64(said)}`;
   return `${signed}.${signatureOf(signed)}`;
@@ -56,7 +55,7 @@ function objectType(scope: Scope): OwnershipClaims["object_type"] {
 }
 
 function signatureOf(signed: string): string {
-  return createHmac("sha256", signingKey).update(signed).digest("base64url");
+  return createHmac("sha256", SIGNING_KEY).update(signed).digest("base64url");
 }
 
 function base64(value: unknown): string {

@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import type { Limits } from "../limits";
 import { parseDestination, sinkFolder } from "./destination";
 import type { Job, OutputOptions } from "./entities";
-import type { Line } from "./evaluate";
-import { passes } from "./evaluate";
+import { type Line, passes } from "./evaluate";
 import type { Fields } from "./fields";
 import { parseFilter } from "./filter";
 import { readLogpull } from "./logpull";
@@ -30,7 +29,7 @@ interface Batch {
 }
 
 /** The service's own, where a job sets no measure (facts 7.2). */
-const usualRecords = 100_000;
+const USUAL_RECORDS = 100_000;
 
 /** What a job makes of log lines: its files, not written yet. */
 export function push(
@@ -72,7 +71,7 @@ function optionsOf({ output_options, logpull_options }: Job): OutputOptions | nu
 }
 
 function batches(records: readonly string[], job: Job): string[][] {
-  const mostRecords = job.max_upload_records === 0 ? Infinity : (job.max_upload_records ?? usualRecords);
+  const mostRecords = job.max_upload_records === 0 ? Infinity : (job.max_upload_records ?? USUAL_RECORDS);
   const mostBytes = job.max_upload_bytes === 0 ? Infinity : (job.max_upload_bytes ?? Infinity);
   const all: string[][] = [];
   let bytes = 0;

@@ -1,17 +1,14 @@
 import type { ApiContext, ApiRouter } from "../context";
 import { ApiFailure, failures, ok } from "../envelope";
-import { basePath } from "../paths";
+import { BASE_PATH } from "../paths";
 import { readId } from "../request";
 import { route } from "../route";
 import { accounts } from "../seed";
 import { applied } from "./changes";
-import type { Dataset, ScopeKind } from "./datasets";
-import { isDataset, scopeOfDataset } from "./datasets";
-import type { Destination } from "./destination";
-import { fingerprint, isRedacted, needsOwnership, parseDestination } from "./destination";
+import { type Dataset, isDataset, type ScopeKind, scopeOfDataset } from "./datasets";
+import { type Destination, fingerprint, isRedacted, needsOwnership, parseDestination } from "./destination";
 import type { Job, Scope } from "./entities";
-import type { Doing } from "./failures";
-import { logpushFailures } from "./failures";
+import { type Doing, logpushFailures } from "./failures";
 import { valuesOf } from "./fields";
 import { parseFilter } from "./filter";
 import { readLogpull } from "./logpull";
@@ -25,7 +22,7 @@ import type { Services } from "../services";
 export function logpushRoutes(app: ApiRouter, services: Services): void {
   for (const kind of ["zones", "accounts"] as const) {
     const id = kind === "zones" ? "zoneId" : "accountId";
-    const root = `${basePath}/${kind}/:${id}/logpush`;
+    const root = `${BASE_PATH}/${kind}/:${id}/logpush`;
     const scopeOf = (c: ApiContext): Scope => ({ kind, id: readId(c, id) });
     jobRoutes(app, root, scopeOf, services);
     datasetRoutes(app, root, scopeOf, services);

@@ -1,14 +1,14 @@
 import type { LogpushSnapshot } from "./entities";
 
 /** The id of the one job of every start. It never changes, so that programs and documents may name it. */
-export const seededJobId = 101;
+export const SEEDED_JOB_ID = 101;
 
 export function seeded(zoneId: string): LogpushSnapshot {
   return {
     nextId: 102,
     jobs: [
       {
-        id: seededJobId,
+        id: SEEDED_JOB_ID,
         scope: { kind: "zones", id: zoneId },
         name: "existing",
         dataset: "firewall_events",

@@ -11,8 +11,11 @@ export interface SinkFile {
 /** A folder that stands for every destination. A temporary one comes with the first write, and goes with the API. */
 export class Sink {
   #folder: string | undefined;
+  readonly #kept: string | undefined;
 
-  constructor(private readonly kept: string | undefined) {
+  constructor(kept: string | undefined) {
+    this.#kept = kept;
+
     this.#folder = kept;
   }
 
@@ -45,7 +48,7 @@ export class Sink {
   }
 
   close(): void {
-    if (this.kept === undefined && this.#folder !== undefined)
+    if (this.#kept === undefined && this.#folder !== undefined)
       rmSync(this.#folder, { recursive: true, force: true });
   }
 }

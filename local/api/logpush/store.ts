@@ -1,25 +1,17 @@
 import { randomBytes } from "node:crypto";
 import type { Limits } from "../limits";
-import type { ShelfOptions } from "../shelf";
-import { Shelf } from "../shelf";
+import { Shelf, type ShelfOptions } from "../shelf";
 import type { LogpushBehaviour } from "./behaviour";
-import type { Changes } from "./changes";
-import { applied } from "./changes";
-import type { Dataset } from "./datasets";
-import { usualFields } from "./datasets";
-import type { Destination } from "./destination";
-import { nameInBucket, sinkFolder } from "./destination";
+import { applied, type Changes } from "./changes";
+import { type Dataset, usualFields } from "./datasets";
+import { type Destination, nameInBucket, sinkFolder } from "./destination";
 import type { Health, Job, LogpushSnapshot, Scope } from "./entities";
 import { logpushFailures } from "./failures";
-import type { Fields } from "./fields";
-import { withChanges } from "./fields";
-import type { Generated } from "./lines";
-import { linesOf } from "./lines";
+import { type Fields, withChanges } from "./fields";
+import { type Generated, linesOf } from "./lines";
 import type { Line } from "./evaluate";
-import type { PushReport } from "./push";
-import { push } from "./push";
-import type { SinkFile } from "./sink";
-import { Sink } from "./sink";
+import { push, type PushReport } from "./push";
+import { Sink, type SinkFile } from "./sink";
 
 /** What a program may do to Logpush beside the vendor's own operations. */
 export interface LogpushControls {
@@ -44,7 +36,7 @@ export interface LogpushStoreOptions extends ShelfOptions {
   readonly folder: string | undefined;
 }
 
-const everything = "jobs";
+const EVERYTHING = "jobs";
 
 /** The jobs of all zones and accounts, and where they push to. */
 export class LogpushStore implements LogpushControls {
@@ -64,50 +56,50 @@ export class LogpushStore implements LogpushControls {
 
   /** What a read is shown of a scope. */
   visible(scope: Scope): readonly Job[] {
-    return this.#shelf.visible(everything).jobs.filter((job) => owns(scope, job));
+    return this.#shelf.visible(EVERYTHING).jobs.filter((job) => owns(scope, job));
   }
 
   /** What a listing is shown of a scope. */
   listed(scope: Scope): readonly Job[] {
-    return this.#shelf.listed(everything).jobs.filter((job) => owns(scope, job));
+    return this.#shelf.listed(EVERYTHING).jobs.filter((job) => owns(scope, job));
   }
 
   /** What the next write in a scope starts from. */
   latest(scope: Scope): readonly Job[] {
-    return this.#shelf.latest(everything).jobs.filter((job) => owns(scope, job));
+    return this.#shelf.latest(EVERYTHING).jobs.filter((job) => owns(scope, job));
   }
 
   /** Jobs of every scope. */
   all(): readonly Job[] {
-    return this.#shelf.latest(everything).jobs;
+    return this.#shelf.latest(EVERYTHING).jobs;
   }
 
   create(members: Omit<Job, "id">): Job {
-    const { nextId, jobs } = this.#shelf.latest(everything);
+    const { nextId, jobs } = this.#shelf.latest(EVERYTHING);
     const job = { id: nextId, ...members };
-    this.#shelf.write(everything, { nextId: nextId + 1, jobs: [...jobs, job] });
+    this.#shelf.write(EVERYTHING, { nextId: nextId + 1, jobs: [...jobs, job] });
     return job;
   }
 
   update(changed: Job): void {
-    const { nextId, jobs } = this.#shelf.latest(everything);
-    this.#shelf.write(everything, {
+    const { nextId, jobs } = this.#shelf.latest(EVERYTHING);
+    this.#shelf.write(EVERYTHING, {
       nextId,
       jobs: jobs.map((job) => (job.id === changed.id ? changed : job)),
     });
   }
 
   remove(id: number): void {
-    const { nextId, jobs } = this.#shelf.latest(everything);
-    this.#shelf.write(everything, { nextId, jobs: jobs.filter((job) => job.id !== id) });
+    const { nextId, jobs } = this.#shelf.latest(EVERYTHING);
+    this.#shelf.write(EVERYTHING, { nextId, jobs: jobs.filter((job) => job.id !== id) });
   }
 
   snapshot(): LogpushSnapshot {
-    return this.#shelf.latest(everything);
+    return this.#shelf.latest(EVERYTHING);
   }
 
   restore(snapshot: LogpushSnapshot): void {
-    this.#shelf.reset([[everything, snapshot]]);
+    this.#shelf.reset([[EVERYTHING, snapshot]]);
   }
 
   /** The fields of a dataset with their types; undefined when only its name is known here. */

@@ -1,7 +1,14 @@
 import { z } from "zod";
 import { failures } from "../envelope";
-import type { Connection, Cookie, Detected, Script } from "./entities";
-import { connection, cookie, script } from "./entities";
+import {
+  type Connection,
+  connection,
+  type Cookie,
+  cookie,
+  type Detected,
+  type Script,
+  script,
+} from "./entities";
 import { newConnection, newCookie, newScript } from "./seed";
 
 /**

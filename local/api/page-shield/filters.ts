@@ -1,8 +1,7 @@
 import { z } from "zod";
 import type { Limits } from "../limits";
 import { pagingParameters } from "../paging";
-import type { Connection, Cookie, Script } from "./entities";
-import { recordStatus } from "./entities";
+import { type Connection, type Cookie, recordStatus, type Script } from "./entities";
 
 const flag = z.enum(["true", "false"]).transform((text) => text === "true");
 const list = z.string().transform((text) => text.split(",").filter((part) => part !== ""));

@@ -1,5 +1,4 @@
-import type { Plan } from "../limits";
-import { rank } from "../limits";
+import { type Plan, rank } from "../limits";
 import type { Dialect } from "../options";
 import type { Zone } from "../state";
 import type { Connection, Cookie, Policy, Script, ScriptVersion, Settings } from "./entities";

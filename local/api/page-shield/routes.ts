@@ -3,22 +3,19 @@ import { z } from "zod";
 import type { ApiContext, ApiRouter } from "../context";
 import { toCsv } from "../csv";
 import { failures, ok } from "../envelope";
-import type { Plan } from "../limits";
-import { rank } from "../limits";
-import type { Paging } from "../paging";
-import { paginate } from "../paging";
-import { basePath } from "../paths";
+import { type Plan, rank } from "../limits";
+import { paginate, type Paging } from "../paging";
+import { BASE_PATH } from "../paths";
 import { readBody, readId, readQuery } from "../request";
 import { route } from "../route";
-import type { Policy } from "./entities";
-import { policyAction } from "./entities";
+import { type Policy, policyAction } from "./entities";
 import * as filters from "./filters";
 import * as wire from "./formatters";
 import { microseconds } from "./seed";
 import type { Services } from "../services";
 
 export function pageShieldRoutes(app: ApiRouter, services: Services): void {
-  const root = `${basePath}/zones/:zoneId/page_shield`;
+  const root = `${BASE_PATH}/zones/:zoneId/page_shield`;
   settingsRoutes(app, root, services);
   policyRoutes(app, root, services);
   detectedRoutes(app, root, services);

@@ -2,15 +2,15 @@ import { createHash } from "node:crypto";
 import type { Configured, Connection, Cookie, Detected, Script } from "./entities";
 
 /** The day before which everything here was seen. Fixed, so that every start gives the same answers. */
-const seededAt = Date.parse("2026-09-01T08:00:00.000Z");
-const day = 86_400_000;
+const SEEDED_AT = Date.parse("2026-09-01T08:00:00.000Z");
+const DAY = 86_400_000;
 
 /** What a zone that nobody touched answers (facts, section 2). */
 export function untouched(): Configured {
   return {
     settings: {
       enabled: false,
-      updated_at: microseconds(new Date(seededAt - 90 * day)),
+      updated_at: microseconds(new Date(SEEDED_AT - 90 * DAY)),
       use_reporting_endpoint: true,
       use_connection_url_path: false,
     },
@@ -40,113 +40,117 @@ export function nothingDetected(): Detected {
   return { scripts: [], connections: [], cookies: [] };
 }
 
+const WWW = "www.shop.example";
+const CHECKOUT = "checkout.shop.example";
+const ACCOUNT = "account.shop.example";
+
+const shopScripts: readonly ScriptFacts[] = [
+  { host: WWW, url: "https://www.shop.example/assets/app.4f1c2a.js", score: 97, pages: ["/", "/cart"] },
+  { host: WWW, url: "https://www.shop.example/assets/vendor.9be07d.js", score: 95, pages: ["/", "/cart"] },
+  { host: WWW, url: "https://www.shop.example/assets/search.1d0b3e.js", score: 93, pages: ["/search"] },
+  { host: WWW, url: "https://cdn.libraries.example/react/18.3.1/react.production.min.js", score: 98 },
+  {
+    host: WWW,
+    url: "https://cdn.libraries.example/react-dom/18.3.1/react-dom.production.min.js",
+    score: 98,
+  },
+  { host: WWW, url: "https://tags.metrics.example/tag.js?id=M-20417", score: 81, pages: ["/", "/sale"] },
+  { host: WWW, url: "https://widgets.reviews.example/v2/embed.js", score: 76, pages: ["/product/1204"] },
+  { host: WWW, url: "https://consent.privacy.example/banner.js", score: 88 },
+  { host: WWW, url: "https://static.chat.example/loader.js", score: 50, pages: ["/help"] },
+  {
+    host: CHECKOUT,
+    url: "https://stats-collect.example.com/c.js",
+    score: 4,
+    pages: ["/payment"],
+    threats: { domain: ["Malware"], url: ["Malware", "Cryptominer"] },
+  },
+  {
+    host: CHECKOUT,
+    url: "https://cdn.libraries.example/jquery/3.4.1/jquery.min.js",
+    score: 32,
+    pages: ["/payment"],
+  },
+  { host: CHECKOUT, url: "https://js.payments.example/v3/pay.js", score: 96, pages: ["/payment"] },
+  {
+    host: CHECKOUT,
+    url: "https://checkout.shop.example/assets/checkout.77ac10.js",
+    score: 94,
+    pages: ["/payment"],
+  },
+  {
+    host: CHECKOUT,
+    url: "https://checkout.shop.example/assets/address.c1e9f4.js",
+    score: 92,
+    pages: ["/address"],
+  },
+  { host: CHECKOUT, url: "https://maps.places.example/autocomplete.js", score: 85, pages: ["/address"] },
+  { host: CHECKOUT, url: "https://fraud.signals.example/collect.js", score: 71, pages: ["/payment"] },
+  {
+    host: ACCOUNT,
+    url: "https://account.shop.example/assets/login.02f6bb.js",
+    score: 95,
+    pages: ["/login"],
+  },
+  { host: ACCOUNT, url: "https://accounts.identity.example/gsi/client.js", score: null, pages: ["/login"] },
+  {
+    host: ACCOUNT,
+    url: "https://account.shop.example/assets/orders.e8d310.js",
+    score: null,
+    pages: ["/orders"],
+  },
+  // Two addresses, one content: listed once unless duplicates are asked for.
+  {
+    host: WWW,
+    url: "https://tags.metrics.example/tag.js?id=M-20417&v=2",
+    score: 81,
+    sameAs: "tag.js?id=M-20417",
+  },
+  { host: WWW, url: "https://www.shop.example/cdn-cgi/challenge-platform/scripts/jsd/main.js", score: 90 },
+  { host: WWW, url: "https://try.experiments.example/ab.js", score: 68, status: "infrequent" },
+  {
+    host: CHECKOUT,
+    url: "https://cdn.extension-helper.example/inject.js",
+    score: 12,
+    status: "infrequent",
+  },
+  { host: WWW, url: "https://old-cdn.shop.example/legacy.js", score: 89, status: "inactive" },
+];
+
+const shopConnections: readonly ConnectionFacts[] = [
+  { host: WWW, url: "https://collect.metrics.example/e", pages: ["/", "/sale"] },
+  { host: WWW, url: "https://api.shop.example/v1/products", pages: ["/"] },
+  { host: WWW, url: "https://api.reviews.example/v2/reviews", pages: ["/product/1204"] },
+  { host: CHECKOUT, url: "https://api.payments.example/v1/intents", pages: ["/payment"] },
+  {
+    host: CHECKOUT,
+    url: "https://stats-collect.example.com/x",
+    pages: ["/payment"],
+    threats: { domain: ["Malware"] },
+  },
+  { host: ACCOUNT, url: "https://accounts.identity.example/token", pages: ["/login"] },
+  { host: WWW, url: "https://www.shop.example/cdn-cgi/rum", pages: ["/"] },
+  { host: WWW, url: "https://beacon.experiments.example/v", status: "infrequent" },
+];
+
+const shopCookies: readonly CookieFacts[] = [
+  { host: WWW, name: "session_id", maxAge: 3600, sameSite: "strict", httpOnly: true },
+  { host: WWW, name: "cart", maxAge: 604_800, sameSite: "lax", httpOnly: false },
+  { host: WWW, name: "_metrics", maxAge: 31_536_000, sameSite: "none", httpOnly: false, type: "unknown" },
+  {
+    host: CHECKOUT,
+    name: "checkout_session",
+    maxAge: null,
+    sameSite: "strict",
+    httpOnly: true,
+    path: "/payment",
+  },
+  { host: ACCOUNT, name: "remember_me", maxAge: 2_592_000, sameSite: "lax", httpOnly: true },
+  { host: WWW, name: "ab_variant", maxAge: 86_400, sameSite: "lax", httpOnly: false, status: "infrequent" },
+];
+
 export function shopDetected(): Detected {
-  const www = "www.shop.example";
-  const checkout = "checkout.shop.example";
-  const account = "account.shop.example";
-  const scripts: ScriptFacts[] = [
-    { host: www, url: "https://www.shop.example/assets/app.4f1c2a.js", score: 97, pages: ["/", "/cart"] },
-    { host: www, url: "https://www.shop.example/assets/vendor.9be07d.js", score: 95, pages: ["/", "/cart"] },
-    { host: www, url: "https://www.shop.example/assets/search.1d0b3e.js", score: 93, pages: ["/search"] },
-    { host: www, url: "https://cdn.libraries.example/react/18.3.1/react.production.min.js", score: 98 },
-    {
-      host: www,
-      url: "https://cdn.libraries.example/react-dom/18.3.1/react-dom.production.min.js",
-      score: 98,
-    },
-    { host: www, url: "https://tags.metrics.example/tag.js?id=M-20417", score: 81, pages: ["/", "/sale"] },
-    { host: www, url: "https://widgets.reviews.example/v2/embed.js", score: 76, pages: ["/product/1204"] },
-    { host: www, url: "https://consent.privacy.example/banner.js", score: 88 },
-    { host: www, url: "https://static.chat.example/loader.js", score: 50, pages: ["/help"] },
-    {
-      host: checkout,
-      url: "https://stats-collect.example.com/c.js",
-      score: 4,
-      pages: ["/payment"],
-      threats: { domain: ["Malware"], url: ["Malware", "Cryptominer"] },
-    },
-    {
-      host: checkout,
-      url: "https://cdn.libraries.example/jquery/3.4.1/jquery.min.js",
-      score: 32,
-      pages: ["/payment"],
-    },
-    { host: checkout, url: "https://js.payments.example/v3/pay.js", score: 96, pages: ["/payment"] },
-    {
-      host: checkout,
-      url: "https://checkout.shop.example/assets/checkout.77ac10.js",
-      score: 94,
-      pages: ["/payment"],
-    },
-    {
-      host: checkout,
-      url: "https://checkout.shop.example/assets/address.c1e9f4.js",
-      score: 92,
-      pages: ["/address"],
-    },
-    { host: checkout, url: "https://maps.places.example/autocomplete.js", score: 85, pages: ["/address"] },
-    { host: checkout, url: "https://fraud.signals.example/collect.js", score: 71, pages: ["/payment"] },
-    {
-      host: account,
-      url: "https://account.shop.example/assets/login.02f6bb.js",
-      score: 95,
-      pages: ["/login"],
-    },
-    { host: account, url: "https://accounts.identity.example/gsi/client.js", score: null, pages: ["/login"] },
-    {
-      host: account,
-      url: "https://account.shop.example/assets/orders.e8d310.js",
-      score: null,
-      pages: ["/orders"],
-    },
-    // Two addresses, one content: listed once unless duplicates are asked for.
-    {
-      host: www,
-      url: "https://tags.metrics.example/tag.js?id=M-20417&v=2",
-      score: 81,
-      sameAs: "tag.js?id=M-20417",
-    },
-    { host: www, url: "https://www.shop.example/cdn-cgi/challenge-platform/scripts/jsd/main.js", score: 90 },
-    { host: www, url: "https://try.experiments.example/ab.js", score: 68, status: "infrequent" },
-    {
-      host: checkout,
-      url: "https://cdn.extension-helper.example/inject.js",
-      score: 12,
-      status: "infrequent",
-    },
-    { host: www, url: "https://old-cdn.shop.example/legacy.js", score: 89, status: "inactive" },
-  ];
-  const connections: ConnectionFacts[] = [
-    { host: www, url: "https://collect.metrics.example/e", pages: ["/", "/sale"] },
-    { host: www, url: "https://api.shop.example/v1/products", pages: ["/"] },
-    { host: www, url: "https://api.reviews.example/v2/reviews", pages: ["/product/1204"] },
-    { host: checkout, url: "https://api.payments.example/v1/intents", pages: ["/payment"] },
-    {
-      host: checkout,
-      url: "https://stats-collect.example.com/x",
-      pages: ["/payment"],
-      threats: { domain: ["Malware"] },
-    },
-    { host: account, url: "https://accounts.identity.example/token", pages: ["/login"] },
-    { host: www, url: "https://www.shop.example/cdn-cgi/rum", pages: ["/"] },
-    { host: www, url: "https://beacon.experiments.example/v", status: "infrequent" },
-  ];
-  const cookies: CookieFacts[] = [
-    { host: www, name: "session_id", maxAge: 3600, sameSite: "strict", httpOnly: true },
-    { host: www, name: "cart", maxAge: 604_800, sameSite: "lax", httpOnly: false },
-    { host: www, name: "_metrics", maxAge: 31_536_000, sameSite: "none", httpOnly: false, type: "unknown" },
-    {
-      host: checkout,
-      name: "checkout_session",
-      maxAge: null,
-      sameSite: "strict",
-      httpOnly: true,
-      path: "/payment",
-    },
-    { host: account, name: "remember_me", maxAge: 2_592_000, sameSite: "lax", httpOnly: true },
-    { host: www, name: "ab_variant", maxAge: 86_400, sameSite: "lax", httpOnly: false, status: "infrequent" },
-  ];
-  return detectedIn("shop", scripts, connections, cookies);
+  return detectedIn("shop", shopScripts, shopConnections, shopCookies);
 }
 
 export function blogDetected(): Detected {
@@ -295,9 +299,9 @@ export function newCookie(zone: string, facts: CookieFacts): Cookie {
 /** Spread over the days before the seeding; what is inactive was last seen more than a week ago (facts, section 4). */
 function seenTimes(what: string, status: Connection["status"]) {
   const spread = Number.parseInt(sha256(what).slice(0, 6), 16) / 0xffffff;
-  const lastSeen = seededAt - (status === "inactive" ? 9 : 0) * day - spread * 2 * day;
+  const lastSeen = SEEDED_AT - (status === "inactive" ? 9 : 0) * DAY - spread * 2 * DAY;
   return {
-    first_seen_at: seconds(new Date(lastSeen - (20 + spread * 40) * day)),
+    first_seen_at: seconds(new Date(lastSeen - (20 + spread * 40) * DAY)),
     last_seen_at: seconds(new Date(lastSeen)),
   };
 }

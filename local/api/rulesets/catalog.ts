@@ -4,8 +4,8 @@ import { managedRulesets } from "./ids";
 import { exposedCredentialsRules, freeRules, identity, managedRules } from "./managed";
 import { owaspRules } from "./owasp";
 
-const firstAt = "2026-06-02T09:00:00.000000Z";
-const secondAt = "2026-08-18T09:30:00.000000Z";
+const FIRST_AT = "2026-06-02T09:00:00.000000Z";
+const SECOND_AT = "2026-08-18T09:30:00.000000Z";
 
 interface Edition {
   readonly name: string;
@@ -47,10 +47,14 @@ export class Catalog {
   /** Oldest version first. */
   readonly #versions = new Map<string, readonly ManagedRuleset[]>();
 
-  constructor(private published: readonly Publication[] = []) {}
+  #published: readonly Publication[];
+
+  constructor(published: readonly Publication[] = []) {
+    this.#published = published;
+  }
 
   get publications(): readonly Publication[] {
-    return this.published;
+    return this.#published;
   }
 
   /** Each ruleset in its latest version. */
@@ -72,7 +76,7 @@ export class Catalog {
   versions(id: string): readonly ManagedRuleset[] {
     const known = this.#versions.get(id);
     if (known !== undefined) return known;
-    const versions = this.published
+    const versions = this.#published
       .filter(({ ruleset }) => ruleset === id)
       .reduce(withVersion, seededVersions(id));
     this.#versions.set(id, versions);
@@ -104,7 +108,7 @@ export class Catalog {
         return { ...like, ...identity(id, number, at), categories: [], enabled: true, ...rule };
       }),
     };
-    this.published = [...this.published, next];
+    this.#published = [...this.#published, next];
     this.#versions.delete(id);
     return this.latest(id) ?? last;
   }
@@ -118,7 +122,7 @@ function seededVersions(id: string): readonly ManagedRuleset[] {
   if (known !== undefined) return known;
   const edition = Object.hasOwn(editions, id) ? editions[id] : undefined;
   if (edition === undefined) return [];
-  const first = { ...edition, id, last_updated: firstAt, rules: edition.rules(firstAt) };
+  const first = { ...edition, id, last_updated: FIRST_AT, rules: edition.rules(FIRST_AT) };
   const versions = seededPublications(first).reduce(withVersion, [first]);
   seeded.set(id, versions);
   return versions;
@@ -150,22 +154,22 @@ function seededPublications({ id, rules }: ManagedRuleset): Publication[] {
       description: "Next.js: authorization passed by in middleware (101500)",
       categories: tags,
     };
-    const changed = { categories: [...retagged.categories, "cve-2025"], version: 2, last_updated: secondAt };
+    const changed = { categories: [...retagged.categories, "cve-2025"], version: 2, last_updated: SECOND_AT };
     return [
       {
         ruleset: id,
-        at: secondAt,
+        at: SECOND_AT,
         remove: [retired.id],
         change: [{ ...retagged, ...changed }],
-        add: [{ ...like, ...identity(id, 101_500, secondAt), ...added, enabled: true }],
+        add: [{ ...like, ...identity(id, 101_500, SECOND_AT), ...added, enabled: true }],
       },
     ];
   }
   if (id === managedRulesets.owasp) {
     const tags = ["rce", "nodejs", "paranoia-level-2"];
     const added = { description: "934200: Script injection in prototype chains", categories: tags };
-    const rule = { ...like, ...identity(id, 934_200, secondAt), ...added };
-    return [{ ruleset: id, at: secondAt, remove: [], change: [], add: [rule] }];
+    const rule = { ...like, ...identity(id, 934_200, SECOND_AT), ...added };
+    return [{ ruleset: id, at: SECOND_AT, remove: [], change: [], add: [rule] }];
   }
   return [];
 }

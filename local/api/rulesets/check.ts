@@ -1,15 +1,21 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import type { Limits, Plan } from "../limits";
-import { rank } from "../limits";
+import { type Limits, type Plan, rank } from "../limits";
 import type { Catalog } from "./catalog";
-import type { ExecuteParameters, ManagedRuleset, RuleDefinition, SkipParameters } from "./entities";
-import { executeParameters, phase, ruleDefinition, skipParameters } from "./entities";
+import {
+  type ExecuteParameters,
+  executeParameters,
+  type ManagedRuleset,
+  PHASE,
+  type RuleDefinition,
+  ruleDefinition,
+  type SkipParameters,
+  skipParameters,
+} from "./entities";
 import { complaint } from "./expression";
 import { managedRulesets } from "./ids";
 import { overrideProblems } from "./overrides";
-import type { Problem } from "./problems";
-import { problems } from "./problems";
+import { type Problem, problems } from "./problems";
 
 /** An empty text stands for nothing: the migration's configuration has such members (facts D21). */
 const given = z
@@ -61,7 +67,7 @@ export function checkRule(
   const found = expressionProblems(sent.expression ?? "", judge.limits, `${pointer}/expression`);
   if (action === undefined) return { problems: [...found, problems.actionMissing(`${pointer}/action`)] };
   if (action !== "execute" && action !== "skip") {
-    return { problems: [...found, problems.actionNotAllowed(action, phase, `${pointer}/action`)] };
+    return { problems: [...found, problems.actionNotAllowed(action, PHASE, `${pointer}/action`)] };
   }
   const at = `${pointer}/action_parameters`;
   if (parameters === undefined) return { problems: [...found, problems.parametersMissing(action, at)] };

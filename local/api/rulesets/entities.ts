@@ -7,7 +7,7 @@ import { identifier } from "../request";
  */
 
 /** The only phase of this local API. */
-export const phase = "http_request_firewall_managed";
+export const PHASE = "http_request_firewall_managed";
 
 const timestamp = z.iso.datetime({ offset: true });
 

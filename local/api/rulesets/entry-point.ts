@@ -1,15 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Limits } from "../limits";
 import type { Zone } from "../state";
-import type { CheckedRule, RuleRequest } from "./check";
-import { checkRule } from "./check";
-import type { EntryPoint, ZoneRule } from "./entities";
-import { phase } from "./entities";
+import { type CheckedRule, checkRule, type RuleRequest } from "./check";
+import { type EntryPoint, PHASE, type ZoneRule } from "./entities";
 import { newId } from "./ids";
-import type { Position } from "./position";
-import { placed } from "./position";
-import type { Problem } from "./problems";
-import { problems, refused } from "./problems";
+import { placed, type Position } from "./position";
+import { type Problem, problems, refused } from "./problems";
 import type { RulesetStore } from "./store";
 
 /** Where and by what an entry point changes. */
@@ -173,7 +169,7 @@ function checkedRules(
 
 function requireRoom({ limits }: Workplace, wanted: number): void {
   const quota = limits.maxZoneRules;
-  if (wanted > quota) throw refused(problems.tooManyRules(wanted, quota, phase));
+  if (wanted > quota) throw refused(problems.tooManyRules(wanted, quota, PHASE));
 }
 
 function judgement({ store, zone, limits }: Workplace) {

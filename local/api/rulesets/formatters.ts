@@ -1,9 +1,8 @@
 import type { Dialect } from "../options";
-import type { EntryPoint, ManagedRule, ManagedRuleset, ZoneRule } from "./entities";
-import { phase } from "./entities";
+import { type EntryPoint, type ManagedRule, type ManagedRuleset, PHASE, type ZoneRule } from "./entities";
 
 /** D19: `source` is known to the specification only; the published schema allows it. */
-const common = { source: "firewall_managed", phase };
+const common = { source: "firewall_managed", phase: PHASE };
 
 /** As lists show it. */
 export function rulesetToWire({ id, name, description, version, last_updated }: ManagedRuleset | EntryPoint) {

@@ -9,10 +9,10 @@ export const managedRulesets = {
 } as const;
 
 /** The last rule of the OWASP ruleset: compares the score with the threshold (facts 1.1). */
-export const owaspScoreRule = "6179ae15870a4bb7b2d480d4843b323c";
+export const OWASP_SCORE_RULE = "6179ae15870a4bb7b2d480d4843b323c";
 
 /** A rule of the vendor-managed ruleset that the vendor's own examples name (facts 6.4). */
-export const exampleManagedRule = "23ee7cebe6e8443e99ecf932ab579455";
+export const EXAMPLE_MANAGED_RULE = "23ee7cebe6e8443e99ecf932ab579455";
 
 export function newId(): string {
   return randomUUID().replaceAll("-", "");

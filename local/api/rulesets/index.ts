@@ -4,4 +4,4 @@ export { appendRules, putEntryPoint } from "./entry-point";
 export type { RuleRequest } from "./check";
 export type { EntryPoint, ZoneRule } from "./entities";
 export type { RulesetStore } from "./store";
-export { managedRulesets, owaspScoreRule } from "./ids";
+export { managedRulesets, OWASP_SCORE_RULE } from "./ids";

@@ -1,6 +1,5 @@
-import type { ManagedRule } from "./entities";
-import { overrideActions } from "./entities";
-import { exampleManagedRule, idFrom, managedRulesets } from "./ids";
+import { type ManagedRule, overrideActions } from "./entities";
+import { EXAMPLE_MANAGED_RULE, idFrom, managedRulesets } from "./ids";
 
 /** What the rules watch over: a tag, a name, and the tags that come with it. */
 const technologies = [
@@ -47,7 +46,7 @@ export function managedRules(at: string): ManagedRule[] {
       const ofYear = (row + 2 * column) % 3 === 0 ? [years[(row + column) % years.length] ?? "cve-2021"] : [];
       return {
         ...identity(managedRulesets.managed, number, at),
-        ...(number === 100_000 ? { id: exampleManagedRule } : {}),
+        ...(number === 100_000 ? { id: EXAMPLE_MANAGED_RULE } : {}),
         description: `${name}: ${threat} (${number})`,
         action:
           attack === "information-disclosure"

@@ -1,6 +1,5 @@
 import type { ManagedRule, ManagedRuleset, Overrides } from "./entities";
-import type { Problem } from "./problems";
-import { problems } from "./problems";
+import { type Problem, problems } from "./problems";
 
 /** What is wrong with the overrides of a ruleset. */
 export function overrideProblems(overrides: Overrides, ruleset: ManagedRuleset, at: string): Problem[] {

@@ -1,6 +1,5 @@
-import type { ManagedRule } from "./entities";
-import { overrideActions } from "./entities";
-import { managedRulesets, owaspScoreRule } from "./ids";
+import { type ManagedRule, overrideActions } from "./entities";
+import { managedRulesets, OWASP_SCORE_RULE } from "./ids";
 import { identity } from "./managed";
 
 interface Family {
@@ -55,7 +54,7 @@ function familyRules({ number, name, tags, levels }: Family, at: string): Manage
 function scoreRule(at: string): ManagedRule {
   return {
     ...identity(managedRulesets.owasp, 949_110, at),
-    id: owaspScoreRule,
+    id: OWASP_SCORE_RULE,
     description: "949110: Inbound Anomaly Score Exceeded",
     action: "block",
     categories: [],

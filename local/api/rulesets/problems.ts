@@ -1,5 +1,4 @@
-import type { ApiMessage } from "../envelope";
-import { ApiFailure } from "../envelope";
+import { ApiFailure, type ApiMessage } from "../envelope";
 
 /**
  * What rulesets refuse. 10003, 20125, 20217 and 50002 are the vendor's, with its wording (facts 1.5 and public

@@ -1,12 +1,11 @@
 import { z } from "zod";
 import type { ApiContext, ApiRouter } from "../context";
 import { failures, ok } from "../envelope";
-import { basePath } from "../paths";
+import { BASE_PATH } from "../paths";
 import { readBody, readId, readQuery } from "../request";
 import { route } from "../route";
 import { ruleMembers, ruleRequest } from "./check";
-import type { EntryPoint, ManagedRuleset, ZoneRule } from "./entities";
-import { phase } from "./entities";
+import { type EntryPoint, type ManagedRuleset, PHASE, type ZoneRule } from "./entities";
 import type { Workplace } from "./entry-point";
 import * as edit from "./entry-point";
 import * as wire from "./formatters";
@@ -17,8 +16,8 @@ import { entryPointAbsent, problems, refused } from "./problems";
 import type { Services } from "../services";
 
 export function rulesetRoutes(app: ApiRouter, services: Services): void {
-  accountRoutes(app, `${basePath}/accounts/:accountId/rulesets`, services);
-  const zoneRoot = `${basePath}/zones/:zoneId/rulesets`;
+  accountRoutes(app, `${BASE_PATH}/accounts/:accountId/rulesets`, services);
+  const zoneRoot = `${BASE_PATH}/zones/:zoneId/rulesets`;
   entryPointRoutes(app, `${zoneRoot}/phases/:phase/entrypoint`, services);
   zoneRoutes(app, zoneRoot, services);
   versionRoutes(app, `${zoneRoot}/:rulesetId/versions`, services);
@@ -75,7 +74,7 @@ function entryPointRoutes(app: ApiRouter, path: string, services: Services) {
   route(app, path, {
     GET: (c) => {
       const wanted = readPhase(c);
-      const entryPoint = wanted === phase ? store.visible(c.get("zone").id) : undefined;
+      const entryPoint = wanted === PHASE ? store.visible(c.get("zone").id) : undefined;
       if (entryPoint === undefined) throw entryPointAbsent(wanted);
       return ok(c, wire.entryPointDetailToWire(entryPoint));
     },
@@ -128,7 +127,7 @@ function zoneRoutes(app: ApiRouter, root: string, services: Services) {
       const { kind, phase: wanted, ...sent } = await readBody(c, update);
       const old = ownRuleset(c, services);
       if (kind !== undefined && kind !== "zone") throw refused(problems.immutable("kind", kind));
-      if (wanted !== undefined && wanted !== phase) throw refused(problems.immutable("phase", wanted));
+      if (wanted !== undefined && wanted !== PHASE) throw refused(problems.immutable("phase", wanted));
       const place = workplace(c, services);
       return write(c, place, edit.replaced(place, old, sent));
     },
@@ -228,5 +227,5 @@ function readPhase(c: ApiContext): string {
 
 /** The one phase of this local API; a zone of the vendor's may be entitled to more. */
 function requirePhase(wanted: string): void {
-  if (wanted !== phase) throw refused(problems.notEntitledPhase(wanted));
+  if (wanted !== PHASE) throw refused(problems.notEntitledPhase(wanted));
 }

@@ -22,7 +22,7 @@ export const seededRules = {
   },
 } as const;
 
-const deployedAt = "2026-08-20T14:05:11.204613Z";
+const DEPLOYED_AT = "2026-08-20T14:05:11.204613Z";
 
 export function seeded(zones: Readonly<Record<"shop" | "blog", string>>): RulesetsSnapshot {
   return { published: [], zones: { [zones.shop]: shop(), [zones.blog]: blog() } };
@@ -89,12 +89,12 @@ function deployed(id: string, version: number, rules: ZoneRule[]): Deployed {
     name: "zone",
     description: "",
     version,
-    last_updated: deployedAt,
+    last_updated: DEPLOYED_AT,
     rules,
   };
   return { entryPoint };
 }
 
 function rule(id: string) {
-  return { id, version: 1, last_updated: deployedAt, ref: id, enabled: true };
+  return { id, version: 1, last_updated: DEPLOYED_AT, ref: id, enabled: true };
 }

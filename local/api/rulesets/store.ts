@@ -1,6 +1,5 @@
 import { microseconds } from "../page-shield/seed";
-import type { ShelfOptions } from "../shelf";
-import { Shelf } from "../shelf";
+import { Shelf, type ShelfOptions } from "../shelf";
 import { Catalog } from "./catalog";
 import type { Deployed, EntryPoint, ManagedRuleset, NextVersion, RulesetsSnapshot } from "./entities";
 
@@ -10,8 +9,11 @@ export class RulesetStore {
   readonly #zones: Shelf<Deployed>;
   /** Every version that a zone's entry point has had since this process filled the store, by zone. */
   readonly #versions = new Map<string, EntryPoint[]>();
+  readonly #shelf: ShelfOptions;
 
-  constructor(private readonly shelf: ShelfOptions) {
+  constructor(shelf: ShelfOptions) {
+    this.#shelf = shelf;
+
     this.#zones = new Shelf(shelf);
   }
 
@@ -21,7 +23,7 @@ export class RulesetStore {
 
   /** Now, as the vendor writes it. */
   now(): string {
-    return microseconds(this.shelf.clock());
+    return microseconds(this.#shelf.clock());
   }
 
   /** What the last write left: what the next write starts from. */
@@ -48,7 +50,7 @@ export class RulesetStore {
 
   publish(rulesetId: string, next: NextVersion): ManagedRuleset {
     const published = this.#catalog.publish(rulesetId, next, this.now());
-    this.shelf.onWrite();
+    this.#shelf.onWrite();
     return published;
   }
 

@@ -1,4 +1,4 @@
-import { exampleManagedRule, idFrom, managedRulesets } from "../rulesets/ids";
+import { EXAMPLE_MANAGED_RULE, idFrom, managedRulesets } from "../rulesets/ids";
 import type { OnOff, RuleMode } from "./entities";
 
 /*
@@ -97,7 +97,7 @@ function vendorRules(): Pick<Package, "groups" | "rules"> {
           group,
           defaultMode: column === 1 ? "challenge" : "block",
           successor:
-            number === 100_000 ? exampleManagedRule : idFrom(managedRulesets.managed, "rule", number),
+            number === 100_000 ? EXAMPLE_MANAGED_RULE : idFrom(managedRulesets.managed, "rule", number),
         };
       }),
     ),

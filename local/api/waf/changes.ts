@@ -1,5 +1,4 @@
-import type { Group, Package, Rule } from "./catalog";
-import { vendorPackage } from "./catalog";
+import { type Group, type Package, type Rule, vendorPackage } from "./catalog";
 import type { ActionMode, OnOff, Override, RuleMode, Sensitivity, WafZone } from "./entities";
 
 /** The previous rules of a zone after a change, by whomever: a client, or a colleague in the dashboard. */

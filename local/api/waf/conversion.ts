@@ -1,7 +1,6 @@
 import type { ExecuteParameters, SkipParameters } from "../rulesets/entities";
-import { managedRulesets, owaspScoreRule } from "../rulesets/ids";
-import type { Group, Rule } from "./catalog";
-import { vendorPackage } from "./catalog";
+import { managedRulesets, OWASP_SCORE_RULE } from "../rulesets/ids";
+import { type Group, type Rule, vendorPackage } from "./catalog";
 import type { ActionMode, PageRule, RuleMode, Sensitivity, WafZone } from "./entities";
 import { anyOf, butNot, expressionOf } from "./expressions";
 
@@ -60,7 +59,7 @@ function owaspRule({ owasp }: WafZone, where: Where): ProposedRule[] {
     categories: paranoiaLevels
       .filter((level) => level > paranoiaLevel)
       .map((level) => ({ category: `paranoia-level-${level}`, enabled: false })),
-    rules: [{ id: owaspScoreRule, action: actions[owasp.action_mode], score_threshold: scoreThreshold }],
+    rules: [{ id: OWASP_SCORE_RULE, action: actions[owasp.action_mode], score_threshold: scoreThreshold }],
   };
   const action_parameters = { id: managedRulesets.owasp, overrides };
   return [{ action: "execute", action_parameters, description: "", ...where }];

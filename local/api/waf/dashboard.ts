@@ -5,8 +5,7 @@ import type { RuleRequest } from "../rulesets/check";
 import { putEntryPoint, withChangedRule } from "../rulesets/entry-point";
 import { newId } from "../rulesets/ids";
 import type { Zone } from "../state";
-import type { Package } from "./catalog";
-import { packages } from "./catalog";
+import { type Package, packages } from "./catalog";
 import {
   changeGroup,
   changeOwasp,
@@ -15,13 +14,11 @@ import {
   withOverride,
   withoutOverride,
 } from "./changes";
-import type { ProposedRule } from "./conversion";
-import { equivalent } from "./conversion";
+import { equivalent, type ProposedRule } from "./conversion";
 import * as entities from "./entities";
 import type { Migration, Phase, WafZone } from "./entities";
 import { wafFailures } from "./failures";
-import type { Trigger } from "./machine";
-import { completeSwitch, decide, phaseAt } from "./machine";
+import { completeSwitch, decide, phaseAt, type Trigger } from "./machine";
 import { moveTo, requireMigratable } from "./migration";
 import { newOverride } from "./overrides";
 import { firewallRule, pageRule, shortFirewallRule, shortPageRule } from "./short";

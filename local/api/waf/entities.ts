@@ -115,12 +115,12 @@ export type Step = z.infer<typeof step>;
 export type Migration = z.infer<typeof migration>;
 export type WafZone = z.infer<typeof wafZone>;
 
-export const setUpAt = "2026-03-14T10:20:30.000Z";
+export const SET_UP_AT = "2026-03-14T10:20:30.000Z";
 
 /** What a zone has that nobody touched: both packages, in the vendor's defaults. */
 export function untouched(phase: Phase = "start"): WafZone {
   return {
-    setting: { value: "on", modified_on: setUpAt },
+    setting: { value: "on", modified_on: SET_UP_AT },
     vendor: { groups: {}, rules: {} },
     owasp: { groups: {}, rules: {}, sensitivity: "high", action_mode: "challenge" },
     overrides: [],

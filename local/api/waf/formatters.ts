@@ -1,7 +1,6 @@
 import { idFrom } from "../rulesets/ids";
 import type { Zone } from "../state";
-import type { Group, Package, Rule } from "./catalog";
-import { actingModes, scoringModes, vendorPackage } from "./catalog";
+import { actingModes, type Group, type Package, type Rule, scoringModes, vendorPackage } from "./catalog";
 import type { FirewallRule, OnOff, PageRule, Phase, RuleMode, WafZone } from "./entities";
 import type { WafSettings } from "./settings";
 

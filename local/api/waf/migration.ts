@@ -9,8 +9,7 @@ import { equivalent } from "./conversion";
 import type { Phase, WafZone } from "./entities";
 import { wafFailures } from "./failures";
 import { statusToWire } from "./formatters";
-import type { Trigger } from "./machine";
-import { advance, decide, phaseAt } from "./machine";
+import { advance, decide, phaseAt, type Trigger } from "./machine";
 import type { Services } from "../services";
 
 /** `waf_migration`: what can be asked before, while and after a zone migrates. */

@@ -5,8 +5,7 @@ import { readBody, readId } from "../request";
 import { route } from "../route";
 import { newId } from "../rulesets/ids";
 import { withOverride, withoutOverride } from "./changes";
-import type { Override, WafZone } from "./entities";
-import { override } from "./entities";
+import { type Override, override, type WafZone } from "./entities";
 import { listed } from "./listing";
 import type { Services } from "../services";
 

@@ -1,6 +1,6 @@
 import type { Next } from "hono";
 import type { ApiContext, ApiRouter } from "../context";
-import { basePath } from "../paths";
+import { BASE_PATH } from "../paths";
 import { wafFailures } from "./failures";
 import { phaseAt } from "./machine";
 import { migrateOnPut, migrationRoutes, requireNotRetired } from "./migration";
@@ -12,7 +12,7 @@ import type { Services } from "../services";
 /** Before the routes of rulesets, for one of which it is the gate. */
 export function wafRoutes(app: ApiRouter, services: Services): void {
   const { state, settings } = services;
-  const zoneRoot = `${basePath}/zones/:zoneId`;
+  const zoneRoot = `${BASE_PATH}/zones/:zoneId`;
 
   app.use(`${zoneRoot}/firewall/waf/*`, async (c: ApiContext, next: Next) => {
     const waf = state.waf.latest(c.get("zone").id);

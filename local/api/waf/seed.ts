@@ -3,10 +3,8 @@ import type { Deployed, RuleDefinition, RulesetsSnapshot, ZoneRule } from "../ru
 import { idFrom, managedRulesets } from "../rulesets/ids";
 import type { Zone } from "../state";
 import { owaspPackage, vendorPackage } from "./catalog";
-import type { ProposedRule } from "./conversion";
-import { equivalent } from "./conversion";
-import type { Override, Phase, WafZone } from "./entities";
-import { setUpAt, untouched } from "./entities";
+import { equivalent, type ProposedRule } from "./conversion";
+import { type Override, type Phase, SET_UP_AT, untouched, type WafZone } from "./entities";
 import { firewallRule, pageRule } from "./short";
 
 /** A zone for every case of a migration. Their ids never change, so that programs and documents may name them. */
@@ -60,7 +58,7 @@ const plans: Readonly<Record<WafZoneName, Plan>> = {
 // The keys are those of an object that is written out above.
 const names = Object.keys(wafZones) as WafZoneName[];
 
-const at = new Date(setUpAt);
+const at = new Date(SET_UP_AT);
 
 /** The zones themselves; `migratePageRule` is called migrate-page-rule.example. */
 export function zoneRecords(): Zone[] {
@@ -96,7 +94,7 @@ export function seeded(): Record<string, WafZone> {
     },
     migrateOff: {
       ...untouched(),
-      setting: { value: "off", modified_on: setUpAt },
+      setting: { value: "off", modified_on: SET_UP_AT },
       owasp: { ...untouched().owasp, sensitivity: "off" },
     },
     migrateValidating: withStep(enterprise(), "validate", "validation"),
@@ -227,7 +225,14 @@ function groupId(name: string): string {
 }
 
 function withStep(waf: WafZone, trigger: "validate" | "finish", phase: Phase): WafZone {
-  const step = { at: setUpAt, by: "dashboard", trigger, from: "start", to: phase, effective: true } as const;
+  const step = {
+    at: SET_UP_AT,
+    by: "dashboard",
+    trigger,
+    from: "start",
+    to: phase,
+    effective: true,
+  } as const;
   const saved = { rules: equivalent(waf).length, entry_point_version: 1 };
   return { ...waf, migration: { ...waf.migration, phase, steps: [{ ...step, ...saved }] } };
 }
@@ -235,11 +240,11 @@ function withStep(waf: WafZone, trigger: "validate" | "finish", phase: Phase): W
 function deployed(zone: string, rules: readonly RuleDefinition[]): Deployed {
   const kept = rules.map((rule, index): ZoneRule => {
     const id = idFrom("entry point rule", zone, index);
-    return { ...rule, id, ref: id, version: 1, last_updated: setUpAt };
+    return { ...rule, id, ref: id, version: 1, last_updated: SET_UP_AT };
   });
   const id = idFrom("entry point", zone);
   return {
-    entryPoint: { id, name: "default", description: "", version: 1, last_updated: setUpAt, rules: kept },
+    entryPoint: { id, name: "default", description: "", version: 1, last_updated: SET_UP_AT, rules: kept },
   };
 }
 

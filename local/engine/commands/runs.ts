@@ -112,87 +112,92 @@ const importEngine: Engine = async (run, flags) =>
   importResources(run, await readImportFile(flags.file ?? ""), { protect: flags.protect ?? true });
 
 class Runner {
-  constructor(
-    private readonly io: Io,
-    private readonly flags: RunFlags,
-    private readonly command: DisplayCommand,
-    private readonly engine: Engine,
-  ) {
+  readonly #io: Io;
+  readonly #flags: RunFlags;
+  readonly #command: DisplayCommand;
+  readonly #engine: Engine;
+
+  constructor(io: Io, flags: RunFlags, command: DisplayCommand, engine: Engine) {
+    this.#io = io;
+    this.#flags = flags;
+    this.#command = command;
+    this.#engine = engine;
+
     if (flags.runProgram === true) throw new Refused("--run-program");
   }
 
   async preview(): Promise<void> {
-    const session = await this.open();
-    if (this.flags.json === true) await this.previewAsJson(session);
-    else await this.show(session, true);
+    const session = await this.#open();
+    if (this.#flags.json === true) await this.#previewAsJson(session);
+    else await this.#show(session, true);
   }
 
   async run(): Promise<void> {
-    if (this.flags.previewOnly === true) {
-      await this.show(await this.open(), true);
+    if (this.#flags.previewOnly === true) {
+      await this.#show(await this.#open(), true);
       return;
     }
-    if (this.flags.yes !== true && this.flags.skipPreview !== true) {
+    if (this.#flags.yes !== true && this.#flags.skipPreview !== true) {
       throw new CommandError(
         "--yes or --skip-preview must be passed in to proceed: the local engine never asks",
         EXIT.badInvocation,
       );
     }
-    const session = await this.open();
+    const session = await this.#open();
     await session.whileLocked(async () => {
-      if (this.flags.skipPreview !== true) await this.show(session, true);
-      await this.show(session, false);
+      if (this.#flags.skipPreview !== true) await this.#show(session, true);
+      await this.#show(session, false);
     });
   }
 
-  private async open(): Promise<Session> {
-    const session = await Session.open(this.io, this.flags.stack);
+  async #open(): Promise<Session> {
+    const session = await Session.open(this.#io, this.#flags.stack);
     // Awaited where it is needed; a wrong passphrase is then reported there.
     session.crypter().catch(() => undefined);
     return session;
   }
 
-  private async show(session: Session, dryRun: boolean): Promise<void> {
+  async #show(session: Session, dryRun: boolean): Promise<void> {
     const display = new Display({
-      command: this.command,
+      command: this.#command,
       stack: session.stack,
       dryRun,
-      isDetailed: this.flags.diff ?? false,
-      showSames: this.flags.showSames ?? false,
-      showOutputs: this.flags.suppressOutputs !== true && this.command !== "destroy",
-      colors: colorsFor(this.io, this.flags.color),
-      write: (text) => this.io.stdout.write(text),
+      isDetailed: this.#flags.diff ?? false,
+      showSames: this.#flags.showSames ?? false,
+      showOutputs: this.#flags.suppressOutputs !== true && this.#command !== "destroy",
+      colors: colorsFor(this.#io, this.#flags.color),
+      write: (text) => this.#io.stdout.write(text),
     });
     const began = performance.now();
-    const outcome = await this.measure(session, dryRun, [display], (result) => {
+    const outcome = await this.#measure(session, dryRun, [display], (result) => {
       display.finish(result, (performance.now() - began) / 1000);
     });
-    this.refuseUnexpectedChanges(outcome, dryRun);
+    this.#refuseUnexpectedChanges(outcome, dryRun);
   }
 
-  private async previewAsJson(session: Session): Promise<void> {
+  async #previewAsJson(session: Session): Promise<void> {
     const digest = new Digest({
       config: await session.config(),
-      showSames: this.flags.showSames ?? false,
-      showReplacementSteps: this.flags.showReplacementSteps ?? false,
+      showSames: this.#flags.showSames ?? false,
+      showReplacementSteps: this.#flags.showReplacementSteps ?? false,
     });
     const began = performance.now();
-    const outcome = await this.measure(session, true, [digest], (result) => {
-      this.io.stdout.write(`${digest.toJson(result.counts, (performance.now() - began) / 1000)}\n`);
+    const outcome = await this.#measure(session, true, [digest], (result) => {
+      this.#io.stdout.write(`${digest.toJson(result.counts, (performance.now() - began) / 1000)}\n`);
     });
-    this.refuseUnexpectedChanges(outcome, true);
+    this.#refuseUnexpectedChanges(outcome, true);
   }
 
   /** A run that failed still has something to show. */
-  private async measure(
+  async #measure(
     session: Session,
     dryRun: boolean,
     listeners: readonly Events[],
     finish: (outcome: Outcome) => void,
   ): Promise<Outcome> {
-    const run = await this.prepare(session, dryRun, broadcast(listeners));
+    const run = await this.#prepare(session, dryRun, broadcast(listeners));
     try {
-      const outcome = await this.engine(run, this.flags);
+      const outcome = await this.#engine(run, this.#flags);
       finish(outcome);
       return outcome;
     } catch (error) {
@@ -201,9 +206,9 @@ class Runner {
     }
   }
 
-  private async prepare(session: Session, dryRun: boolean, events: Events): Promise<Run> {
+  async #prepare(session: Session, dryRun: boolean, events: Events): Promise<Run> {
     const [config, base] = await Promise.all([session.config(), session.deployment()]);
-    if (this.flags.clearPendingCreates === true) {
+    if (this.#flags.clearPendingCreates === true) {
       base.pendingOperations = base.pendingOperations.filter(({ type }) => type !== "creating");
     }
     return {
@@ -212,18 +217,18 @@ class Runner {
       config,
       base,
       dryRun,
-      parallel: this.flags.parallel ?? defaultParallel(),
-      targets: new Targets(this.flags),
-      env: this.io.env,
+      parallel: this.#flags.parallel ?? defaultParallel(),
+      targets: new Targets(this.#flags),
+      env: this.#io.env,
       events,
       save: (deployment) => session.save(deployment),
-      signal: this.io.signal,
+      signal: this.#io.signal,
     };
   }
 
-  private refuseUnexpectedChanges({ counts }: Outcome, dryRun: boolean): void {
+  #refuseUnexpectedChanges({ counts }: Outcome, dryRun: boolean): void {
     const hasChanges = [...counts.keys()].some((op) => op !== "same");
-    if (this.flags.expectNoChanges !== true || !hasChanges) return;
+    if (this.#flags.expectNoChanges !== true || !hasChanges) return;
     throw new CommandError(
       `no changes were expected but changes ${dryRun ? "were proposed" : "occurred"}`,
       EXIT.changesWereNotExpected,

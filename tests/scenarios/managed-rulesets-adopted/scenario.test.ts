@@ -3,7 +3,7 @@ import { playScenario } from "../../support/scenario";
 
 const RULE = "/zones/{zone}/rulesets/{id}/rules/{id}";
 const ENTRY_POINT = "/zones/{zone}/rulesets/phases/http_request_firewall_managed/entrypoint";
-const id = seededRules.blog.owasp;
+const ID = seededRules.blog.owasp;
 
 playScenario({
   title:
@@ -14,23 +14,23 @@ playScenario({
     {
       run: "preview",
       code: "failure",
-      says: [`by rule ${id}, which differs in overrides. Set adopt: "takeOver" to change that rule`],
+      says: [`by rule ${ID}, which differs in overrides. Set adopt: "takeOver" to change that rule`],
     },
     {
       run: "up",
       program: "taken",
       changes: { create: 2 },
       writes: [`PATCH ${RULE}`],
-      says: [`rule ${id} of zone`, "exists already and is taken over"],
+      says: [`rule ${ID} of zone`, "exists already and is taken over"],
     },
     {
       look: ENTRY_POINT,
-      result: { rules: [{ id, ref: id, action_parameters: { overrides: { categories: [{}, {}] } } }] },
+      result: { rules: [{ id: ID, ref: ID, action_parameters: { overrides: { categories: [{}, {}] } } }] },
     },
     { run: "destroy", changes: { delete: 2 }, writes: [`PATCH ${RULE}`] },
     {
       look: ENTRY_POINT,
-      result: { rules: [{ id, ref: id, enabled: true, action_parameters: { version: "latest" } }] },
+      result: { rules: [{ id: ID, ref: ID, enabled: true, action_parameters: { version: "latest" } }] },
     },
   ],
 });

@@ -15,8 +15,8 @@ const monitoring = seeded(seededRules.shop.monitoring, "1");
 const managed = seeded(seededRules.shop.managed, "3");
 const credentials = seeded(seededRules.shop.credentials, "1");
 
-const own = "edgeguard/scenario/dev/waf";
-const hook = 'http.request.uri.path eq "/payments/hook"';
+const OWN = "edgeguard/scenario/dev/waf";
+const HOOK = 'http.request.uri.path eq "/payments/hook"';
 const off = (level: number) => ({ category: `paranoia-level-${level}`, enabled: false });
 
 playScenario({
@@ -43,9 +43,9 @@ playScenario({
           monitoring,
           managed,
           credentials,
-          { ref: `${own}/exception/1`, action: "skip", expression: hook },
+          { ref: `${OWN}/exception/1`, action: "skip", expression: HOOK },
           {
-            ref: own,
+            ref: OWN,
             enabled: true,
             action_parameters: {
               overrides: {
@@ -69,7 +69,7 @@ playScenario({
         },
         expression: "true",
         enabled: false,
-        ref: own,
+        ref: OWN,
       },
     },
     { run: "refresh", changes: { update: 1, unchanged: 1 } },
@@ -85,10 +85,10 @@ playScenario({
       result: {
         rules: [
           monitoring,
-          { ref: `${own}/exception/1`, expression: 'http.request.uri.path eq "/feed"' },
-          { ref: `${own}/exception/2`, expression: hook },
+          { ref: `${OWN}/exception/1`, expression: 'http.request.uri.path eq "/feed"' },
+          { ref: `${OWN}/exception/2`, expression: HOOK },
           {
-            ref: own,
+            ref: OWN,
             enabled: true,
             action_parameters: {
               overrides: {
