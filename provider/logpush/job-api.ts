@@ -6,8 +6,8 @@ import { LOGPUSH } from "../limits";
 import { inEitherForm, type BooleanForm } from "../runtime/boolean-form";
 import type { Context } from "../runtime/lifecycle";
 import { typeInText, type FieldType } from "./dataset-fields";
-import { shownDestination } from "./destination-secrets";
 import { wireJob, type Job } from "./job";
+import { shownDestination } from "./destination-text";
 
 /** Calls of the log-push API, for jobs of a zone and of an account alike (OpenAPI, tags "Logpush jobs for …"). */
 

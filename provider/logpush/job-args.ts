@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { LOGPUSH } from "../limits";
 import { accountId, adopt, extra, zoneId } from "../runtime/fields";
-import { destinationProblems } from "./destination-parse";
-import { typedDestination } from "./destination-render";
 import { readFilter } from "./filter-read";
 import { compileFilter } from "./filter-text";
 import { outputOptions } from "./output-options";
+import { destinationProblems } from "./destination-text";
+import { typedDestination } from "./destination-schemes";
 
 /** Schemas of a log-push job's arguments, each with its canonical form. */
 

@@ -3,14 +3,13 @@ import { isNotFound } from "../api/errors";
 import { sameJson, type Bag } from "../runtime/values";
 import { chooseExisting } from "./adopt-job";
 import { DATASETS, documentedFields, ZONE_DATASETS } from "./dataset-fields";
-import { needsProof } from "./destination-parse";
-import { samePlace, shownDestination } from "./destination-secrets";
 import { fieldIssues, unknownField } from "./filter-fields";
 import { mustRead } from "./filter-read";
 import { listFields, named, scopeOf, type ListedField } from "./job-api";
 import type { JobArgs } from "./job-args";
 import { jobsOf, warnOfFullZone } from "./job-quota";
 import { filterFinding, job } from "./job-rules";
+import { needsProof, samePlace, shownDestination } from "./destination-text";
 
 /** What only the service can tell of a job before the apply. */
 

@@ -1,11 +1,11 @@
 import type { Context } from "../runtime/lifecycle";
 import { LOGPUSH } from "../limits";
 import { chooseExisting } from "./adopt-job";
-import { needsProof } from "./destination-parse";
 import { listJobs, named, scopeOf } from "./job-api";
 import type { JobArgs } from "./job-args";
 import { job as jobNamed } from "./job-rules";
 import type { Job } from "./job";
+import { needsProof } from "./destination-text";
 
 /** Cloudflare limits the number of a zone's jobs: what a preview knows of the room that is left. */
 

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import type { BooleanForm } from "../runtime/boolean-form";
 import { isBag, omit, pick, sameJson, type Bag } from "../runtime/values";
-import { agreesWith } from "./destination-secrets";
 import { filterMeaning } from "./filter-text";
 import { JOB_MEMBERS, type JobArgs } from "./job-args";
 import { optionsFound, optionsToRequest, unknownOptions, type OutputOptions } from "./output-options";
+import { agreesWith } from "./destination-text";
 
 /** A job as the service holds it, and its two forms: what is sent, and what is recorded. */
 export interface Job {

@@ -3,15 +3,6 @@ import { z } from "zod";
 import { chooseExisting } from "./adopt-job";
 import type { Dataset } from "./dataset-fields";
 import type { Destination } from "./destination";
-import { needsProof } from "./destination-parse";
-import {
-  hideDestination,
-  hidesCredentials,
-  isShownAs,
-  sameDestination,
-  samePlace,
-  shownDestination,
-} from "./destination-secrets";
 import type { Filter } from "./filter";
 import { filterMeaning } from "./filter-text";
 import { hasLeftovers, healthOf, isReordered, isUnseenChange, jobFound, type Job } from "./job";
@@ -27,6 +18,15 @@ import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecy
 import { claimOnce, EdgeResource, refusal } from "../runtime/resource";
 import { hideWords, textsIn } from "../runtime/secrets";
 import { pick, sameJson } from "../runtime/values";
+import {
+  needsProof,
+  hideDestination,
+  hidesCredentials,
+  isShownAs,
+  sameDestination,
+  samePlace,
+  shownDestination,
+} from "./destination-text";
 
 const computed = z.object({
   lastComplete: z.string().exactOptional(),

@@ -2,7 +2,6 @@ import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { Redactor } from "../api/redact";
 import type { Dataset, FieldType } from "./dataset-fields";
-import { hideDestination, shownDestination } from "./destination-secrets";
 import { healthOf, type Job } from "./job";
 import { listFields, listJobs, scopeOf, type Scope } from "./job-api";
 import { unknownOptions, optionsFound, type OutputOptions } from "./output-options";
@@ -10,6 +9,7 @@ import { accountId, zoneId } from "../runtime/fields";
 import type { Host } from "../runtime/host";
 import { present } from "../runtime/members";
 import { ask, askOutput, LookupError, readArgs, type LookupOptions, type Inputs } from "../runtime/lookup";
+import { hideDestination, shownDestination } from "./destination-text";
 
 /** Log-push jobs of a zone or an account, and the fields of its datasets. */
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { parseDestination } from "./destination-parse";
-import { sameDestination, shownDestination } from "./destination-secrets";
+import { parseDestination } from "./destination-schemes";
+import { sameDestination, shownDestination } from "./destination-text";
 
 /**
  * The token that proves a destination to be one's own: a JSON web token that the service writes to a file there, bound

@@ -2,7 +2,6 @@ import { z } from "zod";
 import { createOnce, type Created } from "../runtime/adoption";
 import type { Context } from "../runtime/lifecycle";
 import type { Bag } from "../runtime/values";
-import { sameDestination, shownDestination } from "./destination-secrets";
 import { changedJobRequest, newJobRequest, wireJob, type Job } from "./job";
 import {
   jobAdvice,
@@ -20,6 +19,7 @@ import type { JobArgs } from "./job-args";
 import { pinnedFields } from "./job-live";
 import { job as jobNamed } from "./job-rules";
 import { checkToken, type TokenFinding } from "./ownership";
+import { sameDestination, shownDestination } from "./destination-text";
 
 /** What creates and changes a job: the proof of ownership, the two requests, and what to do with their answers. */
 

@@ -3,8 +3,8 @@ import type { Writing } from "../../provider/import/found";
 import { identifier, slug, UniqueNames } from "../../provider/import/names";
 import { destinationCode } from "../../provider/import/reading/destination";
 import { filterCode } from "../../provider/import/reading/filter";
-import { typedDestination } from "../../provider/logpush/destination-render";
-import { isShownAs, sameDestination } from "../../provider/logpush/destination-secrets";
+import { typedDestination } from "../../provider/logpush/destination-schemes";
+import { isShownAs, sameDestination } from "../../provider/logpush/destination-text";
 
 describe("names", () => {
   it.each([

@@ -1,9 +1,12 @@
 import fc from "fast-check";
 import { Redactor } from "../../provider/api/redact";
-import { hideDestination, shownDestination } from "../../provider/logpush/destination-secrets";
-import { destinationProblems } from "../../provider/logpush/destination-parse";
 import { omit } from "../../provider/runtime/values";
 import { Operation } from "../support/operation";
+import {
+  hideDestination,
+  shownDestination,
+  destinationProblems,
+} from "../../provider/logpush/destination-text";
 
 /** No part of a destination's credentials comes out anywhere, however the credential is made up. */
 

@@ -1,14 +1,15 @@
-import { destinationProblems, needsProof } from "../../provider/logpush/destination-parse";
-import { typedDestination } from "../../provider/logpush/destination-render";
+import * as destination from "../../provider/logpush/destination";
+import { Redactor } from "../../provider/api/redact";
 import {
+  destinationProblems,
+  needsProof,
   agreesWith,
   sameDestination,
   samePlace,
   hideDestination,
   shownDestination,
-} from "../../provider/logpush/destination-secrets";
-import * as destination from "../../provider/logpush/destination";
-import { Redactor } from "../../provider/api/redact";
+} from "../../provider/logpush/destination-text";
+import { typedDestination } from "../../provider/logpush/destination-schemes";
 
 const ACCOUNT = "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1";
 

@@ -1,9 +1,9 @@
 import { destination } from "pulumi-edgeguard";
-import { typedDestination } from "../../provider/logpush/destination-render";
 import { omit } from "../../provider/runtime/values";
 import { envelope } from "../support/edge-client";
 import { Operation, rawSend, type Recorded } from "../support/operation";
 import { bench, TYPE, type Bench, type Members } from "./support";
+import { typedDestination } from "../../provider/logpush/destination-schemes";
 
 /** A destination's credentials and a token show in no line, no message, and in no part of the state but the two secret ones. */
 

@@ -1,13 +1,13 @@
 import { jobFound, type Job } from "../../logpush/job";
 import { listJobs } from "../../logpush/job-api";
 import type { JobArgs } from "../../logpush/job-args";
-import { needsProof } from "../../logpush/destination-parse";
 import { isBag, pick, type Bag } from "../../runtime/values";
 import { TYPES, type Found, type Scope } from "../found";
 import { slug } from "../names";
 import type { Reading } from "../reading";
 import { destinationCode } from "./destination";
 import { filterCode } from "./filter";
+import { needsProof } from "../../logpush/destination-text";
 
 /** Log-push jobs of a zone or of an account. */
 export async function readJobs(reading: Reading, scope: Scope, owner: string): Promise<void> {
