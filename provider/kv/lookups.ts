@@ -1,16 +1,15 @@
 import { isUtf8 } from "node:buffer";
-import * as pulumi from "@pulumi/pulumi";
+import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { metadata, metadataPath, valuePath } from "./address";
 import { checkKey, showKey } from "./check-entry";
-import { listKeys, listNamespacesOf, namespacesByTitle, type ListedKey } from "./listing";
+import { listKeys, listNamespacesOf, namespacesByTitle } from "./listing";
 import { KV } from "../limits";
 import { accountId, hexId } from "../runtime/fields";
-import type { Host } from "../runtime/host";
+import { lookup, LookupError, type Inputs, type LookupOptions } from "../runtime/lookup";
+import { camelRecord, flag } from "../runtime/members";
 import { nearest } from "../runtime/nearest";
-import { isBag, type Bag } from "../runtime/values";
-import { flag, furtherMembers, present } from "../runtime/members";
-import { ask, askOutput, LookupError, readArgs, type LookupOptions, type Inputs } from "../runtime/lookup";
+import type { Bag } from "../runtime/values";
 
 /** Key-value namespaces of an account, and what they hold. A write is seen by these with a delay of up to 90 s. */
 
@@ -35,12 +34,7 @@ export interface KvKey {
   readonly metadata?: unknown;
 }
 
-const NAMESPACE_MEMBERS = { id: z.string(), title: z.string(), supports_url_encoding: flag };
-
-const namespace = z.looseObject(NAMESPACE_MEMBERS).transform((raw): KvNamespaceState => ({
-  ...present({ id: raw.id, title: raw.title, supportsUrlEncoding: raw.supports_url_encoding }),
-  ...furtherMembers(raw, NAMESPACE_MEMBERS),
-}));
+const namespace = camelRecord({ id: z.string(), title: z.string(), supports_url_encoding: flag });
 
 const namespaceId = hexId("It is the id of a KvNamespace, or what `getKvNamespaces` lists.");
 
@@ -58,87 +52,17 @@ const prefix = z
   .optional();
 
 const keyShape = { accountId, namespaceId, key };
-const valueShape = { ...keyShape, as: z.enum(["text", "bytes"]).optional() };
-
-/** Arguments with the account of the settings where they name none. */
-function readAccountArgs<S extends z.ZodRawShape>(
-  host: Host,
-  lookup: string,
-  shape: S,
-  given: unknown,
-): z.output<z.ZodObject<S>> {
-  const bag = isBag(given) ? given : {};
-  return readArgs(lookup, shape, { ...bag, accountId: bag["accountId"] ?? host.settings.accountId });
-}
-
-async function listNamespaces(
-  host: Host,
-  lookup: string,
-  given: unknown,
-): Promise<readonly KvNamespaceState[]> {
-  const args = readAccountArgs(host, lookup, { accountId }, given);
-  return await namespacesByTitle(listNamespacesOf(host.api, args.accountId, namespace));
-}
-
-const byTitleShape = {
-  accountId,
-  title: z.string().min(1, "has to name the namespace; it is empty"),
-  preview: z.boolean().optional(),
-};
-
-async function findNamespace(host: Host, lookup: string, given: unknown): Promise<KvNamespaceState> {
-  const args = readAccountArgs(host, lookup, byTitleShape, given);
-  const title = args.preview === true ? `${args.title}_preview` : args.title;
-  const others: string[] = [];
-  for await (const one of listNamespacesOf(host.api, args.accountId, namespace)) {
-    if (one.title === title) return one;
-    others.push(one.title);
-  }
-  const near = nearest(title, others);
-  const hint =
-    near === undefined ? "getKvNamespaces lists those it has." : `Did you mean ${JSON.stringify(near)}?`;
-  throw new LookupError(
-    `${lookup}: account ${args.accountId} has no namespace ${JSON.stringify(title)}. ${hint}`,
-  );
-}
-
-async function listKvKeys(host: Host, lookup: string, given: unknown): Promise<readonly KvKey[]> {
-  const args = readAccountArgs(host, lookup, { accountId, namespaceId, prefix }, given);
-  const { accountId: account, namespaceId: id, prefix: begin } = args;
-  const keys: ListedKey[] = [];
-  const request = {
-    accountId: account,
-    namespaceId: id,
-    complete: false,
-    ...(begin === undefined ? {} : { prefix: begin }),
-  };
-  for await (const listed of listKeys(host.api, request)) keys.push(listed);
-  return keys;
-}
-
-async function readValue(host: Host, lookup: string, given: unknown): Promise<string | Buffer> {
-  const args = readAccountArgs(host, lookup, valueShape, given);
-  const what = `Reading the value of key ${showKey(args.key)} in namespace ${args.namespaceId}`;
-  const { bytes } = await host.api.getBytes(valuePath(args, args.key), { what });
-  if (args.as === "bytes") return bytes;
-  if (isUtf8(bytes)) return bytes.toString("utf8");
-  throw new LookupError(
-    `${lookup}: the value of key ${showKey(args.key)} in namespace ${args.namespaceId} is no text: its ${bytes.length} bytes are not UTF-8. Read it with as: "bytes".`,
-  );
-}
-
-async function readMetadata(host: Host, lookup: string, given: unknown): Promise<unknown> {
-  const args = readAccountArgs(host, lookup, keyShape, given);
-  return await host.api.get(metadataPath(args, args.key), {
-    what: `Reading the metadata of key ${showKey(args.key)} in namespace ${args.namespaceId}`,
-    schema: metadata,
-  });
-}
 
 export interface KvNamespacesArgs {
   /** The account, 32 hexadecimal digits. Default: `edgeguard:accountId`, else CLOUDFLARE_ACCOUNT_ID. */
   readonly accountId?: string;
 }
+
+const namespaces = lookup<KvNamespacesArgs, readonly KvNamespaceState[]>("getKvNamespaces", {
+  ofAccount: true,
+})({ accountId }, (host, { accountId }) =>
+  namespacesByTitle(listNamespacesOf(host.api, accountId, namespace)),
+);
 
 /**
  * All namespaces of an account, a request for every 100 (OpenAPI, workers-kv-namespace-list-namespaces).
@@ -147,18 +71,17 @@ export interface KvNamespacesArgs {
  */
 export function getKvNamespaces(
   args: KvNamespacesArgs = {},
-  opts: LookupOptions = {},
+  opts?: LookupOptions,
 ): Promise<readonly KvNamespaceState[]> {
-  return ask(opts, (host) => listNamespaces(host, "getKvNamespaces", args));
+  return namespaces.plain(args, opts);
 }
 
 /** `getKvNamespaces` for arguments that are outputs. Unknown in a preview without credentials. */
 export function getKvNamespacesOutput(
   args: Inputs<KvNamespacesArgs> = {},
-  opts: LookupOptions = {},
+  opts?: LookupOptions,
 ): pulumi.Output<readonly KvNamespaceState[]> {
-  const what = "getKvNamespacesOutput";
-  return askOutput(what, args, opts, (host, known) => listNamespaces(host, what, known));
+  return namespaces.output(args, opts);
 }
 
 export interface KvNamespaceByTitleArgs extends KvNamespacesArgs {
@@ -171,27 +94,40 @@ export interface KvNamespaceByTitleArgs extends KvNamespacesArgs {
   readonly preview?: boolean;
 }
 
+const byTitle = lookup<KvNamespaceByTitleArgs, KvNamespaceState>("getKvNamespaceByTitle", {
+  ofAccount: true,
+})(
+  {
+    accountId,
+    title: z.string().min(1, "has to name the namespace; it is empty"),
+    preview: z.boolean().optional(),
+  },
+  async (host, args, form) => {
+    const title = args.preview === true ? `${args.title}_preview` : args.title;
+    const others: string[] = [];
+    for await (const one of listNamespacesOf(host.api, args.accountId, namespace)) {
+      if (one.title === title) return one;
+      others.push(one.title);
+    }
+    const near = nearest(title, others);
+    const hint =
+      near === undefined ? "getKvNamespaces lists those it has." : `Did you mean ${JSON.stringify(near)}?`;
+    throw new LookupError(
+      `${form}: account ${args.accountId} has no namespace ${JSON.stringify(title)}. ${hint}`,
+    );
+  },
+);
+
 /**
  * The namespace with that title; titles are unique in an account. That there is none is an error, as a program that
  * names a namespace cannot do without; to ask whether there is one, look through `getKvNamespaces`.
  *
  * @throws LookupError when the account has no such namespace, or an argument is wrong; else as `getKvNamespaces`.
  */
-export function getKvNamespaceByTitle(
-  args: KvNamespaceByTitleArgs,
-  opts: LookupOptions = {},
-): Promise<KvNamespaceState> {
-  return ask(opts, (host) => findNamespace(host, "getKvNamespaceByTitle", args));
-}
+export const getKvNamespaceByTitle = byTitle.plain;
 
 /** `getKvNamespaceByTitle` for arguments that are outputs. Unknown in a preview without credentials. */
-export function getKvNamespaceByTitleOutput(
-  args: Inputs<KvNamespaceByTitleArgs>,
-  opts: LookupOptions = {},
-): pulumi.Output<KvNamespaceState> {
-  const what = "getKvNamespaceByTitleOutput";
-  return askOutput(what, args, opts, (host, known) => findNamespace(host, what, known));
-}
+export const getKvNamespaceByTitleOutput = byTitle.output;
 
 interface InNamespaceArgs {
   /** The account, 32 hexadecimal digits. Default: `edgeguard:accountId`, else CLOUDFLARE_ACCOUNT_ID. */
@@ -205,24 +141,26 @@ export interface KvKeysArgs extends InNamespaceArgs {
   readonly prefix?: string;
 }
 
+const keys = lookup<KvKeysArgs, readonly KvKey[]>("getKvKeys", { ofAccount: true })(
+  { accountId, namespaceId, prefix },
+  async (host, { prefix, ...address }) => {
+    const found: KvKey[] = [];
+    const request = { ...address, complete: false, ...(prefix === undefined ? {} : { prefix }) };
+    for await (const listed of listKeys(host.api, request)) found.push(listed);
+    return found;
+  },
+);
+
 /**
  * Keys of a namespace with expiry and metadata, sorted as the service sorts them; a request for every 1,000 (seed 002,
  * "Command-line commands", `kv key list`).
  *
  * @throws when an argument is wrong, the namespace does not exist, or the token lacks Workers KV Storage Read.
  */
-export function getKvKeys(args: KvKeysArgs, opts: LookupOptions = {}): Promise<readonly KvKey[]> {
-  return ask(opts, (host) => listKvKeys(host, "getKvKeys", args));
-}
+export const getKvKeys = keys.plain;
 
 /** `getKvKeys` for arguments that are outputs. Unknown in a preview without credentials. */
-export function getKvKeysOutput(
-  args: Inputs<KvKeysArgs>,
-  opts: LookupOptions = {},
-): pulumi.Output<readonly KvKey[]> {
-  const what = "getKvKeysOutput";
-  return askOutput(what, args, opts, (host, known) => listKvKeys(host, what, known));
-}
+export const getKvKeysOutput = keys.output;
 
 export interface KvKeyArgs extends InNamespaceArgs {
   /** The key, 1 to 512 bytes, as it was written: it is encoded for the address here. Source: seed 002, "Limits". */
@@ -233,6 +171,19 @@ export interface KvValueArgs extends KvKeyArgs {
   /** `"text"` decodes UTF-8 and refuses anything else; `"bytes"` gives the bytes as stored. Default `"text"`. */
   readonly as?: "text" | "bytes";
 }
+
+const value = lookup<KvValueArgs, string | Buffer>("getKvValue", { ofAccount: true, secret: true })(
+  { ...keyShape, as: z.enum(["text", "bytes"]).optional() },
+  async (host, args, form) => {
+    const which = `the value of key ${showKey(args.key)} in namespace ${args.namespaceId}`;
+    const { bytes } = await host.api.getBytes(valuePath(args, args.key), { what: `Reading ${which}` });
+    if (args.as === "bytes") return bytes;
+    if (isUtf8(bytes)) return bytes.toString("utf8");
+    throw new LookupError(
+      `${form}: ${which} is no text: its ${bytes.length} bytes are not UTF-8. Read it with as: "bytes".`,
+    );
+  },
+);
 
 /**
  * The value of one key (seed 002, "Command-line commands", `kv key get`).
@@ -245,8 +196,8 @@ export function getKvValue(
   opts?: LookupOptions,
 ): Promise<Uint8Array>;
 export function getKvValue(args: KvKeyArgs & { readonly as?: "text" }, opts?: LookupOptions): Promise<string>;
-export function getKvValue(args: KvValueArgs, opts: LookupOptions = {}): Promise<string | Uint8Array> {
-  return ask(opts, (host) => readValue(host, "getKvValue", args));
+export function getKvValue(args: KvValueArgs, opts?: LookupOptions): Promise<string | Uint8Array> {
+  return value.plain(args, opts);
 }
 
 /**
@@ -264,12 +215,17 @@ export function getKvValueOutput(
 ): pulumi.Output<string>;
 export function getKvValueOutput(
   args: Inputs<KvValueArgs>,
-  opts: LookupOptions = {},
+  opts?: LookupOptions,
 ): pulumi.Output<string | Uint8Array> {
-  const what = "getKvValueOutput";
-  // Secret from the start: to mark bytes afterwards would take them apart.
-  return askOutput(what, pulumi.secret(args), opts, (host, known) => readValue(host, what, known));
+  return value.output(args, opts);
 }
+
+const metadataOf = lookup<KvKeyArgs, unknown>("getKvMetadata", { ofAccount: true })(keyShape, (host, args) =>
+  host.api.get(metadataPath(args, args.key), {
+    what: `Reading the metadata of key ${showKey(args.key)} in namespace ${args.namespaceId}`,
+    schema: metadata,
+  }),
+);
 
 /**
  * Metadata of one key, JSON of any form; undefined where it has none (OpenAPI,
@@ -277,15 +233,7 @@ export function getKvValueOutput(
  *
  * @throws when an argument is wrong, the key or its namespace does not exist, or the token lacks Workers KV Storage Read.
  */
-export function getKvMetadata(args: KvKeyArgs, opts: LookupOptions = {}): Promise<unknown> {
-  return ask(opts, (host) => readMetadata(host, "getKvMetadata", args));
-}
+export const getKvMetadata = metadataOf.plain;
 
 /** `getKvMetadata` for arguments that are outputs. Unknown in a preview without credentials. */
-export function getKvMetadataOutput(
-  args: Inputs<KvKeyArgs>,
-  opts: LookupOptions = {},
-): pulumi.Output<unknown> {
-  const what = "getKvMetadataOutput";
-  return askOutput(what, args, opts, (host, known) => readMetadata(host, what, known));
-}
+export const getKvMetadataOutput = metadataOf.output;

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { LOGPUSH } from "../limits";
-import { accountId, adopt, extra, zoneId } from "../runtime/fields";
+import { accountId, adopt, zoneId } from "../runtime/fields";
+import { extra } from "../runtime/members";
 import { readFilter } from "./filter-read";
 import { compileFilter } from "./filter-text";
 import { outputOptions } from "./output-options";

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { BooleanForm } from "../runtime/boolean-form";
-import { isBag, omit, pick, sameJson, type Bag } from "../runtime/values";
+import { extraFound, removedExtra, STAMPS } from "../runtime/members";
+import { isBag, omit, sameJson, type Bag } from "../runtime/values";
 import { filterMeaning } from "./filter-text";
 import { JOB_MEMBERS, type JobArgs } from "./job-args";
 import { optionsFound, optionsToRequest, unknownOptions, type OutputOptions } from "./output-options";
@@ -99,10 +100,7 @@ export function jobFound(
     if (own !== undefined) found[member] = plainFound(member, own, raw[PLAIN[member].name]);
     else if (strict && isSet(member, raw)) found[member] = raw[PLAIN[member].name];
   }
-  if (declared.extra !== undefined) {
-    found["extra"] = { ...declared.extra, ...pick(raw, Object.keys(declared.extra)) };
-  }
-  return omit(found, []) as JobArgs; // Of the arguments' own types, or drift that is only ever shown.
+  return omit({ ...found, ...extraFound(declared.extra, raw) }, []) as JobArgs; // Of the arguments' own types, or drift that is only ever shown.
 }
 
 /** Null is the service's word for its default; a member it leaves out tells nothing. */
@@ -166,7 +164,7 @@ export function changedJobRequest(
 ): Record<string, unknown> {
   const forgotten = (member: Plain): boolean => args[member] === undefined && before[member] !== undefined;
   return {
-    ...unknownMembers(raw, removedExtras(before["extra"], args.extra)),
+    ...unknownMembers(raw, removedExtra(before["extra"], args.extra)),
     ...args.extra,
     name: args.name,
     enabled: args.enabled,
@@ -197,7 +195,7 @@ function changedOptions(
 ): Record<string, unknown> | null | undefined {
   if (options === undefined) return before["outputOptions"] === undefined ? undefined : null;
   const old = before["outputOptions"];
-  const removed = removedExtras(isBag(old) ? old["extra"] : undefined, options.extra);
+  const removed = removedExtra(isBag(old) ? old["extra"] : undefined, options.extra);
   return {
     ...omit(unknownOptions(raw["output_options"]), removed),
     ...optionsToRequest(options, allFields, form),
@@ -209,7 +207,7 @@ export function hasLeftovers(args: JobArgs, before: Bag, { raw }: Job): boolean 
   const plain = PLAIN_MEMBERS.some(
     (member) => args[member] === undefined && before[member] !== undefined && isSet(member, raw),
   );
-  const extras = removedExtras(before["extra"], args.extra).some(
+  const extras = removedExtra(before["extra"], args.extra).some(
     (name) => (raw[name] ?? undefined) !== undefined,
   );
   const old = before["outputOptions"];
@@ -217,7 +215,7 @@ export function hasLeftovers(args: JobArgs, before: Bag, { raw }: Job): boolean 
   if (args.outputOptions === undefined)
     return plain || extras || (old !== undefined && options !== undefined);
   if (!isBag(options)) return plain || extras;
-  const removed = removedExtras(isBag(old) ? old["extra"] : undefined, args.outputOptions.extra);
+  const removed = removedExtra(isBag(old) ? old["extra"] : undefined, args.outputOptions.extra);
   if (isBag(old) && old["fieldNames"] !== undefined && args.outputOptions.fieldNames === undefined)
     removed.push("field_names");
   return plain || extras || removed.some((name) => (options[name] ?? undefined) !== undefined);
@@ -255,13 +253,6 @@ export function isReordered(args: JobArgs, before: Bag, { raw }: Job): boolean {
     !sameJson(isBag(old) ? old["fieldNames"] : undefined, wanted) && !sameJson(options["field_names"], wanted)
   );
 }
-
-function removedExtras(before: unknown, now: Bag | undefined): string[] {
-  return isBag(before) ? Object.keys(omit(before, Object.keys(now ?? {}))) : [];
-}
-
-/** What the service itself writes on an object, under the names it uses elsewhere. */
-const STAMPS = ["created_at", "created_on", "updated_at", "modified_on", "last_updated", "version"];
 
 function unknownMembers(raw: Bag, removed: readonly string[]): Record<string, unknown> {
   const kept = omit(raw, [...JOB_MEMBERS, ...STAMPS, ...removed]);

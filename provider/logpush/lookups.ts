@@ -1,4 +1,3 @@
-import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { Redactor } from "../api/redact";
 import type { Dataset, FieldType } from "./dataset-fields";
@@ -6,9 +5,8 @@ import { healthOf, type Job } from "./job";
 import { listFields, listJobs, scopeOf, type Scope } from "./job-api";
 import { unknownOptions, optionsFound, type OutputOptions } from "./output-options";
 import { accountId, zoneId } from "../runtime/fields";
-import type { Host } from "../runtime/host";
-import { present } from "../runtime/members";
-import { ask, askOutput, LookupError, readArgs, type LookupOptions, type Inputs } from "../runtime/lookup";
+import { furtherMembers, present } from "../runtime/members";
+import { lookup, LookupError } from "../runtime/lookup";
 import { hideDestination, shownDestination } from "./destination-text";
 
 /** Log-push jobs of a zone or an account, and the fields of its datasets. */
@@ -66,25 +64,51 @@ const dataset = z
 
 const scopeShape = { zoneId: zoneId.optional(), accountId: accountId.optional() };
 
+const fields = lookup<LogpushFieldsArgs, readonly LogpushFieldState[]>("getLogpushFields")(
+  { ...scopeShape, dataset },
+  async (host, args, form) => {
+    const found = await listFields(host.api, readScope(form, args), args.dataset);
+    return found.map(({ name, type, text }) => ({ ...present({ name, type }), description: text }));
+  },
+);
+
+/**
+ * The fields of a dataset, as the plan of the zone or account has them (OpenAPI,
+ * get-zones-zone_id-logpush-datasets-dataset_id-fields).
+ *
+ * @throws when an argument is wrong, there is no such dataset, or the token lacks Logs Read.
+ */
+export const getLogpushFields = fields.plain;
+
+/** `getLogpushFields` for arguments that are outputs. Unknown in a preview without credentials. */
+export const getLogpushFieldsOutput = fields.output;
+
+const jobs = lookup<LogpushJobsArgs, readonly LogpushJobState[]>("getLogpushJobs")(
+  { ...scopeShape, dataset: dataset.optional() },
+  async (host, args, form) => {
+    const found = await listJobs(host.api, readScope(form, args), { dataset: args.dataset });
+    return found.map(stateOf);
+  },
+);
+
+/**
+ * The log-push jobs of a zone or account, all or those of one dataset; the service gives them in one answer (OpenAPI,
+ * get-zones-zone_id-logpush-jobs and get-zones-zone_id-logpush-datasets-dataset_id-jobs).
+ *
+ * @throws when an argument is wrong, or the token lacks Logs Read.
+ */
+export const getLogpushJobs = jobs.plain;
+
+/** `getLogpushJobs` for arguments that are outputs. Unknown in a preview without credentials. */
+export const getLogpushJobsOutput = jobs.output;
+
 function readScope(
-  lookup: string,
+  form: string,
   args: { readonly zoneId?: string | undefined; readonly accountId?: string | undefined },
 ): Scope {
   if ((args.zoneId === undefined) !== (args.accountId === undefined)) return scopeOf(args);
   const which = args.zoneId === undefined ? "neither is set" : "both are set";
-  throw new LookupError(`${lookup}: exactly one of zoneId and accountId says whose; ${which}.`);
-}
-
-async function readFields(host: Host, lookup: string, given: unknown): Promise<readonly LogpushFieldState[]> {
-  const args = readArgs(lookup, { ...scopeShape, dataset }, given);
-  const fields = await listFields(host.api, readScope(lookup, args), args.dataset);
-  return fields.map(({ name, type, text }) => ({ ...present({ name, type }), description: text }));
-}
-
-async function readJobs(host: Host, lookup: string, given: unknown): Promise<readonly LogpushJobState[]> {
-  const args = readArgs(lookup, { ...scopeShape, dataset: dataset.optional() }, given);
-  const jobs = await listJobs(host.api, readScope(lookup, args), { dataset: args.dataset });
-  return jobs.map(stateOf);
+  throw new LookupError(`${form}: exactly one of zoneId and accountId says whose; ${which}.`);
 }
 
 function stateOf(job: Job): LogpushJobState {
@@ -113,54 +137,9 @@ const withFields = z.looseObject({ field_names: z.array(z.string()) });
 
 function optionsOf(raw: unknown): OutputOptions {
   const listed = withFields.safeParse(raw).data?.field_names;
-  const extra = unknownOptions(raw);
   return {
     ...(listed === undefined ? {} : { fieldNames: listed }),
     ...optionsFound({}, raw, undefined),
-    ...(Object.keys(extra).length === 0 ? {} : { extra }),
-  } as OutputOptions; // Of the service's own types, as far as this version knows them.
-}
-
-/**
- * The fields of a dataset, as the plan of the zone or account has them (OpenAPI,
- * get-zones-zone_id-logpush-datasets-dataset_id-fields).
- *
- * @throws when an argument is wrong, there is no such dataset, or the token lacks Logs Read.
- */
-export function getLogpushFields(
-  args: LogpushFieldsArgs,
-  opts: LookupOptions = {},
-): Promise<readonly LogpushFieldState[]> {
-  return ask(opts, (host) => readFields(host, "getLogpushFields", args));
-}
-
-/** `getLogpushFields` for arguments that are outputs. Unknown in a preview without credentials. */
-export function getLogpushFieldsOutput(
-  args: Inputs<LogpushFieldsArgs>,
-  opts: LookupOptions = {},
-): pulumi.Output<readonly LogpushFieldState[]> {
-  const what = "getLogpushFieldsOutput";
-  return askOutput(what, args, opts, (host, known) => readFields(host, what, known));
-}
-
-/**
- * The log-push jobs of a zone or account, all or those of one dataset; the service gives them in one answer (OpenAPI,
- * get-zones-zone_id-logpush-jobs and get-zones-zone_id-logpush-datasets-dataset_id-jobs).
- *
- * @throws when an argument is wrong, or the token lacks Logs Read.
- */
-export function getLogpushJobs(
-  args: LogpushJobsArgs,
-  opts: LookupOptions = {},
-): Promise<readonly LogpushJobState[]> {
-  return ask(opts, (host) => readJobs(host, "getLogpushJobs", args));
-}
-
-/** `getLogpushJobs` for arguments that are outputs. Unknown in a preview without credentials. */
-export function getLogpushJobsOutput(
-  args: Inputs<LogpushJobsArgs>,
-  opts: LookupOptions = {},
-): pulumi.Output<readonly LogpushJobState[]> {
-  const what = "getLogpushJobsOutput";
-  return askOutput(what, args, opts, (host, known) => readJobs(host, what, known));
+    ...furtherMembers(unknownOptions(raw), []),
+  }; // Of the service's own types, as far as this version knows them.
 }

@@ -1,7 +1,8 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import type { BooleanForm } from "../runtime/boolean-form";
-import { isBag, omit, pick, sameJson, type Bag } from "../runtime/values";
+import { extra, extraFound } from "../runtime/members";
+import { isBag, omit, sameJson, type Bag } from "../runtime/values";
 
 /** What a job writes of each line, and how (seed 002, `output_options`; OpenAPI, logpush_output_options). */
 
@@ -106,19 +107,7 @@ export const outputOptions = z.strictObject({
     .union([z.boolean(), z.enum(["true", "false"])], either)
     .transform((flag) => flag === true || flag === "true")
     .exactOptional(),
-  extra: z
-    .record(z.string(), z.json())
-    .superRefine((members, ctx) => {
-      for (const name of Object.keys(members)) {
-        if (KNOWN_ON_WIRE.includes(name))
-          ctx.addIssue({
-            code: "custom",
-            path: [name],
-            message: "is a known member of the API: set it by its own argument instead of extra",
-          });
-      }
-    })
-    .exactOptional(),
+  extra: extra(KNOWN_ON_WIRE).exactOptional(),
 });
 
 export type OutputOptions = z.output<typeof outputOptions>;
@@ -169,9 +158,7 @@ export function optionsFound(
     if (!asDeclared) found[member] = value;
     else if (own !== undefined) found[member] = own;
   }
-  const { extra } = declared;
-  if (extra !== undefined) found["extra"] = { ...extra, ...pick(raw, Object.keys(extra)) };
-  return found; // Of the members' own types, or drift that is only ever shown.
+  return { ...found, ...extraFound(declared.extra, raw) }; // Of the members' own types, or drift that is only ever shown.
 }
 
 /** What the service does where it is told nothing (OpenAPI and facts 7.2). */

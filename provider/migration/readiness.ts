@@ -1,4 +1,3 @@
-import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { ApiError } from "../api/errors";
 import { assess } from "./assessment";
@@ -7,7 +6,7 @@ import { observe, type Situation } from "./situation";
 import { stateText } from "./state";
 import { zoneId } from "../runtime/fields";
 import type { Host } from "../runtime/host";
-import { ask, askOutput, readArgs, type LookupOptions, type Inputs, type Known } from "../runtime/lookup";
+import { lookup, type Known } from "../runtime/lookup";
 
 /** Which zones can migrate to managed rulesets, for a person or a pull request. Reads only. */
 
@@ -46,20 +45,32 @@ export interface MigrationReadiness {
   readonly json: string;
 }
 
-const shape = {
-  zones: z.array(zoneId).min(1, "has to name at least one zone; it is empty"),
-};
+const report = lookup<MigrationReadinessArgs, MigrationReadiness>("migrationReadiness")(
+  { zones: z.array(zoneId).min(1, "has to name at least one zone; it is empty") },
+  async (host, { zones }) => {
+    const read = await Promise.all([...new Set(zones)].map((zone) => readinessOf(host, zone)));
+    return {
+      zones: read,
+      table: tableOf(read),
+      markdown: markdownOf(read),
+      json: JSON.stringify(read, null, 2),
+    };
+  },
+);
 
-async function report(host: Host, lookup: string, given: unknown): Promise<MigrationReadiness> {
-  const { zones } = readArgs(lookup, shape, given);
-  const read = await Promise.all([...new Set(zones)].map((zone) => readinessOf(host, zone)));
-  return {
-    zones: read,
-    table: tableOf(read),
-    markdown: markdownOf(read),
-    json: JSON.stringify(read, null, 2),
-  };
-}
+/**
+ * How far each zone is from managed rulesets: ready, blocked and by what, done, retired; about ten requests a zone, none of
+ * which writes (seed 001, "Eligibility"). Judged by phase two, in which every zone may migrate but those with URI-based
+ * overrides; phase one's conditions (the previous rules off or the vendor's own only, no firewall or page rule that acts on
+ * them) no longer hold. More than 200 firewall rules to migrate, or an expression over 4 KB, need the vendor's support.
+ *
+ * @throws LookupError when a zone is malformed or none is named; when credentials are missing. A zone that cannot be read
+ * is a line of the report.
+ */
+export const migrationReadiness = report.plain;
+
+/** `migrationReadiness` for arguments that are outputs. Unknown in a preview without credentials. */
+export const migrationReadinessOutput = report.output;
 
 /** A zone that does not answer is one line of the report, not its end. */
 async function readinessOf(host: Host, zone: string): Promise<ZoneReadiness> {
@@ -124,29 +135,4 @@ function markdownOf(zones: readonly ZoneReadiness[]): string {
 /** Addresses of a URI-based override are somebody's text. */
 function escaped(cell: string): string {
   return cell.replace(/[\\|*_`<>]/g, (character) => `\\${character}`).replace(/\s+/g, " ");
-}
-
-/**
- * How far each zone is from managed rulesets: ready, blocked and by what, done, retired; about ten requests a zone, none of
- * which writes (seed 001, "Eligibility"). Judged by phase two, in which every zone may migrate but those with URI-based
- * overrides; phase one's conditions (the previous rules off or the vendor's own only, no firewall or page rule that acts on
- * them) no longer hold. More than 200 firewall rules to migrate, or an expression over 4 KB, need the vendor's support.
- *
- * @throws LookupError when a zone is malformed or none is named; when credentials are missing. A zone that cannot be read
- * is a line of the report.
- */
-export function migrationReadiness(
-  args: MigrationReadinessArgs,
-  opts: LookupOptions = {},
-): Promise<MigrationReadiness> {
-  return ask(opts, (host) => report(host, "migrationReadiness", args));
-}
-
-/** `migrationReadiness` for arguments that are outputs. Unknown in a preview without credentials. */
-export function migrationReadinessOutput(
-  args: Inputs<MigrationReadinessArgs>,
-  opts: LookupOptions = {},
-): pulumi.Output<MigrationReadiness> {
-  const what = "migrationReadinessOutput";
-  return askOutput(what, args, opts, (host, known) => report(host, what, known));
 }

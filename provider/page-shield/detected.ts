@@ -7,54 +7,10 @@ import { hexId, zoneId } from "../runtime/fields";
 import type { Host } from "../runtime/host";
 import { describe } from "../runtime/inputs";
 import { record } from "../runtime/json";
+import { LookupError } from "../runtime/lookup";
+import { amount, camelRecord, flag, present, text, texts } from "../runtime/members";
 import { own } from "../runtime/values";
-import { present } from "../runtime/members";
-import { readArgs, type Known } from "../runtime/lookup";
-
-/** State of a record: seen lately, fewer than 3 times, or not for a week (seed 000, "States"; OpenAPI adds `inactive`). */
-export type RecordStatus = Known<"active" | "infrequent" | "inactive">;
-
-/** A query parameter's value; a list is sent with commas. */
-export type FilterValue = string | number | boolean | readonly string[];
-
-/** Which records a list returns. */
-export interface DetectedFilters {
-  /** Hosts whose pages are meant; `*` at start or end stands for anything. Default: all. Source: seed 000, "List query parameters". */
-  readonly hosts?: string | readonly string[];
-  /** States that are meant, sent as they are. Default: the service's, which is `active`. Source: seed 000, "States and transitions". */
-  readonly status?: RecordStatus | readonly RecordStatus[];
-  /**
-   * Any other query parameter under the API's own name, sent as it is: `{ exclude_cdn_cgi: false }`. Source: OpenAPI
-   * `page-shield-list-page-shield-scripts` and its siblings.
-   */
-  readonly filters?: Readonly<Record<string, FilterValue>>;
-}
-
-export interface DetectedListArgs extends DetectedFilters {
-  /** The zone, 32 hexadecimal digits. */
-  readonly zoneId: string;
-  /** One page alone, 1 or higher. Default: all pages are read, oldest record first; with `perPage` alone the first. Source: seed 000, rule 1. */
-  readonly page?: number;
-  /** Records per page, 1 to 100. Given, only one page is read. Default 100. Source: seed 000, rule 1; the maximum is the OpenAPI's. */
-  readonly perPage?: number;
-}
-
-/** Where in the list a page is, as the service says; what it does not say is absent. */
-export interface PageInfo {
-  readonly page?: number;
-  readonly perPage?: number;
-  /** Records in this page. */
-  readonly count?: number;
-  /** Records that match, in all pages. */
-  readonly totalCount?: number;
-  readonly totalPages?: number;
-}
-
-export interface DetectedList<T> {
-  readonly items: readonly T[];
-  /** Only where one page was asked for. */
-  readonly pageInfo?: PageInfo;
-}
+import type { Connection, Cookie, DetectedList, FilterValue, PageInfo, Script } from "./records";
 
 /** One kind of record that the service detects. */
 export interface DetectedKind<T> {
@@ -65,6 +21,80 @@ export interface DetectedKind<T> {
   /** Filters that let every record through, also what the service leaves out by itself. Source: OpenAPI. */
   readonly everything: Readonly<Record<string, FilterValue>>;
 }
+
+/** Members on the wire that scripts and connections share. */
+const CONNECTION_MEMBERS = {
+  id: z.string(),
+  url: z.string(),
+  host: z.string(),
+  added_at: text,
+  first_seen_at: text,
+  last_seen_at: text,
+  domain_reported_malicious: flag,
+  malicious_domain_categories: texts,
+  url_reported_malicious: flag,
+  malicious_url_categories: texts,
+  first_page_url: text,
+  status: text,
+  url_contains_cdn_cgi_path: flag,
+  page_urls: texts,
+};
+
+export const CONNECTIONS: DetectedKind<Connection> = {
+  path: "connections",
+  noun: "connection",
+  everything: { exclude_cdn_cgi: false },
+  record: camelRecord(CONNECTION_MEMBERS),
+};
+
+const CONTENT_MEMBERS = {
+  hash: text,
+  js_integrity_score: amount,
+  obfuscation_score: amount,
+  dataflow_score: amount,
+  cryptomining_score: amount,
+  magecart_score: amount,
+  malware_score: amount,
+  fetched_at: text,
+};
+
+export const SCRIPTS: DetectedKind<Script> = {
+  path: "scripts",
+  noun: "script",
+  everything: { exclude_cdn_cgi: false, exclude_duplicates: false },
+  record: camelRecord({
+    ...CONNECTION_MEMBERS,
+    ...CONTENT_MEMBERS,
+    versions: z
+      .array(camelRecord(CONTENT_MEMBERS))
+      .nullish()
+      .transform((versions) => versions ?? undefined),
+  }),
+};
+
+export const COOKIES: DetectedKind<Cookie> = {
+  path: "cookies",
+  noun: "cookie",
+  everything: {},
+  record: camelRecord({
+    id: z.string(),
+    name: z.string(),
+    host: z.string(),
+    type: text,
+    domain_attribute: text,
+    expires_attribute: text,
+    http_only_attribute: flag,
+    max_age_attribute: z.number().nullish(),
+    path_attribute: text,
+    same_site_attribute: text,
+    secure_attribute: flag,
+    first_seen_at: text,
+    last_seen_at: text,
+    first_page_url: text,
+    page_urls: texts,
+    status: text,
+  }),
+};
 
 const OWN_PARAMETERS: Readonly<Record<string, string>> = {
   hosts: "set it by the argument hosts",
@@ -112,7 +142,8 @@ export const filterShape = {
   filters: filters.optional(),
 };
 
-const listShape = {
+/** Schemas of `DetectedListArgs`. */
+export const listShape = {
   zoneId,
   ...filterShape,
   page: wholeNumber(1, Number.MAX_SAFE_INTEGER, "a whole number, 1 or higher").optional(),
@@ -123,18 +154,22 @@ const listShape = {
   ).optional(),
 };
 
-/**
- * Records of one kind: all pages, or the one page asked for.
- *
- * @throws LookupError for an argument that is wrong, before anything is sent.
- */
+/** Arguments of a list, as `listShape` has checked them. */
+interface Listing {
+  readonly zoneId: string;
+  readonly hosts?: string | undefined;
+  readonly status?: string | undefined;
+  readonly filters?: Readonly<Record<string, FilterValue>> | undefined;
+  readonly page?: number | undefined;
+  readonly perPage?: number | undefined;
+}
+
+/** Records of one kind: all pages, or the one page asked for. */
 export async function listDetected<T extends Dated>(
   host: Host,
-  lookup: string,
   { path, record }: DetectedKind<T>,
-  given: unknown,
+  args: Listing,
 ): Promise<DetectedList<T>> {
-  const args = readArgs(lookup, listShape, given);
   const what = `Listing the ${path} of zone ${args.zoneId}`;
   const list = `/zones/${args.zoneId}/page_shield/${path}`;
   const query = queryOf(args);
@@ -161,7 +196,8 @@ export async function listDetected<T extends Dated>(
   return { items: records, ...(resultInfo === undefined ? {} : { pageInfo: toPageInfo(resultInfo) }) };
 }
 
-interface Dated {
+/** What every kind of record has. */
+export interface Dated {
   readonly id: string;
   readonly firstSeenAt?: string;
   readonly lastSeenAt?: string;
@@ -185,16 +221,14 @@ function orderOf(query: Query): ((a: Dated, b: Dated) => number) | undefined {
 }
 
 /** One record, with what only the detail has. */
-export async function getDetected<T>(
+export function getDetected<T>(
   host: Host,
-  lookup: string,
   { path, noun, record }: DetectedKind<T>,
-  given: unknown,
+  zoneId: string,
+  id: string,
 ): Promise<T> {
-  const id = `${noun}Id`;
-  const args = readArgs(lookup, { zoneId, [id]: recordId(noun) }, given);
-  return await host.api.get(`/zones/${args.zoneId}/page_shield/${path}/${String(args[id])}`, {
-    what: `Reading ${noun} ${String(args[id])} of zone ${args.zoneId}`,
+  return host.api.get(`/zones/${zoneId}/page_shield/${path}/${id}`, {
+    what: `Reading ${noun} ${id} of zone ${zoneId}`,
     schema: record,
   });
 }
@@ -203,11 +237,7 @@ export function recordId(noun: string): z.ZodType<string, string> {
   return hexId(`The id of a ${noun} stands in the list of its zone.`);
 }
 
-function queryOf(args: {
-  readonly hosts?: string | undefined;
-  readonly status?: string | undefined;
-  readonly filters?: Readonly<Record<string, FilterValue>> | undefined;
-}): Query {
+function queryOf(args: Listing): Query {
   const further = Object.entries(args.filters ?? {}).map(
     ([name, value]): [string, string | number | boolean] => [
       name,
@@ -226,3 +256,12 @@ function toPageInfo(info: ResultInfo): PageInfo {
     totalPages: info.total_pages,
   });
 }
+
+/** A threshold that is no number would make every script look harmless. */
+export function thresholdOf(given: unknown): number {
+  const parsed = threshold.safeParse(given);
+  if (parsed.success) return parsed.data;
+  throw new LookupError(`threshold has to be a number from 1 to 100; ${describe(given)} was given.`);
+}
+
+const threshold = z.number().min(1).max(100).default(PAGE_SHIELD.MALICIOUS_BELOW_SCORE);

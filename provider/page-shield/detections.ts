@@ -3,68 +3,29 @@ import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
 import { zoneId as zone } from "../runtime/fields";
-import { propertyPath } from "../runtime/inputs";
-import { isBag } from "../runtime/values";
-import { CONNECTIONS, type Connection } from "./connections";
-import { COOKIES, type Cookie } from "./cookies";
-import { listDetected, type DetectedFilters, type DetectedKind } from "./detected";
-import { present } from "../runtime/members";
 import { ask, LookupError, readArgs, type LookupOptions } from "../runtime/lookup";
-import { SCRIPTS, type Script } from "./scripts";
+import { present } from "../runtime/members";
+import { isBag } from "../runtime/values";
+import {
+  CONNECTIONS,
+  COOKIES,
+  filterShape,
+  listDetected,
+  SCRIPTS,
+  type Dated,
+  type DetectedKind,
+} from "./detected";
+import type { Connection, Cookie, DetectedFilters, Script } from "./records";
+import {
+  toDetections,
+  VERSION,
+  type Detections,
+  type SeenConnection,
+  type SeenCookie,
+  type SeenScript,
+} from "./snapshot";
 
-/** Version of the file's format. */
-const VERSION = 1;
-
-const reported = {
-  domainReportedMalicious: z.boolean().exactOptional(),
-  maliciousDomainCategories: z.array(z.string()).exactOptional(),
-  urlReportedMalicious: z.boolean().exactOptional(),
-  maliciousUrlCategories: z.array(z.string()).exactOptional(),
-};
-
-const seenConnection = z.strictObject({
-  url: z.string(),
-  host: z.string(),
-  firstPageUrl: z.string().exactOptional(),
-  firstSeenAt: z.string().exactOptional(),
-  ...reported,
-});
-
-const seenScript = z.strictObject({
-  ...seenConnection.shape,
-  jsIntegrityScore: z.number().exactOptional(),
-});
-
-const seenCookie = z.strictObject({
-  name: z.string(),
-  host: z.string(),
-  type: z.string().exactOptional(),
-  domainAttribute: z.string().exactOptional(),
-  pathAttribute: z.string().exactOptional(),
-  sameSiteAttribute: z.string().exactOptional(),
-  secureAttribute: z.boolean().exactOptional(),
-  httpOnlyAttribute: z.boolean().exactOptional(),
-  firstSeenAt: z.string().exactOptional(),
-});
-
-const detections = z.strictObject({
-  version: z.number().refine((version): boolean => version === VERSION, `has to be ${VERSION}`),
-  zoneId: z.string(),
-  scripts: z.array(seenScript).exactOptional(),
-  connections: z.array(seenConnection).exactOptional(),
-  cookies: z.array(seenCookie).exactOptional(),
-});
-
-/** A script as a snapshot keeps it: what a reviewer judges by, without what changes from day to day. */
-export type SeenScript = Readonly<z.infer<typeof seenScript>>;
-type SeenConnection = Readonly<z.infer<typeof seenConnection>>;
-type SeenCookie = Readonly<z.infer<typeof seenCookie>>;
-
-/**
- * What a zone was seen to load, fit to be committed. Left out is what changes by itself: ids, the time last seen, hash
- * and time of the content, status, the pages. A mark of a threat list stands there only where it is true.
- */
-export type Detections = Readonly<z.infer<typeof detections>>;
+export type { Detections, SeenScript } from "./snapshot";
 
 export interface SaveDetectionsOptions extends DetectedFilters, LookupOptions {
   /** Kinds to keep. Connections and cookies need the Business plan. Default `["scripts"]`. */
@@ -93,25 +54,28 @@ export function saveDetections(
   options: SaveDetectionsOptions = {},
 ): Promise<Detections> {
   return ask(options, async (host) => {
-    const { include, hosts, status, filters } = options;
-    const kinds = readArgs(WHAT, { include: kindsArg }, { include }).include ?? ["scripts"];
-    const read = async <
-      T extends { readonly id: string; readonly firstSeenAt?: string; readonly lastSeenAt?: string },
-      S,
-    >(
+    const { include: kinds, hosts, status, filters } = options;
+    const shape = { zoneId: zone, include: kindsArg, ...filterShape };
+    const { include = ["scripts"], ...wanted } = readArgs(WHAT, shape, {
+      zoneId,
+      include: kinds,
+      hosts,
+      status,
+      filters,
+    });
+    const read = async <T extends Dated, S>(
       kind: DetectedKind<T>,
       toSeen: (record: T) => S,
     ): Promise<S[]> => {
-      const wanted = { zoneId, hosts, status, filters: { ...kind.everything, ...filters } };
-      return sorted((await listDetected(host, WHAT, kind, wanted)).items.map(toSeen));
+      const all = { ...wanted, filters: { ...kind.everything, ...wanted.filters } };
+      return sorted((await listDetected(host, kind, all)).items.map(toSeen));
     };
-
     const found: Detections = {
       version: VERSION,
-      zoneId: readArgs(WHAT, { zoneId: zone }, { zoneId }).zoneId,
-      ...(kinds.includes("scripts") ? { scripts: await read(SCRIPTS, toSeenScript) } : {}),
-      ...(kinds.includes("connections") ? { connections: await read(CONNECTIONS, toSeenConnection) } : {}),
-      ...(kinds.includes("cookies") ? { cookies: await read(COOKIES, toSeenCookie) } : {}),
+      zoneId: wanted.zoneId,
+      ...(include.includes("scripts") ? { scripts: await read(SCRIPTS, toSeenScript) } : {}),
+      ...(include.includes("connections") ? { connections: await read(CONNECTIONS, toSeenConnection) } : {}),
+      ...(include.includes("cookies") ? { cookies: await read(COOKIES, toSeenCookie) } : {}),
     };
     await writeWhole(file, `${JSON.stringify(found, undefined, 2)}\n`);
     return found;
@@ -146,26 +110,6 @@ export function readDetections(file: string): Detections {
     );
   }
   return toDetections(json, path.resolve(file));
-}
-
-/**
- * A snapshot that has been looked at; `origin` names it in a sentence.
- *
- * @throws LookupError when it is none, or of a later version.
- */
-export function toDetections(json: unknown, origin: string): Detections {
-  const version = isBag(json) ? json["version"] : undefined;
-  if (typeof version === "number" && version > VERSION) {
-    throw new LookupError(
-      `${origin} has version ${version}, and this version of pulumi-edgeguard reads ${VERSION}: install a later one.`,
-    );
-  }
-  const parsed = detections.safeParse(json);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw new LookupError(
-    `${origin} is no snapshot of detections: ${propertyPath(issue?.path ?? [])} ${issue?.message ?? ""}. Write it again with saveDetections.`,
-  );
 }
 
 function toSeenScript(script: Script): SeenScript {

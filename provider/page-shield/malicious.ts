@@ -1,10 +1,7 @@
-import { z } from "zod";
-import { PAGE_SHIELD } from "../limits";
 import { zoneId } from "../runtime/fields";
-import { describe } from "../runtime/inputs";
-import { filterShape, listDetected, type DetectedFilters } from "./detected";
 import { ask, LookupError, readArgs, saidInPreview, type LookupOptions } from "../runtime/lookup";
-import { SCRIPTS, type Script } from "./scripts";
+import { filterShape, listDetected, SCRIPTS, thresholdOf } from "./detected";
+import type { DetectedFilters, Script } from "./records";
 
 export interface MaliciousOptions {
   /** Scores lower than this are malicious, 1 to 100. Default 50. Source: seed 000, "Limits". */
@@ -28,15 +25,6 @@ export function isMalicious(script: Scored, options: MaliciousOptions = {}): boo
   const score = script.jsIntegrityScore ?? undefined;
   return score === undefined ? undefined : score < below;
 }
-
-/** A threshold that is no number would make every script look harmless. */
-export function thresholdOf(given: unknown): number {
-  const parsed = threshold.safeParse(given);
-  if (parsed.success) return parsed.data;
-  throw new LookupError(`threshold has to be a number from 1 to 100; ${describe(given)} was given.`);
-}
-
-const threshold = z.number().min(1).max(100).default(PAGE_SHIELD.MALICIOUS_BELOW_SCORE);
 
 export interface AssertNoMaliciousArgs extends DetectedFilters, MaliciousOptions {
   /** The zone, 32 hexadecimal digits. */
@@ -77,22 +65,23 @@ export function assertNoMaliciousScripts(
   return ask(opts, async (host) => {
     const { threshold, ...listArgs } = args;
     const below = thresholdOf(threshold);
-    const { zoneId: zone } = readArgs(what, { zoneId, ...filterShape }, listArgs);
+    const wanted = readArgs(what, { zoneId, ...filterShape }, listArgs);
     let scripts: readonly Script[];
     try {
-      const filters = { ...SCRIPTS.everything, ...listArgs.filters };
-      scripts = (await listDetected(host, what, SCRIPTS, { ...listArgs, filters })).items;
+      const filters = { ...SCRIPTS.everything, ...wanted.filters };
+      scripts = (await listDetected(host, SCRIPTS, { ...wanted, filters })).items;
     } catch (error) {
       if (saidInPreview(host, what, error)) return;
       throw error;
     }
 
     const malicious = scripts.filter((script) => isMalicious(script, { threshold: below }) === true);
-    if (malicious.length > 0) throw new MaliciousScriptsError(listed(zone, below, malicious), malicious);
+    if (malicious.length > 0)
+      throw new MaliciousScriptsError(listed(wanted.zoneId, below, malicious), malicious);
     const unscored = scripts.filter((script) => isMalicious(script) === undefined).length;
     if (unscored > 0) {
       host.say.warn(
-        `${what}: ${unscored} of ${scripts.length} scripts of zone ${zone} have no score and could not be judged; ` +
+        `${what}: ${unscored} of ${scripts.length} scripts of zone ${wanted.zoneId} have no score and could not be judged; ` +
           "scores come with the plan, and with a script's first analysis.",
       );
     }

@@ -18,7 +18,8 @@ import {
   type SeenScript,
   type TypedDirectives,
 } from "./csp";
-import { adopt, extra, zoneId } from "../runtime/fields";
+import { adopt, zoneId } from "../runtime/fields";
+import { extra, extraFound, removedExtra, STAMPS } from "../runtime/members";
 
 const KNOWN_MEMBERS = ["id", "description", "action", "expression", "enabled", "value"];
 
@@ -138,20 +139,18 @@ export const pageShieldPolicy = defineLifecycle({
 
   async read({ ctx, id, state }) {
     const found = await readPolicy(ctx, state.zoneId, id);
-    const { adopt, extra: declaredExtra } = state;
+    const { adopt } = state;
     return {
       ...toState(found, state.zoneId),
       ...(adopt === undefined ? {} : { adopt }),
-      ...(declaredExtra === undefined
-        ? {}
-        : { extra: { ...declaredExtra, ...pick(found.raw, Object.keys(declaredExtra)) } }),
+      ...extraFound(state.extra, found.raw),
     };
   },
 
   async update({ ctx, id, state, args }) {
     const read = await readPolicy(ctx, args.zoneId, id);
     // What was declared in `extra` and no longer is, is left out of the PUT: the service goes back to its own default.
-    const removed = Object.keys(omit(state.extra ?? {}, Object.keys(args.extra ?? {})));
+    const removed = removedExtra(state.extra, args.extra);
     const found = { ...read, raw: omit(read.raw, removed) };
     const kept = removed.filter((name) => read.raw[name] !== undefined);
     const extraChanged = kept.length > 0 || !sameJson(state.extra ?? {}, args.extra ?? {});
@@ -306,13 +305,9 @@ function toState(policy: Policy, zoneId: string): Omit<PolicyArgs, "adopt" | "ex
   return { zoneId, description, action: action as PolicyArgs["action"], expression, enabled, value };
 }
 
-/** What the service itself writes on an object, under the names it uses elsewhere. */
-const STAMPS = ["created_at", "created_on", "updated_at", "modified_on", "last_updated", "version"];
-
 /** Members the service gave that we do not know; a PUT without them might lose them. Its own stamps are left out. */
 function unknownMembers(raw: Bag): Bag {
-  const kept = omit(raw, KNOWN_MEMBERS);
-  return Object.fromEntries(Object.entries(kept).filter(([key]) => !STAMPS.includes(key)));
+  return omit(raw, [...KNOWN_MEMBERS, ...STAMPS]);
 }
 
 function canonicalValue(text: string): string {

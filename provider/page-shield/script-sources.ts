@@ -1,7 +1,8 @@
 import { allowsScript, CspError, parseCsp } from "./csp";
 import { describe } from "../runtime/inputs";
-import { toDetections, type Detections, type SeenScript } from "./detections";
-import { isMalicious, thresholdOf, type MaliciousOptions } from "./malicious";
+import { thresholdOf } from "./detected";
+import { isMalicious, type MaliciousOptions } from "./malicious";
+import { toDetections, type Detections, type SeenScript } from "./snapshot";
 import { LookupError } from "../runtime/lookup";
 
 export interface ScriptSourcesOptions extends MaliciousOptions {

@@ -5,17 +5,8 @@ import { readEntryPoint } from "./entry-point";
 import { explain, type ZoneExplanation } from "./explain";
 import { findManagedRuleset, listManagedRulesets, UnknownRulesetError } from "./managed";
 import type { ManagedRule, ManagedRuleset, ManagedRulesetInfo, Overrides, Skip, ZoneRule } from "./wire";
-import type { Host } from "../runtime/host";
-import { isBag, omit } from "../runtime/values";
-import {
-  ask,
-  askOutput,
-  LookupError,
-  readArgs,
-  type LookupOptions,
-  type ZoneArgs,
-  type Inputs,
-} from "../runtime/lookup";
+import { omit } from "../runtime/values";
+import { lookup, LookupError, type Inputs, type LookupOptions, type ZoneArgs } from "../runtime/lookup";
 
 /** Managed rulesets of an account, and what a zone makes of them. */
 
@@ -62,28 +53,66 @@ export interface ZoneEntryPoint {
   readonly rules: readonly ZoneRuleState[];
 }
 
-const choiceShape = { ruleset: declared.ruleset, version: declared.version.optional() };
-
-function withAccount(host: Host, given: unknown): unknown {
-  const bag = isBag(given) ? given : {};
-  return { ...bag, accountId: bag["accountId"] ?? host.settings.accountId };
+export interface ManagedRulesetsArgs {
+  /** The account, 32 hexadecimal digits. Default: `edgeguard:accountId`, else CLOUDFLARE_ACCOUNT_ID. */
+  readonly accountId?: string;
 }
 
-async function list(host: Host, lookup: string, given: unknown): Promise<readonly ManagedRulesetInfo[]> {
-  const args = readArgs(lookup, { accountId }, withAccount(host, given));
-  return await listManagedRulesets(host.api, args.accountId);
+const rulesets = lookup<ManagedRulesetsArgs, readonly ManagedRulesetInfo[]>("getManagedRulesets", {
+  ofAccount: true,
+})({ accountId }, (host, { accountId }) => listManagedRulesets(host.api, accountId));
+
+/**
+ * The managed rulesets that a zone of the account may deploy, without their rules (seed 001, "List account rulesets").
+ *
+ * @throws when the account is malformed or not given anywhere, or the token may not read its rulesets.
+ */
+export function getManagedRulesets(
+  args: ManagedRulesetsArgs = {},
+  opts?: LookupOptions,
+): Promise<readonly ManagedRulesetInfo[]> {
+  return rulesets.plain(args, opts);
 }
 
-async function readRuleset(host: Host, lookup: string, given: unknown): Promise<ManagedRulesetState> {
-  const args = readArgs(lookup, { accountId, ...choiceShape }, withAccount(host, given));
-  try {
-    const found = await findManagedRuleset(host.context(lookup), args.accountId, args.ruleset, args.version);
-    return { ...found, tags: summarised(found.rules) };
-  } catch (error) {
-    if (error instanceof UnknownRulesetError) throw new LookupError(`${lookup}: ${error.message}.`);
-    throw error;
-  }
+/** `getManagedRulesets` for arguments that are outputs. Unknown in a preview without credentials. */
+export function getManagedRulesetsOutput(
+  args: Inputs<ManagedRulesetsArgs> = {},
+  opts?: LookupOptions,
+): pulumi.Output<readonly ManagedRulesetInfo[]> {
+  return rulesets.output(args, opts);
 }
+
+export interface ManagedRulesetArgs extends ManagedRulesetsArgs {
+  /** The ruleset, by its id or by its name. */
+  readonly ruleset: { readonly id: string } | { readonly name: string };
+  /** `"latest"` or a version's number as text. Default `"latest"`. Source: seed 001, "Versioning". */
+  readonly version?: string;
+}
+
+const oneRuleset = lookup<ManagedRulesetArgs, ManagedRulesetState>("getManagedRuleset", { ofAccount: true })(
+  { accountId, ruleset: declared.ruleset, version: declared.version.optional() },
+  async (host, { accountId, ruleset, version }, form) => {
+    try {
+      const found = await findManagedRuleset(host.context(form), accountId, ruleset, version);
+      return { ...found, tags: summarised(found.rules) };
+    } catch (error) {
+      if (error instanceof UnknownRulesetError) throw new LookupError(`${form}: ${error.message}.`);
+      throw error;
+    }
+  },
+);
+
+/**
+ * One managed ruleset with its rules, their tags, default states and actions, and a summary per tag (seed 001, "Get
+ * account ruleset").
+ *
+ * @throws LookupError when the account has no such ruleset or version, or an argument is wrong; else as
+ * `getManagedRulesets`.
+ */
+export const getManagedRuleset = oneRuleset.plain;
+
+/** `getManagedRuleset` for arguments that are outputs. Unknown in a preview without credentials. */
+export const getManagedRulesetOutput = oneRuleset.output;
 
 function summarised(rules: readonly ManagedRule[]): TagSummary[] {
   const tags = [...new Set(rules.flatMap((rule) => rule.tags))].sort();
@@ -96,86 +125,15 @@ function summarised(rules: readonly ManagedRule[]): TagSummary[] {
   });
 }
 
-async function readZone(host: Host, lookup: string, given: unknown): Promise<ZoneEntryPoint | undefined> {
-  const args = readArgs(lookup, { zoneId }, given);
-  const found = await readEntryPoint(host, args.zoneId);
-  // All but the rule as it came. `omit` keeps the members and not their types, so they are named again.
-  const shown = (rule: ZoneRule): ZoneRuleState => omit({ ...rule }, ["raw"]) as unknown as ZoneRuleState;
-  return found === undefined ? undefined : { ...found, rules: found.rules.map(shown) };
-}
-
-async function explained(host: Host, lookup: string, given: unknown): Promise<ZoneExplanation> {
-  const args = readArgs(lookup, { zoneId, accountId }, withAccount(host, given));
-  const found = await readEntryPoint(host, args.zoneId);
-  const rulesets = new Map<ZoneRule, ManagedRuleset>();
-  for (const rule of found?.rules ?? []) {
-    if (rule.deploys === undefined) continue;
-    const { rulesetId: id, version } = rule.deploys;
-    try {
-      rulesets.set(rule, await findManagedRuleset(host.context(lookup), args.accountId, { id }, version));
-    } catch (error) {
-      // A ruleset of somebody's own is shown by its id.
-      if (!(error instanceof UnknownRulesetError)) throw error;
-    }
-  }
-  return explain(args.zoneId, found, (rule) => rulesets.get(rule));
-}
-
-export interface ManagedRulesetsArgs {
-  /** The account, 32 hexadecimal digits. Default: `edgeguard:accountId`, else CLOUDFLARE_ACCOUNT_ID. */
-  readonly accountId?: string;
-}
-
-/**
- * The managed rulesets that a zone of the account may deploy, without their rules (seed 001, "List account rulesets").
- *
- * @throws when the account is malformed or not given anywhere, or the token may not read its rulesets.
- */
-export function getManagedRulesets(
-  args: ManagedRulesetsArgs = {},
-  opts: LookupOptions = {},
-): Promise<readonly ManagedRulesetInfo[]> {
-  return ask(opts, (host) => list(host, "getManagedRulesets", args));
-}
-
-/** `getManagedRulesets` for arguments that are outputs. Unknown in a preview without credentials. */
-export function getManagedRulesetsOutput(
-  args: Inputs<ManagedRulesetsArgs> = {},
-  opts: LookupOptions = {},
-): pulumi.Output<readonly ManagedRulesetInfo[]> {
-  const what = "getManagedRulesetsOutput";
-  return askOutput(what, args, opts, (host, known) => list(host, what, known));
-}
-
-export interface ManagedRulesetArgs extends ManagedRulesetsArgs {
-  /** The ruleset, by its id or by its name. */
-  readonly ruleset: { readonly id: string } | { readonly name: string };
-  /** `"latest"` or a version's number as text. Default `"latest"`. Source: seed 001, "Versioning". */
-  readonly version?: string;
-}
-
-/**
- * One managed ruleset with its rules, their tags, default states and actions, and a summary per tag (seed 001, "Get
- * account ruleset").
- *
- * @throws LookupError when the account has no such ruleset or version, or an argument is wrong; else as
- * `getManagedRulesets`.
- */
-export function getManagedRuleset(
-  args: ManagedRulesetArgs,
-  opts: LookupOptions = {},
-): Promise<ManagedRulesetState> {
-  return ask(opts, (host) => readRuleset(host, "getManagedRuleset", args));
-}
-
-/** `getManagedRuleset` for arguments that are outputs. Unknown in a preview without credentials. */
-export function getManagedRulesetOutput(
-  args: Inputs<ManagedRulesetArgs>,
-  opts: LookupOptions = {},
-): pulumi.Output<ManagedRulesetState> {
-  const what = "getManagedRulesetOutput";
-  return askOutput(what, args, opts, (host, known) => readRuleset(host, what, known));
-}
+const zoneRules = lookup<ZoneArgs, ZoneEntryPoint | undefined>("getZoneManagedRules")(
+  { zoneId },
+  async (host, { zoneId }) => {
+    const found = await readEntryPoint(host, zoneId);
+    // All but the rule as it came. `omit` keeps the members and not their types, so they are named again.
+    const shown = (rule: ZoneRule): ZoneRuleState => omit({ ...rule }, ["raw"]) as unknown as ZoneRuleState;
+    return found === undefined ? undefined : { ...found, rules: found.rules.map(shown) };
+  },
+);
 
 /**
  * The managed rules of a zone in their order, whoever made them; undefined where it has none yet (seed 001, "Get zone
@@ -183,26 +141,34 @@ export function getManagedRulesetOutput(
  *
  * @throws when the zone id is malformed, or the token lacks Zone WAF Read.
  */
-export function getZoneManagedRules(
-  args: ZoneArgs,
-  opts: LookupOptions = {},
-): Promise<ZoneEntryPoint | undefined> {
-  return ask(opts, (host) => readZone(host, "getZoneManagedRules", args));
-}
+export const getZoneManagedRules = zoneRules.plain;
 
 /** `getZoneManagedRules` for arguments that are outputs. Unknown in a preview without credentials. */
-export function getZoneManagedRulesOutput(
-  args: Inputs<ZoneArgs>,
-  opts: LookupOptions = {},
-): pulumi.Output<ZoneEntryPoint | undefined> {
-  const what = "getZoneManagedRulesOutput";
-  return askOutput(what, args, opts, (host, known) => readZone(host, what, known));
-}
+export const getZoneManagedRulesOutput = zoneRules.output;
 
 export interface ExplainZoneArgs extends ZoneArgs {
   /** The account that knows the rulesets. Default: `edgeguard:accountId`, else CLOUDFLARE_ACCOUNT_ID. */
   readonly accountId?: string;
 }
+
+const explanation = lookup<ExplainZoneArgs, ZoneExplanation>("explainZone", { ofAccount: true })(
+  { zoneId, accountId },
+  async (host, { zoneId, accountId }, form) => {
+    const found = await readEntryPoint(host, zoneId);
+    const known = new Map<ZoneRule, ManagedRuleset>();
+    for (const rule of found?.rules ?? []) {
+      if (rule.deploys === undefined) continue;
+      const { rulesetId: id, version } = rule.deploys;
+      try {
+        known.set(rule, await findManagedRuleset(host.context(form), accountId, { id }, version));
+      } catch (error) {
+        // A ruleset of somebody's own is shown by its id.
+        if (!(error instanceof UnknownRulesetError)) throw error;
+      }
+    }
+    return explain(zoneId, found, (rule) => known.get(rule));
+  },
+);
 
 /**
  * What of the managed rulesets works in a zone, whoever deployed them: ruleset, paranoia level, threshold, action, rules
@@ -210,15 +176,7 @@ export interface ExplainZoneArgs extends ZoneArgs {
  *
  * @throws when an argument is wrong, or the token may not read the zone's rules or the account's rulesets.
  */
-export function explainZone(args: ExplainZoneArgs, opts: LookupOptions = {}): Promise<ZoneExplanation> {
-  return ask(opts, (host) => explained(host, "explainZone", args));
-}
+export const explainZone = explanation.plain;
 
 /** `explainZone` for arguments that are outputs. Unknown in a preview without credentials. */
-export function explainZoneOutput(
-  args: Inputs<ExplainZoneArgs>,
-  opts: LookupOptions = {},
-): pulumi.Output<ZoneExplanation> {
-  const what = "explainZoneOutput";
-  return askOutput(what, args, opts, (host, known) => explained(host, what, known));
-}
+export const explainZoneOutput = explanation.output;

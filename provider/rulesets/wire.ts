@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { present } from "../runtime/members";
+import { furtherMembers, present } from "../runtime/members";
 import { isBag, omit, type Bag } from "../runtime/values";
 
 /** Rules and rulesets as the service writes them, and the two mappers between its form and ours. */
@@ -99,10 +99,7 @@ const overridesWire = z.looseObject({
 const NO_OVERRIDES: Overrides = { categories: [], rules: {} };
 
 function fromOverrides(raw: z.infer<typeof overridesWire>): Overrides {
-  const further = (bag: Bag, known: readonly string[]): Bag | undefined => {
-    const rest = omit(bag, known);
-    return Object.keys(rest).length === 0 ? undefined : rest;
-  };
+  const further = (bag: Bag, known: readonly string[]): Bag | undefined => furtherMembers(bag, known).extra;
   return present({
     action: raw.action,
     enabled: raw.enabled,

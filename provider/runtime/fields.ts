@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { IDENTIFIER } from "../limits";
-import { json, record } from "./json";
 
 /** Argument schemas that several resources share. */
 
@@ -30,18 +29,3 @@ export const accountId = hexId(
 export const adopt = z.enum(["ifEqual", "never", "takeOver"]);
 export type Adopt = z.infer<typeof adopt>;
 
-/** Members of the API that this version does not know by name, passed through as they are. */
-export const extra = (
-  known: readonly string[],
-): z.ZodType<Record<string, unknown>, Record<string, unknown>> =>
-  record(json).superRefine((members, ctx) => {
-    for (const name of Object.keys(members)) {
-      if (known.includes(name)) {
-        ctx.addIssue({
-          code: "custom",
-          path: [name],
-          message: `is a known member of the API: set it by its own argument instead of extra`,
-        });
-      }
-    }
-  });

@@ -46,6 +46,46 @@ export class LookupError extends pulumi.RunError {
   }
 }
 
+/** A lookup in its two forms. Each is exported under a name of its own, so that an editor shows its docs. */
+export interface Lookup<Args, Result> {
+  readonly plain: (args: Args, opts?: LookupOptions) => Promise<Result>;
+  readonly output: (args: Inputs<Args>, opts?: LookupOptions) => pulumi.Output<Result>;
+}
+
+interface LookupTraits {
+  /** The settings give the account where the arguments do not. */
+  readonly ofAccount?: boolean;
+  /** The output form's result is secret. */
+  readonly secret?: boolean;
+}
+
+/**
+ * Makes both forms of a lookup: `lookup<Args, Result>(name)(shape, read)`. `read` gets the arguments as `shape` has
+ * checked them, and for its own errors the name of the form that was called.
+ */
+export function lookup<Args extends object, Result>(name: string, traits: LookupTraits = {}) {
+  return <S extends Readonly<Record<keyof Args, z.ZodType>>>(
+    shape: S,
+    read: (host: Host, args: z.output<z.ZodObject<S>>, form: string) => Result | Promise<Result>,
+  ): Lookup<Args, Result> => {
+    const answer = async (host: Host, form: string, given: unknown): Promise<Result> => {
+      const bag = isBag(given) ? given : {};
+      const whose =
+        traits.ofAccount === true ? { accountId: bag["accountId"] ?? host.settings.accountId } : {};
+      return await read(host, readArgs(form, shape, { ...bag, ...whose }), form);
+    };
+    return {
+      plain: (args, opts = {}) => ask(opts, (host) => answer(host, name, args)),
+      output: (args, opts = {}) => {
+        const form = `${name}Output`;
+        // Secret from the start: to mark bytes afterwards would take them apart.
+        const given = traits.secret === true ? pulumi.secret(args) : pulumi.output(args);
+        return given.apply((known) => askOrUnknown(form, opts, (host) => answer(host, form, known)));
+      },
+    };
+  };
+}
+
 /**
  * Does the work of one lookup. In a program a failure becomes the one sentence that the engine shows; in a plain
  * script the error arrives as it is.
@@ -65,25 +105,18 @@ export async function ask<T>(opts: LookupOptions, work: (host: Host) => T | Prom
 }
 
 /**
- * The same for arguments that may not be known yet: then the result is not known either. A preview without credentials
- * does not fail but leaves the result unknown and says so, so that a pull request from a fork can be previewed.
+ * A preview without credentials does not fail but leaves the result unknown and says so, so that a pull request from a
+ * fork can be previewed.
  */
-export function askOutput<T>(
-  what: string,
-  args: object,
-  opts: LookupOptions,
-  work: (host: Host, args: object) => Promise<T>,
-): pulumi.Output<T> {
-  return pulumi.output(args).apply((known) =>
-    ask(opts, async (host) => {
-      try {
-        return await work(host, known);
-      } catch (error) {
-        if (!saidInPreview(host, what, error)) throw error;
-        return pulumi.unknown as T; // The SDK makes the whole output unknown; nobody is handed this value.
-      }
-    }),
-  );
+function askOrUnknown<T>(what: string, opts: LookupOptions, work: (host: Host) => Promise<T>): Promise<T> {
+  return ask(opts, async (host) => {
+    try {
+      return await work(host);
+    } catch (error) {
+      if (!saidInPreview(host, what, error)) throw error;
+      return pulumi.unknown as T; // The SDK makes the whole output unknown; nobody is handed this value.
+    }
+  });
 }
 
 /** True when credentials are missing in a preview, which has then been told. In an up they are an error. */

@@ -1,28 +1,86 @@
 import { z } from "zod";
-import { omit, type Bag } from "./values";
+import { json, record } from "./json";
+import { isBag, omit, pick, type Bag } from "./values";
 
-/** Members of an answer that a plan may lack (seed 000, "Some fields may be absent depending on the account plan"). */
-export const text = z.string().nullish();
-export const texts = z.array(z.string()).nullish();
-export const flag = z.boolean().nullish();
-export const amount = z.number().nullish();
+/** Records of the API as this package names them, and what becomes of members that this version does not know. */
+
+/** Members that a plan may lack. Null says the same as nothing. */
+export const text = z.string().nullish().transform(orAbsent);
+export const texts = z.array(z.string()).nullish().transform(orAbsent);
+export const flag = z.boolean().nullish().transform(orAbsent);
+export const amount = z.number().nullish().transform(orAbsent);
+
+function orAbsent<T>(value: T): NonNullable<T> | undefined {
+  return value ?? undefined;
+}
 
 /** Members that have a value; optional where the value may be missing. */
-export type Present<T> = {
+export type Present<T, Missing = null | undefined> = {
   readonly [K in keyof T as [Extract<T[K], Missing>] extends [never] ? K : never]: T[K];
 } & {
-  readonly [K in keyof T as [Extract<T[K], Missing>] extends [never] ? never : K]?: NonNullable<T[K]>;
+  readonly [K in keyof T as [Extract<T[K], Missing>] extends [never] ? never : K]?: Exclude<T[K], Missing>;
 };
-type Missing = null | undefined;
 
-/** Leaves out what the service did not give: a member that is null or missing is absent. */
+/** Leaves out members that are null or missing. */
 export function present<T extends object>(members: T): Present<T> {
   const given = Object.entries(members).filter(([, value]) => value !== undefined && value !== null);
   return Object.fromEntries(given) as Present<T>; // Exactly the filter above, which the compiler cannot follow.
 }
 
-/** What the service gave and this version does not know by name, as it came; nothing where it knows everything. */
-export function furtherMembers(raw: Bag, known: z.ZodRawShape): { readonly extra?: Bag } {
-  const extra = omit(raw, Object.keys(known));
+type Camel<S extends string> = S extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<Camel<Tail>>}`
+  : S;
+
+/** A record with its members in camelCase. */
+export type CamelRecord<S extends z.ZodRawShape> = Present<
+  { readonly [K in keyof S & string as Camel<K>]: z.output<S[K]> },
+  undefined
+> & { readonly extra?: Bag };
+
+/** Reads a record: `first_seen_at` becomes `firstSeenAt`, and what `shape` does not name becomes `extra`. */
+export function camelRecord<S extends z.ZodRawShape>(shape: S): z.ZodType<CamelRecord<S>> {
+  const names = Object.keys(shape);
+  return z.looseObject(shape).transform((raw: Bag) => {
+    const members = Object.fromEntries(names.map((name) => [camel(name), raw[name]]));
+    const read: unknown = { ...omit(members, []), ...furtherMembers(raw, names) };
+    return read as CamelRecord<S>; // `camel` is `Camel`, name by name.
+  });
+}
+
+function camel(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** What an answer holds beside the known members, as it came; nothing where it holds no more. */
+export function furtherMembers(raw: Bag, known: readonly string[]): { readonly extra?: Bag } {
+  const extra = omit(raw, known);
   return Object.keys(extra).length === 0 ? {} : { extra };
+}
+
+/** What Cloudflare itself writes on an object, under the names it uses elsewhere. */
+export const STAMPS = ["created_at", "created_on", "updated_at", "modified_on", "last_updated", "version"];
+
+/** The argument `extra`: members of the API that this version does not know, passed on as they are. */
+export const extra = (
+  known: readonly string[],
+): z.ZodType<Record<string, unknown>, Record<string, unknown>> =>
+  record(json).superRefine((members, ctx) => {
+    for (const name of Object.keys(members)) {
+      if (!known.includes(name)) continue;
+      const message = `is a known member of the API: set it by its own argument instead of extra`;
+      ctx.addIssue({ code: "custom", path: [name], message });
+    }
+  });
+
+/** A declared `extra` as the API holds it. What the API does not give back is as declared. */
+export function extraFound(
+  declared: Bag | undefined,
+  raw: Bag,
+): { readonly extra?: Record<string, unknown> } {
+  return declared === undefined ? {} : { extra: { ...declared, ...pick(raw, Object.keys(declared)) } };
+}
+
+/** Names that an earlier `extra` declared and this one does not: left out of a PUT, they go to their default. */
+export function removedExtra(before: unknown, now: Bag | undefined): string[] {
+  return isBag(before) ? Object.keys(omit(before, Object.keys(now ?? {}))) : [];
 }

@@ -1,0 +1,215 @@
+import { z } from "zod";
+import { zoneId } from "../runtime/fields";
+import { lookup, type Lookup, type ZoneArgs } from "../runtime/lookup";
+import { camelRecord, flag, present, text } from "../runtime/members";
+import {
+  CONNECTIONS,
+  COOKIES,
+  getDetected,
+  listDetected,
+  listShape,
+  recordId,
+  SCRIPTS,
+  type Dated,
+  type DetectedKind,
+} from "./detected";
+import type {
+  Connection,
+  Cookie,
+  DetectedList,
+  DetectedListArgs,
+  PageShieldPolicyState,
+  PageShieldSettingsState,
+  Script,
+} from "./records";
+
+const settings = camelRecord({
+  enabled: z.boolean(),
+  updated_at: text,
+  use_cloudflare_reporting_endpoint: flag,
+  use_platform_reporting_endpoint: flag,
+  use_connection_url_path: flag,
+}).transform(({ useCloudflareReportingEndpoint, usePlatformReportingEndpoint, ...rest }) => ({
+  ...rest,
+  ...present({ useReportingEndpoint: useCloudflareReportingEndpoint ?? usePlatformReportingEndpoint }),
+}));
+
+const settingsOf = lookup<ZoneArgs, PageShieldSettingsState>("getPageShieldSettings")(
+  { zoneId },
+  (host, { zoneId }) =>
+    host.api.get(`/zones/${zoneId}/page_shield`, {
+      what: `Reading page security of zone ${zoneId}`,
+      schema: settings,
+    }),
+);
+
+/**
+ * Page security of a zone (seed 000, "Get settings").
+ *
+ * @throws when the zone id is malformed, the token lacks Page Shield Read, or the plan lacks page security.
+ */
+export const getPageShieldSettings = settingsOf.plain;
+
+/** `getPageShieldSettings` for arguments that are outputs. Unknown in a preview without credentials. */
+export const getPageShieldSettingsOutput = settingsOf.output;
+
+const policy = camelRecord({
+  id: z.string(),
+  description: text,
+  action: z.string(),
+  expression: z.string(),
+  enabled: z
+    .union([z.boolean(), z.enum(["true", "false"])])
+    .transform((enabled) => enabled === true || enabled === "true"),
+  value: z.string(),
+});
+
+const policies = lookup<ZoneArgs, readonly PageShieldPolicyState[]>("getPageShieldPolicies")(
+  { zoneId },
+  async (host, { zoneId }) => {
+    const what = `Listing the policies of zone ${zoneId}`;
+    return (await host.api.list(`/zones/${zoneId}/page_shield/policies`, { what, record: policy })).records;
+  },
+);
+
+/**
+ * All policies of a zone; the service gives them in one answer (seed 000, "List policies").
+ *
+ * @throws when the zone id is malformed, the token lacks Page Shield Read, or the plan lacks policies.
+ */
+export const getPageShieldPolicies = policies.plain;
+
+/** `getPageShieldPolicies` for arguments that are outputs. Unknown in a preview without credentials. */
+export const getPageShieldPoliciesOutput = policies.output;
+
+export interface PolicyLookupArgs extends ZoneArgs {
+  /** The policy's id, 32 hexadecimal digits, as `getPageShieldPolicies` gives it. */
+  readonly policyId: string;
+}
+
+const policyById = lookup<PolicyLookupArgs, PageShieldPolicyState>("getPageShieldPolicy")(
+  { zoneId, policyId: recordId("policy") },
+  (host, { zoneId, policyId }) =>
+    host.api.get(`/zones/${zoneId}/page_shield/policies/${policyId}`, {
+      what: `Reading policy ${policyId} of zone ${zoneId}`,
+      schema: policy,
+    }),
+);
+
+/**
+ * One policy of a zone (seed 000, "Get policy").
+ *
+ * @throws when an id is malformed, the zone has no such policy, or the token lacks Page Shield Read.
+ */
+export const getPageShieldPolicy = policyById.plain;
+
+/** `getPageShieldPolicy` for arguments that are outputs. Unknown in a preview without credentials. */
+export const getPageShieldPolicyOutput = policyById.output;
+
+/** The list of one kind of record. */
+function listOf<T extends Dated>(
+  name: string,
+  kind: DetectedKind<T>,
+): Lookup<DetectedListArgs, DetectedList<T>> {
+  return lookup<DetectedListArgs, DetectedList<T>>(name)(listShape, (host, args) =>
+    listDetected(host, kind, args),
+  );
+}
+
+const connections = listOf("getConnections", CONNECTIONS);
+
+/**
+ * Outbound connections of a zone, on the Business plan and above. Only `active` ones unless `status` says otherwise.
+ *
+ * @throws when an argument is wrong, the token lacks Page Shield Read, or the plan lacks connections.
+ */
+export const getConnections = connections.plain;
+
+/** `getConnections` for arguments that are outputs. Unknown in a preview without credentials. */
+export const getConnectionsOutput = connections.output;
+
+export interface ConnectionArgs extends ZoneArgs {
+  /** The connection's id, 32 hexadecimal digits, as `getConnections` gives it. */
+  readonly connectionId: string;
+}
+
+const connection = lookup<ConnectionArgs, Connection>("getConnection")(
+  { zoneId, connectionId: recordId("connection") },
+  (host, { zoneId, connectionId }) => getDetected(host, CONNECTIONS, zoneId, connectionId),
+);
+
+/**
+ * One connection, in any state (seed 000, "Get connection").
+ *
+ * @throws when an id is malformed, the zone has no such connection, or the token lacks Page Shield Read.
+ */
+export const getConnection = connection.plain;
+
+/** `getConnection` for arguments that are outputs. Unknown in a preview without credentials. */
+export const getConnectionOutput = connection.output;
+
+const cookies = listOf("getCookies", COOKIES);
+
+/**
+ * Cookies of a zone, on the Business plan and above. `status` is sent only where it is set: the OpenAPI does not know
+ * it for cookies, while the seed says that without it only `active` ones are returned.
+ *
+ * @throws when an argument is wrong, the token lacks Page Shield Read, or the plan lacks cookies.
+ */
+export const getCookies = cookies.plain;
+
+/** `getCookies` for arguments that are outputs. Unknown in a preview without credentials. */
+export const getCookiesOutput = cookies.output;
+
+export interface CookieArgs extends ZoneArgs {
+  /** The cookie's id, 32 hexadecimal digits, as `getCookies` gives it. */
+  readonly cookieId: string;
+}
+
+const cookie = lookup<CookieArgs, Cookie>("getCookie")(
+  { zoneId, cookieId: recordId("cookie") },
+  (host, { zoneId, cookieId }) => getDetected(host, COOKIES, zoneId, cookieId),
+);
+
+/**
+ * One cookie (seed 000, "Get cookie").
+ *
+ * @throws when an id is malformed, the zone has no such cookie, or the token lacks Page Shield Read.
+ */
+export const getCookie = cookie.plain;
+
+/** `getCookie` for arguments that are outputs. Unknown in a preview without credentials. */
+export const getCookieOutput = cookie.output;
+
+const scripts = listOf("getScripts", SCRIPTS);
+
+/**
+ * Scripts of a zone, on the Pro plan and above. Only `active` ones unless `status` says otherwise; the service leaves
+ * out duplicates and its own `/cdn-cgi/` paths unless `filters` say otherwise.
+ *
+ * @throws when an argument is wrong, the token lacks Page Shield Read, or the plan lacks scripts.
+ */
+export const getScripts = scripts.plain;
+
+/** `getScripts` for arguments that are outputs. Unknown in a preview without credentials. */
+export const getScriptsOutput = scripts.output;
+
+export interface ScriptArgs extends ZoneArgs {
+  /** The script's id, 32 hexadecimal digits, as `getScripts` gives it. */
+  readonly scriptId: string;
+}
+
+const script = lookup<ScriptArgs, Script>("getScript")(
+  { zoneId, scriptId: recordId("script") },
+  (host, { zoneId, scriptId }) => getDetected(host, SCRIPTS, zoneId, scriptId),
+);
+
+/**
+ * One script, in any state, with `pageUrls` and `versions` (seed 000, rule 3).
+ *
+ * @throws when an id is malformed, the zone has no such script, or the token lacks Page Shield Read.
+ */
+export const getScript = script.plain;
+
+/** `getScript` for arguments that are outputs. Unknown in a preview without credentials. */
+export const getScriptOutput = script.output;
