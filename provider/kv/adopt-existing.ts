@@ -2,7 +2,7 @@ import { KV } from "../limits";
 import { AdoptionError } from "../runtime/adoption";
 import type { Context } from "../runtime/lifecycle";
 import { isUnknownRoute, type NamespaceAddress } from "./address";
-import type { Catalog } from "./catalog";
+import type { Catalog, Row } from "./catalog";
 import { count, isPast } from "./check-entry";
 import { digest } from "./entry";
 import { deletedKeys, madeNamespaces } from "./held";
@@ -28,6 +28,7 @@ const PREVIEW_KEYS = 1_000;
 
 /** A declared key that exists, as a listing shows it. */
 interface Found {
+  readonly row: Row;
   readonly listed: ListedKey;
   /** Digest of its value, as soon as that was read. */
   value?: string;
@@ -48,9 +49,12 @@ export async function adoptExisting(
 ): Promise<void> {
   const { namespaceId, adopt } = address;
   if (madeNamespaces(ctx).has(namespaceId)) return;
-  const { records } = catalog;
   const where = `KvEntries ${namespaceId}`;
-  const all = newRows(catalog, manifest, deletedKeys(ctx, namespaceId), ctx.api.now() / 1000);
+  const deleted = deletedKeys(ctx, namespaceId);
+  const now = ctx.api.now() / 1000;
+  const all = [...catalog.rows.values()].filter(
+    (row) => !isPast(row, now) && !manifest.has(row.key) && !deleted.has(row.key),
+  );
   const rows = isPreview ? all.slice(0, PREVIEW_KEYS) : all;
   if (rows.length < all.length)
     ctx.say.info(`${where}: looked for the first ${count(rows.length)} of ${count(all.length)} new keys.`);
@@ -77,20 +81,19 @@ export async function adoptExisting(
   for await (const { key, bytes } of readValues(ctx, {
     ...address,
     keys: unread.map(({ listed }) => listed.name),
-    isBinary: (key) => catalog.texts.isBinary(records.find(key)),
+    isBinary: (key) => catalog.rows.get(key)?.isBinary === true,
     withMetadata: false,
   })) {
-    const found = existing.get(records.find(key));
+    const found = existing.get(key);
     if (found !== undefined) found.value = digest(bytes);
     if (adopt === "never") break; // One is enough.
   }
   const equal: string[] = [];
   const different: string[] = [];
-  for (const [row, { listed, value }] of existing) {
+  for (const { row, listed, value } of existing.values()) {
     if (value === undefined) continue; // Listed, and without a value: it is just disappearing, and is written like a new one.
-    const wanted = records.get(row);
-    if (adopt !== "never" && wanted.value === value && sameListed(wanted, listed, ctx.api.now() / 1000)) {
-      manifest.take(records, row, listed.expiration);
+    if (adopt !== "never" && row.value === value && sameListed(row, listed, ctx.api.now() / 1000)) {
+      manifest.set(row.key, { ...row, expiration: listed.expiration ?? row.expiration });
       equal.push(listed.name);
     } else different.push(listed.name);
   }
@@ -104,47 +107,30 @@ export async function adoptExisting(
     );
 }
 
-/** Rows of declared keys that were not written by the resource, and did not go in this operation. */
-function newRows(
-  { records }: Catalog,
-  manifest: Manifest,
-  deleted: ReadonlySet<string>,
-  now: number,
-): number[] {
-  const rows: number[] = [];
-  for (let row = 0; row < records.rows; row += 1) {
-    const expiration = records.expiration(row);
-    if (!Number.isNaN(expiration) && isPast({ expiration }, now)) continue;
-    if (manifest.rowOf(records, row) !== -1) continue;
-    if (deleted.size === 0 || !deleted.has(records.key(row))) rows.push(row);
-  }
-  return rows;
-}
-
 /** Which of the rows exist, by as few requests as can be: each asked for, or all keys listed where that is cheaper. */
 async function lookFor(
   ctx: Context,
   address: NamespaceAddress,
   catalog: Catalog,
-  rows: readonly number[],
-): Promise<Map<number, Found>> {
+  rows: readonly Row[],
+): Promise<Map<string, Found>> {
   if (rows.length === 0) return new Map();
-  const { records, texts } = catalog;
-  const binary = rows.filter((row) => texts.isBinary(row));
+  const binary = rows.filter(({ isBinary }) => isBinary);
   const requests = Math.ceil((rows.length - binary.length) / KV.MAX_BULK_GET_KEYS) + binary.length;
-  const list = (most: number): Promise<Map<number, Found> | undefined> =>
+  const list = (most: number): Promise<Map<string, Found> | undefined> =>
     among(listKeys(ctx.api, address), catalog, rows, most);
   if (requests > 1) {
     const listed = await list(requests * KV.MAX_KEYS_PER_PAGE);
     if (listed !== undefined) return listed;
   }
-  const existing = new Map<number, Found>();
+  const existing = new Map<string, Found>();
   try {
-    const keys = rows.filter((row) => !texts.isBinary(row)).map((row) => records.key(row));
+    const keys = rows.filter(({ isBinary }) => !isBinary).map(({ key }) => key);
     const values = readValues(ctx, { ...address, keys, withMetadata: false, bulkOnly: true });
     for await (const { key, bytes, metadata, expiration, isAlone } of values) {
-      const row = records.find(key);
-      const timed = !Number.isNaN(records.expiration(row)) || !Number.isNaN(records.ttl(row));
+      const row = catalog.rows.get(key);
+      if (row === undefined) continue;
+      const timed = row.expiration !== undefined || row.ttl !== undefined;
       // The time of expiry need not be in the answer to a bulk read.
       const listed =
         isAlone === true || (timed && expiration === undefined)
@@ -155,15 +141,15 @@ async function lookFor(
         ...(metadata === undefined ? {} : { metadata }),
         ...(expiration === undefined ? {} : { expiration }),
       };
-      existing.set(row, { listed: listed ?? answered, value: digest(bytes) });
+      existing.set(key, { row, listed: listed ?? answered, value: digest(bytes) });
     }
   } catch (error) {
     if (!isUnknownRoute(error)) throw error;
-    return (await list(Infinity)) ?? new Map<number, Found>(); // The older API has no bulk read.
+    return (await list(Infinity)) ?? new Map<string, Found>(); // The older API has no bulk read.
   }
   for (const row of binary) {
-    const listed = await listedAs(ctx, address, records.key(row));
-    if (listed !== undefined) existing.set(row, { listed });
+    const listed = await listedAs(ctx, address, row.key);
+    if (listed !== undefined) existing.set(row.key, { row, listed });
   }
   return existing;
 }
@@ -171,17 +157,16 @@ async function lookFor(
 /** Which of the rows a listing shows; undefined where it has at least so many keys. */
 async function among(
   listing: AsyncIterable<ListedKey>,
-  { records }: Catalog,
-  rows: readonly number[],
+  catalog: Catalog,
+  rows: readonly Row[],
   most: number,
-): Promise<Map<number, Found> | undefined> {
-  const isWanted = new Uint8Array(records.rows);
-  for (const row of rows) isWanted[row] = 1;
-  const existing = new Map<number, Found>();
+): Promise<Map<string, Found> | undefined> {
+  const wanted = new Set(rows);
+  const existing = new Map<string, Found>();
   let seen = 0;
   for await (const listed of listing) {
-    const row = records.find(listed.name);
-    if (isWanted[row] === 1) existing.set(row, { listed });
+    const row = catalog.rows.get(listed.name);
+    if (row !== undefined && wanted.has(row)) existing.set(row.key, { row, listed });
     seen += 1;
     if (seen === most) return undefined; // Before the next page is asked for.
   }

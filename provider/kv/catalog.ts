@@ -1,11 +1,9 @@
 import { isUtf8 } from "node:buffer";
-import { hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import { entryBytes, isShorterAsBase64 } from "./batches";
 import { isPast, placeOf, type EntryText, type Place } from "./check-entry";
 import { recordOf, storedBytes, type Entry, type Recorded } from "./entry";
 import { FirstFew } from "./first-few";
-import { grown, Records } from "./records";
-import { SetDigest } from "./set-digest";
 import { SourceError } from "./source-error";
 import type { Examined, Source } from "./source";
 
@@ -24,11 +22,23 @@ export interface Summary {
   readonly warnings: readonly string[];
 }
 
-/** Declared entries, without their values: by row what a key is to hold, and what is needed to send it. */
+/** What a declared key is to hold, and what is needed to send it. When a lifetime ends is known when it is written. */
+export interface Row extends Recorded {
+  readonly key: string;
+  /** Where the entry stands in its file; undefined for other sources. */
+  readonly text: EntryText | undefined;
+  /** Whether that text is what is sent. */
+  readonly isAsIs: boolean;
+  /** Bytes of the entry in the body of a bulk write. */
+  readonly sentBytes: number;
+  /** Whether the value is not text. */
+  readonly isBinary: boolean;
+}
+
+/** Declared entries, without their values. */
 export interface Catalog extends Summary {
-  /** A lifetime stands for itself: when it ends is known when it is written. */
-  readonly records: Records;
-  readonly texts: Texts;
+  /** By key, in the order of the source. */
+  readonly rows: ReadonlyMap<string, Row>;
   /** Of the file that the entries were read from; undefined for other sources. */
   readonly sha256: string | undefined;
 }
@@ -37,23 +47,19 @@ export interface Catalog extends Summary {
 export async function catalogOf(source: Source, nowSeconds = Date.now() / 1000): Promise<Catalog> {
   const problems = new FirstFew("problem");
   const warnings = new FirstFew("warning");
-  const whole = new SetDigest();
-  const records = new Records();
-  const texts = new Texts();
-  const places = new Places();
+  const rows = new Map<string, Row>();
+  const places = new Map<string, Place>();
   const counts = { keys: 0, bytes: 0, expired: 0 };
 
   const look = ({ given, checked }: Examined): void => {
     // 1. A bad entry has its place as well.
     const key = typeof given.key === "string" ? given.key : undefined;
-    const row = key === undefined ? -1 : records.add(key);
-    if (row !== -1) places.set(row, given.place);
-    else if (key !== undefined) {
-      const first = places.of(records.find(key));
+    const first = key === undefined ? undefined : places.get(key);
+    if (first !== undefined)
       problems.add(
         `${placeOf(given.place, key)}: the key stands in entry ${first.position} (line ${first.line}) already; keep one of the two`,
       );
-    }
+    else if (key !== undefined) places.set(key, given.place);
     // 2. The entry itself.
     if ("problems" in checked) {
       checked.problems.forEach((problem) => problems.add(problem));
@@ -65,12 +71,20 @@ export async function catalogOf(source: Source, nowSeconds = Date.now() / 1000):
     counts.bytes += checked.bytes;
     if (isPast(entry, nowSeconds)) counts.expired += 1;
     const stored = entry.base64 ? storedBytes(entry) : entry.value;
-    const record = recordOf(entry, stored);
-    whole.add(entryDigest(entry.key, record));
-    if (row === -1) return;
-    records.set(row, record);
-    const isBinary = typeof stored !== "string" && !isUtf8(stored);
-    texts.set(row, "text" in given ? given.text : undefined, isAsIs(given, entry), entry, isBinary);
+    const { value, metadata, expiration, ttl } = recordOf(entry, stored);
+    const text = "text" in given ? given.text : undefined;
+    const asIs = isAsIs(given, entry);
+    rows.set(entry.key, {
+      key: entry.key,
+      value,
+      metadata,
+      expiration,
+      ttl,
+      text,
+      isAsIs: asIs,
+      sentBytes: asIs && text !== undefined ? text.bytes : entryBytes(entry),
+      isBinary: typeof stored !== "string" && !isUtf8(stored),
+    });
   };
 
   const examination = source.examine();
@@ -82,20 +96,22 @@ export async function catalogOf(source: Source, nowSeconds = Date.now() / 1000):
   }
   return {
     ...counts,
-    digest: whole.hex(),
+    digest: digestOf(rows),
     problems: problems.lines(),
     warnings: warnings.lines(),
-    records,
-    texts,
+    rows,
     sha256: examination.sha256,
   };
 }
 
-/** Of everything an entry says: its key, the stored bytes, metadata and when it ends. A character for each byte. */
-function entryDigest(key: string, { value, metadata, expiration, ttl }: Recorded): string {
-  const meta = metadata === undefined ? "null" : `"${metadata}"`;
-  const text = `[${JSON.stringify(key)},"${value}",${meta},${expiration ?? "null"},${ttl ?? "null"}]`;
-  return hash("sha256", text, "binary");
+/** Of everything the entries say: keys, stored bytes, metadata and when they end. Their order has no influence. */
+function digestOf(rows: ReadonlyMap<string, Row>): string {
+  const hash = createHash("sha256");
+  for (const key of [...rows.keys()].sort()) {
+    const row = rows.get(key);
+    hash.update(JSON.stringify([key, row?.value, row?.metadata, row?.expiration, row?.ttl]));
+  }
+  return hash.digest("hex");
 }
 
 const AS_IS_MEMBERS: readonly string[] = ["key", "value", "base64", "metadata"];
@@ -117,69 +133,4 @@ function countMembers(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   const own = Array.isArray(value) ? 0 : Object.keys(value).length;
   return Object.values(value).reduce((sum: number, member) => sum + countMembers(member), own);
-}
-
-const AS_IS = 1;
-const BINARY = 2;
-
-/** By row: where the text of an entry stands in its file, and how large it is when it is sent. */
-export class Texts {
-  #offsets = new Float64Array(0);
-  #lengths = new Uint32Array(0);
-  #sent = new Uint32Array(0);
-  #flags = new Uint8Array(0);
-
-  set(row: number, text: EntryText | undefined, isAsIs: boolean, entry: Entry, isBinary: boolean): void {
-    if (row >= this.#sent.length) this.#grow(Math.max(64, row + 1, this.#sent.length * 2));
-    this.#offsets[row] = text?.offset ?? NaN;
-    this.#lengths[row] = text?.bytes ?? 0;
-    this.#sent[row] = isAsIs && text !== undefined ? text.bytes : entryBytes(entry);
-    this.#flags[row] = (isAsIs ? AS_IS : 0) | (isBinary ? BINARY : 0);
-  }
-
-  offset(row: number): number {
-    return this.#offsets[row] ?? NaN;
-  }
-
-  length(row: number): number {
-    return this.#lengths[row] ?? 0;
-  }
-
-  /** Bytes of the entry in the body of a bulk write. */
-  sentBytes(row: number): number {
-    return this.#sent[row] ?? 0;
-  }
-
-  /** Whether the text in the file is what is sent. */
-  isAsIs(row: number): boolean {
-    return ((this.#flags[row] ?? 0) & AS_IS) !== 0;
-  }
-
-  /** Whether the value is no text. */
-  isBinary(row: number): boolean {
-    return ((this.#flags[row] ?? 0) & BINARY) !== 0;
-  }
-
-  #grow(rows: number): void {
-    this.#offsets = grown(new Float64Array(rows), this.#offsets);
-    this.#lengths = grown(new Uint32Array(rows), this.#lengths);
-    this.#sent = grown(new Uint32Array(rows), this.#sent);
-    this.#flags = grown(new Uint8Array(rows), this.#flags);
-  }
-}
-
-/** Position and line of each row: of use only while a file is read. */
-class Places {
-  #places = new Uint32Array(0);
-
-  set(row: number, { position = 0, line = 0 }: Place): void {
-    if (row * 2 >= this.#places.length)
-      this.#places = grown(new Uint32Array(Math.max(128, row * 4)), this.#places);
-    this.#places[row * 2] = position;
-    this.#places[row * 2 + 1] = line;
-  }
-
-  of(row: number): { readonly position: number; readonly line: number } {
-    return { position: this.#places[row * 2] ?? 0, line: this.#places[row * 2 + 1] ?? 0 };
-  }
 }

@@ -2,7 +2,7 @@ import { KV } from "../limits";
 import { propertyPath } from "../runtime/inputs";
 import { nearest } from "../runtime/nearest";
 import { isBag, type Bag, type Json } from "../runtime/values";
-import { storedBytes, type Entry } from "./entry";
+import { storedBytes, type Entry, type Recorded } from "./entry";
 import { isDeeper, unsafeNumber, type NumberPath } from "./exact";
 
 /**
@@ -137,8 +137,8 @@ export function checkDefaults({ metadata, expirationTtl }: EntryDefaults): strin
  * Whether the entry's time has come: it is counted, compared with nothing and never sent. The service refuses what
  * expires within the next minute, and a whole batch with it (facts 9.1), so the last minute counts as past.
  */
-export function isPast(entry: Pick<Entry, "expiration">, nowSeconds: number): boolean {
-  return entry.expiration !== undefined && entry.expiration < nowSeconds + KV.MIN_TTL_SECONDS;
+export function isPast({ expiration }: Pick<Recorded, "expiration">, nowSeconds: number): boolean {
+  return expiration !== undefined && expiration < nowSeconds + KV.MIN_TTL_SECONDS;
 }
 
 /** `catalog.json: entry 3 (line 17, key "a")`, `public: file "a.txt" (key "static/a.txt")`, `key "a"`. */

@@ -3,7 +3,7 @@ import type { NamespaceAddress } from "./address";
 import type { Declared } from "./declared";
 import { UNCERTAIN } from "./entry";
 import { deletedKeys, heldKeys } from "./held";
-import type { Manifest } from "./manifest";
+import { encodeManifest, type Manifest } from "./manifest";
 import { compare, shown } from "./plan";
 import { remove, upload } from "./upload";
 
@@ -33,11 +33,9 @@ interface Work extends NamespaceAddress {
  */
 export async function converge(ctx: Context, { catalog, entries }: Declared, work: Work): Promise<Written> {
   const { accountId, namespaceId, manifest } = work;
-  const { records } = catalog;
   const plan = compare(catalog, manifest, ctx.api.now() / 1000);
-  manifest.reserve(manifest.rows + plan.added.count);
   let { writtenAt } = work;
-  const result = async (): Promise<Written> => ({ manifest: await manifest.encode(), writtenAt });
+  const result = async (): Promise<Written> => ({ manifest: await encodeManifest(manifest), writtenAt });
   const half = async (reason: string): Promise<PartialFailure<Written>> =>
     new PartialFailure(
       work.id,
@@ -54,10 +52,11 @@ export async function converge(ctx: Context, { catalog, entries }: Declared, wor
     rows: plan.writes,
     onWritten: (rows, answeredAt) => {
       writtenAt = Math.max(writtenAt, answeredAt);
-      // A lifetime ends at a time that only the write determines; without one this is NaN, as for no time.
-      for (const row of rows) manifest.take(records, row, answeredAt + records.ttl(row));
+      // A lifetime ends at a time that only the write determines.
+      for (const row of rows)
+        manifest.set(row.key, row.ttl === undefined ? row : { ...row, expiration: answeredAt + row.ttl });
     },
-    onUncertain: (rows) => rows.forEach((row) => manifest.set(records.key(row), UNCERTAIN)),
+    onUncertain: (rows) => rows.forEach((row) => manifest.set(row.key, UNCERTAIN)),
   });
   if (written.error !== undefined)
     throw await half(
@@ -73,8 +72,8 @@ export async function converge(ctx: Context, { catalog, entries }: Declared, wor
 
   // 2. Delete, but for what another resource of the program has now.
   const gone: string[] = [];
-  const isHeld = plan.removedKeys.length === 0 ? undefined : await heldKeys(ctx, work).byOthers(manifest);
-  for (const key of plan.removedKeys) {
+  const isHeld = plan.removed.length === 0 ? undefined : await heldKeys(ctx, work).byOthers(manifest);
+  for (const key of plan.removed) {
     if (isHeld?.(key) === true) manifest.delete(key);
     else gone.push(key);
   }

@@ -1,4 +1,3 @@
-import { Records } from "./records";
 import { pathsOf } from "./source-directory";
 import { SourceError } from "./source-error";
 import { z } from "zod";
@@ -24,9 +23,11 @@ export const declaredKeysOf = z.array(
 export type DeclaredKeys = z.infer<typeof declaredKeysOf>[number];
 
 /** The declared keys, as far as they can be read: the check says what is wrong with a source. */
-export async function declaredKeys({ keys: names, ...declaration }: DeclaredKeys): Promise<Records> {
-  const keys = new Records();
-  for (const name of names ?? []) keys.add(name);
+export async function declaredKeys({
+  keys: names,
+  ...declaration
+}: DeclaredKeys): Promise<ReadonlySet<string>> {
+  const keys = new Set(names);
   if (names !== undefined) return keys;
   try {
     const source = openSource(declaration, process.cwd());

@@ -6,8 +6,8 @@ import { openSource, type Declaration, type Source } from "./source";
 import { SourceHandle } from "./source-handle";
 import { writableOf, type Writable } from "./writable";
 
-/** Rows kept of sources that were read in this operation, about 100 bytes each; a source beyond is read again. */
-const KEPT_ROWS = 2_000_000;
+/** Rows kept of sources that were read in this operation, about 250 bytes each; a source beyond is read again. */
+const KEPT_ROWS = 1_000_000;
 
 /** A source that was read, and the entries that can be sent from it. */
 export interface Declared {
@@ -98,7 +98,7 @@ export async function withDeclared<T>(
         `${source.name} has changed since it was checked: nothing was sent. Run the command again when it is complete.`,
       );
     }
-    return await work({ catalog, entries: writableOf(source, catalog, file) });
+    return await work({ catalog, entries: writableOf(source, file) });
   } finally {
     await file?.close();
   }
@@ -117,10 +117,10 @@ class KeptCatalogs {
     if (key === undefined) return;
     this.#catalogs.delete(key);
     this.#catalogs.set(key, catalog);
-    let rows = 0;
-    for (const [other, { records }] of [...this.#catalogs].reverse()) {
-      rows += records.rows;
-      if (rows > KEPT_ROWS) this.#catalogs.delete(other);
+    let kept = 0;
+    for (const [other, { rows }] of [...this.#catalogs].reverse()) {
+      kept += rows.size;
+      if (kept > KEPT_ROWS) this.#catalogs.delete(other);
     }
   }
 

@@ -20,18 +20,21 @@ export interface Recorded {
   /** First 16 bytes of the SHA-256 of the stored bytes, as 32 hexadecimal digits. */
   readonly value: string;
   /** The same of the metadata's canonical JSON; absent without metadata. */
-  readonly metadata?: string;
+  readonly metadata?: string | undefined;
   /** When it expires, seconds since the epoch: as declared, or for a lifetime as the service lists it. */
-  readonly expiration?: number;
+  readonly expiration?: number | undefined;
   /** The declared lifetime in seconds; a change of it renews the entry. */
-  readonly ttl?: number;
+  readonly ttl?: number | undefined;
 }
+
+/** Of a recorded digest. */
+export const DIGEST_BYTES = 16;
 
 /**
  * What is remembered of a key of which nobody knows what it holds: a write or a delete of it was broken off, or somebody
  * else changed it. Equal to no declaration, so that it is written; still ours, so that it is deleted with the rest.
  */
-export const UNCERTAIN: Recorded = { value: "0".repeat(32) };
+export const UNCERTAIN: Recorded = { value: "00".repeat(DIGEST_BYTES) };
 
 /** Bytes as the service stores them. */
 export function storedBytes(entry: Pick<Entry, "value" | "base64">): Buffer {
@@ -39,7 +42,8 @@ export function storedBytes(entry: Pick<Entry, "value" | "base64">): Buffer {
 }
 
 export function digest(bytes: Buffer | string): string {
-  return hash("sha256", bytes, "hex").slice(0, 32);
+  // Not a part of the longer text: that would keep the whole of it in memory.
+  return hash("sha256", bytes, "buffer").toString("hex", 0, DIGEST_BYTES);
 }
 
 /** What will be remembered of an entry, but for the time at which a lifetime ends. */
@@ -49,11 +53,8 @@ export function recordOf(
 ): Recorded {
   return {
     value: digest(stored),
-    ...(entry.metadata === undefined ? {} : { metadata: digest(canonicalJson(entry.metadata)) }),
-    ...(entry.expirationTtl !== undefined
-      ? { ttl: entry.expirationTtl }
-      : entry.expiration === undefined
-        ? {}
-        : { expiration: entry.expiration }),
+    metadata: entry.metadata === undefined ? undefined : digest(canonicalJson(entry.metadata)),
+    expiration: entry.expirationTtl === undefined ? entry.expiration : undefined,
+    ttl: entry.expirationTtl,
   };
 }

@@ -1,7 +1,7 @@
 import type { Context } from "../runtime/lifecycle";
 import type { NamespaceAddress } from "./address";
 import type { Catalog } from "./catalog";
-import { Manifest } from "./manifest";
+import { decodeManifest, type Manifest } from "./manifest";
 
 /** What a resource of this operation holds; read only when somebody asks. */
 type Holder = () => Promise<Manifest>;
@@ -16,11 +16,11 @@ export class HeldKeys {
    *
    * @throws where another one that was written in this operation has a declared key: each would undo the other.
    */
-  add(manifest: Manifest, { records }: Pick<Catalog, "records">): void {
-    for (let row = 0; row < records.rows; row += 1) {
-      if (!this.#written.some((other) => other.rowOf(records, row) !== -1)) continue;
+  add(manifest: Manifest, { rows }: Pick<Catalog, "rows">): void {
+    for (const key of rows.keys()) {
+      if (!this.#written.some((other) => other.has(key))) continue;
       throw new Error(
-        `Another KvEntries of this program declares the key ${JSON.stringify(records.key(row))}, too: keep it in one of them. Nothing was written.`,
+        `Another KvEntries of this program declares the key ${JSON.stringify(key)}, too: keep it in one of them. Nothing was written.`,
       );
     }
     this.#written.push(manifest);
@@ -30,7 +30,7 @@ export class HeldKeys {
   /** Of a resource that is kept as it is recorded. */
   addRecorded(encoded: string): void {
     let manifest: Promise<Manifest> | undefined;
-    this.#holders.push(() => (manifest ??= Manifest.decode(encoded)));
+    this.#holders.push(() => (manifest ??= decodeManifest(encoded)));
   }
 
   /** Whether another resource than the one with this manifest holds a key. */

@@ -9,7 +9,7 @@ import { fileHash, known, knownPart, look, unchangedFile, withDeclared } from ".
 import { driftOf } from "./drift";
 import { deletedKeys, heldKeys } from "./held";
 import { listKeys } from "./listing";
-import { Manifest } from "./manifest";
+import { decodeManifest, encodeManifest, type Manifest } from "./manifest";
 import { count } from "./check-entry";
 import { compare, line, shown, type Plan } from "./plan";
 import { Strangers, type Pruning } from "./prune";
@@ -104,7 +104,7 @@ export const kvEntries = defineLifecycle({
           );
       }
       // For what exists, `describe` compares with what was written.
-      if (isNew(args, olds)) ctx.say.info(line(namespace, compare(catalog, new Manifest())));
+      if (isNew(args, olds)) ctx.say.info(line(namespace, compare(catalog, new Map())));
       return {
         computed: { keys, bytes, digest, ...(sha256 === undefined ? {} : { fileHash: fileHash(sha256) }) },
       };
@@ -115,7 +115,7 @@ export const kvEntries = defineLifecycle({
   },
 
   async describe({ ctx, state, args }) {
-    const manifest = await Manifest.decode(state.manifest);
+    const manifest = await decodeManifest(state.manifest);
     const catalog = await known(ctx, args);
     const plan = compare(catalog, manifest);
     ctx.say.info(line(args.namespaceId, plan));
@@ -134,7 +134,7 @@ export const kvEntries = defineLifecycle({
   async live({ ctx, args, olds }) {
     if (!isNew(args, olds)) return {};
     const catalog = await known(ctx, args);
-    const { sentence, tooMany } = await existingFor(ctx, args, catalog, new Manifest(), { isPreview: true });
+    const { sentence, tooMany } = await existingFor(ctx, args, catalog, new Map(), { isPreview: true });
     if (tooMany !== undefined) return { failures: [{ property: "prune.maxDeletes", reason: tooMany }] };
     return sentence === undefined ? {} : { due: sentence };
   },
@@ -143,16 +143,16 @@ export const kvEntries = defineLifecycle({
   // those of others, what was written tells.
   async due({ ctx, state, args }) {
     if (args.prune === undefined) return undefined;
-    const { records } = await known(ctx, args);
-    const manifest = await Manifest.decode(state.manifest);
-    const strangers = await strangersOf(ctx, args, { records, manifest, writtenAt: state.writtenAt });
+    const { rows } = await known(ctx, args);
+    const manifest = await decodeManifest(state.manifest);
+    const strangers = await strangersOf(ctx, args, { rows, manifest, writtenAt: state.writtenAt });
     return strangers.sentence;
   },
 
   async create({ ctx, args, inputs }) {
     return await withDeclared(ctx, args, inputs["digest"], async (declared) => {
       const { catalog } = declared;
-      const manifest = new Manifest();
+      const manifest: Manifest = new Map();
       heldKeys(ctx, args).add(manifest, catalog);
       const strangers = await existingFor(ctx, args, catalog, manifest);
       strangers.refuseTooMany();
@@ -164,12 +164,12 @@ export const kvEntries = defineLifecycle({
 
   async update({ ctx, id, state, args, inputs }) {
     return await withDeclared(ctx, args, inputs["digest"], async (declared) => {
-      const manifest = await Manifest.decode(state.manifest);
-      const { records } = declared.catalog;
+      const manifest = await decodeManifest(state.manifest);
+      const { rows } = declared.catalog;
       if (args.maxOwnDeletes !== undefined)
         refuseOwnDeletes(args, compare(declared.catalog, manifest), manifest);
       heldKeys(ctx, args).add(manifest, declared.catalog);
-      const strangers = await strangersOf(ctx, args, { records, manifest, writtenAt: state.writtenAt });
+      const strangers = await strangersOf(ctx, args, { rows, manifest, writtenAt: state.writtenAt });
       strangers.refuseTooMany();
       await adoptExisting(ctx, args, declared.catalog, manifest);
       const work = { ...args, id, manifest, writtenAt: state.writtenAt, strangers: strangers.keys };
@@ -179,11 +179,11 @@ export const kvEntries = defineLifecycle({
 
   async read({ ctx, state }) {
     if (state.verify === "none") return state;
-    const manifest = await Manifest.decode(state.manifest);
+    const manifest = await decodeManifest(state.manifest);
     try {
       const drift = await driftOf(ctx, state, manifest);
       if (drift === undefined) return state;
-      return { ...state, manifest: await manifest.encode(), drift };
+      return { ...state, manifest: await encodeManifest(manifest), drift };
     } catch (error) {
       if (isNamespaceGone(error)) return undefined;
       throw error;
@@ -192,7 +192,7 @@ export const kvEntries = defineLifecycle({
 
   async delete({ ctx, state }) {
     const { accountId, namespaceId } = state;
-    const manifest = await Manifest.decode(state.manifest);
+    const manifest = await decodeManifest(state.manifest);
     const isHeld = await heldKeys(ctx, state).byOthers();
     const own = [...manifest.keys()].filter((key) => !isHeld(key));
     if (own.length < manifest.size) {
@@ -226,12 +226,12 @@ function refuseOwnDeletes(
     namespaceId,
     maxOwnDeletes,
   }: { readonly namespaceId: string; readonly maxOwnDeletes?: number | undefined },
-  { removedKeys }: Pick<Plan, "removedKeys">,
+  { removed }: Pick<Plan, "removed">,
   { size }: Manifest,
 ): void {
-  if (maxOwnDeletes === undefined || removedKeys.length <= maxOwnDeletes) return;
+  if (maxOwnDeletes === undefined || removed.length <= maxOwnDeletes) return;
   throw new Error(
-    `KvEntries ${namespaceId}: this update deletes ${count(removedKeys.length)} of its ${count(size)} keys (${shown(removedKeys)}); maxOwnDeletes allows ${count(maxOwnDeletes)}. ` +
+    `KvEntries ${namespaceId}: this update deletes ${count(removed.length)} of its ${count(size)} keys (${shown(removed)}); maxOwnDeletes allows ${count(maxOwnDeletes)}. ` +
       "Nothing was written. Check the source of the entries, or raise maxOwnDeletes.",
   );
 }
@@ -244,7 +244,7 @@ async function existingFor(
   manifest: Manifest,
   manner: { readonly isPreview?: boolean } = {},
 ): Promise<Strangers> {
-  const strangers = await Strangers.of(ctx, args, (key) => catalog.records.find(key) !== -1);
+  const strangers = await Strangers.of(ctx, args, (key) => catalog.rows.has(key));
   const listing = args.prune === undefined ? undefined : strangers.among(listKeys(ctx.api, args));
   await adoptExisting(ctx, args, catalog, manifest, { ...manner, listing });
   return strangers;
@@ -255,12 +255,12 @@ async function strangersOf(
   ctx: Context,
   pruning: Pruning,
   own: {
-    readonly records: Catalog["records"];
+    readonly rows: Catalog["rows"];
     readonly manifest: Manifest;
     readonly writtenAt: number;
   },
 ): Promise<Strangers> {
-  const isOwn = (key: string): boolean => own.records.find(key) !== -1 || own.manifest.has(key);
+  const isOwn = (key: string): boolean => own.rows.has(key) || own.manifest.has(key);
   const strangers = await Strangers.of(ctx, pruning, isOwn);
   return await (await strangers.list(ctx)).confirm(ctx, own.writtenAt);
 }

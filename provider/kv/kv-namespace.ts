@@ -275,7 +275,7 @@ async function takeOver(
     const { count, first, ours } = await countKeys(ctx, args.accountId, id, {
       enough: 1,
       most,
-      isOurs: (key) => declared.some((keys) => keys.find(key) !== -1),
+      isOurs: (key) => declared.some((keys) => keys.has(key)),
     });
     how = ours === 0 ? "" : ", with the keys that the program declares";
     [strange = ""] = first;

@@ -2,7 +2,6 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import * as pulumi from "@pulumi/pulumi";
 import { perRun, refusal } from "../runtime/resource";
 import { declaredKeys, type DeclaredKeys } from "./declared-keys";
-import type { Records } from "./records";
 
 /** Arguments of a KvEntries that tell which keys it declares, and which it deletes. */
 interface Inputs {
@@ -35,7 +34,7 @@ type Namespace = string | pulumi.OutputInstance<string>;
 export class Declarers {
   /** By namespace each, and whether it has looked at the others: who comes later looks at it. */
   readonly #all = new Map<Namespace, Map<Declarer, { hasLooked: boolean }>>();
-  readonly #keys = new Map<Declarer, Promise<Records>>();
+  readonly #keys = new Map<Declarer, Promise<ReadonlySet<string>>>();
   readonly #looks = new Map<Declarer, Map<Declarer, Promise<void>>>();
 
   /** @throws where two declare one key, or one prunes a prefix under which another one declares keys: it would delete them. */
@@ -71,15 +70,15 @@ export class Declarers {
     const where = typeof namespace === "string" ? `namespace ${namespace}` : "one namespace";
     refuseCovered(where, one, other, others);
     refuseCovered(where, other, one, keys);
-    for (let row = 0; row < others.rows; row += 1) {
-      if (keys.findKeyOf(others, row) === -1) continue;
+    for (const key of others) {
+      if (!keys.has(key)) continue;
       throw refusal(
-        `edgeguard: KvEntries "${one.name}" and "${other.name}" both declare the key ${JSON.stringify(others.key(row))} of ${where}: keep it in one of them.`,
+        `edgeguard: KvEntries "${one.name}" and "${other.name}" both declare the key ${JSON.stringify(key)} of ${where}: keep it in one of them.`,
       );
     }
   }
 
-  #keysOf(declarer: Declarer): Promise<Records> {
+  #keysOf(declarer: Declarer): Promise<ReadonlySet<string>> {
     const known = this.#keys.get(declarer);
     const keys = known ?? declaredKeys(declarer.declaration);
     this.#keys.set(declarer, keys);
@@ -133,11 +132,10 @@ function namesIn(entries: Inputs["entries"]): pulumi.Input<string[] | undefined>
   return pulumi.unsecret(pulumi.output(entries).apply((known) => Object.keys(known)));
 }
 
-function refuseCovered(where: string, owner: Declarer, other: Declarer, keys: Records): void {
+function refuseCovered(where: string, owner: Declarer, other: Declarer, keys: ReadonlySet<string>): void {
   const { prefix } = owner;
   if (prefix === undefined) return;
-  for (let row = 0; row < keys.rows; row += 1) {
-    const key = keys.key(row);
+  for (const key of keys) {
     if (!key.startsWith(prefix)) continue;
     throw refusal(
       `edgeguard: KvEntries "${owner.name}" prunes the prefix ${JSON.stringify(prefix)} of ${where}, and KvEntries "${other.name}" declares ${JSON.stringify(key)} under it: ` +

@@ -3,7 +3,6 @@ import { createHash } from "node:crypto";
 import { isBag } from "../runtime/values";
 import { FILE_SPELLING, MOST_LEVELS, notExact, type Given } from "./check-entry";
 import { inexactNumber, isDeeper } from "./exact";
-import { grown } from "./records";
 import { EntryScanner, NotPlainError } from "./scan";
 import { SourceError } from "./source-error";
 import { readCarefully } from "./source-file-careful";
@@ -83,7 +82,7 @@ export class BulkFile {
       scanner.shift(needed);
       [offset, end, at] = [offset + needed, end - needed, at - needed];
       room = found.length < FEW_ENTRIES ? LONG_CHUNK_BYTES : CHUNK_BYTES;
-      if (end + room > bytes.length) bytes = grown(Buffer.allocUnsafe(Math.max(end + room, end * 2)), bytes);
+      if (end + room > bytes.length) bytes = Buffer.concat([bytes], Math.max(end + room, end * 2));
     }
     if (!scanner.isComplete) throw new NotPlainError();
     this.#sha256 = hash.digest("hex");

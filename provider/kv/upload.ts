@@ -10,6 +10,7 @@ import {
 } from "./address";
 import { batches, Body, textBytes } from "./batches";
 import { carryOut, type Refused } from "./bulk";
+import type { Row } from "./catalog";
 import { Progress } from "./progress";
 import type { Writable } from "./writable";
 
@@ -17,11 +18,11 @@ export interface UploadRequest extends NamespaceAddress {
   readonly ctx: EntriesContext;
   readonly entries: Writable;
   /** Which of them are to be written; none that has expired already. */
-  readonly rows: readonly number[];
+  readonly rows: readonly Row[];
   /** Called for what the service has confirmed, as soon as it has. */
-  readonly onWritten: (rows: readonly number[], answeredAtSeconds: number) => void;
+  readonly onWritten: (rows: readonly Row[], answeredAtSeconds: number) => void;
   /** Called for what may have been written or not. */
-  readonly onUncertain?: (rows: readonly number[]) => void;
+  readonly onUncertain?: (rows: readonly Row[]) => void;
 }
 
 export interface UploadOutcome {
@@ -39,8 +40,8 @@ export interface UploadOutcome {
 export async function upload(request: UploadRequest): Promise<UploadOutcome> {
   const { ctx, namespaceId, entries, rows, onWritten, onUncertain } = request;
   const progress = new Progress({ say: ctx.say, namespaceId, what: "entries written", total: rows.length });
-  const bytesOf = (row: number): number => entries.bytesOf(row);
-  const keyOf = (row: number): string => entries.keyOf(row);
+  const bytesOf = ({ sentBytes }: Row): number => sentBytes;
+  const keyOf = ({ key }: Row): string => key;
   const outcome = await carryOut({
     ctx,
     batches: batches(rows, { items: KV.MAX_BULK_ENTRIES, bytes: KV.BATCH_BYTES, bytesOf }),

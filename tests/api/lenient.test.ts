@@ -58,15 +58,15 @@ describe("an answer without a result", () => {
         { success: true, errors: [], messages: [] },
       ],
     });
-    const written: number[] = [];
+    const written: string[] = [];
     const outcome = await upload({
       ctx: stageFor(server).ctx,
       accountId: ACCOUNT_ID,
       namespaceId: NAMESPACE_ID,
       ...allOf([textEntry("a", "1"), textEntry("b", "2")]),
-      onWritten: (rows) => written.push(...rows),
+      onWritten: (rows) => written.push(...rows.map(({ key }) => key)),
     });
-    expect({ outcome, written }).toEqual({ outcome: { written: 2, failed: [] }, written: [0, 1] });
+    expect({ outcome, written }).toEqual({ outcome: { written: 2, failed: [] }, written: ["a", "b"] });
   });
 
   test.each([

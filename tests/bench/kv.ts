@@ -1,16 +1,26 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { createReadStream, createWriteStream, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import {
+  createReadStream,
+  createWriteStream,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { LocalApi, LocalApiOptions, LoggedRequest } from "edgeguard-local";
 import { Agent, request } from "undici";
 import { forwarder } from "../../provider/runtime/forwarder";
+import { catalogOf } from "../../provider/kv/catalog";
+import { openSource } from "../../provider/kv/source";
+import { collidingKeys } from "../kv/colliding-keys";
 import { mostInFlight } from "../kv/upload-support";
 import { providerProcess } from "../support/provider-process";
-import type { Row } from "./table";
+import { median, type Row } from "./table";
 
 /** What key-value data costs. The API and the provider have a process each. */
 
@@ -171,7 +181,11 @@ const manifestBytes = (recorded: Recorded) => Buffer.byteLength(String(recorded.
 export async function kv({ long = false } = {}): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), "edgeguard-bench-"));
   try {
-    return [...(await hundredThousand(folder)), ...(long ? await large(folder) : [])];
+    return [
+      ...(await hundredThousand(folder)),
+      await chosenKeys(folder),
+      ...(long ? await large(folder) : []),
+    ];
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -283,6 +297,23 @@ async function hundredThousand(folder: string): Promise<Row[]> {
   } finally {
     service.child.kill();
   }
+}
+
+/** Reading keys that somebody chose to be slow in a table without a seed, beside as many ordinary ones of the same length. */
+async function chosenKeys(folder: string): Promise<Row> {
+  const chosen = collidingKeys(16);
+  const ordinary = chosen.map((key, i) => `catalog/item-${String(i).padStart(key.length - 13, "0")}`);
+  const file = join(folder, "keys.json");
+  const reading = async (keys: readonly string[]): Promise<number> => {
+    writeFileSync(file, JSON.stringify(keys.map((key) => ({ key, value: key }))));
+    return await median(5, async () => {
+      const { keys: found } = await catalogOf(openSource({ file }, folder));
+      if (found !== keys.length) throw new Error(`${found} of ${keys.length} keys were found`);
+    });
+  };
+  const theirs = await reading(ordinary);
+  const what = `reading ${chosen.length.toLocaleString("en-US")} keys of one FNV-1a hash`;
+  return bound(what, await reading(chosen), "ms", theirs, "ordinary keys", 1.5);
 }
 
 /** By bytes a body holds 83 values of 100 KB, by number 10,000 entries: a few requests more are granted. */

@@ -2,7 +2,9 @@ import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { symlinkSync, truncateSync } from "node:fs";
 import { join } from "node:path";
-import { SetDigest } from "../../provider/kv/set-digest";
+import { catalogOf } from "../../provider/kv/catalog";
+import { digest } from "../../provider/kv/entry";
+import { collidingKeys, fnv1a } from "./colliding-keys";
 import { CANARY, ProjectFolder, summarize, text } from "./source-support";
 
 let project: ProjectFolder;
@@ -130,20 +132,27 @@ describe("the summary", () => {
     expect(new Set(digests).size).toBe(variants.length);
   });
 
-  test("has a digest that is the SHA-256 of the sorted digests, also of those that begin alike", () => {
-    // Ten digests of 256 begin alike, to ever later bytes.
-    const digests = Array.from({ length: 256 }, (_, i) => {
-      const bytes = createHash("sha256").update(String(i)).digest();
-      return i < 10 ? bytes.fill(7, 0, 2 + 3 * i) : bytes;
-    });
+  test("has a digest that is the SHA-256 of what every entry says, sorted by key", async () => {
+    const keys = ["a", "é", "b/1", "🙂", "B", "\ue000"];
+    const entry = (key: string) => ({ value: `of ${key}`, metadata: { key }, expirationTtl: 60 });
+    const rows = [...keys]
+      .sort()
+      .map((key) => [key, digest(`of ${key}`), digest(JSON.stringify({ key })), null, 60]);
     const expected = createHash("sha256")
-      .update(Buffer.concat([...digests].sort((a, b) => a.compare(b))))
+      .update(rows.map((row) => JSON.stringify(row)).join(""))
       .digest("hex");
-    for (const order of [digests, [...digests].reverse()]) {
-      const set = new SetDigest();
-      for (const one of order) set.add(one.toString("latin1"));
-      expect(set.hex()).toBe(expected);
+    for (const order of [keys, [...keys].reverse()]) {
+      const entries = Object.fromEntries(order.map((key) => [key, entry(key)]));
+      expect(await summarize(project.open({ entries }))).toMatchObject({ digest: expected });
     }
+  });
+
+  test("finds every key among many that were chosen to collide in a hash without a seed", async () => {
+    const keys = collidingKeys(14);
+    expect([keys.length, new Set(keys.map((key) => fnv1a(key))).size]).toEqual([16_384, 1]);
+    project.put("chosen.json", bulk(keys.map((key) => ({ key, value: "v" }))));
+    const { problems, rows } = await catalogOf(project.open({ file: "chosen.json" }));
+    expect([problems, rows.size, keys.filter((key) => !rows.has(key))]).toEqual([[], keys.length, []]);
   });
 
   test("counts entries whose expiry has passed, and those whose last minute has begun", async () => {

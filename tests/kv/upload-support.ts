@@ -1,7 +1,8 @@
 import type { LocalApi } from "edgeguard-local";
 import type { EntriesContext } from "../../provider/kv/address";
 import { entryBytes } from "../../provider/kv/batches";
-import type { Entry } from "../../provider/kv/entry";
+import type { Row } from "../../provider/kv/catalog";
+import { recordOf, type Entry } from "../../provider/kv/entry";
 import { upload, type UploadRequest } from "../../provider/kv/upload";
 import { Host } from "../../provider/runtime/host";
 
@@ -62,20 +63,23 @@ export function allOf(
   given: Iterable<Entry>,
   onFill: (keys: readonly string[]) => void = () => undefined,
 ): Pick<UploadRequest, "entries" | "rows"> {
-  const entries = [...given];
-  const at = (row: number): Entry => entries[row] ?? textEntry("", "");
+  const entries = new Map([...given].map((entry) => [rowOf(entry), entry]));
   return {
-    rows: entries.map((_, row) => row),
+    rows: [...entries.keys()],
     entries: {
-      keyOf: (row) => at(row).key,
-      bytesOf: (row) => entryBytes(at(row)),
       fill: (body, rows) => {
-        onFill(rows.map((row) => at(row).key));
-        for (const row of rows) body.add(at(row));
+        onFill(rows.map(({ key }) => key));
+        for (const row of rows) body.add(entries.get(row) ?? textEntry("", ""));
         return Promise.resolve();
       },
     },
   };
+}
+
+function rowOf(entry: Entry): Row {
+  const { key } = entry;
+  const sentBytes = entryBytes(entry);
+  return { key, ...recordOf(entry), text: undefined, isAsIs: false, sentBytes, isBinary: false };
 }
 
 /** Writes entries, beforehand and without trouble. */

@@ -1,6 +1,5 @@
-import { catalogOf, type Catalog } from "../../kv/catalog";
+import { catalogOf, type Catalog, type Row } from "../../kv/catalog";
 import { count, showKey } from "../../kv/check-entry";
-import { Manifest } from "../../kv/manifest";
 import { compare } from "../../kv/plan";
 import type { Source } from "../../kv/source";
 import { SourceHandle } from "../../kv/source-handle";
@@ -16,7 +15,7 @@ export interface Checked {
   readonly catalog: Catalog;
   readonly entries: Writable;
   /** Which of them to send: those that have not expired. */
-  readonly rows: readonly number[];
+  readonly rows: readonly Row[];
   readonly expired: number;
 }
 
@@ -40,8 +39,8 @@ export async function withEntries<T>(source: Source, work: (checked: Checked) =>
     if (catalog.problems.length > 0) throw new EntriesError(catalog.problems);
     if ((await file?.sha256()) !== catalog.sha256)
       throw new CommandError(`${source.name} changed while it was read: nothing was sent.`);
-    const { writes: rows, past: expired } = compare(catalog, new Manifest());
-    return await work({ catalog, entries: writableOf(source, catalog, file), rows, expired });
+    const { writes: rows, past: expired } = compare(catalog, new Map());
+    return await work({ catalog, entries: writableOf(source, file), rows, expired });
   } finally {
     await file?.close();
   }

@@ -5,7 +5,7 @@ import { catalogOf } from "../../kv/catalog";
 import { checkEntry, count, FILE_SPELLING, isPast } from "../../kv/check-entry";
 import { fileHash } from "../../kv/declared";
 import { listKeys, type ListedKey } from "../../kv/listing";
-import { Manifest } from "../../kv/manifest";
+import { encodeManifest } from "../../kv/manifest";
 import { openSource } from "../../kv/source";
 import { readValues } from "../../kv/values";
 import { SECRET_MODE, type Staging } from "../staging";
@@ -105,9 +105,7 @@ async function entriesIn(
   namespace: Found,
 ): Promise<Found> {
   const scope = { kind: "account", id: account.id } as const;
-  const { records, keys, bytes, digest, sha256 = "" } = await catalogOf(openSource({ file: path }, "/"));
-  const manifest = new Manifest();
-  for (let row = 0; row < records.rows; row += 1) manifest.take(records, row);
+  const { rows, keys, bytes, digest, sha256 = "" } = await catalogOf(openSource({ file: path }, "/"));
   return {
     resource: TYPES.kvEntries,
     id: `${namespace.id}/${randomUUID()}`,
@@ -128,7 +126,7 @@ async function entriesIn(
       bytes,
       digest,
       fileHash: fileHash(sha256),
-      manifest: await manifest.encode(),
+      manifest: await encodeManifest(new Map(rows)),
       writtenAt: 0, // Long ago: a refresh compares at once.
       schemaVersion: TYPES.kvEntries.schemaVersion,
     },
