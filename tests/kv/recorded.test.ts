@@ -30,7 +30,7 @@ test("entries of version 0.1 are refreshed, found unchanged, changed by what dif
       defaults,
       keys: 3,
       bytes: 5,
-      digest: "27037c94e78e2d4b3aeab19d7e9fcbcbda8c7cdbc547123dc587d2ab26e636ff",
+      digest: "5f68eef407933779157239ecf29e4901ed624ed099eda6601a7499bf106bda15",
       __provider: forwarder(TYPE),
     };
     const state: Recorded = {
@@ -39,7 +39,7 @@ test("entries of version 0.1 are refreshed, found unchanged, changed by what dif
       outputs: {
         ...inputs,
         manifest:
-          "AQMCHQYGDQsMgAABAAQAAWFiL8OpYwECAQAAAAAAgdyyyB4DmeYyalpYdI+2GIUM6WUj0W/FH0zcb6WJ+YOKzt+zd+trhrJz/zT84Z1rgE7/Wj9XJqZrBh6PSPOZJ8MS8lKTlU4HQIVivtuLYM4Fwd7P462xjPGCjqfTxA==",
+          "AQAAAIobyQAAxKc/lfzxX5t07ISCsV4RKlxoxgF7b2HaDZSGNPS5jeG4gtJJeo7ywXZWSBkTBIv/fyDYqAStDWou0n8xxstp5aadNngT7uVkCFbsKzqr9JEgcPe28jb7bHdPG+Idgw5zX+de2vtrgSDGy2nlJk0l+HaMOBQphwxicx+uxgQhKsH7PgYh9QtrhrJz/zT84Z1rgE7/Wj9XJqZrBh6PSPOZJ8MS8lKTlU4HQIVivtuLYM4Fwd7P463m1zPvmulqwg==",
         writtenAt: 1_795_264_097,
         schemaVersion: 1,
       },
