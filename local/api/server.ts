@@ -122,6 +122,8 @@ async function start(options: LocalApiOptions): Promise<LocalApi> {
   // The adapter would otherwise replace the global Request and Response of a test or a program that runs us in process.
   const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
   const server = createServer((request, response) => void answer(request, response));
+  // Only the client ends an idle connection: if we did, its next request could be on its way and be lost.
+  server.keepAliveTimeout = 0;
   const port = await listen(server, settings.port);
 
   return {

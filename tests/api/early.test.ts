@@ -10,9 +10,10 @@ const REFUSAL = JSON.stringify({
   errors: [{ code: 10413, message: "request entity too large" }],
 });
 
+/** Closed on this side only, as proxies do: a reset could overtake the answer. */
 function answerAndClose(socket: Socket, text = REFUSAL): void {
   const head = `HTTP/1.1 413 Payload Too Large\r\ncontent-length: ${REFUSAL.length}\r\nconnection: close\r\n\r\n`;
-  socket.write(head + text, () => socket.destroy());
+  socket.end(head + text);
 }
 
 const write = (url: string) =>

@@ -112,7 +112,7 @@ describe("a manifest", () => {
     );
   });
 
-  test.each([1_000, 20_000])("of %i realistic keys is small, and quick to read and write", async (keys) => {
+  test.each([1_000, 20_000])("of %i realistic keys is small", async (keys) => {
     const manifest: Manifest = new Map();
     for (let i = 0; i < keys; i += 1) {
       manifest.set(`catalog:product:${createHash("sha1").update(String(i)).digest("hex").slice(0, 12)}`, {
@@ -121,13 +121,10 @@ describe("a manifest", () => {
       });
     }
     const before = process.memoryUsage().rss;
-    const start = performance.now();
     const text = await encodeManifest(manifest);
-    const encoded = performance.now();
     const back = await decodeManifest(text);
-    const decoded = performance.now();
     console.log(
-      `manifest of ${keys} keys: ${(text.length / keys).toFixed(1)} characters a key, encoded in ${(encoded - start).toFixed(0)} ms, decoded in ${(decoded - encoded).toFixed(0)} ms, resident memory +${((process.memoryUsage().rss - before) / 2 ** 20).toFixed(0)} MB`,
+      `manifest of ${keys} keys: ${(text.length / keys).toFixed(1)} characters a key, resident memory +${((process.memoryUsage().rss - before) / 2 ** 20).toFixed(0)} MB`,
     );
     expect(back.size).toBe(keys);
     expect(text.length / keys).toBeLessThan(40);

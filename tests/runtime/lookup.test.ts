@@ -143,11 +143,12 @@ describe("in a plain script", () => {
       `
       const { items } = await edgeguard.getScripts({ zoneId: "${api.zones.small}" });
       await edgeguard.assertNoMaliciousScripts({ zoneId: "${api.zones.small}" });
-      const read = process.hrtime.bigint();
-      process.on("exit", () => console.log(items.length, process.hrtime.bigint() - read < 1_000_000_000n));`,
+      // An idle connection does not keep the process: what is left is its own output.
+      const left = () => process.getActiveResourcesInfo().filter((name) => name !== "PipeWrap");
+      setImmediate(() => setImmediate(() => console.log(items.length, left())));`,
       env,
     );
-    expect(stdout).toBe("2 true\n");
+    expect(stdout).toBe("2 []\n");
     expect(stderr).toMatch(/^edgeguard: assertNoMaliciousScripts: 2 of 2 scripts/);
   });
 
