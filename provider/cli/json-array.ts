@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { JSONParser, TokenType } from "@streamparser/json";
 import { isBag } from "../runtime/values";
 import { CommandError } from "../terminal/errors";
-import { placeIn } from "../terminal/text-place";
+import { placeIn } from "../terminal/files";
 import { whyUnreadable } from "../runtime/files";
 
 /** An item of an array in a file, and where it begins. */

@@ -1,11 +1,9 @@
-import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import { Argument, InvalidArgumentError, Option, type Command } from "commander";
 import type * as Reports from "../report";
 import { CommandError, UsageError } from "../terminal/errors";
+import { readText } from "../terminal/files";
 import { print, type Io } from "../terminal/io";
-import { whyUnreadable } from "../runtime/files";
 
 const FORMATS = ["markdown", "text", "json"] as const satisfies readonly Reports.Format[];
 
@@ -112,12 +110,5 @@ async function readPlan(io: Io, file: string): Promise<string> {
       throw new UsageError("which plan? Name a file, or pipe `pulumi preview --json --show-sames` in.");
     return await textOf(io.stdin);
   }
-  const path = resolve(io.cwd, file);
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    throw new CommandError(
-      `the plan in ${file} cannot be read: ${whyUnreadable(error)} (looked for ${path}).`,
-    );
-  }
+  return await readText(io, file, `the plan in ${file}`);
 }

@@ -7,9 +7,8 @@ import { z } from "zod";
 import { nearest } from "../runtime/nearest";
 import { own } from "../runtime/values";
 import { CommandError } from "../terminal/errors";
+import { placeIn, unreadable } from "../terminal/files";
 import { tell, type Io } from "../terminal/io";
-import { placeIn } from "../terminal/text-place";
-import { whyUnreadable } from "../runtime/files";
 
 /** The configuration file of an edge function's project, as far as key-value data is concerned. */
 export interface ProjectConfig {
@@ -145,7 +144,7 @@ function read(path: string, name: string): string {
   try {
     return readFileSync(path, "utf8").replace(/^\ufeff/, "");
   } catch (error) {
-    throw new CommandError(`${name} cannot be read: ${whyUnreadable(error)} (looked for ${path}).`);
+    throw unreadable(name, path, error);
   }
 }
 

@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import { ApiError, CancelledError, isUnroutable } from "../api/errors";
-import { CommandError, InterruptedError } from "../terminal/errors";
+import { ApiError, CancelledError } from "../api/errors";
+import { CommandError, InterruptedError, UnfinishedError } from "../terminal/errors";
 import { tell, type Io } from "../terminal/io";
-import { withVariables } from "../terminal/api-failure";
+import { demandCredential, withVariables } from "../terminal/failure";
+import { StatusLine } from "../terminal/status-line";
 import { Host } from "../runtime/host";
-import { SettingsError } from "../runtime/settings";
 import { Drafting } from "./draft";
 import { configScript, importFile } from "./import-file";
 import type { ImportOptions, Product } from "./options";
@@ -18,7 +18,6 @@ import { readPageShield } from "./reading/page-shield";
 import { readRulesets } from "./reading/rulesets";
 import { settle } from "./settle";
 import { SECRET_MODE, Staging } from "./staging";
-import { StatusLine } from "./status-line";
 import { summary, type Outcome } from "./summary";
 import { accountOf, readZone, type Account, type Zone } from "./zones";
 
@@ -39,7 +38,7 @@ export async function importExisting(io: Io, options: ImportOptions): Promise<vo
   const status = new StatusLine(io);
   const host = hostOf(io, options, stop, status);
   try {
-    demandCredential(host);
+    demandCredential(host.settings);
     const everything = await readEverything(host, options, staging, status);
     status.show("writing the program");
     const outcome = await write(io, everything, staging);
@@ -49,7 +48,7 @@ export async function importExisting(io: Io, options: ImportOptions): Promise<vo
     status.clear();
     if (stop.aborted && error instanceof CancelledError)
       throw new InterruptedError("interrupted. Nothing was written.");
-    throw inOurWords(error);
+    throw error instanceof ApiError ? new UnfinishedError(error, "Nothing was written.") : error;
   } finally {
     await staging.discard();
     await host.close();
@@ -65,24 +64,6 @@ function hostOf(io: Io, { account }: ImportOptions, closing: AbortSignal, status
   // What a resource tells of its reading is for a stack; of interest here are warnings.
   const out = { info: () => undefined, warn };
   return new Host({ config: (key) => config.get(key), env: io.env, out, closing });
-}
-
-/** @throws SettingsError when the environment's settings are wrong; CommandError without a credential. */
-function demandCredential({ settings }: Host): void {
-  if (settings.credential !== undefined) return;
-  throw new CommandError(
-    "credentials are needed and none are set: CLOUDFLARE_API_TOKEN, or CLOUDFLARE_EMAIL with CLOUDFLARE_API_KEY.",
-  );
-}
-
-/** For who works at the command line: without a stack to refresh, with settings of the environment. */
-function inOurWords(error: unknown): unknown {
-  if (error instanceof SettingsError) return new CommandError(withVariables(error.message));
-  if (!(error instanceof ApiError)) return error;
-  const { init } = error;
-  const advice = isUnroutable(error) ? "Check the ids: --zone, --account." : init.advice;
-  const { message } = new ApiError({ ...init, advice });
-  return new CommandError(`${withVariables(message)} Nothing was written.`, { cause: error });
 }
 
 interface Everything {

@@ -1,5 +1,4 @@
 import { createReadStream, statSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { LOGPUSH } from "../../limits";
 import { count } from "../../kv/check-entry";
@@ -14,8 +13,8 @@ import { linesOf, testFilter, type FilterTest, type LogLine, type LogLines } fro
 import { isBag, pick, type Bag } from "../../runtime/values";
 import { nearest } from "../../runtime/nearest";
 import { CommandError, UsageError } from "../../terminal/errors";
+import { readText } from "../../terminal/files";
 import { print, tell, type Io } from "../../terminal/io";
-import { whyUnreadable } from "../../runtime/files";
 
 export interface FilterOptions {
   readonly format: "text" | "json";
@@ -47,14 +46,7 @@ export async function testFilterOn(
 
 async function filterText(io: Io, given: string): Promise<string> {
   if (!given.startsWith("@")) return given;
-  const path = resolve(io.cwd, given.slice(1));
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    throw new CommandError(
-      `the filter in ${given.slice(1)} cannot be read: ${whyUnreadable(error)} (looked for ${path}).`,
-    );
-  }
+  return await readText(io, given.slice(1), `the filter in ${given.slice(1)}`);
 }
 
 function checked(text: string): CheckedFilter {

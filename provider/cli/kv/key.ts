@@ -12,12 +12,12 @@ import { KV } from "../../limits";
 import { isBag } from "../../runtime/values";
 import { confirm } from "../../terminal/confirm";
 import { CommandError, UsageError } from "../../terminal/errors";
-import { print, tell, type Io } from "../../terminal/io";
-import { printArray } from "../../terminal/print-array";
+import { unreadable } from "../../terminal/files";
+import { print, printArray, tell, type Io } from "../../terminal/io";
 import type { DeleteOptions, GetOptions, ListOptions, PutOptions } from "./options";
 import { send, withEntries } from "./send";
 import { onNamespace, type NamespaceSession } from "./session";
-import { NotRegularError, whyUnreadable } from "../../runtime/files";
+import { NotRegularError } from "../../runtime/files";
 
 /** One entry goes the way of many: the same checks, the same request, the same retries. */
 export async function putKey(
@@ -123,7 +123,7 @@ function fileValue(io: Io, path: string): { readonly value: string; readonly bas
       : { value: bytes.toString("base64"), base64: true };
   } catch (error) {
     if (error instanceof CommandError) throw error;
-    throw new CommandError(`${path} cannot be read: ${whyUnreadable(error)} (looked for ${whole}).`);
+    throw unreadable(path, whole, error);
   }
 }
 

@@ -5,10 +5,9 @@ import type { Source } from "../../kv/source";
 import { SourceHandle } from "../../kv/source-handle";
 import { upload } from "../../kv/upload";
 import { writableOf, type Writable } from "../../kv/writable";
-import { CommandError, InterruptedError } from "../../terminal/errors";
+import { CommandError, InterruptedError, UnfinishedError } from "../../terminal/errors";
 import { tell, type Io } from "../../terminal/io";
 import type { NamespaceSession } from "./session";
-import { inWordsOfTheCommandLine } from "../../terminal/api-failure";
 
 /** Entries that were read and checked, and can be sent. */
 export interface Checked {
@@ -80,11 +79,10 @@ export function demandAll(io: Io, { failed, error }: Outcome, counts: string, st
     tell(io, `edgeguard: key ${showKey(key)}: ${reason}`);
   if (failed.length > SHOWN_KEYS) tell(io, `edgeguard: and ${count(failed.length - SHOWN_KEYS)} more keys`);
   if (error !== undefined && stop.aborted) throw new InterruptedError(`interrupted. ${counts}.`);
-  if (error !== undefined) {
-    const told = inWordsOfTheCommandLine(error);
-    throw new CommandError(
-      `${told instanceof Error ? told.message : String(told)} ${counts}. The same command does the rest: what is done already is no harm.`,
+  if (error !== undefined)
+    throw new UnfinishedError(
+      error,
+      `${counts}. The same command does the rest: what is done already is no harm.`,
     );
-  }
   if (failed.length > 0) throw new CommandError(`${counts}.`);
 }

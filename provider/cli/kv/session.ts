@@ -1,11 +1,11 @@
 import type { EntriesContext, NamespaceAddress } from "../../kv/address";
 import { Host } from "../../runtime/host";
 import { CommandError, UsageError } from "../../terminal/errors";
+import { demandCredential, withVariables } from "../../terminal/failure";
 import { tell, type Io } from "../../terminal/io";
 import { openLocalData } from "./local-data";
 import type { DataOptions, SelectorOptions } from "./options";
 import { targetOf, type Project, type Target } from "./target";
-import { inWordsOfTheCommandLine, withVariables } from "../../terminal/api-failure";
 
 /** A way to the service for one command. */
 export interface Session {
@@ -76,11 +76,8 @@ function common(io: Io): Pick<ConstructorParameters<typeof Host>[0], "env" | "ou
 
 async function connected<T>(host: Host, work: (session: Session) => Promise<T>): Promise<T> {
   try {
-    const { accountId, credential } = host.settings;
-    if (credential === undefined)
-      throw new CommandError(
-        "credentials are needed and none are set: CLOUDFLARE_API_TOKEN, or CLOUDFLARE_EMAIL with CLOUDFLARE_API_KEY.",
-      );
+    const { accountId } = host.settings;
+    demandCredential(host.settings);
     if (accountId === undefined)
       throw new CommandError(
         "which account? Give --account-id, account_id in the configuration file, or CLOUDFLARE_ACCOUNT_ID.",
@@ -89,8 +86,6 @@ async function connected<T>(host: Host, work: (session: Session) => Promise<T>):
     // Uploads tell of their progress in the provider's way; here the commands do it in their own.
     const say = { ...host.say, info: () => undefined };
     return await work({ ctx: { api, settings, say, pause: (ms) => context.pause(ms) }, accountId });
-  } catch (error) {
-    throw inWordsOfTheCommandLine(error);
   } finally {
     await host.close();
   }

@@ -1,0 +1,67 @@
+import { ApiError, isUnroutable } from "../api/errors";
+import { Redactor } from "../api/redact";
+import { isNamespaceGone } from "../kv/address";
+import { secretsIn, SettingsError, type Settings } from "../runtime/settings";
+import { own } from "../runtime/values";
+import { CommandError, InterruptedError, UnfinishedError, UsageError } from "./errors";
+import { INTERRUPTED_EXIT_CODE, type Io } from "./io";
+
+/** What a command that failed says, and its exit code. */
+export interface Failure {
+  readonly message: string;
+  readonly exitCode: number;
+}
+
+/**
+ * Every error that ends a command becomes its sentence here.
+ *
+ * @param group the first word of the command line, such as `kv`.
+ */
+export function failureOf(error: unknown, group: string | undefined, env: Io["env"]): Failure {
+  const redactor = new Redactor(); // Knows the secrets of the environment, whatever brought them into a message.
+  redactor.add(...secretsIn(() => undefined, env));
+  const message = redactor.redact(messageOf(error, group, env["EDGEGUARD_DEBUG"] === "1"));
+  if (error instanceof UsageError) return { message, exitCode: 2 };
+  return { message, exitCode: error instanceof InterruptedError ? INTERRUPTED_EXIT_CODE : 1 };
+}
+
+function messageOf(error: unknown, group: string | undefined, isDebugging: boolean): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error instanceof UnfinishedError) return `${messageOf(error.cause, group, false)} ${error.more}`;
+  if (error instanceof SettingsError) return withVariables(error.message);
+  if (error instanceof ApiError) {
+    const advice = own(ADVICE, group ?? "")?.(error) ?? error.init.advice;
+    return withVariables(new ApiError({ ...error.init, advice }).message);
+  }
+  const isOurs = error instanceof CommandError;
+  return isDebugging && !isOurs ? (error.stack ?? error.message) : error.message;
+}
+
+/** Next steps for who works at the command line, without a stack to refresh, by the group of the command. */
+const ADVICE: Readonly<Record<string, (error: ApiError) => string | undefined>> = {
+  kv: (error) => {
+    const isGone: boolean = isNamespaceGone(error);
+    if (isGone) return "`edgeguard kv namespace list` shows the namespaces of the account.";
+    return error.hasCode(7003)
+      ? "Check the account and the namespace: --account-id, --namespace-id, or the configuration file."
+      : undefined;
+  },
+  import: (error) => (isUnroutable(error) ? "Check the ids: --zone, --account." : undefined),
+};
+
+/** @throws SettingsError when the environment's settings are wrong; CommandError without a credential. */
+export function demandCredential({ credential }: Settings): void {
+  if (credential !== undefined) return;
+  throw new CommandError(
+    "credentials are needed and none are set: CLOUDFLARE_API_TOKEN, or CLOUDFLARE_EMAIL with CLOUDFLARE_API_KEY.",
+  );
+}
+
+/** `edgeguard:baseUrl` as `EDGEGUARD_BASE_URL`. */
+export function withVariables(message: string): string {
+  return message
+    .replace(/edgeguard:apiToken/g, "CLOUDFLARE_API_TOKEN")
+    .replace(/edgeguard:([a-zA-Z]+)/g, (_, key: string) =>
+      `EDGEGUARD_${key.replace(/[A-Z]/g, "_$&")}`.toUpperCase(),
+    );
+}

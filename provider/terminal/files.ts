@@ -1,0 +1,32 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { whyUnreadable } from "../runtime/files";
+import { CommandError } from "./errors";
+import type { Io } from "./io";
+
+/**
+ * The text of a file that an argument names.
+ *
+ * @param what as in `the plan in plan.json`.
+ * @throws CommandError where it cannot be read.
+ */
+export async function readText({ cwd }: Io, file: string, what: string): Promise<string> {
+  const path = resolve(cwd, file);
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    throw unreadable(what, path, error);
+  }
+}
+
+/** What is said of a file that cannot be read. */
+export function unreadable(what: string, path: string, error: unknown): CommandError {
+  return new CommandError(`${what} cannot be read: ${whyUnreadable(error)} (looked for ${path}).`);
+}
+
+/** Line and column of an offset, counted from 1; a column is a character. */
+export function placeIn(text: string, offset: number): { readonly line: number; readonly column: number } {
+  const before = text.slice(0, offset);
+  const start = before.lastIndexOf("\n") + 1;
+  return { line: before.split("\n").length, column: Array.from(before.slice(start)).length + 1 };
+}
