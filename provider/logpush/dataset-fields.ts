@@ -170,6 +170,11 @@ export function documentedFields(dataset: string): ReadonlyMap<string, FieldType
   return TYPES.get(dataset);
 }
 
+/** The types that a field has in the datasets above; none for any other field. */
+export function documentedTypes(field: string): readonly FieldType[] {
+  return [...TYPES.values()].flatMap((types) => types.get(field) ?? []);
+}
+
 const FIELD_TYPES: readonly string[] = [
   "string",
   "int",

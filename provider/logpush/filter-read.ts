@@ -1,16 +1,94 @@
 import { describe, propertyPath } from "../runtime/inputs";
 import { nearest } from "../runtime/nearest";
 import { isBag, own, type Bag } from "../runtime/values";
-import {
-  isOperator,
-  OPERATOR_NAMES,
-  OPERATORS,
-  type CheckedFilter,
-  type FilterIssue,
-  type FilterPath,
-  type Leaf,
-  type Node,
-} from "./filter-model";
+import type { FieldType } from "./dataset-fields";
+
+/**
+ * The filter of a Logpush job as data, and how it is read: from what the builders make, or from JSON. Source: Cloudflare's
+ * page of filters, and OpenAPI, `logpush_filter`.
+ */
+
+/** How an operator is used: what its value is, and what fields it applies to. */
+interface OperatorUse {
+  readonly value: "one" | "list";
+  readonly on: readonly FieldType[];
+}
+
+const NUMBERS = ["int", "float", "int or string"] as const;
+
+const equality: OperatorUse = { value: "one", on: ["string", "bool", ...NUMBERS] };
+const order: OperatorUse = { value: "one", on: NUMBERS };
+const affix: OperatorUse = { value: "one", on: ["string"] };
+const containment: OperatorUse = { value: "one", on: ["string", "array[string]", "array[int]"] };
+const membership: OperatorUse = { value: "list", on: ["string", ...NUMBERS] };
+
+/** The 14 operators under Cloudflare's names, each with its builder's. */
+export const OPERATORS = {
+  eq: { builder: "eq", ...equality },
+  "!eq": { builder: "notEq", ...equality },
+  lt: { builder: "lt", ...order },
+  leq: { builder: "leq", ...order },
+  gt: { builder: "gt", ...order },
+  geq: { builder: "geq", ...order },
+  startsWith: { builder: "startsWith", ...affix },
+  endsWith: { builder: "endsWith", ...affix },
+  "!startsWith": { builder: "notStartsWith", ...affix },
+  "!endsWith": { builder: "notEndsWith", ...affix },
+  contains: { builder: "contains", ...containment },
+  "!contains": { builder: "notContains", ...containment },
+  in: { builder: "in", ...membership },
+  "!in": { builder: "notIn", ...membership },
+} as const satisfies Readonly<Record<string, OperatorUse & { readonly builder: string }>>;
+
+export type Operator = keyof typeof OPERATORS;
+export const OPERATOR_NAMES = Object.keys(OPERATORS) as readonly Operator[];
+
+export function isOperator(text: unknown): text is Operator {
+  return typeof text === "string" && Object.hasOwn(OPERATORS, text);
+}
+
+/** A comparison as Cloudflare takes it: one value is a text, whatever the field's type; a list keeps its numbers. */
+export interface Leaf {
+  readonly key: string;
+  readonly operator: Operator;
+  readonly value: string | readonly (string | number)[];
+}
+
+export type Group = { readonly and: readonly Node[] } | { readonly or: readonly Node[] };
+export type Node = Leaf | Group;
+
+/** A filter that has been read: every node is what it should be. */
+export interface CheckedFilter {
+  readonly where: Node;
+}
+
+export function childrenOf(group: Group): readonly Node[] {
+  return "and" in group ? group.and : group.or;
+}
+
+export function isLeaf(node: Node): node is Leaf {
+  return "key" in node;
+}
+
+/** Where in a filter: `["where", "and", 0, "operator"]`. */
+export type FilterPath = readonly (string | number)[];
+
+/** What is wrong, and where in the filter. */
+export interface FilterIssue {
+  readonly path: FilterPath;
+  /** Goes on from the path: `is an empty group; …`. */
+  readonly reason: string;
+}
+
+/** Every comparison with its place. */
+export function* leavesOf(node: Node, path: FilterPath): Generator<{ leaf: Leaf; path: FilterPath }> {
+  if (isLeaf(node)) {
+    yield { leaf: node, path };
+    return;
+  }
+  const word = "and" in node ? "and" : "or";
+  for (const [index, child] of childrenOf(node).entries()) yield* leavesOf(child, [...path, word, index]);
+}
 
 /** A filter that cannot be read: where, and why. */
 export class FilterError extends Error {
@@ -28,14 +106,11 @@ export type ReadResult = { readonly filter: CheckedFilter } | { readonly issues:
 
 /**
  * Reads a filter: the builders' object, or its JSON as a text. Everything that is wrong is named with its place; what is
- * right comes out in the form the service takes, one value as a text whatever the field's type.
+ * right comes out in the form Cloudflare takes, one value as a text whatever the field's type.
  */
 export function readFilter(given: unknown): ReadResult {
-  const issues: FilterIssue[] = [];
-  const json = typeof given === "string" ? parse(given, issues) : given;
-  if (issues.length > 0) return { issues };
-  const where = readRoot(json, issues);
-  return where === undefined || issues.length > 0 ? { issues } : { filter: { where } };
+  const { issues, where } = new Reader(given);
+  return where === null || issues.length > 0 ? { issues } : { filter: { where } };
 }
 
 /** @throws FilterError naming every place that is wrong. */
@@ -45,172 +120,147 @@ export function mustRead(given: unknown): CheckedFilter {
   throw new FilterError(result.issues);
 }
 
-/** Groups in groups beyond this are no filter: each is an operator, and the service takes about 30. */
+/** Groups in groups beyond this are no filter: each is an operator, and Cloudflare takes about 30. */
 const DEEPEST = 100;
 
 const SHAPE = '{"where": {"and": [{"key": "…", "operator": "eq", "value": "…"}]}}';
-
-function parse(text: string, issues: FilterIssue[]): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    issues.push({ path: [], reason: `is no JSON (${why}); it has to look like ${SHAPE}` });
-    return undefined;
-  }
-}
-
-function readRoot(json: unknown, issues: FilterIssue[]): Node | undefined {
-  if (!isBag(json)) {
-    issues.push({ path: [], reason: `has to be an object like ${SHAPE}; it is ${describe(json)}` });
-    return undefined;
-  }
-  if (json["where"] === undefined) {
-    issues.push({ path: [], reason: `has no "where"; write {"where": …} around its conditions` });
-    return undefined;
-  }
-  refuseOthers(json, ["where"], [], issues);
-  return readNode(json["where"], ["where"], issues);
-}
-
 const LEAF = ["key", "operator", "value"];
 const GROUPS = ["and", "or"];
-
-function readNode(json: unknown, path: FilterPath, issues: FilterIssue[]): Node | undefined {
-  const refuse = (reason: string): Node | undefined => {
-    issues.push({ path, reason });
-    return undefined;
-  };
-  if (path.length > 2 * DEEPEST)
-    return refuse(`lies more than ${DEEPEST} groups deep; make the filter flatter`);
-  if (!isBag(json)) {
-    return refuse(`has to be a comparison or a group of them; it is ${describe(json)}`);
-  }
-  const own = Object.keys(json).filter((key) => json[key] !== undefined);
-  const groups = own.filter((key) => GROUPS.includes(key));
-  const members = own.filter((key) => LEAF.includes(key));
-  if (groups.length > 0 && members.length > 0) {
-    return refuse(
-      `is a comparison and a group at once: it has ${quoted([...members, ...groups])}. Put the comparison into the group`,
-    );
-  }
-  if (groups.length > 1) return refuse('has both "and" and "or"; put one of them into the other');
-  const [word] = groups;
-  if (word !== undefined) {
-    refuseOthers(json, groups, path, issues);
-    return readGroup(word === "and" ? "and" : "or", json[word], [...path, word], issues);
-  }
-  if (members.length === 0) {
-    return refuse(
-      `is neither a comparison, {"key", "operator", "value"}, nor a group, {"and": […]} or {"or": […]}${own.length === 0 ? "" : `; it has ${quoted(own)}`}`,
-    );
-  }
-  refuseOthers(json, LEAF, path, issues);
-  return readLeaf(json, path, issues);
-}
-
-function readGroup(
-  word: "and" | "or",
-  children: unknown,
-  path: FilterPath,
-  issues: FilterIssue[],
-): Node | undefined {
-  if (!Array.isArray(children)) {
-    issues.push({ path, reason: `has to be a list of conditions; it is ${describe(children)}` });
-    return undefined;
-  }
-  if (children.length === 0) {
-    issues.push({ path, reason: "is an empty group; a group holds at least one condition" });
-    return undefined;
-  }
-  const nodes = children
-    .map((child, index) => readNode(child, [...path, index], issues))
-    .filter((node) => node !== undefined);
-  return word === "and" ? { and: nodes } : { or: nodes };
-}
-
-function readLeaf(json: Bag, path: FilterPath, issues: FilterIssue[]): Leaf | undefined {
-  const { key, operator, value } = json;
-  const before = issues.length;
-  if (typeof key !== "string" || key === "") {
-    issues.push({ path: [...path, "key"], reason: `has to be the name of a log field; it is ${shown(key)}` });
-  }
-  if (!isOperator(operator)) {
-    issues.push({ path: [...path, "operator"], reason: unknownOperator(operator) });
-    return undefined;
-  }
-  const read =
-    OPERATORS[operator].value === "list"
-      ? readList(operator, value, [...path, "value"], issues)
-      : readOne(operator, value, [...path, "value"], issues);
-  return issues.length > before || typeof key !== "string" || read === undefined
-    ? undefined
-    : { key, operator, value: read };
-}
-
-function readOne(
-  operator: string,
-  value: unknown,
-  path: FilterPath,
-  issues: FilterIssue[],
-): string | undefined {
-  if (typeof value === "string") return value;
-  if (isInexact(value)) {
-    issues.push({ path, reason: INEXACT });
-    return undefined;
-  }
-  if (typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value)))
-    return String(value);
-  const advice = Array.isArray(value) ? `; for a list there are "in" and "!in"` : "";
-  issues.push({
-    path,
-    reason: `has to be a text, a number, true or false for ${operator}; it is ${shown(value)}${advice}`,
-  });
-  return undefined;
-}
-
 const INEXACT = `is a whole number larger than ${Number.MAX_SAFE_INTEGER}, of which digits are lost here; write it as a text, in quotes`;
 
-const isInexact = (value: unknown): boolean => Number.isInteger(value) && !Number.isSafeInteger(value);
+/** Goes on after what is wrong, so that all of it is named. `null` stands for what could not be read. */
+class Reader {
+  readonly issues: FilterIssue[] = [];
+  readonly where: Node | null;
 
-function readList(
-  operator: string,
-  value: unknown,
-  path: FilterPath,
-  issues: FilterIssue[],
-): readonly (string | number)[] | undefined {
-  if (!Array.isArray(value)) {
-    const hint = typeof value === "string" && value.includes(",") ? ", not a text with commas" : "";
-    issues.push({ path, reason: `has to be a list for ${operator}${hint}; it is ${shown(value)}` });
-    return undefined;
+  constructor(given: unknown) {
+    this.where = this.#root(given);
   }
-  if (value.length === 0) {
-    issues.push({ path, reason: "is an empty list, which no line is in; name at least one value" });
-    return undefined;
+
+  #refuse(path: FilterPath, reason: string): null {
+    this.issues.push({ path, reason });
+    return null;
   }
-  const elements: (string | number)[] = [];
-  for (const [index, element] of (value as readonly unknown[]).entries()) {
-    const fits = typeof element === "string" || (typeof element === "number" && Number.isFinite(element));
-    if (isInexact(element)) issues.push({ path: [...path, index], reason: INEXACT });
-    else if (fits) elements.push(element);
-    else
-      issues.push({
-        path: [...path, index],
-        reason: `has to be a text or a number; it is ${shown(element)}`,
-      });
+
+  #refuseOthers(json: Bag, known: readonly string[], path: FilterPath): void {
+    const others = keysOf(json).filter((key) => !known.includes(key));
+    if (others.length > 0) this.#refuse(path, `knows ${quoted(known)} only; it has ${quoted(others)}`);
   }
-  const odd = elements.findIndex((element) => typeof element !== typeof elements[0]);
-  if (odd > 0 && elements.length === value.length) {
-    issues.push({
-      path: [...path, odd],
-      reason: `is ${describe(elements[odd])} in a list that began with ${describe(elements[0])}; a field holds texts or numbers, not both`,
-    });
+
+  #root(given: unknown): Node | null {
+    let json = given;
+    if (typeof given === "string") {
+      try {
+        json = JSON.parse(given);
+      } catch (error) {
+        const why = error instanceof Error ? error.message : String(error);
+        return this.#refuse([], `is no JSON (${why}); it has to look like ${SHAPE}`);
+      }
+    }
+    if (!isBag(json)) return this.#refuse([], `has to be an object like ${SHAPE}; it is ${describe(json)}`);
+    if (json["where"] === undefined)
+      return this.#refuse([], `has no "where"; write {"where": …} around its conditions`);
+    this.#refuseOthers(json, ["where"], []);
+    return this.#node(json["where"], ["where"]);
   }
-  return elements;
+
+  #node(json: unknown, path: FilterPath): Node | null {
+    if (path.length > 2 * DEEPEST)
+      return this.#refuse(path, `lies more than ${DEEPEST} groups deep; make the filter flatter`);
+    if (!isBag(json))
+      return this.#refuse(path, `has to be a comparison or a group of them; it is ${describe(json)}`);
+    const keys = keysOf(json);
+    const groups = keys.filter((key) => GROUPS.includes(key));
+    const members = keys.filter((key) => LEAF.includes(key));
+    if (groups.length > 0 && members.length > 0) {
+      return this.#refuse(
+        path,
+        `is a comparison and a group at once: it has ${quoted([...members, ...groups])}. Put the comparison into the group`,
+      );
+    }
+    if (groups.length > 1)
+      return this.#refuse(path, 'has both "and" and "or"; put one of them into the other');
+    const [word] = groups;
+    if (word === undefined && members.length === 0) {
+      return this.#refuse(
+        path,
+        `is neither a comparison, {"key", "operator", "value"}, nor a group, {"and": […]} or {"or": […]}${keys.length === 0 ? "" : `; it has ${quoted(keys)}`}`,
+      );
+    }
+    this.#refuseOthers(json, word === undefined ? LEAF : groups, path);
+    return word === undefined ? this.#leaf(json, path) : this.#group(word, json[word], [...path, word]);
+  }
+
+  #group(word: string, children: unknown, path: FilterPath): Node | null {
+    if (!Array.isArray(children))
+      return this.#refuse(path, `has to be a list of conditions; it is ${describe(children)}`);
+    if (children.length === 0)
+      return this.#refuse(path, "is an empty group; a group holds at least one condition");
+    const nodes = children
+      .map((child, index) => this.#node(child, [...path, index]))
+      .filter((node) => node !== null);
+    return word === "and" ? { and: nodes } : { or: nodes };
+  }
+
+  #leaf({ key, operator, value }: Bag, path: FilterPath): Leaf | null {
+    if (typeof key !== "string" || key === "")
+      this.#refuse([...path, "key"], `has to be the name of a log field; it is ${shown(key)}`);
+    if (!isOperator(operator)) return this.#refuse([...path, "operator"], unknownOperator(operator));
+    const at = [...path, "value"];
+    const isList = OPERATORS[operator].value === "list";
+    const read = isList ? this.#list(operator, value, at) : this.#one(operator, value, at);
+    return typeof key !== "string" || read === null ? null : { key, operator, value: read };
+  }
+
+  #one(operator: Operator, value: unknown, path: FilterPath): string | null {
+    if (typeof value === "string") return value;
+    if (isInexact(value)) return this.#refuse(path, INEXACT);
+    if (typeof value === "boolean" || isFiniteNumber(value)) return String(value);
+    const advice = Array.isArray(value) ? `; for a list there are "in" and "!in"` : "";
+    return this.#refuse(
+      path,
+      `has to be a text, a number, true or false for ${operator}; it is ${shown(value)}${advice}`,
+    );
+  }
+
+  #list(operator: Operator, value: unknown, path: FilterPath): readonly (string | number)[] | null {
+    if (!Array.isArray(value)) {
+      const hint = typeof value === "string" && value.includes(",") ? ", not a text with commas" : "";
+      return this.#refuse(path, `has to be a list for ${operator}${hint}; it is ${shown(value)}`);
+    }
+    if (value.length === 0)
+      return this.#refuse(path, "is an empty list, which no line is in; name at least one value");
+    const elements: (string | number)[] = [];
+    for (const [index, element] of (value as readonly unknown[]).entries()) {
+      if (isInexact(element)) this.#refuse([...path, index], INEXACT);
+      else if (typeof element === "string" || isFiniteNumber(element)) elements.push(element);
+      else this.#refuse([...path, index], `has to be a text or a number; it is ${shown(element)}`);
+    }
+    const odd = elements.findIndex((element) => typeof element !== typeof elements[0]);
+    if (odd > 0 && elements.length === value.length) {
+      this.#refuse(
+        [...path, odd],
+        `is ${describe(elements[odd])} in a list that began with ${describe(elements[0])}; a field holds texts or numbers, not both`,
+      );
+    }
+    return elements;
+  }
+}
+
+function keysOf(json: Bag): string[] {
+  return Object.keys(json).filter((key) => json[key] !== undefined);
+}
+
+function isInexact(value: unknown): boolean {
+  return Number.isInteger(value) && !Number.isSafeInteger(value);
+}
+
+function isFiniteNumber(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value);
 }
 
 /** How other tools, and one example of the OpenAPI, write operators. */
-const OTHER_NAMES: Readonly<Record<string, string>> = {
+const OTHER_NAMES: Readonly<Record<string, Operator>> = {
   neq: "!eq",
   ne: "!eq",
   "!=": "!eq",
@@ -224,30 +274,21 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   ">=": "geq",
   gte: "geq",
   ge: "geq",
-  notEq: "!eq",
-  notIn: "!in",
   nin: "!in",
-  notContains: "!contains",
-  notStartsWith: "!startsWith",
-  notEndsWith: "!endsWith",
 };
 
 function unknownOperator(operator: unknown): string {
-  if (typeof operator !== "string") {
+  if (typeof operator !== "string")
     return `has to be one of ${OPERATOR_NAMES.join(", ")}; it is ${shown(operator)}`;
-  }
-  const meant = own(OTHER_NAMES, operator) ?? nearest(operator, OPERATOR_NAMES);
+  const meant =
+    own(OTHER_NAMES, operator) ??
+    OPERATOR_NAMES.find((name) => OPERATORS[name].builder === operator) ??
+    nearest(operator, OPERATOR_NAMES);
   const advice =
     meant === undefined
       ? `Operators: ${OPERATOR_NAMES.join(", ")}`
       : `Did you mean ${JSON.stringify(meant)}?`;
   return `is ${describe(operator)}, which is no operator. ${advice}`;
-}
-
-function refuseOthers(json: Bag, known: readonly string[], path: FilterPath, issues: FilterIssue[]): void {
-  const others = Object.keys(json).filter((key) => json[key] !== undefined && !known.includes(key));
-  if (others.length > 0)
-    issues.push({ path, reason: `knows ${quoted(known)} only; it has ${quoted(others)}` });
 }
 
 function shown(value: unknown): string {

@@ -1,12 +1,15 @@
 import { LOGPUSH } from "../limits";
-import { childrenOf, isLeaf, type CheckedFilter, type Leaf, type Node } from "./filter-model";
-import { readFilter } from "./filter-read";
+import { childrenOf, isLeaf, readFilter, type CheckedFilter, type Group, type Node } from "./filter-read";
 
-/** A filter as the text that is sent, what it means, and its size as the service counts it. */
+/** A filter as the text that is sent, what it means, its size as Cloudflare counts it, and its tree for people. */
 
-/** JSON without white space, in the author's order; a comparison alone is put into a group, as the seed shows it. */
-export function compileFilter({ where }: CheckedFilter): string {
-  return JSON.stringify({ where: written(isLeaf(where) ? { and: [where] } : where) });
+/** JSON without white space, in the author's order; a comparison alone is put into a group, as Cloudflare's examples have it. */
+export function compileFilter(filter: CheckedFilter): string {
+  return JSON.stringify({ where: written(grouped(filter)) });
+}
+
+function grouped({ where }: CheckedFilter): Group {
+  return isLeaf(where) ? { and: [where] } : where;
 }
 
 /** Members in one order. */
@@ -17,27 +20,23 @@ function written(node: Node): Node {
 
 /** The same for filters that let the same lines through, whatever the order of a group's conditions or a list's elements. */
 export function meaningOf(filter: CheckedFilter): string {
-  const where = isLeaf(filter.where) ? { and: [filter.where] } : filter.where;
-  return JSON.stringify({ where: sorted(where) });
+  return JSON.stringify({ where: sorted(grouped(filter)) });
 }
 
 function sorted(node: Node): Node {
-  if (isLeaf(node)) return sortedLeaf(node);
-  const children = childrenOf(node)
-    .map(sorted)
-    .map((child) => ({ child, text: JSON.stringify(child) }))
-    .sort((a, b) => byText(a.text, b.text))
-    .map(({ child }) => child);
+  if (isLeaf(node)) {
+    const { key, operator, value } = node;
+    return { key, operator, value: typeof value === "string" ? value : inOrder(value) };
+  }
+  const children = inOrder(childrenOf(node).map(sorted));
   return "and" in node ? { and: children } : { or: children };
 }
 
-function sortedLeaf({ key, operator, value }: Leaf): Leaf {
-  if (typeof value === "string") return { key, operator, value };
-  return { key, operator, value: [...value].sort((a, b) => byText(JSON.stringify(a), JSON.stringify(b))) };
-}
-
-function byText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+function inOrder<T>(elements: readonly T[]): readonly T[] {
+  return elements
+    .map((element) => ({ element, text: JSON.stringify(element) }))
+    .sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0))
+    .map(({ element }) => element);
 }
 
 /** What a recorded filter means; a text that is no filter stands for itself, and no filter is the empty text. */
@@ -55,8 +54,7 @@ export interface FilterSize {
 }
 
 export function sizeOf(filter: CheckedFilter): FilterSize {
-  const where = isLeaf(filter.where) ? { and: [filter.where] } : filter.where;
-  return { operators: operatorsIn(where), bytes: Buffer.byteLength(compileFilter(filter)) };
+  return { operators: operatorsIn(grouped(filter)), bytes: Buffer.byteLength(compileFilter(filter)) };
 }
 
 function operatorsIn(node: Node): number {
@@ -67,15 +65,34 @@ function operatorsIn(node: Node): number {
 export function sizeProblem(filter: CheckedFilter): string | undefined {
   const { operators, bytes } = sizeOf(filter);
   const parts = [
-    ...(operators > LOGPUSH.MAX_FILTER_OPERATORS
-      ? [
-          `has ${operators} operators (each comparison, each "and" and "or"); the service takes about ${LOGPUSH.MAX_FILTER_OPERATORS}`,
-        ]
-      : []),
-    ...(bytes > LOGPUSH.MAX_FILTER_BYTES
-      ? [`is ${bytes} bytes; the service takes about ${LOGPUSH.MAX_FILTER_BYTES}`]
-      : []),
-  ];
+    operators > LOGPUSH.MAX_FILTER_OPERATORS &&
+      `has ${operators} operators (each comparison, each "and" and "or"); the service takes about ${LOGPUSH.MAX_FILTER_OPERATORS}`,
+    bytes > LOGPUSH.MAX_FILTER_BYTES &&
+      `is ${bytes} bytes; the service takes about ${LOGPUSH.MAX_FILTER_BYTES}`,
+  ].filter((part) => part !== false);
   if (parts.length === 0) return undefined;
   return `${parts.join(", and ")}. Write several eq as one in, or split the job; filterChecks: "warn" sends it all the same.`;
+}
+
+/**
+ * A filter as an indented tree, a line for each comparison and group. A text that is no filter stays as it is.
+ *
+ * ```text
+ * all of
+ *   ClientRequestHost eq "example.com"
+ *   EdgeResponseStatus geq "500"
+ * ```
+ */
+export function filterTree(filter: string): readonly string[] {
+  const read = readFilter(filter);
+  return "filter" in read ? [...lines(read.filter.where, "")] : filter.split("\n");
+}
+
+function* lines(node: Node, indent: string): Generator<string> {
+  if (isLeaf(node)) {
+    yield `${indent}${node.key} ${node.operator} ${JSON.stringify(node.value)}`;
+    return;
+  }
+  yield `${indent}${"and" in node ? "all of" : "any of"}`;
+  for (const child of childrenOf(node)) yield* lines(child, `${indent}  `);
 }

@@ -1,7 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
 import type { FieldsOfType, KnownField } from "./dataset-fields";
-import type { Operator } from "./filter-model";
-import { mustRead } from "./filter-read";
+import { mustRead, type Operator } from "./filter-read";
 import { compileFilter } from "./filter-text";
 
 /**
@@ -202,8 +201,7 @@ export function compile(given: Filter | string): string {
   return compileFilter(mustRead(given));
 }
 
-export { FilterError } from "./filter-read";
-export type { Operator } from "./filter-model";
+export { FilterError, type Operator } from "./filter-read";
 
 /** The service compares with texts, whatever the field's type: numbers and flags become texts here. */
 function condition(

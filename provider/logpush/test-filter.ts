@@ -2,11 +2,10 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { StringDecoder } from "node:string_decoder";
 import { createGunzip } from "node:zlib";
-import { isBag, type Bag } from "../runtime/values";
+import { isBag, own, type Bag } from "../runtime/values";
 import type { Filter } from "./filter";
-import { passes } from "./filter-evaluate";
-import { leavesOf } from "./filter-model";
-import { mustRead } from "./filter-read";
+import { isTime } from "./filter-fields";
+import { isLeaf, leavesOf, mustRead, type CheckedFilter, type Node, type Operator } from "./filter-read";
 
 /** Runs a filter over sample log lines, before it is deployed. */
 
@@ -150,4 +149,97 @@ async function* split(stream: NodeJS.ReadableStream): AsyncGenerator<string, voi
   }
   rest += decoder.end();
   if (rest !== "") yield rest;
+}
+
+/**
+ * Whether a filter lets a log line through. A field that the line does not have, or that holds something a comparison
+ * cannot use, fails the comparison, and so passes its negation.
+ */
+export function passes({ where }: CheckedFilter, line: Bag): boolean {
+  return holds(where, line);
+}
+
+function holds(node: Node, line: Bag): boolean {
+  if (!isLeaf(node))
+    return "and" in node
+      ? node.and.every((each) => holds(each, line))
+      : node.or.some((each) => holds(each, line));
+  const { key, operator, value } = node;
+  const found = own(line, key);
+  const values = typeof value === "string" ? [value] : value;
+  return values.some((wanted) => TESTS[operator](found, wanted)) !== operator.startsWith("!");
+}
+
+type Test = (found: unknown, wanted: string | number) => boolean;
+
+const isAffix =
+  (test: (text: string, part: string) => boolean): Test =>
+  (found, wanted) =>
+    typeof found === "string" && test(found, String(wanted));
+const startsWith = isAffix((text, part) => text.startsWith(part));
+const endsWith = isAffix((text, part) => text.endsWith(part));
+const holdsPart = isAffix((text, part) => text.includes(part));
+
+const ordered =
+  (test: (a: number, b: number) => boolean): Test =>
+  (found, wanted) => {
+    const pair = comparable(found, wanted);
+    return pair !== undefined && test(...pair);
+  };
+
+const equal: Test = (found, wanted) => {
+  if (typeof found === "number") return found === numberIn(wanted);
+  return (typeof found === "string" || typeof found === "boolean") && String(found) === String(wanted);
+};
+
+const contains: Test = (found, wanted) =>
+  Array.isArray(found) ? found.some((element) => equal(element, wanted)) : holdsPart(found, wanted);
+
+/** What each operator asks, its negation left out. */
+const TESTS: Readonly<Record<Operator, Test>> = {
+  eq: equal,
+  "!eq": equal,
+  lt: ordered((a, b) => a < b),
+  leq: ordered((a, b) => a <= b),
+  gt: ordered((a, b) => a > b),
+  geq: ordered((a, b) => a >= b),
+  startsWith,
+  endsWith,
+  "!startsWith": startsWith,
+  "!endsWith": endsWith,
+  contains,
+  "!contains": contains,
+  in: equal,
+  "!in": equal,
+};
+
+/** Both as numbers, or both as times where either is written as one. */
+function comparable(found: unknown, wanted: string | number): readonly [number, number] | undefined {
+  if (typeof found !== "number" && typeof found !== "string") return undefined;
+  const asTimes =
+    (typeof found === "string" && isTime(found)) || (typeof wanted === "string" && isTime(wanted));
+  if (!asTimes && typeof found === "string") return undefined; // A text has no order.
+  const [a, b] = asTimes ? [timeIn(found), timeIn(wanted)] : [numberIn(found), numberIn(wanted)];
+  return a === undefined || b === undefined ? undefined : [a, b];
+}
+
+/** Digits of JSON: what a numeric field's value is written with. */
+const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
+
+/** The number that a text says; undefined where it says none. */
+export function numberIn(value: string | number): number | undefined {
+  if (typeof value === "number") return value;
+  return NUMBER.test(value) ? Number(value) : undefined;
+}
+
+/**
+ * A time as milliseconds since the UNIX epoch, from RFC 3339, or from a whole number whose size tells its unit: the
+ * forms that a job's `timestampFormat` has, and milliseconds, as some fields have them.
+ */
+export function timeIn(value: string | number): number | undefined {
+  if (typeof value === "string" && isTime(value)) return Date.parse(value);
+  const number = numberIn(value);
+  if (number === undefined || !Number.isInteger(number)) return undefined;
+  if (number < 1e11) return number * 1_000;
+  return number < 1e14 ? number : number / 1e6;
 }

@@ -2,11 +2,10 @@ import { strictEqual } from "node:assert";
 import fc from "fast-check";
 import * as filter from "../../provider/logpush/filter";
 import type { Condition, FilterNode } from "../../provider/logpush/filter";
-import { passes } from "../../provider/logpush/filter-evaluate";
-import type { CheckedFilter } from "../../provider/logpush/filter-model";
-import { mustRead } from "../../provider/logpush/filter-read";
+import { mustRead, type CheckedFilter } from "../../provider/logpush/filter-read";
 import { compileFilter, filterMeaning } from "../../provider/logpush/filter-text";
 import { letsThrough } from "./independent-evaluator";
+import { passes } from "../../provider/logpush/test-filter";
 
 /**
  * Random filters compile, parse back, normalise to themselves, and evaluate as an evaluator of the tests' own does.

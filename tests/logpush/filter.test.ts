@@ -1,11 +1,10 @@
 import { documentedFields, typeInText } from "../../provider/logpush/dataset-fields";
 import * as filter from "../../provider/logpush/filter";
-import { passes } from "../../provider/logpush/filter-evaluate";
 import { fieldIssues } from "../../provider/logpush/filter-fields";
-import type { FilterIssue } from "../../provider/logpush/filter-model";
-import { mustRead, readFilter } from "../../provider/logpush/filter-read";
+import { mustRead, readFilter, type FilterIssue } from "../../provider/logpush/filter-read";
 import { sizeOf, sizeProblem } from "../../provider/logpush/filter-text";
 import { propertyPath } from "../../provider/runtime/inputs";
+import { passes } from "../../provider/logpush/test-filter";
 
 const { and, contains, eq, geq, or, where } = filter;
 

@@ -1,7 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { getScripts, KvEntries } from "pulumi-edgeguard";
-import { passes } from "../../provider/logpush/filter-evaluate";
 import { readFilter } from "../../provider/logpush/filter-read";
 import { fromWire, toWire } from "../../provider/migration/rules";
 import { mappedSensitivity, ruleWords, rulesetName } from "../../provider/migration/words";
@@ -9,6 +8,7 @@ import { report } from "../../provider/report";
 import { REGISTER } from "../../provider/register";
 import { read } from "../report/plans";
 import { Operation } from "../support/operation";
+import { passes } from "../../provider/logpush/test-filter";
 
 /** What every object inherits something under is a name like any other, wherever names come from outside. */
 

@@ -2,14 +2,18 @@ import { createReadStream, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { LOGPUSH } from "../../limits";
 import { count } from "../../kv/check-entry";
-import { passes } from "../../logpush/filter-evaluate";
 import { DATASETS, documentedFields } from "../../logpush/dataset-fields";
 import { fieldIssues } from "../../logpush/filter-fields";
-import { leavesOf, type CheckedFilter } from "../../logpush/filter-model";
-import { FilterError, mustRead } from "../../logpush/filter-read";
-import { compileFilter, sizeOf, sizeProblem } from "../../logpush/filter-text";
-import { filterTree } from "../../logpush/filter-tree";
-import { linesOf, testFilter, type FilterTest, type LogLine, type LogLines } from "../../logpush/test-filter";
+import { FilterError, mustRead, leavesOf, type CheckedFilter } from "../../logpush/filter-read";
+import { compileFilter, sizeOf, sizeProblem, filterTree } from "../../logpush/filter-text";
+import {
+  linesOf,
+  testFilter,
+  type FilterTest,
+  type LogLine,
+  type LogLines,
+  passes,
+} from "../../logpush/test-filter";
 import { isBag, pick, type Bag } from "../../runtime/values";
 import { nearest } from "../../runtime/nearest";
 import { CommandError, UsageError } from "../../terminal/errors";

@@ -1,6 +1,12 @@
-import { DATASET_FIELDS, type FieldType } from "../../logpush/dataset-fields";
-import { isLeaf, OPERATORS, type Leaf, type Node, type Operator } from "../../logpush/filter-model";
-import { readFilter } from "../../logpush/filter-read";
+import { documentedTypes, type FieldType } from "../../logpush/dataset-fields";
+import {
+  isLeaf,
+  OPERATORS,
+  readFilter,
+  type Leaf,
+  type Node,
+  type Operator,
+} from "../../logpush/filter-read";
 import { called, codeOf, type Code } from "../code";
 
 /** A filter's text as the builders' calls that make it; as the text, where a builder would not take what it says. */
@@ -18,56 +24,25 @@ function nodeCode(node: Node): Code | undefined {
   return called(`filter.${word}`, codes, { [word]: codes.map(({ value }) => value) });
 }
 
-/** Names of the builders. */
-const BUILDERS: Readonly<Record<Operator, string>> = {
-  eq: "eq",
-  "!eq": "notEq",
-  lt: "lt",
-  leq: "leq",
-  gt: "gt",
-  geq: "geq",
-  startsWith: "startsWith",
-  endsWith: "endsWith",
-  "!startsWith": "notStartsWith",
-  "!endsWith": "notEndsWith",
-  contains: "contains",
-  "!contains": "notContains",
-  in: "in",
-  "!in": "notIn",
-};
-
 function leafCode({ key, operator, value }: Leaf): Code | undefined {
-  const literal = literalFor(TYPES.get(key) ?? new Set(), operator, value);
+  const literal = literalFor(documentedTypes(key), operator, value);
   if (literal === undefined) return undefined;
-  return called(`filter.${BUILDERS[operator]}`, [key, literal], { key, operator, value });
-}
-
-/** The types a field has in the datasets that the builders know; none for any other field, which takes everything. */
-const TYPES: ReadonlyMap<string, ReadonlySet<FieldType>> = typesByField();
-
-function typesByField(): Map<string, Set<FieldType>> {
-  const types = new Map<string, Set<FieldType>>();
-  for (const byType of Object.values(DATASET_FIELDS)) {
-    for (const [type, names] of Object.entries(byType) as [FieldType, readonly string[]][]) {
-      for (const name of names) types.set(name, (types.get(name) ?? new Set()).add(type));
-    }
-  }
-  return types;
+  return called(`filter.${OPERATORS[operator].builder}`, [key, literal], { key, operator, value });
 }
 
 /** The value in the type that the builder wants of the field; undefined where it wants none that says the same. */
 function literalFor(
-  types: ReadonlySet<FieldType>,
+  types: readonly FieldType[],
   operator: Operator,
   value: Leaf["value"],
 ): string | number | boolean | readonly (string | number)[] | undefined {
-  const { on } = OPERATORS[operator];
-  const fitting = [...types].filter((type) => on.includes(type));
-  if (types.size > 0 && fitting.length === 0) return undefined;
+  const on: readonly FieldType[] = OPERATORS[operator].on;
+  const fitting = types.filter((type) => on.includes(type));
+  if (types.length > 0 && fitting.length === 0) return undefined;
   const takesText =
-    types.size === 0 ||
+    types.length === 0 ||
     fitting.some((type) => ["string", "int or string", "array[string]", "array[int]"].includes(type));
-  const takesNumber = types.size === 0 || fitting.some((type) => type !== "string" && type !== "bool");
+  const takesNumber = types.length === 0 || fitting.some((type) => type !== "string" && type !== "bool");
   if (typeof value !== "string") {
     return value.every((element) => (typeof element === "string" ? takesText : takesNumber))
       ? value

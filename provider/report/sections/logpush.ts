@@ -1,5 +1,4 @@
 import type { Block } from "../model";
-import { filterTree } from "../../logpush/filter-tree";
 import { isBag } from "../../runtime/values";
 import { joined, say, value, words } from "../phrase";
 import { bag, cell, counted, list, shown, text } from "../values";
@@ -13,6 +12,7 @@ import {
   type Teller,
   type Told,
 } from "./section";
+import { filterTree } from "../../logpush/filter-text";
 
 export const logpushJob: Teller = {
   summary: (all) => {
