@@ -23,8 +23,13 @@ export interface ResourceType {
 function resourceType<Shape extends z.ZodRawShape, Computed extends object>(
   lifecycle: Lifecycle<Shape, Computed>,
 ): ResourceType {
-  const { type, schemaVersion, secret = [], secretOutputs = [] } = lifecycle;
-  return { type, schemaVersion, verbs: verbsOf(lifecycle), secret: [...secret, ...secretOutputs] };
+  const { type, schemaVersion, secret = {}, secretOutputs = [] } = lifecycle;
+  return {
+    type,
+    schemaVersion,
+    verbs: verbsOf(lifecycle),
+    secret: [...Object.keys(secret), ...secretOutputs],
+  };
 }
 
 export const TYPES = {

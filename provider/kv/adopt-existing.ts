@@ -11,9 +11,10 @@ import { sameListed } from "./listed";
 import type { Manifest } from "./manifest";
 import { shown } from "./plan";
 import { readValues } from "./values";
+import type { Adopt } from "../runtime/fields";
 
 export interface Adoption extends NamespaceAddress {
-  readonly adopt?: "ifEqual" | "never" | "takeOver" | undefined;
+  readonly adopt?: Adopt | undefined;
 }
 
 interface Manner {

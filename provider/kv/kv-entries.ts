@@ -18,9 +18,10 @@ import { SourceError } from "./source-error";
 import { remove } from "./upload";
 import { json, record } from "../runtime/json";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
-import { EdgeResource, refuseLost } from "../runtime/resource";
+import { edgeResource, refuseLost } from "../runtime/resource";
+import { hideWords } from "../runtime/secrets";
 import { hasUnknown, UNKNOWN, type Bag } from "../runtime/values";
-import { accountId, adopt, hexId } from "../runtime/fields";
+import { accountId, adopt, hexId, type Adopt } from "../runtime/fields";
 
 const args = z.object({
   accountId,
@@ -60,7 +61,7 @@ export const kvEntries = defineLifecycle({
   // The same content from another place is no change: what is compared is its digest.
   compared: { ignore: ["entries", "file", "directory", "defaults"], also: ["digest", "drift"] },
   replaceOn: ["accountId", "namespaceId"],
-  secret: ["entries"],
+  secret: { entries: hideWords },
   // Whoever sees a digest can try contents until one has it: for a short value a matter of seconds.
   secretOutputs: ["manifest", "digest", "fileHash"],
   fromSettings: { accountId: ({ accountId }) => accountId },
@@ -114,39 +115,35 @@ export const kvEntries = defineLifecycle({
     }
   },
 
-  async describe({ ctx, state, args }) {
-    const manifest = await decodeManifest(state.manifest);
-    const catalog = await known(ctx, args);
-    const plan = compare(catalog, manifest);
-    ctx.say.info(line(args.namespaceId, plan));
-    refuseOwnDeletes(args, plan, manifest);
-    return {
-      live: () => adoptExisting(ctx, args, catalog, manifest, { isPreview: true }),
-    };
-  },
-
-  keep({ ctx, state }) {
-    heldKeys(ctx, state).addRecorded(state.manifest);
-    return Promise.resolve();
-  },
-
-  // What exists, a create asks here, and an update where it is described: only there it is known what was written.
+  // What exists, a create asks here, and an update when it is reviewed: only there it is known what was written.
   async live({ ctx, args, olds }) {
     if (!isNew(args, olds)) return {};
     const catalog = await known(ctx, args);
     const { sentence, tooMany } = await existingFor(ctx, args, catalog, new Map(), { isPreview: true });
     if (tooMany !== undefined) return { failures: [{ property: "prune.maxDeletes", reason: tooMany }] };
-    return sentence === undefined ? {} : { due: sentence };
+    return sentence === undefined ? {} : { pendingWork: sentence };
   },
 
-  // What others write under the prefix can be seen only by looking, also where nothing was changed here. Which keys are
-  // those of others, what was written tells.
-  async due({ ctx, state, args }) {
-    if (args.prune === undefined) return undefined;
-    const { rows } = await known(ctx, args);
+  async review({ ctx, state, args, change }) {
+    // Nothing of what an unchanged resource owns may be deleted by another.
+    if (change === "none") heldKeys(ctx, state).addRecorded(state.manifest);
+    if (args === undefined || change === "replacement") return undefined;
+    if (change === "none" && args.prune === undefined) return undefined;
     const manifest = await decodeManifest(state.manifest);
-    const strangers = await strangersOf(ctx, args, { rows, manifest, writtenAt: state.writtenAt });
-    return strangers.sentence;
+    const catalog = await known(ctx, args);
+    if (change === "update") {
+      const plan = compare(catalog, manifest);
+      ctx.say.info(line(args.namespaceId, plan));
+      refuseOwnDeletes(args, plan, manifest);
+    }
+    return async () => {
+      if (change === "update") await adoptExisting(ctx, args, catalog, manifest, { isPreview: true });
+      // What others write under the prefix can be seen only by looking, also where nothing was changed here.
+      if (args.prune === undefined) return {};
+      const own = { rows: catalog.rows, manifest, writtenAt: state.writtenAt };
+      const { sentence } = await strangersOf(ctx, args, own);
+      return sentence === undefined ? {} : { pendingWork: sentence };
+    };
   },
 
   async create({ ctx, args, inputs }) {
@@ -317,7 +314,7 @@ export interface KvEntriesArgs {
    * `"ifEqual"`: adopt it if it is equal, else refuse. `"never"`: refuse. `"takeOver"`: overwrite it. Default `"ifEqual"`.
    * Updates in place, without a write.
    */
-  readonly adopt?: pulumi.Input<"ifEqual" | "never" | "takeOver">;
+  readonly adopt?: pulumi.Input<Adopt>;
   /**
    * Delete keys of others that begin with `prefix`: this resource then is the prefix's sole owner. `""` means every key of
    * the namespace. An `up` refuses to delete more than `maxDeletes`, 100 by default. Unset: keys of others are left alone.
@@ -346,9 +343,7 @@ export interface KvEntriesArgs {
  * @throws in the preview for every entry that breaks a limit, by name and place; in an up when keys may not be adopted,
  * the source changed since the preview, or entries are left that could not be written (what was written is recorded).
  */
-export class KvEntries extends EdgeResource {
-  declare readonly accountId: pulumi.Output<string>;
-  declare readonly namespaceId: pulumi.Output<string>;
+export class KvEntries extends edgeResource<KvEntriesArgs>()(kvEntries) {
   /** How many entries are declared. */
   declare readonly keys: pulumi.Output<number>;
   /** Bytes of all values together, as stored. */
@@ -362,12 +357,6 @@ export class KvEntries extends EdgeResource {
     const { entries, ...rest } = args;
     refuseLost(`KvEntries "${name}"`, entries); // A secret is without the member already.
     const secret = entries === undefined ? {} : { entries: pulumi.secret(entries) };
-    super(
-      kvEntries,
-      name,
-      { ...rest, ...secret, namespaceId: soleOwner(name, args) },
-      ["accountId", "keys", "bytes", "digest", "fileHash", "manifest", "writtenAt"],
-      opts,
-    );
+    super(name, { ...rest, ...secret, namespaceId: soleOwner(name, args) }, opts);
   }
 }

@@ -9,10 +9,11 @@ import { listNamespacesOf } from "./listing";
 import { declaredOf } from "./sole-owner";
 import { KV } from "../limits";
 import { adopt as adoptExisting, AdoptionError, createOnce, sharedId } from "../runtime/adoption";
+import { HINT } from "../runtime/forms";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
-import { claimOnce, EdgeResource } from "../runtime/resource";
+import { claimOnce, edgeResource } from "../runtime/resource";
 import { hasUnknown, UNKNOWN } from "../runtime/values";
-import { accountId, adopt } from "../runtime/fields";
+import { accountId, adopt, type Adopt } from "../runtime/fields";
 
 const args = z.object({
   accountId,
@@ -28,7 +29,7 @@ const args = z.object({
 });
 
 /** Under this name the class tells the check which keys the program declares. */
-const DECLARED = "__declared";
+const DECLARED = `${HINT}Declared`;
 
 export const kvNamespace = defineLifecycle({
   type: "KvNamespace",
@@ -41,11 +42,10 @@ export const kvNamespace = defineLifecycle({
   replaceOn: ["accountId"],
   fromSettings: { accountId: ({ accountId }) => accountId },
   lock: ({ accountId, title, preview }) => `namespace ${accountId} ${fullTitle(title, preview)}`,
-  hints: [DECLARED],
 
-  async live({ ctx, args, olds, once }) {
+  async live({ ctx, args, olds }) {
     if (olds["title"] !== undefined) return {};
-    const titles = await once(`namespaces of ${args.accountId}`, () => namespacesOf(ctx, args.accountId));
+    const titles = await ctx.once(`namespaces of ${args.accountId}`, () => namespacesOf(ctx, args.accountId));
     const existing = titles.get(fullTitle(args.title, args.preview));
     if (existing === undefined) return {};
     // Whether the title is free in time is a matter of the order, which only the program knows.
@@ -153,7 +153,7 @@ export interface KvNamespaceArgs {
    * What to do when the title exists in the account. `"ifEqual"`: take it over if it holds no key. `"never"`: refuse.
    * `"takeOver"`: take it over with what it holds. Default `"ifEqual"`. In place, without a write.
    */
-  readonly adopt?: pulumi.Input<"ifEqual" | "never" | "takeOver">;
+  readonly adopt?: pulumi.Input<Adopt>;
   /**
    * Whether a destroy deletes the namespace although it holds keys, and the keys with it. Default false: a destroy then
    * refuses, and says how many keys there are. In place, without a write.
@@ -167,12 +167,7 @@ export interface KvNamespaceArgs {
  *
  * @throws when the token lacks Workers KV Storage Write, the title is taken and may not be adopted, or keys remain.
  */
-export class KvNamespace extends EdgeResource {
-  declare readonly accountId: pulumi.Output<string>;
-  declare readonly title: pulumi.Output<string>;
-  declare readonly preview: pulumi.Output<boolean | undefined>;
-  declare readonly adopt: pulumi.Output<"ifEqual" | "never" | "takeOver" | undefined>;
-  declare readonly forceDestroy: pulumi.Output<boolean | undefined>;
+export class KvNamespace extends edgeResource<KvNamespaceArgs>()(kvNamespace) {
   /** The title in the account: `title`, with `_preview` behind it for a preview namespace. */
   declare readonly fullTitle: pulumi.Output<string>;
 
@@ -190,7 +185,7 @@ export class KvNamespace extends EdgeResource {
     });
     const made: { id?: pulumi.Output<pulumi.ID> } = {};
     const declared = declaredOf(() => made.id);
-    super(kvNamespace, name, { ...args, [DECLARED]: declared }, ["accountId", "fullTitle"], opts, claim);
+    super(name, { ...args, [DECLARED]: declared }, opts, claim);
     made.id = this.id;
   }
 
@@ -256,7 +251,7 @@ const PREVIEW_KEYS = 10_000;
  */
 async function takeOver(
   ctx: Context,
-  args: Address & { readonly adopt?: "ifEqual" | "never" | "takeOver" | undefined },
+  args: Address & { readonly adopt?: Adopt | undefined },
   { id }: Namespace,
   most = Number.POSITIVE_INFINITY,
 ): Promise<string> {

@@ -1,4 +1,4 @@
-import type { Context, LiveFindings } from "../runtime/lifecycle";
+import type { Context, Findings } from "../runtime/lifecycle";
 import { isNotFound } from "../api/errors";
 import { sameJson, type Bag } from "../runtime/values";
 import { chooseExisting } from "./adopt-job";
@@ -17,14 +17,13 @@ interface Request {
   readonly ctx: Context;
   readonly args: JobArgs;
   readonly olds: Bag;
-  readonly once: <T>(key: string, read: () => Promise<T>) => Promise<T>;
 }
 
-export async function lookAtJob({ ctx, args, olds, once }: Request): Promise<LiveFindings> {
+export async function lookAtJob({ ctx, args, olds }: Request): Promise<Findings> {
   const scope = scopeOf(args);
   // 1. A new job, or a replacement, that cannot be made or adopted is refused before anything runs.
   if (!isSameJob(args, olds)) {
-    const jobs = await jobsOf(ctx, args, once);
+    const jobs = await jobsOf(ctx, args);
     const adopted = await chooseExisting(ctx, args, jobs, pinnedFields(args, olds));
     if (adopted === undefined) {
       announceProof(ctx, args);
@@ -39,7 +38,7 @@ export async function lookAtJob({ ctx, args, olds, once }: Request): Promise<Liv
   if (!wantsFields) return {};
   let fields: ListedField[];
   try {
-    fields = await once(`fields of ${args.dataset} of ${named(scope)}`, () =>
+    fields = await ctx.once(`fields of ${args.dataset} of ${named(scope)}`, () =>
       listFields(ctx.api, scope, args.dataset),
     );
   } catch (error) {
@@ -50,7 +49,7 @@ export async function lookAtJob({ ctx, args, olds, once }: Request): Promise<Liv
   return judgeFields(ctx, args, olds, fields);
 }
 
-function judgeFields(ctx: Context, args: JobArgs, olds: Bag, listed: readonly ListedField[]): LiveFindings {
+function judgeFields(ctx: Context, args: JobArgs, olds: Bag, listed: readonly ListedField[]): Findings {
   const documented = documentedFields(args.dataset);
   const types = new Map(listed.map(({ name, type }) => [name, type ?? documented?.get(name)]));
   const { dataset, filter } = args;

@@ -9,12 +9,10 @@ import { needsProof } from "./destination-text";
 
 /** Cloudflare limits the number of a zone's jobs: what a preview knows of the room that is left. */
 
-type Once = <T>(key: string, read: () => Promise<T>) => Promise<T>;
-
 /** The jobs of the zone or account, read once per operation. */
-export function jobsOf(ctx: Context, args: JobArgs, once: Once): Promise<readonly Job[]> {
+export function jobsOf(ctx: Context, args: JobArgs): Promise<readonly Job[]> {
   const scope = scopeOf(args);
-  return once(`log-push jobs of ${named(scope)}`, () => listJobs(ctx.api, scope));
+  return ctx.once(`log-push jobs of ${named(scope)}`, () => listJobs(ctx.api, scope));
 }
 
 /** Says of a new job that there is no room for it. No failure: the limit of an account can have been raised. */
@@ -32,13 +30,8 @@ export function warnOfFullZone(ctx: Context, args: JobArgs, jobs: readonly Job[]
  *
  * @throws AdoptionError where the create would be refused.
  */
-export async function deletedFirst(
-  ctx: Context,
-  args: JobArgs,
-  id: string,
-  once: Once,
-): Promise<string | undefined> {
-  const jobs = await jobsOf(ctx, args, once);
+export async function deletedFirst(ctx: Context, args: JobArgs, id: string): Promise<string | undefined> {
+  const jobs = await jobsOf(ctx, args);
   if (!jobs.some((job) => job.id === id)) return undefined; // It leaves the zone, or is gone: that makes no room here.
   if (args.ownershipChallenge === undefined && needsProof(args.destinationConf)) return undefined;
   if ((await chooseExisting(ctx, args, jobs, undefined)) !== undefined) return undefined;

@@ -11,11 +11,11 @@ import { jobArgs, type JobArgs } from "./job-args";
 import { hasMoved, lookAtJob } from "./job-live";
 import { deletedFirst } from "./job-quota";
 import { job as jobNamed, jobRules } from "./job-rules";
-import type { OutputOptions, OutputOptionsArgs } from "./output-options";
+import type { OutputOptionsArgs } from "./output-options";
 import { makeJob, refuseBadToken, resolvedFields, tokenFinding, unproven, writeJob } from "./write-job";
 import { sharedId } from "../runtime/adoption";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
-import { claimOnce, EdgeResource, refusal } from "../runtime/resource";
+import { claimOnce, edgeResource, refusal } from "../runtime/resource";
 import { hideWords, textsIn } from "../runtime/secrets";
 import { pick, sameJson } from "../runtime/values";
 import {
@@ -27,6 +27,7 @@ import {
   samePlace,
   shownDestination,
 } from "./destination-text";
+import type { Adopt } from "../runtime/fields";
 
 const computed = z.object({
   lastComplete: z.string().exactOptional(),
@@ -53,12 +54,10 @@ export const logpushJob = defineLifecycle({
       typeof before === "string" && typeof after === "string" && isShownAs(after, before),
   },
   replaceOn: ["zoneId", "accountId", "dataset", "kind"],
-  writeOnly: ["ownershipChallenge"],
-  secret: ["destinationConf", "ownershipChallenge"],
-  hide(redactor, { destinationConf, ownershipChallenge }) {
-    redactor.add(...textsIn(ownershipChallenge));
-    if (typeof destinationConf === "string") hideDestination(redactor, destinationConf);
-    else hideWords(redactor, destinationConf);
+  secret: {
+    destinationConf: (redactor, given) =>
+      typeof given === "string" ? hideDestination(redactor, given) : hideWords(redactor, given),
+    ownershipChallenge: (redactor, given) => redactor.add(...textsIn(given)),
   },
   lock: (args) => `logpush ${named(scopeOf(args))}`,
   rules: jobRules,
@@ -71,7 +70,7 @@ export const logpushJob = defineLifecycle({
     const due = newCredential(ctx, args, olds["destinationConf"]);
     return Promise.resolve({
       computed: { destinationShown: shownDestination(args.destinationConf) },
-      ...(due === undefined ? {} : { due }),
+      ...(due === undefined ? {} : { pendingWork: due }),
       ...(finding !== undefined && "reason" in finding
         ? { failures: [{ property: "ownershipChallenge", reason: finding.reason }] }
         : {}),
@@ -83,7 +82,13 @@ export const logpushJob = defineLifecycle({
 
   live: lookAtJob,
 
-  deletedFirst: ({ ctx, id, args, once }) => deletedFirst(ctx, args, id, once),
+  review({ ctx, id, args, change }) {
+    if (args === undefined || change !== "replacement") return Promise.resolve(undefined);
+    return Promise.resolve(async () => {
+      const deleteFirst = await deletedFirst(ctx, args, id);
+      return deleteFirst === undefined ? {} : { deleteFirst };
+    });
+  },
 
   async create({ ctx, args, inputs }) {
     refuseBadToken(args);
@@ -115,7 +120,12 @@ export const logpushJob = defineLifecycle({
     const declared = pick(state, Object.keys(jobArgs.shape)) as JobArgs; // The part of the state that it is.
     const found = jobFound(declared, job, { allFields: state.allFields });
     warnOfTrouble(ctx, found, job);
-    return { ...found, ...recorded(ctx, found, job, state.allFields) };
+    const { ownershipChallenge } = state; // No answer holds it.
+    return {
+      ...found,
+      ...(ownershipChallenge === undefined ? {} : { ownershipChallenge }),
+      ...recorded(ctx, found, job, state.allFields),
+    };
   },
 
   async update({ ctx, id, state, args, inputs }) {
@@ -202,7 +212,7 @@ export interface LogpushJobArgs {
    * in all that the API shows, and write it once. `"never"`: refuse. `"takeOver"`: change what differs. Default
    * `"ifEqual"`. In place, without a write.
    */
-  readonly adopt?: pulumi.Input<"ifEqual" | "never" | "takeOver">;
+  readonly adopt?: pulumi.Input<Adopt>;
   /** Members of the API's job that this version does not know by name, sent as they are. In place. */
   readonly extra?: pulumi.Input<Record<string, unknown>>;
 }
@@ -214,20 +224,13 @@ export interface LogpushJobArgs {
  * @throws in the preview for a filter, field, destination or token that is wrong; in an up when a proof of ownership is
  * needed, the quota is used up, or an existing job may not be taken over.
  */
-export class LogpushJob extends EdgeResource {
-  declare readonly zoneId: pulumi.Output<string | undefined>;
-  declare readonly accountId: pulumi.Output<string | undefined>;
-  declare readonly name: pulumi.Output<string>;
-  declare readonly dataset: pulumi.Output<string>;
+export class LogpushJob extends edgeResource<LogpushJobArgs>()(logpushJob) {
   /** Secret. */
   declare readonly destinationConf: pulumi.Output<string>;
   /** The destination without what may be a credential: `s3://bucket/path`, `https://host`. */
   declare readonly destinationShown: pulumi.Output<string>;
-  declare readonly outputOptions: pulumi.Output<OutputOptions | undefined>;
   /** The filter as it is sent; undefined where all lines are pushed. */
   declare readonly filter: pulumi.Output<string | undefined>;
-  declare readonly enabled: pulumi.Output<boolean>;
-  declare readonly kind: pulumi.Output<"edge" | undefined>;
   /** For `fieldNames: "all"`: the fields it stands for. */
   declare readonly allFields: pulumi.Output<readonly string[] | undefined>;
   /** Up to when lines have been pushed, as last read. */
@@ -256,7 +259,6 @@ export class LogpushJob extends EdgeResource {
     });
     const where = destination ?? destinationConf;
     super(
-      logpushJob,
       name,
       {
         ...rest,
@@ -266,7 +268,6 @@ export class LogpushJob extends EdgeResource {
           ? {}
           : { ownershipChallenge: pulumi.secret(ownershipChallenge) }),
       },
-      ["destinationShown", "allFields", "lastComplete", "lastError", "errorMessage"],
       opts,
       claim,
     );

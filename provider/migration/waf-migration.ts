@@ -12,7 +12,7 @@ import { readEntryPoint, readState } from "./service";
 import { isDeployed, observe, type Situation } from "./situation";
 import { isFurther, stateText, TARGETS, type Target } from "./state";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
-import { claimOnce, EdgeResource } from "../runtime/resource";
+import { claimOnce, edgeResource } from "../runtime/resource";
 import { pick, sameJson } from "../runtime/values";
 import { zoneId } from "../runtime/fields";
 
@@ -119,7 +119,8 @@ export const wafMigration = defineLifecycle({
   },
 
   // A step that failed is still to be made, also where a refresh has cleared the failure.
-  due({ state, args }) {
+  review({ state, args, change }) {
+    if (args === undefined || change === "replacement") return Promise.resolve(undefined);
     const { zoneId, target } = args;
     const last = state.history.filter(({ step }) => step === target).at(-1);
     const at = `the zone was last seen at ${state.migrationState}`;
@@ -129,7 +130,9 @@ export const wafMigration = defineLifecycle({
       last.event === "sent"
         ? `the step to ${target} was sent at ${last.at}, and ${at}: the update waits for it`
         : `the answer to the step to ${target} was lost, and ${at}: the update looks first, and sends the step only if the zone has not gone on`;
-    return Promise.resolve(`WafMigration of zone ${zoneId}: ${what}.`);
+    return Promise.resolve(() =>
+      Promise.resolve({ pendingWork: `WafMigration of zone ${zoneId}: ${what}.` }),
+    );
   },
 
   async create({ ctx, args }) {
@@ -228,12 +231,7 @@ export interface WafMigrationArgs {
  * @throws in the preview when something blocks the zone, the confirmation is missing or does not fit, or the target is
  * lower than before; in an up for the same reasons, before anything is sent, or when the switch is not done in time.
  */
-export class WafMigration extends EdgeResource {
-  declare readonly zoneId: pulumi.Output<string>;
-  declare readonly plan: pulumi.Output<"pro" | "business" | "enterprise" | undefined>;
-  declare readonly target: pulumi.Output<Target>;
-  declare readonly configuration: pulumi.Output<readonly MigrationRule[] | undefined>;
-  declare readonly confirm: pulumi.Output<string | undefined>;
+export class WafMigration extends edgeResource<WafMigrationArgs>()(wafMigration) {
   /** Whether the service says that the zone can migrate. Absent where it was not asked: the zone was finished already. */
   declare readonly compatible: pulumi.Output<boolean | undefined>;
   /** `start`, `validation`, `finished`, `retired`; else the service's own word, or `unknown`. */
@@ -271,8 +269,7 @@ export class WafMigration extends EdgeResource {
       if (!zone.success) return []; // The check of the resource says what is wrong with it.
       return [{ key: zone.data, clash: `both migrate zone ${zone.data}: keep one of them` }];
     });
-    const outputs = [...Object.keys(computed.shape), "assessment", "assessmentDigest"];
-    super(wafMigration, name, args, outputs, opts, claim);
+    super(name, args, opts, claim);
   }
 }
 

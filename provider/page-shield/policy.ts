@@ -7,7 +7,7 @@ import { adopt as adoptExisting, createOnce, isFree, sharedId } from "../runtime
 import { inEitherForm, noteShownForm, type BooleanForm, type BooleanMember } from "../runtime/boolean-form";
 import { record } from "../runtime/json";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
-import { claimOnce, EdgeResource, type Claim } from "../runtime/resource";
+import { claimOnce, edgeResource, type Claim } from "../runtime/resource";
 import { canonicalJson, isBag, omit, pick, sameJson, type Bag } from "../runtime/values";
 import {
   allowsScript,
@@ -18,7 +18,7 @@ import {
   type SeenScript,
   type TypedDirectives,
 } from "./csp";
-import { adopt, zoneId } from "../runtime/fields";
+import { adopt, zoneId, type Adopt } from "../runtime/fields";
 import { extra, extraFound, removedExtra, STAMPS } from "../runtime/members";
 
 const KNOWN_MEMBERS = ["id", "description", "action", "expression", "enabled", "value"];
@@ -87,8 +87,8 @@ export const pageShieldPolicy = defineLifecycle({
     },
   ],
 
-  async live({ ctx, args, olds, once }) {
-    const policies = await once(`policies of ${args.zoneId}`, () => listPolicies(ctx, args.zoneId));
+  async live({ ctx, args, olds }) {
+    const policies = await ctx.once(`policies of ${args.zoneId}`, () => listPolicies(ctx, args.zoneId));
     // 1. A new policy that cannot be adopted is refused before anything runs.
     const isNew = olds["zoneId"] !== args.zoneId;
     const own = isNew ? await chooseAdoption(ctx, args, policies) : recordedAmong(policies, args, olds);
@@ -96,7 +96,9 @@ export const pageShieldPolicy = defineLifecycle({
     warnOfOthers(ctx, args, policies, { own, isNew });
     // 3. What an enforced policy would stop, for the reviewer to see.
     if (args.action !== "allow") return {};
-    const seen = await once(`active scripts of ${args.zoneId}`, () => activeScripts(ctx.api, args.zoneId));
+    const seen = await ctx.once(`active scripts of ${args.zoneId}`, () =>
+      activeScripts(ctx.api, args.zoneId),
+    );
     const blocked = wouldBlock(args, seen);
     return blocked === undefined ? {} : { computed: { wouldBlock: blocked } };
   },
@@ -195,7 +197,7 @@ export interface PageShieldPolicyArgs {
    * Default `"ifEqual"`. In place, without a write. A forced replacement needs `"ifEqual"` or `"takeOver"`: with
    * `"never"` the resource's own object stands in its way.
    */
-  readonly adopt?: pulumi.Input<"ifEqual" | "never" | "takeOver">;
+  readonly adopt?: pulumi.Input<Adopt>;
   /** Members of the API's policy that this version does not know by name, sent as they are. In place. */
   readonly extra?: pulumi.Input<Record<string, unknown>>;
 }
@@ -214,16 +216,9 @@ export interface WouldBlock {
  *
  * @throws when the token lacks Page Shield Write, the plan lacks policies, or an existing policy may not be adopted.
  */
-export class PageShieldPolicy extends EdgeResource {
-  declare readonly zoneId: pulumi.Output<string>;
-  declare readonly description: pulumi.Output<string>;
-  declare readonly action: pulumi.Output<"log" | "allow" | "add_reporting_directives">;
-  declare readonly expression: pulumi.Output<string>;
-  declare readonly enabled: pulumi.Output<boolean>;
+export class PageShieldPolicy extends edgeResource<PageShieldPolicyArgs>()(pageShieldPolicy) {
   /** The policy as CSP text, in canonical order. */
   declare readonly value: pulumi.Output<string>;
-  declare readonly adopt: pulumi.Output<"ifEqual" | "never" | "takeOver" | undefined>;
-  declare readonly extra: pulumi.Output<Record<string, unknown> | undefined>;
   /** For an `allow` policy: what it would have blocked when it was last changed. */
   declare readonly wouldBlock: pulumi.Output<WouldBlock | undefined>;
 
@@ -251,7 +246,7 @@ export class PageShieldPolicy extends EdgeResource {
         ...(enabled && action === "allow" ? [enforced] : []),
       ];
     });
-    super(pageShieldPolicy, name, args, ["wouldBlock"], opts, claim);
+    super(name, args, opts, claim);
   }
 }
 
@@ -398,24 +393,16 @@ function warnOfOthers(
     const which = `enforces ${enforced.length === 1 ? "another allow policy" : `${enforced.length} allow policies`}`;
     const effect =
       "Browsers apply every policy of a page: visitors get only the scripts that each of them allows.";
-    warnOnce(ctx, [`${subject} ${which}: ${listed.join(", ")}.`, effect, ...advice].join(" "));
+    ctx.warnOnce([`${subject} ${which}: ${listed.join(", ")}.`, effect, ...advice].join(" "));
   } else if (only !== undefined) {
     const listed = alike.map((p) => `${p.id} (different ${differing(p, args)})`).join(", ");
     const effect = "It stays as it is, and a second policy is created.";
-    warnOnce(ctx, [`${subject} has this description on ${listed}.`, effect, ...advice].join(" "));
+    ctx.warnOnce([`${subject} has this description on ${listed}.`, effect, ...advice].join(" "));
   }
 }
 
 function differing(policy: Policy, args: PolicyArgs): string {
   return FIELDS.filter((key) => !sameJson(policy[key], args[key])).join(", ") || "extra";
-}
-
-/** Both the check and the create look; a stack without live checks has only the create. */
-function warnOnce(ctx: Context, line: string): void {
-  const said = ctx.shared("warnings of policies", () => new Set<string>());
-  if (said.has(line)) return;
-  said.add(line);
-  ctx.say.warn(line);
 }
 
 async function write(ctx: Context, args: PolicyArgs, found: Policy): Promise<void> {

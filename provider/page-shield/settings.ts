@@ -3,7 +3,7 @@ import { z } from "zod";
 import { mayHaveHappened } from "../api/errors";
 import { lookUntil } from "../runtime/adoption";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
-import { claimOnce, EdgeResource } from "../runtime/resource";
+import { claimOnce, edgeResource } from "../runtime/resource";
 import { zoneId } from "../runtime/fields";
 
 const args = z.object({
@@ -129,12 +129,7 @@ export interface PageShieldSettingsArgs {
  *
  * @throws when the token lacks Page Shield Write, or the plan lacks an entitlement for a value.
  */
-export class PageShieldSettings extends EdgeResource {
-  declare readonly zoneId: pulumi.Output<string>;
-  declare readonly enabled: pulumi.Output<boolean>;
-  declare readonly useReportingEndpoint: pulumi.Output<boolean | undefined>;
-  declare readonly useConnectionUrlPath: pulumi.Output<boolean | undefined>;
-  declare readonly onDestroy: pulumi.Output<"restore" | "keep" | undefined>;
+export class PageShieldSettings extends edgeResource<PageShieldSettingsArgs>()(pageShieldSettings) {
   /** When the service last stored settings, ISO 8601. Absent where it does not say. */
   declare readonly updatedAt: pulumi.Output<string | undefined>;
   /** What the zone had before this resource first set it: what a destroy restores. */
@@ -151,7 +146,7 @@ export class PageShieldSettings extends EdgeResource {
         },
       ];
     });
-    super(pageShieldSettings, name, args, ["updatedAt", "previous"], opts, claim);
+    super(name, args, opts, claim);
   }
 }
 

@@ -17,6 +17,7 @@ import {
   type Overrides,
   type ZoneRule,
 } from "./wire";
+import type { Adopt } from "../runtime/fields";
 
 /** One rule that executes a managed ruleset: what is meant, whether it is so already, and which rule to take over. */
 
@@ -33,7 +34,7 @@ export interface Declared extends DeclaredOverrides {
   readonly enabled: boolean;
   readonly ref: string;
   readonly exceptions?: Exceptions | undefined;
-  readonly adopt?: "ifEqual" | "never" | "takeOver" | undefined;
+  readonly adopt?: Adopt | undefined;
 }
 
 /** A declaration held against the live ruleset. */

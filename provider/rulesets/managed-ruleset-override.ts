@@ -4,7 +4,7 @@ import { z } from "zod";
 import { ApiError } from "../api/errors";
 import { MANAGED_RULES } from "../limits";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
-import { claimOnce, EdgeResource } from "../runtime/resource";
+import { claimOnce, edgeResource } from "../runtime/resource";
 import { canonicalJson, pick, sameJson } from "../runtime/values";
 import type { CategoryOverrideArgs, ExceptionArgs, OwaspArgs, RuleOverrideArgs } from "./arguments";
 import { bring, stillThere, withdraw } from "./bring";
@@ -41,7 +41,7 @@ import { missingAnchor, placementOf, violated } from "./position";
 import { computed, exceptionIds, outputsOf, readVersion, undeclared, type Computed } from "./recorded";
 import { inWords, recordingHalf, takeOver } from "./take-over";
 import type { EntryPoint, ManagedRuleset, ZoneRule } from "./wire";
-import { accountId, adopt, zoneId } from "../runtime/fields";
+import { accountId, adopt, zoneId, type Adopt } from "../runtime/fields";
 
 const args = z.object({
   zoneId,
@@ -374,7 +374,7 @@ export interface ManagedRulesetOverrideArgs {
    * refuse, also what an earlier run of this resource has left. Several such rules are an error. Default `"ifEqual"`.
    * In place, without a write.
    */
-  readonly adopt?: pulumi.Input<"ifEqual" | "never" | "takeOver">;
+  readonly adopt?: pulumi.Input<Adopt>;
   /**
    * What a destroy does: `"remove"` deletes the rule; `"restore"` puts a rule that was taken over back as it was found,
    * and deletes one that was not; `"keep"` leaves rule and exceptions as they are. Default `"remove"` for a rule that this
@@ -391,25 +391,13 @@ export interface ManagedRulesetOverrideArgs {
  * @throws when the ruleset, a tag or a rule of it does not exist, an existing rule may not be taken over, or the token
  * lacks Zone WAF Write or the reading of the account's rulesets.
  */
-export class ManagedRulesetOverride extends EdgeResource {
-  declare readonly zoneId: pulumi.Output<string>;
-  declare readonly accountId: pulumi.Output<string>;
-  declare readonly ruleset: pulumi.Output<{ readonly id?: string; readonly name?: string }>;
-  declare readonly version: pulumi.Output<string | undefined>;
-  declare readonly expression: pulumi.Output<string>;
-  declare readonly description: pulumi.Output<string | undefined>;
-  declare readonly enabled: pulumi.Output<boolean>;
+export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideArgs>()(
+  managedRulesetOverride,
+) {
   /** As declared, or by default; the exceptions are numbered under it. */
   declare readonly ref: pulumi.Output<string>;
-  declare readonly position: pulumi.Output<declared.Position | undefined>;
   /** With the threshold as a number. */
   declare readonly owasp: pulumi.Output<declared.Owasp | undefined>;
-  declare readonly categories: pulumi.Output<declared.Categories | undefined>;
-  declare readonly rules: pulumi.Output<declared.Rules | undefined>;
-  declare readonly action: pulumi.Output<declared.RuleAction | undefined>;
-  declare readonly exceptions: pulumi.Output<declared.Exceptions | undefined>;
-  declare readonly adopt: pulumi.Output<"ifEqual" | "never" | "takeOver" | undefined>;
-  declare readonly onDestroy: pulumi.Output<"restore" | "remove" | "keep" | undefined>;
   /** Id of the rule in the zone's entry point. */
   declare readonly ruleId: pulumi.Output<string>;
   /** The rule's own ref: `ref`, but for a rule that was taken over. To name it in another's `position`. */
@@ -455,14 +443,12 @@ export class ManagedRulesetOverride extends EdgeResource {
       return [{ key: canonicalJson(data), clash }];
     });
     const claims = (): void => [claim, equal].forEach((each) => each());
-    super(managedRulesetOverride, name, { ...args, ref }, OUTPUTS, opts, claims);
+    super(name, { ...args, ref }, opts, claims);
   }
 }
 
 /** What tells one rule from another. */
 const WHOLE = args.omit({ accountId: true, ref: true, position: true, adopt: true, onDestroy: true });
-
-const OUTPUTS = [...Object.keys(computed.shape), "accountId", "expansion"];
 
 function defaultRef(name: string): string {
   const full = `${REF_PREFIX}${pulumi.getProject()}/${pulumi.getStack()}/${name}`;

@@ -36,7 +36,7 @@ export class Host {
   /** Inputs that `check` returned in this operation: proof that the program still declares them. */
   readonly checked = new Set<string>();
   /** Those of them for which an update has something to do although nothing of them changed. */
-  readonly due = new Set<string>();
+  readonly pendingWork = new Set<string>();
   readonly #options: HostOptions;
   readonly #said = new Set<string>();
   readonly #read = new Map<string, Promise<unknown>>();
@@ -97,6 +97,8 @@ export class Host {
       api,
       settings: this.settings,
       say: this.say,
+      warnOnce: (line) => this.warnOnce(line),
+      once: this.once,
       redact: this.redact,
       pause: this.#pause,
       shared: this.#share,
@@ -127,11 +129,11 @@ export class Host {
   };
 
   /** Says a thing once per operation, however many resources have it to say. */
-  warnOnce(key: string, line: string): void {
+  readonly warnOnce = (line: string, key = line): void => {
     if (this.#said.has(key)) return;
     this.#said.add(key);
     this.say.warn(line);
-  }
+  };
 
   /** Reads a thing once per operation. A failed read is remembered too: it is not tried for every resource again. */
   readonly once = <T>(key: string, read: () => Promise<T>): Promise<T> => {

@@ -5,45 +5,61 @@ import type { Holding } from "./ledger";
 import type { Settings } from "./settings";
 import type { Bag } from "./values";
 
-/** What every verb is given besides its own request. */
+/** What every hook is given besides its own request. */
 export interface Context {
   readonly api: EdgeApi;
   readonly settings: Settings;
   /** Lines that people see under the stack. Keep them few: they are shown on every run. */
   readonly say: { info(line: string): void; warn(line: string): void };
+  /** A warning that an operation gives once, however many resources have it to say. */
+  warnOnce(line: string): void;
   /** A text from outside without the secrets of this call: for what is recorded; what is said or thrown is redacted anyway. */
   redact(text: string): string;
   /** Something that all resources of the operation share. */
   shared<T>(key: string, make: () => T): T;
+  /** Reads a thing once per operation, however many resources ask for it. */
+  once<T>(key: string, read: () => Promise<T>): Promise<T>;
   /** How another resource of this operation holds an object of this type, if one does. */
   holding(id: string): Holding | undefined;
   /** Waits; ends with the operation. */
   pause(ms: number): Promise<void>;
 }
 
-/** What a preview check may add: inputs computed from what exists, and refusals that an answer proves. */
-export interface LiveFindings {
+export interface Failure {
+  readonly property: string;
+  readonly reason: string;
+}
+
+/** What a preview finds out: inputs computed from what exists, refusals that an answer proves, and work to come. */
+export interface Findings {
   readonly computed?: Bag;
+  readonly failures?: readonly Failure[];
   /** Something an update has to do although nothing recorded tells of a change; said to the reviewer. */
-  readonly due?: string;
-  readonly failures?: readonly { readonly property: string; readonly reason: string }[];
+  readonly pendingWork?: string;
+  /** Why the object has to be deleted before its replacement is created; said to the reviewer. */
+  readonly deleteFirst?: string;
 }
 
 /** A rule over several arguments. It waits while one of those it `needs` is not known yet. */
 export interface Rule<Args> {
   readonly needs: readonly (keyof Args & string)[];
   /** A failure, or a warning that does not stop anything. `given` is what the user wrote, before it was made canonical. */
-  check(
-    args: Args,
-    given: Bag,
-  ): { readonly property: string; readonly reason: string } | { readonly warning: string } | undefined;
+  check(args: Args, given: Bag): Failure | { readonly warning: string } | undefined;
 }
 
+export type Args<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;
+
+/** Recorded outputs: every argument that was declared, and what was computed. */
+export type State<Shape extends z.ZodRawShape, Computed extends object> = Args<Shape> & Computed;
+
 /**
- * Everything the runtime has to know of a resource: its arguments as data, and five verbs with named requests. `args`
- * is what is wanted, in canonical form; `state` is what was recorded.
+ * All that the runtime knows of a resource: its data, then its hooks in the order in which they are called. `args` is what
+ * is wanted, in canonical form; `state` is what was recorded; `olds` are the recorded inputs, empty for a new resource.
  */
-export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object> {
+export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
+  extends Data<Shape, Computed>, Hooks<Shape, Computed> {}
+
+interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly type: string;
   /** Counts up when the recorded outputs change their form. */
   readonly schemaVersion: number;
@@ -51,9 +67,8 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
   readonly upgrades: Readonly<Record<number, (outputs: Bag) => Bag>>;
   /** One schema per argument: checks it and gives its canonical form. The canonical form is accepted unchanged. */
   readonly args: z.ZodObject<Shape>;
-  readonly rules?: readonly Rule<z.output<z.ZodObject<Shape>>>[];
   /** Outputs that are not arguments. */
-  readonly computed: z.ZodType<Computed>;
+  readonly computed: z.ZodType<Computed> & { readonly shape: Readonly<Record<string, unknown>> };
   /** Inputs that `derive` and `live` add. They are shown to a reviewer and do not make a plan dirty by themselves. */
   readonly computedInputs?: readonly string[];
   /** What else counts as a change, and what does not. By default each argument counts, and no computed input. */
@@ -72,111 +87,83 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
   readonly fromSettings?: Readonly<Record<string, (settings: Settings) => unknown>>;
   /** Arguments whose change needs another object. */
   readonly replaceOn: readonly (keyof Shape & string)[];
-  /** Arguments the API never gives back: a read carries over what was declared. */
-  readonly writeOnly?: readonly (keyof Shape & string)[];
+  /** Arguments that may hold a credential: always secret, and never printed. Each says what of it a message may not show. */
+  readonly secret?: Readonly<Partial<Record<keyof Shape & string, (hide: Redactor, value: unknown) => void>>>;
   /** Outputs and computed inputs that are always secret, although no argument of the same name is. */
   readonly secretOutputs?: readonly string[];
   /** Computed inputs that tell of arguments: secret wherever the program makes one of these secret. */
   readonly derivedFrom?: Readonly<Record<string, readonly (keyof Shape & string)[]>>;
-  /** Arguments that may hold a credential: always secret, and never printed. */
-  readonly secret?: readonly (keyof Shape & string)[];
-  /** What of its `secret` arguments a message may not show, where that is not every text in them. */
-  hide?(redactor: Redactor, recorded: Bag): void;
+  /** Arguments that `derive` can do without: while they are not known yet it is called, and finds them as the engine sends them. */
+  readonly deriveWithout?: readonly (keyof Shape & string)[];
   /** What the predecessor knew and its successor does not, when one takes over from the other without an alias. */
   readonly lostOnHandOver?: string;
   /** What two verbs may not touch at the same time within this process. */
-  lock(args: z.output<z.ZodObject<Shape>>): string;
-  /** Arguments that `derive` can do without: while they are not known yet it is called, and finds them as the engine sends them. */
-  readonly deriveWithout?: readonly (keyof Shape & string)[];
+  lock(args: Args<Shape>): string;
+}
+
+interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
+  /** 1. check, in a preview and an `up`: rules over several arguments. */
+  readonly rules?: readonly Rule<Args<Shape>>[];
   /**
-   * What this machine can tell: a file's digest, say. Called in every check of arguments that are all known, without a
-   * request; for what `compared` names it has to give the same answer for the same content.
+   * 2. check: what this machine can tell, a file's digest, say. Called where all arguments are known but those of
+   * `deriveWithout`; nothing may be requested. What `compared` names has to be the same for the same content.
    */
   derive?(request: {
     readonly ctx: Context;
-    readonly args: z.output<z.ZodObject<Shape>>;
-    /** The recorded inputs; empty for a resource that is new. */
+    readonly args: Args<Shape>;
     readonly olds: Bag;
+    /** What the class lets the check know beside the arguments, under names that begin with `HINT`. No state keeps it. */
     readonly hints: Bag;
-  }): Promise<LiveFindings>;
-  /** What the class lets the check know beside the arguments. No state keeps it. */
-  readonly hints?: readonly string[];
+  }): Promise<Findings>;
+  /** 3. check: whether `live` is called in every preview, and not for a new or changed resource alone. */
+  liveAlways?(args: Args<Shape>): boolean;
   /**
-   * Something an update has to do that only what is recorded tells apart, as a sentence for the reviewer. Asked for each
-   * resource that exists and is declared; it may look at what exists.
+   * 4. check: what only the API can tell before the apply; read-only. All arguments are known. An AdoptionError fails the
+   * preview; an answer that does not come is a warning "not checked live".
    */
-  due?(request: {
-    readonly ctx: Context;
-    readonly state: State<Shape, Computed>;
-    readonly args: z.output<z.ZodObject<Shape>>;
-  }): Promise<string | undefined>;
-  /**
-   * Tells the reviewer of an update what the engine's own comparison of inputs does not show. What it throws fails the
-   * preview. What it returns as `live` looks at what exists: an AdoptionError fails the preview, an answer that does not
-   * come is a warning "not checked live".
-   */
-  describe?(request: {
-    readonly ctx: Context;
-    readonly state: State<Shape, Computed>;
-    readonly args: z.output<z.ZodObject<Shape>>;
-  }): Promise<{ readonly live?: () => Promise<void> }>;
-  /**
-   * Why the object has to be deleted before its replacement is created, as a sentence for the reviewer; undefined where it
-   * may be deleted last. Asked for a replacement; it may look at what exists.
-   */
-  deletedFirst?(request: {
-    readonly ctx: Context;
-    readonly id: string;
-    readonly args: z.output<z.ZodObject<Shape>>;
-    readonly once: <T>(key: string, read: () => Promise<T>) => Promise<T>;
-  }): Promise<string | undefined>;
-  /** Called for an unchanged resource that the program still declares: nothing of what it owns may be deleted by another. */
-  keep?(request: { readonly ctx: Context; readonly state: State<Shape, Computed> }): Promise<void>;
-  /**
-   * What only the service can tell before the apply; read-only. Called for a new or changed resource whose arguments
-   * are all known. An error here is a warning "not checked live", never a failure.
-   */
-  /** Where a look is needed in every preview, changed or not. */
-  liveAlways?(args: z.output<z.ZodObject<Shape>>): boolean;
   live?(request: {
     readonly ctx: Context;
-    readonly args: z.output<z.ZodObject<Shape>>;
-    /** The recorded inputs; empty for a resource that is new. */
+    readonly args: Args<Shape>;
     readonly olds: Bag;
-    /** Reads a thing once per operation, however many resources ask for it. */
-    readonly once: <T>(key: string, read: () => Promise<T>) => Promise<T>;
-  }): Promise<LiveFindings>;
+  }): Promise<Findings>;
+  /**
+   * 5. diff, for a resource that exists and is declared. What it throws fails the preview. What it returns looks at what
+   * exists, on the terms of `live`. `args` is undefined while something is not known yet.
+   */
+  review?(request: {
+    readonly ctx: Context;
+    readonly id: string;
+    readonly state: State<Shape, Computed>;
+    readonly args: Args<Shape> | undefined;
+    readonly change: "none" | "update" | "replacement";
+  }): Promise<(() => Promise<Findings>) | undefined>;
+  /** 6. create; `inputs` are the computed ones, as the check gave them. */
   create(request: {
     readonly ctx: Context;
-    readonly args: z.output<z.ZodObject<Shape>>;
-    /** The computed inputs, as `check` gave them. */
+    readonly args: Args<Shape>;
     readonly inputs: Bag;
   }): Promise<{ readonly id: string; readonly computed: Computed }>;
-  /** What is there now, with arguments in canonical form; undefined when it is gone. */
+  /** 7. read, in a refresh and an import: what is there now, with arguments in canonical form; undefined when it is gone. */
   read(request: {
     readonly ctx: Context;
     readonly id: string;
     readonly state: State<Shape, Computed>;
   }): Promise<(State<Shape, Computed> & { readonly drift?: string }) | undefined>;
+  /** 8. update. */
   update(request: {
     readonly ctx: Context;
     readonly id: string;
     readonly state: State<Shape, Computed>;
-    readonly args: z.output<z.ZodObject<Shape>>;
-    /** The computed inputs, as `check` gave them. */
+    readonly args: Args<Shape>;
     readonly inputs: Bag;
   }): Promise<Computed>;
+  /** 9. delete. */
   delete(request: {
     readonly ctx: Context;
     readonly id: string;
     readonly state: State<Shape, Computed>;
   }): Promise<void>;
 }
-
-export type Args<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;
-
-/** Recorded outputs: every argument that was declared, and what was computed. */
-export type State<Shape extends z.ZodRawShape, Computed extends object> = Args<Shape> & Computed;
 
 /**
  * Made or changed, but not finished. The engine records what is there, and the next `up` goes on from it.

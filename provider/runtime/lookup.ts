@@ -122,7 +122,7 @@ function askOrUnknown<T>(what: string, opts: LookupOptions, work: (host: Host) =
 /** True when credentials are missing in a preview, which has then been told. In an up they are an error. */
 export function saidInPreview(host: Host, what: string, error: unknown): boolean {
   if (!(error instanceof MissingCredentialsError && inProgram() && pulumi.runtime.isDryRun())) return false;
-  host.warnOnce(`no credentials for ${what}`, `${what}: not read in this preview. ${error.message}`);
+  host.warnOnce(`${what}: not read in this preview. ${error.message}`, `no credentials for ${what}`);
   return true;
 }
 

@@ -4,6 +4,8 @@ import { forwarder } from "./forwarder";
 import { SECRETS, textsIn, type SecretRules } from "./secrets";
 import { unknownConfigKeys } from "./settings";
 import { pick } from "./values";
+import type { z } from "zod";
+import type { Args as Canonical, Lifecycle } from "./lifecycle";
 
 /** What two resources of one program may not share, and the sentence for those who do. */
 export interface Claim {
@@ -19,27 +21,61 @@ export interface Claim {
  * constant text as its provider instead of serializing a closure, so that the text stays the same for ever.
  */
 export abstract class EdgeResource extends pulumi.CustomResource {
-  /** @param outputs names of the outputs that are not arguments. */
   protected constructor(
-    { type, ...rules }: { readonly type: string } & SecretRules,
+    { type, ...data }: ResourceData,
     name: string,
     args: object,
-    outputs: readonly string[],
     opts: pulumi.CustomResourceOptions = {},
     claim?: () => void,
   ) {
     refuseUnknownConfig();
     refuseLost(`${type} "${name}"`, args);
     claim?.(); // Before the engine hears of the resource: what clashes is never registered.
-    const unset = Object.fromEntries(outputs.map((output) => [output, undefined]));
-    const secrets = [...(opts.additionalSecretOutputs ?? []), ...(rules.secretOutputs ?? [])];
+    const outputs = [data.args, data.computed].flatMap(({ shape }) => Object.keys(shape));
+    const unset = Object.fromEntries(
+      [...outputs, ...(data.computedInputs ?? [])].map((output) => [output, undefined]),
+    );
+    const secrets = [...(opts.additionalSecretOutputs ?? []), ...(data.secretOutputs ?? [])];
     super(
       `pulumi-nodejs:dynamic/edgeguard:${type}`,
       name,
-      { ...unset, ...lifted(args), ...secretness(args, rules), __provider: forwarder(type) },
+      { ...unset, ...lifted(args), ...secretness(args, data), __provider: forwarder(type) },
       secrets.length === 0 ? opts : { ...opts, additionalSecretOutputs: secrets },
     );
   }
+}
+
+/** What a class takes from its lifecycle. */
+interface ResourceData extends SecretRules {
+  readonly type: string;
+  readonly args: { readonly shape: object };
+  readonly computed: { readonly shape: object };
+}
+
+/** Outputs by the names of the arguments, with their docs; each has the type of its canonical form. */
+export type OutputsOf<Args extends object, Canonical extends object> = {
+  readonly [Name in keyof Args]-?: pulumi.Output<Canonical[Name & keyof Canonical]>;
+};
+
+export type ResourceBase<Args extends object, Canonical extends object> = abstract new (
+  name: string,
+  args: object,
+  opts?: pulumi.CustomResourceOptions,
+  claim?: () => void,
+) => EdgeResource & OutputsOf<Pick<Args, keyof Args & keyof Canonical>, Canonical>;
+
+/** The base of one resource class: it has each argument as an output, so that a class declares only what is computed. */
+export function edgeResource<Args extends object>() {
+  return <Shape extends z.ZodRawShape, Computed extends object>(
+    lifecycle: Lifecycle<Shape, Computed>,
+  ): ResourceBase<Args, Canonical<Shape>> => {
+    abstract class Base extends EdgeResource {
+      constructor(name: string, args: object, opts?: pulumi.CustomResourceOptions, claim?: () => void) {
+        super(lifecycle, name, args, opts, claim);
+      }
+    }
+    return Base as unknown as ResourceBase<Args, Canonical<Shape>>; // The engine sets the outputs.
+  };
 }
 
 /**
@@ -80,7 +116,7 @@ export function claimOnce<T extends Record<string, unknown>>(
  */
 function secretness(
   args: object,
-  { secret = [], secretOutputs = [], computedInputs = [], derivedFrom = {} }: SecretRules,
+  { secret = {}, secretOutputs = [], computedInputs = [], derivedFrom = {} }: SecretRules,
 ): Record<string, pulumi.Output<unknown>> {
   const given: Record<string, pulumi.Output<unknown>> = {};
   for (const output of secretOutputs.filter((each) => computedInputs.includes(each)))
@@ -91,7 +127,7 @@ function secretness(
     const isSecret = names.then((found) => keys.some((key) => found.includes(key)));
     given[output] = pulumi.output(isSecret.then((is) => (is ? pulumi.secret("") : undefined)));
   }
-  const others = names.then((found) => found.filter((name) => !secret.includes(name)));
+  const others = names.then((found) => found.filter((name) => !Object.hasOwn(secret, name)));
   given[SECRETS] = pulumi.output(others.then((found) => (found.length === 0 ? undefined : found)));
   return given;
 }

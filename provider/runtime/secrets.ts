@@ -9,7 +9,7 @@ export const SECRETS = "__secrets";
 
 /** What a lifecycle says of secrets. */
 export interface SecretRules {
-  readonly secret?: readonly string[];
+  readonly secret?: Readonly<Record<string, unknown>>;
   readonly secretOutputs?: readonly string[];
   readonly computedInputs?: readonly string[];
   readonly derivedFrom?: Readonly<Record<string, readonly string[]>>;

@@ -37,7 +37,7 @@ async function deployed(): Promise<Stack> {
   return { args, namespace, entries };
 }
 
-const knowing = (args: Inputs, ...keys: string[]): Inputs => ({ ...args, __declared: [{ keys }] });
+const knowing = (args: Inputs, ...keys: string[]): Inputs => ({ ...args, __hintDeclared: [{ keys }] });
 
 async function preview(args: Inputs, previous?: Recorded): Promise<string> {
   const op = new Operation(api);
@@ -72,7 +72,7 @@ test("renamed without an alias, it is adopted where it holds nothing but what th
   const op = new Operation(api);
   const renamed = await op.up(NAMESPACE, knowing(args, "a", "b", "c"));
   expect(renamed.id).toBe(namespace.id);
-  expect(JSON.stringify(renamed)).not.toContain("__declared");
+  expect(JSON.stringify(renamed)).not.toContain("__hintDeclared");
   expect((await op.preview(ENTRIES, entries.inputs, entries)).step).toBe("same");
   await op.destroy(NAMESPACE, namespace);
   expect(op.said.join("\n")).toContain("is kept: another resource of this operation has taken it over");

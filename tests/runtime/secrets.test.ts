@@ -243,8 +243,7 @@ test("every type is looked at, with an example of every argument", () => {
 
 const ARGUMENTS = LIFECYCLES.flatMap(({ type, args, secret }) =>
   Object.keys(args.shape).map((argument) => {
-    const always: readonly string[] = secret ?? [];
-    return [type, argument, always.includes(argument) ? {} : { [SECRETS]: [argument] }] as const;
+    return [type, argument, Object.hasOwn(secret ?? {}, argument) ? {} : { [SECRETS]: [argument] }] as const;
   }),
 );
 

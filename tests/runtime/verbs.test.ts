@@ -97,30 +97,6 @@ describe("an object that another resource of the program holds", () => {
   });
 });
 
-test("an argument the API never gives back is carried over by a refresh", async () => {
-  const forgetful = defineLifecycle({
-    type: "Forgetful",
-    schemaVersion: 1,
-    upgrades: {},
-    args: z.object({ name: z.string(), challenge: z.string().exactOptional() }),
-    computed: z.object({}),
-    replaceOn: [],
-    writeOnly: ["challenge"],
-    lock: ({ name }) => name,
-    create: () => Promise.resolve({ id: "1", computed: {} }),
-    read: () => Promise.resolve({ name: "given back" }),
-    update: () => Promise.resolve({}),
-    delete: () => Promise.resolve(),
-  });
-  const types = { Forgetful: verbsOf(forgetful) };
-  const recorded = await new Operation(api, { types }).up("Forgetful", { name: "a", challenge: "once" });
-  const refreshed = await new Operation(api, { types }).refresh("Forgetful", recorded);
-  expect(refreshed).toMatchObject({
-    inputs: { name: "given back", challenge: "once" },
-    outputs: { challenge: "once" },
-  });
-});
-
 describe("a delete in an operation", () => {
   test("reaches the object when no other resource has it", async () => {
     const op = new Operation(api);

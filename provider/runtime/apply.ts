@@ -1,0 +1,137 @@
+import type { z } from "zod";
+import { isNotFound, isUnroutable } from "../api/errors";
+import type { Forms } from "./forms";
+import type { Host } from "./host";
+import { PartialFailure, type Lifecycle, type State } from "./lifecycle";
+import { SECRETS } from "./secrets";
+import { omit, pick, type Bag } from "./values";
+
+/** The verbs that reach what exists. */
+
+export async function create<Shape extends z.ZodRawShape, Computed extends object>(
+  lifecycle: Lifecycle<Shape, Computed>,
+  forms: Forms<Shape, Computed>,
+  host: Host,
+  inputs: Bag,
+): Promise<{ id: string; outs: Record<string, unknown> }> {
+  const args = forms.args(inputs);
+  return await recordingHalf(lifecycle, forms, host, inputs, () =>
+    host.locks.with(lifecycle.lock(args), async () => {
+      const ctx = host.context(lifecycle.type);
+      const { id, computed } = await lifecycle.create({
+        ctx,
+        args,
+        inputs: pick(inputs, forms.computedInputs),
+      });
+      host.ledger.enter(lifecycle.type, id, "made");
+      return { id, outs: forms.outputs(args, inputs, computed) };
+    }),
+  );
+}
+
+export interface ReadResult {
+  readonly id: string;
+  readonly props?: Record<string, unknown>;
+  readonly inputs?: Record<string, unknown>;
+}
+
+export async function read<Shape extends z.ZodRawShape, Computed extends object>(
+  lifecycle: Lifecycle<Shape, Computed>,
+  forms: Forms<Shape, Computed>,
+  host: Host,
+  id: string,
+  props: Bag,
+): Promise<ReadResult> {
+  const state = forms.state(props);
+  let found: State<Shape, Computed> | undefined;
+  try {
+    found = await lifecycle.read({ ctx: host.context(lifecycle.type), id, state });
+  } catch (error) {
+    if (!isNotFound(error) || isUnroutable(error)) throw error; // A wrong address must not empty the state.
+  }
+  if (found === undefined) return { id: "" };
+  const outputs: Bag = { ...found };
+  // What a read gives as undefined is no more.
+  const isGone = (key: string): boolean => key in outputs && outputs[key] === undefined;
+  const recordedBefore = omit(pick(props, forms.computedInputs), forms.computedInputs.filter(isGone));
+  const alongside = {
+    ...recordedBefore,
+    ...pick(outputs, forms.computedInputs),
+    ...pick(props, [SECRETS]),
+  };
+  return {
+    id,
+    props: forms.outputs(outputs, alongside, {}),
+    inputs: { ...pick(outputs, forms.argKeys), ...alongside },
+  };
+}
+
+export async function update<Shape extends z.ZodRawShape, Computed extends object>(
+  lifecycle: Lifecycle<Shape, Computed>,
+  forms: Forms<Shape, Computed>,
+  host: Host,
+  id: string,
+  olds: Bag,
+  news: Bag,
+): Promise<{ outs: Record<string, unknown> }> {
+  const { type } = lifecycle;
+  const state = forms.state(olds);
+  const args = forms.args(news);
+  return await recordingHalf(lifecycle, forms, host, news, () =>
+    host.locks.with(lifecycle.lock(args), async () => {
+      if (host.ledger.holding(type, id) === "made") {
+        throw new Error(
+          `${type} ${id} was taken over by another resource of this program, declared with what this one had before. ` +
+            "Nothing was changed. Give that one content of its own, or this one an alias, and run `pulumi up` again.",
+        );
+      }
+      const inputs = pick(news, forms.computedInputs);
+      const computed = await lifecycle.update({ ctx: host.context(type), id, state, args, inputs });
+      host.ledger.enter(type, id, "changed");
+      return { outs: forms.outputs(args, news, computed) };
+    }),
+  );
+}
+
+async function remove<Shape extends z.ZodRawShape, Computed extends object>(
+  lifecycle: Lifecycle<Shape, Computed>,
+  forms: Forms<Shape, Computed>,
+  host: Host,
+  id: string,
+  props: Bag,
+): Promise<void> {
+  const { type, lostOnHandOver = "" } = lifecycle;
+  if (host.ledger.keeps(type, id)) {
+    const kept = `${type} ${id} is kept: another resource of this operation has taken it over. Nothing was sent.`;
+    host.say.info(`${kept} ${lostOnHandOver}`.trimEnd());
+    return;
+  }
+  const state = forms.state(props);
+  try {
+    const ctx = host.context(type);
+    await host.locks.with(lifecycle.lock(state), () => lifecycle.delete({ ctx, id, state }));
+  } catch (error) {
+    // Absent is what was asked for. That nothing could be found at this address is no proof of it.
+    if (!isNotFound(error) || isUnroutable(error)) throw error;
+  }
+}
+export { remove as delete };
+
+/** A half-finished change is recorded by the engine; anything else keeps its own message. */
+async function recordingHalf<T, Shape extends z.ZodRawShape, Computed extends object>(
+  { type }: Lifecycle<Shape, Computed>,
+  forms: Forms<Shape, Computed>,
+  host: Host,
+  inputs: Bag,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof PartialFailure)) throw error;
+    host.ledger.enter(type, error.id, "made");
+    const properties = forms.partialOutputs(inputs, error.computed as object, error.reached);
+    const message = host.presentable(error.message);
+    throw Object.assign(new Error(message), { id: error.id, properties, reasons: [message] });
+  }
+}

@@ -1,0 +1,117 @@
+import { printable } from "../api/printable";
+import { sentence, type Forms } from "./forms";
+import type { Host } from "./host";
+import { checkInputs, type CheckFailure } from "./inputs";
+import type { Args, Findings, Lifecycle } from "./lifecycle";
+import { look } from "./preview";
+import { SECRETS } from "./secrets";
+import { hasUnknown, omit, pick, sameJson, type Bag } from "./values";
+import type { z } from "zod";
+
+export interface CheckResult {
+  readonly inputs: Record<string, unknown>;
+  readonly failures: CheckFailure[];
+}
+
+/** Makes the inputs canonical, judges them, and adds what can be found out before anything is applied. */
+export async function check<Shape extends z.ZodRawShape, Computed extends object>(
+  lifecycle: Lifecycle<Shape, Computed>,
+  forms: Forms<Shape, Computed>,
+  host: Host,
+  olds: Bag,
+  news: Bag,
+): Promise<CheckResult> {
+  const misconfigured = host.settingsProblem();
+  const given = {
+    ...(misconfigured === undefined ? fromSettings(lifecycle, host) : {}),
+    ...forms.written(news),
+  };
+  const { inputs, failures, known } = checkInputs(lifecycle.args.shape, given, forms.secrets(news));
+  Object.assign(inputs, pick(news, [SECRETS]));
+  if (misconfigured !== undefined)
+    return { inputs, failures: refusals(host, [{ property: "", reason: misconfigured }, ...failures]) };
+
+  const problems: CheckFailure[] = [...failures];
+  const pending: string[] = [];
+  const add = ({ computed = {}, failures: wrong = [], pendingWork }: Findings): void => {
+    Object.assign(inputs, pick(computed, forms.computedInputs));
+    problems.push(...wrong);
+    if (pendingWork !== undefined) pending.push(pendingWork);
+  };
+  const unchanged = sameJson(pick(olds, forms.argKeys), pick(inputs, forms.argKeys));
+
+  if (failures.length === 0) {
+    // A rule reads only what it needs, and all of that is known and valid.
+    const { failed, warnings } = byRules(lifecycle, inputs as Args<Shape>, given, known);
+    problems.push(...failed);
+    if (!unchanged) for (const warning of warnings) host.warnOnce(warning); // Said once, by the run that changes it.
+  }
+
+  const awaited = hasUnknown(omit(inputs, lifecycle.deriveWithout ?? []));
+  if (problems.length === 0 && lifecycle.derive !== undefined && !awaited) {
+    const args = hasUnknown(inputs) ? (inputs as Args<Shape>) : forms.args(inputs); // It does without what is not known.
+    const ctx = host.probeContext(lifecycle.type);
+    add(await lifecycle.derive({ ctx, args, olds, hints: forms.hints(news) }));
+  }
+
+  const also = lifecycle.compared?.also ?? [];
+  const same = unchanged && also.every((key) => !(key in inputs) || sameJson(olds[key], inputs[key]));
+  if (same) {
+    const carried = forms.computedInputs.filter((key) => !also.includes(key) && !(key in inputs));
+    Object.assign(inputs, pick(olds, carried));
+  }
+  if (problems.length === 0 && !hasUnknown(inputs)) {
+    const args = forms.args(inputs);
+    const ctx = host.probeContext(lifecycle.type);
+    if (!same || lifecycle.liveAlways?.(args) === true)
+      add(await look(host, async () => (await lifecycle.live?.({ ctx, args, olds })) ?? {}));
+  }
+
+  if (problems.length === 0) host.checked.add(forms.fingerprint(inputs));
+  for (const work of pending) {
+    host.warnOnce(work);
+    host.pendingWork.add(forms.fingerprint(inputs));
+  }
+  return { inputs, failures: refusals(host, problems) };
+}
+
+/** Arguments that the configuration gives where the program does not. */
+function fromSettings<Shape extends z.ZodRawShape, Computed extends object>(
+  lifecycle: Lifecycle<Shape, Computed>,
+  host: Host,
+): Bag {
+  return Object.fromEntries(
+    Object.entries(lifecycle.fromSettings ?? {}).map(([key, of]) => [key, of(host.settings)]),
+  );
+}
+
+function byRules<Shape extends z.ZodRawShape, Computed extends object>(
+  { rules = [] }: Lifecycle<Shape, Computed>,
+  args: Args<Shape>,
+  given: Bag,
+  known: ReadonlySet<string>,
+): { readonly failed: CheckFailure[]; readonly warnings: string[] } {
+  const findings = rules
+    .filter(({ needs }) => needs.every((key) => known.has(key)))
+    .flatMap((rule) => rule.check(args, given) ?? []);
+  return {
+    failed: findings.flatMap((finding) => ("warning" in finding ? [] : [finding])),
+    warnings: findings.flatMap((finding) => ("warning" in finding ? [finding.warning] : [])),
+  };
+}
+
+/** Stands in no sentence. */
+const BETWEEN = "\u0000\n";
+
+/**
+ * Failures as the engine is given them. They name no property: the engine prints the value of one that is named, secret or
+ * not. Redacted in one go, since there may be thousands, of arguments that are long.
+ */
+function refusals(host: Host, failures: readonly CheckFailure[]): CheckFailure[] {
+  if (failures.length === 0) return [];
+  return host
+    .redact(failures.map(sentence).join(BETWEEN))
+    .replaceAll('"[secret]"', "a value that is not shown")
+    .split(BETWEEN)
+    .map((reason) => ({ property: "", reason: printable(reason) }));
+}

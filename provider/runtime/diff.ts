@@ -1,0 +1,82 @@
+import type { z } from "zod";
+import type { Forms } from "./forms";
+import type { Host } from "./host";
+import type { Findings, Lifecycle } from "./lifecycle";
+import { look } from "./preview";
+import { hasUnknown, sameJson, type Bag } from "./values";
+
+export interface DiffResult {
+  readonly changes: boolean;
+  readonly replaces: string[];
+  readonly deleteBeforeReplace?: true;
+}
+
+/** Compares what is recorded with what is declared, and shows a reviewer what the engine's own comparison does not. */
+export async function diff<Shape extends z.ZodRawShape, Computed extends object>(
+  lifecycle: Lifecycle<Shape, Computed>,
+  forms: Forms<Shape, Computed>,
+  host: Host,
+  id: string,
+  olds: Bag,
+  news: Bag,
+): Promise<DiffResult> {
+  const changed = changedKeys(lifecycle, forms, olds, news);
+  // Without a check of this operation there is no program that declares it: a refresh, a destroy. Or the engine asks
+  // whether this object has to go before another one that is about to be deleted and that it depends on.
+  const declaration = forms.fingerprint(news);
+  const isDeclared = host.checked.has(declaration);
+  const replaces = changed.filter(
+    (key) =>
+      (lifecycle.replaceOn as readonly string[]).includes(key) && !(isDeclared && hasUnknown(news[key])),
+  );
+  if (!isDeclared) return { changes: changed.length > 0 || host.pendingWork.has(declaration), replaces };
+
+  const change = replaces.length > 0 ? "replacement" : changed.length > 0 ? "update" : "none";
+  // A crash between a create and the delete of its predecessor leaves both in the state: the delete comes now.
+  if (change !== "replacement")
+    host.ledger.enter(lifecycle.type, id, change === "none" ? "unchanged" : "changing");
+  const {
+    failures = [],
+    pendingWork,
+    deleteFirst,
+  } = await reviewed(lifecycle, forms, host, { id, olds, news, change });
+  if (failures.length > 0) throw new Error(failures.map(({ reason }) => reason).join(" "));
+  for (const said of [pendingWork, deleteFirst]) if (said !== undefined) host.warnOnce(said);
+  return {
+    changes: changed.length > 0 || pendingWork !== undefined || host.pendingWork.has(declaration),
+    replaces,
+    ...(deleteFirst === undefined ? {} : { deleteBeforeReplace: true }),
+  };
+}
+
+async function reviewed<Shape extends z.ZodRawShape, Computed extends object>(
+  lifecycle: Lifecycle<Shape, Computed>,
+  forms: Forms<Shape, Computed>,
+  host: Host,
+  { id, olds, news, change }: { id: string; olds: Bag; news: Bag; change: "none" | "update" | "replacement" },
+): Promise<Findings> {
+  if (lifecycle.review === undefined) return {};
+  const live = await lifecycle.review({
+    ctx: host.probeContext(lifecycle.type),
+    id,
+    state: forms.state(olds),
+    args: hasUnknown(news) ? undefined : forms.args(news),
+    change,
+  });
+  return live === undefined ? {} : await look(host, live);
+}
+
+function changedKeys<Shape extends z.ZodRawShape, Computed extends object>(
+  { compared: { ignore = [], also = [] } = { ignore: [], also: [] }, equal }: Lifecycle<Shape, Computed>,
+  forms: Forms<Shape, Computed>,
+  olds: Bag,
+  news: Bag,
+): string[] {
+  const before = forms.upgraded(olds);
+  const counted = [...forms.argKeys.filter((key) => !(ignore as readonly string[]).includes(key)), ...also];
+  return counted.filter(
+    (key) =>
+      !sameJson(before[key], news[key] ?? undefined) &&
+      equal?.[key]?.(before[key], news[key], before) !== true,
+  );
+}

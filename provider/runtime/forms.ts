@@ -1,0 +1,141 @@
+import { z } from "zod";
+import { Redactor } from "../api/redact";
+import { VERSION } from "../version";
+import { checkInputs } from "./inputs";
+import type { Args, Failure, Lifecycle, State } from "./lifecycle";
+import { namesOfSecrets, SECRETS, textsIn } from "./secrets";
+import { canonicalJson, omit, pick, type Bag } from "./values";
+
+/** The input by which a state names its provider. */
+const PROVIDER = "__provider";
+const SCHEMA_VERSION = "schemaVersion";
+
+/** The data of one resource type in its forms: inputs as the engine sends them, arguments, recorded state, outputs. */
+export class Forms<Shape extends z.ZodRawShape, Computed extends object> {
+  readonly argKeys: readonly string[];
+  readonly computedInputs: readonly string[];
+  readonly #lifecycle: Lifecycle<Shape, Computed>;
+  readonly #recorded: z.ZodType<State<Shape, Computed>>;
+
+  constructor(lifecycle: Lifecycle<Shape, Computed>) {
+    this.#lifecycle = lifecycle;
+    this.argKeys = Object.keys(lifecycle.args.shape);
+    this.computedInputs = lifecycle.computedInputs ?? [];
+    this.#recorded = z.intersection(z.looseObject(asRecorded(lifecycle)), lifecycle.computed);
+  }
+
+  /** What the user wrote, without what the class, the engine and the check add. */
+  written(inputs: Bag): Bag {
+    return omit(inputs, [PROVIDER, SECRETS, ...Object.keys(inputs).filter(isHint), ...this.computedInputs]);
+  }
+
+  /** What the class tells the check beside the arguments. */
+  hints(inputs: Bag): Bag {
+    return pick(inputs, Object.keys(inputs).filter(isHint));
+  }
+
+  /** Inputs as the check gave them; what an edited state or an engine without a check hands over is refused here. */
+  args(inputs: Bag): Args<Shape> {
+    const given = pick(inputs, this.argKeys);
+    const parsed = this.#lifecycle.args.safeParse(given);
+    if (parsed.success) return parsed.data;
+    const [first] = checkInputs(this.#lifecycle.args.shape, given, this.secrets(inputs)).failures;
+    throw new Error(
+      `The inputs of this ${this.#lifecycle.type} are not valid: ${first === undefined ? "" : sentence(first)}`,
+    );
+  }
+
+  state(outputs: Bag): State<Shape, Computed> {
+    const parsed = this.#recorded.safeParse(
+      omit(this.upgraded(outputs), [PROVIDER, SECRETS, SCHEMA_VERSION]),
+    );
+    if (parsed.success) return parsed.data;
+    const issue = parsed.error.issues[0];
+    throw new Error(
+      `The recorded state of this ${this.#lifecycle.type} cannot be read: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}. ` +
+        "If it was edited by hand, restore it with `pulumi stack import`; otherwise report it.",
+    );
+  }
+
+  outputs(args: Bag, inputs: Bag, computed: object): Record<string, unknown> {
+    return {
+      ...omit(args, []),
+      ...pick(inputs, this.computedInputs),
+      ...omit({ ...computed }, []),
+      ...pick(inputs, [SECRETS]),
+      [SCHEMA_VERSION]: this.#lifecycle.schemaVersion,
+    };
+  }
+
+  /** The outputs of a change that is half done; the engine keeps the provider of these as they are. */
+  partialOutputs(inputs: Bag, computed: object, reached: Bag = {}): Record<string, unknown> {
+    const outputs = this.outputs({ ...pick(inputs, this.argKeys), ...reached }, inputs, computed);
+    return { ...outputs, [PROVIDER]: inputs[PROVIDER] };
+  }
+
+  /** Recorded outputs of an older version in the present form. */
+  upgraded(outputs: Bag): Bag {
+    const { type, schemaVersion, upgrades } = this.#lifecycle;
+    const recorded = outputs[SCHEMA_VERSION] ?? schemaVersion;
+    if (typeof recorded !== "number")
+      throw new Error(`The recorded state of this ${type} has no readable schemaVersion.`);
+    if (recorded > schemaVersion) {
+      throw new Error(
+        `This ${type} was written by a newer pulumi-edgeguard (state schema ${recorded}; version ${VERSION} reads up to ${schemaVersion}). ` +
+          "Install the version that wrote it, or a later one, and run the command again.",
+      );
+    }
+    let current = outputs;
+    for (let version = recorded; version < schemaVersion; version += 1) {
+      const step = upgrades[version];
+      if (step === undefined) throw new Error(`There is no upgrade of ${type} from state schema ${version}.`);
+      current = step(current);
+    }
+    return current;
+  }
+
+  /** Arguments that are secret: by their nature, or because the program said so. */
+  secrets(...bags: readonly Bag[]): string[] {
+    return [...Object.keys(this.#lifecycle.secret ?? {}), ...bags.flatMap(namesOfSecrets)];
+  }
+
+  /** Hides what no message about these inputs or outputs may show. */
+  redactor(bags: readonly Bag[]): Redactor {
+    return new Redactor((redactor) => {
+      for (const bag of bags) {
+        for (const [key, hide] of Object.entries(this.#lifecycle.secret ?? {})) hide?.(redactor, bag[key]);
+        redactor.add(...textsIn(pick(bag, bags.flatMap(namesOfSecrets))));
+      }
+    });
+  }
+
+  /** Tells a declaration from any other of the operation. */
+  fingerprint(inputs: Bag): string {
+    return `${this.#lifecycle.type} ${canonicalJson(omit(inputs, [PROVIDER]))}`;
+  }
+}
+
+/** A failure as a sentence, the path of what it is about in front. */
+export function sentence({ property, reason }: Failure): string {
+  return property === "" ? reason : `${property}: ${reason}`;
+}
+
+/** What names of hints begin with: the engine's displays leave out what begins with underscores. */
+export const HINT = "__hint";
+
+const isHint = (key: string): boolean => key.startsWith(HINT);
+
+/**
+ * Schemas of recorded arguments. A refresh records what it finds, and a zone may hold what no program may declare (an
+ * action of tomorrow, a text typed in the dashboard): only what names the object has to be valid, or nothing could mend it.
+ */
+function asRecorded<Shape extends z.ZodRawShape>({
+  args,
+  replaceOn,
+}: Pick<Lifecycle<Shape, object>, "args" | "replaceOn">): Shape {
+  const shape = Object.entries(args.shape).map(([key, schema]) => [
+    key,
+    (replaceOn as readonly string[]).includes(key) ? schema : z.catch(schema, ({ input }) => input),
+  ]);
+  return Object.fromEntries(shape) as Shape; // The same keys, each with the same type.
+}
