@@ -22,6 +22,7 @@ import { edgeResource, refuseLost } from "../runtime/resource";
 import { hideWords } from "../runtime/secrets";
 import { hasUnknown, UNKNOWN, type Bag } from "../runtime/values";
 import { accountId, adopt, hexId, type Adopt } from "../runtime/fields";
+import { LOCK } from "../runtime/locks";
 
 const args = z.object({
   accountId,
@@ -65,7 +66,7 @@ export const kvEntries = defineLifecycle({
   // Whoever sees a digest can try contents until one has it: for a short value a matter of seconds.
   secretOutputs: ["manifest", "digest", "fileHash"],
   fromSettings: { accountId: ({ accountId }) => accountId },
-  lock: ({ accountId, namespaceId }) => `namespace ${accountId} ${namespaceId}`,
+  lock: ({ accountId, namespaceId }) => LOCK.entries(accountId, namespaceId),
 
   rules: [
     {

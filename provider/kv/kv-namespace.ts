@@ -14,6 +14,7 @@ import { defineLifecycle, type Context } from "../runtime/lifecycle";
 import { claimOnce, edgeResource } from "../runtime/resource";
 import { hasUnknown, UNKNOWN } from "../runtime/values";
 import { accountId, adopt, type Adopt } from "../runtime/fields";
+import { LOCK } from "../runtime/locks";
 
 const args = z.object({
   accountId,
@@ -41,7 +42,7 @@ export const kvNamespace = defineLifecycle({
   derivedFrom: { fullTitle: ["title"] },
   replaceOn: ["accountId"],
   fromSettings: { accountId: ({ accountId }) => accountId },
-  lock: ({ accountId, title, preview }) => `namespace ${accountId} ${fullTitle(title, preview)}`,
+  lock: ({ accountId, title, preview }) => LOCK.namespace(accountId, fullTitle(title, preview)),
 
   async live({ ctx, args, olds }) {
     if (olds["title"] !== undefined) return {};

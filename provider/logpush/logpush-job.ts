@@ -28,6 +28,7 @@ import {
   shownDestination,
 } from "./destination-text";
 import type { Adopt } from "../runtime/fields";
+import { LOCK } from "../runtime/locks";
 
 const computed = z.object({
   lastComplete: z.string().exactOptional(),
@@ -59,7 +60,7 @@ export const logpushJob = defineLifecycle({
       typeof given === "string" ? hideDestination(redactor, given) : hideWords(redactor, given),
     ownershipChallenge: (redactor, given) => redactor.add(...textsIn(given)),
   },
-  lock: (args) => `logpush ${named(scopeOf(args))}`,
+  lock: (args) => LOCK.logpush(named(scopeOf(args))),
   rules: jobRules,
 
   derive({ ctx, args, olds }) {

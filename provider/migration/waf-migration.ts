@@ -15,6 +15,7 @@ import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecy
 import { claimOnce, edgeResource } from "../runtime/resource";
 import { pick, sameJson } from "../runtime/values";
 import { zoneId } from "../runtime/fields";
+import { LOCK } from "../runtime/locks";
 
 /** Seconds, or a text of hours, minutes and seconds; the canonical form is seconds. */
 const timeout = z
@@ -73,7 +74,7 @@ export const wafMigration = defineLifecycle({
   replaceOn: ["zoneId"],
   lostOnHandOver: "Its history begins anew; an alias would have kept it.",
   // The same as of the rules of its entry point, which a step replaces as a whole.
-  lock: ({ zoneId }) => `managed rules of zone ${zoneId}`,
+  lock: ({ zoneId }) => LOCK.managedRules(zoneId),
 
   rules: [
     {

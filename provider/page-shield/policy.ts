@@ -20,6 +20,7 @@ import {
 } from "./csp";
 import { adopt, zoneId, type Adopt } from "../runtime/fields";
 import { extra, extraFound, removedExtra, STAMPS } from "../runtime/members";
+import { LOCK } from "../runtime/locks";
 
 const KNOWN_MEMBERS = ["id", "description", "action", "expression", "enabled", "value"];
 
@@ -64,7 +65,7 @@ export const pageShieldPolicy = defineLifecycle({
   computed: z.object({}),
   computedInputs: ["wouldBlock"],
   replaceOn: ["zoneId"],
-  lock: ({ zoneId }) => `zone ${zoneId}`,
+  lock: ({ zoneId }) => LOCK.pageShield(zoneId),
 
   rules: [
     {

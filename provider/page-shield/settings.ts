@@ -5,6 +5,7 @@ import { lookUntil } from "../runtime/adoption";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
 import { claimOnce, edgeResource } from "../runtime/resource";
 import { zoneId } from "../runtime/fields";
+import { LOCK } from "../runtime/locks";
 
 const args = z.object({
   zoneId,
@@ -37,7 +38,7 @@ export const pageShieldSettings = defineLifecycle({
   replaceOn: ["zoneId"],
   lostOnHandOver:
     "What the zone had before it was first set is no longer known, so a destroy will keep today's values; an alias would have kept it.",
-  lock: ({ zoneId }) => `zone ${zoneId}`,
+  lock: ({ zoneId }) => LOCK.pageShield(zoneId),
 
   async create({ ctx, args }) {
     const found = await readSettings(ctx, args.zoneId);

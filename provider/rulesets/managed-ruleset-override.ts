@@ -42,6 +42,7 @@ import { computed, exceptionIds, outputsOf, readVersion, undeclared, type Comput
 import { inWords, recordingHalf, takeOver } from "./take-over";
 import type { EntryPoint, ManagedRuleset, ZoneRule } from "./wire";
 import { accountId, adopt, zoneId, type Adopt } from "../runtime/fields";
+import { LOCK } from "../runtime/locks";
 
 const args = z.object({
   zoneId,
@@ -88,7 +89,7 @@ export const managedRulesetOverride = defineLifecycle({
   fromSettings: { accountId: ({ accountId }) => accountId },
   lostOnHandOver:
     "If it was somebody else's at first, how it was then is no longer known, and a destroy will put back what it is today; an alias would have kept it.",
-  lock: ({ zoneId }) => `managed rules of zone ${zoneId}`,
+  lock: ({ zoneId }) => LOCK.managedRules(zoneId),
 
   rules: [
     { needs: ["owasp", "categories"], check: (known) => contradictions(known)[0] },

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { Forms } from "./forms";
 import type { Host } from "./host";
 import type { Findings, Lifecycle } from "./lifecycle";
-import { look } from "./preview";
+import { look } from "./check";
 import { hasUnknown, sameJson, type Bag } from "./values";
 
 export interface DiffResult {

@@ -28,4 +28,3 @@ export const accountId = hexId(
 /** What to do with an object that exists already. */
 export const adopt = z.enum(["ifEqual", "never", "takeOver"]);
 export type Adopt = z.infer<typeof adopt>;
-

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { Redactor } from "../api/redact";
 import { VERSION } from "../version";
-import { checkInputs } from "./inputs";
-import type { Args, Failure, Lifecycle, State } from "./lifecycle";
+import { checkInputs, type CheckFailure } from "./inputs";
+import type { Args, Lifecycle, State } from "./lifecycle";
 import { namesOfSecrets, SECRETS, textsIn } from "./secrets";
 import { canonicalJson, omit, pick, type Bag } from "./values";
 
@@ -116,7 +116,7 @@ export class Forms<Shape extends z.ZodRawShape, Computed extends object> {
 }
 
 /** A failure as a sentence, the path of what it is about in front. */
-export function sentence({ property, reason }: Failure): string {
+export function sentence({ property, reason }: CheckFailure): string {
   return property === "" ? reason : `${property}: ${reason}`;
 }
 

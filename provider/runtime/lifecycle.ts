@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { EdgeApi } from "../api/client";
 import type { Redactor } from "../api/redact";
+import type { CheckFailure } from "./inputs";
 import type { Holding } from "./ledger";
 import type { Settings } from "./settings";
 import type { Bag } from "./values";
@@ -25,15 +26,10 @@ export interface Context {
   pause(ms: number): Promise<void>;
 }
 
-export interface Failure {
-  readonly property: string;
-  readonly reason: string;
-}
-
 /** What a preview finds out: inputs computed from what exists, refusals that an answer proves, and work to come. */
 export interface Findings {
   readonly computed?: Bag;
-  readonly failures?: readonly Failure[];
+  readonly failures?: readonly CheckFailure[];
   /** Something an update has to do although nothing recorded tells of a change; said to the reviewer. */
   readonly pendingWork?: string;
   /** Why the object has to be deleted before its replacement is created; said to the reviewer. */
@@ -44,7 +40,7 @@ export interface Findings {
 export interface Rule<Args> {
   readonly needs: readonly (keyof Args & string)[];
   /** A failure, or a warning that does not stop anything. `given` is what the user wrote, before it was made canonical. */
-  check(args: Args, given: Bag): Failure | { readonly warning: string } | undefined;
+  check(args: Args, given: Bag): CheckFailure | { readonly warning: string } | undefined;
 }
 
 export type Args<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;

@@ -1,3 +1,15 @@
+/** What two verbs of a process may not touch at the same time. */
+export const LOCK = {
+  /** Settings and policies of a zone. */
+  pageShield: (zoneId: string) => `zone ${zoneId}`,
+  /** A rule and a migration: a step of it replaces the whole entry point. */
+  managedRules: (zoneId: string) => `managed rules of zone ${zoneId}`,
+  /** Jobs of a zone or account: each checks the others' names. */
+  logpush: (scope: string) => `logpush ${scope}`,
+  namespace: (accountId: string, title: string) => `namespace ${accountId} ${title}`,
+  entries: (accountId: string, namespaceId: string) => `entries ${accountId} ${namespaceId}`,
+} as const;
+
 /** One holder per key at a time, first come, first served, within this process. */
 export class Locks {
   readonly #tails = new Map<string, Promise<void>>();
