@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { createOnce } from "../../provider/runtime/adoption";
+import { adopt, AdoptionError, createOnce, lookUntil } from "../../provider/runtime/adoption";
 import { Host } from "../../provider/runtime/host";
 import { envelope, failureOf, serve, until } from "../support/edge-client";
 
@@ -101,4 +101,71 @@ test("what is cut short before it was found may have happened", async () => {
       /^Creating thing 1 failed: .* could not be looked up: .* cancelled/,
     ) as string,
   });
+});
+
+describe("an existing object", () => {
+  const refusals = {
+    never: (one: string) => `never: ${one}`,
+    several: (all: readonly string[], are: string) => `several ${are}: ${all.join(", ")}`,
+  };
+  const different = (one: string): string => `different: ${one}`;
+  const decide = async (
+    mode: "ifEqual" | "never" | "takeOver" | undefined,
+    { alike, equal, isUnique }: { alike: string[]; equal: string[]; isUnique: boolean },
+  ): Promise<string | undefined> =>
+    adopt({
+      adopt: mode,
+      alike,
+      equal: () => equal,
+      refusals: { ...refusals, ...(isUnique ? { different } : {}) },
+    }).catch((error: unknown) =>
+      error instanceof AdoptionError ? error.message : Promise.reject(error as Error),
+    );
+
+  test.each`
+    alike         | equal         | isUnique | ifEqual                  | never                    | takeOver
+    ${[]}         | ${[]}         | ${true}  | ${undefined}             | ${undefined}             | ${undefined}
+    ${["a"]}      | ${["a"]}      | ${true}  | ${"a"}                   | ${"never: a"}            | ${"a"}
+    ${["a"]}      | ${[]}         | ${true}  | ${"different: a"}        | ${"never: a"}            | ${"a"}
+    ${["a", "b"]} | ${["a"]}      | ${true}  | ${"several alike: a, b"} | ${"several alike: a, b"} | ${"several alike: a, b"}
+    ${["a"]}      | ${[]}         | ${false} | ${undefined}             | ${undefined}             | ${"a"}
+    ${["a"]}      | ${["a"]}      | ${false} | ${"a"}                   | ${"never: a"}            | ${"a"}
+    ${["a", "b"]} | ${["b"]}      | ${false} | ${"b"}                   | ${"never: b"}            | ${"b"}
+    ${["a", "b"]} | ${[]}         | ${false} | ${undefined}             | ${undefined}             | ${"several alike: a, b"}
+    ${["a", "b"]} | ${["a", "b"]} | ${false} | ${"several equal: a, b"} | ${"several equal: a, b"} | ${"several equal: a, b"}
+  `(
+    "$alike, of which $equal equal the declaration (name unique: $isUnique), is decided by the table",
+    async ({ alike, equal, isUnique, ...expected }: Row) => {
+      const found = { alike, equal, isUnique };
+      expect(await decide(undefined, found)).toBe(expected.ifEqual);
+      for (const mode of ["ifEqual", "never", "takeOver"] as const)
+        expect(await decide(mode, found)).toBe(expected[mode]);
+    },
+  );
+
+  test("is not compared where the mode decides alone", async () => {
+    const equal = jest.fn(() => ["a"]);
+    await adopt({ adopt: "takeOver", alike: ["a"], equal, refusals: { ...refusals, different } });
+    expect(equal).not.toHaveBeenCalled();
+  });
+});
+
+interface Row {
+  readonly alike: string[];
+  readonly equal: string[];
+  readonly isUnique: boolean;
+  readonly ifEqual: string | undefined;
+  readonly never: string | undefined;
+  readonly takeOver: string | undefined;
+}
+
+test("looks again with growing pauses until it sees enough, and gives the last reading where it never does", async () => {
+  const pauses: number[] = [];
+  const ctx = { pause: (ms: number) => Promise.resolve(void pauses.push(ms)) };
+  let reading = 0;
+  const read = (): Promise<number> => Promise.resolve((reading += 1));
+  expect(await lookUntil(ctx, read, (seen) => seen === 3)).toBe(3);
+  expect(pauses).toEqual([0, 500, 1_000]);
+  expect(await lookUntil(ctx, read, () => false)).toBe(9);
+  expect(await lookUntil(ctx, read, () => false, 2)).toBe(11);
 });
