@@ -54,6 +54,7 @@ export {
   type LookupOptions,
   type ZoneArgs,
 } from "./runtime/lookup";
+export type { Adopt } from "./runtime/fields";
 export { explainError, type ErrorToExplain } from "./api/explain";
 export * from "./workers-limits";
 export * as limits from "./limits";
