@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Dispatcher } from "undici";
 import { z } from "zod";
 import { VERSION } from "../version";
-import { ATTEMPT_MS, Connections, type ConnectionOptions } from "./connections";
+import { ATTEMPT_MS, Connections, undici, type ConnectionOptions } from "./connections";
 import { authorization, secretsOf, type Credential } from "./credential";
 import { decodeEnvelope, type ApiNote, type Envelope, type ResultInfo } from "./envelope";
 import {
@@ -18,8 +18,7 @@ import { explainProxy, ProxyError } from "./proxy";
 import { WaitTooLongError, type RateBudget } from "./rate-budget";
 import { visible } from "./printable";
 import { Redactor } from "./redact";
-import { backoffMs, hasTimedOut, outcomeOf, RETRY, retryAfterMs, shouldRetry, type Attempt } from "./retry";
-import { undici } from "./undici";
+import { hasTimedOut, outcomeOf, RETRY, retryAfterMs, retryDelayMs } from "./retry";
 import {
   adviceFor,
   cancelled,
@@ -132,6 +131,8 @@ export interface Bytes {
 
 /** One request as it is carried out: all of it but how to understand the answer. */
 interface Ask extends Omit<RequestOptions<unknown>, "schema"> {
+  readonly method: Dispatcher.HttpMethod;
+  readonly path: string;
   /** A success is taken as bytes; a refusal is the envelope all the same. */
   readonly raw?: boolean;
 }
@@ -234,7 +235,7 @@ export class EdgeApi {
    * @throws as `send` does.
    */
   async getBytes(path: string, options: BytesOptions): Promise<Bytes> {
-    const { bytes, headers } = await this.#ask("GET", path, { ...options, raw: true });
+    const { bytes, headers } = await this.#ask({ ...options, method: "GET", path, raw: true });
     return { bytes, headers };
   }
 
@@ -246,29 +247,28 @@ export class EdgeApi {
    * @throws CancelledError when the engine has gone.
    */
   async send<T>(method: Dispatcher.HttpMethod, path: string, options: RequestOptions<T>): Promise<Answer<T>> {
-    return this.#decode(method, path, options, await this.#ask(method, path, options));
+    const { envelope, status, requestId } = await this.#ask({ ...options, method, path });
+    const parsed = options.schema.safeParse(envelope?.result ?? null);
+    if (parsed.success) return { result: parsed.data, resultInfo: envelope?.resultInfo };
+    const failed = { what: options.what, method, path, status, requestId };
+    throw this.#notUnderstood(failed, problemOf(parsed.error, "result"));
   }
 
-  async #ask(method: Dispatcher.HttpMethod, path: string, options: Ask): Promise<Success> {
+  async #ask(ask: Ask): Promise<Success> {
     const trail: Trail = { uncertain: false };
     try {
-      return await this.#askEither(method, path, options, trail);
+      return await this.#askWithFallback(ask, trail);
     } catch (error) {
       if (!trail.uncertain) throw error;
-      if (error instanceof CancelledError) throw cancelled(options.what, "unknown");
+      if (error instanceof CancelledError) throw cancelled(ask.what, "unknown");
       throw error instanceof ApiError ? new ApiError({ ...error.init, outcome: "unknown" }) : error;
     }
   }
 
-  async #askEither(
-    method: Dispatcher.HttpMethod,
-    path: string,
-    options: Ask,
-    trail: Trail,
-  ): Promise<Success> {
+  async #askWithFallback(ask: Ask, trail: Trail): Promise<Success> {
     const used = this.#credential;
     try {
-      return await this.#sendWithRetries(method, path, options, used, trail);
+      return await this.#sendWithRetries(ask, used, trail);
     } catch (error) {
       const { fallback } = this.#options;
       const tried = fallback === undefined || used === fallback || this.#fallbackRefused;
@@ -276,7 +276,7 @@ export class EdgeApi {
       // Who is known and may not do this may do the next thing: only who is not known is given up.
       const dead = isUnauthenticated(error);
       try {
-        const success = await this.#sendWithRetries(method, path, options, fallback, trail);
+        const success = await this.#sendWithRetries(ask, fallback, trail);
         if (dead) this.#switchTo(fallback);
         else this.#lend(fallback, used);
         return success;
@@ -314,51 +314,43 @@ export class EdgeApi {
     return this.#connections.close();
   }
 
-  async #sendWithRetries(
-    method: Dispatcher.HttpMethod,
-    path: string,
-    options: Ask,
-    credential: Credential | undefined,
-    trail: Trail,
-  ): Promise<Success> {
-    const { log } = this.#options;
-    const { maxRetries = RETRY.maxRetries } = options.immediate === true ? { maxRetries: 0 } : this.#options;
-    if (credential === undefined) throw new MissingCredentialsError(options.what);
+  async #sendWithRetries(ask: Ask, credential: Credential | undefined, trail: Trail): Promise<Success> {
+    const { method, what, immediate = false } = ask;
+    if (credential === undefined) throw new MissingCredentialsError(what);
     const budget = this.#budgetOf(credential);
-    const repeatable = options.repeatable ?? (RETRY.repeatable as readonly string[]).includes(method);
+    const maxRetries = immediate ? 0 : this.#options.maxRetries;
 
     let last: ApiError | undefined;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        await this.#unlessCancelled(options.what, () => this.#admission(budget, options.immediate));
+        await this.#unlessCancelled(what, () => this.#admission(budget, immediate));
       } catch (error) {
         const reason = reasonNotToSend(error);
         if (reason === undefined) throw error;
-        throw last ?? unsent(method, path, options.what, reason);
+        throw last ?? unsent(ask, reason);
       }
-      const reply = await this.#attempt(method, path, options, credential, trail);
-      const judged = this.#judge(method, path, options, reply, attempt);
+      const reply = await this.#attempt(ask, credential, trail);
+      const judged = this.#judge(ask, reply, attempt);
       if (!(judged instanceof ApiError)) return judged;
       last = judged;
       if (judged.outcome === "unknown" && method !== "GET") trail.uncertain = true;
 
-      const known: Attempt =
-        "status" in reply
-          ? { method, status: reply.status, foreign: judged.init.foreign }
-          : { method, ...reply };
-      const asked = judged.retryAfterMs;
-      const patience = asked === undefined || asked <= RETRY.maxRetryAfterMs;
+      const { retryAfterMs: asked, init } = judged;
       // It holds for every caller, not only this one, and also where this one gives up.
-      if (asked !== undefined && known.status === 429) budget.pause(asked);
-      if (attempt > maxRetries || !patience || !shouldRetry(known, repeatable)) throw judged;
-      // "Retry-After: 0" says nothing of when, and must not make us ask again without a pause.
-      const wait = asked === undefined || asked === 0 ? backoffMs(attempt + 1) : asked;
+      if (asked !== undefined && judged.status === 429) budget.pause(asked);
+      const ended = "status" in reply ? { status: reply.status, foreign: init.foreign } : reply;
+      const wait = retryDelayMs(
+        { method, ...ended },
+        { attempt, maxRetries, repeatable: ask.repeatable, asked },
+      );
+      if (wait === undefined) throw judged;
       if (wait >= ANNOUNCE_WAIT_MS) {
-        log.info(
-          `waiting ${Math.ceil(wait / 1000)} s before the next attempt: ${this.redactor.redact(judged.message)}`,
+        const seconds = Math.ceil(wait / 1000);
+        this.#options.log.info(
+          `waiting ${seconds} s before the next attempt: ${this.redactor.redact(judged.message)}`,
         );
       }
-      await this.#unlessCancelled(options.what, () => sleep(wait, undefined, { signal: this.#stop }));
+      await this.#unlessCancelled(what, () => sleep(wait, undefined, { signal: this.#stop }));
     }
   }
 
@@ -368,7 +360,7 @@ export class EdgeApi {
   }
 
   /** Waits until one more request may be sent, and takes a connection for it, which `#attempt` gives back. */
-  async #admission(budget: RateBudget, immediate = false): Promise<void> {
+  async #admission(budget: RateBudget, immediate: boolean): Promise<void> {
     const { log, patient = true } = this.#options;
     for (;;) {
       await budget.take({
@@ -390,15 +382,10 @@ export class EdgeApi {
   }
 
   /** One request on the wire. Never throws for what the network or the service did; only for cancellation. */
-  async #attempt(
-    method: Dispatcher.HttpMethod,
-    path: string,
-    options: Ask,
-    credential: Credential,
-    trail: Trail,
-  ): Promise<Reply | Lost> {
-    const url = this.#url(path, options.query);
-    const body = bytesOf(options.body);
+  async #attempt(ask: Ask, credential: Credential, trail: Trail): Promise<Reply | Lost> {
+    const { method } = ask;
+    const url = this.#url(ask);
+    const body = bytesOf(ask.body);
     const started = Date.now();
     const seen = { status: 0 };
     const { signal, attemptMs = ATTEMPT_MS } = this.#options;
@@ -412,7 +399,7 @@ export class EdgeApi {
         method,
         dispatcher: this.#connections.dispatcher,
         headers: {
-          accept: options.raw === true ? "*/*" : "application/json",
+          accept: ask.raw === true ? "*/*" : "application/json",
           "user-agent": `pulumi-edgeguard/${VERSION} node/${process.versions.node}`,
           ...authorization(credential),
           ...(body === undefined
@@ -423,7 +410,7 @@ export class EdgeApi {
         signal: limit.signal,
       });
       seen.status = response.statusCode;
-      const raw = options.raw === true && response.statusCode < 300;
+      const raw = ask.raw === true && response.statusCode < 300;
       const bytes = raw ? Buffer.from(await response.body.arrayBuffer()) : NO_BYTES;
       let cutOff = false;
       const text = raw
@@ -452,7 +439,7 @@ export class EdgeApi {
       const error = explainProxy(raised, url);
       if (signal?.aborted === true) {
         trail.uncertain ||= method !== "GET";
-        throw cancelled(options.what, "notDone");
+        throw cancelled(ask.what, "notDone");
       }
       const errorCode = textOf(error, "code");
       // Before the connection is given back, for whoever waits for it.
@@ -476,14 +463,9 @@ export class EdgeApi {
   }
 
   /** What was answered when it is a success, else the error that it amounts to. */
-  #judge(
-    method: string,
-    path: string,
-    options: Ask,
-    reply: Reply | Lost,
-    attempts: number,
-  ): Success | ApiError {
-    const base = { what: options.what, method, path, attempts };
+  #judge(ask: Ask, reply: Reply | Lost, attempts: number): Success | ApiError {
+    const { what, method, path, raw = false } = ask;
+    const base = { what, method, path, attempts };
     if (!("status" in reply)) {
       const { cause } = reply;
       if (cause instanceof ProxyError)
@@ -505,14 +487,14 @@ export class EdgeApi {
       });
     }
     const { status, text, requestId } = reply;
-    if (options.raw === true && status < 300) return { ...reply, envelope: undefined };
+    if (raw && status < 300) return { ...reply, envelope: undefined };
     // A deletion result may be no body at all; of anything else it would be a broken answer.
     if (text === "" && (status === 204 || (method === "DELETE" && status < 300)))
       return { ...reply, envelope: undefined };
     const envelope = decodeEnvelope(text);
     if (envelope !== undefined) this.#setClock(first(reply.headers["date"])); // A portal's clock is not Cloudflare's.
     this.#passOn(envelope?.messages ?? []);
-    if (options.raw !== true && status < 400 && envelope?.success === true) return { ...reply, envelope };
+    if (!raw && status < 400 && envelope?.success === true) return { ...reply, envelope };
     const errors = (envelope?.errors ?? []).map((e) => ({
       ...e,
       message: this.redactor.redact(e.message),
@@ -536,7 +518,7 @@ export class EdgeApi {
       advice: adviceFor(status, errors, asked),
     });
     // Who was not recognised is told of the credential, not of the object.
-    const advice = isUnauthenticated(failure) ? undefined : options.advice?.({ status, errors });
+    const advice = isUnauthenticated(failure) ? undefined : ask.advice?.({ status, errors });
     return advice === undefined ? failure : new ApiError({ ...failure.init, advice });
   }
 
@@ -552,18 +534,6 @@ export class EdgeApi {
     if (this.#said.has(line)) return false;
     this.#said.add(line);
     return true;
-  }
-
-  #decode<T>(
-    method: string,
-    path: string,
-    options: RequestOptions<T>,
-    { envelope, status, requestId }: Success,
-  ): Answer<T> {
-    const parsed = options.schema.safeParse(envelope?.result ?? null);
-    if (parsed.success) return { result: parsed.data, resultInfo: envelope?.resultInfo };
-    const failed = { what: options.what, method, path, status, requestId };
-    throw this.#notUnderstood(failed, problemOf(parsed.error, "result"));
   }
 
   #notUnderstood(init: Omit<ApiErrorInit, "outcome">, problem: string): ApiError {
@@ -590,7 +560,7 @@ export class EdgeApi {
     return this.#stop.aborted;
   }
 
-  #url(path: string, query: Query = {}): URL {
+  #url({ path, query = {} }: Ask): URL {
     const url = new URL(this.#options.baseUrl.replace(/\/+$/, "") + path);
     for (const [key, value] of Object.entries(query)) {
       if (value !== undefined) url.searchParams.set(key, String(value));
@@ -695,7 +665,7 @@ function reasonNotToSend(error: unknown): Reason | undefined {
   };
 }
 
-function unsent(method: string, path: string, what: string, reason: Reason): ApiError {
+function unsent({ what, method, path }: Ask, reason: Reason): ApiError {
   return new ApiError({ what, method, path, outcome: "notDone", unsent: true, ...reason });
 }
 

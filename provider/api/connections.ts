@@ -1,6 +1,5 @@
-import type { Agent, Dispatcher } from "undici";
+import type * as Undici from "undici";
 import { proxies } from "./proxy";
-import { undici } from "./undici";
 
 /** Longest waits for one attempt, in milliseconds. */
 export const TIMEOUTS = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000 } as const;
@@ -22,8 +21,8 @@ export interface ConnectionOptions {
  * would send the request even when no further one may begin.
  */
 export class Connections {
-  readonly #open: () => Dispatcher;
-  #dispatcher: Dispatcher | undefined;
+  readonly #open: () => Undici.Dispatcher;
+  #dispatcher: Undici.Dispatcher | undefined;
   #free: number;
   readonly #waiting = new Set<() => void>();
 
@@ -33,7 +32,7 @@ export class Connections {
   }
 
   /** Made for the first request. */
-  get dispatcher(): Dispatcher {
+  get dispatcher(): Undici.Dispatcher {
     return (this.#dispatcher ??= this.#open());
   }
 
@@ -74,8 +73,8 @@ export class Connections {
 function pool(
   concurrency: number,
   timeouts: { readonly connectMs: number; readonly headersMs: number; readonly bodyMs: number },
-): Dispatcher {
-  const options: Agent.Options = {
+): Undici.Dispatcher {
+  const options: Undici.Agent.Options = {
     connections: concurrency,
     pipelining: 1,
     connect: { timeout: timeouts.connectMs },
@@ -84,4 +83,13 @@ function pool(
   };
   const { Agent, EnvHttpProxyAgent } = undici();
   return proxies(process.env).length > 0 ? new EnvHttpProxyAgent(options) : new Agent(options);
+}
+
+/**
+ * The HTTP library, loaded at the first request: a program that only declares resources, and a preview of a stack that did
+ * not change, send none, and need not wait a tenth of a second for it.
+ */
+export function undici(): typeof Undici {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- an import would load it at every start
+  return require("undici") as typeof Undici;
 }

@@ -1,7 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import type { ApiNote } from "./envelope";
-import { visible } from "./printable";
-import { trimEnd } from "./trim";
+import { trimEnd, visible } from "./printable";
 
 /** What a failed request leaves behind: nothing, or nobody knows. */
 export type Outcome =

@@ -74,6 +74,31 @@ export function hasTimedOut({ errorCode }: Pick<Attempt, "errorCode">): boolean 
   return errorCode !== undefined && TIMED_OUT.includes(errorCode);
 }
 
+interface Circumstances {
+  /** Which attempt it was, from 1. */
+  readonly attempt: number;
+  readonly maxRetries: number | undefined;
+  /** Whether a second execution does no harm; by the method where nobody says. */
+  readonly repeatable: boolean | undefined;
+  /** What `Retry-After` asked for, in milliseconds. */
+  readonly asked: number | undefined;
+}
+
+/** How long to wait before the request is sent once more; undefined where it is not. */
+export function retryDelayMs(
+  ended: Attempt,
+  { attempt, maxRetries = RETRY.maxRetries, repeatable = isRepeatable(ended.method), asked }: Circumstances,
+): number | undefined {
+  const hangs = asked !== undefined && asked > RETRY.maxRetryAfterMs;
+  if (attempt > maxRetries || hangs || !shouldRetry(ended, repeatable)) return undefined;
+  // "Retry-After: 0" says nothing of when, and must not make us ask again without a pause.
+  return asked === undefined || asked === 0 ? backoffMs(attempt + 1) : asked;
+}
+
+function isRepeatable(method: string): boolean {
+  return (RETRY.repeatable as readonly string[]).includes(method);
+}
+
 /** Whether to send the request once more: a later attempt may help, and repeating it does no harm. */
 export function shouldRetry(attempt: Attempt, repeatable: boolean): boolean {
   const { method, status, foreign, errorCode } = attempt;

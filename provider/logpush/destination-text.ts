@@ -1,5 +1,5 @@
 import type { Redactor } from "../api/redact";
-import { trimEnd } from "../api/trim";
+import { trimEnd } from "../api/printable";
 import { LOGPUSH } from "../limits";
 import { nearest } from "../runtime/nearest";
 import { own } from "../runtime/values";
