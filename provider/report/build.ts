@@ -1,14 +1,36 @@
 import { own } from "../runtime/values";
 import { dangersOf } from "./dangers";
 import { ownMessages, type Diagnostic } from "./diagnostics";
-import { REMOVAL_GATE, type Message, type Named, type RemovalGate, type Report, type Section } from "./model";
-import { COUNTED, OPERATION } from "./operations";
+import {
+  COUNTED,
+  OPERATION,
+  REMOVAL_GATE,
+  type Message,
+  type Named,
+  type RemovalGate,
+  type Report,
+  type Section,
+} from "./model";
 import { say, words, type Phrase } from "./phrase";
 import { PlanError, type Operation, type Plan, type Step } from "./plan";
-import { TELLERS } from "./sections";
-import { pruned } from "./sections/kv";
-import { inGeneral, textBlock, told } from "./sections/section";
+import { kvEntries, kvNamespace, pruned } from "./sections/kv";
+import { logpushJob } from "./sections/logpush";
+import { managedRuleset } from "./sections/managed-ruleset";
+import { pageShieldPolicy, pageShieldSettings } from "./sections/page-shield";
+import { inGeneral, textBlock, told, type Teller } from "./sections/section";
+import { wafMigration } from "./sections/waf-migration";
 import { compare } from "./values";
+
+/** How each kind of resource is told; what is not here is refused, not guessed. */
+const TELLERS: Readonly<Record<string, Teller>> = {
+  PageShieldSettings: pageShieldSettings,
+  PageShieldPolicy: pageShieldPolicy,
+  ManagedRulesetOverride: managedRuleset,
+  WafMigration: wafMigration,
+  LogpushJob: logpushJob,
+  KvNamespace: kvNamespace,
+  KvEntries: kvEntries,
+};
 
 /** Nothing of these is a change. */
 const SILENT: ReadonlySet<Operation> = new Set([

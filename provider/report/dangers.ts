@@ -1,3 +1,4 @@
+import { own } from "../runtime/values";
 import { DANGERS, type Danger, type DangerKind, type RemovalGate } from "./model";
 import { joined, say, value, words, type Phrase } from "./phrase";
 import type { Plan, Step } from "./plan";
@@ -5,14 +6,15 @@ import { pruned, removed } from "./sections/kv";
 import { modeOf } from "./sections/managed-ruleset";
 import { wouldBlock } from "./sections/page-shield";
 import { isGone, isReplaced, leaves, oncePerPlan, successor, told, type Told } from "./sections/section";
-import { migrationStep } from "./sections/waf-migration";
+import { isAhead, situationOf } from "./sections/waf-migration";
 import { bag, cell, compare, counted, list, text } from "./values";
 
 /** What a reviewer must not miss, worst first. */
 export function dangersOf(plan: Plan, steps: readonly Step[], gate: RemovalGate): readonly Danger[] {
   const found = steps.flatMap((step) => {
     const all = told(step, plan);
-    const judged = step.kind === undefined ? general(all) : JUDGES.flatMap((judge) => judge(all, gate));
+    const judges = [...(own(JUDGES, step.kind ?? "") ?? []), general];
+    const judged = judges.flatMap((judge) => judge(all, gate));
     return judged.map(([kind, sentence]): Danger => ({
       kind,
       type: step.kind ?? step.type,
@@ -38,29 +40,34 @@ export function dangersOf(plan: Plan, steps: readonly Step[], gate: RemovalGate)
 
 type Judge = (all: Told, gate: RemovalGate) => readonly (readonly [DangerKind, Phrase])[];
 
-const JUDGES: readonly Judge[] = [
-  migration,
-  namespaceData,
-  prunedKeys,
-  managedRulesetGone,
-  policyProtection,
-  monitorOff,
-  policyBlocks,
-  ownKeysRemoved,
-  general,
-];
+/** What can be dangerous in each kind of resource, besides what `general` says of all. */
+const JUDGES: Readonly<Record<string, readonly Judge[]>> = {
+  WafMigration: [migration],
+  KvNamespace: [namespaceData],
+  KvEntries: [prunedKeys, ownKeysRemoved],
+  ManagedRulesetOverride: [managedRulesetGone],
+  PageShieldPolicy: [policyProtection, policyBlocks],
+  PageShieldSettings: [monitorOff],
+};
 
 const none = [] as const;
 
+/** Every step forward is one that nobody can take back. */
 function migration(all: Told): ReturnType<Judge> {
-  const sentence = migrationStep(all);
-  return sentence === undefined ? none : [["irreversible", sentence]];
+  if (!isAhead(all)) return none;
+  const { now, target } = situationOf(all);
+  const zone = cell(all.new.inputs["zoneId"], 40);
+  const way =
+    now === undefined
+      ? `goes to ${target ?? ""}, unless it is there already, which nobody has looked at`
+      : `goes from ${now} to ${target ?? ""}`;
+  return [["irreversible", say`the WAF migration of zone ${zone} ${words(way)}; there is no way back`]];
 }
 
 /** A namespace holds what no program declares. */
 function namespaceData(all: Told): ReturnType<Judge> {
   const { step, old } = all;
-  if (step.kind !== "KvNamespace" || !leaves(all)) return none;
+  if (!leaves(all)) return none;
   const title = cell(old.inputs["title"], 60);
   if (isReplaced(step)) {
     return [
@@ -101,8 +108,8 @@ const deploymentsOf = oncePerPlan((plan) => {
 });
 
 function managedRulesetGone(all: Told): ReturnType<Judge> {
-  const { step, old, plan } = all;
-  if (step.kind !== "ManagedRulesetOverride" || !stopsActing(all)) return none;
+  const { old, plan } = all;
+  if (!stopsActing(all)) return none;
   const { zoneId } = old.inputs;
   const { acting, leaving } = deploymentsOf(plan);
   if (acting.has(zoneId)) return none;
@@ -124,7 +131,7 @@ function managedRulesetGone(all: Told): ReturnType<Judge> {
 
 function policyProtection(all: Told): ReturnType<Judge> {
   const { step, old, new: next } = all;
-  if (step.kind !== "PageShieldPolicy" || step.old === undefined || old.retained) return none;
+  if (step.old === undefined || old.retained) return none;
   if (successor(all, ["zoneId", "description", "action", "expression", "value", "enabled"]) !== undefined)
     return none;
   const enforced = ({ inputs }: Told["old"]): boolean =>
@@ -138,7 +145,7 @@ function policyProtection(all: Told): ReturnType<Judge> {
 /** Off by declaration, or since a destroy puts back what was there before. */
 function monitorOff(all: Told): ReturnType<Judge> {
   const { step, old, new: next } = all;
-  if (step.kind !== "PageShieldSettings" || old.inputs["enabled"] !== true || old.retained) return none;
+  if (old.inputs["enabled"] !== true || old.retained) return none;
   const heir = successor(all, ["zoneId"]);
   const restored = old.inputs["onDestroy"] !== "keep" && bag(old.outputs["previous"])["enabled"] === false;
   const stays = heir ?? (isGone(step) || isReplaced(step) ? undefined : next);
@@ -149,7 +156,6 @@ function monitorOff(all: Told): ReturnType<Judge> {
 }
 
 function policyBlocks(all: Told): ReturnType<Judge> {
-  if (all.step.kind !== "PageShieldPolicy") return none;
   const { count, scripts } = wouldBlock(all);
   if (count === 0) return none;
   const more = words(count > scripts.length ? " …" : "");

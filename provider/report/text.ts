@@ -1,7 +1,6 @@
 import Table from "cli-table3";
 import { countsLine, dangerLines } from "./lines";
-import type { Block, Message, Report, Section } from "./model";
-import { OPERATION } from "./operations";
+import { OPERATION, type Block, type Message, type Report, type Section } from "./model";
 import { visible } from "../api/printable";
 import { counted } from "./values";
 

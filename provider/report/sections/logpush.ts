@@ -2,16 +2,7 @@ import type { Block } from "../model";
 import { isBag } from "../../runtime/values";
 import { joined, say, value, words } from "../phrase";
 import { bag, cell, counted, list, shown, text } from "../values";
-import {
-  argumentTable,
-  isGone,
-  isNew,
-  lineChanges,
-  standing,
-  textBlock,
-  type Teller,
-  type Told,
-} from "./section";
+import { argumentTable, isGone, lineChanges, standing, textBlock, type Teller, type Told } from "./section";
 import { filterTree } from "../../logpush/filter-text";
 
 export const logpushJob: Teller = {
@@ -36,13 +27,13 @@ function withoutLists(all: Told): Told {
       ? { ...side, inputs: { ...side.inputs, outputOptions } }
       : side;
   };
-  return { ...all, old: without(all.old), new: without(all.new) };
+  return { ...all, before: without(all.before), new: without(all.new) };
 }
 
 /** The fields of a line: all of them where they are new, else what goes and what comes. */
-function fields({ step, old, new: next }: Told): readonly Block[] {
+function fields({ old, before: was, new: next }: Told): readonly Block[] {
   if ([old, next].some(({ inputs }) => isHidden(inputs["outputOptions"]))) return []; // The table of arguments says so.
-  const [before, after] = [isNew(step) ? [] : fieldsOf(old.inputs), fieldsOf(next.inputs)];
+  const [before, after] = [fieldsOf(was.inputs), fieldsOf(next.inputs)];
   if (before.join() === after.join()) return [];
   if (before.length === 0)
     return [textBlock(say`${words(counted(after.length, "field"))}: ${joined(after.map(value))}`)];
@@ -71,8 +62,8 @@ function fieldsOf({ outputOptions, allFields }: Readonly<Record<string, unknown>
 }
 
 /** The filter as an indented tree: whole where it is new, else with what goes and what comes. */
-function filter({ step, old, new: next }: Told): readonly Block[] {
-  const [before, after] = [isNew(step) ? [] : tree(old.inputs["filter"]), tree(next.inputs["filter"])];
+function filter({ before: was, new: next }: Told): readonly Block[] {
+  const [before, after] = [tree(was.inputs["filter"]), tree(next.inputs["filter"])];
   if (before.join("\n") === after.join("\n")) return [];
   if (after.length === 0)
     return [

@@ -55,9 +55,9 @@ export function modeOf({ inputs, outputs }: Told["old"]): string {
 }
 
 function changes(all: Told): readonly Block[] {
-  const drift = text(all.old.inputs["drift"]);
+  const drift = text(all.before.inputs["drift"]);
   return [
-    ...(drift === undefined || isNew(all.step)
+    ...(drift === undefined
       ? []
       : [
           textBlock(
@@ -72,8 +72,8 @@ function changes(all: Told): readonly Block[] {
 }
 
 /** What the declaration amounts to. */
-function expansionTable({ step, old, new: next }: Told): readonly Block[] {
-  const [before, after] = [isNew(step) ? {} : bag(old.inputs["expansion"]), bag(next.inputs["expansion"])];
+function expansionTable({ step, before: was, new: next }: Told): readonly Block[] {
+  const [before, after] = [bag(was.inputs["expansion"]), bag(next.inputs["expansion"])];
   const rows = Object.entries(MEANING)
     .filter(([name]) => shown(before[name]) !== shown(after[name]))
     .map(([name, what]): [Phrase, Phrase, Phrase] => [words(what), cell(before[name]), cell(after[name])]);
@@ -96,11 +96,8 @@ const MEANING: Readonly<Record<Exclude<keyof RulesetExpansion, "conflicts">, str
 };
 
 /** The overrides one by one, so that one that goes reads as clearly as one that comes. */
-function overrideTable({ step, old, new: next }: Told): readonly Block[] {
-  const [before, after] = [
-    isNew(step) ? new Map<string, string>() : overrides(old.inputs),
-    overrides(next.inputs),
-  ];
+function overrideTable({ step, before: was, new: next }: Told): readonly Block[] {
+  const [before, after] = [overrides(was.inputs), overrides(next.inputs)];
   const rows = [...new Set([...before.keys(), ...after.keys()])]
     .filter((name) => before.get(name) !== after.get(name))
     .map((name): [Phrase, Phrase, Phrase] => [value(name), cell(before.get(name)), cell(after.get(name))]);
@@ -134,9 +131,9 @@ function settings(override: Readonly<Record<string, unknown>>): string {
 }
 
 /** Requests that managed rules leave alone: all where they are new, else what goes and what comes. */
-function exceptionChanges({ step, old, new: next }: Told): readonly Block[] {
+function exceptionChanges({ step, before: was, new: next }: Told): readonly Block[] {
   const after = list(next.inputs["exceptions"]).map(exceptionWords);
-  const before = isNew(step) ? [] : list(old.inputs["exceptions"]).map(exceptionWords);
+  const before = list(was.inputs["exceptions"]).map(exceptionWords);
   if (isNew(step) && after.length > 0)
     return [textBlock(words("Exceptions:")), { is: "code", language: "text", lines: after }];
   const lines = lineChanges(before, after);

@@ -47,14 +47,12 @@ function restoredValues(old: Told["old"]): ReturnType<typeof differences> {
 
 /** A setting that is declared no more goes back to what the zone had before. */
 function settings(all: Told): readonly Block[] {
-  const { step, old, new: next } = all;
-  const previous = isNew(step) ? {} : bag(old.outputs["previous"]);
-  const rows = differences(isNew(step) ? {} : old.inputs, next.inputs).map(
-    ([name, before, after]): [Phrase, Phrase, Phrase] => {
-      const back = next.inputs[name] === undefined && previous[name] !== undefined;
-      return [value(name), before, back ? say`back to ${shown(previous[name])}` : after];
-    },
-  );
+  const { step, before, new: next } = all;
+  const previous = bag(before.outputs["previous"]);
+  const rows = differences(before.inputs, next.inputs).map(([name, was, is]): [Phrase, Phrase, Phrase] => {
+    const back = next.inputs[name] === undefined && previous[name] !== undefined;
+    return [value(name), was, back ? say`back to ${shown(previous[name])}` : is];
+  });
   return tableOf(step, "argument", rows);
 }
 

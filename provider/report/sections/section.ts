@@ -17,13 +17,16 @@ export interface Told {
   readonly step: Step;
   readonly old: Sides;
   readonly new: Sides;
+  /** `old`, to compare with: nothing where the resource is made or imported. */
+  readonly before: Sides;
   readonly plan: Plan;
 }
 
 const NOTHING: Sides = { id: undefined, protect: false, retained: false, inputs: {}, outputs: {} };
 
 export function told(step: Step, plan: Plan): Told {
-  return { step, old: step.old ?? NOTHING, new: step.new ?? NOTHING, plan };
+  const { old = NOTHING, new: next = NOTHING } = step;
+  return { step, old, new: next, before: isNew(step) ? NOTHING : old, plan };
 }
 
 export const isNew = ({ op }: Step): boolean => op === "create" || op === "import";
@@ -79,13 +82,13 @@ export const standing = ({ step, old, new: next }: Told): Sides => (isGone(step)
 
 /** The arguments that differ, or all of a resource that is made; of one that goes there is nothing to compare. */
 export function argumentTable(all: Told, leaveOut: readonly string[] = []): readonly Block[] {
-  const { step, old, new: next } = all;
+  const { step, before, new: next } = all;
   if (isGone(step)) return [];
-  const rows = differences(isNew(step) ? {} : old.inputs, next.inputs, leaveOut);
+  const rows = differences(before.inputs, next.inputs, leaveOut);
   return tableOf(
     step,
     "argument",
-    rows.map(([name, before, after]) => [value(name), before, after]),
+    rows.map(([name, was, is]) => [value(name), was, is]),
   );
 }
 

@@ -1,7 +1,7 @@
 import { sameJson } from "../../runtime/values";
 import type { Block } from "../model";
-import { say, words, type Phrase } from "../phrase";
-import { cell, cut, list, shown, text } from "../values";
+import { say, words } from "../phrase";
+import { cut, list, shown, text } from "../values";
 import {
   argumentTable,
   isGone,
@@ -51,7 +51,7 @@ interface Situation {
   readonly verdict: string | undefined;
 }
 
-function situationOf(all: Told): Situation {
+export function situationOf(all: Told): Situation {
   const { step, old, new: next } = all;
   const target = isGone(step) ? undefined : text(next.inputs["target"]);
   const verdict = isGone(step) ? undefined : verdictOf(all);
@@ -76,7 +76,7 @@ export function stateIn(verdict: string): string | undefined {
 }
 
 /** Whether an apply is to send a configuration: not where the zone is there already, or somewhere nobody knows. */
-function isAhead(all: Told): boolean {
+export function isAhead(all: Told): boolean {
   const { now, target } = situationOf(all);
   if (target !== "validation" && target !== "finished") return false;
   if (now === undefined) return true;
@@ -107,15 +107,3 @@ const linesOf = ({ assessment }: Readonly<Record<string, unknown>>): readonly st
 
 /** What an assessment begins with. */
 const HEAD = /^WafMigration of zone \S+: /;
-
-/** Every step forward is one that nobody can take back. */
-export function migrationStep(all: Told): Phrase | undefined {
-  if (all.step.kind !== "WafMigration" || !isAhead(all)) return undefined;
-  const { now, target } = situationOf(all);
-  const zone = cell(all.new.inputs["zoneId"], 40);
-  const way =
-    now === undefined
-      ? `goes to ${target ?? ""}, unless it is there already, which nobody has looked at`
-      : `goes from ${now} to ${target ?? ""}`;
-  return say`the WAF migration of zone ${zone} ${words(way)}; there is no way back`;
-}
