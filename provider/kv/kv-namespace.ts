@@ -9,7 +9,7 @@ import { listNamespacesOf } from "./listing";
 import { declaredOf } from "./sole-owner";
 import { KV } from "../limits";
 import { adopt as adoptExisting, AdoptionError, createOnce, sharedId } from "../runtime/adoption";
-import { HINT } from "../runtime/forms";
+import { HINT } from "../runtime/resource-type";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
 import { claimOnce, edgeResource } from "../runtime/resource";
 import { hasUnknown, UNKNOWN } from "../runtime/values";

@@ -1,30 +1,30 @@
 import type { z } from "zod";
 import { isNotFound, isUnroutable } from "../api/errors";
-import type { Forms } from "./forms";
+import type { ResourceType } from "./resource-type";
 import type { Host } from "./host";
-import { PartialFailure, type Lifecycle, type State } from "./lifecycle";
+import { PartialFailure, type State } from "./lifecycle";
 import { SECRETS } from "./secrets";
 import { omit, pick, type Bag } from "./values";
 
 /** The verbs that reach what exists. */
 
 export async function create<Shape extends z.ZodRawShape, Computed extends object>(
-  lifecycle: Lifecycle<Shape, Computed>,
-  forms: Forms<Shape, Computed>,
+  resource: ResourceType<Shape, Computed>,
   host: Host,
   inputs: Bag,
 ): Promise<{ id: string; outs: Record<string, unknown> }> {
-  const args = forms.args(inputs);
-  return await recordingHalf(lifecycle, forms, host, inputs, () =>
+  const { lifecycle } = resource;
+  const args = resource.args(inputs);
+  return await recordingHalf(resource, host, inputs, () =>
     host.locks.with(lifecycle.lock(args), async () => {
       const ctx = host.context(lifecycle.type);
       const { id, computed } = await lifecycle.create({
         ctx,
         args,
-        inputs: pick(inputs, forms.computedInputs),
+        inputs: pick(inputs, resource.computedInputs),
       });
       host.ledger.enter(lifecycle.type, id, "made");
-      return { id, outs: forms.outputs(args, inputs, computed) };
+      return { id, outs: resource.outputs(args, inputs, computed) };
     }),
   );
 }
@@ -36,13 +36,13 @@ export interface ReadResult {
 }
 
 export async function read<Shape extends z.ZodRawShape, Computed extends object>(
-  lifecycle: Lifecycle<Shape, Computed>,
-  forms: Forms<Shape, Computed>,
+  resource: ResourceType<Shape, Computed>,
   host: Host,
   id: string,
   props: Bag,
 ): Promise<ReadResult> {
-  const state = forms.state(props);
+  const { lifecycle } = resource;
+  const state = resource.state(props);
   let found: State<Shape, Computed> | undefined;
   try {
     found = await lifecycle.read({ ctx: host.context(lifecycle.type), id, state });
@@ -53,31 +53,31 @@ export async function read<Shape extends z.ZodRawShape, Computed extends object>
   const outputs: Bag = { ...found };
   // What a read gives as undefined is no more.
   const isGone = (key: string): boolean => key in outputs && outputs[key] === undefined;
-  const recordedBefore = omit(pick(props, forms.computedInputs), forms.computedInputs.filter(isGone));
+  const recordedBefore = omit(pick(props, resource.computedInputs), resource.computedInputs.filter(isGone));
   const alongside = {
     ...recordedBefore,
-    ...pick(outputs, forms.computedInputs),
+    ...pick(outputs, resource.computedInputs),
     ...pick(props, [SECRETS]),
   };
   return {
     id,
-    props: forms.outputs(outputs, alongside, {}),
-    inputs: { ...pick(outputs, forms.argKeys), ...alongside },
+    props: resource.outputs(outputs, alongside, {}),
+    inputs: { ...pick(outputs, resource.argKeys), ...alongside },
   };
 }
 
 export async function update<Shape extends z.ZodRawShape, Computed extends object>(
-  lifecycle: Lifecycle<Shape, Computed>,
-  forms: Forms<Shape, Computed>,
+  resource: ResourceType<Shape, Computed>,
   host: Host,
   id: string,
   olds: Bag,
   news: Bag,
 ): Promise<{ outs: Record<string, unknown> }> {
+  const { lifecycle } = resource;
   const { type } = lifecycle;
-  const state = forms.state(olds);
-  const args = forms.args(news);
-  return await recordingHalf(lifecycle, forms, host, news, () =>
+  const state = resource.state(olds);
+  const args = resource.args(news);
+  return await recordingHalf(resource, host, news, () =>
     host.locks.with(lifecycle.lock(args), async () => {
       if (host.ledger.holding(type, id) === "made") {
         throw new Error(
@@ -85,28 +85,28 @@ export async function update<Shape extends z.ZodRawShape, Computed extends objec
             "Nothing was changed. Give that one content of its own, or this one an alias, and run `pulumi up` again.",
         );
       }
-      const inputs = pick(news, forms.computedInputs);
+      const inputs = pick(news, resource.computedInputs);
       const computed = await lifecycle.update({ ctx: host.context(type), id, state, args, inputs });
       host.ledger.enter(type, id, "changed");
-      return { outs: forms.outputs(args, news, computed) };
+      return { outs: resource.outputs(args, news, computed) };
     }),
   );
 }
 
 async function remove<Shape extends z.ZodRawShape, Computed extends object>(
-  lifecycle: Lifecycle<Shape, Computed>,
-  forms: Forms<Shape, Computed>,
+  resource: ResourceType<Shape, Computed>,
   host: Host,
   id: string,
   props: Bag,
 ): Promise<void> {
+  const { lifecycle } = resource;
   const { type, lostOnHandOver = "" } = lifecycle;
   if (host.ledger.keeps(type, id)) {
     const kept = `${type} ${id} is kept: another resource of this operation has taken it over. Nothing was sent.`;
     host.say.info(`${kept} ${lostOnHandOver}`.trimEnd());
     return;
   }
-  const state = forms.state(props);
+  const state = resource.state(props);
   try {
     const ctx = host.context(type);
     await host.locks.with(lifecycle.lock(state), () => lifecycle.delete({ ctx, id, state }));
@@ -119,8 +119,7 @@ export { remove as delete };
 
 /** A half-finished change is recorded by the engine; anything else keeps its own message. */
 async function recordingHalf<T, Shape extends z.ZodRawShape, Computed extends object>(
-  { type }: Lifecycle<Shape, Computed>,
-  forms: Forms<Shape, Computed>,
+  resource: ResourceType<Shape, Computed>,
   host: Host,
   inputs: Bag,
   work: () => Promise<T>,
@@ -129,8 +128,8 @@ async function recordingHalf<T, Shape extends z.ZodRawShape, Computed extends ob
     return await work();
   } catch (error) {
     if (!(error instanceof PartialFailure)) throw error;
-    host.ledger.enter(type, error.id, "made");
-    const properties = forms.partialOutputs(inputs, error.computed as object, error.reached);
+    host.ledger.enter(resource.lifecycle.type, error.id, "made");
+    const properties = resource.partialOutputs(inputs, error.computed as object, error.reached);
     const message = host.presentable(error.message);
     throw Object.assign(new Error(message), { id: error.id, properties, reasons: [message] });
   }

@@ -2,10 +2,10 @@ import { MissingCredentialsError } from "../api/client";
 import { ApiError, CancelledError } from "../api/errors";
 import { printable } from "../api/printable";
 import { AdoptionError } from "./adoption";
-import { sentence, type Forms } from "./forms";
+import { sentence, type ResourceType } from "./resource-type";
 import type { Host } from "./host";
 import { checkInputs, type CheckFailure } from "./inputs";
-import type { Args, Findings, Lifecycle } from "./lifecycle";
+import type { Args, Findings, Rule } from "./lifecycle";
 import { SECRETS } from "./secrets";
 import { hasUnknown, omit, pick, sameJson, type Bag } from "./values";
 import type { z } from "zod";
@@ -17,18 +17,19 @@ export interface CheckResult {
 
 /** Makes the inputs canonical, judges them, and adds what can be found out before anything is applied. */
 export async function check<Shape extends z.ZodRawShape, Computed extends object>(
-  lifecycle: Lifecycle<Shape, Computed>,
-  forms: Forms<Shape, Computed>,
+  resource: ResourceType<Shape, Computed>,
   host: Host,
   olds: Bag,
   news: Bag,
 ): Promise<CheckResult> {
+  const { lifecycle } = resource;
   const misconfigured = host.settingsProblem();
+  const fromSettings = misconfigured === undefined ? Object.entries(lifecycle.fromSettings ?? {}) : [];
   const given = {
-    ...(misconfigured === undefined ? fromSettings(lifecycle, host) : {}),
-    ...forms.written(news),
+    ...Object.fromEntries(fromSettings.map(([key, of]) => [key, of(host.settings)])),
+    ...resource.written(news),
   };
-  const { inputs, failures, known } = checkInputs(lifecycle.args.shape, given, forms.secrets(news));
+  const { inputs, failures, known } = checkInputs(lifecycle.args.shape, given, resource.secrets(news));
   Object.assign(inputs, pick(news, [SECRETS]));
   if (misconfigured !== undefined)
     return { inputs, failures: refusals(host, [{ property: "", reason: misconfigured }, ...failures]) };
@@ -36,59 +37,49 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   const problems: CheckFailure[] = [...failures];
   const pending: string[] = [];
   const add = ({ computed = {}, failures: wrong = [], pendingWork }: Findings): void => {
-    Object.assign(inputs, pick(computed, forms.computedInputs));
+    Object.assign(inputs, pick(computed, resource.computedInputs));
     problems.push(...wrong);
     if (pendingWork !== undefined) pending.push(pendingWork);
   };
-  const unchanged = sameJson(pick(olds, forms.argKeys), pick(inputs, forms.argKeys));
+  const unchanged = sameJson(pick(olds, resource.argKeys), pick(inputs, resource.argKeys));
 
   if (failures.length === 0) {
     // A rule reads only what it needs, and all of that is known and valid.
-    const { failed, warnings } = byRules(lifecycle, inputs as Args<Shape>, given, known);
+    const { failed, warnings } = byRules(lifecycle.rules ?? [], inputs as Args<Shape>, given, known);
     problems.push(...failed);
     if (!unchanged) for (const warning of warnings) host.warnOnce(warning); // Said once, by the run that changes it.
   }
 
   const awaited = hasUnknown(omit(inputs, lifecycle.deriveWithout ?? []));
   if (problems.length === 0 && lifecycle.derive !== undefined && !awaited) {
-    const args = hasUnknown(inputs) ? (inputs as Args<Shape>) : forms.args(inputs); // It does without what is not known.
+    const args = hasUnknown(inputs) ? (inputs as Args<Shape>) : resource.args(inputs); // It does without what is not known.
     const ctx = host.probeContext(lifecycle.type);
-    add(await lifecycle.derive({ ctx, args, olds, hints: forms.hints(news) }));
+    add(await lifecycle.derive({ ctx, args, olds, hints: resource.hints(news) }));
   }
 
   const also = lifecycle.compared?.also ?? [];
   const same = unchanged && also.every((key) => !(key in inputs) || sameJson(olds[key], inputs[key]));
   if (same) {
-    const carried = forms.computedInputs.filter((key) => !also.includes(key) && !(key in inputs));
+    const carried = resource.computedInputs.filter((key) => !also.includes(key) && !(key in inputs));
     Object.assign(inputs, pick(olds, carried));
   }
   if (problems.length === 0 && !hasUnknown(inputs)) {
-    const args = forms.args(inputs);
+    const args = resource.args(inputs);
     const ctx = host.probeContext(lifecycle.type);
     if (!same || lifecycle.liveAlways?.(args) === true)
       add(await look(host, async () => (await lifecycle.live?.({ ctx, args, olds })) ?? {}));
   }
 
-  if (problems.length === 0) host.checked.add(forms.fingerprint(inputs));
+  if (problems.length === 0) host.checked.add(resource.fingerprint(inputs));
   for (const work of pending) {
     host.warnOnce(work);
-    host.pendingWork.add(forms.fingerprint(inputs));
+    host.pendingWork.add(resource.fingerprint(inputs));
   }
   return { inputs, failures: refusals(host, problems) };
 }
 
-/** Arguments that the configuration gives where the program does not. */
-function fromSettings<Shape extends z.ZodRawShape, Computed extends object>(
-  lifecycle: Lifecycle<Shape, Computed>,
-  host: Host,
-): Bag {
-  return Object.fromEntries(
-    Object.entries(lifecycle.fromSettings ?? {}).map(([key, of]) => [key, of(host.settings)]),
-  );
-}
-
-function byRules<Shape extends z.ZodRawShape, Computed extends object>(
-  { rules = [] }: Lifecycle<Shape, Computed>,
+function byRules<Shape extends z.ZodRawShape>(
+  rules: readonly Rule<Args<Shape>>[],
   args: Args<Shape>,
   given: Bag,
   known: ReadonlySet<string>,

@@ -1,7 +1,7 @@
 import type { z } from "zod";
-import type { Forms } from "./forms";
+import type { ResourceType } from "./resource-type";
 import type { Host } from "./host";
-import type { Findings, Lifecycle } from "./lifecycle";
+import type { Findings } from "./lifecycle";
 import { look } from "./check";
 import { hasUnknown, sameJson, type Bag } from "./values";
 
@@ -13,17 +13,17 @@ export interface DiffResult {
 
 /** Compares what is recorded with what is declared, and shows a reviewer what the engine's own comparison does not. */
 export async function diff<Shape extends z.ZodRawShape, Computed extends object>(
-  lifecycle: Lifecycle<Shape, Computed>,
-  forms: Forms<Shape, Computed>,
+  resource: ResourceType<Shape, Computed>,
   host: Host,
   id: string,
   olds: Bag,
   news: Bag,
 ): Promise<DiffResult> {
-  const changed = changedKeys(lifecycle, forms, olds, news);
+  const { lifecycle } = resource;
+  const changed = changedKeys(resource, olds, news);
   // Without a check of this operation there is no program that declares it: a refresh, a destroy. Or the engine asks
   // whether this object has to go before another one that is about to be deleted and that it depends on.
-  const declaration = forms.fingerprint(news);
+  const declaration = resource.fingerprint(news);
   const isDeclared = host.checked.has(declaration);
   const replaces = changed.filter(
     (key) =>
@@ -39,7 +39,7 @@ export async function diff<Shape extends z.ZodRawShape, Computed extends object>
     failures = [],
     pendingWork,
     deleteFirst,
-  } = await reviewed(lifecycle, forms, host, { id, olds, news, change });
+  } = await reviewed(resource, host, { id, olds, news, change });
   if (failures.length > 0) throw new Error(failures.map(({ reason }) => reason).join(" "));
   for (const said of [pendingWork, deleteFirst]) if (said !== undefined) host.warnOnce(said);
   return {
@@ -50,30 +50,31 @@ export async function diff<Shape extends z.ZodRawShape, Computed extends object>
 }
 
 async function reviewed<Shape extends z.ZodRawShape, Computed extends object>(
-  lifecycle: Lifecycle<Shape, Computed>,
-  forms: Forms<Shape, Computed>,
+  resource: ResourceType<Shape, Computed>,
   host: Host,
   { id, olds, news, change }: { id: string; olds: Bag; news: Bag; change: "none" | "update" | "replacement" },
 ): Promise<Findings> {
+  const { lifecycle } = resource;
   if (lifecycle.review === undefined) return {};
   const live = await lifecycle.review({
     ctx: host.probeContext(lifecycle.type),
     id,
-    state: forms.state(olds),
-    args: hasUnknown(news) ? undefined : forms.args(news),
+    state: resource.state(olds),
+    args: hasUnknown(news) ? undefined : resource.args(news),
     change,
   });
   return live === undefined ? {} : await look(host, live);
 }
 
 function changedKeys<Shape extends z.ZodRawShape, Computed extends object>(
-  { compared: { ignore = [], also = [] } = { ignore: [], also: [] }, equal }: Lifecycle<Shape, Computed>,
-  forms: Forms<Shape, Computed>,
+  resource: ResourceType<Shape, Computed>,
   olds: Bag,
   news: Bag,
 ): string[] {
-  const before = forms.upgraded(olds);
-  const counted = [...forms.argKeys.filter((key) => !(ignore as readonly string[]).includes(key)), ...also];
+  const { compared, equal } = resource.lifecycle;
+  const ignored: readonly string[] = compared?.ignore ?? [];
+  const before = resource.upgraded(olds);
+  const counted = [...resource.argKeys.filter((key) => !ignored.includes(key)), ...(compared?.also ?? [])];
   return counted.filter(
     (key) =>
       !sameJson(before[key], news[key] ?? undefined) &&

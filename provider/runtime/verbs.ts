@@ -2,7 +2,7 @@ import type { z } from "zod";
 import * as apply from "./apply";
 import { check, type CheckResult } from "./check";
 import { diff, type DiffResult } from "./diff";
-import { Forms } from "./forms";
+import { ResourceType } from "./resource-type";
 import type { Host } from "./host";
 import type { Lifecycle } from "./lifecycle";
 import type { Bag } from "./values";
@@ -21,17 +21,16 @@ export interface Verbs {
 export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
   lifecycle: Lifecycle<Shape, Computed>,
 ): Verbs {
-  const forms = new Forms(lifecycle);
+  const resource = new ResourceType(lifecycle);
   const hiding = <T>(host: Host, given: readonly Bag[], work: () => Promise<T>): Promise<T> =>
-    host.hiding(forms.redactor(given), work);
+    host.hiding(resource.redactor(given), work);
   return {
-    check: (host, olds, news) => hiding(host, [olds, news], () => check(lifecycle, forms, host, olds, news)),
-    diff: (host, id, olds, news) =>
-      hiding(host, [olds, news], () => diff(lifecycle, forms, host, id, olds, news)),
-    create: (host, inputs) => hiding(host, [inputs], () => apply.create(lifecycle, forms, host, inputs)),
-    read: (host, id, props) => hiding(host, [props], () => apply.read(lifecycle, forms, host, id, props)),
+    check: (host, olds, news) => hiding(host, [olds, news], () => check(resource, host, olds, news)),
+    diff: (host, id, olds, news) => hiding(host, [olds, news], () => diff(resource, host, id, olds, news)),
+    create: (host, inputs) => hiding(host, [inputs], () => apply.create(resource, host, inputs)),
+    read: (host, id, props) => hiding(host, [props], () => apply.read(resource, host, id, props)),
     update: (host, id, olds, news) =>
-      hiding(host, [olds, news], () => apply.update(lifecycle, forms, host, id, olds, news)),
-    delete: (host, id, props) => hiding(host, [props], () => apply.delete(lifecycle, forms, host, id, props)),
+      hiding(host, [olds, news], () => apply.update(resource, host, id, olds, news)),
+    delete: (host, id, props) => hiding(host, [props], () => apply.delete(resource, host, id, props)),
   };
 }

@@ -10,15 +10,13 @@ import { canonicalJson, omit, pick, type Bag } from "./values";
 const PROVIDER = "__provider";
 const SCHEMA_VERSION = "schemaVersion";
 
-/** The data of one resource type in its forms: inputs as the engine sends them, arguments, recorded state, outputs. */
-export class Forms<Shape extends z.ZodRawShape, Computed extends object> {
+/** One resource type: its lifecycle, and its data in each form: inputs as the engine sends them, arguments, recorded state, outputs. */
+export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> {
   readonly argKeys: readonly string[];
   readonly computedInputs: readonly string[];
-  readonly #lifecycle: Lifecycle<Shape, Computed>;
   readonly #recorded: z.ZodType<State<Shape, Computed>>;
 
-  constructor(lifecycle: Lifecycle<Shape, Computed>) {
-    this.#lifecycle = lifecycle;
+  constructor(readonly lifecycle: Lifecycle<Shape, Computed>) {
     this.argKeys = Object.keys(lifecycle.args.shape);
     this.computedInputs = lifecycle.computedInputs ?? [];
     this.#recorded = z.intersection(z.looseObject(asRecorded(lifecycle)), lifecycle.computed);
@@ -37,11 +35,11 @@ export class Forms<Shape extends z.ZodRawShape, Computed extends object> {
   /** Inputs as the check gave them; what an edited state or an engine without a check hands over is refused here. */
   args(inputs: Bag): Args<Shape> {
     const given = pick(inputs, this.argKeys);
-    const parsed = this.#lifecycle.args.safeParse(given);
+    const parsed = this.lifecycle.args.safeParse(given);
     if (parsed.success) return parsed.data;
-    const [first] = checkInputs(this.#lifecycle.args.shape, given, this.secrets(inputs)).failures;
+    const [first] = checkInputs(this.lifecycle.args.shape, given, this.secrets(inputs)).failures;
     throw new Error(
-      `The inputs of this ${this.#lifecycle.type} are not valid: ${first === undefined ? "" : sentence(first)}`,
+      `The inputs of this ${this.lifecycle.type} are not valid: ${first === undefined ? "" : sentence(first)}`,
     );
   }
 
@@ -52,7 +50,7 @@ export class Forms<Shape extends z.ZodRawShape, Computed extends object> {
     if (parsed.success) return parsed.data;
     const issue = parsed.error.issues[0];
     throw new Error(
-      `The recorded state of this ${this.#lifecycle.type} cannot be read: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}. ` +
+      `The recorded state of this ${this.lifecycle.type} cannot be read: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}. ` +
         "If it was edited by hand, restore it with `pulumi stack import`; otherwise report it.",
     );
   }
@@ -63,7 +61,7 @@ export class Forms<Shape extends z.ZodRawShape, Computed extends object> {
       ...pick(inputs, this.computedInputs),
       ...omit({ ...computed }, []),
       ...pick(inputs, [SECRETS]),
-      [SCHEMA_VERSION]: this.#lifecycle.schemaVersion,
+      [SCHEMA_VERSION]: this.lifecycle.schemaVersion,
     };
   }
 
@@ -75,7 +73,7 @@ export class Forms<Shape extends z.ZodRawShape, Computed extends object> {
 
   /** Recorded outputs of an older version in the present form. */
   upgraded(outputs: Bag): Bag {
-    const { type, schemaVersion, upgrades } = this.#lifecycle;
+    const { type, schemaVersion, upgrades } = this.lifecycle;
     const recorded = outputs[SCHEMA_VERSION] ?? schemaVersion;
     if (typeof recorded !== "number")
       throw new Error(`The recorded state of this ${type} has no readable schemaVersion.`);
@@ -96,14 +94,14 @@ export class Forms<Shape extends z.ZodRawShape, Computed extends object> {
 
   /** Arguments that are secret: by their nature, or because the program said so. */
   secrets(...bags: readonly Bag[]): string[] {
-    return [...Object.keys(this.#lifecycle.secret ?? {}), ...bags.flatMap(namesOfSecrets)];
+    return [...Object.keys(this.lifecycle.secret ?? {}), ...bags.flatMap(namesOfSecrets)];
   }
 
   /** Hides what no message about these inputs or outputs may show. */
   redactor(bags: readonly Bag[]): Redactor {
     return new Redactor((redactor) => {
       for (const bag of bags) {
-        for (const [key, hide] of Object.entries(this.#lifecycle.secret ?? {})) hide?.(redactor, bag[key]);
+        for (const [key, hide] of Object.entries(this.lifecycle.secret ?? {})) hide?.(redactor, bag[key]);
         redactor.add(...textsIn(pick(bag, bags.flatMap(namesOfSecrets))));
       }
     });
@@ -111,7 +109,7 @@ export class Forms<Shape extends z.ZodRawShape, Computed extends object> {
 
   /** Tells a declaration from any other of the operation. */
   fingerprint(inputs: Bag): string {
-    return `${this.#lifecycle.type} ${canonicalJson(omit(inputs, [PROVIDER]))}`;
+    return `${this.lifecycle.type} ${canonicalJson(omit(inputs, [PROVIDER]))}`;
   }
 }
 
