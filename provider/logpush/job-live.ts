@@ -1,17 +1,18 @@
-import type { Context, Findings } from "../runtime/lifecycle";
 import { isNotFound } from "../api/errors";
+import { LOGPUSH } from "../limits";
+import type { Context, Findings } from "../runtime/lifecycle";
 import { sameJson, type Bag } from "../runtime/values";
 import { chooseExisting } from "./adopt-job";
 import { DATASETS, documentedFields, ZONE_DATASETS } from "./dataset-fields";
+import { samePlace } from "./destination-text";
 import { fieldIssues, unknownField } from "./filter-fields";
 import { mustRead } from "./filter-read";
-import { listFields, named, scopeOf, type ListedField } from "./job-api";
-import type { JobArgs } from "./job-args";
-import { jobsOf, warnOfFullZone } from "./job-quota";
-import { filterFinding, job } from "./job-rules";
-import { needsProof, samePlace, shownDestination } from "./destination-text";
+import type { Job } from "./job";
+import { named, listFields, listJobs, scopeOf, type ListedField } from "./job-api";
+import { filterFinding, jobNamed, type JobArgs } from "./job-args";
+import { announceProof, lacksProof } from "./ownership";
 
-/** What only the service can tell of a job before the apply. */
+/** What a preview asks Cloudflare about a job: whether it may be adopted, has room, and has the fields it names. */
 
 interface Request {
   readonly ctx: Context;
@@ -109,13 +110,13 @@ function warnOfGrowth(
   if (more.length > 0) {
     const [is, it] = more.length === 1 ? ["field is", "it"] : ["fields are", "them"];
     ctx.say.warn(
-      `${job(args.name)}: fieldNames "all" stands for the ${pinned.length} fields that ${args.dataset} had when it was written; ${more.length} ${is} new since: ${someOf(more)}. ` +
+      `${jobNamed(args.name)}: fieldNames "all" stands for the ${pinned.length} fields that ${args.dataset} had when it was written; ${more.length} ${is} new since: ${someOf(more)}. ` +
         `To send ${it} too, name the fields, or take their names from getLogpushFields.`,
     );
   }
   if (fewer.length > 0) {
     ctx.say.warn(
-      `${job(args.name)}: fieldNames "all" stands for fields that ${args.dataset} has no longer: ${someOf(fewer)}. Name the fields to leave them out.`,
+      `${jobNamed(args.name)}: fieldNames "all" stands for fields that ${args.dataset} has no longer: ${someOf(fewer)}. Name the fields to leave them out.`,
     );
   }
 }
@@ -135,14 +136,6 @@ export function hasMoved(args: JobArgs, olds: Bag): boolean {
   return !isSameJob(args, olds) || typeof before !== "string" || !samePlace(before, args.destinationConf);
 }
 
-/** Says in a preview what the up will do about a proof of ownership that is not given. */
-function announceProof(ctx: Context, args: JobArgs): void {
-  if (args.ownershipChallenge !== undefined || !needsProof(args.destinationConf)) return;
-  ctx.say.warn(
-    `${job(args.name)}: ${shownDestination(args.destinationConf)} needs a proof of ownership, and ownershipChallenge is not set: the up has the service write a token there, makes nothing, and names the file.`,
-  );
-}
-
 /** Why the service has no fields for the dataset, where that is certain. */
 function wrongDataset({ dataset, zoneId }: JobArgs): string | undefined {
   const kind = zoneId === undefined ? "account" : "zone";
@@ -152,4 +145,59 @@ function wrongDataset({ dataset, zoneId }: JobArgs): string | undefined {
   if (ZONE_DATASETS.includes(dataset) === (kind === "zone")) return undefined; // It may know no fields of this one.
   const other = kind === "zone" ? "accountId" : "zoneId";
   return `is ${JSON.stringify(dataset)}, which this ${kind} does not have; set ${other} instead of ${kind}Id`;
+}
+
+/** The jobs of the zone or account, read once per operation. */
+function jobsOf(ctx: Context, args: JobArgs): Promise<readonly Job[]> {
+  const scope = scopeOf(args);
+  return ctx.once(`log-push jobs of ${named(scope)}`, () => listJobs(ctx.api, scope));
+}
+
+/** Says of a new job that there is no room for it. No failure: the limit of an account can have been raised. */
+function warnOfFullZone(ctx: Context, args: JobArgs, jobs: readonly Job[]): void {
+  const full = limitReached(ctx, args, jobs);
+  if (full === undefined) return;
+  ctx.say.warn(
+    `${jobNamed(args.name)}: ${full}: the up cannot create another unless Cloudflare has raised it. Delete a job first, in an update of its own.`,
+  );
+}
+
+/**
+ * Why job `id` has to be deleted before its replacement is created; undefined where there is room for both, or where an
+ * existing job becomes the replacement. A create that is certain to fail deletes nothing first.
+ *
+ * @throws AdoptionError where the create would be refused.
+ */
+export async function deletedFirst(ctx: Context, args: JobArgs, id: string): Promise<string | undefined> {
+  const jobs = await jobsOf(ctx, args);
+  if (!jobs.some((job) => job.id === id)) return undefined; // It leaves the zone, or is gone: that makes no room here.
+  if (lacksProof(args)) return undefined;
+  if ((await chooseExisting(ctx, args, jobs, undefined)) !== undefined) return undefined;
+  const full = limitReached(ctx, args, jobs);
+  if (full === undefined) return undefined;
+  newJobs(ctx, args).set(keyOf(args), 0); // It takes the place of the old one.
+  return `${jobNamed(args.name)}: ${full}. Job ${id} is deleted before its replacement is created: nothing is pushed in between.`;
+}
+
+/** The jobs that the operation creates in the scope: how many more each of them makes. */
+function newJobs(ctx: Context, args: JobArgs): Map<string, 0 | 1> {
+  return ctx.shared(`new Logpush jobs of ${named(scopeOf(args))}`, () => new Map<string, 0 | 1>());
+}
+
+function keyOf({ name, dataset, kind }: JobArgs): string {
+  return JSON.stringify([name, dataset, kind]);
+}
+
+/** Says that there is no room for this job, beside those that the operation creates before it. It takes the room there is. */
+function limitReached(ctx: Context, args: JobArgs, jobs: readonly Job[]): string | undefined {
+  if (args.zoneId === undefined) return undefined; // No limit is documented for the jobs of an account.
+  const planned = newJobs(ctx, args);
+  const own = keyOf(args);
+  const more = [...planned].filter(([key, more]) => key !== own && more === 1).length;
+  if (jobs.length + more < LOGPUSH.MAX_JOBS_PER_ZONE) {
+    planned.set(own, 1);
+    return undefined;
+  }
+  const created = more === 0 ? "" : `, this update creates ${more} more`;
+  return `zone ${args.zoneId} has ${jobs.length} Logpush jobs${created}, and the documented limit is ${LOGPUSH.MAX_JOBS_PER_ZONE}`;
 }

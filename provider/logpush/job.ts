@@ -1,13 +1,13 @@
 import { z } from "zod";
 import type { BooleanForm } from "../runtime/boolean-form";
-import { extraFound, removedExtra, STAMPS } from "../runtime/members";
+import { extraFound, present, removedExtra, STAMPS } from "../runtime/members";
 import { isBag, omit, sameJson, type Bag } from "../runtime/values";
 import { filterMeaning } from "./filter-text";
 import { JOB_MEMBERS, type JobArgs } from "./job-args";
 import { optionsFound, optionsToRequest, unknownOptions, type OutputOptions } from "./output-options";
-import { agreesWith } from "./destination-text";
+import { agreesWith, sameDestination } from "./destination-text";
 
-/** A job as the service holds it, and its two forms: what is sent, and what is recorded. */
+/** A job as Cloudflare holds it, and its two forms: what is sent, and what is recorded. */
 export interface Job {
   readonly id: string;
   readonly name: string;
@@ -46,15 +46,15 @@ export interface JobHealth {
 }
 
 export function healthOf({ raw }: Job): JobHealth {
-  return {
-    ...textUnder("lastComplete", raw["last_complete"]),
-    ...textUnder("lastError", raw["last_error"]),
-    ...textUnder("errorMessage", raw["error_message"]),
+  const text = (name: string): string | undefined => {
+    const value = raw[name];
+    return typeof value === "string" && value !== "" ? value : undefined;
   };
-}
-
-function textUnder<K extends string>(key: K, value: unknown): { readonly [P in K]?: string } {
-  return typeof value === "string" && value !== "" ? ({ [key]: value } as { [P in K]: string }) : {};
+  return present({
+    lastComplete: text("last_complete"),
+    lastError: text("last_error"),
+    errorMessage: text("error_message"),
+  });
 }
 
 /** Members that are sent as they are declared, and what they are where nobody declares them (facts 7.2). */
@@ -100,7 +100,8 @@ export function jobFound(
     if (own !== undefined) found[member] = plainFound(member, own, raw[PLAIN[member].name]);
     else if (strict && isSet(member, raw)) found[member] = raw[PLAIN[member].name];
   }
-  return omit({ ...found, ...extraFound(declared.extra, raw) }, []) as JobArgs; // Of the arguments' own types, or drift that is only ever shown.
+  // Of the arguments' own types, or drift that is only ever shown.
+  return omit({ ...found, ...extraFound(declared.extra, raw) }, []) as JobArgs;
 }
 
 /** Null is the service's word for its default; a member it leaves out tells nothing. */
@@ -158,13 +159,18 @@ export function newJobRequest(args: JobArgs, { allFields, form, token }: Sending
  */
 export function changedJobRequest(
   args: JobArgs,
-  before: Bag,
+  before: JobArgs,
   { raw }: Job,
   { allFields, form, token }: Sending,
 ): Record<string, unknown> {
-  const forgotten = (member: Plain): boolean => args[member] === undefined && before[member] !== undefined;
+  const { outputOptions: options } = args;
+  const unset = before.outputOptions === undefined ? undefined : null;
+  const plain = PLAIN_MEMBERS.map((member): [string, unknown] => {
+    const isForgotten = args[member] === undefined && before[member] !== undefined;
+    return [PLAIN[member].name, isForgotten ? PLAIN[member].unset : args[member]];
+  });
   return {
-    ...unknownMembers(raw, removedExtra(before["extra"], args.extra)),
+    ...unknownMembers(raw, removedExtra(before.extra, args.extra)),
     ...args.extra,
     name: args.name,
     enabled: args.enabled,
@@ -172,86 +178,82 @@ export function changedJobRequest(
     filter: args.filter ?? "",
     ...defined({
       ownership_challenge: token,
-      output_options: changedOptions(args, before, raw, allFields, form),
+      // Cloudflare replaces them as a whole, so all that is to hold is sent.
+      output_options:
+        options === undefined
+          ? unset
+          : {
+              ...omit(unknownOptions(raw["output_options"]), removedOptions(args, before)),
+              ...optionsToRequest(options, allFields, form),
+            },
+      ...Object.fromEntries(plain),
     }),
-    ...defined(
-      Object.fromEntries(
-        PLAIN_MEMBERS.map((member) => [
-          PLAIN[member].name,
-          forgotten(member) ? PLAIN[member].unset : args[member],
-        ]),
-      ),
-    ),
   };
 }
 
-/** The service replaces them as a whole, so all that is to hold is sent. */
-function changedOptions(
-  { outputOptions: options }: JobArgs,
-  before: Bag,
-  raw: Bag,
+/** Names of output options that are declared no longer, as far as Cloudflare does not set them to a default we know. */
+function removedOptions({ outputOptions: now }: JobArgs, { outputOptions: before }: JobArgs): string[] {
+  const isForgotten = before?.fieldNames !== undefined && now?.fieldNames === undefined;
+  return [...removedExtra(before?.extra, now?.extra), ...(isForgotten ? ["field_names"] : [])];
+}
+
+/** Whether an update has something to do: as far as Cloudflare shows the job by that, else by what is recorded. */
+export function differs(
+  args: JobArgs,
+  before: JobArgs,
+  job: Job,
   allFields: readonly string[] | undefined,
-  form: BooleanForm,
-): Record<string, unknown> | null | undefined {
-  if (options === undefined) return before["outputOptions"] === undefined ? undefined : null;
-  const old = before["outputOptions"];
-  const removed = removedExtra(isBag(old) ? old["extra"] : undefined, options.extra);
-  return {
-    ...omit(unknownOptions(raw["output_options"]), removed),
-    ...optionsToRequest(options, allFields, form),
-  };
-}
-
-/** Whether something that is declared no longer is still set. */
-export function hasLeftovers(args: JobArgs, before: Bag, { raw }: Job): boolean {
-  const plain = PLAIN_MEMBERS.some(
-    (member) => args[member] === undefined && before[member] !== undefined && isSet(member, raw),
-  );
-  const extras = removedExtra(before["extra"], args.extra).some(
-    (name) => (raw[name] ?? undefined) !== undefined,
-  );
-  const old = before["outputOptions"];
-  const options = raw["output_options"] ?? undefined;
-  if (args.outputOptions === undefined)
-    return plain || extras || (old !== undefined && options !== undefined);
-  if (!isBag(options)) return plain || extras;
-  const removed = removedExtra(isBag(old) ? old["extra"] : undefined, args.outputOptions.extra);
-  if (isBag(old) && old["fieldNames"] !== undefined && args.outputOptions.fieldNames === undefined)
-    removed.push("field_names");
-  return plain || extras || removed.some((name) => (options[name] ?? undefined) !== undefined);
-}
-
-/** Whether something has changed that the service does not give back: then what is recorded has to tell. */
-export function isUnseenChange(args: JobArgs, before: Bag, { raw }: Job): boolean {
-  const hidden = (name: string): boolean => raw[name] === undefined;
-  const options = before["outputOptions"];
-  const oldExtra = isBag(options) ? options["extra"] : undefined;
+): boolean {
   return (
-    (hidden("filter") && filterMeaning(args.filter) !== filterMeaning(before["filter"])) ||
-    (hidden("name") && args.name !== before["name"]) ||
-    ((raw["enabled"] ?? undefined) === undefined && args.enabled !== before["enabled"]) ||
-    (!isBag(raw["output_options"]) && !sameJson(args.outputOptions, options)) ||
+    !sameJson(jobFound(args, job, { allFields }), args) ||
+    !sameDestination(args.destinationConf, before.destinationConf) ||
+    isUnseenChange(args, before, job) ||
+    hasLeftovers(args, before, job) ||
+    isReordered(args, before, job)
+  );
+}
+
+/** Whether something has changed that Cloudflare does not give back: then what is recorded has to tell. */
+function isUnseenChange(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
+  const hidden = (name: string): boolean => raw[name] === undefined;
+  return (
+    (hidden("filter") && filterMeaning(args.filter) !== filterMeaning(before.filter)) ||
+    (hidden("name") && args.name !== before.name) ||
+    ((raw["enabled"] ?? undefined) === undefined && args.enabled !== before.enabled) ||
+    (!isBag(raw["output_options"]) && !sameJson(args.outputOptions, before.outputOptions)) ||
     PLAIN_MEMBERS.some(
       (member) =>
         !sameJson(args[member], before[member]) &&
         (hidden(PLAIN[member].name) ||
-          // Null stands for each of its defaults, which one of them it is only the service knows.
+          // Null stands for each of its defaults, which one of them it is only Cloudflare knows.
           (raw[PLAIN[member].name] === null && args[member] !== undefined)),
     ) ||
-    !sameJson(args.extra, before["extra"]) ||
-    !sameJson(args.outputOptions?.extra, oldExtra)
+    !sameJson(args.extra, before.extra) ||
+    !sameJson(args.outputOptions?.extra, before.outputOptions?.extra)
   );
 }
 
-/** Whether the author has put the fields into another order, which the service has not. */
-export function isReordered(args: JobArgs, before: Bag, { raw }: Job): boolean {
+/** Whether something that is declared no longer is still set. */
+function hasLeftovers(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
+  const isIn = (holder: Bag, name: string): boolean => (holder[name] ?? undefined) !== undefined;
+  const options = raw["output_options"];
+  return (
+    PLAIN_MEMBERS.some(
+      (member) => args[member] === undefined && before[member] !== undefined && isSet(member, raw),
+    ) ||
+    removedExtra(before.extra, args.extra).some((name) => isIn(raw, name)) ||
+    (args.outputOptions === undefined
+      ? before.outputOptions !== undefined && isIn(raw, "output_options")
+      : isBag(options) && removedOptions(args, before).some((name) => isIn(options, name)))
+  );
+}
+
+/** Whether the author has put the fields into another order, which Cloudflare has not. */
+function isReordered(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
   const wanted = args.outputOptions?.fieldNames;
-  const old = before["outputOptions"];
   const options = raw["output_options"];
   if (wanted === undefined || wanted === "all" || !isBag(options)) return false;
-  return (
-    !sameJson(isBag(old) ? old["fieldNames"] : undefined, wanted) && !sameJson(options["field_names"], wanted)
-  );
+  return !sameJson(before.outputOptions?.fieldNames, wanted) && !sameJson(options["field_names"], wanted);
 }
 
 function unknownMembers(raw: Bag, removed: readonly string[]): Record<string, unknown> {

@@ -3,23 +3,7 @@ import { z } from "zod";
 import { chooseExisting } from "./adopt-job";
 import type { Dataset } from "./dataset-fields";
 import type { Destination } from "./destination";
-import type { Filter } from "./filter";
-import { filterMeaning } from "./filter-text";
-import { hasLeftovers, healthOf, isReordered, isUnseenChange, jobFound, type Job } from "./job";
-import { jobsPath, listJobs, named, readJob, scopeOf } from "./job-api";
-import { jobArgs, type JobArgs } from "./job-args";
-import { hasMoved, lookAtJob } from "./job-live";
-import { deletedFirst } from "./job-quota";
-import { job as jobNamed, jobRules } from "./job-rules";
-import type { OutputOptionsArgs } from "./output-options";
-import { makeJob, refuseBadToken, resolvedFields, tokenFinding, unproven, writeJob } from "./write-job";
-import { sharedId } from "../runtime/adoption";
-import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
-import { claimOnce, edgeResource, refusal } from "../runtime/resource";
-import { hideWords, textsIn } from "../runtime/secrets";
-import { pick, sameJson } from "../runtime/values";
 import {
-  needsProof,
   hideDestination,
   hidesCredentials,
   isShownAs,
@@ -27,8 +11,22 @@ import {
   samePlace,
   shownDestination,
 } from "./destination-text";
+import type { Filter } from "./filter";
+import { filterMeaning } from "./filter-text";
+import { differs, healthOf, jobFound, type Job } from "./job";
+import { named, jobsPath, listJobs, readJob, scopeOf } from "./job-api";
+import { jobArgs, jobRules, jobNamed, type JobArgs } from "./job-args";
+import { deletedFirst, hasMoved, lookAtJob } from "./job-live";
+import type { OutputOptionsArgs } from "./output-options";
+import { lacksProof, refuseBadToken, tokenFinding, unproven } from "./ownership";
+import { makeJob, resolvedFields, writeJob } from "./write-job";
+import { sharedId } from "../runtime/adoption";
 import type { Adopt } from "../runtime/fields";
+import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
+import { claimOnce, edgeResource, refusal } from "../runtime/resource";
+import { hideWords, textsIn } from "../runtime/secrets";
+import { pick } from "../runtime/values";
 
 const computed = z.object({
   lastComplete: z.string().exactOptional(),
@@ -108,8 +106,7 @@ export const logpushJob = defineLifecycle({
         computed: recorded(ctx, args, await writeJob(ctx, args, adopted, before, allFields), allFields),
       };
     }
-    const token = args.ownershipChallenge;
-    if (token === undefined && needsProof(args.destinationConf)) throw await unproven(ctx, args, "made");
+    if (lacksProof(args)) throw await unproven(ctx, args, "made");
     const { object: made, doubled } = await makeJob(ctx, args, jobs, allFields);
     const computed = recorded(ctx, args, made, allFields);
     if (doubled !== undefined) throw new PartialFailure(made.id, computed, doubled);
@@ -135,8 +132,7 @@ export const logpushJob = defineLifecycle({
     if (!differs(args, state, job, allFields)) return recorded(ctx, args, job, allFields);
     if (!samePlace(args.destinationConf, state.destinationConf)) {
       refuseBadToken(args);
-      if (args.ownershipChallenge === undefined && needsProof(args.destinationConf))
-        throw await unproven(ctx, args, "changed");
+      if (lacksProof(args)) throw await unproven(ctx, args, "changed");
     }
     return recorded(ctx, args, await writeJob(ctx, args, job, state, allFields), allFields);
   },
@@ -299,22 +295,6 @@ function newCredential(
   return samePlace(declared, before)
     ? `${jobNamed(name)}: the destination is the same place with other credentials or options; the job is written.`
     : undefined;
-}
-
-/** Whether an update has something to do: as far as the service shows its job by that, else by what is recorded. */
-function differs(
-  args: JobArgs,
-  state: JobArgs & Computed,
-  job: Job,
-  allFields: readonly string[] | undefined,
-): boolean {
-  return (
-    !sameJson(jobFound(args, job, { allFields }), args) ||
-    !sameDestination(args.destinationConf, state.destinationConf) ||
-    isUnseenChange(args, state, job) ||
-    hasLeftovers(args, state, job) ||
-    isReordered(args, state, job)
-  );
 }
 
 /** What is recorded besides the arguments. The service's words may hold what is secret. */

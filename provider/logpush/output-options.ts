@@ -43,29 +43,29 @@ export interface OutputOptionsArgs {
   readonly extra?: pulumi.Input<Record<string, unknown>>;
 }
 
-/** Our names, and the API's. */
-const WIRE_NAMES = {
-  fieldNames: "field_names",
-  sampleRate: "sample_rate",
-  timestampFormat: "timestamp_format",
-  outputType: "output_type",
-  batchPrefix: "batch_prefix",
-  batchSuffix: "batch_suffix",
-  recordPrefix: "record_prefix",
-  recordSuffix: "record_suffix",
-  recordTemplate: "record_template",
-  recordDelimiter: "record_delimiter",
-  fieldDelimiter: "field_delimiter",
-  mergeSubrequests: "merge_subrequests",
-  cve202144228: "CVE-2021-44228",
-} as const;
+/** Our names, the API's, and what holds where nothing is declared; for csv, where that differs. Source: OpenAPI. */
+const MEMBERS = {
+  fieldNames: { wire: "field_names" },
+  sampleRate: { wire: "sample_rate", unset: 1 },
+  timestampFormat: { wire: "timestamp_format", unset: "unixnano" },
+  outputType: { wire: "output_type", unset: "ndjson" },
+  batchPrefix: { wire: "batch_prefix", unset: "" },
+  batchSuffix: { wire: "batch_suffix", unset: "" },
+  recordPrefix: { wire: "record_prefix", unset: "{", csv: "" },
+  recordSuffix: { wire: "record_suffix", unset: "}\n", csv: "\n" },
+  recordTemplate: { wire: "record_template", unset: "" },
+  recordDelimiter: { wire: "record_delimiter", unset: "" },
+  fieldDelimiter: { wire: "field_delimiter", unset: "," },
+  mergeSubrequests: { wire: "merge_subrequests", unset: false },
+  cve202144228: { wire: "CVE-2021-44228", unset: false },
+} as const satisfies Readonly<Record<string, { readonly wire: string; unset?: unknown; csv?: unknown }>>;
 
-type Member = keyof typeof WIRE_NAMES;
-const MEMBERS = Object.keys(WIRE_NAMES) as readonly Member[];
+type Name = keyof typeof MEMBERS;
+const NAMES = Object.keys(MEMBERS) as readonly Name[];
 
 /** How the OpenAPI of 2024 spells the flag (facts D08). */
 const MISSPELT_FLAG = "CVE-2021-4428";
-const KNOWN_ON_WIRE: readonly string[] = [...Object.values(WIRE_NAMES), MISSPELT_FLAG];
+const KNOWN_ON_WIRE: readonly string[] = [...NAMES.map((name) => MEMBERS[name].wire), MISSPELT_FLAG];
 
 const fieldNames = z
   .array(z.string().min(1, "is empty; it has to be the name of a log field"))
@@ -112,24 +112,20 @@ export const outputOptions = z.strictObject({
 
 export type OutputOptions = z.output<typeof outputOptions>;
 
-/** The whole of `output_options`: what is left out of it, the service sets to its default. */
+/** The whole of `output_options`: Cloudflare sets what is left out of it to its default. */
 export function optionsToRequest(
-  { extra = {}, ...options }: OutputOptions,
+  options: OutputOptions,
   allFields: readonly string[] | undefined,
   form: BooleanForm,
 ): Record<string, unknown> {
-  const values: Bag = {
+  const { extra = {}, fieldNames, cve202144228: flag } = options;
+  const values: OutputOptions | Bag = {
     ...options,
-    ...(options.fieldNames === "all" ? { fieldNames: allFields } : {}),
-    ...(options.cve202144228 === undefined || form === "boolean"
-      ? {}
-      : { cve202144228: String(options.cve202144228) }),
+    fieldNames: fieldNames === "all" ? allFields : fieldNames,
+    cve202144228: flag === undefined || form === "boolean" ? flag : String(flag),
   };
-  const named = MEMBERS.filter((member) => values[member] !== undefined).map((member): [string, unknown] => [
-    WIRE_NAMES[member],
-    values[member],
-  ]);
-  return { ...extra, ...Object.fromEntries(named) };
+  const named = NAMES.map((name): [string, unknown] => [MEMBERS[name].wire, values[name]]);
+  return { ...extra, ...omit(Object.fromEntries(named), []) };
 }
 
 /** Members that the service holds and we do not know: a PUT without them would lose them. */
@@ -149,56 +145,40 @@ export function optionsFound(
   allFields: readonly string[] | undefined,
 ): OutputOptions {
   if (!isBag(raw)) return declared; // Not given back: nothing is known of it.
-  const defaults = defaultsOf(raw["output_type"] ?? declared.outputType);
-  const found: Record<string, unknown> = { ...fieldsFound(declared, raw, allFields) };
-  for (const [member, usual] of Object.entries(defaults) as [keyof typeof defaults, unknown][]) {
-    const own = declared[member];
-    const value = valueIn(raw, member) ?? usual;
+  const isCsv = (raw["output_type"] ?? declared.outputType) === "csv";
+  const found: Record<string, unknown> = { ...fieldsFound(declared, raw, allFields, isCsv) };
+  for (const name of NAMES) {
+    if (name === "fieldNames") continue;
+    const usual = isCsv && "csv" in MEMBERS[name] ? MEMBERS[name].csv : MEMBERS[name].unset;
+    const own = declared[name];
+    const value = valueIn(raw, name) ?? usual;
     const asDeclared = own === undefined ? sameJson(value, usual) : sameValue(own, value);
-    if (!asDeclared) found[member] = value;
-    else if (own !== undefined) found[member] = own;
+    if (!asDeclared) found[name] = value;
+    else if (own !== undefined) found[name] = own;
   }
   return { ...found, ...extraFound(declared.extra, raw) }; // Of the members' own types, or drift that is only ever shown.
 }
 
-/** What the service does where it is told nothing (OpenAPI and facts 7.2). */
-function defaultsOf(outputType: unknown): Readonly<Record<Exclude<Member, "fieldNames">, unknown>> {
-  const csv = outputType === "csv";
-  return {
-    sampleRate: 1,
-    timestampFormat: "unixnano",
-    outputType: "ndjson",
-    batchPrefix: "",
-    batchSuffix: "",
-    recordPrefix: csv ? "" : "{",
-    recordSuffix: csv ? "\n" : "}\n",
-    recordTemplate: "",
-    recordDelimiter: "",
-    fieldDelimiter: ",",
-    mergeSubrequests: false,
-    cve202144228: false,
-  };
-}
-
 function fieldsFound(
-  { fieldNames, outputType }: OutputOptions,
+  { fieldNames }: OutputOptions,
   raw: Bag,
   allFields: readonly string[] | undefined,
+  isCsv: boolean,
 ): Pick<OutputOptions, "fieldNames"> {
   if (fieldNames === undefined) return {};
   const listed: unknown = raw["field_names"];
   const wanted = fieldNames === "all" ? allFields : fieldNames;
   if (!Array.isArray(listed) || wanted === undefined || sameJson(listed, wanted)) return { fieldNames };
-  // Where each field bears its name, another order is the service's own business.
-  const inOrder = (raw["output_type"] ?? outputType) === "csv";
+  // Where each field bears its name, another order is Cloudflare's own business.
   const sameFields = sameJson([...(listed as unknown[])].sort(), [...wanted].sort());
-  return { fieldNames: sameFields && !inOrder ? fieldNames : (listed as string[]) };
+  return { fieldNames: sameFields && !isCsv ? fieldNames : (listed as string[]) };
 }
 
 /** A member of the answer; null is as good as missing. The flag comes as either of two types, under either of two names. */
-function valueIn(raw: Bag, member: Member): unknown {
-  if (member !== "cve202144228") return raw[WIRE_NAMES[member]] ?? undefined;
-  const flag = raw[WIRE_NAMES.cve202144228] ?? raw[MISSPELT_FLAG] ?? undefined;
+function valueIn(raw: Bag, name: Name): unknown {
+  const value = raw[MEMBERS[name].wire] ?? undefined;
+  if (name !== "cve202144228") return value;
+  const flag = value ?? raw[MISSPELT_FLAG] ?? undefined;
   return typeof flag === "string" ? flag === "true" : flag;
 }
 

@@ -1,13 +1,16 @@
 import { z } from "zod";
+import type { Context } from "../runtime/lifecycle";
 import { parseDestination } from "./destination-schemes";
-import { sameDestination, shownDestination } from "./destination-text";
+import { needsProof, sameDestination, shownDestination } from "./destination-text";
+import { requestChallenge, scopeOf } from "./job-api";
+import { jobNamed, type JobArgs } from "./job-args";
 
 /**
- * The token that proves a destination to be one's own: a JSON web token that the service writes to a file there, bound
- * to a zone or account and to the destination, good for seven days (facts 7.1; the vendor's page of the challenge).
+ * The token that proves a destination to be one's own: a JSON web token that Cloudflare writes to a file there, bound
+ * to a zone or account and to the destination, good for seven days.
  */
 
-/** What a token claims. The vendor documents the claims in words, not by name: each is looked for under several. */
+/** What a token claims. Cloudflare documents the claims in words, not by name: each is looked for under several. */
 interface Claims {
   readonly objectType: string | undefined;
   readonly objectId: string | undefined;
@@ -47,25 +50,21 @@ function claimsIn(token: string): Claims | undefined {
   };
 }
 
-export interface TokenQuestion {
-  readonly token: string;
-  readonly scope: { readonly kind: "zone" | "account"; readonly id: string };
-  readonly destination: string;
-  readonly now: Date;
-}
-
-export type TokenFinding = { readonly reason: string } | { readonly warning: string } | undefined;
+type TokenFinding = { readonly reason: string } | { readonly warning: string } | undefined;
 
 const AGAIN = "Remove it and run `pulumi up` for a new one";
 
-/** Why the token would be refused, as a sentence that goes on from the argument's name and holds nothing of the token. */
-export function checkToken({ token, scope, destination, now }: TokenQuestion): TokenFinding {
+/** What is to be said of the token, if one is given: goes on from the argument's name and holds nothing of the token. */
+export function tokenFinding(args: JobArgs): TokenFinding {
+  const { ownershipChallenge: token, destinationConf: destination } = args;
+  if (token === undefined) return undefined;
+  const scope = scopeOf(args);
   const claims = claimsIn(token);
   if (claims === undefined) {
     return { warning: "is no JSON web token, so nothing of it could be checked; the service will" };
   }
   const { objectType, objectId, destination: claimed, expiresAt } = claims;
-  if (expiresAt !== undefined && expiresAt <= now) {
+  if (expiresAt !== undefined && expiresAt <= new Date()) {
     return { reason: `expired on ${day(expiresAt)}; a token lasts 7 days. ${AGAIN}` };
   }
   const otherKind = ["zone", "account"].find((kind) => objectType?.includes(kind) === true);
@@ -92,4 +91,35 @@ export function checkToken({ token, scope, destination, now }: TokenQuestion): T
 /** 2025-01-31, in universal time. */
 function day(date: Date): string {
   return Number.isNaN(date.getTime()) ? "a day that cannot be read" : date.toISOString().slice(0, 10);
+}
+
+/** Whether Cloudflare is known to want a token, and none is given. */
+export function lacksProof({ ownershipChallenge, destinationConf }: JobArgs): boolean {
+  return ownershipChallenge === undefined && needsProof(destinationConf);
+}
+
+/** Says in a preview what the up will do about a proof of ownership that is not given. */
+export function announceProof(ctx: Context, args: JobArgs): void {
+  if (!lacksProof(args)) return;
+  ctx.say.warn(
+    `${jobNamed(args.name)}: ${shownDestination(args.destinationConf)} needs a proof of ownership, and ownershipChallenge is not set: the up has the service write a token there, makes nothing, and names the file.`,
+  );
+}
+
+/** @throws when the token would be refused. */
+export function refuseBadToken(args: JobArgs): void {
+  const finding = tokenFinding(args);
+  if (finding !== undefined && "reason" in finding) {
+    throw new Error(`${jobNamed(args.name)}: ownershipChallenge ${finding.reason}. Nothing was sent.`);
+  }
+}
+
+/** Has the service write a token, and says where it is: the job itself is left alone. */
+export async function unproven(ctx: Context, args: JobArgs, what: "made" | "changed"): Promise<Error> {
+  const file = await requestChallenge(ctx.api, scopeOf(args), args.destinationConf);
+  return new Error(
+    `${jobNamed(args.name)} was not ${what}: ${shownDestination(args.destinationConf)} has to be proven yours. ` +
+      `The service has written a token to the file ${JSON.stringify(file)} there. Set its content as ownershipChallenge, ` +
+      "a secret, and run `pulumi up` within 7 days.",
+  );
 }

@@ -2,52 +2,24 @@ import { z } from "zod";
 import { createOnce, type Created } from "../runtime/adoption";
 import type { Context } from "../runtime/lifecycle";
 import type { Bag } from "../runtime/values";
+import { sameDestination } from "./destination-text";
 import { changedJobRequest, newJobRequest, wireJob, type Job } from "./job";
 import {
+  named,
   jobAdvice,
   jobsPath,
   listFields,
   listJobs,
-  named,
   readJob,
-  requestChallenge,
   scopeOf,
   wantsProof,
   withFlag,
 } from "./job-api";
-import type { JobArgs } from "./job-args";
+import { jobNamed, type JobArgs } from "./job-args";
 import { pinnedFields } from "./job-live";
-import { job as jobNamed } from "./job-rules";
-import { checkToken, type TokenFinding } from "./ownership";
-import { sameDestination, shownDestination } from "./destination-text";
+import { tokenFinding, unproven } from "./ownership";
 
-/** What creates and changes a job: the proof of ownership, the two requests, and what to do with their answers. */
-
-/** What is to be said of the token, if one is given. */
-export function tokenFinding(args: JobArgs): TokenFinding {
-  const { ownershipChallenge: token, destinationConf: destination } = args;
-  return token === undefined
-    ? undefined
-    : checkToken({ token, scope: scopeOf(args), destination, now: new Date() });
-}
-
-/** @throws when the token would be refused. */
-export function refuseBadToken(args: JobArgs): void {
-  const finding = tokenFinding(args);
-  if (finding !== undefined && "reason" in finding) {
-    throw new Error(`${jobNamed(args.name)}: ownershipChallenge ${finding.reason}. Nothing was sent.`);
-  }
-}
-
-/** Has the service write a token, and says where it is: the job itself is left alone. */
-export async function unproven(ctx: Context, args: JobArgs, what: "made" | "changed"): Promise<Error> {
-  const file = await requestChallenge(ctx.api, scopeOf(args), args.destinationConf);
-  return new Error(
-    `${jobNamed(args.name)} was not ${what}: ${shownDestination(args.destinationConf)} has to be proven yours. ` +
-      `The service has written a token to the file ${JSON.stringify(file)} there. Set its content as ownershipChallenge, ` +
-      "a secret, and run `pulumi up` within 7 days.",
-  );
-}
+/** What creates and changes a job: the two requests, and what to do with their answers. */
 
 /** What "all" stands for: once resolved it stays. */
 export async function resolvedFields(
@@ -127,7 +99,7 @@ export async function writeJob(
       ctx.api.put(path, {
         what: `Updating log-push job ${job.id} of ${named(scope)}`,
         schema: perhapsJob,
-        body: changedJobRequest(args, { ...before }, job, { allFields, form, token }),
+        body: changedJobRequest(args, before, job, { allFields, form, token }),
         advice: jobAdvice,
       }),
     );
