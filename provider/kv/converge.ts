@@ -5,7 +5,7 @@ import { UNCERTAIN } from "./entry";
 import { deletedKeys, heldKeys } from "./held";
 import { encodeManifest, type Manifest } from "./manifest";
 import { compare, shown } from "./plan";
-import { remove, upload } from "./upload";
+import { remove, upload } from "./bulk";
 
 /** What is recorded of the entries that were written. */
 export interface Written {
@@ -50,7 +50,7 @@ export async function converge(ctx: Context, { catalog, entries }: Declared, wor
     namespaceId,
     entries,
     rows: plan.writes,
-    onWritten: (rows, answeredAt) => {
+    onDone: (rows, answeredAt) => {
       writtenAt = Math.max(writtenAt, answeredAt);
       // A lifetime ends at a time that only the write determines.
       for (const row of rows)
@@ -60,7 +60,7 @@ export async function converge(ctx: Context, { catalog, entries }: Declared, wor
   });
   if (written.error !== undefined)
     throw await half(
-      `${written.error.message} ${written.written} entries were written and are recorded; run \`pulumi up\` again to go on.`,
+      `${written.error.message} ${written.done} entries were written and are recorded; run \`pulumi up\` again to go on.`,
     );
   const [refused] = written.failed;
   if (refused !== undefined) {
@@ -83,8 +83,8 @@ export async function converge(ctx: Context, { catalog, entries }: Declared, wor
     accountId,
     namespaceId,
     keys: [...gone, ...work.strangers],
-    onRemoved: (keys) => {
-      writtenAt = Math.max(writtenAt, Math.floor(ctx.api.now() / 1000));
+    onDone: (keys, answeredAt) => {
+      writtenAt = Math.max(writtenAt, answeredAt);
       for (const key of keys) {
         manifest.delete(key);
         deleted.add(key);
@@ -97,7 +97,7 @@ export async function converge(ctx: Context, { catalog, entries }: Declared, wor
   });
   if (removed.error !== undefined)
     throw await half(
-      `${removed.error.message} ${removed.removed} keys were deleted; run \`pulumi up\` again to go on.`,
+      `${removed.error.message} ${removed.done} keys were deleted; run \`pulumi up\` again to go on.`,
     );
   const [stuck] = removed.failed;
   if (stuck !== undefined)

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { isNamespaceGone, type NamespaceAddress } from "./address";
 import { adoptExisting, type Adoption } from "./adopt-existing";
 import type { Catalog } from "./catalog";
+import { remove } from "./bulk";
 import { converge } from "./converge";
 import { fileHash, known, knownPart, look, unchangedFile, withDeclared } from "./declared";
 import { driftOf } from "./drift";
@@ -15,7 +16,6 @@ import { compare, line, shown, type Plan } from "./plan";
 import { Strangers, type Pruning } from "./prune";
 import { soleOwner } from "./sole-owner";
 import { SourceError } from "./source-error";
-import { remove } from "./upload";
 import { json, record } from "../runtime/json";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
 import { edgeResource, refuseLost } from "../runtime/resource";
@@ -199,8 +199,8 @@ export const kvEntries = defineLifecycle({
       );
     }
     const deleted = deletedKeys(ctx, namespaceId);
-    const onRemoved = (keys: readonly string[]): void => keys.forEach((key) => deleted.add(key));
-    const outcome = await remove({ ctx, accountId, namespaceId, keys: own, onRemoved });
+    const onDone = (keys: readonly string[]): void => keys.forEach((key) => deleted.add(key));
+    const outcome = await remove({ ctx, accountId, namespaceId, keys: own, onDone });
     if (outcome.error !== undefined) throw outcome.error;
     const [first] = outcome.failed;
     if (first !== undefined)

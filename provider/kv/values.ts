@@ -14,7 +14,6 @@ import {
   type NamespaceAddress,
 } from "./address";
 import { batches } from "./batches";
-import { inOrder } from "./parallel";
 
 export interface FoundValue {
   readonly key: string;
@@ -170,4 +169,30 @@ function* without<T>(
     if (apart(item)) others.push(item);
     else yield item;
   }
+}
+
+/** What `work` makes of every item, several at once, in the order of the items. */
+async function* inOrder<T, R>(
+  source: Iterable<T>,
+  most: number,
+  work: (item: T) => Promise<R>,
+): AsyncGenerator<R, void, undefined> {
+  const begun: Promise<R>[] = [];
+  try {
+    for (const item of source) {
+      const result = work(item);
+      result.catch(() => undefined); // It is thrown when its turn comes, not before.
+      begun.push(result);
+      if (begun.length >= most) yield await first(begun);
+    }
+    while (begun.length > 0) yield await first(begun);
+  } finally {
+    await Promise.allSettled(begun);
+  }
+}
+
+function first<R>(begun: Promise<R>[]): Promise<R> {
+  const [result] = begun.splice(0, 1);
+  if (result === undefined) throw new Error("nothing has begun");
+  return result;
 }

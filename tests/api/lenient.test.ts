@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { upload } from "../../provider/kv/upload";
+import { upload } from "../../provider/kv/bulk";
 import { entryPoint } from "../../provider/rulesets/wire";
 import { allOf, stageFor, textEntry } from "../kv/upload-support";
 import { clientOf, envelope, failureOf, serve } from "../support/edge-client";
@@ -64,9 +64,9 @@ describe("an answer without a result", () => {
       accountId: ACCOUNT_ID,
       namespaceId: NAMESPACE_ID,
       ...allOf([textEntry("a", "1"), textEntry("b", "2")]),
-      onWritten: (rows) => written.push(...rows.map(({ key }) => key)),
+      onDone: (rows) => written.push(...rows.map(({ key }) => key)),
     });
-    expect({ outcome, written }).toEqual({ outcome: { written: 2, failed: [] }, written: ["a", "b"] });
+    expect({ outcome, written }).toEqual({ outcome: { done: 2, failed: [] }, written: ["a", "b"] });
   });
 
   test.each([

@@ -1,6 +1,6 @@
 import { batches, Body, entryBytes, toRequest, type Batch } from "../../provider/kv/batches";
 import type { Entry } from "../../provider/kv/entry";
-import { Progress } from "../../provider/kv/progress";
+import { progressOf } from "../../provider/kv/bulk";
 import { manyEntries, textEntry } from "./upload-support";
 
 const cut = (entries: Iterable<Entry>, items: number, bytes: number) => [
@@ -86,14 +86,14 @@ describe("a batch", () => {
 describe("progress", () => {
   let now = 0;
   let lines: string[];
-  const told = (total: number | undefined, steps: readonly (readonly [atMs: number, count: number])[]) => {
+  const told = (total: number, steps: readonly (readonly [atMs: number, count: number])[]) => {
     now = 0;
     lines = [];
     const say = { info: (line: string) => void lines.push(line), warn: () => undefined };
-    const progress = new Progress({ say, namespaceId: "5a0c", what: "entries written", total });
+    const add = progressOf({ say, namespaceId: "5a0c", what: "entries written", total });
     for (const [atMs, count] of steps) {
       now = atMs;
-      progress.add(count);
+      add(count);
     }
     return lines;
   };
@@ -108,10 +108,6 @@ describe("progress", () => {
     expect(told(1_000_000, [[60_000, 12_345]])).toEqual([
       "KvEntries 5a0c: 12,345 of 1,000,000 entries written, 210 per second, about 81 min left",
     ]); // prettier-ignore
-  });
-
-  test("is told without what remains where the total is not known", () => {
-    expect(told(undefined, [[6_000, 12]])).toEqual(["KvEntries 5a0c: 12 entries written, 2 per second"]);
   });
 
   test("is told at most every five seconds, and not of what is finished", () => {

@@ -1,5 +1,5 @@
 import { type LocalApi, startLocalApi } from "edgeguard-local";
-import { remove, type RemoveOutcome, type RemoveRequest } from "../../provider/kv/upload";
+import { remove, type BulkOutcome, type RemoveRequest } from "../../provider/kv/bulk";
 import {
   emptied,
   fill,
@@ -29,11 +29,11 @@ async function removed(
   keys: RemoveRequest["keys"],
   ctx: RemoveRequest["ctx"],
   where = place,
-): Promise<RemoveOutcome & { readonly confirmed: string[] }> {
+): Promise<BulkOutcome & { readonly confirmed: string[] }> {
   const confirmed: string[] = [];
-  const onRemoved = (gone: readonly string[]) => void confirmed.push(...gone);
-  const outcome = await remove({ ctx, ...where, keys, onRemoved });
-  expect(outcome.removed).toBe(confirmed.length);
+  const onDone = (gone: readonly string[]) => void confirmed.push(...gone);
+  const outcome = await remove({ ctx, ...where, keys, onDone });
+  expect(outcome.done).toBe(confirmed.length);
   return { ...outcome, confirmed };
 }
 
@@ -41,7 +41,7 @@ test("deletes 10,000 keys a request, several at once, and leaves the others", as
   const keys = await filled(35_001);
   api.fault({ match: {}, kind: "slow", delayMs: 100, times: 4 });
   const outcome = await removed(keys.slice(1), stageFor(api).ctx);
-  expect(outcome).toMatchObject({ removed: 35_000, failed: [] });
+  expect(outcome).toMatchObject({ done: 35_000, failed: [] });
   expect(sentBatches(api).sort()).toEqual(
     [10_000, 10_000, 10_000, 5_000].map((n) => `POST bulk/delete ${n}`),
   );
@@ -50,7 +50,7 @@ test("deletes 10,000 keys a request, several at once, and leaves the others", as
 });
 
 test("a key that is not there is removed already", async () => {
-  expect(await removed(["never", "written"], stageFor(api).ctx)).toMatchObject({ removed: 2, failed: [] });
+  expect(await removed(["never", "written"], stageFor(api).ctx)).toMatchObject({ done: 2, failed: [] });
 });
 
 test.each([
@@ -60,7 +60,7 @@ test.each([
   const keys = await filled(20_000);
   api.fault({ match: { method: "POST", path: "/bulk/delete" }, kind: "status", ...answer, times: 9 });
   const { ctx } = stageFor(api, { config: { concurrency: "1" } });
-  expect(await removed(keys, ctx)).toMatchObject({ removed: 20_000, failed: [] });
+  expect(await removed(keys, ctx)).toMatchObject({ done: 20_000, failed: [] });
   expect(sentBatches(api)).toEqual(["POST bulk/delete 10000", "DELETE bulk 10000", "DELETE bulk 10000"]);
   expect(storedKeys(api)).toEqual([]);
 });
@@ -75,14 +75,14 @@ test("a namespace that is gone has no keys left: all are removed, and one reques
   const gone = { ...place, namespaceId: "0".repeat(32) };
   const { ctx } = stageFor(api, { config: { concurrency: "1" } });
   const keys = Array.from({ length: 30_000 }, (_, i) => keyAt(i));
-  expect(await removed(keys, ctx, gone)).toMatchObject({ removed: 30_000, failed: [] });
+  expect(await removed(keys, ctx, gone)).toMatchObject({ done: 30_000, failed: [] });
   expect(sentBatches(api)).toEqual(["POST bulk/delete 10000"]);
 });
 
 test.each(["dropBefore", "dropAfter"] as const)("is sent again after %s: it does no harm", async (kind) => {
   const keys = await filled(10);
   api.fault({ match: {}, kind });
-  expect(await removed(keys, stageFor(api).ctx)).toMatchObject({ removed: 10, failed: [] });
+  expect(await removed(keys, stageFor(api).ctx)).toMatchObject({ done: 10, failed: [] });
   expect(sentBatches(api)).toEqual(["POST bulk/delete 10", "POST bulk/delete 10"]);
   expect(storedKeys(api)).toEqual([]);
 });
@@ -91,7 +91,7 @@ test("unsuccessful keys are deleted again alone, and named where they stay", asy
   const keys = await filled(100);
   api.fault({ match: {}, kind: "unsuccessful", keys: [keyAt(7)], times: 9 });
   const outcome = await removed(keys, stageFor(api).ctx);
-  expect(outcome).toMatchObject({ removed: 99, failed: [{ key: keyAt(7) }] });
+  expect(outcome).toMatchObject({ done: 99, failed: [{ key: keyAt(7) }] });
   expect(sentBatches(api)).toEqual(["POST bulk/delete 100", ...Array<string>(3).fill("POST bulk/delete 1")]);
   expect(storedKeys(api)).toEqual([keyAt(7)]);
 });
@@ -102,7 +102,7 @@ test("a failure that stays says what is gone already", async () => {
   api.fault({ match: {}, kind: "status", status: 500, times: 9 });
   const { ctx } = stageFor(api, { config: { maxRetries: "0", concurrency: "1" } });
   const outcome = await removed(keys, ctx);
-  expect(outcome).toMatchObject({ removed: 10_000, error: { status: 500 } });
+  expect(outcome).toMatchObject({ done: 10_000, error: { status: 500 } });
   expect(storedKeys(api)).toHaveLength(20_000);
   expect(api.requests).toHaveLength(2);
 });

@@ -3,7 +3,7 @@ import type { EntriesContext } from "../../provider/kv/address";
 import { entryBytes } from "../../provider/kv/batches";
 import type { Row } from "../../provider/kv/catalog";
 import { recordOf, type Entry } from "../../provider/kv/entry";
-import { upload, type UploadRequest } from "../../provider/kv/upload";
+import { upload, type UploadRequest } from "../../provider/kv/bulk";
 import { Host } from "../../provider/runtime/host";
 
 export interface Stage {
@@ -89,7 +89,7 @@ export async function fill(
   entries: Iterable<Entry>,
 ): Promise<void> {
   const { ctx } = stageFor(api);
-  const outcome = await upload({ ctx, ...place, ...allOf(entries), onWritten: () => undefined });
+  const outcome = await upload({ ctx, ...place, ...allOf(entries), onDone: () => undefined });
   expect(outcome).toMatchObject({ failed: [] });
   expect(outcome.error).toBeUndefined();
 }

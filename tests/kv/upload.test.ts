@@ -3,7 +3,7 @@ import { RETRY } from "../../provider/api/retry";
 import type { Row } from "../../provider/kv/catalog";
 import type { Entry } from "../../provider/kv/entry";
 import { SourceError } from "../../provider/kv/source-error";
-import { upload, type UploadOutcome, type UploadRequest } from "../../provider/kv/upload";
+import { upload, type BulkOutcome, type UploadRequest } from "../../provider/kv/bulk";
 import { KV } from "../../provider/limits";
 import { envelope, serve, until } from "../support/edge-client";
 import {
@@ -37,7 +37,7 @@ beforeEach(() => {
 });
 afterEach(() => void jest.restoreAllMocks());
 
-type Outcome = UploadOutcome & { readonly confirmed: string[] };
+type Outcome = BulkOutcome & { readonly confirmed: string[] };
 
 /** Uploads, and checks that what was confirmed is what was counted. */
 async function uploaded(
@@ -47,9 +47,9 @@ async function uploaded(
 ): Promise<Outcome> {
   const confirmed: string[] = [];
   const work = "rows" in given ? given : allOf(given);
-  const onWritten = (rows: readonly Row[]) => void confirmed.push(...rows.map(({ key }) => key));
-  const outcome = await upload({ ctx, ...where, ...work, onWritten });
-  expect(outcome.written).toBe(confirmed.length);
+  const onDone = (rows: readonly Row[]) => void confirmed.push(...rows.map(({ key }) => key));
+  const outcome = await upload({ ctx, ...where, ...work, onDone });
+  expect(outcome.done).toBe(confirmed.length);
   expect(new Set(confirmed).size).toBe(confirmed.length);
   return { ...outcome, confirmed };
 }
@@ -72,9 +72,9 @@ describe("entries", () => {
       ctx,
       ...place,
       ...allOf(entries),
-      onWritten: (_, at) => void times.push(at),
+      onDone: (_, at) => void times.push(at),
     });
-    expect(outcome).toEqual({ written: 4, failed: [] });
+    expect(outcome).toEqual({ done: 4, failed: [] });
     expect(times).toHaveLength(1);
     expect(times[0]).toBeGreaterThanOrEqual(before);
     expect(sentBatches(api)).toEqual(["PUT bulk 4"]);
@@ -92,7 +92,7 @@ describe("entries", () => {
   });
 
   test("that are none cost no request", async () => {
-    expect(await uploaded([], stageFor(api).ctx)).toMatchObject({ written: 0, failed: [] });
+    expect(await uploaded([], stageFor(api).ctx)).toMatchObject({ done: 0, failed: [] });
     expect(api.requests).toHaveLength(0);
   });
 
@@ -101,7 +101,7 @@ describe("entries", () => {
     jest.replaceProperty(KV, "MAX_BULK_ENTRIES", SERVICE_BATCH);
     await start({ latencyMs: 500 }); // Long beside the making of a batch, on a busy machine too.
     const outcome = await uploaded(manyEntries(100_000), stageFor(api).ctx);
-    expect(outcome).toMatchObject({ written: 100_000, failed: [] });
+    expect(outcome).toMatchObject({ done: 100_000, failed: [] });
     expect(outcome.error).toBeUndefined();
     expect(api.requests.length).toBeGreaterThanOrEqual(10);
     expect(api.requests.length).toBeLessThanOrEqual(13);
@@ -117,7 +117,7 @@ describe("entries", () => {
     let at = 0;
     time.mockImplementation(() => at);
     const { entries, rows } = allOf(manyEntries(3_000), () => (at += 6_000));
-    expect(await uploaded({ entries, rows }, ctx)).toMatchObject({ written: 3_000 });
+    expect(await uploaded({ entries, rows }, ctx)).toMatchObject({ done: 3_000 });
     expect(said).toEqual([
       `edgeguard: KvEntries ${place.namespaceId}: 1,000 of 3,000 entries written, 170 per second, about 12 s left`,
       `edgeguard: KvEntries ${place.namespaceId}: 2,000 of 3,000 entries written, 170 per second, about 6 s left`,
@@ -136,9 +136,9 @@ describe("entries", () => {
       ctx: stageFor(api, { config: { concurrency: "32" } }).ctx,
       ...place,
       ...allOf(large, (keys) => (ahead = Math.max(ahead, (made += keys.length) - confirmed))),
-      onWritten: (written) => void (confirmed += written.length),
+      onDone: (written) => void (confirmed += written.length),
     });
-    expect(outcome).toEqual({ written: 20, failed: [] });
+    expect(outcome).toEqual({ done: 20, failed: [] });
     const bytes = mostInFlight(api, ({ batch }) => batch?.bytes ?? 0);
     expect(bytes).toBeLessThanOrEqual(KV.IN_FLIGHT_BYTES);
     expect(bytes).toBeGreaterThan(KV.IN_FLIGHT_BYTES / 2);
@@ -149,7 +149,7 @@ describe("entries", () => {
 describe("trouble that passes is outlasted", () => {
   const wholly = async (requests: number, config: Readonly<Record<string, string>> = {}) => {
     const outcome = await uploaded(manyEntries(5_000), stageFor(api, { config }).ctx);
-    expect(outcome).toMatchObject({ written: 5_000, failed: [] });
+    expect(outcome).toMatchObject({ done: 5_000, failed: [] });
     expect(outcome.error).toBeUndefined();
     expect(api.requests).toHaveLength(requests);
     expect(new Set(storedKeys(api))).toEqual(new Set(outcome.confirmed));
@@ -178,7 +178,7 @@ describe("trouble that stays ends the upload", () => {
     failOn({ status: 500, times: 100 });
     const { ctx } = stageFor(api, { config: { maxRetries: "0", concurrency: "3" } });
     const outcome = await uploaded(manyEntries(8_000), ctx);
-    expect(outcome).toMatchObject({ written: 2_000, failed: [] });
+    expect(outcome).toMatchObject({ done: 2_000, failed: [] });
     expect(outcome.error?.message).toMatch(
       new RegExp(`^Writing 1000 entries to namespace ${place.namespaceId} failed: PUT .*answered 500`),
     );
@@ -192,11 +192,11 @@ describe("trouble that stays ends the upload", () => {
     const { ctx } = stageFor(api, { config: { maxRetries: "0" } });
     const first = await uploaded(manyEntries(5_000), ctx);
     expect(first.error).toBeDefined();
-    expect(first.written).toBe(3_000);
+    expect(first.done).toBe(3_000);
     const confirmed = new Set(first.confirmed);
     const rest = [...manyEntries(5_000)].filter(({ key }) => !confirmed.has(key));
     api.clearRequests();
-    expect(await uploaded(rest, ctx)).toMatchObject({ written: 2_000 });
+    expect(await uploaded(rest, ctx)).toMatchObject({ done: 2_000 });
     expect(sentBatches(api)).toEqual(["PUT bulk 1000", "PUT bulk 1000"]);
     expect(storedKeys(api)).toHaveLength(5_000);
   });
@@ -205,7 +205,7 @@ describe("trouble that stays ends the upload", () => {
     api.fault({ match: {}, kind: "dropAfter" });
     const { ctx } = stageFor(api, { config: { maxRetries: "0" } });
     const outcome = await uploaded(manyEntries(10), ctx);
-    expect(outcome).toMatchObject({ written: 0, failed: [], error: { outcome: "unknown" } });
+    expect(outcome).toMatchObject({ done: 0, failed: [], error: { outcome: "unknown" } });
     expect(storedKeys(api)).toHaveLength(10);
   });
 
@@ -225,7 +225,7 @@ describe("trouble that stays ends the upload", () => {
         : entries.fill(body, some);
     const outcome = await uploaded({ rows, entries: { ...entries, fill } }, stageFor(api).ctx);
     expect(outcome).toMatchObject({
-      written: 2_000,
+      done: 2_000,
       error: { message: "catalog.json has changed since it was checked" },
     });
   });
@@ -248,7 +248,7 @@ describe("a body that is too large (413)", () => {
   test("is halved until it is not", async () => {
     failOn({ status: 413, times: 3 });
     const { ctx } = stageFor(api);
-    expect(await uploaded(manyEntries(1_000), ctx)).toMatchObject({ written: 1_000, failed: [] });
+    expect(await uploaded(manyEntries(1_000), ctx)).toMatchObject({ done: 1_000, failed: [] });
     expect(sentBatches(api)).toEqual([1_000, 500, 250, 125, 125, 250, 500].map((n) => `PUT bulk ${n}`));
     expect(storedKeys(api)).toHaveLength(1_000);
   });
@@ -256,7 +256,7 @@ describe("a body that is too large (413)", () => {
   test("down to the entry that is too large itself, which is named with the reason", async () => {
     failOn({ status: 413, code: 10_024, message: "payload too large", times: 3 });
     const outcome = await uploaded(manyEntries(4), stageFor(api).ctx);
-    expect(outcome).toMatchObject({ written: 3, failed: [{ key: keyAt(0) }] });
+    expect(outcome).toMatchObject({ done: 3, failed: [{ key: keyAt(0) }] });
     expect(outcome.error).toBeUndefined();
     expect(outcome.failed[0]?.reason).toMatch(
       new RegExp(
@@ -275,7 +275,7 @@ describe("unsuccessful_keys", () => {
     unsuccessful({ fraction: 0.5, times: 3 });
     const { ctx, pauses } = stageFor(api);
     const outcome = await uploaded(manyEntries(1_000), ctx);
-    expect(outcome).toMatchObject({ written: 1_000, failed: [] });
+    expect(outcome).toMatchObject({ done: 1_000, failed: [] });
     expect(sentBatches(api)).toEqual([1_000, 500, 250, 125].map((n) => `PUT bulk ${n}`));
     expect(pauses).toEqual([1_000, 2_000, 4_000]);
     expect(storedKeys(api)).toHaveLength(1_000);
@@ -285,7 +285,7 @@ describe("unsuccessful_keys", () => {
     unsuccessful({ keys: [keyAt(3), keyAt(1_200)], times: 100 });
     const outcome = await uploaded(manyEntries(2_000), stageFor(api).ctx);
     expect(outcome.error).toBeUndefined();
-    expect(outcome.written).toBe(1_998);
+    expect(outcome.done).toBe(1_998);
     const reason = "The service named it as unsuccessful 4 times and gave no reason.";
     expect([...outcome.failed].sort((a, b) => (a.key < b.key ? -1 : 1))).toEqual([
       { key: keyAt(3), reason },
@@ -302,7 +302,7 @@ describe("the answer to a write", () => {
       const server = await serve((request, response) => {
         request.resume().on("end", () => response.end(envelope(result)));
       });
-      expect(await uploaded(manyEntries(2), stageFor(server).ctx)).toMatchObject({ written: 2, failed: [] });
+      expect(await uploaded(manyEntries(2), stageFor(server).ctx)).toMatchObject({ done: 2, failed: [] });
     },
   );
 
@@ -311,7 +311,7 @@ describe("the answer to a write", () => {
       request.resume().on("end", () => response.end(envelope({ unsuccessful_keys: [1] })));
     });
     const outcome = await uploaded(manyEntries(2), stageFor(server).ctx);
-    expect(outcome).toMatchObject({ written: 0, error: { outcome: "unknown" } });
+    expect(outcome).toMatchObject({ done: 0, error: { outcome: "unknown" } });
   });
 });
 
@@ -323,7 +323,7 @@ describe("a cancelled operation", () => {
     const running = uploaded(manyEntries(8_000), ctx);
     await until(() => api.requests.length === 2);
     closing.abort();
-    expect(await running).toMatchObject({ written: 2_000, failed: [], error: { name: "CancelledError" } });
+    expect(await running).toMatchObject({ done: 2_000, failed: [], error: { name: "CancelledError" } });
     expect(api.requests).toHaveLength(2);
   });
 
@@ -334,7 +334,7 @@ describe("a cancelled operation", () => {
     const running = uploaded(manyEntries(2_000), ctx);
     await until(() => api.requests.length === 2);
     gone.abort();
-    expect(await running).toMatchObject({ written: 0, failed: [], error: { name: "CancelledError" } });
+    expect(await running).toMatchObject({ done: 0, failed: [], error: { name: "CancelledError" } });
   });
 });
 
@@ -346,7 +346,7 @@ test("no value is in any message, error or debug line", async () => {
   const refused = await uploaded(entries, ctx);
   api.fault({ match: {}, kind: "unsuccessful", fraction: 1, times: 4 });
   const unsuccessful = await uploaded(entries, ctx);
-  const failures: UploadOutcome[] = [];
+  const failures: BulkOutcome[] = [];
   for (const status of [400, 500]) {
     failOn({ status });
     failures.push(await uploaded(entries, ctx));

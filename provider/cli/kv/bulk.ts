@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { count } from "../../kv/check-entry";
 import { openFileSource } from "../../kv/source";
-import { remove } from "../../kv/upload";
+import { remove } from "../../kv/bulk";
 import { readValues, type FoundValue } from "../../kv/values";
 import { confirm } from "../../terminal/confirm";
 import { CommandError } from "../../terminal/errors";
@@ -37,9 +37,9 @@ async function putEntries(io: Io, file: InputFile, options: BulkPutOptions): Pro
       const progress = new ProgressLine(io, "entries written", rows.length);
       const outcome = await send(session, checked, (more) => progress.add(more));
       progress.clear();
-      const counts = `Wrote ${count(outcome.written)} of ${entries(rows.length)} to ${session.name}`;
+      const counts = `Wrote ${count(outcome.done)} of ${entries(rows.length)} to ${session.name}`;
       demandAll(io, outcome, counts, stop);
-      const done = `wrote ${entries(outcome.written)} to ${session.name} in ${secondsSince(begun)}`;
+      const done = `wrote ${entries(outcome.done)} to ${session.name} in ${secondsSince(begun)}`;
       tell(io, `edgeguard: ${done}${left}.`);
     };
     await onNamespace(io, options, write, { target, writes: true, closing: stop });
@@ -90,11 +90,11 @@ export async function deleteBulk(io: Io, argument: string, options: DeleteOption
       options.yes,
     );
     const progress = new ProgressLine(io, "keys deleted", keys.length);
-    const onRemoved = (some: readonly string[]): void => progress.add(some.length);
-    const outcome = await remove({ ctx, accountId, namespaceId, keys, onRemoved });
+    const onDone = (some: readonly string[]): void => progress.add(some.length);
+    const outcome = await remove({ ctx, accountId, namespaceId, keys, onDone });
     progress.clear();
-    demandAll(io, outcome, `Deleted ${count(outcome.removed)} of ${keysOf(keys.length)} of ${name}`, stop);
-    tell(io, `edgeguard: deleted ${keysOf(outcome.removed)} of ${name}.`);
+    demandAll(io, outcome, `Deleted ${count(outcome.done)} of ${keysOf(keys.length)} of ${name}`, stop);
+    tell(io, `edgeguard: deleted ${keysOf(outcome.done)} of ${name}.`);
   };
   await onNamespace(io, options, work, { closing: stop });
 }

@@ -3,7 +3,7 @@ import { count, showKey } from "../../kv/check-entry";
 import { compare } from "../../kv/plan";
 import type { Source } from "../../kv/source";
 import { SourceHandle } from "../../kv/source-handle";
-import { upload } from "../../kv/upload";
+import { type BulkOutcome, upload } from "../../kv/bulk";
 import { writableOf, type Writable } from "../../kv/writable";
 import { CommandError, InterruptedError, UnfinishedError } from "../../terminal/errors";
 import { tell, type Io } from "../../terminal/io";
@@ -50,23 +50,18 @@ export async function send(
   { ctx, accountId, namespaceId }: NamespaceSession,
   { entries, rows }: Checked,
   onWritten: (more: number) => void = () => undefined,
-): ReturnType<typeof upload> {
+): Promise<BulkOutcome> {
   return await upload({
     ctx,
     accountId,
     namespaceId,
     entries,
     rows,
-    onWritten: (some) => onWritten(some.length),
+    onDone: (some) => onWritten(some.length),
   });
 }
 
 const SHOWN_KEYS = 10;
-
-interface Outcome {
-  readonly failed: readonly { readonly key: string; readonly reason: string }[];
-  readonly error?: Error;
-}
 
 /**
  * Names what was not done.
@@ -74,7 +69,7 @@ interface Outcome {
  * @param counts as in `Wrote 3 of 5 entries`.
  * @throws for an outcome that is not all it was to be.
  */
-export function demandAll(io: Io, { failed, error }: Outcome, counts: string, stop: AbortSignal): void {
+export function demandAll(io: Io, { failed, error }: BulkOutcome, counts: string, stop: AbortSignal): void {
   for (const { key, reason } of failed.slice(0, SHOWN_KEYS))
     tell(io, `edgeguard: key ${showKey(key)}: ${reason}`);
   if (failed.length > SHOWN_KEYS) tell(io, `edgeguard: and ${count(failed.length - SHOWN_KEYS)} more keys`);
