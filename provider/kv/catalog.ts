@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { entryBytes, isShorterAsBase64 } from "./batches";
-import { isPast, placeOf, type EntryText, type Place } from "./check-entry";
+import { isPast, placeOf, type Place } from "./check-entry";
 import { recordOf, storedBytes, type Entry, type Recorded } from "./entry";
 import { FirstFew } from "./first-few";
 import { SourceError } from "./source-error";
@@ -22,11 +22,18 @@ export interface Summary {
   readonly warnings: readonly string[];
 }
 
-/** What a declared key is to hold, and what is needed to send it. When a lifetime ends is known when it is written. */
+/**
+ * What a declared key is to hold, and what is needed to send it. When a lifetime ends is known when it is written. One
+ * flat object: there may be a million of them.
+ */
 export interface Row extends Recorded {
   readonly key: string;
-  /** Where the entry stands in its file; undefined for other sources. */
-  readonly text: EntryText | undefined;
+  /** In a bulk file: which entry, counted from 1, and the line on which it begins. */
+  readonly position: number | undefined;
+  readonly line: number | undefined;
+  /** Where its text stands in the file, in bytes. */
+  readonly start: number | undefined;
+  readonly end: number | undefined;
   /** Whether that text is what is sent. */
   readonly isAsIs: boolean;
   /** Bytes of the entry in the body of a bulk write. */
@@ -48,20 +55,21 @@ export async function catalogOf(source: Source, nowSeconds = Date.now() / 1000):
   const problems = new FirstFew("problem");
   const warnings = new FirstFew("warning");
   const rows = new Map<string, Row>();
-  const places = new Map<string, Place>();
+  /** Of the first entries of their key that are wrong. */
+  const refused = new Map<string, Place>();
   const counts = { keys: 0, bytes: 0, expired: 0 };
 
   const look = ({ given, checked }: Examined): void => {
     // 1. A bad entry has its place as well.
     const key = typeof given.key === "string" ? given.key : undefined;
-    const first = key === undefined ? undefined : places.get(key);
+    const first = key === undefined ? undefined : (rows.get(key) ?? refused.get(key));
     if (first !== undefined)
       problems.add(
         `${placeOf(given.place, key)}: the key stands in entry ${first.position} (line ${first.line}) already; keep one of the two`,
       );
-    else if (key !== undefined) places.set(key, given.place);
     // 2. The entry itself.
     if ("problems" in checked) {
+      if (key !== undefined && first === undefined) refused.set(key, given.place);
       checked.problems.forEach((problem) => problems.add(problem));
       return;
     }
@@ -70,6 +78,7 @@ export async function catalogOf(source: Source, nowSeconds = Date.now() / 1000):
     counts.keys += 1;
     counts.bytes += checked.bytes;
     if (isPast(entry, nowSeconds)) counts.expired += 1;
+    if (first !== undefined) return;
     const stored = entry.base64 ? storedBytes(entry) : entry.value;
     const { value, metadata, expiration, ttl } = recordOf(entry, stored);
     const text = "text" in given ? given.text : undefined;
@@ -80,7 +89,10 @@ export async function catalogOf(source: Source, nowSeconds = Date.now() / 1000):
       metadata,
       expiration,
       ttl,
-      text,
+      position: given.place.position,
+      line: given.place.line,
+      start: text?.offset,
+      end: text && text.offset + text.bytes,
       isAsIs: asIs,
       sentBytes: asIs && text !== undefined ? text.bytes : entryBytes(entry),
       isBinary: typeof stored !== "string" && !isUtf8(stored),

@@ -24,12 +24,15 @@ const CHECKSUM_BYTES = 8;
 /** Of 0 to 11. Above 5 the time grows much faster than the text shrinks: the digests are most of it. */
 const BROTLI_QUALITY = 5;
 
-/** What is recorded but for the values' digests, in the order of the keys: alike beside alike compresses best. */
+/**
+ * What is recorded but for the values' digests, in the order of the keys: alike beside alike compresses best. A column of
+ * which no entry has anything is left out.
+ */
 const columns = z.object({
   keys: z.array(z.string()),
-  metadata: z.array(z.string().nullable()),
-  expiration: z.array(z.number().nullable()),
-  ttl: z.array(z.number().nullable()),
+  metadata: z.array(z.string().nullable()).optional(),
+  expiration: z.array(z.number().nullable()).optional(),
+  ttl: z.array(z.number().nullable()).optional(),
 });
 
 /**
@@ -39,13 +42,15 @@ const columns = z.object({
 export async function encodeManifest(manifest: Manifest): Promise<string> {
   const keys = [...manifest.keys()].sort();
   const rows = keys.flatMap((key) => manifest.get(key) ?? []);
+  const column = <T>(of: (row: Recorded) => T | undefined): (T | null)[] | undefined =>
+    rows.some((row) => of(row) !== undefined) ? rows.map((row) => of(row) ?? null) : undefined;
   const packed = await compress(
     JSON.stringify({
       keys,
-      metadata: rows.map(({ metadata = null }) => metadata),
-      expiration: rows.map(({ expiration = null }) => expiration),
-      ttl: rows.map(({ ttl = null }) => ttl),
-    } satisfies z.infer<typeof columns>),
+      metadata: column(({ metadata }) => metadata),
+      expiration: column(({ expiration }) => expiration),
+      ttl: column(({ ttl }) => ttl),
+    } satisfies z.input<typeof columns>),
     { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY, [constants.BROTLI_PARAM_LGWIN]: 22 } },
   );
   const head = Buffer.alloc(HEAD_BYTES, VERSION);
@@ -53,8 +58,8 @@ export async function encodeManifest(manifest: Manifest): Promise<string> {
   // Digests are noise, which no compression makes smaller.
   const values = Buffer.alloc(rows.length * DIGEST_BYTES);
   rows.forEach(({ value }, i) => values.write(value, i * DIGEST_BYTES, DIGEST_BYTES, "hex"));
-  const body = Buffer.concat([head, packed, values]);
-  return Buffer.concat([body, checksum(body)]).toString("base64");
+  const parts = [head, packed, values];
+  return Buffer.concat([...parts, checksum(...parts)]).toString("base64");
 }
 
 /** @throws ManifestError for text that was cut off, altered, or written by a later version. */
@@ -79,14 +84,16 @@ export async function decodeManifest(text: string): Promise<Manifest> {
   keys.forEach((key, i) => {
     manifest.set(key, {
       value: values.toString("hex", i * DIGEST_BYTES, (i + 1) * DIGEST_BYTES),
-      metadata: metadata[i] ?? undefined,
-      expiration: expiration[i] ?? undefined,
-      ttl: ttl[i] ?? undefined,
+      metadata: metadata?.[i] ?? undefined,
+      expiration: expiration?.[i] ?? undefined,
+      ttl: ttl?.[i] ?? undefined,
     });
   });
   return manifest;
 }
 
-function checksum(body: Buffer): Buffer {
-  return createHash("sha256").update(body).digest().subarray(0, CHECKSUM_BYTES);
+function checksum(...parts: readonly Buffer[]): Buffer {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(part);
+  return hash.digest().subarray(0, CHECKSUM_BYTES);
 }

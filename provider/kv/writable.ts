@@ -87,9 +87,7 @@ interface Window {
 function* windows(rows: readonly Row[]): Generator<Window> {
   let inside: { isAsIs: boolean; start: number; end: number }[] = [];
   let [from, to] = [0, 0];
-  for (const { isAsIs, text } of rows) {
-    const start = text?.offset ?? NaN;
-    const end = start + (text?.bytes ?? 0);
+  for (const { isAsIs, start = NaN, end = NaN } of rows) {
     if (inside.length > 0 && (start < to || start - to > GAP_BYTES || end - from > WINDOW_BYTES)) {
       yield { from, to, inside };
       inside = [];

@@ -39,7 +39,7 @@ test("entries of version 0.1 are refreshed, found unchanged, changed by what dif
       outputs: {
         ...inputs,
         manifest:
-          "AQAAAIobyQAAxKc/lfzxX5t07ISCsV4RKlxoxgF7b2HaDZSGNPS5jeG4gtJJeo7ywXZWSBkTBIv/fyDYqAStDWou0n8xxstp5aadNngT7uVkCFbsKzqr9JEgcPe28jb7bHdPG+Idgw5zX+de2vtrgSDGy2nlJk0l+HaMOBQphwxicx+uxgQhKsH7PgYh9QtrhrJz/zT84Z1rgE7/Wj9XJqZrBh6PSPOZJ8MS8lKTlU4HQIVivtuLYM4Fwd7P463m1zPvmulqwg==",
+          "AQAAAIAbsgAAxJ/OT/mnSdYfFKbsUtHSYswyKc7og2YcsPcWpt1EBqQD0nmMja+UQ54hL9w54X4wQVjX/weCYxBWG8xcxP+i2ZFaZPJk7U1jSVbl5MeES90ZBAnnHM23S0xWC9Oq08+OVXs/CwSzI7WI0gzC2zHiUNxPyABu/bBb05TGB2uGsnP/NPzhnWuATv9aP1cmpmsGHo9I85knwxLyUpOVTgdAhWK+24tgzgXB3s/jrShGScFOHfvG",
         writtenAt: 1_795_264_097,
         schemaVersion: 1,
       },

@@ -77,9 +77,9 @@ export function allOf(
 }
 
 function rowOf(entry: Entry): Row {
-  const { key } = entry;
-  const sentBytes = entryBytes(entry);
-  return { key, ...recordOf(entry), text: undefined, isAsIs: false, sentBytes, isBinary: false };
+  const place = { position: undefined, line: undefined, start: undefined, end: undefined };
+  const sending = { isAsIs: false, sentBytes: entryBytes(entry), isBinary: false };
+  return { key: entry.key, ...recordOf(entry), ...place, ...sending };
 }
 
 /** Writes entries, beforehand and without trouble. */
