@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { basename, dirname, extname, join, relative, resolve } from "node:path";
+import { basename, extname, join, relative, resolve } from "node:path";
 import { parse as parseJson, printParseErrorCode, type ParseError } from "jsonc-parser";
 // Its types are those of a module, though it can be required as well.
 import type * as Toml from "smol-toml" with { "resolution-mode": "import" };
@@ -7,7 +7,7 @@ import { z } from "zod";
 import { nearest } from "../runtime/nearest";
 import { own } from "../runtime/values";
 import { CommandError } from "../terminal/errors";
-import { placeIn, unreadable } from "../terminal/files";
+import { foldersFrom, placeIn, unreadable } from "../terminal/files";
 import { tell, type Io } from "../terminal/io";
 
 /** The configuration file of an edge function's project, as far as key-value data is concerned. */
@@ -126,18 +126,17 @@ function meant(word: string, names: readonly string[]): string {
 }
 
 function find(io: Io): string | undefined {
-  for (let folder = io.cwd; ; folder = dirname(folder)) {
+  for (const folder of foldersFrom(io.cwd)) {
     const [first, ...more] = NAMES.map((name) => join(folder, name)).filter((path) => existsSync(path));
-    if (first !== undefined) {
-      if (more.length > 0)
-        tell(
-          io,
-          `edgeguard: ${basename(first)} is read; ${more.map((path) => basename(path)).join(" and ")} beside it is not. --config names another.`,
-        );
-      return first;
-    }
-    if (dirname(folder) === folder) return undefined;
+    if (first === undefined) continue;
+    if (more.length > 0)
+      tell(
+        io,
+        `edgeguard: ${basename(first)} is read; ${more.map((path) => basename(path)).join(" and ")} beside it is not. --config names another.`,
+      );
+    return first;
   }
+  return undefined;
 }
 
 function read(path: string, name: string): string {

@@ -82,11 +82,11 @@ export class Drafting {
 
 /** `zoneId` for one, `zones.shopExample` for several. */
 function constantsOf(
-  owners: readonly { readonly id: string; readonly slug: string; readonly name: string | undefined }[],
+  owners: readonly { readonly id: string; readonly slug?: string; readonly name?: string | undefined }[],
   kind: "zone" | "account",
 ): IdConstant[] {
   const members = new UniqueNames([], "");
-  return owners.map(({ id, slug, name }, index) => {
+  return owners.map(({ id, slug = "", name }, index) => {
     const member = identifier(slug === "" ? String(index + 1) : slug, kind);
     const text = owners.length === 1 ? `${kind}Id` : `${kind}s.${members.take(member)}`;
     return { id, text, comment: name };

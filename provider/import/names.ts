@@ -25,20 +25,19 @@ export function slug(text: string): string {
 /** Gives each name once: a second `checkout` becomes `checkout-2`. */
 export class UniqueNames {
   readonly #taken: Set<string>;
+  readonly #between: string;
 
   /** @param between what stands before the number. */
-  constructor(
-    taken: Iterable<string> = [],
-    private readonly between = "-",
-  ) {
+  constructor(taken: Iterable<string> = [], between = "-") {
     this.#taken = new Set(taken);
+    this.#between = between;
   }
 
   /** @param candidates the first that is not empty is meant. */
   take(...candidates: readonly string[]): string {
     const wanted = candidates.find((name) => name !== "") ?? "resource";
     let name = wanted;
-    for (let number = 2; this.#taken.has(name); number += 1) name = `${wanted}${this.between}${number}`;
+    for (let number = 2; this.#taken.has(name); number += 1) name = `${wanted}${this.#between}${number}`;
     this.#taken.add(name);
     return name;
   }

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type * as Prettier from "prettier";
 import type * as TypeScript from "typescript";
+import { foldersFrom } from "../terminal/files";
 
 /** Tools that the user may have: each is looked for in the output folder, in the working directory, and beside us. */
 
@@ -41,7 +42,10 @@ const SHOWN_PROBLEMS = 5;
  * the package that the program imports.
  */
 export function compileProblems(file: string, folders: readonly string[]): readonly string[] | undefined {
-  if (!isInstalled("pulumi-edgeguard", dirname(file))) return undefined;
+  const manifests = [...foldersFrom(dirname(file))].map((at) =>
+    join(at, "node_modules/pulumi-edgeguard/package.json"),
+  );
+  if (!manifests.some((path) => existsSync(path))) return undefined;
   const ts = load("typescript", folders) as typeof TypeScript | undefined;
   if (ts === undefined) return undefined;
   const options: TypeScript.CompilerOptions = {
@@ -63,12 +67,4 @@ export function compileProblems(file: string, folders: readonly string[]): reado
         where === undefined || start === undefined ? 0 : where.getLineAndCharacterOfPosition(start).line + 1;
       return `line ${line}: ${ts.flattenDiagnosticMessageText(messageText, " ")}`;
     });
-}
-
-/** Whether a program in the folder finds the package. */
-function isInstalled(name: string, folder: string): boolean {
-  for (let at = folder; ; at = dirname(at)) {
-    if (existsSync(join(at, "node_modules", name, "package.json"))) return true;
-    if (dirname(at) === at) return false;
-  }
 }

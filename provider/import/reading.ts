@@ -22,9 +22,12 @@ export class Reading {
   /** What a person has to know besides. */
   readonly notes: string[] = [];
 
+  /**
+   * @param progress says how far a part has come.
+   */
   constructor(
     readonly host: Host,
-    private readonly status: (line: string) => void,
+    readonly progress: (line: string) => void,
   ) {}
 
   /**
@@ -36,7 +39,7 @@ export class Reading {
   async part(what: string, read: () => Promise<void>): Promise<void> {
     const lists = [this.found, this.leftOut, this.notes];
     const before = lists.map((list) => list.length);
-    this.status(`reading ${what}`);
+    this.progress(`reading ${what}`);
     try {
       await read();
       this.parts.push(what);
@@ -54,11 +57,6 @@ export class Reading {
 
   leave(what: string, reason: string): void {
     this.leftOut.push({ what, reason });
-  }
-
-  /** Says how far a part has come. */
-  progress(line: string): void {
-    this.status(line);
   }
 
   /**

@@ -15,22 +15,20 @@ const GITIGNORE = ".gitignore";
 export class Staging {
   /** Absolute path of the output folder. */
   readonly folder: string;
+  readonly #force: boolean;
   readonly #kept: string[] = [];
   #temporary: string | undefined;
   /** The outermost folder that was made for this. */
   #made: string | undefined;
 
-  constructor(
-    cwd: string,
-    out: string,
-    private readonly force: boolean,
-  ) {
+  constructor(cwd: string, out: string, force: boolean) {
     this.folder = resolve(cwd, out);
+    this.#force = force;
   }
 
   /** Refuses to overwrite. Called before anything is asked of the service, and again for names that it brings up. */
   demandFree(...files: readonly string[]): void {
-    if (this.force) return;
+    if (this.#force) return;
     const [first, ...more] = files.filter((file) => existsSync(join(this.folder, file)));
     if (first === undefined) return;
     const others = more.length === 0 ? "exists" : `and ${more.join(", ")} exist`;

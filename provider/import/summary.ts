@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { foldersFrom } from "../terminal/files";
 import { oneLine } from "./names";
 import { setCommand } from "./program";
 import { ended, type LeftOut, type Reading } from "./reading";
@@ -83,11 +84,11 @@ function nextSteps({ folder }: Written, settled: readonly Settled[]): string[] {
   const isShown = secrets.some((secret) => secret.isShown);
   const isHidden = secrets.some((secret) => !secret.isShown);
   return [
-    ...(projectAt(folder) === undefined
-      ? [
+    ...(isInProject(folder)
+      ? []
+      : [
           `There is no Pulumi.yaml in ${folder} or above. The next steps need a project there: that file with "name" and "runtime: nodejs", and pulumi-edgeguard, @pulumi/pulumi, typescript and ts-node installed.`,
-        ]
-      : []),
+        ]),
     "Next, in that folder, with the Pulumi CLI 3.254 or later:",
     ...(isHidden ? ["  the commands above"] : []),
     ...(isShown ? ["  sh import-config.sh   # sets the credentials that the service shows"] : []),
@@ -97,9 +98,7 @@ function nextSteps({ folder }: Written, settled: readonly Settled[]): string[] {
   ];
 }
 
-function projectAt(folder: string): string | undefined {
-  for (let at = folder; ; at = dirname(at)) {
-    if (["Pulumi.yaml", "Pulumi.yml", "Pulumi.json"].some((name) => existsSync(join(at, name)))) return at;
-    if (dirname(at) === at) return undefined;
-  }
+function isInProject(folder: string): boolean {
+  const names = ["Pulumi.yaml", "Pulumi.yml", "Pulumi.json"];
+  return [...foldersFrom(folder)].some((at) => names.some((name) => existsSync(join(at, name))));
 }

@@ -3,18 +3,15 @@ import { ApiError } from "../api/errors";
 import type { Host } from "../runtime/host";
 import { oneLine, slug } from "./names";
 
-/** An account that is read. */
+/** An account that is read; nothing tells its name. */
 export interface Account {
   readonly id: string;
   /** As messages call it. */
   readonly what: string;
-  /** For names; empty, as nothing tells an account's name. */
-  readonly slug: "";
-  readonly name: undefined;
 }
 
 export function accountOf(id: string): Account {
-  return { id, what: `account ${id}`, slug: "", name: undefined };
+  return { id, what: `account ${id}` };
 }
 
 /** A zone that is read. */

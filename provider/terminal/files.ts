@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { whyUnreadable } from "../runtime/files";
 import { CommandError } from "./errors";
 import type { Io } from "./io";
@@ -22,6 +22,14 @@ export async function readText({ cwd }: Io, file: string, what: string): Promise
 /** What is said of a file that cannot be read. */
 export function unreadable(what: string, path: string, error: unknown): CommandError {
   return new CommandError(`${what} cannot be read: ${whyUnreadable(error)} (looked for ${path}).`);
+}
+
+/** A folder and those above it, the nearest first. */
+export function* foldersFrom(folder: string): Generator<string> {
+  for (let at = folder; ; at = dirname(at)) {
+    yield at;
+    if (dirname(at) === at) return;
+  }
 }
 
 /** Line and column of an offset, counted from 1; a column is a character. */
