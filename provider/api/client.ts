@@ -5,33 +5,24 @@ import type { Dispatcher } from "undici";
 import { z } from "zod";
 import { VERSION } from "../version";
 import { ATTEMPT_MS, Connections, undici, type ConnectionOptions } from "./connections";
-import { authorization, secretsOf, type Credential } from "./credential";
-import { decodeEnvelope, type ApiNote, type Envelope, type ResultInfo } from "./envelope";
 import {
-  ApiError,
-  CancelledError,
+  authorization,
+  explained,
   isCredentialRefused,
   isUnauthenticated,
-  type ApiErrorInit,
-} from "./errors";
+  MissingCredentialsError,
+  SAVED_TOKEN,
+  secretsOf,
+  type Credential,
+} from "./credential";
+import { decodeEnvelope, type ApiNote, type Envelope, type ResultInfo } from "./envelope";
+import { ApiError, CancelledError, type ApiErrorInit } from "./errors";
 import { explainProxy, ProxyError } from "./proxy";
 import { WaitTooLongError, type RateBudget } from "./rate-budget";
 import { visible } from "./printable";
 import { Redactor } from "./redact";
 import { hasTimedOut, outcomeOf, RETRY, retryAfterMs, retryDelayMs } from "./retry";
-import {
-  adviceFor,
-  cancelled,
-  excerpt,
-  explained,
-  lostDetail,
-  MissingCredentialsError,
-  SAVED_TOKEN,
-  type Loss,
-} from "./wording";
-
-export type { Credential } from "./credential";
-export { MissingCredentialsError } from "./wording";
+import { adviceFor, cancelled, excerpt, lostDetail, type Loss } from "./wording";
 
 /** Where the client's own remarks go. Every line is redacted before it arrives here. */
 export interface ApiLog {

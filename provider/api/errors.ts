@@ -92,19 +92,6 @@ export function isUnroutable(error: unknown): boolean {
   return error instanceof ApiError && error.hasCode(7000, 7003);
 }
 
-/** Codes for a malformed or dead credential (facts 1.5). */
-export const CREDENTIAL_CODES: readonly number[] = [6003, 6111, 9106, 9109, 10000];
-
-/** The service does not know who asks: 401, or one of the codes for a credential. */
-export function isUnauthenticated(error: unknown): error is ApiError {
-  return error instanceof ApiError && (error.status === 401 || error.hasCode(...CREDENTIAL_CODES));
-}
-
-/** The credential was refused, or the call is forbidden to it. Another credential may do better. */
-export function isCredentialRefused(error: unknown): error is ApiError {
-  return error instanceof ApiError && (error.status === 403 || isUnauthenticated(error));
-}
-
 /** Nobody reads further than this in what a server has to say. */
 const LONGEST_CLAUSE = 2_000;
 

@@ -30,7 +30,7 @@ export function explainError({ status, code, plan }: ErrorToExplain): string | u
 export function explainCode(code: number | undefined, status?: number): string | undefined {
   if (code === undefined) return undefined;
   if (code === 1004) return status === undefined ? `${JOBS} ${FILTER}` : status === 403 ? JOBS : FILTER;
-  return MEANINGS.get(code);
+  return MEANINGS[code];
 }
 
 /** The meaning of 413, for a plan or for all of them. */
@@ -76,33 +76,25 @@ const JOBS =
 const FILTER =
   "The filter does not suit its field: `in` and `!in` take an array, and a number is to be compared with a number.";
 
-const MEANINGS: ReadonlyMap<number, string> = new Map([
-  [
-    6003,
-    "The authorization header is malformed: set the token again, without spaces, quotes or line breaks.",
-  ],
-  [
-    6111,
-    "The authorization header is malformed: set the token again, without spaces, quotes or line breaks.",
-  ],
-  [7000, "The address has no such path: an id in it is malformed, or the base address is wrong."],
-  [7003, "The address names no object: an id in it is wrong or malformed, or the base address is."],
-  [9106, "Email and key are missing or wrong: set both again, or use a token."],
-  [
-    10000,
+const MALFORMED_HEADER =
+  "The authorization header is malformed: set the token again, without spaces, quotes or line breaks.";
+
+const MEANINGS: Readonly<Record<number, string>> = {
+  6003: MALFORMED_HEADER,
+  6111: MALFORMED_HEADER,
+  7000: "The address has no such path: an id in it is malformed, or the base address is wrong.",
+  7003: "The address names no object: an id in it is wrong or malformed, or the base address is.",
+  9106: "Email and key are missing or wrong: set both again, or use a token.",
+  10000:
     "The token lacks the permission for this call, or was revoked: look at its permissions in the dashboard.",
-  ],
-  [10003, "The zone has no rules in this phase yet: deploying the first one makes what was asked for."],
-  [10009, "The namespace has no such key, or it has expired."],
-  [
-    10012,
-    "The service could not read the body of a bulk operation: it takes an array of entries, or of keys.",
-  ],
-  [10013, "The account has no such namespace: it was deleted, or the id is that of another account."],
-  [10014, "A title may stand once in an account: choose another, or use the namespace that bears it."],
-  [10019, "A namespace needs a title: 1 to 512 characters."],
-  [10029, "A bulk read needs at least one key, and takes up to 100."],
-  [10034, "A lifetime has at least 60 seconds."],
-  [10405, "The path does not take this method: an id in it may be empty."],
-  [20217, "The phase has an entry point already: read it and change that one."],
-]);
+  10003: "The zone has no rules in this phase yet: deploying the first one makes what was asked for.",
+  10009: "The namespace has no such key, or it has expired.",
+  10012: "The service could not read the body of a bulk operation: it takes an array of entries, or of keys.",
+  10013: "The account has no such namespace: it was deleted, or the id is that of another account.",
+  10014: "A title may stand once in an account: choose another, or use the namespace that bears it.",
+  10019: "A namespace needs a title: 1 to 512 characters.",
+  10029: "A bulk read needs at least one key, and takes up to 100.",
+  10034: "A lifetime has at least 60 seconds.",
+  10405: "The path does not take this method: an id in it may be empty.",
+  20217: "The phase has an entry point already: read it and change that one.",
+};

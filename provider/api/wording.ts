@@ -1,37 +1,7 @@
 import type { ApiNote } from "./envelope";
-import {
-  ApiError,
-  CancelledError,
-  CREDENTIAL_CODES,
-  isCredentialRefused,
-  isUnauthenticated,
-  type Outcome,
-} from "./errors";
+import { CREDENTIAL_CODES } from "./credential";
+import { CancelledError, type Outcome } from "./errors";
 import { tooLarge, explainCode } from "./explain";
-
-/** No credential was found. Raised before anything is sent. */
-export class MissingCredentialsError extends Error {
-  override readonly name = "MissingCredentialsError";
-  constructor(what: string) {
-    super(
-      `${what} needs credentials and none are set. Set a token with "pulumi config set --secret edgeguard:apiToken <token>" or in CLOUDFLARE_API_TOKEN; ` +
-        "or an email and key with edgeguard:apiEmail and edgeguard:apiKey, or CLOUDFLARE_EMAIL and CLOUDFLARE_API_KEY.",
-    );
-  }
-}
-
-export const SAVED_TOKEN =
-  "If this is a refresh or destroy: it uses the token saved by the last up: run `pulumi up`, or refresh with --run-program.";
-
-/** Adds what is known of the credential to a refusal; the sentence then says which one to look at. */
-export function explained(error: unknown, origin = ""): unknown {
-  if (!isCredentialRefused(error) || error.init.advice !== undefined) return error;
-  const saved = origin.includes(":") ? ` ${SAVED_TOKEN}` : "";
-  const advice = isUnauthenticated(error)
-    ? `The credential from ${origin} was refused: it is wrong, revoked, expired, or made for something else.${saved}`
-    : `The call is forbidden: the credential from ${origin} lacks the permission, or the plan lacks the feature.`;
-  return new ApiError({ ...error.init, advice });
-}
 
 /** The next step after an answer, where its status or code tells one. */
 export function adviceFor(

@@ -1,4 +1,3 @@
-import { MissingCredentialsError } from "../api/client";
 import { ApiError, CancelledError } from "../api/errors";
 import { printable } from "../api/printable";
 import { AdoptionError } from "./adoption";
@@ -9,6 +8,7 @@ import type { Args, Findings, Rule } from "./lifecycle";
 import { SECRETS } from "./secrets";
 import { hasUnknown, omit, pick, sameJson, type Bag } from "./values";
 import type { z } from "zod";
+import { MissingCredentialsError } from "../api/credential";
 
 export interface CheckResult {
   readonly inputs: Record<string, unknown>;

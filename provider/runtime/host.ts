@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { EdgeApi, type ApiOptions, type Credential } from "../api/client";
+import { EdgeApi, type ApiOptions } from "../api/client";
 import { Connections } from "../api/connections";
 import { CancelledError } from "../api/errors";
 import { printable } from "../api/printable";
@@ -11,6 +11,7 @@ import { Ledger } from "./ledger";
 import type { Context } from "./lifecycle";
 import { Locks } from "./locks";
 import { readSettings, secretsIn, SettingsError, type ConfigGetter, type Settings } from "./settings";
+import type { Credential } from "../api/credential";
 
 export interface HostOptions {
   readonly config: ConfigGetter;

@@ -1,12 +1,12 @@
 import * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
-import { MissingCredentialsError } from "../api/client";
 import { ApiError } from "../api/errors";
 import { Host } from "./host";
 import { checkInputs } from "./inputs";
 import { refusal } from "./resource";
 import { SettingsError, unknownConfigKeys, type CONFIG_KEYS } from "./settings";
 import { isBag } from "./values";
+import { MissingCredentialsError } from "../api/credential";
 
 /** Settings for single calls: keys of the `edgeguard:` namespace, each as text. */
 export type LookupConfig = Readonly<

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import type { Credential } from "../api/client";
 import { DEFAULT_CONCURRENCY } from "../api/connections";
 import { DOCUMENTED_RATE, type RateWindow } from "../api/rate-budget";
 import { RETRY } from "../api/retry";
 import { nearest } from "./nearest";
+import type { Credential } from "../api/credential";
 
 /** What a program or pipeline may set besides credentials, and what holds when it does not. */
 export interface Settings {

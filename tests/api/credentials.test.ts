@@ -1,9 +1,9 @@
 import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { z } from "zod";
-import type { Credential } from "../../provider/api/client";
 import { RateBudget } from "../../provider/api/rate-budget";
 import { Redactor } from "../../provider/api/redact";
 import { clientOf, failureOf, serve } from "../support/edge-client";
+import type { Credential } from "../../provider/api/credential";
 
 let api: LocalApi;
 let settings: string;

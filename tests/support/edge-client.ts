@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { EdgeApi, type ApiOptions, type Credential } from "../../provider/api/client";
+import { EdgeApi, type ApiOptions } from "../../provider/api/client";
 import { RateBudget } from "../../provider/api/rate-budget";
+import type { Credential } from "../../provider/api/credential";
 
 export const TOKEN: Credential = { kind: "token", token: "local-token", origin: "edgeguard:apiToken" };
 
