@@ -25,10 +25,20 @@ const above = FLOORS.slice(0, -1).map((floor, index) => ({
   to: { path: pathOf(FLOORS.slice(index + 1).flat()) },
 }));
 
+/** The API and the engine of `local/` know neither each other nor those that use both: the driver and the demo. */
+const alone = ["api", "engine"].map((part) => ({
+  name: `local-${part}-stands-alone`,
+  comment: `local/${part} is complete in its folder: what needs the other one, too, belongs to the driver or the demo.`,
+  severity: "error",
+  from: { path: `^local/${part}/` },
+  to: { path: "^(provider|tests|local)/", pathNot: `^local/${part}/` },
+}));
+
 /** @type {import("dependency-cruiser").IConfiguration} */
 module.exports = {
   forbidden: [
     ...above,
+    ...alone,
     {
       name: "every-folder-has-a-floor",
       comment: "A new folder of the provider takes its place in FLOORS.",

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { Hono, type Next } from "hono";
+import { type Context, Hono, type Next } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
-import { authorize } from "./auth";
 import type { ApiContext, ApiEnv, ApiRouter } from "./context";
 import { controlRoutes } from "./control";
 import { ApiFailure, fail, failures } from "./envelope";
@@ -9,7 +8,7 @@ import { strike } from "./strike";
 import { kvRoutes } from "./kv/routes";
 import { logpushRoutes } from "./logpush/routes";
 import { pageShieldRoutes } from "./page-shield/routes";
-import { BASE_PATH } from "./paths";
+import { BASE_PATH } from "./route";
 import { RateLimiter } from "./rate-limit";
 import { realTime } from "./request-log";
 import { bodyBytes, readId } from "./request";
@@ -18,6 +17,7 @@ import { accounts } from "./seed";
 import { answerSparsely } from "./sparse";
 import { wafRoutes } from "./waf/routes";
 import type { Services } from "./services";
+import type { Credential } from "./options";
 
 /** The whole local API: one request passes this file from top to bottom. */
 export function createApp(services: Services): ApiRouter {
@@ -83,4 +83,29 @@ export function createApp(services: Services): ApiRouter {
 
 function pathOf(c: ApiContext): string {
   return c.req.path.slice(BASE_PATH.length);
+}
+
+/** Refuses the request unless its headers carry an accepted credential with the right to do it (facts 1.3, 1.5). */
+function authorize(c: Context, accepted: readonly Credential[]): void {
+  const credential = identify(c, accepted);
+  const writes = c.req.method !== "GET" && c.req.method !== "HEAD";
+  if (writes && credential.readOnly === true) throw failures.credentialsRefused();
+}
+
+function identify(c: Context, accepted: readonly Credential[]): Credential {
+  const authorization = c.req.header("authorization");
+  if (authorization !== undefined) {
+    const token = /^Bearer ([\w-]+)$/.exec(authorization)?.[1];
+    if (token === undefined) throw failures.credentialsMalformed();
+    const known = accepted.find((credential) => credential.token === token);
+    if (known === undefined) throw failures.credentialsRefused();
+    return known;
+  }
+
+  const email = c.req.header("x-auth-email");
+  const key = c.req.header("x-auth-key");
+  if (email === undefined || key === undefined) throw failures.credentialsMissing();
+  const known = accepted.find((credential) => credential.email === email && credential.key === key);
+  if (known === undefined) throw failures.credentialsMissing();
+  return known;
 }

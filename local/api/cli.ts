@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { CONTROL_PATH } from "./paths";
+import { CONTROL_PATH } from "./route";
 import { type Credential, defaultCredentials, type Dialect, type LocalApiOptions } from "./options";
 import { type LocalApi, startLocalApi } from "./server";
-import { LocalApiStartError } from "./start-error";
+import { LocalApiStartError } from "./lease";
 
 interface Arguments {
   readonly port: number;

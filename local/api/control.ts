@@ -4,12 +4,12 @@ import { faultSchema } from "./faults";
 import { kvLagSchema } from "./kv/namespace";
 import { logpushControlRoutes } from "./logpush/control";
 import { detectionSchema, type DetectMode } from "./page-shield/detect";
-import { CONTROL_PATH } from "./paths";
+import { CONTROL_PATH } from "./route";
 import { readBody, readId } from "./request";
-import { rulesetControlRoutes } from "./rulesets/control";
+import { rulesetControlRoutes } from "./rulesets/routes";
 import { accounts, seededState } from "./seed";
 import { snapshotSchema } from "./state";
-import { wafControlRoutes } from "./waf/control";
+import { wafControlRoutes } from "./waf/dashboard";
 import type { Services } from "./services";
 
 /**

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { FolderInUseError } from "./lease";
 import { defaultCredentials } from "./options";
-import { CONTROL_PATH } from "./paths";
+import { CONTROL_PATH } from "./route";
 import { accounts } from "./seed";
 import { startLocalApi } from "./server";
 import type { Snapshot } from "./state";

@@ -19,7 +19,7 @@ export interface ResultInfo {
 }
 
 /** What a list says of itself: KV leaves some members out, and reads keys by cursor; rulesets have only cursors. */
-export type AnyResultInfo = Partial<ResultInfo> & {
+type AnyResultInfo = Partial<ResultInfo> & {
   readonly cursor?: string;
   readonly cursors?: { readonly after: string };
 };
@@ -38,6 +38,16 @@ export class ApiFailure extends Error {
     super(all.map((error) => error.message).join("; "));
     this.errors = all;
   }
+}
+
+/** A refusal with one error, which may point at the member of the body that is wrong. */
+export function refusal(
+  status: ContentfulStatusCode,
+  code: number,
+  message: string,
+  pointer?: string,
+): ApiFailure {
+  return new ApiFailure(status, { code, message, ...(pointer === undefined ? {} : { source: { pointer } }) });
 }
 
 export function ok(c: Context, result: unknown, resultInfo?: AnyResultInfo): Response {

@@ -1,58 +1,19 @@
 import { z } from "zod";
 
-interface FaultScope {
-  /** Path: a part of it, or a regular expression, below the base address and without the query. */
-  match: { method?: string | undefined; path?: string | undefined };
-  /** How many matching requests it strikes. @default 1 */
-  times?: number | undefined;
-}
-
-/** What goes wrong with the next matching request. */
-export type Fault = FaultScope &
-  (
-    | {
-        kind: "status";
-        status: number;
-        code?: number | undefined;
-        message?: string | undefined;
-        retryAfter?: number | string | undefined;
-      }
-    /** The connection breaks before the request is carried out. */
-    | { kind: "dropBefore" }
-    /** The request is carried out, then the connection breaks without an answer. */
-    | { kind: "dropAfter" }
-    /** Waits before or after the request is carried out. @default before */
-    | { kind: "slow"; delayMs: number; when?: "before" | "after" | undefined }
-    /** Headers and half of the body, then the connection breaks. */
-    | { kind: "truncated" }
-    /** Not carried out; answers this text instead of the envelope. */
-    | { kind: "raw"; status: number; body: string; contentType?: string | undefined }
-    /**
-     * Strikes bulk writes and deletes of keys only. Carried out but for the keys named, or the first so many, or the
-     * first part of them; the answer lists those. Give one of the three.
-     */
-    | {
-        kind: "unsuccessful";
-        keys?: readonly string[] | undefined;
-        count?: number | undefined;
-        fraction?: number | undefined;
-      }
-    /** Strikes listings of keys only: a page without keys, and the cursor to go on with. */
-    | { kind: "emptyPage" }
-  );
-
 const rawStatus = z.int().min(200).max(599);
 const failedStatus = z.int().min(400).max(599);
 
 const scope = {
+  /** Path: a part of it, or a regular expression, below the base address and without the query. */
   match: z.strictObject({
     method: z.string().optional(),
     path: z.string().refine(isPattern, "not a regular expression").optional(),
   }),
+  /** How many matching requests it strikes. @default 1 */
   times: z.int().min(1).optional(),
 };
 
-export const faultSchema: z.ZodType<Fault> = z.discriminatedUnion("kind", [
+export const faultSchema = z.discriminatedUnion("kind", [
   z.strictObject({
     ...scope,
     kind: z.literal("status"),
@@ -61,15 +22,21 @@ export const faultSchema: z.ZodType<Fault> = z.discriminatedUnion("kind", [
     message: z.string().optional(),
     retryAfter: z.union([z.number(), z.string()]).optional(),
   }),
+  /** The connection breaks before the request is carried out. */
   z.strictObject({ ...scope, kind: z.literal("dropBefore") }),
+  /** The request is carried out, then the connection breaks without an answer. */
   z.strictObject({ ...scope, kind: z.literal("dropAfter") }),
+  /** Waits before or after the request is carried out. */
   z.strictObject({
     ...scope,
     kind: z.literal("slow"),
     delayMs: z.number().min(0),
+    /** @default before */
     when: z.enum(["before", "after"]).optional(),
   }),
+  /** Headers and half of the body, then the connection breaks. */
   z.strictObject({ ...scope, kind: z.literal("truncated") }),
+  /** Not carried out; answers this text instead of the envelope. */
   z.strictObject({
     ...scope,
     kind: z.literal("raw"),
@@ -77,11 +44,15 @@ export const faultSchema: z.ZodType<Fault> = z.discriminatedUnion("kind", [
     body: z.string(),
     contentType: z.string().optional(),
   }),
+  /**
+   * Strikes bulk writes and deletes of keys only. Carried out but for the keys named, or the first so many, or the
+   * first part of them; the answer lists those. Give one of the three.
+   */
   z
     .strictObject({
       ...scope,
       kind: z.literal("unsuccessful"),
-      keys: z.array(z.string()).optional(),
+      keys: z.array(z.string()).readonly().optional(),
       count: z.int().min(1).optional(),
       fraction: z.number().min(0).max(1).optional(),
     })
@@ -90,8 +61,12 @@ export const faultSchema: z.ZodType<Fault> = z.discriminatedUnion("kind", [
         [keys, count, fraction].filter((each) => each !== undefined).length === 1,
       "one of keys, count and fraction is needed",
     ),
+  /** Strikes listings of keys only: a page without keys, and the cursor to go on with. */
   z.strictObject({ ...scope, kind: z.literal("emptyPage") }),
 ]);
+
+/** What goes wrong with the next matching request. */
+export type Fault = z.infer<typeof faultSchema>;
 
 /** Requests that a kind is of use to; it leaves others alone, whatever its match says. */
 const onlyOn: Partial<Record<Fault["kind"], RegExp>> = {

@@ -1,7 +1,11 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { LocalApiStartError } from "./start-error";
+
+/** The local API could not start, for a reason that its user can remove. The message is complete. */
+export class LocalApiStartError extends Error {
+  override readonly name = "LocalApiStartError";
+}
 
 const FILE_NAME = "in-use.json";
 
@@ -13,7 +17,7 @@ const holder = z.object({
 });
 
 /** Who serves a folder: two of them would not see each other's writes. */
-export type Holder = z.infer<typeof holder>;
+type Holder = z.infer<typeof holder>;
 
 /** A folder of state is served by one process at a time; a note in it says by which. */
 export class Lease {

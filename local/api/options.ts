@@ -1,7 +1,7 @@
 import { type KvLag, noLag } from "./kv/namespace";
 import type { ValueStore } from "./kv/value";
 import { defaultLimits, type Limits } from "./limits";
-import { changed, defaultWafSettings, type WafSettings, type WafSettingsChange } from "./waf/settings";
+import { withChange, defaultWafSettings, type WafSettings, type WafSettingsChange } from "./waf/settings";
 import { type LogpushBehaviour, usualBehaviour } from "./logpush/behaviour";
 
 /** Where the specification and the published API differ, an answer takes one side (facts, section 12). */
@@ -58,26 +58,16 @@ export interface LocalApiOptions {
   readonly largeBodies?: "read" | "close";
 }
 
-export interface Settings {
-  readonly dialect: Dialect;
-  readonly port: number;
-  readonly credentials: readonly Credential[];
-  readonly strict: boolean;
-  readonly sparse: boolean;
-  readonly latencyMs: number;
-  readonly readLagMs: number;
-  readonly listLagMs: number;
+/** The options with every default filled in. */
+export interface Settings
+  extends
+    Required<Omit<LocalApiOptions, "kvLagMs" | "logpush" | "rateLimit" | "persistTo" | "waf" | "limits">>,
+    Pick<LocalApiOptions, "rateLimit" | "persistTo"> {
   readonly kvLagMs: KvLag;
-  readonly kvEmptyPages: number;
-  readonly kvStore: ValueStore;
   readonly logpush: LogpushBehaviour;
-  readonly rateLimit: LocalApiOptions["rateLimit"];
-  readonly persistTo: string | undefined;
   /** Changes while the API runs. */
   waf: WafSettings;
-  readonly clock: () => Date;
   readonly limits: Limits;
-  readonly largeBodies: "read" | "close";
 }
 
 export const defaultCredentials = [
@@ -86,27 +76,24 @@ export const defaultCredentials = [
 ] as const satisfies readonly Credential[];
 
 export function settle(options: LocalApiOptions): Settings {
+  const { dialect = "published", strict = false, listLagMs = 0 } = options;
   return {
-    dialect: options.dialect ?? "published",
-    port: options.port ?? 0,
-    credentials: options.credentials ?? defaultCredentials,
-    strict: options.strict ?? false,
-    sparse: options.sparse ?? false,
-    latencyMs: options.latencyMs ?? 0,
-    readLagMs: options.readLagMs ?? 0,
-    listLagMs: options.listLagMs ?? 0,
-    kvLagMs: { ...noLag, listing: options.listLagMs ?? 0, ...options.kvLagMs },
-    kvEmptyPages: options.kvEmptyPages ?? 0,
-    kvStore: options.kvStore ?? "memory",
-    logpush: {
-      ...usualBehaviour(options.dialect ?? "published", options.strict ?? false),
-      ...options.logpush,
-    },
-    rateLimit: options.rateLimit,
-    persistTo: options.persistTo,
-    waf: changed(defaultWafSettings, options.waf ?? {}),
-    clock: options.clock ?? (() => new Date()),
-    largeBodies: options.largeBodies ?? "read",
+    port: 0,
+    credentials: defaultCredentials,
+    sparse: false,
+    latencyMs: 0,
+    readLagMs: 0,
+    kvEmptyPages: 0,
+    kvStore: "memory",
+    largeBodies: "read",
+    clock: () => new Date(),
+    ...options,
+    dialect,
+    strict,
+    listLagMs,
+    kvLagMs: { ...noLag, listing: listLagMs, ...options.kvLagMs },
+    logpush: { ...usualBehaviour(dialect, strict), ...options.logpush },
+    waf: withChange(defaultWafSettings, options.waf ?? {}),
     limits: { ...defaultLimits, ...options.limits },
   };
 }

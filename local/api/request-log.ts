@@ -1,5 +1,5 @@
 import type { ApiContext } from "./context";
-import { type Batch, batchOf } from "./kv/batch";
+import { type Batch, batchOf } from "./kv/requests";
 import { bodyBytes, bodyJson } from "./request";
 
 /** Headers whose value is a credential: the log says which kind was used, never the value. */

@@ -1,6 +1,12 @@
 import type { ApiContext, ApiRouter } from "./context";
 import { failures } from "./envelope";
 
+/** Every path of the vendor's API starts so. */
+export const BASE_PATH = "/client/v4";
+
+/** What is ours: faults, the request log, the state. */
+export const CONTROL_PATH = "/__local";
+
 type Handler = (c: ApiContext) => Response | Promise<Response>;
 
 /** One path with its methods; any other method on it is refused. */

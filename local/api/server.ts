@@ -5,24 +5,25 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { getRequestListener } from "@hono/node-server";
 import { createApp } from "./app";
-import { MovableClock } from "./clock";
+import { MovableClock } from "./services";
 import { type Fault, Faults } from "./faults";
 import { Journal } from "./kv/journal";
 import type { KvLag } from "./kv/namespace";
 import { type NamespaceName, namespaces } from "./kv/seed";
 import { KvStore } from "./kv/store";
 import { type LogpushControls, LogpushStore } from "./logpush/store";
-import { Lease } from "./lease";
+import { Lease, LocalApiStartError } from "./lease";
 import { type LocalApiOptions, settle } from "./options";
-import { BASE_PATH } from "./paths";
+import { BASE_PATH } from "./route";
 import type { DetectMode, Detection } from "./page-shield/detect";
-import { load, save } from "./persistence";
 import { type LoggedRequest, RequestLog } from "./request-log";
 import { type AccountName, accounts, seededState, type ZoneName, zones } from "./seed";
-import { LocalApiStartError } from "./start-error";
-import { type Snapshot, State } from "./state";
+import { type Snapshot, snapshotSchema, State } from "./state";
 import { inDashboard, viewOf, type WafAction, type WafView } from "./waf/dashboard";
-import { changed, type WafSettingsChange } from "./waf/settings";
+import { withChange, type WafSettingsChange } from "./waf/settings";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+
+const FILE_NAME = "local-api.json";
 
 /** Reachable from this machine only: the API holds no secret worth more, and takes orders from anyone. */
 const HOSTNAME = "127.0.0.1";
@@ -142,7 +143,7 @@ async function start(options: LocalApiOptions): Promise<LocalApi> {
     waf: (zoneId) => viewOf({ state, settings }, zoneId),
     inDashboard: (zoneId, action) => inDashboard({ state, settings }, zoneId, action),
     changeWaf: (change) => {
-      settings.waf = changed(settings.waf, change);
+      settings.waf = withChange(settings.waf, change);
     },
     snapshot: () => state.snapshot(),
     restore: (snapshot) => state.restore(snapshot),
@@ -180,4 +181,26 @@ function close(server: Server): Promise<void> {
     });
     server.closeAllConnections();
   });
+}
+
+/** The state that an earlier run left in `folder`; undefined when there is none. */
+function load(folder: string): Snapshot | undefined {
+  const file = join(folder, FILE_NAME);
+  if (!existsSync(file)) return undefined;
+  try {
+    return snapshotSchema.parse(JSON.parse(readFileSync(file, "utf8")));
+  } catch (cause) {
+    throw new LocalApiStartError(
+      `${file} is not a state of this local API: delete it, or persist to another folder.`,
+      { cause },
+    );
+  }
+}
+
+/** Written beside and moved into place, so that a killed process leaves the old state or the new one. */
+function save(folder: string, snapshot: Snapshot): void {
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, FILE_NAME);
+  writeFileSync(`${file}.new`, JSON.stringify(snapshot, null, 2));
+  renameSync(`${file}.new`, file);
 }

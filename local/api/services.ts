@@ -1,8 +1,26 @@
-import type { MovableClock } from "./clock";
 import type { Faults } from "./faults";
 import type { Settings } from "./options";
 import type { RequestLog } from "./request-log";
 import type { State } from "./state";
+
+/** The time of the service: the clock it was given, and as far ahead of it as somebody moved it. */
+export class MovableClock {
+  #aheadMs = 0;
+
+  readonly #base: () => Date;
+
+  constructor(base: () => Date) {
+    this.#base = base;
+  }
+
+  readonly now = (): Date => new Date(this.#base().getTime() + this.#aheadMs);
+
+  /** Never back: what has expired stays so. */
+  advance(ms: number): void {
+    if (!(ms >= 0)) throw new RangeError(`the clock only moves ahead, not by ${ms} ms`);
+    this.#aheadMs += ms;
+  }
+}
 
 /** What routes are made of. */
 export interface Services {

@@ -1,7 +1,7 @@
 import type { Next } from "hono";
 import { z } from "zod";
 import type { ApiContext } from "./context";
-import { BASE_PATH } from "./paths";
+import { BASE_PATH } from "./route";
 
 /**
  * Answers as sparse as Cloudflare's OpenAPI document allows: without each member that it does not require, unless

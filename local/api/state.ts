@@ -51,7 +51,6 @@ export class State {
     shelf: ShelfOptions,
   ) {
     this.#shelf = shelf;
-
     this.pageShield = new Shelf(shelf);
     this.pageShieldDetected = new Shelf({ ...shelf, lagMs: 0 });
     this.rulesets = new RulesetStore(shelf);

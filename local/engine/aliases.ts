@@ -13,7 +13,7 @@ export type AliasSpec =
       readonly hasNoParent: boolean;
     };
 
-export interface Identity {
+interface Identity {
   readonly urn: Urn;
   readonly parent: Urn;
   readonly aliases: readonly AliasSpec[];

@@ -126,7 +126,6 @@ export class StackStore {
   ) {
     this.#url = url;
     this.#root = root;
-
     if (!/^[\w.-]{1,100}$/.test(name))
       throw new CommandError(`${name} is not a stack name`, EXIT.badInvocation);
     this.#file = path.join(root, "stacks", project.name, `${name}.json`);

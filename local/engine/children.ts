@@ -2,6 +2,12 @@
 import { spawn, type ChildProcessByStdio } from "node:child_process";
 import { basename, dirname, join } from "node:path";
 import type { Readable, Writable } from "node:stream";
+import { createInterface } from "node:readline";
+
+export interface Lines {
+  out(line: string): void;
+  error(line: string): void;
+}
 
 export type NodeProcess = ChildProcessByStdio<Writable, Readable, Readable>;
 
@@ -38,4 +44,11 @@ export function endGently(child: NodeProcess): void {
 
 export function killChildren(): void {
   for (const child of alive) child.kill("SIGKILL");
+}
+
+/** Ends when the stream does. */
+export async function forwardLines(stream: Readable, take: (line: string) => void): Promise<void> {
+  for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) {
+    if (line.trim() !== "") take(line);
+  }
 }

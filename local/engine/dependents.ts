@@ -6,7 +6,7 @@ import type { ResourceState } from "./state";
 import { isProviderType, type Urn } from "./urn";
 import { Unknown, type ValueMap } from "./values";
 
-export interface Casualty {
+interface Casualty {
   readonly state: ResourceState;
   /** The inputs for which it must be replaced. */
   readonly keys: readonly string[];

@@ -2,7 +2,7 @@
 import { formatPath, type Path } from "./paths";
 import { equal, isMap, sorted, type Value, type ValueMap } from "./values";
 
-export type ChangeKind = "add" | "delete" | "update";
+type ChangeKind = "add" | "delete" | "update";
 
 export interface Change {
   readonly path: Path;
@@ -31,7 +31,7 @@ function diffValues(old: Value | undefined, current: Value | undefined, path: Pa
 }
 
 /** The spelling of changes in a preview's JSON, and the first keys they touch. */
-export interface PropertyDiff {
+interface PropertyDiff {
   readonly kind: string;
   readonly inputDiff: boolean;
 }

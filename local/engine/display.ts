@@ -9,7 +9,7 @@ import { isRootStack, nameOf, typeOf, type Urn } from "./urn";
 
 export type Command = "update" | "refresh" | "destroy" | "import";
 
-export interface DisplayOptions {
+interface DisplayOptions {
   readonly command: Command;
   readonly stack: string;
   readonly dryRun: boolean;
@@ -71,7 +71,6 @@ export class Display implements Events {
 
   constructor(options: DisplayOptions) {
     this.#options = options;
-
     const [planned, running] = TITLES[options.command];
     options.write(`${options.colors.bold(`${options.dryRun ? planned : running} (${options.stack}):`)}\n\n`);
   }

@@ -10,7 +10,7 @@ import { isLogical, urnOf, type Op, type RefreshStep, type Step } from "./steps"
 import { isProviderType, type Urn } from "./urn";
 import { equalMaps, Secret, secret } from "./values";
 
-export interface ExecutorOptions {
+interface ExecutorOptions {
   readonly dryRun: boolean;
   readonly parallel: number;
   /** A refresh goes on when one resource cannot be read; an update starts nothing new after a failure. */

@@ -3,7 +3,7 @@ import type { ResourceState } from "./state";
 import { providerUrnOf, type Urn } from "./urn";
 
 /** All a resource needs, but for its parent. */
-export function referencesOf(state: ResourceState): Set<Urn> {
+function referencesOf(state: ResourceState): Set<Urn> {
   const urns = new Set([...state.dependencies, ...Object.values(state.propertyDependencies).flat()]);
   if (state.provider !== "") urns.add(providerUrnOf(state.provider));
   return urns;

@@ -4,10 +4,9 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { credentials } from "@grpc/grpc-js";
 import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb";
-import { endGently, spawnNode, type NodeProcess } from "./children";
+import { endGently, forwardLines, type Lines, type NodeProcess, spawnNode } from "./children";
 import { CommandError } from "./errors";
 import { CHANNEL_OPTIONS } from "./grpc";
-import { forwardLines, type Lines } from "./lines";
 import { resolveSdk } from "./program";
 import type { Project } from "./project";
 

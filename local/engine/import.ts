@@ -95,7 +95,6 @@ class Importer {
     this.#machinery = machinery;
     this.#file = file;
     this.#protect = protect;
-
     const { base } = machinery.run;
     this.#known = new Map(base.resources.filter((state) => !state.delete).map((state) => [state.urn, state]));
   }

@@ -4,7 +4,7 @@ import type { Events } from "./events";
 import { Executor, type Counts } from "./execute";
 import { Journal } from "./journal";
 import { Providers } from "./lifecycle";
-import type { Lines } from "./lines";
+import type { Lines } from "./children";
 import { serveEngine, type EngineServer, type Registrar } from "./monitor";
 import type { Config, Project } from "./project";
 import type { Deployment } from "./state";

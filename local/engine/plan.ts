@@ -15,7 +15,7 @@ import type { Targets } from "./targets";
 import { isProviderType, isRootStack, makeUrn, nameOf, typeOf, type Urn } from "./urn";
 import { equalMaps, toShown, type ValueMap } from "./values";
 
-export interface PlanContext {
+interface PlanContext {
   readonly stack: string;
   readonly project: string;
   readonly dryRun: boolean;
@@ -43,7 +43,6 @@ export class Planner {
 
   constructor(context: PlanContext) {
     this.#context = context;
-
     this.olds = new Map(context.base.filter((state) => !state.delete).map((state) => [state.urn, state]));
   }
 

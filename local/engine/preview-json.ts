@@ -20,7 +20,7 @@ interface PreviewStep {
   readonly detailedDiff: DetailedDiff | null;
 }
 
-export interface DigestOptions {
+interface DigestOptions {
   readonly config: Config;
   readonly showSames: boolean;
   readonly showReplacementSteps: boolean;

@@ -1,15 +1,14 @@
 /** The program's process, started as the CLI's language host starts it. */
 import { createRequire } from "node:module";
 import path from "node:path";
-import { endGently, spawnNode } from "./children";
+import { endGently, forwardLines, type Lines, spawnNode } from "./children";
 import { CommandError } from "./errors";
-import { forwardLines, type Lines } from "./lines";
 import type { Config, Project } from "./project";
 
 /** The exit code of a program that has already told its reason to the engine. */
 const EXIT_ALREADY_REPORTED = 32;
 
-export interface ProgramRun {
+interface ProgramRun {
   readonly project: Project;
   readonly stack: string;
   readonly config: Config;

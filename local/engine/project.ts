@@ -130,7 +130,7 @@ const configValue = z.union([
   z.array(z.unknown()),
 ]);
 
-export interface ConfigEntry {
+interface ConfigEntry {
   readonly value: string;
   readonly secret: boolean;
 }

@@ -83,10 +83,7 @@ export class DynamicProvider {
   }
 
   async configure(urn: Urn, id: string, config: ValueMap): Promise<void> {
-    const request = new ConfigureRequest()
-      .setUrn(urn)
-      .setName(nameOf(urn))
-      .setType(typeOf(urn))
+    const request = about(new ConfigureRequest(), urn)
       .setId(id)
       .setAcceptsecrets(true)
       .setAcceptresources(true)
@@ -99,10 +96,7 @@ export class DynamicProvider {
     olds: ValueMap,
     news: ValueMap,
   ): Promise<{ inputs: ValueMap; failures: CheckFailure[] }> {
-    const request = new CheckRequest()
-      .setUrn(urn)
-      .setName(nameOf(urn))
-      .setType(typeOf(urn))
+    const request = about(new CheckRequest(), urn)
       .setOlds(toStruct(toPlainMap(olds)))
       .setNews(toStruct(toPlainMap(news)));
     const response = await send<CheckResponse>((done) => this.#client.check(request, done)).catch(rethrow);
@@ -121,10 +115,7 @@ export class DynamicProvider {
     oldOutputs: ValueMap,
     news: ValueMap,
   ): Promise<DiffAnswer> {
-    const request = new DiffRequest()
-      .setUrn(state.urn)
-      .setName(nameOf(state.urn))
-      .setType(typeOf(state.urn))
+    const request = about(new DiffRequest(), state.urn)
       .setId(state.id)
       .setOldInputs(toStruct(toPlainMap(oldInputs)))
       .setOlds(toStruct(toPlainMap(oldOutputs)))
@@ -141,11 +132,7 @@ export class DynamicProvider {
   /** In a preview nothing is made: what will come of it is what was asked for. */
   async create(state: ResourceState): Promise<Made> {
     if (this.#dryRun) return { id: "", outputs: state.inputs };
-    const request = new CreateRequest()
-      .setUrn(state.urn)
-      .setName(nameOf(state.urn))
-      .setType(typeOf(state.urn))
-      .setProperties(toStruct(toPlainMap(state.inputs)));
+    const request = about(new CreateRequest(), state.urn).setProperties(toStruct(toPlainMap(state.inputs)));
     const response = await send<CreateResponse>((done) => this.#client.create(request, done)).catch(
       (error: unknown) => this.#throwUnfinished(error, state.inputs),
     );
@@ -158,10 +145,7 @@ export class DynamicProvider {
 
   async update(old: ResourceState, state: ResourceState): Promise<ValueMap> {
     if (this.#dryRun) return state.inputs;
-    const request = new UpdateRequest()
-      .setUrn(state.urn)
-      .setName(nameOf(state.urn))
-      .setType(typeOf(state.urn))
+    const request = about(new UpdateRequest(), state.urn)
       .setId(old.id)
       .setOldInputs(toStruct(toPlainMap(old.inputs)))
       .setOlds(toStruct(toPlainMap(old.outputs ?? {})))
@@ -174,10 +158,7 @@ export class DynamicProvider {
 
   /** Undefined where the resource is gone: its id comes back blank. */
   async read(state: ResourceState): Promise<Read | undefined> {
-    const request = new ReadRequest()
-      .setUrn(state.urn)
-      .setName(nameOf(state.urn))
-      .setType(typeOf(state.urn))
+    const request = about(new ReadRequest(), state.urn)
       .setId(state.id)
       .setInputs(toStruct(toPlainMap(state.inputs)))
       .setProperties(toStruct(toPlainMap(state.outputs ?? {})));
@@ -192,10 +173,7 @@ export class DynamicProvider {
   }
 
   async delete(state: ResourceState): Promise<void> {
-    const request = new DeleteRequest()
-      .setUrn(state.urn)
-      .setName(nameOf(state.urn))
-      .setType(typeOf(state.urn))
+    const request = about(new DeleteRequest(), state.urn)
       .setId(state.id)
       .setOldInputs(toStruct(toPlainMap(state.inputs)))
       .setProperties(toStruct(toPlainMap(state.outputs ?? {})));
@@ -223,6 +201,19 @@ export class DynamicProvider {
       detail.getReasonsList(),
     );
   }
+}
+
+interface Request {
+  setUrn(urn: string): unknown;
+  setName(name: string): unknown;
+  setType(type: string): unknown;
+}
+
+function about<R extends Request>(request: R, urn: Urn): R {
+  request.setUrn(urn);
+  request.setName(nameOf(urn));
+  request.setType(typeOf(urn));
+  return request;
 }
 
 const CHANGES: Readonly<Record<DiffResponse.DiffChanges, DiffAnswer["changes"]>> = {

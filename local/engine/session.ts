@@ -6,12 +6,12 @@ import { Crypter, readPassphrase } from "./secrets";
 import type { Deployment } from "./state";
 import { readDeployment, saltOf, sealWith, writeDeployment, type DeploymentJson } from "./state-json";
 
-export interface Place {
+interface Place {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
 }
 
-export interface Workspace {
+interface Workspace {
   readonly project: Project;
   readonly backend: Backend;
 }

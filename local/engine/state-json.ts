@@ -146,7 +146,7 @@ function readResource(given: z.infer<typeof resourceSchema>, crypter: Crypter): 
   });
 }
 
-export function readProperties(given: JsonMap, crypter: Crypter): ValueMap {
+function readProperties(given: JsonMap, crypter: Crypter): ValueMap {
   return mapValues(given, (value) => decode(value, (marked) => openSecret(marked, crypter)));
 }
 

@@ -65,7 +65,7 @@ export interface UpdateStep extends Common {
 }
 
 /** Shows a replacement as one thing; its creation and deletion are steps of their own. */
-export interface ReplaceStep extends Common {
+interface ReplaceStep extends Common {
   readonly op: "replace";
   readonly old: ResourceState;
   readonly new: ResourceState;
@@ -94,7 +94,7 @@ export interface RefreshStep extends Common {
   hasDrifted: boolean;
 }
 
-export interface ImportStep extends Common {
+interface ImportStep extends Common {
   readonly op: "import";
   readonly old?: undefined;
   readonly new: ResourceState;

@@ -28,7 +28,7 @@ export function typeOf(urn: Urn): string {
   return qualified.slice(qualified.lastIndexOf("$") + 1);
 }
 
-export interface UrnRequest {
+interface UrnRequest {
   readonly stack: string;
   readonly project: string;
   readonly parent: Urn;

@@ -106,7 +106,7 @@ export function secret(value: Value): Secret {
   return value instanceof Secret ? value : new Secret(value);
 }
 
-export function containsSecrets(value: Value): boolean {
+function containsSecrets(value: Value): boolean {
   if (value instanceof Secret) return true;
   if (Array.isArray(value)) return value.some(containsSecrets);
   return isMap(value) && Object.values(value).some(containsSecrets);
@@ -134,7 +134,7 @@ export function markSecretsLike(returned: ValueMap, sent: ValueMap): ValueMap {
   return marked;
 }
 
-export function unwrapSecrets(value: Value): Value {
+function unwrapSecrets(value: Value): Value {
   if (value instanceof Secret) return unwrapSecrets(value.element);
   if (Array.isArray(value)) return value.map(unwrapSecrets);
   return isMap(value) ? unwrapSecretsIn(value) : value;

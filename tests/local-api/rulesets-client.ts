@@ -37,7 +37,6 @@ export class ZoneRulesets {
   constructor(api: LocalApi, zoneId: string) {
     this.#api = api;
     this.#zoneId = zoneId;
-
     this.call = callerOf(api);
     this.root = `/zones/${zoneId}/rulesets`;
     this.entryPoint = `${this.root}/phases/${PHASE}/entrypoint`;

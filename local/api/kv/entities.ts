@@ -1,7 +1,18 @@
 import { z } from "zod";
 import { identifier } from "../request";
-import { bufferOf, type Bytes, bytesIn, bytesOf, textOf } from "./bytes";
-import { contentOf, Digest, keep, readableText, type Value, type ValueStore } from "./value";
+import {
+  bufferOf,
+  type Bytes,
+  bytesIn,
+  bytesOf,
+  contentOf,
+  Digest,
+  keep,
+  readableText,
+  textOf,
+  type Value,
+  type ValueStore,
+} from "./value";
 
 /** What is kept under a key. */
 export interface Entry {

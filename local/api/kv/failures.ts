@@ -1,51 +1,46 @@
-import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { ApiFailure } from "../envelope";
+import { refusal } from "../envelope";
 
 /**
  * What KV refuses, in the vendor's numbers. 10009, 10012, 10013, 10014, 10019, 10029 and 10034 are in facts 1.5; the
  * others are in the list of codes that public clients carry. The statuses of those, and the wording, are ours.
  */
 export const kvFailures = {
-  keyNotFound: () => failure(404, 10009, "get: 'key not found'"),
-  namespaceNotFound: (operation: string) => failure(404, 10013, `${operation}: 'namespace not found'`),
+  keyNotFound: () => refusal(404, 10009, "get: 'key not found'"),
+  namespaceNotFound: (operation: string) => refusal(404, 10013, `${operation}: 'namespace not found'`),
   titleTaken: (operation: string) =>
-    failure(400, 10014, `${operation}: 'A namespace with this account ID and title already exists'`),
-  titleMissing: () => failure(400, 10019, "title required"),
+    refusal(400, 10014, `${operation}: 'A namespace with this account ID and title already exists'`),
+  titleMissing: () => refusal(400, 10019, "title required"),
   tooManyNamespaces: (most: number) =>
-    failure(400, 10018, `too many namespaces in this account: at most ${most}`),
+    refusal(400, 10018, `too many namespaces in this account: at most ${most}`),
 
-  pageInvalid: () => failure(400, 10007, "malformed page argument"),
-  perPageInvalid: (most: number) => failure(400, 10008, `malformed per_page argument: 1 to ${most}`),
-  orderInvalid: () => failure(400, 10043, "invalid order: id or title"),
-  directionInvalid: () => failure(400, 10044, "invalid direction: asc or desc"),
+  pageInvalid: () => refusal(400, 10007, "malformed page argument"),
+  perPageInvalid: (most: number) => refusal(400, 10008, `malformed per_page argument: 1 to ${most}`),
+  orderInvalid: () => refusal(400, 10043, "invalid order: id or title"),
+  directionInvalid: () => refusal(400, 10044, "invalid direction: asc or desc"),
   limitInvalid: (least: number, most: number) =>
-    failure(400, 10028, `invalid limit argument: ${least} to ${most}`),
-  cursorInvalid: () => failure(400, 10041, "invalid 'list keys' cursor"),
+    refusal(400, 10028, `invalid limit argument: ${least} to ${most}`),
+  cursorInvalid: () => refusal(400, 10041, "invalid 'list keys' cursor"),
 
   bodyInvalid: (why: string, pointer?: string) =>
-    failure(400, 10012, `invalid request body: ${why}`, pointer),
-  tooFewKeys: () => failure(400, 10029, "minimum keys required"),
+    refusal(400, 10012, `invalid request body: ${why}`, pointer),
+  tooFewKeys: () => refusal(400, 10029, "minimum keys required"),
   tooManyKeys: (sent: number, most: number) =>
-    failure(400, 10029, `invalid request: ${sent} keys, and at most ${most} are allowed`),
+    refusal(400, 10029, `invalid request: ${sent} keys, and at most ${most} are allowed`),
   notText: (key: string, type: string) =>
-    failure(400, 10029, `invalid request: the value of '${key}' is not ${type}`),
+    refusal(400, 10029, `invalid request: the value of '${key}' is not ${type}`),
 
-  keyIllegal: (pointer?: string) => failure(400, 10042, "illegal key name", pointer),
+  keyIllegal: (pointer?: string) => refusal(400, 10042, "illegal key name", pointer),
   keyTooLong: (bytes: number, most: number, pointer?: string) =>
-    failure(414, 10030, `key too long: ${bytes} bytes, and at most ${most} are allowed`, pointer),
+    refusal(414, 10030, `key too long: ${bytes} bytes, and at most ${most} are allowed`, pointer),
   valueTooLarge: (bytes: number, most: number, pointer?: string) =>
-    failure(413, 10024, `payload too large: a value of ${bytes} bytes, at most ${most} are allowed`, pointer),
+    refusal(413, 10024, `payload too large: a value of ${bytes} bytes, at most ${most} are allowed`, pointer),
   metadataInvalid: (why: string, pointer?: string) =>
-    failure(400, 10047, `invalid metadata: ${why}`, pointer),
+    refusal(400, 10047, `invalid metadata: ${why}`, pointer),
   expirationInvalid: (least: number, pointer?: string) =>
-    failure(400, 10033, `invalid expiration: at least ${least} seconds in the future`, pointer),
+    refusal(400, 10033, `invalid expiration: at least ${least} seconds in the future`, pointer),
   expirationTtlInvalid: (least: number, pointer?: string) =>
-    failure(400, 10034, `invalid expiration_ttl: at least ${least}`, pointer),
+    refusal(400, 10034, `invalid expiration_ttl: at least ${least}`, pointer),
 
   onlyDigest: () =>
-    failure(501, 10501, "this local API keeps the digests of values, not the values (kvStore: digests)"),
+    refusal(501, 10501, "this local API keeps the digests of values, not the values (kvStore: digests)"),
 };
-
-function failure(status: ContentfulStatusCode, code: number, message: string, pointer?: string): ApiFailure {
-  return new ApiFailure(status, { code, message, ...(pointer === undefined ? {} : { source: { pointer } }) });
-}

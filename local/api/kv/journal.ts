@@ -13,8 +13,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { LocalApiStartError } from "../start-error";
-import { bytesOf, textOf } from "./bytes";
+import { LocalApiStartError } from "../lease";
+import { bytesOf, textOf, type ValueStore } from "./value";
 import {
   type Change,
   entryRecord,
@@ -23,7 +23,6 @@ import {
   namespaceRecord,
   toRecord,
 } from "./entities";
-import type { ValueStore } from "./value";
 
 /** A line of a namespace's file. */
 const line = z.union([entryRecord, z.strictObject({ key: z.string(), deleted: z.literal(true) })]);
@@ -47,7 +46,6 @@ export class Journal {
 
   constructor(persistTo: string, store: ValueStore) {
     this.#store = store;
-
     this.#folder = join(persistTo, "kv");
   }
 

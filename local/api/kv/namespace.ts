@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Bytes } from "./bytes";
+import type { Bytes } from "./value";
 import type { Change, Entry } from "./entities";
 
 /** How long a write stays out of sight, in milliseconds. Writes always see each other. */
@@ -21,7 +21,7 @@ interface Version {
   readonly since: number;
 }
 
-export interface ListRequest {
+interface ListRequest {
   readonly prefix: Bytes;
   /** Only keys beyond this one. */
   readonly after: Bytes;

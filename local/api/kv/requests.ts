@@ -2,14 +2,24 @@ import type { ApiContext } from "../context";
 import type { Limits } from "../limits";
 import type { Settings } from "../options";
 import { bodyBytes, bodyJson, requireJsonType } from "../request";
-import { type Bytes, bytesIn, bytesOf } from "./bytes";
+import { type Bytes, bytesIn, bytesOf, keep } from "./value";
 import { type Change, type Entry, metadataOf } from "./entities";
 import { kvFailures } from "./failures";
-import { multipartParts } from "./multipart";
-import { keep } from "./value";
+
+/** What the request log says of a request that carries keys or values, in place of its body. */
+export interface Batch {
+  /** Pairs written, or keys deleted or asked for. */
+  readonly entries: number;
+  /** Of the body. */
+  readonly bytes: number;
+  /** The first five. */
+  readonly keys: readonly string[];
+}
+
+const batchPath = /^\/accounts\/[^/]+\/storage\/kv\/namespaces\/[^/]+\/(bulk(?:\/delete|\/get)?|values\/.+)$/;
 
 /** The last part of the path as the client encoded it: routers decode a little, and too early. */
-export function keyInPath(c: ApiContext): string | undefined {
+function keyInPath(c: ApiContext): string | undefined {
   const path = (c.env.incoming.url ?? "").split("?")[0] ?? "";
   const encoded = /\/(?:values|metadata)\/([^/]+)\/?$/.exec(path)?.[1];
   try {
@@ -211,12 +221,12 @@ function isTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((each) => typeof each === "string");
 }
 
-export function isRecord(value: unknown): value is Record<string, unknown> {
+function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Where a listing goes on: behind a key, and after so many empty pages. Opaque to clients, and never twice the same. */
-export interface Cursor {
+interface Cursor {
   readonly after: Bytes;
   readonly emptyPages: number;
 }
@@ -232,4 +242,42 @@ export function decodeCursor(cursor: string | undefined): Cursor {
   const decoded = { emptyPages: Number(emptyPages), after: after as Bytes };
   if (found === undefined || encodeCursor(decoded) !== cursor) throw kvFailures.cursorInvalid();
   return decoded;
+}
+
+/** Parts of a multipart/form-data body by name, as bytes: the platform's own reader takes a part without a file for text. */
+function multipartParts(contentType: string, body: Buffer): Map<string, Buffer> | undefined {
+  const boundary = /;\s*boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType);
+  if (boundary === null) return undefined;
+  const delimiter = Buffer.from(`\r\n--${boundary[1] ?? boundary[2] ?? ""}`);
+  const content = Buffer.concat([Buffer.from("\r\n"), body]);
+
+  const parts = new Map<string, Buffer>();
+  let start = content.indexOf(delimiter);
+  while (start !== -1) {
+    start += delimiter.length;
+    if (content.toString("latin1", start, start + 2) === "--") return parts;
+    const end = content.indexOf(delimiter, start);
+    const headersEnd = content.indexOf("\r\n\r\n", start);
+    if (end === -1 || headersEnd === -1 || headersEnd > end) return undefined;
+    const name = /^content-disposition:.*[;\s]name="([^"]*)"/im.exec(
+      content.toString("utf8", start, headersEnd),
+    )?.[1];
+    if (name !== undefined) parts.set(name, content.subarray(headersEnd + 4, end));
+    start = end;
+  }
+  return undefined;
+}
+
+/** Undefined for every other request. */
+export async function batchOf(c: ApiContext, path: string): Promise<Batch | undefined> {
+  const kind = batchPath.exec(path)?.[1];
+  const bytes = (await bodyBytes(c)).length;
+  if (kind === undefined || (bytes === 0 && c.req.method !== "PUT")) return undefined;
+  if (kind.startsWith("values/")) return { entries: 1, bytes, keys: [keyInPath(c) ?? ""] };
+
+  const value = (await bodyJson(c))?.value;
+  const items: unknown = isRecord(value) ? value["keys"] : value;
+  if (!Array.isArray(items)) return { entries: 0, bytes, keys: [] };
+  const keys = items.slice(0, 5).map((item: unknown) => String(isRecord(item) ? item["key"] : item));
+  return { entries: items.length, bytes, keys };
 }

@@ -1,16 +1,14 @@
 import type { ApiContext, ApiRouter } from "../context";
 import { ok } from "../envelope";
-import { BASE_PATH } from "../paths";
+import { BASE_PATH, route } from "../route";
 import { readId } from "../request";
-import { route } from "../route";
-import { bytesOf, textOf } from "./bytes";
+import { bytesOf, contentOf, readableText, textOf } from "./value";
 import type { Change, Entry } from "./entities";
 import { kvFailures } from "./failures";
 import type { Namespace } from "./namespace";
 import type { BulkGet } from "./requests";
 import * as requests from "./requests";
 import type { KvStore, Titled } from "./store";
-import { contentOf, readableText } from "./value";
 import type { Services } from "../services";
 
 export function kvRoutes(app: ApiRouter, services: Services): void {

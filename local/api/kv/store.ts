@@ -14,7 +14,7 @@ export interface Titled {
 
 const EVERYTHING = "namespaces";
 
-export interface KvStoreOptions {
+interface KvStoreOptions {
   readonly clock: () => Date;
   /** Of every namespace, until it is given its own. */
   readonly lag: KvLag;
@@ -36,7 +36,6 @@ export class KvStore {
   /** What the journal holds, else `seed`. */
   constructor(seed: KvSnapshot, options: KvStoreOptions) {
     this.#options = options;
-
     const { journal, clock, listLagMs } = options;
     this.#titles = new Shelf({ clock, lagMs: listLagMs, onWrite: () => undefined });
     if (journal?.exists() === true) this.#load(journal);

@@ -1,10 +1,14 @@
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
-import { bufferOf, type Bytes, bytesIn, bytesOf } from "./bytes";
+
+/**
+ * Text in which each character stands for one byte. V8 keeps such a string at one byte a character and compares it
+ * byte by byte: a million short keys and values cost little, and sort as their UTF-8 does. ASCII text is its own bytes.
+ */
+export type Bytes = string & { readonly isBytes: true };
 
 /** "digests" keeps only what tells one value from another: for measuring a client that writes a gigabyte. */
-export const valueStores = ["memory", "digests"] as const;
-export type ValueStore = (typeof valueStores)[number];
+export type ValueStore = "memory" | "digests";
 
 /** What is left of a value where only digests are kept. */
 export class Digest {
@@ -39,4 +43,21 @@ export function contentOf(value: Value): Buffer | undefined {
 /** The value as text; undefined where it is none. */
 export function readableText(content: Buffer): string | undefined {
   return isUtf8(content) ? content.toString() : undefined;
+}
+
+/** The UTF-8 of `text`. */
+export function bytesOf(text: string): Bytes {
+  return (/[\u0080-\uffff]/.test(text) ? Buffer.from(text).toString("latin1") : text) as Bytes;
+}
+
+export function bytesIn(buffer: Buffer): Bytes {
+  return buffer.toString("latin1") as Bytes;
+}
+
+export function bufferOf(bytes: Bytes): Buffer {
+  return Buffer.from(bytes, "latin1");
+}
+
+export function textOf(bytes: Bytes): string {
+  return /[\u0080-\u00ff]/.test(bytes) ? bufferOf(bytes).toString() : bytes;
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ApiContext, ApiRouter } from "../context";
-import { CONTROL_PATH } from "../paths";
+import { CONTROL_PATH } from "../route";
 import { readBody, readQuery } from "../request";
 import { behaviourSchema } from "./behaviour";
 import { isDataset } from "./datasets";

@@ -8,7 +8,7 @@ import { datasets } from "./datasets";
  */
 
 export const timestampFormats = ["unixnano", "unix", "rfc3339", "rfc3339ms", "rfc3339ns"] as const;
-export const outputTypes = ["ndjson", "csv"] as const;
+const outputTypes = ["ndjson", "csv"] as const;
 export const kinds = ["", "edge"] as const;
 
 const text = z.string().nullable().optional();
@@ -30,7 +30,7 @@ export const outputOptions = z.looseObject({
   field_delimiter: text,
 });
 
-export const scope = z.strictObject({ kind: z.enum(["zones", "accounts"]), id: identifier });
+const scope = z.strictObject({ kind: z.enum(["zones", "accounts"]), id: identifier });
 
 const moment = z.iso.datetime({ offset: true }).nullable();
 
@@ -59,7 +59,7 @@ const members = z.strictObject({
   further: z.record(z.string(), z.unknown()),
 });
 
-export const job = z.strictObject({ id: z.int().min(1), scope, ...members.shape, ...health.shape });
+const job = z.strictObject({ id: z.int().min(1), scope, ...members.shape, ...health.shape });
 
 export const logpushSnapshot = z.strictObject({
   /** Ids are never used again. */
@@ -71,5 +71,21 @@ export type OutputOptions = z.infer<typeof outputOptions>;
 export type Scope = z.infer<typeof scope>;
 export type Health = z.infer<typeof health>;
 export type Job = z.infer<typeof job>;
-export type JobMembers = z.infer<typeof members>;
 export type LogpushSnapshot = z.infer<typeof logpushSnapshot>;
+
+/** What holds where a new job says nothing (facts 7.2). */
+export const nothingSet = {
+  name: "",
+  enabled: false,
+  filter: "",
+  frequency: "high",
+  logpull_options: null,
+  max_upload_bytes: null,
+  max_upload_interval_seconds: null,
+  max_upload_records: null,
+  output_options: null,
+  further: {},
+  last_complete: null,
+  last_error: null,
+  error_message: null,
+} as const satisfies Partial<Job>;

@@ -1,5 +1,5 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { ApiFailure } from "../envelope";
+import { ApiFailure, refusal } from "../envelope";
 
 /** What a refusal of 1004 says was being done. */
 export type Doing = "creating a new job" | "updating a job";
@@ -15,49 +15,45 @@ export const logpushFailures = {
       issues.map(({ pointer, message }) => ({ code: 1002, message, source: { pointer } })),
     ),
 
-  jobNotFound: (id: number) => failure(404, 1002, `job ${id} not found`),
-  datasetUnknown: (name: string) => failure(404, 1002, `dataset ${name} not found`),
+  jobNotFound: (id: number) => refusal(404, 1002, `job ${id} not found`),
+  datasetUnknown: (name: string) => refusal(404, 1002, `dataset ${name} not found`),
   datasetElsewhere: (name: string, scope: string) =>
-    failure(400, 1002, `dataset ${name} is not available for ${scope}`, "/dataset"),
+    refusal(400, 1002, `dataset ${name} is not available for ${scope}`, "/dataset"),
   fieldsUnknown: (name: string) =>
-    failure(404, 1002, `this local API does not know the fields of dataset ${name}`),
+    refusal(404, 1002, `this local API does not know the fields of dataset ${name}`),
 
   /** The vendor says the same when the plan has no entitlement, even with no job. */
   tooManyJobs: () => notAllowed(403, "creating a new job", "exceeded max jobs allowed"),
   fieldNotAllowed: (doing: Doing, field: string, index: number) =>
     notAllowed(400, doing, `unknown field ${field}`, `/output_options/field_names/${index}`),
   badPredicate: (doing: Doing, why: string) => notAllowed(400, doing, `bad predicate: ${why}`, "/filter"),
-  filterTooLarge: () => failure(400, 1002, "filter exceeds the limit", "/filter"),
+  filterTooLarge: () => refusal(400, 1002, "filter exceeds the limit", "/filter"),
   immutable: (member: "dataset" | "kind") =>
-    failure(400, 1002, `${member} cannot be changed: it is set when a job is created`, `/${member}`),
+    refusal(400, 1002, `${member} cannot be changed: it is set when a job is created`, `/${member}`),
   onlyHttpRequests: (what: string, pointer: string) =>
-    failure(400, 1002, `${what} is supported for the dataset http_requests only`, pointer),
+    refusal(400, 1002, `${what} is supported for the dataset http_requests only`, pointer),
 
-  logpullInvalid: (why: string) => failure(400, 1002, `logpull_options: ${why}`, "/logpull_options"),
+  logpullInvalid: (why: string) => refusal(400, 1002, `logpull_options: ${why}`, "/logpull_options"),
 
-  destinationInvalid: (why: string) => failure(400, 1002, `destination_conf: ${why}`, "/destination_conf"),
+  destinationInvalid: (why: string) => refusal(400, 1002, `destination_conf: ${why}`, "/destination_conf"),
   destinationUnwritable: () =>
-    failure(
+    refusal(
       400,
       1002,
       "error validating destination: error writing object: access denied",
       "/destination_conf",
     ),
   ownershipMissing: () =>
-    failure(400, 1002, "ownership_challenge is required for this destination", "/ownership_challenge"),
+    refusal(400, 1002, "ownership_challenge is required for this destination", "/ownership_challenge"),
   ownershipInvalid: (why: string) =>
-    failure(400, 1002, `ownership_challenge is invalid: ${why}`, "/ownership_challenge"),
+    refusal(400, 1002, `ownership_challenge is invalid: ${why}`, "/ownership_challenge"),
 
   jobDisabled: (id: number) =>
-    failure(409, 1409, `job ${id} is disabled, and a disabled job pushes nothing: enable it first`),
-  linesInvalid: (line: number, why: string) => failure(400, 1400, `line ${line} is no log line: ${why}`),
-  sinkFileNotFound: (path: string) => failure(404, 1404, `no file ${path} in the sink`),
+    refusal(409, 1409, `job ${id} is disabled, and a disabled job pushes nothing: enable it first`),
+  linesInvalid: (line: number, why: string) => refusal(400, 1400, `line ${line} is no log line: ${why}`),
+  sinkFileNotFound: (path: string) => refusal(404, 1404, `no file ${path} in the sink`),
 };
 
 function notAllowed(status: ContentfulStatusCode, doing: Doing, why: string, pointer?: string): ApiFailure {
-  return failure(status, 1004, `${doing} is not allowed: ${why}`, pointer);
-}
-
-function failure(status: ContentfulStatusCode, code: number, message: string, pointer?: string): ApiFailure {
-  return new ApiFailure(status, { code, message, ...(pointer === undefined ? {} : { source: { pointer } }) });
+  return refusal(status, 1004, `${doing} is not allowed: ${why}`, pointer);
 }

@@ -22,7 +22,7 @@ const operators = {
   "!in": ["string", "int"],
 } as const satisfies Record<string, readonly Kind[]>;
 
-export type Operator = keyof typeof operators;
+type Operator = keyof typeof operators;
 type Kind = "string" | "int" | "bool" | "array";
 
 export interface Leaf {
@@ -33,7 +33,7 @@ export interface Leaf {
 
 export type Filter = Leaf | { readonly and: readonly Filter[] } | { readonly or: readonly Filter[] };
 
-export interface FilterContext {
+interface FilterContext {
   readonly dataset: Dataset;
   /** Undefined when nobody here knows them: then any will do. */
   readonly fields: Fields | undefined;

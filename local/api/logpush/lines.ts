@@ -1,7 +1,6 @@
 import type { Dataset } from "./datasets";
 import type { Line } from "./evaluate";
 import { type Fields, type FieldType, valuesOf } from "./fields";
-import { randomNumbers } from "./random";
 
 /** Log lines to make up: always the same for the same count, seed and clock. */
 export interface Generated {
@@ -126,5 +125,16 @@ function coherent(line: Record<string, unknown>): Line {
     ClientRequestReferer: `https://${host}/`,
     EdgeRequestHost: host,
     EdgeEndTimestamp: new Date(start + Number(line["EdgeTimeToFirstByteMs"])).toISOString(),
+  };
+}
+
+/** Numbers from 0 up to 1 that only look random: the same for the same seed, on every machine (mulberry32). */
+export function randomNumbers(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   };
 }

@@ -20,7 +20,7 @@ const claims = z.object({
   exp: z.number(),
 });
 
-export type OwnershipClaims = z.infer<typeof claims>;
+type OwnershipClaims = z.infer<typeof claims>;
 
 export function mintToken(scope: Scope, text: string, destination: Destination, now: Date): string {
   const seconds = Math.floor(now.getTime() / 1000);

@@ -5,10 +5,9 @@ import type { Job, OutputOptions } from "./entities";
 import { type Line, passes } from "./evaluate";
 import type { Fields } from "./fields";
 import { parseFilter } from "./filter";
-import { readLogpull } from "./logpull";
-import { randomNumbers } from "./random";
+import { effectiveOptions, readLogpull } from "./wire";
+import { randomNumbers } from "./lines";
 import { recordOf } from "./records";
-import { effectiveOptions } from "./wire";
 
 export interface PushReport {
   /** Lines that there were. */

@@ -53,7 +53,6 @@ export function readChange(c: ApiContext, behaviour: LogpushBehaviour, strict: b
   return read(c, strict ? z.strictObject(shape) : z.looseObject(shape));
 }
 
-export type NewJob = Awaited<ReturnType<typeof readNewJob>>;
 export type Change = Awaited<ReturnType<typeof readChange>>;
 
 export async function readDestination(c: ApiContext): Promise<string> {

@@ -1,22 +1,19 @@
 import type { ApiContext, ApiRouter } from "../context";
 import { ApiFailure, failures, ok } from "../envelope";
-import { BASE_PATH } from "../paths";
+import { BASE_PATH, route } from "../route";
 import { readId } from "../request";
-import { route } from "../route";
 import { accounts } from "../seed";
-import { applied } from "./changes";
+import { applied, type LogpushStore } from "./store";
 import { type Dataset, isDataset, type ScopeKind, scopeOfDataset } from "./datasets";
 import { type Destination, fingerprint, isRedacted, needsOwnership, parseDestination } from "./destination";
-import type { Job, Scope } from "./entities";
+import { type Job, nothingSet, type Scope } from "./entities";
 import { type Doing, logpushFailures } from "./failures";
 import { valuesOf } from "./fields";
 import { parseFilter } from "./filter";
-import { readLogpull } from "./logpull";
+import { jobToWire, readLogpull } from "./wire";
 import { mintToken, requireToken } from "./ownership";
 import type { Change } from "./requests";
 import * as requests from "./requests";
-import type { LogpushStore } from "./store";
-import { jobToWire } from "./wire";
 import type { Services } from "../services";
 
 export function logpushRoutes(app: ApiRouter, services: Services): void {
@@ -169,23 +166,6 @@ function destinationRoutes(app: ApiRouter, root: string, scopeOf: ScopeOf, servi
     },
   });
 }
-
-/** What holds where a new job says nothing (facts 7.2). */
-const nothingSet = {
-  name: "",
-  enabled: false,
-  filter: "",
-  frequency: "high",
-  logpull_options: null,
-  max_upload_bytes: null,
-  max_upload_interval_seconds: null,
-  max_upload_records: null,
-  output_options: null,
-  further: {},
-  last_complete: null,
-  last_error: null,
-  error_message: null,
-} as const satisfies Partial<Job>;
 
 /** Members that a client may send, but that are not kept as one of those nobody knows. */
 const notFurther = ["id", "scope", "dataset", "kind", "ownership_challenge", ...Object.keys(nothingSet)];

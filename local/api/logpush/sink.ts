@@ -15,7 +15,6 @@ export class Sink {
 
   constructor(kept: string | undefined) {
     this.#kept = kept;
-
     this.#folder = kept;
   }
 

@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import type { Limits } from "../limits";
 import { Shelf, type ShelfOptions } from "../shelf";
 import type { LogpushBehaviour } from "./behaviour";
-import { applied, type Changes } from "./changes";
 import { type Dataset, usualFields } from "./datasets";
 import { type Destination, nameInBucket, sinkFolder } from "./destination";
 import type { Health, Job, LogpushSnapshot, Scope } from "./entities";
@@ -12,6 +11,9 @@ import { type Generated, linesOf } from "./lines";
 import type { Line } from "./evaluate";
 import { push, type PushReport } from "./push";
 import { Sink, type SinkFile } from "./sink";
+
+/** Some members of a value; what is undefined is as if it were not there. */
+type Changes<T> = { readonly [Member in keyof T]?: T[Member] | undefined };
 
 /** What a program may do to Logpush beside the vendor's own operations. */
 export interface LogpushControls {
@@ -29,7 +31,7 @@ export interface LogpushControls {
   push(jobId: number, lines: readonly Line[] | Generated): PushReport;
 }
 
-export interface LogpushStoreOptions extends ShelfOptions {
+interface LogpushStoreOptions extends ShelfOptions {
   readonly behaviour: LogpushBehaviour;
   readonly limits: Limits;
   /** Keeps the sink there; undefined makes a temporary folder. */
@@ -183,4 +185,9 @@ export class LogpushStore implements LogpushControls {
 
 function owns(scope: Scope, job: Job): boolean {
   return job.scope.kind === scope.kind && job.scope.id === scope.id;
+}
+
+export function applied<T extends object>(old: T, changes: Changes<T>): T {
+  const given = Object.entries(changes).filter(([, value]) => value !== undefined);
+  return { ...old, ...(Object.fromEntries(given) as Partial<T>) };
 }

@@ -1,24 +1,13 @@
 import type { LogpushBehaviour } from "./behaviour";
 import { redact } from "./destination";
 import type { Job, OutputOptions } from "./entities";
-import type { TimestampFormat } from "./timestamps";
+import { logpushFailures } from "./failures";
+import type { Fields } from "./fields";
+
+export type EffectiveOptions = ReturnType<typeof effectiveOptions>;
 
 /** What holds where a job says nothing, or null (facts 7.2). */
-export interface EffectiveOptions {
-  readonly sample_rate: number;
-  readonly timestamp_format: TimestampFormat;
-  readonly output_type: "ndjson" | "csv";
-  readonly "CVE-2021-44228": boolean;
-  readonly batch_prefix: string;
-  readonly batch_suffix: string;
-  readonly record_prefix: string;
-  readonly record_suffix: string;
-  readonly record_template: string;
-  readonly record_delimiter: string;
-  readonly field_delimiter: string;
-}
-
-export function effectiveOptions(options: OutputOptions | null): EffectiveOptions {
+export function effectiveOptions(options: OutputOptions | null) {
   const type = options?.output_type ?? "ndjson";
   return {
     sample_rate: options?.sample_rate ?? 1,
@@ -35,28 +24,17 @@ export function effectiveOptions(options: OutputOptions | null): EffectiveOption
   };
 }
 
-/** A job as an answer holds it. */
+/** A job as an answer holds it; JSON leaves out what is undefined. */
 export function jobToWire(job: Job, behaviour: LogpushBehaviour): Record<string, unknown> {
-  const { destination, mask, filter } = behaviour;
-  const options = job.output_options;
+  const { further, filter, destination_conf: destination, output_options: options } = job;
   return {
-    ...job.further,
-    id: job.id,
-    name: job.name,
-    dataset: job.dataset,
-    kind: job.kind,
-    enabled: job.enabled,
-    destination_conf: destination === "full" ? job.destination_conf : redact(job.destination_conf, mask),
-    ...(filter === "shown" ? { filter: job.filter } : {}),
-    frequency: job.frequency,
-    logpull_options: job.logpull_options,
-    max_upload_bytes: job.max_upload_bytes,
-    max_upload_interval_seconds: job.max_upload_interval_seconds,
-    max_upload_records: job.max_upload_records,
+    ...further,
+    ...job,
+    scope: undefined,
+    further: undefined,
+    filter: behaviour.filter === "shown" ? filter : undefined,
+    destination_conf: behaviour.destination === "full" ? destination : redact(destination, behaviour.mask),
     output_options: options === null ? null : optionsToWire(options, behaviour),
-    last_complete: job.last_complete,
-    last_error: job.last_error,
-    error_message: job.error_message,
   };
 }
 
@@ -65,4 +43,28 @@ function optionsToWire(options: OutputOptions, { defaults, cve }: LogpushBehavio
   const flag = shown["CVE-2021-44228"];
   if (typeof flag !== "boolean") return shown;
   return { ...shown, "CVE-2021-44228": cve.startsWith("string") ? String(flag) : flag };
+}
+
+/** The older form of output options, as a query or as a whole address. */
+export function readLogpull(text: string, fields?: Fields): OutputOptions {
+  const query = new URLSearchParams(text.slice(text.indexOf("?") + 1));
+  const names = query
+    .get("fields")
+    ?.split(",")
+    .filter((name) => name !== "");
+  const unknown = fields === undefined ? undefined : names?.find((name) => !fields.has(name));
+  if (unknown !== undefined) throw logpushFailures.logpullInvalid(`unknown field ${unknown}`);
+
+  const format = query.get("timestamps") ?? "unixnano";
+  if (format !== "unixnano" && format !== "unix" && format !== "rfc3339") {
+    throw logpushFailures.logpullInvalid(`unknown timestamps ${format}`);
+  }
+  const sample = Number(query.get("sample") ?? "1");
+  if (!(sample >= 0 && sample <= 1)) throw logpushFailures.logpullInvalid("sample must be between 0 and 1");
+  return {
+    ...(names === undefined ? {} : { field_names: names }),
+    timestamp_format: format,
+    sample_rate: sample,
+    "CVE-2021-44228": query.get("CVE-2021-44228") === "true",
+  };
 }

@@ -23,7 +23,7 @@ const scores = {
   fetched_at: timestamp.nullable(),
 };
 
-export const scriptVersion = z.strictObject(scores);
+const scriptVersion = z.strictObject(scores);
 
 export const connection = z.strictObject({
   id: identifier,
@@ -63,7 +63,7 @@ export const cookie = z.strictObject({
   status: recordStatus,
 });
 
-export const settings = z.strictObject({
+const settings = z.strictObject({
   enabled: z.boolean(),
   updated_at: timestamp,
   use_reporting_endpoint: z.boolean(),
@@ -72,7 +72,7 @@ export const settings = z.strictObject({
 
 export const policyAction = z.enum(["log", "allow", "add_reporting_directives"]);
 
-export const policy = z.strictObject({
+const policy = z.strictObject({
   id: identifier,
   description: z.string(),
   action: policyAction,

@@ -1,13 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { ApiContext, ApiRouter } from "../context";
-import { toCsv } from "../csv";
 import { failures, ok } from "../envelope";
 import { type Plan, rank } from "../limits";
 import { paginate, type Paging } from "../paging";
-import { BASE_PATH } from "../paths";
+import { BASE_PATH, route } from "../route";
 import { readBody, readId, readQuery } from "../request";
-import { route } from "../route";
 import { type Policy, policyAction } from "./entities";
 import * as filters from "./filters";
 import * as wire from "./formatters";
@@ -132,10 +130,6 @@ function policyRoutes(app: ApiRouter, root: string, { state, settings }: Service
 function detectedRoutes(app: ApiRouter, root: string, { state, settings: { dialect, limits } }: Services) {
   const detected = (c: ApiContext) => state.pageShieldDetected.visible(c.get("zone").id);
   const view = (c: ApiContext): wire.View => ({ dialect, zone: c.get("zone") });
-  const scriptQuery = filters.scriptParameters(limits);
-  const connectionQuery = filters.connectionParameters(limits);
-  const cookieQuery = filters.cookieParameters(limits);
-
   const list = (
     c: ApiContext,
     records: readonly wire.Wire[],
@@ -151,67 +145,61 @@ function detectedRoutes(app: ApiRouter, root: string, { state, settings: { diale
     return c.body(toCsv(records.slice(0, limits.maxExportRows)), 200, { "Content-Type": "text/csv" });
   };
 
-  route(app, `${root}/scripts`, {
-    GET: (c) => {
-      requirePlan(c, "pro", "scripts");
-      const query = readQuery(c, scriptQuery);
-      const scripts = filters.selectScripts(detected(c).scripts, query, limits.maliciousBelow);
-      return list(
-        c,
-        scripts.map((script) => wire.scriptToWire(script, view(c))),
-        query,
-      );
+  /** The list of a kind and one record of it, each from the plan on that has the kind. */
+  const kind = <T extends { readonly id: string }, Q extends Parameters<typeof list>[2]>(
+    name: string,
+    from: {
+      readonly plan: Plan;
+      readonly records: (c: ApiContext) => readonly T[];
+      readonly query: z.ZodType<Q>;
+      readonly select: (records: readonly T[], query: Q) => readonly T[];
+      readonly toWire: (record: T, view: wire.View) => wire.Wire;
+      readonly detailToWire: (record: T, view: wire.View) => wire.Wire;
     },
-  });
+  ) => {
+    route(app, `${root}/${name}s`, {
+      GET: (c) => {
+        requirePlan(c, from.plan, `${name}s`);
+        const query = readQuery(c, from.query);
+        const chosen = from.select(from.records(c), query);
+        return list(
+          c,
+          chosen.map((record) => from.toWire(record, view(c))),
+          query,
+        );
+      },
+    });
+    route(app, `${root}/${name}s/:recordId`, {
+      GET: (c) => {
+        requirePlan(c, from.plan, `${name}s`);
+        return ok(c, from.detailToWire(find(from.records(c), readId(c, "recordId"), name), view(c)));
+      },
+    });
+  };
 
-  route(app, `${root}/scripts/:scriptId`, {
-    GET: (c) => {
-      requirePlan(c, "pro", "scripts");
-      const script = find(detected(c).scripts, readId(c, "scriptId"), "script");
-      return ok(c, wire.scriptDetailToWire(script, view(c)));
-    },
+  kind("script", {
+    plan: "pro",
+    records: (c) => detected(c).scripts,
+    query: filters.scriptParameters(limits),
+    select: (scripts, query) => filters.selectScripts(scripts, query, limits.maliciousBelow),
+    toWire: wire.scriptToWire,
+    detailToWire: wire.scriptDetailToWire,
   });
-
-  route(app, `${root}/connections`, {
-    GET: (c) => {
-      requirePlan(c, "business", "connections");
-      const query = readQuery(c, connectionQuery);
-      const connections = filters.selectConnections(detected(c).connections, query);
-      return list(
-        c,
-        connections.map((connection) => wire.connectionToWire(connection, view(c))),
-        query,
-      );
-    },
+  kind("connection", {
+    plan: "business",
+    records: (c) => detected(c).connections,
+    query: filters.connectionParameters(limits),
+    select: filters.selectConnections,
+    toWire: wire.connectionToWire,
+    detailToWire: wire.connectionDetailToWire,
   });
-
-  route(app, `${root}/connections/:connectionId`, {
-    GET: (c) => {
-      requirePlan(c, "business", "connections");
-      const connection = find(detected(c).connections, readId(c, "connectionId"), "connection");
-      return ok(c, wire.connectionDetailToWire(connection, view(c)));
-    },
-  });
-
-  route(app, `${root}/cookies`, {
-    GET: (c) => {
-      requirePlan(c, "business", "cookies");
-      const query = readQuery(c, cookieQuery);
-      const cookies = filters.selectCookies(detected(c).cookies, query);
-      return list(
-        c,
-        cookies.map((cookie) => wire.cookieToWire(cookie, view(c))),
-        query,
-      );
-    },
-  });
-
-  route(app, `${root}/cookies/:cookieId`, {
-    GET: (c) => {
-      requirePlan(c, "business", "cookies");
-      const cookie = find(detected(c).cookies, readId(c, "cookieId"), "cookie");
-      return ok(c, wire.cookieToWire(cookie, view(c)));
-    },
+  kind("cookie", {
+    plan: "business",
+    records: (c) => detected(c).cookies,
+    query: filters.cookieParameters(limits),
+    select: filters.selectCookies,
+    toWire: wire.cookieToWire,
+    detailToWire: wire.cookieToWire,
   });
 }
 
@@ -241,4 +229,17 @@ function find<T extends { readonly id: string }>(records: readonly T[], id: stri
   const found = records.find((record) => record.id === id);
   if (found === undefined) throw failures.notFound(what);
   return found;
+}
+
+/** RFC 4180, the header naming every member that some row has. */
+function toCsv(rows: readonly Readonly<Record<string, unknown>>[]): string {
+  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  return [columns, ...rows.map((row) => columns.map((column) => cell(row[column])))]
+    .map((cells) => `${cells.join(",")}\r\n`)
+    .join("");
+}
+
+function cell(value: unknown): string {
+  const text = typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -51,7 +51,7 @@ export interface CheckedRule {
 }
 
 /** What a rule is judged by. */
-export interface Judgement {
+interface Judgement {
   readonly catalog: Catalog;
   readonly plan: Plan;
   readonly limits: Limits;

@@ -28,7 +28,7 @@ export interface EffectiveDeployment {
   readonly rules: readonly EffectiveRule[];
 }
 
-export interface EffectiveException {
+interface EffectiveException {
   readonly id: string;
   readonly ref: string;
   readonly enabled: boolean;

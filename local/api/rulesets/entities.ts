@@ -13,11 +13,10 @@ const timestamp = z.iso.datetime({ offset: true });
 
 /** What a rule may be told to do instead of its own action. */
 export const overrideActions = ["block", "challenge", "js_challenge", "log", "managed_challenge"] as const;
-export type OverrideAction = (typeof overrideActions)[number];
 const overrideAction = z.enum(overrideActions);
 
 /** A rule of a managed ruleset, of which nobody but the vendor changes anything. */
-export const managedRule = z.strictObject({
+const managedRule = z.strictObject({
   id: identifier,
   version: z.int().min(1),
   last_updated: timestamp,
@@ -34,7 +33,7 @@ export const managedRule = z.strictObject({
 });
 
 /** How the next version of a managed ruleset differs from the last. */
-export const publication = z.strictObject({
+const publication = z.strictObject({
   ruleset: identifier,
   at: timestamp,
   add: z.array(managedRule),
@@ -122,13 +121,13 @@ const skip = { ...definition, action: z.literal("skip"), action_parameters: skip
 export const ruleDefinition = z.discriminatedUnion("action", [z.strictObject(execute), z.strictObject(skip)]);
 
 /** A rule of a zone. */
-export const zoneRule = z.discriminatedUnion("action", [
+const zoneRule = z.discriminatedUnion("action", [
   z.strictObject({ ...kept, ...execute }),
   z.strictObject({ ...kept, ...skip }),
 ]);
 
 /** The entry point of a zone: the rules that execute managed rulesets, or skip them, in their order. */
-export const entryPoint = z.strictObject({
+const entryPoint = z.strictObject({
   id: identifier,
   name: z.string().min(1),
   description: z.string(),
@@ -138,7 +137,7 @@ export const entryPoint = z.strictObject({
 });
 
 /** What is kept for a zone: nothing until somebody has made the entry point. */
-export const deployed = z.strictObject({ entryPoint: entryPoint.optional() });
+const deployed = z.strictObject({ entryPoint: entryPoint.optional() });
 
 export const rulesetsSnapshot = z.strictObject({
   published: z.array(publication),

@@ -15,7 +15,7 @@ export interface Workplace {
   readonly limits: Limits;
 }
 
-export interface EntryPointRequest {
+interface EntryPointRequest {
   readonly name?: string | undefined;
   readonly description?: string | undefined;
   readonly rules?: readonly RuleRequest[] | undefined;
@@ -23,21 +23,13 @@ export interface EntryPointRequest {
 
 /*
  * Each function gives the entry point as it would be, or throws what the service refuses; nothing is written before
- * `store.write`. Products in this process use `putEntryPoint` and `appendRules`, which write too.
+ * `store.write`. Products in this process use `putEntryPoint`, which writes too.
  */
 
 /** Replaces all rules of the zone, or makes its entry point; the name is that of the first time (facts D24). */
 export function putEntryPoint(place: Workplace, request: EntryPointRequest): EntryPoint {
   const old = place.store.latest(place.zone.id);
   const next = old === undefined ? created(place, request) : replaced(place, old, request);
-  place.store.write(place.zone.id, next);
-  return next;
-}
-
-/** Adds rules behind all others, and makes the entry point where there is none. */
-export function appendRules(place: Workplace, requests: readonly RuleRequest[]): EntryPoint {
-  const old = place.store.latest(place.zone.id) ?? created(place, {});
-  const next = requests.reduce((entryPoint, request) => withRule(place, entryPoint, request), old);
   place.store.write(place.zone.id, next);
   return next;
 }

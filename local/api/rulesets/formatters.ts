@@ -5,7 +5,7 @@ import { type EntryPoint, type ManagedRule, type ManagedRuleset, PHASE, type Zon
 const common = { source: "firewall_managed", phase: PHASE };
 
 /** As lists show it. */
-export function rulesetToWire({ id, name, description, version, last_updated }: ManagedRuleset | EntryPoint) {
+function rulesetToWire({ id, name, description, version, last_updated }: ManagedRuleset | EntryPoint) {
   return { id, name, description, version: String(version), last_updated, ...common };
 }
 
@@ -26,20 +26,7 @@ export function entryPointDetailToWire(entryPoint: EntryPoint) {
 }
 
 function zoneRuleToWire(rule: ZoneRule) {
-  const { id, version, action, action_parameters, expression, description, last_updated, ref, enabled } =
-    rule;
-  return {
-    id,
-    version: String(version),
-    action,
-    action_parameters,
-    expression,
-    description,
-    last_updated,
-    ref,
-    enabled,
-    ...(rule.logging === undefined ? {} : { logging: rule.logging }),
-  };
+  return { ...rule, version: String(rule.version) };
 }
 
 function managedRuleToWire(rule: ManagedRule, dialect: Dialect) {

@@ -1,19 +1,48 @@
 import { z } from "zod";
 import type { ApiContext, ApiRouter } from "../context";
 import { failures, ok } from "../envelope";
-import { BASE_PATH } from "../paths";
+import { BASE_PATH, CONTROL_PATH, route } from "../route";
 import { readBody, readId, readQuery } from "../request";
-import { route } from "../route";
 import { ruleMembers, ruleRequest } from "./check";
-import { type EntryPoint, type ManagedRuleset, PHASE, type ZoneRule } from "./entities";
+import { type EntryPoint, type ManagedRuleset, nextVersion, PHASE, type ZoneRule } from "./entities";
 import type { Workplace } from "./entry-point";
 import * as edit from "./entry-point";
 import * as wire from "./formatters";
 import { listed, pageParameters } from "./listing";
-import { phases } from "./phases";
 import { position } from "./position";
 import { entryPointAbsent, problems, refused } from "./problems";
 import type { Services } from "../services";
+import { effectiveWaf } from "./effective";
+import { managedToWire } from "./formatters";
+
+/** Every phase that a path may name (OpenAPI `rulesets_RulesetPhase`); only one of them is served here. */
+const phases = [
+  "ddos_l4",
+  "ddos_l7",
+  "http_config_settings",
+  "http_custom_errors",
+  "http_log_custom_fields",
+  "http_ratelimit",
+  "http_request_cache_settings",
+  "http_request_dynamic_redirect",
+  "http_request_firewall_custom",
+  "http_request_firewall_managed",
+  "http_request_late_transform",
+  "http_request_origin",
+  "http_request_redirect",
+  "http_request_sanitize",
+  "http_request_sbfm",
+  "http_request_select_configuration",
+  "http_request_transform",
+  "http_response_cache_settings",
+  "http_response_compression",
+  "http_response_firewall_managed",
+  "http_response_headers_transform",
+  "magic_transit",
+  "magic_transit_ids_managed",
+  "magic_transit_managed",
+  "magic_transit_ratelimit",
+] as const;
 
 export function rulesetRoutes(app: ApiRouter, services: Services): void {
   accountRoutes(app, `${BASE_PATH}/accounts/:accountId/rulesets`, services);
@@ -228,4 +257,19 @@ function readPhase(c: ApiContext): string {
 /** The one phase of this local API; a zone of the vendor's may be entitled to more. */
 function requirePhase(wanted: string): void {
   if (wanted !== PHASE) throw refused(problems.notEntitledPhase(wanted));
+}
+
+/** What is not the vendor's: new versions as the vendor would publish them, and what works in a zone. */
+export function rulesetControlRoutes(app: ApiRouter, { state }: Services): void {
+  app.get(`${CONTROL_PATH}/zones/:zoneId/effective-waf`, (c) => {
+    const zoneId = readId(c, "zoneId");
+    if (state.zone(zoneId) === undefined) throw failures.notFound(`zone ${zoneId}`);
+    const { rulesets } = state;
+    return c.json(effectiveWaf(rulesets.latest(zoneId), rulesets.catalog));
+  });
+
+  app.post(`${CONTROL_PATH}/rulesets/:rulesetId/versions`, async (c) => {
+    const next = await readBody(c, nextVersion);
+    return c.json(managedToWire(state.rulesets.publish(readId(c, "rulesetId"), next)));
+  });
 }

@@ -13,7 +13,6 @@ export class RulesetStore {
 
   constructor(shelf: ShelfOptions) {
     this.#shelf = shelf;
-
     this.#zones = new Shelf(shelf);
   }
 

@@ -11,7 +11,7 @@ export type ProposedRule = { expression: string; description: string; enabled: b
 );
 
 /** S1, "Migration mapping of old to new settings"; a set that is off is not deployed (facts 6.3). */
-export const sensitivities: Record<
+const sensitivities: Record<
   Exclude<Sensitivity, "off">,
   { paranoiaLevel: 1 | 2; scoreThreshold: 25 | 40 }
 > = {
@@ -22,7 +22,7 @@ export const sensitivities: Record<
 };
 
 /** S1: the old action maps almost directly. */
-export const actions: Record<ActionMode, "block" | "challenge" | "log"> = {
+const actions: Record<ActionMode, "block" | "challenge" | "log"> = {
   block: "block",
   challenge: "challenge",
   simulate: "log",

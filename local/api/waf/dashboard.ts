@@ -23,9 +23,13 @@ import { moveTo, requireMigratable } from "./migration";
 import { newOverride } from "./overrides";
 import { firewallRule, pageRule, shortFirewallRule, shortPageRule } from "./short";
 import type { Services } from "../services";
+import type { ApiRouter } from "../context";
+import { CONTROL_PATH } from "../route";
+import { readBody, readId } from "../request";
+import { wafSettingsChange, withChange } from "./settings";
 
 /** What happens to a zone past every program: a colleague in the dashboard, or the service itself. */
-export const wafAction = z.discriminatedUnion("do", [
+const wafAction = z.discriminatedUnion("do", [
   /** Enterprise: both versions run. From the start, the proposed configuration is saved behind the zone's own rules. */
   z.strictObject({ do: z.literal("validate") }),
   /** Turns the previous rules off at once; from the start, with the proposed configuration. */
@@ -187,4 +191,20 @@ function inPackages<T extends { readonly id: string }>(
     if (found !== undefined) return { of, found };
   }
   throw failures.notFound(what);
+}
+
+/** Ours: what a zone's migration has come to, who else works on it, and what nobody has documented. */
+export function wafControlRoutes(app: ApiRouter, services: Services): void {
+  const path = `${CONTROL_PATH}/zones/:zoneId/waf`;
+  app.get(path, (c) => c.json(viewOf(services, readId(c, "zoneId"))));
+  app.post(path, async (c) => {
+    return c.json(inDashboard(services, readId(c, "zoneId"), await readBody(c, wafAction)));
+  });
+
+  const { settings } = services;
+  app.get(`${CONTROL_PATH}/waf`, (c) => c.json(settings.waf));
+  app.patch(`${CONTROL_PATH}/waf`, async (c) => {
+    settings.waf = withChange(settings.waf, await readBody(c, wafSettingsChange));
+    return c.json(settings.waf);
+  });
 }

@@ -10,7 +10,7 @@ const timestamp = z.iso.datetime({ offset: true });
 
 export const onOff = z.enum(["on", "off"]);
 /** Of a rule that acts by itself. */
-export const actingMode = z.enum(["default", "disable", "simulate", "block", "challenge"]);
+const actingMode = z.enum(["default", "disable", "simulate", "block", "challenge"]);
 export const ruleMode = z.enum([...onOff.options, ...actingMode.options]);
 
 /** `default` is the seed's; the published API knows the other four (facts, D41). */
@@ -63,10 +63,10 @@ export const pageRule = z.strictObject({
   created_on: timestamp,
 });
 
-export const phase = z.enum(["start", "validation", "pending", "finished"]);
+const phase = z.enum(["start", "validation", "pending", "finished"]);
 
 /** What was asked of the migration and carried out, also where nothing came of it. */
-export const step = z.strictObject({
+const step = z.strictObject({
   at: timestamp,
   by: z.enum(["put", "dashboard"]),
   trigger: z.enum(["validate", "finish"]),

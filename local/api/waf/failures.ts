@@ -1,33 +1,33 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { ApiFailure } from "../envelope";
+import { refusal } from "../envelope";
 
 /** Nobody has documented how the previous rules and the migration refuse: status and code are ours (facts 6.1, 14). */
 export const wafFailures = {
   /** The previous rules' APIs stop working with the migration. */
   migrated: () =>
-    failure(403, 12010, "the previous WAF managed rules of this zone were migrated: use the rulesets API"),
+    refusal(403, 12010, "the previous WAF managed rules of this zone were migrated: use the rulesets API"),
   /** The vendor has taken the API away for everybody. */
-  retired: (status: 404 | 410) => failure(status, 12011, "this API is no longer available"),
+  retired: (status: 404 | 410) => refusal(status, 12011, "this API is no longer available"),
 
-  phaseTwoMissing: () => failure(400, 12020, "invalid query: phase_two=1 is required"),
+  phaseTwoMissing: () => refusal(400, 12020, "invalid query: phase_two=1 is required"),
   modeUnknown: (mode: string) =>
-    failure(400, 12021, `invalid query: waf_migration is '${mode}', not pending, 1, validation or 2`),
-  irreversible: () => failure(400, 12022, "the migration of this zone can not go back to validation"),
-  enterpriseOnly: () => failure(400, 12023, "validation is available to Enterprise zones only"),
-  nothingToMigrate: () => failure(400, 12024, "this zone is migrated already"),
+    refusal(400, 12021, `invalid query: waf_migration is '${mode}', not pending, 1, validation or 2`),
+  irreversible: () => refusal(400, 12022, "the migration of this zone can not go back to validation"),
+  enterpriseOnly: () => refusal(400, 12023, "validation is available to Enterprise zones only"),
+  nothingToMigrate: () => refusal(400, 12024, "this zone is migrated already"),
 
   overridesLeft: (count: number) =>
-    failure(400, 12030, `the zone can not be migrated: delete its URI-based overrides first (${count})`),
+    refusal(400, 12030, `the zone can not be migrated: delete its URI-based overrides first (${count})`),
   tooManyRules: (count: number, most: number) =>
-    failure(400, 12031, `contact support: ${count} firewall rules to migrate exceed the limit of ${most}`),
+    refusal(400, 12031, `contact support: ${count} firewall rules to migrate exceed the limit of ${most}`),
   expressionTooLong: (id: string, bytes: number, most: number) =>
-    failure(
+    refusal(
       400,
       12032,
       `contact support: the expression of firewall rule ${id} has ${bytes} bytes, more than ${most}`,
     ),
   enabledTooEarly: (index: number) =>
-    failure(
+    refusal(
       400,
       12033,
       "the previous rules are active: a new rule must be disabled until the migration",
@@ -35,14 +35,10 @@ export const wafFailures = {
     ),
 
   afterPut: (status: number) =>
-    failure(
+    refusal(
       // Any three-digit number is sent as it is; Hono's type lists the registered ones.
       status as ContentfulStatusCode,
       12040,
       "failed after the configuration was saved",
     ),
 };
-
-function failure(status: ContentfulStatusCode, code: number, message: string, pointer?: string): ApiFailure {
-  return new ApiFailure(status, { code, message, ...(pointer === undefined ? {} : { source: { pointer } }) });
-}

@@ -5,15 +5,15 @@ import type { FirewallRule, OnOff, PageRule, Phase, RuleMode, WafZone } from "./
 import type { WafSettings } from "./settings";
 
 /** What a zone made of a package. */
-export function changesOf(waf: WafZone, { id }: Package): WafZone["vendor"] {
+function changesOf(waf: WafZone, { id }: Package): WafZone["vendor"] {
   return id === vendorPackage.id ? waf.vendor : waf.owasp;
 }
 
-export function modeOfGroup(waf: WafZone, of: Package, group: Group): OnOff {
+function modeOfGroup(waf: WafZone, of: Package, group: Group): OnOff {
   return changesOf(waf, of).groups[group.id] ?? group.mode;
 }
 
-export function modeOfRule(waf: WafZone, of: Package, rule: Rule): RuleMode {
+function modeOfRule(waf: WafZone, of: Package, rule: Rule): RuleMode {
   return changesOf(waf, of).rules[rule.id] ?? (rule.defaultMode === undefined ? "on" : "default");
 }
 

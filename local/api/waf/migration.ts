@@ -1,16 +1,16 @@
 import { z } from "zod";
 import type { MiddlewareHandler } from "hono";
 import type { ApiContext, ApiEnv, ApiRouter } from "../context";
-import { ok } from "../envelope";
+import { type ApiFailure, ok } from "../envelope";
 import { bodyJson } from "../request";
 import { route } from "../route";
-import { overridesLeft, supportNeeded } from "./blockers";
-import { equivalent } from "./conversion";
+import { bypassing, equivalent } from "./conversion";
 import type { Phase, WafZone } from "./entities";
 import { wafFailures } from "./failures";
 import { statusToWire } from "./formatters";
 import { advance, decide, phaseAt, type Trigger } from "./machine";
 import type { Services } from "../services";
+import type { Limits } from "../limits";
 
 /** `waf_migration`: what can be asked before, while and after a zone migrates. */
 export function migrationRoutes(app: ApiRouter, root: string, { state, settings }: Services): void {
@@ -136,3 +136,20 @@ async function requireDisabled(c: ApiContext): Promise<void> {
 }
 
 const plainRules = z.object({ rules: z.array(z.object({ enabled: z.unknown().optional() })) });
+
+/** Why the zone has no migration option (S1). */
+function overridesLeft({ overrides }: WafZone): ApiFailure[] {
+  return overrides.length === 0 ? [] : [wafFailures.overridesLeft(overrides.length)];
+}
+
+/** Why the vendor's support has to migrate the zone (S1); counts the firewall rules that are to be migrated. */
+function supportNeeded(zone: WafZone, limits: Limits): ApiFailure[] {
+  const { maxMigratableRules: mostRules, maxMigratableExpressionBytes: mostBytes } = limits;
+  const rules = bypassing(zone);
+  const tooMany = rules.length > mostRules ? [wafFailures.tooManyRules(rules.length, mostRules)] : [];
+  const tooLong = rules.flatMap(({ id, expression }) => {
+    const bytes = Buffer.byteLength(expression);
+    return bytes > mostBytes ? [wafFailures.expressionTooLong(id, bytes, mostBytes)] : [];
+  });
+  return [...tooMany, ...tooLong];
+}

@@ -1,6 +1,6 @@
 import type { Next } from "hono";
 import type { ApiContext, ApiRouter } from "../context";
-import { BASE_PATH } from "../paths";
+import { BASE_PATH } from "../route";
 import { wafFailures } from "./failures";
 import { phaseAt } from "./machine";
 import { migrateOnPut, migrationRoutes, requireNotRetired } from "./migration";

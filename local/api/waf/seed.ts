@@ -37,7 +37,7 @@ export const wafZones = {
   migrateRetired: "5a0c1e7f3b2d4968a7e1c0f2d3b4a60d",
 } as const;
 
-export type WafZoneName = keyof typeof wafZones;
+type WafZoneName = keyof typeof wafZones;
 
 const plans: Readonly<Record<WafZoneName, Plan>> = {
   migratePro: "pro",
@@ -183,7 +183,7 @@ function limits(): WafZone {
 }
 
 /** Text of so many bytes in UTF-8, in little more than half as many characters. */
-export function expressionOfBytes(bytes: number): string {
+function expressionOfBytes(bytes: number): string {
   const [before, after] = ['http.request.uri.path eq "/', '"'];
   const room = bytes - before.length - after.length;
   return `${before}${room % 2 === 1 ? "x" : ""}${"ß".repeat(Math.floor(room / 2))}${after}`;

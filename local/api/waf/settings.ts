@@ -9,7 +9,7 @@ const stateNames = z.strictObject({
 } satisfies Record<Phase, z.ZodString>);
 
 /** How this API fills in what nobody has documented of a migration. May change while it runs. */
-export const wafSettings = z.strictObject({
+const wafSettings = z.strictObject({
   /** How long the switch takes that ends a migration: so long a zone stays pending. */
   pendingMs: z.number().min(0),
   /** `migration_state` of each phase; the vendor documents `start` alone. */
@@ -43,7 +43,7 @@ export const wafSettingsChange = wafSettings.extend({ stateNames: stateNames.par
 
 export type WafSettingsChange = z.infer<typeof wafSettingsChange>;
 
-export function changed(settings: WafSettings, change: WafSettingsChange): WafSettings {
+export function withChange(settings: WafSettings, change: WafSettingsChange): WafSettings {
   const given = Object.entries(change).filter(([, value]) => value !== undefined);
   const names = Object.entries(change.stateNames ?? {}).filter(([, name]) => name !== undefined);
   return wafSettings.parse({

@@ -43,36 +43,27 @@ export function addRunCommands(program: Command, io: Io): void {
     await new Runner(io, flags, "update", updateEngine).preview();
   });
 
-  const up = program.command("up").alias("update").description("make the stack what the program says");
-  addConfirmation(addCommonFlags(up));
-  up.action(async (_flags: unknown, command: Command) => {
-    await new Runner(io, command.optsWithGlobals<RunFlags>(), "update", updateEngine).run();
-  });
+  const runCommand = (name: string, what: string, display: DisplayCommand, engine: Engine): Command =>
+    addCommonFlags(program.command(name).description(what))
+      .option("-y, --yes", "go on without asking: this engine never asks")
+      .option("--skip-preview", "do not show a preview first")
+      .action(async (_flags: unknown, command: Command) => {
+        await new Runner(io, command.optsWithGlobals<RunFlags>(), display, engine).run();
+      });
 
-  const refreshCommand = program.command("refresh").description("take over into the state what has drifted");
-  addConfirmation(addCommonFlags(refreshCommand))
+  runCommand("up", "make the stack what the program says", "update", updateEngine).alias("update");
+
+  runCommand("refresh", "take over into the state what has drifted", "refresh", refreshEngine)
     .option("--preview-only", "only show what has drifted")
     .option("--clear-pending-creates", "forget creations that were interrupted")
     .option("--run-program [on]", "not supported", onOrOff);
-  refreshCommand.action(async (_flags: unknown, command: Command) => {
-    await new Runner(io, command.optsWithGlobals<RunFlags>(), "refresh", refreshEngine).run();
-  });
 
-  const destroyCommand = program
-    .command("destroy")
+  runCommand("destroy", "delete all resources of the stack", "destroy", destroyEngine)
     .alias("down")
-    .description("delete all resources of the stack");
-  addConfirmation(addCommonFlags(destroyCommand))
     .option("--preview-only", "only show what would be deleted")
     .option("--run-program [on]", "not supported", onOrOff);
-  destroyCommand.action(async (_flags: unknown, command: Command) => {
-    await new Runner(io, command.optsWithGlobals<RunFlags>(), "destroy", destroyEngine).run();
-  });
 
-  const importCommand = program
-    .command("import")
-    .description("take resources into the state that exist already");
-  addConfirmation(addCommonFlags(importCommand))
+  runCommand("import", "take resources into the state that exist already", "import", importEngine)
     .requiredOption(
       "-f, --file <path>",
       "the import file; each resource brings its `inputs` and `outputs`",
@@ -80,9 +71,6 @@ export function addRunCommands(program: Command, io: Io): void {
     )
     .option("--protect [on]", "protect what is imported", onOrOff, true)
     .option("--generate-code [on]", "accepted: no code is ever generated", onOrOff, false);
-  importCommand.action(async (_flags: unknown, command: Command) => {
-    await new Runner(io, command.optsWithGlobals<RunFlags>(), "import", importEngine).run();
-  });
 }
 
 function addCommonFlags(command: Command): Command {
@@ -97,12 +85,6 @@ function addCommonFlags(command: Command): Command {
     .option("--replace <urn>", "replace this resource; may be repeated", collect)
     .option("--target-replace <urn>", "replace only this resource; may be repeated", collect)
     .option("-m, --message <text>", "accepted: no history is kept");
-}
-
-function addConfirmation(command: Command): Command {
-  return command
-    .option("-y, --yes", "go on without asking: this engine never asks")
-    .option("--skip-preview", "do not show a preview first");
 }
 
 const updateEngine: Engine = (run, flags) => update(run, { refreshFirst: flags.refresh ?? false });
@@ -122,7 +104,6 @@ class Runner {
     this.#flags = flags;
     this.#command = command;
     this.#engine = engine;
-
     if (flags.runProgram === true) throw new Refused("--run-program");
   }
 
