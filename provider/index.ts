@@ -56,5 +56,5 @@ export {
 } from "./runtime/lookup";
 export type { Adopt } from "./runtime/fields";
 export { explainError, type ErrorToExplain } from "./api/explain";
-export * from "./workers-limits";
+export * from "./workers-limits/check";
 export * as limits from "./limits";

@@ -1,5 +1,11 @@
-import { shown, type Amount } from "../limits/amount";
-import { EDGE_ERRORS, EDGE_FUNCTION, EDGE_REQUEST, type ZonePlan } from "../limits/edge-function";
+import {
+  EDGE_ERRORS,
+  EDGE_FUNCTION,
+  EDGE_REQUEST,
+  shown,
+  type Amount,
+  type ZonePlan,
+} from "../limits/workers";
 
 export interface ErrorToExplain {
   /** HTTP status. */

@@ -91,16 +91,20 @@ export const MIGRATION = {
   MAX_SWITCH_SECONDS: 3_600,
 } as const;
 
-export { boundsOf, type Amount, type Bounds, type Limit, type Unit } from "./amount";
 export {
+  boundsOf,
   COUNTED_AS_CONNECTION,
   EDGE_ERRORS,
   EDGE_FUNCTION,
   EDGE_FUNCTION_RULES,
   EDGE_REQUEST,
+  type Amount,
+  type Bounds,
   type EdgeRule,
   type FunctionLimit,
+  type Limit,
   type RequestLimit,
   type Tier,
+  type Unit,
   type ZonePlan,
-} from "./edge-function";
+} from "./workers";

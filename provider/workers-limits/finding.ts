@@ -1,4 +1,4 @@
-import { boundsOf, measured as measuredIn, shown, type Limit } from "../limits/amount";
+import { boundsOf, measured as measuredIn, shown, type Limit } from "../limits/workers";
 
 /** What a check has to say of one limit. */
 export interface LimitFinding {

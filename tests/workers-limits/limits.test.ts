@@ -1,6 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
-import { checkAccount, checkFunction, checkRequest, limits, type LimitFinding } from "pulumi-edgeguard";
+import {
+  checkAccount,
+  checkFunction,
+  checkRequest,
+  limits,
+  RUN_TIME_LIMITS,
+  type LimitFinding,
+} from "pulumi-edgeguard";
 import { checkEntry, FILE_SPELLING } from "../../provider/kv/check-entry";
 
 /** Every number of the tables of seed 002, "Limits", written here by hand: one below it, at it, and one above. */
@@ -322,6 +329,27 @@ test("each of the ten rules is there, with its limits and its source", () => {
   expect(
     Object.entries(limits.COUNTED_AS_CONNECTION).map(([api, calls]) => `${api} ${calls.length}`),
   ).toEqual(["fetch 1", "keyValue 4", "cache 3", "objectStorage 5", "queue 2", "socket 1"]);
+});
+
+test.each<[number, string, string[]]>([
+  [1, "Duration", ["durationPerRequest", "durationPerEvent", "waitUntil"]],
+  [2, "CPU time", ["cpuPerRequest", "cpuPerTrigger"]],
+  [3, "Requests of the free plan", ["requestsPerDay", "requestsPerMinute"]],
+  [4, "Abuse protection", []],
+  [5, "Memory", ["memory"]],
+  [6, "Subrequests", ["subrequests", "internalSubrequests"]],
+  [7, "Connections", ["connections"]],
+  [8, "Cache API", ["cacheObject", "cacheCalls"]],
+  [9, "Routes", ["routesPerZone", "zonesPerFunction"]],
+  [10, "Console output", ["consoleOutput"]],
+])("rule %d is about %s, and a limit that only run time can tell quotes it", (rule, about, names) => {
+  const found = limits.EDGE_FUNCTION_RULES.find((each) => each.rule === rule);
+  expect(found).toMatchObject({ about, limits: names });
+  const quoting = checkFunction({ plan: "paid", crons: ["0 * * * *"] }).filter(({ message }) =>
+    message.endsWith(` ${found?.says ?? "-"}`),
+  );
+  const atRunTime = names.filter((name) => RUN_TIME_LIMITS.some((each) => each === name));
+  expect(quoting.map(({ limit }) => limit).sort()).toEqual(atRunTime.sort());
 });
 
 test("every entry names a section of the seed", () => {

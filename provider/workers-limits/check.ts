@@ -1,6 +1,19 @@
-import { EDGE_FUNCTION, EDGE_FUNCTION_RULES, type FunctionLimit, type Tier } from "../limits/edge-function";
-import { compressedBytes } from "./bundle";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import {
+  EDGE_FUNCTION,
+  EDGE_FUNCTION_RULES,
+  EDGE_REQUEST,
+  type FunctionLimit,
+  type RequestLimit,
+  type Tier,
+  type ZonePlan,
+} from "../limits/workers";
+import { whyUnreadable } from "../runtime/files";
 import { atRunTime, CheckError, held, type LimitFinding, type Measure } from "./finding";
+
+export { CheckError, type LimitFinding } from "./finding";
 
 /** What an account pays for. */
 export type FunctionPlan = "free" | "paid";
@@ -117,6 +130,57 @@ export function checkAccount(given: AccountToCheck): readonly LimitFinding[] {
   ]);
 }
 
+export interface RequestToCheck {
+  /** Plan of the zone that is asked. */
+  readonly plan: ZonePlan;
+  readonly url?: string | URL;
+  /** By name; a list for a header that is sent several times. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  /** Of a POST, PUT or PATCH. */
+  readonly bodyBytes?: number;
+  /** Of an answer that is to be cached. */
+  readonly cachedFileBytes?: number;
+}
+
+/**
+ * Holds a request against what a zone takes (seed 002, "Request and response size"). A header is measured as it is
+ * sent, `name: value` with its line end.
+ *
+ * @throws CheckError when the plan is none.
+ */
+export function checkRequest(given: RequestToCheck): readonly LimitFinding[] {
+  const { plan, url, headers = {}, bodyBytes, cachedFileBytes } = given;
+  const plans: readonly string[] = Object.keys(EDGE_REQUEST.body.limit);
+  if (!plans.includes(plan))
+    throw new CheckError(`plan is ${JSON.stringify(plan)}; write "free", "pro", "business" or "enterprise".`);
+  const measure = (name: RequestLimit, subject?: string): Measure<ZonePlan> => ({
+    name,
+    limit: EDGE_REQUEST[name],
+    column: plan,
+    plan: `the ${plan} plan`,
+    ...(subject === undefined ? {} : { subject }),
+    ...(name === "body" ? { advice: "The service answers 413: send it in parts." } : {}),
+  });
+  const lines = Object.entries(headers).flatMap(([name, values]) =>
+    (typeof values === "string" ? [values] : values).map((value) => ({
+      name,
+      bytes: Buffer.byteLength(`${name}: ${value}\r\n`),
+    })),
+  );
+  return [
+    ...(url === undefined ? [] : held(measure("url"), Buffer.byteLength(String(url)))),
+    ...held(
+      measure("headers"),
+      lines.reduce((sum, { bytes }) => sum + bytes, 0),
+    ),
+    ...lines.flatMap(({ name, bytes }) =>
+      held(measure("header", `Request header ${JSON.stringify(name)}`), bytes),
+    ),
+    ...(bodyBytes === undefined ? [] : held(measure("body"), bodyBytes)),
+    ...(cachedFileBytes === undefined ? [] : held(measure("cachedFile"), cachedFileBytes)),
+  ];
+}
+
 type Measures = (
   name: FunctionLimit,
   more?: { readonly subject?: string; readonly advice?: string | undefined },
@@ -176,4 +240,33 @@ const ORDER = ["error", "warning", "info"] as const;
 
 function sorted(findings: readonly LimitFinding[]): readonly LimitFinding[] {
   return ORDER.flatMap((level) => findings.filter((finding) => finding.level === level));
+}
+
+/**
+ * Bytes of a function after compression: it is compressed, with gzip at its default level, as for an upload. Of a folder
+ * every file counts but source maps, which are not part of what runs.
+ *
+ * @throws CheckError where it cannot be read.
+ */
+function compressedBytes(bundle: string | Uint8Array): number {
+  return gzipSync(typeof bundle === "string" ? Buffer.concat(read(bundle)) : bundle).length;
+}
+
+function read(path: string): Buffer[] {
+  try {
+    return statSync(path).isDirectory()
+      ? [...filesOf(path)].map((file) => readFileSync(file))
+      : [readFileSync(path)];
+  } catch (error) {
+    throw new CheckError(`The bundle ${path} cannot be read: ${whyUnreadable(error)}.`);
+  }
+}
+
+function* filesOf(folder: string): Generator<string> {
+  const found = readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  for (const one of found) {
+    const path = join(folder, one.name);
+    if (one.isDirectory()) yield* filesOf(path);
+    else if (!one.name.endsWith(".map")) yield path;
+  }
 }
