@@ -29,7 +29,7 @@ export type { HistoryEntry } from "./migration/record";
 export type { CategoryChange, MigrationRule, MigrationRuleParameters, RuleChange } from "./migration/rules";
 export type { CategoryOverrideArgs, ExceptionArgs, OwaspArgs, RuleOverrideArgs } from "./rulesets/arguments";
 export type { OtherManagedRule } from "./rulesets/entry-point";
-export type { RulesetExpansion } from "./rulesets/expansion";
+export type { RulesetExpansion } from "./rulesets/effective";
 export type {
   ExplainedDeployment,
   ExplainedException,

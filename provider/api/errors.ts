@@ -92,6 +92,11 @@ export function isUnroutable(error: unknown): boolean {
   return error instanceof ApiError && error.hasCode(7000, 7003);
 }
 
+/** The object surely does not exist. */
+export function isAbsent(error: unknown): error is ApiError {
+  return isNotFound(error) && !isUnroutable(error);
+}
+
 /** Nobody reads further than this in what a server has to say. */
 const LONGEST_CLAUSE = 2_000;
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ApiError, CancelledError } from "../api/errors";
-import { addRule, changeRule } from "../rulesets/entry-point";
+import { RuleWriter } from "../rulesets/entry-point";
 import { lookUntil } from "../runtime/adoption";
 import type { Context } from "../runtime/lifecycle";
 import { omit, sameJson } from "../runtime/values";
@@ -154,6 +154,7 @@ async function restore(
   const kept = sending.rules.filter(({ origin }) => origin === "kept").map(({ rule }) => rule["id"]);
   const there = new Set(after.rules.map((rule) => rule["id"]));
   const changes: ConcurrentChange[] = [];
+  const writer = new RuleWriter(ctx, zone, { id: after.id ?? "", version: "", rules: [] });
   /** The nearest rule in front that exists now. */
   let front: string | undefined;
   for (const rule of theirs) {
@@ -169,20 +170,15 @@ async function restore(
       try {
         if (old === undefined) {
           const position = front === undefined ? { index: 1 } : { after: front };
-          const made = await addRule(ctx, {
-            zone,
-            entryPointId: after.id ?? "",
-            ref,
-            body: { ...body, position },
-          });
-          front = made.rule.id;
+          const made = await writer.add(ref, { ...body, position });
+          front = made.id;
           changes.push({
             ...found,
             outcome: "restored",
             text: `${text}. It was added back, with ID ${front}.`,
           });
         } else if (kept.includes(id)) {
-          await changeRule(ctx, { zone, entryPointId: after.id ?? "", rule: { id }, body });
+          await writer.change({ id }, body);
           changes.push({ ...found, outcome: "restored", text: `${text}. Their change was made again.` });
         } else {
           const advice = "The confirmed step changes that rule, too: make their change again by hand.";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { EdgeApi } from "../api/client";
 import { ApiError, isNotFound, isUnroutable } from "../api/errors";
-import { entryPointPath, zoneRulesetsPath } from "../rulesets/address";
+import { entryPointPath, zoneRulesetsPath } from "../rulesets/entry-point";
 import { wireRule, type WireRule } from "./rules";
 import { decideState, RETIRED, type MigrationState } from "./state";
 

@@ -1,5 +1,16 @@
 import type * as pulumi from "@pulumi/pulumi";
-import type { RuleAction } from "./declared";
+import { z } from "zod";
+import { MANAGED_RULES } from "../limits";
+import { hexId } from "../runtime/fields";
+import { describe } from "../runtime/inputs";
+import { record } from "../runtime/json";
+import { counted } from "../runtime/values";
+
+/** The arguments of a deployment: what a program may write, and the schemas that check it and give its canonical form. */
+
+/** What a rule may be told to do. */
+export const ACTIONS = ["block", "managed_challenge", "js_challenge", "challenge", "log"] as const;
+export type RuleAction = (typeof ACTIONS)[number];
 
 /** The OWASP core ruleset in its own words. */
 export interface OwaspArgs {
@@ -49,4 +60,174 @@ export interface ExceptionArgs {
     | { readonly rulesets: pulumi.Input<pulumi.Input<string>[]> }
     | { readonly rules: pulumi.Input<Record<string, pulumi.Input<pulumi.Input<string>[]>>> }
   >;
+}
+
+const { SCORE_THRESHOLDS, MAX_PARANOIA_LEVEL } = MANAGED_RULES;
+
+export const action = z.enum(ACTIONS);
+
+const noThreshold = ({ input }: { readonly input?: unknown }): string =>
+  `has to be low, medium, high or a whole number from 1; ${describe(input)} was given`;
+
+/** A name stands for its score: both forms of one threshold are the same. */
+export const scoreThreshold = z
+  .union([z.enum(["low", "medium", "high"]), z.number()], { error: noThreshold })
+  .refine((given) => typeof given !== "number" || (Number.isInteger(given) && given >= 1), {
+    error: noThreshold,
+  })
+  .transform((given) => (typeof given === "number" ? given : SCORE_THRESHOLDS[given]));
+
+export const owasp = z.strictObject({
+  paranoiaLevel: z.union([z.literal(1), z.literal(2), z.literal(3), z.literal(4)], {
+    error: ({ input }) =>
+      input === undefined
+        ? `is required: a whole number from 1 to ${MAX_PARANOIA_LEVEL}`
+        : `has to be a whole number from 1 to ${MAX_PARANOIA_LEVEL}; it is ${describe(input)}`,
+  }),
+  scoreThreshold: scoreThreshold.exactOptional(),
+  action: action.exactOptional(),
+});
+export type Owasp = z.output<typeof owasp>;
+
+export const categories = z
+  .array(
+    z
+      .strictObject({
+        tag: z.string().min(1, "has to name a tag; it is empty"),
+        enabled: z.boolean().exactOptional(),
+        action: action.exactOptional(),
+      })
+      .refine(({ enabled, action }) => enabled !== undefined || action !== undefined, {
+        error: "overrides nothing: set enabled, action or both, or leave the entry out",
+      }),
+  )
+  .superRefine((entries, ctx) => {
+    entries.forEach(({ tag }, index) => {
+      const first = entries.findIndex((entry) => entry.tag === tag);
+      if (first === index) return;
+      ctx.addIssue({
+        code: "custom",
+        path: [index, "tag"],
+        message: `is ${JSON.stringify(tag)}, as categories[${first}] is already: give a tag one entry with all it is to change`,
+      });
+    });
+  })
+  .transform((entries) => (entries.length === 0 ? undefined : entries));
+export type Categories = NonNullable<z.output<typeof categories>>;
+
+const rulesetId = hexId("The ids of managed rulesets are what `getManagedRulesets` lists.");
+const ruleId = hexId("The ids of a ruleset's rules are what `getManagedRuleset` lists.");
+
+/** Members by id, in lower case. A malformed key is refused here, so that the sentence names the entry. */
+const recordById = <Out, In>(
+  member: z.ZodType<Out, In>,
+  what: string,
+): z.ZodType<Record<string, Out>, Record<string, In>> =>
+  record(member)
+    .superRefine((given, ctx) => {
+      for (const id of Object.keys(given)) {
+        if (/^[0-9a-f]{32}$/i.test(id)) continue;
+        const message = `is no ${what}: an id is 32 hexadecimal digits, this is ${counted(id.length, "character")}`;
+        ctx.addIssue({ code: "custom", path: [id], message });
+      }
+    })
+    .transform((given) =>
+      Object.fromEntries(Object.entries(given).map(([id, entry]) => [id.toLowerCase(), entry])),
+    );
+
+export const rules = recordById(
+  z
+    .strictObject({
+      enabled: z.boolean().exactOptional(),
+      action: action.exactOptional(),
+      scoreThreshold: scoreThreshold.exactOptional(),
+    })
+    .refine((entry) => Object.keys(entry).length > 0, {
+      error: "overrides nothing: set enabled, action or scoreThreshold, or leave the entry out",
+    }),
+  "rule id",
+).transform((given) => {
+  const entries = Object.entries(given);
+  if (entries.length === 0) return undefined;
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+});
+export type Rules = NonNullable<z.output<typeof rules>>;
+
+const idSet = (id: z.ZodType<string, string>, what: string): z.ZodType<string[], string[]> =>
+  z
+    .array(id)
+    .min(1, `has to hold at least one ${what}; it is empty`)
+    .transform((ids) => [...new Set(ids)].sort());
+
+export const expression = z
+  .string()
+  .trim()
+  .min(1, 'has to select requests, for example http.host eq "www.example.com"; it is empty');
+
+export const exceptions = z
+  .array(
+    z.strictObject({
+      expression,
+      description: z
+        .string()
+        .transform((text) => (text === "" ? undefined : text))
+        .optional(),
+      skip: z.union(
+        [
+          z.literal("all"),
+          z.strictObject({ rulesets: idSet(rulesetId, "ruleset id") }),
+          z.strictObject({
+            rules: recordById(idSet(ruleId, "rule id"), "ruleset id").refine(
+              (given) => Object.keys(given).length > 0,
+              "has to name at least one ruleset; it is empty",
+            ),
+          }),
+        ],
+        'has to be "all", { rulesets: [ids] } or { rules: { rulesetId: [ruleIds] } }',
+      ),
+    }),
+  )
+  .transform((list) => (list.length === 0 ? undefined : list));
+export type Exceptions = NonNullable<z.output<typeof exceptions>>;
+export type Exception = Exceptions[number];
+
+const otherRef = z.string().min(1, "has to be the ref of another rule; it is empty");
+
+export const position = z.union(
+  [z.enum(["first", "last"]), z.strictObject({ before: otherRef }), z.strictObject({ after: otherRef })],
+  'has to be "first", "last", { before: ref } or { after: ref }',
+);
+export type Position = z.output<typeof position>;
+
+export const ruleset = z
+  .strictObject(
+    {
+      id: rulesetId.exactOptional(),
+      name: z.string().min(1, "has to be the ruleset's name; it is empty").exactOptional(),
+    },
+    {
+      error: ({ code, input }) =>
+        code === "invalid_type" && input === undefined
+          ? "is required: { id } or { name } of a managed ruleset"
+          : undefined,
+    },
+  )
+  .refine(({ id, name }) => (id === undefined) !== (name === undefined), {
+    error: ({ input }) =>
+      `has to give exactly one of id and name; ${Object.keys(input as object).length === 0 ? "neither is set" : "both are set"}`,
+  });
+
+export const version = z.string().regex(/^(latest|[1-9]\d*)$/, {
+  error: ({ input }) =>
+    `has to be "latest" or a version's number as text, for example "37"; it is ${describe(input)}`,
+});
+
+export const ref = z.string().min(1, "has to tell this rule from all others of the zone; it is empty");
+
+/** What is declared of a deployment, as far as it makes the overrides. */
+export interface DeclaredOverrides {
+  readonly owasp?: Owasp | undefined;
+  readonly categories?: Categories | undefined;
+  readonly rules?: Rules | undefined;
+  readonly action?: RuleAction | undefined;
 }

@@ -1,6 +1,10 @@
+import { present } from "../runtime/members";
+import { counted } from "../runtime/values";
+import type { DeclaredOverrides } from "./arguments";
+import { levelsOff, scoreRuleOf, thresholdInWords } from "./overrides";
 import type { ManagedRule, ManagedRuleset, Overrides } from "./wire";
 
-/** What a deployment makes of the rules of a managed ruleset. */
+/** What a deployment makes of the rules of a managed ruleset: rule by rule, and as a reviewer sees it in the preview. */
 
 /** What decided: the ruleset's own default, an override of the whole ruleset, of a tag, or of the rule. */
 export type Decider = "default" | "ruleset" | `category ${string}` | "rule";
@@ -19,7 +23,7 @@ export interface EffectiveRule {
 
 /**
  * Each rule as it works. An override of the rule wins over those of its tags, of these the last that says something of
- * the member, and any of them over one of the whole ruleset (facts 5.1).
+ * the member, and any of them over one of the whole ruleset.
  */
 export function effectiveRules(
   { rules }: Pick<ManagedRuleset, "rules">,
@@ -47,14 +51,14 @@ export function effectiveRules(
       tags: rule.tags,
       enabled: enabled[0],
       action: action[0],
-      ...(scoreThreshold === undefined ? {} : { scoreThreshold }),
+      ...present({ scoreThreshold }),
       byDefault: { enabled: rule.enabled, action: rule.action },
       decided: { enabled: enabled[1], action: action[1] },
     };
   });
 }
 
-/** Rules that add to a score keep doing so; the others say what they take, where the service says it at all. */
+/** Rules that add to a score keep doing so; the others say what they take, where Cloudflare says it at all. */
 export function takes({ action, allowedActions }: ManagedRule, override: string): boolean {
   return allowedActions === undefined ? action !== "score" : allowedActions.includes(override);
 }
@@ -90,4 +94,61 @@ export function conflictsOf({ rules }: Pick<ManagedRuleset, "rules">, overrides:
       }),
     ),
   );
+}
+
+/** What a declaration amounts to, in words and numbers, as a reviewer sees it in the preview. */
+export interface RulesetExpansion {
+  /** Name and id of the managed ruleset. */
+  readonly ruleset: string;
+  /** The version that is deployed; for `latest` also which one that is now. */
+  readonly version: string;
+  /** `2: paranoia-level-3 and paranoia-level-4 are off`. */
+  readonly paranoiaLevel?: string;
+  /** `25 (high)`. Only of a ruleset that scores. */
+  readonly scoreThreshold?: string;
+  /** What a ruleset that scores does above the threshold, or what all rules were told to do. */
+  readonly action?: string;
+  /** Rules of the ruleset, and how many of them are on and off. */
+  readonly rules: string;
+  /** Rules that this declaration switches on and off against their defaults. */
+  readonly switched: string;
+  /** Where two categories decide the same rules differently: how many, and which of them wins. */
+  readonly conflicts?: readonly string[];
+  /** The rule that is already there and will be taken over. */
+  readonly adopts?: string;
+}
+
+export function expand(
+  managed: ManagedRuleset,
+  declared: DeclaredOverrides & { readonly version?: string | undefined },
+  overrides: Overrides,
+): RulesetExpansion {
+  const effective = effectiveRules(managed, overrides);
+  const count = (wanted: (rule: EffectiveRule) => boolean): number => effective.filter(wanted).length;
+  const on = count(({ enabled }) => enabled);
+  const switchedOn = count(({ enabled, byDefault }) => enabled && !byDefault.enabled);
+  const switchedOff = count(({ enabled, byDefault }) => !enabled && byDefault.enabled);
+  const score = effective.find(({ id }) => id === scoreRuleOf(managed));
+  const { version = "latest", owasp, action } = declared;
+  const conflicts = conflictsOf(managed, overrides).map(
+    ({ tags: [one, other], winner, member, rules }) =>
+      `${counted(rules, "rule")} with both tags ${JSON.stringify(one)} and ${JSON.stringify(other)}: ${member} is decided by ${JSON.stringify(winner)}`,
+  );
+  return present({
+    ruleset: `${managed.name} (${managed.id})`,
+    version: version === "latest" ? `latest, now ${managed.version}` : version,
+    paranoiaLevel: owasp && levelInWords(owasp),
+    scoreThreshold: score?.scoreThreshold === undefined ? undefined : thresholdInWords(score.scoreThreshold),
+    action: score?.scoreThreshold === undefined ? action : score.action,
+    rules: `${effective.length}: ${on} on, ${effective.length - on} off`,
+    switched: `${switchedOn} on, ${switchedOff} off`,
+    conflicts: conflicts.length === 0 ? undefined : conflicts,
+  });
+}
+
+function levelInWords(owasp: NonNullable<DeclaredOverrides["owasp"]>): string {
+  const off = levelsOff(owasp).map(({ tag }) => tag);
+  const last = off.pop();
+  if (last === undefined) return `${owasp.paranoiaLevel}: no level is off`;
+  return `${owasp.paranoiaLevel}: ${off.length === 0 ? `${last} is` : `${off.join(", ")} and ${last} are`} off`;
 }

@@ -1,33 +1,37 @@
-import type { ApiNote } from "../api/envelope";
-import { ApiError, isNotFound, isUnroutable } from "../api/errors";
+import type { RequestOptions } from "../api/client";
+import { ApiError, isAbsent } from "../api/errors";
 import { createOnce, lookUntil } from "../runtime/adoption";
 import type { Context } from "../runtime/lifecycle";
 import type { Bag } from "../runtime/values";
-import { entryPointPath, PHASE, rulesPath, zoneRulesetsPath } from "./address";
-import { entryPoint, type EntryPoint, type ZoneRule } from "./wire";
+import { entryPoint, PHASE, type EntryPoint, type ZoneRule } from "./wire";
 
 /**
  * Access to the ruleset that a zone starts from in the managed phase. It is never written as a whole: that is the one
  * call that can lose a rule which somebody else has added meanwhile.
  */
 
-/** "exceeded maximum number of zone rulesets for phase": somebody has made the entry point meanwhile (facts 1.5). */
+export const zoneRulesetsPath = (zone: string): string => `/zones/${zone}/rulesets`;
+
+export const entryPointPath = (zone: string): string =>
+  `${zoneRulesetsPath(zone)}/phases/${PHASE}/entrypoint`;
+
+/** "exceeded maximum number of zone rulesets for phase": somebody has made the entry point meanwhile. */
 const EXISTS = 20217;
 
-/** The zone's entry point; undefined where it has none (404, 10003: nothing deployed, facts 5.2). */
-export async function readEntryPoint(
-  ctx: Pick<Context, "api">,
-  zone: string,
-): Promise<EntryPoint | undefined> {
+/** What a request gives; undefined where the object does not exist. */
+export async function unlessAbsent<T>(request: () => Promise<T>): Promise<T | undefined> {
   try {
-    return await ctx.api.get(entryPointPath(zone), {
-      what: `Reading the managed rules of zone ${zone}`,
-      schema: entryPoint,
-    });
+    return await request();
   } catch (error) {
-    if (!isNotFound(error) || isUnroutable(error)) throw error;
-    return undefined;
+    if (isAbsent(error)) return undefined;
+    throw error;
   }
+}
+
+/** The zone's entry point; undefined where it has none, as nothing was ever deployed. */
+export function readEntryPoint(ctx: Pick<Context, "api">, zone: string): Promise<EntryPoint | undefined> {
+  const what = `Reading the managed rules of zone ${zone}`;
+  return unlessAbsent(() => ctx.api.get(entryPointPath(zone), { what, schema: entryPoint }));
 }
 
 /** What a preview has read of a zone, until something is written there. */
@@ -48,16 +52,16 @@ export function seenEntryPoint(ctx: Context, zone: string): Promise<EntryPoint |
 export async function ensureEntryPoint(ctx: Context, zone: string): Promise<EntryPoint> {
   const found = await readEntryPoint(ctx, zone);
   if (found !== undefined) return found;
-  const what = `Making the entry point of the managed rules of zone ${zone}`;
   seen(ctx).delete(zone);
+  const path = zoneRulesetsPath(zone);
   try {
     const { object } = await createOnce(ctx, {
-      path: zoneRulesetsPath(zone),
+      path,
       id: ({ id }: EntryPoint) => id,
       what: `the entry point of the managed rules of zone ${zone}`,
       send: () =>
-        ctx.api.post(zoneRulesetsPath(zone), {
-          what,
+        ctx.api.post(path, {
+          what: `Making the entry point of the managed rules of zone ${zone}`,
           schema: entryPoint,
           body: { name: "zone", kind: "zone", phase: PHASE, rules: [] },
           advice,
@@ -78,77 +82,74 @@ export async function ensureEntryPoint(ctx: Context, zone: string): Promise<Entr
   }
 }
 
-/** Adds one rule; found again by its ref where the answer gets lost. */
-export async function addRule(
-  ctx: Context,
-  { zone, entryPointId, ref, body }: { zone: string; entryPointId: string; ref: string; body: Bag },
-): Promise<Added> {
-  seen(ctx).delete(zone);
-  const path = rulesPath(zone, entryPointId);
-  const added = (entryPoint: EntryPoint | undefined): Added[] =>
-    entryPoint === undefined
-      ? []
-      : entryPoint.rules.filter((rule) => rule.ref === ref).map((rule) => ({ rule, entryPoint }));
-  const { object, doubled } = await createOnce(ctx, {
-    what: `the rule ${JSON.stringify(ref)}`,
-    path,
-    id: ({ rule }) => rule.id,
-    send: async () => {
-      const answer = await ctx.api.post(path, {
-        what: `Adding the rule ${JSON.stringify(ref)} to the managed rules of zone ${zone}`,
-        schema: entryPoint,
-        body,
-        advice,
-      });
-      return added(answer)[0];
-    },
-    list: async () => added(await readEntryPoint(ctx, zone)),
-  });
-  if (doubled !== undefined) ctx.say.warn(doubled);
-  return object;
-}
-
 interface Added {
   readonly rule: ZoneRule;
   readonly entryPoint: EntryPoint;
 }
 
-/** Replaces the definition of one rule, and its place where the body says so. A second execution does no harm. */
-export async function changeRule(
-  ctx: Context,
-  {
-    zone,
-    entryPointId,
-    rule,
-    body,
-  }: { zone: string; entryPointId: string; rule: Pick<ZoneRule, "id">; body: Bag },
-): Promise<EntryPoint> {
-  seen(ctx).delete(zone);
-  const { result } = await ctx.api.send("PATCH", `${rulesPath(zone, entryPointId)}/${rule.id}`, {
-    what: `Changing the rule ${rule.id} of zone ${zone}`,
-    schema: entryPoint,
-    body,
-    repeatable: true,
-    advice,
-  });
-  return result;
-}
+/** A zone's entry point while it is written, rule by rule. */
+export class RuleWriter {
+  readonly ctx: Context;
+  readonly zone: string;
+  #now: EntryPoint;
 
-/** Takes one rule away; that it is gone already is fine. Undefined where the answer does not say what is left. */
-export async function removeRule(
-  ctx: Context,
-  { zone, entryPointId, id }: { zone: string; entryPointId: string; id: string },
-): Promise<EntryPoint | undefined> {
-  seen(ctx).delete(zone);
-  try {
-    const left = await ctx.api.delete(`${rulesPath(zone, entryPointId)}/${id}`, {
-      what: `Removing the rule ${id} from zone ${zone}`,
-      schema: entryPoint.nullable().catch(null),
+  constructor(ctx: Context, zone: string, found: EntryPoint) {
+    this.ctx = ctx;
+    this.zone = zone;
+    this.#now = found;
+  }
+
+  /** The entry point as the last answer showed it. */
+  get now(): EntryPoint {
+    return this.#now;
+  }
+
+  get #path(): string {
+    return `${zoneRulesetsPath(this.zone)}/${this.#now.id}/rules`;
+  }
+
+  /** Adds one rule; found again by its ref where the answer gets lost. */
+  async add(ref: string, body: Bag): Promise<ZoneRule> {
+    const { ctx, zone } = this;
+    seen(ctx).delete(zone);
+    const path = this.#path;
+    const added = (found: EntryPoint | undefined): Added[] =>
+      (found?.rules ?? []).flatMap((rule) =>
+        found && rule.ref === ref ? [{ rule, entryPoint: found }] : [],
+      );
+    const { object, doubled } = await createOnce(ctx, {
+      what: `the rule ${JSON.stringify(ref)}`,
+      path,
+      id: ({ rule }) => rule.id,
+      send: async () => {
+        const what = `Adding the rule ${JSON.stringify(ref)} to the managed rules of zone ${zone}`;
+        return added(await ctx.api.post(path, { what, schema: entryPoint, body, advice }))[0];
+      },
+      list: async () => added(await readEntryPoint(ctx, zone)),
     });
-    return left ?? undefined;
-  } catch (error) {
-    if (!isNotFound(error) || isUnroutable(error)) throw error;
-    return undefined;
+    if (doubled !== undefined) ctx.say.warn(doubled);
+    this.#now = object.entryPoint;
+    return object.rule;
+  }
+
+  /** Replaces the definition of one rule, and its place where the body says so. A second execution does no harm. */
+  async change({ id }: Pick<ZoneRule, "id">, body: Bag): Promise<void> {
+    const { ctx, zone } = this;
+    seen(ctx).delete(zone);
+    const what = `Changing the rule ${id} of zone ${zone}`;
+    const manner = { schema: entryPoint, repeatable: true, advice };
+    const { result } = await ctx.api.send("PATCH", `${this.#path}/${id}`, { what, body, ...manner });
+    this.#now = result;
+  }
+
+  /** Takes one rule away; that it is gone already is fine. */
+  async remove({ id }: Pick<ZoneRule, "id">): Promise<void> {
+    const { ctx, zone } = this;
+    seen(ctx).delete(zone);
+    const what = `Removing the rule ${id} from zone ${zone}`;
+    const schema = entryPoint.nullable().catch(null);
+    const left = await unlessAbsent(() => ctx.api.delete(`${this.#path}/${id}`, { what, schema }));
+    this.#now = left ?? { ...this.#now, rules: this.#now.rules.filter((rule) => rule.id !== id) };
   }
 }
 
@@ -175,13 +176,7 @@ export function otherManagedRules(found: EntryPoint | undefined, own?: string): 
   );
 }
 
-function advice({
-  status,
-  errors,
-}: {
-  readonly status: number;
-  readonly errors: readonly ApiNote[];
-}): string | undefined {
+const advice: NonNullable<RequestOptions<unknown>["advice"]> = ({ status, errors }) => {
   if (status === 404)
     return "If the rule was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` makes it anew.";
   if (status === 403) return "Managed rules need a token with Zone WAF Write.";
@@ -189,4 +184,4 @@ function advice({
   return errors.some(({ pointer }) => pointer?.endsWith("/expression") === true)
     ? "Check the expression in the dashboard's editor."
     : "The plan may lack this ruleset, or the ruleset may have changed: run `pulumi preview`, which checks tags, rules and actions.";
-}
+};

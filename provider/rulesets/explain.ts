@@ -1,8 +1,8 @@
-import { PHASE } from "./address";
+import { present } from "../runtime/members";
+import { counted, isBag } from "../runtime/values";
 import { effectiveRules, type Decider, type EffectiveRule } from "./effective";
-import { counted } from "./expansion";
-import { LEVELS, paranoiaTag, thresholdInWords } from "./owasp";
-import type { EntryPoint, ManagedRuleset, Skip, ZoneRule } from "./wire";
+import { LEVELS, paranoiaTag, thresholdInWords } from "./overrides";
+import { PHASE, type EntryPoint, type ManagedRuleset, type Skip, type ZoneRule } from "./wire";
 
 /** What of the managed rulesets works in a zone, as data and as text. */
 
@@ -76,12 +76,10 @@ function explainOne(
   before: readonly ZoneRule[],
   managed: ManagedRuleset | undefined,
 ): ExplainedDeployment {
-  const overrides = deploys?.overrides ?? { categories: [], rules: {} };
+  const { rulesetId = "", overrides = { categories: [], rules: {} } } = deploys ?? {};
   const effective = managed === undefined ? [] : effectiveRules(managed, overrides);
   const on = enabled ? effective.filter((rule) => rule.enabled).length : 0;
   const score = effective.find(({ scoreThreshold }) => scoreThreshold !== undefined);
-  const level = levelOf(effective);
-  const action = score?.action ?? overrides.action;
   const changed = (member: "enabled" | "action", to: (rule: EffectiveRule) => boolean): ExplainedRule[] =>
     effective.flatMap((rule) => {
       const by = rule.decided[member];
@@ -90,20 +88,17 @@ function explainOne(
         : [{ id: rule.id, description: rule.description, by }];
     });
   const actions = new Map(effective.map((rule) => [rule.id, rule.action]));
-  return {
+  return present({
     ruleId: id,
     ref,
     description,
     enabled,
     expression,
-    ruleset: {
-      id: deploys?.rulesetId ?? "",
-      ...(managed === undefined ? {} : { name: managed.name, version: managed.version }),
-    },
-    ...(level === undefined ? {} : { paranoiaLevel: level }),
-    ...(score?.scoreThreshold === undefined ? {} : { scoreThreshold: score.scoreThreshold }),
-    ...(action === undefined ? {} : { action }),
-    ...(managed === undefined ? {} : { rules: { on, off: effective.length - on } }),
+    ruleset: present({ id: rulesetId, name: managed?.name, version: managed?.version }),
+    paranoiaLevel: levelOf(effective),
+    scoreThreshold: score?.scoreThreshold,
+    action: score?.action ?? overrides.action,
+    rules: managed === undefined ? undefined : { on, off: effective.length - on },
     switchedOff: changed("enabled", (rule) => !rule.enabled),
     switchedOn: changed("enabled", (rule) => rule.enabled),
     otherAction: changed("action", (rule) => rule.enabled).map((rule) => ({
@@ -111,20 +106,12 @@ function explainOne(
       action: actions.get(rule.id) ?? "",
     })),
     exceptions: before.flatMap((rule) => {
-      const skips = rule.enabled ? skipped(rule.skips, deploys?.rulesetId ?? "") : undefined;
-      return skips === undefined
-        ? []
-        : [
-            {
-              ruleId: rule.id,
-              ref: rule.ref,
-              description: rule.description,
-              expression: rule.expression,
-              skips,
-            },
-          ];
+      const skips = rule.enabled ? skipped(rule.skips, rulesetId) : undefined;
+      if (skips === undefined) return [];
+      const { id: ruleId, ref, description, expression } = rule;
+      return [{ ruleId, ref, description, expression, skips }];
     }),
-  };
+  });
 }
 
 /** A single rule that was switched on by itself does not raise the level. */
@@ -145,43 +132,30 @@ function skipped(skips: Skip | undefined, rulesetId: string): "all" | number | u
   const { ruleset, rulesets, rules, phases } = skips.other;
   const has = (list: unknown, id: string): boolean => Array.isArray(list) && list.includes(id);
   if (ruleset === "current" || has(rulesets, rulesetId) || has(phases, PHASE)) return "all";
-  const own: unknown =
-    typeof rules === "object" && rules !== null ? Reflect.get(rules, rulesetId) : undefined;
-  return Array.isArray(own) ? own.length : undefined;
+  const listed = isBag(rules) ? rules[rulesetId] : undefined;
+  return Array.isArray(listed) ? listed.length : undefined;
 }
 
-const COLUMNS = [
-  "#",
-  "Ruleset",
-  "Version",
-  "Requests",
-  "State",
-  "Paranoia level",
-  "Threshold",
-  "Action",
-  "Rules",
-  "Exceptions",
-];
+/** The table: each column with what its cell says of a deployment. */
+const COLUMNS: Readonly<Record<string, (deployment: ExplainedDeployment, number: number) => string>> = {
+  "#": (_, number) => String(number),
+  Ruleset: nameOf,
+  Version: ({ ruleset }) => ruleset.version ?? "",
+  Requests: ({ expression }) => code(expression),
+  State: ({ enabled }) => (enabled ? "on" : "**off**"),
+  "Paranoia level": ({ paranoiaLevel }) => String(paranoiaLevel ?? ""),
+  Threshold: ({ scoreThreshold }) => (scoreThreshold === undefined ? "" : thresholdInWords(scoreThreshold)),
+  Action: ({ action }) => action ?? "",
+  Rules: ({ rules }) => (rules === undefined ? "unknown" : `${rules.on} on, ${rules.off} off`),
+  Exceptions: ({ exceptions }) => (exceptions.length === 0 ? "" : String(exceptions.length)),
+};
 
 function toMarkdown(zoneId: string, deployments: readonly ExplainedDeployment[]): string {
   const heading = `### Managed rulesets of zone ${zoneId}`;
   if (deployments.length === 0) return `${heading}\n\nNone is deployed.\n`;
-  const rows = deployments.map((deployment, index) => {
-    const { ruleset, rules, scoreThreshold } = deployment;
-    return [
-      String(index + 1),
-      nameOf(deployment),
-      ruleset.version ?? "",
-      code(deployment.expression),
-      deployment.enabled ? "on" : "**off**",
-      String(deployment.paranoiaLevel ?? ""),
-      scoreThreshold === undefined ? "" : thresholdInWords(scoreThreshold),
-      deployment.action ?? "",
-      rules === undefined ? "unknown" : `${rules.on} on, ${rules.off} off`,
-      deployment.exceptions.length === 0 ? "" : String(deployment.exceptions.length),
-    ];
-  });
-  const table = [COLUMNS, COLUMNS.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`);
+  const names = Object.keys(COLUMNS);
+  const rows = deployments.map((each, index) => Object.values(COLUMNS).map((cell) => cell(each, index + 1)));
+  const table = [names, names.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`);
   const lists = deployments.flatMap((deployment, index) => listsOf(deployment, index + 1));
   return `${[heading, "", ...table, ...(lists.length === 0 ? [] : ["", ...lists])].join("\n")}\n`;
 }
@@ -191,15 +165,11 @@ const SHOWN_RULES = 10;
 function listsOf(deployment: ExplainedDeployment, number: number): string[] {
   const { switchedOff, switchedOn, otherAction, exceptions } = deployment;
   const actions = [...new Set(otherAction.map(({ action }) => action))].sort();
+  const given = (action: string): ExplainedRule[] => otherAction.filter((rule) => rule.action === action);
   const lines = [
     ...inGroups("off", switchedOff),
     ...inGroups("on", switchedOn),
-    ...actions.flatMap((action) =>
-      inGroups(
-        action,
-        otherAction.filter((rule) => rule.action === action),
-      ),
-    ),
+    ...actions.flatMap((action) => inGroups(action, given(action))),
     ...exceptions.map(
       ({ skips, expression, description }) =>
         `not for ${code(expression)}${description === "" ? "" : ` (${plain(description)})`}: ${skips === "all" ? "all of it" : counted(skips, "rule")}`,

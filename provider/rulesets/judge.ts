@@ -1,7 +1,7 @@
 import { nearest } from "../runtime/nearest";
-import type { DeclaredOverrides, Exceptions } from "./declared";
+import type { DeclaredOverrides, Exceptions } from "./arguments";
 import { takes } from "./effective";
-import { LEVELS, levelOf, paranoiaTag, scoreRuleOf } from "./owasp";
+import { LEVELS, levelOf, paranoiaTag, scoreRuleOf } from "./overrides";
 import type { ManagedRule, ManagedRuleset } from "./wire";
 
 type Judged = DeclaredOverrides & { readonly exceptions?: Exceptions | undefined };
@@ -9,6 +9,11 @@ type Judged = DeclaredOverrides & { readonly exceptions?: Exceptions | undefined
 export interface Finding {
   readonly property: string;
   readonly reason: string;
+}
+
+/** The finding, where something is wrong. */
+function when(isWrong: boolean, property: string, reason: string): Finding[] {
+  return isWrong ? [{ property, reason }] : [];
 }
 
 /** What is wrong with a declaration by itself: words of `owasp` against categories that say otherwise. */
@@ -20,16 +25,11 @@ export function contradictions({ owasp, categories = [] }: DeclaredOverrides): F
     if (level === undefined) return [];
     const isOff = level > paranoiaLevel;
     const against = isOff ? enabled === true || action !== undefined : enabled === false;
-    if (!against) return [];
     const says = enabled === undefined ? `action: ${JSON.stringify(action)}` : `enabled: ${enabled}`;
-    return [
-      {
-        property: `categories[${index}]`,
-        reason:
-          `contradicts owasp.paranoiaLevel: level ${paranoiaLevel} ${isOff ? "switches off" : "needs"} the tag ${JSON.stringify(tag)}, and this entry says ${says}. ` +
-          "Change the level, or take the entry out",
-      },
-    ];
+    const reason =
+      `contradicts owasp.paranoiaLevel: level ${paranoiaLevel} ${isOff ? "switches off" : "needs"} the tag ${JSON.stringify(tag)}, and this entry says ${says}. ` +
+      "Change the level, or take the entry out";
+    return when(against, `categories[${index}]`, reason);
   });
 }
 
@@ -45,17 +45,16 @@ export function judge(declared: Judged, managed: ManagedRuleset): Finding[] {
   ];
 }
 
-/** Rules of other rulesets are left to the service. */
+/** Rules of other rulesets are left to Cloudflare. */
 function judgeExceptions({ exceptions = [] }: Judged, managed: ManagedRuleset): Finding[] {
-  return exceptions.flatMap(({ skip }, index) =>
-    skip === "all" || !("rules" in skip)
-      ? []
-      : (skip.rules[managed.id] ?? []).flatMap((id, at) => {
-          const wrong = unknownRule(id, managed);
-          const property = `exceptions[${index}].skip.rules["${managed.id}"][${at}]`;
-          return wrong === undefined ? [] : [{ property, reason: `${id}: ${wrong}` }];
-        }),
-  );
+  return exceptions.flatMap(({ skip }, index) => {
+    const ids = typeof skip === "object" && "rules" in skip ? (skip.rules[managed.id] ?? []) : [];
+    return ids.flatMap((id, at) => {
+      const wrong = unknownRule(id, managed);
+      const property = `exceptions[${index}].skip.rules["${managed.id}"][${at}]`;
+      return when(wrong !== undefined, property, `${id}: ${wrong ?? ""}`);
+    });
+  });
 }
 
 /** Why there is no such rule, with the nearest one; undefined where there is. */
@@ -70,78 +69,60 @@ function unknownRule(id: string, managed: ManagedRuleset): string | undefined {
 function judgeOwasp({ owasp, rules = {} }: DeclaredOverrides, managed: ManagedRuleset): Finding[] {
   if (owasp === undefined) return [];
   const scoreRule = managed.rules.find(({ id }) => id === scoreRuleOf(managed));
-  const known = LEVELS.some((level) => managed.rules.some(({ tags }) => tags.includes(paranoiaTag(level))));
-  if (!known || scoreRule === undefined) {
-    return [
-      {
-        property: "owasp",
-        reason: `${named(managed)} has no paranoia levels: owasp is for the OWASP core ruleset; use categories, rules and action`,
-      },
-    ];
+  const hasLevels = LEVELS.some((level) =>
+    managed.rules.some(({ tags }) => tags.includes(paranoiaTag(level))),
+  );
+  if (!hasLevels || scoreRule === undefined) {
+    const reason = `${named(managed)} has no paranoia levels: owasp is for the OWASP core ruleset; use categories, rules and action`;
+    return [{ property: "owasp", reason }];
   }
-  const found = judgeAction(owasp.action, "owasp.action", [scoreRule], `the last rule, ${scoreRule.id}`);
-  const own = rules[scoreRule.id];
-  if (own === undefined) return found;
+  const own = rules[scoreRule.id] ?? {};
   const property = `rules["${scoreRule.id}"]`;
-  const says = (member: "action" | "scoreThreshold"): Finding[] =>
-    owasp[member] === undefined || own[member] === undefined || owasp[member] === own[member]
-      ? []
-      : [
-          {
-            property: `${property}.${member}`,
-            reason: `contradicts owasp.${member}: this is the rule that compares the score, one says ${String(own[member])}, the other ${String(owasp[member])}. Keep one`,
-          },
-        ];
-  const isOff = own.enabled === false;
+  const contradicts = (member: "action" | "scoreThreshold"): Finding[] =>
+    when(
+      owasp[member] !== undefined && own[member] !== undefined && owasp[member] !== own[member],
+      `${property}.${member}`,
+      `contradicts owasp.${member}: this is the rule that compares the score, one says ${String(own[member])}, the other ${String(owasp[member])}. Keep one`,
+    );
   return [
-    ...found,
-    ...says("action"),
-    ...says("scoreThreshold"),
-    ...(isOff
-      ? [
-          {
-            property: `${property}.enabled`,
-            reason:
-              "contradicts owasp: this is the rule that compares the score, and without it the ruleset never acts. Take one of them out; to switch the deployment off, set enabled: false",
-          },
-        ]
-      : []),
+    ...judgeAction(owasp.action, "owasp.action", [scoreRule], `the last rule, ${scoreRule.id}`),
+    ...contradicts("action"),
+    ...contradicts("scoreThreshold"),
+    ...when(
+      own.enabled === false,
+      `${property}.enabled`,
+      "contradicts owasp: this is the rule that compares the score, and without it the ruleset never acts. Take one of them out; to switch the deployment off, set enabled: false",
+    ),
   ];
 }
 
 function judgeCategories({ categories = [] }: DeclaredOverrides, managed: ManagedRuleset): Finding[] {
   const tags = [...new Set(managed.rules.flatMap((rule) => rule.tags))].sort();
   return categories.flatMap(({ tag, action }, index): Finding[] => {
+    const property = `categories[${index}]`;
+    const which = JSON.stringify(tag);
     const tagged = managed.rules.filter((rule) => rule.tags.includes(tag));
-    if (tagged.length === 0) {
-      return [
-        {
-          property: `categories[${index}].tag`,
-          reason: `no rule of ${named(managed)} has the tag ${JSON.stringify(tag)}. ${meant(tag, tags)}`,
-        },
-      ];
-    }
-    return judgeAction(action, `categories[${index}].action`, tagged, `rules tagged ${JSON.stringify(tag)}`);
+    if (tagged.length > 0) return judgeAction(action, `${property}.action`, tagged, `rules tagged ${which}`);
+    const reason = `no rule of ${named(managed)} has the tag ${which}. ${meant(tag, tags)}`;
+    return [{ property: `${property}.tag`, reason }];
   });
 }
 
 function judgeRules({ rules = {} }: DeclaredOverrides, managed: ManagedRuleset): Finding[] {
   const last = scoreRuleOf(managed);
+  const here = last === undefined ? "" : `, here ${last}`;
   return Object.entries(rules).flatMap(([id, { action, scoreThreshold }]): Finding[] => {
     const property = `rules["${id}"]`;
     const rule = managed.rules.find((each) => each.id === id);
     if (rule === undefined) return [{ property, reason: unknownRule(id, managed) ?? "" }];
-    const scores = rule.scoreThreshold !== undefined || id === last;
+    const which = JSON.stringify(rule.description);
     return [
-      ...judgeAction(action, `${property}.action`, [rule], `rule ${JSON.stringify(rule.description)}`),
-      ...(scoreThreshold === undefined || scores
-        ? []
-        : [
-            {
-              property: `${property}.scoreThreshold`,
-              reason: `only the rule that compares the score takes a threshold${last === undefined ? "" : `, here ${last}`}; this is ${JSON.stringify(rule.description)}`,
-            },
-          ]),
+      ...judgeAction(action, `${property}.action`, [rule], `rule ${which}`),
+      ...when(
+        scoreThreshold !== undefined && rule.scoreThreshold === undefined && id !== last,
+        `${property}.scoreThreshold`,
+        `only the rule that compares the score takes a threshold${here}; this is ${which}`,
+      ),
     ];
   });
 }

@@ -1,6 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { accountId, zoneId } from "../runtime/fields";
-import * as declared from "./declared";
+import * as declared from "./arguments";
 import { readEntryPoint } from "./entry-point";
 import { explain, type ZoneExplanation } from "./explain";
 import { findManagedRuleset, listManagedRulesets, UnknownRulesetError } from "./managed";

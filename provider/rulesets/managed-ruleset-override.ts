@@ -3,46 +3,53 @@ import * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { ApiError } from "../api/errors";
 import { MANAGED_RULES } from "../limits";
+import { accountId, adopt, zoneId, type Adopt } from "../runtime/fields";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
+import { LOCK } from "../runtime/locks";
+import { present } from "../runtime/members";
 import { claimOnce, edgeResource } from "../runtime/resource";
 import { canonicalJson, pick, sameJson } from "../runtime/values";
-import type { CategoryOverrideArgs, ExceptionArgs, OwaspArgs, RuleOverrideArgs } from "./arguments";
-import { bring, stillThere, withdraw } from "./bring";
-import * as declared from "./declared";
+import { chooseExisting, inWords, recordingHalf, takeOver, twins } from "./adoption";
+import * as declared from "./arguments";
 import {
-  chooseExisting,
+  computed,
+  exceptionIds,
   findOwn,
+  outputsOf,
   prepare,
   prepareStrictly,
+  readVersion,
   REF_PREFIX,
   tagsOf,
   toRequest,
-  twins,
+  undeclared,
   wantedOf,
   type Adopted,
+  type Computed,
   type Prepared,
-  type Wanted,
 } from "./deployment";
+import { expand, type RulesetExpansion } from "./effective";
 import {
-  addRule,
   ensureEntryPoint,
   otherManagedRules,
   readEntryPoint,
+  RuleWriter,
   seenEntryPoint,
   type OtherManagedRule,
 } from "./entry-point";
 import { readExceptions, removeExceptions } from "./exceptions";
-import { expand, type RulesetExpansion } from "./expansion";
 import { contradictions, judge } from "./judge";
 import { findManagedRuleset, UnknownRulesetError } from "./managed";
-import { isNamedThreshold } from "./owasp";
-import { decompileOverrides, sameCategories, sharedTagsOf, type SharedTags } from "./overrides";
+import {
+  decompileOverrides,
+  sameCategories,
+  sharedTagsOf,
+  thresholdName,
+  type SharedTags,
+} from "./overrides";
 import { missingAnchor, placementOf, violated } from "./position";
-import { computed, exceptionIds, outputsOf, readVersion, undeclared, type Computed } from "./recorded";
-import { inWords, recordingHalf, takeOver } from "./take-over";
-import type { EntryPoint, ManagedRuleset, ZoneRule } from "./wire";
-import { accountId, adopt, zoneId, type Adopt } from "../runtime/fields";
-import { LOCK } from "../runtime/locks";
+import { reconcileRule, stillThere, withdraw } from "./reconcile";
+import type { ManagedRuleset, ZoneRule } from "./wire";
 
 const args = z.object({
   zoneId,
@@ -96,22 +103,20 @@ export const managedRulesetOverride = defineLifecycle({
     {
       needs: ["position", "ref"],
       check: ({ position, ref }) => {
-        const anchor = typeof position === "object" ? Object.entries(position)[0] : undefined;
-        return anchor === undefined || anchor[1] !== ref
-          ? undefined
-          : { property: `position.${anchor[0]}`, reason: `names the rule itself, ${JSON.stringify(ref)}` };
+        const [side, other] = typeof position === "object" ? (Object.entries(position)[0] ?? []) : [];
+        if (side === undefined || other !== ref) return undefined;
+        return { property: `position.${side}`, reason: `names the rule itself, ${JSON.stringify(ref)}` };
       },
     },
     {
       needs: ["owasp", "rules", "ref"],
       check: ({ owasp, rules = {}, ref }) => {
         const scores = [owasp?.scoreThreshold, ...Object.values(rules).map((r) => r.scoreThreshold)];
-        const odd = scores.filter((score) => score !== undefined && !isNamedThreshold(score));
-        return odd.length === 0
-          ? undefined
-          : {
-              warning: `managed ruleset ${JSON.stringify(ref)}: the threshold ${odd.join(", ")} is none of those that have a name: 25 (high), 40 (medium), 60 (low).`,
-            };
+        const odd = scores.filter((score) => score !== undefined && thresholdName(score) === undefined);
+        if (odd.length === 0) return undefined;
+        return {
+          warning: `managed ruleset ${JSON.stringify(ref)}: the threshold ${odd.join(", ")} is none of those that have a name: 25 (high), 40 (medium), 60 (low).`,
+        };
       },
     },
     {
@@ -146,7 +151,7 @@ export const managedRulesetOverride = defineLifecycle({
       Object.keys(olds).length === 0 ? await chooseExisting(ctx, args, prepared, found) : undefined;
     const isOther = ({ id, ref }: ZoneRule): boolean =>
       ref !== olds["ref"] && id !== existing?.rule.id && ctx.holding(id) === undefined; // The program's own are told of by the class.
-    const twin = twins(args, managed, found).find(isOther);
+    const twin = twins(args, prepared, found).find(isOther);
     if (twin !== undefined)
       ctx.say.warn(
         `managed ruleset ${JSON.stringify(args.ref)}: rule ${twin.id} (${twin.ref}) of zone ${args.zoneId} executes ${JSON.stringify(managed.name)} for the same requests: it runs twice.`,
@@ -162,28 +167,22 @@ export const managedRulesetOverride = defineLifecycle({
     const prepared = await prepareStrictly(ctx, args);
     const seen = await readEntryPoint(ctx, args.zoneId);
     placementOf(args.position, seen, args.zoneId); // Refuses before anything is made.
-    const entryPoint = seen ?? (await ensureEntryPoint(ctx, args.zoneId));
-    const existing = await chooseExisting(ctx, args, prepared, entryPoint);
-    if (existing !== undefined) return await takeOver(ctx, args, prepared, entryPoint, existing);
+    const rules = new RuleWriter(ctx, args.zoneId, seen ?? (await ensureEntryPoint(ctx, args.zoneId)));
+    const existing = await chooseExisting(ctx, args, prepared, rules.now);
+    if (existing !== undefined) return await takeOver(rules, args, prepared, existing);
 
-    const wanted = wantedOf(args, prepared.managed.id, prepared.overrides);
-    const position = placementOf(args.position, entryPoint, args.zoneId);
+    const wanted = wantedOf(args, prepared);
+    const position =
+      args.position === "last" ? undefined : placementOf(args.position, rules.now, args.zoneId);
     // Nothing is blocked that is to be excepted: with exceptions, the rule acts when they are in place.
     const waits = args.exceptions !== undefined && wanted.enabled;
-    const { rule, entryPoint: now } = await addRule(ctx, {
-      zone: args.zoneId,
-      entryPointId: entryPoint.id,
-      ref: args.ref,
-      body: {
-        ...toRequest({ ...wanted, enabled: wanted.enabled && !waits }),
-        ...(position === undefined || args.position === "last" ? {} : { position }),
-      },
-    });
-    const outputs = (at: EntryPoint): Computed => outputsOf(at, stillThere(at, rule), prepared);
-    const done = await recordingHalf(rule.id, outputs(now), () =>
-      bring(ctx, args, prepared, { found: now, rule, wanted, placing: "none" }),
+    const definition = toRequest({ ...wanted, enabled: wanted.enabled && !waits });
+    const rule = await rules.add(args.ref, { ...definition, ...present({ position }) });
+    const outputs = (): Computed => outputsOf(rules.now, stillThere(rules.now, rule), prepared);
+    await recordingHalf(rule.id, outputs(), () =>
+      reconcileRule(rules, args, prepared, { rule, wanted, placing: "none" }),
     );
-    return { id: rule.id, computed: outputs(done) };
+    return { id: rule.id, computed: outputs() };
   },
 
   async read({ ctx, state }) {
@@ -204,10 +203,8 @@ export const managedRulesetOverride = defineLifecycle({
             state.known.scoreRule,
             sharedBy([...tagsOf(state), ...liveTags]),
           );
-    const { exceptions, apart } = readExceptions(found, rule, {
-      ref: state.ref,
-      adopted: exceptionIds(state),
-    });
+    const own = { ref: state.ref, adopted: exceptionIds(state) };
+    const { exceptions, apart } = readExceptions(found, rule, own);
     const isMoved = deploys !== undefined && deploys.rulesetId !== state.rulesetId;
     const drift = [...unsaid, ...(apart ? ["the exceptions do not stand directly in front of it"] : [])];
     const { owasp, categories, rules, action } = overrides;
@@ -247,18 +244,19 @@ export const managedRulesetOverride = defineLifecycle({
         `The rule ${state.ruleId} of zone ${args.zoneId} is gone. If it was deleted elsewhere, run \`pulumi refresh\`; the next \`pulumi up\` makes it anew.`,
       );
     }
-    const wanted: Wanted = {
-      ...wantedOf(args, prepared.managed.id, prepared.overrides),
+    const wanted = {
+      ...wantedOf(args, prepared),
       ...undeclared(args, state, rule),
       ref: state.adopted === undefined ? args.ref : rule.ref,
     };
     const isAsked = !sameJson(state.position, args.position);
     const isWrong = violated(args.position, found, rule) !== undefined;
     const placing = isAsked ? "asked" : isWrong ? "wrong side" : "none";
-    const target = { ...args, adopted: exceptionIds(state) };
-    const now = await bring(ctx, target, prepared, { found, rule, wanted, formerRef: state.ref, placing });
-    const outputs = outputsOf(now, stillThere(now, rule), prepared);
-    return { ...outputs, ...(state.adopted === undefined ? {} : { adopted: state.adopted }) };
+    const rules = new RuleWriter(ctx, args.zoneId, found);
+    const adopted = exceptionIds(state);
+    await reconcileRule(rules, args, prepared, { rule, wanted, adopted, formerRef: state.ref, placing });
+    const outputs = outputsOf(rules.now, stillThere(rules.now, rule), prepared);
+    return { ...outputs, ...present({ adopted: state.adopted }) };
   },
 
   async delete({ ctx, state }) {
@@ -271,23 +269,17 @@ export const managedRulesetOverride = defineLifecycle({
     const found = await readEntryPoint(ctx, zoneId);
     if (found === undefined) return;
     const rule = findOwn(found, state);
-    // A rule that was made anew under another id may be another's by now.
-    if (rule !== undefined && ctx.holding(rule.id) === "made") {
-      ctx.say.info(`Rule ${rule.id} of zone ${zoneId} is kept: another resource has taken it over.`);
+    const kept = rule === undefined ? undefined : holderOf(ctx, state, rule);
+    if (kept !== undefined) {
+      ctx.say.info(`Rule ${rule?.id} of zone ${zoneId} is kept: ${kept}`);
       return;
     }
-    if (rule !== undefined && isAnothers(rule, state)) {
-      ctx.say.info(
-        `Rule ${rule.id} of zone ${zoneId} is kept: its ref is ${JSON.stringify(rule.ref)}, so another resource has taken it over. If none has, delete the rule in the dashboard.`,
-      );
-      return;
-    }
+    const rules = new RuleWriter(ctx, zoneId, found);
     // The rule goes before its exceptions: nothing is blocked meanwhile that was excepted.
-    const without = await withdraw(ctx, state, found, rule, mode);
+    if (rule !== undefined) await withdraw(rules, state, rule, mode);
     const adopted = exceptionIds(state);
-    const own = { zone: zoneId, ref: state.ref, adopted };
-    const left = await removeExceptions(ctx, without, own, mode === "restore" ? adopted : []);
-    if (otherManagedRules(left).length === 0) {
+    await removeExceptions(rules, { ref: state.ref, adopted }, mode === "restore" ? adopted : []);
+    if (otherManagedRules(rules.now).length === 0) {
       ctx.say.warn(
         `zone ${zoneId} is left without a managed ruleset: no enabled rule executes one any more.`,
       );
@@ -346,18 +338,18 @@ export interface ManagedRulesetOverrideArgs {
    * The OWASP core ruleset in its own words; an error for any other. `categories` or `rules` that say otherwise are an
    * error that names both. In place. Source: seed 001, "Configuration rules".
    */
-  readonly owasp?: pulumi.Input<OwaspArgs>;
+  readonly owasp?: pulumi.Input<declared.OwaspArgs>;
   /**
    * Overrides of all rules with a tag, in order: of several that match one rule the last wins, and those that `owasp`
    * switches off come last of all. An order that decides nothing is no change. Each has to set `enabled`, `action` or
    * both; what is unset stays as the ruleset has it. In place. Source: seed 001, "Rule" (`overrides.categories`).
    */
-  readonly categories?: pulumi.Input<pulumi.Input<CategoryOverrideArgs>[]>;
+  readonly categories?: pulumi.Input<pulumi.Input<declared.CategoryOverrideArgs>[]>;
   /**
    * Overrides of single rules by their id; stronger than those of tags. Their order means nothing. Each has to set
    * something; what is unset stays as the ruleset has it. In place. Source: seed 001, "Rule" (`overrides.rules`).
    */
-  readonly rules?: pulumi.Input<Record<string, pulumi.Input<RuleOverrideArgs>>>;
+  readonly rules?: pulumi.Input<Record<string, pulumi.Input<declared.RuleOverrideArgs>>>;
   /**
    * What all rules of the ruleset do instead of their own action; overrides of tags and of rules are stronger. In place.
    * Source: OpenAPI `rulesets_ExecuteRule` (`overrides.action`).
@@ -368,7 +360,7 @@ export interface ManagedRulesetOverrideArgs {
    * with it. A skip rule acts on all rules behind it, `"all"` also on those of others. In place. Source: seed 001,
    * "Versioning" ("use exceptions (skip rules)"); OpenAPI `rulesets_SkipRule`.
    */
-  readonly exceptions?: pulumi.Input<pulumi.Input<ExceptionArgs>[]>;
+  readonly exceptions?: pulumi.Input<pulumi.Input<declared.ExceptionArgs>[]>;
   /**
    * What to do when a rule of the zone executes the same ruleset with the same expression already, as two would run it
    * twice, or has the ref that is declared. `"ifEqual"`: take it over if nothing differs. `"takeOver"`: take it over and change what differs. `"never"`:
@@ -457,9 +449,13 @@ function defaultRef(name: string): string {
   return `${REF_PREFIX}${createHash("sha256").update(full).digest("hex").slice(0, 40)}`;
 }
 
-/** Whether a rule that this resource made bears the ref that this package gave it for another. */
-function isAnothers({ ref }: ZoneRule, state: OverrideState): boolean {
-  return state.adopted === undefined && ref !== state.ref && ref.startsWith(REF_PREFIX);
+/** Why a rule is another resource's by now, so that a destroy keeps it; undefined where it isn't. */
+function holderOf(ctx: Context, state: OverrideState, { id, ref }: ZoneRule): string | undefined {
+  // A rule that was made anew under another ID.
+  if (ctx.holding(id) === "made") return "another resource has taken it over.";
+  // One that this resource made, under the ref that this package gives another.
+  if (state.adopted !== undefined || ref === state.ref || !ref.startsWith(REF_PREFIX)) return undefined;
+  return `its ref is ${JSON.stringify(ref)}, so another resource has taken it over. If none has, delete the rule in the dashboard.`;
 }
 
 /** The ruleset that the rule executes now; undefined where it cannot be looked at, as a refresh goes on without. */

@@ -1,18 +1,19 @@
-import type { ApiError } from "../api/errors";
-import { isNotFound, isUnroutable } from "../api/errors";
 import type { EdgeApi } from "../api/client";
+import { isAbsent } from "../api/errors";
 import { byCursor } from "../api/pages";
 import { MANAGED_RULES } from "../limits";
-import { nearest } from "../runtime/nearest";
 import type { Context } from "../runtime/lifecycle";
-import { accountRulesetsPath, PHASE } from "./address";
+import { nearest } from "../runtime/nearest";
 import {
   managedRule,
   managedRuleset,
+  PHASE,
   rulesetInfo,
   type ManagedRuleset,
   type ManagedRulesetInfo,
 } from "./wire";
+
+const accountRulesetsPath = (account: string): string => `/accounts/${account}/rulesets`;
 
 /** Which managed ruleset is meant: one of both. */
 export interface RulesetChoice {
@@ -146,8 +147,4 @@ function idOf(name: string, all: readonly ManagedRulesetInfo[], account: string)
 /** An answer without kind or phase says nothing against it. */
 function isDeployable({ kind, phase }: ManagedRulesetInfo): boolean {
   return (kind === "" || kind === "managed") && (phase === "" || phase === PHASE);
-}
-
-function isAbsent(error: unknown): error is ApiError {
-  return isNotFound(error) && !isUnroutable(error);
 }

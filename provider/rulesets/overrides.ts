@@ -1,9 +1,45 @@
+import { MANAGED_RULES } from "../limits";
+import { present } from "../runtime/members";
 import { canonicalJson, omit, pick, sameJson } from "../runtime/values";
-import type { DeclaredOverrides, Owasp, Rules } from "./declared";
-import { levelOf, levelsOff, readLevel, scoreOverride } from "./owasp";
+import type { DeclaredOverrides, Owasp, Rules } from "./arguments";
 import type { CategoryOverride, ManagedRuleset, Overrides, RuleOverride } from "./wire";
 
 /** From what is declared to the overrides of the rule, back, and whether two of them mean the same. */
+
+const { MAX_PARANOIA_LEVEL, SCORE_THRESHOLDS } = MANAGED_RULES;
+
+export const LEVELS = Array.from({ length: MAX_PARANOIA_LEVEL }, (_, index) => index + 1);
+
+export const paranoiaTag = (level: number): string => `paranoia-level-${level}`;
+
+/** The level that a tag stands for; undefined for any other tag. */
+export function levelOf(tag: string): number | undefined {
+  return LEVELS.find((level) => paranoiaTag(level) === tag);
+}
+
+/** To run level N, the tags of every level above N are switched off. */
+export function levelsOff({ paranoiaLevel }: Pick<Owasp, "paranoiaLevel">): CategoryOverride[] {
+  return LEVELS.filter((level) => level > paranoiaLevel).map((level) => ({
+    tag: paranoiaTag(level),
+    enabled: false,
+  }));
+}
+
+/** The rule that compares the score with the threshold: the ruleset's last one. */
+export function scoreRuleOf({ rules }: Pick<ManagedRuleset, "rules">): string | undefined {
+  return rules.at(-1)?.id;
+}
+
+/** The name of a score threshold; undefined for any other score. */
+export function thresholdName(score: unknown): string | undefined {
+  return Object.entries(SCORE_THRESHOLDS).find(([, value]) => value === score)?.[0];
+}
+
+/** `25 (high)`, `30`. */
+export function thresholdInWords(score: number): string {
+  const name = thresholdName(score);
+  return name === undefined ? String(score) : `${score} (${name})`;
+}
 
 /** Two tags that at least one rule carries both of: which of their entries comes last decides. */
 export type SharedTags = readonly (readonly [string, string])[];
@@ -29,14 +65,12 @@ export function compileOverrides(
 ): Overrides {
   const off = owasp === undefined ? [] : levelsOff(owasp);
   const own = categories.filter(({ tag }) => !off.some((level) => level.tag === tag));
-  const score = owasp === undefined ? undefined : scoreOverride(owasp);
+  const score = pick({ ...owasp }, ["action", "scoreThreshold"]);
+  const isScored = scoreRule !== undefined && Object.keys(score).length > 0;
   return {
     ...(action === undefined ? {} : { action }),
     categories: [...own, ...off],
-    rules:
-      score === undefined || scoreRule === undefined
-        ? rules
-        : { ...rules, [scoreRule]: { ...rules[scoreRule], ...score } },
+    rules: isScored ? { ...rules, [scoreRule]: { ...rules[scoreRule], ...score } } : rules,
   };
 }
 
@@ -62,6 +96,25 @@ export function sameCategories(
   return shared.every(
     ([one, other]) => !has(one) || !has(other) || isFirst(a, one, other) === isFirst(b, one, other),
   );
+}
+
+/**
+ * The highest level above which every level is switched off by an entry that says nothing else, and the entries that
+ * are left when these are taken away.
+ */
+export function readLevel(categories: readonly CategoryOverride[]): {
+  readonly paranoiaLevel: Owasp["paranoiaLevel"];
+  readonly left: readonly CategoryOverride[];
+} {
+  const isOff = (level: number): boolean =>
+    categories.some(
+      ({ tag, enabled, ...more }) =>
+        tag === paranoiaTag(level) && enabled === false && Object.keys(more).length === 0,
+    );
+  let top = MAX_PARANOIA_LEVEL as number;
+  while (top > 1 && isOff(top)) top -= 1;
+  const left = categories.filter(({ tag }) => (levelOf(tag) ?? 0) <= top);
+  return { paranoiaLevel: top as Owasp["paranoiaLevel"], left };
 }
 
 /**
@@ -97,19 +150,14 @@ export function decompileOverrides(
     }
   }
   if (sameCategories(live.categories, wanted.categories, shared)) categories = declared.categories ?? [];
-  const found = omit(
-    {
-      owasp,
-      categories: categories.length === 0 ? undefined : categories.map(toArgument),
-      rules:
-        Object.keys(rules).length === 0
-          ? undefined
-          : Object.fromEntries(Object.entries(rules).map(([id, entry]) => [id, toArgument(entry)])),
-      action: live.action,
-    },
-    [],
-  ) as DeclaredOverrides;
-  return { declared: found, unsaid };
+  const entries = Object.entries(rules).map(([id, entry]) => [id, toArgument(entry)] as const);
+  const found = present({
+    owasp,
+    categories: categories.length === 0 ? undefined : categories.map(toArgument),
+    rules: entries.length === 0 ? undefined : Object.fromEntries(entries),
+    action: live.action,
+  });
+  return { declared: found as DeclaredOverrides, unsaid }; // An action of tomorrow is drift for the next preview.
 }
 
 /** Threshold and action of the last rule belong to `owasp`, but for what only `rules` declares. */
@@ -121,11 +169,9 @@ function splitScore(
   const inRules = rules?.[scoreRule] ?? {};
   const members = ["scoreThreshold", "action"] as const;
   const ofRules = members.filter((member) => inRules[member] !== undefined);
-  const ofOwasp = members.filter((m) => owasp?.[m] !== undefined || !ofRules.includes(m));
-  const own = omit(
-    { ...score },
-    members.filter((member) => !ofRules.includes(member)),
-  );
+  const ofOwasp = members.filter((member) => owasp?.[member] !== undefined || !ofRules.includes(member));
+  const onlyOwasp = members.filter((member) => !ofRules.includes(member));
+  const own = omit({ ...score }, onlyOwasp);
   return {
     owasp: pick({ ...score }, ofOwasp),
     rules: Object.keys(own).length === 0 ? {} : { [scoreRule]: own }, // Members of the answer, by our names.
@@ -149,7 +195,7 @@ function unsaidIn({ enabled, further, categories, rules }: Overrides): string[] 
   ];
 }
 
-/** The entry in the form of an argument. An action of tomorrow is drift that the next preview shows, not an error here. */
+/** The entry in the form of an argument. */
 function toArgument(entry: CategoryOverride | RuleOverride): unknown {
   return omit({ ...entry }, ["further"]);
 }

@@ -1,28 +1,33 @@
 import { nearest } from "../runtime/nearest";
-import type { Position } from "./declared";
+import type { Position } from "./arguments";
 import { byRef } from "./entry-point";
 import type { EntryPoint, ZoneRule } from "./wire";
 
 /** Places in a zone's entry point: a rule is named by its ref, which is its id where it was given none. */
 
-export function anchorOf(
-  position: Position | undefined,
-): { readonly side: "before" | "after"; readonly ref: string } | undefined {
+/** What a position is beside. */
+interface Anchor {
+  readonly side: "before" | "after";
+  readonly ref: string;
+  /** Undefined where there is no such rule. */
+  readonly rule: ZoneRule | undefined;
+}
+
+function anchorOf(position: Position | undefined, found: EntryPoint | undefined): Anchor | undefined {
   if (position === undefined || typeof position === "string") return undefined;
-  return "before" in position
-    ? { side: "before", ref: position.before }
-    : { side: "after", ref: position.after };
+  const [side, ref] =
+    "before" in position ? (["before", position.before] as const) : (["after", position.after] as const);
+  return { side, ref, rule: byRef(found, ref) ?? found?.rules.find(({ id }) => id === ref) };
 }
 
-function named(found: EntryPoint | undefined, ref: string): ZoneRule | undefined {
-  return byRef(found, ref) ?? found?.rules.find((rule) => rule.id === ref);
-}
+const indexOf = ({ rules }: EntryPoint, id: string): number => rules.findIndex((rule) => rule.id === id);
 
-/** What a request says of the place; undefined where nothing has to be said. */
+/** What a request says of the place. */
 export type Placement = { readonly before: string } | { readonly after: string };
 
 /**
- * The place in the API's words: an empty id stands for the top or the bottom (OpenAPI).
+ * The place in the API's words: an empty id stands for the top or the bottom (OpenAPI). Undefined where nothing has to be
+ * said.
  *
  * @throws Error when the rule that is named is not there.
  */
@@ -31,15 +36,13 @@ export function placementOf(
   found: EntryPoint | undefined,
   zone: string,
 ): Placement | undefined {
-  if (position === undefined) return undefined;
   if (position === "first") return { before: "" };
   if (position === "last") return { after: "" };
   const missing = missingAnchor(position, found, zone);
   if (missing !== undefined) throw new Error(`${missing}.`);
-  const anchor = anchorOf(position);
-  const other = anchor === undefined ? undefined : named(found, anchor.ref);
-  if (other === undefined) return undefined;
-  return anchor?.side === "before" ? { before: headOf(found, other).id } : { after: other.id };
+  const { side, rule } = anchorOf(position, found) ?? {};
+  if (rule === undefined) return undefined;
+  return side === "before" ? { before: headOf(found, rule).id } : { after: rule.id };
 }
 
 /** The first of a rule's exceptions, which nothing is put behind: they are to stand directly in front of it. */
@@ -47,10 +50,8 @@ function headOf(found: EntryPoint | undefined, rule: ZoneRule): ZoneRule {
   const rules = found?.rules ?? [];
   const isException = ({ ref, skips }: ZoneRule): boolean =>
     skips !== undefined && /\/exception\/[1-9]\d*$/.test(ref);
-  let at = rules.indexOf(rule);
-  for (let before = rules[at - 1]; before !== undefined && isException(before); before = rules[at - 1])
-    at -= 1;
-  return rules[at] ?? rule;
+  const before = rules.slice(0, rules.indexOf(rule));
+  return rules[before.findLastIndex((each) => !isException(each)) + 1] ?? rule;
 }
 
 /**
@@ -64,23 +65,20 @@ export function isInPlace(
   { front, directly }: { readonly front: readonly string[]; readonly directly: boolean },
 ): boolean {
   if (position === undefined) return true;
-  const at = found.rules.findIndex(({ id }) => id === own.id);
-  if (position === "first") return found.rules.slice(0, at).every(({ id }) => front.includes(id));
-  if (position === "last") return at === found.rules.length - 1;
-  const anchor = anchorOf(position);
-  const other = anchor === undefined ? undefined : named(found, anchor.ref);
-  if (other === undefined) return false;
-  if (!directly) return violated(position, found, own) === undefined;
+  const at = indexOf(found, own.id);
   const ahead = found.rules.slice(0, at).filter(({ id }) => !front.includes(id));
-  return anchor?.side === "before" ? found.rules[at + 1] === headOf(found, other) : ahead.at(-1) === other;
+  if (position === "first") return ahead.length === 0;
+  if (position === "last") return at === found.rules.length - 1;
+  const { side, rule } = anchorOf(position, found) ?? {};
+  if (rule === undefined) return false;
+  if (!directly) return violated(position, found, own) === undefined;
+  return side === "before" ? found.rules[at + 1] === headOf(found, rule) : ahead.at(-1) === rule;
 }
 
 /** Whether the place lies in front of where the rule stands now. */
 export function isForward(placement: Placement, found: EntryPoint, own: ZoneRule): boolean {
-  const [id] = Object.values(placement) as [string];
-  if (id === "") return "before" in placement;
-  const index = (of: string): number => found.rules.findIndex((rule) => rule.id === of);
-  return index(id) < index(own.id);
+  const id = "before" in placement ? placement.before : placement.after;
+  return id === "" ? "before" in placement : indexOf(found, id) < indexOf(found, own.id);
 }
 
 /** Says that the named rule is not there; undefined where it is. */
@@ -89,16 +87,12 @@ export function missingAnchor(
   found: EntryPoint | undefined,
   zone: string,
 ): string | undefined {
-  const anchor = anchorOf(position);
-  if (anchor === undefined || named(found, anchor.ref) !== undefined) return undefined;
-  const near = nearest(
-    anchor.ref,
-    (found?.rules ?? []).map((rule) => rule.ref),
-  );
-  return (
-    `position.${anchor.side}: zone ${zone} has no managed rule with the ref ${JSON.stringify(anchor.ref)}` +
-    (near === undefined ? "" : ` (did you mean ${JSON.stringify(near)}?)`)
-  );
+  const anchor = anchorOf(position, found);
+  if (anchor === undefined || anchor.rule !== undefined) return undefined;
+  const refs = (found?.rules ?? []).map(({ ref }) => ref);
+  const near = nearest(anchor.ref, refs);
+  const hint = near === undefined ? "" : ` (did you mean ${JSON.stringify(near)}?)`;
+  return `position.${anchor.side}: zone ${zone} has no managed rule with the ref ${JSON.stringify(anchor.ref)}${hint}`;
 }
 
 /**
@@ -110,10 +104,9 @@ export function violated(
   found: EntryPoint,
   own: ZoneRule,
 ): Position | undefined {
-  const anchor = anchorOf(position);
-  const other = anchor === undefined ? undefined : named(found, anchor.ref);
-  if (anchor === undefined || other === undefined || other.id === own.id) return undefined;
-  const isBefore = found.rules.findIndex(({ id }) => id === own.id) < found.rules.indexOf(other);
-  if (isBefore === (anchor.side === "before")) return undefined;
-  return isBefore ? { before: anchor.ref } : { after: anchor.ref };
+  const { side, ref = "", rule } = anchorOf(position, found) ?? {};
+  if (rule === undefined || rule.id === own.id) return undefined;
+  const isBefore = indexOf(found, own.id) < found.rules.indexOf(rule);
+  if (isBefore === (side === "before")) return undefined;
+  return isBefore ? { before: ref } : { after: ref };
 }

@@ -1,8 +1,12 @@
 import { z } from "zod";
+import { record } from "../runtime/json";
 import { furtherMembers, present } from "../runtime/members";
 import { isBag, omit, type Bag } from "../runtime/values";
 
-/** Rules and rulesets as the service writes them, and the two mappers between its form and ours. */
+/** Rules and rulesets as Cloudflare writes them, and the mappers between its form and ours. */
+
+/** The one phase that managed rulesets are deployed in. */
+export const PHASE = "http_request_firewall_managed";
 
 interface Override {
   readonly enabled?: boolean;
@@ -86,80 +90,65 @@ export interface ManagedRuleset extends ManagedRulesetInfo {
   readonly rules: readonly ManagedRule[];
 }
 
+/** Our names and Cloudflare's, in the order in which they are sent: the mapping of both directions. */
+const CATEGORY = { tag: "category", enabled: "enabled", action: "action" };
+const RULE = { id: "id", enabled: "enabled", action: "action", scoreThreshold: "score_threshold" };
+const OVERRIDES = { action: "action", categories: "categories", rules: "rules", enabled: "enabled" };
+
+/** Reads members by our names; what has none is kept in `further`. */
+function named<Shape extends z.ZodRawShape>(names: Readonly<Record<string, string>>, shape: Shape) {
+  return z
+    .looseObject({})
+    .transform((raw: Bag): Bag => {
+      const known = Object.entries(names).map(([ours, theirs]) => [ours, raw[theirs]] as const);
+      const { extra: further } = furtherMembers(raw, Object.values(names));
+      return { ...Object.fromEntries(known), ...present({ further }) };
+    })
+    .pipe(z.object({ ...shape, further: z.custom<Bag>().optional() }));
+}
+
 const optional = { enabled: z.boolean().nullish(), action: z.string().nullish() };
 
-const overridesWire = z.looseObject({
+const overridesWire = named(OVERRIDES, {
   ...optional,
-  categories: z.array(z.looseObject({ category: z.string(), ...optional })).nullish(),
+  categories: z.array(named(CATEGORY, { tag: z.string(), ...optional }).transform(present)).nullish(),
   rules: z
-    .array(z.looseObject({ id: z.string(), score_threshold: z.number().nullish(), ...optional }))
+    .array(
+      named(RULE, { id: z.string(), ...optional, scoreThreshold: z.number().nullish() }).transform(present),
+    )
     .nullish(),
+}).transform(({ categories, rules, ...raw }): Overrides => {
+  const entries = (rules ?? []).map(({ id, ...entry }) => [id, entry] as const);
+  return { ...present(raw), categories: categories ?? [], rules: Object.fromEntries(entries) };
 });
 
 const NO_OVERRIDES: Overrides = { categories: [], rules: {} };
 
-function fromOverrides(raw: z.infer<typeof overridesWire>): Overrides {
-  const further = (bag: Bag, known: readonly string[]): Bag | undefined => furtherMembers(bag, known).extra;
-  return present({
-    action: raw.action,
-    enabled: raw.enabled,
-    categories: (raw.categories ?? []).map((c) =>
-      present({
-        tag: c.category,
-        enabled: c.enabled,
-        action: c.action,
-        further: further(c, ["category", "enabled", "action"]),
-      }),
-    ),
-    rules: Object.fromEntries(
-      (raw.rules ?? []).map((r): [string, RuleOverride] => [
-        r.id,
-        present({
-          enabled: r.enabled,
-          action: r.action,
-          scoreThreshold: r.score_threshold,
-          further: further(r, ["id", "enabled", "action", "score_threshold"]),
-        }),
-      ]),
-    ),
-    further: further(raw, ["action", "enabled", "categories", "rules"]),
-  });
-}
-
-/** The member `overrides`; undefined where nothing is overridden, as an empty one is refused (facts 5.1). */
+/** The member `overrides`; undefined where nothing is overridden, as Cloudflare refuses an empty one. */
 export function toOverrides({ action, categories, rules }: Overrides): Bag | undefined {
-  const ruleEntries = Object.entries(rules).sort(([a], [b]) => (a < b ? -1 : 1));
+  const toWire = (names: Readonly<Record<string, string>>, entry: Bag): Bag =>
+    present(Object.fromEntries(Object.entries(names).map(([ours, theirs]) => [theirs, entry[ours]])));
+  const byId = Object.entries(rules).sort(([a], [b]) => (a < b ? -1 : 1));
+  const filled = (list: readonly Bag[]): readonly Bag[] | undefined => (list.length === 0 ? undefined : list);
   const members = present({
     action,
-    categories:
-      categories.length === 0
-        ? undefined
-        : categories.map((c) => present({ category: c.tag, enabled: c.enabled, action: c.action })),
-    rules:
-      ruleEntries.length === 0
-        ? undefined
-        : ruleEntries.map(([id, r]) =>
-            present({ id, enabled: r.enabled, action: r.action, score_threshold: r.scoreThreshold }),
-          ),
+    categories: filled(categories.map((entry) => toWire(CATEGORY, { ...entry }))),
+    rules: filled(byId.map(([id, entry]) => toWire(RULE, { id, ...entry }))),
   });
   return Object.keys(members).length === 0 ? undefined : members;
 }
 
+const ids = z.array(z.string()).transform((list): readonly string[] => list.sort());
+/** Lists of rules by their ruleset; one that can't be read counts as empty. */
+const idLists = record(ids.catch([]));
+
 function fromSkip(raw: Bag): Skip {
-  const sorted = (list: unknown): readonly string[] | undefined => {
-    const texts = z.array(z.string()).safeParse(list);
-    return texts.success ? [...texts.data].sort() : undefined;
-  };
   const only = (member: string): unknown => (Object.keys(raw).length === 1 ? raw[member] : undefined);
   if (only("ruleset") === "current") return "all";
-  const rulesets = sorted(only("rulesets"));
+  const rulesets = ids.safeParse(only("rulesets")).data;
   if (rulesets !== undefined) return { rulesets };
-  const rules = only("rules");
-  if (isBag(rules)) {
-    const lists = Object.entries(rules).map(([id, list]) => [id, sorted(list) ?? []]);
-    return { rules: Object.fromEntries(lists) as Record<string, readonly string[]> };
-  }
-  return { other: raw };
+  const rules = idLists.safeParse(only("rules")).data;
+  return rules === undefined ? { other: raw } : { rules };
 }
 
 export function toSkip(skip: Skip): Bag {
@@ -179,31 +168,30 @@ const zoneRule = z
     description: z.string().nullish(),
     enabled: z.boolean().nullish(),
     action_parameters: z
-      .looseObject({
-        id: z.string().nullish(),
-        version,
-        overrides: overridesWire.nullish(),
-      })
+      .looseObject({ id: z.string().nullish(), version, overrides: z.unknown().optional() })
       .nullish(),
   })
-  .transform((raw): ZoneRule => {
-    const parameters = raw.action_parameters ?? {};
+  .transform((raw, ctx): ZoneRule => {
+    const { action, action_parameters: parameters } = raw;
+    const overrides = overridesWire.nullish().safeParse(parameters?.overrides);
+    if (!overrides.success) ctx.addIssue("overrides in a form that this version does not know");
+    const deploys =
+      action === "execute" && typeof parameters?.id === "string"
+        ? present({
+            rulesetId: parameters.id,
+            version: parameters.version,
+            overrides: overrides.data ?? NO_OVERRIDES,
+          })
+        : undefined;
     return present({
       id: raw.id,
       ref: raw.ref ?? raw.id,
-      action: raw.action,
+      action,
       expression: (raw.expression ?? "").trim(),
       description: raw.description ?? "",
       enabled: raw.enabled ?? true,
-      deploys:
-        raw.action === "execute" && typeof parameters.id === "string"
-          ? present({
-              rulesetId: parameters.id,
-              version: parameters.version,
-              overrides: isBag(parameters.overrides) ? fromOverrides(parameters.overrides) : NO_OVERRIDES,
-            })
-          : undefined,
-      skips: raw.action === "skip" ? fromSkip(parameters) : undefined,
+      deploys,
+      skips: action === "skip" ? fromSkip(parameters ?? {}) : undefined,
       raw,
     });
   });
@@ -223,10 +211,7 @@ export const entryPoint = z
 /** A rule in a form that this version does not know. It keeps its place: the order of rules means something. */
 function unreadable(rule: unknown): ZoneRule {
   const raw = isBag(rule) ? rule : {};
-  const text = (member: string): string => {
-    const value = raw[member];
-    return typeof value === "string" ? value : "";
-  };
+  const text = (member: string): string => (typeof raw[member] === "string" ? raw[member] : "");
   return {
     id: text("id"),
     ref: text("ref") || text("id"),

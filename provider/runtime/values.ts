@@ -58,3 +58,8 @@ export function omit(bag: Bag, keys: readonly string[]): Record<string, unknown>
     Object.entries(bag).filter(([key, value]) => value !== undefined && !keys.includes(key)),
   );
 }
+
+/** "1 rule", "3 rules". */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}

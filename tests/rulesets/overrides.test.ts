@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { managedRulesets } from "edgeguard-local";
-import { ACTIONS, type DeclaredOverrides } from "../../provider/rulesets/declared";
+import { ACTIONS, type DeclaredOverrides } from "../../provider/rulesets/arguments";
 import { conflictsOf, effectiveRules } from "../../provider/rulesets/effective";
 import { judge } from "../../provider/rulesets/judge";
-import { scoreRuleOf } from "../../provider/rulesets/owasp";
 import {
   compileOverrides,
   decompileOverrides,
   sameCategories,
   sameOverrides,
+  scoreRuleOf,
   sharedTagsOf,
 } from "../../provider/rulesets/overrides";
 import { readManagedRuleset } from "../../provider/rulesets/managed";

@@ -1,15 +1,23 @@
-import { MANAGED_RULES } from "../../limits";
 import { isBag, sameJson, type Bag } from "../../runtime/values";
 import type { Context } from "../../runtime/lifecycle";
-import type { DeclaredOverrides } from "../../rulesets/declared";
-import { asFound, REF_PREFIX, tagsOf } from "../../rulesets/deployment";
+import type { DeclaredOverrides } from "../../rulesets/arguments";
+import { asFound } from "../../rulesets/adoption";
+import { outputsOf, REF_PREFIX, tagsOf } from "../../rulesets/deployment";
 import { readEntryPoint } from "../../rulesets/entry-point";
 import { ownExceptions } from "../../rulesets/exceptions";
 import { judge } from "../../rulesets/judge";
 import { findManagedRuleset, listManagedRulesets, UnknownRulesetError } from "../../rulesets/managed";
-import { compileOverrides, decompileOverrides, sameOverrides, sharedTagsOf } from "../../rulesets/overrides";
-import { levelOf, readLevel, scoreRuleOf } from "../../rulesets/owasp";
-import { outputsOf } from "../../rulesets/recorded";
+import {
+  compileOverrides,
+  decompileOverrides,
+  levelOf,
+  readLevel,
+  sameOverrides,
+  scoreRuleOf,
+  sharedTagsOf,
+  thresholdName,
+} from "../../rulesets/overrides";
+
 import type { EntryPoint, ManagedRuleset, Overrides, ZoneRule } from "../../rulesets/wire";
 import { objectOf, type Code } from "../code";
 import { TYPES, type Found } from "../found";
@@ -148,9 +156,7 @@ function declaredOf(outputs: Bag): Bag {
 function withNamedThreshold(entry: unknown): unknown {
   if (!isBag(entry)) return undefined;
   const { scoreThreshold } = entry;
-  const name = Object.entries(MANAGED_RULES.SCORE_THRESHOLDS).find(
-    ([, score]) => score === scoreThreshold,
-  )?.[0];
+  const name = thresholdName(scoreThreshold);
   return name === undefined ? entry : { ...entry, scoreThreshold: name };
 }
 

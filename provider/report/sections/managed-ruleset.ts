@@ -1,5 +1,5 @@
 import { rulesetName } from "../../migration/words";
-import type { RulesetExpansion } from "../../rulesets/expansion";
+import type { RulesetExpansion } from "../../rulesets/effective";
 import type { Block } from "../model";
 import { joined, say, value, words, type Phrase } from "../phrase";
 import { visible } from "../../api/printable";
