@@ -1,12 +1,9 @@
 import { setMaxListeners } from "node:events";
-import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Dispatcher } from "undici";
 import { z } from "zod";
-import { VERSION } from "../version";
-import { ATTEMPT_MS, Connections, undici, type ConnectionOptions } from "./connections";
+import { Connections, type ConnectionOptions } from "./connections";
 import {
-  authorization,
   explained,
   isCredentialRefused,
   isUnauthenticated,
@@ -17,12 +14,13 @@ import {
 } from "./credential";
 import { decodeEnvelope, type ApiNote, type Envelope, type ResultInfo } from "./envelope";
 import { ApiError, CancelledError, type ApiErrorInit } from "./errors";
-import { explainProxy, ProxyError } from "./proxy";
+import { exchange, firstOf, type Bytes, type Lost, type Reply } from "./exchange";
+import { ProxyError } from "./proxy";
 import { WaitTooLongError, type RateBudget } from "./rate-budget";
 import { visible } from "./printable";
 import { Redactor } from "./redact";
 import { hasTimedOut, outcomeOf, RETRY, retryAfterMs, retryDelayMs } from "./retry";
-import { adviceFor, cancelled, excerpt, lostDetail, type Loss } from "./wording";
+import { adviceFor, cancelled, excerpt, lostDetail } from "./wording";
 
 /** Where the client's own remarks go. Every line is redacted before it arrives here. */
 export interface ApiLog {
@@ -112,13 +110,6 @@ export interface List<T> {
 }
 
 export type BytesOptions = Pick<RequestOptions<unknown>, "what" | "query" | "advice">;
-
-/** An answer that is no envelope but the thing itself. */
-export interface Bytes {
-  readonly bytes: Buffer;
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-}
 
 /** One request as it is carried out: all of it but how to understand the answer. */
 interface Ask extends Omit<RequestOptions<unknown>, "schema"> {
@@ -374,75 +365,26 @@ export class EdgeApi {
 
   /** One request on the wire. Never throws for what the network or the service did; only for cancellation. */
   async #attempt(ask: Ask, credential: Credential, trail: Trail): Promise<Reply | Lost> {
-    const { method } = ask;
     const url = this.#url(ask);
-    const body = bytesOf(ask.body);
     const started = Date.now();
-    const seen = { status: 0 };
-    const { signal, attemptMs = ATTEMPT_MS } = this.#options;
-    const limit = new AbortController();
-    const timer = setTimeout(() => limit.abort(new AttemptTimeoutError(attemptMs)), attemptMs);
-    const breakOff = (): void => limit.abort(signal?.reason);
-    signal?.addEventListener("abort", breakOff, { once: true });
+    const { signal, attemptMs, patient } = this.#options;
+    const dispatcher = (): Dispatcher => this.#connections.dispatcher;
     this.#inFlight += 1;
     try {
-      const response = await undici().request(url, {
-        method,
-        dispatcher: this.#connections.dispatcher,
-        headers: {
-          accept: ask.raw === true ? "*/*" : "application/json",
-          "user-agent": `pulumi-edgeguard/${VERSION} node/${process.versions.node}`,
-          ...authorization(credential),
-          ...(body === undefined
-            ? {}
-            : { "content-type": "application/json", "content-length": String(body.length) }),
-        },
-        ...(body === undefined ? {} : { body: piecemeal(body) }),
-        signal: limit.signal,
-      });
-      seen.status = response.statusCode;
-      const raw = ask.raw === true && response.statusCode < 300;
-      const bytes = raw ? Buffer.from(await response.body.arrayBuffer()) : NO_BYTES;
-      let cutOff = false;
-      const text = raw
-        ? ""
-        : await response.body.text().catch((error: unknown) => {
-            // Who refuses a body before all of it was sent may close the connection: the status is the answer.
-            cutOff = body !== undefined && response.statusCode >= 400 && response.statusCode < 500;
-            if (!cutOff || limit.signal.aborted) throw error;
-            return "";
-          });
-      const requestId = first(response.headers["cf-ray"]);
-      this.#debug(
-        `${method} ${url.pathname}${url.search} -> ${response.statusCode} in ${Date.now() - started} ms`,
-        requestId,
-      );
-      return {
-        status: response.statusCode,
-        text,
-        cutOff,
-        bytes,
-        headers: response.headers,
-        requestId,
-        retryAfter: first(response.headers["retry-after"]),
-      };
-    } catch (raised) {
-      const error = explainProxy(raised, url);
-      if (signal?.aborted === true) {
-        trail.uncertain ||= method !== "GET";
+      const reply = await exchange(url, { ...ask, credential, dispatcher, signal, attemptMs });
+      const isLost = !("status" in reply);
+      if (isLost && signal?.aborted === true) {
+        trail.uncertain ||= ask.method !== "GET";
         throw cancelled(ask.what, "notDone");
       }
-      const errorCode = textOf(error, "code");
       // Before the connection is given back, for whoever waits for it.
-      if (this.#options.patient === false && hasTimedOut({ errorCode }))
+      if (isLost && patient === false && hasTimedOut(reply))
         this.#silence ??= `an earlier request got no answer from ${url.origin} in time`;
-      this.#debug(
-        `${method} ${url.pathname}${url.search} -> ${errorCode ?? String(error)} in ${Date.now() - started} ms`,
-      );
-      return { errorCode, syscall: textOf(error, "syscall"), cause: error, cutOff: seen.status !== 0 };
+      const end = isLost ? (reply.errorCode ?? String(reply.cause)) : reply.status;
+      const line = `${ask.method} ${url.pathname}${url.search} -> ${end} in ${Date.now() - started} ms`;
+      this.#debug(isLost || reply.requestId === undefined ? line : `${line}, request id ${reply.requestId}`);
+      return reply;
     } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", breakOff);
       this.#inFlight -= 1;
       this.#connections.giveBack();
     }
@@ -457,33 +399,14 @@ export class EdgeApi {
   #judge(ask: Ask, reply: Reply | Lost, attempts: number): Success | ApiError {
     const { what, method, path, raw = false } = ask;
     const base = { what, method, path, attempts };
-    if (!("status" in reply)) {
-      const { cause } = reply;
-      if (cause instanceof ProxyError)
-        return new ApiError({
-          ...base,
-          outcome: "notDone",
-          unsent: true,
-          detail: cause.message,
-          cause,
-          advice: cause.advice,
-        });
-      const outcome = outcomeOf({ method, ...reply });
-      return new ApiError({
-        ...base,
-        outcome,
-        detail: this.redactor.redact(lostDetail(reply, this.#options.baseUrl)),
-        cause: reply.cause,
-        advice: outcome === "notDone" ? "Check edgeguard:baseUrl and the network." : undefined,
-      });
-    }
+    if (!("status" in reply)) return this.#lossOf(base, reply);
     const { status, text, requestId } = reply;
     if (raw && status < 300) return { ...reply, envelope: undefined };
     // A deletion result may be no body at all; of anything else it would be a broken answer.
     if (text === "" && (status === 204 || (method === "DELETE" && status < 300)))
       return { ...reply, envelope: undefined };
     const envelope = decodeEnvelope(text);
-    if (envelope !== undefined) this.#setClock(first(reply.headers["date"])); // A portal's clock is not Cloudflare's.
+    if (envelope !== undefined) this.#setClock(firstOf(reply.headers["date"])); // A portal's clock is not Cloudflare's.
     this.#passOn(envelope?.messages ?? []);
     if (!raw && status < 400 && envelope?.success === true) return { ...reply, envelope };
     const errors = (envelope?.errors ?? []).map((e) => ({
@@ -511,6 +434,23 @@ export class EdgeApi {
     // Who was not recognised is told of the credential, not of the object.
     const advice = isUnauthenticated(failure) ? undefined : ask.advice?.({ status, errors });
     return advice === undefined ? failure : new ApiError({ ...failure.init, advice });
+  }
+
+  /** The error that a lost answer amounts to. */
+  #lossOf(base: Omit<ApiErrorInit, "outcome">, lost: Lost): ApiError {
+    const { cause } = lost;
+    if (cause instanceof ProxyError) {
+      const { message, advice } = cause;
+      return new ApiError({ ...base, outcome: "notDone", unsent: true, detail: message, cause, advice });
+    }
+    const outcome = outcomeOf({ method: base.method, ...lost });
+    return new ApiError({
+      ...base,
+      outcome,
+      detail: this.redactor.redact(lostDetail(lost, this.#options.baseUrl)),
+      cause,
+      advice: outcome === "notDone" ? "Check edgeguard:baseUrl and the network." : undefined,
+    });
   }
 
   /** What the service has to say besides the result, once. */
@@ -559,53 +499,14 @@ export class EdgeApi {
     return url;
   }
 
-  #debug(line: string, requestId?: string): void {
-    this.#options.log.debug(
-      this.redactor.redact(requestId === undefined ? line : `${line}, request id ${requestId}`),
-    );
+  #debug(line: string): void {
+    this.#options.log.debug(this.redactor.redact(line));
   }
-}
-
-const NO_BYTES = Buffer.alloc(0);
-
-interface Reply {
-  readonly status: number;
-  readonly text: string;
-  /** Its text got lost, and its status did not. */
-  readonly cutOff: boolean;
-  /** In place of `text` where bytes were asked for and given. */
-  readonly bytes: Buffer;
-  readonly headers: Bytes["headers"];
-  readonly requestId: string | undefined;
-  readonly retryAfter: string | undefined;
 }
 
 /** A reply that is no error, with its envelope where it has one. */
 interface Success extends Reply {
   readonly envelope: Envelope | undefined;
-}
-
-interface Lost extends Loss {
-  readonly syscall: string | undefined;
-}
-
-function bytesOf(body: unknown): Buffer | undefined {
-  if (body === undefined || Buffer.isBuffer(body)) return body;
-  return Buffer.from(JSON.stringify(body));
-}
-
-/**
- * A large body goes out in pieces: between them an early refusal is read, which a connection that is closed in the middle
- * of one long write would take with it.
- */
-function piecemeal(body: Buffer): Buffer | Readable {
-  return body.length <= PIECE_BYTES ? body : Readable.from(piecesOf(body), { objectMode: false });
-}
-
-const PIECE_BYTES = 64 * 1024;
-
-function* piecesOf(body: Buffer): Generator<Buffer> {
-  for (let at = 0; at < body.length; at += PIECE_BYTES) yield body.subarray(at, at + PIECE_BYTES);
 }
 
 /** A record by what it has, for one that could not be read. */
@@ -631,15 +532,6 @@ function problemOf({ issues: [issue] }: z.ZodError, ...root: string[]): string {
 /** The API did not answer an earlier request in time, and nobody is to be kept waiting again. */
 class SilentError extends Error {}
 
-/** An attempt has taken all the time that it may. */
-class AttemptTimeoutError extends Error {
-  readonly code = "ETIMEDOUT";
-
-  constructor(ms: number) {
-    super(`no complete answer within ${ms / 1000} s`);
-  }
-}
-
 interface Reason {
   readonly detail: string;
   readonly advice: string;
@@ -658,18 +550,4 @@ function reasonNotToSend(error: unknown): Reason | undefined {
 
 function unsent({ what, method, path }: Ask, reason: Reason): ApiError {
   return new ApiError({ what, method, path, outcome: "notDone", unsent: true, ...reason });
-}
-
-/** A member of the error, or of what it wraps. */
-function textOf(error: unknown, key: "code" | "syscall"): string | undefined {
-  if (typeof error !== "object" || error === null) return undefined;
-  const own: unknown = Reflect.get(error, key);
-  if (typeof own === "string") return own;
-  // Several connection attempts are wrapped into one error.
-  if ("errors" in error && Array.isArray(error.errors)) return textOf(error.errors[0], key);
-  return "cause" in error ? textOf(error.cause, key) : undefined;
-}
-
-function first(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header[0] : header;
 }

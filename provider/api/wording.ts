@@ -1,7 +1,8 @@
 import type { ApiNote } from "./envelope";
 import { CREDENTIAL_CODES } from "./credential";
 import { CancelledError, type Outcome } from "./errors";
-import { tooLarge, explainCode } from "./explain";
+import type { Lost } from "./exchange";
+import { explainCode, tooLarge } from "./explain";
 
 /** The next step after an answer, where its status or code tells one. */
 export function adviceFor(
@@ -24,16 +25,8 @@ export function adviceFor(
   return explainCode(known?.code, status);
 }
 
-/** What is left of an answer that did not arrive whole. */
-export interface Loss {
-  readonly errorCode: string | undefined;
-  readonly cause: unknown;
-  /** True when the answer had begun: the request had been carried out, or refused, and nobody knows which. */
-  readonly cutOff: boolean;
-}
-
 /** How an answer got lost. */
-export function lostDetail(lost: Loss, baseUrl: string): string {
+export function lostDetail(lost: Lost, baseUrl: string): string {
   const reason = lost.cause instanceof Error ? lost.cause.message : String(lost.cause);
   const code = lost.errorCode === undefined ? "" : ` (${lost.errorCode})`;
   return lost.cutOff
