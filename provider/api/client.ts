@@ -212,7 +212,7 @@ export class EdgeApi {
   }
 
   /**
-   * GET of what is stored as it is, where the service answers without its envelope (facts 9).
+   * GET of what is stored as it is, where Cloudflare answers without its envelope.
    *
    * @throws as `send` does.
    */
@@ -224,7 +224,7 @@ export class EdgeApi {
   /**
    * Sends one request, again where that is safe and may help, and decodes the answer.
    *
-   * @throws ApiError when the service refuses, cannot be reached, or answers something else than the envelope.
+   * @throws ApiError when Cloudflare refuses, cannot be reached, or answers something else than the envelope.
    * The outcome it has is that of all attempts: "notDone" is said only when none may have been carried out.
    * @throws CancelledError when the engine has gone.
    */
@@ -265,7 +265,7 @@ export class EdgeApi {
       } catch (second) {
         if (!isCredentialRefused(second)) throw second;
         const known = !isUnauthenticated(second);
-        if (!known) this.#fallbackRefused = true; // A second refusal is the service's last word.
+        if (!known) this.#fallbackRefused = true; // A second refusal is Cloudflare's last word.
         if (!known || !dead) throw explained(error, used?.origin);
         this.#switchTo(fallback);
         throw explained(second, fallback.origin);
@@ -363,7 +363,7 @@ export class EdgeApi {
     }
   }
 
-  /** One request on the wire. Never throws for what the network or the service did; only for cancellation. */
+  /** One request on the wire. Never throws for what the network or Cloudflare did; only for cancellation. */
   async #attempt(ask: Ask, credential: Credential, trail: Trail): Promise<Reply | Lost> {
     const url = this.#url(ask);
     const started = Date.now();
@@ -422,7 +422,7 @@ export class EdgeApi {
       foreign: envelope === undefined,
       requestId,
       retryAfterMs: asked,
-      // success: false on a 2xx means the service looked at the request and declined it.
+      // success: false on a 2xx means Cloudflare looked at the request and declined it.
       outcome: envelope === undefined && status < 400 ? "unknown" : outcomeOf({ method, status }),
       detail: reply.cutOff
         ? "the connection was closed before the rest of the answer"
@@ -453,7 +453,7 @@ export class EdgeApi {
     });
   }
 
-  /** What the service has to say besides the result, once. */
+  /** What Cloudflare has to say besides the result, once. */
   #passOn(messages: readonly string[]): void {
     for (const message of messages) {
       const line = `the API says: ${visible(this.redactor.redact(message))}`;

@@ -1,6 +1,6 @@
 import { ApiError } from "./errors";
 
-/** What proves who asks: a bearer token (seeds 000, 001) or the pair of headers of seed 002. */
+/** What proves who asks: an API token, or an email with its API key. */
 export type Credential = (
   | { readonly kind: "token"; readonly token: string }
   | { readonly kind: "key"; readonly email: string; readonly key: string }
@@ -22,10 +22,10 @@ export function secretsOf(credential: Credential | undefined): string[] {
   return credential.kind === "token" ? [credential.token] : [credential.key, credential.email];
 }
 
-/** Codes for a malformed or dead credential (facts 1.5). */
+/** Codes for a malformed or dead credential. */
 export const CREDENTIAL_CODES: readonly number[] = [6003, 6111, 9106, 9109, 10000];
 
-/** The service does not know who asks: 401, or one of the codes for a credential. */
+/** Cloudflare does not know who asks: 401, or one of the codes for a credential. */
 export function isUnauthenticated(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.status === 401 || error.hasCode(...CREDENTIAL_CODES));
 }

@@ -4,7 +4,7 @@ import { trimEnd, visible } from "./printable";
 
 /** What a failed request leaves behind: nothing, or nobody knows. */
 export type Outcome =
-  /** The service surely did not carry the request out. */
+  /** Cloudflare surely did not carry the request out. */
   | "notDone"
   /** The request may or may not have been carried out: look before sending it again. */
   | "unknown";
@@ -20,9 +20,9 @@ export interface ApiErrorInit {
   readonly errors?: readonly ApiNote[];
   /** The answer was not the API's envelope: a proxy, a portal or a wrong address may have given it. */
   readonly foreign?: boolean;
-  /** The service's request id (`cf-ray`). */
+  /** Cloudflare's request id (`cf-ray`). */
   readonly requestId?: string | undefined;
-  /** What arrived or happened, when the service's own words are missing. */
+  /** What arrived or happened, when Cloudflare's own words are missing. */
   readonly detail?: string;
   /** What the user can do next, as a sentence. */
   readonly advice?: string | undefined;
@@ -52,7 +52,7 @@ export class ApiError extends Error {
     this.retryAfterMs = init.retryAfterMs;
   }
 
-  /** True when one of the service's error codes is among `codes`. */
+  /** True when one of Cloudflare's error codes is among `codes`. */
   hasCode(...codes: number[]): boolean {
     return this.errors.some((e) => e.code !== undefined && codes.includes(e.code));
   }
@@ -85,7 +85,7 @@ export function isNotFound(error: unknown): error is ApiError {
 }
 
 /**
- * The service could not make sense of the path (facts 1.5). The zone may be gone; as well may the address be wrong, so
+ * Cloudflare could not make sense of the path. The zone may be gone; as well may the address be wrong, so
  * nothing may be concluded of an object.
  */
 export function isUnroutable(error: unknown): boolean {

@@ -63,11 +63,11 @@ async function* onePass<T>(
     read += turned.length + turnedUnread.length;
     if (typeof resultInfo?.total_count === "number") totals.push(resultInfo.total_count);
     const count = records.length + unread.length;
-    // The service may grant fewer items per page than were asked for: its own figure decides what a full page is.
+    // Cloudflare may grant fewer items per page than were asked for: its own figure decides what a full page is.
     const full = count >= (resultInfo?.per_page ?? perPage);
     const pages = resultInfo?.total_pages ?? undefined;
     const more = pages === undefined ? full : page < pages;
-    // Where the service counts its pages, the last one repeating what was read means that none was ever turned.
+    // Where Cloudflare counts its pages, the last one repeating what was read means that none was ever turned.
     const repeated = page > 1 && count > 0 && turned.length === 0 && turnedUnread.length === 0;
     if (repeated && (more || pages !== undefined)) throw endless(list.what, path, "page");
     if (count > 0 && more) continue;
@@ -77,7 +77,7 @@ async function* onePass<T>(
   }
 }
 
-/** All items of a list with cursors (facts 1.6): a page may be empty while a cursor remains. */
+/** All items of a list with cursors: a page may be empty while a cursor remains. */
 export async function* byCursor<T>(
   api: EdgeApi,
   path: string,

@@ -6,7 +6,7 @@ export interface RateWindow {
   readonly ms: number;
 }
 
-/** What the service documents: 1,200 requests per 5 minutes per user (facts 1.5). */
+/** What Cloudflare documents: 1,200 requests per 5 minutes per user. */
 export const DOCUMENTED_RATE: RateWindow = { requests: 1_200, ms: 5 * 60_000 };
 
 /** How long nothing may be sent, and why, as a clause. */

@@ -13,13 +13,13 @@ import type { Bag } from "../runtime/values";
 
 /** Key-value namespaces of an account, and what they hold. A write is seen by these with a delay of up to 90 s. */
 
-/** A namespace as the service holds it (seed 002, "Key-value entry"). */
+/** A namespace as Cloudflare holds it. */
 export interface KvNamespaceState {
   /** 32 hexadecimal digits. */
   readonly id: string;
   /** The title in the account; that of a preview namespace ends in `_preview`. */
   readonly title: string;
-  /** Whether keys may hold characters that an address encodes. Source: OpenAPI; the seed does not know it. */
+  /** Whether keys may hold characters that an address encodes. Only in the OpenAPI document. */
   readonly supportsUrlEncoding?: boolean;
   /** Members of the answer that this version does not know, under the API's own names. */
   readonly extra?: Bag;
@@ -88,8 +88,7 @@ export interface KvNamespaceByTitleArgs extends KvNamespacesArgs {
   /** Title of the namespace, in full but for what `preview` adds. Letters count as they are written. */
   readonly title: string;
   /**
-   * Whether its preview namespace is meant, whose title ends in `_preview`. Default false. Source: seed 002,
-   * "Command-line commands" (`--preview`).
+   * Whether its preview namespace is meant, whose title ends in `_preview`. Default false.
    */
   readonly preview?: boolean;
 }
@@ -137,7 +136,7 @@ interface InNamespaceArgs {
 }
 
 export interface KvKeysArgs extends InNamespaceArgs {
-  /** Only keys that begin with it. Default: all keys. Source: seed 002, "Command-line commands" (`--prefix`). */
+  /** Only keys that begin with it. Default: all keys. */
   readonly prefix?: string;
 }
 
@@ -152,8 +151,7 @@ const keys = lookup<KvKeysArgs, readonly KvKey[]>("getKvKeys", { ofAccount: true
 );
 
 /**
- * Keys of a namespace with expiry and metadata, sorted as the service sorts them; a request for every 1,000 (seed 002,
- * "Command-line commands", `kv key list`).
+ * Keys of a namespace with expiry and metadata, sorted as Cloudflare sorts them; a request for every 1,000.
  *
  * @throws when an argument is wrong, the namespace does not exist, or the token lacks Workers KV Storage Read.
  */
@@ -163,7 +161,7 @@ export const getKvKeys = keys.plain;
 export const getKvKeysOutput = keys.output;
 
 export interface KvKeyArgs extends InNamespaceArgs {
-  /** The key, 1 to 512 bytes, as it was written: it is encoded for the address here. Source: seed 002, "Limits". */
+  /** The key, 1 to 512 bytes, as it was written: it is encoded for the address here. */
   readonly key: string;
 }
 
@@ -186,7 +184,7 @@ const value = lookup<KvValueArgs, string | Buffer>("getKvValue", { ofAccount: tr
 );
 
 /**
- * The value of one key (seed 002, "Command-line commands", `kv key get`).
+ * The value of one key.
  *
  * @throws LookupError when an argument is wrong or the value is no UTF-8; ApiError when the key or its namespace does
  * not exist, or the token lacks Workers KV Storage Read.

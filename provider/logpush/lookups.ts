@@ -9,7 +9,7 @@ import { furtherMembers, present } from "../runtime/members";
 import { lookup, LookupError } from "../runtime/lookup";
 import { hideDestination, shownDestination } from "./destination-text";
 
-/** Log-push jobs of a zone or an account, and the fields of its datasets. */
+/** Logpush jobs of a zone or an account, and the fields of its datasets. */
 
 interface ScopeArgs {
   /** The zone, 32 hexadecimal digits. Exactly one of `zoneId` and `accountId`. */
@@ -23,12 +23,12 @@ export interface LogpushFieldsArgs extends ScopeArgs {
   readonly dataset: Dataset | (string & {});
 }
 
-/** A field of a dataset, as the service describes it. */
+/** A field of a dataset, as Cloudflare describes it. */
 export interface LogpushFieldState {
   readonly name: string;
-  /** Absent where the service does not begin its description with a type that is known. */
+  /** Absent where Cloudflare does not begin its description with a type that is known. */
   readonly type?: FieldType;
-  /** The service's own words. */
+  /** Cloudflare's own words. */
   readonly description: string;
 }
 
@@ -37,7 +37,7 @@ export interface LogpushJobsArgs extends ScopeArgs {
   readonly dataset?: Dataset | (string & {});
 }
 
-/** A log-push job as the service holds it. Its destination is shown without what may be a credential. */
+/** A Logpush job as Cloudflare holds it. Its destination is shown without what may be a credential. */
 export interface LogpushJobState {
   readonly id: string;
   readonly name: string;
@@ -46,9 +46,9 @@ export interface LogpushJobState {
   readonly kind?: "edge";
   /** Scheme with bucket and path, or with host: `s3://bucket/path`, `https://host`. */
   readonly destination: string;
-  /** JSON as a text. Absent where there is none, and where the service does not show it. */
+  /** JSON as a text. Absent where there is none, and where Cloudflare does not show it. */
   readonly filter?: string;
-  /** What is not at its default; `fieldNames` where the service shows them. */
+  /** What is not at its default; `fieldNames` where Cloudflare shows them. */
   readonly outputOptions: OutputOptions;
   readonly lastComplete?: string;
   readonly lastError?: string;
@@ -92,7 +92,7 @@ const jobs = lookup<LogpushJobsArgs, readonly LogpushJobState[]>("getLogpushJobs
 );
 
 /**
- * The log-push jobs of a zone or account, all or those of one dataset; the service gives them in one answer (OpenAPI,
+ * The Logpush jobs of a zone or account, all or those of one dataset; Cloudflare gives them in one answer (OpenAPI,
  * get-zones-zone_id-logpush-jobs and get-zones-zone_id-logpush-datasets-dataset_id-jobs).
  *
  * @throws when an argument is wrong, or the token lacks Logs Read.
@@ -115,7 +115,7 @@ function stateOf(job: Job): LogpushJobState {
   const { id, name, dataset, kind, raw } = job;
   const text = typeof raw["destination_conf"] === "string" ? raw["destination_conf"] : "";
   const redactor = new Redactor();
-  hideDestination(redactor, text); // The service's words may hold what the destination hides.
+  hideDestination(redactor, text); // Cloudflare's words may hold what the destination hides.
   const { errorMessage, ...health } = healthOf(job);
   return {
     id,
@@ -141,5 +141,5 @@ function optionsOf(raw: unknown): OutputOptions {
     ...(listed === undefined ? {} : { fieldNames: listed }),
     ...optionsFound({}, raw, undefined),
     ...furtherMembers(unknownOptions(raw), []),
-  }; // Of the service's own types, as far as this version knows them.
+  }; // Of Cloudflare's own types, as far as this version knows them.
 }

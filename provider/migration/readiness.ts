@@ -18,7 +18,7 @@ export interface MigrationReadinessArgs {
 /**
  * `ready`: nothing that was read stands in its way, all of which was read. `blocked`: something has to be done first.
  * `notCounted`: firewall rules, page rules or previous settings did not answer: check by hand. `underWay`: in a state that
- * is none of the seed's, as while a switch is pending. `done`, `retired`, and `notRead`: the zone itself did not answer.
+ * is none of the documented ones, as while a switch is pending. `done`, `retired`, and `notRead`: the zone itself did not answer.
  */
 export type Readiness = Known<
   "ready" | "blocked" | "notCounted" | "underWay" | "done" | "retired" | "notRead"
@@ -27,7 +27,7 @@ export type Readiness = Known<
 export interface ZoneReadiness {
   readonly zoneId: string;
   readonly readiness: Readiness;
-  /** `start`, `validation`, `finished`, `retired`, else the service's own word. Absent where the zone was not read. */
+  /** `start`, `validation`, `finished`, `retired`, else Cloudflare's own word. Absent where the zone was not read. */
   readonly migrationState?: string;
   /** What blocks it, what was not counted, or why it was not read. */
   readonly because: readonly string[];
@@ -60,9 +60,9 @@ const report = lookup<MigrationReadinessArgs, MigrationReadiness>("migrationRead
 
 /**
  * How far each zone is from managed rulesets: ready, blocked and by what, done, retired; about ten requests a zone, none of
- * which writes (seed 001, "Eligibility"). Judged by phase two, in which every zone may migrate but those with URI-based
- * overrides; phase one's conditions (the previous rules off or the vendor's own only, no firewall or page rule that acts on
- * them) no longer hold. More than 200 firewall rules to migrate, or an expression over 4 KB, need the vendor's support.
+ * which writes. Judged by phase two, in which every zone may migrate but those with URI-based
+ * overrides; phase one's conditions (the previous rules off or Cloudflare's own only, no firewall or page rule that acts on
+ * them) no longer hold. More than 200 firewall rules to migrate, or an expression over 4 KB, need Cloudflare's support.
  *
  * @throws LookupError when a zone is malformed or none is named; when credentials are missing. A zone that cannot be read
  * is a line of the report.

@@ -12,13 +12,13 @@ import { amount, camelRecord, flag, present, text, texts } from "../runtime/memb
 import { own } from "../runtime/values";
 import type { Connection, Cookie, DetectedList, FilterValue, PageInfo, Script } from "./records";
 
-/** One kind of record that the service detects. */
+/** One kind of record that Cloudflare detects. */
 export interface DetectedKind<T> {
   /** Last segment of the list's path, and the plural for people. */
   readonly path: string;
   readonly noun: string;
   readonly record: z.ZodType<T>;
-  /** Filters that let every record through, also what the service leaves out by itself. Source: OpenAPI. */
+  /** Filters that let every record through, also what Cloudflare leaves out by itself. Source: OpenAPI. */
   readonly everything: Readonly<Record<string, FilterValue>>;
 }
 

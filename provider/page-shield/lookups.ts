@@ -44,9 +44,9 @@ const settingsOf = lookup<ZoneArgs, PageShieldSettingsState>("getPageShieldSetti
 );
 
 /**
- * Page security of a zone (seed 000, "Get settings").
+ * Page Shield of a zone.
  *
- * @throws when the zone id is malformed, the token lacks Page Shield Read, or the plan lacks page security.
+ * @throws when the zone id is malformed, the token lacks Page Shield Read, or the plan lacks Page Shield.
  */
 export const getPageShieldSettings = settingsOf.plain;
 
@@ -73,7 +73,7 @@ const policies = lookup<ZoneArgs, readonly PageShieldPolicyState[]>("getPageShie
 );
 
 /**
- * All policies of a zone; the service gives them in one answer (seed 000, "List policies").
+ * All policies of a zone; Cloudflare gives them in one answer.
  *
  * @throws when the zone id is malformed, the token lacks Page Shield Read, or the plan lacks policies.
  */
@@ -97,7 +97,7 @@ const policyById = lookup<PolicyLookupArgs, PageShieldPolicyState>("getPageShiel
 );
 
 /**
- * One policy of a zone (seed 000, "Get policy").
+ * One policy of a zone.
  *
  * @throws when an id is malformed, the zone has no such policy, or the token lacks Page Shield Read.
  */
@@ -139,7 +139,7 @@ const connection = lookup<ConnectionArgs, Connection>("getConnection")(
 );
 
 /**
- * One connection, in any state (seed 000, "Get connection").
+ * One connection, in any state.
  *
  * @throws when an id is malformed, the zone has no such connection, or the token lacks Page Shield Read.
  */
@@ -151,8 +151,8 @@ export const getConnectionOutput = connection.output;
 const cookies = listOf("getCookies", COOKIES);
 
 /**
- * Cookies of a zone, on the Business plan and above. `status` is sent only where it is set: the OpenAPI does not know
- * it for cookies, while the seed says that without it only `active` ones are returned.
+ * Cookies of a zone, on the Business plan and above. `status` is sent only where it is set: the OpenAPI document does not
+ * have it for cookies. Without it only `active` ones are returned.
  *
  * @throws when an argument is wrong, the token lacks Page Shield Read, or the plan lacks cookies.
  */
@@ -172,7 +172,7 @@ const cookie = lookup<CookieArgs, Cookie>("getCookie")(
 );
 
 /**
- * One cookie (seed 000, "Get cookie").
+ * One cookie.
  *
  * @throws when an id is malformed, the zone has no such cookie, or the token lacks Page Shield Read.
  */
@@ -184,7 +184,7 @@ export const getCookieOutput = cookie.output;
 const scripts = listOf("getScripts", SCRIPTS);
 
 /**
- * Scripts of a zone, on the Pro plan and above. Only `active` ones unless `status` says otherwise; the service leaves
+ * Scripts of a zone, on the Pro plan and above. Only `active` ones unless `status` says otherwise; Cloudflare leaves
  * out duplicates and its own `/cdn-cgi/` paths unless `filters` say otherwise.
  *
  * @throws when an argument is wrong, the token lacks Page Shield Read, or the plan lacks scripts.
@@ -205,7 +205,7 @@ const script = lookup<ScriptArgs, Script>("getScript")(
 );
 
 /**
- * One script, in any state, with `pageUrls` and `versions` (seed 000, rule 3).
+ * One script, in any state, with `pageUrls` and `versions`.
  *
  * @throws when an id is malformed, the zone has no such script, or the token lacks Page Shield Read.
  */

@@ -4,7 +4,7 @@ import { filterShape, listDetected, SCRIPTS, thresholdOf } from "./detected";
 import type { DetectedFilters, Script } from "./records";
 
 export interface MaliciousOptions {
-  /** Scores lower than this are malicious, 1 to 100. Default 50. Source: seed 000, "Limits". */
+  /** Scores lower than this are malicious, 1 to 100. Default 50. */
   readonly threshold?: number;
 }
 
@@ -14,7 +14,7 @@ export interface Scored {
 }
 
 /**
- * Whether a script's score is strictly lower than the threshold (seed 000, "Script", rule). Undefined where it has no
+ * Whether a script's score is strictly lower than the threshold. Undefined where it has no
  * score, as on plans without scores or before its first analysis: nobody knows, which is not "not malicious".
  * What threat lists say is another matter: `urlReportedMalicious`, `domainReportedMalicious`.
  *

@@ -1,29 +1,29 @@
 import type { Bag } from "../runtime/values";
 import type { Known } from "../runtime/lookup";
 
-/** What people have set for a zone's page security, and what Cloudflare has seen its pages load. */
+/** What a zone's Page Shield is set to, and what Cloudflare has seen the zone's pages load. */
 
-/** Page security of a zone as it is (seed 000, "Settings"). What the service does not give is absent. */
+/** Page Shield of a zone as it is. What Cloudflare does not give is absent. */
 export interface PageShieldSettingsState {
   readonly enabled: boolean;
   /** When settings were last stored, ISO 8601. */
   readonly updatedAt?: string;
-  /** Whether browsers report to the vendor's endpoint; read under either of its two names on the wire. */
+  /** Whether browsers report to Cloudflare's endpoint; read under either of its two names on the wire. */
   readonly useReportingEndpoint?: boolean;
   readonly useConnectionUrlPath?: boolean;
   /** Members of the answer that this version does not know, under the API's own names. */
   readonly extra?: Bag;
 }
 
-/** A policy as the service holds it (seed 000, "Policy"); its texts are as they are stored. */
+/** A policy as Cloudflare holds it; its texts are as they are stored. */
 export interface PageShieldPolicyState {
   /** 32 hexadecimal digits. */
   readonly id: string;
   readonly description?: string;
   readonly action: Known<"log" | "allow" | "add_reporting_directives">;
-  /** Which requests it covers, in the vendor's filter language. */
+  /** Which requests it covers, in Cloudflare's filter language. */
   readonly expression: string;
-  /** A boolean, whichever of its two forms the service uses. */
+  /** A boolean, whichever of its two forms Cloudflare uses. */
   readonly enabled: boolean;
   /** CSP text. */
   readonly value: string;
@@ -31,11 +31,11 @@ export interface PageShieldPolicyState {
   readonly extra?: Bag;
 }
 
-/** State of a record: seen lately, fewer than 3 times, or not for a week (seed 000, "States"; OpenAPI adds `inactive`). */
+/** State of a record: seen lately, fewer than 3 times, or not for a week (`inactive`: only in the OpenAPI document). */
 export type RecordStatus = Known<"active" | "infrequent" | "inactive">;
 
 /**
- * An outbound connection seen on a page of the zone (seed 000, "Connection"). Only `id`, `url` and `host` are always
+ * An outbound connection seen on a page of the zone. Only `id`, `url` and `host` are always
  * there: the plan decides over the rest, and what it lacks is absent. Timestamps are ISO 8601.
  */
 export interface Connection {
@@ -65,8 +65,8 @@ export interface Connection {
 }
 
 /**
- * What was found in a script's content (seed 000, "Script"). Scores go from 1 to 99, lower is worse; a script that has
- * not been scored has none, whether the service says null or nothing.
+ * What was found in a script's content. Scores go from 1 to 99, lower is worse; a script that has
+ * not been scored has none, whether Cloudflare says null or nothing.
  */
 export interface ScriptContent {
   /** SHA-256 of the content, 64 hexadecimal digits. */
@@ -75,11 +75,11 @@ export interface ScriptContent {
   readonly jsIntegrityScore?: number;
   readonly obfuscationScore?: number;
   readonly dataflowScore?: number;
-  /** Source: OpenAPI; the seed does not know it. */
+  /** Only in the OpenAPI document. */
   readonly cryptominingScore?: number;
-  /** Source: OpenAPI; the seed does not know it. */
+  /** Only in the OpenAPI document. */
   readonly magecartScore?: number;
-  /** Source: OpenAPI; the seed does not know it. */
+  /** Only in the OpenAPI document. */
   readonly malwareScore?: number;
   /** When the content was fetched, ISO 8601. */
   readonly fetchedAt?: string;
@@ -88,7 +88,7 @@ export interface ScriptContent {
 }
 
 /**
- * A script seen on a page of the zone (seed 000, "Script"): where, as with a connection, and what is known of its
+ * A script seen on a page of the zone: where, as with a connection, and what is known of its
  * content. Only `id`, `url` and `host` are always there; what the plan lacks is absent.
  */
 export interface Script extends Connection, ScriptContent {
@@ -97,7 +97,7 @@ export interface Script extends Connection, ScriptContent {
 }
 
 /**
- * A cookie seen on a page of the zone (seed 000, "Cookie"). Only `id`, `name` and `host` are always there. Timestamps
+ * A cookie seen on a page of the zone. Only `id`, `name` and `host` are always there. Timestamps
  * are ISO 8601.
  */
 export interface Cookie {
@@ -110,7 +110,7 @@ export interface Cookie {
   readonly domainAttribute?: string;
   readonly expiresAttribute?: string;
   readonly httpOnlyAttribute?: boolean;
-  /** In seconds. Null: the cookie was set without one; absent: the service does not say. */
+  /** In seconds. Null: the cookie was set without one; absent: Cloudflare does not say. */
   readonly maxAgeAttribute?: number | null;
   readonly pathAttribute?: string;
   readonly sameSiteAttribute?: Known<"lax" | "strict" | "none">;
@@ -120,7 +120,7 @@ export interface Cookie {
   /** Host and path, without a scheme. */
   readonly firstPageUrl?: string;
   readonly pageUrls?: readonly string[];
-  /** Neither seed nor OpenAPI show it in the record; kept where the service gives it. */
+  /** In no document; kept where Cloudflare gives it. */
   readonly status?: RecordStatus;
   /** Members of the answer that this version does not know, under the API's own names. */
   readonly extra?: Bag;
@@ -131,9 +131,9 @@ export type FilterValue = string | number | boolean | readonly string[];
 
 /** Which records a list returns. */
 export interface DetectedFilters {
-  /** Hosts whose pages are meant; `*` at start or end stands for anything. Default: all. Source: seed 000, "List query parameters". */
+  /** Hosts whose pages are meant; `*` at start or end stands for anything. Default: all. */
   readonly hosts?: string | readonly string[];
-  /** States that are meant, sent as they are. Default: the service's, which is `active`. Source: seed 000, "States and transitions". */
+  /** States that are meant, sent as they are. Default: Cloudflare's, which is `active`. */
   readonly status?: RecordStatus | readonly RecordStatus[];
   /**
    * Any other query parameter under the API's own name, sent as it is: `{ exclude_cdn_cgi: false }`. Source: OpenAPI
@@ -145,13 +145,13 @@ export interface DetectedFilters {
 export interface DetectedListArgs extends DetectedFilters {
   /** The zone, 32 hexadecimal digits. */
   readonly zoneId: string;
-  /** One page alone, 1 or higher. Default: all pages are read, oldest record first; with `perPage` alone the first. Source: seed 000, rule 1. */
+  /** One page alone, 1 or higher. Default: all pages are read, oldest record first; with `perPage` alone the first. */
   readonly page?: number;
-  /** Records per page, 1 to 100. Given, only one page is read. Default 100. Source: seed 000, rule 1; the maximum is the OpenAPI's. */
+  /** Records per page, 1 to 100. Given, only one page is read. Default 100. */
   readonly perPage?: number;
 }
 
-/** Where in the list a page is, as the service says; what it does not say is absent. */
+/** Where in the list a page is, as Cloudflare says; what it does not say is absent. */
 export interface PageInfo {
   readonly page?: number;
   readonly perPage?: number;

@@ -19,7 +19,7 @@ export interface ScriptSourcesOptions extends MaliciousOptions {
 
 /** Why a script is not among the sources. */
 export type LeftOutReason =
-  /** Its score is lower than the threshold (seed 000, "Limits"). */
+  /** Its score is lower than the threshold. */
   | "malicious"
   /** A threat list names its URL or domain, whatever its score. */
   | "reported"

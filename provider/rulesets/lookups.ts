@@ -45,7 +45,7 @@ export interface ZoneRuleState {
   readonly skips?: Skip;
 }
 
-/** The ruleset that a zone starts from in the managed phase (seed 001, "Entry point ruleset"). */
+/** The ruleset that a zone starts from in the managed phase. */
 export interface ZoneEntryPoint {
   readonly id: string;
   readonly version: string;
@@ -63,7 +63,7 @@ const rulesets = lookup<ManagedRulesetsArgs, readonly ManagedRulesetInfo[]>("get
 })({ accountId }, (host, { accountId }) => listManagedRulesets(host.api, accountId));
 
 /**
- * The managed rulesets that a zone of the account may deploy, without their rules (seed 001, "List account rulesets").
+ * The managed rulesets that a zone of the account may deploy, without their rules.
  *
  * @throws when the account is malformed or not given anywhere, or the token may not read its rulesets.
  */
@@ -85,7 +85,7 @@ export function getManagedRulesetsOutput(
 export interface ManagedRulesetArgs extends ManagedRulesetsArgs {
   /** The ruleset, by its id or by its name. */
   readonly ruleset: { readonly id: string } | { readonly name: string };
-  /** `"latest"` or a version's number as text. Default `"latest"`. Source: seed 001, "Versioning". */
+  /** `"latest"` or a version's number as text. Default `"latest"`. */
   readonly version?: string;
 }
 
@@ -103,8 +103,7 @@ const oneRuleset = lookup<ManagedRulesetArgs, ManagedRulesetState>("getManagedRu
 );
 
 /**
- * One managed ruleset with its rules, their tags, default states and actions, and a summary per tag (seed 001, "Get
- * account ruleset").
+ * One managed ruleset with its rules, their tags, default states and actions, and a summary per tag.
  *
  * @throws LookupError when the account has no such ruleset or version, or an argument is wrong; else as
  * `getManagedRulesets`.
@@ -136,8 +135,7 @@ const zoneRules = lookup<ZoneArgs, ZoneEntryPoint | undefined>("getZoneManagedRu
 );
 
 /**
- * The managed rules of a zone in their order, whoever made them; undefined where it has none yet (seed 001, "Get zone
- * entry point").
+ * The managed rules of a zone in their order, whoever made them; undefined where it has none yet.
  *
  * @throws when the zone id is malformed, or the token lacks Zone WAF Read.
  */

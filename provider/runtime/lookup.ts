@@ -27,7 +27,7 @@ export interface ZoneArgs {
   readonly zoneId: string;
 }
 
-/** A word the service is known to use, or one it may use tomorrow. */
+/** A word Cloudflare is known to use, or one it may use tomorrow. */
 export type Known<T extends string> = T | (string & {});
 
 /** Arguments of an Output form: each may be an output or a promise. */
