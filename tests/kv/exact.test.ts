@@ -1,50 +1,35 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { once } from "node:events";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { type LocalApi, startLocalApi } from "edgeguard-local";
-import { Operation, rawGet, rawSend, sent, type Recorded } from "../support/operation";
+import { startLocalApi } from "edgeguard-local";
+import { Operation, rawGet, rawSend, sent } from "../support/operation";
 import { emptied } from "./upload-support";
+import { EntriesBench, TYPE } from "./entries-bench";
 
 /** Entries arrive as they were written, or are refused: no digit, member, byte or name is lost on the way. */
 
-const TYPE = "KvEntries";
-const FOLDER = mkdtempSync(join(tmpdir(), "edgeguard-exact-"));
-const FILE = join(FOLDER, "f.json");
+const bench = new EntriesBench("exact");
+const { up } = bench;
+const FILE = join(bench.folder, "f.json");
 
-let api: LocalApi;
-let address: { accountId: string; namespaceId: string };
-beforeAll(async () => {
-  api = await startLocalApi();
-});
-beforeEach(() => {
-  address = emptied(api);
-  api.clearRequests();
-});
-afterAll(async () => {
-  rmSync(FOLDER, { recursive: true });
-  await api.close();
-});
-
-const refusals = (inputs: object) => new Operation(api).refusals(TYPE, { ...address, ...inputs });
-const up = (inputs: object, previous?: Recorded) =>
-  new Operation(api).up(TYPE, { ...address, ...inputs }, previous);
-const path = (): string => `/accounts/${address.accountId}/storage/kv/namespaces/${address.namespaceId}`;
-const listed = async (): Promise<unknown> => (await rawGet(api, `${path()}/keys`))["result"];
+const refusals = (inputs: object) => new Operation(bench.api).refusals(TYPE, { ...bench.address, ...inputs });
+const path = (): string =>
+  `/accounts/${bench.address.accountId}/storage/kv/namespaces/${bench.address.namespaceId}`;
+const listed = async (): Promise<unknown> => (await rawGet(bench.api, `${path()}/keys`))["result"];
 
 async function valueOf(key: string): Promise<Buffer> {
-  const answer = await fetch(`${api.url}${path()}/values/${encodeURIComponent(key)}`, {
+  const answer = await fetch(`${bench.api.url}${path()}/values/${encodeURIComponent(key)}`, {
     headers: { authorization: "Bearer local-token" },
   });
   return Buffer.from(await answer.arrayBuffer());
 }
 
 describe("what is no regular file", () => {
-  const pipe = join(FOLDER, "pipe");
-  const socket = join(FOLDER, "socket");
+  const pipe = join(bench.folder, "pipe");
+  const socket = join(bench.folder, "socket");
   const server = createServer();
   beforeAll(async () => {
     execFileSync("mkfifo", [pipe]);
@@ -64,7 +49,7 @@ describe("what is no regular file", () => {
   });
 
   test("is refused in a directory, and as the directory", async () => {
-    const directory = join(FOLDER, "special");
+    const directory = join(bench.folder, "special");
     mkdirSync(directory);
     execFileSync("mkfifo", [join(directory, "pipe")]);
     expect(await refusals({ directory })).toEqual([
@@ -149,9 +134,9 @@ describe("names that every object inherits", () => {
     let runs = 0;
     await fc.assert(
       fc.asyncProperty(given, async ({ source, keys, member }) => {
-        address = emptied(api);
+        bench.address = emptied(bench.api);
         const metadata: unknown = JSON.parse(`{"${member}":{"${member}":"m"}}`);
-        const directory = join(FOLDER, `names-${(runs += 1)}`);
+        const directory = join(bench.folder, `names-${(runs += 1)}`);
         mkdirSync(directory);
         for (const key of keys) writeFileSync(join(directory, key), `v ${key}`);
         const entries = keys.map((key) => ({ key, value: `v ${key}`, metadata }));
@@ -167,12 +152,12 @@ describe("names that every object inherits", () => {
         expect(await listed()).toEqual(found.sort((a, b) => (a.name < b.name ? -1 : 1)));
         for (const key of keys) expect(String(await valueOf(key))).toBe(`v ${key}`);
 
-        api.clearRequests();
-        const op = new Operation(api);
-        expect((await op.preview(TYPE, { ...address, ...declared }, recorded)).step).toBe("same");
+        bench.api.clearRequests();
+        const op = new Operation(bench.api);
+        expect((await op.preview(TYPE, { ...bench.address, ...declared }, recorded)).step).toBe("same");
         const refreshed = await op.refresh(TYPE, recorded);
         expect(refreshed?.outputs).toEqual(recorded.outputs);
-        expect(sent(api, "PUT")).toEqual([]);
+        expect(sent(bench.api, "PUT")).toEqual([]);
         await up({ entries: {} }, recorded);
         expect(await listed()).toEqual([]);
       }),
@@ -198,7 +183,7 @@ describe("names that every object inherits", () => {
 
 test("text of control characters goes as base64, so that no body is larger than was meant", async () => {
   const value = "\0\u0001\u001f".repeat(500_000);
-  const directory = join(FOLDER, "control");
+  const directory = join(bench.folder, "control");
   mkdirSync(directory);
   for (const key of ["a", "b", "c"]) writeFileSync(join(directory, key), value);
   writeFileSync(FILE, JSON.stringify([{ key: "a", value }]));
@@ -209,10 +194,12 @@ test("text of control characters goes as base64, so that no body is larger than 
   recorded = await up({ file: FILE }, recorded);
   expect((await valueOf("a")).equals(Buffer.from(value))).toBe(true);
   await up({ entries: { a: { value, metadata: { m: 1 } } } }, recorded);
-  const bodies = api.requests.flatMap(({ batch }) => (batch === undefined ? [] : [batch.bytes]));
+  const bodies = bench.api.requests.flatMap(({ batch }) => (batch === undefined ? [] : [batch.bytes]));
   expect(bodies.length).toBeGreaterThan(3);
   expect(Math.max(...bodies)).toBeLessThan(8 * 1024 * 1024);
-  expect((await new Operation(api).preview(TYPE, { ...address, file: FILE }, recorded)).step).toBe("same");
+  expect(
+    (await new Operation(bench.api).preview(TYPE, { ...bench.address, file: FILE }, recorded)).step,
+  ).toBe("same");
 });
 
 test("a lifetime is counted by Cloudflare's clock: one that is minutes off this machine's is no drift", async () => {

@@ -1,42 +1,26 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { EntryScanner } from "../../provider/kv/scan";
 import { Operation, UNKNOWN, type Recorded } from "../support/operation";
-import { emptied } from "./upload-support";
+import { EntriesBench, TYPE } from "./entries-bench";
 
 /** What a preview of entries tells, and what it need not look at. */
 
-const TYPE = "KvEntries";
-const FOLDER = mkdtempSync(join(tmpdir(), "edgeguard-preview-"));
-const FILE = join(FOLDER, "f.json");
+const bench = new EntriesBench("preview");
+const { up } = bench;
+const FILE = join(bench.folder, "f.json");
 const entries = Array.from({ length: 12 }, (_, i) => ({ key: `item-${i}`, value: `value ${i}` }));
 
-let api: LocalApi;
-let address: { accountId: string; namespaceId: string };
-beforeAll(async () => {
-  api = await startLocalApi();
-});
 beforeEach(() => {
-  address = emptied(api);
-  api.clearRequests();
   writeFileSync(FILE, JSON.stringify(entries));
 });
 afterEach(() => void jest.restoreAllMocks());
-afterAll(async () => {
-  rmSync(FOLDER, { recursive: true });
-  await api.close();
-});
-
-const up = (inputs: Record<string, unknown>, previous?: Recorded) =>
-  new Operation(api).up(TYPE, { ...address, ...inputs }, previous);
 
 /** The step of a preview, and whether the file was read entry by entry for it. */
 async function preview(inputs: Record<string, unknown>, recorded: Recorded) {
   const scan = jest.spyOn(EntryScanner.prototype, "scan");
-  const op = new Operation(api);
-  const { step, inputs: checked } = await op.preview(TYPE, { ...address, ...inputs }, recorded);
+  const op = new Operation(bench.api);
+  const { step, inputs: checked } = await op.preview(TYPE, { ...bench.address, ...inputs }, recorded);
   const isRead = scan.mock.calls.length > 0;
   scan.mockRestore();
   return { step, isRead, checked, said: op.said };
@@ -49,26 +33,26 @@ describe("a namespace that is yet to be made", () => {
     ["a file", () => ({ file: FILE })],
     ["entries", () => ({ entries: Object.fromEntries(entries.map(({ key, value }) => [key, value])) })],
   ])("has its entries from %s counted for the reviewer", async (_, declared) => {
-    const op = new Operation(api);
+    const op = new Operation(bench.api);
     const { inputs } = await op.preview(TYPE, { ...unknown, ...declared() });
     expect(op.said).toEqual([
       "edgeguard: KvEntries (new namespace): +12 ~0 -0 (item-0, item-1, item-2, item-3, item-4, item-5, item-6, item-7, item-8, item-9 …)",
     ]);
     expect(inputs).toMatchObject({ keys: 12, bytes: 86, namespaceId: UNKNOWN });
-    expect(api.requests).toEqual([]);
+    expect(bench.api.requests).toEqual([]);
   });
 
   test("has what is wrong with them refused all the same, as far as it is known", async () => {
     writeFileSync(FILE, '[{"key":"a b","value":"v"}]');
-    mkdirSync(join(FOLDER, "d/ "), { recursive: true });
-    writeFileSync(join(FOLDER, "d/ /x"), "v");
+    mkdirSync(join(bench.folder, "d/ "), { recursive: true });
+    writeFileSync(join(bench.folder, "d/ /x"), "v");
     const refusals = async (inputs: object) =>
-      await new Operation(api).refusals(TYPE, { ...unknown, ...inputs });
+      await new Operation(bench.api).refusals(TYPE, { ...unknown, ...inputs });
     const rule = "a key takes printable characters without whitespace";
     expect(await refusals({ file: FILE })).toEqual([
       `file: ${FILE}: entry 1 (line 1, key "a b"): key has U+0020 as character 2; ${rule}`,
     ]);
-    expect(await refusals({ directory: join(FOLDER, "d") })).toEqual([expect.stringContaining(rule)]);
+    expect(await refusals({ directory: join(bench.folder, "d") })).toEqual([expect.stringContaining(rule)]);
     const some = { "a b": "v", c: UNKNOWN, d: { value: UNKNOWN, expirationTtl: 1 } };
     expect(await refusals({ entries: some })).toEqual([expect.stringContaining(rule)]);
     expect(await refusals({ entries: UNKNOWN })).toEqual([]);
@@ -78,8 +62,8 @@ describe("a namespace that is yet to be made", () => {
 
 test("another namespace is no change of these entries: what is written there is told when the new one is checked", async () => {
   const recorded = await up({ file: FILE });
-  const op = new Operation(api);
-  const moved = { ...address, file: FILE, namespaceId: "0".repeat(32) };
+  const op = new Operation(bench.api);
+  const moved = { ...bench.address, file: FILE, namespaceId: "0".repeat(32) };
   expect(await op.preview(TYPE, moved, recorded)).toMatchObject({
     step: "replace",
     replaces: ["namespaceId"],
@@ -92,15 +76,15 @@ test("another namespace is no change of these entries: what is written there is 
 describe("a file whose bytes are the recorded ones", () => {
   test("is not read entry by entry, and no request is sent", async () => {
     const recorded = await up({ file: FILE });
-    api.clearRequests();
+    bench.api.clearRequests();
     expect(await preview({ file: FILE }, recorded)).toMatchObject({ step: "same", isRead: false });
-    const elsewhere = join(FOLDER, "elsewhere.json");
+    const elsewhere = join(bench.folder, "elsewhere.json");
     writeFileSync(elsewhere, JSON.stringify(entries));
     const { step, isRead, checked } = await preview({ file: elsewhere }, recorded);
     expect([step, isRead]).toEqual(["same", false]);
     const { keys, bytes, digest, fileHash } = recorded.inputs;
     expect(checked).toMatchObject({ keys, bytes, digest, fileHash });
-    expect(api.requests).toEqual([]);
+    expect(bench.api.requests).toEqual([]);
   });
 
   test("is read where something else decides what its entries are", async () => {
@@ -110,9 +94,9 @@ describe("a file whose bytes are the recorded ones", () => {
   });
 
   test("is read where something was left undone, also after a refresh", async () => {
-    api.fault({ kind: "status", status: 400, match: { method: "PUT" } });
-    const { recorded } = await new Operation(api).failedUp(TYPE, { ...address, file: FILE });
-    const refreshed = recorded && (await new Operation(api).refresh(TYPE, recorded));
+    bench.api.fault({ kind: "status", status: 400, match: { method: "PUT" } });
+    const { recorded } = await new Operation(bench.api).failedUp(TYPE, { ...bench.address, file: FILE });
+    const refreshed = recorded && (await new Operation(bench.api).refresh(TYPE, recorded));
     if (refreshed === undefined) throw new Error("nothing was recorded");
     const { step, isRead, said } = await preview({ file: FILE }, refreshed);
     expect([step, isRead]).toEqual(["update", true]);
@@ -148,6 +132,6 @@ describe("a file whose bytes are others", () => {
     writeFileSync(FILE, JSON.stringify([...entries.slice(1), { key: "item-11b", value: "" }]));
     const { step, said } = await preview({ file: FILE }, recorded);
     expect(step).toBe("update");
-    expect(said).toEqual([`edgeguard: KvEntries ${address.namespaceId}: +1 ~0 -1 (item-11b, item-0)`]);
+    expect(said).toEqual([`edgeguard: KvEntries ${bench.address.namespaceId}: +1 ~0 -1 (item-11b, item-0)`]);
   });
 });

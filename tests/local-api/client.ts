@@ -1,4 +1,4 @@
-import type { LocalApi } from "edgeguard-local";
+import { type LocalApi, type LocalApiOptions, startLocalApi } from "edgeguard-local";
 import { z } from "zod";
 
 export interface Answer {
@@ -59,6 +59,16 @@ export function each(answer: Answer, member: string): unknown[] {
 export function result(answer: Answer): Record<string, unknown> {
   return z.object({ result: z.record(z.string(), z.unknown()) }).parse(answer.body).result;
 }
+
+const running: LocalApi[] = [];
+
+/** A local API of the test's own, which closes after it. */
+export async function start(options: LocalApiOptions = {}): Promise<LocalApi> {
+  const api = await startLocalApi(options);
+  running.push(api);
+  return api;
+}
+afterEach(() => Promise.all(running.splice(0).map((api) => api.close())));
 
 export const newPolicy = {
   description: "Blog: only our scripts",

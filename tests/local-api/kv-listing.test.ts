@@ -1,14 +1,11 @@
-import { type LocalApi, type LocalApiOptions, startLocalApi } from "edgeguard-local";
-import { controlOf } from "./client";
+import type { LocalApi, LocalApiOptions } from "edgeguard-local";
+import { controlOf, start } from "./client";
 import { failed, type KvCaller, newNamespace } from "./kv-client";
 
-const running: LocalApi[] = [];
-async function start(options: LocalApiOptions = {}): Promise<{ api: LocalApi; kv: KvCaller }> {
-  const api = await startLocalApi({ clock: () => new Date("2026-10-01T00:00:00Z"), ...options });
-  running.push(api);
+async function namespaceIn(options: LocalApiOptions = {}): Promise<{ api: LocalApi; kv: KvCaller }> {
+  const api = await start({ clock: () => new Date("2026-10-01T00:00:00Z"), ...options });
   return { api, kv: await newNamespace(api) };
 }
-afterEach(() => Promise.all(running.splice(0).map((api) => api.close())));
 
 const numbered = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, index) => `k${String(from + index).padStart(6, "0")}`);
@@ -16,7 +13,7 @@ const pairs = (keys: readonly string[]) => keys.map((key) => ({ key, value: key 
 
 describe("a listing of keys", () => {
   test("is sorted by the bytes of UTF-8, not by UTF-16", async () => {
-    const { kv } = await start();
+    const { kv } = await namespaceIn();
     const names = ["b", "\u{1F388}", "\uFF5E", "ü", "B", "a/2", "a/10", "\uE000", "a"];
     await kv.put(pairs(names));
     const byBytes = [...names].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
@@ -25,7 +22,7 @@ describe("a listing of keys", () => {
   });
 
   test("goes on by cursor, each key once, and ends with an empty cursor", async () => {
-    const { kv } = await start();
+    const { kv } = await namespaceIn();
     const names = numbered(0, 2500);
     await kv.put(pairs([...names].reverse()));
     expect(await kv.listAll()).toEqual({ names, pages: 3, empty: 0 });
@@ -35,14 +32,14 @@ describe("a listing of keys", () => {
   });
 
   test("has no cursor at its end by seed", async () => {
-    const { kv } = await start({ dialect: "seed" });
+    const { kv } = await namespaceIn({ dialect: "seed" });
     await kv.put(pairs(numbered(0, 11)));
     expect((await kv.list("limit=10")).cursor).toMatch(/./);
     expect((await kv.list()).cursor).toBeUndefined();
   });
 
   test("shows the keys of a prefix, which every page repeats", async () => {
-    const { kv } = await start();
+    const { kv } = await namespaceIn();
     await kv.put(pairs(["a", "ü/1", "ü/2", "ü", "v", ...numbered(0, 30)]));
     expect((await kv.list(`prefix=${encodeURIComponent("ü")}`)).names).toEqual(["ü", "ü/1", "ü/2"]);
     expect(await kv.listAll("prefix=k00000&limit=10")).toMatchObject({ names: numbered(0, 10), pages: 1 });
@@ -55,7 +52,7 @@ describe("a listing of keys", () => {
   });
 
   test("goes on behind the last key, whatever was written or deleted meanwhile", async () => {
-    const { kv } = await start();
+    const { kv } = await namespaceIn();
     await kv.put(pairs(numbered(0, 40)));
     const first = await kv.list("limit=10");
     await kv.call("POST", `${kv.path}/bulk/delete`, numbered(5, 15));
@@ -66,7 +63,7 @@ describe("a listing of keys", () => {
   });
 
   test("refuses limits beyond 10 and 1000, and cursors that are not its own", async () => {
-    const { kv } = await start();
+    const { kv } = await namespaceIn();
     for (const limit of ["9", "1001", "x", "10.5"]) {
       expect(await kv.call("GET", `${kv.path}/keys?limit=${limit}`)).toMatchObject(failed(400, 10028));
     }
@@ -76,11 +73,11 @@ describe("a listing of keys", () => {
   });
 
   test("may have empty pages while a cursor remains: before every page, or where a fault says", async () => {
-    const often = await start({ kvEmptyPages: 2 });
+    const often = await namespaceIn({ kvEmptyPages: 2 });
     await often.kv.put(pairs(numbered(0, 30)));
     expect(await often.kv.listAll("limit=10")).toEqual({ names: numbered(0, 30), pages: 9, empty: 6 });
 
-    const { api, kv } = await start();
+    const { api, kv } = await namespaceIn();
     await kv.put(pairs(numbered(0, 30)));
     api.fault({ kind: "emptyPage", match: { path: kv.id }, times: 3 });
     expect(await kv.listAll("limit=10")).toEqual({ names: numbered(0, 30), pages: 6, empty: 3 });
@@ -89,7 +86,7 @@ describe("a listing of keys", () => {
 
 describe("a lag", () => {
   test("hides writes and deletes from listings until it is over", async () => {
-    const { api, kv } = await start({ kvLagMs: { listing: 1000 } });
+    const { api, kv } = await namespaceIn({ kvLagMs: { listing: 1000 } });
     await kv.put(pairs(["a", "b"]));
     expect((await kv.list()).names).toEqual([]);
     expect(await kv.text("a")).toBe("a");
@@ -103,7 +100,7 @@ describe("a lag", () => {
   });
 
   test("hides them from reads, metadata and bulk reads, by its own measure", async () => {
-    const { api, kv } = await start({ kvLagMs: { reads: 1000, listing: 200 } });
+    const { api, kv } = await namespaceIn({ kvLagMs: { reads: 1000, listing: 200 } });
     const read = () => kv.call("POST", `${kv.path}/bulk/get`, { keys: ["a"] });
     await kv.put([{ key: "a", value: "1", metadata: 1 }]);
     api.advance(1000);
@@ -118,7 +115,7 @@ describe("a lag", () => {
   });
 
   test("can begin and end in the middle of a story, for one namespace", async () => {
-    const { api, kv } = await start();
+    const { api, kv } = await namespaceIn();
     const other = await newNamespace(api);
     await kv.put(pairs(["a"]));
     api.lagKv(kv.id, { listing: 60_000 });
@@ -142,7 +139,7 @@ describe("a lag", () => {
 
 describe("a hundred thousand keys", () => {
   test("are written, listed, prefixed and deleted", async () => {
-    const { api, kv } = await start({ kvStore: "digests" });
+    const { api, kv } = await namespaceIn({ kvStore: "digests" });
     const names = numbered(0, 100_000);
     const batches = Array.from({ length: 10 }, (_, index) =>
       names.slice(index * 10_000, (index + 1) * 10_000),

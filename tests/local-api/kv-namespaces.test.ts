@@ -1,14 +1,5 @@
-import { type LocalApi, type LocalApiOptions, startLocalApi } from "edgeguard-local";
-import { callerOf, each, idOf, result } from "./client";
+import { callerOf, each, idOf, result, start } from "./client";
 import { failed, kvCaller, namespacesOf } from "./kv-client";
-
-const running: LocalApi[] = [];
-async function start(options: LocalApiOptions = {}): Promise<LocalApi> {
-  const api = await startLocalApi(options);
-  running.push(api);
-  return api;
-}
-afterEach(() => Promise.all(running.splice(0).map((api) => api.close())));
 
 const UNKNOWN_ID = "0".repeat(32);
 
@@ -48,8 +39,9 @@ test("by seed, a namespace is an id and a title, and renaming says nothing", asy
 });
 
 test("a title is unique, not empty and of 512 characters at most", async () => {
-  const call = callerOf(await start());
-  const path = namespacesOf(running[0] as LocalApi);
+  const api = await start();
+  const call = callerOf(api);
+  const path = namespacesOf(api);
   const id = idOf(await call("POST", path, { title: "x".repeat(512) }));
   expect(await call("POST", path, { title: "existing" })).toMatchObject(failed(400, 10014));
   expect(await call("PUT", `${path}/${id}`, { title: "existing" })).toMatchObject(failed(400, 10014));

@@ -9,18 +9,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type LocalApi, type LocalApiOptions, LocalApiStartError, startLocalApi } from "edgeguard-local";
-import { callerOf, controlOf, each, newPolicy } from "./client";
+import { LocalApiStartError, startLocalApi } from "edgeguard-local";
+import { callerOf, controlOf, each, newPolicy, start } from "./client";
 import { failed, kvCaller, namespacesOf, newNamespace } from "./kv-client";
 import { virtualTime } from "../support/virtual-time";
-
-const running: LocalApi[] = [];
-async function start(options: LocalApiOptions = {}): Promise<LocalApi> {
-  const api = await startLocalApi(options);
-  running.push(api);
-  return api;
-}
-afterEach(() => Promise.all(running.splice(0).map((api) => api.close())));
 
 describe("the request log", () => {
   test("counts keys and values instead of keeping them", async () => {

@@ -2,17 +2,9 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type LocalApi, type LocalApiOptions, LocalApiStartError, startLocalApi } from "edgeguard-local";
-import { callerOf, controlOf, each, idOf, newPolicy, result } from "./client";
+import { LocalApiStartError, startLocalApi } from "edgeguard-local";
+import { callerOf, controlOf, each, idOf, newPolicy, result, start } from "./client";
 import { virtualTime } from "../support/virtual-time";
-
-const running: LocalApi[] = [];
-async function start(options: LocalApiOptions = {}): Promise<LocalApi> {
-  const api = await startLocalApi(options);
-  running.push(api);
-  return api;
-}
-afterEach(() => Promise.all(running.splice(0).map((api) => api.close())));
 
 describe("a read lag", () => {
   test("hides writes from reads until it is over, never from writes", async () => {

@@ -1,4 +1,4 @@
-import type { LocalApi } from "edgeguard-local";
+import type { LocalApi, WafSettingsChange } from "edgeguard-local";
 import { z } from "zod";
 import { type Answer, type Call, callerOf, result } from "./client";
 
@@ -58,3 +58,13 @@ export class Migrating {
     return answer.status === 404 ? [] : z.array(rule).parse(result(answer)["rules"]);
   }
 }
+
+/** How a migration looks unless a test says otherwise. */
+export const USUAL_WAF: WafSettingsChange = {
+  pendingMs: 0,
+  stateNames: { start: "start", validation: "validation", pending: "pending", finished: "finished" },
+  statusMembers: { state: "migration_state", previous: "old_waf", next: "new_waf" },
+  statusValues: "words",
+  pendingShows: "previous",
+  checkKnows: "overrides",
+};

@@ -1,22 +1,14 @@
-import { type LocalApi, startLocalApi, type WafAction, type WafSettingsChange } from "edgeguard-local";
+import { type LocalApi, startLocalApi, type WafAction } from "edgeguard-local";
 import { controlOf, result } from "./client";
-import { Migrating, NEW_OWASP, NEW_VENDOR, OWASP, SCORE_RULE, type SentRule } from "./waf-client";
+import { Migrating, NEW_OWASP, NEW_VENDOR, OWASP, SCORE_RULE, type SentRule, USUAL_WAF } from "./waf-client";
 
 let api: LocalApi;
-const usual: WafSettingsChange = {
-  pendingMs: 0,
-  stateNames: { start: "start", validation: "validation", pending: "pending", finished: "finished" },
-  statusMembers: { state: "migration_state", previous: "old_waf", next: "new_waf" },
-  statusValues: "words",
-  pendingShows: "previous",
-  checkKnows: "overrides",
-};
 beforeAll(async () => {
   api = await startLocalApi();
 });
 beforeEach(() => {
   api.reset();
-  api.changeWaf(usual);
+  api.changeWaf(USUAL_WAF);
 });
 afterAll(() => api.close());
 

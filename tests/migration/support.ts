@@ -1,6 +1,7 @@
-import type { LocalApi, WafSettingsChange } from "edgeguard-local";
+import type { LocalApi } from "edgeguard-local";
 import { REGISTER } from "../../provider/register";
 import type { Bag } from "../../provider/runtime/values";
+import { USUAL_WAF } from "../local-api/waf-client";
 import { Operation, rawGet, type Recorded } from "../support/operation";
 
 /** What the tests of migrations share: a zone, its resource, and what reached the service. */
@@ -22,17 +23,8 @@ export function fresh(api: LocalApi): void {
   api.reset();
   api.clearFaults();
   api.clearRequests();
-  api.changeWaf(USUAL);
+  api.changeWaf(USUAL_WAF);
 }
-
-const USUAL: WafSettingsChange = {
-  pendingMs: 0,
-  stateNames: { start: "start", validation: "validation", pending: "pending", finished: "finished" },
-  statusMembers: { state: "migration_state", previous: "old_waf", next: "new_waf" },
-  statusValues: "words",
-  pendingShows: "previous",
-  checkKnows: "overrides",
-};
 
 /** The digest that a preview asks for; it refuses without it. */
 export async function digestFor(

@@ -1,4 +1,5 @@
 import { managedRulesets, OWASP_SCORE_RULE } from "edgeguard-local";
+import type { Recorded } from "../support/operation";
 import { Bench, REF, TYPE, type Rule } from "./support";
 
 let bench: Bench;
@@ -43,6 +44,20 @@ const declared = () =>
     ],
     exceptions: [A, B],
   });
+
+/** An up brings everything back to its place, and the next one finds nothing to do. */
+async function putRight(refreshed: Recorded | undefined): Promise<void> {
+  const repaired = await bench.up(declared(), refreshed);
+  expect(await bench.order()).toEqual([
+    "monitoring",
+    "exception/1",
+    "exception/2",
+    "own",
+    "managed",
+    "credentials",
+  ]);
+  await bench.settled(declared(), repaired);
+}
 
 describe("what somebody changes by hand is shown by a refresh and put right by the next up:", () => {
   const cases: readonly [string, (rule: Rule) => Record<string, unknown>, Record<string, unknown>][] = [
@@ -177,16 +192,7 @@ describe("what somebody changes by hand is shown by a refresh and put right by t
       position: { after: "security-team/managed" },
       drift: "the exceptions do not stand directly in front of it",
     });
-    const repaired = await bench.up(declared(), refreshed);
-    expect(await bench.order()).toEqual([
-      "monitoring",
-      "exception/1",
-      "exception/2",
-      "own",
-      "managed",
-      "credentials",
-    ]);
-    await bench.settled(declared(), repaired);
+    await putRight(refreshed);
   });
 
   test("further in front of it is none", async () => {
@@ -235,16 +241,7 @@ describe("what somebody changes by hand is shown by a refresh and put right by t
     bench.api.clearRequests();
     const refreshed = await bench.operation().refresh(TYPE, recorded);
     expect(refreshed?.inputs).toEqual({ ...recorded.inputs, ...shown });
-    const repaired = await bench.up(declared(), refreshed);
-    expect(await bench.order()).toEqual([
-      "monitoring",
-      "exception/1",
-      "exception/2",
-      "own",
-      "managed",
-      "credentials",
-    ]);
-    await bench.settled(declared(), repaired);
+    await putRight(refreshed);
   });
 });
 

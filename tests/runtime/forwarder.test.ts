@@ -3,16 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { forwarder } from "../../provider/runtime/forwarder";
-
-const TYPES = [
-  "PageShieldSettings",
-  "PageShieldPolicy",
-  "ManagedRulesetOverride",
-  "WafMigration",
-  "LogpushJob",
-  "KvNamespace",
-  "KvEntries",
-];
+import { TYPES } from "../soak/program";
 
 let folder: string;
 beforeEach(() => {
