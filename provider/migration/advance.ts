@@ -3,22 +3,21 @@ import { backoffMs, RETRY } from "../api/retry";
 import { MIGRATION } from "../limits";
 import { lookUntil } from "../runtime/adoption";
 import { PartialFailure, type Context } from "../runtime/lifecycle";
-import { sameJson } from "../runtime/values";
 import { withMachineLock } from "../runtime/machine-lock";
-import { assess, type Next, type Wish } from "./assessment";
+import { counted, sameJson } from "../runtime/values";
+import { assess, type Assessment, type MigrationRequest, type Next } from "./assessment";
 import { afterWrite, differencesOf, type ConcurrentChange } from "./concurrent";
 import { isUnderWay, recordOf, withArrival, withEvent, type Computed, type History } from "./record";
 import { putConfiguration, readEntryPoint, readState, type EntryPoint } from "./service";
 import { bodyOf, isDeployed, observe, type Situation } from "./situation";
 import { isFurther, isReached, isSameState, stateText, type MigrationState, type Target } from "./state";
-import { plural } from "./words";
 
 /** Brings a zone to where it is to be, forward only. */
 
-export interface Journey {
+export interface MigrationRun {
   readonly ctx: Context;
   readonly zoneId: string;
-  readonly wish: Wish;
+  readonly request: MigrationRequest;
   /** The target that was reached before: what is recorded while nobody knows whether the step was taken. */
   readonly from: Target;
   /** How long the service may take to switch. */
@@ -29,8 +28,8 @@ export interface Journey {
   readonly seen?: Situation | undefined;
 }
 
-/** What the journey has come to by now. */
-interface Here extends Journey {
+/** What a run has come to by now. */
+interface RunState extends MigrationRun {
   readonly situation: Situation;
   readonly history: History;
   /** What others wrote while the step was sent. */
@@ -43,20 +42,20 @@ interface Here extends Journey {
  *
  * @throws when nothing may be sent, before anything is; PartialFailure when the end is not reached.
  */
-export async function advance(journey: Journey): Promise<Computed> {
-  const { ctx, zoneId, wish, before } = journey;
+export async function advance(start: MigrationRun): Promise<Computed> {
+  const { ctx, zoneId, request, before } = start;
   const history = before?.history ?? [];
-  const first = journey.seen ?? (await observe(ctx.api, zoneId));
+  const first = start.seen ?? (await observe(ctx.api, zoneId));
   let situation = first;
   for (let attempt = 1; ; attempt += 1) {
     // Once finished is finished for ever: that the vendor takes the paths away afterwards changes nothing.
     if (situation.state.phase === "retired" && before?.migrationState === "finished") return before;
-    const here: Here = { ...journey, situation, history };
-    const { next, ...assessment } = assess(situation, wish);
-    if (next.kind === "record") return recorded(here, assessment);
-    if (isUnderWay(history, wish.target, MIGRATION.MAX_SWITCH_SECONDS))
-      return await arrive(here, "it was sent before, and is not sent again");
-    if (next.kind === "wait") return await arrive(here, `nothing is sent, as ${next.why}`);
+    const run: RunState = { ...start, situation, history };
+    const { next, ...assessment } = assess(situation, request);
+    if (next.kind === "record") return recorded(run, assessment);
+    if (isUnderWay(history, request.target, MIGRATION.MAX_SWITCH_SECONDS))
+      return await arrive(run, "it was sent before, and is not sent again");
+    if (next.kind === "wait") return await arrive(run, `nothing is sent, as ${next.why}`);
     if (next.kind === "refuse") {
       // Where the zone went on between the first read and the last, what they say together is not so.
       if (attempt < MAX_LOOKS && !isSameState(await readState(ctx.api, zoneId), situation.state)) {
@@ -68,10 +67,10 @@ export async function advance(journey: Journey): Promise<Computed> {
     }
     // The same rules fit the same confirmation: whoever has just sent them has sent this step.
     if (!isSameState(first.state, situation.state))
-      return await arrive(here, "somebody else has just taken the zone further, so nothing is sent");
+      return await arrive(run, "somebody else has just taken the zone further, so nothing is sent");
 
     const lock = `${ctx.settings.baseUrl.replace(/\/+$/, "")}/zones/${zoneId}`;
-    const sent = await withMachineLock(lock, ctx, () => send(here, next, attempt));
+    const sent = await withMachineLock(lock, ctx, () => send(run, next, attempt));
     if (typeof sent !== "number") return await arrive(sent, "it was sent");
     if (attempt === MAX_LOOKS) {
       throw new Error(
@@ -95,11 +94,11 @@ function meanwhile(first: Situation, now: Situation): string {
  * machine are locked out meanwhile. Returns how long to wait before the next look where it was not sent.
  */
 async function send(
-  here: Here,
+  run: RunState,
   { mode, sending }: Extract<Next, { kind: "send" }>,
   attempt: number,
-): Promise<Here | number> {
-  const { ctx, zoneId, wish, situation, history } = here;
+): Promise<RunState | number> {
+  const { ctx, zoneId, request, situation, history } = run;
   const state = await readState(ctx.api, zoneId);
   const entryPoint = await readEntryPoint(ctx.api, zoneId);
   if (!isSameState(state, situation.state) || !sameJson(entryPoint, situation.open?.entryPoint)) return 0;
@@ -107,43 +106,37 @@ async function send(
   let taken: History;
   try {
     answered = await putConfiguration(ctx.api, zoneId, mode, bodyOf(situation, sending));
-    taken = withEvent(history, wish.target, "sent");
-    ctx.say.info(
-      `WafMigration of zone ${zoneId}: ${plural(sending.rules.length, "rule")} sent with waf_migration=${mode}, and taken.`,
-    );
+    taken = withEvent(history, request.target, "sent");
+    tell(run, `${counted(sending.rules.length, "rule")} sent with waf_migration=${mode}, and taken.`);
   } catch (error) {
     const wait = waitAfter(ctx, error, attempt);
     if (wait !== undefined) return wait;
-    taken = await afterFailure({ ...here, situation: { ...situation, state } }, error);
+    taken = await afterFailure({ ...run, situation: { ...situation, state } }, error);
   }
   let concurrent: readonly ConcurrentChange[];
   try {
     concurrent = await afterWrite(ctx, { zoneId, before: entryPoint, sending, answered });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw unfinished(
-      { ...here, history: taken },
-      state,
-      `the step was sent; whether it overwrote somebody's rule was not looked at. ${reason}`,
-    );
+    const reason = `the step was sent; whether it overwrote somebody's rule was not looked at. ${messageOf(error)}`;
+    throw unfinished({ ...run, history: taken }, state, reason);
   }
   for (const { text } of concurrent) ctx.say.warn(`WafMigration of zone ${zoneId}: ${text}`);
-  return { ...here, history: taken, concurrent };
+  return { ...run, history: taken, concurrent };
 }
 
 /** How often a zone that keeps changing is looked at again before its step. */
 const MAX_LOOKS = 5;
 
 /** Nothing is to be sent: the zone is where it is to be, or further, or is only looked at. */
-function recorded(here: Here, assessment: Pick<ReturnType<typeof assess>, "findings" | "digest">): Computed {
-  const { ctx, zoneId, wish, situation, before } = here;
-  const looked = before === undefined ? withEvent(here.history, "assessed", "assessed") : here.history;
-  const history = withArrival(looked, situation.state);
-  const arrived = history.length > looked.length;
-  if (arrived && isFurther(wish.target, situation.state))
-    ctx.say.info(`WafMigration of zone ${zoneId}: ${arrivalWords(history, situation.state)}`);
-  else if (arrived)
-    ctx.say.info(`WafMigration of zone ${zoneId}: is ${shown(situation.state)} already; nothing was sent.`);
+function recorded(run: RunState, assessment: Pick<Assessment, "findings" | "digest">): Computed {
+  const { request, situation, before } = run;
+  const { state } = situation;
+  const looked = before === undefined ? withEvent(run.history, "assessed", "assessed") : run.history;
+  const history = withArrival(looked, state);
+  if (history.length > looked.length) {
+    const isAhead = isFurther(request.target, state);
+    tell(run, isAhead ? arrivalWords(history, state) : `is ${shown(state)} already; nothing was sent.`);
+  }
   return recordOf(situation, assessment, history, before);
 }
 
@@ -169,45 +162,35 @@ function waitAfter({ settings }: Context, error: unknown, attempt: number): numb
  *
  * @throws where it has not, or nobody knows.
  */
-async function afterFailure(here: Here, error: unknown): Promise<History> {
+async function afterFailure(run: RunState, error: unknown): Promise<History> {
   if (!(error instanceof Error)) throw error;
-  const { ctx, zoneId, wish, situation } = here;
+  const { ctx, zoneId, request, situation } = run;
   const unclear = mayHaveHappened(error);
+  const hasGoneOn = (state: MigrationState): boolean =>
+    state.phase !== "retired" && !sameJson(state, situation.state);
+  let state: MigrationState;
   try {
-    const hasGoneOn = (state: MigrationState): boolean =>
-      state.phase !== "retired" && !sameJson(state, situation.state);
-    const state = await lookUntil(ctx, () => readState(ctx.api, zoneId), hasGoneOn, unclear ? 3 : 1);
-    if (hasGoneOn(state)) {
-      ctx.say.info(
-        `WafMigration of zone ${zoneId}: the zone has gone on to ${shown(state)}, although the answer was another. ${error.message}`,
-      );
-      return withEvent(here.history, wish.target, unclear ? "sent" : "unclear");
-    }
+    state = await lookUntil(ctx, () => readState(ctx.api, zoneId), hasGoneOn, unclear ? 3 : 1);
   } catch (second) {
     if (!unclear) throw error;
-    const reason = second instanceof Error ? second.message : String(second);
-    throw unfinished(
-      here,
-      situation.state,
-      `${error.message} Where the zone is now is not known: ${reason}`,
-      "unclear",
-    );
+    const reason = `${error.message} Where the zone is now is not known: ${messageOf(second)}`;
+    throw unfinished(run, situation.state, reason, "unclear");
+  }
+  if (hasGoneOn(state)) {
+    tell(run, `the zone has gone on to ${shown(state)}, although the answer was another. ${error.message}`);
+    return withEvent(run.history, request.target, unclear ? "sent" : "unclear");
   }
   if (!unclear) throw new Error(`${error.message} The zone is as it was.`, { cause: error });
-  throw unfinished(
-    here,
-    situation.state,
-    `${error.message} The zone still is at ${shown(situation.state)}. The next up looks again, and sends only what the confirmation fits.`,
-    "unclear",
-  );
+  const still = `The zone still is at ${shown(situation.state)}. The next up looks again, and sends only what the confirmation fits.`;
+  throw unfinished(run, situation.state, `${error.message} ${still}`, "unclear");
 }
 
 const FIRST_LOOK_MS = 500;
 const LONGEST_PAUSE_MS = 15_000;
 
 /** Waits until the zone is where it is to be, or the time is up. */
-async function arrive(here: Here, why: string): Promise<Computed> {
-  const { ctx, zoneId, wish, waitSeconds, situation } = here;
+async function arrive(run: RunState, why: string): Promise<Computed> {
+  const { ctx, zoneId, request, waitSeconds, situation } = run;
   const end = performance.now() + waitSeconds * 1000;
   let state = situation.state;
   let deploys: boolean | undefined;
@@ -215,39 +198,37 @@ async function arrive(here: Here, why: string): Promise<Computed> {
   try {
     for (let pause = FIRST_LOOK_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       state = await readState(ctx.api, zoneId);
-      if (isReached(wish.target, state)) {
+      if (isReached(request.target, state)) {
         deploys = isDeployed(await readEntryPoint(ctx.api, zoneId));
         break;
       }
       const left = end - performance.now();
       if (left <= 0 || state.phase === "retired") break;
       if (!announced) {
-        ctx.say.info(
-          `WafMigration of zone ${zoneId}: ${why}; waiting up to ${waitSeconds} s for ${wish.target}. The switch may take minutes, up to an hour.`,
+        tell(
+          run,
+          `${why}; waiting up to ${waitSeconds} s for ${request.target}. The switch may take minutes, up to an hour.`,
         );
         announced = true;
       }
       await ctx.pause(Math.min(pause, left));
     }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw unfinished(here, state, `where the zone is now is not known. ${reason}`);
+    throw unfinished(run, state, `where the zone is now is not known. ${messageOf(error)}`);
   }
-  if (isReached(wish.target, state)) {
+  if (isReached(request.target, state)) {
     const arrived: Situation = { zoneId, state, ...(deploys === undefined ? {} : { deploys }) };
-    const history = withArrival(here.history, state);
-    ctx.say.info(
-      `WafMigration of zone ${zoneId}: is ${shown(state)}. ${deploys === false ? NOTHING_ACTS : AFTERWARDS[wish.target]}`,
-    );
-    const kept = recordOf(situation, assess(situation, wish), history, here.before, here.concurrent);
-    return recordOf(arrived, { findings: assess(arrived, wish).findings }, history, kept);
+    const history = withArrival(run.history, state);
+    tell(run, `is ${shown(state)}. ${deploys === false ? NOTHING_ACTS : AFTERWARDS[request.target]}`);
+    const kept = recordOf(situation, assess(situation, request), history, run.before, run.concurrent);
+    return recordOf(arrived, { findings: assess(arrived, request).findings }, history, kept);
   }
   throw unfinished(
-    here,
+    run,
     state,
     state.phase === "retired"
-      ? `the vendor has retired the migration before it was ${wish.target}: look in the dashboard how far the zone has come.`
-      : `after ${waitSeconds} s its state is ${shown(state)}, not ${wish.target}. What was sent stays sent: the next up waits on, and waitFor.timeout says how long.`,
+      ? `the vendor has retired the migration before it was ${request.target}: look in the dashboard how far the zone has come.`
+      : `after ${waitSeconds} s its state is ${shown(state)}, not ${request.target}. What was sent stays sent: the next up waits on, and waitFor.timeout says how long.`,
   );
 }
 
@@ -262,21 +243,29 @@ const NOTHING_ACTS =
   "No enabled rule executes a managed ruleset, so no managed rule acts on the zone: deploy one with ManagedRulesetOverride.";
 
 function unfinished(
-  here: Here,
+  run: RunState,
   state: MigrationState,
   reason: string,
   event?: "unclear",
 ): PartialFailure<Computed> {
-  const { zoneId, wish, situation } = here;
-  const history = event === undefined ? here.history : withEvent(here.history, wish.target, event);
+  const { zoneId, request, situation } = run;
+  const history = event === undefined ? run.history : withEvent(run.history, request.target, event);
   const now = { ...situation, state };
-  const isSent = history.filter(({ step }) => step === wish.target).at(-1)?.event === "sent";
+  const isSent = history.filter(({ step }) => step === request.target).at(-1)?.event === "sent";
   return new PartialFailure(
     zoneId,
-    recordOf(now, assess(situation, wish), history, here.before, here.concurrent),
+    recordOf(now, assess(situation, request), history, run.before, run.concurrent),
     `WafMigration of zone ${zoneId}: ${reason}`,
-    isSent ? undefined : { target: here.from },
+    isSent ? undefined : { target: run.from },
   );
+}
+
+function tell({ ctx, zoneId }: RunState, text: string): void {
+  ctx.say.info(`WafMigration of zone ${zoneId}: ${text}`);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function shown(state: MigrationState): string {

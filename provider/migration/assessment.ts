@@ -1,15 +1,15 @@
-import { digestOf } from "./digest";
+import { counted } from "../runtime/values";
 import { blocking, findingsOf, isCut, LOST, type Finding } from "./findings";
 import type { Origin, Sending, SentRule, WireRule } from "./rules";
 import type { Mode } from "./service";
-import { confirmationDigest, sendingOf, type Situation } from "./situation";
+import { confirmationDigest, digestOf, sendingOf, type Situation } from "./situation";
 import { isReached, stateText, type Target } from "./state";
-import { plural, ruleWords } from "./words";
+import { ruleWords } from "./words";
 
 export type Plan = "pro" | "business" | "enterprise";
 
 /** What a program asks of one zone. */
-export interface Wish {
+export interface MigrationRequest {
   readonly target: Target;
   readonly plan?: Plan | undefined;
   readonly confirm?: string | undefined;
@@ -40,20 +40,20 @@ export interface Assessment {
 const MAX_LINES = 15;
 const SENT = "what would be sent, in this order:";
 
-/** Everything that follows from what was read and what is wished. Sends nothing. */
-export function assess(situation: Situation, wish: Wish): Assessment {
-  const findings = findingsOf(situation, wish.configured);
-  const sending = sendingOf(situation, wish.configured);
-  const steps = stepsOf(situation, wish, sending);
+/** Everything that follows from what was read and what is requested. Sends nothing. */
+export function assess(situation: Situation, request: MigrationRequest): Assessment {
+  const findings = findingsOf(situation, request.configured);
+  const sending = sendingOf(situation, request.configured);
+  const steps = stepsOf(situation, request, sending);
   const digest = steps.at(-1)?.digest;
-  const next = decide(situation, wish, findings, sending);
+  const next = decide(situation, request, findings, sending);
   const waits = next.kind === "wait" ? [`an up sends nothing, and waits: ${next.why}`] : [];
   return {
     findings,
     next,
     ...(digest === undefined ? {} : { digest }),
     lines: fitted(
-      [...sections(situation, wish, findings, sending, steps), waits],
+      [...sections(situation, request, findings, sending, steps), waits],
       seeAll(situation, findings),
     ),
     assessmentDigest: digestOf({
@@ -71,7 +71,11 @@ interface Step {
 }
 
 /** The steps that may be confirmed now, the last one last. */
-function stepsOf(situation: Situation, { target, plan }: Wish, sending: Sending | undefined): Step[] {
+function stepsOf(
+  situation: Situation,
+  { target, plan }: MigrationRequest,
+  sending: Sending | undefined,
+): Step[] {
   if (sending === undefined) return [];
   const step = (to: Step["target"]): Step => ({
     target: to,
@@ -85,7 +89,7 @@ function stepsOf(situation: Situation, { target, plan }: Wish, sending: Sending 
 /** The one place that decides whether something is sent. */
 function decide(
   situation: Situation,
-  { target, plan, confirm }: Wish,
+  { target, plan, confirm }: MigrationRequest,
   findings: readonly Finding[],
   sending: Sending | undefined,
 ): Next {
@@ -145,7 +149,7 @@ function meaning(
       : "both versions are enabled, and the new one runs first";
   const important = findings.filter(({ weight, about }) => weight !== "note" && about !== "code");
   return [
-    `zone ${situation.zoneId} is sent ${plural(rules.length, "rule")} with waf_migration=${mode}: ${effect}, and ${NO_WAY_BACK}`,
+    `zone ${situation.zoneId} is sent ${counted(rules.length, "rule")} with waf_migration=${mode}: ${effect}, and ${NO_WAY_BACK}`,
     ...numbered(rules),
     ...important.map(({ text }) => text),
     ...(seeAll(situation, important).isCut ? [seeAll(situation, important).line] : []),
@@ -166,7 +170,7 @@ function numbered(rules: readonly SentRule[]): string[] {
 /** Lines that belong together; the longest give way first where there are too many. */
 function sections(
   situation: Situation,
-  wish: Wish,
+  request: MigrationRequest,
   findings: readonly Finding[],
   sending: Sending | undefined,
   steps: readonly Step[],
@@ -189,7 +193,7 @@ function sections(
     texts(({ weight, about }) => weight === "changes" && ["pageRules", "nothingOn"].includes(about)),
     texts(({ weight, about }) => weight === "note" && !["dashboard", "owasp"].includes(about)),
     [`${code}; ${dashboard}`],
-    blocked ? [] : steps.map((step) => confirmLine(step, wish.confirm)),
+    blocked ? [] : steps.map((step) => confirmLine(step, request.confirm)),
     [NO_WAY_BACK],
   ];
 }

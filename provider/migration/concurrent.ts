@@ -3,7 +3,7 @@ import { ApiError, CancelledError } from "../api/errors";
 import { RuleWriter } from "../rulesets/entry-point";
 import { lookUntil } from "../runtime/adoption";
 import type { Context } from "../runtime/lifecycle";
-import { omit, sameJson } from "../runtime/values";
+import { counted, omit, sameJson } from "../runtime/values";
 import {
   contentOf,
   effectOf,
@@ -15,7 +15,7 @@ import {
   type WireRule,
 } from "./rules";
 import { readEntryPoint, readVersion, type EntryPoint } from "./service";
-import { plural, ruleWords } from "./words";
+import { ruleWords } from "./words";
 
 /**
  * What somebody else wrote to the entry point while a migration's PUT was on its way. The PUT replaces the whole list and
@@ -241,6 +241,6 @@ function gone({ rules }: Sending, after: EntryPoint): ConcurrentChange[] {
   return missing.map((rule) => ({
     outcome: "lost",
     rule: fromWire(rule),
-    text: `a rule that was sent is not in the entry point (${plural(after.rules.length, "rule")}): ${ruleWords(rule)}${nameOf(rule)}. Somebody removed it right after the PUT, or Cloudflare did not take it.`,
+    text: `a rule that was sent is not in the entry point (${counted(after.rules.length, "rule")}): ${ruleWords(rule)}${nameOf(rule)}. Somebody removed it right after the PUT, or Cloudflare did not take it.`,
   }));
 }

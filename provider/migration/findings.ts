@@ -1,19 +1,11 @@
 import { z } from "zod";
 import { MIGRATION } from "../limits";
-import { canonicalJson } from "../runtime/values";
+import { canonicalJson, counted } from "../runtime/values";
 import { expressionOf, isMigrated, isOwasp, switchOf, urlOf, type Legacy, type Listing } from "./legacy";
 import type { Situation } from "./situation";
 import { sendingOf } from "./situation";
 import { deploys, fromWire, type WireRule } from "./rules";
-import {
-  mappedAction,
-  mappedSensitivity,
-  owaspOf,
-  OWASP_RULESET,
-  plural,
-  ruleWords,
-  thresholdWords,
-} from "./words";
+import { mappedAction, mappedSensitivity, owaspOf, OWASP_RULESET, ruleWords, thresholdWords } from "./words";
 
 /** One thing to know before a zone migrates. */
 export const finding = z.object({
@@ -37,48 +29,34 @@ const DASHBOARD = "Security > WAF > Managed rules";
 export function findingsOf(situation: Situation, configured?: readonly WireRule[]): Finding[] {
   const { state, open, zoneId } = situation;
   if (state.phase === "retired") {
-    return [
-      note(
-        "retired",
-        "the vendor has retired the migration: it can be neither assessed nor made here any more",
-      ),
-    ];
+    const text = "the vendor has retired the migration: it can be neither assessed nor made here any more";
+    return [finds("note", "retired", text)];
   }
-  if (state.phase === "finished" || open === undefined)
-    return [
-      situation.deploys === false ? { ...NOTHING_ON, text: FINISHED_WITHOUT } : note("finished", FINISHED),
-    ];
+  if (state.phase === "finished" || open === undefined) {
+    return situation.deploys === false
+      ? [finds("changes", "nothingOn", FINISHED_WITHOUT)]
+      : [finds("note", "finished", FINISHED)];
+  }
   const { legacy, compatible } = open;
   const blocks = [...uriOverrides(zoneId, legacy), ...supportNeeded(legacy)];
-  const incompatible = compatible !== true && blocks.length === 0;
+  const incompatible =
+    compatible === undefined
+      ? "the check gave no verdict, so nothing may be sent"
+      : "the check says that the zone is not compatible, and nothing that was read tells why: ask the vendor's support";
+  const undocumented =
+    "the service's state is one that nobody has documented: nothing is sent while it lasts";
   return [
     ...blocks,
-    ...(incompatible
-      ? [
-          block(
-            "compatibility",
-            compatible === undefined
-              ? "the check gave no verdict, so nothing may be sent"
-              : "the check says that the zone is not compatible, and nothing that was read tells why: ask the vendor's support",
-          ),
-        ]
-      : []),
+    ...(compatible !== true && blocks.length === 0 ? [finds("blocks", "compatibility", incompatible)] : []),
     ...contradiction(situation),
     ...notCounted(legacy),
     ...owaspMapping(legacy, open.proposed?.rules ?? []),
     ...lost(legacy),
     ...exceptions(situation, configured),
     ...sendingFindings(situation, configured),
-    ...(state.phase === "other"
-      ? [
-          note(
-            "state",
-            `the service's state is one that nobody has documented: nothing is sent while it lasts`,
-          ),
-        ]
-      : []),
-    { weight: "changes", about: "code", text: CODE },
-    note("dashboard", `in the dashboard: ${DASHBOARD}`),
+    ...(state.phase === "other" ? [finds("note", "state", undocumented)] : []),
+    finds("changes", "code", CODE),
+    finds("note", "dashboard", `in the dashboard: ${DASHBOARD}`),
   ];
 }
 
@@ -86,7 +64,6 @@ const FINISHED =
   "the previous rules are off and the new ones on; their settings, groups and rules are managed with ManagedRulesetOverride now";
 const FINISHED_WITHOUT =
   "the previous rules are off, and no enabled rule executes a managed ruleset: no managed rule acts on the zone; deploy one with ManagedRulesetOverride";
-const NOTHING_ON = { weight: "changes", about: "nothingOn" } as const;
 const CODE =
   "infrastructure code for the previous packages, groups and rules stops working: use ManagedRulesetOverride";
 
@@ -94,12 +71,8 @@ export function blocking(findings: readonly Finding[]): Finding[] {
   return findings.filter(({ weight }) => weight === "blocks");
 }
 
-function block(about: string, text: string, items?: readonly string[]): Finding {
-  return { weight: "blocks", about, text, ...(items === undefined ? {} : { items: [...items] }) };
-}
-
-function note(about: string, text: string, items?: readonly string[]): Finding {
-  return { weight: "note", about, text, ...(items === undefined ? {} : { items: [...items] }) };
+function finds(weight: Finding["weight"], about: string, text: string, items?: readonly string[]): Finding {
+  return { weight, about, text, ...(items === undefined ? {} : { items: [...items] }) };
 }
 
 function itemsOf<T>(list: Listing<T>): readonly T[] {
@@ -107,80 +80,58 @@ function itemsOf<T>(list: Listing<T>): readonly T[] {
 }
 
 function uriOverrides(zone: string, { overrides }: Legacy): Finding[] {
-  return itemsOf(overrides).map(({ id, urls }) =>
-    block(
-      "uriOverride",
-      `URI-based override ${id}${urls?.[0] === undefined ? "" : ` (${urls.slice(0, 2).join(", ")}${urls.length > 2 ? `, ${CUT}` : ""})`}: delete it first, with DELETE /zones/${zone}/firewall/waf/overrides/${id}`,
-      urls ?? undefined,
-    ),
-  );
+  return itemsOf(overrides).map(({ id, urls }) => {
+    const shown = [...(urls ?? []).slice(0, 2), ...((urls ?? []).length > 2 ? [CUT] : [])];
+    const forThese = urls?.[0] === undefined ? "" : ` (${shown.join(", ")})`;
+    const text = `URI-based override ${id}${forThese}: delete it first, with DELETE /zones/${zone}/firewall/waf/overrides/${id}`;
+    return finds("blocks", "uriOverride", text, urls ?? undefined);
+  });
 }
 
-/** Beyond the documented measures the vendor's support has to migrate the zone (seed 001, "Errors"). */
+/** Beyond the documented measures Cloudflare's support has to migrate the zone. */
 function supportNeeded({ firewallRules }: Legacy): Finding[] {
   const all = itemsOf(firewallRules);
   const migrated = all.filter(isMigrated);
-  const most = MIGRATION.MAX_FIREWALL_RULES;
-  const tooMany =
-    migrated.length > most
-      ? [
-          block(
-            "firewallRules",
-            `${migrated.length} firewall rules bypass the managed rules and would be migrated (of ${plural(all.length, "firewall rule")}); without support it is at most ${most}: contact the vendor's support`,
-            migrated.map(({ id }) => id),
-          ),
-        ]
-      : [];
+  const { MAX_FIREWALL_RULES, MAX_EXPRESSION_BYTES } = MIGRATION;
+  const tooMany = `${migrated.length} firewall rules bypass the managed rules and would be migrated (of ${counted(all.length, "firewall rule")}); without support it is at most ${MAX_FIREWALL_RULES}: contact the vendor's support`;
+  const ids = migrated.map(({ id }) => id);
   const tooLong = migrated.flatMap((rule) => {
     const bytes = Buffer.byteLength(expressionOf(rule));
-    const limit = MIGRATION.MAX_EXPRESSION_BYTES;
-    const text = `the expression of firewall rule ${rule.id} is ${bytes} bytes; without support it is at most ${limit}: contact the vendor's support`;
-    return bytes > limit ? [block("firewallExpression", text)] : [];
+    const text = `the expression of firewall rule ${rule.id} is ${bytes} bytes; without support it is at most ${MAX_EXPRESSION_BYTES}: contact the vendor's support`;
+    return bytes > MAX_EXPRESSION_BYTES ? [finds("blocks", "firewallExpression", text)] : [];
   });
-  return [...tooMany, ...tooLong];
+  return [
+    ...(ids.length > MAX_FIREWALL_RULES ? [finds("blocks", "firewallRules", tooMany, ids)] : []),
+    ...tooLong,
+  ];
 }
 
 /** From validation the entry point is sent as it stands; where the zone is at its start, that would lose the proposal. */
 function contradiction({ state }: Situation): Finding[] {
   if (state.phase !== "validation" || state.raw?.trim().toLowerCase() !== "start") return [];
-  return [
-    block(
-      "state",
-      `the service shows both versions enabled and yet says "${state.raw}": what a step would do is not clear, so none is sent; look in the dashboard (${DASHBOARD})`,
-    ),
-  ];
+  const text = `the service shows both versions enabled and yet says "${state.raw}": what a step would do is not clear, so none is sent; look in the dashboard (${DASHBOARD})`;
+  return [finds("blocks", "state", text)];
 }
 
 function notCounted(legacy: Legacy): Finding[] {
-  // Without the packages nothing is known of what is in them; that is said once.
-  const inPackages: [string, string, Listing<unknown>][] =
-    "unread" in legacy.packages
-      ? []
-      : [
-          ["owaspGroups", "OWASP group overrides, which are not carried over,", legacy.owaspGroups],
-          ["owaspRules", "OWASP rule overrides, which are not carried over,", legacy.owaspRules],
-        ];
   const lists: [string, string, Listing<unknown>][] = [
     ["firewallRules", "firewall rules", legacy.firewallRules],
     ["pageRules", "page rules", legacy.pageRules],
     ["uriOverride", "URI-based overrides", legacy.overrides],
     ["settings", "previous settings", legacy.packages],
-    ...inPackages,
+    ["owaspGroups", "OWASP group overrides, which are not carried over,", legacy.owaspGroups],
+    ["owaspRules", "OWASP rule overrides, which are not carried over,", legacy.owaspRules],
   ];
-  return lists.flatMap(([about, noun, list]) =>
-    "unread" in list
-      ? [
-          {
-            weight: "notCounted" as const,
-            about,
-            text: `${noun} not counted: check by hand (the service ${list.unread === "no answer" ? "gave no answer" : list.unread})`,
-          },
-        ]
-      : [],
-  );
+  // Without the packages nothing is known of what is in them; that is said once.
+  const known = "unread" in legacy.packages ? lists.slice(0, 4) : lists;
+  return known.flatMap(([about, noun, list]) => {
+    if (!("unread" in list)) return [];
+    const answer = list.unread === "no answer" ? "gave no answer" : list.unread;
+    return [finds("notCounted", about, `${noun} not counted: check by hand (the service ${answer})`)];
+  });
 }
 
-/** The seed's table applied to the old setting, and whether the proposal agrees with it. */
+/** The documented mapping applied to the old setting, and whether the proposal agrees with it. */
 function owaspMapping({ packages }: Legacy, proposed: readonly WireRule[]): Finding[] {
   const owasp = itemsOf(packages).find(isOwasp);
   if (owasp === undefined) return [];
@@ -198,17 +149,9 @@ function owaspMapping({ packages }: Legacy, proposed: readonly WireRule[]): Find
   const agrees =
     proposed.length === 0 ||
     (offered?.paranoiaLevel === mapped?.paranoiaLevel && offered?.scoreThreshold === mapped?.scoreThreshold);
-  return [
-    { weight: "changes", about: "owasp", text },
-    ...(agrees
-      ? []
-      : [
-          note(
-            "owasp",
-            `the service proposes otherwise than the documented mapping: ${rule === undefined ? `no rule for ruleset ${OWASP_RULESET}` : ruleWords(rule)}`,
-          ),
-        ]),
-  ];
+  const instead = rule === undefined ? `no rule for ruleset ${OWASP_RULESET}` : ruleWords(rule);
+  const otherwise = `the service proposes otherwise than the documented mapping: ${instead}`;
+  return [finds("changes", "owasp", text), ...(agrees ? [] : [finds("note", "owasp", otherwise)])];
 }
 
 /** A line names no more than these. */
@@ -216,18 +159,11 @@ const SHOWN_NAMES = 5;
 
 function lost({ owaspGroups, owaspRules }: Legacy): Finding[] {
   const groups = itemsOf(owaspGroups).filter(({ mode }) => mode === "off");
-  const rules = itemsOf(owaspRules);
+  const groupNames = groups.map(({ id, name }) => name ?? id);
+  const ruleIds = itemsOf(owaspRules).map(({ id }) => id);
   return [
-    ...lostFindings(
-      "owaspGroups",
-      "OWASP group override",
-      groups.map(({ id, name }) => name ?? id),
-    ),
-    ...lostFindings(
-      "owaspRules",
-      "OWASP rule override",
-      rules.map(({ id }) => id),
-    ),
+    ...lostFindings("owaspGroups", "OWASP group override", groupNames),
+    ...lostFindings("owaspRules", "OWASP rule override", ruleIds),
   ];
 }
 
@@ -236,8 +172,8 @@ export const LOST = "not carried over: ";
 
 function lostFindings(about: string, noun: string, items: readonly string[]): Finding[] {
   if (items.length === 0) return [];
-  const text = `${LOST}${plural(items.length, noun)}: ${names(items)}`;
-  return [{ weight: "lost", about, text, items: [...items] }];
+  const text = `${LOST}${counted(items.length, noun)}: ${names(items)}`;
+  return [finds("lost", about, text, items)];
 }
 
 /** How a list that was cut ends. */
@@ -266,8 +202,8 @@ function exceptions(situation: Situation, configured: readonly WireRule[] | unde
   const rules = sending ?? open.proposed?.rules;
   const urls = off.map(urlOf);
   if (rules === undefined) {
-    const text = `no longer act on the managed rules: ${plural(bypasses.length, "bypassing firewall rule")} and ${plural(off.length, "disabling page rule")}, unless they become exceptions (skip rules); what is proposed was not read`;
-    return [{ weight: "changes", about: "pageRules", text, items: [...bypasses.map(expressionOf), ...urls] }];
+    const text = `no longer act on the managed rules: ${counted(bypasses.length, "bypassing firewall rule")} and ${counted(off.length, "disabling page rule")}, unless they become exceptions (skip rules); what is proposed was not read`;
+    return [finds("changes", "pageRules", text, [...bypasses.map(expressionOf), ...urls])];
   }
   const left = rules.filter(({ action }) => action === "skip");
   /** Each exception stands for one of them. */
@@ -276,24 +212,20 @@ function exceptions(situation: Situation, configured: readonly WireRule[] | unde
     if (at >= 0) left.splice(at, 1);
     return at >= 0;
   };
-  const missingBypasses = bypasses.filter(
-    (rule) => !isConverted(({ expression }) => expression.trim() === expressionOf(rule).trim()),
-  );
+  const missingBypasses = bypasses
+    .filter((rule) => !isConverted(({ expression }) => expression.trim() === expressionOf(rule).trim()))
+    .map((rule) => `${rule.id} (${expressionOf(rule)})`);
   const missingPages = urls.filter((url) => !isConverted(({ expression }) => isFor(expression, url)));
-  const found: [string, number, number][] = [
-    ["bypassing firewall rule", bypasses.length, missingBypasses.length],
-    ["disabling page rule", off.length, missingPages.length],
+  const share = (noun: string, all: number, missing: number): string[] =>
+    all === 0 ? [] : [`${all - missing} of ${counted(all, noun)}`];
+  const shares = [
+    ...share("bypassing firewall rule", bypasses.length, missingBypasses.length),
+    ...share("disabling page rule", off.length, missingPages.length),
   ];
-  const counted = found
-    .filter(([, all]) => all > 0)
-    .map(([noun, all, missing]) => `${all - missing} of ${plural(all, noun)}`);
+  const become = `become exceptions to the managed rules (skip rules): ${shares.join(", ")}`;
   return [
-    note("exceptions", `become exceptions to the managed rules (skip rules): ${counted.join(", ")}`),
-    ...lostFindings(
-      "firewallRules",
-      "bypassing firewall rule",
-      missingBypasses.map((rule) => `${rule.id} (${expressionOf(rule)})`),
-    ),
+    finds("note", "exceptions", become),
+    ...lostFindings("firewallRules", "bypassing firewall rule", missingBypasses),
     ...lostFindings("pageRules", "disabling page rule", missingPages),
   ];
 }
@@ -310,51 +242,31 @@ function isFor(expression: string, url: string): boolean {
 function sendingFindings(situation: Situation, configured: readonly WireRule[] | undefined): Finding[] {
   const sending = sendingOf(situation, configured);
   if (sending === undefined) return [];
-  const { rules, dropped, overwritten, passedOver } = sending;
-  const found: Finding[] = [];
-  const changed = rules.filter(({ origin }) => origin === "changed");
-  if (changed.length > 0) {
-    found.push(
-      note(
-        "entryPoint",
-        `other settings for ${plural(changed.length, "rule")} of the entry point: ${names(changed.map(({ rule }) => ruleWords(rule)))}`,
-        overwritten.map(whole),
-      ),
-    );
-  }
-  if (dropped.length > 0) {
-    const what = names(dropped.map((rule) => `${String(rule["id"])} ${ruleWords(rule)}`));
-    found.push({
-      weight: "lost",
-      about: "entryPoint",
-      text: `configuration leaves out ${plural(dropped.length, "rule")} of the entry point: ${what}`,
-      items: dropped.map(whole),
-    });
-  }
-  if (passedOver.length > 0) {
-    const what = names(passedOver.map(ruleWords), "; ");
-    const text = `the service proposes this beside it, which is not sent: ${what}`;
-    found.push(note("proposed", text, passedOver.map(whole)));
-  }
-  if (!rules.some(({ rule }) => deploys(rule))) {
-    found.push({
-      ...NOTHING_ON,
-      text: "no execute rule that is sent is enabled: no managed rule would act on the zone",
-    });
-  }
-  const first = rules.findIndex(({ rule }) => deploys(rule));
-  const late = rules.filter(({ rule }, index) => rule.action === "skip" && first >= 0 && index > first);
-  if (late.length > 0) {
-    found.push(
-      note(
-        "order",
-        `behind an execute rule, and without effect on it: ${names(late.map(({ rule }) => ruleWords(rule)))}`,
-        late.map(({ rule }) => whole(rule)),
-      ),
-    );
-  }
-  return found;
+  const { dropped, overwritten, passedOver } = sending;
+  const rules = sending.rules.map(({ rule }) => rule);
+  const changed = sending.rules.filter(({ origin }) => origin === "changed").map(({ rule }) => rule);
+  const first = rules.findIndex(deploys);
+  const late = rules.filter(({ action }, index) => action === "skip" && first >= 0 && index > first);
+  const words = (found: readonly WireRule[], between?: string): string =>
+    names(found.map(ruleWords), between);
+  const named = names(dropped.map((rule) => `${String(rule["id"])} ${ruleWords(rule)}`));
+  const texts = {
+    changed: `other settings for ${counted(changed.length, "rule")} of the entry point: ${words(changed)}`,
+    dropped: `configuration leaves out ${counted(dropped.length, "rule")} of the entry point: ${named}`,
+    passedOver: `the service proposes this beside it, which is not sent: ${words(passedOver, "; ")}`,
+    late: `behind an execute rule, and without effect on it: ${words(late)}`,
+  };
+  const all: readonly (readonly [boolean, Finding])[] = [
+    [changed.length > 0, finds("note", "entryPoint", texts.changed, overwritten.map(whole))],
+    [dropped.length > 0, finds("lost", "entryPoint", texts.dropped, dropped.map(whole))],
+    [passedOver.length > 0, finds("note", "proposed", texts.passedOver, passedOver.map(whole))],
+    [first < 0, finds("changes", "nothingOn", NOTHING_SENT)],
+    [late.length > 0, finds("note", "order", texts.late, late.map(whole))],
+  ];
+  return all.flatMap(([holds, found]) => (holds ? [found] : []));
 }
+
+const NOTHING_SENT = "no execute rule that is sent is enabled: no managed rule would act on the zone";
 
 /** A rule as somebody would write it again. */
 function whole(rule: WireRule): string {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { present } from "../runtime/members";
 import type { Assessment } from "./assessment";
 import { concurrentChange, type ConcurrentChange } from "./concurrent";
 import { finding } from "./findings";
@@ -47,19 +48,20 @@ export function recordOf(
 ): Computed {
   const compatible = open === undefined ? before?.compatible : open.compatible;
   const proposed = open?.proposed?.rules.map(fromWire) ?? before?.proposedConfiguration;
-  const kept = digest ?? before?.configurationDigest;
   // What is found of a zone that is finished says nothing of what its migration has lost.
   const assessedBefore = open === undefined ? (before?.assessedBefore ?? before?.findings) : undefined;
   const changes = [...(before?.concurrentChanges ?? []), ...concurrent];
   return {
     ...stateOf(state, deploys),
-    ...(assessedBefore === undefined ? {} : { assessedBefore: [...assessedBefore] }),
-    ...(compatible === undefined ? {} : { compatible }),
-    ...(proposed === undefined ? {} : { proposedConfiguration: [...proposed] }),
-    ...(kept === undefined ? {} : { configurationDigest: kept }),
+    ...present({
+      assessedBefore,
+      compatible,
+      proposedConfiguration: proposed,
+      configurationDigest: digest ?? before?.configurationDigest,
+      concurrentChanges: changes.length === 0 ? undefined : changes,
+    }),
     findings: [...findings],
     history: [...history],
-    ...(changes.length === 0 ? {} : { concurrentChanges: changes }),
   };
 }
 
@@ -68,11 +70,11 @@ export function stateOf(
   deploys: boolean | undefined,
 ): Pick<Computed, "migrationState" | "previousRulesEnabled" | "newRulesEnabled"> {
   const { previousRulesEnabled, newRulesEnabled } = state;
-  return {
+  return present({
     migrationState: stateText(state),
-    ...(previousRulesEnabled === undefined ? {} : { previousRulesEnabled }),
-    ...(newRulesEnabled === undefined ? {} : { newRulesEnabled: newRulesEnabled && deploys !== false }),
-  };
+    previousRulesEnabled,
+    newRulesEnabled: newRulesEnabled && deploys !== false,
+  });
 }
 
 export function withEvent(

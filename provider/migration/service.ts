@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { EdgeApi } from "../api/client";
-import { ApiError, isNotFound, isUnroutable } from "../api/errors";
-import { entryPointPath, zoneRulesetsPath } from "../rulesets/entry-point";
+import { ApiError, isUnroutable } from "../api/errors";
+import { entryPointPath, unlessAbsent, zoneRulesetsPath } from "../rulesets/entry-point";
+import { present } from "../runtime/members";
 import { wireRule, type WireRule } from "./rules";
 import { decideState, RETIRED, type MigrationState } from "./state";
 
@@ -42,12 +43,9 @@ export interface Verdict {
 }
 
 export async function readCheck(api: EdgeApi, zone: string): Promise<Verdict> {
+  const what = `Checking whether zone ${zone} can migrate`;
   const answer = await unlessRetired(api, zone, () =>
-    api.get(`/zones/${zone}/waf_migration/check`, {
-      what: `Checking whether zone ${zone} can migrate`,
-      schema: check,
-      query: PHASE_TWO,
-    }),
+    api.get(`/zones/${zone}/waf_migration/check`, { what, schema: check, query: PHASE_TWO }),
   );
   return { compatible: answer.compatible ?? undefined, state: answer.migration_state ?? undefined };
 }
@@ -55,7 +53,7 @@ export async function readCheck(api: EdgeApi, zone: string): Promise<Verdict> {
 const members = { name: z.string().nullish(), rules: z.array(wireRule).nullish() };
 
 const configurationOf = ({ name, rules }: z.infer<z.ZodObject<typeof members>>): Configuration => ({
-  ...(typeof name === "string" && name !== "" ? { name } : {}),
+  ...(name ? { name } : {}),
   rules: rules ?? [],
 });
 
@@ -75,22 +73,17 @@ const entryPoint = z
 
 /** What the service makes of the zone's previous settings. */
 export async function readProposed(api: EdgeApi, zone: string): Promise<Configuration> {
+  const what = `Reading the configuration proposed for zone ${zone}`;
   return await unlessRetired(api, zone, () =>
-    api.get(`/zones/${zone}/waf_migration/config`, {
-      what: `Reading the configuration proposed for zone ${zone}`,
-      schema: configuration,
-      query: PHASE_TWO,
-    }),
+    api.get(`/zones/${zone}/waf_migration/config`, { what, schema: configuration, query: PHASE_TWO }),
   );
 }
 
 /** The status as it is; of its members nothing is documented. */
 export async function readStatus(api: EdgeApi, zone: string): Promise<unknown> {
+  const what = `Reading the migration status of zone ${zone}`;
   return await unlessRetired(api, zone, () =>
-    api.get(`/zones/${zone}/waf_migration/status`, {
-      what: `Reading the migration status of zone ${zone}`,
-      schema: z.unknown(),
-    }),
+    api.get(`/zones/${zone}/waf_migration/status`, { what, schema: z.unknown() }),
   );
 }
 
@@ -107,17 +100,10 @@ export async function readState(api: EdgeApi, zone: string): Promise<MigrationSt
   }
 }
 
-/** The zone's entry point; undefined where it never had one (404, facts 5.2). */
-export async function readEntryPoint(api: EdgeApi, zone: string): Promise<EntryPoint | undefined> {
-  try {
-    return await api.get(entryPointPath(zone), {
-      what: `Reading the entry point of zone ${zone}`,
-      schema: entryPoint,
-    });
-  } catch (error) {
-    if (isNotFound(error) && !isUnroutable(error)) return undefined;
-    throw error;
-  }
+/** The zone's entry point; undefined where it never had one. */
+export function readEntryPoint(api: EdgeApi, zone: string): Promise<EntryPoint | undefined> {
+  const what = `Reading the entry point of zone ${zone}`;
+  return unlessAbsent(() => api.get(entryPointPath(zone), { what, schema: entryPoint }));
 }
 
 /** The rules of an earlier version (https://developers.cloudflare.com/ruleset-engine/rulesets-api/endpoints). */
@@ -147,7 +133,7 @@ export async function putConfiguration(
       // Nobody has documented what this PUT answers; without it the entry point is read.
       schema: entryPoint.optional().catch(undefined),
       query: { waf_migration: mode, ...PHASE_TWO },
-      body: { ...(name === undefined ? {} : { name }), rules },
+      body: { ...present({ name }), rules },
       immediate: true,
       advice: ({ status }) => (status === 400 || status === 403 ? REFUSED : undefined),
     }),

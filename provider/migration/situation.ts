@@ -1,19 +1,21 @@
+import { createHash } from "node:crypto";
 import type { EdgeApi } from "../api/client";
 import { ApiError } from "../api/errors";
+import { present } from "../runtime/members";
 import { canonicalJson, pick } from "../runtime/values";
-import { digestOf } from "./digest";
 import { readLegacy, type Legacy, type Listing } from "./legacy";
 import { contentOf, deploys, rulesToSend, type Sending, type WireRule } from "./rules";
 import {
   readCheck,
   readEntryPoint,
   readProposed,
+  readState,
   readStatus,
   RetiredError,
   type Configuration,
   type EntryPoint,
 } from "./service";
-import { decideState, RETIRED, type MigrationState, type Target } from "./state";
+import { decideState, isSameState, RETIRED, type MigrationState, type Target } from "./state";
 
 /** All that is known of a zone's migration at one moment. */
 export interface Situation {
@@ -34,10 +36,12 @@ export interface Situation {
 }
 
 /**
- * Reads a zone, without a change. The check and the configuration come last but for the entry point: what a step is
- * judged by is then as fresh as it can be (seed 001, "API migration sequence").
+ * Reads a zone, without a change; once more where the zone has gone on between two of the requests, as while another
+ * process finishes it. The check and the configuration come last but for the entry point: what a step is
+ * judged by is then as fresh as it can be.
  */
-export async function observe(api: EdgeApi, zoneId: string): Promise<Situation> {
+export async function observe(api: EdgeApi, zoneId: string, again = true): Promise<Situation> {
+  let seen: MigrationState | undefined;
   try {
     const status = await readStatus(api, zoneId);
     const early = decideState(status);
@@ -46,23 +50,26 @@ export async function observe(api: EdgeApi, zoneId: string): Promise<Situation> 
     const legacy = await readLegacy(api, zoneId);
     const verdict = await readCheck(api, zoneId);
     const state = decideState(status, verdict.state);
+    seen = state;
     const proposed = verdict.compatible === true ? await proposal(api, zoneId, state) : undefined;
     const entryPoint = await readEntryPoint(api, zoneId);
     return {
       zoneId,
       state,
       deploys: isDeployed(entryPoint),
-      open: {
-        compatible: verdict.compatible,
-        legacy,
-        ...(proposed === undefined ? {} : { proposed }),
-        ...(entryPoint === undefined ? {} : { entryPoint }),
-      },
+      open: { compatible: verdict.compatible, legacy, ...present({ proposed, entryPoint }) },
     };
   } catch (error) {
     if (error instanceof RetiredError) return { zoneId, state: RETIRED };
-    throw error;
+    const isRefused = error instanceof ApiError && error.status === 400;
+    if (!again || !isRefused || seen === undefined) throw error;
+    if (isSameState(await readState(api, zoneId), seen)) throw error;
+    return await observe(api, zoneId, false);
   }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof ApiError && error.status !== undefined && error.status < 500;
 }
 
 /** Without such a rule no managed rule acts on the zone, whatever the migration's status says. */
@@ -79,8 +86,7 @@ async function proposal(
   try {
     return await readProposed(api, zoneId);
   } catch (error) {
-    const refused = error instanceof ApiError && error.status !== undefined && error.status < 500;
-    if (phase === "start" || !refused) throw error;
+    if (phase === "start" || !isRefusal(error)) throw error;
     return undefined;
   }
 }
@@ -96,10 +102,10 @@ export function sendingOf(
   return rulesToSend({ state, own: open.entryPoint?.rules ?? [], proposed, configured });
 }
 
-/** The body's name: that of the entry point, which never changes, else the proposed one (facts D24). */
+/** The body's name: that of the entry point, which never changes, else the proposed one. */
 export function bodyOf({ open }: Situation, { rules }: Sending): Configuration {
   const name = open?.entryPoint?.name ?? open?.proposed?.name;
-  return { ...(name === undefined ? {} : { name }), rules: rules.map(({ rule }) => rule) };
+  return { ...present({ name }), rules: rules.map(({ rule }) => rule) };
 }
 
 /**
@@ -116,15 +122,13 @@ export function confirmationDigest(
   return digestOf({
     zoneId,
     target,
-    proposed: open?.proposed === undefined ? null : contentsOf(open.proposed),
+    proposed: open?.proposed
+      ? { name: open.proposed.name ?? null, rules: open.proposed.rules.map(contentOf) }
+      : null,
     previous: open === undefined ? null : settingsOf(open.legacy),
     rules: rules.map(({ rule }) => contentOf(rule)),
     ...(lost.length === 0 ? {} : { lost }),
   });
-}
-
-function contentsOf({ name, rules }: Configuration): unknown {
-  return { name: name ?? null, rules: rules.map(contentOf) };
 }
 
 /** Settings and overrides of the previous rules, in an order of their own. */
@@ -139,4 +143,9 @@ function settingsOf({ packages, owaspGroups, owaspRules, overrides }: Legacy): u
 
 function sorted<T>(list: Listing<T>, content: (item: T) => unknown): unknown {
   return "items" in list ? list.items.map((item) => canonicalJson(content(item))).sort() : list;
+}
+
+/** SHA-256 of a value's JSON with members in a fixed order, 64 hexadecimal digits. */
+export function digestOf(value: unknown): string {
+  return createHash("sha256").update(canonicalJson(value)).digest("hex");
 }

@@ -1,4 +1,5 @@
-import { isBag, type Bag } from "../runtime/values";
+import { present } from "../runtime/members";
+import { isBag } from "../runtime/values";
 
 /** How far a zone has migrated (seed 001, "States and transitions"). */
 export type Phase =
@@ -36,12 +37,8 @@ export function decideState(status: unknown, checkState?: string): MigrationStat
   const previous = switchNamed(leaves, PREVIOUS, NEW);
   const next = switchNamed(leaves, NEW, PREVIOUS);
   const raw = stateWord(leaves) ?? (checkState?.trim() === "" ? undefined : checkState);
-  return {
-    phase: phaseOf(previous, next, raw),
-    ...(raw === undefined ? {} : { raw }),
-    ...(previous === undefined ? {} : { previousRulesEnabled: previous }),
-    ...(next === undefined ? {} : { newRulesEnabled: next }),
-  };
+  const phase = phaseOf(previous, next, raw);
+  return present({ phase, raw, previousRulesEnabled: previous, newRulesEnabled: next });
 }
 
 function phaseOf(previous: boolean | undefined, next: boolean | undefined, raw: string | undefined): Phase {
@@ -94,10 +91,7 @@ interface Leaf {
 /** Every plain value of the answer, with the words of the names that lead to it: `rules.oldWaf` is rules, old, waf. */
 function leavesOf(value: unknown, words: readonly string[] = [], name = ""): Leaf[] {
   if (!isBag(value)) return [{ words, name, value }];
-  const members: Bag = value;
-  return Object.entries(members).flatMap(([key, member]) =>
-    leavesOf(member, [...words, ...wordsOf(key)], key),
-  );
+  return Object.entries(value).flatMap(([key, member]) => leavesOf(member, [...words, ...wordsOf(key)], key));
 }
 
 function wordsOf(key: string): string[] {

@@ -2,12 +2,11 @@ import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { MIGRATION } from "../limits";
 import { advance, arrivalWords } from "./advance";
-import { assess, type Wish } from "./assessment";
+import { assess, type MigrationRequest } from "./assessment";
 import type { ConcurrentChange } from "./concurrent";
-import { configuration } from "./configuration";
 import type { Finding } from "./findings";
 import { computed, recordOf, stateOf, withArrival, type HistoryEntry } from "./record";
-import { toWire, type MigrationRule } from "./rules";
+import { configuration, toWire, type MigrationRule } from "./rules";
 import { readEntryPoint, readState } from "./service";
 import { isDeployed, observe, type Situation } from "./situation";
 import { isFurther, stateText, TARGETS, type Target } from "./state";
@@ -106,7 +105,7 @@ export const wafMigration = defineLifecycle({
     if (args.target !== "assessed" && sameJson(pick(olds, JUDGED), pick(args, JUDGED))) return {};
     const situation = await observe(ctx.api, args.zoneId);
     readings(ctx).set(args.zoneId, situation);
-    const { next, lines } = assess(situation, wishOf(args));
+    const { next, lines } = assess(situation, requestOf(args));
     // Whether it was finished before the paths went away is recorded, which the update knows.
     const isDeclared = olds["zoneId"] === args.zoneId && olds["target"] === args.target;
     if (situation.state.phase === "retired" && args.target !== "assessed" && isDeclared) return {};
@@ -161,7 +160,7 @@ export const wafMigration = defineLifecycle({
       return { ...state, ...switches, history };
     // Recorded as a whole, so that the next preview finds nothing new in it.
     const situation = await observe(ctx.api, state.zoneId);
-    const record = recordOf(situation, assess(situation, wishOf(state)), history, computed.parse(state));
+    const record = recordOf(situation, assess(situation, requestOf(state)), history, computed.parse(state));
     return { ...state, ...withoutSecrets(ctx, record), ...shownOf(situation, state) };
   },
 
@@ -279,7 +278,7 @@ function trimmed(lines: readonly string[]): string[] {
   return lines.map((line) => line.trimStart());
 }
 
-function wishOf({ target, plan, confirm, configuration }: MigrationArgs): Wish {
+function requestOf({ target, plan, confirm, configuration }: MigrationArgs): MigrationRequest {
   return { target, plan, confirm, configured: configuration?.map(toWire) };
 }
 
@@ -301,8 +300,8 @@ async function go(
       : undefined;
   const waitSeconds = args.waitFor?.timeout ?? MIGRATION.MAX_SWITCH_SECONDS;
   try {
-    const wish = wishOf(args);
-    const reached = await advance({ ctx, zoneId: args.zoneId, from, wish, waitSeconds, before, seen });
+    const request = requestOf(args);
+    const reached = await advance({ ctx, zoneId: args.zoneId, from, request, waitSeconds, before, seen });
     if (seen === undefined) return withoutSecrets(ctx, reached);
     // A check that could not look left the assessment to this: unrecorded it would be a change in the next preview.
     const { assessment, assessmentDigest } = shownOf(seen, args);
@@ -321,9 +320,9 @@ async function go(
 /** What a reviewer sees of an assessment, and what tells whether it has changed. */
 function shownOf(
   situation: Situation,
-  args: Parameters<typeof wishOf>[0],
+  args: Parameters<typeof requestOf>[0],
 ): { readonly assessment: readonly string[]; readonly assessmentDigest: string } {
-  const { lines, assessmentDigest } = assess(situation, wishOf(args));
+  const { lines, assessmentDigest } = assess(situation, requestOf(args));
   return { assessment: trimmed(lines), assessmentDigest };
 }
 

@@ -1,11 +1,12 @@
 import { z } from "zod";
-import { MANAGED_RULES } from "../limits";
-import { isBag, own, type Bag } from "../runtime/values";
+import { LEVELS, levelOf, thresholdInWords } from "../rulesets/overrides";
+import { present } from "../runtime/members";
+import { counted, isBag, own, type Bag } from "../runtime/values";
 import type { WireRule } from "./rules";
 
 /** Rules and old settings in the words of people. */
 
-/** The rulesets whose ids never change (facts 1.1). */
+/** The rulesets whose IDs never change. */
 export const VENDOR_RULESET = "efb7b8c949ac4650a09736fc376e9aee";
 export const OWASP_RULESET = "4814384a9e5d4991b9815dcfc25d2f1f";
 
@@ -19,7 +20,7 @@ export interface OwaspSettings {
   readonly scoreThreshold: number;
 }
 
-/** Seed 001, "Migration mapping of old to new settings": what an old sensitivity becomes. */
+/** What an old sensitivity becomes, by the documented mapping. */
 const MAPPING: Readonly<Record<string, OwaspSettings>> = {
   high: { paranoiaLevel: 2, scoreThreshold: 40 },
   medium: { paranoiaLevel: 1, scoreThreshold: 25 },
@@ -27,13 +28,13 @@ const MAPPING: Readonly<Record<string, OwaspSettings>> = {
   default: { paranoiaLevel: 2, scoreThreshold: 40 },
 };
 
-/** Undefined where the old set was off: then the new one is not deployed (facts 6.3). */
+/** Undefined where the old set was off: then the new one is not deployed. */
 export function mappedSensitivity(sensitivity: string | undefined): OwaspSettings | undefined {
   const word = sensitivity?.toLowerCase() ?? "default";
   return word === "off" ? undefined : (own(MAPPING, word) ?? MAPPING["default"]);
 }
 
-/** Seed 001: the old action maps almost directly, and Simulate becomes `log`. */
+/** The old action maps almost directly, and Simulate becomes `log`. */
 export function mappedAction(action: string): string {
   return action.toLowerCase() === "simulate" ? "log" : action.toLowerCase();
 }
@@ -54,14 +55,12 @@ const overrides = z.looseObject({
 export function owaspOf(rule: WireRule): (Partial<OwaspSettings> & { readonly action?: string }) | undefined {
   const { id, changes } = executed(rule);
   if (id !== OWASP_RULESET || changes === undefined) return undefined;
-  const level = paranoiaLevelOf(changes);
   const scored = changes.rules?.find((each) => typeof each.score_threshold === "number");
-  const action = scored?.action ?? changes.action;
-  return {
-    ...(level === undefined ? {} : { paranoiaLevel: level }),
-    ...(typeof scored?.score_threshold === "number" ? { scoreThreshold: scored.score_threshold } : {}),
-    ...(typeof action === "string" ? { action } : {}),
-  };
+  return present({
+    paranoiaLevel: paranoiaLevelOf(changes),
+    scoreThreshold: scored?.score_threshold,
+    action: scored?.action ?? changes.action,
+  });
 }
 
 type Changes = z.infer<typeof overrides>;
@@ -76,17 +75,11 @@ function executed({ action, action_parameters }: WireRule): {
   return { id: typeof id === "string" ? id : undefined, changes: parsed.data };
 }
 
-const LEVEL = /^paranoia-level-([1-4])$/;
-
-/** N where exactly the tags above N are off (seed 001, configuration rule 1); undefined for any other choice. */
+/** N where exactly the tags above N are off; undefined for any other choice. */
 function paranoiaLevelOf({ categories }: Changes): number | undefined {
-  const off = new Set(
-    (categories ?? [])
-      .filter(({ enabled }) => enabled === false)
-      .map(({ category }) => Number(LEVEL.exec(category)?.[1]))
-      .filter((level) => !Number.isNaN(level)),
-  );
-  const level = MANAGED_RULES.MAX_PARANOIA_LEVEL - off.size;
+  const switchedOff = (categories ?? []).filter(({ enabled }) => enabled === false);
+  const off = new Set(switchedOff.flatMap(({ category }) => levelOf(category) ?? []));
+  const level = LEVELS.length - off.size;
   return [...off].every((each) => each > level) && level > 0 ? level : undefined;
 }
 
@@ -123,7 +116,7 @@ function skipWords({ action_parameters }: WireRule): string {
   if (Array.isArray(rulesets)) return rulesets.map((id) => rulesetName(String(id))).join(", ");
   if (!isBag(rules)) return "what its parameters say";
   return Object.entries(rules)
-    .map(([id, list]) => `${plural(Array.isArray(list) ? list.length : 0, "rule")} of ${rulesetName(id)}`)
+    .map(([id, list]) => `${counted(Array.isArray(list) ? list.length : 0, "rule")} of ${rulesetName(id)}`)
     .join(", ");
 }
 
@@ -132,7 +125,7 @@ function changeWords(rule: WireRule): string {
   if (changes === undefined) return "overrides that this version cannot read";
   const { categories, rules } = changes;
   const parts: string[] = [];
-  const levels = (categories ?? []).some(({ category }) => LEVEL.test(category));
+  const levels = (categories ?? []).some(({ category }) => levelOf(category) !== undefined);
   if (id === OWASP_RULESET || levels) {
     const level = paranoiaLevelOf(changes);
     const words = `paranoia level ${level ?? ""}${levels ? "" : " (no tag is off)"}`;
@@ -144,15 +137,15 @@ function changeWords(rule: WireRule): string {
   if (typeof scored?.action === "string") parts.push(`action ${scored.action}`);
   if (changes.enabled === false) parts.push("all its rules off");
   if (typeof changes.action === "string") parts.push(`action ${changes.action} for all its rules`);
-  parts.push(...groupWords("tag", categories?.filter(({ category }) => !LEVEL.test(category)) ?? []));
+  parts.push(
+    ...groupWords("tag", categories?.filter(({ category }) => levelOf(category) === undefined) ?? []),
+  );
   parts.push(...groupWords("rule", rules?.filter((each) => each !== scored) ?? []));
   return parts.join(", ");
 }
 
 export function thresholdWords(score: number): string {
-  const names = Object.entries(MANAGED_RULES.SCORE_THRESHOLDS);
-  const name = names.find(([, value]) => value === score)?.[0];
-  return `score threshold ${score}${name === undefined ? "" : ` (${name})`}`;
+  return `score threshold ${thresholdInWords(score)}`;
 }
 
 /** `3 rules changed (2 off, 1 log)`. */
@@ -162,9 +155,5 @@ function groupWords(noun: string, changed: readonly z.infer<typeof override>[]):
     enabled === false ? "off" : (action ?? (enabled === true ? "on" : "changed")),
   );
   const counts = [...new Set(kinds)].map((kind) => `${kinds.filter((k) => k === kind).length} ${kind}`);
-  return [`${plural(changed.length, noun)} changed (${counts.join(", ")})`];
-}
-
-export function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+  return [`${counted(changed.length, noun)} changed (${counts.join(", ")})`];
 }

@@ -446,6 +446,21 @@ describe("a zone that others bring further", () => {
     expect(puts(api)).toEqual([]);
   });
 
+  test("while the zone is read is no refusal of the configuration: the zone is read once more", async () => {
+    const zoneId = zone("migratePro");
+    const inputs = await confirmed(api, { zoneId, target: "finished" });
+    api.clearRequests();
+    const path = "/waf_migration/config";
+    api.fault({ kind: "slow", delayMs: 300, when: "before", match: { method: "GET", path } });
+    const blind = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
+    const running = blind.up(TYPE, inputs);
+    while (!api.requests.some((r) => r.path.endsWith(path))) await new Promise((done) => setTimeout(done, 5));
+    api.inDashboard(zoneId, { do: "finish" });
+    expect((await running).outputs).toMatchObject({ migrationState: "finished" });
+    expect(api.requests.find((r) => r.path.endsWith(path))?.status).toBe(400);
+    expect(puts(api)).toEqual([]);
+  });
+
   test("to the end is adopted by a fresh stack at four requests, and left alone", async () => {
     const zoneId = zone("migrateFinished");
     const rules = await rulesOf(api, zoneId);

@@ -261,6 +261,19 @@ describe("a confirmation", () => {
     expect(puts(api)).toEqual([]);
   });
 
+  test("of a validation says that the new version runs first, and its update to look at the security events", async () => {
+    const inputs = { zoneId: zone("migrateEnterprise"), plan: "enterprise", target: "validation" };
+    const [missing] = await new Operation(api).refusals(TYPE, inputs);
+    expect(missing).toContain(
+      "waf_migration=validation: both versions are enabled, and the new one runs first, and no step can be undone",
+    );
+    const op = new Operation(api);
+    await op.up(TYPE, await confirmed(api, inputs));
+    expect(op.said.join("\n")).toContain(
+      'is validation. Both versions act now, the new one first: look at the security events, adjust the new rules, then set target: "finished".',
+    );
+  });
+
   test("is for one zone and one target", async () => {
     const digests = await Promise.all([
       digestFor(api, { zoneId: zone("migrateEnterprise"), target: "validation" }),
