@@ -37,6 +37,34 @@ const DIALECT = {
   ],
 };
 
+/** A file that defines a resource reads in one order: arguments, lifecycle, class, helpers. */
+const RESOURCE_ORDER = {
+  meta: {
+    type: "layout",
+    schema: [],
+    messages: {
+      classFirst: "The class comes after the lifecycle: arguments, lifecycle, class, helpers.",
+      helperLast: "Helpers come after the class: arguments, lifecycle, class, helpers.",
+    },
+  },
+  create: (context) => ({
+    Program({ body }) {
+      const declared = body.map((node) => node.declaration ?? node);
+      const isLifecycle = ({ declarations = [] }) =>
+        declarations.some(({ init }) => init && /^defineLifecycle\b/.test(context.sourceCode.getText(init)));
+      const lifecycle = declared.findIndex(isLifecycle);
+      if (lifecycle < 0) return;
+      const last = declared.findLastIndex(({ type }) => type === "ClassDeclaration");
+      declared.forEach((node, index) => {
+        if (node.type === "ClassDeclaration" && index < lifecycle)
+          context.report({ node, messageId: "classFirst" });
+        if (node.type === "FunctionDeclaration" && index < last)
+          context.report({ node, messageId: "helperLast" });
+      });
+    },
+  }),
+};
+
 export default tseslint.config(
   { ignores: ["**/dist/**", "**/node_modules/**", "coverage/**", "**/*.mjs", "**/*.js"] },
   ...tseslint.configs.strictTypeChecked,
@@ -61,13 +89,17 @@ export default tseslint.config(
       eqeqeq: "error",
     },
   },
-  { files: ["local/**/*.ts", "tests/**/*.ts"], rules: DIALECT },
+  { files: ["provider/**/*.ts", "local/**/*.ts", "tests/**/*.ts"], rules: DIALECT },
   {
     // Programs as users write them.
     files: ["tests/**/program*/**/*.ts"],
     rules: { "@typescript-eslint/naming-convention": "off" },
   },
-  { files: ["local/**/*.ts"], rules: { "max-lines-per-function": ["error", 100] } },
+  {
+    files: ["provider/**/*.ts", "local/**/*.ts"],
+    plugins: { edgeguard: { rules: { "resource-order": RESOURCE_ORDER } } },
+    rules: { "max-lines-per-function": ["error", 100], "edgeguard/resource-order": "error" },
+  },
   {
     files: ["provider/**/*.ts"],
     rules: forbid({

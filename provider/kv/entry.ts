@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
-import type { Json } from "../runtime/values";
-import { canonicalJson } from "../runtime/values";
+import { canonicalJson, type Json } from "../runtime/values";
 
 /** One key-value entry as a declaration gives it, checked and with defaults applied (seed 002, "Key-value entry"). */
 export interface Entry {

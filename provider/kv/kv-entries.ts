@@ -210,59 +210,6 @@ export const kvEntries = defineLifecycle({
   },
 });
 
-/** Whether the entries are created: for the first time, or by a replacement in another namespace. */
-function isNew(args: NamespaceAddress, olds: Bag): boolean {
-  if (olds["digest"] === undefined) return true;
-  return (["accountId", "namespaceId"] as const).some(
-    (key) => !hasUnknown(args[key]) && args[key] !== olds[key],
-  );
-}
-
-/** @throws where an update deletes more of the resource's own keys than it may. */
-function refuseOwnDeletes(
-  {
-    namespaceId,
-    maxOwnDeletes,
-  }: { readonly namespaceId: string; readonly maxOwnDeletes?: number | undefined },
-  { removed }: Pick<Plan, "removed">,
-  { size }: Manifest,
-): void {
-  if (maxOwnDeletes === undefined || removed.length <= maxOwnDeletes) return;
-  throw new Error(
-    `KvEntries ${namespaceId}: this update deletes ${count(removed.length)} of its ${count(size)} keys (${shown(removed)}); maxOwnDeletes allows ${count(maxOwnDeletes)}. ` +
-      "Nothing was written. Check the source of the entries, or raise maxOwnDeletes.",
-  );
-}
-
-/** What a create finds. Where it prunes, one listing tells both what exists of its keys and which are strange. */
-async function existingFor(
-  ctx: Context,
-  args: Adoption & Pruning,
-  catalog: Catalog,
-  manifest: Manifest,
-  manner: { readonly isPreview?: boolean } = {},
-): Promise<Strangers> {
-  const strangers = await Strangers.of(ctx, args, (key) => catalog.rows.has(key));
-  const listing = args.prune === undefined ? undefined : strangers.among(listKeys(ctx.api, args));
-  await adoptExisting(ctx, args, catalog, manifest, { ...manner, listing });
-  return strangers;
-}
-
-/** Keys under the pruned prefix that are neither declared nor written by the resource before. */
-async function strangersOf(
-  ctx: Context,
-  pruning: Pruning,
-  own: {
-    readonly rows: Catalog["rows"];
-    readonly manifest: Manifest;
-    readonly writtenAt: number;
-  },
-): Promise<Strangers> {
-  const isOwn = (key: string): boolean => own.rows.has(key) || own.manifest.has(key);
-  const strangers = await Strangers.of(ctx, pruning, isOwn);
-  return await (await strangers.list(ctx)).confirm(ctx, own.writtenAt);
-}
-
 export interface KvEntryArgs {
   /** Text, or base64 text where `base64` is true. At most 25 MB after decoding. Source: seed 002, "Key-value entry". */
   readonly value: pulumi.Input<string>;
@@ -360,4 +307,57 @@ export class KvEntries extends edgeResource<KvEntriesArgs>()(kvEntries) {
     const secret = entries === undefined ? {} : { entries: pulumi.secret(entries) };
     super(name, { ...rest, ...secret, namespaceId: soleOwner(name, args) }, opts);
   }
+}
+
+/** Whether the entries are created: for the first time, or by a replacement in another namespace. */
+function isNew(args: NamespaceAddress, olds: Bag): boolean {
+  if (olds["digest"] === undefined) return true;
+  return (["accountId", "namespaceId"] as const).some(
+    (key) => !hasUnknown(args[key]) && args[key] !== olds[key],
+  );
+}
+
+/** @throws where an update deletes more of the resource's own keys than it may. */
+function refuseOwnDeletes(
+  {
+    namespaceId,
+    maxOwnDeletes,
+  }: { readonly namespaceId: string; readonly maxOwnDeletes?: number | undefined },
+  { removed }: Pick<Plan, "removed">,
+  { size }: Manifest,
+): void {
+  if (maxOwnDeletes === undefined || removed.length <= maxOwnDeletes) return;
+  throw new Error(
+    `KvEntries ${namespaceId}: this update deletes ${count(removed.length)} of its ${count(size)} keys (${shown(removed)}); maxOwnDeletes allows ${count(maxOwnDeletes)}. ` +
+      "Nothing was written. Check the source of the entries, or raise maxOwnDeletes.",
+  );
+}
+
+/** What a create finds. Where it prunes, one listing tells both what exists of its keys and which are strange. */
+async function existingFor(
+  ctx: Context,
+  args: Adoption & Pruning,
+  catalog: Catalog,
+  manifest: Manifest,
+  manner: { readonly isPreview?: boolean } = {},
+): Promise<Strangers> {
+  const strangers = await Strangers.of(ctx, args, (key) => catalog.rows.has(key));
+  const listing = args.prune === undefined ? undefined : strangers.among(listKeys(ctx.api, args));
+  await adoptExisting(ctx, args, catalog, manifest, { ...manner, listing });
+  return strangers;
+}
+
+/** Keys under the pruned prefix that are neither declared nor written by the resource before. */
+async function strangersOf(
+  ctx: Context,
+  pruning: Pruning,
+  own: {
+    readonly rows: Catalog["rows"];
+    readonly manifest: Manifest;
+    readonly writtenAt: number;
+  },
+): Promise<Strangers> {
+  const isOwn = (key: string): boolean => own.rows.has(key) || own.manifest.has(key);
+  const strangers = await Strangers.of(ctx, pruning, isOwn);
+  return await (await strangers.list(ctx)).confirm(ctx, own.writtenAt);
 }

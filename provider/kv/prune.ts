@@ -19,11 +19,13 @@ export class Strangers {
   readonly keys: string[] = [];
   readonly #deleted: ReadonlySet<string>;
 
-  private constructor(
-    ctx: Context,
-    private readonly pruning: Pruning,
-    private readonly isOurs: (key: string) => boolean,
-  ) {
+  readonly #pruning: Pruning;
+  readonly #isOurs: (key: string) => boolean;
+
+  private constructor(ctx: Context, pruning: Pruning, isOurs: (key: string) => boolean) {
+    this.#pruning = pruning;
+    this.#isOurs = isOurs;
+
     this.#deleted = deletedKeys(ctx, pruning.namespaceId);
   }
 
@@ -44,10 +46,10 @@ export class Strangers {
 
   /** Lists the prefix. Without `prune` there is nothing to look at. */
   async list(ctx: Context): Promise<this> {
-    const { prune } = this.pruning;
+    const { prune } = this.#pruning;
     if (prune === undefined) return this;
     for await (const { name } of listKeys(ctx.api, {
-      ...this.pruning,
+      ...this.#pruning,
       prefix: prune.prefix,
       complete: false,
     }))
@@ -62,7 +64,7 @@ export class Strangers {
    */
   async confirm(ctx: Context, writtenAt: number): Promise<this> {
     if (this.keys.length === 0 || ctx.api.now() / 1000 - writtenAt >= KV.CONSISTENCY_SECONDS) return this;
-    const { accountId, namespaceId } = this.pruning;
+    const { accountId, namespaceId } = this.#pruning;
     const there = new Set<string>();
     for await (const { key } of readValues(ctx, {
       accountId,
@@ -79,12 +81,12 @@ export class Strangers {
   get sentence(): string | undefined {
     if (this.keys.length === 0) return undefined;
     const noun = this.keys.length === 1 ? "key" : "keys";
-    return `KvEntries ${this.pruning.namespaceId}: prune deletes ${count(this.keys.length)} ${noun} that others wrote: ${shown(this.keys)}`;
+    return `KvEntries ${this.#pruning.namespaceId}: prune deletes ${count(this.keys.length)} ${noun} that others wrote: ${shown(this.keys)}`;
   }
 
   /** Why nothing may be deleted: there are more than `maxDeletes`. */
   get tooMany(): string | undefined {
-    const { prune } = this.pruning;
+    const { prune } = this.#pruning;
     const most = prune?.maxDeletes ?? MAX_PRUNED;
     if (this.keys.length <= most) return undefined;
     return (
@@ -96,12 +98,12 @@ export class Strangers {
   /** @throws where there are more than may be deleted. */
   refuseTooMany(): void {
     const { tooMany } = this;
-    if (tooMany !== undefined) throw new Error(`KvEntries ${this.pruning.namespaceId}: ${tooMany}`);
+    if (tooMany !== undefined) throw new Error(`KvEntries ${this.#pruning.namespaceId}: ${tooMany}`);
   }
 
   #see(key: string): void {
-    const { prune } = this.pruning;
+    const { prune } = this.#pruning;
     if (prune === undefined || !key.startsWith(prune.prefix)) return;
-    if (!this.isOurs(key) && !this.#deleted.has(key)) this.keys.push(key);
+    if (!this.#isOurs(key) && !this.#deleted.has(key)) this.keys.push(key);
   }
 }

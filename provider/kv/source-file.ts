@@ -19,11 +19,14 @@ const BYTE_ORDER_MARK = Buffer.from("\ufeff");
 export class BulkFile {
   #sha256: string | undefined;
 
+  readonly #path: string;
+  readonly #name: string;
+
   /** @param name what messages call it. */
-  constructor(
-    private readonly path: string,
-    private readonly name: string,
-  ) {}
+  constructor(path: string, name: string) {
+    this.#path = path;
+    this.#name = name;
+  }
 
   /** Of the bytes that the entries were found in, 64 hexadecimal digits; known when all of them were read. */
   get sha256(): string | undefined {
@@ -36,7 +39,7 @@ export class BulkFile {
    * @throws SourceError, which names the line, where the file is not such an array.
    */
   async *read(): AsyncGenerator<readonly Given[]> {
-    const file = await SourceHandle.open(this.path, this.name);
+    const file = await SourceHandle.open(this.#path, this.#name);
     let given = 0;
     try {
       for await (const some of this.#scan(file)) {
@@ -51,7 +54,7 @@ export class BulkFile {
         isSound &&= !("unreadable" in one);
         if ((given -= 1) < 0) yield [one];
       }
-      if (isSound) throw new SourceError(`${this.name} is no valid JSON`);
+      if (isSound) throw new SourceError(`${this.#name} is no valid JSON`);
     } finally {
       await file.close();
     }
@@ -97,7 +100,7 @@ export class BulkFile {
     return found.map(([start, end, line, members], i) => {
       const text = bytes.toString(encoding, start, end);
       const value = parsed(text);
-      const place = { source: this.name, position: before + i + 1, line };
+      const place = { source: this.#name, position: before + i + 1, line };
       const inexact = isDeeper(value["metadata"], MOST_LEVELS)
         ? undefined
         : inexactNumber(text, value, "metadata");

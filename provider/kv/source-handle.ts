@@ -8,13 +8,19 @@ const CHUNK_BYTES = 1024 * 1024;
 
 /** An open file of entries. What is read from it is known to be the file that was opened, as it was then. */
 export class SourceHandle {
+  readonly #file: FileHandle;
+  readonly #stamp: string;
+
   private constructor(
     /** What messages call it. */
     readonly name: string,
-    private readonly file: FileHandle,
+    file: FileHandle,
     /** Size and time of the last change when it was opened. */
-    private readonly stamp: string,
-  ) {}
+    stamp: string,
+  ) {
+    this.#file = file;
+    this.#stamp = stamp;
+  }
 
   /** @throws SourceError */
   static async open(path: string, name: string): Promise<SourceHandle> {
@@ -30,7 +36,7 @@ export class SourceHandle {
   async read(into: Buffer, offset: number): Promise<Buffer> {
     let length = 0;
     while (length < into.length) {
-      const { bytesRead } = await this.file
+      const { bytesRead } = await this.#file
         .read(into, length, into.length - length, offset + length)
         .catch((error: unknown) => {
           throw new SourceError(`${this.name} cannot be read: ${whyUnreadable(error)}`);
@@ -55,11 +61,11 @@ export class SourceHandle {
 
   /** Whether nobody has written to it since it was opened. */
   async isUntouched(): Promise<boolean> {
-    return (await stampOf(this.file)) === this.stamp;
+    return (await stampOf(this.#file)) === this.#stamp;
   }
 
   async close(): Promise<void> {
-    await this.file.close();
+    await this.#file.close();
   }
 }
 

@@ -83,7 +83,7 @@ const fieldNames = z
     }
   });
 
-const either = "has to be true or false";
+const EITHER = "has to be true or false";
 
 export const outputOptions = z.strictObject({
   fieldNames: z.union([z.literal("all"), fieldNames], 'has to be a list of fields or "all"').exactOptional(),
@@ -104,7 +104,7 @@ export const outputOptions = z.strictObject({
   fieldDelimiter: z.string().exactOptional(),
   mergeSubrequests: z.boolean().exactOptional(),
   cve202144228: z
-    .union([z.boolean(), z.enum(["true", "false"])], either)
+    .union([z.boolean(), z.enum(["true", "false"])], EITHER)
     .transform((flag) => flag === true || flag === "true")
     .exactOptional(),
   extra: extra(KNOWN_ON_WIRE).exactOptional(),

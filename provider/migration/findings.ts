@@ -2,8 +2,7 @@ import { z } from "zod";
 import { MIGRATION } from "../limits";
 import { canonicalJson, counted } from "../runtime/values";
 import { expressionOf, isMigrated, isOwasp, switchOf, urlOf, type Legacy, type Listing } from "./legacy";
-import type { Situation } from "./situation";
-import { sendingOf } from "./situation";
+import { sendingOf, type Situation } from "./situation";
 import { deploys, fromWire, type WireRule } from "./rules";
 import { mappedAction, mappedSensitivity, owaspOf, OWASP_RULESET, ruleWords, thresholdWords } from "./words";
 

@@ -1,7 +1,6 @@
-import { sameJson } from "../runtime/values";
+import { type Bag, isBag, omit, sameJson } from "../runtime/values";
 import { z } from "zod";
 import { SECRETS } from "../runtime/secrets";
-import { isBag, omit, type Bag } from "../runtime/values";
 import { messagesOf, type Diagnostic } from "./diagnostics";
 import { SECRET } from "./values";
 

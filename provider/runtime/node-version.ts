@@ -1,6 +1,6 @@
 /** Imported first by both doors of the package: an old Node fails with this sentence, not with a syntax error of a library. */
-const [major = 0, minor = 0, patch = 0] = process.versions.node.split(".").map(Number);
-if (major < 20 || (major === 20 && (minor < 18 || (minor === 18 && patch < 1)))) {
+const [MAJOR = 0, MINOR = 0, PATCH = 0] = process.versions.node.split(".").map(Number);
+if (MAJOR < 20 || (MAJOR === 20 && (MINOR < 18 || (MINOR === 18 && PATCH < 1)))) {
   throw new Error(
     `pulumi-edgeguard needs Node.js 20.18.1 or newer; this is ${process.versions.node}. Install a newer Node.js.`,
   );
