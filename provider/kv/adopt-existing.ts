@@ -1,13 +1,13 @@
 import { KV } from "../limits";
 import { AdoptionError } from "../runtime/adoption";
 import type { Context } from "../runtime/lifecycle";
+import { present } from "../runtime/members";
 import { isUnknownRoute, type NamespaceAddress } from "./address";
 import type { Catalog, Row } from "./catalog";
 import { count, isPast } from "./check-entry";
 import { digest } from "./entry";
 import { deletedKeys, madeNamespaces } from "./held";
-import { listKeys, type ListedKey } from "./listing";
-import { sameListed } from "./listed";
+import { listKeys, type ListedKey, sameListed } from "./listing";
 import type { Manifest } from "./manifest";
 import { shown } from "./plan";
 import { readValues } from "./values";
@@ -32,7 +32,7 @@ interface Found {
   readonly row: Row;
   readonly listed: ListedKey;
   /** Digest of its value, as soon as that was read. */
-  value?: string;
+  value: string | undefined;
 }
 
 /**
@@ -51,18 +51,12 @@ export async function adoptExisting(
   const { namespaceId, adopt } = address;
   if (madeNamespaces(ctx).has(namespaceId)) return;
   const where = `KvEntries ${namespaceId}`;
-  const deleted = deletedKeys(ctx, namespaceId);
-  const now = ctx.api.now() / 1000;
-  const all = [...catalog.rows.values()].filter(
-    (row) => !isPast(row, now) && !manifest.has(row.key) && !deleted.has(row.key),
-  );
-  const rows = isPreview ? all.slice(0, PREVIEW_KEYS) : all;
-  if (rows.length < all.length)
-    ctx.say.info(`${where}: looked for the first ${count(rows.length)} of ${count(all.length)} new keys.`);
-  const existing =
-    listing === undefined
-      ? await lookFor(ctx, address, catalog, rows)
-      : await among(listing, catalog, rows, Infinity);
+  const { wanted, others } = newKeys(ctx, address, catalog, manifest, isPreview ? PREVIEW_KEYS : Infinity);
+  if (others > 0)
+    ctx.say.info(
+      `${where}: looked for the first ${count(wanted.size)} of ${count(wanted.size + others)} new keys.`,
+    );
+  const existing = await (listing === undefined ? lookFor(ctx, address, wanted) : among(listing, wanted));
   if (existing === undefined || existing.size === 0) return;
 
   const names = [...existing.values()].map(({ listed }) => listed.name);
@@ -82,7 +76,7 @@ export async function adoptExisting(
   for await (const { key, bytes } of readValues(ctx, {
     ...address,
     keys: unread.map(({ listed }) => listed.name),
-    isBinary: (key) => catalog.rows.get(key)?.isBinary === true,
+    isBinary: (key) => wanted.get(key)?.isBinary === true,
     withMetadata: false,
   })) {
     const found = existing.get(key);
@@ -108,66 +102,76 @@ export async function adoptExisting(
     );
 }
 
-/** Which of the rows exist, by as few requests as can be: each asked for, or all keys listed where that is cheaper. */
-async function lookFor(
+type Rows = ReadonlyMap<string, Row>;
+
+/** Declared keys that were not written by the resource, and did not go in this operation. @param most to look for. */
+function newKeys(
   ctx: Context,
-  address: NamespaceAddress,
+  { namespaceId }: NamespaceAddress,
   catalog: Catalog,
-  rows: readonly Row[],
-): Promise<Map<string, Found>> {
-  if (rows.length === 0) return new Map();
-  const binary = rows.filter(({ isBinary }) => isBinary);
-  const requests = Math.ceil((rows.length - binary.length) / KV.MAX_BULK_GET_KEYS) + binary.length;
-  const list = (most: number): Promise<Map<string, Found> | undefined> =>
-    among(listKeys(ctx.api, address), catalog, rows, most);
+  manifest: Manifest,
+  most: number,
+): { readonly wanted: Rows; readonly others: number } {
+  const deleted = deletedKeys(ctx, namespaceId);
+  const now = ctx.api.now() / 1000;
+  const wanted = new Map<string, Row>();
+  let others = 0;
+  for (const row of catalog.rows.values()) {
+    if (isPast(row, now) || manifest.has(row.key) || deleted.has(row.key)) continue;
+    if (wanted.size < most) wanted.set(row.key, row);
+    else others += 1;
+  }
+  return { wanted, others };
+}
+
+/** Which of the keys exist, by as few requests as can be: each asked for, or all keys listed where that is cheaper. */
+async function lookFor(ctx: Context, address: Adoption, wanted: Rows): Promise<Map<string, Found>> {
+  if (wanted.size === 0) return new Map();
+  const [binary, text]: [Row[], string[]] = [[], []];
+  for (const row of wanted.values()) {
+    if (row.isBinary) binary.push(row);
+    else text.push(row.key);
+  }
+  const requests = Math.ceil(text.length / KV.MAX_BULK_GET_KEYS) + binary.length;
   if (requests > 1) {
-    const listed = await list(requests * KV.MAX_KEYS_PER_PAGE);
+    const pages = listKeys(ctx.api, address);
+    const listed = await among(pages, wanted, requests * KV.MAX_KEYS_PER_PAGE);
     if (listed !== undefined) return listed;
   }
   const existing = new Map<string, Found>();
+  const found = (row: Row, listed: ListedKey | undefined, value?: string): void => {
+    if (listed !== undefined) existing.set(row.key, { row, listed, value });
+  };
   try {
-    const keys = rows.filter(({ isBinary }) => !isBinary).map(({ key }) => key);
-    const values = readValues(ctx, { ...address, keys, withMetadata: false, bulkOnly: true });
+    const values = readValues(ctx, { ...address, keys: text, withMetadata: false, bulkOnly: true });
     for await (const { key, bytes, metadata, expiration, isAlone } of values) {
-      const row = catalog.rows.get(key);
+      const row = wanted.get(key);
       if (row === undefined) continue;
-      const timed = row.expiration !== undefined || row.ttl !== undefined;
       // The time of expiry need not be in the answer to a bulk read.
-      const listed =
-        isAlone === true || (timed && expiration === undefined)
-          ? await listedAs(ctx, address, key)
-          : undefined;
-      const answered = {
-        name: key,
-        ...(metadata === undefined ? {} : { metadata }),
-        ...(expiration === undefined ? {} : { expiration }),
-      };
-      existing.set(key, { row, listed: listed ?? answered, value: digest(bytes) });
+      const isTimed = row.expiration !== undefined || row.ttl !== undefined;
+      const isListed = isAlone === true || (isTimed && expiration === undefined);
+      const listed = isListed ? await listedAs(ctx, address, key) : undefined;
+      found(row, listed ?? present({ name: key, metadata, expiration }), digest(bytes));
     }
   } catch (error) {
     if (!isUnknownRoute(error)) throw error;
-    return (await list(Infinity)) ?? new Map<string, Found>(); // The older API has no bulk read.
+    return (await among(listKeys(ctx.api, address), wanted)) ?? existing; // The older API has no bulk read.
   }
-  for (const row of binary) {
-    const listed = await listedAs(ctx, address, row.key);
-    if (listed !== undefined) existing.set(row.key, { row, listed });
-  }
+  for (const row of binary) found(row, await listedAs(ctx, address, row.key));
   return existing;
 }
 
-/** Which of the rows a listing shows; undefined where it has at least so many keys. */
+/** Which of the keys a listing shows; undefined where it has at least so many. */
 async function among(
   listing: AsyncIterable<ListedKey>,
-  catalog: Catalog,
-  rows: readonly Row[],
-  most: number,
+  wanted: Rows,
+  most = Infinity,
 ): Promise<Map<string, Found> | undefined> {
-  const wanted = new Set(rows);
   const existing = new Map<string, Found>();
   let seen = 0;
   for await (const listed of listing) {
-    const row = catalog.rows.get(listed.name);
-    if (row !== undefined && wanted.has(row)) existing.set(row.key, { row, listed });
+    const row = wanted.get(listed.name);
+    if (row !== undefined) existing.set(row.key, { row, listed, value: undefined });
     seen += 1;
     if (seen === most) return undefined; // Before the next page is asked for.
   }

@@ -32,22 +32,20 @@ interface Work extends NamespaceAddress {
  * @throws PartialFailure with what was reached.
  */
 export async function converge(ctx: Context, { catalog, entries }: Declared, work: Work): Promise<Written> {
-  const { accountId, namespaceId, manifest } = work;
+  const { id, accountId, namespaceId, manifest } = work;
+  const address = { accountId, namespaceId };
   const plan = compare(catalog, manifest, ctx.api.now() / 1000);
   let { writtenAt } = work;
   const result = async (): Promise<Written> => ({ manifest: await encodeManifest(manifest), writtenAt });
-  const half = async (reason: string): Promise<PartialFailure<Written>> =>
-    new PartialFailure(
-      work.id,
-      Object.assign(await result(), { digest: INCOMPLETE }),
-      `KvEntries ${namespaceId}: ${reason}`,
-    );
+  const half = async (reason: string): Promise<PartialFailure<Written>> => {
+    const reached = Object.assign(await result(), { digest: INCOMPLETE });
+    return new PartialFailure(id, reached, `KvEntries ${namespaceId}: ${reason}`);
+  };
 
   // 1. Write.
   const written = await upload({
     ctx,
-    accountId,
-    namespaceId,
+    ...address,
     entries,
     rows: plan.writes,
     onDone: (rows, answeredAt) => {
@@ -56,7 +54,7 @@ export async function converge(ctx: Context, { catalog, entries }: Declared, wor
       for (const row of rows)
         manifest.set(row.key, row.ttl === undefined ? row : { ...row, expiration: answeredAt + row.ttl });
     },
-    onUncertain: (rows) => rows.forEach((row) => manifest.set(row.key, UNCERTAIN)),
+    onUncertain: (rows) => rows.forEach(({ key }) => manifest.set(key, UNCERTAIN)),
   });
   if (written.error !== undefined)
     throw await half(
@@ -71,18 +69,13 @@ export async function converge(ctx: Context, { catalog, entries }: Declared, wor
   }
 
   // 2. Delete, but for what another resource of the program has now.
-  const gone: string[] = [];
-  const isHeld = plan.removed.length === 0 ? undefined : await heldKeys(ctx, work).byOthers(manifest);
-  for (const key of plan.removed) {
-    if (isHeld?.(key) === true) manifest.delete(key);
-    else gone.push(key);
-  }
+  const isHeld = plan.removed.length === 0 ? () => false : await heldKeys(ctx, work).byOthers(manifest);
+  for (const key of plan.removed) if (isHeld(key)) manifest.delete(key);
   const deleted = deletedKeys(ctx, namespaceId);
   const removed = await remove({
     ctx,
-    accountId,
-    namespaceId,
-    keys: [...gone, ...work.strangers],
+    ...address,
+    keys: [...plan.removed.filter((key) => !isHeld(key)), ...work.strangers],
     onDone: (keys, answeredAt) => {
       writtenAt = Math.max(writtenAt, answeredAt);
       for (const key of keys) {

@@ -3,8 +3,7 @@ import type { Context } from "../runtime/lifecycle";
 import type { NamespaceAddress } from "./address";
 import { count } from "./check-entry";
 import { digest, UNCERTAIN } from "./entry";
-import { hasExpired, sameListed } from "./listed";
-import { listKeys, type ListedKey } from "./listing";
+import { hasExpired, listKeys, type ListedKey, sameListed } from "./listing";
 import type { Manifest } from "./manifest";
 import { readValues } from "./values";
 

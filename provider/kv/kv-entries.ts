@@ -359,5 +359,5 @@ async function strangersOf(
 ): Promise<Strangers> {
   const isOwn = (key: string): boolean => own.rows.has(key) || own.manifest.has(key);
   const strangers = await Strangers.of(ctx, pruning, isOwn);
-  return await (await strangers.list(ctx)).confirm(ctx, own.writtenAt);
+  return await strangers.list(ctx, own.writtenAt);
 }

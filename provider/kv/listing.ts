@@ -2,8 +2,10 @@ import { z } from "zod";
 import type { EdgeApi } from "../api/client";
 import { byCursor, byPage } from "../api/pages";
 import { KV } from "../limits";
-import type { Json } from "../runtime/values";
+import { present } from "../runtime/members";
+import { canonicalJson, type Json } from "../runtime/values";
 import { metadata, namespacePath, namespacesPath, type NamespaceAddress } from "./address";
+import { digest, type Recorded } from "./entry";
 
 /** A key as the listing shows it. */
 export interface ListedKey {
@@ -24,11 +26,7 @@ const seconds = z.union([
 
 const wire = z
   .looseObject({ name: z.string(), expiration: seconds.nullish(), metadata })
-  .transform(({ name, expiration, metadata }): ListedKey => ({
-    name,
-    ...(typeof expiration === "number" ? { expiration } : {}),
-    ...(metadata === undefined ? {} : { metadata }),
-  }));
+  .transform(({ name, expiration, metadata }): ListedKey => present({ name, expiration, metadata }));
 
 /** The keys of a namespace, one page in memory at a time. The service shows a write with a delay of up to 90 s. */
 export function listKeys(
@@ -51,6 +49,38 @@ export function listKeys(
     complete,
     key: ({ name }) => name,
   });
+}
+
+/** A listed expiry this close to the recorded one is the same: Cloudflare counts a lifetime from its own clock. */
+const SAME_EXPIRY_SECONDS = 120;
+
+/** Whether a listing shows what is recorded or declared: metadata, and the time of expiry. */
+export function sameListed(wanted: Recorded, listed: ListedKey, nowSeconds: number): boolean {
+  const metadata = listed.metadata === undefined ? undefined : digest(canonicalJson(listed.metadata));
+  if (wanted.metadata !== metadata) return false;
+  if (wanted.ttl !== undefined && wanted.expiration === undefined)
+    return listed.expiration !== undefined && isWithin(listed.expiration - nowSeconds, wanted.ttl);
+  if (wanted.expiration === undefined || listed.expiration === undefined)
+    return wanted.expiration === listed.expiration;
+  return Math.abs(wanted.expiration - listed.expiration) <= tolerance(wanted);
+}
+
+/**
+ * Whether what is left can be of a lifetime that began not long ago: an entry of a run that was killed can. One that ends
+ * much sooner would be gone before its time, and one that ends later was meant otherwise.
+ */
+function isWithin(left: number, ttl: number): boolean {
+  return left <= ttl + SAME_EXPIRY_SECONDS && left >= ttl / 2 - SAME_EXPIRY_SECONDS;
+}
+
+/** Whether an entry that is not there any more has expired as it was to, by Cloudflare's clock. */
+export function hasExpired(recorded: Recorded, nowSeconds: number): boolean {
+  const ahead = Math.max(KV.MIN_TTL_SECONDS, tolerance(recorded)); // As `isPast` has it: the last minute counts as past.
+  return recorded.expiration !== undefined && recorded.expiration <= nowSeconds + ahead;
+}
+
+function tolerance({ ttl }: Recorded): number {
+  return ttl === undefined ? 0 : SAME_EXPIRY_SECONDS;
 }
 
 /** The namespaces of an account, in an order that a new title does not shift. */

@@ -16,64 +16,52 @@ export interface Pruning extends NamespaceAddress {
 
 /** Keys under the pruned prefix that nobody of this program declares. */
 export class Strangers {
-  readonly keys: string[] = [];
-  readonly #deleted: ReadonlySet<string>;
-
+  #keys: string[] = [];
   readonly #pruning: Pruning;
-  readonly #isOurs: (key: string) => boolean;
+  readonly #isKnown: (key: string) => boolean;
 
-  private constructor(ctx: Context, pruning: Pruning, isOurs: (key: string) => boolean) {
+  private constructor(pruning: Pruning, isKnown: (key: string) => boolean) {
     this.#pruning = pruning;
-    this.#isOurs = isOurs;
-
-    this.#deleted = deletedKeys(ctx, pruning.namespaceId);
+    this.#isKnown = isKnown;
   }
 
   /** @param isOwn keys that the resource itself declares, or has written. */
   static async of(ctx: Context, pruning: Pruning, isOwn: (key: string) => boolean): Promise<Strangers> {
-    if (pruning.prune === undefined) return new Strangers(ctx, pruning, () => true);
+    if (pruning.prune === undefined) return new Strangers(pruning, () => true);
     const isHeld = await heldKeys(ctx, pruning).byOthers();
-    return new Strangers(ctx, pruning, (key) => isOwn(key) || isHeld(key));
+    const deleted = deletedKeys(ctx, pruning.namespaceId);
+    return new Strangers(pruning, (key) => isOwn(key) || isHeld(key) || deleted.has(key));
+  }
+
+  get keys(): readonly string[] {
+    return this.#keys;
   }
 
   /** Looks at every key that is listed on its way to somebody else. */
   async *among(listing: AsyncIterable<ListedKey>): AsyncGenerator<ListedKey> {
     for await (const listed of listing) {
-      this.#see(listed.name);
+      this.#see(listed);
       yield listed;
     }
   }
 
-  /** Lists the prefix. Without `prune` there is nothing to look at. */
-  async list(ctx: Context): Promise<this> {
-    const { prune } = this.#pruning;
-    if (prune === undefined) return this;
-    for await (const { name } of listKeys(ctx.api, {
-      ...this.#pruning,
-      prefix: prune.prefix,
-      complete: false,
-    }))
-      this.#see(name);
-    return this;
-  }
-
   /**
-   * Drops keys that a run before this one may have deleted just now: they are listed for a while yet, without a value.
+   * Lists the prefix; without `prune` there is nothing to look at. Drops keys that a run before this one may have deleted
+   * just now: they are listed for a while yet, without a value.
    *
    * @param writtenAt when the resource last wrote or deleted, in seconds since the epoch
    */
-  async confirm(ctx: Context, writtenAt: number): Promise<this> {
-    if (this.keys.length === 0 || ctx.api.now() / 1000 - writtenAt >= KV.CONSISTENCY_SECONDS) return this;
-    const { accountId, namespaceId } = this.#pruning;
+  async list(ctx: Context, writtenAt: number): Promise<this> {
+    const { accountId, namespaceId, prune } = this.#pruning;
+    if (prune === undefined) return this;
+    const address = { accountId, namespaceId };
+    const listing = listKeys(ctx.api, { ...address, prefix: prune.prefix, complete: false });
+    for await (const listed of listing) this.#see(listed);
+    if (this.#keys.length === 0 || ctx.api.now() / 1000 - writtenAt >= KV.CONSISTENCY_SECONDS) return this;
     const there = new Set<string>();
-    for await (const { key } of readValues(ctx, {
-      accountId,
-      namespaceId,
-      keys: this.keys,
-      withMetadata: false,
-    }))
+    for await (const { key } of readValues(ctx, { ...address, keys: this.#keys, withMetadata: false }))
       there.add(key);
-    this.keys.splice(0, Infinity, ...this.keys.filter((key) => there.has(key)));
+    this.#keys = this.#keys.filter((key) => there.has(key));
     return this;
   }
 
@@ -101,9 +89,8 @@ export class Strangers {
     if (tooMany !== undefined) throw new Error(`KvEntries ${this.#pruning.namespaceId}: ${tooMany}`);
   }
 
-  #see(key: string): void {
-    const { prune } = this.#pruning;
-    if (prune === undefined || !key.startsWith(prune.prefix)) return;
-    if (!this.#isOurs(key) && !this.#deleted.has(key)) this.keys.push(key);
+  #see({ name }: ListedKey): void {
+    const prefix = this.#pruning.prune?.prefix;
+    if (prefix !== undefined && name.startsWith(prefix) && !this.#isKnown(name)) this.#keys.push(name);
   }
 }

@@ -33,22 +33,18 @@ type Namespace = string | pulumi.OutputInstance<string>;
 /** The KvEntries of one run of a program. */
 export class Declarers {
   /** By namespace each, and whether it has looked at the others: who comes later looks at it. */
-  readonly #all = new Map<Namespace, Map<Declarer, { hasLooked: boolean }>>();
+  readonly #all = new Map<Namespace, Map<Declarer, boolean>>();
   readonly #keys = new Map<Declarer, Promise<ReadonlySet<string>>>();
   readonly #looks = new Map<Declarer, Map<Declarer, Promise<void>>>();
 
   /** @throws where two declare one key, or one prunes a prefix under which another one declares keys: it would delete them. */
   async add(namespace: Namespace, mine: Declarer): Promise<void> {
-    const members = this.#all.get(namespace) ?? new Map<Declarer, { hasLooked: boolean }>();
-    this.#all.set(namespace, members);
-    const state = { hasLooked: false };
-    members.set(mine, state);
+    const members = made(this.#all, namespace, () => new Map<Declarer, boolean>()).set(mine, false);
     if (mine.prefix !== undefined) await nextTurn(); // The rest of the program declares its own first.
-    state.hasLooked = true;
-    for (const [other, { hasLooked }] of [...members]) {
+    members.set(mine, true);
+    for (const [other, hasLooked] of [...members])
       if (other !== mine && (hasLooked || mine.prefix !== undefined))
         await this.#lookOnce(namespace, other, mine);
-    }
   }
 
   /** What is declared of a namespace, as far as that is known. */
@@ -58,15 +54,15 @@ export class Declarers {
 
   /** One error for each pair: the engine shows it once, whoever of the two it keeps from being registered. */
   async #lookOnce(namespace: Namespace, one: Declarer, other: Declarer): Promise<void> {
-    const known = this.#looks.get(one)?.get(other) ?? this.#looks.get(other)?.get(one);
-    const look = known ?? this.#look(namespace, one, other);
-    const looks = this.#looks.get(one) ?? new Map<Declarer, Promise<void>>();
-    this.#looks.set(one, looks.set(other, look));
-    await look;
+    const looksOf = (declarer: Declarer): Map<Declarer, Promise<void>> =>
+      made(this.#looks, declarer, () => new Map<Declarer, Promise<void>>());
+    await made(looksOf(one), other, () => looksOf(other).get(one) ?? this.#look(namespace, one, other));
   }
 
   async #look(namespace: Namespace, one: Declarer, other: Declarer): Promise<void> {
-    const [keys, others] = [await this.#keysOf(one), await this.#keysOf(other)];
+    const keysOf = (declarer: Declarer): Promise<ReadonlySet<string>> =>
+      made(this.#keys, declarer, () => declaredKeys(declarer.declaration));
+    const [keys, others] = [await keysOf(one), await keysOf(other)];
     const where = typeof namespace === "string" ? `namespace ${namespace}` : "one namespace";
     refuseCovered(where, one, other, others);
     refuseCovered(where, other, one, keys);
@@ -77,13 +73,13 @@ export class Declarers {
       );
     }
   }
+}
 
-  #keysOf(declarer: Declarer): Promise<ReadonlySet<string>> {
-    const known = this.#keys.get(declarer);
-    const keys = known ?? declaredKeys(declarer.declaration);
-    this.#keys.set(declarer, keys);
-    return keys;
-  }
+/** What a map has, or gets now. */
+function made<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const value = map.get(key) ?? make();
+  map.set(key, value);
+  return value;
 }
 
 const DECLARERS = new WeakMap<object, Declarers>();

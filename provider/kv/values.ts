@@ -13,7 +13,6 @@ import {
   type EntriesContext,
   type NamespaceAddress,
 } from "./address";
-import { batches } from "./batches";
 
 export interface FoundValue {
   readonly key: string;
@@ -48,14 +47,10 @@ export async function* readValues(
   request: ReadRequest,
 ): AsyncGenerator<FoundValue, void, undefined> {
   const { concurrency } = ctx.settings;
-  const single: string[] = [];
+  const [single, together]: [string[], string[]] = [[], []];
+  for (const key of request.keys) (request.isBinary?.(key) === true ? single : together).push(key);
   const read = bulkReader(ctx, request);
-  const chunks = batches(without(request.keys, request.isBinary ?? (() => false), single), {
-    items: KV.MAX_BULK_GET_KEYS,
-    bytes: Infinity,
-    bytesOf: () => 0,
-  });
-  for await (const { found, unread } of inOrder(chunks, concurrency, ({ items }) => read(items))) {
+  for await (const { found, unread } of inOrder(chunks(together), concurrency, read)) {
     yield* found;
     single.push(...unread);
   }
@@ -63,6 +58,10 @@ export async function* readValues(
   for await (const found of inOrder(single, concurrency, (key) => readSingly(ctx, request, key))) {
     if (found !== undefined) yield found;
   }
+}
+
+function* chunks(keys: readonly string[]): Generator<readonly string[]> {
+  for (let i = 0; i < keys.length; i += KV.MAX_BULK_GET_KEYS) yield keys.slice(i, i + KV.MAX_BULK_GET_KEYS);
 }
 
 interface Part {
@@ -159,18 +158,6 @@ async function readSingly(
   }
 }
 
-/** All items but those for which `apart` holds; these are put into `others`. */
-function* without<T>(
-  items: Iterable<T>,
-  apart: (item: T) => boolean,
-  others: T[],
-): Generator<T, void, undefined> {
-  for (const item of items) {
-    if (apart(item)) others.push(item);
-    else yield item;
-  }
-}
-
 /** What `work` makes of every item, several at once, in the order of the items. */
 async function* inOrder<T, R>(
   source: Iterable<T>,
@@ -183,16 +170,11 @@ async function* inOrder<T, R>(
       const result = work(item);
       result.catch(() => undefined); // It is thrown when its turn comes, not before.
       begun.push(result);
-      if (begun.length >= most) yield await first(begun);
+      const first = begun.length < most ? undefined : begun.shift();
+      if (first !== undefined) yield await first;
     }
-    while (begun.length > 0) yield await first(begun);
+    for (let first = begun.shift(); first !== undefined; first = begun.shift()) yield await first;
   } finally {
     await Promise.allSettled(begun);
   }
-}
-
-function first<R>(begun: Promise<R>[]): Promise<R> {
-  const [result] = begun.splice(0, 1);
-  if (result === undefined) throw new Error("nothing has begun");
-  return result;
 }
