@@ -5,17 +5,20 @@ import { own } from "../runtime/values";
  * preview judge a filter without asking. Which fields a zone really has, its plan decides: the live check asks.
  */
 
-/** Types of fields, in the vendor's words. `"int or string"` is a time, whose form a job's `timestampFormat` decides. */
-export type FieldType =
-  | "string"
-  | "int"
-  | "float"
-  | "bool"
-  | "int or string"
-  | "array[string]"
-  | "array[int]"
-  | "array[object]"
-  | "object";
+const FIELD_TYPES = [
+  "string",
+  "int",
+  "float",
+  "bool",
+  "int or string",
+  "array[string]",
+  "array[int]",
+  "array[object]",
+  "object",
+] as const;
+
+/** Types of fields in Cloudflare's words. `"int or string"` is a time, whose form a job's `timestampFormat` decides. */
+export type FieldType = (typeof FIELD_TYPES)[number];
 
 // prettier-ignore
 export const DATASET_FIELDS = {
@@ -175,22 +178,10 @@ export function documentedTypes(field: string): readonly FieldType[] {
   return [...TYPES.values()].flatMap((types) => types.get(field) ?? []);
 }
 
-const FIELD_TYPES: readonly string[] = [
-  "string",
-  "int",
-  "float",
-  "bool",
-  "int or string",
-  "array[string]",
-  "array[int]",
-  "array[object]",
-  "object",
-] satisfies readonly FieldType[];
-
-/** The type that the service's own text of a field begins with: `int; HTTP status code …`. */
+/** The type that Cloudflare's own text of a field begins with: `int; HTTP status code …`. */
 export function typeInText(text: string): FieldType | undefined {
   const word = text.split(";", 1)[0]?.trim() ?? "";
-  return FIELD_TYPES.includes(word) ? (word as FieldType) : undefined;
+  return FIELD_TYPES.find((type) => type === word);
 }
 
 /** Datasets of the OpenAPI (`logpush_dataset`); the service may have more. */

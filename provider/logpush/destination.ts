@@ -100,41 +100,25 @@ export type Destination =
   | ({ readonly scheme: "sumo" } & SumoDestination);
 
 /** A bucket of Amazon S3, or with `endpoint` and keys of S3-compatible storage. */
-export function s3(args: S3Destination): Destination {
-  return { scheme: "s3", ...args };
-}
+export const s3 = (args: S3Destination): Destination => ({ scheme: "s3", ...args });
 
 /** A bucket of the vendor's own object storage. */
-export function r2(args: R2Destination): Destination {
-  return { scheme: "r2", ...args };
-}
+export const r2 = (args: R2Destination): Destination => ({ scheme: "r2", ...args });
 
 /** A bucket of Google Cloud Storage. */
-export function gs(args: GsDestination): Destination {
-  return { scheme: "gs", ...args };
-}
+export const gs = (args: GsDestination): Destination => ({ scheme: "gs", ...args });
 
 /** A container of Azure Blob Storage. */
-export function azure(args: AzureDestination): Destination {
-  return { scheme: "azure", ...args };
-}
+export const azure = (args: AzureDestination): Destination => ({ scheme: "azure", ...args });
 
 /** Any endpoint that takes POST requests over HTTPS; New Relic and others document theirs. */
-export function https(args: HttpsDestination): Destination {
-  return { scheme: "https", ...args };
-}
+export const https = (args: HttpsDestination): Destination => ({ scheme: "https", ...args });
 
 /** An HTTP event collector of Splunk. */
-export function splunk(args: SplunkDestination): Destination {
-  return { scheme: "splunk", ...args };
-}
+export const splunk = (args: SplunkDestination): Destination => ({ scheme: "splunk", ...args });
 
 /** The log intake of Datadog. */
-export function datadog(args: DatadogDestination): Destination {
-  return { scheme: "datadog", ...args };
-}
+export const datadog = (args: DatadogDestination): Destination => ({ scheme: "datadog", ...args });
 
 /** An HTTP source of Sumo Logic. */
-export function sumo(args: SumoDestination): Destination {
-  return { scheme: "sumo", ...args };
-}
+export const sumo = (args: SumoDestination): Destination => ({ scheme: "sumo", ...args });

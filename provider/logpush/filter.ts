@@ -36,7 +36,8 @@ type FlagField = FieldsOfType<"bool">;
 type TimeField = FieldsOfType<"int or string">;
 type ListField = FieldsOfType<"array[string]" | "array[int]">;
 
-type Comparable = TextField | NumberField | FlagField | TimeField;
+type Ordered = NumberField | TimeField;
+type Comparable = TextField | FlagField | Ordered;
 
 /** Any text, without taking the known names from the editor's list. */
 type Other = string & {};
@@ -78,118 +79,69 @@ export function or(...conditions: readonly [FilterNode, ...FilterNode[]]): Condi
   return { or: conditions };
 }
 
+/** Compares a field of one of these types, or one that is not known, with a value of its type. */
+const comparison =
+  <Good extends string>(operator: Operator) =>
+  <Field extends Good | Other>(field: Fitting<Field, Good>, value: pulumi.Input<ValueOf<Field>>): Condition =>
+    condition(operator, field, value);
+
+const affix =
+  (operator: Operator) =>
+  <Field extends TextField | Other>(
+    field: Fitting<Field, TextField>,
+    text: pulumi.Input<string>,
+  ): Condition =>
+    condition(operator, field, text);
+
+const membership =
+  (operator: Operator) =>
+  <Field extends TextField | Ordered | Other>(
+    field: Fitting<Field, TextField | Ordered>,
+    values: readonly pulumi.Input<ElementOf<Field>>[],
+  ): Condition => ({ key: field, operator, value: values });
+
 /** Equal: texts letter by letter, numbers by value, flags as true or false. */
-export function eq<Field extends Comparable | Other>(
-  field: Fitting<Field, Comparable>,
-  value: pulumi.Input<ValueOf<Field>>,
-): Condition {
-  return condition("eq", field, value);
-}
+export const eq = comparison<Comparable>("eq");
 
 /** Not equal, the service's `!eq`. */
-export function notEq<Field extends Comparable | Other>(
-  field: Fitting<Field, Comparable>,
-  value: pulumi.Input<ValueOf<Field>>,
-): Condition {
-  return condition("!eq", field, value);
-}
+export const notEq = comparison<Comparable>("!eq");
 
 /** Less than, for numbers and times. */
-export function lt<Field extends NumberField | TimeField | Other>(
-  field: Fitting<Field, NumberField | TimeField>,
-  value: pulumi.Input<ValueOf<Field>>,
-): Condition {
-  return condition("lt", field, value);
-}
+export const lt = comparison<Ordered>("lt");
 
 /** Less than or equal, for numbers and times. */
-export function leq<Field extends NumberField | TimeField | Other>(
-  field: Fitting<Field, NumberField | TimeField>,
-  value: pulumi.Input<ValueOf<Field>>,
-): Condition {
-  return condition("leq", field, value);
-}
+export const leq = comparison<Ordered>("leq");
 
 /** Greater than, for numbers and times. */
-export function gt<Field extends NumberField | TimeField | Other>(
-  field: Fitting<Field, NumberField | TimeField>,
-  value: pulumi.Input<ValueOf<Field>>,
-): Condition {
-  return condition("gt", field, value);
-}
+export const gt = comparison<Ordered>("gt");
 
 /** Greater than or equal, for numbers and times. */
-export function geq<Field extends NumberField | TimeField | Other>(
-  field: Fitting<Field, NumberField | TimeField>,
-  value: pulumi.Input<ValueOf<Field>>,
-): Condition {
-  return condition("geq", field, value);
-}
+export const geq = comparison<Ordered>("geq");
 
 /** Begins with the text. */
-export function startsWith<Field extends TextField | Other>(
-  field: Fitting<Field, TextField>,
-  text: pulumi.Input<string>,
-): Condition {
-  return condition("startsWith", field, text);
-}
+export const startsWith = affix("startsWith");
 
 /** Ends with the text. */
-export function endsWith<Field extends TextField | Other>(
-  field: Fitting<Field, TextField>,
-  text: pulumi.Input<string>,
-): Condition {
-  return condition("endsWith", field, text);
-}
+export const endsWith = affix("endsWith");
 
 /** Does not begin with the text, the service's `!startsWith`. */
-export function notStartsWith<Field extends TextField | Other>(
-  field: Fitting<Field, TextField>,
-  text: pulumi.Input<string>,
-): Condition {
-  return condition("!startsWith", field, text);
-}
+export const notStartsWith = affix("!startsWith");
 
 /** Does not end with the text, the service's `!endsWith`. */
-export function notEndsWith<Field extends TextField | Other>(
-  field: Fitting<Field, TextField>,
-  text: pulumi.Input<string>,
-): Condition {
-  return condition("!endsWith", field, text);
-}
+export const notEndsWith = affix("!endsWith");
 
 /** The text holds the other text; or the list holds the element. */
-export function contains<Field extends TextField | ListField | Other>(
-  field: Fitting<Field, TextField | ListField>,
-  value: pulumi.Input<ValueOf<Field>>,
-): Condition {
-  return condition("contains", field, value);
-}
+export const contains = comparison<TextField | ListField>("contains");
 
 /** The service's `!contains`: the text does not hold the other text; or the list does not hold the element. */
-export function notContains<Field extends TextField | ListField | Other>(
-  field: Fitting<Field, TextField | ListField>,
-  value: pulumi.Input<ValueOf<Field>>,
-): Condition {
-  return condition("!contains", field, value);
-}
+export const notContains = comparison<TextField | ListField>("!contains");
 
 /** Is one of these, the service's `in`: a list of numbers for a field of numbers, of texts for a field of texts. */
-export function isIn<Field extends TextField | NumberField | TimeField | Other>(
-  field: Fitting<Field, TextField | NumberField | TimeField>,
-  values: readonly pulumi.Input<ElementOf<Field>>[],
-): Condition {
-  return { key: field, operator: "in", value: values };
-}
+export const isIn = membership("in");
 export { isIn as in };
 
 /** Is none of these, the service's `!in`. */
-export function notIn<Field extends TextField | NumberField | TimeField | Other>(
-  field: Fitting<Field, TextField | NumberField | TimeField>,
-  values: readonly pulumi.Input<ElementOf<Field>>[],
-): Condition {
-  return { key: field, operator: "!in", value: values };
-}
+export const notIn = membership("!in");
 
 /**
  * The text that a job sends for a filter: canonical JSON with the top-level `where`, without white space. For use outside
