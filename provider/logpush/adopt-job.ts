@@ -3,11 +3,10 @@ import type { Context } from "../runtime/lifecycle";
 import { sameJson } from "../runtime/values";
 import { named, scopeOf } from "./job-api";
 import type { JobArgs } from "./job-args";
-import { jobFound, type Job } from "./job";
+import { isNamedLike, jobFound, type Job } from "./job";
 
 /**
- * Which existing job a create takes over; undefined when it is to make a new one. Zone or account, dataset and name are
- * what names a job, and its kind, which no update changes.
+ * Which existing job a create takes over; undefined when it is to make a new one.
  *
  * @throws AdoptionError naming the ids.
  */
@@ -17,10 +16,7 @@ export async function chooseExisting(
   jobs: readonly Job[],
   allFields: readonly string[] | undefined,
 ): Promise<Job | undefined> {
-  const alike = jobs.filter(
-    (job) =>
-      job.name === args.name && job.dataset === args.dataset && job.kind === args.kind && isFree(ctx, job.id),
-  );
+  const alike = jobs.filter((job) => isNamedLike(args, job) && isFree(ctx, job.id));
   const ids = alike.map(({ id }) => id).join(", ");
   const object = `log-push job ${JSON.stringify(args.name)} of dataset ${args.dataset} in ${named(scopeOf(args))}`;
   return await adopt({

@@ -35,8 +35,11 @@ export type Member = string | boolean | Credential | Readonly<Record<string, Cre
 /** A builder's members in the order of its argument. */
 export type Members = Readonly<Record<string, Member | undefined>>;
 
+type Shape = Readonly<Record<string, z.ZodType<string>>>;
+type Texts = Readonly<Record<string, string>>;
+
 /** A parameter of the query. */
-interface Parameter {
+export interface Parameter {
   /** The builder's member for it; undefined where no builder has one. */
   readonly member?: string;
   readonly required?: true;
@@ -56,9 +59,9 @@ interface Parameter {
 
 /** How a builder's members say all but the parameters. */
 interface Address {
-  readonly shape: Readonly<Record<string, z.ZodType<string>>>;
+  readonly shape: Shape;
   /** What stands behind `://`. */
-  readonly write: (members: Readonly<Record<string, string>>) => string;
+  readonly write: (members: Texts) => string;
   /** Undefined where no members make this address. */
   readonly read: (parsed: ParsedDestination) => Members | undefined;
   /** What else of the text it reads. */
@@ -182,15 +185,11 @@ const AMAZON = {
     member: "region",
     required: true,
     problems: (region) => [
-      !/^[a-z0-9-]*$/i.test(region) && `has a "region" that is none: letters, digits and - make one`,
-      /^cn-/i.test(region) && `has a "region" in China, which the service cannot push to`,
+      !/^[a-z0-9-]*$/i.test(region) && 'has a "region" that is none: letters, digits and - make one',
+      /^cn-/i.test(region) && 'has a "region" in China, which the service cannot push to',
     ],
   },
-  sse: {
-    member: "sse",
-    only: "AES256",
-    problems: (sse) => [sse !== "AES256" && `has an "sse" other than AES256, the only one there is`],
-  },
+  sse: { member: "sse", only: "AES256" },
   endpoint: { member: "endpoint" },
   ...KEYS,
 } as const satisfies Scheme["parameters"];
@@ -207,7 +206,7 @@ const SCHEMES = {
         member: "accountId",
         required: true,
         problems: (id) => [
-          !/^([0-9a-f]{32})?$/i.test(id) && `has an "account-id" that is not 32 hexadecimal digits`,
+          !/^([0-9a-f]{32})?$/i.test(id) && 'has an "account-id" that is not 32 hexadecimal digits',
         ],
       },
       "access-key-id": { ...KEYS["access-key-id"], required: true },
@@ -229,14 +228,7 @@ const SCHEMES = {
     address: ENDPOINT,
     parameters: {
       channel: { member: "channel", required: true },
-      "insecure-skip-verify": {
-        member: "insecureSkipVerify",
-        flag: true,
-        fallback: "false",
-        problems: (flag) => [
-          !/^(true|false)?$/.test(flag) && `has an "insecure-skip-verify" that is neither true nor false`,
-        ],
-      },
+      "insecure-skip-verify": { member: "insecureSkipVerify", flag: true, fallback: "false" },
       sourcetype: { member: "sourcetype" },
       header_Authorization: {
         member: "token",
@@ -335,12 +327,7 @@ export const typedDestination = z.discriminatedUnion("scheme", [
   typed("sumo"),
 ]);
 
-type Shape = Readonly<Record<string, z.ZodType<string>>>;
-type Written = Readonly<Record<string, string>>;
-
-function typed(
-  scheme: Destination["scheme"],
-): z.ZodPipe<z.ZodObject<Shape>, z.ZodTransform<string, Written>> {
+function typed(scheme: Destination["scheme"]): z.ZodPipe<z.ZodObject<Shape>, z.ZodTransform<string, Texts>> {
   const { address } = SCHEMES[scheme];
   const parameters = Object.entries<Parameter>(SCHEMES[scheme].parameters);
   const shape: Record<string, z.ZodType<string>> = { scheme: z.literal(scheme), ...address.shape };
@@ -349,7 +336,7 @@ function typed(
     if (member === undefined) continue;
     shape[member] = required === true ? schemaOf(parameter) : schemaOf(parameter).exactOptional();
   }
-  return z.strictObject<Shape>(shape).transform((members: Written) => {
+  return z.strictObject<Shape>(shape).transform((members: Texts) => {
     const query = parameters.flatMap(([name, { member = "", fallback, word }]): [string, string][] => {
       const value = members[member] ?? fallback;
       const whole = word === undefined ? value : `${word} ${withoutWord(value ?? "", word)}`;
@@ -393,11 +380,8 @@ function memberIn(parsed: ParsedDestination, name: string, parameter: Parameter)
   const written = valueOf(parsed, name);
   if (member === undefined || written === undefined) return undefined;
   const value = withoutWord(decoded(written), word);
-  if (secret !== undefined)
-    return new Credential(
-      value,
-      secret.replace("{host}", () => parsed.host),
-    );
+  const meaning = secret?.replace("{host}", () => parsed.host);
+  if (meaning !== undefined) return new Credential(value, meaning);
   if (value === fallback) return undefined;
   return flag === true ? value === "true" : value;
 }

@@ -14,6 +14,7 @@ import {
   SCHEME_NAMES,
   schemeOf,
   valueOf,
+  type Parameter,
   type ParsedDestination,
 } from "./destination-schemes";
 
@@ -52,9 +53,9 @@ export function destinationProblems(text: string): readonly string[] {
     missingProblem(parsed),
     doubledProblem(parsed),
     placeholderProblem(parsed),
-    ...Object.entries(parameters).flatMap(([name, { problems }]) => {
+    ...Object.entries(parameters).flatMap(([name, parameter]) => {
       const value = valueOf(parsed, name);
-      return value === undefined ? [] : (problems?.(value) ?? []);
+      return value === undefined ? [] : valueProblems(name, value, parameter);
     }),
     demanded?.form.test(path) === false && demanded.problem,
     path.includes("//") && "has an empty folder, //, in its path",
@@ -91,6 +92,18 @@ function doubledProblem(parsed: ParsedDestination): string | false {
   const twice = names.find((name, index) => parsed.scheme !== "https" && names.indexOf(name) !== index);
   if (twice === undefined) return false;
   return `has ${isKnownName(parsed, twice) ? `the parameter "${twice}"` : "a parameter"} twice; keep one`;
+}
+
+function valueProblems(
+  name: string,
+  value: string,
+  { only, flag, problems }: Parameter,
+): readonly (string | false)[] {
+  return [
+    only !== undefined && value !== only && `has an "${name}" other than ${only}, the only one there is`,
+    flag === true && !/^(true|false)?$/.test(value) && `has an "${name}" that is neither true nor false`,
+    ...(problems?.(value) ?? []),
+  ];
 }
 
 function placeholderProblem(parsed: ParsedDestination): string | false {

@@ -8,7 +8,7 @@ import { samePlace } from "./destination-text";
 import { fieldIssues, unknownField } from "./filter-fields";
 import { mustRead } from "./filter-read";
 import type { Job } from "./job";
-import { named, listFields, listJobs, scopeOf, type ListedField } from "./job-api";
+import { listFields, listJobs, named, scopeOf, type ListedField } from "./job-api";
 import { filterFinding, jobNamed, type JobArgs } from "./job-args";
 import { announceProof, lacksProof } from "./ownership";
 
@@ -87,7 +87,7 @@ function judgeFields(ctx: Context, args: JobArgs, olds: Bag, listed: readonly Li
 }
 
 /** The fields that "all" has stood for since it was written, for the same dataset of the same zone or account. */
-export function pinnedFields(args: JobArgs, olds: Bag): readonly string[] | undefined {
+function pinnedFields(args: JobArgs, olds: Bag): readonly string[] | undefined {
   const before = olds["outputOptions"] as { readonly fieldNames?: unknown } | undefined;
   const same = (["zoneId", "accountId", "dataset"] as const).every((key) => sameJson(olds[key], args[key]));
   const pinned = olds["allFields"];
@@ -95,6 +95,19 @@ export function pinnedFields(args: JobArgs, olds: Bag): readonly string[] | unde
   return args.outputOptions?.fieldNames === "all" && same && isList && before !== undefined
     ? pinned
     : undefined;
+}
+
+/** What "all" stands for: once resolved it stays. */
+export async function resolvedFields(
+  ctx: Context,
+  args: JobArgs,
+  inputs: Bag,
+  state: Bag = {},
+): Promise<readonly string[] | undefined> {
+  if (args.outputOptions?.fieldNames !== "all") return undefined;
+  const pinned = pinnedFields(args, state) ?? (inputs["allFields"] as readonly string[] | undefined);
+  if (pinned !== undefined) return pinned;
+  return (await listFields(ctx.api, scopeOf(args), args.dataset)).map(({ name }) => name);
 }
 
 const SHOWN_FIELDS = 10;

@@ -38,6 +38,11 @@ export const wireJob = z
     raw,
   }));
 
+/** Whether the job bears what names a job: zone or account, dataset and name; and its kind, which no update changes. */
+export function isNamedLike({ name, dataset, kind }: JobArgs, job: Job): boolean {
+  return job.name === name && job.dataset === dataset && job.kind === kind;
+}
+
 /** How a job fares; absent where there is nothing to tell. */
 export interface JobHealth {
   readonly lastComplete?: string;

@@ -14,12 +14,12 @@ import {
 import type { Filter } from "./filter";
 import { filterMeaning } from "./filter-text";
 import { differs, healthOf, jobFound, type Job } from "./job";
-import { named, jobsPath, listJobs, readJob, scopeOf } from "./job-api";
-import { jobArgs, jobRules, jobNamed, type JobArgs } from "./job-args";
-import { deletedFirst, hasMoved, lookAtJob } from "./job-live";
+import { jobsPath, listJobs, named, readJob, scopeOf } from "./job-api";
+import { jobArgs, jobNamed, jobRules, type JobArgs } from "./job-args";
+import { deletedFirst, hasMoved, lookAtJob, resolvedFields } from "./job-live";
 import type { OutputOptionsArgs } from "./output-options";
 import { lacksProof, refuseBadToken, tokenFinding, unproven } from "./ownership";
-import { makeJob, resolvedFields, writeJob } from "./write-job";
+import { makeJob, writeJob } from "./write-job";
 import { sharedId } from "../runtime/adoption";
 import type { Adopt } from "../runtime/fields";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";

@@ -11,13 +11,6 @@ import { jobNamed, type JobArgs } from "./job-args";
  */
 
 /** What a token claims. Cloudflare documents the claims in words, not by name: each is looked for under several. */
-interface Claims {
-  readonly objectType: string | undefined;
-  readonly objectId: string | undefined;
-  readonly destination: string | undefined;
-  readonly expiresAt: Date | undefined;
-}
-
 const NAMES = {
   objectType: ["objecttype", "type", "scope"],
   objectId: ["objectid", "object", "oid", "zoneid", "accountid", "sub"],
@@ -26,28 +19,18 @@ const NAMES = {
 
 const payload = z.record(z.string(), z.unknown());
 
-/** What the token claims; undefined where it is none that can be read. */
-function claimsIn(token: string): Claims | undefined {
+/** What the token claims, by names in small letters; undefined where it is none that can be read. */
+function claimsIn(token: string): ReadonlyMap<string, unknown> | undefined {
   const [, middle, , ...more] = token.trim().split(".");
   if (middle === undefined || more.length > 0) return undefined;
-  let said: Readonly<Record<string, unknown>>;
   try {
-    said = payload.parse(JSON.parse(Buffer.from(middle, "base64url").toString("utf8")));
+    const said = payload.parse(JSON.parse(Buffer.from(middle, "base64url").toString("utf8")));
+    return new Map(
+      Object.entries(said).map(([name, value]) => [name.toLowerCase().replace(/[^a-z]/g, ""), value]),
+    );
   } catch {
     return undefined;
   }
-  const byName = new Map(
-    Object.entries(said).map(([name, value]) => [name.toLowerCase().replace(/[^a-z]/g, ""), value]),
-  );
-  const textUnder = (names: readonly string[]): string | undefined =>
-    names.map((name) => byName.get(name)).find((value): value is string => typeof value === "string");
-  const expiry = byName.get("exp");
-  return {
-    objectType: textUnder(NAMES.objectType)?.toLowerCase(),
-    objectId: textUnder(NAMES.objectId)?.toLowerCase(),
-    destination: textUnder(NAMES.destination),
-    expiresAt: typeof expiry === "number" ? new Date(expiry * 1000) : undefined,
-  };
 }
 
 type TokenFinding = { readonly reason: string } | { readonly warning: string } | undefined;
@@ -63,19 +46,24 @@ export function tokenFinding(args: JobArgs): TokenFinding {
   if (claims === undefined) {
     return { warning: "is no JSON web token, so nothing of it could be checked; the service will" };
   }
-  const { objectType, objectId, destination: claimed, expiresAt } = claims;
-  if (expiresAt !== undefined && expiresAt <= new Date()) {
+  const claim = (of: keyof typeof NAMES): string | undefined =>
+    NAMES[of].map((name) => claims.get(name)).find((value) => typeof value === "string");
+  const expiry = claims.get("exp");
+  const expiresAt = typeof expiry === "number" ? new Date(expiry * 1000) : undefined;
+  if (expiresAt !== undefined && expiresAt <= new Date())
     return { reason: `expired on ${day(expiresAt)}; a token lasts 7 days. ${AGAIN}` };
-  }
+  const objectType = claim("objectType")?.toLowerCase();
   const otherKind = ["zone", "account"].find((kind) => objectType?.includes(kind) === true);
   if (otherKind !== undefined && otherKind !== scope.kind) {
     return {
       reason: `was issued for ${otherKind === "zone" ? "a zone" : "an account"}; this job is of ${scope.kind} ${scope.id}. ${AGAIN}`,
     };
   }
+  const objectId = claim("objectId")?.toLowerCase();
   if (objectId !== undefined && /^[0-9a-f]{32}$/.test(objectId) && objectId !== scope.id) {
     return { reason: `was issued for ${scope.kind} ${objectId}; this job is of ${scope.id}. ${AGAIN}` };
   }
+  const claimed = claim("destination");
   if (claimed !== undefined && !sameDestination(claimed, destination)) {
     const other = shownDestination(claimed);
     const own = shownDestination(destination);

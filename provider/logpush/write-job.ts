@@ -1,38 +1,13 @@
 import { z } from "zod";
 import { createOnce, type Created } from "../runtime/adoption";
 import type { Context } from "../runtime/lifecycle";
-import type { Bag } from "../runtime/values";
 import { sameDestination } from "./destination-text";
-import { changedJobRequest, newJobRequest, wireJob, type Job } from "./job";
-import {
-  named,
-  jobAdvice,
-  jobsPath,
-  listFields,
-  listJobs,
-  readJob,
-  scopeOf,
-  wantsProof,
-  withFlag,
-} from "./job-api";
+import { changedJobRequest, isNamedLike, newJobRequest, wireJob, type Job } from "./job";
+import { jobAdvice, jobsPath, listJobs, named, readJob, scopeOf, wantsProof, withFlag } from "./job-api";
 import { jobNamed, type JobArgs } from "./job-args";
-import { pinnedFields } from "./job-live";
 import { tokenFinding, unproven } from "./ownership";
 
 /** What creates and changes a job: the two requests, and what to do with their answers. */
-
-/** What "all" stands for: once resolved it stays. */
-export async function resolvedFields(
-  ctx: Context,
-  args: JobArgs,
-  inputs: Bag,
-  state: Bag = {},
-): Promise<readonly string[] | undefined> {
-  if (args.outputOptions?.fieldNames !== "all") return undefined;
-  const pinned = pinnedFields(args, state) ?? (inputs["allFields"] as readonly string[] | undefined);
-  if (pinned !== undefined) return pinned;
-  return (await listFields(ctx.api, scopeOf(args), args.dataset)).map(({ name }) => name);
-}
 
 /** Makes the job once, although an answer may get lost or hold nothing. */
 export async function makeJob(
@@ -46,12 +21,7 @@ export async function makeJob(
   const token = args.ownershipChallenge;
   const list = async (): Promise<readonly Job[]> =>
     (await listJobs(ctx.api, scope, { complete: true })).filter(
-      (job) =>
-        job.name === args.name &&
-        job.dataset === args.dataset &&
-        job.kind === args.kind &&
-        !known.has(job.id) &&
-        ctx.holding(job.id) === undefined,
+      (job) => isNamedLike(args, job) && !known.has(job.id) && ctx.holding(job.id) === undefined,
     );
   const send = (): Promise<Job | undefined> =>
     withFlag(ctx, (form) =>
@@ -63,14 +33,9 @@ export async function makeJob(
       }),
     );
   try {
-    const creation = {
-      what: jobNamed(args.name),
-      path: jobsPath(scope),
-      id: ({ id }: Job) => id,
-      send,
-      list,
-    };
-    const { object, doubled } = await createOnce(ctx, creation);
+    const path = jobsPath(scope);
+    const id = ({ id }: Job): string => id;
+    const { object, doubled } = await createOnce(ctx, { what: jobNamed(args.name), path, id, send, list });
     if ("name" in object.raw) return { object, doubled };
     // It is made: if only its health cannot be read now, its id has to be recorded all the same.
     return { object: await readJob(ctx.api, scope, object.id).catch(() => object), doubled };
