@@ -33,14 +33,7 @@ async function readJob(reading: Reading, scope: Scope, owner: string, job: Job):
   const outputs = await reading.outputs(resource, job.id, asDeclared(scope, job, shown));
   if (outputs === undefined) return undefined;
   const hidesFilter = job.raw["filter"] === undefined;
-  if (needsProof(shown))
-    reading.notes.push(
-      `The token that proves the destination of ${what} to be yours is not given back, and not needed: a new destination needs one, as ownershipChallenge.`,
-    );
-  if (hidesFilter)
-    reading.notes.push(
-      `The service does not show the filter of ${what}. If it has one, declare it before anything else of the job is changed: an update without it takes it away.`,
-    );
+  reading.notes.push(...notesOn(what, shown, hidesFilter));
   return {
     resource,
     id: job.id,
@@ -58,17 +51,27 @@ async function readJob(reading: Reading, scope: Scope, owner: string, job: Job):
     handedOn: ({ destination, ...rest }) =>
       destination === undefined ? rest : { ...rest, destinationConf: destination },
     args: (writing) => ({
-      ...(scope.kind === "zone" ? { zoneId: writing.scope(scope) } : { accountId: writing.scope(scope) }),
+      [`${scope.kind}Id`]: writing.scope(scope),
       name: job.name,
       dataset: job.dataset,
-      ...(job.kind === undefined ? {} : { kind: job.kind }),
-      ...(outputs["enabled"] === true ? {} : { enabled: outputs["enabled"] }),
+      kind: job.kind,
+      enabled: outputs["enabled"] === true ? undefined : outputs["enabled"],
       ...destinationCode(shown, writing),
-      ...(typeof outputs["filter"] === "string" ? { filter: filterCode(outputs["filter"]) } : {}),
+      filter: typeof outputs["filter"] === "string" ? filterCode(outputs["filter"]) : undefined,
       outputOptions: outputs["outputOptions"],
       ...pick(outputs, LIMITS),
     }),
   };
+}
+
+function notesOn(what: string, destination: string, hidesFilter: boolean): string[] {
+  const notes = [
+    needsProof(destination) &&
+      `The token that proves the destination of ${what} to be yours is not given back, and not needed: a new destination needs one, as ownershipChallenge.`,
+    hidesFilter &&
+      `The service does not show the filter of ${what}. If it has one, declare it before anything else of the job is changed: an update without it takes it away.`,
+  ];
+  return notes.filter((note) => note !== false);
 }
 
 const LIMITS = ["frequency", "maxUploadBytes", "maxUploadIntervalSeconds", "maxUploadRecords"];
