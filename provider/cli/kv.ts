@@ -1,8 +1,10 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { IDENTIFIER, KV } from "../limits";
 import { tell, type Io } from "../terminal/io";
-import type * as Actions from "./kv/actions";
-import type * as Options from "./kv/options";
+import type * as Bulk from "./kv/bulk";
+import type * as Key from "./kv/key";
+import type * as Namespace from "./kv/namespace";
+import type * as Options from "./kv/session";
 
 /**
  * `edgeguard kv …`: the commands of seed 002, "Command-line commands", with their arguments and options, and `namespace
@@ -15,8 +17,11 @@ export function register(program: Command, io: Io): void {
   registerBulk(kv, io);
 }
 
-// eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use: --version and --help need none of it
-const actions = (): typeof Actions => require("./kv/actions") as typeof Actions;
+/* eslint-disable @typescript-eslint/no-require-imports -- loaded on use: --version and --help need none of it */
+const bulks = (): typeof Bulk => require("./kv/bulk") as typeof Bulk;
+const keys = (): typeof Key => require("./kv/key") as typeof Key;
+const namespaces = (): typeof Namespace => require("./kv/namespace") as typeof Namespace;
+/* eslint-enable @typescript-eslint/no-require-imports */
 
 function registerNamespace(kv: Command, io: Io): void {
   const namespace = kv.command("namespace").description("namespaces of the account");
@@ -31,7 +36,7 @@ function registerNamespace(kv: Command, io: Io): void {
     .addOption(config())
     .addHelpText("after", example("kv namespace create CATALOG --preview"))
     .action((title: string, options: Options.ProjectOptions) =>
-      actions().createNamespace(io, title, options),
+      namespaces().createNamespace(io, title, options),
     );
 
   namespace
@@ -41,7 +46,7 @@ function registerNamespace(kv: Command, io: Io): void {
     .addOption(accountId())
     .addOption(config())
     .addHelpText("after", example("kv namespace list"))
-    .action((options: Options.ProjectOptions) => actions().listNamespaces(io, options));
+    .action((options: Options.ProjectOptions) => namespaces().listNamespaces(io, options));
 
   selected(namespace.command("rename"))
     .description("give a namespace another name")
@@ -49,14 +54,14 @@ function registerNamespace(kv: Command, io: Io): void {
     .requiredOption("--new-name <name>", "its name from then on")
     .addHelpText("after", example("kv namespace rename catalog --new-name products"))
     .action((title: string | undefined, options: Options.RenameOptions) =>
-      actions().renameNamespace(io, title, options),
+      namespaces().renameNamespace(io, title, options),
     );
 
   selected(namespace.command("delete"))
     .description("delete a namespace with all its keys; asks first")
     .addOption(yes())
     .addHelpText("after", example("kv namespace delete --binding CATALOG --preview"))
-    .action((options: Options.DeleteNamespaceOptions) => actions().deleteNamespace(io, options));
+    .action((options: Options.DeleteNamespaceOptions) => namespaces().deleteNamespace(io, options));
 }
 
 function registerKey(kv: Command, io: Io): void {
@@ -81,28 +86,28 @@ function registerKey(kv: Command, io: Io): void {
       ),
     )
     .action((name: string, value: string | undefined, options: Options.PutOptions) =>
-      actions().putKey(io, name, value, options),
+      keys().putKey(io, name, value, options),
     );
 
   onData(key.command("list"))
     .description("print keys as a JSON array of { name, expiration? }")
     .option("--prefix <text>", "only keys that begin with it")
     .addHelpText("after", example("kv key list --binding CATALOG --prefix product/"))
-    .action((options: Options.ListOptions) => actions().listKeys(io, options));
+    .action((options: Options.ListOptions) => keys().listKeys(io, options));
 
   onData(key.command("get"))
     .description("write one value to stdout, as the bytes that are stored")
     .argument("<KEY>", "the key")
     .option("--text", "decode it as UTF-8, and fail where it is not")
     .addHelpText("after", example("kv key get banner --binding CATALOG > banner.png"))
-    .action((name: string, options: Options.GetOptions) => actions().getKey(io, name, options));
+    .action((name: string, options: Options.GetOptions) => keys().getKey(io, name, options));
 
   onData(key.command("delete"))
     .description("delete one key; asks first")
     .argument("<KEY>", "the key")
     .addOption(yes())
     .addHelpText("after", example("kv key delete banner --binding CATALOG"))
-    .action((name: string, options: Options.DeleteOptions) => actions().deleteKey(io, name, options));
+    .action((name: string, options: Options.DeleteOptions) => keys().deleteKey(io, name, options));
 }
 
 function registerBulk(kv: Command, io: Io): void {
@@ -116,20 +121,20 @@ function registerBulk(kv: Command, io: Io): void {
     )
     .option("--dry-run", "check and count, and send nothing")
     .addHelpText("after", example("kv bulk put catalog.json --binding CATALOG --dry-run"))
-    .action((file: string, options: Options.BulkPutOptions) => actions().putBulk(io, file, options));
+    .action((file: string, options: Options.BulkPutOptions) => bulks().putBulk(io, file, options));
 
   onData(bulk.command("get"))
     .description("print entries as a JSON array that bulk put takes; expiry is not part of it")
     .argument("<FILENAME>", KEYS_FILE)
     .addHelpText("after", example("kv bulk get keys.json --binding CATALOG > entries.json"))
-    .action((file: string, options: Options.DataOptions) => actions().getBulk(io, file, options));
+    .action((file: string, options: Options.DataOptions) => bulks().getBulk(io, file, options));
 
   onData(bulk.command("delete"))
     .description("delete the keys that a file names; asks first")
     .argument("<FILENAME>", KEYS_FILE)
     .addOption(yes())
     .addHelpText("after", example("kv bulk delete keys.json --binding CATALOG"))
-    .action((file: string, options: Options.DeleteOptions) => actions().deleteBulk(io, file, options));
+    .action((file: string, options: Options.DeleteOptions) => bulks().deleteBulk(io, file, options));
 }
 
 const KEYS_FILE = "JSON: an array of keys, or what key list printed; - for stdin";

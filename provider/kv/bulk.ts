@@ -11,9 +11,8 @@ import {
   namespacePath,
 } from "./address";
 import { type Batch, batches, Body, textBytes } from "./batches";
-import type { Row } from "./catalog";
-import { count } from "./check-entry";
-import type { Writable } from "./writable";
+import type { Row, Writable } from "./catalog";
+import { count } from "./entry";
 
 /**
  * Bulk writes and deletes: what a resource or a command sends is cut into batches, these go out side by side, and what

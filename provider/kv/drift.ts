@@ -1,8 +1,7 @@
 import { KV } from "../limits";
 import type { Context } from "../runtime/lifecycle";
 import type { NamespaceAddress } from "./address";
-import { count } from "./check-entry";
-import { digest, UNCERTAIN } from "./entry";
+import { count, digest, UNCERTAIN } from "./entry";
 import { hasExpired, listKeys, type ListedKey, sameListed } from "./listing";
 import type { Manifest } from "./manifest";
 import { readValues } from "./values";

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { ApiError } from "../api/errors";
 import { byCursor } from "../api/pages";
 import { namespacesPath } from "./address";
-import { declaredKeys, declaredKeysOf, type DeclaredKeys } from "./declared-keys";
+import { declaredKeys, declaredKeysOf, type DeclaredKeys } from "./declared";
 import { deletedKeys, madeNamespaces } from "./held";
 import { listNamespacesOf } from "./listing";
 import { declaredOf } from "./sole-owner";

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { metadata, metadataPath, valuePath } from "./address";
-import { checkKey, showKey } from "./check-entry";
+import { checkKey, showKey } from "./entry";
 import { listKeys, listNamespacesOf, namespacesByTitle } from "./listing";
 import { KV } from "../limits";
 import { accountId, hexId } from "../runtime/fields";

@@ -1,6 +1,5 @@
 import type { Catalog, Row } from "./catalog";
-import { isPast } from "./check-entry";
-import type { Recorded } from "./entry";
+import { isPast, type Recorded } from "./entry";
 import type { Manifest } from "./manifest";
 
 /** Keys by what becomes of them. */

@@ -1,7 +1,7 @@
 import { KV } from "../limits";
 import type { Context } from "../runtime/lifecycle";
 import type { NamespaceAddress } from "./address";
-import { count } from "./check-entry";
+import { count } from "./entry";
 import { deletedKeys, heldKeys } from "./held";
 import { listKeys, type ListedKey } from "./listing";
 import { shown } from "./plan";

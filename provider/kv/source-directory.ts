@@ -1,11 +1,19 @@
-import { isUtf8 } from "node:buffer";
 import { lstat, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import ignore from "ignore";
 import { KV } from "../limits";
-import { PROGRAM_SPELLING, tooLarge, type Given } from "./check-entry";
-import { SourceError } from "./source-error";
-import { openFile } from "./source-handle";
+import type { Body } from "./batches";
+import type { Row, Source } from "./catalog";
+import {
+  checkEntry,
+  PROGRAM_SPELLING,
+  recordOf,
+  tooLarge,
+  writtenOf,
+  type EntryDefaults,
+  type Given,
+} from "./entry";
+import { openFile, SourceError } from "./source-handle";
 import { whyUnreadable } from "../runtime/files";
 
 export interface DirectoryOptions {
@@ -17,6 +25,9 @@ export interface DirectoryOptions {
   readonly ignore: readonly string[];
 }
 
+/** Files looked at or read at the same time, which hides the latency of the disk. */
+const FILES_AT_ONCE = 16;
+
 /**
  * A key per file: prefix and path, parts separated by "/" on every system, in the order of their code units. The value
  * is the file's text where it is UTF-8 and base64 of its bytes where not.
@@ -24,30 +35,55 @@ export interface DirectoryOptions {
  * Hidden files are taken as any other. Symbolic links and special files (pipes, sockets, devices) are refused unless a
  * pattern ignores them: a link may lead out of the project or in a circle, and leaving it out silently would be worse.
  */
-export async function* readDirectory(options: DirectoryOptions): AsyncGenerator<readonly Given[]> {
-  const { root, name } = options;
-  const found = await stat(root).catch((error: unknown) => {
-    throw new SourceError(`${name} cannot be read: ${whyUnreadable(error)} (looked for ${root})`);
-  });
-  if (!found.isDirectory())
-    throw new SourceError(
-      `${name} is ${found.isFile() ? "a file" : "no directory"}; \`directory\` takes a key per file of a directory`,
-    );
+export class DirectorySource implements Source {
+  readonly kind = "directory";
+  readonly name: string;
+  readonly defaults: EntryDefaults;
+  readonly #options: DirectoryOptions;
 
-  for await (const { path, content } of ahead(walk(options, ""), (path) => glance(root, path))) {
-    yield [givenFor(options, path, content === "later" ? await readWhole(join(root, path)) : content)];
+  constructor(options: DirectoryOptions, defaults: EntryDefaults = {}) {
+    this.name = options.name;
+    this.defaults = defaults;
+    this.#options = options;
   }
-}
 
-/** Paths of the files, relative to the directory. */
-export function pathsOf(options: DirectoryOptions): AsyncGenerator<string> {
-  return walk(options, "");
-}
+  async *read(): AsyncGenerator<readonly Given[]> {
+    const { root, name } = this.#options;
+    const found = await stat(root).catch((error: unknown) => {
+      throw new SourceError(`${name} cannot be read: ${whyUnreadable(error)} (looked for ${root})`);
+    });
+    if (!found.isDirectory())
+      throw new SourceError(
+        `${name} is ${found.isFile() ? "a file" : "no directory"}; \`directory\` takes a key per file of a directory`,
+      );
+    for await (const { path, content } of ahead(walk(this.#options), (path) => glance(root, path))) {
+      const read = content === "later" ? await readWhole(join(root, path)) : content;
+      yield [givenFor(this.#options, path, read)];
+    }
+  }
 
-/** The entry of one file, given its key. */
-export async function readFileOf(options: DirectoryOptions, key: string): Promise<Given> {
-  const path = key.slice(options.prefix.length);
-  return givenFor(options, path, await readWhole(join(options.root, path)));
+  /** The keys alone; no file is read. */
+  async *keys(): AsyncGenerator<readonly string[]> {
+    for await (const path of walk(this.#options)) yield [this.#options.prefix + path];
+  }
+
+  async fill(body: Body, rows: readonly Row[]): Promise<void> {
+    for (let i = 0; i < rows.length; i += FILES_AT_ONCE) {
+      const portion = rows.slice(i, i + FILES_AT_ONCE);
+      const found = await Promise.all(portion.map(({ key }) => this.#fileOf(key)));
+      found.forEach((given, at) => {
+        const checked = checkEntry(given, this.defaults);
+        if ("problems" in checked || recordOf(checked.entry, checked.stored).value !== portion[at]?.value)
+          throw new SourceError(`${this.name} has changed since it was checked: the rest was not sent.`);
+        body.add(checked.entry);
+      });
+    }
+  }
+
+  async #fileOf(key: string): Promise<Given> {
+    const path = key.slice(this.#options.prefix.length);
+    return givenFor(this.#options, path, await readWhole(join(this.#options.root, path)));
+  }
 }
 
 function givenFor({ name, prefix }: DirectoryOptions, path: string, content: Content): Given {
@@ -60,9 +96,7 @@ function givenFor({ name, prefix }: DirectoryOptions, path: string, content: Con
 
 type Content = { readonly value: string; readonly base64: boolean } | { readonly unreadable: string };
 
-/** Files that are looked at before their turn, which hides the latency of the disk. */
-const AHEAD_FILES = 16;
-/** Files up to this size are read ahead as well; larger ones only when it is their turn. */
+/** Files up to this size are read before their turn as well; larger ones only when it is their turn. */
 const AHEAD_BYTES = 256 * 1024;
 
 /** Runs `look` on up to 16 paths at a time and gives the results in order. */
@@ -73,19 +107,17 @@ async function* ahead<T>(
   const waiting: Promise<{ path: string; content: T }>[] = [];
   for await (const path of paths) {
     waiting.push(look(path).then((content) => ({ path, content })));
-    const next = waiting.length < AHEAD_FILES ? undefined : waiting.shift();
+    const next = waiting.length < FILES_AT_ONCE ? undefined : waiting.shift();
     if (next !== undefined) yield await next;
   }
   for (const next of waiting) yield await next;
 }
 
-async function* walk(
-  { root, name, ignore: patterns }: DirectoryOptions,
-  from: string,
-): AsyncGenerator<string> {
+/** Paths of the files, relative to the directory. */
+async function* walk({ root, name, ignore: patterns }: DirectoryOptions): AsyncGenerator<string> {
   const ignored = ignore({ ignorecase: false }).add([...patterns]);
   // Depth first by a stack: one directory's names are held at a time for each level.
-  const levels = [await list(root, name, from)];
+  const levels = [await list(root, name, "")];
   for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
     const path = level.pop();
     if (path === undefined) levels.pop();
@@ -122,10 +154,7 @@ async function readWhole(path: string): Promise<Content> {
   try {
     const file = await openFile(path);
     try {
-      const bytes = await file.readFile();
-      return isUtf8(bytes)
-        ? { value: bytes.toString("utf8"), base64: false }
-        : { value: bytes.toString("base64"), base64: true };
+      return writtenOf(await file.readFile());
     } finally {
       await file.close();
     }

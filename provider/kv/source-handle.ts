@@ -1,23 +1,25 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
-import { SourceError } from "./source-error";
 import { NotRegularError, whyUnreadable } from "../runtime/files";
+
+/** A source of entries cannot be read, or holds what Cloudflare does not take. */
+export class SourceError extends Error {
+  override readonly name: string = "SourceError";
+}
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** An open file of entries. What is read from it is known to be the file that was opened, as it was then. */
+/** An open file. What is read from it is known to be the file that was opened, as it was then. */
 export class SourceHandle {
+  /** What messages call it. */
+  readonly name: string;
   readonly #file: FileHandle;
+  /** Size and time of the last change when it was opened. */
   readonly #stamp: string;
 
-  private constructor(
-    /** What messages call it. */
-    readonly name: string,
-    file: FileHandle,
-    /** Size and time of the last change when it was opened. */
-    stamp: string,
-  ) {
+  private constructor(name: string, file: FileHandle, stamp: string) {
+    this.name = name;
     this.#file = file;
     this.#stamp = stamp;
   }
@@ -47,16 +49,22 @@ export class SourceHandle {
     return into.subarray(0, length);
   }
 
+  /** The bytes from `start` to `end`, piece by piece. A piece is overwritten by the next one. @throws SourceError */
+  async *pieces(start = 0, end = Infinity): AsyncGenerator<Buffer> {
+    const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, end - start));
+    for (let at = start; at < end;) {
+      const piece = await this.read(buffer.subarray(0, end - at), at);
+      if (piece.length === 0) return;
+      yield piece;
+      at += piece.length;
+    }
+  }
+
   /** 64 hexadecimal digits. @throws SourceError */
   async sha256(): Promise<string> {
     const hash = createHash("sha256");
-    const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
-    for (let offset = 0; ;) {
-      const chunk = await this.read(buffer, offset);
-      if (chunk.length === 0) return hash.digest("hex");
-      hash.update(chunk);
-      offset += chunk.length;
-    }
+    for await (const piece of this.pieces()) hash.update(piece);
+    return hash.digest("hex");
   }
 
   /** Whether nobody has written to it since it was opened. */

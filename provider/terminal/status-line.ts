@@ -1,5 +1,5 @@
 import { visible } from "../api/printable";
-import { count } from "../kv/check-entry";
+import { count } from "../kv/entry";
 import type { Io } from "./io";
 
 const EVERY_MS = 100;

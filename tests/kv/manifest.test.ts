@@ -3,7 +3,7 @@ import { catalogOf, type Catalog, type Row } from "../../provider/kv/catalog";
 import { digest, type Entry, type Recorded, recordOf } from "../../provider/kv/entry";
 import { decodeManifest, encodeManifest, ManifestError, type Manifest } from "../../provider/kv/manifest";
 import { compare, line } from "../../provider/kv/plan";
-import { openSource } from "../../provider/kv/source";
+import { openSource } from "../../provider/kv/declared";
 
 /** The same numbers for the same seed: a run that fails can be repeated. */
 function random(seed: number): (below: number) => number {

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { EntryScanner } from "../../provider/kv/scan";
+import { ItemScanner } from "../../provider/kv/json-items";
 import { Operation, UNKNOWN, type Recorded } from "../support/operation";
 import { EntriesBench, TYPE } from "./entries-bench";
 
@@ -18,7 +18,7 @@ afterEach(() => void jest.restoreAllMocks());
 
 /** The step of a preview, and whether the file was read entry by entry for it. */
 async function preview(inputs: Record<string, unknown>, recorded: Recorded) {
-  const scan = jest.spyOn(EntryScanner.prototype, "scan");
+  const scan = jest.spyOn(ItemScanner.prototype, "scan");
   const op = new Operation(bench.api);
   const { step, inputs: checked } = await op.preview(TYPE, { ...bench.address, ...inputs }, recorded);
   const isRead = scan.mock.calls.length > 0;

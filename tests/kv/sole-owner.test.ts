@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
-import type { DeclaredKeys } from "../../provider/kv/declared-keys";
+import type { DeclaredKeys } from "../../provider/kv/declared";
 import { Declarers, soleOwner, type Declarer } from "../../provider/kv/sole-owner";
 
 /** Each key has one owner, and a prefix that is pruned too: a program that declares it twice is refused. */

@@ -1,4 +1,5 @@
-import { SourceError, type Declaration } from "../../provider/kv/source";
+import type { Declaration } from "../../provider/kv/declared";
+import { SourceError } from "../../provider/kv/source-handle";
 import { CANARY, ProjectFolder, summarize, text } from "./source-support";
 
 let project: ProjectFolder;

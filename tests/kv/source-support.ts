@@ -1,9 +1,10 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { catalogOf, type Summary } from "../../provider/kv/catalog";
-import type { Entry } from "../../provider/kv/entry";
-import { openSource, SourceError, type Declaration, type Source } from "../../provider/kv/source";
+import { catalogOf, type Source, type Summary } from "../../provider/kv/catalog";
+import { openSource, type Declaration } from "../../provider/kv/declared";
+import { checkEntry, type Entry } from "../../provider/kv/entry";
+import { SourceError } from "../../provider/kv/source-handle";
 
 /** Stands in every bad value: no message may hold it. */
 export const CANARY = "canary-7f3a";
@@ -23,12 +24,15 @@ export class ProjectFolder {
 
   async entriesOf(declaration: Declaration): Promise<Entry[]> {
     const entries: Entry[] = [];
-    for await (const some of this.open(declaration).examine()) {
-      for (const { checked } of some) {
+    const source = this.open(declaration);
+    for await (const some of source.read()) {
+      for (const given of some) {
+        const checked = checkEntry(given, source.defaults);
         if ("problems" in checked) throw new SourceError(checked.problems[0]);
         entries.push(checked.entry);
       }
     }
+    await source.close?.();
     return entries;
   }
 

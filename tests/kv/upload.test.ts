@@ -2,7 +2,7 @@ import { type Fault, type LocalApi, startLocalApi } from "edgeguard-local";
 import { RETRY } from "../../provider/api/retry";
 import type { Row } from "../../provider/kv/catalog";
 import type { Entry } from "../../provider/kv/entry";
-import { SourceError } from "../../provider/kv/source-error";
+import { SourceError } from "../../provider/kv/source-handle";
 import { upload, type BulkOutcome, type UploadRequest } from "../../provider/kv/bulk";
 import { KV } from "../../provider/limits";
 import { envelope, serve, until } from "../support/edge-client";

@@ -8,7 +8,7 @@ import {
   RUN_TIME_LIMITS,
   type LimitFinding,
 } from "pulumi-edgeguard";
-import { checkEntry, FILE_SPELLING } from "../../provider/kv/check-entry";
+import { checkEntry, FILE_SPELLING } from "../../provider/kv/entry";
 
 /** Every number of the tables of seed 002, "Limits", written here by hand: one below it, at it, and one above. */
 

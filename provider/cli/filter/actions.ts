@@ -1,7 +1,7 @@
 import { createReadStream, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { LOGPUSH } from "../../limits";
-import { count } from "../../kv/check-entry";
+import { count } from "../../kv/entry";
 import { DATASETS, documentedFields } from "../../logpush/dataset-fields";
 import { fieldIssues } from "../../logpush/filter-fields";
 import { FilterError, mustRead, leavesOf, type CheckedFilter } from "../../logpush/filter-read";

@@ -1,20 +1,24 @@
-import { isUtf8 } from "node:buffer";
-import { count } from "../../kv/check-entry";
-import { openFileSource } from "../../kv/source";
-import { remove } from "../../kv/bulk";
+import { remove, upload, type BulkOutcome } from "../../kv/bulk";
+import { readCatalog, type Catalog, type Row, type Source } from "../../kv/catalog";
+import { count, showKey, writtenOf } from "../../kv/entry";
+import { NotAnArrayError } from "../../kv/json-items";
+import { compare } from "../../kv/plan";
+import { FileSource } from "../../kv/source-file";
 import { readValues, type FoundValue } from "../../kv/values";
 import { confirm } from "../../terminal/confirm";
-import { CommandError } from "../../terminal/errors";
-import { withInputFile, type InputFile } from "../input-file";
+import { CommandError, InterruptedError, UnfinishedError } from "../../terminal/errors";
 import { printArray, tell, type Io } from "../../terminal/io";
-import { readArray } from "../json-array";
 import { ProgressLine } from "../../terminal/status-line";
-import { readKeys } from "./keys-file";
+import { readKeys, withInputFile, type InputFile } from "./files";
 import { titleOf } from "./namespace";
-import type { BulkPutOptions, DataOptions, DeleteOptions } from "./options";
-import { demandAll, EntriesError, send, withEntries, type Checked } from "./send";
-import { onNamespace, type NamespaceSession } from "./session";
-import { targetOf } from "./target";
+import {
+  onNamespace,
+  targetOf,
+  type BulkPutOptions,
+  type DataOptions,
+  type DeleteOptions,
+  type NamespaceSession,
+} from "./session";
 
 export async function putBulk(io: Io, argument: string, options: BulkPutOptions): Promise<void> {
   await withInputFile(io, argument, (file) => putEntries(io, file, options));
@@ -44,11 +48,7 @@ async function putEntries(io: Io, file: InputFile, options: BulkPutOptions): Pro
     };
     await onNamespace(io, options, write, { target, writes: true, closing: stop });
   };
-  try {
-    await withEntries(openFileSource(file), work);
-  } catch (error) {
-    throw error instanceof EntriesError ? await withColumn(file, error) : error;
-  }
+  await withEntries(new FileSource(file), work);
 }
 
 /** Entries in the form that `bulk put` takes, so that what was read can be written elsewhere. */
@@ -100,22 +100,8 @@ export async function deleteBulk(io: Io, argument: string, options: DeleteOption
 }
 
 function entryOf({ key, bytes, metadata }: FoundValue): object {
-  const more = metadata === undefined ? {} : { metadata };
-  return isUtf8(bytes)
-    ? { key, value: bytes.toString("utf8"), ...more }
-    : { key, value: bytes.toString("base64"), base64: true, ...more };
-}
-
-/** Of what is no JSON the entries' reader tells the line; the file is read once more to tell the column too. */
-async function withColumn({ path, name }: InputFile, { problems }: EntriesError): Promise<EntriesError> {
-  const items = readArray(path, name);
-  try {
-    while ((await items.next()).done !== true);
-    return new EntriesError(problems);
-  } catch (error) {
-    if (!(error instanceof CommandError)) throw error;
-    return new EntriesError([...problems.filter((one) => !one.startsWith(`${name}, line `)), error.message]);
-  }
+  const { value, base64 } = writtenOf(bytes);
+  return { key, value, ...(base64 && { base64 }), ...(metadata !== undefined && { metadata }) };
 }
 
 function entries(n: number): string {
@@ -128,4 +114,72 @@ function keysOf(n: number): string {
 
 function secondsSince(startedMs: number): string {
   return `${((performance.now() - startedMs) / 1000).toFixed(1)} s`;
+}
+
+/** Entries that were read and checked, and can be sent. */
+export interface Checked {
+  readonly catalog: Catalog;
+  readonly entries: Source;
+  /** Which of them to send: those that have not expired. */
+  readonly rows: readonly Row[];
+  readonly expired: number;
+}
+
+/**
+ * Does `work` with the entries of a source as it is now. Entries are checked before the first is sent, and their values
+ * read again when they are: a file is held open and must not change.
+ *
+ * @throws CommandError naming what is wrong with the entries.
+ */
+export async function withEntries<T>(source: Source, work: (checked: Checked) => Promise<T>): Promise<T> {
+  try {
+    const catalog = await readCatalog(source);
+    const { problems, broken } = catalog;
+    if (problems.length > 0) {
+      const told =
+        broken instanceof NotAnArrayError ? [...problems.slice(0, -1), `${broken.withColumn}.`] : problems;
+      throw new CommandError(`${told.join("\n  ")}\n  Nothing was sent.`);
+    }
+    const { writes: rows, past: expired } = compare(catalog, new Map());
+    return await work({ catalog, entries: source, rows, expired });
+  } finally {
+    await source.close?.();
+  }
+}
+
+/** Writes the entries by the provider's own batches, and calls `onWritten` with how many more were. */
+export async function send(
+  { ctx, accountId, namespaceId }: NamespaceSession,
+  { entries, rows }: Checked,
+  onWritten: (more: number) => void = () => undefined,
+): Promise<BulkOutcome> {
+  return await upload({
+    ctx,
+    accountId,
+    namespaceId,
+    entries,
+    rows,
+    onDone: (some) => onWritten(some.length),
+  });
+}
+
+const SHOWN_KEYS = 10;
+
+/**
+ * Names what was not done.
+ *
+ * @param counts as in `Wrote 3 of 5 entries`.
+ * @throws for an outcome that is not all it was to be.
+ */
+export function demandAll(io: Io, { failed, error }: BulkOutcome, counts: string, stop: AbortSignal): void {
+  for (const { key, reason } of failed.slice(0, SHOWN_KEYS))
+    tell(io, `edgeguard: key ${showKey(key)}: ${reason}`);
+  if (failed.length > SHOWN_KEYS) tell(io, `edgeguard: and ${count(failed.length - SHOWN_KEYS)} more keys`);
+  if (error !== undefined && stop.aborted) throw new InterruptedError(`interrupted. ${counts}.`);
+  if (error !== undefined)
+    throw new UnfinishedError(
+      error,
+      `${counts}. The same command does the rest: what is done already is no harm.`,
+    );
+  if (failed.length > 0) throw new CommandError(`${counts}.`);
 }

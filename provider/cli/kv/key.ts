@@ -4,19 +4,25 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { isNotFound, isUnroutable } from "../../api/errors";
 import { isNamespaceGone, valuePath } from "../../kv/address";
-import { checkKey, count, MOST_LEVELS, notExact, showKey, tooLarge } from "../../kv/check-entry";
-import { inexactNumber, isDeeper } from "../../kv/exact";
+import { checkKey, count, showKey, tooLarge, writtenOf } from "../../kv/entry";
 import { listKeys as keysOf } from "../../kv/listing";
-import { openSource } from "../../kv/source";
+import { openSource } from "../../kv/declared";
+import { inexactMetadata, isTooDeep } from "../../kv/metadata";
 import { KV } from "../../limits";
 import { isBag } from "../../runtime/values";
 import { confirm } from "../../terminal/confirm";
 import { CommandError, UsageError } from "../../terminal/errors";
 import { unreadable } from "../../terminal/files";
 import { print, printArray, tell, type Io } from "../../terminal/io";
-import type { DeleteOptions, GetOptions, ListOptions, PutOptions } from "./options";
-import { send, withEntries } from "./send";
-import { onNamespace, type NamespaceSession } from "./session";
+import { send, withEntries } from "./bulk";
+import {
+  onNamespace,
+  type DeleteOptions,
+  type GetOptions,
+  type ListOptions,
+  type NamespaceSession,
+  type PutOptions,
+} from "./session";
 import { NotRegularError } from "../../runtime/files";
 
 /** One entry goes the way of many: the same checks, the same request, the same retries. */
@@ -117,10 +123,7 @@ function fileValue(io: Io, path: string): { readonly value: string; readonly bas
     const found = statSync(whole);
     if (!found.isFile() && !found.isFIFO()) throw new NotRegularError(found.isDirectory());
     if (found.size > KV.MAX_VALUE_BYTES) throw new CommandError(`${path}: ${tooLarge(found.size)}.`);
-    const bytes = readFileSync(whole);
-    return isUtf8(bytes)
-      ? { value: bytes.toString("utf8"), base64: false }
-      : { value: bytes.toString("base64"), base64: true };
+    return writtenOf(readFileSync(whole));
   } catch (error) {
     if (error instanceof CommandError) throw error;
     throw unreadable(path, whole, error);
@@ -137,9 +140,9 @@ function parsedMetadata(text: string): unknown {
     throw new UsageError(`--metadata is no JSON: ${how}`);
   }
   if (!isBag(parsed)) throw new UsageError(`--metadata is no object: ${how}`);
-  if (isDeeper(parsed, MOST_LEVELS)) throw new UsageError("--metadata is nested too deep.");
-  const inexact = inexactNumber(`{"metadata":${text}}`, { metadata: parsed }, "metadata");
-  if (inexact !== undefined) throw new UsageError(`--metadata: ${notExact(["metadata", ...inexact])}.`);
+  if (isTooDeep(parsed)) throw new UsageError("--metadata is nested too deep.");
+  const inexact = inexactMetadata(`{"metadata":${text}}`, { metadata: parsed });
+  if (inexact !== undefined) throw new UsageError(`--metadata: ${inexact}.`);
   const bytes = Buffer.byteLength(JSON.stringify(parsed));
   if (bytes <= KV.MAX_METADATA_BYTES) return parsed;
   throw new UsageError(

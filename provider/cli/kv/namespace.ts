@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { namespacePath, namespacesPath } from "../../kv/address";
-import { count } from "../../kv/check-entry";
+import { count } from "../../kv/entry";
 import { listKeys as keysOf, listNamespacesOf, namespacesByTitle } from "../../kv/listing";
 import { KV } from "../../limits";
 import { nearest } from "../../runtime/nearest";
@@ -8,9 +8,17 @@ import { confirm } from "../../terminal/confirm";
 import { CommandError, UsageError } from "../../terminal/errors";
 import { print, tell, type Io } from "../../terminal/io";
 import type { ProjectConfig } from "../wrangler-config";
-import type { DeleteNamespaceOptions, ProjectOptions, RenameOptions } from "./options";
-import { onAccount, onNamespace, type NamespaceSession, type Session } from "./session";
-import { projectOf, targetOf } from "./target";
+import {
+  onAccount,
+  onNamespace,
+  projectOf,
+  targetOf,
+  type DeleteNamespaceOptions,
+  type NamespaceSession,
+  type ProjectOptions,
+  type RenameOptions,
+  type Session,
+} from "./session";
 
 const namespace = z.looseObject({ id: z.string(), title: z.string() });
 

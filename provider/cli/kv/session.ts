@@ -3,11 +3,112 @@ import { Host } from "../../runtime/host";
 import { CommandError, UsageError } from "../../terminal/errors";
 import { demandCredential, withVariables } from "../../terminal/failure";
 import { tell, type Io } from "../../terminal/io";
+import { accountOf, namespaceOf, readProjectConfig, type ProjectConfig } from "../wrangler-config";
 import { openLocalData } from "./local-data";
-import type { DataOptions, SelectorOptions } from "./options";
-import { targetOf, type Project, type Target } from "./target";
 
-/** A way to the service for one command. */
+/** What a command works on, by its options: the account, the namespace, and a way there. */
+
+/** Of every command. */
+export interface ProjectOptions {
+  readonly env?: string;
+  readonly accountId?: string;
+  readonly config?: string;
+  readonly preview?: boolean;
+}
+
+/** Of commands on one namespace. */
+export interface SelectorOptions extends ProjectOptions {
+  readonly binding?: string;
+  readonly namespaceId?: string;
+}
+
+export interface RenameOptions extends SelectorOptions {
+  readonly newName: string;
+}
+
+export interface DeleteNamespaceOptions extends SelectorOptions {
+  readonly yes?: boolean;
+}
+
+/** Of commands on what a namespace holds. */
+export interface DataOptions extends SelectorOptions {
+  readonly local?: boolean;
+  readonly persistTo?: string;
+}
+
+export interface PutOptions extends DataOptions {
+  readonly path?: string;
+  readonly ttl?: number;
+  readonly expiration?: number;
+  readonly metadata?: string;
+}
+
+export interface ListOptions extends DataOptions {
+  readonly prefix?: string;
+}
+
+export interface GetOptions extends DataOptions {
+  readonly text?: boolean;
+}
+
+export interface DeleteOptions extends DataOptions {
+  readonly yes?: boolean;
+}
+
+export interface BulkPutOptions extends DataOptions {
+  readonly dryRun?: boolean;
+}
+
+/** The project a command is run for, as far as it was needed. */
+export interface Project {
+  /** Undefined where neither the command line nor a configuration file names one. */
+  readonly accountId: string | undefined;
+  readonly config: ProjectConfig | undefined;
+}
+
+export interface Target extends Project {
+  readonly namespaceId: string;
+  /** As messages call it: `namespace 0f2a…`, with the binding where one was given. */
+  readonly name: string;
+}
+
+/** @throws CommandError where the configuration file is malformed. */
+export function projectOf(io: Io, options: ProjectOptions): Project {
+  const config = readProjectConfig(io, options.config);
+  const fromFile = config === undefined ? undefined : accountOf(config, options.env);
+  const fromEnv = io.env["EDGEGUARD_ACCOUNT_ID"] ?? io.env["CLOUDFLARE_ACCOUNT_ID"];
+  if (options.accountId === undefined && fromFile !== undefined && differs(fromFile, fromEnv))
+    tell(
+      io,
+      `edgeguard: account ${fromFile} of ${config?.name ?? "the file"} is used, not the one of the environment.`,
+    );
+  return { accountId: options.accountId ?? fromFile, config };
+}
+
+/** @throws UsageError without a selector; CommandError where the configuration file does not tell. */
+export function targetOf(io: Io, options: SelectorOptions): Target {
+  const { binding, namespaceId, preview = false, env } = options;
+  if (binding === undefined && namespaceId === undefined)
+    throw new UsageError("which namespace? Give --binding <name> or --namespace-id <id>.");
+  const project = projectOf(io, options);
+  if (namespaceId !== undefined) {
+    if (preview)
+      tell(io, "edgeguard: --preview says nothing beside --namespace-id, which names the namespace itself.");
+    return { ...project, namespaceId, name: `namespace ${namespaceId}` };
+  }
+  if (project.config === undefined)
+    throw new UsageError(
+      `--binding is looked up in a configuration file, and there is no wrangler.toml, wrangler.json or wrangler.jsonc in ${io.cwd} or above. Give --namespace-id, or the file with --config.`,
+    );
+  const id = namespaceOf(project.config, { binding: binding ?? "", preview, env });
+  return { ...project, namespaceId: id, name: `namespace ${id} (binding ${binding ?? ""})` };
+}
+
+function differs(account: string, other: string | undefined): boolean {
+  return other !== undefined && other.trim() !== "" && other.trim().toLowerCase() !== account;
+}
+
+/** A way to Cloudflare for one command. */
 export interface Session {
   readonly ctx: EntriesContext;
   readonly accountId: string;

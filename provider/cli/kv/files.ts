@@ -3,9 +3,13 @@ import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { CommandError, InterruptedError } from "../terminal/errors";
-import type { Io } from "../terminal/io";
-import { whyUnreadable } from "../runtime/files";
+import { checkKey } from "../../kv/entry";
+import { columnOf, NotAnArrayError, readItems } from "../../kv/json-items";
+import { SourceError, SourceHandle } from "../../kv/source-handle";
+import { whyUnreadable } from "../../runtime/files";
+import { isBag, own } from "../../runtime/values";
+import { CommandError, InterruptedError } from "../../terminal/errors";
+import type { Io } from "../../terminal/io";
 
 /** A file that a command reads, more than once. */
 export interface InputFile {
@@ -50,4 +54,36 @@ export async function withInputFile<T>(
 async function isPipe(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined);
   return found?.isFIFO() === true;
+}
+
+/**
+ * Keys of a JSON file, an array of strings or of objects with a `name`, as `key list` prints them; each of them once.
+ *
+ * @throws CommandError naming line and column of the first item that is no key, or of what is no array.
+ */
+export async function readKeys({ path, name }: InputFile): Promise<readonly string[]> {
+  let file: SourceHandle | undefined;
+  try {
+    file = await SourceHandle.open(path, name);
+    const keys = new Set<string>();
+    for await (const items of readItems(file)) {
+      for (const item of items) {
+        const value: unknown = JSON.parse(item.text);
+        const key = isBag(value) ? own(value, "name") : value;
+        const problem =
+          typeof key === "string" ? checkKey(key) : "is neither a string nor an object with a name";
+        if (typeof key !== "string" || problem !== undefined)
+          throw new CommandError(
+            `${name}, line ${item.line}, column ${await columnOf(file, item)}: item ${item.position} ${problem}.`,
+          );
+        keys.add(key);
+      }
+    }
+    return [...keys];
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error;
+    throw new CommandError(`${error instanceof NotAnArrayError ? error.withColumn : error.message}.`);
+  } finally {
+    await file?.close();
+  }
 }
