@@ -2,6 +2,7 @@ import { z } from "zod";
 import { hexId } from "../runtime/fields";
 import { json, record } from "../runtime/json";
 import type { Known } from "../runtime/lookup";
+import { furtherMembers } from "../runtime/members";
 import { canonicalJson, isBag, omit, own, pick, type Bag } from "../runtime/values";
 import type { MigrationState } from "./state";
 
@@ -94,15 +95,14 @@ export function toWire({ extra, ...rule }: MigrationRule): WireRule {
 export function fromWire(raw: WireRule): MigrationRule {
   const members = withoutBlank(omit(raw, STAMPS));
   const own = renamed(members, SURFACE) as Bag;
-  const extra = omit(
-    members,
-    MEMBERS.map((name) => NAMES[name] ?? name),
-  );
   return {
     ...pick(own, MEMBERS),
     action: raw.action,
     expression: raw.expression,
-    ...(Object.keys(extra).length === 0 ? {} : { extra }),
+    ...furtherMembers(
+      members,
+      MEMBERS.map((name) => NAMES[name] ?? name),
+    ),
   };
 }
 
