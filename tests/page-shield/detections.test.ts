@@ -51,6 +51,35 @@ describe.each(["seed", "published"] as const)("saveDetections in the %s dialect"
     });
   });
 
+  test("keeps each attribute of a cookie under its own name", async () => {
+    const cookie = {
+      name: "session",
+      host: "www.shop.example",
+      type: "first_party",
+      domain_attribute: "shop.example",
+      path_attribute: "/account",
+      same_site_attribute: "lax",
+      http_only_attribute: true,
+      secure_attribute: false,
+      first_seen_at: "2026-06-01T08:00:00Z",
+    } as const;
+    api.detect(api.zones.shop, { cookies: [cookie] }, "replace");
+    const { cookies } = await saveDetections(api.zones.shop, file, { ...opts, include: ["cookies"] });
+    expect(cookies).toEqual([
+      {
+        name: "session",
+        host: "www.shop.example",
+        type: "first_party",
+        domainAttribute: "shop.example",
+        pathAttribute: "/account",
+        sameSiteAttribute: "lax",
+        httpOnlyAttribute: true,
+        secureAttribute: false,
+        firstSeenAt: "2026-06-01T08:00:00Z",
+      },
+    ]);
+  });
+
   test("gives the same bytes for the same findings, in whatever order and however often they were seen", async () => {
     await saveDetections(api.zones.shop, file, opts);
     const before = await readFile(file, "utf8");
