@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { ApiError, isNotFound, isUnroutable } from "../api/errors";
 import { KV } from "../limits";
+import { present } from "../runtime/members";
 import { isBag, type Json } from "../runtime/values";
 import {
   advice,
@@ -77,14 +78,15 @@ function bulkReader(ctx: EntriesContext, request: ReadRequest): (keys: readonly 
     try {
       return await readBulk(ctx, request, keys);
     } catch (error) {
-      if (request.bulkOnly === true && isUnknownRoute(error)) throw error;
-      // The older API has no bulk read; of too many bytes at once each value is better taken alone.
-      if (isUnknownRoute(error)) known = false;
-      if (isUnknownRoute(error) || (error instanceof ApiError && error.status === 413))
+      if (isUnknownRoute(error)) {
+        if (request.bulkOnly === true) throw error;
+        known = false; // The older API has no bulk read.
         return { found: [], unread: keys };
+      }
+      if (!(error instanceof ApiError) || (error.status !== 413 && error.status !== 400)) throw error;
+      // Of too many bytes at once each value is better taken alone.
+      if (error.status === 413 || keys.length === 1) return { found: [], unread: keys };
       // One value that is no text has all of them refused: its half is found, and the other half read.
-      if (!(error instanceof ApiError) || error.status !== 400) throw error;
-      if (keys.length === 1) return { found: [], unread: keys };
       const middle = Math.ceil(keys.length / 2);
       const left = await read(keys.slice(0, middle));
       const right = await read(keys.slice(middle));
@@ -108,13 +110,7 @@ async function readBulk(ctx: EntriesContext, request: ReadRequest, keys: readonl
     const { value, metadata, expiration } = values.get(key) ?? {};
     if (typeof value !== "string") continue; // It is not there.
     if (NOT_FAITHFUL.test(value)) unread.push(key);
-    else
-      found.push({
-        key,
-        bytes: Buffer.from(value),
-        ...(metadata === undefined ? {} : { metadata }),
-        ...(typeof expiration === "number" ? { expiration } : {}),
-      });
+    else found.push(present({ key, bytes: Buffer.from(value), metadata, expiration }));
   }
   return { found, unread };
 }
@@ -123,8 +119,7 @@ async function readBulk(ctx: EntriesContext, request: ReadRequest, keys: readonl
 const NOT_FAITHFUL = /[\uFFFD\p{Surrogate}]/u;
 
 const bulkValue = z
-  .looseObject({ value: z.string().nullish(), metadata, expiration: z.unknown() })
-  .partial({ expiration: true })
+  .looseObject({ value: z.string().nullish(), metadata, expiration: z.number().optional().catch(undefined) })
   .nullable();
 
 /** A map, for a key may be called `__proto__`. */
@@ -151,7 +146,7 @@ async function readSingly(
       schema: metadata,
       advice,
     });
-    return { key, bytes, ...(described === undefined ? {} : { metadata: described }) };
+    return present({ key, bytes, metadata: described });
   } catch (error) {
     if (isNotFound(error) && !isNamespaceGone(error) && !isUnroutable(error)) return undefined;
     throw error;
