@@ -15,14 +15,14 @@ describe("an attempt as a whole", () => {
       const drip = setInterval(() => response.write(" "), 10);
       response.once("close", () => clearInterval(drip));
     });
-    const { client, debug } = clientOf(server.url, { attemptMs: 500 });
+    const { client, debug } = clientOf(server.url, { attemptMs: 2_000 });
     expect(await client.get("/x", { what: "Reading", schema: z.string() })).toBe("whole");
     expect(debug[0]).toContain("-> ETIMEDOUT in ");
   });
 
   test("tells that its answer was cut off when it was the last one", async () => {
     const server = await serve((_request, response) => void response.write("{"));
-    const { client } = clientOf(server.url, { attemptMs: 500, maxRetries: 0 });
+    const { client } = clientOf(server.url, { attemptMs: 2_000, maxRetries: 0 });
     const failure = await failureOf(client.put("/x", { what: "Writing", schema, body: {} }));
     expect(failure.message).toContain("got no answer: the answer was cut off (ETIMEDOUT)");
     expect(failure).toMatchObject({ outcome: "unknown" });
