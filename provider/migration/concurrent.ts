@@ -157,44 +157,41 @@ async function restore(
   const writer = new RuleWriter(ctx, zone, { id: after.id ?? "", version: "", rules: [] });
   /** The nearest rule in front that exists now. */
   let front: string | undefined;
+  const putBack = async (rule: WireRule): Promise<Pick<ConcurrentChange, "outcome" | "text">> => {
+    const id = String(rule["id"]);
+    const ref = typeof rule["ref"] === "string" ? rule["ref"] : id;
+    const body = { ...omit(stripped(rule), ["id"]), ref };
+    if (!known.has(id)) {
+      const position = front === undefined ? { index: 1 } : { after: front };
+      front = (await writer.add(ref, { ...body, position })).id;
+      return { outcome: "restored", text: `It was added back, with ID ${front}.` };
+    }
+    if (!kept.includes(id)) {
+      const text = "The confirmed step changes that rule, too: make their change again by hand.";
+      return { outcome: "lost", text };
+    }
+    await writer.change({ id }, body);
+    return { outcome: "restored", text: "Their change was made again." };
+  };
   for (const rule of theirs) {
     const id = String(rule["id"]);
     const old = known.get(id);
-    const ref = typeof rule["ref"] === "string" ? rule["ref"] : id;
-    const body = { ...omit(stripped(rule), ["id"]), ref };
     const isTheirs = old === undefined || !sameJson(contentOf(old), contentOf(rule));
     if (isTheirs && !holds(after, rule)) {
       const did = old === undefined ? "added" : "changed";
-      const text = `somebody ${did} a rule in the moment before the PUT, which overwrote it: ${ruleWords(rule)}${nameOf(rule)}`;
-      const found = { rule: fromWire(rule) };
-      try {
-        if (old === undefined) {
-          const position = front === undefined ? { index: 1 } : { after: front };
-          const made = await writer.add(ref, { ...body, position });
-          front = made.id;
-          changes.push({
-            ...found,
-            outcome: "restored",
-            text: `${text}. It was added back, with ID ${front}.`,
-          });
-        } else if (kept.includes(id)) {
-          await writer.change({ id }, body);
-          changes.push({ ...found, outcome: "restored", text: `${text}. Their change was made again.` });
-        } else {
-          const advice = "The confirmed step changes that rule, too: make their change again by hand.";
-          changes.push({ ...found, outcome: "lost", text: `${text}. ${advice}` });
-        }
-      } catch (error) {
+      const begin = `somebody ${did} a rule in the moment before the PUT, which overwrote it: ${inFull(rule)}.`;
+      const { outcome, text } = await putBack(rule).catch((error: unknown) => {
         if (!(error instanceof Error) || error instanceof CancelledError) throw error;
-        changes.push({ ...found, outcome: "lost", text: `${text}. Put it back by hand: ${error.message}` });
-      }
+        return { outcome: "lost" as const, text: `Put it back by hand: ${error.message}` };
+      });
+      changes.push({ outcome, rule: fromWire(rule), text: `${begin} ${text}` });
     }
     if (there.has(id)) front = id;
   }
   const left = new Set(theirs.map((rule) => rule["id"]));
   const back = before?.id === after.id ? (before?.rules ?? []) : [];
   for (const rule of back.filter(({ id }) => there.has(id) && !left.has(id))) {
-    const text = `somebody removed a rule in the moment before the PUT, which put it back: ${ruleWords(rule)}${nameOf(rule)}. Remove it again if it was to go.`;
+    const text = `somebody removed a rule in the moment before the PUT, which put it back: ${inFull(rule)}. Remove it again if it was to go.`;
     changes.push({ outcome: "lost", rule: fromWire(rule), text });
   }
   return changes;
@@ -202,17 +199,15 @@ async function restore(
 
 /** What distinguishes two versions of the entry point, a line for each rule. */
 export function differencesOf(before: readonly WireRule[], after: readonly WireRule[]): string[] {
-  const words = (rule: WireRule): string => `${ruleWords(rule)}${nameOf(rule)}`;
-  const within = (rules: readonly WireRule[], { id }: WireRule): WireRule | undefined =>
-    rules.find((rule) => rule["id"] === id);
+  const known = new Map(before.map((rule) => [rule["id"], rule]));
+  const left = new Set(after.map((rule) => rule["id"]));
   return [
-    ...before.filter((rule) => within(after, rule) === undefined).map((rule) => `removed: ${words(rule)}`),
+    ...before.filter(({ id }) => !left.has(id)).map((rule) => `removed: ${inFull(rule)}`),
     ...after.flatMap((rule) => {
-      const old = within(before, rule);
-      if (old === undefined) return [`added: ${words(rule)}`];
-      return sameJson(contentOf(old), contentOf(rule))
-        ? []
-        : [`changed: ${words(rule)}, before: ${ruleWords(old)}`];
+      const old = known.get(rule["id"]);
+      if (old === undefined) return [`added: ${inFull(rule)}`];
+      const isSame = sameJson(contentOf(old), contentOf(rule));
+      return isSame ? [] : [`changed: ${inFull(rule)}, before: ${ruleWords(old)}`];
     }),
   ];
 }
@@ -226,9 +221,11 @@ function holds({ rules }: EntryPoint, rule: WireRule): boolean {
   );
 }
 
-function nameOf({ description, ref }: WireRule): string {
+/** What a rule does, and its name. */
+function inFull(rule: WireRule): string {
+  const { description, ref } = rule;
   const name = typeof description === "string" && description !== "" ? description : ref;
-  return typeof name === "string" ? ` (${JSON.stringify(name)})` : "";
+  return `${ruleWords(rule)}${typeof name === "string" ? ` (${JSON.stringify(name)})` : ""}`;
 }
 
 /** Rules that were sent, and that the entry point doesn't hold. */
@@ -241,6 +238,6 @@ function gone({ rules }: Sending, after: EntryPoint): ConcurrentChange[] {
   return missing.map((rule) => ({
     outcome: "lost",
     rule: fromWire(rule),
-    text: `a rule that was sent is not in the entry point (${counted(after.rules.length, "rule")}): ${ruleWords(rule)}${nameOf(rule)}. Somebody removed it right after the PUT, or Cloudflare did not take it.`,
+    text: `a rule that was sent is not in the entry point (${counted(after.rules.length, "rule")}): ${inFull(rule)}. Somebody removed it right after the PUT, or Cloudflare did not take it.`,
   }));
 }

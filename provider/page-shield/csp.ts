@@ -75,12 +75,17 @@ export function parseCsp(value: string | TypedDirectives): Directives {
   return directives;
 }
 
-/** The policy as the service stores it: directives and sources in one order, so that equal policies are equal texts. */
+/** The policy as text, directives and sources in one order. */
 export function renderCsp(directives: Directives): string {
   return [...directives]
     .sort(([a], [b]) => rank(SUPPORTED, a) - rank(SUPPORTED, b) || compare(a, b))
     .map(([name, sources]) => [name, ...sources].join(" "))
     .join("; ");
+}
+
+/** The text by which two values of a policy are compared: equal policies have equal texts. */
+export function canonicalCsp(value: string | TypedDirectives): string {
+  return renderCsp(parseCsp(value));
 }
 
 /** What is allowed but rarely meant. `value` is what the user wrote: an empty list is not to be seen in the rendering. */

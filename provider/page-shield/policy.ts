@@ -3,42 +3,35 @@ import { z } from "zod";
 import type { EdgeApi } from "../api/client";
 import { byPage } from "../api/pages";
 import { PAGE_SHIELD } from "../limits";
-import { adopt as adoptExisting, createOnce, isFree, sharedId } from "../runtime/adoption";
+import { adopt as adoptExisting, createOnce, isFree, sharedId, type Created } from "../runtime/adoption";
 import { inEitherForm, noteShownForm, type BooleanForm, type BooleanMember } from "../runtime/boolean-form";
+import { adopt, zoneId, type Adopt } from "../runtime/fields";
 import { record } from "../runtime/json";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
+import { LOCK } from "../runtime/locks";
+import { extra, extraFound, present, removedExtra, STAMPS } from "../runtime/members";
 import { claimOnce, edgeResource, type Claim } from "../runtime/resource";
 import { canonicalJson, isBag, omit, pick, sameJson, type Bag } from "../runtime/values";
-import {
-  allowsScript,
-  CspError,
-  lintCsp,
-  parseCsp,
-  renderCsp,
-  type SeenScript,
-  type TypedDirectives,
-} from "./csp";
-import { adopt, zoneId, type Adopt } from "../runtime/fields";
-import { extra, extraFound, removedExtra, STAMPS } from "../runtime/members";
-import { LOCK } from "../runtime/locks";
+import { allowsScript, canonicalCsp, CspError, lintCsp, parseCsp, type SeenScript } from "./csp";
 
 const KNOWN_MEMBERS = ["id", "description", "action", "expression", "enabled", "value"];
 
-/** CSP text, or directives by name; the canonical form is text. */
-const value = z
-  .union(
-    [z.string(), record(z.union([z.array(z.string()), z.boolean()]))],
-    "has to be CSP text or an object of directives, each a list of sources or true",
-  )
-  .transform((written, ctx) => {
-    try {
-      return renderCsp(parseCsp(written));
-    } catch (error) {
-      if (!(error instanceof CspError)) throw error;
-      ctx.addIssue({ code: "custom", message: error.message });
-      return z.NEVER;
-    }
-  });
+/** CSP text, or directives by name. */
+const written = z.union(
+  [z.string(), record(z.union([z.array(z.string()), z.boolean()]))],
+  "has to be CSP text or an object of directives, each a list of sources or true",
+);
+
+/** The canonical form is text. */
+const value = written.transform((given, ctx) => {
+  try {
+    return canonicalCsp(given);
+  } catch (error) {
+    if (!(error instanceof CspError)) throw error;
+    ctx.addIssue({ code: "custom", message: error.message });
+    return z.NEVER;
+  }
+});
 
 const args = z.object({
   zoneId,
@@ -71,20 +64,19 @@ export const pageShieldPolicy = defineLifecycle({
     {
       needs: ["value", "description"],
       check: ({ description }, given) => {
-        const written = given["value"];
-        const [first, ...rest] = typeof written === "string" || isTyped(written) ? lintCsp(written) : [];
-        if (first === undefined) return undefined;
-        return { warning: `policy ${JSON.stringify(description)}: ${[first, ...rest].join("; ")}.` };
+        const { data } = written.safeParse(given["value"]);
+        const found = data === undefined ? [] : lintCsp(data);
+        if (found.length === 0) return undefined;
+        return { warning: `policy ${JSON.stringify(description)}: ${found.join("; ")}.` };
       },
     },
     {
       needs: ["action", "description"],
-      check: ({ action, description }) =>
-        action === "add_reporting_directives"
-          ? {
-              warning: `policy ${JSON.stringify(description)}: the action add_reporting_directives is known from the OpenAPI only; a zone may refuse it.`,
-            }
-          : undefined,
+      check: ({ action, description }) => {
+        if (action !== "add_reporting_directives") return undefined;
+        const warning = `policy ${JSON.stringify(description)}: the action add_reporting_directives is known from the OpenAPI only; a zone may refuse it.`;
+        return { warning };
+      },
     },
   ],
 
@@ -97,62 +89,41 @@ export const pageShieldPolicy = defineLifecycle({
     warnOfOthers(ctx, args, policies, { own, isNew });
     // 3. What an enforced policy would stop, for the reviewer to see.
     if (args.action !== "allow") return {};
-    const seen = await ctx.once(`active scripts of ${args.zoneId}`, () =>
-      activeScripts(ctx.api, args.zoneId),
-    );
-    const blocked = wouldBlock(args, seen);
-    return blocked === undefined ? {} : { computed: { wouldBlock: blocked } };
+    const key = `active scripts of ${args.zoneId}`;
+    const seen = await ctx.once(key, () => activeScripts(ctx.api, args.zoneId));
+    return { computed: present({ wouldBlock: blockedBy(args, seen) }) };
   },
 
   async create({ ctx, args }) {
-    const path = policiesPath(args.zoneId);
     const policies = await listPolicies(ctx, args.zoneId, true);
     const adopted = await chooseAdoption(ctx, args, policies);
     if (adopted !== undefined) {
       ctx.say.info(
         `PageShieldPolicy ${JSON.stringify(args.description)}: policy ${adopted.id} of zone ${args.zoneId} exists already and is taken over.${sharedId(ctx, adopted.id)}`,
       );
-      const echoed = sameJson(pick(adopted.raw, Object.keys(args.extra ?? {})), args.extra ?? {});
-      if (!echoed || !sameFields(adopted, args)) await write(ctx, args, adopted);
+      const { extra = {} } = args;
+      const isEchoed = sameJson(pick(adopted.raw, Object.keys(extra)), extra);
+      if (!isEchoed || !sameFields(adopted, args)) await write(ctx, args, adopted);
       return { id: adopted.id, computed: {} };
     }
     warnOfOthers(ctx, args, policies, { own: undefined, isNew: true });
-    const known = new Set(policies.map((p) => p.id));
-    const { object, doubled } = await createOnce(ctx, {
-      path,
-      id: ({ id }) => id,
-      what: `policy ${JSON.stringify(args.description)}`,
-      send: () =>
-        inEitherForm(ctx, enabledOf(args.zoneId), (form) =>
-          ctx.api.post(path, {
-            what: `Creating policy ${JSON.stringify(args.description)} in zone ${args.zoneId}`,
-            schema: wire,
-            body: toRequest(args, form),
-            advice,
-          }),
-        ),
-      list: async () =>
-        (await listPolicies(ctx, args.zoneId, true)).filter(
-          (p) => !known.has(p.id) && ctx.holding(p.id) === undefined && sameFields(p, args),
-        ),
-    });
+    const { object, doubled } = await createPolicy(ctx, args, policies);
     if (doubled !== undefined) throw new PartialFailure(object.id, {}, doubled);
     return { id: object.id, computed: {} };
   },
 
   async read({ ctx, id, state }) {
     const found = await readPolicy(ctx, state.zoneId, id);
-    const { adopt } = state;
     return {
       ...toState(found, state.zoneId),
-      ...(adopt === undefined ? {} : { adopt }),
+      ...present({ adopt: state.adopt }),
       ...extraFound(state.extra, found.raw),
     };
   },
 
   async update({ ctx, id, state, args }) {
     const read = await readPolicy(ctx, args.zoneId, id);
-    // What was declared in `extra` and no longer is, is left out of the PUT: the service goes back to its own default.
+    // What was declared in `extra` and no longer is, is left out of the PUT: Cloudflare goes back to its own default.
     const removed = removedExtra(state.extra, args.extra);
     const found = { ...read, raw: omit(read.raw, removed) };
     const kept = removed.filter((name) => read.raw[name] !== undefined);
@@ -285,7 +256,8 @@ const wire = z
 
 function toRequest(policy: PolicyArgs, form: BooleanForm, found?: Policy): Record<string, unknown> {
   return {
-    ...(found === undefined ? {} : unknownMembers(found.raw)),
+    // Members that we do not know: a PUT without them might lose them. Cloudflare's own stamps are left out.
+    ...omit(found?.raw ?? {}, [...KNOWN_MEMBERS, ...STAMPS]),
     ...policy.extra,
     description: policy.description,
     action: policy.action,
@@ -301,14 +273,9 @@ function toState(policy: Policy, zoneId: string): Omit<PolicyArgs, "adopt" | "ex
   return { zoneId, description, action: action as PolicyArgs["action"], expression, enabled, value };
 }
 
-/** Members the service gave that we do not know; a PUT without them might lose them. Its own stamps are left out. */
-function unknownMembers(raw: Bag): Bag {
-  return omit(raw, [...KNOWN_MEMBERS, ...STAMPS]);
-}
-
 function canonicalValue(text: string): string {
   try {
-    return renderCsp(parseCsp(text));
+    return canonicalCsp(text);
   } catch (error) {
     if (error instanceof CspError) return text.trim(); // What somebody stored by hand is shown as it is.
     throw error;
@@ -355,51 +322,75 @@ function recordedAmong(policies: readonly Policy[], args: PolicyArgs, olds: Bag)
   );
 }
 
-interface Beside {
-  readonly own: Policy | undefined;
-  readonly isNew: boolean;
-}
-
 /** Says what a policy does to visitors beside those that exist, the one it was probably meant to change first. */
 function warnOfOthers(
   ctx: Context,
   args: PolicyArgs,
   policies: readonly Policy[],
-  { own, isNew }: Beside,
+  { own, isNew }: { readonly own: Policy | undefined; readonly isNew: boolean },
 ): void {
   const others = policies.filter((p) => p.id !== own?.id);
   const isAlike = (p: Policy): boolean => p.description === args.description;
   const alike =
     isNew && own === undefined ? others.filter((p) => isAlike(p) && ctx.holding(p.id) === undefined) : [];
-  const isEnforced = (p: { readonly enabled: boolean; readonly action: string }): boolean =>
-    p.enabled && p.action === "allow";
   const enforced = isEnforced(args)
     ? others.filter(isEnforced).sort((a, b) => Number(isAlike(b)) - Number(isAlike(a)))
     : [];
-  const subject = `policy ${JSON.stringify(args.description)}: zone ${args.zoneId} already`;
-  const [only, ...more] = alike;
-  const advice =
-    only === undefined
-      ? []
-      : [
-          more.length === 0
-            ? `An interrupted \`pulumi up\` of this resource may have created ${only.id}. Set adopt: "takeOver" to change it instead of creating a second policy.`
-            : `Delete those that are no longer wanted: ${alike.map(({ id }) => id).join(", ")}.`,
-        ];
-  if (enforced.length > 0) {
-    const listed = enforced.map(
-      (p) =>
-        `${p.id} ${JSON.stringify(p.description)}${isAlike(p) ? ` (same description, different ${differing(p, args)})` : ""}`,
+  const warn = (...sentences: string[]): void =>
+    ctx.warnOnce(
+      `policy ${JSON.stringify(args.description)}: zone ${args.zoneId} already ${[...sentences, ...adviceOn(alike)].join(" ")}`,
     );
-    const which = `enforces ${enforced.length === 1 ? "another allow policy" : `${enforced.length} allow policies`}`;
-    const effect =
-      "Browsers apply every policy of a page: visitors get only the scripts that each of them allows.";
-    ctx.warnOnce([`${subject} ${which}: ${listed.join(", ")}.`, effect, ...advice].join(" "));
-  } else if (only !== undefined) {
+  if (enforced.length > 0) {
+    const which = enforced.length === 1 ? "another allow policy" : `${enforced.length} allow policies`;
+    const listed = enforced.map((p) => {
+      const likeness = isAlike(p) ? ` (same description, different ${differing(p, args)})` : "";
+      return `${p.id} ${JSON.stringify(p.description)}${likeness}`;
+    });
+    warn(
+      `enforces ${which}: ${listed.join(", ")}.`,
+      "Browsers apply every policy of a page: visitors get only the scripts that each of them allows.",
+    );
+  } else if (alike.length > 0) {
     const listed = alike.map((p) => `${p.id} (different ${differing(p, args)})`).join(", ");
     const effect = "It stays as it is, and a second policy is created.";
-    ctx.warnOnce([`${subject} has this description on ${listed}.`, effect, ...advice].join(" "));
+    warn(`has this description on ${listed}.`, effect);
   }
+}
+
+const isEnforced = (p: { readonly enabled: boolean; readonly action: string }): boolean =>
+  p.enabled && p.action === "allow";
+
+function adviceOn(alike: readonly Policy[]): string[] {
+  const [only, ...more] = alike;
+  if (only === undefined) return [];
+  if (more.length > 0)
+    return [`Delete those that are no longer wanted: ${alike.map(({ id }) => id).join(", ")}.`];
+  return [
+    `An interrupted \`pulumi up\` of this resource may have created ${only.id}. Set adopt: "takeOver" to change it instead of creating a second policy.`,
+  ];
+}
+
+/** Creates a policy once, although an answer may get lost. @param before the zone's policies before it. */
+async function createPolicy(
+  ctx: Context,
+  args: PolicyArgs,
+  before: readonly Policy[],
+): Promise<Created<Policy>> {
+  const path = policiesPath(args.zoneId);
+  const what = `Creating policy ${JSON.stringify(args.description)} in zone ${args.zoneId}`;
+  const known = new Set(before.map(({ id }) => id));
+  const mayBeThis = (p: Policy): boolean =>
+    !known.has(p.id) && ctx.holding(p.id) === undefined && sameFields(p, args);
+  return await createOnce(ctx, {
+    path,
+    id: ({ id }) => id,
+    what: `policy ${JSON.stringify(args.description)}`,
+    send: () =>
+      inEitherForm(ctx, enabledOf(args.zoneId), (form) =>
+        ctx.api.post(path, { what, schema: wire, body: toRequest(args, form), advice }),
+      ),
+    list: async () => (await listPolicies(ctx, args.zoneId, true)).filter(mayBeThis),
+  });
 }
 
 function differing(policy: Policy, args: PolicyArgs): string {
@@ -474,26 +465,18 @@ async function activeScripts(api: EdgeApi, zone: string): Promise<SeenScript[]> 
 const SHOWN_SCRIPTS = 5;
 
 /** Undefined where only a browser could tell. */
-function wouldBlock(
+function blockedBy(
   { value, expression }: PolicyArgs,
   scripts: readonly SeenScript[],
 ): WouldBlock | undefined {
   const directives = parseCsp(value);
-  // The one form of expression that the seed names tells which pages are meant; any other may cover all of them.
+  // The one documented form of expression tells which pages are meant; any other may cover all of them.
   const host = /^\(?\s*http\.host\s+eq\s+"?([^"\s)]+)"?\s*\)?$/.exec(expression)?.[1]?.toLowerCase();
-  const covered = scripts.filter((s) => host === undefined || s.host.toLowerCase() === host);
-  if (covered.some((s) => allowsScript(directives, s) === undefined)) return undefined;
-  const urls = [
-    ...new Set(covered.filter((s) => allowsScript(directives, s) === false).map((s) => s.url)),
-  ].sort();
+  const verdicts = scripts
+    .filter((script) => host === undefined || script.host.toLowerCase() === host)
+    .map((script) => [script.url, allowsScript(directives, script)] as const);
+  if (verdicts.some(([, isAllowed]) => isAllowed === undefined)) return undefined;
+  const blocked = verdicts.filter(([, isAllowed]) => isAllowed === false).map(([url]) => url);
+  const urls = [...new Set(blocked)].sort();
   return { count: urls.length, scripts: urls.slice(0, SHOWN_SCRIPTS) };
-}
-
-function isTyped(value: unknown): value is TypedDirectives {
-  return (
-    isBag(value) &&
-    Object.values(value).every(
-      (v) => typeof v === "boolean" || (Array.isArray(v) && v.every((s) => typeof s === "string")),
-    )
-  );
 }

@@ -2,23 +2,23 @@ import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { mayHaveHappened } from "../api/errors";
 import { lookUntil } from "../runtime/adoption";
-import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
-import { claimOnce, edgeResource } from "../runtime/resource";
 import { zoneId } from "../runtime/fields";
+import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
-
-const args = z.object({
-  zoneId,
-  enabled: z.boolean(),
-  useReportingEndpoint: z.boolean().exactOptional(),
-  useConnectionUrlPath: z.boolean().exactOptional(),
-  onDestroy: z.enum(["restore", "keep"]).exactOptional(),
-});
+import { present } from "../runtime/members";
+import { claimOnce, edgeResource } from "../runtime/resource";
+import { pick, type Bag } from "../runtime/values";
 
 const values = z.object({
   enabled: z.boolean(),
   useReportingEndpoint: z.boolean().exactOptional(),
   useConnectionUrlPath: z.boolean().exactOptional(),
+});
+
+const args = z.object({
+  zoneId,
+  ...values.shape,
+  onDestroy: z.enum(["restore", "keep"]).exactOptional(),
 });
 
 /** What a zone's page security can be set to. */
@@ -89,11 +89,8 @@ export const pageShieldSettings = defineLifecycle({
     }
     const found = await readSettings(ctx, state.zoneId);
     const managed = Object.keys(declared(state));
-    for (const key of SETTINGS.filter(
-      (name) => managed.includes(name) && state.previous[name] === undefined,
-    )) {
-      ctx.say.warn(neverSeen(state.zoneId, key, found.values[key]));
-    }
+    const unseen = SETTINGS.filter((key) => managed.includes(key) && state.previous[key] === undefined);
+    for (const key of unseen) ctx.say.warn(neverSeen(state.zoneId, key, found.values[key]));
     await apply(ctx, state.zoneId, only(state.previous, managed), found, state.previous, {}, GIVING_BACK);
   },
 });
@@ -173,13 +170,12 @@ export async function readSettings(ctx: Context, zone: string): Promise<Found> {
     schema: answer,
   });
   const reporting = result.use_cloudflare_reporting_endpoint ?? result.use_platform_reporting_endpoint;
-  const path = result.use_connection_url_path;
   return {
-    values: {
+    values: present({
       enabled: result.enabled,
-      ...(typeof reporting === "boolean" ? { useReportingEndpoint: reporting } : {}),
-      ...(typeof path === "boolean" ? { useConnectionUrlPath: path } : {}),
-    },
+      useReportingEndpoint: reporting,
+      useConnectionUrlPath: result.use_connection_url_path,
+    }),
     updatedAt: result.updated_at ?? undefined,
     reportingMember:
       result.use_platform_reporting_endpoint === undefined
@@ -249,17 +245,12 @@ async function apply(
   return now;
 }
 
-function toRequest(
-  values: Partial<PageShieldValues>,
-  reportingMember: Found["reportingMember"],
-): Record<string, boolean> {
-  return {
-    ...(values.enabled === undefined ? {} : { enabled: values.enabled }),
-    ...(values.useReportingEndpoint === undefined ? {} : { [reportingMember]: values.useReportingEndpoint }),
-    ...(values.useConnectionUrlPath === undefined
-      ? {}
-      : { use_connection_url_path: values.useConnectionUrlPath }),
-  };
+function toRequest(values: Partial<PageShieldValues>, reportingMember: Found["reportingMember"]): Bag {
+  return present({
+    enabled: values.enabled,
+    [reportingMember]: values.useReportingEndpoint,
+    use_connection_url_path: values.useConnectionUrlPath,
+  });
 }
 
 /** The settings among a declaration's members. */
@@ -268,14 +259,12 @@ function declared(args: Partial<PageShieldValues>): Partial<PageShieldValues> {
 }
 
 function only(values: Partial<PageShieldValues>, keys: readonly string[]): Partial<PageShieldValues> {
-  return Object.fromEntries(
-    SETTINGS.filter((key) => keys.includes(key) && values[key] !== undefined).map((key) => [
-      key,
-      values[key],
-    ]),
+  return pick(
+    values,
+    SETTINGS.filter((key) => keys.includes(key)),
   );
 }
 
-function updatedAt(found: Found): { updatedAt?: string } {
-  return found.updatedAt === undefined ? {} : { updatedAt: found.updatedAt };
+function updatedAt({ updatedAt }: Found): { readonly updatedAt?: string } {
+  return present({ updatedAt });
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CspError, parseCsp, renderCsp, type TypedDirectives } from "../../page-shield/csp";
+import { canonicalCsp, CspError, parseCsp, type TypedDirectives } from "../../page-shield/csp";
 import { readSettings } from "../../page-shield/settings";
 import { TYPES, type Found } from "../found";
 import { slug } from "../names";
@@ -76,7 +76,7 @@ function directives(value: unknown): unknown {
         sources.length === 0 ? true : sources,
       ]),
     );
-    return renderCsp(parseCsp(typed)) === value ? typed : value;
+    return canonicalCsp(typed) === value ? typed : value;
   } catch (error) {
     if (error instanceof CspError) return value; // Typed in the dashboard: the check of the declaration has more to say.
     throw error;
