@@ -464,3 +464,11 @@ test("--preview beside --namespace-id is said to mean nothing", async () => {
     stderr: expect.stringMatching(/--preview says nothing beside --namespace-id/) as string,
   });
 });
+
+test("an account that does not exist points at where the command takes it from", async () => {
+  const ran = await desk.here("kv", "namespace", "list", "--account-id", "f".repeat(32));
+  expect(ran).toMatchObject({ code: 1 });
+  expect(ran.stderr).toContain(
+    "Check the account and the namespace: --account-id, --namespace-id, or the configuration file.",
+  );
+});
