@@ -4,11 +4,10 @@ import type { Context } from "../runtime/lifecycle";
 import { present } from "../runtime/members";
 import { isUnknownRoute, type NamespaceAddress } from "./address";
 import type { Catalog, Row } from "./catalog";
-import { count, isPast, digest } from "./entry";
+import { count, digest, isPast, shown } from "./entry";
 import { deletedKeys, madeNamespaces } from "./held";
 import { listKeys, type ListedKey, sameListed } from "./listing";
 import type { Manifest } from "./manifest";
-import { shown } from "./plan";
 import { readValues } from "./values";
 import type { Adopt } from "../runtime/fields";
 

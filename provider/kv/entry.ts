@@ -297,3 +297,11 @@ function notText(value: unknown): string {
     ? "has no value; write a string"
     : `value is ${kindOf(value)}; serialise it to a JSON string`;
 }
+
+const SHOWN_KEYS = 10;
+
+/** The first ten keys, quoted, for a sentence. */
+export function shown(keys: readonly string[]): string {
+  const first = keys.slice(0, SHOWN_KEYS).map((key) => JSON.stringify(key));
+  return `${first.join(", ")}${keys.length > SHOWN_KEYS ? ", …" : ""}`;
+}

@@ -1,10 +1,9 @@
 import { KV } from "../limits";
 import type { Context } from "../runtime/lifecycle";
 import type { NamespaceAddress } from "./address";
-import { count } from "./entry";
+import { count, shown } from "./entry";
 import { deletedKeys, heldKeys } from "./held";
 import { listKeys, type ListedKey } from "./listing";
-import { shown } from "./plan";
 import { readValues } from "./values";
 
 /** Keys that an `up` deletes of others, unless `maxDeletes` says otherwise. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { catalogOf, type Catalog, type Row } from "../../provider/kv/catalog";
 import { digest, type Entry, type Recorded, recordOf } from "../../provider/kv/entry";
 import { decodeManifest, encodeManifest, ManifestError, type Manifest } from "../../provider/kv/manifest";
-import { compare, line } from "../../provider/kv/plan";
+import { compare, line } from "../../provider/kv/converge";
 import { openSource } from "../../provider/kv/declared";
 
 /** The same numbers for the same seed: a run that fails can be repeated. */

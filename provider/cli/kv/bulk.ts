@@ -2,7 +2,7 @@ import { remove, upload, type BulkOutcome } from "../../kv/bulk";
 import { readCatalog, type Catalog, type Row, type Source } from "../../kv/catalog";
 import { count, showKey, writtenOf } from "../../kv/entry";
 import { NotAnArrayError } from "../../kv/json-items";
-import { compare } from "../../kv/plan";
+import { compare } from "../../kv/converge";
 import { FileSource } from "../../kv/source-file";
 import { readValues, type FoundValue } from "../../kv/values";
 import { confirm } from "../../terminal/confirm";
