@@ -20,7 +20,7 @@ export interface MigrationRun {
   readonly request: MigrationRequest;
   /** The target that was reached before: what is recorded while nobody knows whether the step was taken. */
   readonly from: Target;
-  /** How long the service may take to switch. */
+  /** How long Cloudflare may take to switch. */
   readonly waitSeconds: number;
   /** What is recorded; undefined for a resource that is new. */
   readonly before: Computed | undefined;
@@ -48,7 +48,7 @@ export async function advance(start: MigrationRun): Promise<Computed> {
   const first = start.seen ?? (await observe(ctx.api, zoneId));
   let situation = first;
   for (let attempt = 1; ; attempt += 1) {
-    // Once finished is finished for ever: that the vendor takes the paths away afterwards changes nothing.
+    // Once finished is finished for ever: that Cloudflare takes the paths away afterwards changes nothing.
     if (situation.state.phase === "retired" && before?.migrationState === "finished") return before;
     const run: RunState = { ...start, situation, history };
     const { next, ...assessment } = assess(situation, request);

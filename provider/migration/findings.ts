@@ -189,7 +189,7 @@ export function isCut({ text, items }: Finding): boolean {
 
 /**
  * Firewall rules that bypass the previous rules and page rules that turn them off, against the exceptions that are sent
- * (seed 001, "Migration mapping"): Cloudflare converts them, and afterwards they act on the new rules no longer.
+ *: Cloudflare converts them, and afterwards they act on the new rules no longer.
  */
 function exceptions(situation: Situation, configured: readonly WireRule[] | undefined): Finding[] {
   const { open } = situation;

@@ -5,7 +5,7 @@ import { byPage } from "../api/pages";
 import { MIGRATION } from "../limits";
 
 /**
- * What a zone has of the previous rules, as far as a migration is concerned. The vendor is taking these paths away, and
+ * What a zone has of the previous rules, as far as a migration is concerned. Cloudflare is taking these paths away, and
  * firewall rules and page rules are outside the documented contract: what does not answer is told, never guessed.
  */
 

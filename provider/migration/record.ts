@@ -9,10 +9,10 @@ import { stateText, TARGETS, type MigrationState, type Target } from "./state";
 
 /** What is recorded of a migration. */
 
-export const historyEntry = z.object({
+const historyEntry = z.object({
   step: z.enum(TARGETS),
   /**
-   * `assessed`: read for the first time. `sent`: the service took the configuration. `unclear`: it was sent, and whether
+   * `assessed`: read for the first time. `sent`: Cloudflare took the configuration. `unclear`: it was sent, and whether
    * it was taken is not known. `reached`: the zone is there. `found`: it was there without this resource.
    */
   event: z.enum(["assessed", "sent", "unclear", "reached", "found"]),

@@ -8,7 +8,7 @@ import type { MigrationState } from "./state";
 
 /** Rules of an entry point in their two forms, and which of them a migration sends. */
 
-/** A rule as the service writes it. */
+/** A rule as Cloudflare writes it. */
 export const wireRule = z.looseObject({ action: z.string(), expression: z.string() });
 export type WireRule = z.infer<typeof wireRule>;
 
@@ -48,10 +48,10 @@ export interface MigrationRuleParameters {
   readonly rules?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** A rule of a zone's entry point (seed 001, "Rule"), without what the service itself writes on it. */
+/** A rule of a zone's entry point, without what Cloudflare itself writes on it. */
 export interface MigrationRule {
   readonly action: Known<"execute" | "skip">;
-  /** Which requests it is for, in the vendor's filter language; `true` is all of them. */
+  /** Which requests it is for, in Cloudflare's filter language; `true` is all of them. */
   readonly expression: string;
   readonly description?: string;
   /** Default true. */
@@ -83,7 +83,7 @@ const MEMBERS = [
   "logging",
 ] as const;
 
-/** Members that the service writes; `categories` of a rule are its tags. */
+/** Members that Cloudflare writes; `categories` of a rule are its tags. */
 const STAMPS = ["id", "version", "last_updated", "categories"];
 
 export function toWire({ extra, ...rule }: MigrationRule): WireRule {
@@ -114,20 +114,20 @@ function renamed(value: unknown, names: Readonly<Record<string, string>>): unkno
   );
 }
 
-/** `config` comes back with empty texts where the service will fill something in (facts D21). */
+/** `config` comes back with empty texts where Cloudflare will fill something in. */
 function withoutBlank(rule: Bag): Record<string, unknown> {
   const blank = Object.keys(rule).filter((key) => rule[key] === "" || rule[key] === null);
   return omit(rule, blank);
 }
 
-/** As it may be sent: with its identity, without the service's stamps and without empty members. */
+/** As it may be sent: with its identity, without Cloudflare's stamps and without empty members. */
 export function stripped(rule: WireRule): WireRule {
   const sent = withoutBlank(omit(rule, ["version", "last_updated", "categories"]));
   return { ...sent, action: rule.action, expression: rule.expression };
 }
 
 /**
- * What the rule does, the same before and after the service has stored it: it fills in `ref`, `enabled`, `description`,
+ * What the rule does, the same before and after Cloudflare has stored it: it fills in `ref`, `enabled`, `description`,
  * the version `latest`, and that a skip rule logs.
  */
 export function contentOf(rule: WireRule): Bag {

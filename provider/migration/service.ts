@@ -6,12 +6,12 @@ import { present } from "../runtime/members";
 import { wireRule, type WireRule } from "./rules";
 import { decideState, RETIRED, type MigrationState } from "./state";
 
-/** The migration's own calls (seed 001, "Endpoints"), and the entry point that it writes. */
+/** The migration's own calls, and the entry point that it writes. */
 
 /** Of the two PUTs of a migration. */
 export type Mode = "validation" | "pending";
 
-/** What the service proposes to make of the entry point. */
+/** What Cloudflare proposes to make of the entry point. */
 export interface Configuration {
   readonly name?: string;
   readonly rules: readonly WireRule[];
@@ -26,7 +26,7 @@ export interface EntryPoint extends Configuration {
 
 const PHASE_TWO = { phase_two: 1 };
 
-/** The migration's paths are gone for everybody: the vendor has announced it. */
+/** The migration's paths are gone for everybody: Cloudflare has announced it. */
 export class RetiredError extends Error {
   override readonly name = "RetiredError";
 }
@@ -37,7 +37,7 @@ const check = z.looseObject({
 });
 
 export interface Verdict {
-  /** Undefined where the service gave no verdict. */
+  /** Undefined where Cloudflare gave no verdict. */
   readonly compatible: boolean | undefined;
   readonly state: string | undefined;
 }
@@ -71,7 +71,7 @@ const entryPoint = z
     ...(Number.isInteger(Number(version ?? NaN)) ? { version: Number(version) } : {}),
   }));
 
-/** What the service makes of the zone's previous settings. */
+/** What Cloudflare makes of the zone's previous settings. */
 export async function readProposed(api: EdgeApi, zone: string): Promise<Configuration> {
   const what = `Reading the configuration proposed for zone ${zone}`;
   return await unlessRetired(api, zone, () =>

@@ -27,7 +27,7 @@ export interface Situation {
   readonly open?: {
     /** Undefined where the check gave no verdict. */
     readonly compatible: boolean | undefined;
-    /** Absent where the zone cannot migrate, or the service proposes nothing any more. */
+    /** Absent where the zone cannot migrate, or Cloudflare proposes nothing any more. */
     readonly proposed?: Configuration;
     /** Absent where the zone never had one. */
     readonly entryPoint?: EntryPoint;
@@ -109,8 +109,9 @@ export function bodyOf({ open }: Situation, { rules }: Sending): Configuration {
 }
 
 /**
- * What a confirmation stands for: zone and target, what the service proposes, the previous settings and overrides, and
- * the rules to be sent, and those of the zone that go or are overwritten; no ids, versions and times that the service gives. It stops fitting when any of them changes.
+ * What a confirmation stands for: zone and target, what Cloudflare proposes, the previous settings and overrides, and
+ * the rules to be sent, and those of the zone that go or are overwritten; no IDs, versions and times that Cloudflare
+ * gives. It stops fitting when any of them changes.
  */
 export function confirmationDigest(
   situation: Situation,

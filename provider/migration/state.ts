@@ -1,7 +1,7 @@
 import { present } from "../runtime/members";
 import { isBag } from "../runtime/values";
 
-/** How far a zone has migrated (seed 001, "States and transitions"). */
+/** How far a zone has migrated. */
 export type Phase =
   /** The previous rules are active. */
   | "start"
@@ -9,14 +9,14 @@ export type Phase =
   | "validation"
   /** The new rules are on, the previous ones off. There is no way back. */
   | "finished"
-  /** The vendor has taken the migration's paths away. */
+  /** Cloudflare has taken the migration's paths away. */
   | "retired"
   /** Something the seed does not describe: a switch in progress, or a name of tomorrow. Nothing is ever sent then. */
   | "other";
 
 export interface MigrationState {
   readonly phase: Phase;
-  /** The service's own word for it. */
+  /** Cloudflare's own word for it. */
   readonly raw?: string;
   readonly previousRulesEnabled?: boolean;
   readonly newRulesEnabled?: boolean;
@@ -70,7 +70,7 @@ export function isFurther(target: Target, { phase }: MigrationState): boolean {
   return phase === "validation" && target === "assessed";
 }
 
-/** The state as an output: one of the words above, or the service's own where it is none of them. */
+/** The state as an output: one of the words above, or Cloudflare's own where it is none of them. */
 export function stateText({ phase, raw }: MigrationState): string {
   if (phase !== "other") return phase;
   // A word of ours that the rest of the status contradicts may not be taken for the state.

@@ -98,7 +98,7 @@ export const wafMigration = defineLifecycle({
     return Promise.resolve({ computed, ...(failure === undefined ? {} : { failures: [failure] }) });
   },
 
-  // Others change what would be migrated: only a look at the service can show a reviewer what is so today.
+  // Others change what would be migrated: only a look at Cloudflare can show a reviewer what is so today.
   liveAlways: ({ target }) => target === "assessed",
 
   async live({ ctx, args, olds }) {
@@ -180,7 +180,7 @@ export interface WafMigrationArgs {
   readonly zoneId: pulumi.Input<string>;
   /**
    * The zone's plan. With `"pro"` and `"business"` the target `"validation"` is refused in the preview. Default: not
-   * known, and the service judges. In place, without a write. Source: seed 001, "States and transitions".
+   * known, and Cloudflare judges. In place, without a write. Source: seed 001, "States and transitions".
    */
   readonly plan?: pulumi.Input<"pro" | "business" | "enterprise">;
   /**
@@ -199,7 +199,7 @@ export interface WafMigrationArgs {
   readonly configuration?: pulumi.Input<readonly pulumi.Input<MigrationRule>[]>;
   /**
    * The digest that the preview shows for the next step: without it nothing is sent. It stands for the zone, the target,
-   * what the service proposes, the previous settings and overrides, and the rules to be sent; it stops fitting when any
+   * what Cloudflare proposes, the previous settings and overrides, and the rules to be sent; it stops fitting when any
    * of them changes. It is judged only while something is still to be sent. In place, without a write once the zone is there.
    */
   readonly confirm?: pulumi.Input<string>;
@@ -211,7 +211,7 @@ export interface WafMigrationArgs {
 }
 
 /**
- * The migration of one zone from the previous managed firewall rules to managed rulesets (seed 001). It cannot be undone,
+ * The migration of one zone from the previous managed firewall rules to managed rulesets. It cannot be undone,
  * so it is assessed first, confirmed by a digest of everything that would be sent, and sent once. Set `protect: true`. A
  * destroy forgets: nothing is sent. The resource's id is the zone's.
  *
@@ -219,7 +219,7 @@ export interface WafMigrationArgs {
  * sensitivity becomes a paranoia level and a score threshold, and what is not set becomes level 2.
  *
  * Phase two, which this is, lets every zone migrate but those with URI-based overrides. It replaced the conditions of
- * phase one: the previous rules disabled, or only the vendor's own ruleset enabled; no firewall rule or page rule that
+ * phase one: the previous rules disabled, or only Cloudflare's own ruleset enabled; no firewall rule or page rule that
  * bypasses, enables or disables them; no URI-based overrides.
  *
  * A step replaces all rules of the zone's entry point, and Cloudflare offers no condition for that write. So the entry
@@ -232,15 +232,15 @@ export interface WafMigrationArgs {
  * lower than before; in an up for the same reasons, before anything is sent, or when the switch is not done in time.
  */
 export class WafMigration extends edgeResource<WafMigrationArgs>()(wafMigration) {
-  /** Whether the service says that the zone can migrate. Absent where it was not asked: the zone was finished already. */
+  /** Whether Cloudflare says that the zone can migrate. Absent where it was not asked: the zone was finished already. */
   declare readonly compatible: pulumi.Output<boolean | undefined>;
-  /** `start`, `validation`, `finished`, `retired`; else the service's own word, or `unknown`. */
+  /** `start`, `validation`, `finished`, `retired`; else Cloudflare's own word, or `unknown`. */
   declare readonly migrationState: pulumi.Output<string>;
-  /** What the service proposed when it was last asked, in the form of `configuration`. */
+  /** What Cloudflare proposed when it was last asked, in the form of `configuration`. */
   declare readonly proposedConfiguration: pulumi.Output<readonly MigrationRule[] | undefined>;
   /** What `confirm` has to be for the next step; for `target: "assessed"` that of `"finished"`. */
   declare readonly configurationDigest: pulumi.Output<string | undefined>;
-  /** Whether the previous managed rules act on the zone. Absent where the service does not say. */
+  /** Whether the previous managed rules act on the zone. Absent where Cloudflare does not say. */
   declare readonly previousRulesEnabled: pulumi.Output<boolean | undefined>;
   /**
    * Whether the new rules act on the zone: Cloudflare says that they are on, and an enabled rule of the entry point executes

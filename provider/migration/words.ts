@@ -7,7 +7,7 @@ import type { WireRule } from "./rules";
 /** Rules and old settings in the words of people. */
 
 /** The rulesets whose IDs never change. */
-export const VENDOR_RULESET = "efb7b8c949ac4650a09736fc376e9aee";
+const VENDOR_RULESET = "efb7b8c949ac4650a09736fc376e9aee";
 export const OWASP_RULESET = "4814384a9e5d4991b9815dcfc25d2f1f";
 
 const RULESET_NAMES: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 /**
  * Content-security policies as data: parsed, rendered in one order, linted, and asked whether they allow a script.
- * Directives and their meaning: CSP Level 3; which of them the service supports: facts 3.
+ * Directives and their meaning: CSP Level 3; which of them Cloudflare supports, its documentation says.
  */
 
 /** Directives by their kebab-case name, each with its sources. */
@@ -9,7 +9,7 @@ export type Directives = ReadonlyMap<string, readonly string[]>;
 /** What a program may write instead of text: `{ scriptSrc: ["'self'", "cdn.example.com"] }`. */
 export type TypedDirectives = Readonly<Record<string, readonly string[] | boolean>>;
 
-/** Directives the service enforces, in the order in which they are rendered (facts 3). */
+/** Directives Cloudflare enforces, in the order in which they are rendered. */
 const SUPPORTED = [
   "default-src",
   "script-src",

@@ -151,7 +151,7 @@ export interface PageShieldPolicyArgs {
    */
   readonly action: pulumi.Input<"log" | "allow" | "add_reporting_directives">;
   /**
-   * Which requests the policy covers, in the vendor's filter language: `http.host eq "www.example.com"`. Sent as it is.
+   * Which requests the policy covers, in Cloudflare's filter language: `http.host eq "www.example.com"`. Sent as it is.
    * In place. Source: seed 000, "Policy".
    */
   readonly expression: pulumi.Input<string>;
@@ -183,7 +183,7 @@ export interface WouldBlock {
 }
 
 /**
- * One content-security policy of a zone (seed 000, "Policy"). The resource's id is the policy's. An `allow` policy
+ * One content-security policy of a zone. The resource's id is the policy's. An `allow` policy
  * blocks: its preview shows in the input `wouldBlock` which of the zone's active scripts it would stop.
  *
  * @throws when the token lacks Page Shield Write, the plan lacks policies, or an existing policy may not be adopted.
@@ -222,7 +222,7 @@ export class PageShieldPolicy extends edgeResource<PageShieldPolicyArgs>()(pageS
   }
 }
 
-/** A policy as the service holds it, in canonical form, with the answer it came from. */
+/** A policy as Cloudflare holds it, in canonical form, with the answer it came from. */
 interface Policy {
   readonly id: string;
   readonly description: string;
@@ -282,7 +282,7 @@ function canonicalValue(text: string): string {
   }
 }
 
-/** Equal in every declared field that the service gives back; a further member it does not echo is no difference. */
+/** Equal in every declared field that Cloudflare gives back; a further member it does not echo is no difference. */
 function sameFields(policy: Policy, args: Bag): boolean {
   const further = Object.entries(isBag(args["extra"]) ? args["extra"] : {});
   return (

@@ -101,7 +101,7 @@ export interface PageShieldSettingsArgs {
   /** Whether scripts, connections and cookies of the zone's pages are monitored. In place. Source: seed 000, "Settings". */
   readonly enabled: pulumi.Input<boolean>;
   /**
-   * Whether browsers report to the vendor's endpoint instead of one under the zone's own host. Sent only when set; when
+   * Whether browsers report to Cloudflare's endpoint instead of one under the zone's own host. Sent only when set; when
    * removed, the zone gets back what it had before. Setting it to false needs an entitlement. In place.
    * Source: seed 000, "Settings" (`use_platform_reporting_endpoint`); OpenAPI `page-shield-update-settings`
    * (`use_cloudflare_reporting_endpoint`).
@@ -122,13 +122,13 @@ export interface PageShieldSettingsArgs {
 }
 
 /**
- * Page security of one zone: the on/off setting and what is reported (seed 000, "Settings"). A zone has one; two in a
+ * Page security of one zone: the on/off setting and what is reported. A zone has one; two in a
  * program are refused.
  *
  * @throws when the token lacks Page Shield Write, or the plan lacks an entitlement for a value.
  */
 export class PageShieldSettings extends edgeResource<PageShieldSettingsArgs>()(pageShieldSettings) {
-  /** When the service last stored settings, ISO 8601. Absent where it does not say. */
+  /** When Cloudflare last stored settings, ISO 8601. Absent where it does not say. */
   declare readonly updatedAt: pulumi.Output<string | undefined>;
   /** What the zone had before this resource first set it: what a destroy restores. */
   declare readonly previous: pulumi.Output<PageShieldValues>;
@@ -151,7 +151,7 @@ export class PageShieldSettings extends edgeResource<PageShieldSettingsArgs>()(p
 interface Found {
   readonly values: PageShieldValues;
   readonly updatedAt: string | undefined;
-  /** How the service spells the reporting member; the seed and the OpenAPI differ (facts D04). */
+  /** How Cloudflare spells the reporting member; the seed and the OpenAPI differ. */
   readonly reportingMember: "use_cloudflare_reporting_endpoint" | "use_platform_reporting_endpoint";
 }
 
@@ -214,7 +214,7 @@ async function apply(
   try {
     await ctx.api.put(`/zones/${zone}/page_shield`, {
       what,
-      schema: z.unknown(), // The answer holds two members or four (facts D03): what counts is read afterwards.
+      schema: z.unknown(), // The answer holds two members or four: what counts is read afterwards.
       body: toRequest(wanted, found.reportingMember),
       advice: ({ status }) => (status === 400 || status === 403 ? advice : undefined),
     });

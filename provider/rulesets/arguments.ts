@@ -50,7 +50,7 @@ export interface RuleOverrideArgs {
 
 /** Requests that managed rules leave alone. */
 export interface ExceptionArgs {
-  /** Which requests, in the vendor's filter language. */
+  /** Which requests, in Cloudflare's filter language. */
   readonly expression: pulumi.Input<string>;
   /** What it is for. Default: empty. */
   readonly description?: pulumi.Input<string>;

@@ -152,7 +152,7 @@ export function differences(rule: ZoneRule, wanted: Wanted, shared: SharedTags):
 }
 
 /** Cloudflare fills in the latest version where none is named. */
-export function sameVersion(a: string | undefined, b: string | undefined): boolean {
+function sameVersion(a: string | undefined, b: string | undefined): boolean {
   return (a ?? "latest") === (b ?? "latest");
 }
 
@@ -226,7 +226,7 @@ export function exceptionIds({ adopted }: Pick<Computed, "adopted">): string[] {
   return (adopted?.exceptions ?? []).map(({ id }) => id);
 }
 
-/** The declared version, unless somebody has pinned another one. What the service filled in is no difference. */
+/** The declared version, unless somebody has pinned another one. What Cloudflare filled in is no difference. */
 export function readVersion({ version, known }: Recorded, live: string | undefined): string | undefined {
   if (sameVersion(live, version ?? known.version) || sameVersion(live, known.version)) return version;
   return live ?? "latest";

@@ -303,12 +303,12 @@ export interface ManagedRulesetOverrideArgs {
     { readonly id: pulumi.Input<string> } | { readonly name: pulumi.Input<string> }
   >;
   /**
-   * The version to deploy: `"latest"` or a number as text. Never sent unless set, and the service then takes the latest;
+   * The version to deploy: `"latest"` or a number as text. Never sent unless set, and Cloudflare then takes the latest;
    * a newer one is an output, not a change. In place. Source: seed 001, "Versioning"; the OpenAPI does not know it.
    */
   readonly version?: pulumi.Input<string>;
   /**
-   * Which requests it looks at, in the vendor's filter language. Default `"true"`: all. In place. Source: seed 001,
+   * Which requests it looks at, in Cloudflare's filter language. Default `"true"`: all. In place. Source: seed 001,
    * "Rule".
    */
   readonly expression?: pulumi.Input<string>;
@@ -378,7 +378,7 @@ export interface ManagedRulesetOverrideArgs {
 
 /**
  * One deployment of a managed ruleset in a zone: one execute rule of the zone's entry point, with its overrides and
- * exceptions (seed 001). All other rules of the zone keep their ids, order and content, whoever made them: each write is
+ * exceptions. All other rules of the zone keep their ids, order and content, whoever made them: each write is
  * of one rule, the entry point is never replaced. The resource's id is the rule's.
  *
  * @throws when the ruleset, a tag or a rule of it does not exist, an existing rule may not be taken over, or the token
@@ -405,7 +405,7 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
   declare readonly otherManagedRules: pulumi.Output<readonly OtherManagedRule[]>;
   /** A rule that was taken over, as it was found: what a destroy restores. */
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
-  /** What the declaration amounted to when it was last changed. Absent where the preview could not ask the service. */
+  /** What the declaration amounted to when it was last changed. Absent where the preview could not ask Cloudflare. */
   declare readonly expansion: pulumi.Output<RulesetExpansion | undefined>;
 
   constructor(name: string, args: ManagedRulesetOverrideArgs, opts?: pulumi.CustomResourceOptions) {

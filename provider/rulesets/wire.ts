@@ -72,7 +72,7 @@ export interface ManagedRule {
   readonly tags: readonly string[];
   readonly enabled: boolean;
   readonly scoreThreshold?: number;
-  /** The actions that an override may give it; absent where the service does not say. */
+  /** The actions that an override may give it; absent where Cloudflare does not say. */
   readonly allowedActions?: readonly string[];
 }
 
@@ -273,10 +273,10 @@ export const managedRuleset = z
   .looseObject({ ...RULESET_MEMBERS, rules: z.array(z.unknown()).nullish() })
   .transform(({ rules, ...raw }) => ({ info: toInfo(raw), rules: rules ?? [] }));
 
-/** Members of a rule that the service writes, or that are sent apart. */
+/** Members of a rule that Cloudflare writes, or that are sent apart. */
 const STAMPS = ["id", "version", "last_updated", "categories", "position"];
 
-/** The rule as it may be sent back: everything it holds but the service's own stamps. */
+/** The rule as it may be sent back: everything it holds but Cloudflare's own stamps. */
 export function definitionOf(raw: Bag): Bag {
   return omit(raw, STAMPS);
 }
