@@ -1,0 +1,91 @@
+import * as pulumi from "@pulumi/pulumi";
+import { type LocalApi, startLocalApi } from "edgeguard-local";
+import { KvNamespace } from "pulumi-edgeguard";
+import { failureOf } from "../support/edge-client";
+import { Operation, rawGet, rawSend, sent, type Recorded } from "../support/operation";
+
+/** A namespace by itself: what it is called, whether it may be adopted, and when it may be destroyed. */
+
+const TYPE = "KvNamespace";
+
+let api: LocalApi;
+let accountId: string;
+let path: string;
+beforeEach(async () => {
+  api = await startLocalApi();
+  accountId = api.accounts.main;
+  path = `/accounts/${accountId}/storage/kv/namespaces`;
+});
+afterEach(() => api.close());
+
+const up = (inputs: object): Promise<Recorded> => new Operation(api).up(TYPE, { accountId, ...inputs });
+const titles = async (): Promise<unknown> => (await rawGet(api, path))["result"];
+
+/** A namespace that somebody else created, with a key or without. */
+async function existing(title: string, ...keys: string[]): Promise<string> {
+  const { id } = (await rawSend(api, "POST", path, { title }))["result"] as { id: string };
+  const entries = keys.map((key) => ({ key, value: "v" }));
+  await rawSend(api, "PUT", `${path}/${id}/bulk`, entries);
+  return id;
+}
+
+const STRANGE = /holds keys that this program doesn't declare for it, such as "a"/;
+const NEVER = /adopt: "never" prevents adopting it/;
+
+test.each([
+  [undefined, "empty", "adopted", undefined],
+  [undefined, "full", "refused", STRANGE],
+  ["ifEqual", "empty", "adopted", undefined],
+  ["ifEqual", "full", "refused", STRANGE],
+  ["never", "empty", "refused", NEVER],
+  ["never", "full", "refused", NEVER],
+  ["takeOver", "empty", "adopted", undefined],
+  ["takeOver", "full", "adopted", undefined],
+] as const)("with adopt: %j a namespace that is %s is %s", async (adopt, state, _, refusal) => {
+  const id = await existing("shop", ...(state === "full" ? ["a"] : []));
+  const inputs = { accountId, title: "shop", ...(adopt && { adopt }) };
+  if (refusal === undefined) {
+    expect((await up(inputs)).id).toBe(id);
+    return;
+  }
+  expect(await new Operation(api).refusals(TYPE, inputs)).toEqual([expect.stringMatching(refusal)]);
+  const unseen = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
+  expect((await failureOf(unseen.up(TYPE, inputs))).message).toMatch(refusal);
+});
+
+test("a preview namespace has _preview behind its title, in the account and in what is recorded", async () => {
+  const { id, outputs } = await up({ title: "fresh", preview: true });
+  expect(outputs).toMatchObject({ title: "fresh", preview: true, fullTitle: "fresh_preview" });
+  expect(await titles()).toContainEqual(expect.objectContaining({ id, title: "fresh_preview" }));
+});
+
+test("a destroy refuses a namespace that still holds keys, and names them", async () => {
+  const namespace = await up({ title: "full" });
+  await rawSend(api, "PUT", `${path}/${namespace.id}/bulk`, [{ key: "b", value: "v" }]);
+  api.clearRequests();
+  const { message } = await failureOf(new Operation(api, { inNoTime: api }).destroy(TYPE, namespace));
+  expect(message).toMatch(
+    /^Namespace "full" \([0-9a-f]{32}\) still holds 1 key: "b"\. Deleting it would delete them\. .*set forceDestroy: true/,
+  );
+  expect(sent(api, "DELETE")).toEqual([]);
+});
+
+test("forceDestroy deletes a namespace with the keys that it holds", async () => {
+  const namespace = await up({ title: "full", forceDestroy: true });
+  await rawSend(api, "PUT", `${path}/${namespace.id}/bulk`, [{ key: "b", value: "v" }]);
+  await new Operation(api, { inNoTime: api }).destroy(TYPE, namespace);
+  expect(await titles()).not.toContainEqual(expect.objectContaining({ id: namespace.id }));
+});
+
+test.each([
+  [false, "id"],
+  [true, "preview_id"],
+])("the snippet of a namespace with preview: %j says %s", async (preview, member) => {
+  await pulumi.runtime.setMocks({
+    newResource: ({ inputs }) => ({ id: "5".repeat(32), state: inputs as object }),
+    call: ({ inputs }) => inputs as object,
+  });
+  const namespace = new KvNamespace(`snippet-${member}`, { accountId, title: member, preview });
+  const snippet = await new Promise((done) => namespace.bindingSnippet("CATALOG").apply(done));
+  expect(snippet).toBe(`[[kv_namespaces]]\nbinding = "CATALOG"\n${member} = "${"5".repeat(32)}"\n`);
+});
