@@ -104,7 +104,7 @@ export const kvEntries = defineLifecycle({
             `KvEntries ${namespace}: ${expired} of ${keys} entries have expired already and are not sent.`,
           );
       }
-      // For what exists, `describe` compares with what was written.
+      // For what exists, `review` compares with what was written.
       if (isNew(args, olds)) ctx.say.info(line(namespace, compare(catalog, new Map())));
       return {
         computed: { keys, bytes, digest, ...(sha256 === undefined ? {} : { fileHash: fileHash(sha256) }) },
@@ -119,7 +119,9 @@ export const kvEntries = defineLifecycle({
   async live({ ctx, args, olds }) {
     if (!isNew(args, olds)) return {};
     const catalog = await known(ctx, args);
-    const { sentence, tooMany } = await existingFor(ctx, args, catalog, new Map(), { isPreview: true });
+    const { sentence, tooMany } = await existingFor(ctx, management(args), catalog, new Map(), {
+      isPreview: true,
+    });
     if (tooMany !== undefined) return { failures: [{ property: "prune.maxDeletes", reason: tooMany }] };
     return sentence === undefined ? {} : { pendingWork: sentence };
   },
@@ -137,11 +139,12 @@ export const kvEntries = defineLifecycle({
       refuseOwnDeletes(args, plan, manifest);
     }
     return async () => {
-      if (change === "update") await adoptExisting(ctx, args, catalog, manifest, { isPreview: true });
+      if (change === "update")
+        await adoptExisting(ctx, management(args), catalog, manifest, { isPreview: true });
       // What others write under the prefix can be seen only by looking, also where nothing was changed here.
       if (args.prune === undefined) return {};
       const own = { rows: catalog.rows, manifest, writtenAt: state.writtenAt };
-      const { sentence } = await strangersOf(ctx, args, own);
+      const { sentence } = await strangersOf(ctx, management(args), own);
       return sentence === undefined ? {} : { pendingWork: sentence };
     };
   },
@@ -150,11 +153,12 @@ export const kvEntries = defineLifecycle({
     return await withDeclared(ctx, args, inputs["digest"], async (declared) => {
       const { catalog } = declared;
       const manifest: Manifest = new Map();
-      heldKeys(ctx, args).add(manifest, catalog);
-      const strangers = await existingFor(ctx, args, catalog, manifest);
+      const managed = management(args);
+      heldKeys(ctx, managed).add(manifest, catalog);
+      const strangers = await existingFor(ctx, managed, catalog, manifest);
       strangers.refuseTooMany();
       const id = `${args.namespaceId}/${randomUUID()}`;
-      const work = { ...args, id, manifest, writtenAt: 0, strangers: strangers.keys };
+      const work = { ...managed, id, manifest, writtenAt: 0, strangers: strangers.keys };
       return { id, computed: await converge(ctx, declared, work) };
     });
   },
@@ -165,11 +169,12 @@ export const kvEntries = defineLifecycle({
       const { rows } = declared.catalog;
       if (args.maxOwnDeletes !== undefined)
         refuseOwnDeletes(args, compare(declared.catalog, manifest), manifest);
-      heldKeys(ctx, args).add(manifest, declared.catalog);
-      const strangers = await strangersOf(ctx, args, { rows, manifest, writtenAt: state.writtenAt });
+      const managed = management(args);
+      heldKeys(ctx, managed).add(manifest, declared.catalog);
+      const strangers = await strangersOf(ctx, managed, { rows, manifest, writtenAt: state.writtenAt });
       strangers.refuseTooMany();
-      await adoptExisting(ctx, args, declared.catalog, manifest);
-      const work = { ...args, id, manifest, writtenAt: state.writtenAt, strangers: strangers.keys };
+      await adoptExisting(ctx, managed, declared.catalog, manifest);
+      const work = { ...managed, id, manifest, writtenAt: state.writtenAt, strangers: strangers.keys };
       return await converge(ctx, declared, work);
     });
   },
@@ -330,6 +335,11 @@ function refuseOwnDeletes(
     `KvEntries ${namespaceId}: this update deletes ${count(removed.length)} of its ${count(size)} keys (${shown(removed)}); maxOwnDeletes allows ${count(maxOwnDeletes)}. ` +
       "Nothing was written. Check the source of the entries, or raise maxOwnDeletes.",
   );
+}
+
+/** Where and how the keys are managed: what is declared beside the entries. */
+function management({ accountId, namespaceId, adopt, prune }: Adoption & Pruning): Adoption & Pruning {
+  return { accountId, namespaceId, adopt, prune };
 }
 
 /** What a create finds. Where it prunes, one listing tells both what exists of its keys and which are strange. */
