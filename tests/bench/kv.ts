@@ -254,8 +254,8 @@ async function hundredThousand(folder: string): Promise<Row[]> {
         `${n}: other requests`,
         requests.length - writesOf(requests).length,
         "requests",
-        1,
-        "one listing",
+        2,
+        "a look in the check and one in the create",
       ),
       {
         what: `${n}: most in flight`,
