@@ -8,13 +8,14 @@ import { deletedKeys, madeNamespaces } from "./held";
 import { listNamespacesOf } from "./listing";
 import { declaredOf } from "./sole-owner";
 import { KV } from "../limits";
-import { adopt as adoptExisting, AdoptionError, createOnce, sharedId } from "../runtime/adoption";
+import { adopt as adoptExisting, AdoptionError, sharedId } from "../runtime/adoption";
 import { HINT } from "../runtime/resource-type";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
 import { claimOnce, edgeResource } from "../runtime/resource";
 import { hasUnknown, UNKNOWN } from "../runtime/values";
 import { accountId, adopt, type Adopt } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
+import { createOnce } from "../runtime/creation";
 
 const args = z.object({
   accountId,

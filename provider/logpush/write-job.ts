@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { createOnce, type Created } from "../runtime/adoption";
 import type { Context } from "../runtime/lifecycle";
 import { sameDestination } from "./destination-text";
 import { changedJobRequest, isNamedLike, newJobRequest, wireJob, type Job } from "./job";
 import { jobAdvice, jobsPath, listJobs, named, readJob, scopeOf, wantsProof, withFlag } from "./job-api";
 import { jobNamed, type JobArgs } from "./job-args";
 import { tokenFinding, unproven } from "./ownership";
+import { createOnce, type Created } from "../runtime/creation";
 
 /** What creates and changes a job: the two requests, and what to do with their answers. */
 

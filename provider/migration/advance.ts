@@ -1,7 +1,6 @@
 import { ApiError, mayHaveHappened } from "../api/errors";
 import { backoffMs, RETRY } from "../api/retry";
 import { MIGRATION } from "../limits";
-import { lookUntil } from "../runtime/adoption";
 import { PartialFailure, type Context } from "../runtime/lifecycle";
 import { withMachineLock } from "../runtime/machine-lock";
 import { counted, sameJson } from "../runtime/values";
@@ -11,6 +10,7 @@ import { isUnderWay, recordOf, withArrival, withEvent, type Computed, type Histo
 import { putConfiguration, readEntryPoint, readState, type EntryPoint } from "./service";
 import { bodyOf, isDeployed, observe, type Situation } from "./situation";
 import { isFurther, isReached, isSameState, stateText, type MigrationState, type Target } from "./state";
+import { lookUntil } from "../runtime/creation";
 
 /** Brings a zone to where it is to be, forward only. */
 

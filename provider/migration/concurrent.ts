@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { ApiError, CancelledError } from "../api/errors";
 import { RuleWriter } from "../rulesets/entry-point";
-import { lookUntil } from "../runtime/adoption";
 import type { Context } from "../runtime/lifecycle";
 import { counted, omit, sameJson } from "../runtime/values";
 import {
@@ -16,6 +15,7 @@ import {
 } from "./rules";
 import { readEntryPoint, readVersion, type EntryPoint } from "./service";
 import { ruleWords } from "./words";
+import { lookUntil } from "../runtime/creation";
 
 /**
  * What somebody else wrote to the entry point while a migration's PUT was on its way. The PUT replaces the whole list and

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { EdgeApi } from "../api/client";
 import { byPage } from "../api/pages";
 import { PAGE_SHIELD } from "../limits";
-import { adopt as adoptExisting, createOnce, isFree, sharedId, type Created } from "../runtime/adoption";
+import { adopt as adoptExisting, isFree, sharedId } from "../runtime/adoption";
 import { inEitherForm, noteShownForm, type BooleanForm, type BooleanMember } from "../runtime/boolean-form";
 import { adopt, zoneId, type Adopt } from "../runtime/fields";
 import { record } from "../runtime/json";
@@ -13,6 +13,7 @@ import { extra, extraFound, present, removedExtra, STAMPS } from "../runtime/mem
 import { claimOnce, edgeResource, type Claim } from "../runtime/resource";
 import { canonicalJson, isBag, omit, pick, sameJson, type Bag } from "../runtime/values";
 import { allowsScript, canonicalCsp, CspError, lintCsp, parseCsp, type SeenScript } from "./csp";
+import { createOnce, type Created } from "../runtime/creation";
 
 const KNOWN_MEMBERS = ["id", "description", "action", "expression", "enabled", "value"];
 

@@ -1,13 +1,13 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { mayHaveHappened } from "../api/errors";
-import { lookUntil } from "../runtime/adoption";
 import { zoneId } from "../runtime/fields";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { present } from "../runtime/members";
 import { claimOnce, edgeResource } from "../runtime/resource";
 import { pick, type Bag } from "../runtime/values";
+import { lookUntil } from "../runtime/creation";
 
 const values = z.object({
   enabled: z.boolean(),

@@ -1,9 +1,9 @@
 import type { RequestOptions } from "../api/client";
 import { ApiError, isAbsent } from "../api/errors";
-import { createOnce, lookUntil } from "../runtime/adoption";
 import type { Context } from "../runtime/lifecycle";
 import type { Bag } from "../runtime/values";
 import { entryPoint, PHASE, type EntryPoint, type ZoneRule } from "./wire";
+import { createOnce, lookUntil } from "../runtime/creation";
 
 /**
  * Access to the ruleset that a zone starts from in the managed phase. It is never written as a whole: that is the one

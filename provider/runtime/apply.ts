@@ -15,7 +15,7 @@ export async function create<Shape extends z.ZodRawShape, Computed extends objec
 ): Promise<{ id: string; outs: Record<string, unknown> }> {
   const { lifecycle } = resource;
   const args = resource.args(inputs);
-  return await recordingHalf(resource, host, inputs, () =>
+  return await handingOverHalf(resource, host, inputs, () =>
     host.locks.with(lifecycle.lock(args), async () => {
       const ctx = host.context(lifecycle.type);
       const { id, computed } = await lifecycle.create({
@@ -77,7 +77,7 @@ export async function update<Shape extends z.ZodRawShape, Computed extends objec
   const { type } = lifecycle;
   const state = resource.state(olds);
   const args = resource.args(news);
-  return await recordingHalf(resource, host, news, () =>
+  return await handingOverHalf(resource, host, news, () =>
     host.locks.with(lifecycle.lock(args), async () => {
       if (host.ledger.holding(type, id) === "made") {
         throw new Error(
@@ -117,8 +117,8 @@ async function remove<Shape extends z.ZodRawShape, Computed extends object>(
 }
 export { remove as delete };
 
-/** A half-finished change is recorded by the engine; anything else keeps its own message. */
-async function recordingHalf<T, Shape extends z.ZodRawShape, Computed extends object>(
+/** Hands a half-finished change to the engine, which records it; anything else keeps its own message. */
+async function handingOverHalf<T, Shape extends z.ZodRawShape, Computed extends object>(
   resource: ResourceType<Shape, Computed>,
   host: Host,
   inputs: Bag,

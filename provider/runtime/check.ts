@@ -29,6 +29,7 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
     ...Object.fromEntries(fromSettings.map(([key, of]) => [key, of(host.settings)])),
     ...resource.written(news),
   };
+  // 1. Each argument by its schema.
   const { inputs, failures, known } = checkInputs(lifecycle.args.shape, given, resource.secrets(news));
   Object.assign(inputs, pick(news, [SECRETS]));
   if (misconfigured !== undefined)
@@ -43,6 +44,7 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   };
   const unchanged = sameJson(pick(olds, resource.argKeys), pick(inputs, resource.argKeys));
 
+  // 2. Rules over several arguments.
   if (failures.length === 0) {
     // A rule reads only what it needs, and all of that is known and valid.
     const { failed, warnings } = byRules(lifecycle.rules ?? [], inputs as Args<Shape>, given, known);
@@ -50,6 +52,7 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
     if (!unchanged) for (const warning of warnings) host.warnOnce(warning); // Said once, by the run that changes it.
   }
 
+  // 3. What this machine can tell.
   const awaited = hasUnknown(omit(inputs, lifecycle.deriveWithout ?? []));
   if (problems.length === 0 && lifecycle.derive !== undefined && !awaited) {
     const args = hasUnknown(inputs) ? (inputs as Args<Shape>) : resource.args(inputs); // It does without what is not known.
@@ -57,12 +60,14 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
     add(await lifecycle.derive({ ctx, args, olds, hints: resource.hints(news) }));
   }
 
+  // 4. Nothing new: what was found out before still holds.
   const also = lifecycle.compared?.also ?? [];
   const same = unchanged && also.every((key) => !(key in inputs) || sameJson(olds[key], inputs[key]));
   if (same) {
     const carried = resource.computedInputs.filter((key) => !also.includes(key) && !(key in inputs));
     Object.assign(inputs, pick(olds, carried));
   }
+  // 5. What only the API can tell.
   if (problems.length === 0 && !hasUnknown(inputs)) {
     const args = resource.args(inputs);
     const ctx = host.probeContext(lifecycle.type);
@@ -70,11 +75,9 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
       add(await look(host, async () => (await lifecycle.live?.({ ctx, args, olds })) ?? {}));
   }
 
-  if (problems.length === 0) host.checked.add(resource.fingerprint(inputs));
-  for (const work of pending) {
-    host.warnOnce(work);
-    host.pendingWork.add(resource.fingerprint(inputs));
-  }
+  for (const work of pending) host.warnOnce(work);
+  if (problems.length === 0)
+    host.declared.set(resource.fingerprint(inputs), { hasPendingWork: pending.length > 0 });
   return { inputs, failures: refusals(host, problems) };
 }
 
@@ -94,7 +97,10 @@ function byRules<Shape extends z.ZodRawShape>(
 }
 
 /** What can be seen in a preview; where nothing can, that is said, and nothing is found. */
-export async function look(host: Host, at: () => Promise<Findings>): Promise<Findings> {
+export async function look<T extends object>(
+  host: Host,
+  at: () => Promise<T>,
+): Promise<T | Pick<Findings, "failures">> {
   if (!host.settings.liveChecks) return {};
   try {
     return await at();

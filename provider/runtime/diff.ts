@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { ResourceType } from "./resource-type";
 import type { Host } from "./host";
-import type { Findings } from "./lifecycle";
+import type { Review } from "./lifecycle";
 import { look } from "./check";
 import { hasUnknown, sameJson, type Bag } from "./values";
 
@@ -21,15 +21,15 @@ export async function diff<Shape extends z.ZodRawShape, Computed extends object>
 ): Promise<DiffResult> {
   const { lifecycle } = resource;
   const changed = changedKeys(resource, olds, news);
-  // Without a check of this operation there is no program that declares it: a refresh, a destroy. Or the engine asks
-  // whether this object has to go before another one that is about to be deleted and that it depends on.
-  const declaration = resource.fingerprint(news);
-  const isDeclared = host.checked.has(declaration);
+  const declared = host.declared.get(resource.fingerprint(news));
   const replaces = changed.filter(
     (key) =>
-      (lifecycle.replaceOn as readonly string[]).includes(key) && !(isDeclared && hasUnknown(news[key])),
+      (lifecycle.replaceOn as readonly string[]).includes(key) &&
+      !(declared !== undefined && hasUnknown(news[key])),
   );
-  if (!isDeclared) return { changes: changed.length > 0 || host.pendingWork.has(declaration), replaces };
+  // Without a check of this operation there is no program that declares it: a refresh, a destroy. Or the engine asks
+  // whether this object has to go before another one that is about to be deleted and that it depends on.
+  if (declared === undefined) return { changes: changed.length > 0, replaces };
 
   const change = replaces.length > 0 ? "replacement" : changed.length > 0 ? "update" : "none";
   // A crash between a create and the delete of its predecessor leaves both in the state: the delete comes now.
@@ -43,7 +43,7 @@ export async function diff<Shape extends z.ZodRawShape, Computed extends object>
   if (failures.length > 0) throw new Error(failures.map(({ reason }) => reason).join(" "));
   for (const said of [pendingWork, deleteFirst]) if (said !== undefined) host.warnOnce(said);
   return {
-    changes: changed.length > 0 || pendingWork !== undefined || host.pendingWork.has(declaration),
+    changes: changed.length > 0 || pendingWork !== undefined || declared.hasPendingWork,
     replaces,
     ...(deleteFirst === undefined ? {} : { deleteBeforeReplace: true }),
   };
@@ -53,7 +53,7 @@ async function reviewed<Shape extends z.ZodRawShape, Computed extends object>(
   resource: ResourceType<Shape, Computed>,
   host: Host,
   { id, olds, news, change }: { id: string; olds: Bag; news: Bag; change: "none" | "update" | "replacement" },
-): Promise<Findings> {
+): Promise<Review> {
   const { lifecycle } = resource;
   if (lifecycle.review === undefined) return {};
   const live = await lifecycle.review({

@@ -34,10 +34,8 @@ const SECRETS_OF_CALL = new AsyncLocalStorage<Redactor>();
 export class Host {
   readonly ledger = new Ledger();
   readonly locks = new Locks();
-  /** Inputs that `check` returned in this operation: proof that the program still declares them. */
-  readonly checked = new Set<string>();
-  /** Those of them for which an update has something to do although nothing of them changed. */
-  readonly pendingWork = new Set<string>();
+  /** Inputs that `check` returned in this operation, proof that the program still declares them, and whether work is left. */
+  readonly declared = new Map<string, { readonly hasPendingWork: boolean }>();
   readonly #options: HostOptions;
   readonly #said = new Set<string>();
   readonly #read = new Map<string, Promise<unknown>>();

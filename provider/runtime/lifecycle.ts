@@ -32,6 +32,10 @@ export interface Findings {
   readonly failures?: readonly CheckFailure[];
   /** Something an update has to do although nothing recorded tells of a change; said to the reviewer. */
   readonly pendingWork?: string;
+}
+
+/** What the review of a resource that exists finds out. */
+export interface Review extends Pick<Findings, "failures" | "pendingWork"> {
   /** Why the object has to be deleted before its replacement is created; said to the reviewer. */
   readonly deleteFirst?: string;
 }
@@ -49,8 +53,8 @@ export type Args<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;
 export type State<Shape extends z.ZodRawShape, Computed extends object> = Args<Shape> & Computed;
 
 /**
- * All that the runtime knows of a resource: its data, then its hooks in the order in which they are called. `args` is what
- * is wanted, in canonical form; `state` is what was recorded; `olds` are the recorded inputs, empty for a new resource.
+ * All that the runtime knows of a resource: what it is, then its hooks in the order in which they are called. `args` is what
+ * is wanted, in canonical form; `state` are the recorded outputs; `olds` are the recorded inputs, empty for a new resource.
  */
 export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
   extends Data<Shape, Computed>, Hooks<Shape, Computed> {}
@@ -93,7 +97,7 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly deriveWithout?: readonly (keyof Shape & string)[];
   /** What the predecessor knew and its successor does not, when one takes over from the other without an alias. */
   readonly lostOnHandOver?: string;
-  /** What two verbs may not touch at the same time within this process. */
+  /** The key of what two verbs may not touch at the same time within this process. */
   lock(args: Args<Shape>): string;
 }
 
@@ -132,7 +136,7 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     readonly state: State<Shape, Computed>;
     readonly args: Args<Shape> | undefined;
     readonly change: "none" | "update" | "replacement";
-  }): Promise<(() => Promise<Findings>) | undefined>;
+  }): Promise<(() => Promise<Review>) | undefined>;
   /** 6. create; `inputs` are the computed ones, as the check gave them. */
   create(request: {
     readonly ctx: Context;

@@ -1,7 +1,8 @@
 import { z } from "zod";
-import { adopt, AdoptionError, createOnce, lookUntil } from "../../provider/runtime/adoption";
+import { adopt, AdoptionError } from "../../provider/runtime/adoption";
 import { Host } from "../../provider/runtime/host";
 import { envelope, failureOf, serve, until } from "../support/edge-client";
+import { createOnce, lookUntil } from "../../provider/runtime/creation";
 
 const object = z.object({ id: z.string() });
 const quiet = { info: () => undefined, warn: () => undefined };
