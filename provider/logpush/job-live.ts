@@ -1,6 +1,7 @@
 import { isNotFound } from "../api/errors";
 import { LOGPUSH } from "../limits";
 import type { Context, Findings } from "../runtime/lifecycle";
+import { ifAllowed } from "../runtime/live";
 import { sameJson, type Bag } from "../runtime/values";
 import { chooseExisting } from "./adopt-job";
 import { DATASETS, documentedFields, ZONE_DATASETS } from "./dataset-fields";
@@ -37,17 +38,21 @@ export async function lookAtJob({ ctx, args, olds }: Request): Promise<Findings>
   // 2. Its fields are those of the dataset, as the service lists them for this plan.
   const wantsFields = args.outputOptions?.fieldNames !== undefined || args.filter !== undefined;
   if (!wantsFields) return {};
-  let fields: ListedField[];
-  try {
-    fields = await ctx.once(`fields of ${args.dataset} of ${named(scope)}`, () =>
-      listFields(ctx.api, scope, args.dataset),
-    );
-  } catch (error) {
-    const reason = isNotFound(error) ? wrongDataset(args) : undefined;
-    if (reason === undefined) throw error;
-    return { failures: [{ property: "dataset", reason }] };
-  }
-  return judgeFields(ctx, args, olds, fields);
+  const judge = async (): Promise<Findings> => {
+    try {
+      const fields = await ctx.once(`fields of ${args.dataset} of ${named(scope)}`, () =>
+        listFields(ctx.api, scope, args.dataset),
+      );
+      return judgeFields(ctx, args, olds, fields);
+    } catch (error) {
+      const reason = isNotFound(error) ? wrongDataset(args) : undefined;
+      if (reason === undefined) throw error;
+      return { failures: [{ property: "dataset", reason }] };
+    }
+  };
+  // The update itself asks only for what "all" stands for.
+  if (args.outputOptions?.fieldNames === "all") return await judge();
+  return (await ifAllowed(ctx, judge)) ?? {};
 }
 
 function judgeFields(ctx: Context, args: JobArgs, olds: Bag, listed: readonly ListedField[]): Findings {

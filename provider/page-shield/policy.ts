@@ -8,6 +8,7 @@ import { inEitherForm, noteShownForm, type BooleanForm, type BooleanMember } fro
 import { adopt, zoneId, type Adopt } from "../runtime/fields";
 import { record } from "../runtime/json";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
+import { ifAllowed } from "../runtime/live";
 import { LOCK } from "../runtime/locks";
 import { extra, extraFound, present, removedExtra, STAMPS } from "../runtime/members";
 import { claimOnce, edgeResource, type Claim } from "../runtime/resource";
@@ -91,8 +92,8 @@ export const pageShieldPolicy = defineLifecycle({
     // 3. What an enforced policy would stop, for the reviewer to see.
     if (args.action !== "allow") return {};
     const key = `active scripts of ${args.zoneId}`;
-    const seen = await ctx.once(key, () => activeScripts(ctx.api, args.zoneId));
-    return { computed: present({ wouldBlock: blockedBy(args, seen) }) };
+    const seen = await ctx.once(key, () => ifAllowed(ctx, () => activeScripts(ctx.api, args.zoneId)));
+    return { computed: present({ wouldBlock: seen === undefined ? undefined : blockedBy(args, seen) }) };
   },
 
   async create({ ctx, args }) {

@@ -40,6 +40,12 @@ export const pageShieldSettings = defineLifecycle({
     "What the zone had before it was first set is no longer known, so a destroy will keep today's values; an alias would have kept it.",
   lock: ({ zoneId }) => LOCK.pageShield(zoneId),
 
+  // Whether the zone is there, its plan has Page Shield, and the token may read it: a create and an update read it first.
+  async live({ ctx, args }) {
+    await ctx.once(`settings of ${args.zoneId}`, () => readSettings(ctx, args.zoneId));
+    return {};
+  },
+
   async create({ ctx, args }) {
     const found = await readSettings(ctx, args.zoneId);
     const now = await apply(ctx, args.zoneId, declared(args), found, found.values);

@@ -1,14 +1,12 @@
-import { ApiError, CancelledError } from "../api/errors";
 import { printable } from "../api/printable";
-import { AdoptionError } from "./adoption";
 import { sentence, type ResourceType } from "./resource-type";
 import type { Host } from "./host";
 import { checkInputs, type CheckFailure } from "./inputs";
 import type { Args, Findings, Rule } from "./lifecycle";
+import { look } from "./live";
 import { SECRETS } from "./secrets";
 import { hasUnknown, omit, pick, sameJson, type Bag } from "./values";
 import type { z } from "zod";
-import { MissingCredentialsError } from "../api/credential";
 
 export interface CheckResult {
   readonly inputs: Record<string, unknown>;
@@ -94,32 +92,6 @@ function byRules<Shape extends z.ZodRawShape>(
     failed: findings.flatMap((finding) => ("warning" in finding ? [] : [finding])),
     warnings: findings.flatMap((finding) => ("warning" in finding ? [finding.warning] : [])),
   };
-}
-
-/** What can be seen in a preview; where nothing can, that is said, and nothing is found. */
-export async function look<T extends object>(
-  host: Host,
-  at: () => Promise<T>,
-): Promise<T | Pick<Findings, "failures">> {
-  if (!host.settings.liveChecks) return {};
-  try {
-    return await at();
-  } catch (error) {
-    if (error instanceof AdoptionError) return { failures: [{ property: "adopt", reason: error.message }] };
-    const reason = noVerdict(error);
-    if (reason === undefined) throw error;
-    host.warnOnce(`not checked live: ${reason}`, "not checked live");
-    return {};
-  }
-}
-
-/** Why a live check could not be made, or undefined when the error is something else: a defect, a cancellation. */
-function noVerdict(error: unknown): string | undefined {
-  if (error instanceof CancelledError) return undefined;
-  if (error instanceof MissingCredentialsError)
-    return "no credentials are set. An up, refresh or destroy needs them";
-  if (!(error instanceof ApiError)) return undefined;
-  return error.message.replace(/\.$/, ""); // Whatever a read was answered says nothing of the declaration.
 }
 
 /** Stands in no sentence. */

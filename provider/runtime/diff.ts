@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import type { ResourceType } from "./resource-type";
 import type { Host } from "./host";
+import { look } from "./live";
 import type { Review } from "./lifecycle";
-import { look } from "./check";
 import { hasUnknown, sameJson, type Bag } from "./values";
 
 export interface DiffResult {

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ItemScanner } from "../../provider/kv/json-items";
-import { Operation, UNKNOWN, type Recorded } from "../support/operation";
+import { Operation, rawSend, UNKNOWN, type Recorded } from "../support/operation";
 import { EntriesBench, TYPE } from "./entries-bench";
 
 /** What a preview of entries tells, and what it need not look at. */
@@ -63,7 +63,10 @@ describe("a namespace that is yet to be made", () => {
 test("another namespace is no change of these entries: what is written there is told when the new one is checked", async () => {
   const recorded = await up({ file: FILE });
   const op = new Operation(bench.api);
-  const moved = { ...bench.address, file: FILE, namespaceId: "0".repeat(32) };
+  const { accountId } = bench.address;
+  const path = `/accounts/${accountId}/storage/kv/namespaces`;
+  const { result } = await rawSend(bench.api, "POST", path, { title: "another" });
+  const moved = { ...bench.address, file: FILE, namespaceId: (result as { id: string }).id };
   expect(await op.preview(TYPE, moved, recorded)).toMatchObject({
     step: "replace",
     replaces: ["namespaceId"],
@@ -71,6 +74,13 @@ test("another namespace is no change of these entries: what is written there is 
   expect(op.said).toEqual([]);
   await op.preview(TYPE, moved); // As the engine does before a replacement.
   expect(op.said.join()).toContain(": +12 ~0 -0 (");
+});
+
+test("a namespace that does not exist fails the preview, as it would the update", async () => {
+  const nowhere = { ...bench.address, file: FILE, namespaceId: "0".repeat(32) };
+  expect(await new Operation(bench.api).refusals(TYPE, nowhere)).toEqual([
+    expect.stringMatching(/namespace 0{32} failed: .* 404 /),
+  ]);
 });
 
 describe("a file whose bytes are the recorded ones", () => {

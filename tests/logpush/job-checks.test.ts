@@ -339,7 +339,7 @@ describe("the service is asked, once for all jobs,", () => {
     expect(await refusals({ filter: undefined, ...more }, true)).toEqual([sentence]);
   });
 
-  test("and where it cannot tell, that is a warning", async () => {
+  test("and where it knows no fields of the dataset, that is a warning", async () => {
     const account = {
       ...omit(b.job, ["zoneId", "filter"]),
       accountId: b.api.accounts.main,
@@ -348,13 +348,14 @@ describe("the service is asked, once for all jobs,", () => {
     const op = new Operation(b.api);
     await op.preview(TYPE, account);
     expect(op.warned).toEqual([
-      expect.stringContaining("not checked live: Listing the fields of dataset casb_findings"),
+      expect.stringContaining("not checked: Listing the fields of dataset casb_findings"),
     ]);
-    const free = new Operation(b.api);
+  });
+
+  test("and what the plan or the token does not allow fails the preview, for the update needs it", async () => {
     b.api.fault({ match: { method: "GET" }, kind: "status", status: 403, message: "not entitled" });
-    expect(await free.preview(TYPE, b.job)).toMatchObject({ step: "create" });
-    expect(free.warned).toEqual([
-      expect.stringMatching(/not checked live: .*Log push needs a plan with the entitlement/),
+    expect(await new Operation(b.api).refusals(TYPE, b.job)).toEqual([
+      expect.stringMatching(/^Listing .*Log push needs a plan with the entitlement/),
     ]);
   });
 });

@@ -233,8 +233,7 @@ describe("an assessed zone", () => {
   test("of a zone that does not exist is no retirement", async () => {
     const op = new Operation(api);
     const nowhere = { zoneId: "0".repeat(32), target: "assessed" };
-    await op.check(TYPE, nowhere);
-    expect(op.warned).toEqual([expect.stringMatching(/not checked live: .*zone .*does not exist/i)]);
+    expect(await op.refusals(TYPE, nowhere)).toEqual([expect.stringMatching(/zone .*does not exist/i)]);
     await expect(op.up(TYPE, nowhere)).rejects.toThrow(/does not exist/);
   });
 });

@@ -741,12 +741,14 @@ describe("a refusal of the service", () => {
     expect(bodies("POST").map(({ enabled }) => enabled)).toEqual(["true", true]); // The 400 points at nothing.
   });
 
-  test("of the live checks is a warning only", async () => {
+  test("of what only informs a reviewer is a warning, and the preview goes on", async () => {
     const op = new Operation(api);
     expect(await op.preview(TYPE, { ...policy, zoneId: api.zones.free, action: "allow" })).toMatchObject({
       step: "create",
     });
-    expect(op.warned).toEqual([expect.stringContaining("not checked live: Listing the scripts of zone")]);
+    expect(op.warned).toEqual([
+      expect.stringMatching(/^edgeguard: not checked: Listing the scripts of zone .* 403 /),
+    ]);
   });
 
   test("of the action add_reporting_directives is warned of beforehand", async () => {

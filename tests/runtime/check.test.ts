@@ -270,7 +270,29 @@ describe("live checks", () => {
     expect(api.requests).toHaveLength(0);
   });
 
-  test.each([401, 403, 404, 429, 500, 503, 400])(
+  test.each([401, 403, 404])(
+    "that are answered %i by Cloudflare fail the preview, since the update would fail as well",
+    async (status) => {
+      api.fault({ match: {}, kind: "status", status, times: 9 });
+      const op = new Operation(api, { config: { "edgeguard:maxRetries": "5" } });
+      for (const description of ["a", "b"]) {
+        expect(await op.refusals("PageShieldPolicy", { ...policy, description })).toEqual([
+          expect.stringMatching(`^Listing the policies .* answered ${status} `),
+        ]);
+      }
+      expect(op.warned).toEqual([]);
+      expect(api.requests).toHaveLength(1);
+    },
+  );
+
+  test.each([401, 403, 404])("that a proxy answers %i with a page of its own warn", async (status) => {
+    api.fault({ match: {}, kind: "raw", status, body: "<html>Sign in</html>" });
+    const op = new Operation(api);
+    expect(await op.preview("PageShieldPolicy", policy)).toMatchObject({ step: "create" });
+    expect(op.warned).toEqual([expect.stringContaining("not checked live: ")]);
+  });
+
+  test.each([429, 500, 503, 400])(
     "that are answered %i warn once, and are not tried again",
     async (status) => {
       api.fault({ match: {}, kind: "status", status, times: 9, retryAfter: 1 });

@@ -28,7 +28,7 @@ playScenario({
       run: "preview",
       program: "twice",
       code: "failure",
-      requests: 0,
+      requests: 1, // The look of the first one: the second is never registered.
       says: [/PageShieldSettings "one" and "two" both set page security of zone/],
     },
     {
@@ -95,15 +95,15 @@ playScenario({
 });
 
 playScenario({
-  title: "a token that is refused fails the up with a sentence, and previews with a warning",
+  title: "a token that is refused fails the preview and the up with the same sentence",
   folder: __dirname,
   zone: "empty",
   config: { "edgeguard:apiToken": "canary-token-9753" },
   steps: [
     {
       run: "preview",
-      changes: { create: 3 },
-      says: [/not checked live: Listing the policies/],
+      code: "failure",
+      says: [/The credential from edgeguard:apiToken was refused/, /request id/],
       hides: ["canary-token-9753"],
     },
     {

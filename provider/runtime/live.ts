@@ -1,0 +1,55 @@
+import { MissingCredentialsError } from "../api/credential";
+import { ApiError, CancelledError } from "../api/errors";
+import { AdoptionError } from "./adoption";
+import type { Host } from "./host";
+import type { Context, Findings } from "./lifecycle";
+
+/** What a look at the API means to a preview: it finds something, it proves that the update would fail, or it says nothing. */
+
+/** Looks on behalf of a preview. Where nothing can be seen, that is said, and nothing is found. */
+export async function look<T extends object>(
+  host: Host,
+  at: () => Promise<T>,
+): Promise<T | Pick<Findings, "failures">> {
+  if (!host.settings.liveChecks) return {};
+  try {
+    return await at();
+  } catch (error) {
+    if (error instanceof AdoptionError) return { failures: [{ property: "adopt", reason: error.message }] };
+    if (isVerdict(error)) return { failures: [{ property: "", reason: error.message }] };
+    const reason = noVerdict(error);
+    if (reason === undefined) throw error;
+    host.warnOnce(`not checked live: ${reason}`, "not checked live");
+    return {};
+  }
+}
+
+/** Reads what only informs a reviewer. That the token or the plan lacks the right to it is said, and fails nothing. */
+export async function ifAllowed<T>(ctx: Context, read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!isVerdict(error)) throw error;
+    ctx.warnOnce(`not checked: ${withoutStop(error.message)}`);
+    return undefined;
+  }
+}
+
+/** What Cloudflare says of a token, a right or an object holds for the update, too. A proxy's page proves nothing. */
+const VERDICTS: readonly (number | undefined)[] = [401, 403, 404];
+
+function isVerdict(error: unknown): error is ApiError {
+  return error instanceof ApiError && VERDICTS.includes(error.status) && error.init.foreign !== true;
+}
+
+/** Why a live check could not be made, or undefined when the error is something else: a defect, a cancellation. */
+function noVerdict(error: unknown): string | undefined {
+  if (error instanceof CancelledError) return undefined;
+  if (error instanceof MissingCredentialsError)
+    return "no credentials are set. An up, refresh or destroy needs them";
+  return error instanceof ApiError ? withoutStop(error.message) : undefined;
+}
+
+function withoutStop(sentence: string): string {
+  return sentence.replace(/\.$/, "");
+}
