@@ -47,7 +47,7 @@ export const kvNamespace = defineLifecycle({
 
   async live({ ctx, args, olds }) {
     if (olds["title"] !== undefined) return {};
-    const titles = await ctx.once(`namespaces of ${args.accountId}`, () => namespacesOf(ctx, args.accountId));
+    const titles = await namespacesOnce(ctx, args.accountId);
     const existing = titles.get(fullTitle(args.title, args.preview));
     if (existing === undefined) return {};
     // Whether the title is free in time is a matter of the order, which only the program knows.
@@ -67,6 +67,24 @@ export const kvNamespace = defineLifecycle({
       program.declares = declaredKeysOf.catch([]).parse(hints[DECLARED] ?? program.declares);
     }
     return Promise.resolve({ computed: { fullTitle: isKnown ? fullTitle(title, preview) : UNKNOWN } });
+  },
+
+  // A rename to a title that another namespace has would be refused.
+  review({ ctx, id, state, args, change }) {
+    if (args === undefined || change !== "update") return Promise.resolve(undefined);
+    const title = fullTitle(args.title, args.preview);
+    if (title === state.fullTitle) return Promise.resolve(undefined);
+    return Promise.resolve(async () => {
+      const holder = (await namespacesOnce(ctx, args.accountId)).get(title);
+      // It may bear the title already, or the list may be older than another resource's rename.
+      if (holder === undefined || holder.id === id || ctx.holding(holder.id) === "changed") return {};
+      if (ctx.holding(holder.id) === "changing") {
+        ctx.say.warn(`KvNamespace: ${stillHeld(args, holder)}`);
+        return {};
+      }
+      const reason = `title: namespace ${holder.id} has the title ${JSON.stringify(title)} already, and titles are unique per account. Choose another title, or rename that namespace first.`;
+      return { failures: [{ property: "title", reason }] };
+    });
   },
 
   async create({ ctx, args }) {
@@ -307,6 +325,11 @@ async function namespaceByTitle(
   title: string,
 ): Promise<Namespace | undefined> {
   return (await namespacesOf(ctx, account)).get(title);
+}
+
+/** Read once per operation, for a preview. */
+function namespacesOnce(ctx: Context, account: string): Promise<Map<string, Namespace>> {
+  return ctx.once(`namespaces of ${account}`, () => namespacesOf(ctx, account));
 }
 
 /** By title. */

@@ -89,3 +89,34 @@ test.each([
   const snippet = await new Promise((done) => namespace.bindingSnippet("CATALOG").apply(done));
   expect(snippet).toBe(`[[kv_namespaces]]\nbinding = "CATALOG"\n${member} = "${"5".repeat(32)}"\n`);
 });
+
+describe("a rename", () => {
+  test("to a title that another namespace has fails the preview", async () => {
+    const id = await existing("taken");
+    const recorded = await up({ title: "mine" });
+    const op = new Operation(api);
+    const message = (await failureOf(op.preview(TYPE, { accountId, title: "taken" }, recorded))).message;
+    expect(message).toMatch(`title: namespace ${id} has the title "taken" already`);
+    expect(message).toMatch(/Choose another title, or rename that namespace first\./);
+  });
+
+  test("that somebody made in the dashboard already is no conflict", async () => {
+    const recorded = await up({ title: "mine" });
+    await rawSend(api, "PUT", `${path}/${recorded.id}`, { title: "theirs" });
+    const op = new Operation(api);
+    expect(await op.preview(TYPE, { accountId, title: "theirs" }, recorded)).toMatchObject({
+      step: "update",
+    });
+  });
+
+  test("to a title that another resource gives up in the same update warns, and succeeds after that one", async () => {
+    const [first, second] = [await up({ title: "first" }), await up({ title: "second" })];
+    const op = new Operation(api);
+    const plan = await op.preview(TYPE, { accountId, title: "third" }, first);
+    const next = await op.preview(TYPE, { accountId, title: "first" }, second);
+    expect(op.warned).toEqual([expect.stringContaining("Add that resource to this one's dependsOn")]);
+    await op.update(TYPE, plan.inputs, first);
+    await op.update(TYPE, next.inputs, second);
+    expect(await titles()).toContainEqual(expect.objectContaining({ id: second.id, title: "first" }));
+  });
+});
