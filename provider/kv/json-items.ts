@@ -39,6 +39,9 @@ const LONG_CHUNK_BYTES = 1024 * 1024;
 /** Items in a chunk, below which they are long. */
 const FEW_ITEMS = 32;
 
+/** Of a number or a word: what is longer is judged as far as it has been read, and never held as a whole. */
+const MOST_PLAIN_BYTES = 4096;
+
 /**
  * Every item of the array, some at a time, never the whole file.
  *
@@ -225,7 +228,7 @@ export class ItemScanner {
       } else {
         const end = this.#endOfPlain(at);
         const mayGoOn = !isLast || (this.#open.length > 0 && BEGINS_PLAIN[byte] === 1);
-        if (end === bytes.length && mayGoOn) break;
+        if (end === bytes.length && mayGoOn && end - at < MOST_PLAIN_BYTES) break;
         this.#plain(at, end, found);
         at = end;
       }

@@ -16,7 +16,7 @@ import { Strangers, type Pruning } from "./prune";
 import { soleOwner } from "./sole-owner";
 import { SourceError } from "./source-handle";
 import { json, record } from "../runtime/json";
-import { defineLifecycle, type Context } from "../runtime/lifecycle";
+import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle";
 import { edgeResource, refuseLost } from "../runtime/resource";
 import { hideWords } from "../runtime/secrets";
 import { hasUnknown, UNKNOWN, type Bag } from "../runtime/values";
@@ -129,24 +129,30 @@ export const kvEntries = defineLifecycle({
   async review({ ctx, state, args, change }) {
     // Nothing of what an unchanged resource owns may be deleted by another.
     if (change === "none") heldKeys(ctx, state).addRecorded(state.manifest);
-    if (args === undefined || change === "replacement") return undefined;
-    if (change === "none" && args.prune === undefined) return undefined;
-    const manifest = await decodeManifest(state.manifest);
-    const catalog = await known(ctx, args);
-    if (change === "update") {
-      const plan = compare(catalog, manifest);
-      ctx.say.info(line(args.namespaceId, plan));
-      refuseOwnDeletes(args, plan, manifest);
-    }
-    return async () => {
-      if (change === "update")
-        await adoptExisting(ctx, management(args), catalog, manifest, { isPreview: true });
-      // What others write under the prefix can be seen only by looking, also where nothing was changed here.
-      if (args.prune === undefined) return {};
-      const own = { rows: catalog.rows, manifest, writtenAt: state.writtenAt };
+    if (args === undefined || change === "replacement") return [];
+    const declared = async (): Promise<[Catalog, Manifest]> => [
+      await known(ctx, args),
+      await decodeManifest(state.manifest),
+    ];
+    // What others write under the prefix can be seen only by looking, also where nothing was changed here.
+    const strangers = async (): Promise<Review> => {
+      const [{ rows }, manifest] = await declared();
+      const own = { rows, manifest, writtenAt: state.writtenAt };
       const { sentence } = await strangersOf(ctx, management(args), own);
       return sentence === undefined ? {} : { pendingWork: sentence };
     };
+    const pruned = args.prune === undefined ? [] : [strangers];
+    if (change === "none") return pruned;
+
+    const [catalog, manifest] = await declared();
+    const plan = compare(catalog, manifest);
+    ctx.say.info(line(args.namespaceId, plan));
+    refuseOwnDeletes(args, plan, manifest);
+    const newKeys = async (): Promise<Review> => {
+      await adoptExisting(ctx, management(args), catalog, manifest, { isPreview: true });
+      return {};
+    };
+    return [newKeys, ...pruned];
   },
 
   async create({ ctx, args, inputs }) {

@@ -10,7 +10,7 @@ import { declaredOf } from "./sole-owner";
 import { KV } from "../limits";
 import { adopt as adoptExisting, AdoptionError, sharedId } from "../runtime/adoption";
 import { HINT } from "../runtime/resource-type";
-import { defineLifecycle, type Context } from "../runtime/lifecycle";
+import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle";
 import { claimOnce, edgeResource } from "../runtime/resource";
 import { hasUnknown, UNKNOWN } from "../runtime/values";
 import { accountId, adopt, type Adopt } from "../runtime/fields";
@@ -71,10 +71,10 @@ export const kvNamespace = defineLifecycle({
 
   // A rename to a title that another namespace has would be refused.
   review({ ctx, id, state, args, change }) {
-    if (args === undefined || change !== "update") return Promise.resolve(undefined);
+    if (args === undefined || change !== "update") return Promise.resolve([]);
     const title = fullTitle(args.title, args.preview);
-    if (title === state.fullTitle) return Promise.resolve(undefined);
-    return Promise.resolve(async () => {
+    if (title === state.fullTitle) return Promise.resolve([]);
+    const isFree = async (): Promise<Review> => {
       const holder = (await namespacesOnce(ctx, args.accountId)).get(title);
       // It may bear the title already, or the list may be older than another resource's rename.
       if (holder === undefined || holder.id === id || ctx.holding(holder.id) === "changed") return {};
@@ -84,7 +84,8 @@ export const kvNamespace = defineLifecycle({
       }
       const reason = `title: namespace ${holder.id} has the title ${JSON.stringify(title)} already, and titles are unique per account. Choose another title, or rename that namespace first.`;
       return { failures: [{ property: "title", reason }] };
-    });
+    };
+    return Promise.resolve([isFree]);
   },
 
   async create({ ctx, args }) {

@@ -79,7 +79,7 @@ export async function decodeManifest(text: string): Promise<Manifest> {
   }
   const end = HEAD_BYTES + body.readUInt32BE(1);
   const [packed, values] = [body.subarray(HEAD_BYTES, end), body.subarray(end)];
-  const { keys, metadata, expiration, ttl } = columns.parse(JSON.parse(String(await decompress(packed))));
+  const { keys, metadata, expiration, ttl } = await columnsIn(packed);
   const manifest: Manifest = new Map();
   keys.forEach((key, i) => {
     manifest.set(key, {
@@ -90,6 +90,17 @@ export async function decodeManifest(text: string): Promise<Manifest> {
     });
   });
   return manifest;
+}
+
+async function columnsIn(packed: Buffer): Promise<z.infer<typeof columns>> {
+  try {
+    return columns.parse(JSON.parse(String(await decompress(packed))));
+  } catch (error) {
+    throw new ManifestError(
+      'The manifest in the state has a form that this version of pulumi-edgeguard cannot read. Install the version that wrote it, or remove this KvEntries from the state (`pulumi state delete`) and declare it with adopt: "takeOver".',
+      { cause: error },
+    );
+  }
 }
 
 function checksum(...parts: readonly Buffer[]): Buffer {

@@ -22,7 +22,7 @@ import { lacksProof, refuseBadToken, tokenFinding, unproven } from "./ownership"
 import { makeJob, writeJob } from "./write-job";
 import { sharedId } from "../runtime/adoption";
 import type { Adopt } from "../runtime/fields";
-import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
+import { defineLifecycle, PartialFailure, type Context, type Review } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { claimOnce, edgeResource, refusal } from "../runtime/resource";
 import { hideWords, textsIn } from "../runtime/secrets";
@@ -82,11 +82,12 @@ export const logpushJob = defineLifecycle({
   live: lookAtJob,
 
   review({ ctx, id, args, change }) {
-    if (args === undefined || change !== "replacement") return Promise.resolve(undefined);
-    return Promise.resolve(async () => {
+    if (args === undefined || change !== "replacement") return Promise.resolve([]);
+    const room = async (): Promise<Review> => {
       const deleteFirst = await deletedFirst(ctx, args, id);
       return deleteFirst === undefined ? {} : { deleteFirst };
-    });
+    };
+    return Promise.resolve([room]);
   },
 
   async create({ ctx, args, inputs }) {

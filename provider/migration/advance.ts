@@ -170,7 +170,7 @@ async function afterFailure(run: RunState, error: unknown): Promise<History> {
     state.phase !== "retired" && !sameJson(state, situation.state);
   let state: MigrationState;
   try {
-    state = await lookUntil(ctx, () => readState(ctx.api, zoneId), hasGoneOn, unclear ? 3 : 1);
+    state = await lookUntil(ctx, () => readState(ctx.api, zoneId), hasGoneOn, unclear ? 4 : 1);
   } catch (second) {
     if (!unclear) throw error;
     const reason = `${error.message} Where the zone is now is not known: ${messageOf(second)}`;

@@ -95,7 +95,7 @@ async function readAfter(
     ctx,
     async () => newest(await readEntryPoint(ctx.api, zoneId)),
     (seen) => seen !== undefined,
-    3,
+    4,
   );
 }
 

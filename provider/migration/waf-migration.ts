@@ -120,19 +120,18 @@ export const wafMigration = defineLifecycle({
 
   // A step that failed is still to be made, also where a refresh has cleared the failure.
   review({ state, args, change }) {
-    if (args === undefined || change === "replacement") return Promise.resolve(undefined);
+    if (args === undefined || change === "replacement") return Promise.resolve([]);
     const { zoneId, target } = args;
     const last = state.history.filter(({ step }) => step === target).at(-1);
     const at = `the zone was last seen at ${state.migrationState}`;
     const isOpen = last?.event === "sent" || last?.event === "unclear";
-    if (!isOpen || state.migrationState === "retired") return Promise.resolve(undefined);
+    if (!isOpen || state.migrationState === "retired") return Promise.resolve([]);
     const what =
       last.event === "sent"
         ? `the step to ${target} was sent at ${last.at}, and ${at}: the update waits for it`
         : `the answer to the step to ${target} was lost, and ${at}: the update looks first, and sends the step only if the zone has not gone on`;
-    return Promise.resolve(() =>
-      Promise.resolve({ pendingWork: `WafMigration of zone ${zoneId}: ${what}.` }),
-    );
+    const pendingWork = `WafMigration of zone ${zoneId}: ${what}.`;
+    return Promise.resolve([() => Promise.resolve({ pendingWork })]);
   },
 
   async create({ ctx, args }) {

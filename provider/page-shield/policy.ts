@@ -307,7 +307,7 @@ async function chooseAdoption(
     equal: () => policies.filter((p) => isFree(ctx, p.id) && sameFields(p, args)),
     refusals: {
       never: (found) =>
-        `There is ${object} equal to this one already (${found.id}), and adopt: "never" forbids to take it over. Set adopt: "ifEqual", delete it in the dashboard, or declare something else. ` +
+        `There is ${object} equal to this one already (${ids(found)}), and adopt: "never" forbids to take it over. Set adopt: "ifEqual", delete it in the dashboard, or declare something else. ` +
         "If the resource was only renamed or moved, add an alias.",
       several: (found, are) =>
         `There are ${found.length} objects that could be taken over, each ${object} ${are === "equal" ? "equal to this one" : `with the description ${JSON.stringify(args.description)}`}: ${ids(found)}. Delete all but one, then run again.`,

@@ -236,7 +236,7 @@ async function apply(
       ctx,
       () => readSettings(ctx, zone),
       (seen) => ignoredIn(seen).length === 0,
-      4,
+      5,
     );
   } catch (error) {
     if (!(error instanceof Error)) throw error;

@@ -92,8 +92,8 @@ async function adoptOthers(
     refusals: {
       several: () =>
         `${twice}, by ${alike.length} rules: ${alike.map(({ id }) => id).join(", ")}. Delete all but one, or declare another expression.`,
-      never: (each) =>
-        `${which(each)}, and adopt: "never" forbids to take it over. Set adopt: "ifEqual" or "takeOver", delete that rule, or ${another}.`,
+      never: (found) =>
+        `${found.map(which).join("; ")}, and adopt: "never" forbids to take it over. Set adopt: "ifEqual" or "takeOver", delete that rule, or ${another}.`,
       different: (each) =>
         `${which(each)}, which differs in ${differencesOf(each).join(", ")}. Set adopt: "takeOver" to change that rule and manage it, or ${another}.`,
     },

@@ -75,7 +75,7 @@ export async function ensureEntryPoint(ctx: Context, zone: string): Promise<Entr
       ctx,
       () => readEntryPoint(ctx, zone),
       (seen) => seen !== undefined,
-      4,
+      5,
     );
     if (made === undefined) throw error;
     return made;

@@ -28,7 +28,7 @@ interface AdoptionQuestion<T> {
   readonly equal: () => readonly T[] | Promise<readonly T[]>;
   /** The sentences of the refusals. */
   readonly refusals: {
-    never(found: T): string;
+    never(found: readonly T[]): string;
     several(found: readonly T[], are: "equal" | "alike"): string;
     /** Set where a name is unique, so that a new object can't stand beside one that differs. */
     different?(found: T): string;
@@ -53,13 +53,14 @@ export async function adopt<T>({
   const candidates = same.length > 0 ? same : isUnique || mode === "takeOver" ? alike : [];
   const [first, ...more] = candidates;
   if (first === undefined) return undefined;
-  // 2. Which of several is meant, no mode says.
+  // 2. Which of several is meant, no mode says. Where another may stand beside them, `never` does not ask.
   const found = same.includes(first) ? "equal" : "different";
+  if (mode === "never" && !isUnique) throw new AdoptionError(refusals.never(candidates));
   if (more.length > 0)
     throw new AdoptionError(refusals.several(candidates, found === "equal" ? "equal" : "alike"));
   // 3. The table.
   const decision = DECISIONS[mode][found];
-  if (decision === "refuse: never") throw new AdoptionError(refusals.never(first));
+  if (decision === "refuse: never") throw new AdoptionError(refusals.never(candidates));
   if (decision === "refuse: different" && refusals.different !== undefined)
     throw new AdoptionError(refusals.different(first));
   return first;

@@ -56,14 +56,19 @@ async function reviewed<Shape extends z.ZodRawShape, Computed extends object>(
 ): Promise<Review> {
   const { lifecycle } = resource;
   if (lifecycle.review === undefined) return {};
-  const live = await lifecycle.review({
+  const looks = await lifecycle.review({
     ctx: host.probeContext(lifecycle.type),
     id,
-    state: resource.state(olds),
+    // Read on use: a state that cannot be read fails what needs it, and nothing else.
+    get state() {
+      return resource.state(olds);
+    },
     args: hasUnknown(news) ? undefined : resource.args(news),
     change,
   });
-  return live === undefined ? {} : await look(host, live);
+  let review: Review = {};
+  for (const each of looks) review = { ...review, ...(await look(host, each)) };
+  return review;
 }
 
 function changedKeys<Shape extends z.ZodRawShape, Computed extends object>(

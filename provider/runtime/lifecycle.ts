@@ -127,8 +127,8 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     readonly olds: Bag;
   }): Promise<Findings>;
   /**
-   * 5. diff, for a resource that exists and is declared. What it throws fails the preview. What it returns looks at what
-   * exists, on the terms of `live`. `args` is undefined while something is not known yet.
+   * 5. diff, for a resource that exists and is declared. What it throws fails the preview. What it returns are looks at what
+   * exists, each on the terms of `live`. `args` is undefined while something is not known yet.
    */
   review?(request: {
     readonly ctx: Context;
@@ -136,7 +136,7 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     readonly state: State<Shape, Computed>;
     readonly args: Args<Shape> | undefined;
     readonly change: "none" | "update" | "replacement";
-  }): Promise<(() => Promise<Review>) | undefined>;
+  }): Promise<readonly (() => Promise<Review>)[]>;
   /** 6. create; `inputs` are the computed ones, as the check gave them. */
   create(request: {
     readonly ctx: Context;

@@ -6,7 +6,7 @@ import { Body, toRequest } from "../../provider/kv/batches";
 import { readCatalog } from "../../provider/kv/catalog";
 import { openSource } from "../../provider/kv/declared";
 import type { EntryDefaults } from "../../provider/kv/entry";
-import { ItemScanner } from "../../provider/kv/json-items";
+import { ItemScanner, Mistake } from "../../provider/kv/json-items";
 
 /** A bulk file is cut into entries without holding more than one, and sent as it stands where it may be. */
 
@@ -48,6 +48,15 @@ const object = fc.dictionary(
 );
 
 describe("the scanner", () => {
+  test.each(["", "[", '[{"key":'])(
+    "gives up at once on %j and a line that is no JSON, however long",
+    (start) => {
+      const scanner = new ItemScanner();
+      const first = Buffer.from(start + "A".repeat(10_000));
+      expect(() => scanner.scan(first, 0, false, () => undefined)).toThrow(Mistake);
+    },
+  );
+
   test("finds the entries of any array of objects, wherever its pieces end", () => {
     fc.assert(
       fc.property(

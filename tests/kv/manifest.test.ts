@@ -112,6 +112,16 @@ describe("a manifest", () => {
     );
   });
 
+  test("that is whole and holds something else is refused with a sentence, not with the error of a parser", async () => {
+    const body = Buffer.concat([Buffer.from([1, 0, 0, 0, 4]), Buffer.from("none")]);
+    const sum = createHash("sha256").update(body).digest().subarray(0, 8);
+    const text = Buffer.concat([body, sum]).toString("base64");
+    await expect(decodeManifest(text)).rejects.toThrow(ManifestError);
+    await expect(decodeManifest(text)).rejects.toThrow(
+      /^The manifest in the state has a form that this version of pulumi-edgeguard cannot read\. Install/,
+    );
+  });
+
   test.each([1_000, 20_000])("of %i realistic keys is small", async (keys) => {
     const manifest: Manifest = new Map();
     for (let i = 0; i < keys; i += 1) {

@@ -247,6 +247,15 @@ describe("a replacement in another namespace", () => {
   });
 });
 
+test("what a prune deletes is told although the look for new keys fails", async () => {
+  const mine = await up(declare({ a: "mine" }, { prune: { prefix: "" } }));
+  await theirs({ strange: "x" });
+  api.fault({ match: { path: "/bulk/get" }, kind: "status", status: 500 });
+  const said = await preview(declare({ a: "mine", b: "new" }, { prune: { prefix: "" } }), mine);
+  expect(said).toContain("not checked live: ");
+  expect(said).toContain('prune deletes 1 key that others wrote: "strange"');
+});
+
 test("more keys of others than prune.maxDeletes fail the preview of a create, too", async () => {
   await theirs(numbered("theirs/", 3, "x"));
   const inputs = declare({ a: "mine" }, { prune: { prefix: "", maxDeletes: 2 } });

@@ -78,6 +78,17 @@ test("what is as declared already is not written", async () => {
   expect(recorded.outputs).toMatchObject({ previous: { enabled: false, useReportingEndpoint: true } });
 });
 
+test.each([2_500, 4_000, 5_000])(
+  "a read that lags %i ms behind the write is waited for",
+  async (readLagMs) => {
+    await api.close();
+    await start({ readLagMs });
+    const recorded = await new Operation(api, { inNoTime: api }).up(TYPE, { ...zone, enabled: true });
+    expect(recorded.outputs).toMatchObject({ enabled: true });
+    expect(puts()).toEqual([{ enabled: true }]);
+  },
+);
+
 test("updatedAt is when Cloudflare stored what was written, not what stood before", async () => {
   const stored = async () => ((await rawGet(api, path))["result"] as { updated_at: string }).updated_at;
   const untouched = await stored();

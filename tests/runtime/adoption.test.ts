@@ -106,7 +106,7 @@ test("what is cut short before it was found may have happened", async () => {
 
 describe("an existing object", () => {
   const refusals = {
-    never: (one: string) => `never: ${one}`,
+    never: (all: readonly string[]) => `never: ${all.join(", ")}`,
     several: (all: readonly string[], are: string) => `several ${are}: ${all.join(", ")}`,
   };
   const different = (one: string): string => `different: ${one}`;
@@ -133,7 +133,7 @@ describe("an existing object", () => {
     ${["a"]}      | ${["a"]}      | ${false} | ${"a"}                   | ${"never: a"}            | ${"a"}
     ${["a", "b"]} | ${["b"]}      | ${false} | ${"b"}                   | ${"never: b"}            | ${"b"}
     ${["a", "b"]} | ${[]}         | ${false} | ${undefined}             | ${undefined}             | ${"several alike: a, b"}
-    ${["a", "b"]} | ${["a", "b"]} | ${false} | ${"several equal: a, b"} | ${"several equal: a, b"} | ${"several equal: a, b"}
+    ${["a", "b"]} | ${["a", "b"]} | ${false} | ${"several equal: a, b"} | ${"never: a, b"}         | ${"several equal: a, b"}
   `(
     "$alike, of which $equal equal the declaration (name unique: $isUnique), is decided by the table",
     async ({ alike, equal, isUnique, ...expected }: Row) => {

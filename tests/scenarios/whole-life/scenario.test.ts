@@ -43,7 +43,7 @@ const story = (reporting: string, enabled: (on: boolean) => string | boolean): r
     args: ["--diff"],
     changes: { update: 2, unchanged: 1 },
     says: [/enabled\s*: false => true/, "script-src *"],
-    requests: 1,
+    requests: 2,
   },
   { run: "up", changes: { update: 2, unchanged: 1 }, writes: [`PUT ${SETTINGS}`, `PUT ${POLICIES}/{id}`] },
   { look: SETTINGS, result: { enabled: true } },
