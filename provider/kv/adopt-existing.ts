@@ -1,5 +1,5 @@
 import { KV } from "../limits";
-import { AdoptionError } from "../runtime/adoption";
+import { AdoptionError, mayAdopt } from "../runtime/adoption";
 import type { Context } from "../runtime/lifecycle";
 import { present } from "../runtime/members";
 import { isUnknownRoute, type NamespaceAddress } from "./address";
@@ -60,14 +60,14 @@ export async function adoptExisting(
   const names = [...existing.values()].map(({ listed }) => listed.name);
   const [exist, are, them] = names.length === 1 ? ["key exists", "is", "it"] : ["keys exist", "are", "them"];
   const some = `${count(names.length)} declared ${exist} already`;
-  if (adopt === "takeOver") {
+  if (mayAdopt(adopt, "different")) {
     ctx.say.warn(`${where}: ${some} (${shown(names)}); adopt: "takeOver" overwrites ${them}.`);
     return;
   }
 
   const unread = [...existing.values()].filter(({ value }) => value === undefined);
   const requests = Math.ceil(unread.length / KV.MAX_BULK_GET_KEYS);
-  if (requests > 1 && adopt !== "never")
+  if (requests > 1 && mayAdopt(adopt, "equal"))
     ctx.say.info(
       `${where}: ${some}; comparing ${them} takes ${count(requests)} requests. adopt: "takeOver" overwrites ${them} without looking.`,
     );
@@ -79,21 +79,21 @@ export async function adoptExisting(
   })) {
     const found = existing.get(key);
     if (found !== undefined) found.value = digest(bytes);
-    if (adopt === "never") break; // One is enough.
+    if (!mayAdopt(adopt, "equal")) break; // One is enough.
   }
   const equal: string[] = [];
   const different: string[] = [];
   for (const { row, listed, value } of existing.values()) {
     if (value === undefined) continue; // Listed, and without a value: it is just disappearing, and is written like a new one.
-    if (adopt !== "never" && row.value === value && sameListed(row, listed, ctx.api.now() / 1000)) {
+    if (mayAdopt(adopt, "equal") && row.value === value && sameListed(row, listed, ctx.api.now() / 1000)) {
       manifest.set(row.key, { ...row, expiration: listed.expiration ?? row.expiration });
       equal.push(listed.name);
     } else different.push(listed.name);
   }
   if (different.length > 0)
-    throw adopt === "never"
-      ? refused(namespaceId, names, "")
-      : refused(namespaceId, different, " with other content");
+    throw mayAdopt(adopt, "equal")
+      ? refused(namespaceId, different, " with other content")
+      : refused(namespaceId, names, "");
   if (equal.length > 0)
     ctx.say.info(
       `${where}: ${count(equal.length)} declared ${exist} already as declared (${shown(equal)}) and ${are} adopted.`,

@@ -130,10 +130,9 @@ export const kvEntries = defineLifecycle({
     // Nothing of what an unchanged resource owns may be deleted by another.
     if (change === "none") heldKeys(ctx, state).addRecorded(state.manifest);
     if (args === undefined || change === "replacement") return [];
-    const declared = async (): Promise<[Catalog, Manifest]> => [
-      await known(ctx, args),
-      await decodeManifest(state.manifest),
-    ];
+    let reading: Promise<[Catalog, Manifest]> | undefined;
+    const declared = (): Promise<[Catalog, Manifest]> =>
+      (reading ??= Promise.all([known(ctx, args), decodeManifest(state.manifest)]));
     // What others write under the prefix can be seen only by looking, also where nothing was changed here.
     const strangers = async (): Promise<Review> => {
       const [{ rows }, manifest] = await declared();

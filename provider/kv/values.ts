@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ApiError, isNotFound, isUnroutable } from "../api/errors";
+import { ApiError, isAbsent } from "../api/errors";
 import { KV } from "../limits";
 import { present } from "../runtime/members";
 import { isBag, type Json } from "../runtime/values";
@@ -148,7 +148,7 @@ async function readSingly(
     });
     return present({ key, bytes, metadata: described });
   } catch (error) {
-    if (isNotFound(error) && !isNamespaceGone(error) && !isUnroutable(error)) return undefined;
+    if (isAbsent(error) && !isNamespaceGone(error)) return undefined;
     throw error;
   }
 }

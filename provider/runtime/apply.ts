@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { isNotFound, isUnroutable } from "../api/errors";
+import { isAbsent } from "../api/errors";
 import type { ResourceType } from "./resource-type";
 import type { Host } from "./host";
 import { PartialFailure, type State } from "./lifecycle";
@@ -47,7 +47,7 @@ export async function read<Shape extends z.ZodRawShape, Computed extends object>
   try {
     found = await lifecycle.read({ ctx: host.context(lifecycle.type), id, state });
   } catch (error) {
-    if (!isNotFound(error) || isUnroutable(error)) throw error; // A wrong address must not empty the state.
+    if (!isAbsent(error)) throw error; // A wrong address must not empty the state.
   }
   if (found === undefined) return { id: "" };
   const outputs: Bag = { ...found };
@@ -112,7 +112,7 @@ async function remove<Shape extends z.ZodRawShape, Computed extends object>(
     await host.locks.with(lifecycle.lock(state), () => lifecycle.delete({ ctx, id, state }));
   } catch (error) {
     // Absent is what was asked for. That nothing could be found at this address is no proof of it.
-    if (!isNotFound(error) || isUnroutable(error)) throw error;
+    if (!isAbsent(error)) throw error;
   }
 }
 export { remove as delete };

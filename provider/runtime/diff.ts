@@ -67,7 +67,10 @@ async function reviewed<Shape extends z.ZodRawShape, Computed extends object>(
     change,
   });
   let review: Review = {};
-  for (const each of looks) review = { ...review, ...(await look(host, each)) };
+  for (const each of looks) {
+    review = { ...review, ...(await look(host, each)) };
+    if (review.failures !== undefined) break; // The preview fails: what else there is to see changes nothing.
+  }
   return review;
 }
 

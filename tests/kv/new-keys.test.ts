@@ -256,6 +256,19 @@ test("what a prune deletes is told although the look for new keys fails", async 
   expect(said).toContain('prune deletes 1 key that others wrote: "strange"');
 });
 
+test("a refused key fails the preview by its own sentence, and nothing more is looked at", async () => {
+  const mine = await up(declare({ a: "mine" }, { prune: { prefix: "" } }));
+  await theirs({ b: "theirs" });
+  api.fault({ match: { path: "/keys" }, kind: "status", status: 403, times: 9 });
+  api.clearRequests();
+  const inputs = declare({ a: "mine", b: "mine" }, { prune: { prefix: "" } });
+  await expect(new Operation(api).preview(TYPE, inputs, mine)).rejects.toThrow(
+    '1 declared key exists already with other content ("b")',
+  );
+  api.clearFaults();
+  expect(requests().filter((line) => line.includes("/keys"))).toEqual([]);
+});
+
 test("more keys of others than prune.maxDeletes fail the preview of a create, too", async () => {
   await theirs(numbered("theirs/", 3, "x"));
   const inputs = declare({ a: "mine" }, { prune: { prefix: "", maxDeletes: 2 } });

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
-import { isNotFound, isUnroutable } from "../../api/errors";
+import { isAbsent } from "../../api/errors";
 import { isNamespaceGone, valuePath } from "../../kv/address";
 import { checkKey, count, showKey, tooLarge, writtenOf } from "../../kv/entry";
 import { listKeys as keysOf } from "../../kv/listing";
@@ -160,7 +160,7 @@ function refuseBadKey(key: string): void {
 }
 
 function isKeyMissing(error: unknown): boolean {
-  return isNotFound(error) && !isNamespaceGone(error) && !isUnroutable(error);
+  return isAbsent(error) && !isNamespaceGone(error);
 }
 
 /** Members of the seed's listing, in its order. */
