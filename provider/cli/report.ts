@@ -44,6 +44,14 @@ export function register(program: Command, io: Io): void {
         .argParser((text) => whole(text, 100))
         .default(50),
     )
+    .addOption(
+      new Option(
+        "--accept <digest>",
+        "dangers that somebody accepted: the digest that the report shows; repeatable",
+      )
+        .argParser(digests)
+        .default([], "none"),
+    )
     .addHelpText("after", HELP)
     .action((file: string, options: ReportOptions) => writeReport(io, file, options));
 }
@@ -53,6 +61,10 @@ Kinds of --fail-on:
 ${Object.entries(DANGERS)
   .map(([kind, meaning]) => `  ${kind.padEnd(13)} ${meaning}`)
   .join("\n")}
+
+--accept takes the digest that the report shows below its dangers: it stands for the stack and all of them, and stops
+fitting when one of them changes. \`--format json\` has a digest for each danger, to accept single ones. What was not
+accepted still fails.
 
 Ends with 1 also where the preview failed; the report is written all the same, and says why.
 
@@ -65,6 +77,7 @@ interface ReportOptions {
   readonly removedKeys: number;
   /** In percent. */
   readonly removedShare: number;
+  readonly accept: readonly string[];
 }
 
 function whole(text: string, most: number): number {
@@ -83,23 +96,46 @@ function kinds(text: string): Reports.DangerKind[] {
   });
 }
 
+function digests(text: string, before: readonly string[]): string[] {
+  const digest = text.trim().toLowerCase();
+  if (/^[0-9a-f]{64}$/.test(digest)) return [...before, digest];
+  throw new InvalidArgumentError(
+    `${JSON.stringify(text)} is not a digest (64 hex digits). Copy it from the report, below "Look here first".`,
+  );
+}
+
 async function writeReport(io: Io, file: string, options: ReportOptions): Promise<void> {
-  const { format, failOn, removedKeys, removedShare } = options;
+  const { format, failOn, removedKeys, removedShare, accept } = options;
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use
   const { report } = require("../report") as typeof Reports;
-  const { text, dangers, failed } = report(await readPlan(io, file), format, {
+  const { text, dangers, digest, failed } = report(await readPlan(io, file), format, {
     keys: removedKeys,
     share: removedShare / 100,
+    failOn,
+    accepted: new Set(accept),
   });
   await print(io, text);
   if (failed) throw new CommandError("the preview failed; the report says why");
-  const met = dangers.filter(({ kind }) => failOn.includes(kind));
-  if (met.length > 0) throw new CommandError(`the plan holds what --fail-on names: ${named(met)}`);
+  const open = dangers.filter(({ verdict }) => verdict === "fails");
+  if (open.length === 0) return;
+  const known = new Set([digest, ...dangers.map((danger) => danger.digest)]);
+  const stale = accept.filter((each) => !known.has(each));
+  throw new CommandError(
+    [
+      `the plan holds what --fail-on names: ${named(open)}.`,
+      ...(stale.length === 0
+        ? []
+        : [`--accept ${stale.join(", ")}: no danger of this plan has that digest.`]),
+      stale.length === 0
+        ? `Once you've read the report, accept all of its dangers with --accept ${digest ?? ""}`
+        : `The dangers have changed, or are another stack's: read the report again, then pass --accept ${digest ?? ""}`,
+    ].join(" "),
+  );
 }
 
 const MOST_NAMED = 5;
 
-function named(dangers: readonly Reports.Danger[]): string {
+function named(dangers: readonly Reports.Judged[]): string {
   const names = dangers.slice(0, MOST_NAMED).map(({ kind, type, name }) => `${kind} (${type} ${name})`);
   return `${names.join(", ")}${dangers.length > MOST_NAMED ? `, and ${dangers.length - MOST_NAMED} more` : ""}`;
 }

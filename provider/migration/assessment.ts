@@ -1,8 +1,9 @@
+import { digestOf } from "../runtime/digest";
 import { counted } from "../runtime/values";
 import { blocking, findingsOf, isCut, LOST, type Finding } from "./findings";
 import type { Origin, Sending, SentRule, WireRule } from "./rules";
 import type { Mode } from "./service";
-import { confirmationDigest, digestOf, sendingOf, type Situation } from "./situation";
+import { confirmationDigest, sendingOf, type Situation } from "./situation";
 import { isReached, stateText, type Target } from "./state";
 import { ruleWords } from "./words";
 

@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import type { EdgeApi } from "../api/client";
 import { ApiError } from "../api/errors";
+import { digestOf } from "../runtime/digest";
 import { present } from "../runtime/members";
 import { canonicalJson, pick } from "../runtime/values";
 import { readLegacy, type Legacy, type Listing } from "./legacy";
@@ -144,9 +144,4 @@ function settingsOf({ packages, owaspGroups, owaspRules, overrides }: Legacy): u
 
 function sorted<T>(list: Listing<T>, content: (item: T) => unknown): unknown {
   return "items" in list ? list.items.map((item) => canonicalJson(content(item))).sort() : list;
-}
-
-/** SHA-256 of a value's JSON with members in a fixed order, 64 hexadecimal digits. */
-export function digestOf(value: unknown): string {
-  return createHash("sha256").update(canonicalJson(value)).digest("hex");
 }

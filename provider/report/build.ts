@@ -1,13 +1,14 @@
 import { own } from "../runtime/values";
+import { judge } from "./acceptance";
 import { dangersOf } from "./dangers";
 import { ownMessages, type Diagnostic } from "./diagnostics";
 import {
   COUNTED,
+  GATE,
   OPERATION,
-  REMOVAL_GATE,
+  type Gate,
   type Message,
   type Named,
-  type RemovalGate,
   type Report,
   type Section,
 } from "./model";
@@ -50,7 +51,7 @@ const PARTS: ReadonlySet<Operation> = new Set([
 ]);
 
 /** A plan, told for the person who has to approve it. */
-export function buildReport(plan: Plan, gate: RemovalGate = REMOVAL_GATE): Report {
+export function buildReport(plan: Plan, gate: Gate = GATE): Report {
   const replaced = new Set(plan.steps.filter(({ op }) => op === "replace").map(({ urn }) => urn));
   // Stacks and providers of the engine are no business of a reviewer.
   const steps = plan.steps
@@ -59,12 +60,21 @@ export function buildReport(plan: Plan, gate: RemovalGate = REMOVAL_GATE): Repor
   const changing = steps.filter((step) => isChange(step));
   const own = changing.filter(({ kind }) => kind !== undefined);
   const others = changing.filter(({ kind }) => kind === undefined);
+  const title = [plan.project, plan.stack].filter((part) => part !== undefined).join("/") || "plan";
+  const errors = errorsOf(plan.diagnostics);
+  const { digest, dangers } = judge(
+    title,
+    dangersOf(plan, changing, gate.removal),
+    gate.failOn,
+    gate.accepted,
+  );
   return {
-    title: [plan.project, plan.stack].filter((part) => part !== undefined).join("/") || "plan",
+    title,
     counts: countsOf(steps),
     notes: notesOf(plan),
-    errors: errorsOf(plan.diagnostics),
-    dangers: dangersOf(plan, changing, gate),
+    errors,
+    dangers,
+    digest: errors.length === 0 ? digest : undefined, // A plan that isn't whole can't be accepted.
     warnings: warningsOf(plan, own),
     sections: own.map((step) => sectionOf(step, plan)),
     others: others.map(({ op, type, name }): Named => ({ op, type, name })),

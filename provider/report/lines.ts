@@ -1,4 +1,4 @@
-import { DANGERS, type Danger, type Report } from "./model";
+import { DANGERS, type Danger, type Judged, type Report } from "./model";
 import { joined, name, say, words, type Phrase } from "./phrase";
 import { counted, cut } from "./values";
 
@@ -18,8 +18,19 @@ export function countsLine({ counts, errors }: Pick<Report, "counts" | "errors">
 
 const MOST_NAMED = 20;
 
-/** The graver dangers each with its sentence; all replacements, and all deletions, in a line. */
-export function dangerLines(dangers: readonly Danger[]): readonly (readonly [kind: string, line: Phrase])[] {
+/**
+ * The graver dangers each with its sentence; all replacements, and all deletions, in a line. What was accepted follows what was
+ * not.
+ */
+export function dangerLines(dangers: readonly Judged[]): readonly (readonly [kind: string, line: Phrase])[] {
+  const isAccepted = ({ verdict }: Judged): boolean => verdict === "accepted";
+  return [
+    ...linesOf(dangers.filter((danger) => !isAccepted(danger))),
+    ...linesOf(dangers.filter(isAccepted)).map(([kind, line]) => [`${kind} (accepted)`, line] as const),
+  ];
+}
+
+function linesOf(dangers: readonly Danger[]): readonly (readonly [kind: string, line: Phrase])[] {
   return DANGERS.flatMap((kind): [string, Phrase][] => {
     const those = dangers.filter((danger) => danger.kind === kind);
     if (kind !== "replace" && kind !== "delete")
@@ -31,5 +42,8 @@ export function dangerLines(dangers: readonly Danger[]): readonly (readonly [kin
     return [[kind, say`${joined(named)}${words(more)}`]];
   });
 }
+
+/** What `--accept` takes. */
+export const digestLine = (digest: string): Phrase => say`Digest of these dangers: ${digest}`;
 
 const resource = (danger: Danger): Phrase => name(cut(`${danger.type} ${danger.name}`, 120));

@@ -1,6 +1,6 @@
 import { visible } from "../api/printable";
 import { fenced, html, htmlOf, inTable, markdown, markdownWithin, prose, span, within } from "./escape";
-import { countsLine, dangerLines } from "./lines";
+import { countsLine, dangerLines, digestLine } from "./lines";
 import { OPERATION, type Block, type Message, type Report, type Section } from "./model";
 import { joined, name as nameOf, say, value, words, type Phrase } from "./phrase";
 import { counted, cut } from "./values";
@@ -30,7 +30,7 @@ const ROOM = {
 
 /** The report as a pull-request comment of at most `limit` characters; what does not fit is named. */
 export function toMarkdown(report: Report, limit = COMMENT_CHARACTERS): string {
-  const { title, notes, errors, dangers, warnings, sections, others } = report;
+  const { title, notes, errors, dangers, digest, warnings, sections, others } = report;
   const top = [
     `${marker(title)}\n## edgeguard: ${prose(cut(title, 200))}`,
     `**${prose(countsLine(report))}**`,
@@ -39,6 +39,7 @@ export function toMarkdown(report: Report, limit = COMMENT_CHARACTERS): string {
     ...(dangers.length === 0
       ? []
       : ["### Look here first", phrases(dangerLines(dangers), ROOM.dangers, ALL_OF_IT)]),
+    ...(digest === undefined ? [] : [markdown(digestLine(digest))]),
     ...(warnings.length === 0
       ? []
       : [details(counted(warnings.length, "warning"), messages(warnings, ROOM.warnings))]),

@@ -38,7 +38,9 @@ export interface Report {
   /** What to know of the plan as a whole before it is believed. */
   readonly notes: readonly Phrase[];
   readonly errors: readonly Message[];
-  readonly dangers: readonly Danger[];
+  readonly dangers: readonly Judged[];
+  /** Stands for all the dangers, so that they can be accepted; none where there are none, or where the preview failed. */
+  readonly digest: string | undefined;
   readonly warnings: readonly Message[];
   readonly sections: readonly Section[];
   /** Resources of other providers: in the plan, but not explained here. */
@@ -78,6 +80,24 @@ export interface Danger {
   readonly name: string;
   readonly sentence: Phrase;
 }
+
+/** What becomes of a danger: `fails` stops the pipeline, `accepted` would if nobody had accepted it, `passes` is shown only. */
+export type Verdict = "fails" | "accepted" | "passes";
+
+export interface Judged extends Danger {
+  /** Stands for this danger alone. */
+  readonly digest: string;
+  readonly verdict: Verdict;
+}
+
+/** What a pipeline makes of dangers. */
+export interface Gate {
+  readonly removal: RemovalGate;
+  readonly failOn: readonly DangerKind[];
+  /** Digests of what somebody accepted, of all dangers or of single ones. */
+  readonly accepted: ReadonlySet<string>;
+}
+export const GATE: Gate = { removal: REMOVAL_GATE, failOn: [], accepted: new Set() };
 
 export interface Section {
   readonly op: Operation;

@@ -1,12 +1,12 @@
 import Table from "cli-table3";
-import { countsLine, dangerLines } from "./lines";
+import { countsLine, dangerLines, digestLine } from "./lines";
 import { OPERATION, type Block, type Message, type Report, type Section } from "./model";
 import { visible } from "../api/printable";
 import { counted } from "./values";
 
 /** The whole report for a terminal or a log; nothing is cut. */
 export function toText(report: Report): string {
-  const { title, notes, errors, dangers, warnings, sections, others } = report;
+  const { title, notes, errors, dangers, digest, warnings, sections, others } = report;
   return [
     `edgeguard: ${visible(title)}`,
     countsLine(report),
@@ -16,6 +16,7 @@ export function toText(report: Report): string {
       "Look here first",
       dangerLines(dangers).map(([kind, line]) => `${kind}: ${visible(line.toString())}`),
     ),
+    ...(digest === undefined ? [] : [digestLine(digest).toString()]),
     ...listed(counted(warnings.length, "warning"), warnings.map(said)),
     ...sections.map(section),
     ...listed(

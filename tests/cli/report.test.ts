@@ -1,9 +1,14 @@
+import { z } from "zod";
 import { own, pathOf, planOf, read } from "../report/plans";
 import { Shell } from "./alone";
 
 /** `edgeguard report` as a pipeline calls it: what it writes where, and what it ends with. */
 
 const { bin, here } = new Shell("report");
+
+/** As a reviewer copies it from the report. */
+const digestIn = (name: string): string =>
+  /^Digest of these dangers: `([0-9a-f]{64})`$/m.exec(read(`${name}.md`))?.[1] ?? "the report shows none";
 
 describe("the built command", () => {
   test("reads a file, and standard input, and writes the report to stdout", async () => {
@@ -19,7 +24,8 @@ describe("the built command", () => {
       code: 1,
       stdout: read("changed.txt"),
       stderr:
-        "edgeguard: the plan holds what --fail-on names: irreversible (WafMigration older), unprotect (PageShieldPolicy www), unprotect (PageShieldSettings shop)\n",
+        "edgeguard: the plan holds what --fail-on names: irreversible (WafMigration older), unprotect (PageShieldPolicy www), unprotect (PageShieldSettings shop). " +
+        `Once you've read the report, accept all of its dangers with --accept ${digestIn("changed")}\n`,
     });
   });
 });
@@ -62,7 +68,7 @@ describe("ends with", () => {
     );
     const { code, stderr } = await here(["--fail-on", "delete"], { input: planOf(...steps) });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/delete \(PageShieldPolicy p4\), and 3 more\n$/);
+    expect(stderr).toMatch(/delete \(PageShieldPolicy p4\), and 3 more\. Once /);
   });
 
   test.each<[number, string, string[], RegExp]>([
@@ -82,6 +88,7 @@ describe("ends with", () => {
       /"danger" is none of irreversible, unprotect, blocks, removes, replace, delete/,
     ],
     [2, "no danger", ["--fail-on", ""], /"" is none of/],
+    [2, "no digest", ["--accept", "0d8f6deb"], /"0d8f6deb" is not a digest \(64 hex digits\)/],
     [2, "an unknown format", ["--format", "html"], /Allowed choices are markdown, text, json/],
     [2, "two files", ["a", "b"], /too many arguments/],
     [2, "an unknown option", ["--fail"], /unknown option '--fail'/],
@@ -97,6 +104,58 @@ describe("ends with", () => {
       stderr: expect.stringMatching(/which plan\? Name a file/) as string,
     });
   });
+});
+
+describe("with --accept,", () => {
+  const GATE = ["--fail-on", "irreversible,unprotect"];
+
+  test("what was accepted passes, and the report says what that was", async () => {
+    const ran = await here([pathOf("changed.json"), ...GATE, "--accept", digestIn("changed")]);
+    expect(ran).toMatchObject({ code: 0, stderr: "" });
+    expect(ran.stdout.match(/^- \*\*\w+ \(accepted\)\*\* `\w+ \w+`/gm)).toEqual([
+      "- **irreversible (accepted)** `WafMigration older`",
+      "- **unprotect (accepted)** `PageShieldPolicy www`",
+      "- **unprotect (accepted)** `PageShieldSettings shop`",
+      "- **blocks (accepted)** `PageShieldPolicy checkout`",
+    ]);
+  });
+
+  test("a digest of another plan fails, with both digests and what to do", async () => {
+    const { code, stderr } = await here([
+      pathOf("changed.json"),
+      ...GATE,
+      "--accept",
+      digestIn("migrations"),
+    ]);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(
+        new RegExp(
+          `--accept ${digestIn("migrations")}: no danger of this plan has that digest\\. .* read the report again, then pass --accept ${digestIn("changed")}\\n$`,
+        ),
+      ) as string,
+    });
+  });
+
+  test("one of several dangers can be accepted, and the others still fail", async () => {
+    const json = await here([pathOf("changed.json"), "--format", "json"]);
+    const [migration, ...others] = dangersIn.parse(JSON.parse(json.stdout)).dangers;
+    const one = await here([pathOf("changed.json"), ...GATE, "--accept", migration?.digest ?? ""]);
+    expect(one).toMatchObject({
+      code: 1,
+      stderr: expect.not.stringContaining("WafMigration older") as string,
+    });
+    const all = [migration, ...others].flatMap((danger) => ["--accept", danger?.digest ?? ""]);
+    expect(await here([pathOf("changed.json"), ...GATE, ...all])).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  test("a preview that failed still fails, and an accepted plan without dangers is fine", async () => {
+    const accept = ["--accept", digestIn("changed")];
+    expect(await here([pathOf("failed.json"), ...accept])).toMatchObject({ code: 1 });
+    expect(await here([pathOf("unchanged.json"), ...GATE, ...accept])).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  const dangersIn = z.object({ dangers: z.array(z.object({ digest: z.string() })) });
 });
 
 test("its help has one example, and says what each danger means", async () => {

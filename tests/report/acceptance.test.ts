@@ -1,0 +1,92 @@
+import { report } from "../../provider/report";
+import { own, planOf, read, recorded, shuffled, type MadeStep } from "./plans";
+
+/** What a digest stands for, and what accepting one lets through. */
+
+const policy = (name: string, description = name): MadeStep =>
+  own("update", "PageShieldPolicy", name, {
+    old: { zoneId: "z", description, action: "allow" },
+    new: { zoneId: "z", description, action: "log" },
+  });
+const digestOf = (...steps: MadeStep[]): string | undefined => report(planOf(...steps), "json").digest;
+const under = (urn: string, { oldState }: MadeStep): MadeStep => ({
+  op: "delete",
+  urn,
+  oldState: oldState ?? {},
+});
+
+describe("the digest of a plan's dangers", () => {
+  test("is the same on every run, in whatever order the engine came to the resources", () => {
+    const { digest } = report(read("changed.json"), "json");
+    expect(digest).toMatch(/^[0-9a-f]{64}$/);
+    for (const seed of [1, 2]) {
+      const other = { ...recorded("changed"), steps: shuffled(recorded("changed").steps, seed) };
+      expect(report(JSON.stringify(other), "json").digest).toBe(digest);
+    }
+  });
+
+  test("doesn't change with what is no danger", () => {
+    const harmless = own("create", "KvNamespace", "new", { new: { title: "new" } });
+    expect(digestOf(policy("a"), harmless)).toBe(digestOf(policy("a")));
+  });
+
+  const GONE = policy("a");
+  test.each<[string, MadeStep[]]>([
+    ["another resource", [policy("b", "a")]],
+    ["another sentence", [policy("a", "b")]],
+    ["one more danger", [policy("a"), policy("b")]],
+    ["another kind", [own("delete", "PageShieldPolicy", "a", { old: { zoneId: "z", action: "log" } })]],
+    ["another stack", [{ ...GONE, urn: GONE.urn.replace(":dev:", ":production:") }]],
+  ])("changes with %s", (_, steps) => {
+    expect(digestOf(...steps)).toMatch(/^[0-9a-f]{64}$/);
+    expect(digestOf(...steps)).not.toBe(digestOf(policy("a")));
+  });
+
+  test("doesn't exist where nothing is dangerous, or where the preview failed", () => {
+    expect(report(read("unchanged.json"), "json").digest).toBeUndefined();
+    const failed = {
+      ...recorded("changed"),
+      diagnostics: [{ message: "error: no such zone", severity: "error" }],
+    };
+    const { digest, text } = report(JSON.stringify(failed), "markdown");
+    expect({ digest, text }).toEqual({
+      digest: undefined,
+      text: expect.not.stringContaining("Digest of") as string,
+    });
+  });
+});
+
+describe("an accepted digest", () => {
+  const DELETES = { failOn: ["unprotect", "delete"] as const };
+  const verdicts = (plan: string, ...accepted: string[]): string[] =>
+    report(plan, "json", { ...DELETES, accepted: new Set(accepted) }).dangers.map(
+      ({ kind, name, verdict }) => `${kind} ${name} ${verdict}`,
+    );
+
+  test("of all dangers lets all of them through", () => {
+    const plan = planOf(policy("a"), policy("b"));
+    expect(verdicts(plan)).toEqual(["unprotect a fails", "unprotect b fails"]);
+    expect(verdicts(plan, report(plan, "json").digest ?? "")).toEqual([
+      "unprotect a accepted",
+      "unprotect b accepted",
+    ]);
+  });
+
+  test("of one danger lets only that one through, and the report says so", () => {
+    const plan = planOf(policy("a"), policy("b"));
+    const accepted = report(plan, "json").dangers[0]?.digest ?? "";
+    expect(verdicts(plan, accepted)).toEqual(["unprotect a accepted", "unprotect b fails"]);
+    const { text } = report(plan, "text", { ...DELETES, accepted: new Set([accepted]) });
+    expect(text).toMatch(
+      /Look here first:\n {2}- unprotect: PageShieldPolicy b: .*\n {2}- unprotect \(accepted\): PageShieldPolicy a: /,
+    );
+  });
+
+  test("of one danger doesn't fit once a second one reads the same", () => {
+    const one = own("delete", "PageShieldSettings", "twin", { old: { zoneId: "z", enabled: false } });
+    const twin = under(one.urn.replace("::pulumi", "::team:Site$pulumi"), one);
+    const accepted = report(planOf(one), "json").dangers[0]?.digest ?? "";
+    expect(verdicts(planOf(one), accepted)).toEqual(["delete twin accepted"]);
+    expect(verdicts(planOf(one, twin), accepted)).toEqual(["delete twin fails", "delete twin fails"]);
+  });
+});
