@@ -16,6 +16,7 @@ import { rulesetRoutes } from "./rulesets/routes";
 import { accounts } from "./seed";
 import { answerSparsely } from "./sparse";
 import { wafRoutes } from "./waf/routes";
+import { zoneRoutes } from "./zones";
 import type { Services } from "./services";
 import type { Credential } from "./options";
 
@@ -73,6 +74,7 @@ export function createApp(services: Services): ApiRouter {
     await next();
   });
 
+  zoneRoutes(app);
   pageShieldRoutes(app, services);
   kvRoutes(app, services);
   logpushRoutes(app, services);

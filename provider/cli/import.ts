@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import type * as Run from "../import/run";
-import { PRODUCTS, type ImportOptions, type Product } from "../import/options";
+import { asksForNamespaces, PRODUCTS, type ImportOptions, type Product } from "../import/options";
 import { IDENTIFIER } from "../limits";
 import { UsageError } from "../terminal/errors";
 import type { Io } from "../terminal/io";
@@ -10,30 +10,41 @@ export function register(program: Command, io: Io): void {
   program
     .command("import")
     .description(
-      "write a program that declares what zones and an account have, and a file that brings it into a stack; only reads",
+      "write a Pulumi program that declares what zones and an account have, and a file that imports it into a stack; only reads",
     )
     .addOption(
-      new Option("--zone <id...>", "a zone: page security, managed rulesets, log-push jobs")
+      new Option("--zone <id...>", "zones: Page Shield, managed rulesets, Logpush jobs")
         .argParser(hexIds)
         .default([], "none"),
     )
     .addOption(
       new Option(
         "--account <id>",
-        "an account: Workers KV namespaces, Logpush jobs, and the managed rulesets of --zone",
+        "an account: Workers KV namespaces, Logpush jobs, and the managed rulesets of zones whose account can't be read",
       ).argParser(hexId),
     )
     .addOption(
-      new Option("--only <products>", `with commas between: ${PRODUCTS.join(", ")}; default: all`).argParser(
-        products,
-      ),
+      new Option(
+        "--only <products>",
+        `separated by commas: ${PRODUCTS.join(", ")}; default: all; kv without --account reads the zones' own account`,
+      ).argParser(products),
     )
-    .option("--with-values", "what the namespaces hold too, in files that only you can read", false)
+    .option(
+      "--with-values",
+      "also write the entries of the namespaces, to files that only you can read",
+      false,
+    )
     .option("--out <directory>", "where to write index.ts and import.json", ".")
-    .option("--force", "overwrite files that are there", false)
+    .addOption(
+      new Option(
+        "--project <name>",
+        "start a Pulumi project of this name there; default: the one it is in, else a new one with the directory's name",
+      ).argParser(projectName),
+    )
+    .option("--force", "overwrite existing files", false)
     .addHelpText("after", EXAMPLE)
     .action(async (options: ImportOptions) => {
-      demandSense(options);
+      refuseContradictions(options);
       await action().importExisting(io, options);
     });
 }
@@ -43,34 +54,42 @@ const action = (): typeof Run => require("../import/run") as typeof Run;
 
 const EXAMPLE = `
 The generated program matches what exists: after "pulumi import", "pulumi preview" shows no changes.
+Parts that the plan or the token doesn't allow to read are listed and left out.
+
+Exit codes: 0 written, 1 failed and nothing written, 2 wrong usage, 130 ended by Ctrl-C.
 
 Example:
   $ edgeguard import --zone 0da42c8d2132a9ddaf714f9e7c920711 --out shop
   $ cd shop && pulumi import --file import.json --yes --protect=false --generate-code=false`;
 
-/** Which of the two a product belongs to. */
+/** Products of a zone, and of an account. */
 const OF_ZONES: readonly Product[] = ["page-shield", "rulesets", "logpush"];
 const OF_ACCOUNTS: readonly Product[] = ["logpush", "kv"];
 
-function demandSense({ zone, account, only, withValues }: ImportOptions): void {
-  if (zone.length === 0 && account === undefined)
-    throw new UsageError("what is to be imported? Give --zone <id>, --account <id>, or both.");
-  const possible = [...(zone.length === 0 ? [] : OF_ZONES), ...(account === undefined ? [] : OF_ACCOUNTS)];
-  const strange = only?.find((product) => !possible.includes(product));
-  if (strange !== undefined)
+function refuseContradictions(options: ImportOptions): void {
+  const { zone, account, only, withValues } = options;
+  if (zone.length === 0 && account === undefined && !asksForNamespaces(options))
+    throw new UsageError("nothing to import. Pass --zone <id>, --account <id>, or both.");
+  const possible = [
+    ...(zone.length === 0 ? [] : OF_ZONES),
+    ...(account === undefined ? [] : OF_ACCOUNTS),
+    "kv", // Of --account, the environment's account, or the zones' own.
+  ];
+  const impossible = only?.find((product) => !possible.includes(product));
+  if (impossible !== undefined)
     throw new UsageError(
-      `--only ${strange} needs ${OF_ZONES.includes(strange) ? "a zone: give --zone <id>" : "an account: give --account <id>"}, or leave it out.`,
+      `--only ${impossible} needs a zone${OF_ACCOUNTS.includes(impossible) ? " or an account" : ""}. Pass --zone <id>.`,
     );
-  if (withValues && (account === undefined || only?.includes("kv") === false))
-    throw new UsageError(
-      "--with-values reads what namespaces hold: give --account <id>, with kv among --only.",
-    );
+  if (withValues && only?.includes("kv") === false)
+    throw new UsageError("--with-values writes the entries of namespaces. Add kv to --only.");
 }
 
 function hexId(text: string): string {
   const id = text.toLowerCase();
   if (/^[0-9a-f]+$/.test(id) && id.length === IDENTIFIER.LENGTH_CHARACTERS) return id;
-  throw new InvalidArgumentError(`An id has ${IDENTIFIER.LENGTH_CHARACTERS} hexadecimal digits.`);
+  throw new InvalidArgumentError(
+    `An ID has ${IDENTIFIER.LENGTH_CHARACTERS} hexadecimal digits. Find it on the zone's or account's Overview page.`,
+  );
 }
 
 function hexIds(text: string, before: readonly string[]): readonly string[] {
@@ -80,7 +99,14 @@ function hexIds(text: string, before: readonly string[]): readonly string[] {
 function products(text: string): readonly Product[] {
   return text.split(",").map((word) => {
     const product = PRODUCTS.find((name) => name === word.trim());
-    if (product === undefined) throw new InvalidArgumentError(`There are ${PRODUCTS.join(", ")}.`);
+    if (product === undefined) throw new InvalidArgumentError(`Choose from ${PRODUCTS.join(", ")}.`);
     return product;
   });
+}
+
+function projectName(text: string): string {
+  if (/^[\w.-]{1,100}$/.test(text)) return text;
+  throw new InvalidArgumentError(
+    "A project name has 1 to 100 letters, digits, dots, hyphens and underscores.",
+  );
 }

@@ -1,12 +1,21 @@
 import { named, objectOf, type Code } from "./code";
 import type { ConfigSecret, Found, Scope } from "./found";
-import { identifier, UniqueNames } from "./names";
+import {
+  commonDomain,
+  distinctNames,
+  hostsIn,
+  ID_CHARACTERS,
+  identifier,
+  slug,
+  UniqueNames,
+  type Named,
+} from "./names";
 import type { Account, Zone } from "./zones";
 
-/** An object as it is to stand in the program. */
+/** An object as the program declares it. */
 export interface Draft {
   readonly found: Found;
-  /** Of the resource; unique among those of its type. */
+  /** The resource's: an identifier, unique among those of its type. */
   readonly name: string;
   readonly args: Code;
   readonly secrets: readonly UsedSecret[];
@@ -17,7 +26,7 @@ export interface UsedSecret extends ConfigSecret {
   readonly key: string;
 }
 
-/** A constant of the program that holds an id. */
+/** A constant of the program that holds an ID. */
 export interface IdConstant {
   readonly id: string;
   /** `zoneId`, `zones.shopExample` */
@@ -26,7 +35,7 @@ export interface IdConstant {
   readonly comment: string | undefined;
 }
 
-/** Words of the program that no resource may be called by. */
+/** Constants and imports of the program, which no variable may be called. */
 const TAKEN = ["zoneId", "zones", "accountId", "accounts", "config", "destination", "filter", "pulumi"];
 
 /** Gives objects their names, and lets them write their arguments. */
@@ -34,15 +43,16 @@ export class Drafting {
   readonly zones: readonly IdConstant[];
   readonly accounts: readonly IdConstant[];
   readonly #names: ReadonlyMap<Found, string>;
-  readonly #keys = new UniqueNames([], "");
-  readonly #variables = new UniqueNames(TAKEN, "");
+  readonly #keys = new UniqueNames();
+  readonly #variables = new UniqueNames(TAKEN);
   /** Constants that hold a resource, by its object. */
   readonly #referred = new Map<Found, string>();
 
   constructor(found: readonly Found[], zones: readonly Zone[], accounts: readonly Account[]) {
-    this.zones = constantsOf(zones, "zone");
-    this.accounts = constantsOf(accounts, "account");
-    this.#names = namesOf(found, zones);
+    const owners = zones.map((zone) => zoneOwner(zone, found));
+    this.zones = constantsOf(owners, "zone");
+    this.accounts = constantsOf(accounts.map(ownerOf), "account");
+    this.#names = namesOf(found, owners);
   }
 
   draft(found: Found, isDeclared: (other: Found) => boolean): Draft {
@@ -68,7 +78,7 @@ export class Drafting {
   #variableOf(found: Found): string {
     const known = this.#referred.get(found);
     if (known !== undefined) return known;
-    const variable = this.#variables.take(identifier(this.#names.get(found) ?? "", "namespace"));
+    const variable = this.#variables.take(this.#names.get(found) ?? "namespace");
     this.#referred.set(found, variable);
     return variable;
   }
@@ -81,30 +91,50 @@ export class Drafting {
 }
 
 /** `zoneId` for one, `zones.shopExample` for several. */
-function constantsOf(
-  owners: readonly { readonly id: string; readonly slug?: string; readonly name?: string | undefined }[],
-  kind: "zone" | "account",
-): IdConstant[] {
-  const members = new UniqueNames([], "");
-  return owners.map(({ id, slug = "", name }, index) => {
-    const member = identifier(slug === "" ? String(index + 1) : slug, kind);
-    const text = owners.length === 1 ? `${kind}Id` : `${kind}s.${members.take(member)}`;
-    return { id, text, comment: name };
-  });
+function constantsOf(owners: readonly Owner[], kind: Scope["kind"]): IdConstant[] {
+  const members = distinctNames(owners, kind);
+  return owners.map(({ id, comment }, index) => ({
+    id,
+    text: owners.length === 1 ? `${kind}Id` : `${kind}s.${members[index] ?? ""}`,
+    comment,
+  }));
 }
 
-/** Among several zones a name tells the zone. */
-function namesOf(found: readonly Found[], zones: readonly Zone[]): ReadonlyMap<Found, string> {
-  const byType = new Map<string, UniqueNames>();
-  const names = new Map<Found, string>();
-  for (const each of found) {
-    const { type } = each.resource;
-    const taken = byType.get(type) ?? new UniqueNames();
-    byType.set(type, taken);
-    const best = each.names.find((name) => name !== "") ?? "resource";
-    const of = zones.find(({ id }) => each.scope.kind === "zone" && each.scope.id === id)?.slug ?? "";
-    const isTold = zones.length < 2 || of === "" || best === of;
-    names.set(each, taken.take(isTold ? best : `${of}-${best}`));
-  }
-  return names;
+/** Zone or account. */
+interface Owner extends Named {
+  readonly comment?: string | undefined;
+}
+
+function ownerOf(account: Account): Owner {
+  return { id: account.id, labels: [`account ${account.id.slice(0, ID_CHARACTERS)}`] };
+}
+
+/** A zone goes by its name; where that could not be read, by the hosts that its rules are about, else by its ID. */
+function zoneOwner({ id, name }: Zone, found: readonly Found[]): Owner {
+  const own = found.filter(({ scope }) => scope.kind === "zone" && scope.id === id);
+  const domain = commonDomain(own.flatMap(({ outputs }) => hostsIn(outputs["expression"])));
+  const label = [name ?? "", domain].find((each) => each !== "") ?? `zone ${id.slice(0, ID_CHARACTERS)}`;
+  return { id, labels: [label], comment: name };
+}
+
+/** The names of resources, distinct for each type. Among several zones a name begins with the zone's. */
+function namesOf(found: readonly Found[], zones: readonly Owner[]): ReadonlyMap<Found, string> {
+  const types = new Set(found.map(({ resource }) => resource.type));
+  return new Map(
+    [...types].flatMap((type) => {
+      const group = found.filter(({ resource }) => resource.type === type);
+      const objects = group.map(({ id, labels, scope }) => {
+        const [zone = ""] = zones.find((each) => scope.kind === "zone" && each.id === scope.id)?.labels ?? [];
+        const own = labels.filter((label) => slug(label) !== "");
+        return { id, labels: zones.length < 2 && own.length > 0 ? own : ofZone(zone, own) };
+      });
+      const names = distinctNames(objects, type.charAt(0).toLowerCase() + type.slice(1));
+      return group.map((each, index): [Found, string] => [each, names[index] ?? type]);
+    }),
+  );
+}
+
+function ofZone(zone: string, labels: readonly string[]): readonly string[] {
+  const [first = zone, ...others] = labels;
+  return [slug(first).startsWith(slug(zone)) ? first : `${zone} ${first}`, ...others];
 }

@@ -9,10 +9,11 @@ import type { Lifecycle } from "../runtime/lifecycle";
 import type { Bag } from "../runtime/values";
 import { verbsOf, type Verbs } from "../runtime/verbs";
 import type { Code, Members } from "./code";
+import type { Named } from "./names";
 
-/** What an import deals with of each type of resource. */
-export interface ResourceType {
-  /** As the class is called. */
+/** A type of resource that can be imported. */
+export interface ImportableType {
+  /** The class's name. */
   readonly type: string;
   readonly verbs: Verbs;
   readonly schemaVersion: number;
@@ -20,9 +21,9 @@ export interface ResourceType {
   readonly secret: readonly string[];
 }
 
-function resourceType<Shape extends z.ZodRawShape, Computed extends object>(
+function importable<Shape extends z.ZodRawShape, Computed extends object>(
   lifecycle: Lifecycle<Shape, Computed>,
-): ResourceType {
+): ImportableType {
   const { type, schemaVersion, secret = {}, secretOutputs = [] } = lifecycle;
   return {
     type,
@@ -33,22 +34,19 @@ function resourceType<Shape extends z.ZodRawShape, Computed extends object>(
 }
 
 export const TYPES = {
-  pageShieldSettings: resourceType(pageShieldSettings),
-  pageShieldPolicy: resourceType(pageShieldPolicy),
-  managedRulesetOverride: resourceType(managedRulesetOverride),
-  logpushJob: resourceType(logpushJob),
-  kvNamespace: resourceType(kvNamespace),
-  kvEntries: resourceType(kvEntries),
+  pageShieldSettings: importable(pageShieldSettings),
+  pageShieldPolicy: importable(pageShieldPolicy),
+  managedRulesetOverride: importable(managedRulesetOverride),
+  logpushJob: importable(logpushJob),
+  kvNamespace: importable(kvNamespace),
+  kvEntries: importable(kvEntries),
 } as const;
 
-/** An object of the service, in the form of a declaration. */
-export interface Found {
-  readonly resource: ResourceType;
-  readonly id: string;
+/** An object that exists, in the form of a declaration. */
+export interface Found extends Named {
+  readonly resource: ImportableType;
   /** As messages call it: `policy 0f2a… "checkout"`. */
   readonly what: string;
-  /** What it could be called, best first. */
-  readonly names: readonly string[];
   readonly scope: Scope;
   /** Arguments as they are written. Called once, when every object has its name. */
   args(writing: Writing): Members;
@@ -78,15 +76,15 @@ export interface Writing {
    * A value that the stack's configuration holds as a secret.
    *
    * @param name what it is, after the resource's name: `secret-access-key`.
-   * @param value what the service shows of it.
+   * @param value what Cloudflare shows of it.
    */
   secret(name: string, value: ConfigSecret): Code;
 }
 
 export interface ConfigSecret {
-  /** What the state is to hold: the value itself, or what the service shows in its place. */
+  /** What the state is to hold: the value itself, or what Cloudflare shows in its place. */
   readonly value: string;
-  /** Whether the service gives it back, so that it stands in the import file. */
+  /** Whether Cloudflare gives it back, so that it stands in the import file. */
   readonly isShown: boolean;
   /** For people: `secret access key of the bucket logs`. */
   readonly meaning: string;

@@ -35,7 +35,7 @@ function withSecrets(bag: Bag, secret: readonly string[]): Bag {
   );
 }
 
-/** A script that sets the credentials which the service shows; undefined where it shows none. */
+/** A script that sets the credentials that Cloudflare shows; undefined where it shows none. */
 export function configScript(settled: readonly Settled[]): string | undefined {
   const shown = settled.flatMap(({ secrets }) => secrets).filter(({ isShown }) => isShown);
   if (shown.length === 0) return undefined;

@@ -9,5 +9,11 @@ export interface ImportOptions {
   readonly only?: readonly Product[];
   readonly withValues: boolean;
   readonly out: string;
+  readonly project?: string;
   readonly force: boolean;
+}
+
+/** Whether the account's namespaces are asked for by name, so that an account must be found. */
+export function asksForNamespaces({ only, withValues }: ImportOptions): boolean {
+  return only?.includes("kv") === true || withValues;
 }

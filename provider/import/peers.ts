@@ -35,6 +35,13 @@ export async function formatted(
   }
 }
 
+/** Whether a program in the folder finds this package. */
+export function isInstalled(folder: string): boolean {
+  return [...foldersFrom(folder)].some((at) =>
+    existsSync(join(at, "node_modules/pulumi-edgeguard/package.json")),
+  );
+}
+
 const SHOWN_PROBLEMS = 5;
 
 /**
@@ -42,10 +49,7 @@ const SHOWN_PROBLEMS = 5;
  * the package that the program imports.
  */
 export function compileProblems(file: string, folders: readonly string[]): readonly string[] | undefined {
-  const manifests = [...foldersFrom(dirname(file))].map((at) =>
-    join(at, "node_modules/pulumi-edgeguard/package.json"),
-  );
-  if (!manifests.some((path) => existsSync(path))) return undefined;
+  if (!isInstalled(dirname(file))) return undefined;
   const ts = load("typescript", folders) as typeof TypeScript | undefined;
   if (ts === undefined) return undefined;
   const options: TypeScript.CompilerOptions = {

@@ -1,7 +1,7 @@
 import { ApiError } from "../api/errors";
 import type { Host } from "../runtime/host";
 import type { Bag } from "../runtime/values";
-import type { Found, ResourceType } from "./found";
+import type { Found, ImportableType } from "./found";
 
 /** What is not in the program, and why. */
 export interface LeftOut {
@@ -10,7 +10,7 @@ export interface LeftOut {
   readonly reason: string;
 }
 
-/** Collects what the service has. */
+/** Collects what exists. */
 export class Reading {
   readonly found: Found[] = [];
   /** Objects that were seen and cannot be declared. */
@@ -51,10 +51,6 @@ export class Reading {
     }
   }
 
-  skip(what: string, reason: string): void {
-    this.skipped.push({ what, reason });
-  }
-
   leave(what: string, reason: string): void {
     this.leftOut.push({ what, reason });
   }
@@ -64,13 +60,13 @@ export class Reading {
    *
    * @param seed what `read` has to know to find it.
    */
-  async outputs(resource: ResourceType, id: string, seed: Bag): Promise<Bag | undefined> {
+  async outputs(resource: ImportableType, id: string, seed: Bag): Promise<Bag | undefined> {
     const { id: found, props } = await resource.verbs.read(this.host, id, seed);
     return found === "" ? undefined : props;
   }
 }
 
-/** The plan or the token lacks it. A credential that is unknown to the service as a whole fails every part alike. */
+/** The plan or the token lacks it. A credential that Cloudflare does not know at all fails every part alike. */
 function isForbidden(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 403;
 }

@@ -1,21 +1,22 @@
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { ApiError, CancelledError } from "../api/errors";
-import { CommandError, InterruptedError, UnfinishedError } from "../terminal/errors";
+import { CommandError, InterruptedError, UnfinishedError, UsageError } from "../terminal/errors";
 import { tell, type Io } from "../terminal/io";
 import { demandCredential, withVariables } from "../terminal/failure";
 import { StatusLine } from "../terminal/status-line";
 import { Host } from "../runtime/host";
 import { Drafting } from "./draft";
 import { configScript, importFile } from "./import-file";
-import type { ImportOptions, Product } from "./options";
-import { compileProblems, formatted } from "./peers";
+import { asksForNamespaces, type ImportOptions, type Product } from "./options";
+import { compileProblems, formatted, isInstalled } from "./peers";
 import { programText } from "./program";
+import { newProject, PROJECT } from "./project";
 import { ended, Reading } from "./reading";
 import { readNamespaces } from "./reading/kv";
 import { ENTRIES_FOLDER, readEntries } from "./reading/kv-entries";
 import { readJobs } from "./reading/logpush";
 import { readPageShield } from "./reading/page-shield";
-import { readRulesets } from "./reading/rulesets";
+import { GIVE_ACCOUNT, readRulesets } from "./reading/rulesets";
 import { settle } from "./settle";
 import { SECRET_MODE, Staging } from "./staging";
 import { summary, type Outcome } from "./summary";
@@ -26,13 +27,14 @@ const STATE = "import.json";
 const CONFIG = "import-config.sh";
 
 /**
- * Reads what zones and an account have, and writes a program that declares it with a file that brings it into a stack.
- * Nothing is sent that changes anything.
+ * Reads what zones and an account have, and writes a program that declares it with a file that imports it into a stack.
+ * Sends nothing that changes anything.
  *
  * @throws CommandError when something could not be read for another reason than a plan or a permission; nothing was written.
  */
 export async function importExisting(io: Io, options: ImportOptions): Promise<void> {
   const staging = new Staging(io.cwd, options.out, options.force);
+  const project = newProject(io.cwd, staging.folder, options.project);
   staging.demandFree(PROGRAM, STATE);
   const stop = io.interrupted();
   const status = new StatusLine(io);
@@ -41,7 +43,7 @@ export async function importExisting(io: Io, options: ImportOptions): Promise<vo
     demandCredential(host.settings);
     const everything = await readEverything(host, options, staging, status);
     status.show("writing the program");
-    const outcome = await write(io, everything, staging);
+    const outcome = await write(io, everything, staging, project);
     status.clear();
     for (const line of summary(outcome)) tell(io, line);
   } catch (error) {
@@ -61,7 +63,7 @@ function hostOf(io: Io, { account }: ImportOptions, closing: AbortSignal, status
     status.clear();
     tell(io, withVariables(line));
   };
-  // What a resource tells of its reading is for a stack; of interest here are warnings.
+  // What a resource says about its reading is meant for a stack; of interest here are warnings.
   const out = { info: () => undefined, warn };
   return new Host({ config: (key) => config.get(key), env: io.env, out, closing });
 }
@@ -81,32 +83,52 @@ async function readEverything(
   const reading = new Reading(host, (line) => status.show(line));
   const wants = (product: Product): boolean => options.only?.includes(product) ?? true;
   const zones: Zone[] = [];
-  const accounts = new Set(options.account === undefined ? [] : [options.account]);
   for (const id of new Set(options.zone)) {
     status.show(`reading zone ${id}`);
-    const zone = await readZone(host, id);
-    zones.push(zone);
+    zones.push(await readZone(host, id));
+  }
+  const accounts = accountsOf(host, options, zones);
+  const ofRulesets: string[] = [];
+  for (const zone of zones) {
     if (wants("page-shield")) await readPageShield(reading, zone);
     if (wants("rulesets")) {
-      const account = zone.accountId ?? options.account ?? host.settings.accountId;
-      if (account !== undefined) accounts.add(account);
+      const account = zone.accountId ?? host.settings.accountId;
       await readRulesets(reading, zone, account);
+      if (account !== undefined) ofRulesets.push(account);
     }
-    if (wants("logpush")) await readJobs(reading, { kind: "zone", id }, zone.what);
+    if (wants("logpush")) await readJobs(reading, { kind: "zone", id: zone.id }, zone.what);
   }
-  if (options.account !== undefined) {
-    const account = accountOf(options.account);
-    if (wants("logpush")) await readJobs(reading, { kind: "account", id: account.id }, account.what);
+  for (const account of accounts.map(accountOf)) {
+    if (wants("logpush") && options.account !== undefined)
+      await readJobs(reading, { kind: "account", id: account.id }, account.what);
     const namespaces = wants("kv") ? await readNamespaces(reading, account) : [];
     if (options.withValues) await readEntries(reading, account, namespaces, staging);
   }
   const [first] = reading.skipped;
   if (reading.parts.length === 0 && first !== undefined)
     throw new CommandError(`nothing could be read, and nothing was written. ${ended(first.reason)}`);
-  return { reading, zones, accounts: [...accounts].map(accountOf) };
+  return { reading, zones, accounts: [...new Set([...accounts, ...ofRulesets])].map(accountOf) };
 }
 
-async function write(io: Io, { reading, zones, accounts }: Everything, staging: Staging): Promise<Outcome> {
+/**
+ * The accounts whose own objects are read: the one that was given, or where namespaces are asked for by name the zones'
+ * own, else the environment's.
+ */
+function accountsOf(host: Host, options: ImportOptions, zones: readonly Zone[]): readonly string[] {
+  if (options.account !== undefined) return [options.account];
+  if (!asksForNamespaces(options)) return [];
+  const own = zones.flatMap(({ accountId }) => accountId ?? []);
+  const known = own.length > 0 ? own : [host.settings.accountId ?? []].flat();
+  if (known.length === 0) throw new UsageError(`namespaces belong to an account. ${GIVE_ACCOUNT}`);
+  return [...new Set(known)];
+}
+
+async function write(
+  io: Io,
+  { reading, zones, accounts }: Everything,
+  staging: Staging,
+  project: string | undefined,
+): Promise<Outcome> {
   const drafting = new Drafting(reading.found, zones, accounts);
   const settled = await settle(reading, drafting);
   if (settled.length === 0) return { reading, settled, written: undefined };
@@ -114,6 +136,7 @@ async function write(io: Io, { reading, zones, accounts }: Everything, staging: 
   const plain = programText(drafting, settled, reading.leftOut);
   const { text, unformatted } = await formatted(plain, join(staging.folder, PROGRAM), folders);
   await staging.write(PROGRAM, text);
+  if (project !== undefined) await staging.write(PROJECT, project);
   await staging.write(STATE, importFile(settled), SECRET_MODE);
   const script = configScript(settled);
   if (script !== undefined) await staging.write(CONFIG, script, SECRET_MODE);
@@ -127,6 +150,13 @@ async function write(io: Io, { reading, zones, accounts }: Everything, staging: 
   return {
     reading,
     settled,
-    written: { files, folder: staging.folder, unformatted, problems },
+    written: {
+      files,
+      folder: relative(io.cwd, staging.folder),
+      isNewProject: project !== undefined,
+      isInstalled: isInstalled(staging.folder),
+      unformatted,
+      problems,
+    },
   };
 }

@@ -26,14 +26,14 @@ export class Staging {
     this.#force = force;
   }
 
-  /** Refuses to overwrite. Called before anything is asked of the service, and again for names that it brings up. */
+  /** Refuses to overwrite. Called before anything is requested, and again for names that come from the answers. */
   demandFree(...files: readonly string[]): void {
     if (this.#force) return;
     const [first, ...more] = files.filter((file) => existsSync(join(this.folder, file)));
     if (first === undefined) return;
-    const others = more.length === 0 ? "exists" : `and ${more.join(", ")} exist`;
+    const others = more.length === 0 ? " already exists" : ` and ${more.join(", ")} already exist`;
     throw new CommandError(
-      `${first} ${others} in ${this.folder} already, and nothing was written. Give another folder with --out, or --force to overwrite.`,
+      `${first}${others} in ${this.folder}. Nothing was written. Pass another folder with --out, or --force to overwrite.`,
     );
   }
 

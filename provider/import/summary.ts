@@ -1,6 +1,3 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { foldersFrom } from "../terminal/files";
 import { oneLine } from "./names";
 import { setCommand } from "./program";
 import { ended, type LeftOut, type Reading } from "./reading";
@@ -17,7 +14,12 @@ export interface Outcome {
 interface Written {
   /** Relative to the working directory. */
   readonly files: readonly string[];
+  /** Where they are, relative to the working directory; empty for itself. */
   readonly folder: string;
+  /** Whether Pulumi.yaml is among them. */
+  readonly isNewProject: boolean;
+  /** Whether the program finds the package it imports. */
+  readonly isInstalled: boolean;
   /** Why it is not formatted, where it is not. */
   readonly unformatted: string | undefined;
   /** What the compiler said; undefined where it was not asked. */
@@ -29,13 +31,13 @@ export function summary({ reading, settled, written }: Outcome): string[] {
   const { skipped, leftOut, notes } = reading;
   return [
     ...(written === undefined
-      ? ["edgeguard: there is nothing to declare, so nothing was written."]
-      : [`edgeguard: wrote ${written.files.join(", ")}: ${countsOf(settled)}.`, ...told(written)]),
+      ? ["edgeguard: found nothing to declare. Nothing was written."]
+      : [`edgeguard: wrote ${written.files.join(", ")}: ${countsOf(settled)}.`, ...compiled(written)]),
     ...listed("Not imported:", skipped),
     ...listed("Not declared:", leftOut),
     ...secretsOf(settled),
     ...notes,
-    "Migrations of the managed rules are not imported: WafMigration is a step that a zone takes once, not an object it has.",
+    "WAF migrations are not imported: WafMigration is a step that a zone takes once, not an object it has.",
     ...(written === undefined ? [] : nextSteps(written, settled)),
   ];
 }
@@ -48,17 +50,17 @@ function countsOf(settled: readonly Settled[]): string {
   return [...counts].map(([type, count]) => `${type} ${count}`).join(", ");
 }
 
-function told({ unformatted, problems }: Written): string[] {
+function compiled({ unformatted, problems }: Written): string[] {
   return [
     ...(unformatted === undefined ? [] : [`The program is not formatted: ${unformatted}.`]),
     ...(problems === undefined
       ? [
-          "The program was not compiled: that takes typescript and pulumi-edgeguard, installed in its folder or above.",
+          "The program was not compiled: typescript and pulumi-edgeguard are not installed in its folder or above.",
         ]
       : problems.length === 0
         ? ["The program compiles under strict rules."]
         : [
-            "The program does not compile, which is a defect of this command; report it with these lines:",
+            "The program does not compile, which is a bug in this command. Report it with these lines:",
             ...problems.map((line) => `  ${line}`),
           ]),
   ];
@@ -74,31 +76,28 @@ function secretsOf(settled: readonly Settled[]): string[] {
   const hidden = settled.flatMap((one) => one.secrets).filter(({ isShown }) => !isShown);
   if (hidden.length === 0) return [];
   return [
-    "The service does not show these credentials. Take them from where you keep them; each command asks for its value:",
+    "Cloudflare does not show these credentials. Take them from where you keep them; each command asks for its value:",
     ...hidden.map(({ key, meaning }) => `  ${setCommand(key)}   # ${meaning}`),
   ];
 }
 
-function nextSteps({ folder }: Written, settled: readonly Settled[]): string[] {
+function nextSteps({ folder, isNewProject, isInstalled }: Written, settled: readonly Settled[]): string[] {
   const secrets = settled.flatMap((one) => one.secrets);
   const isShown = secrets.some((secret) => secret.isShown);
   const isHidden = secrets.some((secret) => !secret.isShown);
   return [
-    ...(isInProject(folder)
+    "Next, with the Pulumi CLI 3.254 or later:",
+    ...(folder === ""
       ? []
-      : [
-          `There is no Pulumi.yaml in ${folder} or above. The next steps need a project there: that file with "name" and "runtime: nodejs", and pulumi-edgeguard, @pulumi/pulumi, typescript and ts-node installed.`,
-        ]),
-    "Next, in that folder, with the Pulumi CLI 3.254 or later:",
+      : [`  cd ${/^[\w./-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`}`]),
+    ...(isInstalled ? [] : ["  npm install pulumi-edgeguard @pulumi/pulumi typescript ts-node"]),
+    ...(isNewProject ? ["  pulumi stack init dev"] : []),
     ...(isHidden ? ["  the commands above"] : []),
-    ...(isShown ? ["  sh import-config.sh   # sets the credentials that the service shows"] : []),
+    ...(isShown ? ["  sh import-config.sh   # sets the credentials that Cloudflare shows"] : []),
     "  pulumi import --file import.json --yes --protect=false --generate-code=false",
     "  pulumi preview --expect-no-changes",
-    `Then delete import.json${isShown ? " and import-config.sh: they hold" : ": it holds"} what belongs into a state only.`,
+    isShown
+      ? "Then delete import.json and import-config.sh: they hold secrets that belong in the stack only."
+      : "Then delete import.json: it holds what belongs in the stack only.",
   ];
-}
-
-function isInProject(folder: string): boolean {
-  const names = ["Pulumi.yaml", "Pulumi.yml", "Pulumi.json"];
-  return [...foldersFrom(folder)].some((at) => names.some((name) => existsSync(join(at, name))));
 }

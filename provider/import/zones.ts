@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ApiError } from "../api/errors";
 import type { Host } from "../runtime/host";
-import { oneLine, slug } from "./names";
+import { oneLine } from "./names";
 
 /** An account that is read; nothing tells its name. */
 export interface Account {
@@ -17,13 +17,12 @@ export function accountOf(id: string): Account {
 /** A zone that is read. */
 export interface Zone {
   readonly id: string;
-  /** As messages call it: `zone shop.example (0da4…)`. */
+  /** As messages call it: `zone shop.example`, or its ID. */
   readonly what: string;
-  /** For names; empty where its name could not be read. */
-  readonly slug: string;
-  /** The account it belongs to, where the service said so. */
-  readonly accountId: string | undefined;
+  /** Undefined where the token may not read the zone itself. */
   readonly name: string | undefined;
+  /** The account it belongs to; undefined as the name is. */
+  readonly accountId: string | undefined;
 }
 
 const answer = z.looseObject({
@@ -32,24 +31,17 @@ const answer = z.looseObject({
 });
 
 /**
- * The zone's name and account. Nothing depends on them but names and the account of managed rulesets, and the call is
- * none of the documented ones: where it is refused, the zone goes by its id.
+ * The zone's name and account (`GET /zones/{zone_id}`). A token with the rights of what is imported may lack Zone Read:
+ * where the request is refused, the zone goes by its ID.
  */
 export async function readZone(host: Host, id: string): Promise<Zone> {
-  let said: z.infer<typeof answer> = {};
+  let details: z.infer<typeof answer> = {};
   try {
-    said = await host.api.get(`/zones/${id}`, { what: `Reading zone ${id}`, schema: answer });
+    details = await host.api.get(`/zones/${id}`, { what: `Reading zone ${id}`, schema: answer });
   } catch (error) {
     // An answer, even a refusal; without one the reading would go no further either.
     if (!(error instanceof ApiError) || error.status === undefined || error.status >= 500) throw error;
   }
-  const { account } = said;
-  const name = oneLine(said.name ?? "") || undefined;
-  return {
-    id,
-    name,
-    what: `zone ${name ?? id}`,
-    slug: slug(name ?? ""),
-    accountId: account?.id ?? undefined,
-  };
+  const name = oneLine(details.name ?? "") || undefined;
+  return { id, name, what: `zone ${name ?? id}`, accountId: details.account?.id ?? undefined };
 }

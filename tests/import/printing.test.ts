@@ -1,6 +1,6 @@
 import { called, codeOf, commented, named, objectOf, print } from "../../provider/import/code";
 import type { Writing } from "../../provider/import/found";
-import { identifier, slug, UniqueNames } from "../../provider/import/names";
+import { commonDomain, distinctNames, hostsIn, identifier, slug } from "../../provider/import/names";
 import { destinationCode } from "../../provider/import/reading/destination";
 import { filterCode } from "../../provider/import/reading/filter";
 import { typedDestination } from "../../provider/logpush/destination-schemes";
@@ -11,30 +11,50 @@ describe("names", () => {
     ["Checkout: own scripts", "checkout-own-scripts"],
     ["  Café & Zürich ", "cafe-zurich"],
     ["日本語", ""],
-    ["a".repeat(60), "a".repeat(48)],
+    ["a".repeat(70), "a".repeat(64)],
     [
-      "one two three four five six seven eight nine ten eleven",
-      "one-two-three-four-five-six-seven-eight-nine-ten",
+      "one two three four five six seven eight nine ten eleven twelve thirteen",
+      "one-two-three-four-five-six-seven-eight-nine-ten-eleven-twelve",
     ],
   ])("come from what people wrote: %j", (text, name) => expect(slug(text)).toBe(name));
 
-  it("are given once", () => {
-    const names = new UniqueNames();
-    expect([
-      names.take("a"),
-      names.take("a"),
-      names.take("", "b"),
-      names.take("a-2"),
-      names.take(""),
-    ]).toEqual(["a", "a-2", "b", "a-2-2", "resource"]);
+  it("tell objects with the same label apart by what they are about, then by their ID, in any order", () => {
+    const objects = [
+      { id: "0f2a11112222", labels: ["checkout"] },
+      { id: "1111", labels: ["CSP", "www.shop.example"] },
+      { id: "2222", labels: ["CSP", "blog.shop.example"] },
+      { id: "9c1d33334444", labels: ["Checkout!"] },
+      { id: "3333", labels: ["日本語", "a.example"] },
+      { id: "4444", labels: ["404"] },
+    ];
+    const names = [
+      "checkout0f2a1111",
+      "cspWwwShopExample",
+      "cspBlogShopExample",
+      "checkout9c1d3333",
+      "policy",
+      "policy404",
+    ];
+    expect(distinctNames(objects, "policy")).toEqual(names);
+    expect(distinctNames([...objects].reverse(), "policy")).toEqual([...names].reverse());
   });
 
   it.each([
     ["shop-example", "shopExample"],
     ["2nd-shop", "zone2ndShop"],
+    ["v10-2", "v10_2"],
     ["delete", "zoneDelete"],
     ["", "zone"],
   ])("stand as constants: %j", (name, constant) => expect(identifier(name, "zone")).toBe(constant));
+
+  it("come from the hosts of expressions where nobody wrote any", () => {
+    expect(
+      hostsIn('(http.host in {"www.shop.example" "Shop.example"} or http.host eq "a.b") and x eq "c.d"'),
+    ).toEqual(["a.b", "shop.example", "www.shop.example"]);
+    expect(commonDomain(["www.shop.example", "checkout.shop.example", "shop.example"])).toBe("shop.example");
+    expect(commonDomain(["www.shop.example"])).toBe("www.shop.example");
+    expect(commonDomain(["shop.example", "blog.example"])).toBe("");
+  });
 });
 
 describe("expressions", () => {

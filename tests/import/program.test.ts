@@ -18,10 +18,10 @@ describe("edgeguard import", () => {
 
     const found = here.recorded();
     expect([...found.keys()]).toEqual([
-      "PageShieldSettings zone",
-      "PageShieldPolicy checkout-record-what-the-pages-load",
-      "ManagedRulesetOverride baseline-of-the-security-team",
-      "ManagedRulesetOverride stolen-credentials-at-the-login",
+      "PageShieldSettings shopExample",
+      "PageShieldPolicy checkoutRecordWhatThePagesLoad",
+      "ManagedRulesetOverride baselineOfTheSecurityTeam",
+      "ManagedRulesetOverride stolenCredentialsAtTheLogin",
       "LogpushJob existing",
       "LogpushJob audit",
       "KvNamespace existing",
@@ -63,7 +63,7 @@ describe("edgeguard import", () => {
 });
 
 describe("an exception that somebody made in front of a deployment", () => {
-  const NAME = "ManagedRulesetOverride baseline-of-the-security-team";
+  const NAME = "ManagedRulesetOverride baselineOfTheSecurityTeam";
   const imported = async (): Promise<{ here: Importing; recorded: Recorded; before: unknown[] }> => {
     const here = await Importing.from();
     await here.run(["--zone", here.zone, "--only", "rulesets"]);
@@ -107,6 +107,12 @@ async function rulesOf(here: Importing): Promise<unknown[]> {
   return (await here.send("GET", path))["rules"] as unknown[];
 }
 
+/** As it stands in a name: with a capital, where it begins with a letter. */
+const idStart = (id: unknown): string =>
+  String(id)
+    .slice(0, 8)
+    .replace(/^[a-f]/, (letter) => letter.toUpperCase());
+
 const idOf = (rule: unknown): unknown => (rule as { id: unknown }).id;
 
 /** Without what every write changes. */
@@ -135,23 +141,23 @@ describe("what cannot be declared", () => {
     const { code, told } = await here.run(["--zone", here.zone]);
     expect(code).toBe(0);
     expect(told).toContain(
-      `policy ${String(second["id"])} "twice" of zone ${here.zone}: a program would take it for policy ${String(first["id"])} "twice"`,
+      `policy ${String(second["id"])} "twice" of zone shop.example: a program would take it for policy ${String(first["id"])} "twice"`,
     );
-    expect(told).toMatch(/log-push job 102 "" of zone \w+: name: is empty/);
+    expect(told).toMatch(/Logpush job 102 "" of zone shop\.example: name: is empty/);
     expect(told).toMatch(
-      /log-push job 104 "same" of zone \w+: a program would take it for log-push job 103 "same"/,
+      /Logpush job 104 "same" of zone shop\.example: a program would take it for Logpush job 103 "same"/,
     );
     expect(here.read("index.ts").replace(/\n\/\/ (?!Not)/g, " ")).toContain(
       `// Not declared: policy ${String(second["id"])}`,
     );
     expect([...here.recorded().keys()]).toEqual([
-      "PageShieldSettings zone",
-      "PageShieldPolicy checkout-record-what-the-pages-load",
-      "PageShieldPolicy twice",
-      "ManagedRulesetOverride baseline-of-the-security-team",
-      "ManagedRulesetOverride stolen-credentials-at-the-login",
+      "PageShieldSettings shopExample",
+      "PageShieldPolicy checkoutRecordWhatThePagesLoad",
+      `PageShieldPolicy twice${idStart(first["id"])}`,
+      "ManagedRulesetOverride baselineOfTheSecurityTeam",
+      "ManagedRulesetOverride stolenCredentialsAtTheLogin",
       "LogpushJob existing",
-      "LogpushJob same",
+      "LogpushJob same103",
     ]);
   });
 
@@ -168,9 +174,9 @@ describe("what cannot be declared", () => {
     expect(told).toContain(
       "pulumi config set --secret auditSecretAccessKey   # secret access key of the bucket logs",
     );
-    expect(told).toMatch(/does not show the filter of log-push job 102 "audit"/);
+    expect(told).toMatch(/does not show the filter of Logpush job 102 "audit"/);
     expect(here.read("index.ts")).toMatch(
-      /\/\/ filter: the service does not show it[^]*new LogpushJob\("audit"/,
+      /\/\/ filter: Cloudflare does not show it[^]*new LogpushJob\("audit"/,
     );
 
     const recorded = here.recorded().get("LogpushJob audit");
@@ -190,9 +196,9 @@ describe("what may not be read", () => {
     here.api.fault({ kind: "status", status: 403, code: 10000, match: { path: "/page_shield/policies" } });
     const { code, told } = await here.run(["--zone", here.zone]);
     expect(code).toBe(0);
-    expect(told).toMatch(/Not imported:\n {2}- page-security policies of zone \w+: .*403/);
+    expect(told).toMatch(/Not imported:\n {2}- Page Shield policies of zone shop\.example: .*403/);
     expect([...here.recorded().keys()].filter((name) => name.startsWith("PageShield"))).toEqual([
-      "PageShieldSettings zone",
+      "PageShieldSettings shopExample",
     ]);
   });
 
@@ -242,6 +248,98 @@ describe("what may not be read", () => {
   });
 });
 
+describe("the account of managed rulesets", () => {
+  const ACCOUNT = { EDGEGUARD_ACCOUNT_ID: "" };
+
+  it("is the zone's own, without a word about it", async () => {
+    const here = await Importing.from();
+    const env = { ...here.env, ...ACCOUNT };
+    expect(await here.run(["--zone", here.zone, "--only", "rulesets"], { env })).toMatchObject({ code: 0 });
+    const recorded = here.recorded().get("ManagedRulesetOverride baselineOfTheSecurityTeam");
+    expect(recorded?.inputs).toMatchObject({ accountId: here.account });
+  });
+
+  it("is asked for where the token may not read the zone, and nothing is written", async () => {
+    const here = await Importing.from();
+    const zone = { method: "GET", path: `zones/${here.zone}$` };
+    here.api.fault({ kind: "status", status: 403, code: 9109, match: zone, times: 9 });
+    const env = { ...here.env, ...ACCOUNT };
+    const { code, told } = await here.run(["--zone", here.zone], { env });
+    expect({ code, told }).toEqual({
+      code: 1,
+      told: expect.stringMatching(
+        /^edgeguard: zone \w+ deploys managed rulesets, .*\. Pass --account <id>, .* Nothing was written\.\n$/,
+      ) as string,
+    });
+    expect(here.has("")).toBe(false);
+    // With it, names come from the hosts of the zone's rules.
+    expect(await here.run(["--zone", here.zone, "--account", here.account], { env })).toMatchObject({
+      code: 0,
+    });
+    expect([...here.recorded().keys()][0]).toBe("PageShieldSettings checkoutShopExample");
+  });
+
+  it("is the zone's own for namespaces too, where they are asked for by name", async () => {
+    const here = await Importing.from();
+    const env = { ...here.env, ...ACCOUNT };
+    expect(await here.run(["--zone", here.zone, "--only", "kv"], { env })).toMatchObject({ code: 0 });
+    expect([...here.recorded().keys()]).toEqual(["KvNamespace existing"]);
+    expect(await here.run(["--only", "kv", "--force"], { env })).toMatchObject({
+      code: 2,
+      told: expect.stringContaining("namespaces belong to an account. Pass --account <id>") as string,
+    });
+  });
+});
+
+describe("the Pulumi project", () => {
+  const POLICIES = ["--only", "page-shield"];
+
+  it("is made where there is none, with the folder's name, and left alone where there is one", async () => {
+    const here = await Importing.from();
+    const args = ["--zone", here.zone, ...POLICIES];
+    const { told } = await here.run(args);
+    expect(here.read("Pulumi.yaml")).toBe("name: out\nruntime: nodejs\n");
+    expect(told).toContain("  pulumi stack init dev\n");
+    here.write("Pulumi.yaml", "name: mine\nruntime: nodejs\n");
+    expect((await here.run([...args, "--force"])).told).not.toContain("stack init");
+    expect(here.read("Pulumi.yaml")).toBe("name: mine\nruntime: nodejs\n");
+  });
+
+  it.each([
+    [
+      "of a folder above",
+      "../Pulumi.yaml",
+      "",
+      /^edgeguard: \S+out has no Pulumi\.yaml, and Pulumi would import into the stack of \S+\/Pulumi\.yaml\. For a project of its own pass --project out, to import into that one --out \.\.\.\n$/,
+    ],
+    [
+      "whose program is in another folder",
+      "Pulumi.yaml",
+      "main: src/",
+      /the program of \S+out\/Pulumi\.yaml is in \S+out\/src\. Pass --out src\.\n$/,
+    ],
+  ])("%s is not imported into, and nothing is asked", async (_, file, main, words) => {
+    const here = await Importing.from();
+    here.write(file, `name: infra\nruntime: nodejs\n${main}\n`);
+    const args = ["--zone", here.zone, ...POLICIES];
+    expect(await here.run(args)).toEqual({ code: 2, told: expect.stringMatching(words) as string });
+    expect({ asked: here.api.requests, written: here.has("index.ts") }).toEqual({
+      asked: [],
+      written: false,
+    });
+  });
+
+  it("of a folder above is imported into where its program is here, and another is started by name", async () => {
+    const here = await Importing.from();
+    here.write("../Pulumi.yaml", "name: infra\nruntime: nodejs\nmain: ./out # of the shop\n");
+    const args = ["--zone", here.zone, ...POLICIES];
+    expect(await here.run(args)).toMatchObject({ code: 0 });
+    expect(here.has("Pulumi.yaml")).toBe(false);
+    expect(await here.run([...args, "--force", "--project", "shop"])).toMatchObject({ code: 0 });
+    expect(here.read("Pulumi.yaml")).toBe("name: shop\nruntime: nodejs\n");
+  });
+});
+
 describe("files that are there", () => {
   it("are not overwritten, and nothing is asked of the service, without --force", async () => {
     const here = await Importing.from();
@@ -251,7 +349,7 @@ describe("files that are there", () => {
     const refused = await here.run(args);
     expect(refused).toEqual({
       code: 1,
-      told: expect.stringMatching(/index\.ts exists in .* --force/) as string,
+      told: expect.stringMatching(/index\.ts already exists in .* --force/) as string,
     });
     expect({ text: here.read("index.ts"), asked: here.api.requests.length }).toEqual({
       text: "mine",
@@ -264,12 +362,12 @@ describe("files that are there", () => {
 
 describe("the command line", () => {
   it.each([
-    [[], "what is to be imported?"],
+    [[], "nothing to import. Pass --zone <id>"],
     [["--zone", "abc"], "32 hexadecimal digits"],
     [["--account", "{account}", "--only", "rulesets"], "--only rulesets needs a zone"],
-    [["--zone", "{zone}", "--only", "kv"], "--only kv needs an account"],
-    [["--zone", "{zone}", "--only", "waf"], "There are page-shield, rulesets, logpush, kv"],
-    [["--zone", "{zone}", "--with-values"], "--with-values reads what namespaces hold"],
+    [["--zone", "{zone}", "--only", "waf"], "Choose from page-shield, rulesets, logpush, kv"],
+    [["--zone", "{zone}", "--only", "rulesets", "--with-values"], "Add kv to --only"],
+    [["--zone", "{zone}", "--project", "my shop"], "A project name has 1 to 100 letters"],
   ])("refuses %j", async (args, words) => {
     const here = await Importing.from();
     const given = args.map((arg) => arg.replace("{account}", here.account).replace("{zone}", here.zone));
@@ -277,7 +375,7 @@ describe("the command line", () => {
     expect(here.api.requests).toEqual([]);
   });
 
-  it("takes several zones, and names what each has after it; page after page of an account", async () => {
+  it("takes several zones, and begins the names of what each has with its own; page after page of an account", async () => {
     const here = await Importing.from();
     const titles = Array.from({ length: 100 }, (_, i) => `n${i}`);
     const path = "/accounts/{account}/storage/kv/namespaces";
@@ -289,9 +387,9 @@ describe("the command line", () => {
     expect(told).toMatch(/\r\u001b\[K/); // On a terminal it says how far it is.
     const program = here.read("index.ts");
     expect(program).toContain(
-      `const zones = {\n  zone1: "${here.api.zones.shop}",\n  zone2: "${here.api.zones.blog}",\n};`,
+      `const zones = {\n  shopExample: "${here.api.zones.shop}", // shop.example\n  blogExample: "${here.api.zones.blog}", // blog.example\n};`,
     );
-    expect(program).toContain('new PageShieldSettings("zone-2", {\n  zoneId: zones.zone2,');
+    expect(program).toContain('new PageShieldSettings("blogExample", {\n  zoneId: zones.blogExample,');
     expect(program.match(/new KvNamespace\(/g)).toHaveLength(101);
     expect(here.api.requests.filter(({ path }) => path.endsWith("/namespaces"))).toHaveLength(2);
   });

@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -69,6 +77,11 @@ export class Importing {
 
   has(file: string): boolean {
     return existsSync(join(this.folder, file));
+  }
+
+  write(file: string, text: string): void {
+    mkdirSync(this.folder, { recursive: true });
+    writeFileSync(join(this.folder, file), text);
   }
 
   read(file: string): string {

@@ -2,8 +2,6 @@ import { readZone } from "../../provider/import/zones";
 import { Host } from "../../provider/runtime/host";
 import { serve } from "../support/edge-client";
 
-/** The zone's own record is none of the documented calls: the local API does not have it. */
-
 const ID = "0da42c8d2132a9ddaf714f9e7c920711";
 
 async function read(status: number, body: unknown): Promise<unknown> {
@@ -26,13 +24,12 @@ async function read(status: number, body: unknown): Promise<unknown> {
 const envelope = (result: unknown): unknown => ({ success: true, errors: [], messages: [], result });
 
 describe("a zone", () => {
-  it("goes by its name where the service gives it, and tells its account", async () => {
+  it("goes by its name where the token may read it, and tells its account", async () => {
     const account = { id: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1" };
     expect(await read(200, envelope({ id: ID, name: "shop.example\n", account }))).toEqual({
       id: ID,
       name: "shop.example",
       what: "zone shop.example",
-      slug: "shop-example",
       accountId: account.id,
     });
   });
@@ -48,11 +45,15 @@ describe("a zone", () => {
       },
     ],
     [200, envelope({})],
-  ])("goes by its id where it is not given: %i", async (status, body) => {
-    expect(await read(status, body)).toMatchObject({ what: `zone ${ID}`, slug: "", accountId: undefined });
+  ])("goes by its ID where the token may not: %i", async (status, body) => {
+    expect(await read(status, body)).toMatchObject({
+      what: `zone ${ID}`,
+      name: undefined,
+      accountId: undefined,
+    });
   });
 
-  it("is given up on with a service in trouble", async () => {
+  it("is given up on while the API is in trouble", async () => {
     await expect(read(503, { success: false, errors: [], messages: [], result: null })).rejects.toThrow(
       "503",
     );

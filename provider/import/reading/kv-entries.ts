@@ -10,7 +10,7 @@ import { readValues } from "../../kv/values";
 import { SECRET_MODE, type Staging } from "../staging";
 import { Code } from "../code";
 import { TYPES, type Found } from "../found";
-import { UniqueNames } from "../names";
+import { distinctNames } from "../names";
 import type { Reading } from "../reading";
 import type { Account } from "../zones";
 
@@ -24,16 +24,16 @@ export async function readEntries(
   namespaces: readonly Found[],
   staging: Staging,
 ): Promise<void> {
-  const names = new UniqueNames();
-  for (const namespace of namespaces) {
-    const name = names.take(...namespace.names);
+  const names = distinctNames(namespaces, "namespace");
+  for (const [index, namespace] of namespaces.entries()) {
+    const name = names[index] ?? namespace.id;
     await reading.part(`entries of ${namespace.what}`, async () => {
       const file = `${ENTRIES_FOLDER}/${name}.json`;
       const path = await staging.place(file);
       const written = await writeEntries(reading, { account, namespace, path });
       if (written === 0) return; // A declaration of nothing says nothing.
       staging.keep(file);
-      reading.found.push(await entriesIn(path, file, name, account, namespace));
+      reading.found.push(await entriesIn(path, file, account, namespace));
     });
   }
   if (staging.has(ENTRIES_FOLDER))
@@ -96,20 +96,14 @@ async function writeEntries(
 }
 
 /** As a create records entries that it has found as declared. */
-async function entriesIn(
-  path: string,
-  file: string,
-  name: string,
-  account: Account,
-  namespace: Found,
-): Promise<Found> {
+async function entriesIn(path: string, file: string, account: Account, namespace: Found): Promise<Found> {
   const scope = { kind: "account", id: account.id } as const;
   const { rows, keys, bytes, digest, sha256 = "" } = await catalogOf(openSource({ file: path }, "/"));
   return {
     resource: TYPES.kvEntries,
     id: `${namespace.id}/${randomUUID()}`,
     what: `the ${count(keys)} ${keys === 1 ? "entry" : "entries"} of ${namespace.what}`,
-    names: [name],
+    labels: namespace.labels,
     scope,
     args: (writing) => ({
       accountId: writing.scope(scope),

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { listNamespacesOf } from "../../kv/listing";
 import { TYPES, type Found } from "../found";
-import { slug } from "../names";
 import type { Reading } from "../reading";
 import type { Account } from "../zones";
 
@@ -10,7 +9,7 @@ const PREVIEW_SUFFIX = "_preview";
 /** The namespaces of an account: what was found of them. */
 export async function readNamespaces(reading: Reading, account: Account): Promise<readonly Found[]> {
   const before = reading.found.length;
-  const what = `key-value namespaces of ${account.what}`;
+  const what = `Workers KV namespaces of ${account.what}`;
   await reading.part(what, async () => {
     const listed = new Map<string, string>();
     const all = listNamespacesOf(
@@ -40,7 +39,7 @@ function namespaceOf(account: Account, id: string, title: string, titles: Readon
     resource,
     id,
     what: `namespace ${id} ${JSON.stringify(title)}`,
-    names: [slug(title), "namespace"],
+    labels: [title],
     scope,
     args: (writing) => ({ accountId: writing.scope(scope), ...own }),
     // All that a read would give stands in the listing: an account may have a thousand.

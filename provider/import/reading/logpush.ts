@@ -3,15 +3,14 @@ import { listJobs } from "../../logpush/job-api";
 import type { JobArgs } from "../../logpush/job-args";
 import { isBag, pick, type Bag } from "../../runtime/values";
 import { TYPES, type Found, type Scope } from "../found";
-import { slug } from "../names";
 import type { Reading } from "../reading";
 import { destinationCode } from "./destination";
 import { filterCode } from "./filter";
 import { needsProof } from "../../logpush/destination-text";
 
-/** Log-push jobs of a zone or of an account. */
+/** Logpush jobs of a zone or an account. */
 export async function readJobs(reading: Reading, scope: Scope, owner: string): Promise<void> {
-  await reading.part(`log-push jobs of ${owner}`, async () => {
+  await reading.part(`Logpush jobs of ${owner}`, async () => {
     for (const job of await listJobs(reading.host.api, scope)) {
       const found = await readJob(reading, scope, owner, job);
       if (found !== undefined) reading.found.push(found);
@@ -21,12 +20,12 @@ export async function readJobs(reading: Reading, scope: Scope, owner: string): P
 
 async function readJob(reading: Reading, scope: Scope, owner: string, job: Job): Promise<Found | undefined> {
   const resource = TYPES.logpushJob;
-  const what = `log-push job ${job.id} ${JSON.stringify(job.name)} of ${owner}`;
+  const what = `Logpush job ${job.id} ${JSON.stringify(job.name)} of ${owner}`;
   const shown = job.raw["destination_conf"];
   if (typeof shown !== "string" || shown === "") {
     reading.leave(
       what,
-      "the service does not show where it pushes to: declare it by hand under its name, and the up takes it over",
+      'Cloudflare does not show where it pushes to. Declare it by hand under its name with adopt: "takeOver"; the update adopts it',
     );
     return undefined;
   }
@@ -38,14 +37,14 @@ async function readJob(reading: Reading, scope: Scope, owner: string, job: Job):
     resource,
     id: job.id,
     what,
-    names: [slug(job.name), slug(job.dataset)],
+    labels: [job.name, job.dataset],
     scope,
     outputs,
     claim: `${scope.kind} ${scope.id} ${job.dataset} ${job.name}`,
     ...(hidesFilter
       ? {
           comment:
-            "filter: the service does not show it. If the job has one, put it here first: an update without it takes it away.",
+            "filter: Cloudflare does not show it. If the job has one, put it here first: an update without it removes it.",
         }
       : {}),
     handedOn: ({ destination, ...rest }) =>
@@ -67,9 +66,9 @@ async function readJob(reading: Reading, scope: Scope, owner: string, job: Job):
 function notesOn(what: string, destination: string, hidesFilter: boolean): string[] {
   const notes = [
     needsProof(destination) &&
-      `The token that proves the destination of ${what} to be yours is not given back, and not needed: a new destination needs one, as ownershipChallenge.`,
+      `The ownership token of ${what} is not shown, and not needed. A new destination needs one, as ownershipChallenge.`,
     hidesFilter &&
-      `The service does not show the filter of ${what}. If it has one, declare it before anything else of the job is changed: an update without it takes it away.`,
+      `Cloudflare does not show the filter of ${what}. If it has one, declare it before you change anything else of the job: an update without it removes it.`,
   ];
   return notes.filter((note) => note !== false);
 }

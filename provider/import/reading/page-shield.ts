@@ -2,14 +2,14 @@ import { z } from "zod";
 import { canonicalCsp, CspError, parseCsp, type TypedDirectives } from "../../page-shield/csp";
 import { readSettings } from "../../page-shield/settings";
 import { TYPES, type Found } from "../found";
-import { slug } from "../names";
+import { hostsIn } from "../names";
 import type { Reading } from "../reading";
 import type { Zone } from "../zones";
 
-/** Page security of a zone: its settings and its policies. */
+/** Page Shield of a zone: its settings and its policies. */
 export async function readPageShield(reading: Reading, zone: Zone): Promise<void> {
   const scope = { kind: "zone", id: zone.id } as const;
-  await reading.part(`page-security settings of ${zone.what}`, async () => {
+  await reading.part(`Page Shield settings of ${zone.what}`, async () => {
     const resource = TYPES.pageShieldSettings;
     const { values, updatedAt } = await readSettings(reading.host.context(resource.type), zone.id);
     // What is there now is what a destroy puts back.
@@ -24,15 +24,15 @@ export async function readPageShield(reading: Reading, zone: Zone): Promise<void
     reading.found.push({
       resource,
       id: zone.id,
-      what: `page-security settings of ${zone.what}`,
-      names: [zone.slug, "zone"],
+      what: `Page Shield settings of ${zone.what}`,
+      labels: [], // One of a zone: it goes by the zone's name.
       scope,
       args: (writing) => ({ zoneId: writing.scope(scope), ...values }),
       outputs,
     });
   });
 
-  await reading.part(`page-security policies of ${zone.what}`, async () => {
+  await reading.part(`Page Shield policies of ${zone.what}`, async () => {
     const { records } = await reading.host.api.list(`/zones/${zone.id}/page_shield/policies`, {
       what: `Listing the policies of zone ${zone.id}`,
       record: z.looseObject({ id: z.string() }),
@@ -52,7 +52,7 @@ async function readPolicy(reading: Reading, zone: Zone, id: string): Promise<Fou
     resource,
     id,
     what: `policy ${id} ${JSON.stringify(description)} of ${zone.what}`,
-    names: [slug(description), "policy"],
+    labels: [description, ...hostsIn(outputs["expression"])],
     scope,
     args: (writing) => ({
       zoneId: writing.scope(scope),

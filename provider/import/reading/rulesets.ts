@@ -19,23 +19,31 @@ import {
 } from "../../rulesets/overrides";
 
 import type { EntryPoint, ManagedRuleset, Overrides, ZoneRule } from "../../rulesets/wire";
+import { CommandError } from "../../terminal/errors";
 import { objectOf, type Code } from "../code";
 import { TYPES, type Found } from "../found";
-import { slug } from "../names";
+import { hostsIn } from "../names";
 import type { Reading } from "../reading";
 import type { Zone } from "../zones";
 
-/** Deployments of managed rulesets in a zone, each with the exceptions in front of it. */
+export const GIVE_ACCOUNT =
+  "Pass --account <id>, set CLOUDFLARE_ACCOUNT_ID, or give the token the right Zone Read: then the zone names its account.";
+
+/**
+ * Deployments of managed rulesets in a zone, each with the exceptions in front of it.
+ *
+ * @param account where the rulesets are looked up.
+ * @throws CommandError where there are deployments and no account is known.
+ */
 export async function readRulesets(reading: Reading, zone: Zone, account: string | undefined): Promise<void> {
-  const what = `managed rulesets of ${zone.what}`;
-  if (account === undefined) {
-    reading.skip(what, "an account ID is required. Rerun with --account <id>, or set EDGEGUARD_ACCOUNT_ID.");
-    return;
-  }
-  await reading.part(what, async () => {
+  await reading.part(`managed rulesets of ${zone.what}`, async () => {
     const ctx = reading.host.context(TYPES.managedRulesetOverride.type);
     const found = await readEntryPoint(ctx, zone.id);
     if (found === undefined) return; // Nothing has ever been deployed.
+    if (account === undefined)
+      throw new CommandError(
+        `${zone.what} deploys managed rulesets, which belong to its account, and that could not be read. ${GIVE_ACCOUNT} Nothing was written.`,
+      );
     const names = (await listManagedRulesets(ctx.api, account)).map(({ name }) => name);
     const excepting = new Set<ZoneRule>();
     for (const rule of found.rules.filter((each) => each.deploys !== undefined)) {
@@ -113,7 +121,7 @@ async function readDeployment(where: Where, rule: ZoneRule): Promise<Found | und
     resource,
     id: rule.id,
     what,
-    names: [slug(rule.description), slug(managed.name)],
+    labels: [rule.description, managed.name, ...hostsIn(rule.expression)],
     scope: { kind: "zone", id: zone.id },
     outputs,
     args: (writing) => ({
