@@ -7,6 +7,7 @@ const FLOORS = [
   ["limits"],
   ["api"],
   ["runtime"],
+  ["rules-language"],
   ["page-shield", "rulesets", "migration", "logpush", "kv", "workers-limits"],
   ["report", "register"],
   ["terminal"],

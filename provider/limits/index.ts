@@ -57,6 +57,14 @@ export const MANAGED_RULES = {
   MAX_DEFAULT_REF_CHARACTERS: 120,
 } as const;
 
+/** Expressions of the Rules language. */
+export const RULES_LANGUAGE = {
+  /** https://developers.cloudflare.com/ruleset-engine/rules-language/expressions/#maximum-rule-expression-length */
+  MAX_CHARACTERS: 4_096,
+  /** Parentheses, `not` and function calls within each other: the default of Cloudflare's own parser, wirefilter. */
+  MAX_NESTING: 128,
+} as const;
+
 /** Log-push jobs (seed 002, "Filters" under "Limits"; facts 7.2 to 7.4 where the seed is silent). */
 export const LOGPUSH = {
   /** Seed 002: "About 30 operators": every comparison and every `and` or `or` is counted. */
