@@ -10,7 +10,8 @@ const FORMATS = ["markdown", "text", "json"] as const satisfies readonly Reports
 /** What a plan may hold that a pipeline should not pass by itself. */
 const DANGERS: Readonly<Record<Reports.DangerKind, string>> = {
   irreversible: "cannot be undone: a step of a WAF migration, a namespace's data, keys that are pruned",
-  unprotect: "drops protection: a zone without a managed ruleset, a policy that blocks no more",
+  unprotect:
+    "less is blocked or logged, or may be: a rule, a ruleset, a source, an exception, a filter, a Logpush job",
   blocks: "an allow policy would block scripts that the zone's pages load",
   removes:
     "a KvEntries deletes keys it has written: at least --removed-keys, and at least --removed-share of them",

@@ -149,17 +149,20 @@ describe("a log-push job is told as it is", () => {
   });
 });
 
-describe("a zone is left without a managed ruleset", () => {
+describe("a managed ruleset stops acting", () => {
   const rule = { zoneId: ZONE, ruleset: { name: "OWASP" }, enabled: true };
   const outputs = { ruleId: "r1", otherManagedRules: [] };
   const gone = own("delete", "ManagedRulesetOverride", "one", { old: rule, outputs });
+  const owasp = { ...rule, ruleset: { name: "another" } };
+  const REMOVED = `OWASP of zone ${ZONE} is removed`;
+  const LAST = "the zone is left without a managed ruleset";
   const found = { ruleId: "r9", rulesetId: "x", ref: "team/rule", description: "of the team" };
 
-  test.each<[string, boolean, MadeStep[]]>([
-    ["when the only one is deleted", true, [gone]],
+  test.each<[string, string[], MadeStep[]]>([
+    ["when the only one is deleted", [`${REMOVED}; ${LAST}`], [gone]],
     [
       "when it is switched off",
-      true,
+      [`OWASP of zone ${ZONE} is switched off; ${LAST}`],
       [
         own("update", "ManagedRulesetOverride", "one", {
           old: rule,
@@ -170,7 +173,7 @@ describe("a zone is left without a managed ruleset", () => {
     ],
     [
       "when it moves to another zone",
-      true,
+      [`${REMOVED}; ${LAST}`],
       [
         own("replace", "ManagedRulesetOverride", "one", {
           old: rule,
@@ -180,14 +183,23 @@ describe("a zone is left without a managed ruleset", () => {
       ],
     ],
     [
-      "not when another stays",
-      false,
-      [gone, own("same", "ManagedRulesetOverride", "two", { old: rule, new: rule })],
+      "although another ruleset stays",
+      [`${REMOVED}; another doesn't replace it`],
+      [gone, own("same", "ManagedRulesetOverride", "two", { old: owasp, new: owasp })],
     ],
-    ["not when another comes", false, [gone, own("create", "ManagedRulesetOverride", "two", { new: rule })]],
+    [
+      "although another ruleset comes",
+      [`${REMOVED}; another doesn't replace it`],
+      [gone, own("create", "ManagedRulesetOverride", "two", { new: owasp })],
+    ],
+    [
+      "not when it only gets another name",
+      [],
+      [gone, own("create", "ManagedRulesetOverride", "two", { new: rule })],
+    ],
     [
       "when the other is off",
-      true,
+      [`${REMOVED}; ${LAST}`],
       [
         gone,
         own("same", "ManagedRulesetOverride", "two", {
@@ -198,27 +210,27 @@ describe("a zone is left without a managed ruleset", () => {
     ],
     [
       "not when it was off before",
-      false,
+      [],
       [own("delete", "ManagedRulesetOverride", "one", { old: { ...rule, enabled: false }, outputs })],
     ],
     [
       "not when it is kept",
-      false,
+      [],
       [own("delete", "ManagedRulesetOverride", "one", { old: { ...rule, onDestroy: "keep" }, outputs })],
     ],
     [
       "not when it was taken over and is put back",
-      false,
+      [],
       [own("delete", "ManagedRulesetOverride", "one", { old: rule, outputs: { ...outputs, adopted: {} } })],
     ],
     [
       "when it is to be restored, and there is nothing to put back",
-      true,
+      [`${REMOVED}; ${LAST}`],
       [own("delete", "ManagedRulesetOverride", "one", { old: { ...rule, onDestroy: "restore" }, outputs })],
     ],
     [
       "when it was taken over and is removed",
-      true,
+      [`${REMOVED}; ${LAST}`],
       [
         own("delete", "ManagedRulesetOverride", "one", {
           old: { ...rule, onDestroy: "remove" },
@@ -227,23 +239,24 @@ describe("a zone is left without a managed ruleset", () => {
       ],
     ],
   ])("%s", (_, expected, steps) => {
-    expect(sentences("unprotect", ...steps)).toEqual(
-      expected ? [`zone ${ZONE} is left without a managed ruleset`] : [],
-    );
+    expect(sentences("unprotect", ...steps)).toEqual(expected);
   });
 
-  test("once, where two leave it; what others have there is named, unless it leaves as well", () => {
+  test("what others have there is named, unless it leaves as well", () => {
     const second = own("delete", "ManagedRulesetOverride", "two", {
-      old: rule,
+      old: owasp,
       outputs: { ...outputs, ruleId: "r9" },
     });
     const first = own("delete", "ManagedRulesetOverride", "one", {
       old: rule,
       outputs: { ...outputs, otherManagedRules: [found] },
     });
-    expect(sentences("unprotect", first, second)).toEqual([`zone ${ZONE} is left without a managed ruleset`]);
+    expect(sentences("unprotect", first, second)).toEqual([
+      `${REMOVED}; ${LAST}`,
+      `another of zone ${ZONE} is removed; ${LAST}`,
+    ]);
     expect(sentences("unprotect", first)).toEqual([
-      `a managed ruleset of zone ${ZONE} stops acting; when it was last looked at, there were also "of the team"`,
+      `${REMOVED}; when the zone was last looked at, there were also "of the team"`,
     ]);
   });
 });
@@ -298,7 +311,7 @@ describe("page security", () => {
     ],
     [
       "that only reported is deleted",
-      ["delete p"],
+      ["unprotect p", "delete p"],
       own("delete", "PageShieldPolicy", "p", { old: { ...policy, action: "log" } }),
     ],
     [

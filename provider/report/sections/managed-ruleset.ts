@@ -48,7 +48,7 @@ function afterwards({ old }: Told): readonly Block[] {
 }
 
 /** As the resource decides it: what becomes of the rule. */
-export function modeOf({ inputs, outputs }: Told["old"]): string {
+export function modeOf({ inputs, outputs }: Pick<Told["old"], "inputs" | "outputs">): string {
   const adopted = outputs["adopted"] !== undefined;
   const mode = text(inputs["onDestroy"]) ?? (adopted ? "restore" : "remove");
   return mode === "restore" && !adopted ? "remove" : mode;
@@ -146,7 +146,7 @@ function exceptionWords(exception: unknown, index: number): string {
   return `${index + 1}. ${shown(expression, 300)}: skips ${skipped(skip)}${why}`;
 }
 
-function skipped(skip: unknown): string {
+export function skipped(skip: unknown): string {
   const { rulesets, rules } = bag(skip);
   if (skip === "all") return "all managed rules behind it";
   if (rulesets !== undefined)

@@ -1,0 +1,148 @@
+import { own } from "../runtime/values";
+import type { Directives } from "./csp";
+
+/** What a policy allows that another one doesn't: by directive, with the fallbacks that browsers follow (CSP Level 3). */
+
+export interface NewlyAllowed {
+  /** The directive whose sources say so; of one that is gone, itself. */
+  readonly directive: string;
+  /** Sources that the earlier policy doesn't cover; undefined where everything is allowed now. */
+  readonly sources: readonly string[] | undefined;
+}
+
+/** Where a directive that isn't declared takes its sources from, nearest first. */
+const FALLBACKS: Readonly<Record<string, readonly string[]>> = {
+  "script-src": ["default-src"],
+  "script-src-elem": ["script-src", "default-src"],
+  "script-src-attr": ["script-src", "default-src"],
+  "style-src": ["default-src"],
+  "style-src-elem": ["style-src", "default-src"],
+  "style-src-attr": ["style-src", "default-src"],
+  "worker-src": ["child-src", "script-src", "default-src"],
+  "frame-src": ["child-src", "default-src"],
+  "child-src": ["default-src"],
+  "connect-src": ["default-src"],
+  "img-src": ["default-src"],
+  "font-src": ["default-src"],
+  "object-src": ["default-src"],
+  "media-src": ["default-src"],
+  "manifest-src": ["default-src"],
+  "form-action": [],
+  "base-uri": [],
+  "frame-ancestors": [],
+};
+
+/** Everything that the second policy lets through and the first does not, or may not: what can't be proven counts. */
+export function newlyAllowed(before: Directives, after: Directives): readonly NewlyAllowed[] {
+  const found = new Map<string, Set<string> | undefined>();
+  const names = new Set([...Object.keys(FALLBACKS), ...before.keys(), ...after.keys()]);
+  for (const name of names) {
+    if (name === "default-src") continue; // It acts through those that fall back to it.
+    const was = origin(before, name);
+    const is = origin(after, name);
+    if (was === undefined) continue; // Nothing was restricted.
+    if (is === undefined) {
+      found.set(was, undefined);
+      continue;
+    }
+    const more =
+      own(FALLBACKS, name) === undefined
+        ? otherWords(before, after, name)
+        : moreSources(before, after, was, is);
+    if (more.length === 0 || (found.has(is) && found.get(is) === undefined)) continue;
+    found.set(is, new Set([...(found.get(is) ?? []), ...more]));
+  }
+  return [...found].map(([directive, sources]) => ({
+    directive,
+    sources: sources === undefined ? undefined : [...sources],
+  }));
+}
+
+/** The directive that decides for this one. */
+function origin(directives: Directives, name: string): string | undefined {
+  return [name, ...(own(FALLBACKS, name) ?? [])].find((each) => directives.has(each));
+}
+
+/** A directive whose words aren't sources: what any other word than before does is not known. */
+function otherWords(before: Directives, after: Directives, name: string): readonly string[] {
+  const [was, is] = [before.get(name) ?? [], after.get(name) ?? []];
+  // Each word of `sandbox` permits something.
+  if (name === "sandbox") return is.filter((word) => !was.includes(word));
+  return was.join(" ") === is.join(" ") ? [] : is.length === 0 ? [name] : is;
+}
+
+function moreSources(before: Directives, after: Directives, was: string, is: string): readonly string[] {
+  const old = acting(before.get(was) ?? []);
+  return acting(after.get(is) ?? []).filter((source) => !old.some((other) => covers(other, source)));
+}
+
+const isProof = (source: string): boolean => /^'(nonce|sha\d+)-/.test(source);
+
+/**
+ * The sources that have an effect: beside others 'none' has none; a nonce, a hash or 'strict-dynamic' takes 'unsafe-inline'
+ * its effect, and 'strict-dynamic' that of addresses.
+ */
+function acting(sources: readonly string[]): readonly string[] {
+  const isDynamic = sources.includes("'strict-dynamic'");
+  const isStrict = isDynamic || sources.some(isProof);
+  return sources.filter((source) => {
+    if (source === "'none'" || source === "'report-sample'") return false;
+    if (source === "'unsafe-inline'") return !isStrict;
+    return !isDynamic || (source.startsWith("'") && source !== "'self'");
+  });
+}
+
+/** Whether whatever `narrow` allows, `wide` allows, too. */
+function covers(wide: string, narrow: string): boolean {
+  if (wide === narrow) return true;
+  if (wide === "'unsafe-eval'") return narrow === "'wasm-unsafe-eval'";
+  // `*` is every address of the network, on every port; the page's own is one of them.
+  if (wide === "*") return narrow === "'self'" || isOfNetwork(narrow);
+  if (wide.startsWith("'") || narrow.startsWith("'")) return false;
+  const [a, b] = [addressOf(wide), addressOf(narrow)];
+  return a !== undefined && b !== undefined && coversScheme(a, b) && coversHost(a, b) && coversPath(a, b);
+}
+
+function isOfNetwork(source: string): boolean {
+  const address = source.startsWith("'") ? undefined : addressOf(source);
+  if (address === undefined) return false;
+  return address.scheme === undefined || ["http", "https", "ws", "wss"].includes(address.scheme);
+}
+
+interface Address {
+  /** Undefined where the page's own counts. */
+  readonly scheme: string | undefined;
+  /** Undefined of a scheme alone, which is for every host. */
+  readonly host: string | undefined;
+  readonly port: string | undefined;
+  readonly path: string;
+}
+
+function addressOf(source: string): Address | undefined {
+  const alone = /^([a-z][a-z0-9+.-]*):$/.exec(source)?.[1];
+  if (alone !== undefined) return { scheme: alone, host: undefined, port: undefined, path: "" };
+  const [whole, scheme, host, port, path = ""] =
+    /^(?:([a-z][a-z0-9+.-]*):\/\/)?([^/:]+)(?::(\d+|\*))?(\/.*)?$/.exec(source) ?? [];
+  return whole === undefined ? undefined : { scheme, host, port, path };
+}
+
+/** A scheme as a policy writes it stands for its secure form, too; without one it is the page's own. */
+const SECURE: Readonly<Record<string, string>> = { http: "https", ws: "wss" };
+
+function coversScheme({ scheme: wide }: Address, { scheme: narrow }: Address): boolean {
+  if (wide === narrow) return true;
+  if (narrow === undefined) return false;
+  return wide === undefined ? narrow === "https" : SECURE[wide] === narrow;
+}
+
+function coversHost(wide: Address, narrow: Address): boolean {
+  if (wide.host === undefined) return true;
+  if (narrow.host === undefined || (wide.port !== "*" && wide.port !== narrow.port)) return false;
+  if (wide.host === "*" || wide.host === narrow.host) return true;
+  return wide.host.startsWith("*.") && narrow.host.endsWith(wide.host.slice(1));
+}
+
+function coversPath(wide: Address, narrow: Address): boolean {
+  if (wide.path === "" || wide.path === "/") return true;
+  return wide.path.endsWith("/") ? narrow.path.startsWith(wide.path) : wide.path === narrow.path;
+}

@@ -1,0 +1,138 @@
+import { own } from "../runtime/values";
+import { general } from "./judges/general";
+import { namespaceData, ownKeysRemoved, prunedKeys } from "./judges/kv";
+import * as logpush from "./judges/logpush";
+import * as managed from "./judges/managed-ruleset";
+import { migration } from "./judges/migration";
+import * as pageShield from "./judges/page-shield";
+import type { Judge } from "./judges/sides";
+
+/**
+ * What changing an argument can do to protection: every argument of every resource stands here, and a test that walks the
+ * schemas fails for one that doesn't. `raises` and `lowers` say what more of it does, or that it is set; `depends`, that
+ * only the values tell. Whatever isn't neutral names who judges it. An argument that only forbids something (`adopt`,
+ * `maxDeletes`), or decides what a later destroy does, is neutral: what happens is judged when it happens.
+ */
+export interface Effect {
+  readonly is: "raises" | "lowers" | "depends" | "neutral";
+  readonly judges: readonly Judge[];
+}
+
+const neutral: Effect = { is: "neutral", judges: [] };
+const raises = (...judges: readonly Judge[]): Effect => ({ is: "raises", judges });
+const lowers = (...judges: readonly Judge[]): Effect => ({ is: "lowers", judges });
+const depends = (...judges: readonly Judge[]): Effect => ({ is: "depends", judges });
+
+/** By class and path: `[]` is an element of a list, `{}` a member of a record. */
+export const EFFECTS: Readonly<Record<string, Readonly<Record<string, Effect>>>> = {
+  PageShieldSettings: {
+    zoneId: depends(pageShield.monitor),
+    enabled: raises(pageShield.monitor),
+    useReportingEndpoint: raises(pageShield.reportingEndpoint),
+    useConnectionUrlPath: raises(pageShield.connectionPaths),
+    onDestroy: neutral,
+  },
+  PageShieldPolicy: {
+    zoneId: depends(pageShield.policyStops),
+    description: neutral,
+    action: depends(pageShield.policyStops, pageShield.policyBlocks),
+    expression: depends(pageShield.policyPages, pageShield.policyBlocks),
+    enabled: raises(pageShield.policyStops, pageShield.policyBlocks),
+    value: depends(pageShield.policySources, pageShield.policyBlocks),
+    adopt: neutral,
+    extra: depends(pageShield.policyExtra),
+  },
+  ManagedRulesetOverride: {
+    zoneId: depends(managed.stopsActing),
+    accountId: depends(managed.rules),
+    ruleset: depends(managed.rules),
+    version: depends(managed.rules),
+    expression: depends(managed.requests),
+    description: neutral,
+    enabled: raises(managed.stopsActing),
+    ref: neutral,
+    position: depends(managed.place),
+    "owasp.paranoiaLevel": raises(managed.rules),
+    "owasp.scoreThreshold": lowers(managed.rules),
+    "owasp.action": depends(managed.rules),
+    "categories[].tag": depends(managed.rules),
+    "categories[].enabled": raises(managed.rules),
+    "categories[].action": depends(managed.rules),
+    "rules{}.enabled": raises(managed.rules),
+    "rules{}.action": depends(managed.rules),
+    "rules{}.scoreThreshold": lowers(managed.rules),
+    action: depends(managed.rules),
+    "exceptions[].expression": lowers(managed.exceptions),
+    "exceptions[].description": neutral,
+    "exceptions[].skip": lowers(managed.exceptions),
+    adopt: neutral,
+    onDestroy: neutral,
+  },
+  WafMigration: {
+    zoneId: depends(migration),
+    plan: neutral,
+    target: depends(migration),
+    configuration: depends(migration),
+    confirm: neutral,
+    "waitFor.timeout": neutral,
+  },
+  LogpushJob: {
+    zoneId: depends(logpush.stopsPushing),
+    accountId: depends(logpush.stopsPushing),
+    name: neutral,
+    dataset: depends(logpush.stopsPushing),
+    destinationConf: depends(logpush.destination),
+    "outputOptions.fieldNames": raises(logpush.fields),
+    "outputOptions.sampleRate": raises(logpush.sampleRate),
+    "outputOptions.timestampFormat": neutral,
+    "outputOptions.outputType": neutral,
+    "outputOptions.batchPrefix": neutral,
+    "outputOptions.batchSuffix": neutral,
+    "outputOptions.recordPrefix": neutral,
+    "outputOptions.recordSuffix": neutral,
+    "outputOptions.recordTemplate": depends(logpush.fields),
+    "outputOptions.recordDelimiter": neutral,
+    "outputOptions.fieldDelimiter": neutral,
+    "outputOptions.mergeSubrequests": lowers(logpush.subrequests),
+    "outputOptions.cve202144228": raises(logpush.log4shell),
+    "outputOptions.extra": depends(logpush.further),
+    filter: depends(logpush.filter),
+    filterChecks: neutral,
+    enabled: raises(logpush.stopsPushing),
+    frequency: neutral,
+    maxUploadBytes: neutral,
+    maxUploadIntervalSeconds: neutral,
+    maxUploadRecords: neutral,
+    kind: depends(logpush.stopsPushing),
+    ownershipChallenge: neutral,
+    adopt: neutral,
+    extra: depends(logpush.further),
+  },
+  KvNamespace: {
+    accountId: depends(namespaceData),
+    title: neutral,
+    preview: neutral,
+    adopt: neutral,
+    forceDestroy: lowers(namespaceData),
+  },
+  KvEntries: {
+    accountId: depends(general),
+    namespaceId: depends(general),
+    entries: depends(ownKeysRemoved),
+    file: depends(ownKeysRemoved),
+    directory: depends(ownKeysRemoved),
+    "defaults.metadata": neutral,
+    "defaults.expirationTtl": neutral,
+    adopt: neutral,
+    "prune.prefix": lowers(prunedKeys),
+    "prune.maxDeletes": neutral,
+    maxOwnDeletes: neutral,
+    verify: neutral,
+  },
+};
+
+/** Whoever judges a step of this class; of any other resource, what can be said of all. */
+export function judgesOf(kind: string | undefined): readonly Judge[] {
+  const rows = Object.values(own(EFFECTS, kind ?? "") ?? {});
+  return [...new Set([...rows.flatMap(({ judges }) => judges), general])];
+}
