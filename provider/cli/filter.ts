@@ -1,29 +1,44 @@
 import { Argument, InvalidArgumentError, Option, type Command } from "commander";
 import type * as Actions from "./filter/actions";
 import type { Io } from "../terminal/io";
+import { hexId } from "./ids";
 
 const FORMATS = ["text", "json"] as const;
 
-/** `edgeguard filter`: which log lines the filter of a log-push job lets through, before it is deployed. */
+/** `edgeguard filter`: which log lines a Logpush filter lets through, before it is deployed. */
 export function register(program: Command, io: Io): void {
   program
     .command("filter")
-    .description("run the filter of a log-push job over sample log lines, and count what passes")
-    .argument("<filter>", "the filter as JSON, or @ and the name of a file that holds it")
+    .description("test a Logpush filter against sample log lines, and count what passes")
+    .argument("<filter>", "the filter as JSON, or @<file>")
     .addArgument(
-      new Argument("[lines]", "log lines, a JSON object each (NDJSON), .gz too; - is standard input").default(
-        "-",
+      new Argument(
+        "[lines]",
+        "log lines, one JSON object each (NDJSON), plain or .gz; - reads standard input",
+      ).default("-"),
+    )
+    .option(
+      "--dataset <name>",
+      "the dataset whose fields the filter is checked against; default: the documented dataset that fits best",
+    )
+    .addOption(
+      new Option("--zone <id>", "check against the fields that the API lists for this zone")
+        .argParser(hexId)
+        .conflicts("account"),
+    )
+    .addOption(
+      new Option("--account <id>", "check against the fields that the API lists for this account").argParser(
+        hexId,
       ),
     )
-    .option("--dataset <name>", "also check operators against the documented types of this dataset's fields")
-    .addOption(new Option("--format <format>", "how to write the result").choices(FORMATS).default("text"))
+    .addOption(new Option("--format <format>", "format of the result").choices(FORMATS).default("text"))
     .addOption(
-      new Option("--examples <count>", "lines of each kind that are shown").argParser(count).default(3),
+      new Option("--examples <count>", "how many lines of each kind to show").argParser(count).default(3),
     )
     .addOption(
       new Option(
         "--print",
-        "write the lines that pass to stdout, as they are; the counts go to stderr",
+        "write the lines that pass to stdout unchanged, and the counts to stderr",
       ).conflicts(["format", "examples"]),
     )
     .addHelpText("after", HELP)
@@ -33,15 +48,16 @@ export function register(program: Command, io: Io): void {
 }
 
 const HELP = `
-Ends with 0 where at least one line could be judged, however many pass; with 1 where none could be read; with 2 where the
-filter itself is wrong.
+The filter's fields, operators and values are checked as a LogpushJob checks them in a preview.
+
+Exit codes: 0 at least one line was tested, however many pass; 1 no line could be read; 2 the filter or the usage is wrong.
 
 Example:
   $ edgeguard filter '{"where":{"key":"EdgeResponseStatus","operator":"geq","value":500}}' sample.ndjson`;
 
 function count(text: string): number {
   if (/^\d{1,4}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("Write a number from 0 to 9999.");
+  throw new InvalidArgumentError("Pass a number from 0 to 9999.");
 }
 
 // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use: --version and --help need none of it

@@ -1,9 +1,9 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import type * as Run from "../import/run";
 import { asksForNamespaces, PRODUCTS, type ImportOptions, type Product } from "../import/options";
-import { IDENTIFIER } from "../limits";
 import { UsageError } from "../terminal/errors";
 import type { Io } from "../terminal/io";
+import { hexId } from "./ids";
 
 /** `edgeguard import`: from what exists to a program and a state. */
 export function register(program: Command, io: Io): void {
@@ -82,14 +82,6 @@ function refuseContradictions(options: ImportOptions): void {
     );
   if (withValues && only?.includes("kv") === false)
     throw new UsageError("--with-values writes the entries of namespaces. Add kv to --only.");
-}
-
-function hexId(text: string): string {
-  const id = text.toLowerCase();
-  if (/^[0-9a-f]+$/.test(id) && id.length === IDENTIFIER.LENGTH_CHARACTERS) return id;
-  throw new InvalidArgumentError(
-    `An ID has ${IDENTIFIER.LENGTH_CHARACTERS} hexadecimal digits. Find it on the zone's or account's Overview page.`,
-  );
 }
 
 function hexIds(text: string, before: readonly string[]): readonly string[] {

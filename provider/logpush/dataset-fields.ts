@@ -173,6 +173,20 @@ export function documentedFields(dataset: string): ReadonlyMap<string, FieldType
   return TYPES.get(dataset);
 }
 
+/** Every dataset whose fields are documented, with them. */
+export function documentedDatasets(): readonly (readonly [string, ReadonlyMap<string, FieldType>])[] {
+  return [...TYPES];
+}
+
+/** The types of fields that Cloudflare lists; the documented one where it does not say. */
+export function typesOf(
+  dataset: string,
+  listed: readonly { readonly name: string; readonly type: FieldType | undefined }[],
+): ReadonlyMap<string, FieldType | undefined> {
+  const documented = documentedFields(dataset);
+  return new Map(listed.map(({ name, type }) => [name, type ?? documented?.get(name)]));
+}
+
 /** The types that a field has in the datasets above; none for any other field. */
 export function documentedTypes(field: string): readonly FieldType[] {
   return [...TYPES.values()].flatMap((types) => types.get(field) ?? []);

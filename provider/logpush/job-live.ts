@@ -4,7 +4,7 @@ import type { Context, Findings } from "../runtime/lifecycle";
 import { ifAllowed } from "../runtime/live";
 import { sameJson, type Bag } from "../runtime/values";
 import { chooseExisting } from "./adopt-job";
-import { DATASETS, documentedFields, ZONE_DATASETS } from "./dataset-fields";
+import { DATASETS, typesOf, ZONE_DATASETS } from "./dataset-fields";
 import { samePlace } from "./destination-text";
 import { fieldIssues, unknownField } from "./filter-fields";
 import { mustRead } from "./filter-read";
@@ -56,8 +56,7 @@ export async function lookAtJob({ ctx, args, olds }: Request): Promise<Findings>
 }
 
 function judgeFields(ctx: Context, args: JobArgs, olds: Bag, listed: readonly ListedField[]): Findings {
-  const documented = documentedFields(args.dataset);
-  const types = new Map(listed.map(({ name, type }) => [name, type ?? documented?.get(name)]));
+  const types = typesOf(args.dataset, listed);
   const { dataset, filter } = args;
   const wanted = args.outputOptions?.fieldNames;
   const failures: { property: string; reason: string }[] = [];

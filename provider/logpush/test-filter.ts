@@ -13,7 +13,7 @@ import { isLeaf, leavesOf, mustRead, type CheckedFilter, type Node, type Operato
 export type LogLine = string | Readonly<Record<string, unknown>>;
 
 /**
- * Where lines come from: the path of a file of NDJSON, which may be compressed (`.gz`, as the service stores them); a
+ * Where lines come from: the path of a file of NDJSON, which may be compressed (`.gz`, as Logpush stores them); a
  * stream of such a file; or anything that gives one line after the other.
  */
 export type LogLines = string | NodeJS.ReadableStream | Iterable<LogLine> | AsyncIterable<LogLine>;
@@ -31,11 +31,11 @@ export interface FilterTest {
   readonly passed: number;
   /** Of these, what it would not send. */
   readonly rejected: number;
-  /** Lines that are no JSON object: neither passed nor rejected. */
+  /** Lines that are not a JSON object: neither passed nor rejected. */
   readonly unreadable: number;
   /**
-   * Fields that the filter looks at, by the number of lines that do not have them. Such a line says nothing of what the
-   * service will do: sample lines need the fields of the filter, whatever fields the job sends.
+   * Fields of the filter, with the number of lines that lack them. Such a line can't tell what Cloudflare will do: sample
+   * lines need the fields of the filter, whatever fields the job sends.
    */
   readonly missingFields: Readonly<Record<string, number>>;
   /** The first of each kind. `line` counts from 1, blank lines included. */
@@ -106,9 +106,9 @@ function readLine(given: LogLine): Bag | string {
   if (typeof given !== "string") return given;
   try {
     const json: unknown = JSON.parse(given);
-    return isBag(json) ? json : "is JSON, but no object";
+    return isBag(json) ? json : "is not a JSON object";
   } catch {
-    return "is no JSON";
+    return "is not valid JSON";
   }
 }
 
@@ -126,7 +126,7 @@ export async function* linesOf(lines: LogLines): AsyncGenerator<LogLine, void, u
 
 async function* linesOfFile(path: string): AsyncGenerator<string, void, undefined> {
   try {
-    if (!(await stat(path)).isFile()) throw new Error("it is no file; name a file of NDJSON");
+    if (!(await stat(path)).isFile()) throw new Error("it is not a file. Name a file of NDJSON");
     const file = createReadStream(path);
     if (!path.endsWith(".gz")) return yield* split(file);
     const unpacked = createGunzip();

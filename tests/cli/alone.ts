@@ -26,14 +26,14 @@ export class Shell {
   /** The same program here, where a process would show nothing more. */
   readonly here = async (
     args: readonly string[],
-    { input = "", tty = false } = {},
+    { input = "", tty = false, env = {} } = {},
   ): Promise<Omit<Ran, "bytes">> => {
     const stdin = Object.assign(new PassThrough(), { isTTY: tty });
     stdin.end(input);
     const [stdout, stderr] = [new PassThrough(), new PassThrough()];
     const said = Promise.all([text(stdout), text(stderr)]);
     const { signal } = new AbortController();
-    const io = { stdin, stdout, stderr, env: {}, cwd: this.cwd, interrupted: () => signal };
+    const io = { stdin, stdout, stderr, env, cwd: this.cwd, interrupted: () => signal };
     const code = await run([this.command, ...args], io);
     stdout.end();
     stderr.end();

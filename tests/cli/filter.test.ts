@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { startLocalApi } from "edgeguard-local";
 import { Shell } from "./alone";
 
 /** `edgeguard filter`: what a filter lets through, before it is deployed. */
@@ -116,10 +117,10 @@ test("says what makes the counts say less than they seem to", async () => {
   expect(ran.code).toBe(0);
   expect(ran.stdout).toContain("1 of 4 lines passes, 1 does not, 2 cannot be read.");
   expect(ran.stderr.split("\n")).toEqual([
-    "edgeguard: 2 of 4 lines cannot be read: line 2 is no JSON, line 3 is JSON, but no object.",
+    "edgeguard: 2 of 4 lines cannot be read: line 2 is not valid JSON, line 3 is not a JSON object.",
     ...["ClientRequestHost", "ClientRequestPath", "EdgeResponseStatus"].map(
       (field) =>
-        `edgeguard: ${field} is missing in 1 of 4 lines: a comparison with it fails there, which says nothing of what the service will do.`,
+        `edgeguard: ${field} is missing in 1 of 4 lines: its comparisons fail there, which may not be what Cloudflare does. Use sample lines that have it.`,
     ),
     "",
   ]);
@@ -135,7 +136,7 @@ describe("ends with", () => {
   test.each<[number, string, string[], RegExp]>([
     [1, "no line", [FILTER], /^edgeguard: there are no log lines/],
     [1, "a file of lines that is not there", [FILTER, "nothing.ndjson"], /nothing\.ndjson" cannot be read/],
-    [1, "a folder", [FILTER, "."], /it is no file/],
+    [1, "a folder", [FILTER, "."], /it is not a file/],
     [
       1,
       "a file of a filter that is not there",
@@ -143,7 +144,7 @@ describe("ends with", () => {
       /^edgeguard: the filter in nothing\.json cannot be read: it does not exist/,
     ],
     [2, "no filter", [], /missing required argument 'filter'/],
-    [2, "a filter that is no JSON", ["{", "lines.ndjson"], /filter is no JSON/],
+    [2, "a filter that is not JSON", ["{", "lines.ndjson"], /filter is no JSON/],
     [2, "a filter without where", ['{"and":[]}', "lines.ndjson"], /filter has no "where"/],
     [
       2,
@@ -158,7 +159,7 @@ describe("ends with", () => {
       [FILTER, "lines.ndjson", "--print", "--format", "json"],
       /'--print' cannot be used with option '--format/,
     ],
-    [2, "a number of examples that is none", [FILTER, "--examples", "many"], /Write a number from 0 to 9999/],
+    [2, "a number of examples that is none", [FILTER, "--examples", "many"], /Pass a number from 0 to 9999/],
     [2, "an unknown format", [FILTER, "--format", "csv"], /Allowed choices are text, json/],
   ])("%i for %s", async (code, _, args, sentence) => {
     const ran = await here(args);
@@ -170,7 +171,7 @@ describe("ends with", () => {
     expect(await here([FILTER], { input: "one\ntwo\n" })).toEqual({
       code: 1,
       stdout: "",
-      stderr: "edgeguard: none of 2 lines is a JSON object; line 1 is no JSON.\n",
+      stderr: "edgeguard: none of 2 lines is a JSON object; line 1 is not valid JSON.\n",
     });
   });
 
@@ -186,21 +187,86 @@ describe("ends with", () => {
   test("2 where somebody at a terminal gives no lines", async () => {
     expect(await here([FILTER], { tty: true })).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/which log lines\?/) as string,
+      stderr: expect.stringMatching(/no log lines to test/) as string,
     });
   });
 });
 
-test("with a dataset, refuses operators that do not fit its fields, as the job would be", async () => {
-  const filter = '{"where":{"key":"EdgeResponseStatus","operator":"contains","value":"50"}}';
-  const misfit = await bin([filter, "--dataset", "http_requests"], '{"EdgeResponseStatus":500}');
-  expect(misfit.code).toBe(2);
-  expect(misfit.stderr).toMatch(
-    /filter\.where\.operator is contains, which does not fit EdgeResponseStatus, a field of type int/,
-  );
-  const unknown = await here([filter, "--dataset", "http_request"]);
-  expect(unknown.code).toBe(2);
-  expect(unknown.stderr).toContain("Did you mean http_requests?");
+describe("fields that do not fit, as a LogpushJob would refuse them", () => {
+  const on = (key: string, operator = "eq", value = "50"): string =>
+    JSON.stringify({ where: { key, operator, value } });
+  const STATUS = '{"EdgeResponseStatus":500}';
+
+  test.each<[string, string[], string]>([
+    [
+      "an operator for another type, without a dataset",
+      [on("EdgeResponseStatus", "contains")],
+      "filter.where.operator is contains, which does not fit EdgeResponseStatus, a field of type int. Operators for it: eq, !eq, lt, leq, gt, geq, in, !in.\n",
+    ],
+    [
+      "a field that no documented dataset has",
+      [on("EdgeResponseStatu")],
+      'filter.where.key is "EdgeResponseStatu", a field that dataset http_requests does not have. Did you mean "EdgeResponseStatus"? If it is for another dataset, pass --dataset <name>.\n',
+    ],
+    [
+      "a field of another dataset than the given one",
+      [on("QueryName"), "--dataset", "http_requests"],
+      'is "QueryName", a field that dataset http_requests does not have. getLogpushFields lists those it has. If Cloudflare has added the field, pass --zone <id> or --account <id>',
+    ],
+    ["a field that no filter may use", [on("Action"), "--dataset", "firewall_events"], "is Action, which"],
+    [
+      "a dataset that does not exist",
+      [on("RayID"), "--dataset", "http_request"],
+      "--dataset http_request is not a known dataset. Did you mean http_requests?\n",
+    ],
+    [
+      "a zone without a dataset",
+      [on("RayID"), "--zone", "0".repeat(32)],
+      "--zone and --account list the fields of a dataset. Pass --dataset <name>.\n",
+    ],
+    ["a zone by its name", [on("RayID"), "--zone", "shop.example"], "An ID has 32 hexadecimal digits."],
+  ])("%s", async (_, args, sentence) => {
+    const { code, stdout, stderr } = await here(args, { input: STATUS });
+    expect({ code, stdout, stderr }).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringContaining(sentence) as string,
+    });
+  });
+
+  test("a dataset that only the API knows is said to be unchecked", async () => {
+    const ran = await here([on("QueryName"), "--dataset", "gateway_dns"], { input: '{"QueryName":"50"}' });
+    expect(ran).toMatchObject({
+      code: 0,
+      stderr:
+        "edgeguard: the fields of gateway_dns are not listed here and were not checked. Pass --zone <id> or --account <id> to check them against the API.\n",
+    });
+  });
+
+  test("the fields of a zone are those that the API lists for it", async () => {
+    const api = await startLocalApi({
+      logpush: { fields: { http_requests: { NewField: "string", JA4: null } } },
+    });
+    try {
+      const env = { EDGEGUARD_BASE_URL: api.url, CLOUDFLARE_API_TOKEN: "local-token" };
+      const live = ["--dataset", "http_requests", "--zone", api.zones.shop];
+      const options = { input: '{"NewField":"50","JA4":"50"}', env };
+      expect(await here([on("NewField"), ...live], options)).toMatchObject({ code: 0, stderr: "" });
+      expect(await here([on("JA4"), ...live], options)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(
+          'is "JA4", a field that dataset http_requests does not have.',
+        ) as string,
+      });
+      const elsewhere = ["--dataset", "audit_logs", "--zone", api.zones.shop];
+      expect(await here([on("ActionType"), ...elsewhere], options)).toMatchObject({
+        code: 2,
+        stderr: `edgeguard: zone ${api.zones.shop} has no dataset audit_logs. Check --dataset and --zone, or pass --account instead.\n`,
+      });
+    } finally {
+      await api.close();
+    }
+  });
 });
 
 test("its help has one example", async () => {

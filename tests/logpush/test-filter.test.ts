@@ -80,7 +80,7 @@ test("says which lines are none, and which lack a field that the filter looks at
     examples: {
       passed: [{ line: 6, fields: { ClientRequestHost: "example.com", EdgeResponseStatus: 500 } }],
       rejected: [{ line: 2, fields: { ClientRequestHost: "example.com" } }],
-      unreadable: [{ line: 3, reason: "is no JSON" }],
+      unreadable: [{ line: 3, reason: "is not valid JSON" }],
     },
   });
 });
@@ -100,7 +100,7 @@ test.each([
     () => testFilter(errors, join(FOLDER, "none")),
     /^The log lines in ".*none" cannot be read: .*ENOENT/,
   ],
-  ["a folder", () => testFilter(errors, FOLDER), /cannot be read: it is no file; name a file of NDJSON\.$/],
+  ["a folder", () => testFilter(errors, FOLDER), /cannot be read: it is not a file\. Name a file of NDJSON\.$/],
   [
     "a filter that is none",
     () => testFilter('{"where":{}}', LINES),

@@ -2,8 +2,6 @@ import { createReadStream, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { LOGPUSH } from "../../limits";
 import { count } from "../../kv/entry";
-import { DATASETS, documentedFields } from "../../logpush/dataset-fields";
-import { fieldIssues } from "../../logpush/filter-fields";
 import { FilterError, mustRead, leavesOf, type CheckedFilter } from "../../logpush/filter-read";
 import { compileFilter, sizeOf, sizeProblem, filterTree } from "../../logpush/filter-text";
 import {
@@ -15,16 +13,15 @@ import {
   passes,
 } from "../../logpush/test-filter";
 import { isBag, pick, type Bag } from "../../runtime/values";
-import { nearest } from "../../runtime/nearest";
 import { CommandError, UsageError } from "../../terminal/errors";
 import { readText } from "../../terminal/files";
 import { print, tell, type Io } from "../../terminal/io";
+import { checkFields, type FieldOptions } from "./fields";
 
-export interface FilterOptions {
+export interface FilterOptions extends FieldOptions {
   readonly format: "text" | "json";
   readonly examples: number;
   readonly print?: true;
-  readonly dataset?: string;
 }
 
 /** @throws UsageError for a filter that is wrong; CommandError where no line could be judged. */
@@ -32,10 +29,10 @@ export async function testFilterOn(
   io: Io,
   given: string,
   file: string,
-  { format, examples, print: printing, dataset }: FilterOptions,
+  { format, examples, print: printing, ...fields }: FilterOptions,
 ): Promise<void> {
   const filter = checked(await filterText(io, given));
-  if (dataset !== undefined) refuseMisfits(filter, dataset);
+  await checkFields(io, filter, fields);
   const text = compileFilter(filter);
   const lines = sourceOf(io, file);
   const result = await testFilter(text, printing === true ? printed(io, filter, lines) : lines, { examples });
@@ -61,19 +58,6 @@ function checked(text: string): CheckedFilter {
   }
 }
 
-/** What a job of the dataset would be refused for, as far as the documentation tells. */
-function refuseMisfits(filter: CheckedFilter, dataset: string): void {
-  const types = documentedFields(dataset);
-  if (types === undefined) {
-    const near = nearest(dataset, DATASETS);
-    throw new UsageError(
-      `--dataset ${dataset} is no dataset whose fields are documented.${near === undefined ? "" : ` Did you mean ${near}?`}`,
-    );
-  }
-  const issues = fieldIssues(filter, { dataset, types, complete: false });
-  if (issues.length > 0) throw new UsageError(new FilterError(issues).message);
-}
-
 /** The API takes a filter as JSON within a text, and that is how it is copied. */
 function unescaped(text: string): string {
   if (!text.startsWith('"')) return text;
@@ -93,7 +77,7 @@ function sourceOf(io: Io, file: string): LogLines {
     return isPipe ? createReadStream(path) : path;
   }
   if (io.stdin.isTTY === true)
-    throw new UsageError("which log lines? Name a file of NDJSON, or pipe one in.");
+    throw new UsageError("no log lines to test. Name a file of NDJSON, or pipe one in.");
   return io.stdin;
 }
 
@@ -117,14 +101,14 @@ function fieldsOf(line: string): Bag | undefined {
 }
 
 function refuseNothing({ lines, unreadable, examples }: FilterTest): void {
-  if (lines === 0) throw new CommandError("there are no log lines: a line is a JSON object (NDJSON).");
+  if (lines === 0) throw new CommandError("there are no log lines. Each line is one JSON object (NDJSON).");
   if (unreadable < lines) return;
   const [first] = examples.unreadable;
   const why = first === undefined ? "" : `; line ${first.line} ${first.reason}`;
   throw new CommandError(`none of ${count(lines)} lines is a JSON object${why}.`);
 }
 
-/** What makes the counts say less than they seem to. */
+/** Says what makes the counts less reliable than they look. */
 function warn(
   io: Io,
   filter: CheckedFilter,
@@ -142,7 +126,7 @@ function warn(
   for (const [field, without] of Object.entries(missingFields)) {
     tell(
       io,
-      `edgeguard: ${field} is missing in ${count(without)} of ${count(lines)} lines: a comparison with it fails there, which says nothing of what the service will do.`,
+      `edgeguard: ${field} is missing in ${count(without)} of ${count(lines)} lines: its comparisons fail there, which may not be what Cloudflare does. Use sample lines that have it.`,
     );
   }
 }

@@ -1,0 +1,84 @@
+import { isNotFound } from "../../api/errors";
+import { DATASETS, documentedDatasets, documentedFields, typesOf } from "../../logpush/dataset-fields";
+import { fieldIssues, type FieldList } from "../../logpush/filter-fields";
+import { FilterError, type CheckedFilter, type FilterIssue } from "../../logpush/filter-read";
+import { listFields, named, type Scope } from "../../logpush/job-api";
+import { Host } from "../../runtime/host";
+import { nearest } from "../../runtime/nearest";
+import { UsageError } from "../../terminal/errors";
+import { demandCredential, withVariables } from "../../terminal/failure";
+import { tell, type Io } from "../../terminal/io";
+
+/** Holds the filter against the fields of its dataset, as a LogpushJob does in a preview. */
+
+export interface FieldOptions {
+  readonly dataset?: string;
+  readonly zone?: string;
+  readonly account?: string;
+}
+
+/** @throws UsageError for a dataset that does not exist, or fields that do not fit. */
+export async function checkFields(io: Io, filter: CheckedFilter, options: FieldOptions): Promise<void> {
+  const { dataset, zone, account } = options;
+  if (zone !== undefined || account !== undefined) {
+    if (dataset === undefined)
+      throw new UsageError("--zone and --account list the fields of a dataset. Pass --dataset <name>.");
+    const scope: Scope =
+      zone === undefined ? { kind: "account", id: account ?? "" } : { kind: "zone", id: zone };
+    refuse(fieldIssues(filter, await liveFields(io, scope, dataset)));
+    return;
+  }
+  if (dataset === undefined) {
+    refuse(issuesAnywhere(filter), "If it is for another dataset, pass --dataset <name>.");
+    return;
+  }
+  const types = documentedFields(dataset);
+  if (types !== undefined) {
+    const advice =
+      "If Cloudflare has added the field, pass --zone <id> or --account <id> to check against the API.";
+    refuse(fieldIssues(filter, { dataset, types, complete: true }), advice);
+  } else if ((DATASETS as readonly string[]).includes(dataset)) {
+    const how = `Pass --zone <id> or --account <id> to check them against the API.`;
+    tell(io, `edgeguard: the fields of ${dataset} are not listed here and were not checked. ${how}`);
+  } else {
+    const near = nearest(dataset, DATASETS);
+    const advice = near === undefined ? `Choose from ${DATASETS.join(", ")}.` : `Did you mean ${near}?`;
+    throw new UsageError(`--dataset ${dataset} is not a known dataset. ${advice}`);
+  }
+}
+
+/** Without a dataset: what is wrong in the one that fits best. */
+function issuesAnywhere(filter: CheckedFilter): readonly FilterIssue[] {
+  const [best = []] = documentedDatasets()
+    .map(([dataset, types]) => fieldIssues(filter, { dataset, types, complete: true }))
+    .sort((a, b) => a.length - b.length);
+  return best;
+}
+
+/** The fields that the plan of the zone or account has. */
+async function liveFields(io: Io, scope: Scope, dataset: string): Promise<FieldList> {
+  const out = (line: string): void => tell(io, withVariables(line));
+  const closing = io.interrupted();
+  const host = new Host({ config: () => undefined, env: io.env, out: { info: out, warn: out }, closing });
+  try {
+    demandCredential(host.settings);
+    const listed = await listFields(host.api, scope, dataset);
+    return { dataset, types: typesOf(dataset, listed), complete: true };
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    const other = scope.kind === "zone" ? "--account" : "--zone";
+    throw new UsageError(
+      `${named(scope)} has no dataset ${dataset}. Check --dataset and --${scope.kind}, or pass ${other} instead.`,
+    );
+  } finally {
+    await host.close();
+  }
+}
+
+/** @param unknown what to do about a field that is right and not known. */
+function refuse(issues: readonly FilterIssue[], unknown = ""): void {
+  if (issues.length === 0) return;
+  const isUnknown = issues.some(({ path }) => path.at(-1) === "key");
+  const sentence = new FilterError(issues).message.replace("?.", "?");
+  throw new UsageError([sentence, ...(isUnknown && unknown !== "" ? [unknown] : [])].join(" "));
+}
