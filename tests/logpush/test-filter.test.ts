@@ -100,7 +100,11 @@ test.each([
     () => testFilter(errors, join(FOLDER, "none")),
     /^The log lines in ".*none" cannot be read: .*ENOENT/,
   ],
-  ["a folder", () => testFilter(errors, FOLDER), /cannot be read: it is not a file\. Name a file of NDJSON\.$/],
+  [
+    "a folder",
+    () => testFilter(errors, FOLDER),
+    /cannot be read: it is not a file\. Name a file of NDJSON\.$/,
+  ],
   [
     "a filter that is none",
     () => testFilter('{"where":{}}', LINES),
