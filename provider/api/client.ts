@@ -6,14 +6,16 @@ import { Connections, type ConnectionOptions } from "./connections";
 import {
   explained,
   isCredentialRefused,
+  isDead,
   isUnauthenticated,
   MissingCredentialsError,
-  SAVED_TOKEN,
+  noteAccepted,
+  ofSavedConfig,
   secretsOf,
   type Credential,
 } from "./credential";
 import { decodeEnvelope, type ApiNote, type Envelope, type ResultInfo } from "./envelope";
-import { ApiError, CancelledError, type ApiErrorInit } from "./errors";
+import { ApiError, CancelledError, isUnroutable, type ApiErrorInit, type Purpose } from "./errors";
 import { exchange, firstOf, type Bytes, type Lost, type Reply } from "./exchange";
 import { ProxyError } from "./proxy";
 import { WaitTooLongError, type RateBudget } from "./rate-budget";
@@ -41,6 +43,10 @@ export interface ApiOptions extends ConnectionOptions {
   readonly credential: Credential | undefined;
   /** Tried once where `credential` is refused: a token saved by an earlier operation may have been rotated since. */
   readonly fallback?: Credential | undefined;
+  /** Credentials that are set but empty, by their names. */
+  readonly emptyCredentials?: readonly string[];
+  /** What the call in progress is for. */
+  readonly purpose?: () => Purpose | undefined;
   readonly budget: RateBudget;
   /** The budget of `fallback`; the same where none is given. */
   readonly fallbackBudget?: RateBudget;
@@ -80,11 +86,16 @@ export interface RequestOptions<T> {
    * was judged a moment ago and has to be judged anew later.
    */
   readonly immediate?: boolean;
-  /** Next step for a failure, where the caller knows more than the status tells. */
+  /**
+   * Next step for a failure, where the caller knows more than the status tells. A 403 names the permission by itself;
+   * advice takes the place of that.
+   */
   readonly advice?: (failure: {
     readonly status: number;
     readonly errors: readonly ApiNote[];
   }) => string | undefined;
+  /** What the plan has to include, as in "the plan lacks Page Shield policies". */
+  readonly entitlement?: string;
 }
 
 export interface Answer<T> {
@@ -109,7 +120,7 @@ export interface List<T> {
   readonly resultInfo: ResultInfo | undefined;
 }
 
-export type BytesOptions = Pick<RequestOptions<unknown>, "what" | "query" | "advice">;
+export type BytesOptions = Pick<RequestOptions<unknown>, "what" | "query" | "advice" | "entitlement">;
 
 /** One request as it is carried out: all of it but how to understand the answer. */
 interface Ask extends Omit<RequestOptions<unknown>, "schema"> {
@@ -254,9 +265,9 @@ export class EdgeApi {
     } catch (error) {
       const { fallback } = this.#options;
       const tried = fallback === undefined || used === fallback || this.#fallbackRefused;
-      if (!isCredentialRefused(error) || tried) throw explained(error, used?.origin);
+      if (!isCredentialRefused(error) || tried) throw this.#explained(error, used);
       // Who is known and may not do this may do the next thing: only who is not known is given up.
-      const dead = isUnauthenticated(error);
+      const dead = isDead(error, used);
       try {
         const success = await this.#sendWithRetries(ask, fallback, trail);
         if (dead) this.#switchTo(fallback);
@@ -264,11 +275,11 @@ export class EdgeApi {
         return success;
       } catch (second) {
         if (!isCredentialRefused(second)) throw second;
-        const known = !isUnauthenticated(second);
+        const known = !isDead(second, fallback);
         if (!known) this.#fallbackRefused = true; // A second refusal is Cloudflare's last word.
-        if (!known || !dead) throw explained(error, used?.origin);
+        if (!known || !dead) throw this.#explained(error, used);
         this.#switchTo(fallback);
-        throw explained(second, fallback.origin);
+        throw this.#explained(second, fallback);
       }
     }
   }
@@ -278,7 +289,12 @@ export class EdgeApi {
     if (this.#credential === fallback) return;
     const refused = this.#credential?.origin ?? "the saved credential";
     this.#credential = fallback;
-    this.#options.log.warn(`${refused} was refused; ${fallback.origin} is used instead. ${SAVED_TOKEN}`);
+    const saved = ofSavedConfig(this.#options.purpose?.());
+    this.#options.log.warn(`${refused} was refused; ${fallback.origin} is used instead.${saved}`);
+  }
+
+  #explained(error: unknown, credential: Credential | undefined): unknown {
+    return explained(error, credential, this.#options.purpose?.());
   }
 
   #lend(fallback: Credential, used: Credential | undefined): void {
@@ -298,7 +314,7 @@ export class EdgeApi {
 
   async #sendWithRetries(ask: Ask, credential: Credential | undefined, trail: Trail): Promise<Success> {
     const { method, what, immediate = false } = ask;
-    if (credential === undefined) throw new MissingCredentialsError(what);
+    if (credential === undefined) throw new MissingCredentialsError(what, this.#options.emptyCredentials);
     const budget = this.#budgetOf(credential);
     const maxRetries = immediate ? 0 : this.#options.maxRetries;
 
@@ -313,7 +329,10 @@ export class EdgeApi {
       }
       const reply = await this.#attempt(ask, credential, trail);
       const judged = this.#judge(ask, reply, attempt);
-      if (!(judged instanceof ApiError)) return judged;
+      if (!(judged instanceof ApiError)) {
+        noteAccepted(credential);
+        return judged;
+      }
       last = judged;
       if (judged.outcome === "unknown" && method !== "GET") trail.uncertain = true;
 
@@ -398,7 +417,7 @@ export class EdgeApi {
   /** What was answered when it is a success, else the error that it amounts to. */
   #judge(ask: Ask, reply: Reply | Lost, attempts: number): Success | ApiError {
     const { what, method, path, raw = false } = ask;
-    const base = { what, method, path, attempts };
+    const base = { what, method, path, attempts, entitlement: ask.entitlement };
     if (!("status" in reply)) return this.#lossOf(base, reply);
     const { status, text, requestId } = reply;
     if (raw && status < 300) return { ...reply, envelope: undefined };
@@ -429,10 +448,11 @@ export class EdgeApi {
         : envelope === undefined
           ? `the body is not the API's envelope but ${excerpt(this.redactor.redact(text))}`
           : "the service gave no reason",
-      advice: adviceFor(status, errors, asked),
+      advice: adviceFor(status, errors, asked, this.#options.purpose?.()),
     });
-    // Who was not recognised is told of the credential, not of the object.
-    const advice = isUnauthenticated(failure) ? undefined : ask.advice?.({ status, errors });
+    // Who was not recognised is told of the credential, not of the object; where the zone is gone, of that.
+    const isElsewhere = isUnauthenticated(failure) || isUnroutable(failure);
+    const advice = isElsewhere ? undefined : ask.advice?.({ status, errors });
     return advice === undefined ? failure : new ApiError({ ...failure.init, advice });
   }
 

@@ -9,6 +9,14 @@ export type Outcome =
   /** The request may or may not have been carried out: look before sending it again. */
   | "unknown";
 
+/** What a request is made for, as far as the advice after a failure depends on it. */
+export interface Purpose {
+  /** The stack has recorded the object already. */
+  readonly isRecorded: boolean;
+  /** A refresh or destroy without the program: its settings are those that the last `up` saved. */
+  readonly savedConfig: boolean;
+}
+
 export interface ApiErrorInit {
   /** What was attempted, as the start of a sentence: `Creating policy "checkout" in zone 0da4…`. */
   readonly what: string;
@@ -26,6 +34,8 @@ export interface ApiErrorInit {
   readonly detail?: string;
   /** What the user can do next, as a sentence. */
   readonly advice?: string | undefined;
+  /** What the plan has to include for this. */
+  readonly entitlement?: string | undefined;
   readonly attempts?: number;
   /** It was not sent at all; `detail` says why. */
   readonly unsent?: boolean;

@@ -1,6 +1,6 @@
 import type { ApiNote } from "./envelope";
 import { CREDENTIAL_CODES } from "./credential";
-import { CancelledError, type Outcome } from "./errors";
+import { CancelledError, type Outcome, type Purpose } from "./errors";
 import type { Lost } from "./exchange";
 import { explainCode, tooLarge } from "./explain";
 
@@ -9,9 +9,14 @@ export function adviceFor(
   status: number,
   errors: readonly ApiNote[],
   retryAfter: number | undefined,
+  purpose?: Purpose,
 ): string | undefined {
   if (errors.some((e) => e.code === 7003)) {
-    return "The zone or account does not exist, or edgeguard:baseUrl is wrong: check the id. Where it is gone for good, forget what the stack has recorded of it with `pulumi state delete`.";
+    const forget =
+      purpose?.isRecorded === true
+        ? " If it is gone for good, remove what the stack has recorded of it with `pulumi state delete '<URN>'`."
+        : "";
+    return `The zone or account does not exist, or edgeguard:baseUrl is wrong: check the ID.${forget}`;
   }
   const asked = retryAfter === undefined ? "" : ` It asks to wait ${Math.ceil(retryAfter / 1000)} s.`;
   if (status === 429) {

@@ -297,6 +297,8 @@ export interface KvEntriesArgs {
  * Entries of one namespace as desired state: what differs is written in bulk, what is no longer declared is deleted, what
  * others wrote is left alone. The state holds digests, not values, but for inline `entries`, which are secret.
  *
+ * Token permissions: Workers KV Storage Read to preview and refresh; Workers KV Storage Write to update and destroy.
+ *
  * @throws in the preview for every entry that breaks a limit, by name and place; in an up when keys may not be adopted,
  * the source changed since the preview, or entries are left that could not be written (what was written is recorded).
  */

@@ -186,7 +186,9 @@ export interface KvNamespaceArgs {
  * One key-value namespace of an account (seed 002, "Key-value entry": `id` and `title`). The resource's id is the
  * namespace's. A destroy refuses a namespace that holds keys others wrote, unless `forceDestroy` is set.
  *
- * @throws when the token lacks Workers KV Storage Write, the title is taken and may not be adopted, or keys remain.
+ * Token permissions: Workers KV Storage Read to preview and refresh; Workers KV Storage Write to update and destroy.
+ *
+ * @throws when the token lacks a permission, the title is taken and may not be adopted, or keys remain.
  */
 export class KvNamespace extends edgeResource<KvNamespaceArgs>()(kvNamespace) {
   /** The title in the account: `title`, with `_preview` behind it for a preview namespace. */

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import * as pulumi from "@pulumi/pulumi";
-import { perRun, refusal } from "../runtime/resource";
+import { perRun, refusal } from "../runtime/program";
 import { declaredKeys, type DeclaredKeys } from "./declared";
 
 /** Arguments of a KvEntries that tell which keys it declares, and which it deletes. */

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import type { EdgeApi } from "../api/client";
-import type { ApiNote } from "../api/envelope";
+import type { EdgeApi, RequestOptions } from "../api/client";
 import { ApiError } from "../api/errors";
 import { LOGPUSH } from "../limits";
 import { inEitherForm, type BooleanForm } from "../runtime/boolean-form";
@@ -48,7 +47,8 @@ export async function listJobs(
     what: `Listing the log-push jobs of ${named(scope)}`,
     record: wireJob,
     complete,
-    advice: entitlement,
+    advice: zeroTrust,
+    entitlement: ENTITLEMENT,
   });
   return records;
 }
@@ -85,7 +85,8 @@ export async function listFields(api: EdgeApi, scope: Scope, dataset: string): P
   const texts = await api.get(`${root(scope)}/datasets/${dataset}/fields`, {
     what: `Listing the fields of dataset ${dataset} of ${named(scope)}`,
     schema: fieldTexts,
-    advice: entitlement,
+    advice: zeroTrust,
+    entitlement: ENTITLEMENT,
   });
   return Object.entries(texts ?? {}).map(([name, text]) => ({
     name,
@@ -94,11 +95,15 @@ export async function listFields(api: EdgeApi, scope: Scope, dataset: string): P
   }));
 }
 
-function entitlement({ status }: { readonly status: number }): string | undefined {
-  return status === 403
-    ? "Log push needs a plan with the entitlement and a token with Logs Write."
+const ENTITLEMENT = "Logpush";
+
+/** Cloudflare refuses a dataset of Zero Trust by these words: https://developers.cloudflare.com/logs/logpush/permissions/. */
+const zeroTrust: Advice = ({ status, errors }) =>
+  status === 403 && errors.some(({ message }) => /for product\b/i.test(message))
+    ? "A Zero Trust dataset needs a token with Zero Trust: PII Read as well as Logs Write: edit its permissions in the dashboard."
     : undefined;
-}
+
+type Advice = NonNullable<RequestOptions<unknown>["advice"]>;
 
 /** Where the service points when it refuses a token, or the lack of one. */
 const TOKEN_POINTER = "/ownership_challenge";
@@ -111,14 +116,10 @@ export function wantsProof(error: unknown): boolean {
 }
 
 /** The next step after a refused create or update, where the answer's status, code or pointer tells one. */
-export function jobAdvice({
-  status,
-  errors,
-}: {
-  readonly status: number;
-  readonly errors: readonly ApiNote[];
-}): string | undefined {
+const jobAdvice: Advice = ({ status, errors }) => {
   const points = (to: string): boolean => errors.some(({ pointer }) => pointer?.startsWith(to) === true);
+  const ofProduct = zeroTrust({ status, errors });
+  if (ofProduct !== undefined) return ofProduct;
   if (status === 403 && errors.some(({ code }) => code === 1004)) {
     return `Either the Logpush job limit is reached (documented: ${LOGPUSH.MAX_JOBS_PER_ZONE} jobs per zone), or the plan has no Logpush. Delete a job, or ask Cloudflare for the entitlement. Where this job replaces another of the program, set deleteBeforeReplace: true in its options.`;
   }
@@ -131,8 +132,11 @@ export function jobAdvice({
   if (status === 404) {
     return "If it was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` makes it anew.";
   }
-  return entitlement({ status });
-}
+  return undefined;
+};
+
+/** How a job is written. */
+export const manner = { advice: jobAdvice, entitlement: ENTITLEMENT };
 
 const challenge = z.looseObject({
   filename: z.string().nullish(),
@@ -147,7 +151,7 @@ export async function requestChallenge(api: EdgeApi, scope: Scope, destination: 
     schema: challenge,
     body: { destination_conf: destination },
     repeatable: true, // It writes one more file at worst.
-    advice: jobAdvice,
+    ...manner,
   });
   if (valid !== false && typeof filename === "string" && filename !== "") return filename;
   const words =

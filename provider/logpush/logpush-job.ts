@@ -24,7 +24,8 @@ import { sharedId } from "../runtime/adoption";
 import type { Adopt } from "../runtime/fields";
 import { defineLifecycle, PartialFailure, type Context, type Review } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
-import { claimOnce, edgeResource, refusal } from "../runtime/resource";
+import { refusal } from "../runtime/program";
+import { claimOnce, edgeResource } from "../runtime/resource";
 import { hideWords, textsIn } from "../runtime/secrets";
 import { pick } from "../runtime/values";
 
@@ -218,6 +219,9 @@ export interface LogpushJobArgs {
 /**
  * A job that pushes log lines of a zone or an account to a destination (seed 002, "Log-push job"). The resource's id is
  * the job's number. A refresh warns of a job that is failing.
+ *
+ * Token permissions: Logs Write, for a preview as well. Of the zone or the account, as the job is; a Zero Trust dataset
+ * also needs Zero Trust: PII Read.
  *
  * @throws in the preview for a filter, field, destination or token that is wrong; in an up when a proof of ownership is
  * needed, the quota is used up, or an existing job may not be taken over.

@@ -76,7 +76,7 @@ const fields = lookup<LogpushFieldsArgs, readonly LogpushFieldState[]>("getLogpu
  * The fields of a dataset, as the plan of the zone or account has them (OpenAPI,
  * get-zones-zone_id-logpush-datasets-dataset_id-fields).
  *
- * @throws when an argument is wrong, there is no such dataset, or the token lacks Logs Read.
+ * @throws when an argument is wrong, there is no such dataset, or the token lacks Logs Write.
  */
 export const getLogpushFields = fields.plain;
 
@@ -95,7 +95,7 @@ const jobs = lookup<LogpushJobsArgs, readonly LogpushJobState[]>("getLogpushJobs
  * The Logpush jobs of a zone or account, all or those of one dataset; Cloudflare gives them in one answer (OpenAPI,
  * get-zones-zone_id-logpush-jobs and get-zones-zone_id-logpush-datasets-dataset_id-jobs).
  *
- * @throws when an argument is wrong, or the token lacks Logs Read.
+ * @throws when an argument is wrong, or the token lacks Logs Write.
  */
 export const getLogpushJobs = jobs.plain;
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Context } from "../runtime/lifecycle";
 import { sameDestination } from "./destination-text";
 import { changedJobRequest, isNamedLike, newJobRequest, wireJob, type Job } from "./job";
-import { jobAdvice, jobsPath, listJobs, named, readJob, scopeOf, wantsProof, withFlag } from "./job-api";
+import { jobsPath, listJobs, manner, named, readJob, scopeOf, wantsProof, withFlag } from "./job-api";
 import { jobNamed, type JobArgs } from "./job-args";
 import { tokenFinding, unproven } from "./ownership";
 import { createOnce, type Created } from "../runtime/creation";
@@ -29,7 +29,7 @@ export async function makeJob(
         what: `Creating log-push job ${JSON.stringify(args.name)} in ${named(scope)}`,
         schema: perhapsJob,
         body: newJobRequest(args, { allFields, form, token }),
-        advice: jobAdvice,
+        ...manner,
       }),
     );
   try {
@@ -65,7 +65,7 @@ export async function writeJob(
         what: `Updating log-push job ${job.id} of ${named(scope)}`,
         schema: perhapsJob,
         body: changedJobRequest(args, before, job, { allFields, form, token }),
-        advice: jobAdvice,
+        ...manner,
       }),
     );
     return answered ?? job;

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { EdgeApi } from "../api/client";
+import { lackedRight } from "../api/credential";
 import { ApiError } from "../api/errors";
 import { byPage } from "../api/pages";
 import { MIGRATION } from "../limits";
@@ -120,7 +121,7 @@ async function listing<T>(read: () => Promise<T[]>): Promise<Listing<T>> {
   } catch (error) {
     const status = error instanceof ApiError ? (error.status ?? 0) : 0;
     if (status < 400 || status >= 500 || status === 408 || status === 429) throw error;
-    return { unread: `answered ${status}` };
+    return { unread: answerOf(error) };
   }
 }
 
@@ -130,8 +131,14 @@ async function undocumented<T>(read: () => Promise<readonly T[]>): Promise<Listi
     return { items: await read() };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    return { unread: error.status === undefined ? "no answer" : `answered ${error.status}` };
+    return { unread: answerOf(error) };
   }
+}
+
+function answerOf(error: unknown): string {
+  if (!(error instanceof ApiError) || error.status === undefined) return "Cloudflare gave no answer";
+  const right = lackedRight(error);
+  return `Cloudflare answered ${error.status}${right === undefined ? "" : `; it needs the permission ${right}`}`;
 }
 
 function only<T>(list: Listing<T>, wanted: (item: T) => boolean): Listing<T> {

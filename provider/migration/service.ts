@@ -135,13 +135,14 @@ export async function putConfiguration(
       query: { waf_migration: mode, ...PHASE_TWO },
       body: { ...present({ name }), rules },
       immediate: true,
-      advice: ({ status }) => (status === 400 || status === 403 ? REFUSED : undefined),
+      advice: ({ status }) => (status === 400 ? REFUSED : undefined),
+      entitlement: "this step (validation is for Enterprise zones only)",
     }),
   );
 }
 
 const REFUSED =
-  'Validation is for Enterprise zones only; look at the findings of target: "assessed", at the rules that were sent, and at the token, which needs WAF Write for the zone.';
+  'Validation is for Enterprise zones only; look at the findings of target: "assessed" and at the rules that were sent.';
 
 /** 404 and 410 on a path of the migration say that it is gone, where the zone itself is there. */
 async function unlessRetired<T>(api: EdgeApi, zone: string, ask: () => Promise<T>): Promise<T> {

@@ -227,6 +227,10 @@ export interface WafMigrationArgs {
  * earlier versions and put back, with a warning and in `concurrentChanges`. On two machines at the same moment the step
  * may be sent twice, with the same rules.
  *
+ * Token permissions: Zone WAF Read, Firewall Services Read and Page Rules Read to preview and refresh; Zone WAF Write,
+ * Firewall Services Read and Page Rules Read to update and destroy. Without the two of the previous rules, what they
+ * would show is named as not counted.
+ *
  * @throws in the preview when something blocks the zone, the confirmation is missing or does not fit, or the target is
  * lower than before; in an up for the same reasons, before anything is sent, or when the switch is not done in time.
  */

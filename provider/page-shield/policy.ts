@@ -1,6 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
-import type { EdgeApi } from "../api/client";
+import type { EdgeApi, RequestOptions } from "../api/client";
 import { byPage } from "../api/pages";
 import { PAGE_SHIELD } from "../limits";
 import { adopt as adoptExisting, isFree, sharedId } from "../runtime/adoption";
@@ -188,7 +188,9 @@ export interface WouldBlock {
  * One content-security policy of a zone. The resource's id is the policy's. An `allow` policy
  * blocks: its preview shows in the input `wouldBlock` which of the zone's active scripts it would stop.
  *
- * @throws when the token lacks Page Shield Write, the plan lacks policies, or an existing policy may not be adopted.
+ * Token permissions: Page Shield Read to preview and refresh; Page Shield Write to update and destroy.
+ *
+ * @throws when the token lacks a permission, the plan lacks policies, or an existing policy may not be adopted.
  */
 export class PageShieldPolicy extends edgeResource<PageShieldPolicyArgs>()(pageShieldPolicy) {
   /** The policy as CSP text, in canonical order. */
@@ -389,7 +391,7 @@ async function createPolicy(
     what: `policy ${JSON.stringify(args.description)}`,
     send: () =>
       inEitherForm(ctx, enabledOf(args.zoneId), (form) =>
-        ctx.api.post(path, { what, schema: wire, body: toRequest(args, form), advice }),
+        ctx.api.post(path, { what, schema: wire, body: toRequest(args, form), ...manner }),
       ),
     list: async () => (await listPolicies(ctx, args.zoneId, true)).filter(mayBeThis),
   });
@@ -406,7 +408,7 @@ async function write(ctx: Context, args: PolicyArgs, found: Policy): Promise<voi
       what: `Updating policy ${found.id} of zone ${args.zoneId}`,
       schema: z.unknown(),
       body: toRequest(args, form, found),
-      advice,
+      ...manner,
     }),
   );
 }
@@ -422,6 +424,7 @@ async function listPolicies(ctx: Context, zone: string, complete = false): Promi
     what: `Listing the policies of zone ${zone}`,
     record: wire,
     complete,
+    entitlement: ENTITLEMENT,
   });
   const [shown] = records;
   if (shown !== undefined) noteShownForm(ctx, enabledOf(zone).key, shown.form);
@@ -445,11 +448,16 @@ function policiesPath(zone: string): string {
   return `/zones/${zone}/page_shield/policies`;
 }
 
-function advice({ status }: { readonly status: number }): string | undefined {
-  return status === 400 || status === 403
-    ? "Policies need a plan with the entitlement (an add-on of the Enterprise plan) and a token with Page Shield Write; check expression and value in the dashboard's editor."
-    : undefined;
-}
+const ENTITLEMENT = "Page Shield policies (an add-on of the Enterprise plan)";
+
+/** How a policy is written. */
+const manner: Pick<RequestOptions<unknown>, "advice" | "entitlement"> = {
+  advice: ({ status }) =>
+    status === 400
+      ? `Check expression and value in the dashboard's editor, and whether the plan includes ${ENTITLEMENT}.`
+      : undefined,
+  entitlement: ENTITLEMENT,
+};
 
 async function activeScripts(api: EdgeApi, zone: string): Promise<SeenScript[]> {
   const scripts: SeenScript[] = [];

@@ -131,7 +131,9 @@ export interface PageShieldSettingsArgs {
  * Page security of one zone: the on/off setting and what is reported. A zone has one; two in a
  * program are refused.
  *
- * @throws when the token lacks Page Shield Write, or the plan lacks an entitlement for a value.
+ * Token permissions: Page Shield Read to preview and refresh; Page Shield Write to update and destroy.
+ *
+ * @throws when the token lacks a permission, or the plan lacks an entitlement for a value.
  */
 export class PageShieldSettings extends edgeResource<PageShieldSettingsArgs>()(pageShieldSettings) {
   /** When Cloudflare last stored settings, ISO 8601. Absent where it does not say. */
@@ -174,6 +176,7 @@ export async function readSettings(ctx: Context, zone: string): Promise<Found> {
   const result = await ctx.api.get(`/zones/${zone}/page_shield`, {
     what: `Reading page security of zone ${zone}`,
     schema: answer,
+    entitlement: ENTITLEMENT,
   });
   const reporting = result.use_cloudflare_reporting_endpoint ?? result.use_platform_reporting_endpoint;
   return {
@@ -190,11 +193,13 @@ export async function readSettings(ctx: Context, zone: string): Promise<Found> {
   };
 }
 
+const ENTITLEMENT = "Page Shield";
+
 const NEEDED =
-  "useReportingEndpoint: false and useConnectionUrlPath: true need an entitlement, and every setting needs a plan with page security and a token with Page Shield Write.";
+  "The plan may lack an entitlement: useReportingEndpoint: false and useConnectionUrlPath: true need one, and every setting needs a plan with Page Shield.";
 
 const GIVING_BACK =
-  'The plan or the token may not allow what the zone had before. Set onDestroy: "keep", run `pulumi up`, then destroy; or forget the resource with `pulumi state delete`.';
+  "The plan may no longer allow what the zone had before. Set onDestroy: \"keep\", run `pulumi up`, then destroy; or remove the resource from the stack with `pulumi state delete '<URN>'`.";
 
 function neverSeen(zone: string, key: string, current: boolean | undefined): string {
   return `page security of zone ${zone}: what ${key} was before it was first set was never answered, so it stays ${String(current ?? "as it is")}.`;
@@ -222,7 +227,8 @@ async function apply(
       what,
       schema: z.unknown(), // The answer holds two members or four: what counts is read afterwards.
       body: toRequest(wanted, found.reportingMember),
-      advice: ({ status }) => (status === 400 || status === 403 ? advice : undefined),
+      advice: ({ status }) => (status === 400 ? advice : undefined),
+      entitlement: `${ENTITLEMENT}, or what useReportingEndpoint: false and useConnectionUrlPath: true need`,
     });
   } catch (error) {
     if (mayHaveHappened(error)) throw half(error.message);

@@ -179,7 +179,6 @@ export function otherManagedRules(found: EntryPoint | undefined, own?: string): 
 const advice: NonNullable<RequestOptions<unknown>["advice"]> = ({ status, errors }) => {
   if (status === 404)
     return "If the rule was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` makes it anew.";
-  if (status === 403) return "Managed rules need a token with Zone WAF Write.";
   if (status !== 400) return undefined;
   return errors.some(({ pointer }) => pointer?.endsWith("/expression") === true)
     ? "Check the expression in the dashboard's editor."

@@ -381,8 +381,11 @@ export interface ManagedRulesetOverrideArgs {
  * exceptions. All other rules of the zone keep their ids, order and content, whoever made them: each write is
  * of one rule, the entry point is never replaced. The resource's id is the rule's.
  *
+ * Token permissions: Zone WAF Read and Account Rulesets Read to preview and refresh; Zone WAF Write and Account Rulesets
+ * Read to update and destroy.
+ *
  * @throws when the ruleset, a tag or a rule of it does not exist, an existing rule may not be taken over, or the token
- * lacks Zone WAF Write or the reading of the account's rulesets.
+ * lacks a permission.
  */
 export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideArgs>()(
   managedRulesetOverride,

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { EdgeApi, type ApiOptions } from "../api/client";
 import { Connections } from "../api/connections";
-import { CancelledError } from "../api/errors";
+import { CancelledError, type Purpose } from "../api/errors";
 import { printable } from "../api/printable";
 import { RateBudget } from "../api/rate-budget";
 import { Redactor } from "../api/redact";
@@ -24,8 +24,14 @@ export interface HostOptions {
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** What the call in progress may not show. One for all hosts: Node keeps every storage, and passes each on to every promise. */
-const SECRETS_OF_CALL = new AsyncLocalStorage<Redactor>();
+/** One verb in progress: what it may not show, and what it is for. */
+interface Call {
+  readonly secrets: Redactor;
+  readonly purpose: Purpose;
+}
+
+/** The call in progress. One for all hosts: Node keeps every storage, and passes each on to every promise. */
+const CALL = new AsyncLocalStorage<Call>();
 
 /**
  * What all resources of one operation share: settings, one connection pool, one rate budget, one lock per zone, the
@@ -146,7 +152,7 @@ export class Host {
   /** Removes every secret of config, environment and the present call from a text. */
   readonly redact = (text: string): string => {
     const known = this.#redactor.redact(text);
-    return SECRETS_OF_CALL.getStore()?.redact(known) ?? known;
+    return CALL.getStore()?.secrets.redact(known) ?? known;
   };
 
   /** A message without secrets, and without anything that a terminal or a CI would obey. */
@@ -154,9 +160,9 @@ export class Host {
     return printable(this.redact(message));
   }
 
-  /** Does the work of one call: nothing that it says or throws shows what `secrets` knows. */
-  async hiding<T>(secrets: Redactor, work: () => Promise<T>): Promise<T> {
-    return await SECRETS_OF_CALL.run(secrets, async () => {
+  /** Does the work of one call: nothing that it says or throws shows what its `secrets` know. */
+  async during<T>(call: Call, work: () => Promise<T>): Promise<T> {
+    return await CALL.run(call, async () => {
       try {
         return await work();
       } catch (error) {
@@ -174,13 +180,15 @@ export class Host {
   }
 
   #connect(manner: Pick<ApiOptions, "maxRetries" | "patient" | "attemptMs">): EdgeApi {
-    const { baseUrl, credential, fallback, rates, concurrency } = this.settings;
+    const { baseUrl, credential, emptyCredentials, fallback, rates, concurrency } = this.settings;
     const { signal, closing } = this.#options;
     const debugging = (this.#options.env ?? process.env)["EDGEGUARD_DEBUG"] === "1";
     return new EdgeApi({
       baseUrl,
       credential,
+      emptyCredentials,
       fallback,
+      purpose: () => CALL.getStore()?.purpose,
       budget: budgetOf(credential, baseUrl, rates),
       fallbackBudget: budgetOf(fallback, baseUrl, rates),
       ...manner,

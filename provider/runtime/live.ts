@@ -1,4 +1,4 @@
-import { MissingCredentialsError } from "../api/credential";
+import { lackedRight, MissingCredentialsError } from "../api/credential";
 import { ApiError, CancelledError } from "../api/errors";
 import { AdoptionError } from "./adoption";
 import type { Host } from "./host";
@@ -30,9 +30,15 @@ export async function ifAllowed<T>(ctx: Context, read: () => Promise<T>): Promis
     return await read();
   } catch (error) {
     if (!isVerdict(error)) throw error;
-    ctx.warnOnce(`not checked: ${withoutStop(error.message)}`);
+    ctx.warnOnce(`not checked: ${withoutStop(missing(error))}`);
     return undefined;
   }
+}
+
+/** What is missing for a read that only informs: the permission, where that is all that Cloudflare says. */
+function missing(error: ApiError): string {
+  const right = lackedRight(error);
+  return right === undefined ? error.message : `${error.init.what} needs the permission ${right}`;
 }
 
 /** What Cloudflare says of a token, a right or an object holds for the update, too. A proxy's page proves nothing. */
@@ -46,7 +52,7 @@ function isVerdict(error: unknown): error is ApiError {
 function noVerdict(error: unknown): string | undefined {
   if (error instanceof CancelledError) return undefined;
   if (error instanceof MissingCredentialsError)
-    return "no credentials are set. An up, refresh or destroy needs them";
+    return `${error.reason.replace(/^none/, "no credentials")}. An up, refresh or destroy needs credentials`;
   return error instanceof ApiError ? withoutStop(error.message) : undefined;
 }
 

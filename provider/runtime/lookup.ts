@@ -3,8 +3,8 @@ import { z } from "zod";
 import { ApiError } from "../api/errors";
 import { Host } from "./host";
 import { checkInputs } from "./inputs";
-import { refusal } from "./resource";
-import { SettingsError, unknownConfigKeys, type CONFIG_KEYS } from "./settings";
+import { checkStackConfig, refusal } from "./program";
+import { SettingsError, type CONFIG_KEYS } from "./settings";
 import { isBag } from "./values";
 import { MissingCredentialsError } from "../api/credential";
 
@@ -94,8 +94,7 @@ export async function ask<T>(opts: LookupOptions, work: (host: Host) => T | Prom
   if (!inProgram()) return await work(hostOf(opts));
   const done = pulumi.runtime.rpcKeepAlive(); // An inline program of the Automation API would not wait for an answer.
   try {
-    const [problem] = unknownConfigKeys(Object.keys(pulumi.runtime.allConfig()));
-    if (problem !== undefined) throw new SettingsError(problem);
+    checkStackConfig();
     return await work(hostOf(opts));
   } catch (error) {
     throw isExpected(error) ? refusal(`edgeguard: ${hostOf(opts).presentable(error.message)}`) : error;

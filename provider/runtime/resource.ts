@@ -1,8 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import { Redactor } from "../api/redact";
 import { forwarder } from "./forwarder";
+import { checkStackConfig, perRun, refusal } from "./program";
 import { SECRETS, textsIn, type SecretRules } from "./secrets";
-import { unknownConfigKeys } from "./settings";
 import { pick } from "./values";
 import type { z } from "zod";
 import type { Args as Canonical, Lifecycle } from "./lifecycle";
@@ -28,7 +28,7 @@ export abstract class EdgeResource extends pulumi.CustomResource {
     opts: pulumi.CustomResourceOptions = {},
     claim?: () => void,
   ) {
-    refuseUnknownConfig();
+    checkStackConfig();
     refuseLost(`${type} "${name}"`, args);
     claim?.(); // Before the engine hears of the resource: what clashes is never registered.
     const outputs = [data.args, data.computed].flatMap(({ shape }) => Object.keys(shape));
@@ -175,34 +175,4 @@ function lifted(args: object): Record<string, unknown> {
   );
 }
 
-/**
- * An error of the program that is told in one sentence. It carries no stack: the sentence says where, and rendering a
- * trace through the SDK's source maps takes Node 20 half a minute.
- */
-export function refusal(message: string): pulumi.RunError {
-  const error = new pulumi.RunError(message);
-  error.stack = message;
-  return error;
-}
-
-function refuseUnknownConfig(): void {
-  perRun(CONFIG_SEEN, () => {
-    const [problem] = unknownConfigKeys(Object.keys(pulumi.runtime.allConfig()));
-    if (problem !== undefined) throw refusal(`edgeguard: ${problem}`);
-    return true;
-  });
-}
-
 const CLAIMS = new WeakMap<object, Map<string, string>>();
-const CONFIG_SEEN = new WeakMap<object, boolean>();
-const OUTSIDE = {}; // A unit test with mocks has no stack resource.
-
-/** One value per run of a program: one process may run many, for several stacks, through the Automation API. */
-export function perRun<T>(values: WeakMap<object, T>, make: () => T): T {
-  const run = pulumi.runtime.getStackResource() ?? OUTSIDE;
-  const found = values.get(run);
-  if (found !== undefined) return found;
-  const made = make();
-  values.set(run, made);
-  return made;
-}

@@ -21,6 +21,8 @@ export interface Settings {
   readonly liveChecks: boolean;
   /** The credential to use, if any was found. */
   readonly credential: Credential | undefined;
+  /** Where there is none: the names under which an empty one was found. */
+  readonly emptyCredentials: readonly string[];
   /** The environment's token, where it differs from one that came from stack config. */
   readonly fallback: Credential | undefined;
 }
@@ -131,6 +133,7 @@ export function readSettings(config: ConfigGetter, env: Environment): Settings {
     concurrency: concurrency ?? DEFAULT_CONCURRENCY,
     liveChecks: liveChecks ?? true,
     credential,
+    emptyCredentials: credential === undefined ? emptyCredentials(config, env) : [],
     fallback,
   };
 }
@@ -153,6 +156,11 @@ export function secretsIn(config: ConfigGetter, env: Environment): string[] {
   });
 }
 
+/** Secrets that are set but blank, as a CI sets those that it does not have. */
+function emptyCredentials(config: ConfigGetter, env: Environment): string[] {
+  return SECRETS.filter((name) => (name.includes(":") ? config(name) : env[name])?.trim() === "");
+}
+
 /** A sentence for each key of the `edgeguard:` namespace that nothing reads; a typing error there is silent otherwise. */
 export function unknownConfigKeys(keys: readonly string[]): string[] {
   const NAMESPACE = "edgeguard:";
@@ -167,6 +175,28 @@ export function unknownConfigKeys(keys: readonly string[]): string[] {
         `Remove it with "pulumi config rm ${key}"${near === undefined ? "" : ` and set ${near}`}.`
       );
     });
+}
+
+/** Secrets that belong encrypted into stack config. */
+const ENCRYPTED = ["edgeguard:apiToken", "edgeguard:apiKey", "cloudflare:apiToken"];
+
+/** A sentence for each credential of the stack's configuration that is misplaced, or stored as plain text. */
+export function doubtfulConfig(
+  config: Readonly<Record<string, string>>,
+  run: { readonly project: string; readonly isSecret: (key: string) => boolean; readonly env: Environment },
+): string[] {
+  const plain = ENCRYPTED.filter((key) => present(config[key]) !== undefined && !run.isSecret(key)).map(
+    (key) =>
+      `${key} is stored as plain text in the stack's configuration: whoever reads the repository can use it. Revoke it, and set a new one with "pulumi config set --secret ${key}".`,
+  );
+  const hasCredential = SECRETS.some((name) => present(name.includes(":") ? config[name] : run.env[name]));
+  const misplaced = (hasCredential ? [] : (["apiToken", "apiEmail", "apiKey"] as const))
+    .filter((key) => config[`${run.project}:${key}`] !== undefined)
+    .map((key) => {
+      const set = `pulumi config set${key === "apiEmail" ? "" : " --secret"} edgeguard:${key}`;
+      return `the stack's configuration has "${run.project}:${key}", which pulumi-edgeguard doesn't read: its keys begin with "edgeguard:". Set it with "${set}", and remove the other with "pulumi config rm ${key}".`;
+    });
+  return [...plain, ...misplaced];
 }
 
 function readCredentials(

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { Purpose } from "../api/errors";
 import * as apply from "./apply";
 import { check, type CheckResult } from "./check";
 import { diff, type DiffResult } from "./diff";
@@ -22,15 +23,43 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
   lifecycle: Lifecycle<Shape, Computed>,
 ): Verbs {
   const resource = new ResourceType(lifecycle);
-  const hiding = <T>(host: Host, given: readonly Bag[], work: () => Promise<T>): Promise<T> =>
-    host.hiding(resource.redactor(given), work);
+  const during = <T>(
+    host: Host,
+    { given, ...purpose }: Purpose & { readonly given: readonly Bag[] },
+    work: () => Promise<T>,
+  ): Promise<T> => host.during({ secrets: resource.redactor(given), purpose }, work);
+  // Where nothing was checked there is no program, and so no configuration but that of the last `up`.
+  const isSaved = (host: Host): boolean => host.declared.size === 0;
+  const planned = { savedConfig: false };
   return {
-    check: (host, olds, news) => hiding(host, [olds, news], () => check(resource, host, olds, news)),
-    diff: (host, id, olds, news) => hiding(host, [olds, news], () => diff(resource, host, id, olds, news)),
-    create: (host, inputs) => hiding(host, [inputs], () => apply.create(resource, host, inputs)),
-    read: (host, id, props) => hiding(host, [props], () => apply.read(resource, host, id, props)),
+    check: (host, olds, news) =>
+      during(host, { given: [olds, news], isRecorded: isRecorded(olds), ...planned }, () =>
+        check(resource, host, olds, news),
+      ),
+    diff: (host, id, olds, news) =>
+      during(host, { given: [olds, news], isRecorded: true, ...planned }, () =>
+        diff(resource, host, id, olds, news),
+      ),
+    create: (host, inputs) =>
+      during(host, { given: [inputs], isRecorded: false, ...planned }, () =>
+        apply.create(resource, host, inputs),
+      ),
+    read: (host, id, props) =>
+      during(host, { given: [props], isRecorded: isRecorded(props), savedConfig: isSaved(host) }, () =>
+        apply.read(resource, host, id, props),
+      ),
     update: (host, id, olds, news) =>
-      hiding(host, [olds, news], () => apply.update(resource, host, id, olds, news)),
-    delete: (host, id, props) => hiding(host, [props], () => apply.delete(resource, host, id, props)),
+      during(host, { given: [olds, news], isRecorded: true, ...planned }, () =>
+        apply.update(resource, host, id, olds, news),
+      ),
+    delete: (host, id, props) =>
+      during(host, { given: [props], isRecorded: true, savedConfig: isSaved(host) }, () =>
+        apply.delete(resource, host, id, props),
+      ),
   };
+}
+
+/** Empty for what is new, and for what an import looks up. */
+function isRecorded(olds: Bag): boolean {
+  return Object.keys(olds).length > 0;
 }

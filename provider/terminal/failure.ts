@@ -1,3 +1,4 @@
+import { whyMissing } from "../api/credential";
 import { ApiError, isUnroutable } from "../api/errors";
 import { Redactor } from "../api/redact";
 import { isNamespaceGone } from "../kv/address";
@@ -50,10 +51,10 @@ const ADVICE: Readonly<Record<string, (error: ApiError) => string | undefined>> 
 };
 
 /** @throws SettingsError when the environment's settings are wrong; CommandError without a credential. */
-export function demandCredential({ credential }: Settings): void {
+export function demandCredential({ credential, emptyCredentials }: Settings): void {
   if (credential !== undefined) return;
   throw new CommandError(
-    "credentials are needed and none are set: CLOUDFLARE_API_TOKEN, or CLOUDFLARE_EMAIL with CLOUDFLARE_API_KEY.",
+    `credentials are needed and ${whyMissing(emptyCredentials)}: set CLOUDFLARE_API_TOKEN, or CLOUDFLARE_EMAIL with CLOUDFLARE_API_KEY.`,
   );
 }
 

@@ -17,36 +17,44 @@ beforeEach(async () => {
 afterEach(() => api.close());
 
 const WHAT = "Reading";
+const refreshing = () => ({ isRecorded: true, savedConfig: true });
 const schema = z.unknown();
 const saved: Credential = { kind: "token", token: "stale-token", origin: "edgeguard:apiToken" };
 const fresh: Credential = { kind: "token", token: "fresh-token", origin: "CLOUDFLARE_API_TOKEN" };
 
 describe("a credential that is refused", () => {
   test("and came from stack config is explained: a refresh uses what the last up saved", async () => {
-    const { client } = clientOf(api.url, { credential: saved });
+    const { client } = clientOf(api.url, { credential: saved, purpose: refreshing });
     const failure = await failureOf(client.get(settings, { what: WHAT, schema }));
     expect(failure.message).toContain("answered 403 Forbidden: Authentication error [code 10000]");
-    expect(failure.message).toContain("The credential from edgeguard:apiToken was refused");
-    expect(failure.message).toContain("uses the token saved by the last up: run `pulumi up`");
+    expect(failure.message).toContain("The token from edgeguard:apiToken lacks the permission");
+    expect(failure.message).toContain("uses the token saved by the last `pulumi up`");
     expect(api.requests).toHaveLength(1);
   });
 
   test("and came from the environment is explained without that", async () => {
-    const { client } = clientOf(api.url, { credential: { ...saved, origin: "CLOUDFLARE_API_TOKEN" } });
+    const { client } = clientOf(api.url, {
+      credential: { ...saved, origin: "CLOUDFLARE_API_TOKEN" },
+      purpose: refreshing,
+    });
     const failure = await failureOf(client.get(settings, { what: WHAT, schema }));
-    expect(failure.message).toContain("The credential from CLOUDFLARE_API_TOKEN was refused");
+    expect(failure.message).toContain("The token from CLOUDFLARE_API_TOKEN lacks the permission");
     expect(failure.message).not.toContain("last up");
   });
 
   test("gives way to the environment's, for this and for all later requests, and it is said once", async () => {
-    const { client, warnings } = clientOf(api.url, { credential: saved, fallback: fresh });
+    const { client, warnings } = clientOf(api.url, {
+      credential: saved,
+      fallback: fresh,
+      purpose: refreshing,
+    });
     await client.get(settings, { what: WHAT, schema });
     await client.put(settings, { what: WHAT, schema, body: { enabled: true } });
     expect(api.requests.map(({ status }) => status)).toEqual([403, 200, 200]);
     expect(warnings).toEqual([
       expect.stringContaining("edgeguard:apiToken was refused; CLOUDFLARE_API_TOKEN is used instead."),
     ]);
-    expect(warnings[0]).toContain("token saved by the last up");
+    expect(warnings[0]).toContain("token saved by the last `pulumi up`");
   });
 
   test("gives way for requests that were refused side by side, too", async () => {
@@ -109,7 +117,7 @@ describe("a credential that is refused", () => {
     api.fault({ match: {}, kind: "status", status: 403, code: 10010, message: "not yours" });
     const failure = await failureOf(client.put(settings, { what: WHAT, schema, body: { enabled: true } }));
     expect(failure.message).toContain("not yours");
-    expect(failure.message).toContain("the credential from CLOUDFLARE_API_TOKEN lacks the permission");
+    expect(failure.message).toContain("The token from CLOUDFLARE_API_TOKEN lacks the permission");
     expect(warnings).toHaveLength(1);
     await client.get(settings, { what: WHAT, schema });
     expect(api.requests.map(({ status }) => status)).toEqual([401, 403, 200]);
@@ -121,7 +129,7 @@ describe("a credential that is refused", () => {
     api.fault({ match: {}, kind: "status", status: 403, code: 10010, message: "second" });
     const failure = await failureOf(client.get(settings, { what: WHAT, schema }));
     expect(failure.message).toContain("first");
-    expect(failure.message).toContain("the credential from edgeguard:apiToken lacks the permission");
+    expect(failure.message).toContain("The token from edgeguard:apiToken lacks the permission");
     await client.get(settings, { what: WHAT, schema });
   });
 
@@ -142,7 +150,7 @@ describe("a credential that is refused", () => {
     const failure = await failureOf(
       clientOf(api.url, { credential: fresh }).client.get(settings, { what: WHAT, schema }),
     );
-    expect(failure.message).toContain("the credential from CLOUDFLARE_API_TOKEN lacks the permission");
+    expect(failure.message).toContain("The token from CLOUDFLARE_API_TOKEN lacks the permission");
   });
 });
 

@@ -105,7 +105,7 @@ test("an id the service cannot route is answered with what to look at", async ()
     clientOf(api.url).client.get("/zones/zzz/page_shield", { what: WHAT, schema: any }),
   );
   expect(failure.message).toContain(
-    "The zone or account does not exist, or edgeguard:baseUrl is wrong: check the id.",
+    "The zone or account does not exist, or edgeguard:baseUrl is wrong: check the ID.",
   );
 });
 

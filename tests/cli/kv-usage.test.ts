@@ -99,14 +99,14 @@ describe("a failure is exit code 1:", () => {
   test("without a credential", async () => {
     const ran = await desk.at({ env: { EDGEGUARD_BASE_URL: desk.api.url } }, ...get, "--binding", "EXISTING");
     expect(ran).toMatchObject({ code: 1, stdout: "" });
-    expect(ran.stderr).toMatch(/credentials are needed and none are set: CLOUDFLARE_API_TOKEN/);
+    expect(ran.stderr).toMatch(/credentials are needed and none are set: set CLOUDFLARE_API_TOKEN/);
   });
 
   test("with one that is refused, which is not printed", async () => {
     const env = { ...desk.env, CLOUDFLARE_API_TOKEN: "wrong-token-0815" };
     const ran = await desk.at({ env }, ...get, "--binding", "EXISTING");
     expect(ran.code).toBe(1);
-    expect(ran.stderr).toMatch(/The credential from CLOUDFLARE_API_TOKEN was refused/);
+    expect(ran.stderr).toMatch(/The token from CLOUDFLARE_API_TOKEN lacks the permission Workers KV Storage Read/);
     expect(ran.stderr).not.toContain("0815");
   });
 

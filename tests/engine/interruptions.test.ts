@@ -99,7 +99,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     const refused = await project.run("refresh", "--yes", "--skip-preview");
     expect(refused.code).not.toBe(0);
     expect(refused.text).toMatch(
-      /token saved by the last up: run `pulumi up`, or refresh with --run-program/,
+      /token saved by the last `pulumi up`: run `pulumi up`, or add --run-program/,
     );
     expect(refused.text).not.toContain(TOKEN);
     // With one, it is used.

@@ -96,6 +96,25 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     await project.ok("preview", "--expect-no-changes");
   });
 
+  it("warns of a token that the stack's configuration has in plain text, or without its namespace", async () => {
+    project.write(`
+      const { PageShieldSettings } = require("pulumi-edgeguard");
+      const zoneId = "${api.zones.empty}";
+      new PageShieldSettings("it", { zoneId, enabled: true });`);
+    await project.ok("config", "set", "edgeguard:apiToken", TOKEN);
+    const plain = await project.ok("preview");
+    expect(plain.text).toMatch(/warning: edgeguard: edgeguard:apiToken is stored as plain text/);
+    await project.ok("config", "set", "--secret", "edgeguard:apiToken", TOKEN);
+    expect((await project.ok("preview")).text).not.toContain("plain text");
+    await project.ok("config", "rm", "edgeguard:apiToken");
+    await project.ok("config", "set", "--secret", "apiToken", TOKEN);
+    project.env = {};
+    const misplaced = await project.ok("preview");
+    expect(misplaced.text).toMatch(/has "secretive:apiToken", which pulumi-edgeguard doesn't read/);
+    expect(misplaced.text).toContain("pulumi config set --secret edgeguard:apiToken");
+    for (const { text } of [plain, misplaced]) expect(text).not.toContain(TOKEN);
+  });
+
   // An engine stops at the first resource that is refused.
   const long = process.env["EDGEGUARD_TEST_LONG"] === "1";
   it.each(Object.entries(FAILING).slice(0, long ? undefined : 1))(

@@ -736,7 +736,7 @@ describe("a refusal of the service", () => {
     expect(message).toContain(
       "exceeded the maximum number of rules in the phase http_response_page_shield: 1 out of 0 [code 10011]",
     );
-    expect(message).toContain("Policies need a plan with the entitlement");
+    expect(message).toContain("whether the plan includes Page Shield policies");
     expect(recorded).toBeUndefined();
     expect(bodies("POST").map(({ enabled }) => enabled)).toEqual(["true", true]); // The 400 points at nothing.
   });

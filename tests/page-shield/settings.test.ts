@@ -176,10 +176,10 @@ describe("a destroy", () => {
     api.restore({ ...rest, zones: zones.filter(({ id }) => id !== zone.zoneId) });
     const { message } = await failureOf(new Operation(api).refresh(TYPE, recorded));
     expect(message).toContain(
-      "The zone or account does not exist, or edgeguard:baseUrl is wrong: check the id.",
+      "The zone or account does not exist, or edgeguard:baseUrl is wrong: check the ID.",
     );
     const refused = await failureOf(new Operation(api).destroy(TYPE, recorded));
-    expect(refused.message).toContain("forget what the stack has recorded of it with `pulumi state delete`");
+    expect(refused.message).toContain("remove what the stack has recorded of it with `pulumi state delete '<URN>'`");
   });
 
   test("changing onDestroy alone writes nothing", async () => {
@@ -247,7 +247,7 @@ describe("a change that is refused", () => {
     expect(message).toMatch(
       /^Setting page security of zone \w+ failed: PUT .* answered 403 Forbidden: not entitled/,
     );
-    expect(message).toContain("useConnectionUrlPath: true need an entitlement");
+    expect(message).toContain("useConnectionUrlPath: true need");
     expect(recorded).toBeUndefined();
   });
 

@@ -190,7 +190,7 @@ test("a plan without the ruleset, and a token without the right, are told with w
   );
   bench.api.fault({ match: { method: "POST" }, kind: "status", status: 403, message: "no" });
   expect((await bench.operation().failedUp(TYPE, declaration(1))).message).toMatch(
-    /Managed rules need a token with Zone WAF Write/,
+    /lacks the permission Zone WAF Write \(in the dashboard: Zone > Zone WAF > Edit\)/,
   );
   bench.api.clearFaults();
   const wrong = declaration(1, { expression: "http.host eq (" });

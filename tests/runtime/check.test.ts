@@ -258,7 +258,7 @@ describe("live checks", () => {
     for (const description of ["a", "b", "c"])
       await op.preview("PageShieldPolicy", { ...policy, description });
     expect(op.warned).toEqual([
-      "edgeguard: not checked live: no credentials are set. An up, refresh or destroy needs them",
+      "edgeguard: not checked live: no credentials are set. An up, refresh or destroy needs credentials",
     ]);
     expect(api.requests).toHaveLength(0);
   });

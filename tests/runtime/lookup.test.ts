@@ -82,7 +82,7 @@ describe("in a program", () => {
     expect(text).toMatch(/warning: edgeguard: assertNoMaliciousScripts: not read in this preview\./);
     const up = await project.run("up", "--yes", "--skip-preview");
     expect(up.code).not.toBe(0);
-    expect(up.text).toMatch(/error: edgeguard: .* needs credentials and none are set/);
+    expect(up.text).toMatch(/error: edgeguard: .* needs credentials and edgeguard:apiToken is empty/);
     expect(api.requests).toEqual([]);
   });
 

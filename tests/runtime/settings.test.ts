@@ -25,6 +25,7 @@ test("nothing set is no error: defaults, and no credential", () => {
     concurrency: 8,
     liveChecks: true,
     credential: undefined,
+    emptyCredentials: [],
     fallback: undefined,
   });
 });

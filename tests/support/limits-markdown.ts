@@ -53,7 +53,7 @@ function cell(amount: limits.Amount | null): string {
 }
 
 /** As the formatter of the repository writes it. */
-function table(head: string[], body: string[][]): string {
+export function table(head: string[], body: string[][]): string {
   const widths = head.map((title, i) => Math.max(title.length, ...body.map((row) => row[i]?.length ?? 0)));
   const line = (row: string[]): string =>
     `| ${row.map((text, i) => text.padEnd(widths[i] ?? 0)).join(" | ")} |`;

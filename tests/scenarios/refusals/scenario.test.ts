@@ -103,13 +103,13 @@ playScenario({
     {
       run: "preview",
       code: "failure",
-      says: [/The credential from edgeguard:apiToken was refused/, /request id/],
+      says: [/The token from edgeguard:apiToken lacks the permission Page Shield Read/, /request id/],
       hides: ["canary-token-9753"],
     },
     {
       run: "up",
       code: "failure",
-      says: [/The credential from edgeguard:apiToken was refused/, /request id/],
+      says: [/The token from edgeguard:apiToken lacks the permission Page Shield Read/, /request id/],
       hides: ["canary-token-9753"],
     },
   ],
@@ -124,7 +124,7 @@ playScenario({
       run: "up",
       program: "policy-alone",
       code: "failure",
-      says: [/Policies need a plan with the entitlement/],
+      says: [/whether the plan includes Page Shield policies/],
       // The refusal points at nothing, so it may mean the form of `enabled`: the other form is tried once.
       writes: ["POST /zones/{zone}/page_shield/policies", "POST /zones/{zone}/page_shield/policies"],
     },
@@ -132,7 +132,7 @@ playScenario({
       run: "up",
       program: "settings-alone",
       code: "failure",
-      says: [/not entitled/, /the plan lacks the feature/],
+      says: [/not entitled/, /the plan lacks Page Shield/],
       writes: [],
     },
   ],

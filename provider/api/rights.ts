@@ -1,0 +1,103 @@
+/**
+ * What an API token has to be allowed, by request and by resource: the one table behind messages, README and docstrings.
+ * The names are those of https://developers.cloudflare.com/fundamentals/api/reference/permissions/; the dashboard writes
+ * Edit where the API writes Write, and Write includes Read.
+ */
+
+interface Permission {
+  readonly scope: "Zone" | "Account";
+  readonly name: string;
+  /** Read, unless Cloudflare wants more of who only reads. */
+  readonly toRead: "Read" | "Write";
+}
+
+/** A permission at the level that a request needs. */
+export interface Right extends Pick<Permission, "scope" | "name"> {
+  readonly level: "Read" | "Write";
+}
+
+const zone = (name: string): Permission => ({ scope: "Zone", name, toRead: "Read" });
+const account = (name: string): Permission => ({ scope: "Account", name, toRead: "Read" });
+
+const PAGE_SHIELD = zone("Page Shield");
+const ZONE_WAF = zone("Zone WAF");
+const FIREWALL_SERVICES = zone("Firewall Services");
+const PAGE_RULES = zone("Page Rules");
+// A job holds credentials: https://developers.cloudflare.com/logs/logpush/permissions/ wants Write of who reads one.
+const ZONE_LOGS: Permission = { scope: "Zone", name: "Logs", toRead: "Write" };
+const ACCOUNT_LOGS: Permission = { scope: "Account", name: "Logs", toRead: "Write" };
+const ACCOUNT_RULESETS = account("Account Rulesets");
+const WORKERS_KV = account("Workers KV Storage");
+
+const BY_PATH: readonly (readonly [RegExp, Permission])[] = [
+  [/^\/zones\/[^/]+\/page_shield(\/|$)/, PAGE_SHIELD],
+  [/^\/zones\/[^/]+\/(rulesets|waf_migration)(\/|$)/, ZONE_WAF],
+  [/^\/zones\/[^/]+\/firewall\//, FIREWALL_SERVICES],
+  [/^\/zones\/[^/]+\/pagerules(\/|$)/, PAGE_RULES],
+  [/^\/zones\/[^/]+\/logpush\//, ZONE_LOGS],
+  [/^\/accounts\/[^/]+\/logpush\//, ACCOUNT_LOGS],
+  [/^\/accounts\/[^/]+\/rulesets(\/|$)/, ACCOUNT_RULESETS],
+  [/^\/accounts\/[^/]+\/storage\/kv\//, WORKERS_KV],
+  [/^\/zones(\/[^/]+)?$/, zone("Zone")],
+  [/^\/accounts(\/[^/]+)?$/, account("Account Settings")],
+];
+
+/** POSTs that read. */
+const READING_POST = /\/bulk\/get$/;
+
+/** The permission that a request needs; undefined for a path that is in no table. */
+export function rightOf(method: string, path: string): Right | undefined {
+  const permission = BY_PATH.find(([of]) => of.test(path))?.[1];
+  if (permission === undefined) return undefined;
+  const reads = method === "GET" || (method === "POST" && READING_POST.test(path));
+  return reads ? toRead(permission) : toWrite(permission);
+}
+
+/** A right as a person finds it: by its name in the API, and by its place in the dashboard. */
+export function nameOfRight({ scope, name, level }: Right): string {
+  return `${name} ${level} (in the dashboard: ${scope} > ${name} > ${level === "Write" ? "Edit" : "Read"})`;
+}
+
+interface ResourceRights {
+  /** A preview, a refresh, a lookup. */
+  readonly toRead: readonly Right[];
+  /** An update and a destroy. */
+  readonly toWrite: readonly Right[];
+  /** What else there is to know, as a sentence. */
+  readonly note?: string;
+}
+
+/** What each resource needs. */
+export const RESOURCE_RIGHTS = {
+  PageShieldSettings: of([PAGE_SHIELD]),
+  PageShieldPolicy: of([PAGE_SHIELD]),
+  ManagedRulesetOverride: of([ZONE_WAF], [ACCOUNT_RULESETS]),
+  WafMigration: of(
+    [ZONE_WAF],
+    [FIREWALL_SERVICES, PAGE_RULES],
+    'With `target: "assessed"`, Read is enough. What Firewall Services and Page Rules would show is named as not read.',
+  ),
+  LogpushJob: of(
+    [ZONE_LOGS, ACCOUNT_LOGS],
+    [],
+    "Zone or account, as the job is. Zero Trust datasets also need Zero Trust: PII Read.",
+  ),
+  KvNamespace: of([WORKERS_KV]),
+  KvEntries: of([WORKERS_KV]),
+} as const satisfies Readonly<Record<string, ResourceRights>>;
+
+function of(owned: readonly Permission[], onlyRead: readonly Permission[] = [], note?: string): ResourceRights {
+  return {
+    toRead: [...owned, ...onlyRead].map(toRead),
+    toWrite: [...owned.map(toWrite), ...onlyRead.map(toRead)],
+    ...(note === undefined ? {} : { note }),
+  };
+}
+
+function toRead({ scope, name, toRead: level }: Permission): Right {
+  return { scope, name, level };
+}
+
+function toWrite({ scope, name }: Permission): Right {
+  return { scope, name, level: "Write" };
+}

@@ -1,0 +1,200 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type LocalApi, managedRulesets, startLocalApi } from "edgeguard-local";
+import { z } from "zod";
+import { RESOURCE_RIGHTS, rightOf } from "../../provider/api/rights";
+import { clientOf, failureOf } from "../support/edge-client";
+import { REPOSITORY } from "../support/engine";
+import { Operation } from "../support/operation";
+import { rightsMarkdown, rightsSentence, type ResourceName } from "../support/rights-markdown";
+
+let api: LocalApi;
+beforeAll(async () => {
+  api = await startLocalApi();
+});
+afterAll(() => api.close());
+beforeEach(() => {
+  api.reset();
+  api.clearFaults();
+  api.clearRequests();
+});
+
+const FILES: Readonly<Record<ResourceName, string>> = {
+  PageShieldSettings: "page-shield/settings.ts",
+  PageShieldPolicy: "page-shield/policy.ts",
+  ManagedRulesetOverride: "rulesets/managed-ruleset-override.ts",
+  WafMigration: "migration/waf-migration.ts",
+  LogpushJob: "logpush/logpush-job.ts",
+  KvNamespace: "kv/kv-namespace.ts",
+  KvEntries: "kv/kv-entries.ts",
+};
+const NAMES = Object.keys(FILES) as ResourceName[];
+
+test("the README lists the permissions that the messages name", () => {
+  const readme = readFileSync(join(REPOSITORY, "README.md"), "utf8");
+  // To mend it, put what is expected here between the two marks.
+  expect(/<!-- rights -->\n\n([^]*?)\n\n<!-- \/rights -->/.exec(readme)?.[1]).toBe(rightsMarkdown());
+});
+
+test.each(NAMES)("the docstring of %s says which permissions it needs", (name) => {
+  const source = readFileSync(join(REPOSITORY, "provider", FILES[name]), "utf8");
+  expect(source.replace(/\n \* /g, " ")).toContain(rightsSentence(name));
+});
+
+/** A life of each resource: created, looked at, changed, deleted. */
+const LIVES: Readonly<Record<ResourceName, () => readonly [object, object]>> = {
+  PageShieldSettings: () => [
+    { zoneId: api.zones.empty, enabled: true },
+    { zoneId: api.zones.empty, enabled: false },
+  ],
+  PageShieldPolicy: () => {
+    const policy = { zoneId: api.zones.shop, description: "d", action: "allow", expression: "true" };
+    return [
+      { ...policy, value: "script-src 'self'" },
+      { ...policy, value: "script-src 'none'" },
+    ];
+  },
+  ManagedRulesetOverride: () => {
+    const rule = { zoneId: api.zones.empty, accountId: api.accounts.main, ref: "mine" };
+    const ruleset = { id: managedRulesets.owasp };
+    return [
+      { ...rule, ruleset, owasp: { paranoiaLevel: 1 } },
+      { ...rule, ruleset, owasp: { paranoiaLevel: 2 } },
+    ];
+  },
+  WafMigration: () => {
+    const zone = { zoneId: api.zones.migratePro, target: "assessed" };
+    return [zone, zone];
+  },
+  LogpushJob: () => {
+    const job = { zoneId: api.zones.empty, name: "j", dataset: "http_requests" };
+    const destinationConf = "https://logs.example.com/in?header_Authorization=Bearer%20x";
+    return [
+      { ...job, destinationConf },
+      { ...job, destinationConf, enabled: false },
+    ];
+  },
+  KvNamespace: () => [
+    { accountId: api.accounts.main, title: "one" },
+    { accountId: api.accounts.main, title: "two" },
+  ],
+  KvEntries: () => {
+    const entries = { accountId: api.accounts.main, namespaceId: api.namespaces.existing };
+    return [
+      { ...entries, entries: { a: "1" } },
+      { ...entries, entries: { a: "2" } },
+    ];
+  },
+};
+
+test.each(NAMES)("%s sends nothing that needs another permission than its own", async (name) => {
+  const [first, second] = LIVES[name]();
+  const created = await new Operation(api).up(name, { ...first });
+  await new Operation(api).refresh(name, created);
+  const updated = await new Operation(api).up(name, { ...second }, created);
+  await new Operation(api).destroy(name, updated);
+  const needed = api.requests.map(({ method, path }) => JSON.stringify(rightOf(method, path)));
+  const { toRead, toWrite } = RESOURCE_RIGHTS[name];
+  const allowed = [...toRead, ...toWrite].map((right) => JSON.stringify(right));
+  expect(needed.length).toBeGreaterThan(0);
+  expect(needed.filter((right) => !allowed.includes(right))).toEqual([]);
+});
+
+describe("a request that is forbidden names the permission", () => {
+  const schema = z.unknown();
+  const zone = "/zones/5a0c1e7f3b2d4968a7e1c0f2d3b4a505";
+  const account = "/accounts/5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1";
+  const kv = `${account}/storage/kv/namespaces`;
+
+  test.each([
+    ["GET", `${zone}/page_shield`, "Page Shield Read (in the dashboard: Zone > Page Shield > Read)"],
+    ["PUT", `${zone}/page_shield`, "Page Shield Write (in the dashboard: Zone > Page Shield > Edit)"],
+    ["POST", `${zone}/rulesets`, "Zone WAF Write (in the dashboard: Zone > Zone WAF > Edit)"],
+    ["GET", `${zone}/waf_migration/status`, "Zone WAF Read (in the dashboard: Zone > Zone WAF > Read)"],
+    ["GET", `${zone}/pagerules`, "Page Rules Read (in the dashboard: Zone > Page Rules > Read)"],
+    ["GET", `${zone}/logpush/jobs`, "Logs Write (in the dashboard: Zone > Logs > Edit)"],
+    ["GET", `${account}/logpush/jobs`, "Logs Write (in the dashboard: Account > Logs > Edit)"],
+    ["GET", `${account}/rulesets`, "Account Rulesets Read (in the dashboard: Account > Account Rulesets > Read)"],
+    ["GET", kv, "Workers KV Storage Read (in the dashboard: Account > Workers KV Storage > Read)"],
+    ["POST", `${kv}/1/bulk/get`, "Workers KV Storage Read (in the dashboard: Account > Workers KV Storage > Read)"],
+    ["PUT", `${kv}/1/bulk`, "Workers KV Storage Write (in the dashboard: Account > Workers KV Storage > Edit)"],
+  ] as const)("of %s %s", async (method, path, permission) => {
+    api.fault({ match: {}, kind: "status", status: 403, code: 10000, message: "Authentication error" });
+    const { client } = clientOf(api.url);
+    const { message } = await failureOf(client.send(method, path, { what: "Asking", schema }));
+    const where = path.startsWith("/zones") ? "zone" : "account";
+    expect(message).toContain(`lacks the permission ${permission} for this ${where}`);
+  });
+
+  test("and calls the token valid once it has worked in this run", async () => {
+    const { client } = clientOf(api.url, {
+      credential: { kind: "token", token: "local-token", origin: "CLOUDFLARE_API_TOKEN" },
+    });
+    api.fault({ match: { method: "PUT" }, kind: "status", status: 403, code: 10000 });
+    await client.get(`${zone}/page_shield`, { what: "Asking", schema });
+    const put = client.put(`${zone}/page_shield`, { what: "Setting", schema, body: { enabled: true } });
+    const { message } = await failureOf(put);
+    expect(message).toContain(
+      "The token from CLOUDFLARE_API_TOKEN works for other requests of this run, but lacks the permission Page Shield Write",
+    );
+    expect(message).not.toMatch(/no longer valid|revoked/);
+  });
+
+  test("and asks for Zero Trust: PII Read where Cloudflare refuses a Zero Trust dataset", async () => {
+    const words = "reading job for product 'access_requests' is not allowed";
+    api.fault({ match: { path: "logpush" }, kind: "status", status: 403, code: 1004, message: words });
+    const [first] = LIVES.LogpushJob();
+    const [refusal] = await new Operation(api).refusals("LogpushJob", { ...first });
+    expect(refusal).toContain("Zero Trust: PII Read");
+  });
+});
+
+describe("advice fits what was asked for", () => {
+  const zoneId = "0123456789abcdef0123456789abcdef";
+  const gone = { match: {}, kind: "status", status: 404, code: 7003, message: "Could not route" } as const;
+
+  test("a create says nothing of state or of the last up", async () => {
+    api.fault({ ...gone, times: 9 });
+    const [refusal] = await new Operation(api).refusals("PageShieldSettings", { zoneId, enabled: true });
+    expect(refusal).toContain("The zone or account does not exist");
+    expect(refusal).not.toMatch(/state delete|last `pulumi up`/);
+    const { message } = await new Operation(api, { config: { "edgeguard:liveChecks": "false" } }).failedUp(
+      "PageShieldSettings",
+      { zoneId, enabled: true },
+    );
+    expect(message).not.toMatch(/state delete|last `pulumi up`/);
+  });
+
+  test("a preview with a refused token says nothing of the last up, a refresh does", async () => {
+    const made = await new Operation(api).up("PageShieldSettings", { zoneId: api.zones.empty, enabled: true });
+    api.fault({ match: {}, kind: "status", status: 401, code: 1000, message: "Invalid API Token", times: 9 });
+    const changed = { zoneId: api.zones.empty, enabled: false };
+    const [refusal] = await new Operation(api).refusals("PageShieldSettings", changed, made);
+    expect(refusal).toContain("The credential from edgeguard:apiToken was refused");
+    expect(refusal).not.toContain("last `pulumi up`");
+    const { message } = await failureOf(new Operation(api).refresh("PageShieldSettings", made));
+    expect(message).toContain("A refresh or destroy uses the token saved by the last `pulumi up`");
+  });
+
+  test("a refresh of a zone that is gone says how to forget it, and not to refresh", async () => {
+    const [first] = LIVES.PageShieldPolicy();
+    const made = await new Operation(api).up("PageShieldPolicy", { ...first });
+    api.fault({ ...gone, times: 9 });
+    const { message } = await failureOf(new Operation(api).refresh("PageShieldPolicy", made));
+    expect(message).toContain("remove what the stack has recorded of it with `pulumi state delete '<URN>'`");
+    expect(message).not.toContain("pulumi refresh");
+  });
+});
+
+test("a secret that is empty is called empty, not unset", async () => {
+  const op = new Operation(api, {
+    config: { "edgeguard:apiToken": "" },
+    env: { CLOUDFLARE_API_TOKEN: " " },
+  });
+  await op.preview("PageShieldSettings", { zoneId: api.zones.empty, enabled: true });
+  expect(op.warned).toEqual([
+    "edgeguard: not checked live: CLOUDFLARE_API_TOKEN is empty. An up, refresh or destroy needs credentials",
+  ]);
+  const { message } = await op.failedUp("PageShieldSettings", { zoneId: api.zones.empty, enabled: true });
+  expect(message).toContain("needs credentials and CLOUDFLARE_API_TOKEN is empty");
+});
