@@ -139,6 +139,7 @@ export default tseslint.config(
       "local/engine/**/*.ts",
       "tests/**/*.ts",
       "examples/**/*.ts",
+      "examples/**/*.mts",
     ],
     rules: { "no-console": "off" },
   },

@@ -26,6 +26,7 @@ const ROOM = {
   warnings: 6_000,
   others: 4_000,
   cutLine: 1_500,
+  below: 300, // For a pipeline, which says there how to accept the dangers.
 } as const;
 
 /** The report as a pull-request comment of at most `limit` characters; what does not fit is named. */
@@ -46,7 +47,7 @@ export function toMarkdown(report: Report, limit = COMMENT_CHARACTERS): string {
   ];
   const bottom = others.length === 0 ? [] : [othersBlock(report)];
   const written = sections.map((section) => ({ section, text: sectionText(section) }));
-  const taken = length([...top, ...bottom]) + ROOM.cutLine;
+  const taken = length([...top, ...bottom]) + ROOM.cutLine + ROOM.below;
   const kept = new Set<Section>();
   let free = limit - taken;
   // What is dangerous is told in full before what is not.

@@ -3,9 +3,10 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { z } from "zod";
 import { engines, Project, REPOSITORY } from "../support/engine";
 
-const SCRIPT = join(REPOSITORY, "examples/pipelines/pipeline.sh");
+const SCRIPT = join(REPOSITORY, "examples/pipelines/ci/pipeline.sh");
 const EDGEGUARD = `${process.execPath} ${join(REPOSITORY, "provider/dist/cli/main.js")}`;
 const TOKEN = "local-token";
 
@@ -18,6 +19,8 @@ new PageShieldPolicy("baseline", {
   zoneId, description: "baseline", action: "log", expression: "true", value: "script-src 'self'",
 });
 `;
+
+const withDigest = z.object({ digest: z.string() });
 
 describe("the pipeline script", () => {
   let api: LocalApi;
@@ -34,7 +37,13 @@ describe("the pipeline script", () => {
         project.write(PROGRAM);
         await project.init({ zoneId: zone });
         const out = join(project.dir, "out");
-        const run = (verb: string): Promise<Ended> =>
+        const settings = `${api.url}/zones/${zone}/page_shield`;
+        const headers = { Authorization: `Bearer ${TOKEN}`, "Content-Type": "application/json" };
+        const dashboard = async (enabled: boolean): Promise<void> => {
+          const put = await fetch(settings, { method: "PUT", headers, body: JSON.stringify({ enabled }) });
+          expect(put.status).toBe(200);
+        };
+        const run = (verb: string, more: NodeJS.ProcessEnv = {}): Promise<Ended> =>
           script(verb, {
             cwd: project.dir,
             env: {
@@ -43,34 +52,52 @@ describe("the pipeline script", () => {
               EDGEGUARD,
               CLOUDFLARE_API_TOKEN: TOKEN,
               EDGEGUARD_BASE_URL: api.url,
+              ...more,
             },
           });
 
-        expect(await run("preview")).toMatchObject({
+        expect(await run("apply")).toMatchObject({
           code: 0,
           stdout: expect.stringContaining("+ PageShieldPolicy <b>baseline</b>") as string,
         });
         expect(readFileSync(join(out, "report.md"), "utf8")).toMatch(
           /^<!-- edgeguard report pipeline\/dev -->\n/,
         );
-        expect(await run("apply")).toMatchObject({ code: 0 });
         expect(await run("drift")).toEqual({ code: 0, stdout: "no drift\n", stderr: "" });
 
-        const dashboard = await fetch(`${api.url}/zones/${zone}/page_shield`, {
-          method: "PUT",
-          headers: { Authorization: `Bearer ${TOKEN}`, "Content-Type": "application/json" },
-          body: JSON.stringify({ enabled: false }),
-        });
-        expect(dashboard.status).toBe(200);
+        await dashboard(false);
         expect(await run("drift")).toMatchObject({
           code: 3,
           stdout: expect.stringMatching(/enabled.*true.*false/s) as string,
         });
 
         project.write(PROGRAM.replace("enabled: true", "enabled: false"));
-        const refused = await run("preview");
-        expect(refused).toMatchObject({ code: 1, stderr: /--fail-on names: unprotect/ });
-        expect(refused.stdout).toContain("**unprotect** `PageShieldSettings settings`");
+        // What is dangerous is shown, and applied once it is accepted, not before.
+        await dashboard(true);
+        expect(await run("plan")).toMatchObject({
+          code: 0,
+          stdout: expect.stringContaining("**unprotect** `PageShieldSettings settings`") as string,
+          stderr: "",
+        });
+        const { digest } = withDigest.parse(JSON.parse(readFileSync(join(out, "report.json"), "utf8")));
+        expect(await run("apply", { ACCEPT: "0".repeat(64) })).toMatchObject({
+          code: 1,
+          stderr: expect.stringMatching(
+            new RegExp(
+              `--fail-on names: unprotect .*--accept 0{64}: no danger.* --accept ${digest}\nnothing was applied\n$`,
+            ),
+          ) as string,
+        });
+        expect(await (await fetch(settings, { headers })).json()).toMatchObject({
+          result: { enabled: true },
+        });
+        expect(await run("apply", { ACCEPT: `${"0".repeat(64)} ${digest}` })).toMatchObject({
+          code: 0,
+          stdout: expect.stringContaining("**unprotect (accepted)**") as string,
+        });
+        expect(await (await fetch(settings, { headers })).json()).toMatchObject({
+          result: { enabled: false },
+        });
       } finally {
         project.remove();
       }
@@ -83,7 +110,7 @@ describe("the pipeline script", () => {
     expect(await script("deploy", { cwd: dir, env: { PATH, PULUMI_STACK: "dev" } })).toEqual({
       code: 2,
       stdout: "",
-      stderr: "usage: pipeline.sh preview|apply|drift\n",
+      stderr: "usage: pipeline.sh plan|preview|apply|drift\n",
     });
     expect((await script("apply", { cwd: dir, env: { PATH } })).stderr).toContain("name the stack");
     rmSync(dir, { recursive: true });

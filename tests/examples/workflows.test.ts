@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { validateWorkflow } from "@action-validator/core";
 import { parse } from "yaml";
@@ -39,21 +39,38 @@ describe.each(files)("the workflow %s", (file) => {
     for (const { run = "" } of steps) expect(run).not.toContain("${{");
   });
 
-  it("has commands that the shell can read", () => {
-    for (const { run } of steps) if (run !== undefined) execFileSync("bash", ["-n"], { input: run });
+  it("has commands that the shell can read, and finds its scripts where they are copied to", () => {
+    for (const { run } of steps) {
+      if (run === undefined) continue;
+      execFileSync("bash", ["-n"], { input: run });
+      for (const [script] of run.matchAll(/\b[\w-]+\/[\w.-]+\.(sh|mts)\b/g))
+        expect(existsSync(join(FOLDER, "..", script))).toBe(true);
+    }
   });
 });
 
-it("lets one run at a time touch a stack, and only merged code write", () => {
+it("lets one run at a time touch a stack, only merged code write, and each no more than it has to", () => {
   const groups = files.map((file) => [
     file,
     workflow.parse(parse(readFileSync(join(FOLDER, file), "utf8"))).concurrency.group,
   ]);
   expect(Object.fromEntries(groups)).toEqual({
     "apply.yml": "stack-production",
+    "approval.yml": "approval-${{ github.run_id }}",
     "drift.yml": "stack-production",
     "preview.yml": "preview-${{ github.event.pull_request.number }}",
     "preview-comment.yml": "preview-comment-${{ github.event.workflow_run.head_sha }}",
+  });
+  const rights = files.map((file) => [
+    file,
+    workflow.parse(parse(readFileSync(join(FOLDER, file), "utf8"))).permissions,
+  ]);
+  expect(Object.fromEntries(rights)).toEqual({
+    "apply.yml": { contents: "read", "pull-requests": "read" },
+    "approval.yml": { actions: "read", contents: "read", "pull-requests": "read", statuses: "write" },
+    "drift.yml": { contents: "read", issues: "write" },
+    "preview.yml": { contents: "read" },
+    "preview-comment.yml": { actions: "read", "pull-requests": "write" },
   });
   const withWriteToken = files.filter((file) =>
     readFileSync(join(FOLDER, file), "utf8").includes("WRITE_TOKEN"),
