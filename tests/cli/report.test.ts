@@ -19,12 +19,12 @@ describe("the built command", () => {
 
   test("writes the report also where it ends with 1", async () => {
     expect(
-      await bin([pathOf("changed.json"), "--format", "text", "--fail-on", "irreversible,unprotect"]),
+      await bin([pathOf("changed.json"), "--format", "text", "--fail-on", "irreversible,blocks"]),
     ).toMatchObject({
       code: 1,
       stdout: read("changed.txt"),
       stderr:
-        "edgeguard: the plan holds what --fail-on names: irreversible (WafMigration older), unprotect (PageShieldPolicy www), unprotect (PageShieldSettings shop). " +
+        "edgeguard: the plan holds what --fail-on names: irreversible (WafMigration older), blocks (PageShieldPolicy checkout). " +
         `Once you've read the report, accept all of its dangers with --accept ${digestIn("changed")}\n`,
     });
   });
@@ -111,13 +111,8 @@ describe("with --accept,", () => {
 
   test("what was accepted passes, and the report says what that was", async () => {
     const ran = await here([pathOf("changed.json"), ...GATE, "--accept", digestIn("changed")]);
-    expect(ran).toMatchObject({ code: 0, stderr: "" });
-    expect(ran.stdout.match(/^- \*\*\w+ \(accepted\)\*\* `\w+ \w+`/gm)).toEqual([
-      "- **irreversible (accepted)** `WafMigration older`",
-      "- **unprotect (accepted)** `PageShieldPolicy www`",
-      "- **unprotect (accepted)** `PageShieldSettings shop`",
-      "- **blocks (accepted)** `PageShieldPolicy checkout`",
-    ]);
+    const accepted = read("changed.md").replace(/^- \*\*(\w+)\*\*/gm, "- **$1 (accepted)**");
+    expect(ran).toMatchObject({ code: 0, stdout: accepted, stderr: "" });
   });
 
   test("a digest of another plan fails, with both digests and what to do", async () => {
