@@ -4,13 +4,14 @@ export { KvEntries, type KvEntriesArgs, type KvEntryArgs } from "./kv/kv-entries
 export { KvNamespace, type KvNamespaceArgs } from "./kv/kv-namespace";
 export { LogpushJob, type LogpushJobArgs } from "./logpush/logpush-job";
 export { ManagedRulesetOverride, type ManagedRulesetOverrideArgs } from "./rulesets/managed-ruleset-override";
-export { PageShieldPolicy, type PageShieldPolicyArgs, type WouldBlock } from "./page-shield/policy";
+export { PageShieldPolicy, type PageShieldPolicyArgs } from "./page-shield/policy";
 export {
   PageShieldSettings,
   type PageShieldSettingsArgs,
   type PageShieldValues,
 } from "./page-shield/settings";
 export { WafMigration, type WafMigrationArgs } from "./migration/waf-migration";
+export type { WouldBlock } from "./page-shield/would-block";
 export type { Dataset } from "./logpush/dataset-fields";
 export * as destination from "./logpush/destination";
 export * as filter from "./logpush/filter";

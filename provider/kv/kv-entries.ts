@@ -29,20 +29,23 @@ const args = z.object({
   entries: record(z.unknown()).exactOptional(),
   file: z.string().min(1, "has to be a path; it is empty").exactOptional(),
   directory: z
-    .union([
-      z.string().min(1, "has to be a path; it is empty"),
-      z.object({
-        path: z.string().min(1, "has to be a path; it is empty"),
-        prefix: z.string().exactOptional(),
-        ignore: z.array(z.string()).exactOptional(),
-      }),
-    ])
+    .union(
+      [
+        z.string().min(1, "has to be a path; it is empty"),
+        z.strictObject({
+          path: z.string().min(1, "has to be a path; it is empty"),
+          prefix: z.string().exactOptional(),
+          ignore: z.array(z.string()).exactOptional(),
+        }),
+      ],
+      "has to be a path, or { path, prefix, ignore }",
+    )
     .exactOptional(),
   defaults: z
-    .object({ metadata: record(json).exactOptional(), expirationTtl: z.number().exactOptional() })
+    .strictObject({ metadata: record(json).exactOptional(), expirationTtl: z.number().exactOptional() })
     .exactOptional(),
   adopt: adopt.exactOptional(),
-  prune: z.object({ prefix: z.string(), maxDeletes: z.int().min(0).exactOptional() }).exactOptional(),
+  prune: z.strictObject({ prefix: z.string(), maxDeletes: z.int().min(0).exactOptional() }).exactOptional(),
   maxOwnDeletes: z.int().min(0).exactOptional(),
   verify: z.enum(["keys", "values", "none"]).exactOptional(),
 });

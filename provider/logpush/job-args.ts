@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { LOGPUSH } from "../limits";
 import { accountId, adopt, zoneId } from "../runtime/fields";
-import { propertyPath } from "../runtime/inputs";
+import { propertyPath, wording } from "../runtime/inputs";
 import type { Rule } from "../runtime/lifecycle";
 import { extra } from "../runtime/members";
 import { nearest } from "../runtime/nearest";
@@ -49,7 +49,7 @@ const destinationConf = z.unknown().transform((given, ctx): string => {
   if (typeof given === "string") {
     text = given.trim();
   } else {
-    const typed = typedDestination.safeParse(given);
+    const typed = typedDestination.safeParse(given, { error: wording(true) });
     for (const issue of typed.error?.issues ?? []) refuse(sentenceOf(issue), issue.path);
     if (typed.data === undefined) return z.NEVER;
     text = typed.data;
@@ -61,12 +61,8 @@ const destinationConf = z.unknown().transform((given, ctx): string => {
 
 /** Of a typed destination, without a value of it. */
 function sentenceOf(issue: z.core.$ZodIssue): string {
-  if (issue.code === "invalid_union" || issue.path.length === 0) {
-    return issue.code === "unrecognized_keys"
-      ? `does not know ${issue.keys.map((key) => JSON.stringify(key)).join(", ")}`
-      : BY_BUILDER;
-  }
-  return issue.message;
+  const isOfWhole = issue.code === "invalid_union" || issue.path.length === 0;
+  return isOfWhole && issue.code !== "unrecognized_keys" ? BY_BUILDER : issue.message;
 }
 
 /** JSON, or what the builders made; the canonical form is JSON without white space. An empty text is no filter. */

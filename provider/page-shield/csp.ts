@@ -1,3 +1,6 @@
+import { describe } from "../runtime/inputs";
+import { nearest } from "../runtime/nearest";
+
 /**
  * Content-security policies as data: parsed, rendered in one order, linted, and asked whether they allow a script.
  * Directives and their meaning: CSP Level 3; which of them Cloudflare supports, its documentation says.
@@ -9,7 +12,10 @@ export type Directives = ReadonlyMap<string, readonly string[]>;
 /** What a program may write instead of text: `{ scriptSrc: ["'self'", "cdn.example.com"] }`. */
 export type TypedDirectives = Readonly<Record<string, readonly string[] | boolean>>;
 
-/** Directives Cloudflare enforces, in the order in which they are rendered. */
+/** CSP text, or what stands in place of typed directives. */
+type Written = string | Readonly<Record<string, unknown>>;
+
+/** Directives that Page Shield supports, in the order in which they are rendered: https://developers.cloudflare.com/page-shield/policies/csp-directives/ */
 const SUPPORTED = [
   "default-src",
   "script-src",
@@ -29,6 +35,27 @@ const SUPPORTED = [
   "upgrade-insecure-requests",
 ];
 
+/** Directives that browsers know as well, or used to know. */
+const OTHERS_IN_CSP = [
+  "script-src-elem",
+  "script-src-attr",
+  "style-src-elem",
+  "style-src-attr",
+  "fenced-frame-src",
+  "prefetch-src",
+  "navigate-to",
+  "sandbox",
+  "report-to",
+  "report-uri",
+  "require-trusted-types-for",
+  "trusted-types",
+  "block-all-mixed-content",
+  "plugin-types",
+  "require-sri-for",
+];
+
+const IN_CSP = [...SUPPORTED, ...OTHERS_IN_CSP];
+
 /** Directives that take no sources. */
 const WITHOUT_SOURCES = ["upgrade-insecure-requests", "block-all-mixed-content"];
 
@@ -36,43 +63,80 @@ const WITHOUT_SOURCES = ["upgrade-insecure-requests", "block-all-mixed-content"]
 const UNQUOTED =
   /^(self|none|unsafe-inline|unsafe-eval|unsafe-hashes|wasm-unsafe-eval|strict-dynamic|report-sample|nonce-.+|sha(256|384|512)-.+)$/i;
 
-/** The value cannot be read as a policy. */
-export class CspError extends Error {
-  override readonly name = "CspError";
+/** One mistake in a policy. */
+export interface CspProblem {
+  /** Directive and source in the typed form; empty for a text. */
+  readonly path: readonly (string | number)[];
+  readonly message: string;
 }
 
-/** @throws CspError for a directive that stands twice, a malformed name, or nothing at all. */
-export function parseCsp(value: string | TypedDirectives): Directives {
-  const written = typeof value === "string" ? fromText(value) : fromTyped(value);
+/** The value cannot be read as a policy. Holds every mistake in it. */
+export class CspError extends Error {
+  override readonly name = "CspError";
+
+  constructor(readonly problems: readonly CspProblem[]) {
+    super(problems.map(({ message }) => message).join(". "));
+  }
+}
+
+/** @throws CspError for names that are no directives, a directive that stands twice, malformed sources, or nothing at all. */
+export function parseCsp(value: Written): Directives {
   const directives = new Map<string, readonly string[]>();
-  for (const [name, sources] of written) {
-    if (!/^[a-z]+(-[a-z]+)*$/.test(name)) {
-      throw new CspError(
-        `"${name}" is no directive name: write letters and hyphens in text ("script-src"), camelCase as a key (scriptSrc)`,
-      );
+  const problems: CspProblem[] = [];
+  for (const directive of directivesOf(value)) {
+    const { name, written, sources, path } = directive;
+    const meant = IN_CSP.includes(name) ? name : misspelt(name);
+    if (meant !== name) {
+      const [known, form] = path.length === 0 ? [SUPPORTED, String] : [SUPPORTED.map(camel), camel];
+      const advice =
+        meant === undefined
+          ? `Directives: ${known.join(", ")}`
+          : `Did you mean ${JSON.stringify(form(meant))}?`;
+      problems.push({ path, message: `${JSON.stringify(written)} is not a CSP directive. ${advice}` });
+    } else if (directives.has(name)) {
+      const message = `${name} is declared twice; browsers obey the first and ignore the other. Merge them into one`;
+      problems.push({ path, message });
     }
-    if (directives.has(name)) {
-      throw new CspError(
-        `the directive ${name} stands twice; browsers obey the first and ignore the other: merge them into one`,
-      );
-    }
-    for (const source of sources) {
-      if (source === "" || /[\s;,]/.test(source)) {
-        throw new CspError(
-          `${name} has the source ${JSON.stringify(source)}: a source is one word without space, comma or semicolon; write each as an item of its own`,
-        );
-      }
-      if (takesSources(name) && UNQUOTED.test(source)) {
-        throw new CspError(
-          `${name} has ${source} without quotes, which names a host: write '${/^(nonce|sha)/i.test(source) ? source : source.toLowerCase()}' with single quotes`,
-        );
-      }
-    }
-    directives.set(name, canonicalSources(name, sources));
+    problems.push(...sourceProblems(directive, meant ?? name));
+    directives.set(name, canonicalSources(name, sources.map(String)));
   }
   if (directives.size === 0)
-    throw new CspError("the policy has no directive: write at least one, such as script-src 'self'");
+    problems.push({
+      path: [],
+      message: "the policy has no directive: write at least one, such as script-src 'self'",
+    });
+  if (problems.length > 0) throw new CspError(problems);
   return directives;
+}
+
+function sourceProblems({ sources, path, malformed }: Directive, name: string): CspProblem[] {
+  if (malformed !== undefined) return [{ path, message: malformed }];
+  const isText = path.length === 0;
+  return sources.flatMap((source, index): CspProblem[] => {
+    const where = isText ? [] : [...path, index];
+    if (typeof source !== "string")
+      return [{ path: where, message: `has to be a string; it is ${describe(source)}` }];
+    if (source === "" || /[\s;,]/.test(source)) {
+      const separate = isText ? "Separate sources with spaces" : "Write each source as an item of its own";
+      const message = `${name} has the source ${JSON.stringify(source)}; a source is one word without space, comma or semicolon. ${separate}`;
+      return [{ path: where, message }];
+    }
+    if (!takesSources(name) || !UNQUOTED.test(source)) return [];
+    const quoted = `'${/^(nonce|sha)/i.test(source) ? source : source.toLowerCase()}'`;
+    const message = `${name} has ${source} without quotes, which is the name of a host. Write ${quoted}, with single quotes`;
+    return [{ path: where, message }];
+  });
+}
+
+/** The directive that a name was probably meant to be, whatever stands between its words. */
+function misspelt(name: string): string | undefined {
+  const plain = (text: string): string => text.replace(/[^a-z]/g, "");
+  const near = nearest(plain(name), IN_CSP.map(plain));
+  return IN_CSP.find((known) => plain(known) === near);
+}
+
+function camel(name: string): string {
+  return name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** The policy as text, directives and sources in one order. */
@@ -84,17 +148,18 @@ export function renderCsp(directives: Directives): string {
 }
 
 /** The text by which two values of a policy are compared: equal policies have equal texts. */
-export function canonicalCsp(value: string | TypedDirectives): string {
+export function canonicalCsp(value: Written): string {
   return renderCsp(parseCsp(value));
 }
 
 /** What is allowed but rarely meant. `value` is what the user wrote: an empty list is not to be seen in the rendering. */
-export function lintCsp(value: string | TypedDirectives): string[] {
+export function lintCsp(value: Written): string[] {
   const warnings: string[] = [];
-  const written = typeof value === "string" ? fromText(value) : fromTyped(value);
-  for (const [name, sources] of written) {
+  const written = directivesOf(value);
+  for (const { name, sources: given } of written) {
+    const sources = given.map(String);
     if (!SUPPORTED.includes(name))
-      warnings.push(`the directive ${name} is not among those the service documents; it may be ignored`);
+      warnings.push(`${name} is not among the directives that Page Shield supports; it may be ignored`);
     if (sources.length === 0 && takesSources(name)) {
       warnings.push(
         `${name} has no source, which means 'none': nothing is allowed. Write 'none' if that is meant`,
@@ -105,11 +170,50 @@ export function lintCsp(value: string | TypedDirectives): string[] {
     }
     if (sources.some((s) => /^'nonce-/i.test(s))) {
       warnings.push(
-        `${name} has a nonce, which the service does not support: it would have to differ in every response`,
+        `${name} has a nonce, which Page Shield does not support: it would have to differ in every response`,
+      );
+    }
+    const embedders = name === "frame-ancestors" ? sources.filter((s) => !/^'(none|self)'$/i.test(s)) : [];
+    if (embedders.length > 0) {
+      warnings.push(
+        `frame-ancestors says which sites may embed the page, and Page Shield takes only 'none' and 'self' there: ${embedders.join(" ")} may be ignored`,
       );
     }
   }
-  return warnings;
+  return [...warnings, ...tooWide(written)];
+}
+
+/** What visitors' browsers would run although nobody chose it. Where one of these is meant, the warning does no harm. */
+function tooWide(written: readonly Directive[]): string[] {
+  const isDeclared = (name: string): boolean => written.some((directive) => directive.name === name);
+  const ofScripts = ["script-src", "script-src-elem", "script-src-attr"];
+  if (!isDeclared("script-src")) ofScripts.push("default-src");
+  return written
+    .filter(({ name }) => ofScripts.includes(name))
+    .flatMap(({ name, sources: given }) => {
+      const sources = given.map((source) => String(source).toLowerCase());
+      // Browsers then look at what carries a nonce or a hash; the rest is there for old ones.
+      const isDynamic = sources.includes("'strict-dynamic'");
+      const allowed = isDynamic
+        ? []
+        : [...new Set(sources)].flatMap((source) => whatComesWith(source, sources));
+      return allowed.length === 0 ? [] : [`${name} is very wide: ${allowed.join(", ")}`];
+    });
+}
+
+function whatComesWith(source: string, all: readonly string[]): string[] {
+  if (source === "'unsafe-inline'")
+    return all.some((each) => /^'(nonce|sha\d+)-/.test(each)) // Browsers then ignore it.
+      ? []
+      : [`${source} runs inline scripts, injected ones too`];
+  if (source === "data:") return [`${source} runs scripts written into a data: URL, injected ones too`];
+  if (!["http:", "https:"].includes(source) && !isAnyHost(source)) return [];
+  return [`${source} loads scripts from any host${source.startsWith("http:") ? ", also unencrypted" : ""}`];
+}
+
+/** `*`, whatever its scheme and port. */
+function isAnyHost(source: string): boolean {
+  return /^(https?:\/\/)?\*(:(\d+|\*))?\/?$/.test(source);
 }
 
 /** A script as far as a policy cares. */
@@ -160,21 +264,45 @@ function defaultPort(url: URL): string {
   return url.protocol === "https:" || url.protocol === "wss:" ? "443" : "80";
 }
 
-function fromText(text: string): [string, string[]][] {
+/** A directive as it is written. */
+interface Directive {
+  /** In kebab-case. */
+  readonly name: string;
+  readonly written: string;
+  /** Each is a text, or a mistake. */
+  readonly sources: readonly unknown[];
+  /** Its key in the typed form; empty for a text. */
+  readonly path: readonly string[];
+  /** Why there are no sources to look at. */
+  readonly malformed?: string;
+}
+
+function directivesOf(value: Written): Directive[] {
+  return typeof value === "string" ? fromText(value) : fromTyped(value);
+}
+
+function fromText(text: string): Directive[] {
   return text
     .split(";")
     .map((part) => part.trim().split(/\s+/))
     .filter(([name]) => name !== undefined && name !== "")
-    .map(([name = "", ...sources]) => [name.toLowerCase(), sources]);
+    .map(([name = "", ...sources]) => ({ name: name.toLowerCase(), written: name, sources, path: [] }));
 }
 
-function fromTyped(typed: TypedDirectives): [string, readonly string[]][] {
+function fromTyped(typed: Readonly<Record<string, unknown>>): Directive[] {
   return Object.entries(typed)
     .filter(([, sources]) => sources !== false)
-    .map(([key, sources]) => [
-      key.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`),
-      sources === true || sources === false ? [] : sources,
-    ]);
+    .map(([key, given]): Directive => {
+      const directive = {
+        name: key.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`),
+        written: key,
+        sources: Array.isArray(given) ? (given as readonly unknown[]) : [],
+        path: [key],
+      };
+      if (Array.isArray(given) || given === true) return directive;
+      const malformed = `has to be a list of sources, or true for a directive without sources; it is ${describe(given)}`;
+      return { ...directive, malformed };
+    });
 }
 
 /** Whether a directive's words are sources. Those of others (report-to, sandbox, trusted-types) are none of our business. */

@@ -104,13 +104,12 @@ const OWN_PARAMETERS: Readonly<Record<string, string>> = {
   export: "is refused: its answer is a file, which a lookup does not read; leave it out",
 };
 
-const noList = ({ input }: { readonly input?: unknown }): string =>
-  `has to be a word or a list of at least one; ${describe(input)} was given. Leave it out for the default`;
+const A_LIST = "has to be a word or a list of at least one; leave it out for the default";
 
 const commaList = z
-  .union([z.string(), z.array(z.string())], { error: noList })
+  .union([z.string(), z.array(z.string())], A_LIST)
   .refine((given) => wordsOf(given).length > 0 && wordsOf(given).every((word) => word !== ""), {
-    error: noList,
+    error: ({ input }) => `${A_LIST}; it is ${describe(input)}`,
   })
   .transform((given) => wordsOf(given).join(","));
 
@@ -120,14 +119,14 @@ function wordsOf(given: string | readonly string[]): string[] {
 
 const wholeNumber = (minimum: number, maximum: number, allowed: string): z.ZodType<number, number> =>
   z.number().refine((n) => Number.isInteger(n) && n >= minimum && n <= maximum, {
-    error: ({ input }) => `has to be ${allowed}; ${describe(input)} was given`,
+    error: ({ input }) => `has to be ${allowed}; it is ${describe(input)}`,
   });
 
 const filters = record(
-  z.union([z.string(), z.number(), z.boolean(), z.array(z.string())], {
-    error: ({ input }) =>
-      `has to be text, a number, true, false, or a list of texts; it is ${describe(input)}`,
-  }),
+  z.union(
+    [z.string(), z.number(), z.boolean(), z.array(z.string())],
+    "has to be text, a number, true, false, or a list of texts",
+  ),
 ).superRefine((given, ctx) => {
   for (const name of Object.keys(given)) {
     const advice = own(OWN_PARAMETERS, name);

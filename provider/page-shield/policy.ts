@@ -1,26 +1,24 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
-import type { EdgeApi, RequestOptions } from "../api/client";
-import { byPage } from "../api/pages";
-import { PAGE_SHIELD } from "../limits";
+import type { RequestOptions } from "../api/client";
 import { adopt as adoptExisting, isFree, sharedId } from "../runtime/adoption";
 import { inEitherForm, noteShownForm, type BooleanForm, type BooleanMember } from "../runtime/boolean-form";
 import { adopt, zoneId, type Adopt } from "../runtime/fields";
 import { record } from "../runtime/json";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
-import { ifAllowed } from "../runtime/live";
 import { LOCK } from "../runtime/locks";
 import { extra, extraFound, present, removedExtra, STAMPS } from "../runtime/members";
 import { claimOnce, edgeResource, type Claim } from "../runtime/resource";
 import { canonicalJson, isBag, omit, pick, sameJson, type Bag } from "../runtime/values";
-import { allowsScript, canonicalCsp, CspError, lintCsp, parseCsp, type SeenScript } from "./csp";
+import { canonicalCsp, CspError, lintCsp } from "./csp";
+import { impactOf, type WouldBlock } from "./would-block";
 import { createOnce, type Created } from "../runtime/creation";
 
 const KNOWN_MEMBERS = ["id", "description", "action", "expression", "enabled", "value"];
 
-/** CSP text, or directives by name. */
+/** CSP text, or directives by name: what is wrong inside, `parseCsp` says all at once. */
 const written = z.union(
-  [z.string(), record(z.union([z.array(z.string()), z.boolean()]))],
+  [z.string(), record(z.unknown())],
   "has to be CSP text or an object of directives, each a list of sources or true",
 );
 
@@ -30,7 +28,8 @@ const value = written.transform((given, ctx) => {
     return canonicalCsp(given);
   } catch (error) {
     if (!(error instanceof CspError)) throw error;
-    ctx.addIssue({ code: "custom", message: error.message });
+    for (const { path, message } of error.problems)
+      ctx.addIssue({ code: "custom", path: [...path], message });
     return z.NEVER;
   }
 });
@@ -90,10 +89,8 @@ export const pageShieldPolicy = defineLifecycle({
     // 2. Policies beside it that visitors would meet as well.
     warnOfOthers(ctx, args, policies, { own, isNew });
     // 3. What an enforced policy would stop, for the reviewer to see.
-    if (args.action !== "allow") return {};
-    const key = `active scripts of ${args.zoneId}`;
-    const seen = await ctx.once(key, () => ifAllowed(ctx, () => activeScripts(ctx.api, args.zoneId)));
-    return { computed: present({ wouldBlock: seen === undefined ? undefined : blockedBy(args, seen) }) };
+    if (!isEnforced(args)) return {};
+    return { computed: present({ wouldBlock: await impactOf(ctx, args) }) };
   },
 
   async create({ ctx, args }) {
@@ -176,14 +173,6 @@ export interface PageShieldPolicyArgs {
   readonly extra?: pulumi.Input<Record<string, unknown>>;
 }
 
-/** What an `allow` policy would block, as seen at the preview of the change. */
-export interface WouldBlock {
-  /** The zone's active scripts that the policy does not allow. */
-  readonly count: number;
-  /** The first five of their URLs. */
-  readonly scripts: readonly string[];
-}
-
 /**
  * One content-security policy of a zone. The resource's id is the policy's. An `allow` policy
  * blocks: its preview shows in the input `wouldBlock` which of the zone's active scripts it would stop.
@@ -195,7 +184,7 @@ export interface WouldBlock {
 export class PageShieldPolicy extends edgeResource<PageShieldPolicyArgs>()(pageShieldPolicy) {
   /** The policy as CSP text, in canonical order. */
   declare readonly value: pulumi.Output<string>;
-  /** For an `allow` policy: what it would have blocked when it was last changed. */
+  /** For an enabled `allow` policy: what it would have blocked when it was last changed. */
   declare readonly wouldBlock: pulumi.Output<WouldBlock | undefined>;
 
   constructor(name: string, args: PageShieldPolicyArgs, opts?: pulumi.CustomResourceOptions) {
@@ -458,35 +447,3 @@ const manner: Pick<RequestOptions<unknown>, "advice" | "entitlement"> = {
       : undefined,
   entitlement: ENTITLEMENT,
 };
-
-async function activeScripts(api: EdgeApi, zone: string): Promise<SeenScript[]> {
-  const scripts: SeenScript[] = [];
-  const pages = byPage(api, `/zones/${zone}/page_shield/scripts`, {
-    what: `Listing the scripts of zone ${zone}`,
-    record: z.looseObject({ id: z.string(), url: z.string(), host: z.string() }),
-    query: { status: "active", ...PAGE_SHIELD.STEADY_ORDER },
-    perPage: PAGE_SHIELD.MAX_PER_PAGE,
-    key: ({ id }) => id,
-  });
-  for await (const { url, host } of pages) scripts.push({ url, host });
-  return scripts;
-}
-
-const SHOWN_SCRIPTS = 5;
-
-/** Undefined where only a browser could tell. */
-function blockedBy(
-  { value, expression }: PolicyArgs,
-  scripts: readonly SeenScript[],
-): WouldBlock | undefined {
-  const directives = parseCsp(value);
-  // The one documented form of expression tells which pages are meant; any other may cover all of them.
-  const host = /^\(?\s*http\.host\s+eq\s+"?([^"\s)]+)"?\s*\)?$/.exec(expression)?.[1]?.toLowerCase();
-  const verdicts = scripts
-    .filter((script) => host === undefined || script.host.toLowerCase() === host)
-    .map((script) => [script.url, allowsScript(directives, script)] as const);
-  if (verdicts.some(([, isAllowed]) => isAllowed === undefined)) return undefined;
-  const blocked = verdicts.filter(([, isAllowed]) => isAllowed === false).map(([url]) => url);
-  const urls = [...new Set(blocked)].sort();
-  return { count: urls.length, scripts: urls.slice(0, SHOWN_SCRIPTS) };
-}

@@ -66,24 +66,21 @@ const { SCORE_THRESHOLDS, MAX_PARANOIA_LEVEL } = MANAGED_RULES;
 
 export const action = z.enum(ACTIONS);
 
-const noThreshold = ({ input }: { readonly input?: unknown }): string =>
-  `has to be low, medium, high or a whole number from 1; ${describe(input)} was given`;
+const A_THRESHOLD = "has to be low, medium, high or a whole number from 1";
 
 /** A name stands for its score: both forms of one threshold are the same. */
 export const scoreThreshold = z
-  .union([z.enum(["low", "medium", "high"]), z.number()], { error: noThreshold })
+  .union([z.enum(["low", "medium", "high"]), z.number()], A_THRESHOLD)
   .refine((given) => typeof given !== "number" || (Number.isInteger(given) && given >= 1), {
-    error: noThreshold,
+    error: ({ input }) => `${A_THRESHOLD}; it is ${describe(input)}`,
   })
   .transform((given) => (typeof given === "number" ? given : SCORE_THRESHOLDS[given]));
 
 export const owasp = z.strictObject({
-  paranoiaLevel: z.union([z.literal(1), z.literal(2), z.literal(3), z.literal(4)], {
-    error: ({ input }) =>
-      input === undefined
-        ? `is required: a whole number from 1 to ${MAX_PARANOIA_LEVEL}`
-        : `has to be a whole number from 1 to ${MAX_PARANOIA_LEVEL}; it is ${describe(input)}`,
-  }),
+  paranoiaLevel: z.union(
+    [z.literal(1), z.literal(2), z.literal(3), z.literal(4)],
+    `has to be a whole number from 1 to ${MAX_PARANOIA_LEVEL}`,
+  ),
   scoreThreshold: scoreThreshold.exactOptional(),
   action: action.exactOptional(),
 });

@@ -28,7 +28,7 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
     ...resource.written(news),
   };
   // 1. Each argument by its schema.
-  const { inputs, failures, known } = checkInputs(lifecycle.args.shape, given, resource.secrets(news));
+  const { inputs, failures, known, meant } = checkInputs(lifecycle.args.shape, given, resource.secrets(news));
   Object.assign(inputs, pick(news, [SECRETS]));
   if (misconfigured !== undefined)
     return { inputs, failures: refusals(host, [{ property: "", reason: misconfigured }, ...failures]) };
@@ -42,13 +42,10 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   };
   const unchanged = sameJson(pick(olds, resource.argKeys), pick(inputs, resource.argKeys));
 
-  // 2. Rules over several arguments.
-  if (failures.length === 0) {
-    // A rule reads only what it needs, and all of that is known and valid.
-    const { failed, warnings } = byRules(lifecycle.rules ?? [], inputs as Args<Shape>, given, known);
-    problems.push(...failed);
-    if (!unchanged) for (const warning of warnings) host.warnOnce(warning); // Said once, by the run that changes it.
-  }
+  // 2. Rules over several arguments. A rule reads only what it needs, and all of that is known and valid.
+  const { failed, warnings } = byRules(lifecycle.rules ?? [], inputs as Args<Shape>, meant, known);
+  problems.push(...failed);
+  if (!unchanged) for (const warning of warnings) host.warnOnce(warning); // Said once, by the run that changes it.
 
   // 3. What this machine can tell.
   const awaited = hasUnknown(omit(inputs, lifecycle.deriveWithout ?? []));

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { nearest } from "./nearest";
-import { hasUnknown, isBag, unknownAt, type Bag } from "./values";
+import { hasUnknown, isBag, own, unknownAt, type Bag } from "./values";
 
 /** One refusal, as the engine shows it: on the resource, at a property. */
 export interface CheckFailure {
@@ -14,45 +14,93 @@ export interface CheckedInputs {
   readonly failures: readonly CheckFailure[];
   /** Arguments that are wholly known and valid. */
   readonly known: ReadonlySet<string>;
+  /** What was given, each misspelt argument under the name that was meant. */
+  readonly meant: Bag;
 }
 
-/** Holds inputs against one schema per argument. What is not known yet passes and is judged when it is known. */
+/**
+ * Holds inputs against one schema per argument, and tells every mistake at once. What is not known yet passes and is judged
+ * when it is known. A misspelt argument is judged as the one that was meant, so that nothing else is told of that one.
+ */
 export function checkInputs(shape: z.ZodRawShape, given: Bag, secret: readonly string[] = []): CheckedInputs {
-  const failures: CheckFailure[] = [];
   const inputs: Record<string, unknown> = {};
   const known = new Set<string>();
-
-  for (const key of Object.keys(given)) {
-    if (Object.hasOwn(shape, key) || given[key] === undefined) continue;
-    const near = nearest(key, Object.keys(shape));
-    const names = Object.keys(shape).join(", ");
-    failures.push({
-      property: key,
-      reason: `there is no argument "${key}". ${near === undefined ? `Arguments: ${names}.` : `Did you mean "${near}"?`}`,
-    });
-  }
+  const { failures, meant, spelling } = spelled(shape, given);
 
   for (const [key, schema] of Object.entries(shape)) {
-    const value = given[key] ?? undefined; // The engine writes an unset argument as null in places.
+    const value = meant[key] ?? undefined; // The engine writes an unset argument as null in places.
     const one: Bag = value === undefined ? {} : { [key]: value };
-    const parsed = z.object({ [key]: schema }).safeParse(one);
+    const isSecret = secret.includes(key) || secret.includes(spelling.get(key) ?? key);
+    const parsed = z.object({ [key]: schema }).safeParse(one, { error: wording(isSecret) });
     const waiting = hasUnknown(value);
-    const issues = (parsed.error?.issues ?? []).filter((issue) => !waiting || !unknownAt(one, issue.path));
-    failures.push(
-      ...issues.map((issue) => ({
-        property: propertyPath(issue.path),
-        reason: reasonOf(issue, one, secret.includes(key)),
-      })),
+    const problems = withoutEchoes((parsed.error?.issues ?? []).flatMap(innermost), one).filter(
+      ({ path }) => !waiting || !unknownAt(one, path),
     );
+    for (const issue of problems) {
+      failures.push({ property: propertyPath(issue.path), reason: reasonOf(issue, one, isSecret) });
+    }
     if (waiting) {
       inputs[key] = value;
-    } else if (issues.length === 0) {
+    } else if (problems.length === 0) {
       known.add(key);
       const canonical: unknown = parsed.data?.[key];
       if (canonical !== undefined) inputs[key] = canonical;
     }
   }
-  return { inputs, failures, known };
+  return { inputs, failures, known, meant };
+}
+
+/** What is given under names that no argument has, and the inputs as they were meant. */
+function spelled(
+  shape: z.ZodRawShape,
+  given: Bag,
+): {
+  readonly failures: CheckFailure[];
+  readonly meant: Bag;
+  readonly spelling: ReadonlyMap<string, string>;
+} {
+  const names = Object.keys(shape);
+  const failures: CheckFailure[] = [];
+  const meant: Record<string, unknown> = { ...given };
+  const spelling = new Map<string, string>();
+  for (const key of Object.keys(given)) {
+    if (Object.hasOwn(shape, key) || given[key] === undefined) continue;
+    failures.push({ property: key, reason: noSuch("argument", key, names) });
+    const near = nearest(key, names);
+    if (near === undefined || (given[near] ?? undefined) !== undefined) continue;
+    meant[near] = given[key];
+    spelling.set(near, key);
+  }
+  return { failures, meant, spelling };
+}
+
+function noSuch(what: "argument" | "option", key: string, names: readonly string[]): string {
+  const near = nearest(key, names);
+  const advice =
+    near === undefined
+      ? `${what === "argument" ? "Arguments" : "Options"}: ${names.join(", ")}.`
+      : `Did you mean "${near}"?`;
+  return `there is no ${what} "${key}". ${advice}`;
+}
+
+/** Sentences for what a schema leaves to Zod. A schema's own come first. */
+export function wording(isSecret: boolean): z.core.$ZodErrorMap {
+  return (issue) => {
+    const given = isSecret ? HIDDEN : describe(issue.input);
+    switch (issue.code) {
+      case "unrecognized_keys": {
+        const names = issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape) : [];
+        const [first = "", ...more] = issue.keys.map((key) => noSuch("option", key, names));
+        return [first, ...more.map((sentence) => sentence.replace("t", "T"))].join(" ");
+      }
+      case "too_small":
+        return `has to be at least ${String(issue.minimum)}; it is ${given}`;
+      case "too_big":
+        return `has to be at most ${String(issue.maximum)}; it is ${given}`;
+      default:
+        return undefined;
+    }
+  };
 }
 
 /** `value.scriptSrc[2]`, as the engine writes property paths. */
@@ -71,41 +119,65 @@ export function propertyPath(path: readonly PropertyKey[]): string {
 }
 
 /** What was expected and what was given, in words. The given value is left out where it may be a secret. */
-function reasonOf(issue: z.core.$ZodIssue, root: unknown, secret: boolean): string {
-  const given = secret ? "a value that is not shown" : describe(valueAt(root, issue.path));
+function reasonOf(issue: z.core.$ZodIssue, root: unknown, isSecret: boolean): string {
+  const value = valueAt(root, issue.path);
+  const given = isSecret ? HIDDEN : describe(value);
   switch (issue.code) {
     case "invalid_type":
-      return valueAt(root, issue.path) === undefined
-        ? // A schema that has more to say of what is missing says it itself.
-          issue.message.startsWith("is required")
-          ? issue.message
-          : `is required: ${article(issue.expected)}`
-        : `has to be ${article(issue.expected)}; it is ${given}`;
-    case "invalid_value":
-      return `has to be ${issue.values.map((v) => JSON.stringify(v)).join(" or ")}; it is ${given}`;
-    case "unrecognized_keys":
-      return `does not know ${issue.keys.map((k) => `"${k}"`).join(", ")}`;
-    case "invalid_union": {
-      // The branch that came furthest explains best: its issue lies deepest.
-      const [deepest] = leaves(issue).sort((a, b) => b.path.length - a.path.length);
-      if (deepest === undefined || deepest.path.length === 0) return `${issue.message}; it is ${given}`;
-      const inner = { ...deepest, path: [...issue.path, ...deepest.path] };
-      return `${propertyPath(deepest.path)} ${reasonOf(inner, root, secret)}`;
+      if (value !== undefined) return `has to be ${named(issue.expected)}; it is ${given}`;
+      // A schema that has more to say of what is missing says it itself.
+      return issue.message.startsWith(REQUIRED) ? issue.message : `${REQUIRED}: ${named(issue.expected)}`;
+    case "invalid_value": {
+      const allowed = issue.values.map((each) => JSON.stringify(each)).join(" or ");
+      return value === undefined ? `${REQUIRED}: ${allowed}` : `has to be ${allowed}; it is ${given}`;
     }
+    case "invalid_union":
+      // The message of a union says what is allowed, and leaves it to this line to say what was given.
+      if (value !== undefined) return `${issue.message}; it is ${given}`;
+      return issue.message.startsWith(REQUIRED)
+        ? issue.message
+        : `${REQUIRED}: ${issue.message.replace(/^has to be /, "")}`;
     default:
       return issue.message;
   }
 }
 
-/** The plain issues of a union's branches, each with its path from the union on. */
-function leaves(union: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[] {
-  return union.errors
-    .flat()
-    .flatMap((issue) =>
-      issue.code === "invalid_union"
-        ? leaves(issue).map((leaf) => ({ ...leaf, path: [...issue.path, ...leaf.path] }))
-        : [issue],
-    );
+const REQUIRED = "is required";
+const HIDDEN = "a value that is not shown";
+
+/**
+ * The issues that explain a union best: those of a branch that knows all names, and of these of the one that came furthest.
+ * The union's own where none came further than its beginning.
+ */
+function innermost(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
+  if (issue.code !== "invalid_union") return [issue];
+  const [best] = issue.errors
+    .map((branch) => branch.flatMap(innermost))
+    .map((issues) => {
+      const isNamed = !issues.some(({ code, path }) => code === "unrecognized_keys" && path.length === 0);
+      const depth = Math.max(...issues.map(({ path }) => path.length));
+      return { issues, isNamed, depth };
+    })
+    .filter(({ isNamed, depth }) => depth > 0 || !isNamed)
+    .sort((a, b) => Number(b.isNamed) - Number(a.isNamed) || b.depth - a.depth);
+  if (best === undefined) return [issue];
+  return best.issues.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
+}
+
+/** A misspelt option comes first. What only follows from it is left out: that the right one is missing, or that none is set. */
+function withoutEchoes(issues: readonly z.core.$ZodIssue[], root: unknown): readonly z.core.$ZodIssue[] {
+  const misspelt = issues.filter(({ code }) => code === "unrecognized_keys");
+  const follows = ({ code, path }: z.core.$ZodIssue): boolean =>
+    misspelt.some((about) => {
+      const isThere = propertyPath(about.path) === propertyPath(path);
+      if (isThere) return code === "custom";
+      const [parent, name] = [path.slice(0, -1), String(path.at(-1))];
+      const isMember = propertyPath(about.path) === propertyPath(parent);
+      return (
+        isMember && valueAt(root, path) === undefined && about.message.includes(`Did you mean "${name}"?`)
+      );
+    });
+  return [...misspelt, ...issues.filter((issue) => !misspelt.includes(issue) && !follows(issue))];
 }
 
 function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
@@ -115,9 +187,13 @@ function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
-function article(type: string): string {
-  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
+/** A type as a person calls it. */
+function named(type: string): string {
+  const name = own(TYPE_NAMES, type) ?? type;
+  return /^[aeiou]/.test(name) ? `an ${name}` : `a ${name}`;
 }
+
+const TYPE_NAMES: Readonly<Record<string, string>> = { array: "list", record: "object", int: "whole number" };
 
 const SHOWN_CHARACTERS = 60;
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { wording } from "./inputs";
 import { isBag, type Json } from "./values";
 
 /**
@@ -17,7 +18,7 @@ export function record<Out, In>(
       }
       const found: [string, Out][] = [];
       for (const [name, value] of Object.entries(given)) {
-        const parsed = member.safeParse(value);
+        const parsed = member.safeParse(value, { error: wording(true) }); // Whether it is a secret is not known here.
         if (parsed.success) found.push([name, parsed.data]);
         else
           for (const issue of parsed.error.issues) {

@@ -1,12 +1,21 @@
 /** The candidate a person most likely meant, or undefined when none is close. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
+  const given = word.toLowerCase();
   const ranked = candidates
-    .map((candidate) => ({ candidate, distance: distance(word.toLowerCase(), candidate.toLowerCase()) }))
+    .map((candidate) => ({ candidate, distance: distance(given, candidate.toLowerCase()) }))
     .sort((a, b) => a.distance - b.distance);
   const best = ranked[0];
-  return best !== undefined && best.distance <= Math.max(2, Math.floor(word.length / 3))
-    ? best.candidate
-    : undefined;
+  if (best !== undefined && best.distance <= Math.max(2, Math.floor(word.length / 3))) return best.candidate;
+  const [part, ...more] = candidates.filter((candidate) => isPartOf(given, candidate.toLowerCase()));
+  return more.length === 0 ? part : undefined;
+}
+
+const LEAST_PART = 5;
+
+/** "threshold" of "scoreThreshold", and the other way round. */
+function isPartOf(a: string, b: string): boolean {
+  const [short, long] = a.length < b.length ? [a, b] : [b, a];
+  return short.length >= LEAST_PART && (long.startsWith(short) || long.endsWith(short));
 }
 
 /** Levenshtein distance. */

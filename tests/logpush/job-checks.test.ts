@@ -75,7 +75,7 @@ describe("without asking the service, a preview refuses", () => {
     [
       "a typed one with more",
       { destinationConf: { ...destination.gs({ bucket: "b" }), folder: "x" } },
-      /^destinationConf: does not know "folder"$/,
+      /^destinationConf: there is no option "folder"\. Options: scheme, bucket, path\.$/,
     ],
     [
       "a typed one with half a key pair",
@@ -109,7 +109,16 @@ describe("without asking the service, a preview refuses", () => {
       'outputOptions.fieldNames[2]: is "A" once more; keep one',
     ],
     ["a misspelt all", { outputOptions: { fieldNames: "every" } }, /^outputOptions\.fieldNames: .*"all"/],
-    ["an unknown option", { outputOptions: { compress: true } }, /^outputOptions: does not know "compress"$/],
+    [
+      "an unknown option",
+      { outputOptions: { compress: true } },
+      /^outputOptions: there is no option "compress"\. Options: field/,
+    ],
+    [
+      "a misspelt option",
+      { outputOptions: { sampelRate: 1 } },
+      /option "sampelRate"\. Did you mean "sampleRate"\?$/,
+    ],
     [
       "a known one as extra",
       { outputOptions: { extra: { sample_rate: 1 } } },

@@ -588,7 +588,7 @@ describe("bad input is refused before anything is sent:", () => {
     ],
     [
       "a misspelt argument",
-      { confrim: "" },
+      { confrim: "0".repeat(64) },
       /^confrim: there is no argument "confrim"\. Did you mean "confirm"\?/,
     ],
     [
@@ -610,7 +610,7 @@ describe("bad input is refused before anything is sent:", () => {
     [
       "a rule in the API's words",
       { configuration: [{ ...execute, action_parameters: {} }] },
-      /^configuration\[0\]: does not know "action_parameters"/,
+      /^configuration\[0\]: there is no option "action_parameters". Did you mean "actionParameters"/,
     ],
     [
       "a rule without its ruleset",

@@ -1,5 +1,6 @@
 import {
   allowsScript,
+  CspError,
   lintCsp,
   parseCsp,
   renderCsp,
@@ -20,7 +21,11 @@ describe("a policy is rendered in one order", () => {
       "script-src b.com 'sha256-B' a.com 'unsafe-inline' 'self'",
       "script-src 'self' 'unsafe-inline' 'sha256-B' a.com b.com",
     ],
-    ["unknown directives last", "x-src a; script-src 'self'; a-src b", "script-src 'self'; a-src b; x-src a"],
+    [
+      "directives beyond those of Page Shield last",
+      "style-src-elem a; script-src 'self'; fenced-frame-src b",
+      "script-src 'self'; fenced-frame-src b; style-src-elem a",
+    ],
     [
       "lower case where case has no meaning",
       "SCRIPT-SRC HTTPS://A.Com:443/P/X.js 'SELF' DATA:",
@@ -51,27 +56,28 @@ describe("a policy is refused", () => {
     [
       "with a directive twice",
       "script-src 'self'; Script-Src a.com",
-      "the directive script-src stands twice",
+      "script-src is declared twice; browsers obey the first and ignore the other",
     ],
     [
       "with a directive twice in two spellings",
       { scriptSrc: ["a"], "script-src": ["b"] },
-      "the directive script-src stands twice",
+      "script-src is declared twice; browsers obey the first and ignore the other",
     ],
     [
       "with self as a host",
       "script-src self",
-      "script-src has self without quotes, which names a host: write 'self'",
+      "script-src has self without quotes, which is the name of a host. Write 'self', with single quotes",
     ],
     [
       "with an unquoted keyword",
       { scriptSrc: ["Unsafe-Inline"] },
-      "write 'unsafe-inline' with single quotes",
+      "Write 'unsafe-inline', with single quotes",
     ],
     ["with two sources in one item", { scriptSrc: ["'self' a.com"] }, "a source is one word"],
     ["with a comma for a space", "script-src 'self', a.com", "a source is one word"],
     ["with an empty source", { scriptSrc: [""] }, "a source is one word"],
-    ["with a malformed name", "script_src 'self'", '"script_src" is no directive name'],
+    ["with a misspelt directive", "script_src 'self'", 'Did you mean "script-src"?'],
+    ["with a directive of nobody", "everything 'self'", "Directives: default-src, script-src, connect-src"],
     ["with nothing", " ; ", "the policy has no directive"],
     ["with nothing that holds", { scriptSrc: false }, "the policy has no directive"],
   ])("%s", (_what, value, sentence) => {
@@ -84,18 +90,94 @@ describe("a policy is warned of", () => {
     ["nothing, where all is well", "default-src 'none'; script-src 'self'; upgrade-insecure-requests", []],
     ["an empty list", { scriptSrc: [] }, ["script-src has no source, which means 'none'"]],
     ["an empty directive of a text", "script-src", ["script-src has no source"]],
-    ["an unknown directive", "script-scr 'self'", ["the directive script-scr is not among those"]],
+    [
+      "a directive that Page Shield does not list",
+      "fenced-frame-src 'self'",
+      ["fenced-frame-src is not among the directives that Page Shield supports"],
+    ],
+    ["others that embed the page", "frame-ancestors 'self'", []],
+    [
+      "named hosts that embed the page",
+      "frame-ancestors 'self' https://partner.example",
+      ["Page Shield takes only 'none' and 'self' there: https://partner.example may be ignored"],
+    ],
     ["a nonce", "script-src 'nonce-abc'", ["script-src has a nonce"]],
     ["'none' beside others", "script-src 'None' a.com", ["script-src has 'none' beside other sources"]],
     [
       "all of it",
-      "script-src; x-src 'none' 'nonce-a'",
-      ["script-src has no source", "x-src is not", "x-src has 'none'", "x-src has a nonce"],
+      "script-src; prefetch-src 'none' 'nonce-a'",
+      [
+        "script-src has no source",
+        "prefetch-src is not",
+        "prefetch-src has 'none'",
+        "prefetch-src has a nonce",
+      ],
     ],
   ])("%s", (_what, value, sentences) => {
     const warnings = lintCsp(value);
     expect(warnings).toHaveLength(sentences.length);
     sentences.forEach((sentence, i) => expect(warnings[i]).toContain(sentence));
+  });
+});
+
+describe("several mistakes are told together", () => {
+  test("in a typed policy, each at its key", () => {
+    const value = { scriptsrc: ["self"], script_src: ["a b"], "script-scr": ["'self'"], imgSrc: ["none"] };
+    expect(problemsOf(value)).toEqual([
+      [["scriptsrc"], '"scriptsrc" is not a CSP directive. Did you mean "scriptSrc"?'],
+      [
+        ["scriptsrc", 0],
+        "script-src has self without quotes, which is the name of a host. Write 'self', with single quotes",
+      ],
+      [["script_src"], '"script_src" is not a CSP directive. Did you mean "scriptSrc"?'],
+      [["script_src", 0], expect.stringContaining("Write each source as an item of its own")],
+      [["script-scr"], '"script-scr" is not a CSP directive. Did you mean "scriptSrc"?'],
+      [["imgSrc", 0], expect.stringContaining("Write 'none', with single quotes")],
+    ]);
+  });
+
+  test("in a text", () => {
+    expect(
+      problemsOf("script-scr 'self'; IMG-SRCS self; style-src a,b").map(([, message]) => message),
+    ).toEqual([
+      '"script-scr" is not a CSP directive. Did you mean "script-src"?',
+      '"IMG-SRCS" is not a CSP directive. Did you mean "img-src"?',
+      expect.stringContaining("img-src has self without quotes"),
+      expect.stringContaining("Separate sources with spaces"),
+    ]);
+  });
+
+  function problemsOf(value: string | TypedDirectives): (readonly [unknown, string])[] {
+    try {
+      parseCsp(value);
+    } catch (error) {
+      if (error instanceof CspError) return error.problems.map(({ path, message }) => [path, message]);
+      throw error;
+    }
+    return [];
+  }
+});
+
+describe("a very wide policy is warned of", () => {
+  test.each<[string, string[]]>([
+    [
+      "script-src * 'unsafe-inline' http: data:",
+      [
+        "script-src is very wide: * loads scripts from any host, 'unsafe-inline' runs inline scripts, injected ones too, " +
+          "http: loads scripts from any host, also unencrypted, data: runs scripts written into a data: URL, injected ones too",
+      ],
+    ],
+    ["default-src https:", ["default-src is very wide: https: loads scripts from any host"]],
+    ["script-src https://*:443", ["script-src is very wide: https://*:443 loads scripts from any host"]],
+    ["script-src-attr 'unsafe-inline'; script-src 'self'", ["script-src-attr is very wide: 'unsafe-inline'"]],
+    // What does not reach scripts, or what browsers ignore.
+    ["default-src *; script-src 'self'; img-src * data:; style-src 'unsafe-inline'", []],
+    ["script-src 'unsafe-inline' 'sha256-abc'", []],
+    ["script-src 'strict-dynamic' 'sha256-abc' https: 'unsafe-inline'", []],
+    ["script-src https://*.cdn.example", []],
+  ])("%s", (value, sentences) => {
+    const warnings = lintCsp(value).filter((warning) => warning.includes("very wide"));
+    expect(warnings).toEqual(sentences.map((sentence) => expect.stringContaining(sentence) as string));
   });
 });
 

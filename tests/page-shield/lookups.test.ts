@@ -273,12 +273,18 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
   test.each([
     [{ zoneId: "shop" }, 'zoneId has to be 32 hexadecimal digits; "shop" is 4 characters'],
     [{}, "zoneId is required"],
-    [{ page: 0 }, "page has to be a whole number, 1 or higher; 0 was given"],
-    [{ page: 1.5 }, "page has to be a whole number, 1 or higher; 1.5 was given"],
-    [{ perPage: 101 }, "perPage has to be a whole number from 1 to 100; 101 was given"],
+    [{ page: 0 }, "page has to be a whole number, 1 or higher; it is 0."],
+    [{ page: 1.5 }, "page has to be a whole number, 1 or higher; it is 1.5."],
+    [{ perPage: 101 }, "perPage has to be a whole number from 1 to 100; it is 101."],
     [{ perPage: "20" }, 'perPage has to be a number; it is "20"'],
-    [{ hosts: [] }, "hosts has to be a word or a list of at least one; a list of 0 was given"],
-    [{ status: "" }, 'status has to be a word or a list of at least one; "" was given'],
+    [
+      { hosts: [] },
+      "hosts has to be a word or a list of at least one; leave it out for the default; it is a list of 0.",
+    ],
+    [
+      { status: "" },
+      'status has to be a word or a list of at least one; leave it out for the default; it is "".',
+    ],
     [{ filters: { per_page: 5 } }, "filters.per_page set it by the argument perPage"],
     [{ filters: { export: "csv" } }, "filters.export is refused"],
     [{ filters: { urls: null } }, "filters.urls has to be text, a number, true, false, or a list of texts"],

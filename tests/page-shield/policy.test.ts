@@ -136,10 +136,13 @@ describe("the value", () => {
   test("that is wrong is refused", async () => {
     const refused = (value: unknown) => new Operation(api).refusals(TYPE, { ...policy, value });
     expect(await refused("script-src 'self'; script-src a.com")).toEqual([
-      expect.stringContaining("value: the directive script-src stands twice"),
+      "value: script-src is declared twice; browsers obey the first and ignore the other. Merge them into one",
     ]);
-    expect(await refused("script-src self")).toEqual([
-      expect.stringContaining("write 'self' with single quotes"),
+    expect(await refused({ imgSrc: 5, fontSrc: [5], scriptsrc: ["self"] })).toEqual([
+      "value.imgSrc: has to be a list of sources, or true for a directive without sources; it is 5",
+      "value.fontSrc[0]: has to be a string; it is 5",
+      'value.scriptsrc: "scriptsrc" is not a CSP directive. Did you mean "scriptSrc"?',
+      "value.scriptsrc[0]: script-src has self without quotes, which is the name of a host. Write 'self', with single quotes",
     ]);
     expect(sent(api)).toEqual([]);
   });
@@ -553,9 +556,19 @@ describe("what an allow policy would block", () => {
       count: number;
       scripts: string[];
     };
-    const { result } = await rawGet(api, `/zones/${api.zones.shop}/page_shield/scripts?per_page=100`);
+    const all = "per_page=100&exclude_duplicates=false&exclude_cdn_cgi=false";
+    const { result } = await rawGet(api, `/zones/${api.zones.shop}/page_shield/scripts?${all}`);
     const urls = (result as { url: string; host: string }[]).map(({ url }) => url).sort();
-    expect(everywhere).toEqual({ count: new Set(urls).size, scripts: [...new Set(urls)].slice(0, 5) });
+    expect(urls).toContain("https://tags.metrics.example/tag.js?id=M-20417&v=2"); // The content of another one.
+    expect(urls).toContain("https://www.shop.example/cdn-cgi/challenge-platform/scripts/jsd/main.js");
+    const { size } = new Set(urls);
+    expect(everywhere).toEqual({ count: size, seen: size, scripts: [...new Set(urls)].slice(0, 5) });
+    expect(api.requests.find(({ path }) => path.endsWith("/scripts"))?.query).toMatchObject({
+      exclude_duplicates: "false",
+      exclude_cdn_cgi: "false",
+      order_by: "first_seen_at",
+      direction: "asc",
+    });
 
     const own = 'http.host eq "checkout.shop.example"';
     const there = (result as { url: string; host: string }[]).filter(
@@ -564,19 +577,88 @@ describe("what an allow policy would block", () => {
     const foreign = there
       .map(({ url }) => url)
       .filter((url) => !url.startsWith("https://checkout.shop.example/"));
-    for (const expression of [own, `(${own})`, "http.host eq checkout.shop.example"]) {
+    for (const expression of [own, `(${own})`]) {
       expect(await wouldBlock({ expression, value: "script-src 'self'" })).toEqual({
         count: new Set(foreign).size,
+        seen: new Set(there.map(({ url }) => url)).size,
         scripts: [...new Set(foreign)].sort().slice(0, 5),
       });
     }
   });
 
-  test("is nothing where all is allowed, and is not asked for a policy that only logs", async () => {
-    expect(await wouldBlock({ value: "script-src *" })).toEqual({ count: 0, scripts: [] });
-    api.clearRequests();
-    expect(await wouldBlock({ action: "log" })).toBeUndefined();
+  test("counts a URL once, however many pages load it", async () => {
+    const twice = ["a.shop.example", "b.shop.example"].map((host) => ({
+      url: "https://cdn.example/x.js",
+      host,
+    }));
+    api.detect(api.zones.shop, { scripts: twice }, "replace");
+    expect(await wouldBlock({ expression: "true", value: "script-src 'self'" })).toEqual({
+      count: 1,
+      seen: 1,
+      scripts: ["https://cdn.example/x.js"],
+    });
+  });
+
+  test("is none of those seen where all is allowed, and the preview says of how many", async () => {
+    const op = new Operation(api);
+    const expression = 'http.host in {"account.shop.example" "checkout.shop.example"}';
+    const { inputs } = await op.preview(TYPE, {
+      ...shop(),
+      expression,
+      value: "script-src http://*.example https:",
+    });
+    expect(inputs["wouldBlock"]).toEqual({ count: 0, seen: 10, scripts: [] });
+    expect(op.said).toEqual([
+      'edgeguard: policy "Checkout": would block 0 of the 10 active scripts seen on account.shop.example, checkout.shop.example.',
+    ]);
+  });
+
+  test.each([
+    ["action", "log"],
+    ["enabled", false],
+  ])("is not looked for where %s is %j", async (name, value) => {
+    expect(await wouldBlock({ [name]: value })).toBeUndefined();
     expect(sent(api)).toEqual(["GET /policies"]);
+  });
+
+  test.each([
+    [
+      'http.host eq "chekout.shop.example"',
+      "on chekout.shop.example,",
+      "Did you mean checkout.shop.example?",
+    ],
+    [
+      'http.host in {"checkout.shop.example" "static.example"}',
+      "on static.example,",
+      "Scripts were seen on account.shop.example, checkout.shop.example, www.shop.example.",
+    ],
+  ])("is not to be told for a host on which no script was seen: %s", async (expression, where, advice) => {
+    const op = new Operation(api);
+    await op.preview(TYPE, { ...shop(), expression, value: "script-src 'none'" });
+    const [warning, ...more] = op.warned;
+    expect(more).toEqual([]);
+    expect(warning).toContain(`policy "Checkout": no active script has been seen ${where}`);
+    expect(warning).toContain(advice);
+  });
+
+  test("is not to be told where nothing has been seen at all", async () => {
+    const op = new Operation(api);
+    const { inputs } = await op.preview(TYPE, { ...policy, action: "allow" });
+    expect(inputs["wouldBlock"]).toEqual({ count: 0, seen: 0, scripts: [] });
+    expect(op.said).toEqual([]);
+    expect(op.warned).toEqual([
+      expect.stringContaining("no active script has been seen on any page of zone"),
+    ]);
+  });
+
+  test("is not to be told with 'strict-dynamic'", async () => {
+    const op = new Operation(api);
+    const value = "script-src 'strict-dynamic' 'sha256-abc'";
+    const { inputs } = await op.preview(TYPE, { ...shop(), expression: "true", value });
+    expect(inputs["wouldBlock"]).toBeUndefined();
+    expect(op.warned).toEqual([
+      expect.stringContaining("only a browser can tell which scripts it would block"),
+    ]);
   });
 
   test("is recorded, carried over unchanged, and looked at again only with a change", async () => {
@@ -616,6 +698,11 @@ describe("what an allow policy would block", () => {
 });
 
 describe("a second enforced allow policy of a zone", () => {
+  beforeEach(() => {
+    const script = { url: "https://cdn.example.com/a.js", host: "www.empty.example" };
+    api.detect(api.zones.empty, { scripts: [script] });
+  });
+
   test("is warned of, with the id of the first", async () => {
     const id = await made({ action: "allow", description: "First" });
     const op = new Operation(api);
@@ -649,7 +736,7 @@ describe("a second enforced allow policy of a zone", () => {
     const recorded = await new Operation(api).up(TYPE, { ...policy, action: "allow" });
     const twin = await made({ action: "allow", value: "script-src 'none'" });
     const op = new Operation(api);
-    await op.preview(TYPE, { ...policy, action: "allow", value: "script-src *" }, recorded);
+    await op.preview(TYPE, { ...policy, action: "allow", value: "script-src https://*.example" }, recorded);
     expect(op.warned).toEqual([
       expect.stringContaining(`another allow policy: ${twin} "Checkout" (same description`),
     ]);

@@ -29,7 +29,11 @@ describe("refused before anything is asked: ", () => {
       { ruleset: { id: "48" } },
       'ruleset.id: has to be 32 hexadecimal digits; "48" is 2 characters',
     ],
-    ["an unknown member", { ruleset: { name: "x", title: "x" } }, 'ruleset: does not know "title"'],
+    [
+      "an unknown member",
+      { ruleset: { name: "x", title: "x" } },
+      'ruleset: there is no option "title". Options: id, name.',
+    ],
     [
       "a version",
       { version: "newest" },
@@ -47,19 +51,23 @@ describe("refused before anything is asked: ", () => {
     [
       "a threshold's name",
       { owasp: { paranoiaLevel: 1, scoreThreshold: "hard" } },
-      'owasp.scoreThreshold: has to be low, medium, high or a whole number from 1; "hard" was given',
+      'owasp.scoreThreshold: has to be low, medium, high or a whole number from 1; it is "hard"',
     ],
     [
       "a threshold of nothing",
       { owasp: { paranoiaLevel: 1, scoreThreshold: 0 } },
-      "owasp.scoreThreshold: has to be low, medium, high or a whole number from 1; 0 was given",
+      "owasp.scoreThreshold: has to be low, medium, high or a whole number from 1; it is 0",
     ],
     [
       "an action",
       { owasp: { paranoiaLevel: 1, action: "drop" } },
       'owasp.action: has to be "block" or "managed_challenge" or "js_challenge" or "challenge" or "log"; it is "drop"',
     ],
-    ["a wrong word in owasp", { owasp: { paranoiaLevel: 1, level: 2 } }, 'owasp: does not know "level"'],
+    [
+      "a wrong word in owasp",
+      { owasp: { paranoiaLevel: 1, threshold: 40 } },
+      'owasp: there is no option "threshold". Did you mean "scoreThreshold"?',
+    ],
     [
       "an empty category override",
       { categories: [{ tag: "php" }] },

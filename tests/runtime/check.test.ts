@@ -1,5 +1,15 @@
 import { type LocalApi, startLocalApi } from "edgeguard-local";
+import type { z } from "zod";
 import { omit } from "../../provider/runtime/values";
+import { wafMigration } from "../../provider/migration/waf-migration";
+import { kvEntries } from "../../provider/kv/kv-entries";
+import { kvNamespace } from "../../provider/kv/kv-namespace";
+import { logpushJob } from "../../provider/logpush/logpush-job";
+import { pageShieldPolicy } from "../../provider/page-shield/policy";
+import { pageShieldSettings } from "../../provider/page-shield/settings";
+import { managedRulesetOverride } from "../../provider/rulesets/managed-ruleset-override";
+import { checkInputs } from "../../provider/runtime/inputs";
+import { sentence } from "../../provider/runtime/resource-type";
 import { Operation, rawSend, sent, UNKNOWN } from "../support/operation";
 
 let api: LocalApi;
@@ -27,6 +37,16 @@ beforeEach(async () => {
   };
 });
 afterEach(() => api.close());
+
+const ALL = [
+  pageShieldPolicy,
+  pageShieldSettings,
+  managedRulesetOverride,
+  wafMigration,
+  logpushJob,
+  kvNamespace,
+  kvEntries,
+];
 
 const off = { config: { "edgeguard:liveChecks": "false" } };
 
@@ -147,9 +167,13 @@ describe("what is refused", () => {
       5,
       /^value: has to be CSP text or an object of directives, each a list of sources or true; it is 5$/,
     ],
-    ["value", { scriptSrc: [1] }, /^value: scriptSrc\[0\] has to be a string; it is 1$/],
-    ["value", { scriptSrc: "'self'" }, /^value: scriptSrc has to be an array; it is "'self'"$/],
-    ["extra", [], /^extra: has to be a record; it is a list of 0$/],
+    ["value", { scriptSrc: [1] }, /^value\.scriptSrc\[0\]: has to be a string; it is 1$/],
+    [
+      "value",
+      { scriptSrc: "'self'" },
+      /^value\.scriptSrc: has to be a list of sources, or true for a directive without sources; it is "'self'"$/,
+    ],
+    ["extra", [], /^extra: has to be an object; it is a list of 0$/],
   ])("%s of %j", async (key, value, sentence) => {
     const found = await refusals("PageShieldPolicy", { ...policy, [key]: value });
     expect(found).toEqual([expect.stringMatching(sentence)]);
@@ -165,6 +189,82 @@ describe("what is refused", () => {
       "action",
       "value",
     ]);
+  });
+
+  test("also what the rules over several arguments find beside it", async () => {
+    const found = await refusals("LogpushJob", {
+      name: "",
+      dataset: "http_requests",
+      destinationConf: "s3://b",
+    });
+    expect(found.map((text) => text.split(":")[0])).toEqual(["name", "destinationConf", "zoneId"]);
+  });
+
+  test("a misspelt argument or option alone, and not what only follows from it", async () => {
+    const { enabled, ...rest } = settings;
+    expect(await refusals("PageShieldSettings", { ...rest, enabeld: enabled })).toEqual([
+      'enabeld: there is no argument "enabeld". Did you mean "enabled"?',
+    ]);
+    const deployment = {
+      zoneId: api.zones.shop,
+      accountId: api.accounts.main,
+      ref: "a",
+      ruleset: { nam: "x" },
+    };
+    const owasp = { paranoiaLevl: 2, threshold: 40, action: "deny" };
+    expect(await refusals("ManagedRulesetOverride", { ...deployment, owasp })).toEqual([
+      'ruleset: there is no option "nam". Did you mean "name"?',
+      'owasp: there is no option "paranoiaLevl". Did you mean "paranoiaLevel"? There is no option "threshold". Did you mean "scoreThreshold"?',
+      expect.stringContaining('owasp.action: has to be "block"'),
+    ]);
+  });
+
+  test("a misspelt secret without showing it", async () => {
+    const found = await refusals("PageShieldPolicy", {
+      ...policy,
+      value: null,
+      valu: 4711,
+      __secrets: ["valu"],
+    });
+    expect(found).toHaveLength(2);
+    expect(found.join()).not.toContain("4711");
+  });
+
+  test("a misspelt option of key-value arguments, which would let more be deleted", async () => {
+    const entries = { accountId: api.accounts.main, namespaceId: api.namespaces.existing, entries: {} };
+    expect(await refusals("KvEntries", { ...entries, prune: { prefix: "", maxDelete: 5 } })).toEqual([
+      'prune: there is no option "maxDelete". Did you mean "maxDeletes"?',
+    ]);
+  });
+
+  test("each in one sentence: what was given stands at its end once, and no words of the schema library", () => {
+    const wrong = [
+      5,
+      -1,
+      0.5,
+      "",
+      "x",
+      true,
+      [],
+      ["x"],
+      [5],
+      {},
+      { odd: 5 },
+      [{ odd: 1 }],
+      { id: 1, name: 1 },
+    ];
+    const sentences = ALL.flatMap(({ args: { shape } }) =>
+      Object.entries(shape).flatMap(([name, schema]) =>
+        wrong.flatMap((value) =>
+          checkInputs({ [name]: schema as z.ZodType }, { [name]: value }).failures.map(sentence),
+        ),
+      ),
+    );
+    expect(sentences.length).toBeGreaterThan(400);
+    for (const each of sentences) {
+      expect(each).not.toMatch(/(; it is |; .* was given).*(; it is | was given)/);
+      expect(each).not.toMatch(/Invalid input|Too (small|big)|expected (string|number|object)/);
+    }
   });
 
   test("wrong configuration, on each resource, before anything else", async () => {

@@ -77,23 +77,33 @@ const ACTION_WORDS: Readonly<Record<string, string>> = {
 };
 
 function blocked(all: Told): readonly Block[] {
-  const { count, scripts } = wouldBlock(all);
-  if (count === 0) return [];
+  const { count, seen, scripts } = wouldBlock(all);
+  if (seen === undefined) return [];
+  if (seen === 0) {
+    const unknown =
+      "Nobody knows what it would block: no active script has been seen on the pages it covers.";
+    return [textBlock(words(unknown))];
+  }
+  const some = `${count.toLocaleString("en-US")} of the ${counted(seen, "active script")} seen on the pages it covers would be blocked`;
+  if (count === 0) return [textBlock(words(`${some}.`))];
   const more = count > scripts.length ? [words(`and ${count - scripts.length} more`)] : [];
-  return [
-    textBlock(words(`${counted(count, "active script")} of the zone would be blocked:`)),
-    { is: "list", items: [...scripts.map(value), ...more] },
-  ];
+  return [textBlock(words(`${some}:`)), { is: "list", items: [...scripts.map(value), ...more] }];
 }
 
 /** What the zone's pages load today and the policy does not allow. */
 export function wouldBlock({ step, new: next }: Told): {
   readonly count: number;
+  /** Undefined where nothing was found out, or nothing is enforced. */
+  readonly seen: number | undefined;
   readonly scripts: readonly string[];
 } {
   const { action, enabled, wouldBlock: found } = next.inputs;
-  const { count, scripts } = isGone(step) || action !== "allow" || enabled === false ? {} : bag(found);
-  return { count: number(count) ?? 0, scripts: list(scripts).map((script) => shown(script)) };
+  const { count, seen, scripts } = isGone(step) || action !== "allow" || enabled === false ? {} : bag(found);
+  return {
+    count: number(count) ?? 0,
+    seen: number(seen),
+    scripts: list(scripts).map((script) => shown(script)),
+  };
 }
 
 /** A line for a directive and a source, so that a source that is added reads as one line. */

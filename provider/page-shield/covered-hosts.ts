@@ -1,0 +1,51 @@
+import { parseExpression } from "../rules-language/parse";
+import type { Condition, Value } from "../rules-language/tree";
+
+type Hosts = ReadonlySet<string> | undefined;
+
+/**
+ * The hosts whose pages an expression selects, in lower case; undefined where it may select pages of any host. What it
+ * selects beside the host is left out of account: the pages may be fewer and are never more.
+ */
+export function coveredHosts(expression: string): Hosts {
+  const parsed = parseExpression(expression);
+  return "condition" in parsed ? hostsOf(parsed.condition) : undefined;
+}
+
+function hostsOf(condition: Condition): Hosts {
+  switch (condition.kind) {
+    case "constant":
+      return condition.value ? undefined : new Set();
+    case "comparison": {
+      const { value, operator, operand } = condition;
+      if (!isHost(value)) return undefined;
+      if (operator === "eq" && operand.kind === "literal") return new Set([operand.value.toLowerCase()]);
+      if (operator !== "in" || operand.kind !== "set") return undefined;
+      return new Set(
+        operand.items.flatMap((item) => (item.kind === "literal" ? [item.value.toLowerCase()] : [])),
+      );
+    }
+    // All of their hosts, where each names some.
+    case "or":
+      return condition.conditions
+        .map(hostsOf)
+        .reduce((all, more) =>
+          all === undefined || more === undefined ? undefined : new Set([...all, ...more]),
+        );
+    // The hosts that all of those allow that name some.
+    case "and":
+      return condition.conditions.map(hostsOf).reduce((all, more) => {
+        if (all === undefined || more === undefined) return all ?? more;
+        return new Set([...all].filter((host) => more.has(host)));
+      });
+    default:
+      return undefined;
+  }
+}
+
+/** `http.host`, or `lower(http.host)`. */
+function isHost(value: Value): boolean {
+  if (value.kind === "field") return value.name === "http.host";
+  const [only, ...more] = value.args;
+  return value.name === "lower" && more.length === 0 && only?.kind === "field" && isHost(only);
+}
