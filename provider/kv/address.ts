@@ -5,12 +5,17 @@ import type { Context } from "../runtime/lifecycle";
 import type { Json } from "../runtime/values";
 
 /** What work on entries needs of a verb's context. */
-export type EntriesContext = Pick<Context, "api" | "settings" | "say" | "pause">;
+export type EntriesContext = Pick<Context, "api" | "settings" | "say" | "pause" | "name">;
 
 /** Which namespace is meant. */
 export interface NamespaceAddress {
   readonly accountId: string;
   readonly namespaceId: string;
+}
+
+/** How messages name a resource: `KvEntries products`. Without a name of the program, by its namespace. */
+export function subjectOf({ name }: Pick<Context, "name">, namespaceId: string): string {
+  return `KvEntries ${name ?? namespaceId}`;
 }
 
 export function namespacesPath(accountId: string): string {

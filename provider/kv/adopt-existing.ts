@@ -2,7 +2,7 @@ import { KV } from "../limits";
 import { AdoptionError, mayAdopt } from "../runtime/adoption";
 import type { Context } from "../runtime/lifecycle";
 import { present } from "../runtime/members";
-import { isUnknownRoute, type NamespaceAddress } from "./address";
+import { isUnknownRoute, subjectOf, type NamespaceAddress } from "./address";
 import type { Catalog, Row } from "./catalog";
 import { count, digest, isPast, shown } from "./entry";
 import { deletedKeys, madeNamespaces } from "./held";
@@ -48,7 +48,7 @@ export async function adoptExisting(
 ): Promise<void> {
   const { namespaceId, adopt } = address;
   if (madeNamespaces(ctx).has(namespaceId)) return;
-  const where = `KvEntries ${namespaceId}`;
+  const where = subjectOf(ctx, namespaceId);
   const { wanted, others } = newKeys(ctx, address, catalog, manifest, isPreview ? PREVIEW_KEYS : Infinity);
   if (others > 0)
     ctx.say.info(
@@ -92,8 +92,8 @@ export async function adoptExisting(
   }
   if (different.length > 0)
     throw mayAdopt(adopt, "equal")
-      ? refused(namespaceId, different, " with other content")
-      : refused(namespaceId, names, "");
+      ? refused(where, different, " with other content")
+      : refused(where, names, "");
   if (equal.length > 0)
     ctx.say.info(
       `${where}: ${count(equal.length)} declared ${exist} already as declared (${shown(equal)}) and ${are} adopted.`,
@@ -187,10 +187,11 @@ async function listedAs(
   return undefined;
 }
 
-function refused(namespaceId: string, keys: readonly string[], how: string): AdoptionError {
+function refused(where: string, keys: readonly string[], how: string): AdoptionError {
   const subject = keys.length === 1 ? "declared key exists" : "declared keys exist";
   return new AdoptionError(
-    `KvEntries ${namespaceId}: ${count(keys.length)} ${subject} already${how} (${shown(keys)}). ` +
-      'Nothing was written. Set adopt: "takeOver" to overwrite them, or declare other keys.',
+    `${where}: ${count(keys.length)} ${subject} already${how} (${shown(keys)}). ` +
+      'Nothing was written. Set adopt: "takeOver" to overwrite them, or declare other keys. In a forced replacement ' +
+      "(`pulumi state taint`, `--target-replace`) they may be this resource's own.",
   );
 }

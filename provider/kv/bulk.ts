@@ -9,6 +9,7 @@ import {
   isUnknownRoute,
   type NamespaceAddress,
   namespacePath,
+  subjectOf,
 } from "./address";
 import { type Batch, batches, Body, textBytes } from "./batches";
 import type { Row, Writable } from "./catalog";
@@ -156,7 +157,7 @@ async function carryOut<T>(
   items: readonly T[],
   { what, keyOf, bytesOf, send }: Operation<T>,
 ): Promise<BulkOutcome> {
-  const tell = progressOf({ say: ctx.say, namespaceId, what, total: items.length });
+  const tell = progressOf({ say: ctx.say, who: subjectOf(ctx, namespaceId), what, total: items.length });
   const failed: Refused[] = [];
   let done = 0;
 
@@ -241,11 +242,12 @@ const LINE_EVERY_MS = 5_000;
 /** Says how far long work has come, each time that more is done. Work that is done within seconds is not mentioned. */
 export function progressOf(work: {
   readonly say: EntriesContext["say"];
-  readonly namespaceId: string;
+  /** The resource, as messages name it. */
+  readonly who: string;
   readonly what: string;
   readonly total: number;
 }): (more: number) => void {
-  const { say, namespaceId, what, total } = work;
+  const { say, who, what, total } = work;
   const startedMs = performance.now();
   let saidMs = startedMs;
   let done = 0;
@@ -258,7 +260,7 @@ export function progressOf(work: {
     const seconds = (total - done) / rate;
     const left = seconds <= 120 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`;
     say.info(
-      `KvEntries ${namespaceId}: ${count(done)} of ${count(total)} ${what}, ${count(Number(rate.toPrecision(2)))} per second, about ${left} left`,
+      `${who}: ${count(done)} of ${count(total)} ${what}, ${count(Number(rate.toPrecision(2)))} per second, about ${left} left`,
     );
   };
 }

@@ -1,7 +1,7 @@
 import { PartialFailure, type Context } from "../runtime/lifecycle";
-import type { NamespaceAddress } from "./address";
+import { subjectOf, type NamespaceAddress } from "./address";
 import { remove, upload } from "./bulk";
-import type { Catalog, Row } from "./catalog";
+import type { Catalog, Row, Writable } from "./catalog";
 import type { Declared } from "./declared";
 import { isPast, type Recorded, shown, UNCERTAIN } from "./entry";
 import { deletedKeys, heldKeys } from "./held";
@@ -29,24 +29,25 @@ interface Work extends NamespaceAddress {
 /**
  * Writes what differs from the manifest and deletes what is no longer declared.
  *
+ * @param declared left out where the entries are as they were written.
  * @throws PartialFailure with what was reached.
  */
-export async function converge(ctx: Context, { catalog, entries }: Declared, work: Work): Promise<Written> {
+export async function converge(ctx: Context, declared: Declared | undefined, work: Work): Promise<Written> {
   const { id, accountId, namespaceId, manifest } = work;
   const address = { accountId, namespaceId };
-  const plan = compare(catalog, manifest, ctx.api.now() / 1000);
+  const plan = declared === undefined ? NOTHING : compare(declared.catalog, manifest, ctx.api.now() / 1000);
   let { writtenAt } = work;
   const result = async (): Promise<Written> => ({ manifest: await encodeManifest(manifest), writtenAt });
   const half = async (reason: string): Promise<PartialFailure<Written>> => {
     const reached = Object.assign(await result(), { digest: INCOMPLETE });
-    return new PartialFailure(id, reached, `KvEntries ${namespaceId}: ${reason}`);
+    return new PartialFailure(id, reached, `${subjectOf(ctx, namespaceId)}: ${reason}`);
   };
 
   // 1. Write.
   const written = await upload({
     ctx,
     ...address,
-    entries,
+    entries: declared?.entries ?? NO_ENTRIES,
     rows: plan.writes,
     onDone: (rows, answeredAt) => {
       writtenAt = Math.max(writtenAt, answeredAt);
@@ -118,6 +119,10 @@ export interface Plan extends Changes {
   readonly past: number;
 }
 
+/** Where everything is as it was written. */
+export const NOTHING: Plan = { writes: [], added: [], changed: [], removed: [], unchanged: 0, past: 0 };
+const NO_ENTRIES: Writable = { fill: () => Promise.resolve() };
+
 /** Declared entries beside what the manifest says was written. */
 export function compare(
   { rows }: Pick<Catalog, "rows">,
@@ -151,12 +156,13 @@ function isAsWritten(declared: Recorded, written: Recorded): boolean {
 
 const SHOWN_KEYS = 10;
 const SHOWN_KEY_CHARACTERS = 60;
+const SIGNS = ["+", "~", "-"];
 
 /**
- * The reviewer's line: `KvEntries 0f2a…: +12 ~3 -1 (a, b, c …)`. Ten keys at most; each kind of change is represented,
- * in the order of the counts.
+ * The reviewer's line: `KvEntries products: +12 ~3 -1 (+a, +b, ~c, -d …)`. Ten keys at most; each kind of change is
+ * represented, in the order of the counts.
  */
-export function line(namespace: string, { added, changed, removed }: Changes): string {
+export function line(who: string, { added, changed, removed }: Changes): string {
   const kinds = [added, changed, removed];
   // Round by round one key of each kind, so that twelve new keys do not hide the one that goes.
   const shares = kinds.map(() => 0);
@@ -166,10 +172,12 @@ export function line(namespace: string, { added, changed, removed }: Changes): s
       if (keys.length >= round && sum() < SHOWN_KEYS) shares[kind] = round;
     });
   }
-  const shown = kinds.flatMap((keys, kind) => keys.slice(0, shares[kind]).map(cut));
+  const shown = kinds.flatMap((keys, kind) =>
+    keys.slice(0, shares[kind]).map((key) => `${SIGNS[kind] ?? ""}${cut(key)}`),
+  );
   const total = added.length + changed.length + removed.length;
   const names = shown.length === 0 ? "" : ` (${shown.join(", ")}${total > shown.length ? " …" : ""})`;
-  return `KvEntries ${namespace}: +${added.length} ~${changed.length} -${removed.length}${names}`;
+  return `${who}: +${added.length} ~${changed.length} -${removed.length}${names}`;
 }
 
 function cut(key: string): string {

@@ -1,6 +1,6 @@
 import { KV } from "../limits";
 import type { Context } from "../runtime/lifecycle";
-import type { NamespaceAddress } from "./address";
+import { subjectOf, type NamespaceAddress } from "./address";
 import { count, digest, UNCERTAIN } from "./entry";
 import { hasExpired, listKeys, type ListedKey, sameListed } from "./listing";
 import type { Manifest } from "./manifest";
@@ -57,7 +57,7 @@ async function otherValues(
 ): Promise<string[]> {
   const requests = Math.ceil(keys.length / KV.MAX_BULK_GET_KEYS);
   ctx.say.info(
-    `KvEntries ${namespaceId}: comparing ${count(keys.length)} ${keys.length === 1 ? "value" : "values"} takes ${count(requests)} ${requests === 1 ? "request" : "requests"}.`,
+    `${subjectOf(ctx, namespaceId)}: comparing ${count(keys.length)} ${keys.length === 1 ? "value" : "values"} takes ${count(requests)} ${requests === 1 ? "request" : "requests"}.`,
   );
   const others: string[] = [];
   const values = readValues(ctx, { accountId, namespaceId, keys, withMetadata: false });

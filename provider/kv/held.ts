@@ -1,6 +1,5 @@
 import type { Context } from "../runtime/lifecycle";
 import type { NamespaceAddress } from "./address";
-import type { Catalog } from "./catalog";
 import { decodeManifest, type Manifest } from "./manifest";
 
 /** What a resource of this operation holds; read only when somebody asks. */
@@ -16,7 +15,7 @@ export class HeldKeys {
    *
    * @throws where another one that was written in this operation has a declared key: each would undo the other.
    */
-  add(manifest: Manifest, { rows }: Pick<Catalog, "rows">): void {
+  add(manifest: Manifest, rows: ReadonlyMap<string, unknown>): void {
     for (const key of rows.keys()) {
       if (!this.#written.some((other) => other.has(key))) continue;
       throw new Error(

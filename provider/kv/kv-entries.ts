@@ -1,17 +1,17 @@
 import { randomUUID } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
-import { isNamespaceGone, type NamespaceAddress } from "./address";
+import { isNamespaceGone, subjectOf, type NamespaceAddress } from "./address";
 import { adoptExisting, type Adoption } from "./adopt-existing";
 import type { Catalog } from "./catalog";
 import { remove } from "./bulk";
-import { compare, converge, line, type Plan } from "./converge";
-import { fileHash, known, knownPart, look, unchangedFile, withDeclared } from "./declared";
+import { compare, converge, line, NOTHING, type Plan, type Written } from "./converge";
+import { type Declared, fileHash, known, knownPart, look, unchangedFile, withDeclared } from "./declared";
 import { driftOf } from "./drift";
 import { deletedKeys, heldKeys } from "./held";
 import { listKeys } from "./listing";
 import { decodeManifest, encodeManifest, type Manifest } from "./manifest";
-import { count, shown } from "./entry";
+import { count, isPast, type Recorded, shown } from "./entry";
 import { Strangers, type Pruning } from "./prune";
 import { soleOwner } from "./sole-owner";
 import { SourceError } from "./source-handle";
@@ -19,7 +19,7 @@ import { json, record } from "../runtime/json";
 import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle";
 import { edgeResource, refuseLost } from "../runtime/resource";
 import { hideWords } from "../runtime/secrets";
-import { hasUnknown, UNKNOWN, type Bag } from "../runtime/values";
+import { hasUnknown, pick, UNKNOWN, type Bag } from "../runtime/values";
 import { accountId, adopt, hexId, type Adopt } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
 
@@ -50,7 +50,13 @@ const args = z.object({
   verify: z.enum(["keys", "values", "none"]).exactOptional(),
 });
 
-const computed = z.object({ manifest: z.string(), writtenAt: z.number() });
+const computed = z.object({
+  manifest: z.string(),
+  writtenAt: z.number(),
+  // As declared, unless a write was not finished; and what a refresh found.
+  digest: z.string().exactOptional(),
+  drift: z.string().exactOptional(),
+});
 
 const SOURCES = ["entries", "file", "directory"] as const;
 
@@ -61,6 +67,8 @@ export const kvEntries = defineLifecycle({
   args,
   computed,
   computedInputs: ["keys", "bytes", "digest", "fileHash", "drift"],
+  // The class gives no digest of its own: one that arrives is the recorded one, which `ignoreChanges` brings back.
+  hints: ["digest"],
   // The same content from another place is no change: what is compared is its digest.
   compared: { ignore: ["entries", "file", "directory", "defaults"], also: ["digest", "drift"] },
   replaceOn: ["accountId", "namespaceId"],
@@ -88,27 +96,23 @@ export const kvEntries = defineLifecycle({
   // A new namespace has no id in a preview; its entries are looked at all the same.
   deriveWithout: ["accountId", "namespaceId", "entries", "adopt", "prune", "verify"],
 
-  async derive({ ctx, args, olds }) {
+  async derive({ ctx, args, olds, hints }) {
     const property = SOURCES.find((name) => args[name] !== undefined) ?? "entries";
-    const namespace = hasUnknown(args.namespaceId) ? "(new namespace)" : args.namespaceId;
+    const who = subjectOf(ctx, args.namespaceId);
     try {
-      const same = await unchangedFile(args, olds);
+      const same = ignoredContent(args, olds, hints) ?? (await unchangedFile(args, olds));
       if (same !== undefined) return { computed: same };
       const [declaration, isWhole] = knownPart(args);
       const catalog = await look(ctx, declaration);
       const { keys, bytes, digest, problems, expired, warnings, sha256 } = catalog;
       if (problems.length > 0) return { failures: problems.map((reason) => ({ property, reason })) };
+      if (digest !== olds["digest"]) for (const warning of warnings) ctx.say.warn(`${who}: ${warning}`);
       // A saved plan takes an unknown for a later value, and nothing for one.
       if (!isWhole) return { computed: { keys: UNKNOWN, bytes: UNKNOWN, digest: UNKNOWN } };
-      if (digest !== olds["digest"]) {
-        for (const warning of warnings) ctx.say.warn(`KvEntries ${namespace}: ${warning}`);
-        if (expired > 0)
-          ctx.say.warn(
-            `KvEntries ${namespace}: ${expired} of ${keys} entries have expired already and are not sent.`,
-          );
-      }
+      if (digest !== olds["digest"] && expired > 0)
+        ctx.say.warn(`${who}: ${expired} of ${keys} entries have expired already and are not sent.`);
       // For what exists, `review` compares with what was written.
-      if (isNew(args, olds)) ctx.say.info(line(namespace, compare(catalog, new Map())));
+      if (isNew(args, olds)) ctx.say.info(line(who, compare(catalog, new Map())));
       return {
         computed: { keys, bytes, digest, ...(sha256 === undefined ? {} : { fileHash: fileHash(sha256) }) },
       };
@@ -122,36 +126,31 @@ export const kvEntries = defineLifecycle({
   async live({ ctx, args, olds }) {
     if (!isNew(args, olds)) return {};
     const catalog = await known(ctx, args);
-    const { sentence, tooMany } = await existingFor(ctx, management(args), catalog, new Map(), {
-      isPreview: true,
-    });
-    if (tooMany !== undefined) return { failures: [{ property: "prune.maxDeletes", reason: tooMany }] };
-    return sentence === undefined ? {} : { pendingWork: sentence };
+    return reviewed(await existingFor(ctx, management(args), catalog, new Map(), { isPreview: true }));
   },
 
-  async review({ ctx, state, args, change }) {
+  async review({ ctx, state, args, inputs, change }) {
     // Nothing of what an unchanged resource owns may be deleted by another.
     if (change === "none") heldKeys(ctx, state).addRecorded(state.manifest);
     if (args === undefined || change === "replacement") return [];
-    let reading: Promise<[Catalog, Manifest]> | undefined;
-    const declared = (): Promise<[Catalog, Manifest]> =>
-      (reading ??= Promise.all([known(ctx, args), decodeManifest(state.manifest)]));
+    const isWritten = isContentWritten(state, inputs);
+    if (isWritten && args.prune === undefined && change === "none") return [];
+    const managed = management(args);
+    const manifest = await decodeManifest(state.manifest);
+    const catalog = isWritten ? undefined : await known(ctx, args);
     // What others write under the prefix can be seen only by looking, also where nothing was changed here.
     const strangers = async (): Promise<Review> => {
-      const [{ rows }, manifest] = await declared();
-      const own = { rows, manifest, writtenAt: state.writtenAt };
-      const { sentence } = await strangersOf(ctx, management(args), own);
-      return sentence === undefined ? {} : { pendingWork: sentence };
+      const own = { rows: catalog?.rows ?? manifest, manifest, writtenAt: state.writtenAt };
+      return reviewed(await strangersOf(ctx, managed, own));
     };
     const pruned = args.prune === undefined ? [] : [strangers];
     if (change === "none") return pruned;
 
-    const [catalog, manifest] = await declared();
-    const plan = compare(catalog, manifest);
-    ctx.say.info(line(args.namespaceId, plan));
-    refuseOwnDeletes(args, plan, manifest);
+    const plan = catalog === undefined ? NOTHING : compare(catalog, manifest);
+    ctx.say.info(line(subjectOf(ctx, args.namespaceId), plan));
+    refuseOwnDeletes(ctx, args, plan, manifest);
     const newKeys = async (): Promise<Review> => {
-      await adoptExisting(ctx, management(args), catalog, manifest, { isPreview: true });
+      if (catalog !== undefined) await adoptExisting(ctx, managed, catalog, manifest, { isPreview: true });
       return {};
     };
     return [newKeys, ...pruned];
@@ -162,7 +161,7 @@ export const kvEntries = defineLifecycle({
       const { catalog } = declared;
       const manifest: Manifest = new Map();
       const managed = management(args);
-      heldKeys(ctx, managed).add(manifest, catalog);
+      heldKeys(ctx, managed).add(manifest, catalog.rows);
       const strangers = await existingFor(ctx, managed, catalog, manifest);
       strangers.refuseTooMany();
       const id = `${args.namespaceId}/${randomUUID()}`;
@@ -172,18 +171,21 @@ export const kvEntries = defineLifecycle({
   },
 
   async update({ ctx, id, state, args, inputs }) {
-    return await withDeclared(ctx, args, inputs["digest"], async (declared) => {
-      const manifest = await decodeManifest(state.manifest);
-      const { rows } = declared.catalog;
-      if (args.maxOwnDeletes !== undefined)
-        refuseOwnDeletes(args, compare(declared.catalog, manifest), manifest);
-      const managed = management(args);
-      heldKeys(ctx, managed).add(manifest, declared.catalog);
+    const manifest = await decodeManifest(state.manifest);
+    const managed = management(args);
+    const bring = async (declared?: Declared): Promise<Written> => {
+      const rows = declared?.catalog.rows ?? manifest;
+      heldKeys(ctx, managed).add(manifest, rows);
       const strangers = await strangersOf(ctx, managed, { rows, manifest, writtenAt: state.writtenAt });
       strangers.refuseTooMany();
-      await adoptExisting(ctx, managed, declared.catalog, manifest);
+      if (declared !== undefined) await adoptExisting(ctx, managed, declared.catalog, manifest);
       const work = { ...managed, id, manifest, writtenAt: state.writtenAt, strangers: strangers.keys };
       return await converge(ctx, declared, work);
+    };
+    if (isContentWritten(state, inputs)) return await bring();
+    return await withDeclared(ctx, args, inputs["digest"], async (declared) => {
+      refuseOwnDeletes(ctx, args, compare(declared.catalog, manifest), manifest);
+      return await bring(declared);
     });
   },
 
@@ -207,7 +209,7 @@ export const kvEntries = defineLifecycle({
     const own = [...manifest.keys()].filter((key) => !isHeld(key));
     if (own.length < manifest.size) {
       ctx.say.info(
-        `KvEntries ${namespaceId}: ${manifest.size - own.length} of ${manifest.size} keys are kept: another resource of this operation has them.`,
+        `${subjectOf(ctx, namespaceId)}: ${manifest.size - own.length} of ${manifest.size} keys are kept: another resource of this operation has them.`,
       );
     }
     const deleted = deletedKeys(ctx, namespaceId);
@@ -247,14 +249,18 @@ export interface KvEntriesArgs {
    */
   readonly entries?: pulumi.Input<Record<string, pulumi.Input<string | KvEntryArgs>>>;
   /**
-   * A JSON file as the command line's bulk upload takes it: an array of `{ key, value, base64, metadata, expiration,
-   * expiration_ttl }`. The path is relative to the program's folder and no part of the identity: the same content in
-   * another file is no change. No value of it reaches the state. In place. Source: seed 002, "Command-line commands".
+   * A JSON file as `wrangler kv bulk put` takes it: an array of `{ key, value, base64, metadata, expiration,
+   * expiration_ttl }`. The path is relative to the program's folder. The same content in another file changes nothing.
+   * State never holds its values. Updates in place.
+   *
+   * With `ignoreChanges: ["file"]`, neither another path nor other content changes anything, and drift is not repaired:
+   * the file is read once, when the entries are created. In a transform, write `["file", "digest"]`.
    */
   readonly file?: pulumi.Input<string>;
   /**
-   * A folder whose files are the values, binary or text, each under its relative path with `prefix` in front; `ignore`
-   * holds patterns as in .gitignore. No value of it reaches the state. In place.
+   * A directory whose files are the values, binary or text. Each file's key is its relative path after `prefix`. `ignore`
+   * holds patterns as in .gitignore. State never holds its values. Updates in place. `ignoreChanges: ["directory"]` works
+   * as for `file`.
    */
   readonly directory?: pulumi.Input<
     | string
@@ -319,8 +325,18 @@ export class KvEntries extends edgeResource<KvEntriesArgs>()(kvEntries) {
     const { entries, ...rest } = args;
     refuseLost(`KvEntries "${name}"`, entries); // A secret is without the member already.
     const secret = entries === undefined ? {} : { entries: pulumi.secret(entries) };
-    super(name, { ...rest, ...secret, namespaceId: soleOwner(name, args) }, opts);
+    super(name, { ...rest, ...secret, namespaceId: soleOwner(name, args) }, ignoringContent(opts));
   }
+}
+
+/** A source whose changes are ignored takes its content along: that is compared by its digest. */
+function ignoringContent(
+  opts: pulumi.CustomResourceOptions | undefined,
+): pulumi.CustomResourceOptions | undefined {
+  const ignored = opts?.ignoreChanges ?? [];
+  return ["file", "directory"].some((source) => ignored.includes(source))
+    ? { ...opts, ignoreChanges: [...ignored, "digest"] }
+    : opts;
 }
 
 /** Whether the entries are created: for the first time, or by a replacement in another namespace. */
@@ -331,8 +347,21 @@ function isNew(args: NamespaceAddress, olds: Bag): boolean {
   );
 }
 
+/** What is recorded, where the engine was told to ignore changes of the source: it is not read. */
+function ignoredContent(args: NamespaceAddress, olds: Bag, hints: Bag): Bag | undefined {
+  const isIgnored = hints["digest"] !== undefined && hints["digest"] === olds["digest"] && !isNew(args, olds);
+  // Drift stays, as no update may read the source to mend it.
+  return isIgnored ? pick(olds, ["keys", "bytes", "digest", "fileHash", "drift"]) : undefined;
+}
+
+/** Whether every declared entry is written, so that an update need not read them. */
+function isContentWritten(state: z.infer<typeof computed>, inputs: Bag): boolean {
+  return state.digest === inputs["digest"] && state.drift === inputs["drift"];
+}
+
 /** @throws where an update deletes more of the resource's own keys than it may. */
 function refuseOwnDeletes(
+  ctx: Context,
   {
     namespaceId,
     maxOwnDeletes,
@@ -342,7 +371,7 @@ function refuseOwnDeletes(
 ): void {
   if (maxOwnDeletes === undefined || removed.length <= maxOwnDeletes) return;
   throw new Error(
-    `KvEntries ${namespaceId}: this update deletes ${count(removed.length)} of its ${count(size)} keys (${shown(removed)}); maxOwnDeletes allows ${count(maxOwnDeletes)}. ` +
+    `${subjectOf(ctx, namespaceId)}: this update deletes ${count(removed.length)} of its ${count(size)} keys (${shown(removed)}); maxOwnDeletes allows ${count(maxOwnDeletes)}. ` +
       "Nothing was written. Check the source of the entries, or raise maxOwnDeletes.",
   );
 }
@@ -360,10 +389,16 @@ async function existingFor(
   manifest: Manifest,
   manner: { readonly isPreview?: boolean } = {},
 ): Promise<Strangers> {
-  const strangers = await Strangers.of(ctx, args, (key) => catalog.rows.has(key));
+  const strangers = await Strangers.of(ctx, args, isAmong(ctx, catalog.rows));
   const listing = args.prune === undefined ? undefined : strangers.among(listKeys(ctx.api, args));
   await adoptExisting(ctx, args, catalog, manifest, { ...manner, listing });
   return strangers;
+}
+
+/** What a preview says of the keys that are pruned. */
+function reviewed({ sentence, tooMany }: Strangers): Review {
+  if (tooMany !== undefined) return { failures: [{ property: "prune.maxDeletes", reason: tooMany }] };
+  return sentence === undefined ? {} : { pendingWork: sentence };
 }
 
 /** Keys under the pruned prefix that are neither declared nor written by the resource before. */
@@ -371,12 +406,23 @@ async function strangersOf(
   ctx: Context,
   pruning: Pruning,
   own: {
-    readonly rows: Catalog["rows"];
+    readonly rows: Timed;
     readonly manifest: Manifest;
     readonly writtenAt: number;
   },
 ): Promise<Strangers> {
-  const isOwn = (key: string): boolean => own.rows.has(key) || own.manifest.has(key);
-  const strangers = await Strangers.of(ctx, pruning, isOwn);
+  const isDeclared = isAmong(ctx, own.rows);
+  const strangers = await Strangers.of(ctx, pruning, (key) => isDeclared(key) || own.manifest.has(key));
   return await strangers.list(ctx, own.writtenAt);
+}
+
+type Timed = ReadonlyMap<string, Pick<Recorded, "expiration">>;
+
+/** Whether a key is declared and still to be there: what has expired is never written, so it is not ours. */
+function isAmong(ctx: Context, rows: Timed): (key: string) => boolean {
+  const now = ctx.api.now() / 1000;
+  return (key) => {
+    const row = rows.get(key);
+    return row !== undefined && !isPast(row, now);
+  };
 }

@@ -9,7 +9,6 @@ import { listNamespacesOf } from "./listing";
 import { declaredOf } from "./sole-owner";
 import { KV } from "../limits";
 import { adopt as adoptExisting, AdoptionError, sharedId } from "../runtime/adoption";
-import { HINT } from "../runtime/resource-type";
 import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle";
 import { claimOnce, edgeResource } from "../runtime/resource";
 import { hasUnknown, UNKNOWN } from "../runtime/values";
@@ -31,7 +30,7 @@ const args = z.object({
 });
 
 /** Under this name the class tells the check which keys the program declares. */
-const DECLARED = `${HINT}Declared`;
+const DECLARED = "__declaredKeys";
 
 export const kvNamespace = defineLifecycle({
   type: "KvNamespace",
@@ -41,6 +40,7 @@ export const kvNamespace = defineLifecycle({
   computed: z.object({ fullTitle: z.string() }),
   computedInputs: ["fullTitle"],
   derivedFrom: { fullTitle: ["title"] },
+  hints: [DECLARED],
   replaceOn: ["accountId"],
   fromSettings: { accountId: ({ accountId }) => accountId },
   lock: ({ accountId, title, preview }) => LOCK.namespace(accountId, fullTitle(title, preview)),

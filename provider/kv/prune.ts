@@ -1,6 +1,6 @@
 import { KV } from "../limits";
 import type { Context } from "../runtime/lifecycle";
-import type { NamespaceAddress } from "./address";
+import { subjectOf, type NamespaceAddress } from "./address";
 import { count, shown } from "./entry";
 import { deletedKeys, heldKeys } from "./held";
 import { listKeys, type ListedKey } from "./listing";
@@ -16,20 +16,23 @@ export interface Pruning extends NamespaceAddress {
 /** Keys under the pruned prefix that nobody of this program declares. */
 export class Strangers {
   #keys: string[] = [];
+  readonly #who: string;
   readonly #pruning: Pruning;
   readonly #isKnown: (key: string) => boolean;
 
-  private constructor(pruning: Pruning, isKnown: (key: string) => boolean) {
+  private constructor(who: string, pruning: Pruning, isKnown: (key: string) => boolean) {
+    this.#who = who;
     this.#pruning = pruning;
     this.#isKnown = isKnown;
   }
 
   /** @param isOwn keys that the resource itself declares, or has written. */
   static async of(ctx: Context, pruning: Pruning, isOwn: (key: string) => boolean): Promise<Strangers> {
-    if (pruning.prune === undefined) return new Strangers(pruning, () => true);
+    const who = subjectOf(ctx, pruning.namespaceId);
+    if (pruning.prune === undefined) return new Strangers(who, pruning, () => true);
     const isHeld = await heldKeys(ctx, pruning).byOthers();
     const deleted = deletedKeys(ctx, pruning.namespaceId);
-    return new Strangers(pruning, (key) => isOwn(key) || isHeld(key) || deleted.has(key));
+    return new Strangers(who, pruning, (key) => isOwn(key) || isHeld(key) || deleted.has(key));
   }
 
   get keys(): readonly string[] {
@@ -68,7 +71,7 @@ export class Strangers {
   get sentence(): string | undefined {
     if (this.keys.length === 0) return undefined;
     const noun = this.keys.length === 1 ? "key" : "keys";
-    return `KvEntries ${this.#pruning.namespaceId}: prune deletes ${count(this.keys.length)} ${noun} that others wrote: ${shown(this.keys)}`;
+    return `${this.#who}: prune deletes ${count(this.keys.length)} ${noun} that others wrote: ${shown(this.keys)}`;
   }
 
   /** Why nothing may be deleted: there are more than `maxDeletes`. */
@@ -76,8 +79,9 @@ export class Strangers {
     const { prune } = this.#pruning;
     const most = prune?.maxDeletes ?? MAX_PRUNED;
     if (this.keys.length <= most) return undefined;
+    const noun = this.keys.length === 1 ? "key" : "keys";
     return (
-      `prune would delete ${count(this.keys.length)} keys of others under ${JSON.stringify(prune?.prefix ?? "")}; the limit is ${most}. ` +
+      `prune would delete ${count(this.keys.length)} ${noun} of others under ${JSON.stringify(prune?.prefix ?? "")}; the limit is ${most}. ` +
       "Nothing was written. Raise prune.maxDeletes if that is meant, or choose a longer prefix."
     );
   }
@@ -85,7 +89,7 @@ export class Strangers {
   /** @throws where there are more than may be deleted. */
   refuseTooMany(): void {
     const { tooMany } = this;
-    if (tooMany !== undefined) throw new Error(`KvEntries ${this.#pruning.namespaceId}: ${tooMany}`);
+    if (tooMany !== undefined) throw new Error(`${this.#who}: ${tooMany}`);
   }
 
   #see({ name }: ListedKey): void {

@@ -1,6 +1,6 @@
 import { type Bag, isBag, omit, sameJson } from "../runtime/values";
 import { z } from "zod";
-import { SECRETS } from "../runtime/secrets";
+import { KEPT } from "../runtime/resource-type";
 import { messagesOf, type Diagnostic } from "./diagnostics";
 import { SECRET } from "./values";
 
@@ -208,7 +208,7 @@ const ALWAYS_SECRET: readonly string[] = [
 /** Without what only the provider reads, and without anything that is secret. */
 function plain(given: Bag | undefined): Bag {
   return Object.fromEntries(
-    Object.entries(omit(given ?? {}, ["__provider", SECRETS])).map(([key, member]) => [
+    Object.entries(omit(given ?? {}, ["__provider", ...KEPT])).map(([key, member]) => [
       key,
       ALWAYS_SECRET.includes(key) ? SECRET : withoutSecrets(member),
     ]),

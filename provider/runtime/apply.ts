@@ -1,9 +1,8 @@
 import type { z } from "zod";
 import { isAbsent } from "../api/errors";
-import type { ResourceType } from "./resource-type";
+import { KEPT, type ResourceType } from "./resource-type";
 import type { Host } from "./host";
 import { PartialFailure, type State } from "./lifecycle";
-import { SECRETS } from "./secrets";
 import { omit, pick, type Bag } from "./values";
 
 /** The verbs that reach what exists. */
@@ -17,7 +16,7 @@ export async function create<Shape extends z.ZodRawShape, Computed extends objec
   const args = resource.args(inputs);
   return await handingOverHalf(resource, host, inputs, () =>
     host.locks.with(lifecycle.lock(args), async () => {
-      const ctx = host.context(lifecycle.type);
+      const ctx = host.context(lifecycle.type, resource.name(inputs));
       const { id, computed } = await lifecycle.create({
         ctx,
         args,
@@ -45,7 +44,8 @@ export async function read<Shape extends z.ZodRawShape, Computed extends object>
   const state = resource.state(props);
   let found: State<Shape, Computed> | undefined;
   try {
-    found = await lifecycle.read({ ctx: host.context(lifecycle.type), id, state });
+    const ctx = host.context(lifecycle.type, resource.name(props));
+    found = await lifecycle.read({ ctx, id, state });
   } catch (error) {
     if (!isAbsent(error)) throw error; // A wrong address must not empty the state.
   }
@@ -57,7 +57,7 @@ export async function read<Shape extends z.ZodRawShape, Computed extends object>
   const alongside = {
     ...recordedBefore,
     ...pick(outputs, resource.computedInputs),
-    ...pick(props, [SECRETS]),
+    ...pick(props, KEPT),
   };
   return {
     id,
@@ -86,7 +86,8 @@ export async function update<Shape extends z.ZodRawShape, Computed extends objec
         );
       }
       const inputs = pick(news, resource.computedInputs);
-      const computed = await lifecycle.update({ ctx: host.context(type), id, state, args, inputs });
+      const ctx = host.context(type, resource.name(news));
+      const computed = await lifecycle.update({ ctx, id, state, args, inputs });
       host.ledger.enter(type, id, "changed");
       return { outs: resource.outputs(args, news, computed) };
     }),
@@ -108,7 +109,7 @@ async function remove<Shape extends z.ZodRawShape, Computed extends object>(
   }
   const state = resource.state(props);
   try {
-    const ctx = host.context(type);
+    const ctx = host.context(type, resource.name(props));
     await host.locks.with(lifecycle.lock(state), () => lifecycle.delete({ ctx, id, state }));
   } catch (error) {
     // Absent is what was asked for. That nothing could be found at this address is no proof of it.

@@ -1,10 +1,9 @@
 import { printable } from "../api/printable";
-import { sentence, type ResourceType } from "./resource-type";
+import { KEPT, sentence, type ResourceType } from "./resource-type";
 import type { Host } from "./host";
 import { checkInputs, type CheckFailure } from "./inputs";
 import type { Args, Findings, Rule } from "./lifecycle";
 import { look } from "./live";
-import { SECRETS } from "./secrets";
 import { hasUnknown, omit, pick, sameJson, type Bag } from "./values";
 import type { z } from "zod";
 
@@ -29,7 +28,7 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   };
   // 1. Each argument by its schema.
   const { inputs, failures, known, meant } = checkInputs(lifecycle.args.shape, given, resource.secrets(news));
-  Object.assign(inputs, pick(news, [SECRETS]));
+  Object.assign(inputs, pick(news, KEPT));
   if (misconfigured !== undefined)
     return { inputs, failures: refusals(host, [{ property: "", reason: misconfigured }, ...failures]) };
 
@@ -51,7 +50,7 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   const awaited = hasUnknown(omit(inputs, lifecycle.deriveWithout ?? []));
   if (problems.length === 0 && lifecycle.derive !== undefined && !awaited) {
     const args = hasUnknown(inputs) ? (inputs as Args<Shape>) : resource.args(inputs); // It does without what is not known.
-    const ctx = host.probeContext(lifecycle.type);
+    const ctx = host.probeContext(lifecycle.type, resource.name(news));
     add(await lifecycle.derive({ ctx, args, olds, hints: resource.hints(news) }));
   }
 
@@ -65,7 +64,7 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   // 5. What only the API can tell.
   if (problems.length === 0 && !hasUnknown(inputs)) {
     const args = resource.args(inputs);
-    const ctx = host.probeContext(lifecycle.type);
+    const ctx = host.probeContext(lifecycle.type, resource.name(news));
     if (!same || lifecycle.liveAlways?.(args) === true)
       add(await look(host, async () => (await lifecycle.live?.({ ctx, args, olds })) ?? {}));
   }

@@ -3,7 +3,7 @@ import type { ResourceType } from "./resource-type";
 import type { Host } from "./host";
 import { look } from "./live";
 import type { Review } from "./lifecycle";
-import { hasUnknown, sameJson, type Bag } from "./values";
+import { hasUnknown, pick, sameJson, type Bag } from "./values";
 
 export interface DiffResult {
   readonly changes: boolean;
@@ -57,13 +57,14 @@ async function reviewed<Shape extends z.ZodRawShape, Computed extends object>(
   const { lifecycle } = resource;
   if (lifecycle.review === undefined) return {};
   const looks = await lifecycle.review({
-    ctx: host.probeContext(lifecycle.type),
+    ctx: host.probeContext(lifecycle.type, resource.name(news)),
     id,
     // Read on use: a state that cannot be read fails what needs it, and nothing else.
     get state() {
       return resource.state(olds);
     },
     args: hasUnknown(news) ? undefined : resource.args(news),
+    inputs: pick(news, resource.computedInputs),
     change,
   });
   let review: Review = {};

@@ -85,20 +85,22 @@ export class Host {
     return this.#probe;
   }
 
-  context(type: string): Context {
-    return this.#contextOf(this.api, type);
+  /** @param name of the resource in the program, where one is meant. */
+  context(type: string, name?: string): Context {
+    return this.#contextOf(this.api, type, name);
   }
 
-  probeContext(type: string): Context {
-    return this.#contextOf(this.probe, type);
+  probeContext(type: string, name?: string): Context {
+    return this.#contextOf(this.probe, type, name);
   }
 
   get inFlight(): number {
     return (this.#api?.inFlight ?? 0) + (this.#probe?.inFlight ?? 0);
   }
 
-  #contextOf(api: EdgeApi, type: string): Context {
+  #contextOf(api: EdgeApi, type: string, name: string | undefined): Context {
     return {
+      name,
       api,
       settings: this.settings,
       say: this.say,

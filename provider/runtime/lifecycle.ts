@@ -8,6 +8,8 @@ import type { Bag } from "./values";
 
 /** What every hook is given besides its own request. */
 export interface Context {
+  /** The resource's name in the program, for messages. */
+  readonly name: string | undefined;
   readonly api: EdgeApi;
   readonly settings: Settings;
   /** Lines that people see under the stack. Keep them few: they are shown on every run. */
@@ -83,6 +85,8 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly equal?: Readonly<
     Partial<Record<string, (before: unknown, after: unknown, recorded: Bag) => boolean>>
   >;
+  /** Inputs that the class gives the check beside the arguments; they begin with underscores, and no state keeps them. */
+  readonly hints?: readonly string[];
   /** Arguments that a setting gives where the program does not. */
   readonly fromSettings?: Readonly<Record<string, (settings: Settings) => unknown>>;
   /** Arguments whose change needs another object. */
@@ -112,7 +116,7 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     readonly ctx: Context;
     readonly args: Args<Shape>;
     readonly olds: Bag;
-    /** What the class lets the check know beside the arguments, under names that begin with `HINT`. No state keeps it. */
+    /** What the class gives the check beside the arguments. No state keeps it. */
     readonly hints: Bag;
   }): Promise<Findings>;
   /** 3. check: whether `live` is called in every preview, and not for a new or changed resource alone. */
@@ -135,6 +139,8 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     readonly id: string;
     readonly state: State<Shape, Computed>;
     readonly args: Args<Shape> | undefined;
+    /** The computed ones, as the check gave them. */
+    readonly inputs: Bag;
     readonly change: "none" | "update" | "replacement";
   }): Promise<readonly (() => Promise<Review>)[]>;
   /** 6. create; `inputs` are the computed ones, as the check gave them. */

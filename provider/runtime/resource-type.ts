@@ -8,6 +8,13 @@ import { canonicalJson, omit, pick, type Bag } from "./values";
 
 /** The input by which a state names its provider. */
 const PROVIDER = "__provider";
+/**
+ * The input by which a resource knows its name in the program, for its messages. A rename with an alias changes nothing
+ * else: until the next update, the outputs hold the old name.
+ */
+export const NAME = "__resourceName";
+/** What the class gives beside the arguments and the state keeps. The engine's displays leave out underscores. */
+export const KEPT = [SECRETS, NAME] as const;
 const SCHEMA_VERSION = "schemaVersion";
 
 /** One resource type: its lifecycle, and its data in each form: inputs as the engine sends them, arguments, recorded state, outputs. */
@@ -24,12 +31,17 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
 
   /** What the user wrote, without what the class, the engine and the check add. */
   written(inputs: Bag): Bag {
-    return omit(inputs, [PROVIDER, SECRETS, ...Object.keys(inputs).filter(isHint), ...this.computedInputs]);
+    return omit(inputs, [PROVIDER, ...KEPT, ...(this.lifecycle.hints ?? []), ...this.computedInputs]);
   }
 
   /** What the class tells the check beside the arguments. */
   hints(inputs: Bag): Bag {
-    return pick(inputs, Object.keys(inputs).filter(isHint));
+    return pick(inputs, this.lifecycle.hints ?? []);
+  }
+
+  /** The resource's name in the program. */
+  name(bag: Bag): string | undefined {
+    return typeof bag[NAME] === "string" ? bag[NAME] : undefined;
   }
 
   /** Inputs as the check gave them; what an edited state or an engine without a check hands over is refused here. */
@@ -45,7 +57,7 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
 
   state(outputs: Bag): State<Shape, Computed> {
     const parsed = this.#recorded.safeParse(
-      omit(this.upgraded(outputs), [PROVIDER, SECRETS, SCHEMA_VERSION]),
+      omit(this.upgraded(outputs), [PROVIDER, ...KEPT, SCHEMA_VERSION]),
     );
     if (parsed.success) return parsed.data;
     const issue = parsed.error.issues[0];
@@ -60,7 +72,7 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
       ...omit(args, []),
       ...pick(inputs, this.computedInputs),
       ...omit({ ...computed }, []),
-      ...pick(inputs, [SECRETS]),
+      ...pick(inputs, KEPT),
       [SCHEMA_VERSION]: this.lifecycle.schemaVersion,
     };
   }
@@ -117,11 +129,6 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
 export function sentence({ property, reason }: CheckFailure): string {
   return property === "" ? reason : `${property}: ${reason}`;
 }
-
-/** What names of hints begin with: the engine's displays leave out what begins with underscores. */
-export const HINT = "__hint";
-
-const isHint = (key: string): boolean => key.startsWith(HINT);
 
 /**
  * Schemas of recorded arguments. A refresh records what it finds, and a zone may hold what no program may declare (an

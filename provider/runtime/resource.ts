@@ -2,6 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { Redactor } from "../api/redact";
 import { forwarder } from "./forwarder";
 import { checkStackConfig, perRun, refusal } from "./program";
+import { NAME } from "./resource-type";
 import { SECRETS, textsIn, type SecretRules } from "./secrets";
 import { pick } from "./values";
 import type { z } from "zod";
@@ -39,7 +40,7 @@ export abstract class EdgeResource extends pulumi.CustomResource {
     super(
       `pulumi-nodejs:dynamic/edgeguard:${type}`,
       name,
-      { ...unset, ...lifted(args), ...secretness(args, data), __provider: forwarder(type) },
+      { ...unset, ...lifted(args), ...secretness(args, data), [NAME]: name, __provider: forwarder(type) },
       secrets.length === 0 ? opts : { ...opts, additionalSecretOutputs: secrets },
     );
   }

@@ -71,7 +71,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     await declare("412873");
     await up();
     await declare("412874");
-    expect(await up()).toMatch(/KvEntries [0-9a-f]{32}: \+0 ~1 -0 \(pin-a\)/);
+    expect(await up()).toMatch(/KvEntries file: \+0 ~1 -0 \(~pin-a\)/);
     await run("preview", "--expect-no-changes");
     for (const state of edgeguardResources(await project.export()).values()) {
       if (state.type.endsWith("KvEntries"))

@@ -252,13 +252,13 @@ describe("drift", () => {
   });
 
   test("of a value is found only where values are verified", async () => {
-    const inputs = entries({ a: "1", b: "2" }, { verify: "values" });
+    const inputs = entries({ a: "1", b: "2" }, { verify: "values", __resourceName: "products" });
     const recorded = await up(inputs);
     await raw("PUT", `/${namespaceId}/bulk`, [{ key: "b", value: "theirs" }]);
     const later = { ...recorded, outputs: { ...recorded.outputs, writtenAt: 1 } };
     const op = new Operation(api);
     expect((await op.refresh(TYPE, later))?.inputs).toMatchObject({ drift: "1 key changed: b" });
-    expect(op.said.join("\n")).toContain("comparing 2 values takes 1 request.");
+    expect(op.said.join("\n")).toContain("KvEntries products: comparing 2 values takes 1 request.");
     const keysOnly = { ...later, outputs: { ...later.outputs, verify: "keys" } };
     expect((await new Operation(api).refresh(TYPE, keysOnly))?.inputs).not.toHaveProperty("drift");
   });
@@ -293,6 +293,11 @@ describe("prune", () => {
     expect((await new Operation(api).preview(TYPE, inputs, recorded)).step).toBe("same");
     await raw("PUT", `/${namespaceId}/bulk`, [{ key: "p/z", value: "theirs" }]);
     expect((await new Operation(api).preview(TYPE, inputs, recorded)).step).toBe("update");
+    const strict = { ...inputs, prune: { prefix: "p/", maxDeletes: 0 } };
+    const unchanged = { ...recorded, outputs: { ...recorded.outputs, prune: strict.prune } };
+    await expect(new Operation(api).preview(TYPE, strict, unchanged)).rejects.toThrow(
+      /prune would delete 1 key of others/,
+    );
     api.clearRequests();
     await up(inputs, recorded);
     // So soon after a write, a stranger's key is one only if it has a value: one just deleted is listed for a while yet.

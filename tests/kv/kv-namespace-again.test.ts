@@ -37,7 +37,7 @@ async function deployed(): Promise<Stack> {
   return { args, namespace, entries };
 }
 
-const knowing = (args: Inputs, ...keys: string[]): Inputs => ({ ...args, __hintDeclared: [{ keys }] });
+const knowing = (args: Inputs, ...keys: string[]): Inputs => ({ ...args, __declaredKeys: [{ keys }] });
 
 async function preview(args: Inputs, previous?: Recorded): Promise<string> {
   const op = new Operation(api);
@@ -72,7 +72,7 @@ test("renamed without an alias, it is adopted where it holds nothing but what th
   const op = new Operation(api);
   const renamed = await op.up(NAMESPACE, knowing(args, "a", "b", "c"));
   expect(renamed.id).toBe(namespace.id);
-  expect(JSON.stringify(renamed)).not.toContain("__hintDeclared");
+  expect(JSON.stringify(renamed)).not.toContain("__declaredKeys");
   expect((await op.preview(ENTRIES, entries.inputs, entries)).step).toBe("same");
   await op.destroy(NAMESPACE, namespace);
   expect(op.said.join("\n")).toContain("is kept: another resource of this operation has taken it over");
@@ -133,4 +133,9 @@ test("a title that another resource gives up in this update can be had once that
   await op.update(NAMESPACE, plan.inputs, renamed);
   const next = await op.up(NAMESPACE, { accountId, title: from });
   expect(next.id).not.toBe(renamed.id);
+});
+
+test("an input that only looks like one of the class is refused, not dropped", async () => {
+  const given = { accountId, title: "shop", __declaredKey: [] };
+  expect((await new Operation(api).refusals(NAMESPACE, given)).join()).toContain("__declaredKey");
 });

@@ -244,17 +244,17 @@ describe("the reviewer's line", () => {
     Array.from({ length: count }, (_, i) => `${letter}${i}`);
 
   test.each<[string, string[], string[], string[], string]>([
-    ["few keys by name", ["a", "b"], [], ["c"], "KvEntries ns: +2 ~0 -1 (a, b, c)"],
+    ["few keys by name", ["a", "b"], [], ["c"], "KvEntries ns: +2 ~0 -1 (+a, +b, -c)"],
     ["nothing", [], [], [], "KvEntries ns: +0 ~0 -0"],
     [
       "ten of many, with some of each kind",
       many(12_000, "a"),
       many(3, "c"),
       many(1, "r"),
-      "KvEntries ns: +12000 ~3 -1 (a0, a1, a2, a3, a4, a5, c0, c1, c2, r0 …)",
+      "KvEntries ns: +12000 ~3 -1 (+a0, +a1, +a2, +a3, +a4, +a5, ~c0, ~c1, ~c2, -r0 …)",
     ],
-    ["a long key cut", ["k".repeat(100)], [], [], `KvEntries ns: +1 ~0 -0 (${"k".repeat(60)}…)`],
+    ["a long key cut", ["k".repeat(100)], [], [], `KvEntries ns: +1 ~0 -0 (+${"k".repeat(60)}…)`],
   ])("gives %s", (_title, added, changed, removed, expected) => {
-    expect(line("ns", { added, changed, removed })).toBe(expected);
+    expect(line("KvEntries ns", { added, changed, removed })).toBe(expected);
   });
 });

@@ -235,7 +235,7 @@ describe("a replacement in another namespace", () => {
     await bulk({ theirs: "x" });
     const said = await preview({ ...declare({ a: "mine" }, { prune: { prefix: "" } }), ...moved }, recorded);
     expect(said).toContain('prune deletes 1 key that others wrote: "theirs"');
-    expect(said).toContain("+1 ~0 -0 (a)");
+    expect(said).toContain("+1 ~0 -0 (+a)");
   });
 
   test("is refused in the preview where a key is somebody else's", async () => {

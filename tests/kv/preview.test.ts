@@ -27,7 +27,7 @@ async function preview(inputs: Record<string, unknown>, recorded: Recorded) {
 }
 
 describe("a namespace that is yet to be made", () => {
-  const unknown = { accountId: "a".repeat(32), namespaceId: UNKNOWN };
+  const unknown = { __resourceName: "items", accountId: "a".repeat(32), namespaceId: UNKNOWN };
 
   test.each([
     ["a file", () => ({ file: FILE })],
@@ -36,7 +36,10 @@ describe("a namespace that is yet to be made", () => {
     const op = new Operation(bench.api);
     const { inputs } = await op.preview(TYPE, { ...unknown, ...declared() });
     expect(op.said).toEqual([
-      "edgeguard: KvEntries (new namespace): +12 ~0 -0 (item-0, item-1, item-2, item-3, item-4, item-5, item-6, item-7, item-8, item-9 …)",
+      `edgeguard: KvEntries items: +12 ~0 -0 (${entries
+        .slice(0, 10)
+        .map(({ key }) => `+${key}`)
+        .join(", ")} …)`,
     ]);
     expect(inputs).toMatchObject({ keys: 12, bytes: 86, namespaceId: UNKNOWN });
     expect(bench.api.requests).toEqual([]);
@@ -142,6 +145,8 @@ describe("a file whose bytes are others", () => {
     writeFileSync(FILE, JSON.stringify([...entries.slice(1), { key: "item-11b", value: "" }]));
     const { step, said } = await preview({ file: FILE }, recorded);
     expect(step).toBe("update");
-    expect(said).toEqual([`edgeguard: KvEntries ${bench.address.namespaceId}: +1 ~0 -1 (item-11b, item-0)`]);
+    expect(said).toEqual([
+      `edgeguard: KvEntries ${bench.address.namespaceId}: +1 ~0 -1 (+item-11b, -item-0)`,
+    ]);
   });
 });

@@ -90,7 +90,7 @@ describe("progress", () => {
     now = 0;
     lines = [];
     const say = { info: (line: string) => void lines.push(line), warn: () => undefined };
-    const add = progressOf({ say, namespaceId: "5a0c", what: "entries written", total });
+    const add = progressOf({ say, who: "KvEntries 5a0c", what: "entries written", total });
     for (const [atMs, count] of steps) {
       now = atMs;
       add(count);

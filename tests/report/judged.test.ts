@@ -360,17 +360,14 @@ describe("entries", () => {
     });
   const told = (lines: readonly string[], ...steps: MadeStep[]): string =>
     report(
-      JSON.stringify({
-        steps,
-        diagnostics: lines.map((line) => said(`edgeguard: KvEntries ${NAMESPACE}: ${line}`)),
-      }),
+      JSON.stringify({ steps, diagnostics: lines.map((line) => said(`edgeguard: KvEntries ${line}`)) }),
       "markdown",
     ).text;
 
   test("have their own line, also where the number of keys does not tell", () => {
-    const text = told(["+1 ~0 -3 (a, b, c, d)"], of("one", 9));
+    const text = told(["one: +1 ~0 -3 (+a, -b, -c, -d)"], of("one", 9));
     expect(text).toContain(
-      "<b>one</b>: +1 ~0 -3 (<code>a</code>, <code>b</code>, <code>c</code>, <code>d</code>)",
+      "<b>one</b>: +1 ~0 -3 (<code>+a</code>, <code>-b</code>, <code>-c</code>, <code>-d</code>)",
     );
   });
 
@@ -386,7 +383,7 @@ describe("entries", () => {
       old: { namespaceId: NAMESPACE, keys: before },
       new: { namespaceId: NAMESPACE, keys: after },
     });
-    const diagnostics = lines.map((line) => said(`edgeguard: KvEntries ${NAMESPACE}: ${line}`));
+    const diagnostics = lines.map((line) => said(`edgeguard: KvEntries one: ${line}`));
     const plan = JSON.stringify({ steps: [step], diagnostics });
     const found = report(plan, "json").dangers.map(({ kind, sentence }) => `${kind} ${sentence.toString()}`);
     expect(found).toEqual(dangers.map((sentence) => `removes ${sentence}`));
@@ -394,24 +391,25 @@ describe("entries", () => {
     expect(report(plan, "json", { keys: 1, share: 0.01 }).dangers).toHaveLength(1);
   });
 
-  test("that share a namespace are told apart by how many there are", () => {
-    const text = told(["+2 ~0 -0 (a, b)", "+0 ~1 -1 (c, d)"], of("one", 7), of("two", 4));
-    expect(text).toContain("<b>one</b>: +2 ~0 -0 (");
-    expect(text).toContain("<b>two</b>: +0 ~1 -1 (");
+  test("that share a namespace are told apart by their names", () => {
+    const lines = ["one: +1 ~0 -0 (+a)", "two: eu: +1 ~1 -1 (+b, ~c, -d)"];
+    const text = told(lines, of("one", 6), of("two: eu", 6));
+    expect(text).toContain("<b>one</b>: +1 ~0 -0 (");
+    expect(text).toContain("<b>two: eu</b>: +1 ~1 -1 (");
   });
 
-  test("and where that is not enough, nothing is guessed", () => {
-    const text = told(["+1 ~0 -0 (a)", "+1 ~2 -0 (b, c …)"], of("one", 6), of("two", 6));
+  test("of one name, in two components, have all lines of that name", () => {
+    const text = told(["one: +1 ~0 -0 (+a)", "one: +1 ~2 -0 (+b, ~c …)"], of("one", 6));
     expect(text).toContain("<b>one</b>: 5 → 6 keys");
     expect(text).toContain(
-      "One of these changes, the plan does not say which:\n\n- \\+1 \\~0 -0 (`a`)\n- \\+1 \\~2 -0 (`b`, `c` …)",
+      "One of these changes, as several resources have this name:\n\n- \\+1 \\~0 -0 (`+a`)\n- \\+1 \\~2 -0 (`+b`, `~c` …)",
     );
   });
 
   test("say which keys of others they delete, each under its own prefix", () => {
     const lines = [
-      `prune deletes 1 key that others wrote: "a/x"`,
-      `prune deletes 1,200 keys that others wrote: "b/1", "b/2", …`,
+      `one: prune deletes 1 key that others wrote: "a/x"`,
+      `two: prune deletes 1,200 keys that others wrote: "b/1", "b/2", …`,
     ];
     const steps = [
       of("one", 5, { prune: { prefix: "a/" } }),
@@ -421,7 +419,7 @@ describe("entries", () => {
     const { dangers, text } = report(
       JSON.stringify({
         steps,
-        diagnostics: lines.map((line) => said(`edgeguard: KvEntries ${NAMESPACE}: ${line}`, "info#err")),
+        diagnostics: lines.map((line) => said(`edgeguard: KvEntries ${line}`, "info#err")),
       }),
       "markdown",
     );
@@ -435,7 +433,8 @@ describe("entries", () => {
   test("are told in the words that the resource says today", async () => {
     const api = await startLocalApi();
     try {
-      const args = { accountId: api.accounts.main, namespaceId: api.namespaces.existing };
+      const address = { accountId: api.accounts.main, namespaceId: api.namespaces.existing };
+      const args = { ...address, __resourceName: "own" };
       const first = { ...args, entries: { "config/a": "1", "plain/b": "2" } };
       const recorded = await new Operation(api).up("KvEntries", first);
       const operation = new Operation(api);
@@ -452,7 +451,7 @@ describe("entries", () => {
       const step = own("update", "KvEntries", "own", { old: recorded.inputs, new: inputs });
       const { dangers, text } = report(JSON.stringify({ steps: [step], diagnostics }), "markdown");
       expect(text).toContain(
-        "<b>own</b>: +2 ~1 -1 (<code>config/c</code>, <code>config/d</code>, <code>config/a</code>, <code>plain/b</code>)",
+        "<b>own</b>: +2 ~1 -1 (<code>+config/c</code>, <code>+config/d</code>, <code>~config/a</code>, <code>-plain/b</code>)",
       );
       expect(dangers.map(({ sentence }) => sentence.toString())).toEqual([
         `1 key that others wrote under config/ will be deleted: "config/checkout"`,
@@ -464,7 +463,7 @@ describe("entries", () => {
 
   test("that nobody claims are at least a warning", () => {
     const diagnostics = [
-      said(`edgeguard: KvEntries ${NAMESPACE}: prune deletes 1 key that others wrote: "a/x"`, "info#err"),
+      said('edgeguard: KvEntries other: prune deletes 1 key that others wrote: "a/x"', "info#err"),
     ];
     expect(report(JSON.stringify({ steps: [of("one", 5)], diagnostics }), "markdown").text).toContain(
       "prune deletes 1 key",

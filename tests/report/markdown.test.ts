@@ -220,7 +220,7 @@ describe("a plan that is too large for a comment", () => {
       });
     });
     const diagnostics = steps.map((_, index) =>
-      said(`edgeguard: KvEntries ${String(index % 40).padStart(32, "0")}: +1 ~0 -0 (key/${index})`),
+      said(`edgeguard: KvEntries entries-${String(index).padStart(4, "0")}: +1 ~0 -0 (+key/${index})`),
     );
     const gone = own("delete", "KvNamespace", "zz-last", { old: { title: "data", forceDestroy: true } });
     return JSON.stringify({ steps: [...steps, gone], diagnostics });

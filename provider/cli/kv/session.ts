@@ -186,7 +186,7 @@ async function connected<T>(host: Host, work: (session: Session) => Promise<T>):
     const { api, settings, ...context } = host.context("kv");
     // Uploads tell of their progress in the provider's way; here the commands do it in their own.
     const say = { ...host.say, info: () => undefined };
-    return await work({ ctx: { api, settings, say, pause: (ms) => context.pause(ms) }, accountId });
+    return await work({ ctx: { name: undefined, api, settings, say, pause: (ms) => context.pause(ms) }, accountId });
   } finally {
     await host.close();
   }

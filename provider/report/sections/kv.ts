@@ -2,17 +2,8 @@ import { say, valuesOf, words, type Phrase } from "../phrase";
 import { ownMessages } from "../diagnostics";
 import { visible } from "../../api/printable";
 import { bag, cell, compare, counted, number, text } from "../values";
-import {
-  argumentTable,
-  isGone,
-  isNew,
-  isReplaced,
-  oncePerPlan,
-  textBlock,
-  told,
-  type Teller,
-  type Told,
-} from "./section";
+import type { Step } from "../plan";
+import { argumentTable, isGone, oncePerPlan, textBlock, type Teller, type Told } from "./section";
 
 export const kvNamespace: Teller = {
   summary: ({ step, old, new: next }) => {
@@ -52,8 +43,8 @@ export const kvEntries: Teller = {
   },
 };
 
-/** Entries of one namespace in several resources: a line names the namespace only. */
-const ONE_OF = "One of these changes, the plan does not say which:";
+/** Components may hold resources of one name, and a line tells no more than that. */
+const ONE_OF = "One of these changes, as several resources have this name:";
 
 /** What is secret, and what only tells that something differs. */
 const NOISE = ["entries", "manifest", "digest", "fileHash", "drift"];
@@ -71,19 +62,13 @@ interface ChangeLine {
 const phraseOf = ({ counts, names }: ChangeLine): Phrase =>
   names === "" ? words(counts) : say`${words(counts)} (${valuesOf(names)})`;
 
-/** What the resource's own line says; several where they may be of others of the plan that share the namespace. */
+/** What the resource's own line says; several where resources of different components share its name. */
 function changeLines(all: Told): readonly ChangeLine[] {
-  const { step, old, new: next } = all;
-  const before = isNew(step) || isReplaced(step) ? 0 : (keysOf(old.inputs) ?? 0);
-  const grows = (keysOf(next.inputs) ?? 0) - before;
-  const alone = isAlone(all);
-  const fitting = linesOf(all).flatMap((line): [string, ChangeLine][] => {
-    const [, counts, added, removed, names = ""] = /^(\+(\d+) ~\d+ -(\d+))(?: \((.*)\))?$/s.exec(line) ?? [];
-    if (counts === undefined) return [];
-    const fits = alone || Number(added) - Number(removed) === grows;
-    return fits ? [[line, { counts, names: visible(names), removed: Number(removed) }]] : [];
+  const found = linesOf(all).flatMap((line): [string, ChangeLine][] => {
+    const [, counts, removed, names = ""] = /^(\+\d+ ~\d+ -(\d+))(?: \((.*)\))?$/s.exec(line) ?? [];
+    return counts === undefined ? [] : [[line, { counts, names: visible(names), removed: Number(removed) }]];
   });
-  return [...new Map(fitting).values()];
+  return [...new Map(found).values()];
 }
 
 /** How many of its own keys an update deletes, of how many. Where several lines may be meant, the gravest. */
@@ -102,55 +87,30 @@ export function pruned(all: Told): { readonly message: string; readonly sentence
   for (const message of linesOf(all)) {
     const [, count, keys = ""] =
       /^prune deletes ([\d,]+ keys?) that others wrote: (.*)$/s.exec(message) ?? [];
-    // Where several own a prefix of the namespace, the keys tell whose it is.
-    if (count === undefined || !keys.startsWith(JSON.stringify(prefix).slice(0, -1))) continue;
+    if (count === undefined) continue;
     const sentence = say`${words(count)} that others wrote under ${cell(prefix)} will be deleted: ${valuesOf(visible(keys))}`;
-    return { message: `${startOf(all)}${message}`, sentence };
+    return { message: `${startOf(all.step)}${message}`, sentence };
   }
   return undefined;
 }
 
-/** What the preview says of this resource's namespace. */
-function linesOf(all: Told): readonly string[] {
-  return indexOf(all.plan).lines.get(startOf(all)) ?? [];
+/** What the preview says of this resource. */
+function linesOf({ step, plan }: Told): readonly string[] {
+  return linesByStart(plan).get(startOf(step)) ?? [];
 }
 
-function startOf({ new: next, old }: Told): string {
-  return `KvEntries ${namespaceOf(next.inputs) ?? namespaceOf(old.inputs) ?? ""}: `;
-}
+/** As a line names the resource. */
+const startOf = ({ name }: Step): string => visible(`KvEntries ${name}: `);
 
-/** As the lines name it. */
-function namespaceOf(inputs: Readonly<Record<string, unknown>>): string | undefined {
-  const given = inputs["namespaceId"];
-  return given === undefined ? undefined : (text(given) ?? "(new namespace)");
-}
-
-/** Whether no other entries of this plan that are new or changed belong to the same namespace. */
-function isAlone(all: Told): boolean {
-  return (indexOf(all.plan).changing.get(startOf(all)) ?? 0) <= 1;
-}
-
-/** What a plan says of namespaces, by what the lines begin with. */
-interface Index {
-  readonly lines: ReadonlyMap<string, readonly string[]>;
-  /** How many resources are new or changed. */
-  readonly changing: ReadonlyMap<string, number>;
-}
-
-const indexOf = oncePerPlan((plan): Index => {
+const linesByStart = oncePerPlan((plan): ReadonlyMap<string, readonly string[]> => {
   const lines = new Map<string, string[]>();
   for (const message of ownMessages(plan.diagnostics).sort(compare)) {
-    const [whole, start = "", line = ""] = /^(KvEntries [^:]+: )(.*)$/s.exec(message) ?? [];
+    const [whole, start = "", line = ""] =
+      /^(KvEntries .*?: )((?:\+\d+ ~\d+ -\d|prune deletes ).*)$/s.exec(message) ?? [];
     if (whole === undefined) continue;
     const known = lines.get(start);
     if (known === undefined) lines.set(start, [line]);
     else known.push(line);
   }
-  const changing = new Map<string, number>();
-  for (const step of plan.steps) {
-    if (step.kind !== "KvEntries" || step.op === "same" || isGone(step)) continue;
-    const start = startOf(told(step, plan));
-    changing.set(start, (changing.get(start) ?? 0) + 1);
-  }
-  return { lines, changing };
+  return lines;
 });

@@ -43,7 +43,7 @@ playScenario({
       program: "joined",
       code: "failure",
       says: [
-        /KvEntries [0-9a-f]{32}: 1 declared key exists already with other content \("q\/theirs"\)\. Nothing was written\./,
+        /KvEntries own: 1 declared key exists already with other content \("q\/theirs"\)\. Nothing was written\./,
       ],
     },
     {

@@ -15,7 +15,7 @@ playScenario({
     {
       run: "preview",
       changes: { create: 5 },
-      says: [/KvEntries \(new namespace\): \+3 ~0 -0 \(a, b, c\)/],
+      says: [/KvEntries inline: \+3 ~0 -0 \(\+a, \+b, \+c\)/],
       hides: ["canary-a"],
     },
     {
@@ -31,7 +31,7 @@ playScenario({
       run: "preview",
       program: "changed",
       changes: { update: 1, unchanged: 4 },
-      says: [/KvEntries [0-9a-f]{32}: \+1 ~0 -1 \(/],
+      says: [/KvEntries inline: \+1 ~0 -1 \(/],
       hides: ["canary-a"],
     },
     { run: "up", changes: { update: 1, unchanged: 4 }, writes: [`PUT ${BULK}`, `POST ${BULK}/delete`] },
@@ -48,6 +48,12 @@ playScenario({
       says: [/declared keys? exists? already as declared/],
     },
     { run: "preview", args: ["--expect-no-changes"], requests: 0 },
+    {
+      run: "up", // Another file and another directory, whose changes are ignored: another argument alone changes.
+      program: "ignoring",
+      changes: { update: 1, unchanged: 5 },
+      says: [/KvEntries bulk: \+0 ~0 -0/],
+    },
     {
       run: "destroy",
       changes: { delete: 6 },
