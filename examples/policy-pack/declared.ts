@@ -15,7 +15,7 @@ export interface Violation {
 /** What a team sets for itself; the defaults are in index.ts. */
 export interface Settings {
   /** What the account pays for, and by which usage model. */
-  readonly plan: "free" | "paid";
+  readonly plan: "free" | "paid" | "enterprise";
   readonly usageModel: "bundled" | "unbound" | "standard";
   /** A regular expression for the names of production stacks. */
   readonly production: string;

@@ -23,7 +23,7 @@ interface Config {
 
 const configSchema: PolicyConfigSchema = {
   properties: {
-    plan: { type: "string", enum: ["free", "paid"], default: "paid" },
+    plan: { type: "string", enum: ["free", "paid", "enterprise"], default: "paid" },
     usageModel: { type: "string", enum: ["bundled", "unbound", "standard"], default: "standard" },
     production: { type: "string", default: "^(prod|production|live)" },
     snapshots: { type: "array", items: { type: "string" }, default: ["detections.json"] },

@@ -91,8 +91,7 @@ export function explained(error: unknown, credential: Credential | undefined, pu
   if (!isCredentialRefused(error) || error.init.advice !== undefined) return error;
   const { origin = "" } = credential ?? {};
   const saved = origin.includes(":") ? ofSavedConfig(purpose) : "";
-  const advice =
-    error.status === 403 ? forbidden(error, credential) : refused(error, origin);
+  const advice = error.status === 403 ? forbidden(error, credential) : refused(error, origin);
   return new ApiError({ ...error.init, advice: `${advice}${saved}` });
 }
 

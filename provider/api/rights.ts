@@ -86,7 +86,11 @@ export const RESOURCE_RIGHTS = {
   KvEntries: of([WORKERS_KV]),
 } as const satisfies Readonly<Record<string, ResourceRights>>;
 
-function of(owned: readonly Permission[], onlyRead: readonly Permission[] = [], note?: string): ResourceRights {
+function of(
+  owned: readonly Permission[],
+  onlyRead: readonly Permission[] = [],
+  note?: string,
+): ResourceRights {
   return {
     toRead: [...owned, ...onlyRead].map(toRead),
     toWrite: [...owned.map(toWrite), ...onlyRead.map(toRead)],

@@ -52,6 +52,7 @@ const args = z.object({
     })
     .exactOptional(),
   waitFor: z.strictObject({ timeout: timeout.exactOptional() }).exactOptional(),
+  quiet: z.boolean().exactOptional(),
 });
 type MigrationArgs = z.output<typeof args>;
 
@@ -88,7 +89,7 @@ export const wafMigration = defineLifecycle({
     },
   ],
 
-  deriveWithout: ["plan", "configuration", "confirm", "waitFor"],
+  deriveWithout: ["plan", "configuration", "confirm", "waitFor", "quiet"],
 
   derive({ args, olds }) {
     if (olds["zoneId"] !== args.zoneId) return Promise.resolve({});
@@ -105,7 +106,7 @@ export const wafMigration = defineLifecycle({
     if (args.target !== "assessed" && sameJson(pick(olds, JUDGED), pick(args, JUDGED))) return {};
     const situation = await observe(ctx.api, args.zoneId);
     readings(ctx).set(args.zoneId, situation);
-    const { next, lines } = assess(situation, requestOf(args));
+    const { next, lines, assessmentDigest } = assess(situation, requestOf(args));
     // Whether it was finished before the paths went away is recorded, which the update knows.
     const isDeclared = olds["zoneId"] === args.zoneId && olds["target"] === args.target;
     if (situation.state.phase === "retired" && args.target !== "assessed" && isDeclared) return {};
@@ -114,7 +115,10 @@ export const wafMigration = defineLifecycle({
       const { property, reason } = next;
       return { ...findings, failures: [{ property, reason }] };
     }
-    ctx.say.info(lines.join("\n"));
+    const isUnchanged =
+      isDeclared && olds["plan"] === args.plan && olds["assessmentDigest"] === assessmentDigest;
+    if (!isUnchanged) ctx.say.info(lines.join("\n"));
+    else if (args.quiet !== true) ctx.say.info(unchangedWords(lines));
     return findings;
   },
 
@@ -183,7 +187,8 @@ export interface WafMigrationArgs {
    */
   readonly plan?: pulumi.Input<"pro" | "business" | "enterprise">;
   /**
-   * How far the zone is to go, at least. `"assessed"` only reads, in every preview, and prints what would happen.
+   * How far the zone is to go, at least. `"assessed"` only reads, in every preview, and prints what would happen: in full
+   * where that is new or has changed since the last update, else in one line (see `quiet`).
    * `"validation"` (Enterprise) enables both versions, the new one first. `"finished"` enables the new rules and turns the
    * previous ones off. There is no way back: a lower target for the same zone is refused. In place.
    * Source: seed 001, "API migration sequence".
@@ -207,6 +212,8 @@ export interface WafMigrationArgs {
    * `up` fails with what is known, and the next one waits on. Default `{ timeout: "1h" }`. In place, without a write.
    */
   readonly waitFor?: pulumi.Input<{ timeout?: pulumi.Input<number | string> }>;
+  /** Whether an assessment that hasn't changed since the last update prints nothing at all. Default: one line. Updates in place, without a write. */
+  readonly quiet?: pulumi.Input<boolean>;
 }
 
 /**
@@ -274,6 +281,11 @@ export class WafMigration extends edgeResource<WafMigrationArgs>()(wafMigration)
     });
     super(name, args, opts, claim);
   }
+}
+
+/** The first line of an assessment that is recorded already. */
+function unchangedWords([head = ""]: readonly string[]): string {
+  return `${head.replace(/\.$/, "")} (unchanged since the last update; the output assessment has it all).`;
 }
 
 /** As an input, where an engine indents by itself. */

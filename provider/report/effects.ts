@@ -75,6 +75,7 @@ export const EFFECTS: Readonly<Record<string, Readonly<Record<string, Effect>>>>
     configuration: depends(migration),
     confirm: neutral,
     "waitFor.timeout": neutral,
+    quiet: neutral,
   },
   LogpushJob: {
     zoneId: depends(logpush.stopsPushing),

@@ -5,6 +5,10 @@ import {
   EDGE_FUNCTION,
   EDGE_FUNCTION_RULES,
   EDGE_REQUEST,
+  boundsOf,
+  figure,
+  shown,
+  type Amount,
   type FunctionLimit,
   type RequestLimit,
   type Tier,
@@ -15,8 +19,8 @@ import { atRunTime, CheckError, held, type LimitFinding, type Measure } from "./
 
 export { CheckError, type LimitFinding } from "./finding";
 
-/** What an account pays for. */
-export type FunctionPlan = "free" | "paid";
+/** What an account pays for. The limits of Enterprise are those of the paid plan. */
+export type FunctionPlan = "free" | "paid" | "enterprise";
 
 /** How a paid plan counts. */
 export type UsageModel = "bundled" | "unbound" | "standard";
@@ -49,6 +53,8 @@ export interface FunctionToCheck {
   readonly plan: FunctionPlan;
   /** Of a paid plan; the free plan has limits of its own. Default `"standard"`. */
   readonly usageModel?: UsageModel;
+  /** Its own CPU limit in milliseconds, as set for the Worker: at most that of the plan. Default: the plan's. */
+  readonly cpuLimitMs?: number;
   /** What is uploaded: a file, a folder (source maps left out), or the bytes. It is compressed to be measured. */
   readonly bundle?: string | Uint8Array;
   /** Environment variables by name. A value that is no text counts as its JSON. No message repeats one. */
@@ -58,18 +64,21 @@ export interface FunctionToCheck {
   /** Its routes, `shop.example/*` or with the zone: `{ pattern, zone }`. */
   readonly routes?: readonly Route[];
   /** What was seen of it at run time, in metrics or logs; what is not given is listed with its limit. */
-  readonly observed?: Readonly<Partial<Record<RunTimeLimit, number>>>;
+  readonly observed?: Observed;
 }
 
+/** What was measured at run time. */
+export type Observed = Readonly<Partial<Record<RunTimeLimit, number>>>;
+
 /**
- * Holds an edge function against the limits of its plan (seed 002, "Limits"), without a request to anybody.
+ * Compares a Worker with the limits of its plan, without a request.
  *
  * @returns errors first, then warnings, then what only run time can tell.
- * @throws CheckError when the bundle cannot be read or the plan is none.
+ * @throws CheckError when the bundle cannot be read, or a plan or number is invalid.
  */
 export function checkFunction(given: FunctionToCheck): readonly LimitFinding[] {
   const measure = measures(given.plan, given.usageModel);
-  const { bundle, envVars = {}, crons = [], routes = [], observed = {} } = given;
+  const { bundle, envVars = {}, crons = [], routes = [], observed = {}, cpuLimitMs } = given;
   const names = Object.keys(envVars);
   return sorted([
     ...(bundle === undefined
@@ -93,12 +102,15 @@ export function checkFunction(given: FunctionToCheck): readonly LimitFinding[] {
       crons.length,
     ),
     ...routeFindings(measure, routes),
+    ...cpuLimitFindings(measure, cpuLimitMs),
     ...RUN_TIME_LIMITS.flatMap((name) => {
       const seen = observed[name];
-      if (seen !== undefined) return held(measure(name), seen);
+      const of = withCpuLimit(measure(name, { advice: ruleOf(name) }), cpuLimitMs);
+      if (seen !== undefined) return isCpu(name) ? overruns(held(of, seen)) : held(measure(name), seen);
       if (name === "cpuPerTrigger" && crons.length === 0) return [];
-      return atRunTime(measure(name, { advice: ruleOf(name) }));
+      return atRunTime(of);
     }),
+    ...sharedQuota(measure, observed),
   ]);
 }
 
@@ -114,9 +126,9 @@ export interface AccountToCheck {
 }
 
 /**
- * Holds an account's functions together against the limits of its plan (seed 002, "Plan limits" and rule 3).
+ * Compares an account's Workers together with the limits of its plan.
  *
- * @throws CheckError when the plan is none.
+ * @throws CheckError when the plan is invalid.
  */
 export function checkAccount(given: AccountToCheck): readonly LimitFinding[] {
   const measure = measures(given.plan, undefined);
@@ -187,15 +199,17 @@ type Measures = (
 ) => Measure<Tier>;
 
 function measures(plan: FunctionPlan, usageModel: UsageModel = "standard"): Measures {
-  const known: readonly string[] = ["free", "paid"];
-  if (!known.includes(plan)) throw new CheckError(`plan is ${JSON.stringify(plan)}; write "free" or "paid".`);
+  const known: readonly string[] = ["free", "paid", "enterprise"];
+  if (!known.includes(plan))
+    throw new CheckError(`plan is ${JSON.stringify(plan)}; write "free", "paid" or "enterprise".`);
   const models: readonly string[] = ["bundled", "unbound", "standard"];
   if (!models.includes(usageModel))
     throw new CheckError(
       `usageModel is ${JSON.stringify(usageModel)}; write "bundled", "unbound" or "standard".`,
     );
   const column = plan === "free" ? "free" : usageModel;
-  const named = plan === "free" ? "the free plan" : `a paid plan, ${usageModel}`;
+  const named =
+    plan === "free" ? "the free plan" : `${plan === "paid" ? "a paid plan" : "Enterprise"}, ${usageModel}`;
   return (name, { subject, advice } = {}) => ({
     name,
     limit: EDGE_FUNCTION[name],
@@ -204,6 +218,50 @@ function measures(plan: FunctionPlan, usageModel: UsageModel = "standard"): Meas
     ...(subject === undefined ? {} : { subject }),
     ...(advice === undefined ? {} : { advice }),
   });
+}
+
+function isCpu(name: string): boolean {
+  return name === "cpuPerRequest" || name === "cpuPerTrigger";
+}
+
+/** A CPU limit of the Worker's own has to be a number, and is no use above the plan's. */
+function cpuLimitFindings(measure: Measures, cpuLimitMs: number | undefined): LimitFinding[] {
+  if (cpuLimitMs === undefined) return [];
+  if (!Number.isInteger(cpuLimitMs) || cpuLimitMs < 1)
+    throw new CheckError(`cpuLimitMs is ${cpuLimitMs}; write milliseconds, a whole number from 1.`);
+  const own = measure("cpuPerTrigger", { subject: "CPU limit set for this function" });
+  return held(own, cpuLimitMs).filter(({ level }) => level === "error");
+}
+
+/** The same measure against the Worker's own limit, where that is lower than the plan's. */
+function withCpuLimit(of: Measure<Tier>, cpuLimitMs: number | undefined): Measure<Tier> {
+  const planned = of.limit.limit[of.column];
+  if (cpuLimitMs === undefined || !isCpu(of.name) || planned === null) return of;
+  if (boundsOf(planned).most <= cpuLimitMs) return of;
+  const amount: Amount = { amount: cpuLimitMs, unit: "ms" };
+  return {
+    ...of,
+    limit: { ...of.limit, limit: { ...of.limit.limit, [of.column]: amount } },
+    plan: `this function (the plan allows ${shown(planned)})`,
+  };
+}
+
+/** One measure does not tell a single overrun, which is let pass, from a steady one, which ends the Worker. */
+function overruns(findings: readonly LimitFinding[]): LimitFinding[] {
+  return findings.map((finding) => ({ ...finding, level: "warning" }));
+}
+
+/** Calls of fetch() and of the Cache API draw on one quota: each may be within it, and both together beyond it. */
+function sharedQuota(measure: Measures, { subrequests, cacheCalls }: Observed): LimitFinding[] {
+  if (subrequests === undefined || cacheCalls === undefined) return [];
+  const subject = `Subrequests (${figure(subrequests)}) and Cache API calls (${figure(cacheCalls)}) per request, in one quota`;
+  const together = held(
+    measure("cacheCalls", { subject, advice: ruleOf("cacheCalls") }),
+    subrequests + cacheCalls,
+  );
+  const alone = [...held(measure("subrequests"), subrequests), ...held(measure("cacheCalls"), cacheCalls)];
+  const isSaid = (level: LimitFinding["level"]): boolean => alone.some((each) => each.level === level);
+  return together.filter(({ level }) => !isSaid("error") && !isSaid(level));
 }
 
 /** Zones that are not named are not guessed from the patterns: too many routes in all are then only warned of. */

@@ -114,10 +114,22 @@ describe("a request that is forbidden names the permission", () => {
     ["GET", `${zone}/pagerules`, "Page Rules Read (in the dashboard: Zone > Page Rules > Read)"],
     ["GET", `${zone}/logpush/jobs`, "Logs Write (in the dashboard: Zone > Logs > Edit)"],
     ["GET", `${account}/logpush/jobs`, "Logs Write (in the dashboard: Account > Logs > Edit)"],
-    ["GET", `${account}/rulesets`, "Account Rulesets Read (in the dashboard: Account > Account Rulesets > Read)"],
+    [
+      "GET",
+      `${account}/rulesets`,
+      "Account Rulesets Read (in the dashboard: Account > Account Rulesets > Read)",
+    ],
     ["GET", kv, "Workers KV Storage Read (in the dashboard: Account > Workers KV Storage > Read)"],
-    ["POST", `${kv}/1/bulk/get`, "Workers KV Storage Read (in the dashboard: Account > Workers KV Storage > Read)"],
-    ["PUT", `${kv}/1/bulk`, "Workers KV Storage Write (in the dashboard: Account > Workers KV Storage > Edit)"],
+    [
+      "POST",
+      `${kv}/1/bulk/get`,
+      "Workers KV Storage Read (in the dashboard: Account > Workers KV Storage > Read)",
+    ],
+    [
+      "PUT",
+      `${kv}/1/bulk`,
+      "Workers KV Storage Write (in the dashboard: Account > Workers KV Storage > Edit)",
+    ],
   ] as const)("of %s %s", async (method, path, permission) => {
     api.fault({ match: {}, kind: "status", status: 403, code: 10000, message: "Authentication error" });
     const { client } = clientOf(api.url);
@@ -166,7 +178,10 @@ describe("advice fits what was asked for", () => {
   });
 
   test("a preview with a refused token says nothing of the last up, a refresh does", async () => {
-    const made = await new Operation(api).up("PageShieldSettings", { zoneId: api.zones.empty, enabled: true });
+    const made = await new Operation(api).up("PageShieldSettings", {
+      zoneId: api.zones.empty,
+      enabled: true,
+    });
     api.fault({ match: {}, kind: "status", status: 401, code: 1000, message: "Invalid API Token", times: 9 });
     const changed = { zoneId: api.zones.empty, enabled: false };
     const [refusal] = await new Operation(api).refusals("PageShieldSettings", changed, made);

@@ -1,5 +1,5 @@
 import { startLocalApi, type LocalApi, type WafAction } from "edgeguard-local";
-import { Operation, rawSend } from "../support/operation";
+import { Operation, rawSend, type Recorded } from "../support/operation";
 import {
   brought,
   confirmed,
@@ -154,6 +154,23 @@ describe("an assessed zone", () => {
     expect(await rulesOf(api, zone("migrateLimits"))).toHaveLength(202);
   });
 
+  test("is printed in full when it is new or has changed, else in one line, or not at all if quiet", async () => {
+    const inputs = { zoneId: zone("migratePro"), target: "assessed" };
+    const said = async (declared: object, previous?: Recorded): Promise<string[]> => {
+      const op = new Operation(api);
+      await op.preview(TYPE, { ...declared }, previous);
+      return op.said;
+    };
+    const recorded = await new Operation(api).up(TYPE, inputs);
+    expect((await said(inputs))[0]?.split("\n").length).toBeGreaterThan(5);
+    expect(await said(inputs, recorded)).toEqual([
+      `edgeguard: WafMigration of zone ${inputs.zoneId}: eligible; the previous rules are active (unchanged since the last update; the output assessment has it all).`,
+    ]);
+    expect(await said({ ...inputs, quiet: true }, recorded)).toEqual([]);
+    api.inDashboard(inputs.zoneId, { do: "package", sensitivity: "medium" });
+    expect((await said({ ...inputs, quiet: true }, recorded))[0]).toContain("OWASP sensitivity medium");
+  });
+
   test("whose situation changes is a change that an up only records", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
     const recorded = await new Operation(api).up(TYPE, inputs);
@@ -172,10 +189,16 @@ describe("an assessed zone", () => {
   });
 
   test.each([
-    ["/firewall/rules", "firewall rules not counted: check by hand (the service answered 403)"],
-    ["/pagerules", "page rules not counted: check by hand (the service answered 403)"],
+    [
+      "/firewall/rules",
+      "firewall rules not counted: check by hand (Cloudflare answered 403; it needs the permission Firewall Services Read (in the dashboard: Zone > Firewall Services > Read))",
+    ],
+    [
+      "/pagerules",
+      "page rules not counted: check by hand (Cloudflare answered 403; it needs the permission Page Rules Read (in the dashboard: Zone > Page Rules > Read))",
+    ],
   ])("without an answer from %s is assessed all the same, and says so", async (path, words) => {
-    api.fault({ kind: "status", status: 403, match: { path } });
+    api.fault({ kind: "status", status: 403, code: 10000, match: { path } });
     const op = new Operation(api);
     const { outputs } = await op.up(TYPE, { zoneId: zone("migratePro"), target: "assessed" });
     expect(op.said[0]).toContain("eligible, as far as was counted");

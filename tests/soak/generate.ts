@@ -292,6 +292,7 @@ export function migrationArgs({ random, zones, catalog }: World, zone: ZoneName,
       ? {}
       : random.maybe("configuration", () => configuration(random, first), 0.25)),
     ...random.maybe("waitFor", () => ({ timeout: random.pick<Value>([60, "1m", "2m30s"]) }), 0.5),
+    ...random.maybe("quiet", () => random.pick<Value>([true, false]), 0.3),
   };
 }
 

@@ -86,6 +86,59 @@ describe("checkFunction", () => {
     );
   });
 
+  describe("finds what was observed", () => {
+    const found = (given: Parameters<typeof checkFunction>[0]) =>
+      checkFunction(given).filter(({ level }) => level !== "info");
+
+    test("of fetch() and the Cache API together beyond their one quota", () => {
+      const observed = { subrequests: 30, cacheCalls: 30 };
+      expect(found({ plan: "free", observed })).toEqual([
+        expect.objectContaining({
+          level: "error",
+          measured: 60,
+          allowed: 50,
+          message:
+            "Subrequests (30) and Cache API calls (30) per request, in one quota: 60; the limit of the free plan is 50. put(), match() and delete() draw on one quota with fetch().",
+        }),
+      ]);
+      expect(found({ plan: "free", observed: { subrequests: 10, cacheCalls: 10 } })).toEqual([]);
+      // Said once, where one of them is too much by itself.
+      expect(found({ plan: "free", observed: { subrequests: 60, cacheCalls: 1 } })).toHaveLength(1);
+    });
+
+    test("of CPU time beyond the limit as a warning, with the rule that lets an overrun pass", () => {
+      const [finding, ...more] = found({ plan: "free", observed: { cpuPerRequest: 25 } });
+      expect(more).toEqual([]);
+      expect(finding).toMatchObject({ level: "warning", limit: "cpuPerRequest", measured: 25, allowed: 10 });
+      expect(finding?.message).toMatch(
+        /An overrun now and then is let pass, a steady one ends the function\./,
+      );
+    });
+
+    test("against a CPU limit of the Worker's own", () => {
+      const given = { plan: "paid", cpuLimitMs: 200, observed: { cpuPerRequest: 250 } } as const;
+      expect(found(given)).toEqual([expect.objectContaining({ level: "warning", allowed: 200 })]);
+      expect(found(given)[0]?.message).toContain(
+        "the limit of this function (the plan allows 30 s) is 200 ms",
+      );
+      expect(found({ ...given, observed: { cpuPerRequest: 100 } })).toEqual([]);
+      expect(found({ plan: "free", cpuLimitMs: 500 })).toEqual([
+        expect.objectContaining({
+          level: "error",
+          message: expect.stringMatching(/^CPU limit set for this function: 500 ms; .* is 10 ms/) as string,
+        }),
+      ]);
+      expect(() => checkFunction({ plan: "paid", cpuLimitMs: 0 })).toThrow(/cpuLimitMs is 0/);
+    });
+  });
+
+  test("takes Enterprise, whose limits are those of the paid plan, for an account too", () => {
+    const account = { functions: 501, scheduledTriggers: 0, requestsPerDay: 10 ** 9 };
+    expect(checkAccount({ plan: "enterprise", ...account })).toEqual([
+      expect.objectContaining({ level: "error", limit: "functionsPerAccount", allowed: 500 }),
+    ]);
+  });
+
   test("guesses no zone from a pattern", () => {
     const routes = (count: number): string[] => Array.from({ length: count }, (_, i) => `h${i}.example/*`);
     const [finding] = checkFunction({ plan: "paid", routes: routes(1_001) });
@@ -107,7 +160,7 @@ describe("checkFunction", () => {
   test("refuses what it cannot look at", () => {
     const wrong = "gold" as "free";
     expect(() => checkFunction({ plan: wrong })).toThrow(
-      new CheckError('plan is "gold"; write "free" or "paid".'),
+      new CheckError('plan is "gold"; write "free", "paid" or "enterprise".'),
     );
     expect(() => checkFunction({ plan: "paid", usageModel: "gold" as "standard" })).toThrow(
       /usageModel is "gold"/,
@@ -205,7 +258,7 @@ describe("explainError", () => {
     expect(await refusal(413, [{ code: 7, message: "large" }])).toContain(explainError({ status: 413 }));
     // Which credential was refused says more than what such a code means.
     expect(await refusal(403, [{ code: 10000, message: "no" }])).toMatch(
-      /The credential from edgeguard:apiToken was refused/,
+      /The token from edgeguard:apiToken lacks the permission/,
     );
   });
 });

@@ -195,12 +195,12 @@ const ROWS: Row[] = [
   ["128 KB of console output", observed("standard", "consoleOutput"), 128 * KB, `${USAGE}, rule 10`],
 ];
 
-test.each(ROWS)("%s", (_, look, limit, source) => {
+test.each(ROWS)("%s", (name, look, limit, source) => {
   const levels = (measured: number): string[] => look(measured).map(({ level }) => level);
   expect({ below: levels(limit - 1), at: levels(limit), above: levels(limit + 1) }).toEqual({
     below: ["warning"],
     at: ["warning"],
-    above: ["error"],
+    above: [/ of CPU\b/.test(name) ? "warning" : "error"], // An overrun of CPU now and then is let pass.
   });
   expect(look(limit + 1)).toEqual([expect.objectContaining({ measured: limit + 1, allowed: limit, source })]);
 });
