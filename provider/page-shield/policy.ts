@@ -1,6 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import type { RequestOptions } from "../api/client";
+import { expression, expressionWarning, isSameExpression } from "../rules-language/argument";
 import { adopt as adoptExisting, isFree, sharedId } from "../runtime/adoption";
 import { inEitherForm, noteShownForm, type BooleanForm, type BooleanMember } from "../runtime/boolean-form";
 import { adopt, zoneId, type Adopt } from "../runtime/fields";
@@ -38,10 +39,7 @@ const args = z.object({
   zoneId,
   description: z.string().min(1, "has to say in a word what the policy is for; it is empty"),
   action: z.enum(["log", "allow", "add_reporting_directives"]),
-  expression: z
-    .string()
-    .trim()
-    .min(1, 'has to select requests, for example http.host eq "www.example.com"; it is empty'),
+  expression,
   enabled: z.boolean().default(true),
   value,
   adopt: adopt.exactOptional(),
@@ -58,6 +56,7 @@ export const pageShieldPolicy = defineLifecycle({
   args,
   computed: z.object({}),
   computedInputs: ["wouldBlock"],
+  equal: { expression: isSameExpression },
   replaceOn: ["zoneId"],
   lock: ({ zoneId }) => LOCK.pageShield(zoneId),
 
@@ -70,6 +69,12 @@ export const pageShieldPolicy = defineLifecycle({
         if (found.length === 0) return undefined;
         return { warning: `policy ${JSON.stringify(description)}: ${found.join("; ")}.` };
       },
+    },
+    {
+      needs: ["expression", "description"],
+      quotes: ["expression"],
+      check: ({ expression, description }) =>
+        expressionWarning(`policy ${JSON.stringify(description)}`, { expression }),
     },
     {
       needs: ["action", "description"],
@@ -279,7 +284,7 @@ function canonicalValue(text: string): string {
 function sameFields(policy: Policy, args: Bag): boolean {
   const further = Object.entries(isBag(args["extra"]) ? args["extra"] : {});
   return (
-    FIELDS.every((key) => sameJson(policy[key], args[key])) &&
+    FIELDS.every((key) => isSameField(key, policy[key], args[key])) &&
     further.every(([name, wanted]) => policy.raw[name] === undefined || sameJson(policy.raw[name], wanted))
   );
 }
@@ -387,7 +392,11 @@ async function createPolicy(
 }
 
 function differing(policy: Policy, args: PolicyArgs): string {
-  return FIELDS.filter((key) => !sameJson(policy[key], args[key])).join(", ") || "extra";
+  return FIELDS.filter((key) => !isSameField(key, policy[key], args[key])).join(", ") || "extra";
+}
+
+function isSameField(key: (typeof FIELDS)[number], one: unknown, other: unknown): boolean {
+  return key === "expression" ? isSameExpression(one, other) : sameJson(one, other);
 }
 
 async function write(ctx: Context, args: PolicyArgs, found: Policy): Promise<void> {

@@ -26,16 +26,11 @@ export function isWiderOrEqual(wider: string, narrower: string): boolean {
   return one !== undefined && other !== undefined && new Implication().holds(other, one);
 }
 
-/** Whether two texts differ in nothing but white space between their words, and in operators as words or signs. */
-export function isSameWording(one: string, other: string): boolean {
-  if (one.trim() === other.trim()) return true;
-  const [words, others] = [one, other].map((text) => tokensOf(text).map(wordOf));
-  return (
-    words !== undefined &&
-    others !== undefined &&
-    words.length === others.length &&
-    words.every((word, index) => word !== undefined && word === others[index])
-  );
+/** The words of an expression, whatever the white space between them, with operators as words; of what is no expression, the text. */
+export function wordingOf(expression: string): string {
+  const tokens = tokensOf(expression);
+  const isReadable = tokens.every(({ kind }) => kind !== "unreadable");
+  return isReadable ? tokens.map(wordOf).join(" ").trim() : expression.trim();
 }
 
 const WORDS = new Map<string, string>([
@@ -46,8 +41,7 @@ const WORDS = new Map<string, string>([
   ["!", "not"],
 ]);
 
-function wordOf({ kind, text }: Token): string | undefined {
-  if (kind === "unreadable") return undefined;
+function wordOf({ kind, text }: Token): string {
   return kind === "operator" ? (WORDS.get(text) ?? text) : text;
 }
 

@@ -328,6 +328,7 @@ class Parser {
       return `the value after ${operator ?? "the operator"} is missing`;
     }
     const word = this.#word(token);
+    if (token.kind === "open") return `${word} stands where text, a number or an address belongs`;
     if (token.kind === "name" && this.#is("open", "(")) {
       return `${token.text}(…) stands where a value belongs: a field is compared with text, a number or an address`;
     }

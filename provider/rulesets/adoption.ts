@@ -1,3 +1,4 @@
+import { canonicalExpression } from "../rules-language/meaning";
 import { adopt as adoptExisting, AdoptionError, isFree, sharedId } from "../runtime/adoption";
 import { PartialFailure, type Context } from "../runtime/lifecycle";
 import { present } from "../runtime/members";
@@ -133,8 +134,10 @@ function runningToo(
   { managed }: Prepared,
   found: EntryPoint | undefined,
 ): ZoneRule[] {
+  const meaning = (text: string): string => canonicalExpression(text) ?? text;
+  const wanted = meaning(expression);
   return (found?.rules ?? []).filter(
-    (rule) => rule.deploys?.rulesetId === managed.id && rule.expression === expression,
+    (rule) => rule.deploys?.rulesetId === managed.id && meaning(rule.expression) === wanted,
   );
 }
 

@@ -1,6 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { MANAGED_RULES } from "../limits";
+import { expression } from "../rules-language/argument";
 import { hexId } from "../runtime/fields";
 import { describe } from "../runtime/inputs";
 import { record } from "../runtime/json";
@@ -155,11 +156,6 @@ const idSet = (id: z.ZodType<string, string>, what: string): z.ZodType<string[],
     .array(id)
     .min(1, `has to hold at least one ${what}; it is empty`)
     .transform((ids) => [...new Set(ids)].sort());
-
-export const expression = z
-  .string()
-  .trim()
-  .min(1, 'has to select requests, for example http.host eq "www.example.com"; it is empty');
 
 export const exceptions = z
   .array(

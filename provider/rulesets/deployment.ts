@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Context } from "../runtime/lifecycle";
+import { isSameExpression } from "../rules-language/argument";
 import { present } from "../runtime/members";
 import { isBag, omit, type Bag } from "../runtime/values";
 import type { DeclaredOverrides, Exceptions, Position } from "./arguments";
@@ -143,7 +144,7 @@ export function differences(rule: ZoneRule, wanted: Wanted, shared: SharedTags):
     ruleset: deploys?.rulesetId === wanted.rulesetId,
     version: sameVersion(deploys?.version, wanted.version),
     overrides: deploys !== undefined && sameOverrides(deploys.overrides, wanted.overrides, shared),
-    expression: rule.expression === wanted.expression,
+    expression: isSameExpression(rule.expression, wanted.expression),
     description: rule.description === (wanted.description ?? ""),
     enabled: rule.enabled === wanted.enabled,
     ref: rule.ref === wanted.ref,

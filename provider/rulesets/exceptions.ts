@@ -1,4 +1,6 @@
-import { omit, sameJson, type Bag } from "../runtime/values";
+import { isSameExpression } from "../rules-language/argument";
+import { wordingOf } from "../rules-language/meaning";
+import { isBag, omit, sameJson, type Bag } from "../runtime/values";
 import type { Exception } from "./arguments";
 import type { RuleWriter } from "./entry-point";
 import { isForward, type Placement } from "./position";
@@ -38,7 +40,20 @@ export function ownExceptions({ rules }: Pick<EntryPoint, "rules">, of: Exceptio
 /** Whether a rule is this exception, but for its description. */
 export function isSameSkip(rule: ZoneRule | undefined, { expression, skip }: Exception): rule is ZoneRule {
   if (rule?.skips === undefined) return false;
-  return rule.enabled && rule.expression === expression && sameJson(rule.skips, skip);
+  return rule.enabled && isSameExpression(rule.expression, expression) && sameJson(rule.skips, skip);
+}
+
+/** Whether two lists, as they come from a state or a program, are the same but for the notation of their expressions. */
+export function sameExceptions(before: unknown, after: unknown): boolean {
+  const worded = (list: unknown): unknown =>
+    Array.isArray(list)
+      ? list.map((each: unknown) =>
+          isBag(each) ? { ...each, expression: worded(each["expression"]) } : each,
+        )
+      : typeof list === "string"
+        ? wordingOf(list)
+        : list;
+  return sameJson(worded(before), worded(after));
 }
 
 function toRequest({ expression, description, skip }: Exception, ref: string, held: Bag = {}): Bag {

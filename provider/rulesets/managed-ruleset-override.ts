@@ -3,6 +3,8 @@ import * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { ApiError } from "../api/errors";
 import { MANAGED_RULES } from "../limits";
+import { expression, expressionWarning, isSameExpression } from "../rules-language/argument";
+import { canonicalExpression } from "../rules-language/meaning";
 import { accountId, adopt, zoneId, type Adopt } from "../runtime/fields";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
@@ -37,7 +39,7 @@ import {
   seenEntryPoint,
   type OtherManagedRule,
 } from "./entry-point";
-import { readExceptions, removeExceptions } from "./exceptions";
+import { readExceptions, removeExceptions, sameExceptions } from "./exceptions";
 import { contradictions, judge } from "./judge";
 import { findManagedRuleset, UnknownRulesetError } from "./managed";
 import {
@@ -56,7 +58,7 @@ const args = z.object({
   accountId,
   ruleset: declared.ruleset,
   version: declared.version.exactOptional(),
-  expression: declared.expression.default("true"),
+  expression: expression.default("true"),
   description: z.string().exactOptional(),
   enabled: z.boolean().default(true),
   ref: declared.ref,
@@ -81,6 +83,8 @@ export const managedRulesetOverride = defineLifecycle({
   computedInputs: ["expansion", "drift"],
   compared: { ignore: [], also: ["drift"] },
   equal: {
+    expression: isSameExpression,
+    exceptions: sameExceptions,
     categories: (before, after, recorded) => {
       const [one, other] = [before, after].map((given) => declared.categories.safeParse(given));
       const known = computed.shape.known.safeParse(recorded["known"]);
@@ -106,6 +110,17 @@ export const managedRulesetOverride = defineLifecycle({
         const [side, other] = typeof position === "object" ? (Object.entries(position)[0] ?? []) : [];
         if (side === undefined || other !== ref) return undefined;
         return { property: `position.${side}`, reason: `names the rule itself, ${JSON.stringify(ref)}` };
+      },
+    },
+    {
+      needs: ["expression", "exceptions", "ref"],
+      quotes: ["expression", "exceptions"],
+      check: ({ expression, exceptions = [], ref }) => {
+        const places = exceptions.map(
+          (each, index) => [`exceptions[${index}].expression`, each.expression] as const,
+        );
+        const all = { expression, ...Object.fromEntries(places) };
+        return expressionWarning(`managed ruleset ${JSON.stringify(ref)}`, all);
       },
     },
     {
@@ -426,7 +441,7 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
           clash: `both have the ref ${JSON.stringify(known.ref)} in zone ${zone.data}: give one of them another`,
         },
         {
-          key: `${zone.data} ${canonicalJson(choice.data)} ${requests.data}`,
+          key: `${zone.data} ${canonicalJson(choice.data)} ${canonicalExpression(requests.data) ?? ""}`,
           clash: `execute the same managed ruleset for the same requests of zone ${zone.data}: it runs twice`,
           warnOnly: true,
         },

@@ -27,7 +27,8 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
     ...resource.written(news),
   };
   // 1. Each argument by its schema.
-  const { inputs, failures, known, meant } = checkInputs(lifecycle.args.shape, given, resource.secrets(news));
+  const secrets = resource.secrets(news);
+  const { inputs, failures, known, meant } = checkInputs(lifecycle.args.shape, given, secrets);
   Object.assign(inputs, pick(news, KEPT));
   if (misconfigured !== undefined)
     return { inputs, failures: refusals(host, [{ property: "", reason: misconfigured }, ...failures]) };
@@ -42,7 +43,10 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   const unchanged = sameJson(pick(olds, resource.argKeys), pick(inputs, resource.argKeys));
 
   // 2. Rules over several arguments. A rule reads only what it needs, and all of that is known and valid.
-  const { failed, warnings } = byRules(lifecycle.rules ?? [], inputs as Args<Shape>, meant, known);
+  const rules = (lifecycle.rules ?? []).filter(
+    ({ quotes = [] }) => !quotes.some((key) => secrets.includes(key)),
+  );
+  const { failed, warnings } = byRules(rules, inputs as Args<Shape>, meant, known);
   problems.push(...failed);
   if (!unchanged) for (const warning of warnings) host.warnOnce(warning); // Said once, by the run that changes it.
 

@@ -137,6 +137,11 @@ function reasonOf(issue: z.core.$ZodIssue, root: unknown, isSecret: boolean): st
       return issue.message.startsWith(REQUIRED)
         ? issue.message
         : `${REQUIRED}: ${issue.message.replace(/^has to be /, "")}`;
+    case "custom": {
+      // A sentence that quotes from the value has another form, for a value that is secret.
+      const withoutValue: unknown = issue.params?.["withoutValue"];
+      return isSecret && typeof withoutValue === "string" ? withoutValue : issue.message;
+    }
     default:
       return issue.message;
   }

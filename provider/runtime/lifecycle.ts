@@ -45,6 +45,8 @@ export interface Review extends Pick<Findings, "failures" | "pendingWork"> {
 /** A rule over several arguments. It waits while one of those it `needs` is not known yet. */
 export interface Rule<Args> {
   readonly needs: readonly (keyof Args & string)[];
+  /** Those of which a finding quotes a piece: while one of them is a secret, there is none. */
+  readonly quotes?: readonly (keyof Args & string)[];
   /** A failure, or a warning that does not stop anything. `given` is what the user wrote, before it was made canonical. */
   check(args: Args, given: Bag): CheckFailure | { readonly warning: string } | undefined;
 }

@@ -38,6 +38,20 @@ describe.each<[Dialect, "string" | "boolean"]>([
     if (dialect === "seed") expect(list.body).not.toHaveProperty("result_info");
   });
 
+  test.each([
+    ["expression", "http.host eq shop.example"],
+    ["expression", ""],
+    ["value", ""],
+    ["value", "script-src größe.example"],
+    ["value", "'self'; script-src"],
+  ])("are refused with a wrong %s, %j, on POST and PUT, with a pointer to it", async (member, wrong) => {
+    const id = idOf(await call("POST", path, newPolicy));
+    const refused = { status: 400, body: { errors: [{ code: 10001, source: { pointer: `/${member}` } }] } };
+    expect(await call("POST", path, { ...newPolicy, [member]: wrong })).toMatchObject(refused);
+    expect(await call("PUT", `${path}/${id}`, { [member]: wrong })).toMatchObject(refused);
+    expect(each(await call("GET", path), member)).toEqual([newPolicy[member as keyof typeof newPolicy]]);
+  });
+
   test(`accept both forms of enabled, and give back the ${form}`, async () => {
     for (const enabled of [true, "true", false, "false"]) {
       const created = await call("POST", path, { ...newPolicy, enabled });

@@ -30,6 +30,29 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
+test.each([
+  "(false)",
+  'http.host == "www.example.com" && !cf.client.bot || not (cf.waf.score lt 20 ^^ ssl)',
+  "ip.src in {198.51.100.1 198.51.100.3..198.51.100.7 192.0.2.0/24 2001:db8::/32} or ip.src in $office",
+  "cf.edge.server_port in {8000..8009 8080} and http.request.timestamp.sec gt 0x10",
+  'any(lower(http.request.headers["content-type"][*])[*] contains "json") and http.request.uri.args["a"][0] ne "b"',
+  'http.request.uri.path matches r#"a"b$"# or http.request.full_uri strict wildcard "*\\"*"',
+  'is_timed_hmac_valid_v0("key", concat(http.host, "/"), 100000, http.request.timestamp.sec, 8)',
+  "\n  ssl\r\n  and\tssl\n",
+])("an expression is taken as it is sent: %j", async (expression) => {
+  const other = new ZoneRulesets(api, api.zones.empty);
+  expect(await other.put({ rules: [expressed(expression)] })).toMatchObject({ status: 200 });
+  expect(rulesOf(await other.read())).toMatchObject([{ expression }]);
+});
+
+test("an expression that is none is told with the line and the column", async () => {
+  const rule = expressed("ssl\n or http.host eq shop.example");
+  const { body } = await shop.add(rule);
+  expect(JSON.stringify(body)).toContain(
+    "could not parse filter expression: Filter parsing error (2:18): expected a literal",
+  );
+});
+
 describe("a rule is refused, with its code and the place,", () => {
   test.each<[string, object, number, string]>([
     ["without an expression", { ...execute({}), expression: undefined }, 20125, "/expression"],
@@ -43,6 +66,13 @@ describe("a rule is refused, with its code and the place,", () => {
     ["with an unquoted host", expressed("http.host eq shop.example"), 20127, "/expression"],
     ["with a text instead of an expression", expressed('"true"'), 20127, "/expression"],
     ["with a foreign sign", expressed("true; true"), 20127, "/expression"],
+    ["with nothing to compare with", expressed("http.host eq and ssl"), 20127, "/expression"],
+    ["with two conditions side by side", expressed("ssl cf.client.bot"), 20127, "/expression"],
+    ["with an operator at its end", expressed("ssl and"), 20127, "/expression"],
+    ["with a set that is not closed", expressed('http.host in {"a"'), 20127, "/expression"],
+    ["with commas in a set", expressed('http.host in {"a", "b"}'), 20127, "/expression"],
+    ["with an operator in capitals", expressed("ssl AND ssl"), 20127, "/expression"],
+    ["nested without end", expressed("(".repeat(4096)), 20127, "/expression"],
     ["without an action", { ...execute({}), action: undefined }, 20119, "/action"],
     ["with an action of other phases", { ...execute({}), action: "block" }, 20120, "/action"],
     ["without parameters", { ...execute({}), action_parameters: undefined }, 20118, "/action_parameters"],

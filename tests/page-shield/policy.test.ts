@@ -121,6 +121,28 @@ describe("the value", () => {
     expect((await new Operation(api).refresh(TYPE, recorded))?.inputs).toEqual(recorded.inputs);
   });
 
+  test("whose expression is wrong is refused with the place, or warned of", async () => {
+    const unquoted = { ...policy, expression: "http.host eq www.empty.example" };
+    expect(await new Operation(api).refusals(TYPE, unquoted)).toEqual([
+      'expression: column 14: www.empty.example is text without quotes. Write "www.empty.example"',
+    ]);
+    const op = new Operation(api);
+    await op.preview(TYPE, { ...policy, expression: 'http.hots eq "www.empty.example"' });
+    expect(op.warned).toEqual([
+      'edgeguard: policy "Checkout": expression: column 1: Cloudflare documents no field http.hots. Did you mean http.host?',
+    ]);
+  });
+
+  test("is no change where only the notation of its expression differs, in the program or at Cloudflare", async () => {
+    const recorded = await new Operation(api).up(TYPE, policy);
+    const other = { ...policy, expression: 'http.host=="www.empty.example"' };
+    expect(await new Operation(api).preview(TYPE, other, recorded)).toMatchObject({ step: "same" });
+    await rawSend(api, "PUT", `${path}/${recorded.id}`, { expression: other.expression });
+    const refreshed = await new Operation(api).refresh(TYPE, recorded);
+    expect(refreshed?.outputs["expression"]).toBe(other.expression);
+    expect(await new Operation(api).preview(TYPE, policy, refreshed)).toMatchObject({ step: "same" });
+  });
+
   test("that is doubtful is warned of once, by the run that brings it", async () => {
     const doubtful = { ...policy, value: { scriptSrc: [] } };
     const op = new Operation(api);

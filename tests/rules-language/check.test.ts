@@ -85,6 +85,7 @@ describe("what is no expression is told with its place and the right form:", () 
     ["()", "column 2: a condition is missing in front of )"],
     ["http.host eq", "column 13: the value after eq is missing"],
     ["(http.host eq ) and ssl", "column 15: the value after eq is missing"],
+    ["http.host eq (", "column 14: ( stands where text, a number or an address belongs"],
     ["http.host", 'column 1: http.host is text: compare it, as in http.host eq "…"'],
     [
       'http.host in ("a" "b")',

@@ -1,4 +1,5 @@
 import { managedRulesets, OWASP_SCORE_RULE } from "edgeguard-local";
+import { SECRETS } from "../../provider/runtime/secrets";
 import { Bench, TYPE } from "./support";
 import { UNKNOWN } from "../support/operation";
 
@@ -40,6 +41,16 @@ describe("refused before anything is asked: ", () => {
       'version: has to be "latest" or a version\'s number as text, for example "37"; it is "newest"',
     ],
     ["an empty expression", { expression: " " }, "expression: has to select requests"],
+    [
+      "an unquoted host",
+      { expression: "http.host eq www.shop.example" },
+      'expression: column 14: www.shop.example is text without quotes. Write "www.shop.example"',
+    ],
+    [
+      "an open parenthesis in an exception",
+      { exceptions: [{ expression: "(ssl", skip: "all" }] },
+      "exceptions[0].expression: column 1: ( is never closed. Add the missing )",
+    ],
     ["an empty ref", { ref: "" }, "ref: has to tell this rule from all others of the zone; it is empty"],
     ["enabled as text", { enabled: "true" }, 'enabled: has to be a boolean; it is "true"'],
     ["no level", { owasp: {} }, "owasp.paranoiaLevel: is required: a whole number from 1 to 4"],
@@ -287,6 +298,14 @@ test.each([
     "the threshold 30 is none of those that have a name: 25 (high), 40 (medium), 60 (low)",
   ],
   [
+    "fields that Cloudflare does not document",
+    {
+      expression: 'http.hots eq "warned.example"',
+      exceptions: [{ expression: "cf.tomorrow.is_safe", skip: "all" }],
+    },
+    "expression: column 1: Cloudflare documents no field http.hots. Did you mean http.host? exceptions[0].expression: column 1: Cloudflare documents no field cf.tomorrow.is_safe. If it is new, ignore this.",
+  ],
+  [
     "a paranoia level that has no effect",
     { enabled: false, owasp: { paranoiaLevel: 3 } },
     "enabled is false, so paranoia level 3 has no effect",
@@ -304,6 +323,16 @@ test.each([
   await again.preview(TYPE, declared, recorded);
   expect(again.warned).toEqual([]);
   await bench.operation().destroy(TYPE, recorded);
+});
+
+test("a secret expression is refused, and not warned of, without a piece of it", async () => {
+  const secret = (expression: string) => bench.declare({ expression, [SECRETS]: ["expression"] });
+  const op = bench.operation();
+  expect(await op.refusals(TYPE, secret("http.host eq private.example"))).toEqual([
+    "expression: is not a valid expression",
+  ]);
+  await op.preview(TYPE, secret("ssl and cf.private.field"));
+  expect(op.warned).toEqual([]);
 });
 
 test("what is not known yet waits, and is no replacement", async () => {

@@ -193,8 +193,16 @@ test("a plan without the ruleset, and a token without the right, are told with w
     /lacks the permission Zone WAF Write \(in the dashboard: Zone > Zone WAF > Edit\)/,
   );
   bench.api.clearFaults();
-  const wrong = declaration(1, { expression: "http.host eq (" });
-  expect((await bench.operation().failedUp(TYPE, wrong)).message).toMatch(
+  const error = { code: 20127, message: "no", source: { pointer: "/expression" } };
+  const body = JSON.stringify({ success: false, errors: [error], messages: [], result: null });
+  bench.api.fault({
+    match: { method: "POST" },
+    kind: "raw",
+    status: 400,
+    body,
+    contentType: "application/json",
+  });
+  expect((await bench.operation().failedUp(TYPE, declaration(1))).message).toMatch(
     /Check the expression in the dashboard's editor/,
   );
 });

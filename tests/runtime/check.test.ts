@@ -187,6 +187,7 @@ describe("what is refused", () => {
       "zoneId",
       "description",
       "action",
+      "expression",
       "value",
     ]);
   });

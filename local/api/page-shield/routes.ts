@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { ApiContext, ApiRouter } from "../context";
 import { failures, ok } from "../envelope";
+import { complaint } from "../expression";
 import { type Plan, rank } from "../limits";
 import { paginate, type Paging } from "../paging";
 import { BASE_PATH, route } from "../route";
@@ -210,10 +211,21 @@ function policyMembers(only: "seed" | "published" | undefined) {
   return z.looseObject({
     description: z.string(),
     action: policyAction,
-    expression: z.string(),
+    expression: z.string().superRefine((text, ctx) => {
+      const why = complaint(text);
+      if (why !== undefined) ctx.addIssue({ code: "custom", message: why });
+    }),
     enabled: only === "seed" ? text : only === "published" ? z.boolean() : either,
-    value: z.string(),
+    value: z.string().refine(isContentSecurityPolicy, "not a content security policy"),
   });
+}
+
+/** Directives apart by semicolons, each a name and visible ASCII behind it (CSP Level 3, section 2.2.1). */
+function isContentSecurityPolicy(text: string): boolean {
+  const directives = text.split(";").map((directive) => directive.trim());
+  const isDirective = (directive: string) => /^[A-Za-z0-9-]+(?:\s+[!-~\s]*)?$/.test(directive);
+  const written = directives.filter((directive) => directive !== "");
+  return written.length > 0 && written.every(isDirective);
 }
 
 /** The id is the service's to give. */

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
+import { complaint } from "../expression";
 import { type Limits, type Plan, rank } from "../limits";
 import type { Catalog } from "./catalog";
 import {
@@ -12,7 +13,6 @@ import {
   type SkipParameters,
   skipParameters,
 } from "./entities";
-import { complaint } from "./expression";
 import { managedRulesets } from "./ids";
 import { overrideProblems } from "./overrides";
 import { type Problem, problems } from "./problems";
