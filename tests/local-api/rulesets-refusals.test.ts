@@ -40,7 +40,7 @@ test.each([
   'is_timed_hmac_valid_v0("key", concat(http.host, "/"), 100000, http.request.timestamp.sec, 8)',
   "\n  ssl\r\n  and\tssl\n",
 ])("an expression is taken as it is sent: %j", async (expression) => {
-  const other = new ZoneRulesets(api, api.zones.empty);
+  const other = new ZoneRulesets(api, api.zones.small);
   expect(await other.put({ rules: [expressed(expression)] })).toMatchObject({ status: 200 });
   expect(rulesOf(await other.read())).toMatchObject([{ expression }]);
 });
