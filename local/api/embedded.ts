@@ -11,6 +11,8 @@ export interface LocalData {
   readonly url: string;
   readonly accountId: string;
   readonly token: string;
+  /** Whether the namespace was begun just now. */
+  readonly begun: boolean;
   close(): Promise<void>;
 }
 
@@ -34,15 +36,14 @@ const LOOK_MS = 50;
 export async function openLocalData({ folder, begin }: LocalDataRequest): Promise<LocalData> {
   const data = await open(folder);
   try {
-    if (begin !== undefined) await ensure(data, begin);
-    return data;
+    return { ...data, begun: begin !== undefined && (await ensure(data, begin)) };
   } catch (error) {
     await data.close();
     throw error;
   }
 }
 
-async function open(folder: string): Promise<LocalData> {
+async function open(folder: string): Promise<Omit<LocalData, "begun">> {
   const accountId = accounts.main;
   for (let waited = 0; ; waited += LOOK_MS) {
     try {
@@ -59,11 +60,15 @@ async function open(folder: string): Promise<LocalData> {
   }
 }
 
-async function ensure(data: LocalData, { id, title }: { id: string; title: string }): Promise<void> {
+/** Gives whether the namespace had to be begun. */
+async function ensure(
+  data: Omit<LocalData, "begun">,
+  { id, title }: { id: string; title: string },
+): Promise<boolean> {
   const { url, accountId, token } = data;
   const headers = { authorization: `Bearer ${token}` };
   const found = await fetch(`${url}/accounts/${accountId}/storage/kv/namespaces/${id}`, { headers });
-  if (found.status !== 404) return;
+  if (found.status !== 404) return false;
   const address = new URL(`${CONTROL_PATH}/state`, url);
   const state = (await (await fetch(address)).json()) as Snapshot; // It is our own.
   const namespaces = state.kv?.namespaces ?? [];
@@ -75,4 +80,5 @@ async function ensure(data: LocalData, { id, title }: { id: string; title: strin
     body: JSON.stringify({ ...state, kv: { namespaces: [...namespaces, begun] } }),
   });
   if (!answer.ok) throw new Error(`namespace ${id} could not be begun at ${url}: ${await answer.text()}`);
+  return true;
 }

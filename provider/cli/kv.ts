@@ -6,12 +6,9 @@ import type * as Key from "./kv/key";
 import type * as Namespace from "./kv/namespace";
 import type * as Options from "./kv/session";
 
-/**
- * `edgeguard kv …`: the commands of seed 002, "Command-line commands", with their arguments and options, and `namespace
- * rename` and `bulk get` of the vendor's later versions.
- */
+/** `edgeguard kv …`: the commands of `wrangler kv`, with their arguments and options. */
 export function register(program: Command, io: Io): void {
-  const kv = program.command("kv").description("look at key-value data and repair it by hand");
+  const kv = program.command("kv").description("inspect and edit Workers KV data");
   registerNamespace(kv, io);
   registerKey(kv, io);
   registerBulk(kv, io);
@@ -28,7 +25,7 @@ function registerNamespace(kv: Command, io: Io): void {
 
   namespace
     .command("create")
-    .description("make a namespace and print the snippet for the configuration file")
+    .description("create a namespace and print its binding, to append to wrangler.toml")
     .argument("<NAMESPACE>", "its name; --env goes in front of it, _preview behind it")
     .addOption(env())
     .addOption(preview("make the preview namespace"))
@@ -60,6 +57,7 @@ function registerNamespace(kv: Command, io: Io): void {
   selected(namespace.command("delete"))
     .description("delete a namespace with all its keys; asks first")
     .addOption(yes())
+    .addOption(force())
     .addHelpText("after", example("kv namespace delete --binding CATALOG --preview"))
     .action((options: Options.DeleteNamespaceOptions) => namespaces().deleteNamespace(io, options));
 }
@@ -106,6 +104,7 @@ function registerKey(kv: Command, io: Io): void {
     .description("delete one key; asks first")
     .argument("<KEY>", "the key")
     .addOption(yes())
+    .addOption(force())
     .addHelpText("after", example("kv key delete banner --binding CATALOG"))
     .action((name: string, options: Options.DeleteOptions) => keys().deleteKey(io, name, options));
 }
@@ -133,11 +132,12 @@ function registerBulk(kv: Command, io: Io): void {
     .description("delete the keys that a file names; asks first")
     .argument("<FILENAME>", KEYS_FILE)
     .addOption(yes())
+    .addOption(force())
     .addHelpText("after", example("kv bulk delete keys.json --binding CATALOG"))
     .action((file: string, options: Options.DeleteOptions) => bulks().deleteBulk(io, file, options));
 }
 
-const KEYS_FILE = "JSON: an array of keys, or what key list printed; - for stdin";
+const KEYS_FILE = "JSON: an array of keys, the output of key list, or a file for bulk put; - for stdin";
 
 /** Commands on one namespace. */
 function selected(command: Command): Command {
@@ -157,13 +157,18 @@ function selected(command: Command): Command {
 /** Commands on what a namespace holds. */
 function onData(command: Command): Command {
   return selected(command)
-    .option("--local", "on the data of the local API, in place of the account")
-    .option("--persist-to <directory>", "where the local data is; default: .edgeguard/local-api");
+    .addOption(new Option("--remote", "use the account's data, which is the default").conflicts("local"))
+    .option("--local", "use the data of the local API, not the account's")
+    .option(
+      "--persist-to <directory>",
+      "where the local data is; default: .edgeguard/local-api beside the configuration file",
+    );
 }
 
 const env = (): Option => new Option("--env <name>", "environment of the configuration file");
 const preview = (what: string): Option => new Option("--preview", what);
-const yes = (): Option => new Option("-y, --yes", "do not ask");
+const yes = (): Option => new Option("-y, --yes", "don't ask for confirmation");
+const force = (): Option => new Option("-f, --force", "the same as --yes").implies({ yes: true });
 const config = (): Option =>
   new Option("--config <path>", "configuration file; default: the nearest wrangler.*");
 const accountId = (): Option =>
@@ -195,7 +200,7 @@ function ttl(text: string): number {
 
 const COLON_FORM = /^kv:(namespace|key|bulk)$/;
 
-/** The arguments with `kv:key` and its like spelled `kv key`, as they are since 3.60.0 (seed 002, "Versioning"). */
+/** The arguments with `kv:key` and its like spelled `kv key`, as Wrangler does since 3.60.0. */
 export function modernized(args: readonly string[], io: Io): readonly string[] {
   const [first = "", ...rest] = args;
   const group = COLON_FORM.exec(first)?.[1];

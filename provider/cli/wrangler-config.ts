@@ -10,18 +10,19 @@ import { CommandError } from "../terminal/errors";
 import { foldersFrom, placeIn, unreadable } from "../terminal/files";
 import { tell, type Io } from "../terminal/io";
 
-/** The configuration file of an edge function's project, as far as key-value data is concerned. */
+/** A Worker project's configuration file, as far as Workers KV is concerned. */
 export interface ProjectConfig {
   /** Absolute. */
   readonly path: string;
   /** As messages call it. */
   readonly name: string;
   readonly format: "toml" | "json";
+  readonly text: string;
   readonly top: Section;
   readonly env: Readonly<Record<string, Section>>;
 }
 
-const binding = z.looseObject({
+const boundNamespace = z.looseObject({
   binding: z.string(),
   id: z.string().optional(),
   preview_id: z.string().optional(),
@@ -29,13 +30,13 @@ const binding = z.looseObject({
 
 const section = z.looseObject({
   account_id: z.string().optional(),
-  kv_namespaces: z.array(binding).optional(),
+  kv_namespaces: z.array(boundNamespace).optional(),
 });
 type Section = z.infer<typeof section>;
 
 const file = section.extend({ env: z.record(z.string(), section).optional() });
 
-/** In the order of precedence of the vendor's tool. */
+/** In Wrangler's order of precedence. */
 const NAMES = ["wrangler.json", "wrangler.jsonc", "wrangler.toml"];
 
 /**
@@ -48,7 +49,8 @@ export function readProjectConfig(io: Io, given: string | undefined): ProjectCon
   if (path === undefined) return undefined;
   const name = relative(io.cwd, path) || path;
   const format = extname(path) === ".toml" ? "toml" : "json";
-  const content = format === "toml" ? toml(name, read(path, name)) : json(name, read(path, name));
+  const text = read(path, name);
+  const content = format === "toml" ? toml(name, text) : json(name, text);
   const parsed = file.safeParse(content);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -58,7 +60,7 @@ export function readProjectConfig(io: Io, given: string | undefined): ProjectCon
     );
   }
   const { env = {}, ...top } = parsed.data;
-  return { path, name, format, top, env };
+  return { path, name, format, text, top, env };
 }
 
 export interface BindingRequest {
@@ -97,10 +99,17 @@ export function namespaceOf(config: ProjectConfig, { binding, preview, env }: Bi
   return id.toLowerCase();
 }
 
-/** @throws CommandError where it is malformed. */
+/** The binding of this name, where the file has it. @throws CommandError where it has no such environment. */
+export function bindingOf(
+  config: ProjectConfig,
+  { binding, env }: Pick<BindingRequest, "binding" | "env">,
+): z.infer<typeof boundNamespace> | undefined {
+  return sectionOf(config, env).kv_namespaces?.find((one) => one.binding === binding);
+}
+
+/** @throws CommandError where it is malformed, or the file has no such environment. */
 export function accountOf(config: ProjectConfig, env: string | undefined): string | undefined {
-  const ofEnvironment = env === undefined ? undefined : own(config.env, env)?.account_id;
-  const id = ofEnvironment ?? config.top.account_id;
+  const id = sectionOf(config, env).account_id ?? config.top.account_id;
   if (id === undefined || id === "") return undefined;
   if (/^[0-9a-f]{32}$/i.test(id)) return id.toLowerCase();
   throw new CommandError(
@@ -147,9 +156,25 @@ function read(path: string, name: string): string {
   }
 }
 
-function toml(name: string, text: string): unknown {
+function tomlParser(): typeof Toml {
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- an import would be that of a module, in a file that is none
-  const { parse, TomlError } = require("smol-toml") as typeof Toml;
+  return require("smol-toml") as typeof Toml;
+}
+
+/** Whether a text is valid TOML. */
+export function isToml(text: string): boolean {
+  const { parse, TomlError } = tomlParser();
+  try {
+    parse(text);
+    return true;
+  } catch (error) {
+    if (error instanceof TomlError) return false;
+    throw error;
+  }
+}
+
+function toml(name: string, text: string): unknown {
+  const { parse, TomlError } = tomlParser();
   try {
     return parse(text);
   } catch (error) {

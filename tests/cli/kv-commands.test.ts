@@ -15,13 +15,17 @@ const writes = (): string[] =>
   desk.api.requests.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
 
 test("namespace create makes it and prints its snippet; list, rename and delete find it", async () => {
-  const made = await desk.bin("kv", "namespace", "create", "my catalog", "--env", "staging", "--preview");
+  desk.write("staging.toml", `account_id = "${desk.api.accounts.main}"\n[env.staging]\n`);
+  const made = await desk.bin(
+    ...["kv", "namespace", "create", "my catalog", "--env", "staging", "--preview"],
+    ...["--config", "staging.toml"],
+  );
   expect(made).toMatchObject({
     code: 0,
     stderr: expect.stringContaining('"staging-my catalog_preview"') as string,
   });
   const id = /"([0-9a-f]{32})"/.exec(made.stdout)?.[1] ?? "";
-  expect(made.stdout).toBe(`[[env.staging.kv_namespaces]]\nbinding = "my_catalog"\npreview_id = "${id}"\n`);
+  expect(made.stdout).toBe(`\n[[env.staging.kv_namespaces]]\nbinding = "my_catalog"\npreview_id = "${id}"\n`);
   expect(await desk.raw("GET", `/${id}`)).toMatchObject({ title: "staging-my catalog_preview" });
 
   const listed = await desk.bin("kv", "namespace", "list");
@@ -155,6 +159,18 @@ test("key list prints names and expiries of all pages as one array", async () =>
   });
 });
 
+test("key delete says where there is nothing to delete, and sends the delete all the same", async () => {
+  const ran = await desk.here("kv", "key", "delete", "nothing", "--binding", "EXISTING", "--remote", "-f");
+  expect(ran).toMatchObject({ code: 0, stdout: "" });
+  expect(ran.stderr).toMatch(
+    /^edgeguard: namespace .* had no key "nothing"; there was nothing to delete\.\n$/,
+  );
+  expect(writes()).toEqual([`DELETE ${desk.namespaces}/${desk.api.namespaces.existing}/values/nothing`]);
+  await desk.here("kv", "key", "put", "something", "v", "--binding", "EXISTING", "--remote");
+  const deleted = await desk.here("kv", "key", "delete", "something", "--binding", "EXISTING", "--force");
+  expect(deleted.stderr).toContain('deleted key "something" of namespace');
+});
+
 test("key get says that a key or its namespace is not there", async () => {
   const ran = await desk.here("kv", "key", "get", "nothing", "--binding", "EXISTING");
   expect(ran).toMatchObject({
@@ -203,6 +219,17 @@ describe("bulk", () => {
       stdout: "",
       stderr: expect.stringMatching(/deleted 3 keys/) as string,
     });
+    expect((await desk.keys()).filter(({ name }) => String(name).startsWith("bulk/"))).toEqual([]);
+  });
+
+  test("delete takes the file of a put, and asks", async () => {
+    desk.write("entries.json", JSON.stringify(entries.slice(0, 3)));
+    const onExisting = ["entries.json", "--binding", "EXISTING", "--remote"];
+    await desk.here("kv", "bulk", "put", ...onExisting);
+    const asked = await desk.here("kv", "bulk", "delete", ...onExisting);
+    expect(asked).toMatchObject({ code: 2, stderr: expect.stringMatching(/Delete 3 keys of/) as string });
+    expect(await desk.value("bulk/plain")).toEqual(Buffer.from("one"));
+    expect(await desk.here("kv", "bulk", "delete", ...onExisting, "-f")).toMatchObject({ code: 0 });
     expect((await desk.keys()).filter(({ name }) => String(name).startsWith("bulk/"))).toEqual([]);
   });
 

@@ -35,6 +35,20 @@ test("without --persist-to the data is in .edgeguard/local-api, and no account i
   expect(await desk.value("draft")).toBeUndefined();
 });
 
+test("the data lies beside the configuration file, and the first write says that it begins it", async () => {
+  const below = join(desk.cwd, "worker", "src");
+  mkdirSync(below, { recursive: true });
+  desk.write("worker/wrangler.toml", `[[kv_namespaces]]\nbinding = "DRAFTS"\nid = "${NEW}"\n`);
+  const put = (key: string): Promise<Ran> =>
+    desk.at({ cwd: below }, "kv", "key", "put", key, "1", "--binding", "DRAFTS", "--local");
+  const folder = join(desk.cwd, "worker", ".edgeguard/local-api");
+  expect((await put("a")).stderr).toContain(
+    `edgeguard: began local namespace ${NEW} (binding DRAFTS), empty, in ${folder}.\n`,
+  );
+  expect((await put("b")).stderr).not.toContain("began");
+  expect(existsSync(join(folder, "kv"))).toBe(true);
+});
+
 test("every command on data works on a folder, which the local API then serves, and the other way round", async () => {
   const folder = newFolder();
   const at = ["--namespace-id", NEW, "--local", "--persist-to", folder];

@@ -86,6 +86,14 @@ test("a device is refused, which may have no end", async () => {
   expect(await desk.here(...put)).toMatchObject(refused);
 });
 
+test("/dev/null is an empty file", async () => {
+  const empty = { code: 1, stderr: expect.stringContaining("/dev/null is empty") as string };
+  expect(await from("", "get", "/dev/null")).toMatchObject(empty);
+  const put = ["kv", "key", "put", "blank", "--path", "/dev/null", "--binding", "EXISTING"];
+  expect(await desk.here(...put)).toMatchObject({ code: 0 });
+  expect(await desk.value("blank")).toEqual(Buffer.alloc(0));
+});
+
 test("metadata whose digits would be lost is refused by its place, and so is a name that nothing has", async () => {
   const metadata = '{"a":[{"id":9007199254740993}]}';
   const args = ["kv", "key", "put", "__proto__", "v", "--metadata", metadata, "--binding", "EXISTING"];

@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
 import { register } from "../../provider/cli/kv";
@@ -68,6 +68,11 @@ describe("a wrong command line is exit code 2, one sentence, and no request:", (
       /is 1,025 bytes of JSON; the limit is 1,024/,
     ],
     ["--persist-to alone", put("--persist-to", "data"), /--persist-to belongs to --local/],
+    [
+      "--remote beside --local",
+      put("--local", "--remote"),
+      /'--remote' cannot be used with option '--local'/,
+    ],
     ["an empty name", ["kv", "namespace", "create", " "], /name is empty/],
     [
       "a name too long",
@@ -106,7 +111,9 @@ describe("a failure is exit code 1:", () => {
     const env = { ...desk.env, CLOUDFLARE_API_TOKEN: "wrong-token-0815" };
     const ran = await desk.at({ env }, ...get, "--binding", "EXISTING");
     expect(ran.code).toBe(1);
-    expect(ran.stderr).toMatch(/The token from CLOUDFLARE_API_TOKEN lacks the permission Workers KV Storage Read/);
+    expect(ran.stderr).toMatch(
+      /The token from CLOUDFLARE_API_TOKEN lacks the permission Workers KV Storage Read/,
+    );
     expect(ran.stderr).not.toContain("0815");
   });
 
@@ -222,6 +229,65 @@ preview_id = "${id("d")}"
     expect(desk.api.requests.map(({ path }) => path.split("/")[2])).toEqual([id("2")]);
   });
 
+  test.each([
+    ["namespace create", ["shop"]],
+    ["namespace list", []],
+    ["namespace rename", ["old", "--new-name", "goods"]],
+    ["namespace delete", ["--namespace-id", id("a"), "--yes"]],
+    ["key get", ["greeting", "--namespace-id", id("a"), "--local"]],
+    ["bulk put", ["entries.json", "--namespace-id", id("a")]],
+  ])("makes an environment that it has not an error of kv %s", async (command, more) => {
+    desk.write("own.toml", TOML);
+    desk.write("entries.json", '[{"key":"greeting","value":"Hello"}]');
+    const options = ["--config", "own.toml", "--env", "stagin"];
+    const ran = await desk.here("kv", ...command.split(" "), ...more, ...options);
+    expect(ran).toMatchObject({ code: 1, stdout: "" });
+    expect(ran.stderr).toContain('own.toml has no environment "stagin" (did you mean "staging"?)');
+    expect(desk.api.requests).toHaveLength(0);
+  });
+
+  test.each([
+    ["nothing", ""],
+    ["a last line without a line break", 'name = "shop"'],
+    ["another table", '[vars]\nSHOP = "kettles"\n[env.staging]\n[env.staging.vars]\nSHOP = "test"'],
+    ["a namespace", `[[kv_namespaces]]\nbinding = "A"\nid = "${id("a")}"`],
+  ])("stays valid with the output of namespace create behind %s", async (_, before) => {
+    desk.api.reset();
+    const path = desk.write("own.toml", before);
+    const create = ["kv", "namespace", "create", "DRAFTS", "--config", "own.toml"];
+    const made = await desk.here(...create, "--account-id", desk.api.accounts.main);
+    expect(made.code).toBe(0);
+    appendFileSync(path, made.stdout);
+    const [, target = ""] = /\((\w{32})\)/.exec(made.stderr) ?? [];
+    expect(await resolved("--binding", "DRAFTS", "--config", "own.toml")).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(`namespace ${target} (binding DRAFTS)`) as string,
+    });
+  });
+
+  test("gets no second table of a binding, and none where its namespaces are an array", async () => {
+    desk.api.reset();
+    const account = `account_id = "${desk.api.accounts.main}"\n`;
+    desk.write("own.toml", `${account}[[kv_namespaces]]\nbinding = "CATALOG"\nid = "${id("a")}"`);
+    desk.write("array.toml", `${account}kv_namespaces = [{ binding = "CATALOG", id = "${id("a")}" }]`);
+    const create = (...args: string[]): Promise<Ran> => desk.here("kv", "namespace", "create", ...args);
+
+    const preview = await create("CATALOG", "--preview", "--config", "own.toml");
+    const [, made = ""] = /\((\w{32})\)/.exec(preview.stderr) ?? [];
+    expect(preview.stdout).toBe(`\n# binding = "CATALOG", preview_id = "${made}"\n`);
+    expect(preview.stderr).toContain(
+      `own.toml already has the binding "CATALOG": write preview_id = "${made}" into its table.`,
+    );
+    const again = await create("CATALOG", "--config", "own.toml");
+    expect(again.stdout).toMatch(/^\n# binding = "CATALOG", id = "\w{32}"\n$/);
+    expect(again.stderr).toContain(`into its table in place of "${id("a")}".`);
+    const array = await create("DRAFTS", "--config", "array.toml");
+    expect(array.stdout).toMatch(/^\n# binding = "DRAFTS", id = "\w{32}"\n$/);
+    expect(array.stderr).toMatch(
+      /array\.toml can't take a further \[\[kv_namespaces\]\] table: add \{ binding = "DRAFTS", id = "\w{32}" \} to its kv_namespaces\./,
+    );
+  });
+
   test("is the nearest one, in this folder or above", async () => {
     const below = join(desk.cwd, "src", "deep");
     mkdirSync(below, { recursive: true });
@@ -231,6 +297,10 @@ preview_id = "${id("d")}"
     expect(outside).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/there is no wrangler\.toml/) as string,
+    });
+    expect(await desk.at({ cwd: "/" }, "kv", "namespace", "list", "--env", "staging")).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/--env names an environment of .*, and there is no wrangler/) as string,
     });
   });
 

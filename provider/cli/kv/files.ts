@@ -1,6 +1,6 @@
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdtemp, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { devNull, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { checkKey } from "../../kv/entry";
@@ -31,7 +31,7 @@ export async function withInputFile<T>(
 ): Promise<T> {
   const isStdin = argument === "-";
   const path = resolve(io.cwd, argument);
-  if (!isStdin && !(await isPipe(path))) return await work({ path, name: argument });
+  if (!isStdin && !(await isStream(path))) return await work({ path, name: argument });
 
   const name = isStdin ? "standard input" : argument;
   const stop = io.interrupted(); // Until the copy is gone again, Ctrl-C must not just end the process.
@@ -50,14 +50,15 @@ export async function withInputFile<T>(
   }
 }
 
-/** What is missing is told by whoever opens it. */
-async function isPipe(path: string): Promise<boolean> {
+/** Whether a path is a pipe, or empty like /dev/null. What is missing is told by whoever opens it. */
+async function isStream(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined);
-  return found?.isFIFO() === true;
+  return found?.isFIFO() === true || path === devNull;
 }
 
 /**
- * Keys of a JSON file, an array of strings or of objects with a `name`, as `key list` prints them; each of them once.
+ * Keys of a JSON file, each of them once: an array of strings, of objects with a `name` as `key list` prints them, or of
+ * entries with a `key` as `bulk put` takes them.
  *
  * @throws CommandError naming line and column of the first item that is no key, or of what is no array.
  */
@@ -69,9 +70,9 @@ export async function readKeys({ path, name }: InputFile): Promise<readonly stri
     for await (const items of readItems(file)) {
       for (const item of items) {
         const value: unknown = JSON.parse(item.text);
-        const key = isBag(value) ? own(value, "name") : value;
+        const key = isBag(value) ? (own(value, "name") ?? own(value, "key")) : value;
         const problem =
-          typeof key === "string" ? checkKey(key) : "is neither a string nor an object with a name";
+          typeof key === "string" ? checkKey(key) : "is neither a string nor an object with a name or key";
         if (typeof key !== "string" || problem !== undefined)
           throw new CommandError(
             `${name}, line ${item.line}, column ${await columnOf(file, item)}: item ${item.position} ${problem}.`,

@@ -1,9 +1,10 @@
 import { isUtf8 } from "node:buffer";
 import { readFileSync, statSync } from "node:fs";
+import { devNull } from "node:os";
 import { resolve } from "node:path";
 import { z } from "zod";
-import { isAbsent } from "../../api/errors";
-import { isNamespaceGone, valuePath } from "../../kv/address";
+import { ApiError, isAbsent } from "../../api/errors";
+import { isNamespaceGone, metadataPath, valuePath } from "../../kv/address";
 import { checkKey, count, showKey, tooLarge, writtenOf } from "../../kv/entry";
 import { listKeys as keysOf } from "../../kv/listing";
 import { openSource } from "../../kv/declared";
@@ -82,6 +83,8 @@ export async function deleteKey(io: Io, key: string, options: DeleteOptions): Pr
   refuseBadKey(key);
   await onNamespace(io, options, async (session) => {
     await confirm(io, `Delete key ${showKey(key)} of ${session.name}?`, options.yes);
+    const existed = await exists(session, key);
+    // Sent in any case: a key that was just written elsewhere may not show yet.
     try {
       await session.ctx.api.delete(valuePath(session, key), {
         what: `Deleting key ${showKey(key)} of ${session.name}`,
@@ -90,8 +93,28 @@ export async function deleteKey(io: Io, key: string, options: DeleteOptions): Pr
     } catch (error) {
       if (!isKeyMissing(error)) throw error;
     }
-    tell(io, `edgeguard: key ${showKey(key)} of ${session.name} is deleted.`);
+    tell(
+      io,
+      existed
+        ? `edgeguard: deleted key ${showKey(key)} of ${session.name}.`
+        : `edgeguard: ${session.name} had no key ${showKey(key)}; there was nothing to delete.`,
+    );
   });
+}
+
+/** Cloudflare answers a delete alike whether the key existed or not. A token that may only write is no obstacle. */
+async function exists(session: NamespaceSession, key: string): Promise<boolean> {
+  try {
+    await session.ctx.api.get(metadataPath(session, key), {
+      what: `Looking for key ${showKey(key)} of ${session.name}`,
+      schema: z.unknown(),
+    });
+    return true;
+  } catch (error) {
+    if (isKeyMissing(error)) return false;
+    if (error instanceof ApiError && error.status === 403) return true;
+    throw error;
+  }
 }
 
 interface Given {
@@ -121,7 +144,8 @@ function fileValue(io: Io, path: string): { readonly value: string; readonly bas
   const whole = resolve(io.cwd, path);
   try {
     const found = statSync(whole);
-    if (!found.isFile() && !found.isFIFO()) throw new NotRegularError(found.isDirectory());
+    if (!found.isFile() && !found.isFIFO() && whole !== devNull)
+      throw new NotRegularError(found.isDirectory());
     if (found.size > KV.MAX_VALUE_BYTES) throw new CommandError(`${path}: ${tooLarge(found.size)}.`);
     return writtenOf(readFileSync(whole));
   } catch (error) {

@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { isBag } from "../../runtime/values";
 import { CommandError } from "../../terminal/errors";
 import type { Io } from "../../terminal/io";
@@ -12,23 +12,46 @@ interface LocalPackage {
     readonly url: string;
     readonly accountId: string;
     readonly token: string;
+    readonly begun: boolean;
     close(): Promise<void>;
   }>;
 }
 
-/** Where `--local` keeps its data unless `--persist-to` says otherwise. */
+/** Where `--local` keeps its data unless `--persist-to` says otherwise: beside the configuration file. */
 const DEFAULT_FOLDER = ".edgeguard/local-api";
 
 const PACKAGE = "edgeguard-local";
 
-/** Settings that lead to the local data, and how to let go of it. */
+interface LocalDataRequest {
+  /** As `--persist-to` gives it. */
+  readonly folder: string | undefined;
+  /** Absolute path of the configuration file. */
+  readonly beside: string | undefined;
+  readonly namespaceId: string;
+  readonly title: string;
+  /** Whether the namespace is begun where there is none. */
+  readonly begin: boolean;
+}
+
+interface LocalData {
+  /** Settings that lead to the data. */
+  readonly config: Readonly<Record<string, string>>;
+  /** Absolute. */
+  readonly folder: string;
+  /** Whether the namespace is new. */
+  readonly begun: boolean;
+  close(): Promise<void>;
+}
+
 export async function openLocalData(
   io: Io,
-  persistTo: string = DEFAULT_FOLDER,
-  { namespaceId, title, begin }: { namespaceId: string; title: string; begin: boolean },
-): Promise<{ readonly config: Readonly<Record<string, string>>; close(): Promise<void> }> {
+  { folder: given, beside, namespaceId, title, begin }: LocalDataRequest,
+): Promise<LocalData> {
   const local = load(io);
-  const folder = resolve(io.cwd, persistTo);
+  const folder =
+    given === undefined
+      ? join(beside === undefined ? io.cwd : dirname(beside), DEFAULT_FOLDER)
+      : resolve(io.cwd, given);
   try {
     const data = await local.openLocalData({
       folder,
@@ -40,6 +63,8 @@ export async function openLocalData(
         "edgeguard:accountId": data.accountId,
         "edgeguard:apiToken": data.token,
       },
+      folder,
+      begun: data.begun,
       close: () => data.close(),
     };
   } catch (error) {

@@ -7,7 +7,6 @@ import { nearest } from "../../runtime/nearest";
 import { confirm } from "../../terminal/confirm";
 import { CommandError, UsageError } from "../../terminal/errors";
 import { print, tell, type Io } from "../../terminal/io";
-import type { ProjectConfig } from "../wrangler-config";
 import {
   onAccount,
   onNamespace,
@@ -19,14 +18,15 @@ import {
   type RenameOptions,
   type Session,
 } from "./session";
+import { snippetFor } from "./snippet";
 
 const namespace = z.looseObject({ id: z.string(), title: z.string() });
 
-/** The title is that of the vendor's tool: `[<env>-]<NAMESPACE>[_preview]`. */
+/** The title is the one that Wrangler gives: `[<env>-]<NAMESPACE>[_preview]`. */
 export async function createNamespace(io: Io, name: string, options: ProjectOptions): Promise<void> {
   const { env, preview = false } = options;
   const title = `${env === undefined ? "" : `${env}-`}${checkedTitle(name)}${preview ? "_preview" : ""}`;
-  const project = projectOf(io, options);
+  const project = projectOf(io, options, { envNeedsFile: false });
   await onAccount(io, project, async ({ ctx, accountId }) => {
     const { id } = await ctx.api.post(namespacesPath(accountId), {
       what: `Creating namespace ${JSON.stringify(title)}`,
@@ -39,11 +39,9 @@ export async function createNamespace(io: Io, name: string, options: ProjectOpti
             ? "Look with `edgeguard kv namespace list` before you try again."
             : undefined,
     });
-    tell(
-      io,
-      `edgeguard: made namespace ${JSON.stringify(title)}. Add to ${project.config?.name ?? "the configuration file"}:`,
-    );
-    await print(io, snippet(project.config, { env, binding: bindingOf(name), preview, id }));
+    const { text, advice } = snippetFor(project.config, { env, binding: bindingFor(name), preview, id });
+    tell(io, `edgeguard: created namespace ${JSON.stringify(title)} (${id}). ${advice}`);
+    await print(io, text);
   });
 }
 
@@ -149,28 +147,7 @@ function checkedTitle(title: string): string {
 }
 
 /** A name that a binding may have, made of the namespace's. */
-function bindingOf(name: string): string {
+function bindingFor(name: string): string {
   const plain = name.replace(/[^A-Za-z0-9_]/g, "_");
   return /^\d/.test(plain) ? `_${plain}` : plain;
-}
-
-interface Snippet {
-  readonly env: string | undefined;
-  readonly binding: string;
-  readonly preview: boolean;
-  readonly id: string;
-}
-
-function snippet(config: ProjectConfig | undefined, { env, binding, preview, id }: Snippet): string {
-  const member = preview ? "preview_id" : "id";
-  if (config?.format === "json") {
-    const section = { kv_namespaces: [{ binding, [member]: id }] };
-    return `${JSON.stringify(env === undefined ? section : { env: { [env]: section } }, undefined, 2)}\n`;
-  }
-  const table = env === undefined ? "kv_namespaces" : `env.${tomlKey(env)}.kv_namespaces`;
-  return `[[${table}]]\nbinding = ${JSON.stringify(binding)}\n${member} = ${JSON.stringify(id)}\n`;
-}
-
-function tomlKey(text: string): string {
-  return /^[A-Za-z0-9_-]+$/.test(text) ? text : JSON.stringify(text);
 }

@@ -8,6 +8,8 @@ import { openLocalData } from "./local-data";
 
 /** What a command works on, by its options: the account, the namespace, and a way there. */
 
+const CONFIG_FILES = "wrangler.toml, wrangler.json or wrangler.jsonc";
+
 /** Of every command. */
 export interface ProjectOptions {
   readonly env?: string;
@@ -72,9 +74,16 @@ export interface Target extends Project {
   readonly name: string;
 }
 
-/** @throws CommandError where the configuration file is malformed. */
-export function projectOf(io: Io, options: ProjectOptions): Project {
+/**
+ * @param envNeedsFile false where `--env` means something without a configuration file, too.
+ * @throws CommandError where the configuration file is malformed, or has no such environment.
+ */
+export function projectOf(io: Io, options: ProjectOptions, { envNeedsFile = true } = {}): Project {
   const config = readProjectConfig(io, options.config);
+  if (options.env !== undefined && config === undefined && envNeedsFile)
+    throw new UsageError(
+      `--env names an environment of a configuration file, and there is no ${CONFIG_FILES} in ${io.cwd} or above. Leave it out, or give the file with --config.`,
+    );
   const fromFile = config === undefined ? undefined : accountOf(config, options.env);
   const fromEnv = io.env["EDGEGUARD_ACCOUNT_ID"] ?? io.env["CLOUDFLARE_ACCOUNT_ID"];
   if (options.accountId === undefined && fromFile !== undefined && differs(fromFile, fromEnv))
@@ -98,7 +107,7 @@ export function targetOf(io: Io, options: SelectorOptions): Target {
   }
   if (project.config === undefined)
     throw new UsageError(
-      `--binding is looked up in a configuration file, and there is no wrangler.toml, wrangler.json or wrangler.jsonc in ${io.cwd} or above. Give --namespace-id, or the file with --config.`,
+      `--binding is looked up in a configuration file, and there is no ${CONFIG_FILES} in ${io.cwd} or above. Give --namespace-id, or the file with --config.`,
     );
   const id = namespaceOf(project.config, { binding: binding ?? "", preview, env });
   return { ...project, namespaceId: id, name: `namespace ${id} (binding ${binding ?? ""})` };
@@ -156,11 +165,14 @@ export async function onNamespace<T>(
       throw new UsageError("--persist-to belongs to --local: add it, or leave both out.");
     return await onAccount(io, target, there, session);
   }
-  const data = await openLocalData(io, options.persistTo, {
+  const data = await openLocalData(io, {
+    folder: options.persistTo,
+    beside: target.config?.path,
     namespaceId,
     title: options.binding ?? namespaceId,
     begin: writes,
   });
+  if (data.begun) tell(io, `edgeguard: began local ${name}, empty, in ${data.folder}.`);
   try {
     const config = new Map(Object.entries(data.config));
     const host = new Host({ config: (key) => config.get(key), ...common(io), env: {}, ...session });
@@ -186,7 +198,10 @@ async function connected<T>(host: Host, work: (session: Session) => Promise<T>):
     const { api, settings, ...context } = host.context("kv");
     // Uploads tell of their progress in the provider's way; here the commands do it in their own.
     const say = { ...host.say, info: () => undefined };
-    return await work({ ctx: { name: undefined, api, settings, say, pause: (ms) => context.pause(ms) }, accountId });
+    return await work({
+      ctx: { name: undefined, api, settings, say, pause: (ms) => context.pause(ms) },
+      accountId,
+    });
   } finally {
     await host.close();
   }

@@ -1,0 +1,57 @@
+import { bindingOf, isToml, type ProjectConfig } from "../wrangler-config";
+
+/** A namespace that was made, and the binding it is to have. */
+export interface Made {
+  readonly env: string | undefined;
+  readonly binding: string;
+  readonly preview: boolean;
+  readonly id: string;
+}
+
+/** What goes into the configuration file, and what a person does with it. */
+export interface Snippet {
+  /** For stdout: appending it to the file leaves valid TOML, whatever the file ends with. */
+  readonly text: string;
+  /** For stderr. */
+  readonly advice: string;
+}
+
+/** A binding has one table for `id` and `preview_id`: where the file has it already, the snippet is a comment. */
+export function snippetFor(config: ProjectConfig | undefined, made: Made): Snippet {
+  const { env, binding, preview, id } = made;
+  const where = config?.name ?? "the configuration file";
+  const member = preview ? "preview_id" : "id";
+  const existing = config && bindingOf(config, { binding, env });
+  const previous = existing?.[member];
+  const instead = previous === undefined ? "" : ` in place of ${JSON.stringify(previous)}`;
+  const named = `${JSON.stringify(binding)}${env === undefined ? "" : ` of environment ${JSON.stringify(env)}`}`;
+
+  if (config?.format === "json") {
+    const section = { kv_namespaces: [{ binding, [member]: id }] };
+    const text = `${JSON.stringify(env === undefined ? section : { env: { [env]: section } }, undefined, 2)}\n`;
+    const advice =
+      existing === undefined
+        ? `Add to ${where}:`
+        : `${where} already has the binding ${named}: set its ${JSON.stringify(member)}${instead}.`;
+    return { text, advice };
+  }
+  const set = `${member} = ${JSON.stringify(id)}`;
+  const comment = `\n# binding = ${JSON.stringify(binding)}, ${set}\n`;
+  if (existing !== undefined)
+    return {
+      text: comment,
+      advice: `${where} already has the binding ${named}: write ${set} into its table${instead}.`,
+    };
+  const table = env === undefined ? "kv_namespaces" : `env.${tomlKey(env)}.kv_namespaces`;
+  // The line break in front ends a last line that has none.
+  const text = `\n[[${table}]]\nbinding = ${JSON.stringify(binding)}\n${set}\n`;
+  if (config === undefined || isToml(config.text + text)) return { text, advice: `Add to ${where}:` };
+  return {
+    text: comment,
+    advice: `${where} can't take a further [[${table}]] table: add { binding = ${JSON.stringify(binding)}, ${set} } to its kv_namespaces.`,
+  };
+}
+
+function tomlKey(text: string): string {
+  return /^[A-Za-z0-9_-]+$/.test(text) ? text : JSON.stringify(text);
+}
