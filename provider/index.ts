@@ -41,7 +41,14 @@ export type { ManagedRule, ManagedRuleset, ManagedRulesetInfo, Overrides, Skip }
 export * from "./kv/lookups";
 export * from "./logpush/lookups";
 export * from "./migration/readiness";
-export * from "./page-shield/detections";
+export {
+  readDetections,
+  saveDetections,
+  type DetectionKind,
+  type Detections,
+  type SaveDetectionsOptions,
+  type SeenScript,
+} from "./page-shield/detections";
 export * from "./page-shield/lookups";
 export * from "./page-shield/malicious";
 export * from "./page-shield/records";

@@ -19,7 +19,7 @@ export function allowNeedsSnapshot(resource: Declared, { reviewedZones }: Settin
   const zone = text(props, "zoneId");
   if (zone === undefined || reviewedZones.has(zone)) return [];
   return [
-    `an "allow" policy needs a committed snapshot of what zone ${zone} loads: run saveDetections("${zone}", "detections.json"), have the file reviewed, and commit it. Until then, action "log" stops nothing.`,
+    `an "allow" policy needs a committed snapshot of what zone ${zone} loads: run \`edgeguard detections save --zone ${zone}\`, have the file reviewed, and commit it. Until then, action "log" stops nothing.`,
   ];
 }
 

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../version";
 import { tell, type Io } from "../terminal/io";
+import * as detections from "./detections";
 import * as existing from "./import";
 import * as filter from "./filter";
 import * as kv from "./kv";
@@ -13,7 +14,13 @@ import type * as Failures from "../terminal/failure";
  */
 type Register = (program: Command, io: Io) => void;
 
-const GROUPS: readonly Register[] = [kv.register, report.register, existing.register, filter.register];
+const GROUPS: readonly Register[] = [
+  kv.register,
+  report.register,
+  existing.register,
+  detections.register,
+  filter.register,
+];
 
 /** Runs one command. Gives the exit code: 0 done, 1 failed, 2 wrong usage, 130 ended by Ctrl-C. */
 export async function run(args: readonly string[], io: Io): Promise<number> {

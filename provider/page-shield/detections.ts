@@ -3,6 +3,7 @@ import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
 import { zoneId as zone } from "../runtime/fields";
+import type { Host } from "../runtime/host";
 import { ask, LookupError, readArgs, type LookupOptions } from "../runtime/lookup";
 import { present } from "../runtime/members";
 import { isBag } from "../runtime/values";
@@ -39,7 +40,7 @@ const KINDS = ["scripts", "connections", "cookies"] as const;
  * Writes what a zone was seen to load into a file that is meant to be committed: a policy built from it (see
  * `scriptSources`) then changes by a reviewed diff, never by itself. Sorted, so that the same findings give the same
  * bytes; a file that holds them already is left alone. All active records are read, duplicates and `/cdn-cgi/` paths
- * among them; `hosts`, `status` and `filters` narrow or widen that. Meant for a script, run by a person or on a schedule:
+ * among them; `hosts`, `status` and `filters` narrow or widen that. At a prompt, `edgeguard detections save` does it.
  *
  *     await saveDetections("0da4…", "detections.json", { status: ["active", "infrequent"] });
  *
@@ -54,35 +55,35 @@ export function saveDetections(
   options: SaveDetectionsOptions = {},
 ): Promise<Detections> {
   return ask(options, async (host) => {
-    const { include: kinds, hosts, status, filters } = options;
-    const shape = { zoneId: zone, include: kindsArg, ...filterShape };
-    const { include = ["scripts"], ...wanted } = readArgs(WHAT, shape, {
-      zoneId,
-      include: kinds,
-      hosts,
-      status,
-      filters,
-    });
-    const read = async <T extends Dated, S>(
-      kind: DetectedKind<T>,
-      toSeen: (record: T) => S,
-    ): Promise<S[]> => {
-      const all = { ...wanted, filters: { ...kind.everything, ...wanted.filters } };
-      return sorted((await listDetected(host, kind, all)).items.map(toSeen));
-    };
-    const found: Detections = {
-      version: VERSION,
-      zoneId: wanted.zoneId,
-      ...(include.includes("scripts") ? { scripts: await read(SCRIPTS, toSeenScript) } : {}),
-      ...(include.includes("connections") ? { connections: await read(CONNECTIONS, toSeenConnection) } : {}),
-      ...(include.includes("cookies") ? { cookies: await read(COOKIES, toSeenCookie) } : {}),
-    };
-    await writeWhole(file, `${JSON.stringify(found, undefined, 2)}\n`);
+    const { include, hosts, status, filters } = options;
+    const found = await collectDetections(host, { zoneId, include, hosts, status, filters });
+    await writeDetections(file, found);
     return found;
   });
 }
 
-const WHAT = "saveDetections";
+/** What to collect: the options of `saveDetections`, each perhaps undefined. */
+type Wanted = { readonly zoneId: string } & {
+  readonly [K in "include" | keyof DetectedFilters]?: SaveDetectionsOptions[K] | undefined;
+};
+
+/** Reads what `saveDetections` writes. */
+export async function collectDetections(host: Host, wanted: Wanted): Promise<Detections> {
+  const shape = { zoneId: zone, include: kindsArg, ...filterShape };
+  const { include = ["scripts"], ...listing } = readArgs("saveDetections", shape, wanted);
+  const read = async <T extends Dated, S>(kind: DetectedKind<T>, toSeen: (record: T) => S): Promise<S[]> => {
+    const all = { ...listing, filters: { ...kind.everything, ...listing.filters } };
+    return sorted((await listDetected(host, kind, all)).items.map(toSeen));
+  };
+  return {
+    version: VERSION,
+    zoneId: listing.zoneId,
+    ...(include.includes("scripts") ? { scripts: await read(SCRIPTS, toSeenScript) } : {}),
+    ...(include.includes("connections") ? { connections: await read(CONNECTIONS, toSeenConnection) } : {}),
+    ...(include.includes("cookies") ? { cookies: await read(COOKIES, toSeenCookie) } : {}),
+  };
+}
+
 const kindsArg = z.array(z.enum(KINDS)).min(1, "has to name at least one kind; it is empty").optional();
 
 /**
@@ -97,7 +98,7 @@ export function readDetections(file: string): Detections {
     text = readFileSync(file, "utf8");
   } catch (error) {
     throw new LookupError(
-      `${path.resolve(file)} cannot be read (${codeOf(error)}): write it with saveDetections(zoneId, ${JSON.stringify(file)}).`,
+      `${path.resolve(file)} cannot be read (${codeOf(error)}): write it with \`edgeguard detections save --zone <zone ID> --out ${file}\`.`,
     );
   }
   let json: unknown;
@@ -106,7 +107,7 @@ export function readDetections(file: string): Detections {
   } catch (error) {
     const where = error instanceof Error ? error.message : String(error);
     throw new LookupError(
-      `${path.resolve(file)} is not JSON (${where}): resolve what a merge left, or write it again with saveDetections.`,
+      `${path.resolve(file)} is not JSON (${where}): resolve what a merge left, or write it again with \`edgeguard detections save\`.`,
     );
   }
   return toDetections(json, path.resolve(file));
@@ -155,18 +156,25 @@ function sorted<T>(records: readonly T[]): T[] {
     .map(({ record }) => record);
 }
 
-/** The old file or the new one, never half of one. */
-async function writeWhole(file: string, text: string): Promise<void> {
+/**
+ * Leaves the old file or the new one, never half of one.
+ *
+ * @returns false where the file held just that already.
+ * @throws LookupError when it cannot be written.
+ */
+export async function writeDetections(file: string, found: Detections): Promise<boolean> {
+  const text = `${JSON.stringify(found, undefined, 2)}\n`;
   const held = await readFile(file, "utf8").catch(() => undefined); // A file that cannot be read is replaced, or the write says why not.
-  if (held === text) return;
+  if (held === text) return false;
   const draft = `${file}.${process.pid}.tmp`;
   try {
     await writeFile(draft, text);
     await rename(draft, file);
+    return true;
   } catch (error) {
     await rm(draft, { force: true });
     throw new LookupError(
-      `${WHAT}: ${path.resolve(file)} cannot be written (${codeOf(error)}): check that its folder exists and may be written to.`,
+      `${path.resolve(file)} cannot be written (${codeOf(error)}): check that its folder exists and may be written to.`,
     );
   }
 }

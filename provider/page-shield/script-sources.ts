@@ -3,7 +3,7 @@ import { describe } from "../runtime/inputs";
 import { thresholdOf } from "./detected";
 import { isMalicious, type MaliciousOptions } from "./malicious";
 import { toDetections, type Detections, type SeenScript } from "./snapshot";
-import { LookupError } from "../runtime/lookup";
+import { LookupError, warn } from "../runtime/lookup";
 
 export interface ScriptSourcesOptions extends MaliciousOptions {
   /** What becomes of scripts without a score: `"exclude"` lists them in `leftOut`. Default `"exclude"`. */
@@ -46,7 +46,8 @@ export interface ScriptSources {
 }
 
 /**
- * The sources of a policy from a committed snapshot. Nothing is sent, and the same snapshot gives the same list.
+ * The sources of a policy from a committed snapshot. Nothing is sent, and the same snapshot gives the same list. What it left
+ * out, and why, is a warning of the preview; so is a list that came out empty, beside which a policy allows `'self'` alone.
  *
  *     const { scriptSrc, leftOut } = scriptSources(readDetections("detections.json"));
  *     new PageShieldPolicy("checkout", { …, value: { scriptSrc: ["'self'", ...scriptSrc] } });
@@ -61,7 +62,7 @@ export function scriptSources(snapshot: Detections, options: ScriptSourcesOption
   const threshold = thresholdOf(options.threshold);
   const { scripts } = toDetections(snapshot, "the snapshot");
   if (scripts === undefined) {
-    throw new LookupError('the snapshot holds no scripts: write it again with include: ["scripts"].');
+    throw new LookupError("the snapshot holds no scripts: write it again with --include scripts.");
   }
 
   // 1. What is judged by itself. A bad script counts wherever it was seen: the same address serves every page.
@@ -101,7 +102,29 @@ export function scriptSources(snapshot: Detections, options: ScriptSourcesOption
       reason: reason ?? (address === undefined ? "unaddressable" : "indistinct"),
     });
   }
-  return { scriptSrc: [...scriptSrc].sort(), leftOut: leftOut.sort(byUrl) };
+  const sources = { scriptSrc: [...scriptSrc].sort(), leftOut: leftOut.sort(byUrl) };
+  for (const sentence of sentencesOn(sources, covered)) warn(`scriptSources: ${sentence}`);
+  return sources;
+}
+
+const SHOWN_SCRIPTS = 5;
+
+/** What a reviewer has to know of the sources: an enforced policy blocks what is not among them. */
+function sentencesOn({ scriptSrc, leftOut }: ScriptSources, hosts: readonly string[] | undefined): string[] {
+  const where = hosts === undefined ? "" : ` on ${hosts.join(", ")}`;
+  const sentences: string[] = [];
+  if (leftOut.length > 0) {
+    const shown = leftOut.slice(0, SHOWN_SCRIPTS).map(({ url, reason }) => `${url} (${reason})`);
+    const more =
+      leftOut.length > shown.length ? `, and ${leftOut.length - shown.length} more in leftOut` : "";
+    const scripts = leftOut.length === 1 ? "1 script" : `${leftOut.length} scripts`;
+    sentences.push(
+      `left out ${scripts} seen${where}, which an enforced policy blocks: ${shown.join(", ")}${more}.`,
+    );
+  }
+  if (scriptSrc.length > 0) return sentences;
+  const why = leftOut.length > 0 ? "no script is left" : `the snapshot holds no script seen${where}`;
+  return [...sentences, `${why}, so a policy of "'self'" and this list allows the site's own scripts alone.`];
 }
 
 function reasonOf(

@@ -73,6 +73,6 @@ export function toDetections(json: unknown, origin: string): Detections {
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw new LookupError(
-    `${origin} is no snapshot of detections: ${propertyPath(issue?.path ?? [])} ${issue?.message ?? ""}. Write it again with saveDetections.`,
+    `${origin} is no snapshot of detections: ${propertyPath(issue?.path ?? [])} ${issue?.message ?? ""}. Write it again with \`edgeguard detections save\`.`,
   );
 }

@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { ApiError } from "../api/errors";
+import { printable } from "../api/printable";
 import { Host } from "./host";
 import { checkInputs } from "./inputs";
 import { checkStackConfig, refusal } from "./program";
@@ -143,6 +144,11 @@ export function readArgs<S extends z.ZodRawShape>(
   }
   const set = Object.entries(bag).filter(([, value]) => value !== undefined && value !== null);
   return z.object(shape).parse(Object.fromEntries(set));
+}
+
+/** Warns where no host is at work: under the stack, or on stderr of a plain script. */
+export function warn(line: string): void {
+  (inProgram() ? ENGINE : STDERR).warn(`edgeguard: ${printable(line)}`);
 }
 
 function inProgram(): boolean {

@@ -47,6 +47,7 @@ const ADVICE: Readonly<Record<string, (error: ApiError) => string | undefined>> 
       ? "Check the account and the namespace: --account-id, --namespace-id, or the configuration file."
       : undefined;
   },
+  detections: (error) => (isUnroutable(error) ? "Check the zone ID: --zone." : undefined),
   import: (error) => (isUnroutable(error) ? "Check the ids: --zone, --account." : undefined),
 };
 

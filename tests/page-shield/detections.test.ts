@@ -140,7 +140,7 @@ describe.each(["seed", "published"] as const)("saveDetections in the %s dialect"
   test("says so when the file cannot be written", async () => {
     const nowhere = path.join(folder, "missing", "detections.json");
     await expect(saveDetections(api.zones.small, nowhere, opts)).rejects.toThrow(
-      `saveDetections: ${nowhere} cannot be written (ENOENT): check that its folder exists`,
+      `${nowhere} cannot be written (ENOENT): check that its folder exists`,
     );
   });
 });
@@ -167,7 +167,7 @@ describe("readDetections", () => {
 
   test("says how to write a file that is missing", () => {
     expect(() => readDetections("no-such.json")).toThrow(
-      `${path.resolve("no-such.json")} cannot be read (ENOENT): write it with saveDetections(zoneId, "no-such.json").`,
+      `${path.resolve("no-such.json")} cannot be read (ENOENT): write it with \`edgeguard detections save --zone <zone ID> --out no-such.json\`.`,
     );
   });
 });

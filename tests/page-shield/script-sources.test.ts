@@ -10,6 +10,14 @@ function snapshot(...scripts: Partial<SeenScript>[]): Detections {
 
 const unscored = (url: string): SeenScript => ({ url, host: HOST });
 
+/** Lines on stderr, where a plain script has its warnings. */
+let warned: string[];
+beforeEach(() => {
+  warned = [];
+  jest.spyOn(process.stderr, "write").mockImplementation((line) => warned.push(String(line)) > 0);
+});
+afterEach(() => jest.restoreAllMocks());
+
 test("gives each address once, sorted and without its query", () => {
   const found = snapshot(
     { url: "https://b.example/b.js?id=2#top" },
@@ -20,6 +28,7 @@ test("gives each address once, sorted and without its query", () => {
     scriptSrc: ["https://a.example/a.js", "https://b.example/b.js"],
     leftOut: [],
   });
+  expect(warned).toEqual([]);
 });
 
 test("leaves out the malicious and the unscored, and lists them with the reason", () => {
@@ -38,10 +47,25 @@ test("leaves out the malicious and the unscored, and lists them with the reason"
       { url: "https://y.example/bad.js", host: HOST, jsIntegrityScore: 49, reason: "malicious" },
     ],
   });
+  expect(warned).toEqual([
+    "edgeguard: scriptSources: left out 2 scripts seen, which an enforced policy blocks: " +
+      "https://x.example/new.js (unscored), https://y.example/bad.js (malicious).\n",
+  ]);
   expect(scriptSources(found, { unscored: "include", threshold: 10 })).toEqual({
     scriptSrc: ["https://x.example/new.js", "https://y.example/bad.js", "https://z.example/edge.js"],
     leftOut: [],
   });
+});
+
+test("warns where nothing but 'self' is left, and names the first five of what it left out", () => {
+  scriptSources(
+    snapshot(...[1, 2, 3, 4, 5, 6].map((i) => ({ url: `https://a.example/${i}.js`, jsIntegrityScore: 1 }))),
+  );
+  expect(warned.join("")).toContain("https://a.example/5.js (malicious), and 1 more in leftOut.");
+  const alone = "so a policy of \"'self'\" and this list allows the site's own scripts alone.";
+  expect(warned.join("")).toContain(`no script is left, ${alone}`);
+  scriptSources(snapshot({ url: "https://a.example/a.js" }), { hosts: "ww.shop.example" });
+  expect(warned.at(-1)).toContain(`the snapshot holds no script seen on ww.shop.example, ${alone}`);
 });
 
 test("leaves out what a threat list names, whatever its score", () => {

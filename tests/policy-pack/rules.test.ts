@@ -51,7 +51,7 @@ describe("an allow policy", () => {
 
   test("needs a reviewed snapshot of its zone", () => {
     expect(found({ action: "allow", zoneId: ZONE })).toEqual([
-      expect.stringContaining(`saveDetections("${ZONE}"`),
+      expect.stringContaining(`edgeguard detections save --zone ${ZONE}`),
     ]);
     expect(found({ action: "allow", zoneId: OTHER })).toEqual([]);
     expect(found({ action: "log", zoneId: ZONE })).toEqual([]);

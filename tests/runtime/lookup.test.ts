@@ -122,6 +122,7 @@ describe("in a program", () => {
     );
     expect({ code, text }).toMatchObject({ code: 0 });
     expect(text).toContain("https://b.example/b.js");
+    expect(text).toMatch(/warning: edgeguard: scriptSources: left out 1 script seen.*b\.js \(unscored\)\./);
     expect(api.requests).toEqual([]);
   });
 });

@@ -1,0 +1,74 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { CancelledError } from "../../api/errors";
+import {
+  collectDetections,
+  readDetections,
+  writeDetections,
+  type Detections,
+  type DetectionKind,
+} from "../../page-shield/detections";
+import type { RecordStatus } from "../../page-shield/records";
+import { Host } from "../../runtime/host";
+import { LookupError } from "../../runtime/lookup";
+import { CommandError, InterruptedError } from "../../terminal/errors";
+import { demandCredential, withVariables } from "../../terminal/failure";
+import { tell, type Io } from "../../terminal/io";
+
+export interface SaveOptions {
+  readonly zone: string;
+  readonly out: string;
+  readonly include: readonly DetectionKind[];
+  readonly status: readonly RecordStatus[];
+  readonly hosts?: string;
+  readonly force: boolean;
+}
+
+/** @throws CommandError where another file would be lost; ApiError where something can't be read. The file is then as it was. */
+export async function saveSnapshot(io: Io, options: SaveOptions): Promise<void> {
+  const { zone: zoneId, out, include, status, hosts, force } = options;
+  const file = resolve(io.cwd, out);
+  if (!force) refuseOthers(file, out, zoneId);
+  const stop = io.interrupted();
+  const warn = (line: string): void => tell(io, withVariables(line));
+  const host = new Host({ config: () => undefined, env: io.env, out: { info: warn, warn }, signal: stop });
+  try {
+    demandCredential(host.settings);
+    const found = await collectDetections(host, { zoneId, include, status, hosts });
+    const isNew = await writeDetections(file, found);
+    tell(io, `edgeguard: ${out} ${isNew ? "holds" : "is up to date:"} ${inWords(found)} of zone ${zoneId}.`);
+  } catch (error) {
+    if (stop.aborted && error instanceof CancelledError)
+      throw new InterruptedError(`interrupted. ${out} is as it was.`);
+    throw error;
+  } finally {
+    await host.close();
+  }
+}
+
+function refuseOthers(file: string, out: string, zoneId: string): void {
+  if (!existsSync(file)) return;
+  const held = zoneOf(file);
+  if (held === zoneId) return;
+  throw new CommandError(
+    `${out} is ${held === undefined ? "no snapshot of detections" : `the snapshot of zone ${held}`}. Name another file with --out, or overwrite it with --force.`,
+  );
+}
+
+function zoneOf(file: string): string | undefined {
+  try {
+    return readDetections(file).zoneId;
+  } catch (error) {
+    if (error instanceof LookupError) return undefined;
+    throw error;
+  }
+}
+
+function inWords({ scripts, connections, cookies }: Detections): string {
+  const kinds = { script: scripts, connection: connections, cookie: cookies };
+  return Object.entries(kinds)
+    .flatMap(([noun, found]) =>
+      found === undefined ? [] : [`${found.length} ${noun}${found.length === 1 ? "" : "s"}`],
+    )
+    .join(", ");
+}
