@@ -27,6 +27,7 @@ describe("the README", () => {
         "pulumi preview",
         "pulumi up --yes",
       ],
+      [expect.stringMatching(/^edgeguard detections save /)],
       [expect.stringMatching(/^edgeguard filter '/)],
       [
         "pulumi preview --json --show-sames > plan.json",
@@ -70,6 +71,27 @@ describe("the README", () => {
       expect(readFileSync(join(home, "copy.png"))).toEqual(Buffer.from([0x89, 0x50, 0xff, 0]));
       expect(readFileSync(join(home, ".edgeguard/local-api/kv", `${made?.id ?? ""}.jsonl`), "utf8")).toMatch(
         /"hello"/,
+      );
+    } finally {
+      await api.close();
+    }
+  });
+
+  it("saves what a zone was seen to load with the command it shows", async () => {
+    const api = await startLocalApi();
+    const bin = join(REPOSITORY, "provider/dist/cli/main.js");
+    writeFileSync(join(home, "edgeguard"), `#!/bin/sh\nexec node "${bin}" "$@"\n`, { mode: 0o755 });
+    try {
+      const script = commandsOf(blockWith("edgeguard detections")).join("\n");
+      const env = {
+        PATH: `${home}:${process.env["PATH"] ?? ""}`,
+        CLOUDFLARE_API_TOKEN: "local-token",
+        EDGEGUARD_BASE_URL: api.url,
+      };
+      const ofShop = script.replace("0da42c8d2132a9ddaf714f9e7c920711", api.zones.shop);
+      await run("sh", ["-e", "-c", ofShop], { cwd: home, env });
+      expect(readFileSync(join(home, "detections.json"), "utf8")).toContain(
+        "https://try.experiments.example/ab.js",
       );
     } finally {
       await api.close();
