@@ -4,6 +4,8 @@ import { type Credential, defaultCredentials, type Dialect, type LocalApiOptions
 import { type LocalApi, startLocalApi } from "./server";
 import { LocalApiStartError } from "./lease";
 
+/** `edgeguard-local api`: serves until Ctrl-C. */
+
 interface Arguments {
   readonly port: number;
   readonly dialect: Dialect;
@@ -16,26 +18,34 @@ interface Arguments {
   readonly listLag: number;
 }
 
-const program = new Command("local-api")
-  .description("A stateful stand-in for the edge API, on this machine only.")
-  .option("--port <number>", "0 takes a free port", wholeNumber, 8787)
+const program = new Command("edgeguard-local api")
+  .description("serve a stateful stand-in for Cloudflare's API, on this machine only, until Ctrl-C")
+  .option("--port <number>", "where to listen; 0 takes a free port", wholeNumber, 8787)
+  .option("--persist-to <directory>", "keep the state there between runs; default: it ends with the command")
+  .option("--token <text>", "the API token to accept", defaultCredentials[0].token)
   .addOption(
-    new Option("--dialect <name>", "side to take where specification and published API differ")
+    new Option("--dialect <name>", "which side to take where Cloudflare's documents and its OpenAPI differ")
       .choices(["published", "seed"])
       .default("published"),
   )
   .option("--strict", "refuse what only the other dialect knows", false)
-  .option("--sparse", "leave out of answers what the published document does not require", false)
-  .option("--token <text>", "the accepted API token", defaultCredentials[0].token)
-  .option("--persist-to <folder>", "keep the state there between runs")
+  .option("--sparse", "leave out of answers what the OpenAPI does not require", false)
   .option("--latency <ms>", "wait before each answer", wholeNumber, 0)
-  .option("--read-lag <ms>", "reads see a write only after this long", wholeNumber, 0)
-  .option("--list-lag <ms>", "listings alone see a write only after this long", wholeNumber, 0);
+  .option("--read-lag <ms>", "how late reads see a write", wholeNumber, 0)
+  .option("--list-lag <ms>", "how late listings see a write", wholeNumber, 0)
+  .addHelpText(
+    "after",
+    `
+It listens on 127.0.0.1, and prints its zones and how to point a program at it. GET ${CONTROL_PATH} lists its controls:
+faults, request log, state, clock, what Page Shield detects, Logpush destinations.
 
-void main();
+Example:
+  $ edgeguard-local api --port 8787 --persist-to .edgeguard/local-api`,
+  );
 
-async function main(): Promise<void> {
-  const chosen = program.parse().opts<Arguments>();
+/** @param args the command line after `api`. */
+export async function serve(args: readonly string[]): Promise<void> {
+  const chosen = program.parse(args, { from: "user" }).opts<Arguments>();
   const credentials: Credential[] = [{ token: chosen.token }, defaultCredentials[1]];
   const options: LocalApiOptions = {
     port: chosen.port,
@@ -73,9 +83,10 @@ function greeting(api: LocalApi, { token, dialect, persistTo }: Arguments): stri
   const accounts = Object.entries(api.accounts)
     .map(([name, id]) => `  ${id}  ${name}`)
     .join("\n");
-  const kept = persistTo === undefined ? "forgotten when it stops" : `kept in ${persistTo}`;
-  return `Local edge API (${dialect} dialect) at ${api.url}
-Its state is ${kept}. Faults, request log and state: ${new URL(CONTROL_PATH, api.url).href}
+  const kept = persistTo === undefined ? "ends with this command" : `is kept in ${persistTo}`;
+  return `Local API (${dialect} dialect) at ${api.url}
+Its state ${kept}. Controls (faults, request log, state and more): GET ${new URL(CONTROL_PATH, api.url).href}
+Logpush destinations are folders: s3://bucket/path is ${api.logpush.folder}/s3/bucket/path
 
 Account:
 ${accounts}
@@ -83,16 +94,16 @@ ${accounts}
 Zones:
 ${zones}
 
-Point a Pulumi program at it:
+Point a program and the edgeguard command at it, in the terminal where you run them:
+  export EDGEGUARD_BASE_URL=${api.url} CLOUDFLARE_API_TOKEN=${token}
+or a stack alone:
   pulumi config set edgeguard:baseUrl ${api.url}
   pulumi config set --secret edgeguard:apiToken ${token}
-or by the environment:
-  export EDGEGUARD_BASE_URL=${api.url} CLOUDFLARE_API_TOKEN=${token}
 
 Ctrl-C stops it.`;
 }
 
 function wholeNumber(text: string): number {
-  if (!/^\d+$/.test(text)) throw new InvalidArgumentError("It must be a whole number, 0 or more.");
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError("Pass a whole number, 0 or more.");
   return Number(text);
 }

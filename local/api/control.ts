@@ -1,5 +1,7 @@
 import { z } from "zod";
 import type { ApiContext, ApiRouter } from "./context";
+import { ControlRoutes } from "./control-routes";
+import { failures } from "./envelope";
 import { faultSchema } from "./faults";
 import { kvLagSchema } from "./kv/namespace";
 import { logpushControlRoutes } from "./logpush/control";
@@ -13,18 +15,23 @@ import { wafControlRoutes } from "./waf/dashboard";
 import type { Services } from "./services";
 
 /**
- * What is not the vendor's: for programs that know this API by its address only. Outside the API's own path, so that
- * no request of a client can meet it by accident; needs no credential, as the server listens on the loopback only.
+ * What Cloudflare does not have: for programs that know this API by its address only. Outside the API's own path, so
+ * that no request of a client can meet it by accident; needs no credential, as the server listens on the loopback only.
  */
 export function controlRoutes(app: ApiRouter, services: Services): void {
+  const controls = new ControlRoutes(app);
   const { settings, clock, state, faults, log } = services;
-  rulesetControlRoutes(app, services);
-  wafControlRoutes(app, services);
-  logpushControlRoutes(app, services);
+  const empty = (c: ApiContext): Response => c.body(null, 204);
 
-  app.get(`${CONTROL_PATH}/health`, (c) => c.json({ healthy: true }));
-
-  app.get(`${CONTROL_PATH}/info`, (c) =>
+  controls.add("GET", "", "lists these controls", (c) => {
+    const about =
+      "Controls of the local API. They need no credential. Bodies are JSON, sent with Content-Type: application/json.";
+    return c.body(`${JSON.stringify({ about, controls: controls.list }, undefined, 2)}\n`, 200, {
+      "Content-Type": "application/json",
+    });
+  });
+  controls.add("GET", "/health", "answers as soon as the API does", (c) => c.json({ healthy: true }));
+  controls.add("GET", "/info", "shows accounts and zones, with their plans", (c) =>
     c.json({
       dialect: settings.dialect,
       accounts: Object.entries(accounts).map(([name, id]) => ({ id, name })),
@@ -32,51 +39,114 @@ export function controlRoutes(app: ApiRouter, services: Services): void {
     }),
   );
 
-  app.get(`${CONTROL_PATH}/clock`, (c) => c.json({ now: clock.now() }));
-  app.post(`${CONTROL_PATH}/clock`, async (c) => {
-    const { advanceMs } = await readBody(c, z.strictObject({ advanceMs: z.number().min(0) }));
-    clock.advance(advanceMs);
-    return c.json({ now: clock.now() });
-  });
-
-  app.put(`${CONTROL_PATH}/kv/:namespaceId/lag`, async (c) => {
-    return c.json(state.kv.setLag(readId(c, "namespaceId"), await readBody(c, kvLagSchema)));
-  });
-
-  app.get(`${CONTROL_PATH}/requests`, (c) => c.json(log.entries));
-  app.delete(`${CONTROL_PATH}/requests`, (c) => {
-    log.clear();
-    return c.body(null, 204);
-  });
-
-  app.get(`${CONTROL_PATH}/faults`, (c) => c.json(faults.list()));
-  app.post(`${CONTROL_PATH}/faults`, async (c) => {
-    faults.add(await readBody(c, faultSchema));
-    return c.json(faults.list());
-  });
-  app.delete(`${CONTROL_PATH}/faults`, (c) => {
+  controls.add("GET", "/faults", "lists the faults that still wait for a request", (c) =>
+    c.json(faults.list()),
+  );
+  controls.add(
+    "POST",
+    "/faults",
+    "makes the next matching requests fail: kind, which requests (match: method, and a part of the path or a regular " +
+      "expression), how many (times, 1 unless set)",
+    async (c) => {
+      faults.add(await readBody(c, faultSchema));
+      return c.json(faults.list());
+    },
+    ...FAULTS,
+  );
+  controls.add("DELETE", "/faults", "removes the faults that still wait", (c) => {
     faults.clear();
-    return c.body(null, 204);
+    return empty(c);
   });
 
-  app.get(`${CONTROL_PATH}/state`, (c) => c.json(state.snapshot()));
-  app.put(`${CONTROL_PATH}/state`, async (c) => {
+  controls.add("GET", "/requests", "lists the requests that arrived, oldest first", (c) =>
+    c.json(log.entries),
+  );
+  controls.add("DELETE", "/requests", "empties that list", (c) => {
+    log.clear();
+    return empty(c);
+  });
+
+  controls.add("GET", "/state", "saves everything the API holds, as one JSON value", (c) =>
+    c.json(state.snapshot()),
+  );
+  controls.add("PUT", "/state", "restores a saved state", async (c) => {
     state.restore(await readBody(c, snapshotSchema));
-    return c.body(null, 204);
+    return empty(c);
   });
-  app.delete(`${CONTROL_PATH}/state`, (c) => {
+  controls.add("DELETE", "/state", "goes back to the state of a first start", (c) => {
     state.restore(seededState());
-    return c.body(null, 204);
+    return empty(c);
   });
 
+  controls.add("GET", "/clock", "shows the API's time", (c) => c.json({ now: clock.now() }));
+  controls.add(
+    "POST",
+    "/clock",
+    "moves the API's time ahead, so that tokens and keys expire",
+    async (c) => {
+      const { advanceMs } = await readBody(c, z.strictObject({ advanceMs: z.number().min(0) }));
+      clock.advance(advanceMs);
+      return c.json({ now: clock.now() });
+    },
+    { advanceMs: 60_000 },
+  );
+
+  pageShieldControlRoutes(controls, services);
+  controls.add(
+    "PUT",
+    "/kv/:namespaceId/lag",
+    "delays when listings and reads of a namespace see a write",
+    async (c) => c.json(state.kv.setLag(readId(c, "namespaceId"), await readBody(c, kvLagSchema))),
+    { listing: 5_000, reads: 1_000 },
+  );
+  rulesetControlRoutes(controls, services);
+  wafControlRoutes(controls, services);
+  logpushControlRoutes(controls, services);
+
+  app.all(`${CONTROL_PATH}/*`, (c) => {
+    throw failures.noControl(`${c.req.method} ${c.req.path}`, CONTROL_PATH);
+  });
+}
+
+/** One of each kind. */
+const FAULTS: readonly z.input<typeof faultSchema>[] = [
+  { kind: "status", status: 503, times: 2, match: { path: "/page_shield/policies" } },
+  { kind: "status", status: 429, retryAfter: 1, match: { method: "GET" } },
+  { kind: "dropBefore", match: { method: "PUT" } },
+  { kind: "dropAfter", match: { method: "POST", path: "/page_shield/policies$" } },
+  { kind: "slow", delayMs: 3_000, when: "after", match: { path: "/rulesets" } },
+  { kind: "truncated", match: { path: "/logpush/jobs" } },
+  { kind: "raw", status: 502, body: "<h1>Bad gateway</h1>", contentType: "text/html", match: {} },
+  { kind: "unsuccessful", count: 3, match: { path: "/bulk" } },
+  { kind: "emptyPage", match: { path: "/keys" } },
+];
+
+function pageShieldControlRoutes(controls: ControlRoutes, { state }: Services): void {
+  const examples = {
+    scripts: [{ url: "https://cdn.shop.example/new.js" }],
+    connections: [{ url: "https://api.shop.example/v1" }],
+    cookies: [{ name: "session" }],
+  };
   for (const kind of ["scripts", "connections", "cookies"] as const) {
-    const path = `${CONTROL_PATH}/zones/:zoneId/${kind}`;
     const found = (mode: DetectMode) => async (c: ApiContext) => {
       const zoneId = readId(c, "zoneId");
       state.detect(zoneId, { [kind]: await readBody(c, detectionSchema.shape[kind]) }, mode);
       return c.json(state.pageShieldDetected.latest(zoneId)[kind]);
     };
-    app.patch(path, found("merge"));
-    app.put(path, found("replace"));
+    const path = `/zones/:zoneId/${kind}`;
+    controls.add(
+      "PATCH",
+      path,
+      `adds ${kind} that Page Shield detects in a zone`,
+      found("merge"),
+      examples[kind],
+    );
+    controls.add(
+      "PUT",
+      path,
+      `replaces the ${kind} that Page Shield detected in a zone`,
+      found("replace"),
+      examples[kind],
+    );
   }
 }

@@ -17,7 +17,7 @@ export interface LocalData {
 }
 
 export interface LocalDataRequest {
-  /** A folder as `local-api --persist-to` takes it. */
+  /** A folder as `edgeguard-local api --persist-to` takes it. */
   readonly folder: string;
   /** A namespace to begin, empty, where the folder has none of this id. */
   readonly begin?: { readonly id: string; readonly title: string };

@@ -94,6 +94,11 @@ export const failures = {
       { code: 7000, message: "No route for that URI" },
     ]),
 
+  noControl: (request: string, list: string) =>
+    new ApiFailure(404, [
+      { code: 7000, message: `The local API has no control ${request}. GET ${list} lists them.` },
+    ]),
+
   methodNotAllowed: (method: string) =>
     new ApiFailure(405, { code: 10405, message: `${method} not allowed` }),
 

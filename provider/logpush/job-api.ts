@@ -144,8 +144,18 @@ const challenge = z.looseObject({
   valid: z.boolean().nullish(),
 });
 
-/** Has the service write a token to the destination; the name of its file there. */
-export async function requestChallenge(api: EdgeApi, scope: Scope, destination: string): Promise<string> {
+/** Where Cloudflare has written a token: the file's name at the destination, and what else it says, if anything. */
+export interface WrittenToken {
+  readonly filename: string;
+  readonly note: string;
+}
+
+/** Has Cloudflare write a token to the destination. */
+export async function requestChallenge(
+  api: EdgeApi,
+  scope: Scope,
+  destination: string,
+): Promise<WrittenToken> {
   const { filename, message, valid } = await api.post(`${root(scope)}/ownership`, {
     what: `Asking for a proof of ownership of ${shownDestination(destination)}`,
     schema: challenge,
@@ -153,12 +163,11 @@ export async function requestChallenge(api: EdgeApi, scope: Scope, destination: 
     repeatable: true, // It writes one more file at worst.
     ...manner,
   });
-  if (valid !== false && typeof filename === "string" && filename !== "") return filename;
-  const words =
-    message === undefined || message === null || message === "" ? "" : `: ${api.redactor.redact(message)}`;
+  const note = api.redactor.redact(message ?? "").replace(/\.$/, "");
+  if (valid !== false && typeof filename === "string" && filename !== "") return { filename, note };
   throw new Error(
-    `The service could not write the token that proves ownership of ${shownDestination(destination)}${words}. ` +
-      "Check that it exists and that the service may write there, then run `pulumi up` again.",
+    `Cloudflare could not write the ownership token to ${shownDestination(destination)}${note === "" ? "" : `: ${note}`}. ` +
+      "Check that it exists and that Cloudflare may write there, then run `pulumi up` again.",
   );
 }
 

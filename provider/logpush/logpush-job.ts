@@ -108,7 +108,7 @@ export const logpushJob = defineLifecycle({
         computed: recorded(ctx, args, await writeJob(ctx, args, adopted, before, allFields), allFields),
       };
     }
-    if (lacksProof(args)) throw await unproven(ctx, args, "made");
+    if (lacksProof(args)) throw await unproven(ctx, args, "created");
     const { object: made, doubled } = await makeJob(ctx, args, jobs, allFields);
     const computed = recorded(ctx, args, made, allFields);
     if (doubled !== undefined) throw new PartialFailure(made.id, computed, doubled);

@@ -102,12 +102,12 @@ export function refuseBadToken(args: JobArgs): void {
   }
 }
 
-/** Has the service write a token, and says where it is: the job itself is left alone. */
-export async function unproven(ctx: Context, args: JobArgs, what: "made" | "changed"): Promise<Error> {
-  const file = await requestChallenge(ctx.api, scopeOf(args), args.destinationConf);
+/** Has Cloudflare write a token, and says where it is: the job itself is left alone. */
+export async function unproven(ctx: Context, args: JobArgs, what: "created" | "changed"): Promise<Error> {
+  const { filename, note } = await requestChallenge(ctx.api, scopeOf(args), args.destinationConf);
   return new Error(
-    `${jobNamed(args.name)} was not ${what}: ${shownDestination(args.destinationConf)} has to be proven yours. ` +
-      `The service has written a token to the file ${JSON.stringify(file)} there. Set its content as ownershipChallenge, ` +
-      "a secret, and run `pulumi up` within 7 days.",
+    `${jobNamed(args.name)} was not ${what}: prove that you own ${shownDestination(args.destinationConf)}. ` +
+      `Cloudflare wrote a token to the file ${JSON.stringify(filename)} there${note === "" ? "" : ` (${note})`}. ` +
+      "Set its content as ownershipChallenge, a secret, and run `pulumi up` within 7 days.",
   );
 }

@@ -40,7 +40,7 @@ export async function makeJob(
     // It is made: if only its health cannot be read now, its id has to be recorded all the same.
     return { object: await readJob(ctx.api, scope, object.id).catch(() => object), doubled };
   } catch (error) {
-    if (token === undefined && wantsProof(error)) throw await unproven(ctx, args, "made");
+    if (token === undefined && wantsProof(error)) throw await unproven(ctx, args, "created");
     throw error;
   }
 }

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { Desk, type Ran } from "./support";
 
-/** `--local` and `--persist-to`: the data that `npm run local-api -- --persist-to DIR` serves. */
+/** `--local` and `--persist-to`: the data that `edgeguard-local api --persist-to DIR` serves. */
 
 let desk: Desk;
 beforeAll(async () => {
@@ -75,11 +75,12 @@ test("every command on data works on a folder, which the local API then serves, 
   expect(existsSync(join(desk.cwd, folder, "in-use.json"))).toBe(false);
 });
 
-test("while npm run local-api serves the folder, both see each other's writes", async () => {
+test("while edgeguard-local api serves the folder, both see each other's writes", async () => {
   const folder = join(desk.cwd, newFolder());
-  const cli = resolve(__dirname, "../../local/dist/api/cli.js");
+  const cli = resolve(__dirname, "../../local/bin/edgeguard-local.js");
   const server = spawn(process.execPath, [
     cli,
+    "api",
     "--port",
     "0",
     "--token",

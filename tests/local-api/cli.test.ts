@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { resolve } from "node:path";
 import { startLocalApi } from "edgeguard-local";
 
-const CLI = resolve(__dirname, "../../local/dist/api/cli.js");
+const CLI = resolve(__dirname, "../../local/bin/edgeguard-local.js");
 
 function run(...args: string[]): { process: ChildProcess; output: () => string } {
-  const child = spawn(process.execPath, [CLI, ...args], { stdio: "pipe" });
+  const child = spawn(process.execPath, [CLI, "api", ...args], { stdio: "pipe" });
   let text = "";
   for (const stream of [child.stdout, child.stderr])
     stream.on("data", (part: Buffer) => (text += part.toString()));

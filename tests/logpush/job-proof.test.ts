@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { LocalApiOptions } from "edgeguard-local";
 import { REGISTER } from "../../provider/register";
 import { omit } from "../../provider/runtime/values";
@@ -46,12 +48,13 @@ describe("without a token", () => {
     const [file] = b.api.logpush.files();
     const name = /the file "([^"]+)" there/.exec(message)?.[1] ?? "";
     expect(message).toBe(
-      `LogpushJob "shop-requests" was not made: s3://shop-logs/http/{DATE} has to be proven yours. The service has written a token to the file ${JSON.stringify(name)} there. ` +
+      `LogpushJob "shop-requests" was not created: prove that you own s3://shop-logs/http/{DATE}. Cloudflare wrote a token to the file ${JSON.stringify(name)} there (this local API keeps it in ${join(b.api.logpush.folder, file?.path ?? "")}). ` +
         "Set its content as ownershipChallenge, a secret, and run `pulumi up` within 7 days.",
     );
     expect(file?.path.endsWith(name)).toBe(true);
 
-    const ownershipChallenge = b.api.logpush.read(file?.path ?? "");
+    const where = /keeps it in ([^)]+)\)/.exec(message)?.[1] ?? "";
+    const ownershipChallenge = readFileSync(where, "utf8");
     b.api.clearRequests();
     const made = await up({ ...job, ownershipChallenge });
     expect(b.bodies("POST")).toMatchObject([
@@ -89,7 +92,7 @@ describe("without a token", () => {
     const foreign =
       "r2://logs?account-id=00000000000000000000000000000001&access-key-id=KEYKEY&secret-access-key=SECRET";
     const { message } = await new Operation(b.api).failedUp(TYPE, { ...b.job, destinationConf: foreign });
-    expect(message).toContain("was not made: r2://logs has to be proven yours");
+    expect(message).toContain("was not created: prove that you own r2://logs.");
     expect(b.sent("POST")).toEqual(["POST /jobs", "POST /ownership"]);
     const own = foreign.replace("00000000000000000000000000000001", b.api.accounts.main);
     await up({ ...b.job, destinationConf: own });
@@ -100,8 +103,8 @@ describe("without a token", () => {
     b.api.logpush.configure({ unwritable: ["s3://shop-logs"] });
     const { message } = await new Operation(b.api).failedUp(TYPE, job);
     expect(message).toBe(
-      "The service could not write the token that proves ownership of s3://shop-logs/http/{DATE}: error writing object: access denied. " +
-        "Check that it exists and that the service may write there, then run `pulumi up` again.",
+      "Cloudflare could not write the ownership token to s3://shop-logs/http/{DATE}: error writing object: access denied. " +
+        "Check that it exists and that Cloudflare may write there, then run `pulumi up` again.",
     );
   });
 });
@@ -213,7 +216,7 @@ describe("a job that is there", () => {
   test("that is to push elsewhere needs a token for there", async () => {
     const moved = { ...omit(inputs, ["ownershipChallenge"]), destinationConf: ELSEWHERE };
     const { message, recorded: half } = await new Operation(b.api).failedUp(TYPE, moved, recorded);
-    expect(message).toContain("was not changed: s3://other-logs/http has to be proven yours");
+    expect(message).toContain("was not changed: prove that you own s3://other-logs/http.");
     expect(half).toBeUndefined();
     expect(b.sent("POST", "PUT")).toEqual(["POST /ownership"]);
 

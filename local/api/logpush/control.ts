@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { ApiContext, ApiRouter } from "../context";
-import { CONTROL_PATH } from "../route";
+import type { ApiContext } from "../context";
+import type { ControlRoutes } from "../control-routes";
 import { readBody, readQuery } from "../request";
 import { behaviourSchema } from "./behaviour";
 import { isDataset } from "./datasets";
@@ -17,40 +17,66 @@ const pushed = z.union([
   z.strictObject({ lines: z.array(line).min(1).max(100_000) }),
 ]);
 
-/** What is not the vendor's: pushes on demand, what they left in the sink, and how answers look. */
-export function logpushControlRoutes(app: ApiRouter, { state: { logpush } }: Services): void {
-  const root = `${CONTROL_PATH}/logpush`;
-
-  app.get(`${root}/behaviour`, (c) => c.json(logpush.behaviour));
-  app.patch(`${root}/behaviour`, async (c) =>
-    c.json(logpush.configure(await readBody(c, behaviourSchema.partial()))),
+/** What Cloudflare does not have: pushes on demand, what they left at their destinations, and how answers look. */
+export function logpushControlRoutes(controls: ControlRoutes, { state: { logpush } }: Services): void {
+  controls.add(
+    "GET",
+    "/logpush/sink",
+    "lists the files at all destinations: pushed lines and ownership tokens",
+    (c) => c.json(logpush.files()),
   );
-
-  app.patch(`${root}/jobs/:jobId/health`, async (c) => {
-    logpush.setHealth(jobIdOf(c), await readBody(c, health.partial()));
-    return c.body(null, 204);
-  });
-  app.post(`${root}/jobs/:jobId/push`, async (c) => {
-    const isNdjson = c.req.header("content-type")?.includes("ndjson") === true;
-    const given = isNdjson ? { lines: ndjson(await c.req.text()) } : await readBody(c, pushed);
-    return c.json(logpush.push(jobIdOf(c), "lines" in given ? given.lines : given));
-  });
-
-  app.get(`${root}/lines/:dataset`, (c) => {
-    const dataset = c.req.param("dataset");
-    if (!isDataset(dataset)) throw logpushFailures.datasetUnknown(dataset);
-    const query = readQuery(c, z.object({ count: count.default(10), seed }));
-    const lines = logpush.lines(dataset, query);
-    return c.text(lines.map((each) => `${JSON.stringify(each)}\n`).join(""), 200, {
-      "Content-Type": "application/x-ndjson",
-    });
-  });
-
-  app.get(`${root}/sink`, (c) => c.json(logpush.files()));
-  app.get(`${root}/sink/*`, (c) => {
-    return c.text(logpush.read(decodeURIComponent(c.req.path.slice(`${root}/sink/`.length))));
-  });
+  controls.add("GET", `${SINK}/*`, "shows such a file: /logpush/sink/s3/bucket/path/file", (c) =>
+    c.text(logpush.read(decodeURIComponent(c.req.path.split(`${SINK}/`).slice(1).join(`${SINK}/`)))),
+  );
+  controls.add(
+    "POST",
+    "/logpush/jobs/:jobId/push",
+    "pushes log lines through a job's filter to its destination: generated ones, or yours (also as NDJSON)",
+    async (c) => {
+      const isNdjson = c.req.header("content-type")?.includes("ndjson") === true;
+      const given = isNdjson ? { lines: ndjson(await c.req.text()) } : await readBody(c, pushed);
+      return c.json(logpush.push(jobIdOf(c), "lines" in given ? given.lines : given));
+    },
+    { count: 100 },
+    { lines: [{ EdgeResponseStatus: 503 }] },
+  );
+  controls.add(
+    "PATCH",
+    "/logpush/jobs/:jobId/health",
+    "sets when a job last pushed or failed, and its error",
+    async (c) => {
+      logpush.setHealth(jobIdOf(c), await readBody(c, health.partial()));
+      return c.body(null, 204);
+    },
+    { last_error: "2025-01-31T00:00:00Z", error_message: "error writing object: access denied" },
+  );
+  controls.add(
+    "GET",
+    "/logpush/lines/:dataset",
+    "generates log lines of a dataset as NDJSON (?count=10)",
+    (c) => {
+      const dataset = c.req.param("dataset") ?? "";
+      if (!isDataset(dataset)) throw logpushFailures.datasetUnknown(dataset);
+      const query = readQuery(c, z.object({ count: count.default(10), seed }));
+      const lines = logpush.lines(dataset, query);
+      return c.text(lines.map((each) => `${JSON.stringify(each)}\n`).join(""), 200, {
+        "Content-Type": "application/x-ndjson",
+      });
+    },
+  );
+  controls.add("GET", "/logpush/behaviour", "shows how answers about jobs look", (c) =>
+    c.json(logpush.behaviour),
+  );
+  controls.add(
+    "PATCH",
+    "/logpush/behaviour",
+    "changes that: credentials and filters hidden, fields added, destinations that refuse writes",
+    async (c) => c.json(logpush.configure(await readBody(c, behaviourSchema.partial()))),
+    { destination: "redacted", filter: "hidden", unwritable: ["s3://closed"] },
+  );
 }
+
+const SINK = "/logpush/sink";
 
 function jobIdOf(c: ApiContext): number {
   return Number(c.req.param("jobId"));

@@ -126,7 +126,8 @@ function destinationRoutes(app: ApiRouter, root: string, scopeOf: ScopeOf, servi
         return ok(c, { filename: "", message: "error writing object: access denied", valid: false });
       }
       const token = mintToken(scopeOf(c), text, destination, settings.clock());
-      return ok(c, { filename: logpush.writeChallenge(destination, token), message: "", valid: true });
+      const { filename, path } = logpush.writeChallenge(destination, token);
+      return ok(c, { filename, message: `this local API keeps it in ${path}`, valid: true });
     },
   });
 

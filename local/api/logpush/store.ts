@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { join } from "node:path";
 import type { Limits } from "../limits";
 import { Shelf, type ShelfOptions } from "../shelf";
 import type { LogpushBehaviour } from "./behaviour";
@@ -121,12 +122,12 @@ export class LogpushStore implements LogpushControls {
     return !this.behaviour.unwritable.some((start) => destination.startsWith(start));
   }
 
-  /** Leaves a token at the destination, and says the file's name there. */
-  writeChallenge(destination: Destination, token: string): string {
+  /** Leaves a token at the destination: the file's name there, and its path on this machine. */
+  writeChallenge(destination: Destination, token: string): { filename: string; path: string } {
     const folder = sinkFolder(destination, this.#options.clock());
     const path = `${folder}/ownership-challenge-${randomBytes(4).toString("hex")}.txt`;
     this.#sink.write(path, token);
-    return nameInBucket(path);
+    return { filename: nameInBucket(path), path: join(this.#sink.folder, path) };
   }
 
   get folder(): string {

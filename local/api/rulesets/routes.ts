@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { ApiContext, ApiRouter } from "../context";
 import { failures, ok } from "../envelope";
-import { BASE_PATH, CONTROL_PATH, route } from "../route";
+import type { ControlRoutes } from "../control-routes";
+import { BASE_PATH, route } from "../route";
 import { readBody, readId, readQuery } from "../request";
 import { ruleMembers, ruleRequest } from "./check";
 import { type EntryPoint, type ManagedRuleset, nextVersion, PHASE, type ZoneRule } from "./entities";
@@ -259,17 +260,28 @@ function requirePhase(wanted: string): void {
   if (wanted !== PHASE) throw refused(problems.notEntitledPhase(wanted));
 }
 
-/** What is not the vendor's: new versions as the vendor would publish them, and what works in a zone. */
-export function rulesetControlRoutes(app: ApiRouter, { state }: Services): void {
-  app.get(`${CONTROL_PATH}/zones/:zoneId/effective-waf`, (c) => {
-    const zoneId = readId(c, "zoneId");
-    if (state.zone(zoneId) === undefined) throw failures.notFound(`zone ${zoneId}`);
-    const { rulesets } = state;
-    return c.json(effectiveWaf(rulesets.latest(zoneId), rulesets.catalog));
-  });
+/** What Cloudflare does not have: publishing versions of its managed rulesets, and what acts in a zone. */
+export function rulesetControlRoutes(controls: ControlRoutes, { state }: Services): void {
+  controls.add(
+    "GET",
+    "/zones/:zoneId/effective-waf",
+    "shows which managed rules act in a zone, and how",
+    (c) => {
+      const zoneId = readId(c, "zoneId");
+      if (state.zone(zoneId) === undefined) throw failures.notFound(`zone ${zoneId}`);
+      const { rulesets } = state;
+      return c.json(effectiveWaf(rulesets.latest(zoneId), rulesets.catalog));
+    },
+  );
 
-  app.post(`${CONTROL_PATH}/rulesets/:rulesetId/versions`, async (c) => {
-    const next = await readBody(c, nextVersion);
-    return c.json(managedToWire(state.rulesets.publish(readId(c, "rulesetId"), next)));
-  });
+  controls.add(
+    "POST",
+    "/rulesets/:rulesetId/versions",
+    "publishes a new version of a managed ruleset: rules to add, remove or change",
+    async (c) => {
+      const next = await readBody(c, nextVersion);
+      return c.json(managedToWire(state.rulesets.publish(readId(c, "rulesetId"), next)));
+    },
+    { add: [{ description: "A rule of the next version" }] },
+  );
 }

@@ -23,8 +23,7 @@ import { moveTo, requireMigratable } from "./migration";
 import { newOverride } from "./overrides";
 import { firewallRule, pageRule, shortFirewallRule, shortPageRule } from "./short";
 import type { Services } from "../services";
-import type { ApiRouter } from "../context";
-import { CONTROL_PATH } from "../route";
+import type { ControlRoutes } from "../control-routes";
 import { readBody, readId } from "../request";
 import { wafSettingsChange, withChange } from "./settings";
 
@@ -193,18 +192,33 @@ function inPackages<T extends { readonly id: string }>(
   throw failures.notFound(what);
 }
 
-/** Ours: what a zone's migration has come to, who else works on it, and what nobody has documented. */
-export function wafControlRoutes(app: ApiRouter, services: Services): void {
-  const path = `${CONTROL_PATH}/zones/:zoneId/waf`;
-  app.get(path, (c) => c.json(viewOf(services, readId(c, "zoneId"))));
-  app.post(path, async (c) => {
-    return c.json(inDashboard(services, readId(c, "zoneId"), await readBody(c, wafAction)));
-  });
+/** What Cloudflare does not have: a zone's migration seen from inside, a colleague, and what nobody has documented. */
+export function wafControlRoutes(controls: ControlRoutes, services: Services): void {
+  const path = "/zones/:zoneId/waf";
+  controls.add("GET", path, "shows a zone's previous WAF rules and its migration", (c) =>
+    c.json(viewOf(services, readId(c, "zoneId"))),
+  );
+  controls.add(
+    "POST",
+    path,
+    "acts on them as a colleague in the dashboard does, or Cloudflare itself",
+    async (c) => c.json(inDashboard(services, readId(c, "zoneId"), await readBody(c, wafAction))),
+    { do: "setting", value: "off" },
+    { do: "finish" },
+  );
 
   const { settings } = services;
-  app.get(`${CONTROL_PATH}/waf`, (c) => c.json(settings.waf));
-  app.patch(`${CONTROL_PATH}/waf`, async (c) => {
-    settings.waf = withChange(settings.waf, await readBody(c, wafSettingsChange));
-    return c.json(settings.waf);
-  });
+  controls.add("GET", "/waf", "shows how migrations answer where nothing is documented", (c) =>
+    c.json(settings.waf),
+  );
+  controls.add(
+    "PATCH",
+    "/waf",
+    "changes that",
+    async (c) => {
+      settings.waf = withChange(settings.waf, await readBody(c, wafSettingsChange));
+      return c.json(settings.waf);
+    },
+    { pendingMs: 10_000 },
+  );
 }

@@ -35,7 +35,7 @@ function buildCommand(argv: readonly string[], io: Io): Command {
   const at = { ...io, cwd: path.resolve(io.cwd, directoryFlag(argv) ?? ".") };
   const program = new Command("edgeguard-local")
     .description(
-      "A small stand-in for the Pulumi engine, for trying and testing. Use the Pulumi CLI for real work.",
+      "A small stand-in for the Pulumi engine, for trying and testing without the Pulumi CLI. Use the CLI for real work.",
     )
     .option("-C, --cwd <dir>", "run as if started there")
     .option("-s, --stack <name>", "the stack; else PULUMI_STACK, else the one selected")
@@ -44,6 +44,7 @@ function buildCommand(argv: readonly string[], io: Io): Command {
     .addOption(
       new Option("--color <when>", "colours").choices(["always", "auto", "never", "raw"]).default("auto"),
     )
+    .addHelpText("after", "\nThe local API, to run programs against:\n  $ edgeguard-local api --help")
     .showHelpAfterError("(see --help for what the local engine supports)");
   program
     .command("version")

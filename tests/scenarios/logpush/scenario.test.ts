@@ -100,7 +100,7 @@ describe("log-push jobs of a zone and an account", () => {
         expect(writes()).toEqual(["POST zone/ownership"]);
         const [written] = api.logpush.files();
         const file =
-          /s3:\/\/shop-logs\/http\/\{DATE\} has to be proven yours\..* the file "([^"]+)" there/.exec(
+          /prove that you own s3:\/\/shop-logs\/http\/\{DATE\}\..* the file "([^"]+)" there/.exec(
             unproven.text.replace(/\s+/g, " "),
           )?.[1];
         expect(written?.path).toBe(`s3/shop-logs/${file ?? "not named"}`);

@@ -1,0 +1,45 @@
+import type { ApiContext, ApiRouter } from "./context";
+import { CONTROL_PATH } from "./route";
+
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** One of the controls, as `GET /__local` lists it. */
+interface Control {
+  /** `POST /__local/faults` */
+  readonly request: string;
+  readonly does: string;
+  /** Bodies that it takes. */
+  readonly examples?: readonly object[];
+}
+
+/** Routes below `/__local`, each with what it does: none can be added without appearing in the list. */
+export class ControlRoutes {
+  readonly #app: ApiRouter;
+  readonly #list: Control[] = [];
+
+  constructor(app: ApiRouter) {
+    this.#app = app;
+  }
+
+  /** @param does goes on from the request: `lists the faults that wait for their request`. */
+  add(
+    method: Method,
+    path: string,
+    does: string,
+    handler: (c: ApiContext) => Response | Promise<Response>,
+    ...examples: readonly object[]
+  ): void {
+    const full = `${CONTROL_PATH}${path}`;
+    this.#app.on(method, full, handler);
+    const shown = full.replace(/:(\w+)/g, "{$1}");
+    this.#list.push({
+      request: `${method} ${shown}`,
+      does,
+      ...(examples.length === 0 ? {} : { examples }),
+    });
+  }
+
+  get list(): readonly Control[] {
+    return this.#list;
+  }
+}

@@ -1,0 +1,61 @@
+import { managedRulesets, startLocalApi } from "edgeguard-local";
+import { z } from "zod";
+import { controlOf } from "./client";
+
+/** `GET /__local` is how somebody who has only the address learns what the local API can do. */
+
+const listed = z.object({
+  controls: z.array(
+    z.object({
+      request: z.string(),
+      does: z.string(),
+      examples: z.array(z.unknown()).optional(),
+    }),
+  ),
+});
+
+test("every control that is listed answers, and takes the bodies that are shown", async () => {
+  const api = await startLocalApi();
+  try {
+    const control = controlOf(api);
+    const { controls } = listed.parse((await control("GET", "")).body);
+    const ids: Readonly<Record<string, string>> = {
+      zoneId: api.zones.migrateEnterprise,
+      namespaceId: api.namespaces.existing,
+      rulesetId: managedRulesets.owasp,
+      jobId: "101",
+      dataset: "http_requests",
+      "*": "none",
+    };
+    expect(controls.length).toBeGreaterThan(20);
+    for (const { request, examples = [{}] } of controls) {
+      const [method = "", template = ""] = request.split(" ");
+      const path = template
+        .replace(/^\/__local/, "")
+        .replace(/\{(\w+)\}|\*/g, (all, name?: string) => ids[name ?? all] ?? all);
+      if (method === "PUT" && path === "/state") continue; // A whole state; tested beside this.
+      for (const example of examples) {
+        const { status } = await control(method, path, method === "GET" ? undefined : example);
+        const wanted = path.endsWith("/none") ? [404] : [200, 204]; // The sink holds no file yet.
+        expect({ request, example, status, fits: wanted.includes(status) }).toMatchObject({ fits: true });
+      }
+    }
+  } finally {
+    await api.close();
+  }
+});
+
+test("a control that does not exist is refused, with where to find those that do", async () => {
+  const api = await startLocalApi();
+  try {
+    const { status, body } = await controlOf(api)("POST", "/fault", {});
+    expect({ status, body }).toMatchObject({
+      status: 404,
+      body: {
+        errors: [{ message: "The local API has no control POST /__local/fault. GET /__local lists them." }],
+      },
+    });
+  } finally {
+    await api.close();
+  }
+});
