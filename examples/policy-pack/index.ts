@@ -9,7 +9,7 @@ import { functionFindings } from "./functions";
 import * as rules from "./rules";
 import { reviewedZones } from "./snapshots";
 
-/** `pulumi preview --policy-pack examples/policy-pack`, from the folder of the program. */
+/** `pulumi preview --policy-pack policy-pack`, from the folder of the program. */
 
 /** Where pulumi was run. The pack's own process works in the folder of the pack, and is told of no other. */
 const folder = process.env["PWD"] ?? process.cwd();

@@ -75,14 +75,7 @@ async function setUp(engine: EngineCommand): Promise<Stage> {
   const project = join(home, "edge-site");
   mkdirSync(join(home, "state"));
   cpSync(join(REPOSITORY, "examples/edge-site"), project, { recursive: true });
-  cpSync(join(REPOSITORY, "tsconfig.base.json"), join(home, "tsconfig.base.json"));
   symlinkSync(join(REPOSITORY, "node_modules"), join(project, "node_modules"));
-  writeFileSync(join(project, "Pulumi.yaml"), "name: edge-site\nruntime: nodejs\n");
-  writeFileSync(join(project, "package.json"), '{ "name": "edge-site", "private": true }\n');
-  writeFileSync(
-    join(project, "tsconfig.json"),
-    '{ "compilerOptions": { "strict": true, "noCheck": true } }\n',
-  );
   // What is no secret is written by hand: each command of the engine takes about a second.
   const config = {
     "edge-site:zoneId": api.zones.shop,

@@ -1,12 +1,12 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { z } from "zod";
 import { engines, Project, REPOSITORY } from "../support/engine";
 
-const SCRIPT = join(REPOSITORY, "examples/pipelines/ci/pipeline.sh");
+const SCRIPTS = join(REPOSITORY, "examples/pipelines/ci");
 const EDGEGUARD = `${process.execPath} ${join(REPOSITORY, "provider/dist/cli/main.js")}`;
 const TOKEN = "local-token";
 
@@ -123,9 +123,11 @@ interface Ended {
   readonly stderr: string;
 }
 
+/** Runs the script as a project has it that copied it. */
 function script(verb: string, at: { cwd: string; env: NodeJS.ProcessEnv }): Promise<Ended> {
+  cpSync(SCRIPTS, join(at.cwd, "ci"), { recursive: true });
   return new Promise((resolve) => {
-    execFile("bash", [SCRIPT, verb], at, (error, stdout, stderr) =>
+    execFile("ci/pipeline.sh", [verb], at, (error, stdout, stderr) =>
       resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout, stderr }),
     );
   });

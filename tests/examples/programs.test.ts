@@ -1,9 +1,12 @@
-import { cpSync, readdirSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startLocalApi, type LocalApi } from "edgeguard-local";
+import ts from "typescript";
 import { edgeguardResources, engines, Project, REPOSITORY } from "../support/engine";
+import { packedModules } from "../support/packed";
 
-/** Each example is applied as it stands, and leaves nothing to do. */
+/** Each example is copied out of the repository, compiles and is applied as it stands, and leaves nothing to do. */
 
 interface Example {
   /** Its resources, by class. */
@@ -12,6 +15,15 @@ interface Example {
 }
 
 const TOKEN = "local-token";
+const FOLDER = join(REPOSITORY, "examples");
+
+let home: string;
+let modules: string;
+beforeAll(() => {
+  home = mkdtempSync(join(tmpdir(), "edgeguard-examples-"));
+  modules = packedModules(home);
+});
+afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 const EXAMPLES: Readonly<Record<string, Example>> = {
   "page-shield-settings": {
@@ -42,10 +54,21 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
 
 it("covers every example that is a program of its own", () => {
   const others = ["edge-site", "many-zones", "pipelines", "policy-pack"]; // Run by the demo, and by tests of their own.
-  const folders = readdirSync(join(REPOSITORY, "examples"), { withFileTypes: true }).filter((entry) =>
-    entry.isDirectory(),
-  );
+  const folders = readdirSync(FOLDER, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   expect(folders.map(({ name }) => name).sort()).toEqual([...Object.keys(EXAMPLES), ...others].sort());
+});
+
+it("compiles every example in a folder of its own, with the published package", () => {
+  const compiled = readdirSync(FOLDER).filter((name) => existsSync(join(FOLDER, name, "tsconfig.json")));
+  const parsed = new Map<string, ts.SourceFile | undefined>();
+  for (const name of compiled) {
+    const copy = join(home, name);
+    cpSync(join(FOLDER, name), copy, { recursive: true });
+    symlinkSync(modules, join(copy, "node_modules"));
+    expect({ name, found: mistakesIn(copy, parsed) }).toEqual({ name, found: [] });
+  }
+  expect(compiled).toEqual(expect.arrayContaining([...Object.keys(EXAMPLES), "edge-site", "many-zones"]));
+  expect([...parsed.keys()].filter((file) => file.startsWith(join(REPOSITORY, "provider")))).toEqual([]);
 });
 
 describe.each(engines())("on $name", (engine) => {
@@ -58,15 +81,11 @@ describe.each(engines())("on $name", (engine) => {
   it.each(Object.entries(EXAMPLES))(
     "%s is applied and leaves an empty plan",
     async (name, { makes, config }) => {
-      const folder = join(REPOSITORY, "examples", name);
       const project = new Project(engine, name);
       try {
-        cpSync(folder, project.dir, {
-          recursive: true,
-          filter: (path) => !/\.(ts|md)$|Pulumi\.yaml$|tsconfig\.json$/.test(path),
-        });
-        project.program(folder);
-        project.env = { CLOUDFLARE_API_TOKEN: TOKEN };
+        project.copy(join(FOLDER, name), modules);
+        // Types are compared above, once and not in each run.
+        project.env = { CLOUDFLARE_API_TOKEN: TOKEN, PULUMI_NODEJS_TRANSPILE_ONLY: "true" };
         await project.init({
           "edgeguard:baseUrl": api.url,
           "edgeguard:accountId": api.accounts.main,
@@ -84,3 +103,21 @@ describe.each(engines())("on $name", (engine) => {
     60_000,
   );
 });
+
+/** What the compiler says of a folder, by its own tsconfig.json; files that several folders have in common are read once. */
+function mistakesIn(folder: string, parsed: Map<string, ts.SourceFile | undefined>): string[] {
+  const file = join(folder, "tsconfig.json");
+  const read = ts.readConfigFile(file, (path) => ts.sys.readFile(path));
+  const { options, fileNames, errors } = ts.parseJsonConfigFileContent(read.config, ts.sys, folder);
+  const reader = ts.createCompilerHost(options);
+  const getSourceFile: typeof reader.getSourceFile = (path, ...rest) => {
+    if (!parsed.has(path)) parsed.set(path, reader.getSourceFile(path, ...rest));
+    return parsed.get(path);
+  };
+  const host = { ...reader, getSourceFile };
+  const program = ts.createProgram({ rootNames: fileNames, options, host });
+  return [...errors, ...ts.getPreEmitDiagnostics(program)].map(
+    ({ file: where, messageText }) =>
+      `${where?.fileName ?? file}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`,
+  );
+}

@@ -70,6 +70,13 @@ export class Project {
     writeFileSync(join(this.dir, "package.json"), JSON.stringify({ name, private: true, main: "index.js" }));
   }
 
+  /** Makes the project a copy of a folder, as somebody takes it out of the repository, on packages installed elsewhere. */
+  copy(folder: string, modules: string): void {
+    rmSync(this.dir, { recursive: true });
+    cpSync(folder, this.dir, { recursive: true });
+    symlinkSync(modules, join(this.dir, "node_modules"));
+  }
+
   /** Makes a folder's index.ts the project's program. */
   program(folder: string): void {
     this.write(readFileSync(join(folder, "index.ts"), "utf8"));
