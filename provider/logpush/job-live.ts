@@ -149,8 +149,13 @@ function isSameJob(args: JobArgs, olds: Bag): boolean {
 
 /** Whether the job is another one, or pushes to another place, than the one that is recorded. */
 export function hasMoved(args: JobArgs, olds: Bag): boolean {
+  return !isSameJob(args, olds) || typeof olds["destinationConf"] !== "string" || isAnotherPlace(args, olds);
+}
+
+/** Whether a destination that is recorded is another place, whatever its credentials. */
+export function isAnotherPlace({ destinationConf }: JobArgs, olds: Bag): boolean {
   const before = olds["destinationConf"];
-  return !isSameJob(args, olds) || typeof before !== "string" || !samePlace(before, args.destinationConf);
+  return typeof before === "string" && !samePlace(before, destinationConf);
 }
 
 /** Why the service has no fields for the dataset, where that is certain. */

@@ -16,7 +16,7 @@ import { filterMeaning } from "./filter-text";
 import { differs, healthOf, jobFound, type Job } from "./job";
 import { jobsPath, listJobs, named, readJob, scopeOf } from "./job-api";
 import { jobArgs, jobNamed, jobRules, type JobArgs } from "./job-args";
-import { deletedFirst, hasMoved, lookAtJob, resolvedFields } from "./job-live";
+import { deletedFirst, hasMoved, isAnotherPlace, lookAtJob, resolvedFields } from "./job-live";
 import type { OutputOptionsArgs } from "./output-options";
 import { lacksProof, refuseBadToken, tokenFinding, unproven } from "./ownership";
 import { makeJob, writeJob } from "./write-job";
@@ -44,7 +44,7 @@ export const logpushJob = defineLifecycle({
   upgrades: {},
   args: jobArgs,
   computed,
-  computedInputs: ["destinationShown", "allFields"],
+  computedInputs: ["destinationShown", "destinationMoved", "allFields"],
   // A token is used up by the change it was made for.
   compared: { ignore: ["ownershipChallenge"], also: [] },
   equal: {
@@ -69,7 +69,11 @@ export const logpushJob = defineLifecycle({
     }
     const due = newCredential(ctx, args, olds["destinationConf"]);
     return Promise.resolve({
-      computed: { destinationShown: shownDestination(args.destinationConf) },
+      computed: {
+        destinationShown: shownDestination(args.destinationConf),
+        // A reviewer sees neither of two destinations.
+        ...(isAnotherPlace(args, olds) ? { destinationMoved: true } : {}),
+      },
       ...(due === undefined ? {} : { pendingWork: due }),
       ...(finding !== undefined && "reason" in finding
         ? { failures: [{ property: "ownershipChallenge", reason: finding.reason }] }

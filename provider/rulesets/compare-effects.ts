@@ -1,5 +1,5 @@
 import { counted } from "../runtime/values";
-import { effectiveRules, type EffectiveRule } from "./effective";
+import { countedByKind, effectiveRules, type ComparedRules, type EffectiveRule } from "./effective";
 import { thresholdInWords } from "./overrides";
 import type { CategoryOverride, ManagedRuleset, Overrides, RuleOverride } from "./wire";
 
@@ -9,12 +9,6 @@ import type { CategoryOverride, ManagedRuleset, Overrides, RuleOverride } from "
 export interface Running {
   readonly managed: Pick<ManagedRuleset, "id" | "name" | "version" | "rules">;
   readonly overrides: Overrides;
-}
-
-/** What changes against what runs now, in lines such as `12 rules block → log`. */
-export interface EffectChanges {
-  readonly weaker: readonly string[];
-  readonly stronger: readonly string[];
 }
 
 /** Off is the weakest, log only records, and block is the strongest. An action that isn't here can't be ranked. */
@@ -29,47 +23,42 @@ const STRENGTH: Readonly<Record<string, number>> = {
 
 /** Whether a rule that did `before` may protect less when it does `after`. */
 export function isWeaker(before: string, after: string): boolean {
-  if (before === after || before === "off") return false;
+  if (before === after || before === "off" || after === "block") return false;
   if (after === "off") return true;
   const [was, is] = [STRENGTH[before], STRENGTH[after]];
   return was === undefined || is === undefined || is < was;
 }
 
-const actOf = ({ enabled, action }: EffectiveRule): string => (enabled ? action : "off");
+const actOf = (rule: EffectiveRule | undefined): string => (rule?.enabled === true ? rule.action : "off");
 
 /** Compares rule by rule. */
-export function compareEffects(before: Running, after: Running): EffectChanges {
-  const weaker: string[] = [];
-  const stronger: string[] = [];
+export function compareEffects(before: Running, after: Running): Pick<ComparedRules, "weaker" | "stronger"> {
   if (before.managed.id !== after.managed.id) {
     const on = effectiveRules(before.managed, before.overrides).filter(({ enabled }) => enabled).length;
-    weaker.push(
-      `${named(before.managed)} no longer runs (${counted(on, "rule")} on), ${named(after.managed)} runs instead`,
-    );
-    return { weaker, stronger };
+    const line = `${named(before.managed)} no longer runs (${counted(on, "rule")} on), ${named(after.managed)} runs instead`;
+    return { weaker: [line], stronger: [] };
   }
   const was = new Map(effectiveRules(before.managed, before.overrides).map((rule) => [rule.id, rule]));
   const is = new Map(effectiveRules(after.managed, after.overrides).map((rule) => [rule.id, rule]));
-  const counts = new Map<string, { readonly weaker: boolean; count: number }>();
-  const thresholds: { readonly weaker: boolean; readonly line: string }[] = [];
+  const [weaker, stronger]: [string[], string[]] = [[], []];
+  const thresholds = { weaker: [] as string[], stronger: [] as string[] };
   for (const id of new Set([...was.keys(), ...is.keys()])) {
     const [one, other] = [was.get(id), is.get(id)];
-    const [from, to] = [one === undefined ? "off" : actOf(one), other === undefined ? "gone" : actOf(other)];
-    if (from !== to && !(from === "off" && to === "gone")) {
-      const kind = `${from} → ${to}`;
-      const known = counts.get(kind) ?? { weaker: isWeaker(from, to === "gone" ? "off" : to), count: 0 };
-      counts.set(kind, { ...known, count: known.count + 1 });
-    }
+    const [from, to] = [actOf(one), actOf(other)];
+    // A version may have rules that another one doesn't.
+    if (from !== to)
+      (isWeaker(from, to) ? weaker : stronger).push(`${from} → ${other === undefined ? "gone" : to}`);
     const [low, high] = [one?.scoreThreshold, other?.scoreThreshold];
-    if (one !== undefined && other !== undefined && low !== high) {
-      const line = `score threshold ${inWords(low)} → ${inWords(high)}`;
-      thresholds.push({ weaker: low === undefined || high === undefined || high > low, line });
-    }
+    if (one === undefined || other === undefined || low === high) continue;
+    const isLess = low === undefined || high === undefined || high > low;
+    thresholds[isLess ? "weaker" : "stronger"].push(`score threshold ${inWords(low)} → ${inWords(high)}`);
   }
-  for (const [kind, { weaker: isLess, count }] of counts)
-    (isLess ? weaker : stronger).push(`${counted(count, "rule")} ${kind}`);
-  for (const { weaker: isLess, line } of thresholds) (isLess ? weaker : stronger).push(line);
-  return { weaker, stronger };
+  const lines = (kinds: readonly string[]): string[] =>
+    countedByKind(kinds).map(([kind, count]) => `${counted(count, "rule")} ${kind}`);
+  return {
+    weaker: [...lines(weaker), ...thresholds.weaker],
+    stronger: [...lines(stronger), ...thresholds.stronger],
+  };
 }
 
 const inWords = (score: number | undefined): string =>

@@ -112,10 +112,23 @@ export interface RulesetExpansion {
   readonly rules: string;
   /** Rules that this declaration switches on and off against their defaults. */
   readonly switched: string;
+  /** Rules that are on and do something else than by default: `12 rules block → log`. Absent where there are none. */
+  readonly otherActions?: string;
   /** Where two categories decide the same rules differently: how many, and which of them wins. */
   readonly conflicts?: readonly string[];
   /** The rule that is already there and will be taken over. */
   readonly adopts?: string;
+  /** What changes against what runs now. Absent where nothing does, or where the preview could not ask Cloudflare. */
+  readonly compared?: ComparedRules;
+}
+
+/** Lines such as `12 rules block → log`. */
+export interface ComparedRules {
+  /** What protects less, or may. */
+  readonly weaker: readonly string[];
+  readonly stronger: readonly string[];
+  /** Where the rule moves: what skips it there, and what its exceptions reach. Absent where that can't be told. */
+  readonly moved?: readonly string[];
 }
 
 export function expand(
@@ -142,8 +155,26 @@ export function expand(
     action: score?.scoreThreshold === undefined ? action : score.action,
     rules: `${effective.length}: ${on} on, ${effective.length - on} off`,
     switched: `${switchedOn} on, ${switchedOff} off`,
+    otherActions: otherActions(effective),
     conflicts: conflicts.length === 0 ? undefined : conflicts,
   });
+}
+
+function otherActions(effective: readonly EffectiveRule[]): string | undefined {
+  const kinds = effective
+    .filter(({ enabled, action, byDefault }) => enabled && action !== byDefault.action)
+    .map(({ action, byDefault }) => `${byDefault.action} → ${action}`);
+  if (kinds.length === 0) return undefined;
+  return countedByKind(kinds)
+    .map(([kind, count]) => `${counted(count, "rule")} ${kind}`)
+    .join(", ");
+}
+
+/** How often each occurs, in the order in which they come up. */
+export function countedByKind(kinds: readonly string[]): readonly (readonly [kind: string, count: number])[] {
+  const counts = new Map<string, number>();
+  for (const kind of kinds) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  return [...counts];
 }
 
 function levelInWords(owasp: NonNullable<DeclaredOverrides["owasp"]>): string {

@@ -106,7 +106,7 @@ function explainOne(
       action: actions.get(rule.id) ?? "",
     })),
     exceptions: before.flatMap((rule) => {
-      const skips = rule.enabled ? skipped(rule.skips, rulesetId) : undefined;
+      const skips = rule.enabled ? skippedBy(rule.skips, rulesetId) : undefined;
       if (skips === undefined) return [];
       const { id: ruleId, ref, description, expression } = rule;
       return [{ ruleId, ref, description, expression, skips }];
@@ -124,7 +124,7 @@ function levelOf(effective: readonly EffectiveRule[]): number | undefined {
 }
 
 /** What a skip rule leaves out of a deployment of this ruleset; undefined where it does not concern it. */
-function skipped(skips: Skip | undefined, rulesetId: string): "all" | number | undefined {
+export function skippedBy(skips: Skip | undefined, rulesetId: string): "all" | number | undefined {
   if (skips === undefined) return undefined;
   if (skips === "all") return "all";
   if ("rulesets" in skips) return skips.rulesets.includes(rulesetId) ? "all" : undefined;

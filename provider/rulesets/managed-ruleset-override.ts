@@ -10,7 +10,8 @@ import { defineLifecycle, type Context } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { present } from "../runtime/members";
 import { claimOnce, edgeResource } from "../runtime/resource";
-import { canonicalJson, pick, sameJson } from "../runtime/values";
+import { canonicalJson, pick, sameJson, type Bag } from "../runtime/values";
+import { compareLive } from "./compare-live";
 import { chooseExisting, inWords, recordingHalf, takeOver, twins } from "./adoption";
 import * as declared from "./arguments";
 import {
@@ -73,6 +74,9 @@ const args = z.object({
 });
 type OverrideArgs = z.output<typeof args>;
 type OverrideState = OverrideArgs & Computed;
+
+/** What was declared; undefined of a new resource, and of what somebody has made of it that no program may declare. */
+const recorded = (olds: Bag): OverrideArgs | undefined => args.safeParse(olds).data;
 
 export const managedRulesetOverride = defineLifecycle({
   type: "ManagedRulesetOverride",
@@ -171,8 +175,10 @@ export const managedRulesetOverride = defineLifecycle({
       ctx.say.warn(
         `managed ruleset ${JSON.stringify(args.ref)}: rule ${twin.id} (${twin.ref}) of zone ${args.zoneId} executes ${JSON.stringify(managed.name)} for the same requests: it runs twice.`,
       );
+    const compared = await compareLive(ctx, { args, prepared, found, olds: recorded(olds), existing });
     const expansion: RulesetExpansion = {
       ...expand(managed, args, overrides),
+      ...present({ compared }),
       ...(existing === undefined || existing.from === "own" ? {} : { adopts: inWords(existing) }),
     };
     return { computed: { expansion }, failures: judge(args, managed) };

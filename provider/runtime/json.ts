@@ -11,6 +11,7 @@ export function record<Out, In>(
 ): z.ZodType<Record<string, Out>, Record<string, In>> {
   return z
     .custom<Record<string, In>>(() => true)
+    .meta({ member }) // For whoever walks a schema: nothing else says what is in a record.
     .transform((given, ctx) => {
       if (!isBag(given)) {
         ctx.addIssue({ code: "invalid_type", expected: "record", input: given });

@@ -184,12 +184,12 @@ describe("a managed ruleset stops acting", () => {
     ],
     [
       "although another ruleset stays",
-      [`${REMOVED}; another doesn't replace it`],
+      [`${REMOVED}; what else runs there doesn't replace it: another`],
       [gone, own("same", "ManagedRulesetOverride", "two", { old: owasp, new: owasp })],
     ],
     [
       "although another ruleset comes",
-      [`${REMOVED}; another doesn't replace it`],
+      [`${REMOVED}; what else runs there doesn't replace it: another`],
       [gone, own("create", "ManagedRulesetOverride", "two", { new: owasp })],
     ],
     [

@@ -84,6 +84,11 @@ const STORIES: Story = {
     await stage.preview("migrations", "migrations.ahead");
   },
 
+  rulesets: (stage) => gate(stage, "rulesets"),
+  pageShield: (stage) => gate(stage, "page-shield"),
+  logpush: (stage) => gate(stage, "logpush"),
+  data: (stage) => gate(stage, "data"),
+
   async imports(stage) {
     await stage.up("few");
     const { deployment } = await stage.project.export();
@@ -102,6 +107,17 @@ const STORIES: Story = {
     await stage.json("imported", "import", "--file", "import.json", "--preview-only", "--protect=false");
   },
 };
+
+/** The way there and back: what each argument can lower, and what of it the gate can't prove to be raised again. */
+async function gate(stage: Stage, of: string): Promise<void> {
+  await stage.up(`gate.${of}`);
+  stage.environment = { WEAKER: "yes" };
+  await stage.preview(`weaker.${of}`, `gate.${of}`);
+  if (of === "data") return;
+  await stage.up(`gate.${of}`);
+  stage.environment = {};
+  await stage.preview(`stronger.${of}`, `gate.${of}`);
+}
 
 /** A project of its own on a local API of its own. */
 class Stage {

@@ -618,8 +618,38 @@ describe("the reviewer sees", () => {
       action: "managed_challenge",
       rules: `${rules.length}: ${on} on, ${off} off`,
       switched: `0 on, ${off} off`,
+      otherActions: "1 rule block → managed_challenge",
     });
     expect(recorded.outputs["expansion"]).toEqual(inputs["expansion"]);
+  });
+
+  test("what an update changes against what runs now, rule by rule", async () => {
+    const before = { owasp: { paranoiaLevel: 3, scoreThreshold: 40 }, ruleset: { name: OWASP } };
+    const recorded = await bench.up(bench.declare(before));
+    const preview = async (changes: object): Promise<unknown> => {
+      const { inputs } = await bench
+        .operation()
+        .preview(TYPE, bench.declare({ ...before, ...changes }), recorded);
+      return (inputs["expansion"] as { readonly compared: unknown }).compared;
+    };
+    expect(await preview({ description: "another" })).toEqual({ weaker: [], stronger: [], moved: [] });
+    expect(await preview({ owasp: { paranoiaLevel: 1, scoreThreshold: 60, action: "log" } })).toEqual({
+      weaker: ["63 rules score → off", "1 rule block → log", "score threshold 40 (medium) → 60 (low)"],
+      stronger: [],
+      moved: [],
+    });
+    // What the levels say by their tags is the same.
+    const tags = [{ tag: "paranoia-level-4", enabled: false }];
+    expect(await preview({ owasp: undefined, categories: tags })).toEqual({
+      weaker: [],
+      stronger: [],
+      moved: [],
+    });
+    expect(
+      await preview({ owasp: undefined, ruleset: { name: "Cloudflare Managed Ruleset" } }),
+    ).toMatchObject({
+      weaker: [`"${OWASP}" no longer runs (164 rules on), "Cloudflare Managed Ruleset" runs instead`],
+    });
   });
 
   test("nothing of it where the service cannot be asked, and that alone makes no plan dirty", async () => {

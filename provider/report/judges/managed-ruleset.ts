@@ -52,7 +52,10 @@ function andLeft(sentence: Phrase, { inputs, outputs }: Side, plan: Plan): Phras
   const { zoneId } = inputs;
   const { acting, leaving } = deploymentsOf(plan);
   const declared = acting.filter((other) => other.inputs["zoneId"] === zoneId).map(nameOf);
-  if (declared.length > 0) return say`${sentence}; ${joined(declared)} doesn't replace it`;
+  if (declared.length > 0) {
+    const byName = new Map(declared.map((one) => [JSON.stringify(one.parts), one]));
+    return say`${sentence}; what else runs there doesn't replace it: ${joined([...byName.values()])}`;
+  }
   // What this program is about to take away doesn't count as left.
   const left = list(outputs["otherManagedRules"])
     .map(bag)
@@ -112,7 +115,7 @@ const movedPlace: Comparison = (change) => {
   const [was, is] = [before.inputs["position"], after.inputs["position"]];
   // Without a position it stays where it is.
   if (is === undefined || stays(was, is)) return [];
-  const lines = comparedIn(change, "skipped");
+  const lines = comparedIn(change, "moved");
   if (lines === undefined) {
     // In front of all others, nothing is skipped before it.
     const isSafe = is === "first" && list(after.inputs["exceptions"]).every((one) => isOwn(one, after));

@@ -16,7 +16,7 @@ export const logpushJob: Teller = {
 };
 
 /** What is told apart from the other arguments, or not at all. */
-const NOISE = ["filter", "filterDigest", "allFields"];
+const NOISE = ["filter", "filterDigest", "allFields", "destinationMoved"];
 
 /** Fields have a list of their own. */
 function withoutLists(all: Told): Told {

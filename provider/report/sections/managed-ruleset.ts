@@ -3,6 +3,7 @@ import type { RulesetExpansion } from "../../rulesets/effective";
 import type { Block } from "../model";
 import { joined, say, value, words, type Phrase } from "../phrase";
 import { visible } from "../../api/printable";
+import { sameJson } from "../../runtime/values";
 import { bag, cell, counted, list, shown, text } from "../values";
 import {
   argumentTable,
@@ -78,13 +79,23 @@ function expansionTable({ step, before: was, new: next }: Told): readonly Block[
     .filter(([name]) => shown(before[name]) !== shown(after[name]))
     .map(([name, what]): [Phrase, Phrase, Phrase] => [words(what), cell(before[name]), cell(after[name])]);
   const conflicts = list(after["conflicts"]).map((conflict) => words(shown(conflict, 300)));
+  const compared = sameJson(before, after) ? [] : comparison(bag(after["compared"]));
   return [
+    ...compared,
     ...tableOf(step, "what it amounts to", rows),
     ...(conflicts.length === 0 ? [] : [{ is: "list", items: conflicts } as const satisfies Block]),
   ];
 }
 
-const MEANING: Readonly<Record<Exclude<keyof RulesetExpansion, "conflicts">, string>> = {
+/** What changes against what runs now. */
+function comparison(compared: Readonly<Record<string, unknown>>): readonly Block[] {
+  const items = ["weaker", "stronger", "moved"].flatMap((how) =>
+    list(compared[how]).map((line) => say`${words(how)}: ${words(shown(line, 300))}`),
+  );
+  return items.length === 0 ? [] : [textBlock(words("Against what runs now:")), { is: "list", items }];
+}
+
+const MEANING: Readonly<Record<Exclude<keyof RulesetExpansion, "conflicts" | "compared">, string>> = {
   ruleset: "ruleset",
   version: "version",
   paranoiaLevel: "paranoia level",
@@ -92,6 +103,7 @@ const MEANING: Readonly<Record<Exclude<keyof RulesetExpansion, "conflicts">, str
   action: "action",
   rules: "rules",
   switched: "switched against the defaults",
+  otherActions: "actions against the defaults",
   adopts: "takes over",
 };
 

@@ -162,4 +162,5 @@ const FOLLOWING = [
   "assessmentDigest",
   "expansion",
   "wouldBlock",
+  "destinationMoved",
 ];

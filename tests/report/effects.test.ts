@@ -1,0 +1,64 @@
+import { z } from "zod";
+import { kvEntries } from "../../provider/kv/kv-entries";
+import { kvNamespace } from "../../provider/kv/kv-namespace";
+import { logpushJob } from "../../provider/logpush/logpush-job";
+import { wafMigration } from "../../provider/migration/waf-migration";
+import { pageShieldPolicy } from "../../provider/page-shield/policy";
+import { pageShieldSettings } from "../../provider/page-shield/settings";
+import { EFFECTS } from "../../provider/report/effects";
+import { managedRulesetOverride } from "../../provider/rulesets/managed-ruleset-override";
+
+/** The table of what each argument can do to protection has a row for every argument, and none for anything else. */
+
+const LIFECYCLES = [
+  pageShieldSettings,
+  pageShieldPolicy,
+  managedRulesetOverride,
+  wafMigration,
+  logpushJob,
+  kvNamespace,
+  kvEntries,
+];
+
+/** Every argument by its path; what has a row isn't gone into. */
+function pathsOf(schema: unknown, path: string, rows: readonly string[]): string[] {
+  if (rows.includes(path)) return [path];
+  if (schema instanceof z.ZodObject) {
+    return Object.entries(schema.shape).flatMap(([name, member]) =>
+      pathsOf(member, path === "" ? name : `${path}.${name}`, rows),
+    );
+  }
+  if (schema instanceof z.ZodArray) return pathsOf(schema.element, `${path}[]`, rows);
+  const member = schema instanceof z.ZodType ? schema.meta()?.["member"] : undefined;
+  if (member !== undefined) return pathsOf(member, `${path}{}`, rows);
+  if (schema instanceof z.ZodPipe) {
+    // One side of it is a function.
+    const { in: given, out } = schema.def;
+    return pathsOf(given instanceof z.ZodTransform ? out : given, path, rows);
+  }
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => pathsOf(option, path, rows));
+  // Optional, with a default, and the like.
+  if (schema instanceof z.ZodType && "innerType" in schema.def)
+    return pathsOf(schema.def.innerType, path, rows);
+  return [path];
+}
+
+test.each(LIFECYCLES.map((lifecycle) => [lifecycle.type, lifecycle.args] as const))(
+  "every argument of %s has a row, and no row is about anything else",
+  (type, args) => {
+    const rows = Object.keys(EFFECTS[type] ?? {});
+    expect([...new Set(pathsOf(args, "", rows))].sort()).toEqual([...rows].sort());
+  },
+);
+
+test("an argument that is added, at any depth, has no row until somebody decides what it does", () => {
+  const nested = z.object({ owasp: z.object({ paranoiaLevel: z.number(), later: z.boolean() }).optional() });
+  const rows = Object.keys(EFFECTS["ManagedRulesetOverride"] ?? {});
+  expect(pathsOf(nested, "", rows)).toEqual(["owasp.paranoiaLevel", "owasp.later"]);
+});
+
+test("whatever can lower protection has somebody who judges it, and nothing else has", () => {
+  for (const rows of Object.values(EFFECTS))
+    for (const [path, { is, judges }] of Object.entries(rows))
+      expect({ path, isJudged: judges.length > 0 }).toEqual({ path, isJudged: is !== "neutral" });
+});

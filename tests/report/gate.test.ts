@@ -1,0 +1,120 @@
+import { report, type DangerKind } from "../../provider/report";
+import { EFFECTS } from "../../provider/report/effects";
+import { omit, type Bag } from "../../provider/runtime/values";
+import { Shell } from "../cli/alone";
+import { own, read, recorded, type MadePlan, type MadeStep } from "./plans";
+
+/**
+ * What `edgeguard report --fail-on` lets through. The recorded plans hold a resource for each argument that can lower
+ * protection, called after the argument: `weaker.…` lowers each, `stronger.…` is the way back.
+ */
+
+const { here } = new Shell("report");
+
+const LOWERING = ["weaker.rulesets", "weaker.page-shield", "weaker.logpush", "weaker.data"];
+
+const kindOf = ({ urn }: MadeStep): string => /dynamic\/edgeguard:(\w+)::/.exec(urn)?.[1] ?? "";
+const nameOf = ({ urn }: MadeStep): string => urn.split("::").slice(3).join("::");
+
+/** What can't be recorded, as the local API has one account; and steps of a migration, which another plan holds. */
+const ZONE = "5a0c1e7f3b2d4968a7e1c0f2d3b4a601";
+const rule = { zoneId: ZONE, accountId: "a", ruleset: { name: "OWASP" }, enabled: true };
+const migration = { zoneId: ZONE, target: "finished" };
+const MADE: readonly MadeStep[] = [
+  own("update", "ManagedRulesetOverride", "accountId", { old: rule, new: { ...rule, accountId: "b" } }),
+  own("replace", "KvNamespace", "accountId", { old: { accountId: "a" }, new: { accountId: "b" } }),
+  own("replace", "KvEntries", "accountId", { old: { accountId: "a" }, new: { accountId: "b" } }),
+  own("replace", "WafMigration", "zoneId", { old: { ...migration, zoneId: "another" }, new: migration }),
+  own("create", "WafMigration", "target", { new: migration }),
+  own("create", "WafMigration", "configuration", { new: { ...migration, configuration: [] } }),
+];
+
+const STEPS = [...LOWERING.flatMap((name) => recorded(name).steps), ...MADE];
+
+/** What isn't protection: what can't be undone, and keys that are lost. */
+const GATES: Readonly<Record<string, Readonly<Record<string, DangerKind>>>> = {
+  WafMigration: { zoneId: "irreversible", target: "irreversible", configuration: "irreversible" },
+  KvNamespace: { accountId: "irreversible", forceDestroy: "irreversible" },
+  KvEntries: {
+    accountId: "replace",
+    namespaceId: "replace",
+    entries: "removes",
+    file: "removes",
+    directory: "removes",
+    "prune.prefix": "irreversible",
+  },
+};
+
+/** Each argument that isn't neutral, and what the gate calls it. */
+const ROWS = Object.entries(EFFECTS).flatMap(([kind, rows]) =>
+  Object.entries(rows)
+    .filter(([, { is }]) => is !== "neutral")
+    .map(([argument]): [string, string, DangerKind] => [
+      kind,
+      argument,
+      GATES[kind]?.[argument] ?? "unprotect",
+    ]),
+);
+
+/** The plan of one resource alone, with the lines of its kind. */
+function planOf(step: MadeStep): string {
+  const plan = LOWERING.map((name): MadePlan => recorded(name)).find(({ steps }) =>
+    steps.some(({ urn }) => urn === step.urn),
+  );
+  return JSON.stringify({ steps: [step], diagnostics: plan?.diagnostics ?? [] });
+}
+
+describe("an argument that is lowered stops the pipeline, and the report says so first:", () => {
+  test.each(ROWS)("%s, %s (%s)", async (kind, argument, danger) => {
+    const step = STEPS.find((each) => kindOf(each) === kind && nameOf(each) === argument);
+    expect(step).toBeDefined();
+    if (step === undefined) return;
+    const { code, stdout, stderr } = await here(["--fail-on", danger], { input: planOf(step) });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining(
+        `the plan holds what --fail-on names: ${danger} (${kind} ${argument})`,
+      ) as string,
+    });
+    expect(stdout).toContain(`### Look here first\n\n- **${danger}** \`${kind} ${argument}\``);
+  });
+});
+
+describe("the way back passes, but for what can't be proven to protect as much:", () => {
+  test.each([
+    ["stronger.rulesets", ["ruleset", "zoneId"]],
+    // A policy that allows other sources than before allows some that it didn't.
+    [
+      "stronger.page-shield",
+      ["extra", "value: 'strict-dynamic'", "value: a hash", "value: fewer", "zoneId", "zoneId"],
+    ],
+    [
+      "stronger.logpush",
+      ["dataset", "destinationConf", "extra", "filter: wider", "kind", "outputOptions.extra"],
+    ],
+  ])("%s", (name, expected) => {
+    const { dangers } = report(read(`${name}.json`), "json");
+    const names = new Set(
+      dangers.filter(({ kind }) => kind === "unprotect").map(({ type, name }) => `${type} ${name}`),
+    );
+    expect([...names].map((each) => each.replace(/^\w+ /, ""))).toEqual(expected);
+  });
+});
+
+describe("without credentials, the arguments alone decide:", () => {
+  test.each(["weaker.rulesets", "weaker.page-shield", "weaker.logpush"])("%s", (name) => {
+    const { steps, ...rest } = recorded(name);
+    const unseen = steps.map((step) => {
+      const inputs = omit((step.newState?.["inputs"] ?? {}) as Bag, ["expansion"]);
+      return step.newState === undefined ? step : { ...step, newState: { ...step.newState, inputs } };
+    });
+    const named = (plan: MadePlan): string[] => [
+      ...new Set(
+        report(JSON.stringify(plan), "json")
+          .dangers.filter(({ kind }) => kind === "unprotect")
+          .map(({ type, name }) => `${type} ${name}`),
+      ),
+    ];
+    expect(named({ steps: unseen, ...rest })).toEqual(named({ steps, ...rest }));
+  });
+});
