@@ -53,6 +53,8 @@ export interface Parameter {
   readonly word?: string;
   /** The one value there is. */
   readonly only?: string;
+  /** What its value looks like by the documentation; Cloudflare's own examples differ, so another one is warned of. */
+  readonly form?: { readonly is: RegExp; readonly words: string };
   /** What is wrong with the value, which is still encoded. */
   readonly problems?: (value: string) => readonly (string | false)[];
 }
@@ -184,8 +186,8 @@ const AMAZON = {
   region: {
     member: "region",
     required: true,
+    form: { is: /^[a-z0-9-]*$/i, words: "letters, digits and hyphens" },
     problems: (region) => [
-      !/^[a-z0-9-]*$/i.test(region) && 'has a "region" that is none: letters, digits and - make one',
       /^cn-/i.test(region) && 'has a "region" in China, which the service cannot push to',
     ],
   },

@@ -55,12 +55,25 @@ export function destinationProblems(text: string): readonly string[] {
     placeholderProblem(parsed),
     ...Object.entries(parameters).flatMap(([name, parameter]) => {
       const value = valueOf(parsed, name);
-      return value === undefined ? [] : valueProblems(name, value, parameter);
+      return value === undefined ? [] : (parameter.problems?.(value) ?? []);
     }),
     demanded?.form.test(path) === false && demanded.problem,
-    path.includes("//") && "has an empty folder, //, in its path",
   ];
   return problems.filter((problem) => typeof problem === "string");
+}
+
+/** What no builder would have written, and Cloudflare may accept all the same; each goes on from the property's name. */
+export function destinationDoubts(text: string): readonly string[] {
+  const parsed = parseDestination(text);
+  if (parsed === undefined) return [];
+  const doubts = [
+    ...Object.entries(schemeOf(parsed).parameters).flatMap(([name, parameter]) => {
+      const value = valueOf(parsed, name);
+      return value === undefined ? [] : valueDoubts(name, value, parameter);
+    }),
+    parsed.path.includes("//") && "has an empty folder, //, in its path",
+  ];
+  return doubts.filter((doubt) => typeof doubt === "string");
 }
 
 function noDestination(text: string): string {
@@ -94,15 +107,12 @@ function doubledProblem(parsed: ParsedDestination): string | false {
   return `has ${isKnownName(parsed, twice) ? `the parameter "${twice}"` : "a parameter"} twice; keep one`;
 }
 
-function valueProblems(
-  name: string,
-  value: string,
-  { only, flag, problems }: Parameter,
-): readonly (string | false)[] {
+function valueDoubts(name: string, value: string, { only, flag, form }: Parameter): (string | false)[] {
   return [
-    only !== undefined && value !== only && `has an "${name}" other than ${only}, the only one there is`,
+    only !== undefined && value !== only && `has an "${name}" other than ${only}, the only one documented`,
     flag === true && !/^(true|false)?$/.test(value) && `has an "${name}" that is neither true nor false`,
-    ...(problems?.(value) ?? []),
+    form?.is.test(decoded(value)) === false &&
+      `has an unusual "${name}": ${form.words} are usual`,
   ];
 }
 

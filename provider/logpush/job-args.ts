@@ -7,7 +7,7 @@ import { extra } from "../runtime/members";
 import { nearest } from "../runtime/nearest";
 import { DATASETS, documentedFields, ZONE_DATASETS } from "./dataset-fields";
 import { typedDestination } from "./destination-schemes";
-import { destinationProblems } from "./destination-text";
+import { destinationDoubts, destinationProblems } from "./destination-text";
 import { fieldIssues } from "./filter-fields";
 import { mustRead, readFilter, type FilterIssue } from "./filter-read";
 import { compileFilter, sizeProblem } from "./filter-text";
@@ -206,6 +206,15 @@ export const jobRules: readonly Rule<JobArgs>[] = [
         : {
             warning: `${jobNamed(name)}: older versions of the service take letters, digits, "." and "-" in a name only.`,
           },
+  },
+  {
+    needs: ["name", "destinationConf"],
+    check: ({ name, destinationConf }) => {
+      const doubts = destinationDoubts(destinationConf);
+      return doubts.length === 0
+        ? undefined
+        : { warning: `${jobNamed(name)}: destinationConf ${doubts.join("; it ")}. It is sent as it is.` };
+    },
   },
   {
     needs: ["name", "outputOptions"],

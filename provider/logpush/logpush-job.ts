@@ -167,7 +167,8 @@ export interface LogpushJobArgs {
   readonly dataset: pulumi.Input<Dataset | (string & {})>;
   /**
    * Where to push to, made by a builder: `destination.s3({ bucket: "logs", region: "us-east-1" })`. Exactly one of
-   * `destination` and `destinationConf`. Secret. In place. Source: seed 002, "Log-push job".
+   * `destination` and `destinationConf`. Secret. Updates in place. With `ignoreChanges: ["destination"]`, another destination
+   * is no change: nothing is sent.
    */
   readonly destination?: pulumi.Input<Destination>;
   /**
@@ -274,10 +275,18 @@ export class LogpushJob extends edgeResource<LogpushJobArgs>()(logpushJob) {
           ? {}
           : { ownershipChallenge: pulumi.secret(ownershipChallenge) }),
       },
-      opts,
+      withSentNames(opts),
       claim,
     );
   }
+}
+
+/** The engine knows a destination as destinationConf, however it was declared. */
+function withSentNames(opts: pulumi.CustomResourceOptions | undefined): pulumi.CustomResourceOptions {
+  const { ignoreChanges, ...others } = opts ?? {};
+  if (ignoreChanges === undefined) return others;
+  const sent = (path: string): string => (/^destination(?!\w)/.test(path) ? "destinationConf" : path);
+  return { ...others, ignoreChanges: ignoreChanges.map(sent) };
 }
 
 /** Told from the jobs of other programs and stacks, in the characters that every version of the service takes. */
