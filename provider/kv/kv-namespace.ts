@@ -49,7 +49,10 @@ export const kvNamespace = defineLifecycle({
     if (olds["title"] !== undefined) return {};
     const titles = await namespacesOnce(ctx, args.accountId);
     const existing = titles.get(fullTitle(args.title, args.preview));
-    if (existing === undefined) return {};
+    if (existing === undefined) {
+      warnOfFullAccount(ctx, args, titles.size);
+      return {};
+    }
     // Whether the title is free in time is a matter of the order, which only the program knows.
     if (ctx.holding(existing.id) === "changing") ctx.say.warn(`KvNamespace: ${stillHeld(args, existing)}`);
     else ctx.say.info(await takeOver(ctx, args, existing, PREVIEW_KEYS));
@@ -264,6 +267,20 @@ function programOf(ctx: Context, { accountId, title, preview }: Address): InProg
 
 /** Keys that a preview looks at; beyond, the create decides. */
 const PREVIEW_KEYS = 10_000;
+
+/** Says of a new namespace that there is no room for it. No failure: Cloudflare raises the limit on request. */
+function warnOfFullAccount(
+  ctx: Context,
+  { accountId, title, preview }: Address & { readonly title: string; readonly preview?: boolean | undefined },
+  existing: number,
+): void {
+  const created = ctx.shared(`new namespaces of ${accountId}`, () => new Set<string>());
+  created.add(fullTitle(title, preview));
+  if (existing + created.size <= KV.MAX_NAMESPACES_PER_ACCOUNT) return;
+  ctx.warnOnce(
+    `KvNamespace: account ${accountId} has ${existing} namespaces, and the documented limit is ${KV.MAX_NAMESPACES_PER_ACCOUNT}: the update fails unless Cloudflare has raised it. Delete a namespace first, or ask Cloudflare.`,
+  );
+}
 
 /**
  * Decides whether a create may have a namespace that exists: an empty one, its own, or one that holds nothing but keys the

@@ -29,6 +29,8 @@ export const KV = {
   MIN_TTL_SECONDS: 60,
   /** OpenAPI, workers-kv-namespace-create-a-namespace. */
   MAX_TITLE_CHARACTERS: 512,
+  /** https://developers.cloudflare.com/kv/platform/limits/. Cloudflare raises it on request. */
+  MAX_NAMESPACES_PER_ACCOUNT: 1_000,
   /** OpenAPI, bulk write and bulk delete: entries or keys per request. */
   MAX_BULK_ENTRIES: 10_000,
   /** Ours: body of one bulk write, unless a single entry is larger. The service takes 100 MB. */

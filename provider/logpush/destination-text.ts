@@ -111,8 +111,7 @@ function valueDoubts(name: string, value: string, { only, flag, form }: Paramete
   return [
     only !== undefined && value !== only && `has an "${name}" other than ${only}, the only one documented`,
     flag === true && !/^(true|false)?$/.test(value) && `has an "${name}" that is neither true nor false`,
-    form?.is.test(decoded(value)) === false &&
-      `has an unusual "${name}": ${form.words} are usual`,
+    form?.is.test(decoded(value)) === false && `has an unusual "${name}": ${form.words} are usual`,
   ];
 }
 

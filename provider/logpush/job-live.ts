@@ -1,5 +1,6 @@
 import { isNotFound } from "../api/errors";
 import { LOGPUSH } from "../limits";
+import type { CheckFailure } from "../runtime/inputs";
 import type { Context, Findings } from "../runtime/lifecycle";
 import { ifAllowed } from "../runtime/live";
 import { sameJson, type Bag } from "../runtime/values";
@@ -30,7 +31,8 @@ export async function lookAtJob({ ctx, args, olds }: Request): Promise<Findings>
     if (adopted === undefined) {
       announceProof(ctx, args);
       // The room that a replacement needs is judged where it is known which job goes.
-      if (Object.keys(olds).length === 0) warnOfFullZone(ctx, args, jobs);
+      const full = Object.keys(olds).length === 0 ? refusedByLimit(ctx, args, jobs) : undefined;
+      if (full !== undefined) return { failures: [full] };
     }
   } else if (hasMoved(args, olds)) {
     announceProof(ctx, args);
@@ -175,13 +177,12 @@ function jobsOf(ctx: Context, args: JobArgs): Promise<readonly Job[]> {
   return ctx.once(`log-push jobs of ${named(scope)}`, () => listJobs(ctx.api, scope));
 }
 
-/** Says of a new job that there is no room for it. No failure: the limit of an account can have been raised. */
-function warnOfFullZone(ctx: Context, args: JobArgs, jobs: readonly Job[]): void {
+/** A new job that there is no room for. */
+function refusedByLimit(ctx: Context, args: JobArgs, jobs: readonly Job[]): CheckFailure | undefined {
   const full = limitReached(ctx, args, jobs);
-  if (full === undefined) return;
-  ctx.say.warn(
-    `${jobNamed(args.name)}: ${full}: the up cannot create another unless Cloudflare has raised it. Delete a job first, in an update of its own.`,
-  );
+  if (full === undefined) return undefined;
+  const reason = `${jobNamed(args.name)}: ${full}. Delete a job first, in an update of its own; or, if Cloudflare has raised the limit, say so with "pulumi config set edgeguard:logpushJobsPerZone <number>".`;
+  return { property: "", reason };
 }
 
 /**
@@ -216,10 +217,13 @@ function limitReached(ctx: Context, args: JobArgs, jobs: readonly Job[]): string
   const planned = newJobs(ctx, args);
   const own = keyOf(args);
   const more = [...planned].filter(([key, more]) => key !== own && more === 1).length;
-  if (jobs.length + more < LOGPUSH.MAX_JOBS_PER_ZONE) {
+  const { logpushJobsPerZone: raised } = ctx.settings;
+  const limit = raised ?? LOGPUSH.MAX_JOBS_PER_ZONE;
+  const isRaised = raised === undefined && jobs.length > limit; // More than the documented ones were made already.
+  if (isRaised || jobs.length + more < limit) {
     planned.set(own, 1);
     return undefined;
   }
   const created = more === 0 ? "" : `, this update creates ${more} more`;
-  return `zone ${args.zoneId} has ${jobs.length} Logpush jobs${created}, and the documented limit is ${LOGPUSH.MAX_JOBS_PER_ZONE}`;
+  return `zone ${args.zoneId} has ${jobs.length} Logpush jobs${created}, and the ${raised === undefined ? "documented limit" : "limit set by edgeguard:logpushJobsPerZone"} is ${limit}`;
 }

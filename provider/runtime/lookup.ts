@@ -11,7 +11,7 @@ import { MissingCredentialsError } from "../api/credential";
 
 /** Settings for single calls: keys of the `edgeguard:` namespace, each as text. */
 export type LookupConfig = Readonly<
-  Partial<Record<Exclude<(typeof CONFIG_KEYS)[number], "liveChecks">, string>>
+  Partial<Record<Exclude<(typeof CONFIG_KEYS)[number], "liveChecks" | "logpushJobsPerZone">, string>>
 >;
 
 export interface LookupOptions {

@@ -19,6 +19,8 @@ export interface Settings {
   readonly concurrency: number;
   /** `edgeguard:liveChecks`, else EDGEGUARD_LIVE_CHECKS. Whether previews read from the API. */
   readonly liveChecks: boolean;
+  /** `edgeguard:logpushJobsPerZone`, else EDGEGUARD_LOGPUSH_JOBS_PER_ZONE. What Cloudflare has raised the limit to. */
+  readonly logpushJobsPerZone: number | undefined;
   /** The credential to use, if any was found. */
   readonly credential: Credential | undefined;
   /** Where there is none: the names under which an empty one was found. */
@@ -45,6 +47,7 @@ export const CONFIG_KEYS = [
   "requestsPerSecond",
   "concurrency",
   "liveChecks",
+  "logpushJobsPerZone",
 ] as const;
 
 /** Reads one key of stack config, `edgeguard:apiToken` for example. */
@@ -85,6 +88,7 @@ const PLAIN = {
     env: ["EDGEGUARD_LIVE_CHECKS"],
     schema: z.enum(["true", "false"], "has to be true or false").transform((text) => text === "true"),
   },
+  logpushJobsPerZone: { env: ["EDGEGUARD_LOGPUSH_JOBS_PER_ZONE"], schema: integer(1, 1_000) },
 } as const;
 
 /**
@@ -119,6 +123,7 @@ export function readSettings(config: ConfigGetter, env: Environment): Settings {
   const requestsPerSecond = plain("requestsPerSecond", PLAIN.requestsPerSecond.schema);
   const concurrency = plain("concurrency", PLAIN.concurrency.schema);
   const liveChecks = plain("liveChecks", PLAIN.liveChecks.schema);
+  const logpushJobsPerZone = plain("logpushJobsPerZone", PLAIN.logpushJobsPerZone.schema);
   const { credential, fallback } = readCredentials(config, env, problems);
 
   if (problems.length > 0) throw new SettingsError(`The configuration is not valid: ${problems.join("; ")}.`);
@@ -132,6 +137,7 @@ export function readSettings(config: ConfigGetter, env: Environment): Settings {
         : [DOCUMENTED_RATE, { requests: 1, ms: 1000 / requestsPerSecond }],
     concurrency: concurrency ?? DEFAULT_CONCURRENCY,
     liveChecks: liveChecks ?? true,
+    logpushJobsPerZone,
     credential,
     emptyCredentials: credential === undefined ? emptyCredentials(config, env) : [],
     fallback,

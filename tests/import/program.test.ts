@@ -161,6 +161,15 @@ describe("what cannot be declared", () => {
     ]);
   });
 
+  it("declares a job whose region ends in a slash, as in Cloudflare's own example", async () => {
+    const here = await Importing.from();
+    const keys = "access-key-id=AKID&secret-access-key=hush-3";
+    await here.job("slashed", { destination_conf: `s3://logs/http?region=us-west-2/&${keys}` });
+    const { code } = await here.run(["--zone", here.zone, "--only", "logpush"]);
+    expect(code).toBe(0);
+    expect(here.read("index.ts")).toContain('region: "us-west-2/"');
+  });
+
   it("says what of a job the service does not show, and where to put it", async () => {
     const here = await Importing.from({ logpush: { destination: "redacted", filter: "hidden" } });
     const where = `r2://logs/http?account-id=${here.account}&access-key-id=AKID&secret-access-key=hush-2`;

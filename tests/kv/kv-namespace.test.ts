@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { KvNamespace } from "pulumi-edgeguard";
-import { failureOf } from "../support/edge-client";
+import { envelope, failureOf } from "../support/edge-client";
 import { Operation, rawGet, rawSend, sent, type Recorded } from "../support/operation";
 
 /** A namespace by itself: what it is called, whether it may be adopted, and when it may be destroyed. */
@@ -88,6 +88,22 @@ test.each([
   const namespace = new KvNamespace(`snippet-${member}`, { accountId, title: member, preview });
   const snippet = await new Promise((done) => namespace.bindingSnippet("CATALOG").apply(done));
   expect(snippet).toBe(`[[kv_namespaces]]\nbinding = "CATALOG"\n${member} = "${"5".repeat(32)}"\n`);
+});
+
+test("a new namespace that the account has no room for warns in the preview", async () => {
+  const full = Array.from({ length: 1_000 }, (_, n) => ({
+    id: n.toString(16).padStart(32, "0"),
+    title: `n${n}`,
+  }));
+  const body = envelope(full, {
+    result_info: { page: 1, per_page: 1_000, count: 1_000, total_count: 1_000, total_pages: 1 },
+  });
+  api.fault({ match: { method: "GET", path: "namespaces" }, kind: "raw", status: 200, body });
+  const op = new Operation(api);
+  await op.preview(TYPE, { accountId, title: "one-more" });
+  expect(op.warned).toEqual([
+    expect.stringContaining("has 1000 namespaces, and the documented limit is 1000: the update fails unless"),
+  ]);
 });
 
 describe("a rename", () => {

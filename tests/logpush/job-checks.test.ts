@@ -364,7 +364,7 @@ describe("the service is asked, once for all jobs,", () => {
   test("and what the plan or the token does not allow fails the preview, for the update needs it", async () => {
     b.api.fault({ match: { method: "GET" }, kind: "status", status: 403, message: "not entitled" });
     expect(await new Operation(b.api).refusals(TYPE, b.job)).toEqual([
-      expect.stringMatching(/^Listing .*Log push needs a plan with the entitlement/),
+      expect.stringMatching(/^Listing .* lacks the permission Logs Write .* or the plan lacks Logpush/),
     ]);
   });
 });

@@ -108,12 +108,15 @@ describe("a replacement where the zone has all the jobs it may have", () => {
 });
 
 describe("a new job", () => {
-  test("that the zone has no room for is told in the preview, and not refused there", async () => {
+  test("that the zone has no room for is refused in the preview, unless the limit was raised", async () => {
     await fill(4);
-    const op = new Operation(b.api);
-    expect((await op.preview(TYPE, b.job)).step).toBe("create");
-    expect(op.warned).toEqual([
-      `edgeguard: LogpushJob "shop-requests": zone ${b.api.zones.empty} has 4 Logpush jobs, and the documented limit is 4: the up cannot create another unless Cloudflare has raised it. Delete a job first, in an update of its own.`,
+    expect(await new Operation(b.api).refusals(TYPE, b.job)).toEqual([
+      `LogpushJob "shop-requests": zone ${b.api.zones.empty} has 4 Logpush jobs, and the documented limit is 4. Delete a job first, in an update of its own; or, if Cloudflare has raised the limit, say so with "pulumi config set edgeguard:logpushJobsPerZone <number>".`,
+    ]);
+    const raised = new Operation(b.api, { config: { "edgeguard:logpushJobsPerZone": "5" } });
+    expect(await raised.refusals(TYPE, b.job)).toEqual([]);
+    expect(await raised.refusals(TYPE, { ...b.job, name: "sixth" })).toEqual([
+      expect.stringContaining("1 more, and the limit set by edgeguard:logpushJobsPerZone is 5"),
     ]);
   });
 

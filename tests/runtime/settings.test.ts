@@ -24,6 +24,7 @@ test("nothing set is no error: defaults, and no credential", () => {
     rates: [{ requests: 1200, ms: 300_000 }],
     concurrency: 8,
     liveChecks: true,
+    logpushJobsPerZone: undefined,
     credential: undefined,
     emptyCredentials: [],
     fallback: undefined,
