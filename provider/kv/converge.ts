@@ -3,7 +3,7 @@ import { subjectOf, type NamespaceAddress } from "./address";
 import { remove, upload } from "./bulk";
 import type { Catalog, Row, Writable } from "./catalog";
 import type { Declared } from "./declared";
-import { isPast, type Recorded, shown, UNCERTAIN } from "./entry";
+import { isPast, type Recorded, shown, UNCERTAIN, withEscapes } from "./entry";
 import { deletedKeys, heldKeys } from "./held";
 import { encodeManifest, type Manifest } from "./manifest";
 
@@ -181,5 +181,7 @@ export function line(who: string, { added, changed, removed }: Changes): string 
 }
 
 function cut(key: string): string {
-  return key.length <= SHOWN_KEY_CHARACTERS ? key : `${key.slice(0, SHOWN_KEY_CHARACTERS)}…`;
+  return key.length <= SHOWN_KEY_CHARACTERS
+    ? withEscapes(key)
+    : `${withEscapes(key.slice(0, SHOWN_KEY_CHARACTERS))}…`;
 }

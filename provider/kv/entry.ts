@@ -12,7 +12,7 @@ import { checkMetadata, count, kindOf } from "./metadata";
 
 export { count };
 
-/** One key-value entry as a declaration gives it, checked and with defaults applied (seed 002, "Key-value entry"). */
+/** One entry as a declaration gives it, checked and with defaults applied. */
 export interface Entry {
   readonly key: string;
   /** Text, or base64 text where `base64` is true. */
@@ -31,7 +31,7 @@ export interface Recorded {
   readonly value: string;
   /** The same of the metadata's canonical JSON; absent without metadata. */
   readonly metadata?: string | undefined;
-  /** When it expires, seconds since the epoch: as declared, or for a lifetime as the service lists it. */
+  /** When it expires, seconds since the epoch: as declared, or for a lifetime as Cloudflare lists it. */
   readonly expiration?: number | undefined;
   /** The declared lifetime in seconds; a change of it renews the entry. */
   readonly ttl?: number | undefined;
@@ -46,7 +46,7 @@ export const DIGEST_BYTES = 16;
  */
 export const UNCERTAIN: Recorded = { value: "00".repeat(DIGEST_BYTES) };
 
-/** Bytes as the service stores them. */
+/** Bytes as Cloudflare stores them. */
 export function storedBytes(entry: Pick<Entry, "value" | "base64">): Buffer {
   return Buffer.from(entry.value, entry.base64 ? "base64" : "utf8");
 }
@@ -82,7 +82,7 @@ export interface Spelling {
   readonly expirationTtl: "expiration_ttl" | "expirationTtl";
 }
 
-/** Members of an entry of the CLI's bulk JSON (seed 002, "Key-value entry"). */
+/** Members of an entry of the JSON that `wrangler kv bulk put` takes. */
 export const FILE_SPELLING: Spelling = {
   members: ["key", "value", "base64", "metadata", "expiration", "expiration_ttl"],
   expirationTtl: "expiration_ttl",
@@ -195,7 +195,12 @@ export function checkEntry(given: Given, defaults: EntryDefaults = {}): Checked 
         ? {}
         : { expiration: expiration as number }),
   };
-  return { entry, stored, warnings: bytes > KV.SEED_VALUE_BYTES ? [at(unusuallyLarge(bytes))] : [] };
+  const warnings = [invisibleIn(entry.key), bytes > KV.SEED_VALUE_BYTES ? unusuallyLarge(bytes) : undefined];
+  return {
+    entry,
+    stored,
+    warnings: warnings.flatMap((warning) => (warning === undefined ? [] : [at(warning)])),
+  };
 }
 
 /** What is wrong with the defaults, each as a sentence that begins with the argument's name. */
@@ -207,7 +212,7 @@ export function checkDefaults({ metadata, expirationTtl }: EntryDefaults): strin
 }
 
 /**
- * Whether the entry's time has come: it is counted, compared with nothing and never sent. The service refuses what
+ * Whether the entry's time has come: it is counted, compared with nothing and never sent. Cloudflare refuses what
  * expires within the next minute, and a whole batch with it (facts 9.1), so the last minute counts as past.
  */
 export function isPast({ expiration }: Pick<Recorded, "expiration">, nowSeconds: number): boolean {
@@ -230,8 +235,22 @@ const SHOWN_KEY_CHARACTERS = 80;
 /** A key for a sentence: quoted, and cut where it is long. */
 export function showKey(key: string): string {
   return key.length <= SHOWN_KEY_CHARACTERS
-    ? JSON.stringify(key)
-    : `${JSON.stringify(key.slice(0, SHOWN_KEY_CHARACTERS))}… (${count(key.length)} characters)`;
+    ? quoted(key)
+    : `${quoted(key.slice(0, SHOWN_KEY_CHARACTERS))}… (${count(key.length)} characters)`;
+}
+
+function quoted(key: string): string {
+  return withEscapes(JSON.stringify(key));
+}
+
+/** The key with what nobody would see as `\u200b`. */
+export function withEscapes(key: string): string {
+  if (PLAIN_KEY.test(key)) return key;
+  return key.replace(EMOJI_OR_INVISIBLE, (found) => {
+    if (!INVISIBLE.test(found)) return found;
+    const code = (found.codePointAt(0) ?? 0).toString(16);
+    return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, "0")}`;
+  });
 }
 
 export function tooLarge(bytes: number): string {
@@ -239,29 +258,51 @@ export function tooLarge(bytes: number): string {
 }
 
 function unusuallyLarge(bytes: number): string {
-  return `value is ${count(bytes)} bytes, more than the ${count(KV.SEED_VALUE_BYTES)} of the documentation; the service may refuse it`;
+  return `value is ${count(bytes)} bytes, more than the ${count(KV.SEED_VALUE_BYTES)} of the documentation; Cloudflare may refuse it`;
 }
 
 const HALF_PAIR = /\p{Surrogate}/u;
 /** Any key of this form is fine but for its length, and nearly all keys have it. */
 const PLAIN_KEY = /^[\x21-\x7e]+$/;
-/** Whitespace and what no terminal prints. Format characters stay: emoji are joined by them. */
-const UNPRINTABLE = /[\s\p{Z}\p{Cc}\p{Surrogate}]/u;
+/** Whitespace and what no terminal prints. */
+const UNPRINTABLE = /[\p{Z}\p{Cc}\p{Surrogate}]/u;
+/** One character that shows as nothing, turns the direction of writing, or is not assigned. */
+const INVISIBLE = /^[\p{Cf}\p{Default_Ignorable_Code_Point}\p{Cn}]$/u;
+/** Emoji are joined by such characters. Made here, as the compiler's target does not know the flag `v`. */
+const EMOJI_OR_INVISIBLE = new RegExp(
+  "\\p{RGI_Emoji}|[\\p{Cf}\\p{Default_Ignorable_Code_Point}\\p{Cn}]",
+  "gv",
+);
 
 /** What is wrong with a key, or undefined. */
 export function checkKey(key: unknown): string | undefined {
   if (key === undefined || key === null) return "has no key; write 1 to 512 bytes of printable characters";
   if (typeof key !== "string") return `key is ${kindOf(key)}; write a string`;
   if (key === "") return `key is empty; write 1 to ${KV.MAX_KEY_BYTES} bytes`;
-  if (key === "." || key === "..") return `key is "${key}", which the service does not take`;
+  if (key === "." || key === "..") return `key is "${key}", which Cloudflare refuses`;
   const bytes = Buffer.byteLength(key);
   if (bytes > KV.MAX_KEY_BYTES) return `key is ${count(bytes)} bytes; the limit is ${KV.MAX_KEY_BYTES}`;
   if (PLAIN_KEY.test(key)) return undefined;
   const bad = UNPRINTABLE.exec(key);
   if (bad === null) return undefined;
-  const code = (bad[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
-  const character = Array.from(key.slice(0, bad.index)).length + 1;
-  return `key has U+${code} as character ${character}; a key takes printable characters without whitespace`;
+  return `key has ${characterAt(key, bad)}; a key takes printable characters without whitespace`;
+}
+
+/** A warning of a character that the API accepts and that nobody sees; undefined where there is none. */
+function invisibleIn(key: string): string | undefined {
+  if (PLAIN_KEY.test(key)) return undefined;
+  for (const found of key.matchAll(EMOJI_OR_INVISIBLE)) {
+    if (!INVISIBLE.test(found[0])) continue;
+    const what = /\p{Cn}/u.test(found[0]) ? "which Unicode has not assigned" : "which is invisible";
+    return `key has ${characterAt(key, found)}, ${what}: a Worker that reads the key as it looks won't find it`;
+  }
+  return undefined;
+}
+
+/** `U+0020 as character 2` */
+function characterAt(key: string, { 0: found, index }: RegExpExecArray): string {
+  const code = (found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+  return `U+${code} as character ${Array.from(key.slice(0, index)).length + 1}`;
 }
 
 /** The last second of the year 9999, the largest time that a date can have in most places. */
@@ -302,6 +343,6 @@ const SHOWN_KEYS = 10;
 
 /** The first ten keys, quoted, for a sentence. */
 export function shown(keys: readonly string[]): string {
-  const first = keys.slice(0, SHOWN_KEYS).map((key) => JSON.stringify(key));
+  const first = keys.slice(0, SHOWN_KEYS).map(quoted);
   return `${first.join(", ")}${keys.length > SHOWN_KEYS ? ", …" : ""}`;
 }

@@ -225,7 +225,7 @@ export const kvEntries = defineLifecycle({
 });
 
 export interface KvEntryArgs {
-  /** Text, or base64 text where `base64` is true. At most 25 MB after decoding. Source: seed 002, "Key-value entry". */
+  /** Text, or base64 text where `base64` is true. At most 25 MiB after decoding. */
   readonly value: pulumi.Input<string>;
   /** Whether `value` is base64 of the bytes to store. Default false. */
   readonly base64?: pulumi.Input<boolean>;
@@ -244,8 +244,8 @@ export interface KvEntriesArgs {
   readonly namespaceId: pulumi.Input<string>;
   /**
    * The entries: a map from key to text, or to an object with the value and its options. Values are secret in state.
-   * Keys: 1 to 512 bytes, printable, without white space, not `.` or `..`. Exactly one of `entries`, `file` and
-   * `directory`. In place: what differs is written. Source: seed 002, "Key-value entry".
+   * Keys: 1 to 512 bytes, printable, without white space, not `.` or `..`. A key with invisible characters warns. Set
+   * exactly one of `entries`, `file` and `directory`. Updates in place: only what differs is written.
    */
   readonly entries?: pulumi.Input<Record<string, pulumi.Input<string | KvEntryArgs>>>;
   /**

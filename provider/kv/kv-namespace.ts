@@ -120,7 +120,7 @@ export const kvNamespace = defineLifecycle({
     const existing = await find();
     if (existing === undefined)
       throw new AdoptionError(
-        `${what} failed: the service says the title is taken, yet lists no such namespace. Run again in a minute.`,
+        `${what} failed: Cloudflare says the title is taken, yet lists no such namespace. Run again in a minute.`,
       );
     ctx.say.info(`${await takeOver(ctx, args, existing)}${sharedId(ctx, existing.id)}`);
     return { id: existing.id, computed: { fullTitle: title } };
@@ -166,11 +166,11 @@ export interface KvNamespaceArgs {
    * The account, 32 hexadecimal digits. Default: `edgeguard:accountId`, else CLOUDFLARE_ACCOUNT_ID. Replaces.
    */
   readonly accountId?: pulumi.Input<string>;
-  /** Name of the namespace, 1 to 512 characters, unique in the account. In place. Source: seed 002, "Key-value entry". */
+  /** Title of the namespace, 1 to 512 characters, unique per account. Updates in place. */
   readonly title: pulumi.Input<string>;
   /**
    * Whether this is the preview namespace: its title in the account then ends in `_preview`, and its snippet says
-   * `preview_id`. Default false. In place. Source: seed 002, "Command-line commands" (`--preview`).
+   * `preview_id`. Default false. Updates in place.
    */
   readonly preview?: pulumi.Input<boolean>;
   /**
@@ -186,8 +186,8 @@ export interface KvNamespaceArgs {
 }
 
 /**
- * One key-value namespace of an account (seed 002, "Key-value entry": `id` and `title`). The resource's id is the
- * namespace's. A destroy refuses a namespace that holds keys others wrote, unless `forceDestroy` is set.
+ * One Workers KV namespace of an account. The resource's ID is the namespace's. A destroy refuses a namespace that holds
+ * keys others wrote, unless `forceDestroy` is set.
  *
  * Token permissions: Workers KV Storage Read to preview and refresh; Workers KV Storage Write to update and destroy.
  *
@@ -216,10 +216,9 @@ export class KvNamespace extends edgeResource<KvNamespaceArgs>()(kvNamespace) {
   }
 
   /**
-   * The snippet for the configuration file of an edge function, as the vendor's command line prints it when it makes a
-   * namespace: the binding with `id`, or with `preview_id` for a preview namespace.
+   * The snippet for a Worker's configuration file, as Wrangler prints it when it creates a namespace: the binding with `id`, or with `preview_id` for a preview namespace.
    *
-   * @param binding name under which the function sees the namespace.
+   * @param binding name under which the Worker sees the namespace.
    */
   bindingSnippet(binding: string): pulumi.Output<string> {
     return pulumi

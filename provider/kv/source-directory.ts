@@ -13,6 +13,7 @@ import {
   type EntryDefaults,
   type Given,
 } from "./entry";
+import { inOrder } from "./in-order";
 import { openFile, SourceError } from "./source-handle";
 import { whyUnreadable } from "../runtime/files";
 
@@ -56,7 +57,8 @@ export class DirectorySource implements Source {
       throw new SourceError(
         `${name} is ${found.isFile() ? "a file" : "no directory"}; \`directory\` takes a key per file of a directory`,
       );
-    for await (const { path, content } of ahead(walk(this.#options), (path) => glance(root, path))) {
+    const look = async (path: string) => ({ path, content: await glance(root, path) });
+    for await (const { path, content } of inOrder(walk(this.#options), FILES_AT_ONCE, look)) {
       const read = content === "later" ? await readWhole(join(root, path)) : content;
       yield [givenFor(this.#options, path, read)];
     }
@@ -98,20 +100,6 @@ type Content = { readonly value: string; readonly base64: boolean } | { readonly
 
 /** Files up to this size are read before their turn as well; larger ones only when it is their turn. */
 const AHEAD_BYTES = 256 * 1024;
-
-/** Runs `look` on up to 16 paths at a time and gives the results in order. */
-async function* ahead<T>(
-  paths: AsyncIterable<string>,
-  look: (path: string) => Promise<T>,
-): AsyncGenerator<{ path: string; content: T }> {
-  const waiting: Promise<{ path: string; content: T }>[] = [];
-  for await (const path of paths) {
-    waiting.push(look(path).then((content) => ({ path, content })));
-    const next = waiting.length < FILES_AT_ONCE ? undefined : waiting.shift();
-    if (next !== undefined) yield await next;
-  }
-  for (const next of waiting) yield await next;
-}
 
 /** Paths of the files, relative to the directory. */
 async function* walk({ root, name, ignore: patterns }: DirectoryOptions): AsyncGenerator<string> {

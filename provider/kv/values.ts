@@ -14,6 +14,7 @@ import {
   type EntriesContext,
   type NamespaceAddress,
 } from "./address";
+import { inOrder } from "./in-order";
 
 export interface FoundValue {
   readonly key: string;
@@ -150,26 +151,5 @@ async function readSingly(
   } catch (error) {
     if (isAbsent(error) && !isNamespaceGone(error)) return undefined;
     throw error;
-  }
-}
-
-/** What `work` makes of every item, several at once, in the order of the items. */
-async function* inOrder<T, R>(
-  source: Iterable<T>,
-  most: number,
-  work: (item: T) => Promise<R>,
-): AsyncGenerator<R, void, undefined> {
-  const begun: Promise<R>[] = [];
-  try {
-    for (const item of source) {
-      const result = work(item);
-      result.catch(() => undefined); // It is thrown when its turn comes, not before.
-      begun.push(result);
-      const first = begun.length < most ? undefined : begun.shift();
-      if (first !== undefined) yield await first;
-    }
-    for (let first = begun.shift(); first !== undefined; first = begun.shift()) yield await first;
-  } finally {
-    await Promise.allSettled(begun);
   }
 }

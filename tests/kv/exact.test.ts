@@ -61,6 +61,33 @@ describe("what is no regular file", () => {
   });
 });
 
+describe("a key with a character that nobody sees", () => {
+  test.each([
+    ["zero width", "price\u200b", "price\\u200b", "U+200B as character 6, which is invisible"],
+    ["right to left", "\u202egnp.exe", "\\u202egnp.exe", "U+202E as character 1, which is invisible"],
+    ["a byte order mark", "\ufeffa", "\\ufeffa", "U+FEFF as character 1, which is invisible"],
+    ["a Hangul filler", "a\u3164", "a\\u3164", "U+3164 as character 2, which is invisible"],
+    ["a tag", "a\u{e0061}", "a\\u{e0061}", "U+E0061 as character 2, which is invisible"],
+    ["no character yet", "a\u0378", "a\\u0378", "U+0378 as character 2, which Unicode has not assigned"],
+  ])("is written after a warning that shows it: %s", async (_, key, shown, what) => {
+    const op = new Operation(bench.api);
+    await op.preview(TYPE, { ...bench.address, __resourceName: "odd", entries: { [key]: "v" } });
+    expect(op.said).toEqual([`edgeguard: KvEntries odd: +1 ~0 -0 (+${shown})`]);
+    expect(op.warned).toEqual([
+      `edgeguard: KvEntries odd: key "${shown}": key has ${what}: a Worker that reads the key as it looks won't find it`,
+    ]);
+    await up({ entries: { [key]: "v" } });
+    expect(await listed()).toEqual([{ name: key }]);
+  });
+
+  test("is no emoji, and nothing of another alphabet", async () => {
+    const op = new Operation(bench.api);
+    const entries = { "straße/münchen": "1", "👩‍🚀/❤️/🏴󠁧󠁢󠁳󠁣󠁴󠁿": "2", "日本語/Ελλάδα": "3" };
+    await op.preview(TYPE, { ...bench.address, entries });
+    expect(op.warned).toEqual([]);
+  });
+});
+
 describe("a number in metadata", () => {
   const LOST = "is a number that JSON numbers do not keep exactly; write it as a string";
   const written = (metadata: string): string => `[{"key":"a","value":"\\"v","metadata":${metadata}}]`;

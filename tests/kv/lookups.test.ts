@@ -208,7 +208,7 @@ describe.each(["seed", "published"] as const)("key-value lookups in the %s diale
     [
       "a key that a path cannot hold",
       () => getKvValue({ namespaceId: existing, key: ".." }, opts),
-      /key is "\.\.", which the service does not take/,
+      /key is "\.\.", which Cloudflare refuses/,
     ],
     [
       "a key that is too long",

@@ -92,8 +92,8 @@ describe("entries written in the program", () => {
       'key "n": expiration is 1767225600000, which lies beyond the year 9999; it counts seconds, not milliseconds',
     ),
     ofKey("", CANARY, 'key "": key is empty; write 1 to 512 bytes'),
-    ofKey(".", CANARY, 'key ".": key is ".", which the service does not take'),
-    ofKey("..", CANARY, 'key "..": key is "..", which the service does not take'),
+    ofKey(".", CANARY, 'key ".": key is ".", which Cloudflare refuses'),
+    ofKey("..", CANARY, 'key "..": key is "..", which Cloudflare refuses'),
     ofKey(
       "é🙂 x",
       CANARY,
@@ -132,7 +132,7 @@ describe("entries written in the program", () => {
       bytes: 26_214_400,
       problems: [],
       warnings: [
-        'key "k": value is 26,214,400 bytes, more than the 25,000,000 of the documentation; the service may refuse it',
+        'key "k": value is 26,214,400 bytes, more than the 25,000,000 of the documentation; Cloudflare may refuse it',
       ],
     });
     expect(await project.problemsOf({ entries: { k: "x".repeat(26_214_401) } })).toEqual([
