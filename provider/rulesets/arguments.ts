@@ -113,8 +113,8 @@ export const categories = z
   .transform((entries) => (entries.length === 0 ? undefined : entries));
 export type Categories = NonNullable<z.output<typeof categories>>;
 
-const rulesetId = hexId("The ids of managed rulesets are what `getManagedRulesets` lists.");
-const ruleId = hexId("The ids of a ruleset's rules are what `getManagedRuleset` lists.");
+const rulesetId = hexId("Find it with `getManagedRulesets`.");
+const ruleId = hexId("Find it with `getManagedRuleset`.");
 
 /** Members by id, in lower case. A malformed key is refused here, so that the sentence names the entry. */
 const recordById = <Out, In>(

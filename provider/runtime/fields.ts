@@ -19,10 +19,10 @@ export const hexId = (what: string): z.ZodType<string, string> =>
       return z.NEVER;
     });
 
-export const zoneId = hexId("The zone's id stands on its overview page in the dashboard.");
+export const zoneId = hexId("Find the zone's ID on its Overview page in the dashboard.");
 
 export const accountId = hexId(
-  "The account's id stands on the dashboard's overview page; the setting edgeguard:accountId gives it for a whole stack.",
+  "Find the account's ID on the dashboard's overview page; the setting edgeguard:accountId gives it for a whole stack.",
 );
 
 /** What to do with an object that exists already. */

@@ -151,7 +151,7 @@ describe("what is refused", () => {
     [
       "zoneId",
       "5a0c",
-      /^zoneId: has to be 32 hexadecimal digits; "5a0c" is 4 characters\. The zone's id stands on/,
+      /^zoneId: has to be 32 hexadecimal digits; "5a0c" is 4 characters\. Find the zone's ID on/,
     ],
     ["zoneId", "z".repeat(32), /is 32 characters, not all of them hexadecimal/],
     ["zoneId", "", /^zoneId: .*"" is 0 characters/],
