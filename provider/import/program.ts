@@ -23,8 +23,8 @@ export function programText(
 }
 
 const HEADER = commented(
-  "Written by `edgeguard import` from what existed. From here on this program says what is there. Review it, move it about, " +
-    "split it up; but a resource keeps the name that is its first argument, or gets an alias.",
+  "Written by `edgeguard import` from what exists. From now on this program decides. Review it, move it, split it up, but " +
+    "keep each resource's name (its first argument), or give it an alias.",
 );
 
 const LINE = 110;
@@ -52,7 +52,7 @@ function configText(settled: readonly Settled[]): string {
   if (secrets.length === 0) return "";
   const commands = secrets.map(({ key }) => `//   ${setCommand(key)}`);
   const above = commented(
-    "Credentials stand in the stack's configuration, encrypted. Set them before the first preview:",
+    "Credentials are in the stack's configuration, encrypted. Set them before the first preview:",
   );
   return `${above}\n${commands.join("\n")}\nconst config = new pulumi.Config();\n`;
 }

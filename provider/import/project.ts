@@ -28,7 +28,7 @@ export function newProject(cwd: string, folder: string, name: string | undefined
   if (isOwn) throw new UsageError(`the program of ${file} is in ${program}. Pass ${out(program)}.`);
   throw new UsageError(
     `${folder} has no ${PROJECT}, and Pulumi would import into the stack of ${file}. ` +
-      `For a project of its own pass --project ${projectName(basename(folder))}, to import into that one ${out(program)}.`,
+      `Pass --project ${projectName(basename(folder))} for a project of its own, or ${out(program)} to import into that one.`,
   );
 }
 

@@ -141,12 +141,13 @@ async function write(
   const script = configScript(settled);
   if (script !== undefined) await staging.write(CONFIG, script, SECRET_MODE);
   const problems = compileProblems(await staging.place(PROGRAM), folders);
-  const secretFiles = [
+  const ignored = [
+    ...(project === undefined ? [] : ["/node_modules/"]),
     `/${STATE}`,
     ...(script === undefined ? [] : [`/${CONFIG}`]),
     ...(staging.has(ENTRIES_FOLDER) ? [`/${ENTRIES_FOLDER}/`] : []),
   ];
-  const files = await staging.finish(io.cwd, secretFiles);
+  const files = await staging.finish(io.cwd, ignored);
   return {
     reading,
     settled,

@@ -69,17 +69,17 @@ export class Staging {
   /**
    * Puts everything in its place.
    *
-   * @param secret patterns of files that no repository may get: added to .gitignore, unless they stand there.
+   * @param ignored patterns of files that no repository may get: added to .gitignore, unless it has them.
    * @returns the files, relative to `from`.
    */
-  async finish(from: string, secret: readonly string[]): Promise<string[]> {
+  async finish(from: string, ignored: readonly string[]): Promise<string[]> {
     const files = [...this.#kept];
     for (const file of files) {
       const target = join(this.folder, file);
       await mkdir(dirname(target), { recursive: true });
       await rename(join(this.#temporary ?? "", file), target); // With its mode, also over a file that has another.
     }
-    if (await this.#ignore(secret)) files.push(GITIGNORE);
+    if (await this.#ignore(ignored)) files.push(GITIGNORE);
     this.#made = undefined;
     await this.discard();
     return files.sort(byDepth).map((file) => relative(from, join(this.folder, file)));
@@ -103,8 +103,9 @@ export class Staging {
   async #ignore(patterns: readonly string[]): Promise<boolean> {
     const path = join(this.folder, GITIGNORE);
     const text = existsSync(path) ? await readFile(path, "utf8") : "";
-    const lines = text.split(/\r?\n/).map((line) => line.trim());
-    const missing = patterns.filter((pattern) => !lines.includes(pattern));
+    const bare = (pattern: string): string => pattern.trim().replace(/^\/|\/$/g, "");
+    const known = new Set(text.split(/\r?\n/).map(bare));
+    const missing = patterns.filter((pattern) => !known.has(bare(pattern)));
     if (missing.length === 0) return false;
     const gap = text === "" || text.endsWith("\n") ? "" : "\n";
     await appendFile(path, `${gap}${missing.map((pattern) => `${pattern}\n`).join("")}`);

@@ -319,7 +319,7 @@ describe("the Pulumi project", () => {
       "of a folder above",
       "../Pulumi.yaml",
       "",
-      /^edgeguard: \S+out has no Pulumi\.yaml, and Pulumi would import into the stack of \S+\/Pulumi\.yaml\. For a project of its own pass --project out, to import into that one --out \.\.\.\n$/,
+      /^edgeguard: \S+out has no Pulumi\.yaml, and Pulumi would import into the stack of \S+\/Pulumi\.yaml\. Pass --project out for a project of its own, or --out \.\. to import into that one\.\n$/,
     ],
     [
       "whose program is in another folder",
