@@ -9,8 +9,8 @@ export interface Acceptance {
 }
 
 /**
- * A digest stands for the stack and for what the report says of each danger: kind, resource, sentence. The same plan gives the
- * same digest on every run and every machine.
+ * A digest stands for the stack and for what the report says of each danger: kind, resource, sentence, and what was compared where the
+ * sentence may shorten it. The same plan gives the same digest on every run and every machine.
  *
  * @param title `project/stack`: what was accepted for staging doesn't count for production.
  * @param accepted digests of the whole, or of single dangers.
@@ -21,8 +21,8 @@ export function judge(
   failOn: readonly DangerKind[],
   accepted: ReadonlySet<string>,
 ): Acceptance {
-  const shown = dangers.map(({ kind, type, name, sentence }) =>
-    digestOf({ title, kind, type, name, sentence: sentence.toString() }),
+  const shown = dangers.map(({ kind, type, name, sentence, compared }) =>
+    digestOf({ title, kind, type, name, sentence: sentence.toString(), compared }),
   );
   const times = new Map<string, number>();
   for (const one of shown) times.set(one, (times.get(one) ?? 0) + 1);

@@ -1,7 +1,9 @@
-import { judgesOf } from "./effects";
+import { digestOf } from "../runtime/digest";
+import { pick } from "../runtime/values";
+import { judgedArguments, judgesOf } from "./effects";
 import { DANGERS, type Danger, type RemovalGate } from "./model";
 import type { Plan, Step } from "./plan";
-import { told } from "./sections/section";
+import { told, type Told } from "./sections/section";
 import { compare } from "./values";
 
 /** What a reviewer must not miss, worst first. */
@@ -14,6 +16,8 @@ export function dangersOf(plan: Plan, steps: readonly Step[], gate: RemovalGate)
       type: step.kind ?? step.type,
       name: step.name,
       sentence,
+      // A sentence shows the beginning of a long expression only.
+      ...(kind === "unprotect" ? { compared: digestOf(comparedIn(all)) } : {}),
     }));
   });
   return found
@@ -26,4 +30,10 @@ export function dangersOf(plan: Plan, steps: readonly Step[], gate: RemovalGate)
         compare(a.text, b.text),
     )
     .map(({ danger }) => danger);
+}
+
+/** All that an unprotected side is judged by. */
+function comparedIn({ step, old, new: next }: Told): unknown {
+  const names = judgedArguments(step.kind);
+  return [old, next].map(({ inputs }) => pick(inputs, names));
 }

@@ -137,3 +137,9 @@ export function judgesOf(kind: string | undefined): readonly Judge[] {
   const rows = Object.values(own(EFFECTS, kind ?? "") ?? {});
   return [...new Set([...rows.flatMap(({ judges }) => judges), general])];
 }
+
+/** Arguments of this class that aren't neutral. */
+export function judgedArguments(kind: string | undefined): readonly string[] {
+  const rows = Object.entries(own(EFFECTS, kind ?? "") ?? {}).filter(([, { is }]) => is !== "neutral");
+  return [...new Set(rows.map(([path]) => path.replace(/[.[{].*$/, "")))];
+}

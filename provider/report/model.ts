@@ -79,6 +79,8 @@ export interface Danger {
   readonly type: string;
   readonly name: string;
   readonly sentence: Phrase;
+  /** Digest of what was compared in full, where the sentence may shorten it. */
+  readonly compared?: string;
 }
 
 /** What becomes of a danger: `fails` stops the pipeline, `accepted` would if nobody had accepted it, `passes` is shown only. */

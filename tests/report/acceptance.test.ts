@@ -42,6 +42,15 @@ describe("the digest of a plan's dangers", () => {
     expect(digestOf(...steps)).not.toBe(digestOf(policy("a")));
   });
 
+  test("changes with the end of an expression that is too long to be shown", () => {
+    const rule = { zoneId: "z", ruleset: { name: "OWASP" }, expression: "true" };
+    const narrowed = (path: string): MadeStep => {
+      const expression = `http.request.uri.path in {"${"/long".repeat(80)}" "${path}"}`;
+      return own("update", "ManagedRulesetOverride", "owasp", { old: rule, new: { ...rule, expression } });
+    };
+    expect(digestOf(narrowed("/a"))).not.toBe(digestOf(narrowed("/b")));
+  });
+
   test("doesn't exist where nothing is dangerous, or where the preview failed", () => {
     expect(report(read("unchanged.json"), "json").digest).toBeUndefined();
     const failed = {

@@ -154,6 +154,12 @@ describe("a managed ruleset stops acting", () => {
   const outputs = { ruleId: "r1", otherManagedRules: [] };
   const gone = own("delete", "ManagedRulesetOverride", "one", { old: rule, outputs });
   const owasp = { ...rule, ruleset: { name: "another" } };
+  const executes = (id: string, overrides: object): object => ({
+    id: "r1",
+    action: "execute",
+    action_parameters: { id, overrides },
+    expression: "true",
+  });
   const REMOVED = `OWASP of zone ${ZONE} is removed`;
   const LAST = "the zone is left without a managed ruleset";
   const found = { ruleId: "r9", rulesetId: "x", ref: "team/rule", description: "of the team" };
@@ -222,6 +228,16 @@ describe("a managed ruleset stops acting", () => {
       "not when it was taken over and is put back",
       [],
       [own("delete", "ManagedRulesetOverride", "one", { old: rule, outputs: { ...outputs, adopted: {} } })],
+    ],
+    [
+      "when it was taken over, and what is put back does less",
+      ["OWASP protects less: all rules action block → log"],
+      [
+        own("delete", "ManagedRulesetOverride", "one", {
+          old: { ...rule, action: "block" },
+          outputs: { ...outputs, rulesetId: "o", adopted: { rule: executes("o", { action: "log" }) } },
+        }),
+      ],
     ],
     [
       "when it is to be restored, and there is nothing to put back",

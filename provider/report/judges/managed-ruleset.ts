@@ -3,7 +3,9 @@ import { rulesetName } from "../../migration/words";
 import * as declared from "../../rulesets/arguments";
 import { compareDeclared } from "../../rulesets/compare-effects";
 import { compileOverrides } from "../../rulesets/overrides";
-import { isBag, sameJson } from "../../runtime/values";
+import { entryPoint } from "../../rulesets/wire";
+import { present } from "../../runtime/members";
+import { isBag, pick, sameJson } from "../../runtime/values";
 import { joined, say, words, type Phrase } from "../phrase";
 import type { Plan } from "../plan";
 import { isGone, oncePerPlan, told } from "../sections/section";
@@ -27,7 +29,7 @@ import {
 const fate: Fate = {
   scope: ["zoneId"],
   isSole: false,
-  leaves: (old) => (modeOf(old) === "remove" ? undefined : old),
+  leaves: (old) => (modeOf(old) === "remove" ? undefined : modeOf(old) === "keep" ? old : asFound(old)),
   // Another rule has another place among the zone's rules; what a rename declares anew is the same rule.
   mayReplace: (gone, { step, new: next }) =>
     step.op === "create" && sameJson(gone.inputs["position"], next.inputs["position"]),
@@ -160,6 +162,29 @@ export const requests = judge(fewerRequests);
 export const rules = judge(weakerRules);
 export const place = judge(movedPlace);
 export const exceptions = judge(moreExceptions);
+
+/** A rule that was taken over, as a destroy puts it back, in the form of the arguments. */
+function asFound(old: Side): Side {
+  const { rule } = bag(old.outputs["adopted"]);
+  const [found] = entryPoint.safeParse({ id: "", rules: [rule] }).data?.rules ?? [];
+  if (rule === undefined || found === undefined) return old;
+  const { rulesetId, version, overrides } = found.deploys ?? {};
+  const same = rulesetId === old.outputs["rulesetId"];
+  const inputs = {
+    ...pick(old.inputs, ["zoneId", "accountId"]),
+    ruleset: same ? old.inputs["ruleset"] : { id: rulesetId },
+    expression: found.expression,
+    enabled: found.enabled && found.deploys !== undefined,
+    ...present({
+      version: version === "latest" ? undefined : version,
+      action: overrides?.action,
+      categories: overrides?.categories,
+      rules: overrides?.rules,
+      exceptions: old.inputs["exceptions"],
+    }),
+  };
+  return { inputs, outputs: old.outputs };
+}
 
 /** Whether one exception leaves out no more than another one. */
 function takesNoMore(one: Exception, known: Exception, side: Side): boolean {
