@@ -62,7 +62,7 @@ export {
   type LookupOptions,
   type ZoneArgs,
 } from "./runtime/lookup";
-export type { Adopt } from "./runtime/fields";
+export type { Adopt, Word } from "./runtime/fields";
 export { explainError, type ErrorToExplain } from "./api/explain";
 export * from "./workers-limits/check";
 export * as limits from "./limits";

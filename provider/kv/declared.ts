@@ -209,7 +209,7 @@ export const declaredKeysOf = z.array(
         z.object({
           path: z.string(),
           prefix: z.string().optional(),
-          ignore: z.array(z.string()).optional(),
+          ignore: z.array(z.string()).readonly().optional(),
         }),
       ])
       .optional(),

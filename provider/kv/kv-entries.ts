@@ -20,7 +20,7 @@ import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle
 import { edgeResource, refuseLost } from "../runtime/resource";
 import { hideWords } from "../runtime/secrets";
 import { hasUnknown, pick, UNKNOWN, type Bag } from "../runtime/values";
-import { accountId, adopt, hexId, type Adopt } from "../runtime/fields";
+import { accountId, adopt, hexId, type Adopt, type Word } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
 
 const args = z.object({
@@ -267,7 +267,7 @@ export interface KvEntriesArgs {
     | {
         path: pulumi.Input<string>;
         prefix?: pulumi.Input<string>;
-        ignore?: pulumi.Input<pulumi.Input<string>[]>;
+        ignore?: pulumi.Input<readonly pulumi.Input<string>[]>;
       }
   >;
   /** Metadata and lifetime of entries that have none of their own. In place. */
@@ -280,7 +280,7 @@ export interface KvEntriesArgs {
    * `"ifEqual"`: adopt it if it is equal, else refuse. `"never"`: refuse. `"takeOver"`: overwrite it. Default `"ifEqual"`.
    * Updates in place, without a write.
    */
-  readonly adopt?: pulumi.Input<Adopt>;
+  readonly adopt?: pulumi.Input<Word<Adopt>>;
   /**
    * Delete keys of others that begin with `prefix`: this resource then is the prefix's sole owner. `""` means every key of
    * the namespace. An `up` refuses to delete more than `maxDeletes`, 100 by default. Unset: keys of others are left alone.
@@ -299,7 +299,7 @@ export interface KvEntriesArgs {
    * What a refresh compares: `"keys"` presence, expiry and metadata by listing the namespace; `"values"` the values too,
    * a request for every 100 keys; `"none"` nothing. Default `"keys"`. In place, without a write.
    */
-  readonly verify?: pulumi.Input<"keys" | "values" | "none">;
+  readonly verify?: pulumi.Input<Word<"keys" | "values" | "none">>;
 }
 
 /**

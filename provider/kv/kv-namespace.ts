@@ -12,7 +12,7 @@ import { adopt as adoptExisting, AdoptionError, sharedId } from "../runtime/adop
 import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle";
 import { claimOnce, edgeResource } from "../runtime/resource";
 import { hasUnknown, UNKNOWN } from "../runtime/values";
-import { accountId, adopt, type Adopt } from "../runtime/fields";
+import { accountId, adopt, type Adopt, type Word } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
 import { createOnce } from "../runtime/creation";
 
@@ -177,7 +177,7 @@ export interface KvNamespaceArgs {
    * What to do when the title exists in the account. `"ifEqual"`: take it over if it holds no key. `"never"`: refuse.
    * `"takeOver"`: take it over with what it holds. Default `"ifEqual"`. In place, without a write.
    */
-  readonly adopt?: pulumi.Input<Adopt>;
+  readonly adopt?: pulumi.Input<Word<Adopt>>;
   /**
    * Whether a destroy deletes the namespace although it holds keys, and the keys with it. Default false: a destroy then
    * refuses, and says how many keys there are. In place, without a write.

@@ -13,7 +13,7 @@ interface Inputs {
     | {
         readonly path: pulumi.Input<string>;
         readonly prefix?: pulumi.Input<string>;
-        readonly ignore?: pulumi.Input<pulumi.Input<string>[]>;
+        readonly ignore?: pulumi.Input<readonly pulumi.Input<string>[]>;
       }
   >;
   readonly prune?: pulumi.Input<{ readonly prefix: pulumi.Input<string> }>;

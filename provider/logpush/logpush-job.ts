@@ -21,7 +21,7 @@ import type { OutputOptionsArgs } from "./output-options";
 import { lacksProof, refuseBadToken, tokenFinding, unproven } from "./ownership";
 import { makeJob, writeJob } from "./write-job";
 import { sharedId } from "../runtime/adoption";
-import type { Adopt } from "../runtime/fields";
+import type { Adopt, Word } from "../runtime/fields";
 import { defineLifecycle, PartialFailure, type Context, type Review } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { refusal } from "../runtime/program";
@@ -164,7 +164,7 @@ export interface LogpushJobArgs {
    */
   readonly name?: pulumi.Input<string>;
   /** Which log lines: `http_requests`, `firewall_events`, …. Replaces. Source: seed 002, "Log-push job". */
-  readonly dataset: pulumi.Input<Dataset | (string & {})>;
+  readonly dataset: pulumi.Input<Word<Dataset>>;
   /**
    * Where to push to, made by a builder: `destination.s3({ bucket: "logs", region: "us-east-1" })`. Exactly one of
    * `destination` and `destinationConf`. Secret. Updates in place. With `ignoreChanges: ["destination"]`, another destination
@@ -192,11 +192,11 @@ export interface LogpushJobArgs {
    * documented of its fields: `"error"` refuses it, `"warn"` says so and sends it. Default `"error"`. In place, without
    * a write.
    */
-  readonly filterChecks?: pulumi.Input<"error" | "warn">;
+  readonly filterChecks?: pulumi.Input<Word<"error" | "warn">>;
   /** Whether the job pushes. Default true, always sent: the API's own default is off. In place. Source: OpenAPI. */
   readonly enabled?: pulumi.Input<boolean>;
   /** How often files are made; deprecated by the service for the limits below. Default `"high"`. In place. Source: OpenAPI. */
-  readonly frequency?: pulumi.Input<"high" | "low">;
+  readonly frequency?: pulumi.Input<Word<"high" | "low">>;
   /** Most bytes of a file before compression: 5,000,000 to 1,000,000,000, or 0 for no limit. Default: the service's. In place. */
   readonly maxUploadBytes?: pulumi.Input<number>;
   /** Most seconds between files: 30 to 300, or 0 for no limit. Default: the service's. In place. */
@@ -204,7 +204,7 @@ export interface LogpushJobArgs {
   /** Most lines of a file: 1,000 to 1,000,000, or 0 for no limit. Default: the service's. In place. */
   readonly maxUploadRecords?: pulumi.Input<number>;
   /** `"edge"`: delivered by the edge itself, for `http_requests` only. Default `""`. Replaces. Source: OpenAPI. */
-  readonly kind?: pulumi.Input<"" | "edge">;
+  readonly kind?: pulumi.Input<Word<"" | "edge">>;
   /**
    * The token that proves the destination to be yours, where it has to be: S3 without keys, Google Cloud Storage, Azure,
    * Sumo Logic. Without one an up has the service write it to the destination, makes nothing, and names the file. Good
@@ -216,7 +216,7 @@ export interface LogpushJobArgs {
    * in all that the API shows, and write it once. `"never"`: refuse. `"takeOver"`: change what differs. Default
    * `"ifEqual"`. In place, without a write.
    */
-  readonly adopt?: pulumi.Input<Adopt>;
+  readonly adopt?: pulumi.Input<Word<Adopt>>;
   /** Members of the API's job that this version does not know by name, sent as they are. In place. */
   readonly extra?: pulumi.Input<Record<string, unknown>>;
 }

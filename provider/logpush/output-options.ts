@@ -1,6 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import type { BooleanForm } from "../runtime/boolean-form";
+import type { Word } from "../runtime/fields";
 import { extra, extraFound } from "../runtime/members";
 import { isBag, omit, sameJson, type Bag } from "../runtime/values";
 
@@ -11,13 +12,13 @@ export interface OutputOptionsArgs {
    * The fields to send, in this order; or `"all"`: every field that the dataset has when the job is made. They are then
    * kept in the output `allFields`; a preview warns when the dataset has got more. Default: the service's choice.
    */
-  readonly fieldNames?: pulumi.Input<"all" | pulumi.Input<string>[]>;
+  readonly fieldNames?: pulumi.Input<Word<"all"> | readonly pulumi.Input<string>[]>;
   /** Share of the lines to send, 0 to 1, after the filter. Default 1, all. */
   readonly sampleRate?: pulumi.Input<number>;
   /** How times are written. Default `"unixnano"`. */
-  readonly timestampFormat?: pulumi.Input<"unixnano" | "unix" | "rfc3339" | "rfc3339ms" | "rfc3339ns">;
+  readonly timestampFormat?: pulumi.Input<Word<"unixnano" | "unix" | "rfc3339" | "rfc3339ms" | "rfc3339ns">>;
   /** The form of a line, which sets the defaults of the members below. Default `"ndjson"`. */
-  readonly outputType?: pulumi.Input<"ndjson" | "csv">;
+  readonly outputType?: pulumi.Input<Word<"ndjson" | "csv">>;
   /** Before each batch. Default: nothing. */
   readonly batchPrefix?: pulumi.Input<string>;
   /** After each batch. Default: nothing. */

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
-import { zoneId as zone } from "../runtime/fields";
+import { zoneId as zone, type Word } from "../runtime/fields";
 import type { Host } from "../runtime/host";
 import { ask, LookupError, readArgs, type LookupOptions } from "../runtime/lookup";
 import { present } from "../runtime/members";
@@ -30,7 +30,7 @@ export type { Detections, SeenScript } from "./snapshot";
 
 export interface SaveDetectionsOptions extends DetectedFilters, LookupOptions {
   /** Kinds to keep. Connections and cookies need the Business plan. Default `["scripts"]`. */
-  readonly include?: readonly DetectionKind[];
+  readonly include?: readonly Word<DetectionKind>[];
 }
 
 export type DetectionKind = (typeof KINDS)[number];

@@ -4,7 +4,7 @@ import type { RequestOptions } from "../api/client";
 import { expression, expressionWarning, isSameExpression } from "../rules-language/argument";
 import { adopt as adoptExisting, isFree, sharedId } from "../runtime/adoption";
 import { inEitherForm, noteShownForm, type BooleanForm, type BooleanMember } from "../runtime/boolean-form";
-import { adopt, zoneId, type Adopt } from "../runtime/fields";
+import { adopt, zoneId, type Adopt, type Word } from "../runtime/fields";
 import { record } from "../runtime/json";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
@@ -153,7 +153,7 @@ export interface PageShieldPolicyArgs {
    * What happens to a script that `value` does not allow: `"log"` records it, `"allow"` blocks it. The OpenAPI adds
    * `"add_reporting_directives"`, which a zone may refuse. In place. Source: seed 000, "Policy" and rule 2.
    */
-  readonly action: pulumi.Input<"log" | "allow" | "add_reporting_directives">;
+  readonly action: pulumi.Input<Word<"log" | "allow" | "add_reporting_directives">>;
   /**
    * Which requests the policy covers, in Cloudflare's filter language: `http.host eq "www.example.com"`. Sent as it is.
    * In place. Source: seed 000, "Policy".
@@ -166,14 +166,16 @@ export interface PageShieldPolicyArgs {
    * for a directive without sources. Order and case that carry no meaning are no change. A directive twice is an error;
    * an empty list ('none'), an unknown directive and a nonce are warned of. In place. Source: seed 000, "Policy".
    */
-  readonly value: pulumi.Input<string | Record<string, pulumi.Input<pulumi.Input<string>[] | boolean>>>;
+  readonly value: pulumi.Input<
+    string | Readonly<Record<string, pulumi.Input<readonly pulumi.Input<string>[] | boolean>>>
+  >;
   /**
    * What to do when the zone has such a policy already. `"ifEqual"`: take over one that is equal in every field.
    * `"never"`: refuse. `"takeOver"`: take over the one with this description and change what differs.
    * Default `"ifEqual"`. In place, without a write. A forced replacement needs `"ifEqual"` or `"takeOver"`: with
    * `"never"` the resource's own object stands in its way.
    */
-  readonly adopt?: pulumi.Input<Adopt>;
+  readonly adopt?: pulumi.Input<Word<Adopt>>;
   /** Members of the API's policy that this version does not know by name, sent as they are. In place. */
   readonly extra?: pulumi.Input<Record<string, unknown>>;
 }

@@ -1,4 +1,5 @@
 import { allowsScript, CspError, parseCsp } from "./csp";
+import type { Word } from "../runtime/fields";
 import { describe } from "../runtime/inputs";
 import { thresholdOf } from "./detected";
 import { isMalicious, type MaliciousOptions } from "./malicious";
@@ -7,12 +8,12 @@ import { LookupError, warn } from "../runtime/lookup";
 
 export interface ScriptSourcesOptions extends MaliciousOptions {
   /** What becomes of scripts without a score: `"exclude"` lists them in `leftOut`. Default `"exclude"`. */
-  readonly unscored?: "exclude" | "include";
+  readonly unscored?: Word<"exclude" | "include">;
   /**
    * `"url"`: each script's address without its query, which a policy does not look at. `"host"`: the scheme and host
    * of the address, where no script of that host is left out; else its addresses. Default `"url"`.
    */
-  readonly granularity?: "url" | "host";
+  readonly granularity?: Word<"url" | "host">;
   /** Hosts whose pages the policy covers, in full. Scripts of other pages do not count in. Default: all. */
   readonly hosts?: string | readonly string[];
 }
@@ -127,11 +128,7 @@ function sentencesOn({ scriptSrc, leftOut }: ScriptSources, hosts: readonly stri
   return [...sentences, `${why}, so a policy of "'self'" and this list allows the site's own scripts alone.`];
 }
 
-function reasonOf(
-  script: SeenScript,
-  threshold: number,
-  unscored: "exclude" | "include",
-): LeftOutReason | undefined {
+function reasonOf(script: SeenScript, threshold: number, unscored: string): LeftOutReason | undefined {
   const malicious = isMalicious(script, { threshold });
   if (malicious === true) return "malicious";
   if (script.urlReportedMalicious === true || script.domainReportedMalicious === true) return "reported";

@@ -1,7 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { mayHaveHappened } from "../api/errors";
-import { zoneId } from "../runtime/fields";
+import { zoneId, type Word } from "../runtime/fields";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { present } from "../runtime/members";
@@ -124,7 +124,7 @@ export interface PageShieldSettingsArgs {
    * every setting declared here; `"keep"` sends nothing. A process that is killed between the first write and its record
    * loses what was there: the next `up` then takes its own values for it. Default `"restore"`. In place, without a write.
    */
-  readonly onDestroy?: pulumi.Input<"restore" | "keep">;
+  readonly onDestroy?: pulumi.Input<Word<"restore" | "keep">>;
 }
 
 /**

@@ -2,7 +2,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { MANAGED_RULES } from "../limits";
 import { expression } from "../rules-language/argument";
-import { hexId } from "../runtime/fields";
+import { hexId, type Word } from "../runtime/fields";
 import { describe } from "../runtime/inputs";
 import { record } from "../runtime/json";
 import { counted } from "../runtime/values";
@@ -19,14 +19,14 @@ export interface OwaspArgs {
    * 1 to 4. Rules of every level up to it stay on; the tags of all higher levels are switched off. Source: seed 001,
    * "Configuration rules", 1.
    */
-  readonly paranoiaLevel: pulumi.Input<1 | 2 | 3 | 4>;
+  readonly paranoiaLevel: pulumi.Input<1 | 2 | 3 | 4 | (number & {})>;
   /**
    * The score from which the ruleset acts: `"low"` is 60, `"medium"` 40, `"high"` 25; or a whole number from 1, of which
    * any other is warned of. Default: the ruleset's own. Source: seed 001, "Configuration rules", 2.
    */
-  readonly scoreThreshold?: pulumi.Input<"low" | "medium" | "high" | number>;
+  readonly scoreThreshold?: pulumi.Input<Word<"low" | "medium" | "high"> | number>;
   /** What it does with such a request. Default: the ruleset's own, block. Source: seed 001, "Configuration rules", 2. */
-  readonly action?: pulumi.Input<RuleAction>;
+  readonly action?: pulumi.Input<Word<RuleAction>>;
 }
 
 /** An override of all rules with a tag. */
@@ -36,7 +36,7 @@ export interface CategoryOverrideArgs {
   /** Switches the rules on or off; unset is neither. */
   readonly enabled?: pulumi.Input<boolean>;
   /** What they do instead; a rule that does not take the action keeps its own. */
-  readonly action?: pulumi.Input<RuleAction>;
+  readonly action?: pulumi.Input<Word<RuleAction>>;
 }
 
 /** An override of one rule. */
@@ -44,9 +44,9 @@ export interface RuleOverrideArgs {
   /** Switches the rule on or off; unset is neither. Source: seed 001, "Configuration rules", 3. */
   readonly enabled?: pulumi.Input<boolean>;
   /** What it does instead. */
-  readonly action?: pulumi.Input<RuleAction>;
+  readonly action?: pulumi.Input<Word<RuleAction>>;
   /** Only of the rule that compares the score; `owasp.scoreThreshold` says the same. */
-  readonly scoreThreshold?: pulumi.Input<"low" | "medium" | "high" | number>;
+  readonly scoreThreshold?: pulumi.Input<Word<"low" | "medium" | "high"> | number>;
 }
 
 /** Requests that managed rules leave alone. */
@@ -57,9 +57,9 @@ export interface ExceptionArgs {
   readonly description?: pulumi.Input<string>;
   /** What they skip: all managed rules behind it, whole rulesets by id, or single rules by the id of their ruleset. */
   readonly skip: pulumi.Input<
-    | "all"
-    | { readonly rulesets: pulumi.Input<pulumi.Input<string>[]> }
-    | { readonly rules: pulumi.Input<Record<string, pulumi.Input<pulumi.Input<string>[]>>> }
+    | Word<"all">
+    | { readonly rulesets: pulumi.Input<readonly pulumi.Input<string>[]> }
+    | { readonly rules: pulumi.Input<Record<string, pulumi.Input<readonly pulumi.Input<string>[]>>> }
   >;
 }
 

@@ -5,7 +5,7 @@ import { ApiError } from "../api/errors";
 import { MANAGED_RULES } from "../limits";
 import { expression, expressionWarning, isSameExpression } from "../rules-language/argument";
 import { canonicalExpression } from "../rules-language/meaning";
-import { accountId, adopt, zoneId, type Adopt } from "../runtime/fields";
+import { accountId, adopt, zoneId, type Adopt, type Word } from "../runtime/fields";
 import { defineLifecycle, type Context } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { present } from "../runtime/members";
@@ -353,7 +353,9 @@ export interface ManagedRulesetOverrideArgs {
    * In place. Source: OpenAPI `createZoneRulesetRule` (`position`).
    */
   readonly position?: pulumi.Input<
-    "first" | "last" | { readonly before: pulumi.Input<string> } | { readonly after: pulumi.Input<string> }
+    | Word<"first" | "last">
+    | { readonly before: pulumi.Input<string> }
+    | { readonly after: pulumi.Input<string> }
   >;
   /**
    * The OWASP core ruleset in its own words; an error for any other. `categories` or `rules` that say otherwise are an
@@ -365,36 +367,36 @@ export interface ManagedRulesetOverrideArgs {
    * switches off come last of all. An order that decides nothing is no change. Each has to set `enabled`, `action` or
    * both; what is unset stays as the ruleset has it. In place. Source: seed 001, "Rule" (`overrides.categories`).
    */
-  readonly categories?: pulumi.Input<pulumi.Input<declared.CategoryOverrideArgs>[]>;
+  readonly categories?: pulumi.Input<readonly pulumi.Input<declared.CategoryOverrideArgs>[]>;
   /**
    * Overrides of single rules by their id; stronger than those of tags. Their order means nothing. Each has to set
    * something; what is unset stays as the ruleset has it. In place. Source: seed 001, "Rule" (`overrides.rules`).
    */
-  readonly rules?: pulumi.Input<Record<string, pulumi.Input<declared.RuleOverrideArgs>>>;
+  readonly rules?: pulumi.Input<Readonly<Record<string, pulumi.Input<declared.RuleOverrideArgs>>>>;
   /**
    * What all rules of the ruleset do instead of their own action; overrides of tags and of rules are stronger. In place.
    * Source: OpenAPI `rulesets_ExecuteRule` (`overrides.action`).
    */
-  readonly action?: pulumi.Input<declared.RuleAction>;
+  readonly action?: pulumi.Input<Word<declared.RuleAction>>;
   /**
    * Requests that managed rules leave alone: skip rules, kept in this order directly in front of the rule, and removed
    * with it. A skip rule acts on all rules behind it, `"all"` also on those of others. In place. Source: seed 001,
    * "Versioning" ("use exceptions (skip rules)"); OpenAPI `rulesets_SkipRule`.
    */
-  readonly exceptions?: pulumi.Input<pulumi.Input<declared.ExceptionArgs>[]>;
+  readonly exceptions?: pulumi.Input<readonly pulumi.Input<declared.ExceptionArgs>[]>;
   /**
    * What to do when a rule of the zone executes the same ruleset with the same expression already, as two would run it
    * twice, or has the ref that is declared. `"ifEqual"`: take it over if nothing differs. `"takeOver"`: take it over and change what differs. `"never"`:
    * refuse, also what an earlier run of this resource has left. Several such rules are an error. Default `"ifEqual"`.
    * In place, without a write.
    */
-  readonly adopt?: pulumi.Input<Adopt>;
+  readonly adopt?: pulumi.Input<Word<Adopt>>;
   /**
    * What a destroy does: `"remove"` deletes the rule; `"restore"` puts a rule that was taken over back as it was found,
    * and deletes one that was not; `"keep"` leaves rule and exceptions as they are. Default `"remove"` for a rule that this
    * resource made, `"restore"` for one that it took over. In place, without a write.
    */
-  readonly onDestroy?: pulumi.Input<"restore" | "remove" | "keep">;
+  readonly onDestroy?: pulumi.Input<Word<"restore" | "remove" | "keep">>;
 }
 
 /**

@@ -25,6 +25,12 @@ export const accountId = hexId(
   "Find the account's ID on the dashboard's overview page; the setting edgeguard:accountId gives it for a whole stack.",
 );
 
+/**
+ * One of a few words, as an argument. Any other text compiles too, so that an object in a variable, from a function or from
+ * JSON needs no `as const`; the check refuses it, with the words there are.
+ */
+export type Word<T extends string> = T | (string & {});
+
 /** What to do with an object that exists already. */
 export const adopt = z.enum(["ifEqual", "never", "takeOver"]);
 export type Adopt = z.infer<typeof adopt>;

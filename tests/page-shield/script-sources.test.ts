@@ -146,7 +146,6 @@ test("encodes what would end a source, and lists what has no address", () => {
 });
 
 test("refuses an option or a snapshot that is none", () => {
-  // @ts-expect-error -- what a program in JavaScript may hand over
   expect(() => scriptSources(snapshot(), { unscored: "yes" })).toThrow(
     'scriptSources: unscored has to be "exclude" or "include"; "yes" was given.',
   );

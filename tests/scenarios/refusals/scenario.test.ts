@@ -21,7 +21,9 @@ playScenario({
         /has to be 32 hexadecimal digits; .* is 31 characters/,
         /there is no argument "expresion"\. Did you mean "expression"\?/,
         /has to be "log" or "allow" or "add_reporting_directives"; it is "block"/,
-        /script-src has self without quotes/,
+        /script-src has self without quotes, which is the name of a host\. Write 'self', with single quotes/,
+        /script-src is declared twice/,
+        /"script-scr" is not a CSP directive\. Did you mean "script-src"\?/,
       ],
     },
     {

@@ -4,7 +4,7 @@ import { ManagedRulesetOverride, WafMigration } from "pulumi-edgeguard";
 const config = new pulumi.Config();
 const zoneId = config.require("zoneId");
 
-const args = { zoneId, plan: "pro", target: "finished" } as const;
+const args = { zoneId, plan: "pro", target: "finished" };
 const migration = new WafMigration(
   "shop",
   { ...args, confirm: config.require("confirm") },
@@ -17,7 +17,7 @@ const exceptions = [
   {
     description: "Page rule: managed rules off on migrate-page-rule.example/hooks/*",
     expression: 'http.host eq "migrate-page-rule.example" and starts_with(http.request.uri.path, "/hooks/")',
-    skip: "all" as const,
+    skip: "all",
   },
 ];
 

@@ -7,8 +7,8 @@ const zoneId = new pulumi.Config().require("zoneId");
 new PageShieldPolicy("checkout", {
   zoneId: zoneId.slice(1),
   description: "checkout",
-  // @ts-expect-error -- no such action
   action: "block",
+  // @ts-expect-error -- no such argument
   expresion: "true",
-  value: "script-src self; script-src *",
+  value: "script-src self; script-src *; script-scr *",
 });

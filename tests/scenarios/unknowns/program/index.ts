@@ -12,16 +12,16 @@ new PageShieldSettings("second", {
   enabled: later(true),
   useReportingEndpoint: later(true),
   useConnectionUrlPath: later(true),
-  onDestroy: later("restore" as const),
+  onDestroy: later("restore"),
 });
 new PageShieldPolicy("text", {
   zoneId: later(zoneId),
   description: later("text"),
-  action: later("log" as const),
+  action: later("log"),
   expression: pulumi.interpolate`http.host eq "${later("a.example")}"`,
   enabled: later(false),
   value: pulumi.interpolate`script-src ${later("'self'")}`,
-  adopt: later("ifEqual" as const),
+  adopt: later("ifEqual"),
   extra: later({}),
 });
 new PageShieldPolicy("typed", {
