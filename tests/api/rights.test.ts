@@ -161,6 +161,16 @@ describe("a request that is forbidden names the permission", () => {
   });
 });
 
+test("a read that only informs is not checked, and the warning names the permission", async () => {
+  api.fault({ match: { path: "/page_shield/scripts" }, kind: "status", status: 403, code: 10000 });
+  const op = new Operation(api);
+  const [first] = LIVES.PageShieldPolicy();
+  expect((await op.preview("PageShieldPolicy", { ...first })).step).toBe("create");
+  expect(op.warned).toEqual([
+    `edgeguard: not checked: Listing the scripts of zone ${api.zones.shop} needs the permission Page Shield Read (in the dashboard: Zone > Page Shield > Read)`,
+  ]);
+});
+
 describe("advice fits what was asked for", () => {
   const zoneId = "0123456789abcdef0123456789abcdef";
   const gone = { match: {}, kind: "status", status: 404, code: 7003, message: "Could not route" } as const;
