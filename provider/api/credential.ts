@@ -76,7 +76,8 @@ export class MissingCredentialsError extends Error {
 /** Why there is no credential, as a clause. A CI hands over a secret that it does not have as an empty text. */
 export function whyMissing(empty: readonly string[]): string {
   if (empty.length === 0) return "none are set";
-  return `${empty.join(" and ")} ${empty.length === 1 ? "is" : "are"} empty`;
+  const names = empty.join(", ").replace(/, ([^,]*)$/, " and $1");
+  return `${names} ${empty.length === 1 ? "is" : "are"} empty`;
 }
 
 /** Said where the configuration in use may not be the stack's present one. */
