@@ -1,0 +1,103 @@
+import * as fc from "fast-check";
+import {
+  compile,
+  and,
+  eq,
+  geq,
+  gt,
+  isIn,
+  lt,
+  notEq,
+  notIn,
+  or,
+  startsWith,
+  where,
+  type FilterNode,
+} from "../../provider/logpush/filter";
+import { passesNoLess } from "../../provider/logpush/filter-compare";
+import { childrenOf, isLeaf, mustRead, type Node } from "../../provider/logpush/filter-read";
+
+const text = (node: FilterNode): string => compile(where(node));
+const a = eq("A", "1");
+const b = eq("B", "1");
+
+describe("a filter lets no line less through", () => {
+  test.each<[string, FilterNode | undefined, FilterNode | undefined]>([
+    ["when it goes", a, undefined],
+    ["with its conditions in another order", and(a, b), and(b, a)],
+    ["without one of its conditions", and(a, b), a],
+    ["with one more alternative", a, or(a, b)],
+    ["with one more value", eq("A", "1"), isIn("A", ["1", "2"])],
+    ["with one value less that is left out", notIn("A", ["1", "2"]), notEq("A", "1")],
+    ["with a lower bound that is lower", gt("A", 500), geq("A", 400)],
+    ["with a shorter beginning", startsWith("A", "/api/v1"), startsWith("A", "/api")],
+    ["deep within", or(and(a, eq("C", "1")), b), or(b, a)],
+  ])("%s", (_, before, after) => {
+    expect(passesNoLess(before && text(before), after && text(after))).toBe(true);
+  });
+});
+
+describe("a filter may let fewer lines through", () => {
+  test.each<[string, FilterNode | undefined, FilterNode]>([
+    ["where there was none", undefined, a],
+    ["with a condition more", a, and(a, b)],
+    ["with an alternative less", or(a, b), a],
+    ["with a value less", isIn("A", ["1", "2"]), eq("A", "1")],
+    ["with a value more that is left out", notEq("A", "1"), notIn("A", ["1", "2"])],
+    ["with a higher lower bound", geq("A", 400), gt("A", 400)],
+    ["where the same number is written in another way", eq("A", "5"), notEq("A", "5.0")],
+  ])("%s", (_, before, after) => {
+    expect(passesNoLess(before && text(before), text(after))).toBe(false);
+  });
+});
+
+test("what is proven holds for every line", () => {
+  const leaf = fc.oneof(
+    fc.tuple(fc.constantFrom("A", "B"), fc.integer({ min: 0, max: 3 })).map(([key, n]) => eq(key, String(n))),
+    fc
+      .tuple(fc.constantFrom("A", "B"), fc.integer({ min: 0, max: 3 }))
+      .map(([key, n]) => notEq(key, String(n))),
+    fc.tuple(fc.constantFrom("A", "B"), fc.integer({ min: 0, max: 3 })).map(([key, n]) => lt(key, n)),
+    fc.tuple(fc.constantFrom("A", "B"), fc.integer({ min: 0, max: 3 })).map(([key, n]) => geq(key, n)),
+    fc
+      .tuple(fc.constantFrom("A", "B"), fc.uniqueArray(fc.integer({ min: 0, max: 3 }), { minLength: 1 }))
+      .map(([key, list]) => isIn(key, list.map(String))),
+  );
+  const { node } = fc.letrec<{ node: FilterNode }>((tie) => ({
+    node: fc.oneof(
+      { maxDepth: 3 },
+      leaf,
+      fc
+        .array(tie("node"), { minLength: 1, maxLength: 3 })
+        .map(([first, ...more]) => and(first ?? a, ...more)),
+      fc
+        .array(tie("node"), { minLength: 1, maxLength: 3 })
+        .map(([first, ...more]) => or(first ?? a, ...more)),
+    ),
+  }));
+  const lines = [0, 1, 2, 3].flatMap((A) => [0, 1, 2, 3].map((B) => ({ A, B })));
+  let proven = 0;
+  fc.assert(
+    fc.property(node, node, (before, after) => {
+      if (!passesNoLess(text(before), text(after))) return;
+      proven += 1;
+      const [one, other] = [mustRead(text(before)).where, mustRead(text(after)).where];
+      for (const line of lines) if (passes(one, line)) expect(passes(other, line)).toBe(true);
+    }),
+    { numRuns: 400, seed: 3 },
+  );
+  expect(proven).toBeGreaterThan(20);
+});
+
+/** Whether a line passes, said once more in the simplest way. */
+function passes(node: Node, line: Readonly<Record<string, number>>): boolean {
+  if (!isLeaf(node)) {
+    const verdicts = childrenOf(node).map((child) => passes(child, line));
+    return "and" in node ? verdicts.every(Boolean) : verdicts.some(Boolean);
+  }
+  const is = line[node.key] ?? -1;
+  const values = [node.value].flat().map(Number);
+  if (node.operator === "eq" || node.operator === "in") return values.includes(is);
+  if (node.operator === "!eq") return !values.includes(is);
+  return node.operator === "lt" ? is < (values[0] ?? 0) : is >= (values[0] ?? 0);
+}

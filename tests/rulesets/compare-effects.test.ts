@@ -1,0 +1,106 @@
+import * as fc from "fast-check";
+import type { RuleAction } from "../../provider/rulesets/arguments";
+import { compareDeclared, compareEffects, isWeaker } from "../../provider/rulesets/compare-effects";
+import type { ManagedRule, Overrides } from "../../provider/rulesets/wire";
+
+/** Whether overrides protect less: by the rules of the ruleset, and without knowing them. */
+
+const none: Overrides = { categories: [], rules: {} };
+
+test("an action is weaker than another one, and off is weaker than any", () => {
+  const order = ["block", "managed_challenge", "js_challenge", "log", "off"];
+  order.forEach((one, at) => order.forEach((other, index) => expect(isWeaker(one, other)).toBe(index > at)));
+  expect(isWeaker("challenge", "js_challenge")).toBe(false);
+  // What an action does that nobody has ranked is not known.
+  expect([isWeaker("rewrite", "log"), isWeaker("log", "rewrite"), isWeaker("rewrite", "block")]).toEqual([
+    true,
+    true,
+    false,
+  ]);
+});
+
+describe("without knowing the rules, a change protects no less", () => {
+  test.each<[string, Overrides, Overrides]>([
+    ["when everything blocks", none, { ...none, action: "block" }],
+    ["when log goes, which is the weakest", { ...none, action: "log" }, none],
+    ["when a tag is no longer off", { ...none, categories: [{ tag: "a", enabled: false }] }, none],
+    ["when a tag is on", none, { ...none, categories: [{ tag: "a", enabled: true }] }],
+    [
+      "when a rule's threshold falls",
+      { ...none, rules: { a: { scoreThreshold: 40 } } },
+      { ...none, rules: { a: { scoreThreshold: 25 } } },
+    ],
+  ])("%s", (_, before, after) => {
+    expect(compareDeclared(before, after)).toEqual([]);
+  });
+});
+
+describe("without knowing the rules, a change may protect less", () => {
+  const [a, b] = [
+    { tag: "a", enabled: false },
+    { tag: "b", enabled: true },
+  ];
+  test.each<[string, Overrides, Overrides, string]>([
+    ["when block goes", { ...none, action: "block" }, none, "all rules action block → by default"],
+    ["when a tag is off", none, { ...none, categories: [a] }, "tag a by default → off"],
+    ["when a tag is no longer on", { ...none, categories: [b] }, none, "tag b on → by default"],
+    [
+      "when a threshold goes",
+      { ...none, rules: { x: { scoreThreshold: 25 } } },
+      none,
+      "rule x score threshold 25 (high) → the ruleset's own",
+    ],
+    [
+      "when another tag decides",
+      { ...none, categories: [a, b] },
+      { ...none, categories: [b, a] },
+      "order of tags a, b → b, a",
+    ],
+  ])("%s", (_, before, after, line) => {
+    expect(compareDeclared(before, after)).toEqual([line]);
+  });
+});
+
+test("what passes without knowing the rules is weaker for no ruleset at all", () => {
+  const tags = ["a", "b", "c"];
+  const action = fc.constantFrom<RuleAction>("block", "managed_challenge", "log");
+  // From weak to strong more often than not, or little would be proven.
+  const overridesOf = (
+    enabled: fc.Arbitrary<boolean>,
+    to: fc.Arbitrary<RuleAction>,
+  ): fc.Arbitrary<Overrides> => {
+    const override = fc.record({ enabled, action: to }, { requiredKeys: [] });
+    const entry = fc.tuple(fc.constantFrom(...tags), override);
+    return fc
+      .tuple(
+        fc.option(to, { nil: undefined }),
+        fc.uniqueArray(entry, { selector: ([tag]) => tag, maxLength: 2 }),
+        fc.dictionary(fc.constantFrom("1", "2"), override, { maxKeys: 1 }),
+      )
+      .map(([all, categories, rules]) => ({
+        ...(all === undefined ? {} : { action: all }),
+        categories: categories.map(([tag, member]) => ({ tag, ...member })),
+        rules,
+      }));
+  };
+  const weak = overridesOf(fc.constantFrom(false, false, true), fc.constantFrom("log", "log", "block"));
+  const strong = overridesOf(fc.constantFrom(true, true, false), fc.constantFrom("block", "block", "log"));
+  const rule = fc.record({ enabled: fc.boolean(), action, tags: fc.subarray(tags) });
+  const ruleset = fc.array(rule, { minLength: 2, maxLength: 5 }).map((rules) => ({
+    id: "r",
+    name: "R",
+    version: "1",
+    rules: rules.map((one, index): ManagedRule => ({ ...one, id: String(index + 1), description: "" })),
+  }));
+  let passed = 0;
+  fc.assert(
+    fc.property(ruleset, weak, strong, (managed, before, after) => {
+      if (compareDeclared(before, after).length > 0) return;
+      passed += 1;
+      const { weaker } = compareEffects({ managed, overrides: before }, { managed, overrides: after });
+      expect(weaker).toEqual([]);
+    }),
+    { numRuns: 2_000, seed: 5 },
+  );
+  expect(passed).toBeGreaterThan(50);
+});
