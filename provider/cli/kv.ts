@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
-import { IDENTIFIER, KV } from "../limits";
+import { KV } from "../limits";
 import { tell, type Io } from "../terminal/io";
+import { hexId } from "./ids";
 import type * as Bulk from "./kv/bulk";
 import type * as Key from "./kv/key";
 import type * as Namespace from "./kv/namespace";
@@ -26,9 +27,9 @@ function registerNamespace(kv: Command, io: Io): void {
   namespace
     .command("create")
     .description("create a namespace and print its binding, to append to wrangler.toml")
-    .argument("<NAMESPACE>", "its name; --env goes in front of it, _preview behind it")
+    .argument("<NAMESPACE>", "its title; --env is put in front, _preview is appended")
     .addOption(env())
-    .addOption(preview("make the preview namespace"))
+    .addOption(preview("create the preview namespace"))
     .addOption(accountId())
     .addOption(config())
     .addHelpText("after", example("kv namespace create CATALOG --preview"))
@@ -46,9 +47,9 @@ function registerNamespace(kv: Command, io: Io): void {
     .action((options: Options.ProjectOptions) => namespaces().listNamespaces(io, options));
 
   selected(namespace.command("rename"))
-    .description("give a namespace another name")
-    .argument("[OLD_NAME]", "its name now, in place of --binding or --namespace-id")
-    .requiredOption("--new-name <name>", "its name from then on")
+    .description("rename a namespace")
+    .argument("[OLD_NAME]", "its current title, instead of --binding or --namespace-id")
+    .requiredOption("--new-name <name>", "its new title")
     .addHelpText("after", example("kv namespace rename catalog --new-name products"))
     .action((title: string | undefined, options: Options.RenameOptions) =>
       namespaces().renameNamespace(io, title, options),
@@ -66,16 +67,16 @@ function registerKey(kv: Command, io: Io): void {
   const key = kv.command("key").description("single keys of a namespace");
 
   onData(key.command("put"))
-    .description("write one entry; what the key held, its expiry and its metadata go")
+    .description("write one entry, replacing its value, expiration and metadata")
     .argument("<KEY>", `1 to ${KV.MAX_KEY_BYTES} bytes, printable, without white space`)
     .argument("[VALUE]", "the value, as text")
-    .option("--path <path>", "read the value from a file, as bytes, in place of VALUE")
+    .option("--path <path>", "read the value from a file, as bytes, instead of VALUE")
     .option(
       "--ttl <seconds>",
-      `lifetime, at least ${KV.MIN_TTL_SECONDS}; has precedence over --expiration`,
+      `expires after so many seconds, at least ${KV.MIN_TTL_SECONDS}; overrides --expiration`,
       ttl,
     )
-    .option("--expiration <seconds>", "when it expires, in seconds since 1970", wholeNumber)
+    .option("--expiration <seconds>", "expires at this time, in seconds since the Unix epoch", wholeNumber)
     .option("--metadata <json>", `a JSON object of at most ${KV.MAX_METADATA_BYTES} bytes`)
     .addHelpText(
       "after",
@@ -89,14 +90,14 @@ function registerKey(kv: Command, io: Io): void {
 
   onData(key.command("list"))
     .description("print keys as a JSON array of { name, expiration? }")
-    .option("--prefix <text>", "only keys that begin with it")
+    .option("--prefix <text>", "only keys with this prefix")
     .addHelpText("after", example("kv key list --binding CATALOG --prefix product/"))
     .action((options: Options.ListOptions) => keys().listKeys(io, options));
 
   onData(key.command("get"))
-    .description("write one value to stdout, as the bytes that are stored")
+    .description("write one value to stdout, byte for byte")
     .argument("<KEY>", "the key")
-    .option("--text", "decode it as UTF-8, and fail where it is not")
+    .option("--text", "decode it as UTF-8; fail if it isn't")
     .addHelpText("after", example("kv key get banner --binding CATALOG > banner.png"))
     .action((name: string, options: Options.GetOptions) => keys().getKey(io, name, options));
 
@@ -113,23 +114,23 @@ function registerBulk(kv: Command, io: Io): void {
   const bulk = kv.command("bulk").description("many keys of a namespace, from a file");
 
   onData(bulk.command("put"))
-    .description("write the entries of a file; others of the namespace are left alone")
+    .description("write the entries of a file; the namespace's other keys stay")
     .argument(
       "<FILENAME>",
       "JSON: an array of { key, value, metadata?, expiration?, expiration_ttl?, base64? }; - for stdin",
     )
-    .option("--dry-run", "check and count, and send nothing")
+    .option("--dry-run", "check and count without sending anything")
     .addHelpText("after", example("kv bulk put catalog.json --binding CATALOG --dry-run"))
     .action((file: string, options: Options.BulkPutOptions) => bulks().putBulk(io, file, options));
 
   onData(bulk.command("get"))
-    .description("print entries as a JSON array that bulk put takes; expiry is not part of it")
+    .description("print entries as a JSON array that bulk put takes, without expirations")
     .argument("<FILENAME>", KEYS_FILE)
     .addHelpText("after", example("kv bulk get keys.json --binding CATALOG > entries.json"))
     .action((file: string, options: Options.DataOptions) => bulks().getBulk(io, file, options));
 
   onData(bulk.command("delete"))
-    .description("delete the keys that a file names; asks first")
+    .description("delete the keys listed in a file; asks first")
     .argument("<FILENAME>", KEYS_FILE)
     .addOption(yes())
     .addOption(force())
@@ -147,8 +148,8 @@ function selected(command: Command): Command {
         "namespaceId",
       ),
     )
-    .addOption(new Option("--namespace-id <id>", "the namespace's id").argParser(hexId))
-    .addOption(preview("the preview namespace of the binding, in place of production"))
+    .addOption(new Option("--namespace-id <id>", "the namespace's ID").argParser(hexId))
+    .addOption(preview("the binding's preview namespace, instead of production"))
     .addOption(env())
     .addOption(accountId())
     .addOption(config());
@@ -165,37 +166,34 @@ function onData(command: Command): Command {
     );
 }
 
-const env = (): Option => new Option("--env <name>", "environment of the configuration file");
+const env = (): Option => new Option("--env <name>", "an environment of the configuration file");
 const preview = (what: string): Option => new Option("--preview", what);
 const yes = (): Option => new Option("-y, --yes", "don't ask for confirmation");
 const force = (): Option => new Option("-f, --force", "the same as --yes").implies({ yes: true });
 const config = (): Option =>
-  new Option("--config <path>", "configuration file; default: the nearest wrangler.*");
+  new Option(
+    "--config <path>",
+    "the configuration file; default: the nearest wrangler.toml, .json or .jsonc",
+  );
 const accountId = (): Option =>
   new Option(
     "--account-id <id>",
-    "default: account_id of the configuration file, else CLOUDFLARE_ACCOUNT_ID",
+    "the account; default: account_id in the configuration file, else CLOUDFLARE_ACCOUNT_ID",
   ).argParser(hexId);
 
 function example(command: string): string {
   return `\nExample:\n  $ edgeguard ${command}`;
 }
 
-function hexId(text: string): string {
-  const id = text.toLowerCase();
-  if (/^[0-9a-f]+$/.test(id) && id.length === IDENTIFIER.LENGTH_CHARACTERS) return id;
-  throw new InvalidArgumentError(`An id has ${IDENTIFIER.LENGTH_CHARACTERS} hexadecimal digits.`);
-}
-
 function wholeNumber(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("Write whole seconds.");
+  throw new InvalidArgumentError("Pass a whole number of seconds.");
 }
 
 function ttl(text: string): number {
   const seconds = wholeNumber(text);
   if (seconds >= KV.MIN_TTL_SECONDS) return seconds;
-  throw new InvalidArgumentError(`The least is ${KV.MIN_TTL_SECONDS} seconds.`);
+  throw new InvalidArgumentError(`TTL must be at least ${KV.MIN_TTL_SECONDS} seconds.`);
 }
 
 const COLON_FORM = /^kv:(namespace|key|bulk)$/;
@@ -205,6 +203,6 @@ export function modernized(args: readonly string[], io: Io): readonly string[] {
   const [first = "", ...rest] = args;
   const group = COLON_FORM.exec(first)?.[1];
   if (group === undefined) return args;
-  tell(io, `edgeguard: "${first}" is deprecated and will go in a later version; write "kv ${group}".`);
+  tell(io, `edgeguard: "${first}" is deprecated and will be removed. Use "kv ${group}".`);
   return ["kv", group, ...rest];
 }

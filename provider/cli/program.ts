@@ -9,8 +9,8 @@ import * as report from "./report";
 import type * as Failures from "../terminal/failure";
 
 /**
- * A group of commands registers its names, options and help, and loads what carries them out when it is called: what
- * one group needs does not slow down another.
+ * Registers names, options and help of a group of commands, and loads their code when one is called: what one group
+ * needs does not slow down another.
  */
 type Register = (program: Command, io: Io) => void;
 
@@ -25,7 +25,7 @@ const GROUPS: readonly Register[] = [
 /** Runs one command. Gives the exit code: 0 done, 1 failed, 2 wrong usage, 130 ended by Ctrl-C. */
 export async function run(args: readonly string[], io: Io): Promise<number> {
   const program = new Command("edgeguard")
-    .description("Edge security as code: the command line beside the Pulumi resources.")
+    .description("Edge security as code: the commands that go with the Pulumi resources.")
     .version(VERSION)
     .exitOverride()
     .configureOutput({
@@ -34,7 +34,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     })
     .addHelpText(
       "after",
-      "\nExit codes: 0 done, 1 failed, 2 wrong usage.\n\nExample:\n  $ edgeguard kv namespace list",
+      "\nExit codes: 0 done, 1 failed, 2 wrong usage, 130 ended by Ctrl-C.\n\nExample:\n  $ edgeguard kv namespace list",
     );
   for (const register of GROUPS) register(program, io);
   const words = kv.modernized(args, io);

@@ -25,23 +25,26 @@ export function register(program: Command, io: Io): void {
   program
     .command("report")
     .description("turn the plan of `pulumi preview --json --show-sames` into a comment for a pull request")
-    .addArgument(new Argument("[file]", "the plan; - is standard input").default("-"))
-    .addOption(new Option("--format <format>", "how to write it").choices(FORMATS).default("markdown"))
+    .addArgument(new Argument("[file]", "the plan; - reads standard input").default("-"))
+    .addOption(new Option("--format <format>", "format of the report").choices(FORMATS).default("markdown"))
     .addOption(
-      new Option("--fail-on <kinds>", "end with 1 where the plan holds one of these, separated by commas")
+      new Option(
+        "--fail-on <kinds>",
+        "exit with 1 if the plan has dangers of these kinds, separated by commas",
+      )
         .argParser(kinds)
         .default([], "nothing"),
     )
     .addOption(
       new Option(
         "--removed-keys <count>",
-        "keys that a KvEntries deletes of its own before that counts as removes",
+        "for removes: the least number of its own keys that a KvEntries deletes",
       )
         .argParser((text) => whole(text, Number.MAX_SAFE_INTEGER))
         .default(10),
     )
     .addOption(
-      new Option("--removed-share <percent>", "and the least share of its keys, 0 to 100")
+      new Option("--removed-share <percent>", "for removes: and their least share of its keys, 0 to 100")
         .argParser((text) => whole(text, 100))
         .default(50),
     )
@@ -67,7 +70,7 @@ ${Object.entries(DANGERS)
 fitting when one of them changes. \`--format json\` has a digest for each danger, to accept single ones. What was not
 accepted still fails.
 
-Ends with 1 also where the preview failed; the report is written all the same, and says why.
+Exit codes: 0 written; 1 the preview failed or --fail-on found a danger, the report is written and says why; 2 wrong usage.
 
 Example:
   $ pulumi preview --json --show-sames | edgeguard report --fail-on irreversible,unprotect,removes > comment.md`;
@@ -93,7 +96,7 @@ function kinds(text: string): Reports.DangerKind[] {
   return text.split(",").map((word) => {
     const kind = KINDS.find((known) => known === word.trim());
     if (kind !== undefined) return kind;
-    throw new InvalidArgumentError(`${JSON.stringify(word)} is none of ${KINDS.join(", ")}.`);
+    throw new InvalidArgumentError(`${JSON.stringify(word)} is not a kind. Choose from ${KINDS.join(", ")}.`);
   });
 }
 
@@ -144,7 +147,7 @@ function named(dangers: readonly Reports.Judged[]): string {
 async function readPlan(io: Io, file: string): Promise<string> {
   if (file === "-") {
     if (io.stdin.isTTY === true)
-      throw new UsageError("which plan? Name a file, or pipe `pulumi preview --json --show-sames` in.");
+      throw new UsageError("no plan. Name a file, or pipe in `pulumi preview --json --show-sames`.");
     return await textOf(io.stdin);
   }
   return await readText(io, file, `the plan in ${file}`);

@@ -3,16 +3,14 @@ import { CommandError, UsageError } from "./errors";
 import type { Io } from "./io";
 
 /**
- * Asks a person y or n. The vendor's tool takes a yes for granted where nobody can answer; here that has to be said.
+ * Asks a person y or n. Wrangler assumes a yes where nobody can answer; here it takes --yes.
  *
  * @throws UsageError where nobody can answer; CommandError when the answer is no.
  */
 export async function confirm(io: Io, question: string, yes = false): Promise<void> {
   if (yes) return;
   if (io.stdin.isTTY !== true || io.stderr.isTTY !== true)
-    throw new UsageError(
-      `nothing was deleted, for nobody can be asked here: "${question}" Answer with --yes.`,
-    );
+    throw new UsageError(`nothing was deleted: there is no terminal to ask "${question}". Pass --yes.`);
   const answer = await ask(io, `${question} [y/n] `);
   if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError("nothing was deleted.");
 }

@@ -97,7 +97,7 @@ describe("key put", () => {
 
     const asText = await desk.bin("kv", "key", "get", "picture", "--text", "--binding", "EXISTING");
     expect(asText).toMatchObject({ code: 1, stdout: "" });
-    expect(asText.stderr).toMatch(/is no UTF-8 text but 70,005 other bytes/);
+    expect(asText.stderr).toMatch(/is not UTF-8 text but 70,005 other bytes/);
   });
 
   test("at a time far ahead, without a value's worth of anything", async () => {
@@ -279,9 +279,7 @@ describe("bulk", () => {
 test("the colon forms of earlier versions work, and say once that they will go", async () => {
   const ran = await desk.bin("kv:key", "get", "greeting", "--binding", "EXISTING");
   expect(ran).toMatchObject({ code: 0, stdout: "Hello" });
-  expect(ran.stderr).toBe(
-    'edgeguard: "kv:key" is deprecated and will go in a later version; write "kv key".\n',
-  );
+  expect(ran.stderr).toBe('edgeguard: "kv:key" is deprecated and will be removed. Use "kv key".\n');
   expect((await desk.here("kv:namespace", "list")).stderr.match(/deprecated/g)).toHaveLength(1);
   desk.write("keys.json", '["greeting"]');
   expect(await desk.here("kv:bulk", "get", "keys.json", "--binding", "EXISTING")).toMatchObject({ code: 0 });

@@ -72,7 +72,7 @@ test("ends with counts and exit code 1 where the service fails, and the same com
   const ran = await desk.here("kv", "bulk", "put", "entries.json", ...BINDING);
   expect(ran).toMatchObject({ code: 1, stdout: "" });
   expect(ran.stderr).toMatch(
-    /Wrote 10,000 of 20,000 entries to namespace .*\. The same command does the rest/,
+    /Wrote 10,000 of 20,000 entries to namespace .*\. Run the same command again for the rest/,
   );
   expect(ran.stderr).not.toContain("s3cret");
   expect(await desk.here("kv", "bulk", "put", "entries.json", ...BINDING)).toMatchObject({ code: 0 });

@@ -37,7 +37,7 @@ test("bulk put and bulk delete read standard input where the file is -", async (
   const wrote = { code: 0, stderr: expect.stringContaining("wrote 2 entries") as string };
   expect(await from(ENTRIES, "put", "-")).toMatchObject(wrote);
   expect(await piped()).toEqual(["piped/a", "piped/b"]);
-  const unsaid = { code: 2, stderr: expect.stringContaining("Answer with --yes") as string };
+  const unsaid = { code: 2, stderr: expect.stringContaining("Pass --yes") as string };
   expect(await from(KEYS, "delete", "-")).toMatchObject(unsaid);
   expect(await piped()).toHaveLength(2);
   const gone = { code: 0, stderr: expect.stringContaining("deleted 2 keys") as string };

@@ -47,27 +47,31 @@ describe("a wrong command line is exit code 2, one sentence, and no request:", (
     [
       "no namespace",
       ["kv", "key", "get", "a"],
-      /which namespace\? Give --binding <name> or --namespace-id <id>/,
+      /no namespace\. Pass --binding <name> or --namespace-id <id>/,
     ],
     ["two namespaces", put("--namespace-id", "a".repeat(32)), /cannot be used with option '--namespace-id/],
-    ["a short id", ["kv", "key", "get", "a", "--namespace-id", "abc"], /An id has 32 hexadecimal digits/],
-    ["a lifetime below 60 seconds", put("--ttl", "59"), /The least is 60 seconds/],
-    ["a lifetime that is no number", put("--ttl", "soon"), /Write whole seconds/],
+    ["a short id", ["kv", "key", "get", "a", "--namespace-id", "abc"], /An ID has 32 hexadecimal digits/],
+    ["a lifetime below 60 seconds", put("--ttl", "59"), /TTL must be at least 60 seconds/],
+    ["a lifetime that is no number", put("--ttl", "soon"), /Pass a whole number of seconds/],
     [
       "a time that has come",
       put("--expiration", "1000000000"),
       /is 2001-09-09T01:46:40Z; .* at least 60 seconds ahead/,
     ],
-    ["no value", ["kv", "key", "put", "key", ...EXISTING], /Give VALUE or --path/],
+    ["no value", ["kv", "key", "put", "key", ...EXISTING], /Pass VALUE or --path/],
     ["two values", put("--path", "wrangler.toml"), /VALUE or --path, not both/],
-    ["metadata that is no JSON", put("--metadata", "{s3cret"), /--metadata is no JSON: write an object/],
-    ["metadata that is no object", put("--metadata", "[1]"), /--metadata is no object/],
+    [
+      "metadata that is no JSON",
+      put("--metadata", "{s3cret"),
+      /--metadata is not valid JSON: pass an object/,
+    ],
+    ["metadata that is no object", put("--metadata", "[1]"), /--metadata is not an object/],
     [
       "too much metadata",
       put("--metadata", JSON.stringify({ a: "x".repeat(1017) })),
       /is 1,025 bytes of JSON; the limit is 1,024/,
     ],
-    ["--persist-to alone", put("--persist-to", "data"), /--persist-to belongs to --local/],
+    ["--persist-to alone", put("--persist-to", "data"), /--persist-to needs --local/],
     [
       "--remote beside --local",
       put("--local", "--remote"),
@@ -121,7 +125,10 @@ describe("a failure is exit code 1:", () => {
     const other = join(desk.cwd, "elsewhere.toml");
     desk.write("elsewhere.toml", "");
     const ran = await desk.here(...get, "--namespace-id", "a".repeat(32), "--config", other);
-    expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(/which account\?/) as string });
+    expect(ran).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/no account\. Pass --account-id/) as string,
+    });
   });
 
   test("with a setting that makes no sense, by the name of its variable", async () => {
@@ -494,7 +501,7 @@ describe("a delete", () => {
   test.each(DELETES)("of %s refuses where nobody can answer, unless --yes is given", async (_, args) => {
     const refused = await desk.here(...args, "--binding", "EXISTING");
     expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toMatch(/nobody can be asked here: .* Answer with --yes\./);
+    expect(refused.stderr).toMatch(/nothing was deleted: there is no terminal to ask ".*"\. Pass --yes\./);
     expect(await greeting()).toBe("Hello");
     expect(await desk.here(...args, "--binding", "EXISTING", "-y")).toMatchObject({ code: 0, stdout: "" });
     expect(await greeting()).toBe("undefined");
@@ -531,7 +538,7 @@ test("--preview beside --namespace-id is said to mean nothing", async () => {
   );
   expect(ran).toMatchObject({
     code: 0,
-    stderr: expect.stringMatching(/--preview says nothing beside --namespace-id/) as string,
+    stderr: expect.stringMatching(/--preview has no effect with --namespace-id/) as string,
   });
 });
 

@@ -85,9 +85,9 @@ describe("ends with", () => {
       2,
       "an unknown danger",
       ["--fail-on", "irreversible,danger"],
-      /"danger" is none of irreversible, unprotect, blocks, removes, replace, delete/,
+      /"danger" is not a kind\. Choose from irreversible, unprotect, blocks, removes, replace, delete/,
     ],
-    [2, "no danger", ["--fail-on", ""], /"" is none of/],
+    [2, "no danger", ["--fail-on", ""], /"" is not a kind/],
     [2, "no digest", ["--accept", "0d8f6deb"], /"0d8f6deb" is not a digest \(64 hex digits\)/],
     [2, "an unknown format", ["--format", "html"], /Allowed choices are markdown, text, json/],
     [2, "two files", ["a", "b"], /too many arguments/],
@@ -101,7 +101,7 @@ describe("ends with", () => {
   test("2 where somebody at a terminal gives no plan", async () => {
     expect(await here([], { tty: true })).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/which plan\? Name a file/) as string,
+      stderr: expect.stringMatching(/no plan\. Name a file/) as string,
     });
   });
 });

@@ -179,7 +179,7 @@ export function demandAll(io: Io, { failed, error }: BulkOutcome, counts: string
   if (error !== undefined)
     throw new UnfinishedError(
       error,
-      `${counts}. The same command does the rest: what is done already is no harm.`,
+      `${counts}. Run the same command again for the rest; rerunning is safe.`,
     );
   if (failed.length > 0) throw new CommandError(`${counts}.`);
 }

@@ -68,7 +68,7 @@ export async function getKey(io: Io, key: string, options: GetOptions): Promise<
       const { bytes } = await session.ctx.api.getBytes(valuePath(session, key), { what });
       if (options.text === true && !isUtf8(bytes))
         throw new CommandError(
-          `the value of key ${showKey(key)} is no UTF-8 text but ${count(bytes.length)} other bytes: leave out --text to get them as they are.`,
+          `the value of key ${showKey(key)} is not UTF-8 text but ${count(bytes.length)} other bytes. Leave out --text to get them as they are.`,
         );
       await print(io, bytes);
       // For a reader at a terminal only: elsewhere it would be a byte too many.
@@ -128,9 +128,8 @@ interface Given {
 /** What the command line says of the entry; the limits are looked at where those of all entries are. */
 function entryOf(io: Io, key: string, text: string | undefined, options: PutOptions): Given {
   const { path, ttl, expiration, metadata } = options;
-  if (text === undefined && path === undefined)
-    throw new UsageError("what is the value? Give VALUE or --path.");
-  if (text !== undefined && path !== undefined) throw new UsageError("give VALUE or --path, not both.");
+  if (text === undefined && path === undefined) throw new UsageError("no value. Pass VALUE or --path.");
+  if (text !== undefined && path !== undefined) throw new UsageError("pass VALUE or --path, not both.");
   refuseBadKey(key);
   const times = ttl !== undefined ? { expirationTtl: ttl } : expiration === undefined ? {} : { expiration };
   return {
@@ -156,14 +155,14 @@ function fileValue(io: Io, path: string): { readonly value: string; readonly bas
 
 /** The parser's own words would quote what was given, which may be a secret. */
 function parsedMetadata(text: string): unknown {
-  const how = `write an object and quote it for the shell, as in '{"owner":"shop"}'.`;
+  const how = `pass an object and quote it for the shell, as in '{"owner":"shop"}'.`;
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
   } catch {
-    throw new UsageError(`--metadata is no JSON: ${how}`);
+    throw new UsageError(`--metadata is not valid JSON: ${how}`);
   }
-  if (!isBag(parsed)) throw new UsageError(`--metadata is no object: ${how}`);
+  if (!isBag(parsed)) throw new UsageError(`--metadata is not an object: ${how}`);
   if (isTooDeep(parsed)) throw new UsageError("--metadata is nested too deep.");
   const inexact = inexactMetadata(`{"metadata":${text}}`, { metadata: parsed });
   if (inexact !== undefined) throw new UsageError(`--metadata: ${inexact}.`);
@@ -175,7 +174,7 @@ function parsedMetadata(text: string): unknown {
 }
 
 function tooSoon(expiration: number): string {
-  return `--expiration ${expiration} is ${timeOf(expiration)}; the service takes a time at least ${KV.MIN_TTL_SECONDS} seconds ahead.`;
+  return `--expiration ${expiration} is ${timeOf(expiration)}; it must be at least ${KV.MIN_TTL_SECONDS} seconds ahead.`;
 }
 
 function refuseBadKey(key: string): void {

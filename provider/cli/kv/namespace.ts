@@ -60,14 +60,16 @@ export async function renameNamespace(
   const title = checkedTitle(options.newName);
   const selected = options.binding !== undefined || options.namespaceId !== undefined;
   if (selected === (oldTitle !== undefined))
-    throw new UsageError("which namespace? Give exactly one of OLD_NAME, --binding and --namespace-id.");
+    throw new UsageError(
+      "no namespace, or several. Pass exactly one of OLD_NAME, --binding and --namespace-id.",
+    );
   const rename = async ({ ctx, accountId }: Session, namespaceId: string): Promise<void> => {
     await ctx.api.put(namespacePath({ accountId, namespaceId }), {
       what: `Renaming namespace ${namespaceId} to ${JSON.stringify(title)}`,
       schema: z.unknown(),
       body: { title },
     });
-    tell(io, `edgeguard: namespace ${namespaceId} is called ${JSON.stringify(title)} now.`);
+    tell(io, `edgeguard: namespace ${namespaceId} is now called ${JSON.stringify(title)}.`);
   };
   if (oldTitle === undefined) {
     await onNamespace(io, options, (session) => rename(session, session.namespaceId));

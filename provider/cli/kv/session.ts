@@ -98,11 +98,11 @@ export function projectOf(io: Io, options: ProjectOptions, { envNeedsFile = true
 export function targetOf(io: Io, options: SelectorOptions): Target {
   const { binding, namespaceId, preview = false, env } = options;
   if (binding === undefined && namespaceId === undefined)
-    throw new UsageError("which namespace? Give --binding <name> or --namespace-id <id>.");
+    throw new UsageError("no namespace. Pass --binding <name> or --namespace-id <id>.");
   const project = projectOf(io, options);
   if (namespaceId !== undefined) {
     if (preview)
-      tell(io, "edgeguard: --preview says nothing beside --namespace-id, which names the namespace itself.");
+      tell(io, "edgeguard: --preview has no effect with --namespace-id, which names the namespace itself.");
     return { ...project, namespaceId, name: `namespace ${namespaceId}` };
   }
   if (project.config === undefined)
@@ -162,7 +162,7 @@ export async function onNamespace<T>(
   const there = (at: Session): Promise<T> => work({ ...at, namespaceId, name });
   if (!("local" in options) || !options.local) {
     if ("persistTo" in options)
-      throw new UsageError("--persist-to belongs to --local: add it, or leave both out.");
+      throw new UsageError("--persist-to needs --local. Add it, or leave both out.");
     return await onAccount(io, target, there, session);
   }
   const data = await openLocalData(io, {
@@ -193,7 +193,7 @@ async function connected<T>(host: Host, work: (session: Session) => Promise<T>):
     demandCredential(host.settings);
     if (accountId === undefined)
       throw new CommandError(
-        "which account? Give --account-id, account_id in the configuration file, or CLOUDFLARE_ACCOUNT_ID.",
+        "no account. Pass --account-id, or set account_id in the configuration file or CLOUDFLARE_ACCOUNT_ID.",
       );
     const { api, settings, ...context } = host.context("kv");
     // Uploads tell of their progress in the provider's way; here the commands do it in their own.
