@@ -16,5 +16,4 @@ const policy = new PageShieldPolicy("checkout", {
   },
 });
 
-export const { value } = policy;
-export const wouldBlock = policy.wouldBlock.apply((found) => found ?? { count: 0, scripts: [] });
+export const { value, wouldBlock } = policy;
