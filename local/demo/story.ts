@@ -93,7 +93,7 @@ export const STORY: readonly Scene[] = [
       },
     ],
     run: ["preview"],
-    shows: [": +1 ~1 -0 (product/scale, product/kettle)"],
+    shows: ["KvEntries products: +1 ~1 -0 (+product/scale, ~product/kettle)"],
     hides: ["Gooseneck", "Scale"],
     writes: 0,
     point: "One line says which keys come, change and go; no value is shown.",
