@@ -8,7 +8,8 @@ import { deletedKeys, madeNamespaces } from "./held";
 import { listNamespacesOf } from "./listing";
 import { declaredOf } from "./sole-owner";
 import { KV } from "../limits";
-import { adopt as adoptExisting, AdoptionError, sharedId } from "../runtime/adoption";
+import type { Adopted, Adoption } from "../runtime/adopted";
+import { adopt as adoptExisting, AdoptionError, IF_RENAMED, ifShared } from "../runtime/adoption";
 import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle";
 import { claimOnce, edgeResource } from "../runtime/resource";
 import { hasUnknown, UNKNOWN } from "../runtime/values";
@@ -55,7 +56,7 @@ export const kvNamespace = defineLifecycle({
     }
     // Whether the title is free in time is a matter of the order, which only the program knows.
     if (ctx.holding(existing.id) === "changing") ctx.say.warn(`KvNamespace: ${stillHeld(args, existing)}`);
-    else ctx.say.info(await takeOver(ctx, args, existing, PREVIEW_KEYS));
+    else return await adoptionOf(ctx, args, existing, PREVIEW_KEYS);
     return {};
   },
 
@@ -122,8 +123,8 @@ export const kvNamespace = defineLifecycle({
       throw new AdoptionError(
         `${what} failed: Cloudflare says the title is taken, yet lists no such namespace. Run again in a minute.`,
       );
-    ctx.say.info(`${await takeOver(ctx, args, existing)}${sharedId(ctx, existing.id)}`);
-    return { id: existing.id, computed: { fullTitle: title } };
+    const adopts = await adoptionOf(ctx, args, existing);
+    return { id: existing.id, computed: { fullTitle: title }, ...adopts };
   },
 
   async read({ ctx, id, state }) {
@@ -196,6 +197,8 @@ export interface KvNamespaceArgs {
 export class KvNamespace extends edgeResource<KvNamespaceArgs>()(kvNamespace) {
   /** The title in the account: `title`, with `_preview` behind it for a preview namespace. */
   declare readonly fullTitle: pulumi.Output<string>;
+  /** The namespace that existed and was adopted when the resource was created. */
+  declare readonly adopted: pulumi.Output<Adopted | undefined>;
 
   constructor(name: string, args: KvNamespaceArgs, opts?: pulumi.CustomResourceOptions) {
     const { accountId, title, preview } = args;
@@ -285,33 +288,32 @@ function warnOfFullAccount(
  * Decides whether a create may have a namespace that exists: an empty one, its own, or one that holds nothing but keys the
  * program declares for it. Whether their values are as declared, the entries find out when they adopt them.
  *
- * @returns a sentence that says so.
+ * @returns nothing for the resource's own, in a replacement.
  * @throws AdoptionError where it may not.
  */
-async function takeOver(
+async function adoptionOf(
   ctx: Context,
-  args: Address & { readonly adopt?: Adopt | undefined },
+  args: Address & { readonly adopt?: Adopt | undefined; readonly forceDestroy?: boolean | undefined },
   { id }: Namespace,
   most = Number.POSITIVE_INFINITY,
-): Promise<string> {
+): Promise<{ readonly adopts?: Adoption }> {
   const title = JSON.stringify(fullTitle(args.title, args.preview));
   if (ctx.holding(id) === "changing") throw new AdoptionError(stillHeld(args, { id }));
-  const advice =
-    'If this resource was only renamed or moved, give it its old name: aliases: [{ name: "<old name>" }].';
-  let how = ", with what it holds";
+  let more = "It keeps the keys it holds.";
   let strange = "";
+  let isReplaced = false;
   const isOurs = async (): Promise<boolean> => {
     const { had, declares } = programOf(ctx, args);
     const isHeld = ctx.holding(id) !== undefined;
-    how = ": it is the one that is replaced";
-    if (had && !isHeld) return true;
+    isReplaced = had && !isHeld;
+    if (isReplaced) return true;
     const declared = isHeld ? [] : await Promise.all(declares.map(declaredKeys));
     const { count, first, ours } = await countKeys(ctx, args.accountId, id, {
       enough: 1,
       most,
       isOurs: (key) => declared.some((keys) => keys.has(key)),
     });
-    how = ours === 0 ? "" : ", with the keys that the program declares";
+    more = ours === 0 ? "It holds no keys." : "It holds only keys that the program declares.";
     [strange = ""] = first;
     return count === 0;
   };
@@ -322,13 +324,19 @@ async function takeOver(
     refusals: {
       several: () => "", // A title is given once in an account.
       never: () =>
-        `Namespace ${title} exists already (${id}) and adopt: "never" prevents adopting it. ${advice} Otherwise choose another title, or remove adopt.`,
+        `Namespace ${title} exists already (${id}) and adopt: "never" prevents adopting it. ${IF_RENAMED} Otherwise choose another title, or remove adopt.`,
       different: () =>
-        `Namespace ${title} exists already (${id}) and holds keys that this program doesn't declare for it, such as ${JSON.stringify(strange)}. ${advice} ` +
+        `Namespace ${title} exists already (${id}) and holds keys that this program doesn't declare for it, such as ${JSON.stringify(strange)}. ${IF_RENAMED} ` +
         'Otherwise set adopt: "takeOver" to manage it with what it holds, or choose another title.',
     },
   });
-  return `KvNamespace ${title}: namespace ${id} exists already and is taken over${how}.`;
+  if (isReplaced) return {};
+  const onDestroy =
+    args.forceDestroy === true ? "deletes it with every key in it" : "deletes it once it holds no keys";
+  const object = `namespace ${id} of account ${args.accountId}`;
+  return {
+    adopts: { what: `KvNamespace ${title}`, object, found: {}, onDestroy, more, afterwards: ifShared(id) },
+  };
 }
 
 function stillHeld({ title, preview }: Address, { id }: Pick<Namespace, "id">): string {

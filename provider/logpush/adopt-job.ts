@@ -1,8 +1,11 @@
-import { adopt, isFree } from "../runtime/adoption";
+import type { Adoption } from "../runtime/adopted";
+import { adopt, IF_RENAMED, ifShared, isFree } from "../runtime/adoption";
+import { changesInWords, changesOf } from "../runtime/changes";
 import type { Context } from "../runtime/lifecycle";
-import { sameJson } from "../runtime/values";
+import { omit, sameJson, type Bag } from "../runtime/values";
+import { shownDestination } from "./destination-text";
 import { named, scopeOf } from "./job-api";
-import type { JobArgs } from "./job-args";
+import { jobNamed, type JobArgs } from "./job-args";
 import { isNamedLike, jobFound, type Job } from "./job";
 
 /**
@@ -22,22 +25,55 @@ export async function chooseExisting(
   return await adopt({
     adopt: args.adopt,
     alike,
-    equal: () => alike.filter((job) => differences(args, job, allFields).length === 0),
+    equal: () => alike.filter((job) => isAsDeclared(args, job, allFields)),
     refusals: {
       several: () =>
-        `There are ${alike.length} jobs that could be taken over, each a ${object}: ${ids}. Delete all but one, or choose another name.`,
+        `There are ${alike.length} jobs that could be adopted, each a ${object}: ${ids}. Delete all but one, or choose another name. ${IF_RENAMED}`,
       never: () =>
-        `There is a ${object} already (${ids}), and adopt: "never" forbids to take it over. Choose another name, or delete it. If the resource was only renamed or moved, add an alias.`,
+        `There is a ${object} already (${ids}), and adopt: "never" prevents adopting it. ${IF_RENAMED} Otherwise choose another name, or delete it.`,
       different: (job) =>
-        `There is a ${object} already (${ids}), which differs in ${differences(args, job, allFields).join(", ")}. ` +
-        'If an interrupted `pulumi up` of this resource created it (it has the same name), set adopt: "takeOver" to continue with it. Otherwise choose another name, or delete the job.',
+        `There is a ${object} already (${ids}), which differs in ${changesInWords(changesOf(found(args, job, allFields), shownArgs(args), ctx))}. ` +
+        `If an interrupted \`pulumi up\` of this resource created it (it has the same name), set adopt: "takeOver" to continue with it. ${IF_RENAMED} Otherwise choose another name, or delete the job.`,
     },
   });
 }
 
-/** Arguments in which the job is not as declared, as far as the service shows them. */
-function differences(args: JobArgs, job: Job, allFields: readonly string[] | undefined): string[] {
-  const found = jobFound(args, job, { allFields, strict: true });
-  const keys = new Set([...Object.keys(args), ...Object.keys(found)]) as Set<keyof JobArgs>;
-  return [...keys].filter((key) => !sameJson(found[key], args[key]));
+function isAsDeclared(args: JobArgs, job: Job, allFields: readonly string[] | undefined): boolean {
+  return sameJson(jobFound(args, job, { allFields, strict: true }), args);
 }
+
+/** How a job is adopted; nothing of one that this program holds, as the resource gives it up in a replacement. */
+export function adoptionOf(
+  ctx: Context,
+  args: JobArgs,
+  job: Job,
+  allFields: readonly string[] | undefined,
+): { readonly adopts?: Adoption } {
+  if (ctx.holding(job.id) !== undefined) return {};
+  const adopts = {
+    what: jobNamed(args.name),
+    object: `job ${job.id} of ${named(scopeOf(args))}`,
+    found: found(args, job, allFields),
+    onDestroy: "deletes it",
+    more: "The update writes the job once, since the API may not show all of it.",
+    afterwards: ifShared(job.id),
+  };
+  return { adopts };
+}
+
+/** The job in arguments, as far as the API shows them. */
+function found(args: JobArgs, job: Job, allFields: readonly string[] | undefined): Bag {
+  const exists = jobFound(args, job, { allFields, strict: true });
+  const unset = Object.fromEntries(Object.keys(args).map((name) => [name, undefined]));
+  const [shown, declared] = [exists, args].map((each) => shownDestination(each.destinationConf));
+  const isElsewhere = exists.destinationConf !== args.destinationConf;
+  const differs = isElsewhere && shown === declared ? `${shown}, with other credentials or options` : shown;
+  return { ...omit({ ...unset, ...exists }, SECRETS), destinationShown: differs };
+}
+
+/** What is declared, by the same names. */
+function shownArgs(args: JobArgs): Bag {
+  return { ...omit({ ...args }, SECRETS), destinationShown: shownDestination(args.destinationConf) };
+}
+
+const SECRETS = ["destinationConf", "ownershipChallenge"];

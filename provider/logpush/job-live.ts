@@ -4,7 +4,7 @@ import type { CheckFailure } from "../runtime/inputs";
 import type { Context, Findings } from "../runtime/lifecycle";
 import { ifAllowed } from "../runtime/live";
 import { sameJson, type Bag } from "../runtime/values";
-import { chooseExisting } from "./adopt-job";
+import { adoptionOf, chooseExisting } from "./adopt-job";
 import { DATASETS, typesOf, ZONE_DATASETS } from "./dataset-fields";
 import { samePlace } from "./destination-text";
 import { fieldIssues, unknownField } from "./filter-fields";
@@ -24,6 +24,7 @@ interface Request {
 
 export async function lookAtJob({ ctx, args, olds }: Request): Promise<Findings> {
   const scope = scopeOf(args);
+  let adopts: Pick<Findings, "adopts"> = {};
   // 1. A new job, or a replacement, that cannot be made or adopted is refused before anything runs.
   if (!isSameJob(args, olds)) {
     const jobs = await jobsOf(ctx, args);
@@ -33,13 +34,13 @@ export async function lookAtJob({ ctx, args, olds }: Request): Promise<Findings>
       // The room that a replacement needs is judged where it is known which job goes.
       const full = Object.keys(olds).length === 0 ? refusedByLimit(ctx, args, jobs) : undefined;
       if (full !== undefined) return { failures: [full] };
-    }
+    } else adopts = adoptionOf(ctx, args, adopted, pinnedFields(args, olds));
   } else if (hasMoved(args, olds)) {
     announceProof(ctx, args);
   }
   // 2. Its fields are those of the dataset, as the service lists them for this plan.
   const wantsFields = args.outputOptions?.fieldNames !== undefined || args.filter !== undefined;
-  if (!wantsFields) return {};
+  if (!wantsFields) return adopts;
   const judge = async (): Promise<Findings> => {
     try {
       const fields = await ctx.once(`fields of ${args.dataset} of ${named(scope)}`, () =>
@@ -53,8 +54,8 @@ export async function lookAtJob({ ctx, args, olds }: Request): Promise<Findings>
     }
   };
   // The update itself asks only for what "all" stands for.
-  if (args.outputOptions?.fieldNames === "all") return await judge();
-  return (await ifAllowed(ctx, judge)) ?? {};
+  if (args.outputOptions?.fieldNames === "all") return { ...adopts, ...(await judge()) };
+  return { ...adopts, ...(await ifAllowed(ctx, judge)) };
 }
 
 function judgeFields(ctx: Context, args: JobArgs, olds: Bag, listed: readonly ListedField[]): Findings {

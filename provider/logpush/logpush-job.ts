@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
-import { chooseExisting } from "./adopt-job";
+import { adoptionOf, chooseExisting } from "./adopt-job";
 import type { Dataset } from "./dataset-fields";
 import type { Destination } from "./destination";
 import {
@@ -20,8 +20,8 @@ import { deletedFirst, hasMoved, isAnotherPlace, lookAtJob, resolvedFields } fro
 import type { OutputOptionsArgs } from "./output-options";
 import { lacksProof, refuseBadToken, tokenFinding, unproven } from "./ownership";
 import { makeJob, writeJob } from "./write-job";
-import { sharedId } from "../runtime/adoption";
 import type { Adopt, Word } from "../runtime/fields";
+import type { Adopted } from "../runtime/adopted";
 import { defineLifecycle, PartialFailure, type Context, type Review } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { refusal } from "../runtime/program";
@@ -102,14 +102,12 @@ export const logpushJob = defineLifecycle({
     const allFields = await resolvedFields(ctx, args, inputs);
     const adopted = await chooseExisting(ctx, args, jobs, allFields);
     if (adopted !== undefined) {
-      ctx.say.info(
-        `${jobNamed(args.name)}: job ${adopted.id} of ${named(scope)} exists already and is taken over. It is written once, since its filter may not be seen.${sharedId(ctx, adopted.id)}`,
-      );
       // What it was before is not known: all that is undeclared goes to its default.
       const before = jobFound(args, adopted, { allFields, strict: true });
       return {
         id: adopted.id,
         computed: recorded(ctx, args, await writeJob(ctx, args, adopted, before, allFields), allFields),
+        ...adoptionOf(ctx, args, adopted, allFields),
       };
     }
     if (lacksProof(args)) throw await unproven(ctx, args, "created");
@@ -245,6 +243,8 @@ export class LogpushJob extends edgeResource<LogpushJobArgs>()(logpushJob) {
   /** When a push last failed, as last read; undefined after one that did not. */
   declare readonly lastError: pulumi.Output<string | undefined>;
   declare readonly errorMessage: pulumi.Output<string | undefined>;
+  /** The job that existed and was adopted when the resource was created, with what that changed. */
+  declare readonly adopted: pulumi.Output<Adopted | undefined>;
 
   constructor(name: string, args: LogpushJobArgs, opts?: pulumi.CustomResourceOptions) {
     const { destination, destinationConf, ownershipChallenge, name: given, ...rest } = args;

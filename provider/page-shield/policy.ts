@@ -2,7 +2,8 @@ import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import type { RequestOptions } from "../api/client";
 import { expression, expressionWarning, isSameExpression } from "../rules-language/argument";
-import { adopt as adoptExisting, isFree, sharedId } from "../runtime/adoption";
+import { dated, type Adopted, type Adoption } from "../runtime/adopted";
+import { adopt as adoptExisting, IF_RENAMED, ifShared, isFree } from "../runtime/adoption";
 import { inEitherForm, noteShownForm, type BooleanForm, type BooleanMember } from "../runtime/boolean-form";
 import { adopt, zoneId, type Adopt, type Word } from "../runtime/fields";
 import { record } from "../runtime/json";
@@ -94,21 +95,19 @@ export const pageShieldPolicy = defineLifecycle({
     // 2. Policies beside it that visitors would meet as well.
     warnOfOthers(ctx, args, policies, { own, isNew });
     // 3. What an enforced policy would stop, for the reviewer to see.
-    if (!isEnforced(args)) return {};
-    return { computed: present({ wouldBlock: await impactOf(ctx, args) }) };
+    const adopts = isNew && own !== undefined ? adoptionOf(ctx, args, own) : {};
+    if (!isEnforced(args)) return adopts;
+    return { ...adopts, computed: present({ wouldBlock: await impactOf(ctx, args) }) };
   },
 
   async create({ ctx, args }) {
     const policies = await listPolicies(ctx, args.zoneId, true);
     const adopted = await chooseAdoption(ctx, args, policies);
     if (adopted !== undefined) {
-      ctx.say.info(
-        `PageShieldPolicy ${JSON.stringify(args.description)}: policy ${adopted.id} of zone ${args.zoneId} exists already and is taken over.${sharedId(ctx, adopted.id)}`,
-      );
       const { extra = {} } = args;
       const isEchoed = sameJson(pick(adopted.raw, Object.keys(extra)), extra);
       if (!isEchoed || !sameFields(adopted, args)) await write(ctx, args, adopted);
-      return { id: adopted.id, computed: {} };
+      return { id: adopted.id, computed: {}, ...adoptionOf(ctx, args, adopted) };
     }
     warnOfOthers(ctx, args, policies, { own: undefined, isNew: true });
     const { object, doubled } = await createPolicy(ctx, args, policies);
@@ -193,6 +192,8 @@ export class PageShieldPolicy extends edgeResource<PageShieldPolicyArgs>()(pageS
   declare readonly value: pulumi.Output<string>;
   /** For an enabled `allow` policy: what it would have blocked when it was last changed. */
   declare readonly wouldBlock: pulumi.Output<WouldBlock | undefined>;
+  /** The policy that existed and was adopted when the resource was created, with what that changed. */
+  declare readonly adopted: pulumi.Output<Adopted | undefined>;
 
   constructor(name: string, args: PageShieldPolicyArgs, opts?: pulumi.CustomResourceOptions) {
     const claim = claimOnce("PageShieldPolicy", name, { ...args }, (known) => {
@@ -305,12 +306,26 @@ async function chooseAdoption(
     equal: () => policies.filter((p) => isFree(ctx, p.id) && sameFields(p, args)),
     refusals: {
       never: (found) =>
-        `There is ${object} equal to this one already (${ids(found)}), and adopt: "never" forbids to take it over. Set adopt: "ifEqual", delete it in the dashboard, or declare something else. ` +
-        "If the resource was only renamed or moved, add an alias.",
+        `There is ${object} equal to this one already (${ids(found)}), and adopt: "never" prevents adopting it. ${IF_RENAMED} ` +
+        'Otherwise set adopt: "ifEqual", delete it in the dashboard, or declare something else.',
       several: (found, are) =>
-        `There are ${found.length} objects that could be taken over, each ${object} ${are === "equal" ? "equal to this one" : `with the description ${JSON.stringify(args.description)}`}: ${ids(found)}. Delete all but one, then run again.`,
+        `There are ${found.length} objects that could be adopted, each ${object} ${are === "equal" ? "equal to this one" : `with the description ${JSON.stringify(args.description)}`}: ${ids(found)}. Delete all but one, then run again. ${IF_RENAMED}`,
     },
   });
+}
+
+/** How a policy is adopted; nothing of one that this program holds, as the resource gives it up in a replacement. */
+function adoptionOf(ctx: Context, args: PolicyArgs, policy: Policy): { readonly adopts?: Adoption } {
+  const { id, raw } = policy;
+  if (ctx.holding(id) !== undefined) return {};
+  const adopts = {
+    what: `PageShieldPolicy ${JSON.stringify(args.description)}`,
+    object: dated(`policy ${id} of zone ${args.zoneId}`, raw),
+    found: { ...pick({ ...policy }, FIELDS), ...extraFound(args.extra, raw) },
+    onDestroy: "deletes it",
+    afterwards: ifShared(id),
+  };
+  return { adopts };
 }
 
 /** Which listed policy is the resource's own. A check is not told its id: by what is recorded, or by what an unrecorded update left. */

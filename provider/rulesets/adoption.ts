@@ -1,19 +1,26 @@
+import { isSameExpression } from "../rules-language/argument";
 import { canonicalExpression } from "../rules-language/meaning";
-import { adopt as adoptExisting, AdoptionError, isFree, sharedId } from "../runtime/adoption";
+import { dated, type Adoption } from "../runtime/adopted";
+import { adopt as adoptExisting, AdoptionError, IF_RENAMED, ifShared, isFree } from "../runtime/adoption";
+import { asArguments, changesInWords, changesOf, type Changes } from "../runtime/changes";
 import { PartialFailure, type Context } from "../runtime/lifecycle";
 import { present } from "../runtime/members";
+import type { Bag } from "../runtime/values";
 import {
   differences,
   outputsOf,
   REF_PREFIX,
+  sameVersion,
   wantedOf,
-  type Adopted,
   type Computed,
   type Declared,
   type Prepared,
+  type Previous,
 } from "./deployment";
 import { byRef, type RuleWriter } from "./entry-point";
-import { exceptionRef, isSameSkip, ownExceptions } from "./exceptions";
+import { exceptionRef, isSameSkip, ownExceptions, sameExceptions } from "./exceptions";
+import { foundRule, knownRuleset } from "./found";
+import { isInPlace } from "./position";
 import { reconcileRule, stillThere } from "./reconcile";
 import { definitionOf, type EntryPoint, type ZoneRule } from "./wire";
 
@@ -50,8 +57,7 @@ export async function chooseExisting(
   if (named !== undefined && (ref.startsWith(REF_PREFIX) || ctx.holding(named.id) !== undefined)) {
     if (adopt !== "never") return { rule: named, from: ctx.holding(named.id) === undefined ? "left" : "own" };
     throw new AdoptionError(
-      `${hasRef} (${named.id}), and adopt: "never" forbids to take it over. Set adopt: "ifEqual", delete it, or declare another ref. ` +
-        "If the resource was only renamed or moved, add an alias.",
+      `${hasRef} (${named.id}), and adopt: "never" prevents adopting it. ${IF_RENAMED} Otherwise set adopt: "ifEqual", delete it, or declare another ref.`,
     );
   }
   const running = runningToo(declared, prepared, found);
@@ -60,12 +66,13 @@ export async function chooseExisting(
     if (rule !== undefined && more.length === 0) return { rule, from: "predecessor" };
   }
   const others = running.filter((each) => !each.ref.startsWith(REF_PREFIX) && isFree(ctx, each.id));
-  const rule = await adoptOthers(declared, prepared, found, named, others);
+  const rule = await adoptOthers(ctx, declared, prepared, found, named, others);
   return rule === undefined ? undefined : { rule, from: "others" };
 }
 
 /** Somebody else's rule: the one with the declared ref, or those that execute the same ruleset for the same requests. */
 async function adoptOthers(
+  ctx: Context,
   declared: Declared,
   prepared: Prepared,
   found: EntryPoint | undefined,
@@ -92,11 +99,18 @@ async function adoptOthers(
     equal: () => alike.filter((each) => differencesOf(each).length === 0),
     refusals: {
       several: () =>
-        `${twice}, by ${alike.length} rules: ${alike.map(({ id }) => id).join(", ")}. Delete all but one, or declare another expression.`,
+        `${twice}, by ${alike.length} rules: ${alike.map(({ id }) => id).join(", ")}. Delete all but one, or declare another expression. ${IF_RENAMED}`,
       never: (found) =>
-        `${found.map(which).join("; ")}, and adopt: "never" forbids to take it over. Set adopt: "ifEqual" or "takeOver", delete that rule, or ${another}.`,
-      different: (each) =>
-        `${which(each)}, which differs in ${differencesOf(each).join(", ")}. Set adopt: "takeOver" to change that rule and manage it, or ${another}.`,
+        `${found.map(which).join("; ")}, and adopt: "never" prevents adopting it. ${IF_RENAMED} Otherwise set adopt: "ifEqual" or "takeOver", delete that rule, or ${another}.`,
+      different: (each) => {
+        const seen = found ?? { id: "", version: "", rules: [] };
+        const exists = argumentsOf(declared, prepared, seen, { rule: each, from: "others" });
+        const changes = changesIn(ctx, declared, exists);
+        return (
+          `${which(each)}, which differs in ${changesInWords(changes)}. ${toKeep(changes)}` +
+          `Set adopt: "takeOver" to change that rule and manage it, or ${another}. ${IF_RENAMED}`
+        );
+      },
     },
   });
 }
@@ -169,7 +183,7 @@ function exceptionsInFront(
 }
 
 /** How a rule is found, for a destroy that puts it back. */
-export function asFound(found: EntryPoint, rule: ZoneRule, exceptions: readonly ZoneRule[]): Adopted {
+export function asFound(found: EntryPoint, rule: ZoneRule, exceptions: readonly ZoneRule[]): Previous {
   const inFront = exceptions.map(({ id, ref, raw }) => ({
     id,
     rule: { ...definitionOf(raw), ...(ref.startsWith(REF_PREFIX) ? { ref: id } : {}) },
@@ -181,20 +195,80 @@ export function asFound(found: EntryPoint, rule: ZoneRule, exceptions: readonly 
   });
 }
 
-/** The rule that a create goes on from, for the reviewer of the preview. */
-export function inWords({ rule: { id, ref, description }, from }: Existing): string {
-  const rule = `rule ${id}${description === "" ? "" : ` ${JSON.stringify(description)}`}`;
-  if (from === "left") return `${rule}, which already has this ref`;
-  return from === "predecessor" ? `${rule}, which has the ref ${JSON.stringify(ref)}` : rule;
+/** How the rule that a create goes on from is adopted; nothing of the resource's own, in a replacement. */
+export function adoptionOf(
+  ctx: Context,
+  declared: Declared,
+  prepared: Prepared,
+  seen: EntryPoint | undefined,
+  existing: Existing,
+): { readonly adopts?: Adoption } {
+  const { rule, from } = existing;
+  if (from === "own" || seen === undefined) return {};
+  const { id, ref, description, raw } = rule;
+  const found = argumentsOf(declared, prepared, seen, existing);
+  const title = description === "" ? "" : ` ${JSON.stringify(description)}`;
+  const object = dated(`rule ${id}${title} of zone ${declared.zoneId}`, raw);
+  const kept = toKeep(changesIn(ctx, declared, found)).trimEnd();
+  const more = {
+    left: "The rule already has this ref: an interrupted update of this resource left it, or the resource was moved without an alias.",
+    predecessor: `The rule has the ref ${JSON.stringify(ref)}, which no resource of this program holds. It keeps its ID and gets the new ref.`,
+    others: kept,
+  }[from];
+  return {
+    adopts: {
+      what: `ManagedRulesetOverride ${JSON.stringify(declared.ref)}`,
+      object,
+      found,
+      onDestroy: destroyed(declared.onDestroy ?? (from === "others" ? "restore" : "remove"), from),
+      ...(more === "" ? {} : { more }),
+      ...(from === "others" && ctx.holding(id) === undefined ? { afterwards: ifShared(id) } : {}),
+    },
+  };
 }
 
-function taken(ctx: Context, zone: string, existing: Existing): string {
-  const { rule, from } = existing;
-  if (from === "left")
-    return `rule ${rule.id} of zone ${zone} already has this ref: an interrupted update of this resource left it, or the resource was moved without an alias. It is adopted and changed to the declaration.`;
-  if (from === "predecessor")
-    return `rule ${rule.id} of zone ${zone} is taken over from ${JSON.stringify(rule.ref)}, which no resource of this update holds. It keeps its ID and gets the new ref.`;
-  return `${inWords(existing)} of zone ${zone} exists already and is taken over.${from === "others" ? sharedId(ctx, rule.id) : ""}`;
+function destroyed(mode: "restore" | "remove" | "keep", from: Existing["from"]): string {
+  if (mode === "keep") return "leaves it as it is then";
+  return mode === "restore" && from === "others" ? "puts it back as it is now" : "deletes it";
+}
+
+/** The rule in arguments, where taking it over changes them. */
+function argumentsOf(
+  declared: Declared,
+  { managed }: Prepared,
+  seen: EntryPoint,
+  { rule, from }: Existing,
+): Bag {
+  const { deploys } = rule;
+  const own = foundRule(declared, knownRuleset(managed), seen, rule, { ref: rule.ref });
+  const inFront = exceptionsInFront(declared, seen, rule);
+  const exceptions = inFront === undefined ? undefined : declared.exceptions;
+  const front = [...(inFront ?? []), ...ownExceptions(seen, { ref: rule.ref })].map(({ id }) => id);
+  const isThere = isInPlace(declared.position, seen, rule, { front, directly: false });
+  const hasVersion = sameVersion(deploys?.version, declared.version);
+  return {
+    ...own,
+    exceptions: from === "others" ? exceptions : own.exceptions,
+    position: isThere || own.position !== declared.position ? own.position : undefined,
+    ruleset:
+      deploys === undefined || deploys.rulesetId === managed.id
+        ? declared.ruleset
+        : { id: deploys.rulesetId },
+    version: declared.version === undefined || hasVersion ? declared.version : (deploys?.version ?? "latest"),
+  };
+}
+
+function changesIn(ctx: Context, declared: Declared, found: Bag): Changes {
+  const isSame = (name: string, before: unknown, after: unknown): boolean =>
+    (name === "expression" && isSameExpression(before, after)) ||
+    (name === "exceptions" && sameExceptions(before, after));
+  return changesOf(found, { ...declared }, { isSecret: (name) => ctx.isSecret(name), isSame });
+}
+
+/** What the program lacks of the rule, as code to paste. */
+function toKeep(changes: Changes): string {
+  const code = asArguments(Object.fromEntries(Object.entries(changes).filter(([name]) => name !== "drift")));
+  return code === undefined ? "" : `To keep what the rule has, declare: ${code}. `;
 }
 
 /** From the first write on, what went wrong is recorded with the rule, so that the next `up` goes on from there. */
@@ -212,18 +286,18 @@ export async function takeOver(
   args: Declared,
   prepared: Prepared,
   existing: Existing,
-): Promise<{ id: string; computed: Computed }> {
-  const { ctx, zone, now: found } = rules;
+): Promise<{ id: string; computed: Computed; adopts?: Adoption }> {
+  const { ctx, now: found } = rules;
   const { ref } = args;
   const { rule, from } = existing;
   const isOwn = from !== "others";
-  ctx.say.info(`ManagedRulesetOverride ${JSON.stringify(ref)}: ${taken(ctx, zone, existing)}`);
+  const adoption = adoptionOf(ctx, args, prepared, found, existing);
   const wanted = { ...wantedOf(args, prepared, rule), ref: isOwn ? ref : rule.ref };
   const inFront = isOwn ? [] : (exceptionsInFront(args, found, rule) ?? []);
-  const adopted = isOwn ? {} : { adopted: asFound(found, rule, inFront) };
+  const previous = isOwn ? {} : { previous: asFound(found, rule, inFront) };
   const outputs = (): Computed => ({
     ...outputsOf(rules.now, stillThere(rules.now, rule), prepared),
-    ...adopted,
+    ...previous,
   });
   // How the rule was found must not get lost, whatever happens next.
   await recordingHalf(rule.id, outputs(), async () => {
@@ -234,5 +308,5 @@ export async function takeOver(
     const formerRef = from === "predecessor" ? rule.ref : ref;
     await reconcileRule(rules, args, prepared, { rule, wanted, formerRef, placing: "wrong side" });
   });
-  return { id: rule.id, computed: outputs() };
+  return { id: rule.id, computed: outputs(), ...adoption };
 }

@@ -42,6 +42,7 @@ export interface Declared extends DeclaredOverrides {
   readonly position?: Position | undefined;
   readonly exceptions?: Exceptions | undefined;
   readonly adopt?: Adopt | undefined;
+  readonly onDestroy?: "restore" | "remove" | "keep" | undefined;
 }
 
 /** A declaration held against the live ruleset. */
@@ -153,7 +154,7 @@ export function differences(rule: ZoneRule, wanted: Wanted, shared: SharedTags):
 }
 
 /** Cloudflare fills in the latest version where none is named. */
-function sameVersion(a: string | undefined, b: string | undefined): boolean {
+export function sameVersion(a: string | undefined, b: string | undefined): boolean {
   return (a ?? "latest") === (b ?? "latest");
 }
 
@@ -166,17 +167,17 @@ export function findOwn(
 
 const definition = z.record(z.string(), z.unknown());
 
-export const adopted = z.object({
+const asItWas = z.object({
   rule: definition,
   next: z.string().exactOptional(),
   exceptions: z.array(z.object({ id: z.string(), rule: definition })).exactOptional(),
 });
 
 /**
- * A rule that was taken over, as it was found: `rule` in the API's own form, `next` the id of the rule behind it (absent
+ * A rule that was taken over, as it was found, which a destroy restores: `rule` in the API's own form, `next` the id of the rule behind it (absent
  * where it was the last), `exceptions` the skip rules in front of it that were taken over with it.
  */
-export type Adopted = z.infer<typeof adopted>;
+export type Previous = z.infer<typeof asItWas>;
 
 const sharedTags = z.array(z.tuple([z.string(), z.string()]));
 
@@ -189,7 +190,7 @@ export const computed = z.object({
   otherManagedRules: z.array(
     z.object({ ruleId: z.string(), rulesetId: z.string(), ref: z.string(), description: z.string() }),
   ),
-  adopted: adopted.exactOptional(),
+  previous: asItWas.exactOptional(),
   /** What a comparison needs to know of the ruleset, so that it asks nothing: the preview of an unchanged stack is silent. */
   known: z.object({
     scoreRule: z.string().exactOptional(),
@@ -223,8 +224,8 @@ export function outputsOf(
 }
 
 /** Ids of the skip rules that were taken over as exceptions. */
-export function exceptionIds({ adopted }: Pick<Computed, "adopted">): string[] {
-  return (adopted?.exceptions ?? []).map(({ id }) => id);
+export function exceptionIds({ previous }: Pick<Computed, "previous">): string[] {
+  return (previous?.exceptions ?? []).map(({ id }) => id);
 }
 
 /** The declared version, unless somebody has pinned another one. What Cloudflare filled in is no difference. */
@@ -239,7 +240,7 @@ export function undeclared(
   state: Recorded,
   rule: ZoneRule,
 ): Pick<Wanted, "version" | "description"> {
-  const found = state.adopted?.rule;
+  const found = state.previous?.rule;
   const parameters = found?.["action_parameters"];
   const text = (value: unknown): string | undefined =>
     typeof value === "string" && value !== "" ? value : undefined;

@@ -116,8 +116,6 @@ export interface RulesetExpansion {
   readonly otherActions?: string;
   /** Where two categories decide the same rules differently: how many, and which of them wins. */
   readonly conflicts?: readonly string[];
-  /** The rule that is already there and will be taken over. */
-  readonly adopts?: string;
   /** What changes against what runs now. Absent where nothing does, or where the preview could not ask Cloudflare. */
   readonly compared?: ComparedRules;
 }

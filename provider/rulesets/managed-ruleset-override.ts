@@ -6,13 +6,14 @@ import { MANAGED_RULES } from "../limits";
 import { expression, expressionWarning, isSameExpression } from "../rules-language/argument";
 import { canonicalExpression } from "../rules-language/meaning";
 import { accountId, adopt, zoneId, type Adopt, type Word } from "../runtime/fields";
-import { defineLifecycle, type Context } from "../runtime/lifecycle";
+import type { Adopted } from "../runtime/adopted";
+import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { present } from "../runtime/members";
 import { claimOnce, edgeResource } from "../runtime/resource";
 import { canonicalJson, pick, sameJson, type Bag } from "../runtime/values";
 import { compareLive } from "./compare-live";
-import { chooseExisting, inWords, recordingHalf, takeOver, twins } from "./adoption";
+import { adoptionOf, chooseExisting, recordingHalf, takeOver, twins } from "./adoption";
 import * as declared from "./arguments";
 import {
   computed,
@@ -27,11 +28,13 @@ import {
   toRequest,
   undeclared,
   wantedOf,
-  type Adopted,
   type Computed,
   type Prepared,
+  type Previous,
 } from "./deployment";
 import { expand, type RulesetExpansion } from "./effective";
+import { foundRule, knownRuleset, type KnownRuleset } from "./found";
+import { goneFrom, scoreRuleMoved } from "./outdated";
 import {
   ensureEntryPoint,
   otherManagedRules,
@@ -40,16 +43,10 @@ import {
   seenEntryPoint,
   type OtherManagedRule,
 } from "./entry-point";
-import { readExceptions, removeExceptions, sameExceptions } from "./exceptions";
+import { removeExceptions, sameExceptions } from "./exceptions";
 import { contradictions, judge } from "./judge";
 import { findManagedRuleset, UnknownRulesetError } from "./managed";
-import {
-  decompileOverrides,
-  sameCategories,
-  sharedTagsOf,
-  thresholdName,
-  type SharedTags,
-} from "./overrides";
+import { sameCategories, thresholdName } from "./overrides";
 import { missingAnchor, placementOf, violated } from "./position";
 import { reconcileRule, stillThere, withdraw } from "./reconcile";
 import type { ManagedRuleset, ZoneRule } from "./wire";
@@ -176,12 +173,25 @@ export const managedRulesetOverride = defineLifecycle({
         `managed ruleset ${JSON.stringify(args.ref)}: rule ${twin.id} (${twin.ref}) of zone ${args.zoneId} executes ${JSON.stringify(managed.name)} for the same requests: it runs twice.`,
       );
     const compared = await compareLive(ctx, { args, prepared, found, olds: recorded(olds), existing });
-    const expansion: RulesetExpansion = {
-      ...expand(managed, args, overrides),
-      ...present({ compared }),
-      ...(existing === undefined || existing.from === "own" ? {} : { adopts: inWords(existing) }),
+    const expansion: RulesetExpansion = { ...expand(managed, args, overrides), ...present({ compared }) };
+    const adopts = existing === undefined ? {} : adoptionOf(ctx, args, prepared, found, existing);
+    return {
+      computed: { expansion },
+      failures: judge(args, managed),
+      ...adopts,
     };
-    return { computed: { expansion }, failures: judge(args, managed) };
+  },
+
+  // What a version has changed, an update finds in what its check has read.
+  review({ ctx, state, args, change }) {
+    if (args === undefined || change !== "update") return Promise.resolve([]);
+    const version = async (): Promise<Review> => {
+      const { managed } = await prepare(ctx, args);
+      const { rulesetId, known } = state;
+      for (const line of scoreRuleMoved(managed, { ...args, rulesetId, known })) ctx.say.warn(line);
+      return {};
+    };
+    return Promise.resolve([version]);
   },
 
   async create({ ctx, args }) {
@@ -212,38 +222,21 @@ export const managedRulesetOverride = defineLifecycle({
     if (found === undefined || rule === undefined) return undefined;
     const { deploys } = rule;
     const managed = await lookAgain(ctx, state, rule);
-    const sharedBy = (tags: readonly string[]): SharedTags =>
-      managed === undefined ? state.known.sharedTags : sharedTagsOf(managed, tags);
-    const liveTags = (deploys?.overrides.categories ?? []).map(({ tag }) => tag);
-    const { declared: overrides, unsaid } =
-      deploys === undefined
-        ? { declared: state, unsaid: [`its action is ${JSON.stringify(rule.action)}`] }
-        : decompileOverrides(
-            deploys.overrides,
-            state,
-            state.known.scoreRule,
-            sharedBy([...tagsOf(state), ...liveTags]),
-          );
-    const own = { ref: state.ref, adopted: exceptionIds(state) };
-    const { exceptions, apart } = readExceptions(found, rule, own);
     const isMoved = deploys !== undefined && deploys.rulesetId !== state.rulesetId;
-    const drift = [...unsaid, ...(apart ? ["the exceptions do not stand directly in front of it"] : [])];
-    const { owasp, categories, rules, action } = overrides;
+    if (managed !== undefined && !isMoved)
+      for (const line of [...goneFrom(managed, state), ...scoreRuleMoved(managed, state)]) ctx.say.warn(line);
+    const { scoreRule, sharedBy }: KnownRuleset =
+      managed === undefined ? { sharedBy: () => state.known.sharedTags } : knownRuleset(managed);
+    const known = {
+      sharedBy,
+      scoreRule: isMoved ? state.known.scoreRule : (scoreRule ?? state.known.scoreRule),
+    };
+    const own = { ref: state.ref, adopted: exceptionIds(state) };
     const now = {
       ...state,
-      owasp,
-      categories,
-      rules,
-      action,
+      ...foundRule(state, known, found, rule, own),
       ruleset: isMoved ? { id: deploys.rulesetId } : state.ruleset,
       version: readVersion(state, deploys?.version),
-      expression: rule.expression,
-      // What was never declared is not ours to watch.
-      description: state.description === undefined ? undefined : rule.description,
-      enabled: rule.enabled,
-      exceptions: exceptions.length === 0 ? undefined : exceptions,
-      position: violated(state.position, found, rule) ?? state.position,
-      drift: drift.length === 0 ? undefined : drift.join("; "),
       ruleId: rule.id,
       ruleRef: rule.ref,
       entryPointId: found.id,
@@ -268,7 +261,7 @@ export const managedRulesetOverride = defineLifecycle({
     const wanted = {
       ...wantedOf(args, prepared),
       ...undeclared(args, state, rule),
-      ref: state.adopted === undefined ? args.ref : rule.ref,
+      ref: state.previous === undefined ? args.ref : rule.ref,
     };
     const isAsked = !sameJson(state.position, args.position);
     const isWrong = violated(args.position, found, rule) !== undefined;
@@ -277,12 +270,12 @@ export const managedRulesetOverride = defineLifecycle({
     const adopted = exceptionIds(state);
     await reconcileRule(rules, args, prepared, { rule, wanted, adopted, formerRef: state.ref, placing });
     const outputs = outputsOf(rules.now, stillThere(rules.now, rule), prepared);
-    return { ...outputs, ...present({ adopted: state.adopted }) };
+    return { ...outputs, ...present({ previous: state.previous }) };
   },
 
   async delete({ ctx, state }) {
     const { zoneId } = state;
-    const mode = state.onDestroy ?? (state.adopted === undefined ? "remove" : "restore");
+    const mode = state.onDestroy ?? (state.previous === undefined ? "remove" : "restore");
     if (mode === "keep") {
       ctx.say.info(`Rule ${state.ruleId} of zone ${zoneId} is left as it is (onDestroy: "keep").`);
       return;
@@ -429,8 +422,10 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
   declare readonly rulesetVersion: pulumi.Output<string>;
   /** Other enabled rules of the zone that executed a managed ruleset when it was last looked at. */
   declare readonly otherManagedRules: pulumi.Output<readonly OtherManagedRule[]>;
-  /** A rule that was taken over, as it was found: what a destroy restores. */
+  /** The rule that existed and was adopted when the resource was created, with what that changed. */
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
+  /** That rule as it was found, unless it was this program's own: what a destroy restores. */
+  declare readonly previous: pulumi.Output<Previous | undefined>;
   /** What the declaration amounted to when it was last changed. Absent where the preview could not ask Cloudflare. */
   declare readonly expansion: pulumi.Output<RulesetExpansion | undefined>;
 
@@ -480,7 +475,7 @@ function holderOf(ctx: Context, state: OverrideState, { id, ref }: ZoneRule): st
   // A rule that was made anew under another ID.
   if (ctx.holding(id) === "made") return "another resource has taken it over.";
   // One that this resource made, under the ref that this package gives another.
-  if (state.adopted !== undefined || ref === state.ref || !ref.startsWith(REF_PREFIX)) return undefined;
+  if (state.previous !== undefined || ref === state.ref || !ref.startsWith(REF_PREFIX)) return undefined;
   return `its ref is ${JSON.stringify(ref)}, so another resource has taken it over. If none has, delete the rule in the dashboard.`;
 }
 

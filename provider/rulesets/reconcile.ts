@@ -55,16 +55,16 @@ export async function reconcileRule(
 /** Removes the rule, or puts one that was taken over back as it was found. */
 export async function withdraw(
   rules: RuleWriter,
-  { adopted, position }: Pick<Computed, "adopted"> & Pick<Declared, "position">,
+  { previous, position }: Pick<Computed, "previous"> & Pick<Declared, "position">,
   rule: ZoneRule,
   mode: "restore" | "remove",
 ): Promise<void> {
-  if (mode === "remove" || adopted === undefined) {
+  if (mode === "remove" || previous === undefined) {
     await rules.remove(rule);
     return;
   }
   const ids: string[] = [];
-  for (const { id, rule: before } of adopted.exceptions ?? []) {
+  for (const { id, rule: before } of previous.exceptions ?? []) {
     const exception = rules.now.rules.find((each) => each.id === id);
     if (exception === undefined) {
       // One that was declared no more is made anew.
@@ -78,10 +78,10 @@ export async function withdraw(
   }
   // Its exceptions go with it, as on the way here.
   const deployment = { ruleId: rule.id, ref: "", adopted: ids };
-  const back = position === undefined ? undefined : formerPlace(rules.now, rule, adopted.next);
+  const back = position === undefined ? undefined : formerPlace(rules.now, rule, previous.next);
   await changeInPlace(rules, deployment, back, () => ({
-    differs: !sameJson(definitionOf(rule.raw), adopted.rule),
-    body: adopted.rule,
+    differs: !sameJson(definitionOf(rule.raw), previous.rule),
+    body: previous.rule,
   }));
 }
 

@@ -74,17 +74,18 @@ export function isFree(ctx: Pick<Context, "holding">, id: string): boolean {
   return [undefined, "unchanged"].includes(ctx.holding(id));
 }
 
+/** Ends every refusal: a resource that was renamed finds its own object in its way. */
+export const IF_RENAMED =
+  'If you renamed or moved this resource, add its old name to its options: aliases: [{ name: "old-name" }].';
+
 /**
- * Said with an adoption. A rename without an alias adopts the object and then forgets it under the old name; killed in
+ * Said after an adoption. A rename without an alias adopts the object and then forgets it under the old name; killed in
  * between, it leaves two resources with one ID in the state, and a `destroy --target` of the old one, of which the provider
  * is told no more than its ID, looks like any other delete.
- *
- * @returns nothing for what the resource itself gives up, in a replacement.
  */
-export function sharedId(ctx: Pick<Context, "holding">, id: string): string {
-  if (ctx.holding(id) !== undefined) return "";
+export function ifShared(id: string): string {
   return (
-    ` If \`pulumi stack --show-ids --show-urns\` lists ${id} twice after this update, an interrupted rename left the older one: ` +
+    `If \`pulumi stack --show-ids --show-urns\` lists ${id} twice after this update, an interrupted rename left the older one: ` +
     "run `pulumi up` again, or `pulumi state delete '<its URN>'`. Destroying it alone would delete what both share."
   );
 }

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { isAbsent } from "../api/errors";
+import { ADOPTED, adoptionLine, withAdopted } from "./adopted";
 import { KEPT, type ResourceType } from "./resource-type";
 import type { Host } from "./host";
 import { PartialFailure, type State } from "./lifecycle";
@@ -16,14 +17,19 @@ export async function create<Shape extends z.ZodRawShape, Computed extends objec
   const args = resource.args(inputs);
   return await handingOverHalf(resource, host, inputs, () =>
     host.locks.with(lifecycle.lock(args), async () => {
-      const ctx = host.context(lifecycle.type, resource.name(inputs));
-      const { id, computed } = await lifecycle.create({
+      const ctx = host.context(lifecycle.type, resource.about(inputs));
+      const { id, computed, adopts } = await lifecycle.create({
         ctx,
         args,
         inputs: pick(inputs, resource.computedInputs),
       });
       host.ledger.enter(lifecycle.type, id, "made");
-      return { id, outs: resource.outputs(args, inputs, computed) };
+      const adopted = adopts === undefined ? undefined : resource.adopted(adopts, inputs);
+      if (adopts !== undefined && adopted !== undefined) {
+        host.infoOnce(adoptionLine(adopts, adopted));
+        if (adopts.afterwards !== undefined) host.infoOnce(`${adopts.what}: ${adopts.afterwards}`);
+      }
+      return { id, outs: resource.outputs(args, withAdopted(inputs, adopted), computed) };
     }),
   );
 }
@@ -44,7 +50,7 @@ export async function read<Shape extends z.ZodRawShape, Computed extends object>
   const state = resource.state(props);
   let found: State<Shape, Computed> | undefined;
   try {
-    const ctx = host.context(lifecycle.type, resource.name(props));
+    const ctx = host.context(lifecycle.type, resource.about(props));
     found = await lifecycle.read({ ctx, id, state });
   } catch (error) {
     if (!isAbsent(error)) throw error; // A wrong address must not empty the state.
@@ -86,10 +92,10 @@ export async function update<Shape extends z.ZodRawShape, Computed extends objec
         );
       }
       const inputs = pick(news, resource.computedInputs);
-      const ctx = host.context(type, resource.name(news));
+      const ctx = host.context(type, resource.about(news));
       const computed = await lifecycle.update({ ctx, id, state, args, inputs });
       host.ledger.enter(type, id, "changed");
-      return { outs: resource.outputs(args, news, computed) };
+      return { outs: resource.outputs(args, withAdopted(news, olds[ADOPTED]), computed) };
     }),
   );
 }
@@ -109,7 +115,7 @@ async function remove<Shape extends z.ZodRawShape, Computed extends object>(
   }
   const state = resource.state(props);
   try {
-    const ctx = host.context(type, resource.name(props));
+    const ctx = host.context(type, resource.about(props));
     await host.locks.with(lifecycle.lock(state), () => lifecycle.delete({ ctx, id, state }));
   } catch (error) {
     // Absent is what was asked for. That nothing could be found at this address is no proof of it.

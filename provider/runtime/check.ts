@@ -1,5 +1,6 @@
 import { printable } from "../api/printable";
 import { KEPT, sentence, type ResourceType } from "./resource-type";
+import { ADOPTED, adoptionLine } from "./adopted";
 import type { Host } from "./host";
 import { checkInputs, type CheckFailure } from "./inputs";
 import type { Args, Findings, Rule } from "./lifecycle";
@@ -35,10 +36,14 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
 
   const problems: CheckFailure[] = [...failures];
   const pending: string[] = [];
-  const add = ({ computed = {}, failures: wrong = [], pendingWork }: Findings): void => {
+  const add = ({ computed = {}, failures: wrong = [], pendingWork, adopts }: Findings): void => {
     Object.assign(inputs, pick(computed, resource.computedInputs));
     problems.push(...wrong);
     if (pendingWork !== undefined) pending.push(pendingWork);
+    if (adopts === undefined) return;
+    const adopted = resource.adopted(adopts, inputs);
+    inputs[ADOPTED] = adopted;
+    host.infoOnce(adoptionLine(adopts, adopted));
   };
   const unchanged = sameJson(pick(olds, resource.argKeys), pick(inputs, resource.argKeys));
 
@@ -54,7 +59,7 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   const awaited = hasUnknown(omit(inputs, lifecycle.deriveWithout ?? []));
   if (problems.length === 0 && lifecycle.derive !== undefined && !awaited) {
     const args = hasUnknown(inputs) ? (inputs as Args<Shape>) : resource.args(inputs); // It does without what is not known.
-    const ctx = host.probeContext(lifecycle.type, resource.name(news));
+    const ctx = host.probeContext(lifecycle.type, resource.about(news));
     add(await lifecycle.derive({ ctx, args, olds, hints: resource.hints(news) }));
   }
 
@@ -65,10 +70,13 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
     const carried = resource.computedInputs.filter((key) => !also.includes(key) && !(key in inputs));
     Object.assign(inputs, pick(olds, carried));
   }
+  // What the resource adopted when it was created holds until another object takes its place.
+  const isReplaced = lifecycle.replaceOn.some((key) => !sameJson(olds[key], inputs[key]));
+  if (!isReplaced) Object.assign(inputs, pick(olds, [ADOPTED]));
   // 5. What only the API can tell.
   if (problems.length === 0 && !hasUnknown(inputs)) {
     const args = resource.args(inputs);
-    const ctx = host.probeContext(lifecycle.type, resource.name(news));
+    const ctx = host.probeContext(lifecycle.type, resource.about(news));
     if (!same || lifecycle.liveAlways?.(args) === true)
       add(await look(host, async () => (await lifecycle.live?.({ ctx, args, olds })) ?? {}));
   }

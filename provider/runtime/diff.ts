@@ -57,7 +57,7 @@ async function reviewed<Shape extends z.ZodRawShape, Computed extends object>(
   const { lifecycle } = resource;
   if (lifecycle.review === undefined) return {};
   const looks = await lifecycle.review({
-    ctx: host.probeContext(lifecycle.type, resource.name(news)),
+    ctx: host.probeContext(lifecycle.type, resource.about(news)),
     id,
     // Read on use: a state that cannot be read fails what needs it, and nothing else.
     get state() {

@@ -8,7 +8,7 @@ import { printable } from "../api/printable";
 import { RateBudget } from "../api/rate-budget";
 import { Redactor } from "../api/redact";
 import { Ledger } from "./ledger";
-import type { Context } from "./lifecycle";
+import type { AboutResource, Context } from "./lifecycle";
 import { Locks } from "./locks";
 import { readSettings, secretsIn, SettingsError, type ConfigGetter, type Settings } from "./settings";
 import type { Credential } from "../api/credential";
@@ -85,20 +85,20 @@ export class Host {
     return this.#probe;
   }
 
-  /** @param name of the resource in the program, where one is meant. */
-  context(type: string, name?: string): Context {
-    return this.#contextOf(this.api, type, name);
+  /** @param about the resource, where one is meant. */
+  context(type: string, about: AboutResource = {}): Context {
+    return this.#contextOf(this.api, type, about);
   }
 
-  probeContext(type: string, name?: string): Context {
-    return this.#contextOf(this.probe, type, name);
+  probeContext(type: string, about: AboutResource = {}): Context {
+    return this.#contextOf(this.probe, type, about);
   }
 
   get inFlight(): number {
     return (this.#api?.inFlight ?? 0) + (this.#probe?.inFlight ?? 0);
   }
 
-  #contextOf(api: EdgeApi, type: string, name: string | undefined): Context {
+  #contextOf(api: EdgeApi, type: string, { name, secrets = [] }: AboutResource): Context {
     return {
       name,
       api,
@@ -107,6 +107,7 @@ export class Host {
       warnOnce: (line) => this.warnOnce(line),
       once: this.once,
       redact: this.redact,
+      isSecret: (argument) => secrets.includes(argument),
       pause: this.#pause,
       shared: this.#share,
       holding: (id) => this.ledger.holding(type, id),
@@ -136,11 +137,10 @@ export class Host {
   };
 
   /** Says a thing once per operation, however many resources have it to say. */
-  readonly warnOnce = (line: string, key = line): void => {
-    if (this.#said.has(key)) return;
-    this.#said.add(key);
-    this.say.warn(line);
-  };
+  readonly warnOnce = (line: string, key = line): void => this.#once("warn", line, key);
+
+  /** The same, of what is no warning. */
+  readonly infoOnce = (line: string): void => this.#once("info", line, line);
 
   /** Reads a thing once per operation. A failed read is remembered too: it is not tried for every resource again. */
   readonly once = <T>(key: string, read: () => Promise<T>): Promise<T> => {
@@ -200,6 +200,12 @@ export class Host {
       ...(signal === undefined ? {} : { signal }),
       ...(closing === undefined ? {} : { closing }),
     });
+  }
+
+  #once(level: "info" | "warn", line: string, key: string): void {
+    if (this.#said.has(key)) return;
+    this.#said.add(key);
+    this.say[level](line);
   }
 
   #say(level: "info" | "warn", line: string): void {

@@ -1,10 +1,19 @@
 import type { z } from "zod";
 import type { EdgeApi } from "../api/client";
 import type { Redactor } from "../api/redact";
+import type { Adoption } from "./adopted";
 import type { CheckFailure } from "./inputs";
 import type { Holding } from "./ledger";
 import type { Settings } from "./settings";
 import type { Bag } from "./values";
+
+/** What a context knows of the resource that it is for. */
+export interface AboutResource {
+  /** Its name in the program. */
+  readonly name?: string | undefined;
+  /** Arguments that are secret. */
+  readonly secrets?: readonly string[];
+}
 
 /** What every hook is given besides its own request. */
 export interface Context {
@@ -18,6 +27,8 @@ export interface Context {
   warnOnce(line: string): void;
   /** A text from outside without the secrets of this call: for what is recorded; what is said or thrown is redacted anyway. */
   redact(text: string): string;
+  /** Whether the program, or the type itself, makes an argument secret: no value of it may be shown, not the API's either. */
+  isSecret(argument: string): boolean;
   /** Something that all resources of the operation share. */
   shared<T>(key: string, make: () => T): T;
   /** Reads a thing once per operation, however many resources ask for it. */
@@ -34,6 +45,8 @@ export interface Findings {
   readonly failures?: readonly CheckFailure[];
   /** Something an update has to do although nothing recorded tells of a change; said to the reviewer. */
   readonly pendingWork?: string;
+  /** The existing object that the create adopts: said to the reviewer, and the input `adopted`. */
+  readonly adopts?: Adoption;
 }
 
 /** What the review of a resource that exists finds out. */
@@ -145,12 +158,12 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     readonly inputs: Bag;
     readonly change: "none" | "update" | "replacement";
   }): Promise<readonly (() => Promise<Review>)[]>;
-  /** 6. create; `inputs` are the computed ones, as the check gave them. */
+  /** 6. create; `inputs` are the computed ones, as the check gave them. What it adopted becomes the output `adopted`. */
   create(request: {
     readonly ctx: Context;
     readonly args: Args<Shape>;
     readonly inputs: Bag;
-  }): Promise<{ readonly id: string; readonly computed: Computed }>;
+  }): Promise<{ readonly id: string; readonly computed: Computed; readonly adopts?: Adoption }>;
   /** 7. read, in a refresh and an import: what is there now, with arguments in canonical form; undefined when it is gone. */
   read(request: {
     readonly ctx: Context;

@@ -1,8 +1,10 @@
 import { z } from "zod";
 import { Redactor } from "../api/redact";
 import { VERSION } from "../version";
+import { ADOPTED, adoptedOf, type Adopted, type Adoption } from "./adopted";
 import { checkInputs, type CheckFailure } from "./inputs";
-import type { Args, Lifecycle, State } from "./lifecycle";
+import type { AboutResource, Args, Lifecycle, State } from "./lifecycle";
+import { changesOf } from "./changes";
 import { namesOfSecrets, SECRETS, textsIn } from "./secrets";
 import { canonicalJson, omit, pick, type Bag } from "./values";
 
@@ -25,7 +27,7 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
 
   constructor(readonly lifecycle: Lifecycle<Shape, Computed>) {
     this.argKeys = Object.keys(lifecycle.args.shape);
-    this.computedInputs = lifecycle.computedInputs ?? [];
+    this.computedInputs = computedInputsOf(lifecycle);
     this.#recorded = z.intersection(z.looseObject(asRecorded(lifecycle)), lifecycle.computed);
   }
 
@@ -39,9 +41,9 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     return pick(inputs, this.lifecycle.hints ?? []);
   }
 
-  /** The resource's name in the program. */
-  name(bag: Bag): string | undefined {
-    return typeof bag[NAME] === "string" ? bag[NAME] : undefined;
+  /** What a context has to know of the resource: its name in the program, and what of it is secret. */
+  about(bag: Bag): AboutResource {
+    return { name: typeof bag[NAME] === "string" ? bag[NAME] : undefined, secrets: this.secrets(bag) };
   }
 
   /** Inputs as the check gave them; what an edited state or an engine without a check hands over is refused here. */
@@ -119,10 +121,31 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     });
   }
 
+  /** How an object that a create adopts differs from the declaration. */
+  adopted(adoption: Adoption, inputs: Bag): Adopted {
+    const { equal } = this.lifecycle;
+    const changes = changesOf(adoption.found, inputs, {
+      isSecret: (name) => this.secrets(inputs).includes(name),
+      isSame: (name, before, after) => equal?.[name]?.(before, after, adoption.found) === true,
+    });
+    return adoptedOf(adoption, changes);
+  }
+
   /** Tells a declaration from any other of the operation. */
   fingerprint(inputs: Bag): string {
     return `${this.lifecycle.type} ${canonicalJson(omit(inputs, [PROVIDER]))}`;
   }
+}
+
+/** What may be adopted says so in an input of its own. */
+export function computedInputsOf({
+  args,
+  computedInputs = [],
+}: {
+  readonly args: { readonly shape: object };
+  readonly computedInputs?: readonly string[];
+}): readonly string[] {
+  return "adopt" in args.shape ? [...computedInputs, ADOPTED] : computedInputs;
 }
 
 /** A failure as a sentence, the path of what it is about in front. */

@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { Redactor } from "../api/redact";
 import { forwarder } from "./forwarder";
 import { checkStackConfig, perRun, refusal } from "./program";
-import { NAME } from "./resource-type";
+import { computedInputsOf, NAME } from "./resource-type";
 import { SECRETS, textsIn, type SecretRules } from "./secrets";
 import { pick } from "./values";
 import type { z } from "zod";
@@ -34,7 +34,7 @@ export abstract class EdgeResource extends pulumi.CustomResource {
     claim?.(); // Before the engine hears of the resource: what clashes is never registered.
     const outputs = [data.args, data.computed].flatMap(({ shape }) => Object.keys(shape));
     const unset = Object.fromEntries(
-      [...outputs, ...(data.computedInputs ?? [])].map((output) => [output, undefined]),
+      [...outputs, ...computedInputsOf(data)].map((output) => [output, undefined]),
     );
     const secrets = [...(opts.additionalSecretOutputs ?? []), ...(data.secretOutputs ?? [])];
     super(

@@ -65,7 +65,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     await project.run("cancel", "--yes");
     const again = await project.ok("up", "--yes", "--skip-preview");
     expect(summaryOf(again.text)).toMatchObject({ create: 1 });
-    expect(again.text).toMatch(/exists already and is taken over/);
+    expect(again.text).toMatch(/adopts the existing policy [0-9a-f]{32}/);
     expect(await policies()).toHaveLength(1);
     expect(edgeguardResources(await project.export()).size).toBe(1);
     await project.ok("preview", "--expect-no-changes");

@@ -52,7 +52,7 @@ test("a preview refuses a title that is taken by a namespace with keys of others
   expect(await preview(args)).toMatch(
     new RegExp(
       `refused: adopt: Namespace "${String(args["title"])}" exists already \\(${namespace.id}\\) and holds keys that this program doesn't declare for it, such as "a"\\. ` +
-        'If this resource was only renamed or moved, give it its old name: aliases: \\[\\{ name: "<old name>" \\}\\]\\. ' +
+        'If you renamed or moved this resource, add its old name to its options: aliases: \\[\\{ name: "old-name" \\}\\]\\. ' +
         'Otherwise set adopt: "takeOver" to manage it with what it holds, or choose another title\\.',
     ),
   );
@@ -60,18 +60,23 @@ test("a preview refuses a title that is taken by a namespace with keys of others
   expect(await preview({ ...knowing(args, "a", "b"), adopt: "never" })).toMatch(
     /adopt: "never" prevents adopting it\. .*aliases/,
   );
-  expect(await preview({ ...args, adopt: "takeOver" })).toMatch(/is taken over, with what it holds/);
+  expect(await preview({ ...args, adopt: "takeOver" })).toMatch(
+    new RegExp(
+      `KvNamespace "${String(args["title"])}" adopts the existing namespace ${namespace.id} of .* Destroying the resource deletes it once it holds no keys\\. It keeps the keys it holds\\.`,
+    ),
+  );
   expect(writes()).toEqual([]);
 });
 
 test("renamed without an alias, it is adopted where it holds nothing but what the program declares", async () => {
   const { args, namespace, entries } = await deployed();
   expect(await preview(knowing(args, "a", "b", "c"))).toMatch(
-    /exists already and is taken over, with the keys that the program declares/,
+    /adopts the existing namespace .* It holds only keys that the program declares/,
   );
   const op = new Operation(api);
   const renamed = await op.up(NAMESPACE, knowing(args, "a", "b", "c"));
   expect(renamed.id).toBe(namespace.id);
+  expect(renamed.outputs["adopted"]).toMatchObject({ onDestroy: "deletes it once it holds no keys" });
   expect(JSON.stringify(renamed)).not.toContain("__declaredKeys");
   expect((await op.preview(ENTRIES, entries.inputs, entries)).step).toBe("same");
   await op.destroy(NAMESPACE, namespace);
@@ -89,7 +94,8 @@ test("replaced for the change of an argument, it is taken up again with whatever
   await op.check(NAMESPACE, args, namespace); // The engine has it checked once more as a new one after that.
   const again = await op.up(NAMESPACE, args);
   expect(again.id).toBe(namespace.id);
-  expect(op.said.join("\n")).toContain("is taken over: it is the one that is replaced");
+  expect(op.said).toEqual([]);
+  expect(again.outputs).not.toHaveProperty("adopted");
   await op.destroy(NAMESPACE, namespace);
   expect((await rawGet(api, `${path}/${namespace.id}`))["success"]).toBe(true);
 });

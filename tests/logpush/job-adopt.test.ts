@@ -8,18 +8,19 @@ benchForEach();
 
 describe("a job of that name that exists already", () => {
   test.each([{}, { filter: "hidden" }, { destination: "redacted", defaults: "hidden" }] as const)(
-    "and is equal in all that the service shows is taken over, and written once (%j)",
+    "and is equal in all that the API shows is adopted, and written once (%j): the preview says so",
     async (logpush) => {
       await restart({ logpush });
       const id = await b.made();
       b.api.clearRequests();
+      const adopted = { object: `job ${id} of zone ${b.api.zones.empty}`, onDestroy: "deletes it" };
+      const line = `LogpushJob "shop-requests" adopts the existing ${adopted.object}, which matches the program. Destroying the resource deletes it.`;
       const op = new Operation(b.api);
-      const recorded = await op.up(TYPE, b.job);
-      expect(recorded.id).toBe(id);
+      expect((await op.preview(TYPE, b.job)).inputs["adopted"]).toEqual(adopted);
+      expect(op.said).toEqual([expect.stringContaining(line)]);
+      const recorded = await up(b.job);
+      expect(recorded).toMatchObject({ id, outputs: { adopted } });
       expect(b.sent("POST", "PUT")).toEqual([`PUT /jobs/${id}`]);
-      expect(op.said.join()).toContain(
-        `job ${id} of zone ${b.api.zones.empty} exists already and is taken over`,
-      );
       expect(await step(b.job, recorded)).toBe("same");
     },
   );
@@ -34,8 +35,7 @@ describe("a job of that name that exists already", () => {
     const replacement = new Operation(b.api);
     const { inputs } = await replacement.preview(TYPE, b.job, recorded);
     await REGISTER[TYPE]?.create(replacement.host, inputs);
-    expect(replacement.said).toEqual([expect.stringMatching(/is taken over/)]);
-    expect(replacement.said.join()).not.toContain("--show-ids");
+    expect(replacement.said).toEqual([]);
   });
 
   test("with another filter, which the service does not show, gets the declared one", async () => {
@@ -46,16 +46,32 @@ describe("a job of that name that exists already", () => {
   });
 
   test.each<[string, Members]>([
-    ["enabled", { enabled: false }],
-    ["destinationConf", { destination_conf: "https://other.example.com" }],
-    ["filter", { filter: FILTER.replace("500", "400") }],
-    ["outputOptions", { output_options: { field_names: ["ClientIP"] } }],
-    ["outputOptions", { output_options: { field_names: ["ClientIP", "RayID"], sample_rate: 0.1 } }],
-    ["frequency", { frequency: "low" }],
-    ["maxUploadBytes", { max_upload_bytes: 5_000_000 }],
+    ["enabled: false → true", { enabled: false }],
+    [
+      'destinationShown: "https://other.example.com" → "https://logs.example.com"',
+      { destination_conf: "https://other.example.com" },
+    ],
+    [
+      'destinationShown: "https://logs.example.com, with other credentials or options" → "https://logs.example.com"',
+      { destination_conf: "https://logs.example.com?header_Authorization=s3cret-of-others" },
+    ],
+    [
+      String.raw`filter: …\"geq\",\"value\":\"400\"}]}}" → …\"geq\",\"value\":\"500\"}]}}"`,
+      { filter: FILTER.replace("500", "400") },
+    ],
+    [
+      'outputOptions.fieldNames: ["ClientIP"] → ["ClientIP", "RayID"]',
+      { output_options: { field_names: ["ClientIP"] } },
+    ],
+    [
+      "outputOptions.sampleRate: 0.1 → not set",
+      { output_options: { field_names: ["ClientIP", "RayID"], sample_rate: 0.1 } },
+    ],
+    ['frequency: "low" → not set', { frequency: "low" }],
+    ["maxUploadBytes: 5000000 → not set", { max_upload_bytes: 5_000_000 }],
   ])("but differs in %s is refused, in preview and in up, with its id", async (key, more) => {
     const id = await b.made(more);
-    const sentence = `There is a log-push job "shop-requests" of dataset http_requests in zone ${b.api.zones.empty} already (${id}), which differs in ${key}. If an interrupted \`pulumi up\` of this resource created it (it has the same name), set adopt: "takeOver" to continue with it. Otherwise choose another name, or delete the job.`;
+    const sentence = `There is a log-push job "shop-requests" of dataset http_requests in zone ${b.api.zones.empty} already (${id}), which differs in ${key}. If an interrupted \`pulumi up\` of this resource created it (it has the same name), set adopt: "takeOver" to continue with it. If you renamed or moved this resource, add its old name to its options: aliases: [{ name: "old-name" }]. Otherwise choose another name, or delete the job.`;
     const [reason, ...others] = await new Operation(b.api).refusals(TYPE, b.job);
     expect(reason).toContain(`adopt: ${sentence}`);
     expect(others).toEqual([]);
@@ -67,7 +83,9 @@ describe("a job of that name that exists already", () => {
   test("and was left by an interrupted create of an older declaration is continued with when that is said", async () => {
     const left = await up({ ...b.job, enabled: false }); // Nothing of it is recorded.
     const [reason] = await new Operation(b.api).refusals(TYPE, b.job);
-    expect(reason).toContain(`(${left.id}), which differs in enabled. If an interrupted \`pulumi up\``);
+    expect(reason).toContain(
+      `(${left.id}), which differs in enabled: false → true. If an interrupted \`pulumi up\``,
+    );
     expect((await up({ ...b.job, adopt: "takeOver" })).id).toBe(left.id);
     expect(await b.stored()).toHaveLength(1);
   });
@@ -96,7 +114,9 @@ describe("a job of that name that exists already", () => {
   test('is refused with adopt: "never"', async () => {
     const id = await b.made();
     expect(await new Operation(b.api).refusals(TYPE, { ...b.job, adopt: "never" })).toEqual([
-      expect.stringMatching(`^adopt: There is a .*${id}.* forbids to take it over`),
+      expect.stringMatching(
+        `^adopt: There is a .*${id}.* prevents adopting it\\. .*aliases: \\[\\{ name: "old-name" \\}\\]`,
+      ),
     ]);
   });
 
@@ -105,7 +125,7 @@ describe("a job of that name that exists already", () => {
     async (adopt) => {
       const ids = [await b.made(), await b.made({ enabled: false })];
       const [reason] = await new Operation(b.api).refusals(TYPE, { ...b.job, adopt });
-      expect(reason).toContain(`There are 2 jobs that could be taken over`);
+      expect(reason).toContain(`There are 2 jobs that could be adopted`);
       expect(reason).toContain(`: ${ids.join(", ")}. Delete all but one`);
     },
   );

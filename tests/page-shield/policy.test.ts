@@ -363,16 +363,33 @@ describe("members that this version does not know", () => {
 });
 
 describe("a policy that exists already", () => {
-  test("and is equal in every field is taken over, and nothing is sent", async () => {
+  test("and is equal in every field is adopted without a write: the preview says so, and what a destroy does", async () => {
     const id = await made({ value: "script-src cdn.example.com 'self'", enabled: "true" });
     api.clearRequests();
     const op = new Operation(api);
+    const adopted = { object: `policy ${id} of zone ${policy.zoneId}`, onDestroy: "deletes it" };
+    expect((await op.preview(TYPE, policy)).inputs["adopted"]).toEqual(adopted);
+    const line = `edgeguard: PageShieldPolicy "Checkout" adopts the existing ${adopted.object}, which matches the program. Destroying the resource deletes it.`;
+    expect(op.said).toEqual([line]);
     const recorded = await op.up(TYPE, policy);
-    expect(recorded.id).toBe(id);
+    expect(recorded).toMatchObject({ id, outputs: { adopted } });
+    expect(op.said).toEqual([line, expect.stringContaining("an interrupted rename left the older one")]);
     expect(sent(api, "POST", "PUT")).toEqual([]);
-    expect(op.said.join()).toContain(
-      `policy ${id} of zone ${policy.zoneId} exists already and is taken over`,
+  });
+
+  test("stays the adopted one in what is recorded: through an update, a refresh and an up that checks nothing live", async () => {
+    await made();
+    const recorded = await new Operation(api, { config: { "edgeguard:liveChecks": "false" } }).up(
+      TYPE,
+      policy,
     );
+    const adopted = { object: expect.stringContaining("policy ") as string, onDestroy: "deletes it" };
+    expect(recorded.inputs).not.toHaveProperty("adopted");
+    expect(recorded.outputs["adopted"]).toEqual(adopted);
+    const refreshed = await new Operation(api).refresh(TYPE, recorded);
+    expect(refreshed?.inputs["adopted"]).toEqual(adopted);
+    const changed = await new Operation(api).up(TYPE, { ...policy, action: "allow" }, refreshed);
+    expect(changed).toMatchObject({ inputs: { adopted }, outputs: { adopted } });
   });
 
   test.each([
@@ -420,19 +437,26 @@ describe("a policy that exists already", () => {
     const id = await made();
     const inputs = { ...policy, adopt: "never" };
     expect(await new Operation(api).refusals(TYPE, inputs)).toEqual([
-      expect.stringMatching(`^adopt: There is a policy .*${id}.* forbids`),
+      expect.stringMatching(`^adopt: There is a policy .*${id}.* prevents adopting it`),
     ]);
     const offline = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
     const { message } = await offline.failedUp(TYPE, inputs);
     expect(message).toContain(id);
-    expect(message).toContain('Set adopt: "ifEqual"');
+    expect(message).toContain('set adopt: "ifEqual"');
     expect(await stored()).toHaveLength(1);
   });
 
   test('is changed with adopt: "takeOver" where it has the description', async () => {
     const id = await made({ action: "allow", scope: 7 });
-    const recorded = await new Operation(api).up(TYPE, { ...policy, adopt: "takeOver" });
-    expect(recorded.id).toBe(id);
+    const op = new Operation(api);
+    const recorded = await op.up(TYPE, { ...policy, adopt: "takeOver" });
+    expect(recorded).toMatchObject({
+      id,
+      outputs: { adopted: { changes: { action: { before: "allow", after: "log" } } } },
+    });
+    expect(op.said[0]).toContain(
+      `takes over the existing policy ${id} of zone ${policy.zoneId} and changes action: "allow" → "log". Destroying the resource deletes it.`,
+    );
     expect(await stored()).toEqual([expect.objectContaining({ id, action: "log", scope: 7 })]);
   });
 
@@ -450,7 +474,7 @@ describe("a policy that exists already", () => {
   ])("several times is refused with adopt: %j, naming all ids", async (adopt, more, likeness) => {
     const ids = [await made(more), await made(more)];
     const [reason] = await new Operation(api).refusals(TYPE, { ...policy, adopt });
-    expect(reason).toContain("There are 2 objects that could be taken over");
+    expect(reason).toContain("There are 2 objects that could be adopted");
     expect(reason).toContain(`${likeness}: ${ids.join(", ")}. Delete all but one`);
   });
 

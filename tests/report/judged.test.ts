@@ -227,7 +227,7 @@ describe("a managed ruleset stops acting", () => {
     [
       "not when it was taken over and is put back",
       [],
-      [own("delete", "ManagedRulesetOverride", "one", { old: rule, outputs: { ...outputs, adopted: {} } })],
+      [own("delete", "ManagedRulesetOverride", "one", { old: rule, outputs: { ...outputs, previous: {} } })],
     ],
     [
       "when it was taken over, and what is put back does less",
@@ -250,7 +250,7 @@ describe("a managed ruleset stops acting", () => {
       [
         own("delete", "ManagedRulesetOverride", "one", {
           old: { ...rule, onDestroy: "remove" },
-          outputs: { ...outputs, adopted: {} },
+          outputs: { ...outputs, previous: {} },
         }),
       ],
     ],

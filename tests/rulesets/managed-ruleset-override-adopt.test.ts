@@ -1,5 +1,6 @@
 import { managedRulesets, seededRules } from "edgeguard-local";
 import { REGISTER } from "../../provider/register";
+import { IF_RENAMED } from "../../provider/runtime/adoption";
 import { Bench, REF, TYPE, type Declaration } from "./support";
 
 let bench: Bench;
@@ -86,8 +87,17 @@ describe("a rule of somebody else that executes the same ruleset for the same re
     const op = bench.operation();
     const recorded = await op.up(TYPE, declared);
     expect(recorded.id).toBe(seededRules.blog.owasp);
-    expect(recorded.inputs["expansion"]).toMatchObject({ adopts: `rule ${seededRules.blog.owasp}` });
-    expect(op.said.join()).toMatch(/exists already and is taken over/);
+    const adopted = recorded.outputs["adopted"];
+    expect(adopted).toEqual({
+      object: expect.stringMatching(
+        `^rule ${seededRules.blog.owasp} of zone ${bench.zone} \\(last changed 2`,
+      ) as string,
+      onDestroy: "puts it back as it is now",
+    });
+    expect(recorded.inputs["adopted"]).toEqual(adopted);
+    expect(op.said.join()).toMatch(
+      /" adopts the existing rule .*, which matches the program\. Destroying the resource puts it back as it is now\./,
+    );
     expect(recorded.outputs).toMatchObject({ ref: REF, ruleRef: seededRules.blog.owasp });
     await bench.settled(declared, recorded);
     await bench.operation().destroy(TYPE, recorded);
@@ -103,34 +113,64 @@ describe("a rule of somebody else that executes the same ruleset for the same re
     await bench.settled(declared, recorded);
   });
 
+  const HAS = 'categories: [{ tag: "wordpress", enabled: false }, { tag: "anomaly", action: "log" }]';
   test.each([
-    ["overrides", { categories: [{ tag: "wordpress", enabled: false }] }],
-    ["description", { categories: SHOP_CATEGORIES, description: "mine" }],
-    ["enabled", { categories: SHOP_CATEGORIES, enabled: false }],
-    ["version", { categories: SHOP_CATEGORIES, version: "87" }],
-    ["exceptions", { categories: SHOP_CATEGORIES, exceptions: [HOOK] }],
-    ["overrides, description", { description: "mine" }],
-  ])("and differs in %s is refused in the preview, with its id and what to do", async (differ, change) => {
-    const declared = { ...(await shop()), ...change };
-    expect(await bench.operation().refusals(TYPE, declared)).toEqual([
-      `adopt: Zone ${bench.zone} executes "Cloudflare Managed Ruleset" for the same requests already, by rule ${seededRules.shop.managed} ("Baseline of the security team"), ` +
-        `which differs in ${differ}. Set adopt: "takeOver" to change that rule and manage it, or declare another expression.`,
-    ]);
-    const unchecked = bench.operation({ "edgeguard:liveChecks": "false" });
-    expect((await unchecked.failedUp(TYPE, declared)).message).toContain(`differs in ${differ}`);
-    expect(bench.writes()).toEqual([]);
-  });
+    [
+      'categories.anomaly.action: "log" → not set',
+      { categories: [{ tag: "wordpress", enabled: false }] },
+      `To keep what the rule has, declare: ${HAS}. `,
+    ],
+    [
+      'description: "Baseline of the security team" → "mine"',
+      { categories: SHOP_CATEGORIES, description: "mine" },
+      'To keep what the rule has, declare: description: "Baseline of the security team". ',
+    ],
+    [
+      "enabled: true → false",
+      { categories: SHOP_CATEGORIES, enabled: false },
+      "To keep what the rule has, declare: enabled: true. ",
+    ],
+    [
+      'version: "latest" → "87"',
+      { categories: SHOP_CATEGORIES, version: "87" },
+      'To keep what the rule has, declare: version: "latest". ',
+    ],
+    [
+      String.raw`exceptions: not set → [{ expression: "http.request.uri.path eq \"/hook\"", skip: "all" }]`,
+      { categories: SHOP_CATEGORIES, exceptions: [HOOK] },
+      "",
+    ],
+    [
+      'categories.wordpress.enabled: false → not set; categories.anomaly.action: "log" → not set; action: not set → "log"',
+      { action: "log" },
+      `To keep what the rule has, declare: ${HAS}. `,
+    ],
+  ])(
+    "and differs in %s is refused in the preview, with its id and what to do",
+    async (differ, change, keep) => {
+      const declared = { ...(await shop()), ...change };
+      expect(await bench.operation().refusals(TYPE, declared)).toEqual([
+        `adopt: Zone ${bench.zone} executes "Cloudflare Managed Ruleset" for the same requests already, by rule ${seededRules.shop.managed} ("Baseline of the security team"), ` +
+          `which differs in ${differ}. ${keep}Set adopt: "takeOver" to change that rule and manage it, or declare another expression. ${IF_RENAMED}`,
+      ]);
+      const unchecked = bench.operation({ "edgeguard:liveChecks": "false" });
+      expect((await unchecked.failedUp(TYPE, declared)).message).toContain(`differs in ${differ}`);
+      expect(bench.writes()).toEqual([]);
+    },
+  );
 
   test("is refused with adopt never, and so is what an earlier run left", async () => {
     const declared = { ...(await blog()), adopt: "never" };
     expect(await bench.operation().refusals(TYPE, declared)).toEqual([
-      expect.stringMatching(/^adopt: .*by rule 5a0c1e7f3b2d4968a7e1c0f2d3b4c121, and adopt: "never" forbids/),
+      expect.stringMatching(
+        /^adopt: .*by rule 5a0c1e7f3b2d4968a7e1c0f2d3b4c121, and adopt: "never" prevents adopting it\. .*aliases: \[/,
+      ),
     ]);
     const other = { ...declared, expression: 'http.host eq "a.example"' };
     await bench.up(other);
     expect(await bench.operation().refusals(TYPE, other)).toEqual([
       expect.stringMatching(
-        /^adopt: .*has a rule with the ref "edgeguard\/site\/dev\/waf" already .*add an alias/,
+        /^adopt: .*has a rule with the ref "edgeguard\/site\/dev\/waf" already .*aliases: \[/,
       ),
     ]);
   });
@@ -151,7 +191,7 @@ describe("a rule of somebody else that executes the same ruleset for the same re
       expression: "true",
     });
     expect(await bench.operation().refusals(TYPE, declared)).toEqual([
-      `adopt: Zone ${bench.zone} executes "Cloudflare OWASP Core Ruleset" for the same requests already, by 2 rules: ${rule?.id ?? ""}, ${second.id}. Delete all but one, or declare another expression.`,
+      `adopt: Zone ${bench.zone} executes "Cloudflare OWASP Core Ruleset" for the same requests already, by 2 rules: ${rule?.id ?? ""}, ${second.id}. Delete all but one, or declare another expression. ${IF_RENAMED}`,
     ]);
   });
 
@@ -174,7 +214,9 @@ describe("a rule of somebody else with the ref that is declared", () => {
     const declared = { ...(await shop()), ...byRef };
     expect(await bench.operation().refusals(TYPE, declared)).toEqual([
       `adopt: Zone ${bench.zone} has a rule with the ref "security-team/managed" already, rule ${seededRules.shop.managed} ("Baseline of the security team"), ` +
-        'which differs in overrides, expression. Set adopt: "takeOver" to change that rule and manage it, or declare another ref.',
+        'which differs in categories.wordpress.enabled: false → not set; categories.anomaly.action: "log" → not set; expression: "true" → "ssl". ' +
+        'To keep what the rule has, declare: categories: [{ tag: "wordpress", enabled: false }, { tag: "anomaly", action: "log" }], expression: "true". ' +
+        `Set adopt: "takeOver" to change that rule and manage it, or declare another ref. ${IF_RENAMED}`,
     ]);
   });
 
@@ -198,6 +240,7 @@ describe("a rule of somebody else with the ref that is declared", () => {
     const made = await REGISTER[TYPE]?.create(op.host, plan.inputs);
     expect(made?.id).toBe(recorded.id);
     expect(made?.outs).not.toHaveProperty("adopted");
+    expect(made?.outs).not.toHaveProperty("previous");
     await op.destroy(TYPE, recorded);
     expect(bench.writes()).toEqual([]);
   });
@@ -221,15 +264,17 @@ test("another program of this package that runs the same ruleset for the same re
 test("a rule that an interrupted create of an older declaration left is told as that, and brought to the new one", async () => {
   bench = await Bench.start("shop");
   const left = await bench.up(bench.declare({ enabled: false })); // Nothing of it is recorded.
-  const preview = bench.operation();
-  const plan = await preview.preview(TYPE, bench.declare());
-  expect(plan.inputs["expansion"]).toMatchObject({
-    adopts: `rule ${left.id}, which already has this ref`,
-  });
   const op = bench.operation();
-  expect((await op.up(TYPE, bench.declare())).id).toBe(left.id);
+  const recorded = await op.up(TYPE, bench.declare());
+  expect(recorded).toMatchObject({
+    id: left.id,
+    outputs: { adopted: { changes: { enabled: { before: false, after: true } } } },
+  });
   expect(op.said).toEqual([
-    `edgeguard: ManagedRulesetOverride "${REF}": rule ${left.id} of zone ${bench.zone} already has this ref: an interrupted update of this resource left it, or the resource was moved without an alias. It is adopted and changed to the declaration.`,
+    expect.stringMatching(
+      `^edgeguard: ManagedRulesetOverride "${REF}" takes over the existing rule ${left.id} of zone ${bench.zone} .* and changes enabled: false → true\\. ` +
+        "Destroying the resource deletes it\\. The rule already has this ref: an interrupted update of this resource left it, or the resource was moved without an alias\\.",
+    ),
   ]);
 });
 
@@ -246,7 +291,24 @@ describe("takeOver", () => {
   test("changes the rule, which keeps its ref and id; a destroy puts everything back where and as it was", async () => {
     const declared = changed(await shop());
     const before = await content();
+    const preview = bench.operation();
+    const { adopted } = (await preview.preview(TYPE, declared)).inputs;
+    expect(adopted).toMatchObject({
+      changes: {
+        categories: { before: SHOP_CATEGORIES, after: [{ tag: "php", enabled: true }] },
+        description: { before: "Baseline of the security team", after: "ours" },
+        exceptions: { after: [HOOK] },
+        position: { after: "first" },
+      },
+    });
+    expect(preview.said).toEqual([
+      expect.stringMatching(
+        'takes over the existing rule .* and changes categories\\.wordpress\\.enabled: false → not set; categories\\.anomaly\\.action: "log" → not set; .*' +
+          'Destroying the resource puts it back as it is now\\. To keep what the rule has, declare: categories: \\[\\{ tag: "wordpress"',
+      ),
+    ]);
     const recorded = await bench.up(declared);
+    expect(recorded.outputs["adopted"]).toEqual(adopted);
     expect(recorded.id).toBe(seededRules.shop.managed);
     expect(await bench.order()).toEqual(["exception/1", "managed", "monitoring", "credentials"]);
     expect(await bench.own("security-team/managed")).toMatchObject({ description: "ours" });
@@ -404,10 +466,12 @@ describe("a rename without an alias", () => {
     bench.api.clearRequests();
 
     const preview = bench.operation();
-    const plan = await preview.preview(TYPE, after());
-    expect(plan.inputs["expansion"]).toMatchObject({
-      adopts: `rule ${recorded.id}, which has the ref "${REF}"`,
-    });
+    await preview.preview(TYPE, after());
+    expect(preview.said).toEqual([
+      expect.stringMatching(
+        `adopts the existing rule ${recorded.id} .* The rule has the ref "${REF}", which no resource of this program holds\\. It keeps its ID and gets the new ref\\.`,
+      ),
+    ]);
     expect(preview.warned).toEqual([]);
     expect(bench.writes()).toEqual([]);
 
@@ -421,10 +485,7 @@ describe("a rename without an alias", () => {
       `${REF}-renamed/exception/1`,
       `${REF}-renamed`,
     ]);
-    expect(op.said.join("\n")).toContain(
-      `rule ${recorded.id} of zone ${bench.zone} is taken over from "${REF}"`,
-    );
-    expect(renamed.outputs).not.toHaveProperty("adopted");
+    expect(renamed.outputs).not.toHaveProperty("previous");
     await bench.settled(after(), renamed);
   });
 

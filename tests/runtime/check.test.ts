@@ -451,7 +451,7 @@ describe("live checks", () => {
     });
     const { id } = made["result"] as { id: string };
     expect(await new Operation(api).refusals("PageShieldPolicy", { ...policy, adopt: "never" })).toEqual([
-      expect.stringMatching(`^adopt: There is a policy .* \\(${id}\\), and adopt: "never" forbids`),
+      expect.stringMatching(`^adopt: There is a policy .* \\(${id}\\), and adopt: "never" prevents`),
     ]);
     expect(api.requests.filter(({ method }) => method !== "GET")).toHaveLength(1);
   });

@@ -104,7 +104,7 @@ async function readDeployment(where: Where, rule: ZoneRule): Promise<Found | und
     ...overrides,
     ...outputsOf(found, rule, { managed, sharedTags: sharedTagsOf(managed, tagsOf(overrides)) }),
     // As a rule that a create has taken over: a destroy puts it back as it is now. One of our own making it removes.
-    ...(isOwn ? {} : { adopted: asFound(found, rule, inFront) }),
+    ...(isOwn ? {} : { previous: asFound(found, rule, inFront) }),
   });
   if (outputs === undefined) return undefined;
   const { drift } = outputs;

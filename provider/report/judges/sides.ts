@@ -2,7 +2,7 @@ import { canonicalJson, hasUnknown, isBag, sameJson, type Bag } from "../../runt
 import type { DangerKind, RemovalGate } from "../model";
 import type { Phrase } from "../phrase";
 import type { Plan, Step } from "../plan";
-import { isGone, isNew, isReplaced, oncePerPlan, told, type Told } from "../sections/section";
+import { adoptedBy, isGone, isNew, isReplaced, oncePerPlan, told, type Told } from "../sections/section";
 import { SECRET } from "../values";
 
 /** How a change is judged: over two sides of one object, what acts now and what is to act. */
@@ -58,7 +58,7 @@ export function changesOf(all: Told, fate: Fate, comparisons: readonly Compariso
   if (isNew(step)) {
     // What is declared anew by another name was judged where it goes.
     if (fate.isSole && others(all, fate, isGone).length > 0) return [];
-    return [{ before: takenOver(next), after: next, wasCompared: true }];
+    return [{ before: adoptedBy(all), after: next, wasCompared: true }];
   }
   const going = (): Change => ({
     before: old,
@@ -69,15 +69,7 @@ export function changesOf(all: Told, fate: Fate, comparisons: readonly Compariso
   const change: Change = { before: old, after: next, wasCompared: true };
   if (!isReplaced(step)) return [change];
   const isSame = fate.scope.every((name) => sameJson(old.inputs[name], next.inputs[name]));
-  return isSame && !old.retained ? [change] : [going(), { ...change, before: undefined }];
-}
-
-/** What a create goes on from: the existing object in the form of the arguments, as the preview found it. */
-function takenOver({ inputs }: Side): Side | undefined {
-  const { takesOver } = inputs;
-  return isBag(takesOver) && isBag(takesOver["before"])
-    ? { inputs: takesOver["before"], outputs: {} }
-    : undefined;
+  return isSame && !old.retained ? [change] : [going(), { ...change, before: adoptedBy(all) }];
 }
 
 /** What acts in place of an object that a step deletes. */

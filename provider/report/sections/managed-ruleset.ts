@@ -8,6 +8,7 @@ import { bag, cell, counted, list, shown, text } from "../values";
 import {
   argumentTable,
   isGone,
+  isFresh,
   isNew,
   lineChanges,
   standing,
@@ -50,9 +51,9 @@ function afterwards({ old }: Told): readonly Block[] {
 
 /** As the resource decides it: what becomes of the rule. */
 export function modeOf({ inputs, outputs }: Pick<Told["old"], "inputs" | "outputs">): string {
-  const adopted = outputs["adopted"] !== undefined;
-  const mode = text(inputs["onDestroy"]) ?? (adopted ? "restore" : "remove");
-  return mode === "restore" && !adopted ? "remove" : mode;
+  const wasOthers = outputs["previous"] !== undefined;
+  const mode = text(inputs["onDestroy"]) ?? (wasOthers ? "restore" : "remove");
+  return mode === "restore" && !wasOthers ? "remove" : mode;
 }
 
 function changes(all: Told): readonly Block[] {
@@ -73,16 +74,18 @@ function changes(all: Told): readonly Block[] {
 }
 
 /** What the declaration amounts to. */
-function expansionTable({ step, before: was, new: next }: Told): readonly Block[] {
+function expansionTable(all: Told): readonly Block[] {
+  const { before: was, new: next } = all;
   const [before, after] = [bag(was.inputs["expansion"]), bag(next.inputs["expansion"])];
   const rows = Object.entries(MEANING)
     .filter(([name]) => shown(before[name]) !== shown(after[name]))
     .map(([name, what]): [Phrase, Phrase, Phrase] => [words(what), cell(before[name]), cell(after[name])]);
   const conflicts = list(after["conflicts"]).map((conflict) => words(shown(conflict, 300)));
-  const compared = sameJson(before, after) ? [] : comparison(bag(after["compared"]));
+  const isTold = !isNew(all.step) && sameJson(before, after);
+  const compared = isTold ? [] : comparison(bag(after["compared"]));
   return [
     ...compared,
-    ...tableOf(step, "what it amounts to", rows),
+    ...tableOf(all, "what it amounts to", rows),
     ...(conflicts.length === 0 ? [] : [{ is: "list", items: conflicts } as const satisfies Block]),
   ];
 }
@@ -104,16 +107,16 @@ const MEANING: Readonly<Record<Exclude<keyof RulesetExpansion, "conflicts" | "co
   rules: "rules",
   switched: "switched against the defaults",
   otherActions: "actions against the defaults",
-  adopts: "takes over",
 };
 
 /** The overrides one by one, so that one that goes reads as clearly as one that comes. */
-function overrideTable({ step, before: was, new: next }: Told): readonly Block[] {
+function overrideTable(all: Told): readonly Block[] {
+  const { before: was, new: next } = all;
   const [before, after] = [overrides(was.inputs), overrides(next.inputs)];
   const rows = [...new Set([...before.keys(), ...after.keys()])]
     .filter((name) => before.get(name) !== after.get(name))
     .map((name): [Phrase, Phrase, Phrase] => [value(name), cell(before.get(name)), cell(after.get(name))]);
-  return tableOf(step, "override", rows);
+  return tableOf(all, "override", rows);
 }
 
 /** In the order that decides: OWASP's words, tags as given, rules by id. */
@@ -143,10 +146,11 @@ function settings(override: Readonly<Record<string, unknown>>): string {
 }
 
 /** Requests that managed rules leave alone: all where they are new, else what goes and what comes. */
-function exceptionChanges({ step, before: was, new: next }: Told): readonly Block[] {
+function exceptionChanges(all: Told): readonly Block[] {
+  const { before: was, new: next } = all;
   const after = list(next.inputs["exceptions"]).map(exceptionWords);
   const before = list(was.inputs["exceptions"]).map(exceptionWords);
-  if (isNew(step) && after.length > 0)
+  if (isFresh(all) && after.length > 0)
     return [textBlock(words("Exceptions:")), { is: "code", language: "text", lines: after }];
   const lines = lineChanges(before, after);
   return lines.length === 0 ? [] : [textBlock(words("Exceptions:")), ...lines];

@@ -5,7 +5,7 @@ import { bag, cell, counted, differences, list, number, shown, text } from "../v
 import {
   argumentTable,
   isGone,
-  isNew,
+  isFresh,
   lineChanges,
   standing,
   successor,
@@ -47,13 +47,13 @@ function restoredValues(old: Told["old"]): ReturnType<typeof differences> {
 
 /** A setting that is declared no more goes back to what the zone had before. */
 function settings(all: Told): readonly Block[] {
-  const { step, before, new: next } = all;
+  const { before, new: next } = all;
   const previous = bag(before.outputs["previous"]);
   const rows = differences(before.inputs, next.inputs).map(([name, was, is]): [Phrase, Phrase, Phrase] => {
     const back = next.inputs[name] === undefined && previous[name] !== undefined;
     return [value(name), was, back ? say`back to ${shown(previous[name])}` : is];
   });
-  return tableOf(step, "argument", rows);
+  return tableOf(all, "argument", rows);
 }
 
 export const pageShieldPolicy: Teller = {
@@ -107,11 +107,12 @@ export function wouldBlock({ step, new: next }: Told): {
 }
 
 /** A line for a directive and a source, so that a source that is added reads as one line. */
-function directiveChanges({ step, old, new: next }: Told): readonly Block[] {
+function directiveChanges(all: Told): readonly Block[] {
+  const { step, before, new: next } = all;
   if (isGone(step)) return [];
   const after = directiveLines(next.inputs["value"]);
-  if (isNew(step)) return after.length === 0 ? [] : [{ is: "code", language: "text", lines: after }];
-  return lineChanges(directiveLines(old.inputs["value"]), after);
+  if (isFresh(all)) return after.length === 0 ? [] : [{ is: "code", language: "text", lines: after }];
+  return lineChanges(directiveLines(before.inputs["value"]), after);
 }
 
 function directiveLines(given: unknown): string[] {

@@ -1,8 +1,9 @@
-import { canonicalJson } from "../../runtime/values";
+import { ADOPTED } from "../../runtime/adopted";
+import { canonicalJson, isBag, omit, sameJson } from "../../runtime/values";
 import type { Block } from "../model";
 import { joined, say, value, words, type Phrase } from "../phrase";
 import type { Plan, Sides, Step } from "../plan";
-import { differences } from "../values";
+import { bag, differences, shown } from "../values";
 
 /** How one kind of resource is told. */
 export interface Teller {
@@ -17,7 +18,7 @@ export interface Told {
   readonly step: Step;
   readonly old: Sides;
   readonly new: Sides;
-  /** `old`, to compare with: nothing where the resource is made or imported. */
+  /** `old`, to compare with: of a create what it adopts, or nothing; nothing of an import. */
   readonly before: Sides;
   readonly plan: Plan;
 }
@@ -26,8 +27,26 @@ const NOTHING: Sides = { id: undefined, protect: false, retained: false, inputs:
 
 export function told(step: Step, plan: Plan): Told {
   const { old = NOTHING, new: next = NOTHING } = step;
-  return { step, old, new: next, before: isNew(step) ? NOTHING : old, plan };
+  return {
+    step,
+    old,
+    new: next,
+    before: isNew(step) ? (adoptedBy({ old, new: next }) ?? NOTHING) : old,
+    plan,
+  };
 }
+
+/** The existing object that this step adopts, as far as the arguments say; undefined where it makes a new one. */
+export function adoptedBy({ old, new: { inputs } }: Pick<Told, "old" | "new">): Sides | undefined {
+  const adopted = inputs[ADOPTED];
+  if (!isBag(adopted) || sameJson(adopted, old.inputs[ADOPTED])) return undefined;
+  const before: Record<string, unknown> = omit(inputs, []);
+  for (const [name, change] of Object.entries(bag(adopted["changes"]))) before[name] = bag(change)["before"];
+  return { ...NOTHING, inputs: omit(before, []) };
+}
+
+/** Whether there is nothing to compare with. */
+export const isFresh = ({ before }: Told): boolean => before === NOTHING;
 
 export const isNew = ({ op }: Step): boolean => op === "create" || op === "import";
 export const isGone = ({ op }: Step): boolean => op === "delete" || op === "delete-replaced";
@@ -84,9 +103,9 @@ export const standing = ({ step, old, new: next }: Told): Sides => (isGone(step)
 export function argumentTable(all: Told, leaveOut: readonly string[] = []): readonly Block[] {
   const { step, before, new: next } = all;
   if (isGone(step)) return [];
-  const rows = differences(before.inputs, next.inputs, leaveOut);
+  const rows = differences(before.inputs, next.inputs, [ADOPTED, ...leaveOut]);
   return tableOf(
-    step,
+    all,
     "argument",
     rows.map(([name, was, is]) => [value(name), was, is]),
   );
@@ -94,12 +113,12 @@ export function argumentTable(all: Told, leaveOut: readonly string[] = []): read
 
 /** Rows of name, before and after; of something new without the column of nothing. */
 export function tableOf(
-  step: Step,
+  all: Told,
   what: string,
   rows: readonly (readonly [Phrase, Phrase, Phrase])[],
 ): readonly Block[] {
   if (rows.length === 0) return [];
-  return isNew(step)
+  return isFresh(all)
     ? [{ is: "table", head: [what, "value"], rows: rows.map(([name, , after]) => [name, after]) }]
     : [{ is: "table", head: [what, "before", "after"], rows }];
 }
@@ -126,12 +145,14 @@ function without(lines: readonly string[], others: readonly string[]): string[] 
 export const textBlock = (text: Phrase): Block => ({ is: "text", text });
 
 /** What holds for every kind: what a refresh found, what the engine does besides. */
-export function inGeneral({ step, old, new: next }: Told): readonly Block[] {
+export function inGeneral(all: Told): readonly Block[] {
+  const { step, old, new: next } = all;
   const { found, replaceReasons } = step;
   const blocks: Block[] = [];
   if (isReplaced(step) && replaceReasons.length > 0) {
     blocks.push(textBlock(say`Replaced because of ${joined(replaceReasons.map(value))}.`));
   }
+  blocks.push(...adoption(all));
   if (found === "gone") blocks.push(textBlock(words("It was deleted outside of the program.")));
   else if (step.op !== "same") {
     const names = (found ?? []).filter((name) => !FOLLOWING.includes(name));
@@ -153,6 +174,30 @@ export function inGeneral({ step, old, new: next }: Told): readonly Block[] {
   return blocks;
 }
 
+/** Whose object it was, what becomes of it, and for a replacement, which is compared with the old object, what changes. */
+function adoption(all: Told): readonly Block[] {
+  const { step, new: next } = all;
+  const existing = adoptedBy(all);
+  if (existing === undefined) return [];
+  const { object, onDestroy, changes } = bag(next.inputs[ADOPTED]);
+  const does =
+    changes === undefined
+      ? say`Adopts the existing ${shown(object, 300)}, which matches the program.`
+      : say`Takes over the existing ${shown(object, 300)} and changes it.`;
+  const rows = differences(existing.inputs, next.inputs, [ADOPTED]);
+  const table: readonly Block[] =
+    isReplaced(step) && rows.length > 0
+      ? [
+          {
+            is: "table",
+            head: ["taken over", "before", "after"],
+            rows: rows.map(([name, was, is]) => [value(name), was, is]),
+          },
+        ]
+      : [];
+  return [textBlock(does), textBlock(words(`Destroying the resource ${shown(onDestroy)}.`)), ...table];
+}
+
 /** Inputs that nobody has written: they follow from others, or are told apart. */
 const FOLLOWING = [
   "drift",
@@ -163,4 +208,5 @@ const FOLLOWING = [
   "expansion",
   "wouldBlock",
   "destinationMoved",
+  ADOPTED,
 ];

@@ -125,7 +125,7 @@ describe("log-push jobs of a zone and an account", () => {
         const auditId = api.snapshot().logpush.jobs.find(({ name }) => name === "audit")?.id ?? 0;
         const made = await run(up, program(api, token(proof) + first(TYPED)));
         expect(made.text).toContain(
-          `job ${auditId} of account ${api.accounts.main} exists already and is taken over`,
+          `the existing job ${auditId} of account ${api.accounts.main}`,
         );
         expect(summaryOf(made.text)).toEqual({ create: 2, unchanged: 1 }); // The stack is there already.
         expect(writes()).toEqual([`PUT account/jobs/${auditId}`, "POST zone/jobs"].sort());

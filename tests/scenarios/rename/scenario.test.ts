@@ -24,7 +24,7 @@ playScenario({
       changes: { create: 3, delete: 3, unchanged: 1 },
       writes: ["PATCH /zones/{zone}/rulesets/{id}/rules/{id}"], // The rule gets the new name's ref.
       says: [
-        /exists already and is taken over/,
+        /adopts the existing policy [0-9a-f]{32}/,
         /PageShieldPolicy [0-9a-f]{32} is kept/,
         /PageShieldSettings [0-9a-f]{32} is kept/,
         /ManagedRulesetOverride [0-9a-f]{32} is kept/,

@@ -1,0 +1,107 @@
+import { isBag, omit, sameJson, type Bag } from "./values";
+
+/** Differences within a sentence, and values as a program writes them. */
+
+/** One argument before and after; a side that is absent was not set. */
+export interface Change {
+  readonly before?: unknown;
+  readonly after?: unknown;
+}
+
+/** By argument. */
+export type Changes = Readonly<Record<string, Change>>;
+
+/** Stands for a value that may not be seen. */
+const HIDDEN = "[secret]";
+
+interface Manner {
+  /** Whether an argument's value may not be seen. */
+  readonly isSecret: (name: string) => boolean;
+  /** Whether two values of an argument mean the same. */
+  readonly isSame?: (name: string, before: unknown, after: unknown) => boolean;
+}
+
+/** In what the members of `found` differ from what is declared under their names. */
+export function changesOf(found: Bag, declared: Bag, { isSecret, isSame }: Manner): Changes {
+  const changes: Record<string, Change> = {};
+  for (const [name, before] of Object.entries(found)) {
+    const after = declared[name];
+    if (sameJson(before, after) || isSame?.(name, before, after) === true) continue;
+    const sides = omit({ before, after }, []);
+    const hidden = Object.fromEntries(Object.keys(sides).map((side) => [side, HIDDEN]));
+    changes[name] = isSecret(name) ? hidden : sides;
+  }
+  return changes;
+}
+
+/** `enabled: true → false; owasp.scoreThreshold: 25 → 40`. Members of objects one by one. */
+export function changesInWords(changes: Changes): string {
+  return Object.entries(changes)
+    .flatMap(([name, { before, after }]) => changedMembers(name, before, after))
+    .join("; ");
+}
+
+function changedMembers(name: string, before: unknown, after: unknown): string[] {
+  const [was, is] = [membersOf(before), membersOf(after)];
+  const members =
+    was === undefined || is === undefined ? [] : [...new Set([...Object.keys(was), ...Object.keys(is)])];
+  const differ = members.filter((member) => !sameJson(was?.[member], is?.[member]));
+  if (differ.length > 0)
+    return differ.flatMap((member) =>
+      changedMembers(`${name}${access(member)}`, was?.[member], is?.[member]),
+    );
+  const [one, other] = excerpts(asCode(before), asCode(after));
+  return [`${name}: ${one} → ${other}`];
+}
+
+/** What is told member by member: objects, and lists of overrides by their tags. */
+function membersOf(value: unknown): Bag | undefined {
+  if (value === undefined) return {};
+  if (isBag(value)) return value;
+  if (!Array.isArray(value) || !value.every((each) => isBag(each) && typeof each["tag"] === "string"))
+    return undefined;
+  return Object.fromEntries(value.map(({ tag, ...rest }: Bag) => [String(tag), rest]));
+}
+
+const access = (member: string): string =>
+  IDENTIFIER.test(member) ? `.${member}` : `[${JSON.stringify(member)}]`;
+
+const MOST_CHARACTERS = 120;
+const CONTEXT_CHARACTERS = 20;
+
+/** Two texts that differ, each cut so that the difference shows. */
+function excerpts(one: string, other: string): [string, string] {
+  let same = 0;
+  while (same < one.length && one[same] === other[same]) same += 1;
+  const start =
+    Math.max(one.length, other.length) <= MOST_CHARACTERS ? 0 : Math.max(0, same - CONTEXT_CHARACTERS);
+  const cut = (text: string): string => {
+    const rest = text.slice(start, start + MOST_CHARACTERS);
+    return `${start === 0 ? "" : "…"}${rest}${start + rest.length < text.length ? "…" : ""}`;
+  };
+  return [cut(one), cut(other)];
+}
+
+/** What the changes take away, as arguments to paste into the program; undefined where they take nothing. */
+export function asArguments(changes: Changes): string | undefined {
+  const before = Object.entries(changes).flatMap(([name, { before }]) =>
+    before === undefined || before === HIDDEN ? [] : [`${name}: ${asCode(before)}`],
+  );
+  return before.length === 0 ? undefined : before.join(", ");
+}
+
+/** A value as a program writes it, on one line. */
+export function asCode(value: unknown): string {
+  if (value === undefined) return "not set";
+  if (Array.isArray(value)) return `[${value.map(asCode).join(", ")}]`;
+  if (!isBag(value)) return JSON.stringify(value);
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  if (members.length === 0) return "{}";
+  return `{ ${members.map(([key, member]) => `${keyText(key)}: ${asCode(member)}`).join(", ")} }`;
+}
+
+function keyText(key: string): string {
+  return IDENTIFIER.test(key) ? key : JSON.stringify(key);
+}
+
+const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;

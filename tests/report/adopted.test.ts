@@ -1,0 +1,71 @@
+import { managedRulesets, startLocalApi, type LocalApi } from "edgeguard-local";
+import { report } from "../../provider/report";
+import type { Bag } from "../../provider/runtime/values";
+import { Operation, rawSend } from "../support/operation";
+import { own, planOf } from "./plans";
+
+/** What a reviewer reads of an object that exists and that an update adopts. */
+
+let api: LocalApi;
+beforeEach(async () => {
+  api = await startLocalApi();
+});
+afterEach(() => api.close());
+
+/** The report on a new resource, with the inputs that its preview found. */
+async function reported(kind: string, declared: Bag): Promise<{ markdown: string; dangers: string[] }> {
+  const { inputs } = await new Operation(api).preview(kind, declared);
+  const plan = planOf(own("create", kind, "mine", { new: inputs }));
+  return {
+    markdown: report(plan, "markdown").text,
+    dangers: report(plan, "json").dangers.map(({ kind, sentence }) => `${kind}: ${sentence.toString()}`),
+  };
+}
+
+const POLICY = {
+  description: "checkout",
+  action: "log",
+  expression: "true",
+  value: "script-src 'self'",
+};
+
+async function policyOf(members: Bag): Promise<{ zoneId: string; id: string }> {
+  const zoneId = api.zones.empty;
+  const body = { ...POLICY, enabled: true, ...members };
+  const { result } = await rawSend(api, "POST", `/zones/${zoneId}/page_shield/policies`, body);
+  return { zoneId, id: (result as { id: string }).id };
+}
+
+test("an equal object is named, with what destroying the resource does to it", async () => {
+  const { zoneId, id } = await policyOf({});
+  const { markdown, dangers } = await reported("PageShieldPolicy", { zoneId, ...POLICY });
+  expect(markdown).toContain(
+    `Adopts the existing \`policy ${id} of zone ${zoneId}\`, which matches the program.\n\nDestroying the resource deletes it.`,
+  );
+  expect(dangers).toEqual([]);
+});
+
+test("a policy that is taken over is compared as in an update, and judged", async () => {
+  const { zoneId, id } = await policyOf({ action: "allow", value: "script-src 'self' cdn.example.com" });
+  const { markdown, dangers } = await reported("PageShieldPolicy", { zoneId, ...POLICY, adopt: "takeOver" });
+  expect(markdown).toContain(`Takes over the existing \`policy ${id} of zone ${zoneId}\` and changes it.`);
+  expect(markdown).toContain("| `action` | `allow` | `log` |");
+  expect(markdown).toContain("- script-src cdn.example.com");
+  expect(dangers).toEqual([expect.stringMatching(/^unprotect: .*no longer/)]);
+});
+
+test("overrides of a colleague that a takeover drops stand in the table, and are judged", async () => {
+  const { markdown, dangers } = await reported("ManagedRulesetOverride", {
+    zoneId: api.zones.shop,
+    accountId: api.accounts.main,
+    ruleset: { id: managedRulesets.managed },
+    ref: "edgeguard/site/dev/waf",
+    action: "log",
+    adopt: "takeOver",
+  });
+  expect(markdown).toContain("| override | before | after |");
+  expect(markdown).toContain("| `2. tag anomaly` | `action log` | – |");
+  expect(markdown).toContain("| `action` | – | `log` |");
+  expect(markdown).toContain("Destroying the resource puts it back as it is now.");
+  expect(dangers).toEqual([expect.stringMatching(/^unprotect: .*→ log/)]);
+});
