@@ -235,7 +235,7 @@ describe("a managed ruleset stops acting", () => {
       [
         own("delete", "ManagedRulesetOverride", "one", {
           old: { ...rule, action: "block" },
-          outputs: { ...outputs, rulesetId: "o", adopted: { rule: executes("o", { action: "log" }) } },
+          outputs: { ...outputs, rulesetId: "o", previous: { rule: executes("o", { action: "log" }) } },
         }),
       ],
     ],

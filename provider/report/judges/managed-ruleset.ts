@@ -165,7 +165,7 @@ export const exceptions = judge(moreExceptions);
 
 /** A rule that was taken over, as a destroy puts it back, in the form of the arguments. */
 function asFound(old: Side): Side {
-  const { rule } = bag(old.outputs["adopted"]);
+  const { rule } = bag(old.outputs["previous"]);
   const [found] = entryPoint.safeParse({ id: "", rules: [rule] }).data?.rules ?? [];
   if (rule === undefined || found === undefined) return old;
   const { rulesetId, version, overrides } = found.deploys ?? {};
