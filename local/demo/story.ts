@@ -121,7 +121,7 @@ export const STORY: readonly Scene[] = [
     ],
     run: ["preview"],
     fails: true,
-    shows: ["write 'self' with single quotes"],
+    shows: ["Write 'self', with single quotes"],
     writes: 0,
     point: "One sentence says what is wrong, before anything is sent.",
   },
