@@ -25,7 +25,12 @@ export function register(program: Command, io: Io): void {
   program
     .command("report")
     .description("turn the plan of `pulumi preview --json --show-sames` into a comment for a pull request")
-    .addArgument(new Argument("[file]", "the plan; - reads standard input").default("-"))
+    .addArgument(
+      new Argument(
+        "[files...]",
+        "the plan; those of several stacks make one report; - reads standard input",
+      ).default(["-"], "-"),
+    )
     .addOption(new Option("--format <format>", "format of the report").choices(FORMATS).default("markdown"))
     .addOption(
       new Option(
@@ -57,7 +62,7 @@ export function register(program: Command, io: Io): void {
         .default([], "none"),
     )
     .addHelpText("after", HELP)
-    .action((file: string, options: ReportOptions) => writeReport(io, file, options));
+    .action((files: string[], options: ReportOptions) => writeReport(io, files, options));
 }
 
 const HELP = `
@@ -71,6 +76,8 @@ fitting when one of them changes. \`--format json\` has a digest for each danger
 accepted still fails.
 
 Exit codes: 0 written; 1 the preview failed or --fail-on found a danger, the report is written and says why; 2 wrong usage.
+
+Plans of several stacks make one report, whose digest stands for the dangers of all of them.
 
 Example:
   $ pulumi preview --json --show-sames | edgeguard report --fail-on irreversible,unprotect,removes > comment.md`;
@@ -108,16 +115,24 @@ function digests(text: string, before: readonly string[]): string[] {
   );
 }
 
-async function writeReport(io: Io, file: string, options: ReportOptions): Promise<void> {
+async function writeReport(io: Io, files: readonly string[], options: ReportOptions): Promise<void> {
   const { format, failOn, removedKeys, removedShare, accept } = options;
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use
-  const { report } = require("../report") as typeof Reports;
-  const { text, dangers, digest, failed } = report(await readPlan(io, file), format, {
+  const { report, reportAll } = require("../report") as typeof Reports;
+  if (files.filter((file) => file === "-").length > 1)
+    throw new UsageError("standard input holds one plan: give - once");
+  const plans = await Promise.all(files.map(async (name) => ({ name, text: await readPlan(io, name) })));
+  const [only] = plans;
+  const gate = {
     keys: removedKeys,
     share: removedShare / 100,
     failOn,
     accepted: new Set(accept),
-  });
+  };
+  const { text, dangers, digest, failed } =
+    plans.length === 1 && only !== undefined
+      ? report(only.text, format, gate)
+      : reportAll(plans, format, gate);
   await print(io, text);
   if (failed) throw new CommandError("the preview failed; the report says why");
   const open = dangers.filter(({ verdict }) => verdict === "fails");

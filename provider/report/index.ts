@@ -1,7 +1,8 @@
 import { buildReport } from "./build";
 import { toMarkdown } from "./markdown";
+import { mergeReports } from "./merge";
 import { GATE, type Gate, type Judged, type RemovalGate, type Report } from "./model";
-import { readPlan } from "./plan";
+import { PlanError, readPlan } from "./plan";
 import { toText } from "./text";
 
 export { DANGERS, type DangerKind, type Judged } from "./model";
@@ -35,12 +36,35 @@ const WRITERS: Readonly<Record<Format, (report: Report) => string>> = {
  * @throws PlanError where that is something else.
  */
 export function report(plan: string, format: Format, options: ReportOptions = {}): WrittenReport {
-  const { failOn = GATE.failOn, accepted = GATE.accepted, ...removal } = options;
-  const built = buildReport(readPlan(plan), {
-    removal: { ...GATE.removal, ...removal },
-    failOn,
-    accepted,
+  return written(buildReport(readPlan(plan), gateOf(options)), format);
+}
+
+/**
+ * Tells the plans of several stacks in one report.
+ *
+ * @param plans each with a name that a mistake in it is told by.
+ */
+export function reportAll(
+  plans: readonly { readonly name: string; readonly text: string }[],
+  format: Format,
+  options: ReportOptions = {},
+): WrittenReport {
+  const gate = gateOf(options);
+  const reports = plans.map(({ name, text }) => {
+    try {
+      return buildReport(readPlan(text), gate);
+    } catch (error) {
+      throw error instanceof PlanError ? new PlanError(`${name}: ${error.message}`) : error;
+    }
   });
-  const { dangers, digest } = built;
-  return { text: WRITERS[format](built), dangers, digest, failed: built.errors.length > 0 };
+  return written(mergeReports(reports, gate), format);
+}
+
+function gateOf({ failOn = GATE.failOn, accepted = GATE.accepted, ...removal }: ReportOptions): Gate {
+  return { removal: { ...GATE.removal, ...removal }, failOn, accepted };
+}
+
+function written(built: Report, format: Format): WrittenReport {
+  const { dangers, digest, errors } = built;
+  return { text: WRITERS[format](built), dangers, digest, failed: errors.length > 0 };
 }

@@ -90,7 +90,19 @@ describe("ends with", () => {
     [2, "no danger", ["--fail-on", ""], /"" is not a kind/],
     [2, "no digest", ["--accept", "0d8f6deb"], /"0d8f6deb" is not a digest \(64 hex digits\)/],
     [2, "an unknown format", ["--format", "html"], /Allowed choices are markdown, text, json/],
-    [2, "two files", ["a", "b"], /too many arguments/],
+    [2, "standard input twice", ["-", "-"], /standard input holds one plan/],
+    [
+      1,
+      "one of two that is no plan",
+      [pathOf("changed.json"), pathOf("changed.md")],
+      /changed\.md: this is not a plan/,
+    ],
+    [
+      1,
+      "two of one stack",
+      [pathOf("changed.json"), pathOf("deleted.json")],
+      /two of the plans are of edge\/dev/,
+    ],
     [2, "an unknown option", ["--fail"], /unknown option '--fail'/],
   ])("%i for %s, and writes nothing to stdout", async (code, _, args, sentence) => {
     const ran = await here(args);

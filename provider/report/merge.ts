@@ -1,0 +1,82 @@
+import { digestOf } from "../runtime/digest";
+import { COUNTED, type Gate, type Message, type Report } from "./model";
+import { joined, name as nameOf, say, type Phrase } from "./phrase";
+import { PlanError } from "./plan";
+import { compare } from "./values";
+
+/** The reports of several stacks as one: every name says whose it is, and what several stacks have in common is told once. */
+export function mergeReports(reports: readonly Report[], { accepted }: Gate): Report {
+  const titles = reports.map(({ title }) => title);
+  const twice = titles.find((title, index) => titles.indexOf(title) !== index);
+  if (twice !== undefined) throw new PlanError(`two of the plans are of ${twice}: give one of each stack`);
+  const projects = new Set(titles.map((title) => title.split("/", 1)[0]));
+  const [project] = projects;
+  const isOne = projects.size === 1 && project !== undefined;
+  const stacks = reports
+    .map((report) => ({ ...report, stack: isOne ? report.title.slice(project.length + 1) : report.title }))
+    .sort((a, b) => compare(a.stack, b.stack));
+
+  const named = <T extends { readonly name: string }>(of: (report: Report) => readonly T[]): T[] =>
+    stacks.flatMap((report) => of(report).map((one) => ({ ...one, name: `${one.name} (${report.stack})` })));
+  const dangers = named(({ dangers }) => dangers);
+  const isWhole = reports.every(({ errors }) => errors.length === 0);
+  const digest =
+    isWhole && dangers.length > 0
+      ? digestOf({ stacks: dangers.map((danger) => danger.digest).sort() })
+      : undefined;
+  const isAccepted = digest !== undefined && accepted.has(digest);
+  return {
+    title: isOne ? `${project}/all stacks` : "all stacks",
+    counts: sumOf(reports),
+    notes: [...groups(stacks, ({ notes }) => notes, String)].map(
+      ([note, whose]): Phrase => say`${whoseWords(whose)}: ${note}`,
+    ),
+    errors: messages(stacks, ({ errors }) => errors),
+    dangers: isAccepted ? dangers.map((danger) => ({ ...danger, verdict: "accepted" })) : dangers,
+    digest,
+    warnings: messages(stacks, ({ warnings }) => warnings),
+    sections: named(({ sections }) => sections),
+    others: named(({ others }) => others),
+  };
+}
+
+type Stack = Report & { readonly stack: string };
+
+function sumOf(reports: readonly Report[]): Record<string, number> {
+  const total = (what: string): number => reports.reduce((sum, { counts }) => sum + (counts[what] ?? 0), 0);
+  return Object.fromEntries(
+    COUNTED.map((what) => [what, total(what)] as const).filter(([, count]) => count > 0),
+  );
+}
+
+/** What the stacks say, each once, with the stacks that say it. */
+function groups<T>(
+  stacks: readonly Stack[],
+  of: (report: Report) => readonly T[],
+  key: (said: T) => string,
+): Iterable<readonly [T, string[]]> {
+  const found = new Map<string, readonly [T, string[]]>();
+  for (const report of stacks) {
+    for (const said of of(report)) {
+      const [, whose] = found.get(key(said)) ?? [said, []];
+      whose.push(report.stack);
+      found.set(key(said), [said, whose]);
+    }
+  }
+  return found.values();
+}
+
+function messages(stacks: readonly Stack[], of: (report: Report) => readonly Message[]): Message[] {
+  const key = ({ about, text }: Message): string => JSON.stringify([about, text]);
+  return [...groups(stacks, of, key)].map(([{ about, text }, whose]) => {
+    const stacksOf = whoseWords(whose).toString();
+    return { about: about === undefined ? stacksOf : `${stacksOf}: ${about}`, text };
+  });
+}
+
+const MOST_NAMED = 5;
+
+function whoseWords(stacks: readonly string[]): Phrase {
+  const names = joined(stacks.slice(0, MOST_NAMED).map(nameOf));
+  return stacks.length > MOST_NAMED ? say`${names} and ${stacks.length - MOST_NAMED} more stacks` : names;
+}
