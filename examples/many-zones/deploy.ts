@@ -1,61 +1,168 @@
-/**
- * Deploys index.ts to every zone of zones.json:
- *
- *     ts-node deploy.ts --parallel 8 [--zones zones.json] [--only shop --only blog] [--engine "edgeguard-local"]
- *
- * Ends with 1 when a zone failed; the others are done all the same.
- */
-import { readFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import Table from "cli-table3";
 import { z } from "zod";
-import { automation, command } from "./engines";
-import { fanOut } from "./fan-out";
+import { automation, command, start } from "./engines";
+import { fanOut, type Finished } from "./fan-out";
+import { readZones, type Zone } from "./zones-file";
 
-const zonesFile = z.array(z.strictObject({ stack: z.string().min(1), zoneId: z.string().length(32) }));
+const HELP = `Deploys index.ts to every zone of a file, a stack for each, a few at a time.
 
-async function main(): Promise<void> {
-  const { values } = parseArgs({
+Usage: ts-node deploy.ts [preview|up] [options]
+
+  preview  plan every zone, and write one report over all of them
+  up       deploy (the default)
+
+Options:
+  --zones <file>        the zones (default: zones.json beside this script)
+  --only <stack>        only this one; repeatable
+  --parallel <count>    zones at a time (default: 4)
+  --engine <command>    a command with the CLI's arguments, such as "npx edgeguard-local", in place of the Automation API
+  --report <file>       where preview writes its report (default: report.md)
+  --fail-on <kinds>     dangers that make preview fail, as in \`edgeguard report --help\`
+  --accept <digest>     dangers that somebody accepted: the digest in the report; repeatable
+  -h, --help            this text
+
+Ends with 1 when a zone failed, or the report holds what --fail-on names; the other zones are done all the same.
+Example: ts-node deploy.ts preview --fail-on irreversible,unprotect --parallel 8`;
+
+type Options = ReturnType<typeof optionsIn>["values"];
+
+async function main(): Promise<number> {
+  const { values, positionals } = optionsIn(process.argv.slice(2));
+  if (values.help) {
+    console.log(HELP);
+    return 0;
+  }
+  const [verb = "up", ...rest] = positionals;
+  if ((verb !== "up" && verb !== "preview") || rest.length > 0)
+    throw new Error(`${positionals.join(" ")}: give preview or up`);
+  const parallel = Number(values.parallel);
+  if (!Number.isInteger(parallel) || parallel < 1)
+    throw new Error(`--parallel ${values.parallel}: is not a whole number from 1`);
+  const zones = chosen(readZones(values.zones), values);
+  const engine = values.engine === undefined ? automation : command(values.engine.split(" "));
+  const work = (zone: Zone): Promise<string> => {
+    console.error(`${zone.stack}: started`);
+    return verb === "up" ? engine.up(zone) : engine.plan(zone);
+  };
+  const finished = await fanOut(zones, parallel, work);
+  if (verb === "up") return summary(finished, "done");
+  const planned = finished.map(toldByPlan);
+  return Math.max(await report(finished, values), summary(planned, "planned"));
+}
+
+function optionsIn(args: string[]) {
+  return parseArgs({
+    args,
+    allowPositionals: true,
     options: {
       zones: { type: "string", default: path.join(__dirname, "zones.json") },
       only: { type: "string", multiple: true },
       parallel: { type: "string", default: "4" },
       engine: { type: "string" },
+      report: { type: "string", default: "report.md" },
+      "fail-on": { type: "string" },
+      accept: { type: "string", multiple: true },
+      help: { type: "boolean", short: "h", default: false },
     },
   });
-  const parallel = Number(values.parallel);
-  if (!Number.isInteger(parallel) || parallel < 1) throw new Error("--parallel is a whole number from 1");
-  const all = zonesFile.parse(JSON.parse(readFileSync(values.zones, "utf8")));
-  const unknown = values.only?.filter((stack) => !all.some((zone) => zone.stack === stack)) ?? [];
-  if (unknown.length > 0) throw new Error(`--only ${unknown.join(", ")}: not in ${values.zones}`);
-  const zones = all.filter((zone) => values.only?.includes(zone.stack) ?? true);
-
-  const [file, ...before] = values.engine?.split(" ") ?? [];
-  const deploy = file === undefined ? automation : command(file, ...before);
-  const finished = await fanOut(zones, parallel, async (zone) => {
-    console.error(`${zone.stack}: started`);
-    return deploy(zone);
-  });
-
-  const table = new Table({ head: ["zone", "", "result", "seconds"], style: { head: [], border: [] } });
-  for (const { item, outcome, seconds } of finished) {
-    const failed = "failure" in outcome;
-    const result = failed ? outcome.failure : outcome.changes;
-    table.push([
-      item.stack,
-      failed ? "failed" : "done",
-      { content: result, wordWrap: true },
-      seconds.toFixed(1),
-    ]);
-  }
-  const failures = finished.filter(({ outcome }) => "failure" in outcome).length;
-  console.log(table.toString());
-  console.log(`${finished.length - failures} done, ${failures} failed`);
-  process.exitCode = failures === 0 ? 0 : 1;
 }
 
-void main().catch((error: unknown) => {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 2;
+function chosen(all: readonly Zone[], { only, zones }: Options): readonly Zone[] {
+  const unknown = only?.filter((stack) => !all.some((zone) => zone.stack === stack)) ?? [];
+  if (unknown.length > 0) throw new Error(`--only ${unknown.join(", ")}: not in ${zones}`);
+  return all.filter((zone) => only?.includes(zone.stack) ?? true);
+}
+
+/** One report over the plans of all zones. */
+async function report(finished: readonly Finished<Zone>[], options: Options): Promise<number> {
+  const folder = mkdtempSync(path.join(tmpdir(), "many-zones-"));
+  try {
+    const plans = finished.flatMap(({ item, outcome }) => {
+      if ("failure" in outcome) return [];
+      const file = path.join(folder, `${item.stack}.json`);
+      writeFileSync(file, outcome.changes);
+      return [file];
+    });
+    if (plans.length === 0) return 1;
+    const failOn = options["fail-on"] === undefined ? [] : ["--fail-on", options["fail-on"]];
+    const accepted = options.accept?.flatMap((digest) => ["--accept", digest]) ?? [];
+    const { code, stdout, stderr } = await start("npx", [
+      "--no-install",
+      "edgeguard",
+      "report",
+      ...failOn,
+      ...accepted,
+      ...plans,
+    ]);
+    process.stderr.write(stderr);
+    if (stdout !== "") writeFileSync(options.report, stdout);
+    console.log(stdout === "" ? "No report was written." : `The report is in ${options.report}.`);
+    return code;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const plan = z.looseObject({
+  changeSummary: z.record(z.string(), z.number()).nullish(),
+  diagnostics: z
+    .array(z.looseObject({ severity: z.string().optional(), message: z.string().optional() }))
+    .nullish(),
 });
+
+/** "create 2, same 1", or why the preview failed. */
+function toldByPlan({ outcome, ...rest }: Finished<Zone>): Finished<Zone> {
+  if ("failure" in outcome) return { ...rest, outcome };
+  const { changeSummary, diagnostics } = plan.parse(JSON.parse(outcome.changes));
+  const errors =
+    diagnostics?.filter(({ severity }) => severity === "error").map(({ message }) => message ?? "") ?? [];
+  const [reason] = [...errors.filter((text) => !/^(error: )?preview failed\s*$/.test(text)), ...errors];
+  if (reason !== undefined) return { ...rest, outcome: { failure: reason.replace(/^error: /, "").trim() } };
+  const counts = Object.entries(changeSummary ?? {}).map(([what, count]) => `${what} ${count}`);
+  return { ...rest, outcome: { changes: counts.join(", ") } };
+}
+
+const DEFAULT_COLUMNS = 80;
+
+/** A table as wide as the terminal, and how many failed. */
+function summary(finished: readonly Finished<Zone>[], done: string): number {
+  const rows = finished.map(({ item, outcome, seconds }) => [
+    item.stack,
+    "failure" in outcome ? "failed" : done,
+    "failure" in outcome ? outcome.failure : outcome.changes,
+    seconds.toFixed(1),
+  ]);
+  const head = ["stack", "", "result", "seconds"];
+  const borders = 3 * head.length + 1;
+  const widest = (column: number, most: number): number =>
+    Math.min(most, Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)));
+  const [stack, state, seconds] = [widest(0, 24), widest(1, 10), widest(3, 8)];
+  const columns = process.stdout.isTTY
+    ? process.stdout.columns
+    : Number(process.env["COLUMNS"]) || DEFAULT_COLUMNS;
+  const result = Math.min(widest(2, Infinity), Math.max(20, columns - borders - stack - state - seconds));
+  const table = new Table({
+    head,
+    colWidths: [stack, state, result, seconds].map((width) => width + 2),
+    wordWrap: true,
+    wrapOnWordBoundary: false, // An address or an ID may be longer than the column.
+    style: { head: [], border: [] },
+  });
+  table.push(...rows);
+  const failures = finished.filter(({ outcome }) => "failure" in outcome).length;
+  console.log(table.toString());
+  console.log(`${finished.length - failures} ${done}, ${failures} failed`);
+  return failures === 0 ? 0 : 1;
+}
+
+main().then(
+  (code) => (process.exitCode = code),
+  (error: unknown) => {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 2;
+  },
+);

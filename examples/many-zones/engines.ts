@@ -1,46 +1,98 @@
 import { execFile } from "node:child_process";
-import { promisify } from "node:util";
-import { LocalWorkspace } from "@pulumi/pulumi/automation";
+import { LocalWorkspace, type Stack } from "@pulumi/pulumi/automation";
+import type { Zone } from "./zones-file";
 
-export interface Zone {
-  readonly stack: string;
-  readonly zoneId: string;
+/** Deploys one zone, and plans it; throws the reason in one line. */
+export interface Engine {
+  /** Answers with the engine's counts. */
+  up(zone: Zone): Promise<string>;
+  /** Answers with what `pulumi preview --json --show-sames` wrote, also when the preview failed. */
+  plan(zone: Zone): Promise<string>;
 }
 
-/** Deploys one zone; answers with the engine's counts, throws the reason in one line. */
-export type Deploy = (zone: Zone) => Promise<string>;
+const PLAN = ["preview", "--json", "--show-sames"];
 
 /** With the Automation API, on the Pulumi CLI. */
-export const automation: Deploy = async ({ stack: stackName, zoneId }) => {
-  const printed: string[] = [];
-  try {
-    const stack = await LocalWorkspace.createOrSelectStack({ stackName, workDir: __dirname });
-    await stack.setConfig("zoneId", { value: zoneId });
-    await stack.up({ onOutput: (text) => printed.push(text), color: "never" });
-    return countsIn(printed.join(""));
-  } catch (error) {
-    if (String(error).includes("pulumi ENOENT"))
-      throw new Error('there is no pulumi on PATH: install the Pulumi CLI, or give --engine "<command>"');
-    throw new Error(reasonIn(printed.join("") || String(error)));
-  }
+export const automation: Engine = {
+  async up(zone) {
+    const printed: string[] = [];
+    try {
+      await (await stackOf(zone)).up({ onOutput: (text) => printed.push(text), color: "never" });
+      return countsIn(printed.join(""));
+    } catch (error) {
+      throw new Error(reasonIn(printed.join("") || String(error)));
+    }
+  },
+  async plan(zone) {
+    await stackOf(zone);
+    return planned(await run(["pulumi"], zone.stack, PLAN));
+  },
 };
 
 /** With any command that takes the CLI's arguments, such as `edgeguard-local`. */
-export function command(file: string, ...before: readonly string[]): Deploy {
-  const run = async (stack: string, ...args: readonly string[]): Promise<string> => {
-    const all = [...before, ...args, "--stack", stack, "--non-interactive", "--cwd", __dirname];
-    return (await promisify(execFile)(file, all, { maxBuffer: 64 * 1024 * 1024 })).stdout;
+export function command(words: readonly string[]): Engine {
+  const prepare = async ({ stack, zoneId }: Zone): Promise<void> => {
+    await ok(run(words, stack, ["stack", "select", stack, "--create"]));
+    await ok(run(words, stack, ["config", "set", "zoneId", zoneId]));
   };
-  return async ({ stack, zoneId }) => {
-    try {
-      await run(stack, "stack", "select", stack, "--create");
-      await run(stack, "config", "set", "zoneId", zoneId);
-      return countsIn(await run(stack, "up", "--yes", "--skip-preview"));
-    } catch (error) {
-      const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
-      throw new Error(reasonIn(`${stdout}\n${stderr}` || String(error)));
-    }
+  return {
+    async up(zone) {
+      await prepare(zone);
+      return countsIn((await ok(run(words, zone.stack, ["up", "--yes", "--skip-preview"]))).stdout);
+    },
+    async plan(zone) {
+      await prepare(zone);
+      return planned(await run(words, zone.stack, PLAN));
+    },
   };
+}
+
+async function stackOf({ stack: stackName, zoneId }: Zone): Promise<Stack> {
+  try {
+    const stack = await LocalWorkspace.createOrSelectStack({ stackName, workDir: __dirname });
+    await stack.setConfig("zoneId", { value: zoneId });
+    return stack;
+  } catch (error) {
+    if (String(error).includes("pulumi ENOENT"))
+      throw new Error('there is no pulumi on PATH: install the Pulumi CLI, or give --engine "<command>"');
+    throw new Error(reasonIn(String(error)));
+  }
+}
+
+export interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function run(
+  [file = "", ...before]: readonly string[],
+  stack: string,
+  args: readonly string[],
+): Promise<Ended> {
+  return start(file, [...before, ...args, "--stack", stack, "--non-interactive", "--cwd", __dirname]);
+}
+
+/** A command to its end, whatever it ends with. */
+export function start(file: string, args: readonly string[]): Promise<Ended> {
+  return new Promise((resolve) => {
+    execFile(file, args, { cwd: __dirname, maxBuffer: 256 * 1024 * 1024 }, (error, stdout, stderr) => {
+      const code = error === null ? 0 : typeof error.code === "number" ? error.code : 1;
+      resolve({ code, stdout, stderr: stderr || (error?.message ?? "") });
+    });
+  });
+}
+
+async function ok(ending: Promise<Ended>): Promise<Ended> {
+  const ended = await ending;
+  if (ended.code !== 0) throw new Error(reasonIn(`${ended.stdout}\n${ended.stderr}`));
+  return ended;
+}
+
+/** A failed preview leaves a plan, too, which says why; without one the engine itself had something to say. */
+function planned({ stdout, stderr }: Ended): string {
+  if (stdout.trim() === "") throw new Error(reasonIn(stderr));
+  return stdout;
 }
 
 /** "+ 2 created, 1 unchanged" of the engine's closing summary. */

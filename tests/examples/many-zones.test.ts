@@ -1,10 +1,11 @@
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isolatedEnvironment, LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
 import { fanOut } from "../../examples/many-zones/fan-out";
 import { countsIn, reasonIn } from "../../examples/many-zones/engines";
+import { readZones } from "../../examples/many-zones/zones-file";
 import { engines, REPOSITORY } from "../support/engine";
 
 const TOKEN = "local-token";
@@ -52,7 +53,9 @@ describe("many zones, a stack for each", () => {
         last: `${count - 1} done, 1 failed`,
         stderr: real ? "" : declared.map(({ stack }) => `${stack}: started\n`).join(""),
       });
-      expect(stdout).toMatch(new RegExp(`typo +│ failed +│ .*${MISSING}`));
+      expect(stdout.replace(/[\s│]+/g, "")).toContain(MISSING); // It is broken to fit.
+      expect(stdout).toMatch(/typo +│ failed +│ /);
+      for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
       expect(stdout.match(/│ done +│ \+ 3 created/g)).toHaveLength(count - 1);
       expect(stdout + stderr).not.toContain(TOKEN);
       for (const zone of zones) {
@@ -64,8 +67,40 @@ describe("many zones, a stack for each", () => {
     }, 300_000);
   }
 
-  it("refuses a stack that the file does not name", async () => {
-    expect(await deploy("--only", "nobody")).toMatchObject({ code: 2, stderr: /--only nobody: not in/ });
+  it("previews every zone in one report with one digest, and deploys none", async () => {
+    const [zone = ""] = await manyZones(api, 1);
+    const settings = `${api.url}/zones/${zone}/page_shield`;
+    const headers = { Authorization: `Bearer ${TOKEN}` };
+    const before = await (await fetch(settings, { headers })).json();
+    const declared = [
+      { stack: "shop", zoneId: zone },
+      { stack: "typo", zoneId: MISSING },
+    ];
+    writeFileSync(join(folder, "zones.json"), JSON.stringify(declared));
+    const { code, stdout } = await deploy("preview", "--engine", LOCAL_ENGINE.command.join(" "));
+
+    expect({ code, last: stdout.trim().split("\n").at(-1) }).toEqual({
+      code: 1,
+      last: "1 planned, 1 failed",
+    });
+    expect(stdout).toMatch(/shop +│ planned +│ create 3/);
+    const report = readFileSync(join(folder, "report.md"), "utf8");
+    expect(report).toMatch(/^<!-- edgeguard report many-zones\/all stacks -->\n/);
+    expect(report).toContain("+ PageShieldPolicy <b>baseline (shop)</b>");
+    expect(report).toMatch(new RegExp(`### The preview failed\n\n- \`typo: .*\`: .*${MISSING}`));
+    expect(await (await fetch(settings, { headers })).json()).toEqual(before);
+  });
+
+  it("shows its help, and refuses what it doesn't know", async () => {
+    const help = await deploy("--help");
+    expect(help).toMatchObject({ code: 0, stderr: "" });
+    for (const option of ["preview", "--zones", "--only", "--parallel", "--engine", "--fail-on", "--accept"])
+      expect(help.stdout).toContain(`  ${option} `);
+    const refused = await deploy("--only", "nobody");
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/--only nobody: not in/) as string,
+    });
   });
 
   function deploy(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
@@ -89,6 +124,56 @@ describe("many zones, a stack for each", () => {
       );
     });
   }
+});
+
+describe("the file of zones", () => {
+  const SHOP = { stack: "shop", zoneId: "a".repeat(32) };
+  const complaint = (text: string | undefined): string => {
+    const home = mkdtempSync(join(tmpdir(), "edgeguard-zones-"));
+    const file = join(home, "zones.json");
+    if (text !== undefined) writeFileSync(file, text);
+    try {
+      readZones(file);
+      return "none";
+    } catch (error) {
+      return error instanceof Error ? error.message.replaceAll(file, "zones.json") : "no error";
+    } finally {
+      rmSync(home, { recursive: true });
+    }
+  };
+
+  it.each<[string, string | undefined, string]>([
+    ["is fine", JSON.stringify([SHOP]), "none"],
+    [
+      "is missing",
+      undefined,
+      `zones.json can't be read (ENOENT). List the zones there: [{ "stack": "shop", "zoneId": "…" }]`,
+    ],
+    ["is broken", '[{ "stack": ', "zones.json is not valid JSON: Unexpected end of JSON input"],
+    ["lists no zone", "[]", "zones.json:\n  the list: lists no zone"],
+    [
+      "has several mistakes",
+      JSON.stringify([SHOP, { stack: "blog", zoneId: "shop.example" }, { stack: "my blog", zoneID: "1" }]),
+      [
+        "zones.json:",
+        `zone 2, zoneId: "shop.example" is not a zone ID (32 hex digits). Find it on the zone's Overview page`,
+        `zone 3, stack: "my blog" is not a stack name (letters, digits, ., _ and -)`,
+        "zone 3, zoneId: Invalid input: expected string, received undefined",
+        'zone 3: Unrecognized key: "zoneID"',
+      ].join("\n  "),
+    ],
+    [
+      "names a zone and a stack twice",
+      JSON.stringify([SHOP, SHOP]),
+      [
+        "zones.json:",
+        'zone 2, stack: "shop" is that of zone 1 as well. Keep one',
+        `zone 2, zoneId: "${SHOP.zoneId}" is that of zone 1 as well. Keep one`,
+      ].join("\n  "),
+    ],
+  ])("%s", (_, text, expected) => {
+    expect(complaint(text)).toBe(expected);
+  });
 });
 
 describe("a bounded fan-out", () => {
