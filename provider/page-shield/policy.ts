@@ -162,8 +162,9 @@ export interface PageShieldPolicyArgs {
   readonly enabled?: pulumi.Input<boolean>;
   /**
    * The policy: CSP text, or directives by their camelCase name: `{ scriptSrc: ["'self'", "cdn.example.com"] }`, `true`
-   * for a directive without sources. Order and case that carry no meaning are no change. A directive twice is an error;
-   * an empty list ('none'), an unknown directive and a nonce are warned of. In place. Source: seed 000, "Policy".
+   * for a directive without sources. Order and case that carry no meaning are no change. A misspelt directive, one that
+   * stands twice, and a keyword without quotes are errors. Warnings: an empty list ('none'), a nonce, a directive Page Shield
+   * does not list, hosts in `frame-ancestors`, and a source that lets any script run. Updates in place.
    */
   readonly value: pulumi.Input<
     string | Readonly<Record<string, pulumi.Input<readonly pulumi.Input<string>[] | boolean>>>
