@@ -62,6 +62,8 @@ export {
   type LookupOptions,
   type ZoneArgs,
 } from "./runtime/lookup";
+export type { Adopted } from "./runtime/adopted";
+export type { Change, Changes } from "./runtime/changes";
 export type { Adopt, Word } from "./runtime/fields";
 export { explainError, type ErrorToExplain } from "./api/explain";
 export * from "./workers-limits/check";

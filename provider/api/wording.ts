@@ -14,7 +14,7 @@ export function adviceFor(
   if (errors.some((e) => e.code === 7003)) {
     const forget =
       purpose?.isRecorded === true
-        ? " If it is gone for good, remove what the stack has recorded of it with `pulumi state delete '<URN>'`."
+        ? " Or the token can no longer see it: check which zones and accounts it covers. If it is gone for good, remove what the stack has recorded of it with `pulumi state delete '<URN>'`; `pulumi stack --show-urns` lists the URNs."
         : "";
     return `The zone or account does not exist, or edgeguard:baseUrl is wrong: check the ID.${forget}`;
   }

@@ -61,7 +61,9 @@ export async function adoptExisting(
   const [exist, are, them] = names.length === 1 ? ["key exists", "is", "it"] : ["keys exist", "are", "them"];
   const some = `${count(names.length)} declared ${exist} already`;
   if (mayAdopt(adopt, "different")) {
-    ctx.say.warn(`${where}: ${some} (${shown(names)}); adopt: "takeOver" overwrites ${them}.`);
+    ctx.say.warn(
+      `${where}: ${some} (${shown(names)}); adopt: "takeOver" overwrites ${them}. Destroying the resource deletes ${them}.`,
+    );
     return;
   }
 
@@ -96,7 +98,7 @@ export async function adoptExisting(
       : refused(where, names, "");
   if (equal.length > 0)
     ctx.say.info(
-      `${where}: ${count(equal.length)} declared ${exist} already as declared (${shown(equal)}) and ${are} adopted.`,
+      `${where}: ${count(equal.length)} declared ${exist} already as declared (${shown(equal)}) and ${are} adopted: destroying the resource deletes ${them}.`,
     );
 }
 

@@ -187,6 +187,19 @@ describe("advice fits what was asked for", () => {
     expect(message).not.toMatch(/state delete|last `pulumi up`/);
   });
 
+  test.each(["PageShieldPolicy", "LogpushJob", "ManagedRulesetOverride"] as const)(
+    "a refresh of a %s whose zone is gone says how to forget it, or to look at the token",
+    async (type) => {
+      const [declared] = LIVES[type]();
+      const made = await new Operation(api).up(type, { ...declared });
+      api.fault({ ...gone, times: 9 });
+      const { message } = await failureOf(new Operation(api).refresh(type, made));
+      expect(message).toContain("Or the token can no longer see it");
+      expect(message).toContain("`pulumi state delete '<URN>'`");
+      expect(message).not.toContain("`pulumi refresh`");
+    },
+  );
+
   test("a preview with a refused token says nothing of the last up, a refresh does", async () => {
     const made = await new Operation(api).up("PageShieldSettings", {
       zoneId: api.zones.empty,

@@ -575,6 +575,40 @@ describe("a version", () => {
     expect(await bench.operation().preview(TYPE, declared, refreshed)).toMatchObject({ step: "same" });
   });
 
+  test("that lacks an overridden rule is told of by a refresh at once, with no request more", async () => {
+    const [first] = await ruleIds(managedRulesets.owasp);
+    const gone = first ?? "";
+    const declared = bench.declare({ rules: { [gone]: { enabled: false } } });
+    const recorded = await bench.up(declared);
+    await bench.publish(managedRulesets.owasp, { remove: [gone] });
+    const op = bench.operation();
+    await op.refresh(TYPE, recorded);
+    expect(op.warned).toEqual([
+      expect.stringMatching(
+        new RegExp(
+          `version 38 of "${OWASP}" lacks what the program names, .*rules\\["${gone}"\\].*Change the program`,
+        ),
+      ),
+    ]);
+  });
+
+  test("in which another rule compares the score is told of by a refresh, and the next up sets the threshold there", async () => {
+    const last = "f".repeat(32);
+    const declared = bench.declare({ owasp: { paranoiaLevel: 4, scoreThreshold: 60 } });
+    const recorded = await bench.up(declared);
+    await bench.publish(managedRulesets.owasp, {
+      remove: [OWASP_SCORE_RULE],
+      add: [{ id: last, description: "949111", score_threshold: 40, action: "block" }],
+    });
+    const op = bench.operation();
+    const refreshed = await op.refresh(TYPE, recorded);
+    expect(op.warned.join()).toContain(`rule ${last} compares the score. It was ${OWASP_SCORE_RULE}`);
+    await bench.up(declared, refreshed);
+    expect(overridesOf((await bench.own()) as Record<string, unknown>).rules).toEqual([
+      { id: last, score_threshold: 60 },
+    ]);
+  });
+
   test("that is pinned is what tags and rules are held against", async () => {
     const latest = Number((await bench.up(bench.declareVendor())).outputs["rulesetVersion"]);
     await bench.publish(managedRulesets.managed, {
