@@ -89,7 +89,7 @@ describe("the README in a project of one's own", () => {
       // Types: a right program compiles, a wrong one beside it does not.
       writeFileSync(
         join(project, "wrong.ts"),
-        readFileSync(join(project, "index.ts"), "utf8").replace('action: "log"', 'action: "block"'),
+        readFileSync(join(project, "index.ts"), "utf8").replace('action: "log"', "action: true"),
       );
       const tsc = join(project, "node_modules/.bin/tsc");
       const flags = ["--noEmit", "--strict", "--module", "node16", "--target", "es2022", "--skipLibCheck"];
