@@ -35,15 +35,17 @@ export const pageShieldSettings = defineLifecycle({
   upgrades: {},
   args,
   computed,
+  computedInputs: ["found"],
   replaceOn: ["zoneId"],
   lostOnHandOver:
     "What the zone had before it was first set is no longer known, so a destroy will keep today's values; an alias would have kept it.",
   lock: ({ zoneId }) => LOCK.pageShield(zoneId),
 
   // Whether the zone is there, its plan has Page Shield, and the token may read it: a create and an update read it first.
-  async live({ ctx, args }) {
-    await ctx.once(`settings of ${args.zoneId}`, () => readSettings(ctx, args.zoneId));
-    return {};
+  async live({ ctx, args, olds }) {
+    const found = await ctx.once(`settings of ${args.zoneId}`, () => readSettings(ctx, args.zoneId));
+    // A zone always has settings: a reviewer sees what a new resource changes of them.
+    return olds["zoneId"] === args.zoneId ? {} : { computed: { found: found.values } };
   },
 
   async create({ ctx, args }) {

@@ -336,6 +336,29 @@ describe("page security", () => {
       own("update", "PageShieldSettings", "s", { old: settings, new: { ...settings, enabled: false } }),
     ],
     [
+      "is switched off by a new resource, as far as anybody knows",
+      ["unprotect s"],
+      own("create", "PageShieldSettings", "s", { new: { ...settings, enabled: false } }),
+    ],
+    [
+      "is switched off by a new resource that found it off",
+      [],
+      own("create", "PageShieldSettings", "s", {
+        new: { ...settings, enabled: false, found: { enabled: false } },
+      }),
+    ],
+    [
+      "records less by a new resource that found it recording",
+      ["unprotect s"],
+      own("create", "PageShieldSettings", "s", {
+        new: {
+          ...settings,
+          useConnectionUrlPath: false,
+          found: { enabled: true, useConnectionUrlPath: true },
+        },
+      }),
+    ],
+    [
       "was off before, and is again after a destroy",
       ["unprotect s", "delete s"],
       own("delete", "PageShieldSettings", "s", { old: settings, outputs: previous }),

@@ -1,3 +1,4 @@
+import { isBag } from "../../runtime/values";
 import { CspError, parseCsp, type Directives } from "../../page-shield/csp";
 import { newlyAllowed } from "../../page-shield/newly-allowed";
 import { joined, say, value, words, type Phrase } from "../phrase";
@@ -138,8 +139,15 @@ const settingsFate: Fate = {
 const settingOf = (side: Side, name: string, recorded: Side): unknown =>
   side.inputs[name] ?? bag(recorded.outputs["previous"])[name];
 
+/** What the preview of a new resource has found: a zone always has settings. */
+function foundBy(after: Side | undefined): Side | undefined {
+  const found = after?.inputs["found"];
+  return isBag(found) ? { inputs: found, outputs: { previous: found } } : undefined;
+}
+
 /** The monitor itself. */
-const monitorOff: Comparison = ({ before, after }) => {
+const monitorOff: Comparison = ({ before: old, after }) => {
+  const before = old ?? foundBy(after);
   if (after === undefined || stays(before?.inputs["enabled"], after.inputs["enabled"])) return [];
   if (after.inputs["enabled"] === true || before?.inputs["enabled"] === false) return [];
   const zone = cell(after.inputs["zoneId"], 40);
@@ -150,7 +158,8 @@ const monitorOff: Comparison = ({ before, after }) => {
 
 /** What of it is reported, and where to. */
 function reporting(name: string, what: string): Comparison {
-  return ({ before, after }) => {
+  return ({ before: old, after }) => {
+    const before = old ?? foundBy(after);
     if (before === undefined || after === undefined) return [];
     const [was, is] = [settingOf(before, name, before), settingOf(after, name, before)];
     if (stays(was, is) || is === true || is === undefined || was === false) return [];

@@ -39,7 +39,7 @@ function restored(all: Told): readonly Block[] {
 
 function restoredValues(old: Told["old"]): ReturnType<typeof differences> {
   if (old.inputs["onDestroy"] === "keep") return [];
-  const now = omit(old.inputs, ["zoneId", "onDestroy"]);
+  const now = omit(old.inputs, ["zoneId", "onDestroy", "found"]);
   const previous = bag(old.outputs["previous"]);
   const then = Object.fromEntries(Object.keys(now).map((name) => [name, previous[name]]));
   return differences(now, then);
@@ -49,10 +49,12 @@ function restoredValues(old: Told["old"]): ReturnType<typeof differences> {
 function settings(all: Told): readonly Block[] {
   const { before, new: next } = all;
   const previous = bag(before.outputs["previous"]);
-  const rows = differences(before.inputs, next.inputs).map(([name, was, is]): [Phrase, Phrase, Phrase] => {
-    const back = next.inputs[name] === undefined && previous[name] !== undefined;
-    return [value(name), was, back ? say`back to ${shown(previous[name])}` : is];
-  });
+  const rows = differences(before.inputs, next.inputs, ["found"]).map(
+    ([name, was, is]): [Phrase, Phrase, Phrase] => {
+      const back = next.inputs[name] === undefined && previous[name] !== undefined;
+      return [value(name), was, back ? say`back to ${shown(previous[name])}` : is];
+    },
+  );
   return tableOf(all, "argument", rows);
 }
 

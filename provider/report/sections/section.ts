@@ -208,5 +208,6 @@ const FOLLOWING = [
   "expansion",
   "wouldBlock",
   "destinationMoved",
+  "found",
   ADOPTED,
 ];
