@@ -23,12 +23,12 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-const zoneId = "5a0c1e7f3b2d4968a7e1c0f2d3b4a501";
-const accountId = "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1";
+const ZONE = "5a0c1e7f3b2d4968a7e1c0f2d3b4a501";
+const ACCOUNT = "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1";
 
-const settings = { zoneId, enabled: true, onDestroy: "keep" };
+const settings = { zoneId: ZONE, enabled: true, onDestroy: "keep" };
 const policy = {
-  zoneId,
+  zoneId: ZONE,
   description: "checkout",
   action: "log",
   expression: "true",
@@ -37,23 +37,23 @@ const policy = {
 };
 const owasp = (paranoiaLevel: number) => ({ paranoiaLevel, scoreThreshold: "medium", action: "log" });
 const deployment = {
-  zoneId,
-  accountId,
+  zoneId: ZONE,
+  accountId: ACCOUNT,
   ref: "shop",
   ruleset: { name: "Cloudflare OWASP Core Ruleset" },
   owasp: owasp(2),
   categories: [{ tag: "language-java", action: "log" }],
   exceptions: [
     { expression: "true", skip: "all" },
-    { expression: "true", skip: { rulesets: [zoneId] } },
+    { expression: "true", skip: { rulesets: [ZONE] } },
   ],
   position: "first",
   adopt: "never",
   onDestroy: "restore",
 };
-const migration = { zoneId, plan: "pro", target: "assessed" };
+const migration = { zoneId: ZONE, plan: "pro", target: "assessed" };
 const job = {
-  zoneId,
+  zoneId: ZONE,
   name: "errors",
   dataset: "http_requests",
   destinationConf: "https://logs.example",
@@ -63,11 +63,11 @@ const job = {
   kind: "edge",
   adopt: "never",
 };
-const namespace = { accountId, title: "catalog", adopt: "never" };
-const entries = { accountId, namespaceId: zoneId, entries: { a: "1" }, adopt: "never", verify: "values" };
+const namespace = { accountId: ACCOUNT, title: "catalog", adopt: "never" };
+const entries = { accountId: ACCOUNT, namespaceId: ZONE, entries: { a: "1" }, adopt: "never", verify: "values" };
 
 const asConst = {
-  zoneId,
+  zoneId: ZONE,
   description: "checkout",
   action: "log",
   expression: "true",
@@ -107,5 +107,5 @@ test("a word that an argument does not have compiles as well, and is refused in 
     'action: has to be "log" or "allow" or "add_reporting_directives"; it is "block"',
   ]);
   const options = { unscored: "perhaps" };
-  expect(() => scriptSources({ version: 1, zoneId, scripts: [] }, options)).toThrow('"perhaps" was given');
+  expect(() => scriptSources({ version: 1, zoneId: ZONE, scripts: [] }, options)).toThrow('"perhaps" was given');
 });
