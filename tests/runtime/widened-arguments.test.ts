@@ -64,7 +64,13 @@ const job = {
   adopt: "never",
 };
 const namespace = { accountId: ACCOUNT, title: "catalog", adopt: "never" };
-const entries = { accountId: ACCOUNT, namespaceId: ZONE, entries: { a: "1" }, adopt: "never", verify: "values" };
+const entries = {
+  accountId: ACCOUNT,
+  namespaceId: ZONE,
+  entries: { a: "1" },
+  adopt: "never",
+  verify: "values",
+};
 
 const asConst = {
   zoneId: ZONE,
@@ -107,5 +113,7 @@ test("a word that an argument does not have compiles as well, and is refused in 
     'action: has to be "log" or "allow" or "add_reporting_directives"; it is "block"',
   ]);
   const options = { unscored: "perhaps" };
-  expect(() => scriptSources({ version: 1, zoneId: ZONE, scripts: [] }, options)).toThrow('"perhaps" was given');
+  expect(() => scriptSources({ version: 1, zoneId: ZONE, scripts: [] }, options)).toThrow(
+    '"perhaps" was given',
+  );
 });
