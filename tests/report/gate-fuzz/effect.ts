@@ -1,0 +1,275 @@
+import type { EffectiveWaf, LocalApi } from "edgeguard-local";
+import { letsThrough } from "../../logpush/independent-evaluator";
+import { rawGet } from "../../support/operation";
+
+/**
+ * What a zone blocks, challenges and logs, tried out: sample requests, sample loads and sample log lines are run through
+ * what the API holds. Nothing here comes from the provider.
+ */
+
+/** For each thing tried, by kind of resource and a readable name: a number that is smaller where less is blocked or logged. */
+export type Effect = ReadonlyMap<string, number>;
+
+export interface Loss {
+  /** The kind of resource that answers for it. */
+  readonly kind: string;
+  readonly what: string;
+}
+
+/** Where `after` blocks or logs less than `before`. */
+export function losses(before: Effect, after: Effect): Loss[] {
+  return [...before].flatMap(([name, was]) => {
+    const is = after.get(name) ?? 0;
+    const [kind = "", ...what] = name.split(" ");
+    return is < was ? [{ kind, what: `${what.join(" ")}: ${was} -> ${is}` }] : [];
+  });
+}
+
+export async function effectOf(api: LocalApi, zones: readonly string[]): Promise<Effect> {
+  const found = new Map<string, number>();
+  const atLeast = (name: string, strength: number): void => {
+    if (strength > 0) found.set(name, Math.max(strength, found.get(name) ?? 0));
+  };
+  for (const zone of zones) {
+    await managedRules(api, zone, atLeast);
+    await pageShield(api, zone, atLeast);
+    await logpush(api, zone, atLeast);
+  }
+  return found;
+}
+
+type Found = (name: string, strength: number) => void;
+
+// Managed rules
+
+/** A challenge is a challenge, whichever it is. */
+const STRENGTH: Readonly<Record<string, number>> = {
+  block: 4,
+  managed_challenge: 3,
+  js_challenge: 3,
+  challenge: 3,
+  log: 1,
+  rewrite: 1,
+};
+
+interface Request {
+  readonly host: string;
+  readonly path: string;
+  readonly method: string;
+  readonly country: string;
+}
+
+const REQUESTS: readonly Request[] = ["www.empty.example", "shop.empty.example"].flatMap((host) =>
+  ["/", "/checkout", "/api/orders"].flatMap((path) =>
+    ["GET", "POST"].flatMap((method) =>
+      ["DE", "US"].map((country): Request => ({ host, path, method, country })),
+    ),
+  ),
+);
+
+async function managedRules(api: LocalApi, zone: string, found: Found): Promise<void> {
+  const root = api.url.replace(/\/client\/v4$/, "");
+  const response = await fetch(`${root}/__local/zones/${zone}/effective-waf`);
+  const { deployments, exceptions } = (await response.json()) as EffectiveWaf;
+  const skipping = new Map(exceptions.map(({ id, expression }) => [id, parse(expression)]));
+  for (const { ruleset, expression, enabled, rules } of deployments) {
+    if (!enabled) continue;
+    const selects = parse(expression);
+    const deciding = rules.find(({ score_threshold }) => score_threshold !== undefined);
+    for (const request of REQUESTS.filter(selects)) {
+      const isActive = (rule: (typeof rules)[number]): boolean =>
+        rule.enabled && !rule.skippedBy.some((id) => skipping.get(id)?.(request) === true);
+      const at = `ManagedRulesetOverride ${zone} ${request.method} ${request.country} ${request.host}${request.path} ${ruleset.name}`;
+      if (deciding !== undefined) {
+        if (!isActive(deciding)) continue; // Scores that nothing compares have no effect.
+        const { action, score_threshold: threshold = 0 } = deciding;
+        found(`${at}, score`, STRENGTH[action] ?? 0);
+        found(`${at}, low threshold`, 1 / threshold);
+      }
+      for (const rule of rules.filter(isActive)) {
+        const strength = rule.action === "score" ? 1 : STRENGTH[rule.action];
+        if (strength === undefined) throw new Error(`no strength of ${rule.action}`);
+        found(`${at}, ${rule.description}`, strength);
+      }
+    }
+  }
+}
+
+type Selects = (request: Request) => boolean;
+
+/** Reads the part of the filter language that the declarations use. */
+function parse(expression: string): Selects {
+  const tokens = expression.match(/"[^"]*"|[(){},]|&&|\|\||[^\s(){},"]+/g) ?? [];
+  let at = 0;
+  const next = (): string => tokens[at++] ?? "";
+  const taken = (...words: string[]): boolean => words.includes(tokens[at] ?? "") && next() !== "";
+  const text = (): string => next().slice(1, -1);
+
+  function any(): Selects {
+    let left = all();
+    while (taken("or", "||")) [left] = [either(left, all())];
+    return left;
+  }
+  function all(): Selects {
+    let left = one();
+    while (taken("and", "&&")) [left] = [both(left, one())];
+    return left;
+  }
+  function one(): Selects {
+    if (taken("not", "!")) return negated(one());
+    if (taken("(")) {
+      const inner = any();
+      if (!taken(")")) throw new Error(`no closing parenthesis in ${expression}`);
+      return inner;
+    }
+    if (taken("true")) return () => true;
+    if (taken("false")) return () => false;
+    if (taken("starts_with")) {
+      const [, field, , start] = [next(), next(), next(), text(), next()];
+      return (request) => valueOf(request, field).startsWith(start);
+    }
+    const field = next();
+    if (taken("in")) {
+      const set: string[] = [];
+      next();
+      while (!taken("}")) set.push(text());
+      return (request) => set.includes(valueOf(request, field));
+    }
+    const operator = next();
+    const wanted = text();
+    if (operator === "eq" || operator === "==") return (request) => valueOf(request, field) === wanted;
+    if (operator === "ne" || operator === "!=") return (request) => valueOf(request, field) !== wanted;
+    throw new Error(`${operator} in ${expression}`);
+  }
+  const whole = any();
+  if (at !== tokens.length) throw new Error(`${expression} goes on behind its end`);
+  return whole;
+}
+
+const either =
+  (a: Selects, b: Selects): Selects =>
+  (request) =>
+    a(request) || b(request);
+const both =
+  (a: Selects, b: Selects): Selects =>
+  (request) =>
+    a(request) && b(request);
+const negated =
+  (a: Selects): Selects =>
+  (request) =>
+    !a(request);
+
+function valueOf({ host, path, method, country }: Request, field: string): string {
+  const values: Readonly<Record<string, string>> = {
+    "http.host": host,
+    "http.request.uri.path": path,
+    "http.request.method": method,
+    "ip.src.country": country,
+  };
+  const value = values[field];
+  if (value === undefined) throw new Error(`no value of ${field}`);
+  return value;
+}
+
+// Page Shield
+
+/** What a page may load, by the directive that decides first and those that stand in for it. */
+const LOADS: readonly { readonly what: string; readonly directives: readonly string[] }[] = [
+  ...["https://cdn.example.com/lib.js", "https://cdn.example.com/v2/lib.js", "http://cdn.example.com/lib.js"],
+  ...["https://a.cdn.example.com/x.js", "https://evil.example/x.js", "data:text/javascript,1"],
+  ...["self", "inline"],
+]
+  .map((what) => ({ what, directives: ["script-src-elem", "script-src", "default-src"] }))
+  .concat([
+    { what: "eval", directives: ["script-src", "default-src"] },
+    { what: "https://api.example.com/v1", directives: ["connect-src", "default-src"] },
+    { what: "https://img.example.com/a.png", directives: ["img-src", "default-src"] },
+    { what: "self", directives: ["img-src", "default-src"] },
+    { what: "inline", directives: ["style-src-elem", "style-src", "default-src"] },
+    { what: "https://cdn.example.com/a.css", directives: ["style-src-elem", "style-src", "default-src"] },
+  ]);
+
+interface StoredPolicy {
+  readonly action: string;
+  readonly enabled: boolean | string;
+  readonly expression: string;
+  readonly value: string;
+}
+
+async function pageShield(api: LocalApi, zone: string, found: Found): Promise<void> {
+  const settings = (await rawGet(api, `/zones/${zone}/page_shield`))["result"] as Record<string, unknown>;
+  if (settings["enabled"] === true) {
+    found(`PageShieldSettings ${zone} is watched`, 1);
+    if (settings["use_cloudflare_reporting_endpoint"] === true)
+      found(`PageShieldSettings ${zone} reports to Cloudflare`, 1);
+  }
+  const policies = (await rawGet(api, `/zones/${zone}/page_shield/policies`))["result"] as StoredPolicy[];
+  for (const { action, enabled, expression, value } of policies) {
+    if (String(enabled) !== "true") continue;
+    const selects = parse(expression);
+    const sources = directivesOf(value);
+    for (const { what, directives } of LOADS) {
+      const applied = directives.map((name) => sources.get(name)).find((list) => list !== undefined);
+      if (applied === undefined || applied.some((source) => covers(source, what))) continue;
+      for (const page of REQUESTS.filter(selects)) {
+        const at = `PageShieldPolicy ${zone} ${page.method} ${page.country} ${page.host}${page.path}, ${directives[0] ?? ""} ${what}`;
+        found(at, action === "allow" ? 2 : 1);
+      }
+    }
+  }
+}
+
+function directivesOf(value: string): Map<string, readonly string[]> {
+  const directives = value
+    .split(";")
+    .map((each) => each.trim().split(/ +/))
+    .map(([name = "", ...sources]) => [name.toLowerCase(), sources] as const);
+  return new Map(directives);
+}
+
+function covers(source: string, what: string): boolean {
+  if (what === "inline") return source === "'unsafe-inline'";
+  if (what === "eval") return source === "'unsafe-eval'";
+  if (what === "self") return ["'self'", "*", "https:", "http:"].includes(source);
+  const { protocol, hostname, pathname } = new URL(what);
+  if (source === "*") return protocol !== "data:";
+  if (source.endsWith(":")) return source === protocol || (source === "http:" && protocol === "https:");
+  const [, scheme, host = "", path = ""] = /^(?:(\w+):\/\/)?([^/']+)(\/.*)?$/.exec(source) ?? [];
+  if (protocol === "data:" || (scheme !== undefined && `${scheme}:` !== protocol)) return false;
+  const isHost = host.startsWith("*.") ? hostname.endsWith(host.slice(1)) : hostname === host;
+  return isHost && (path === "" || (path.endsWith("/") ? pathname.startsWith(path) : pathname === path));
+}
+
+// Logpush
+
+const LINES: readonly Readonly<Record<string, unknown>>[] = ["a.example", "b.example"].flatMap((host) =>
+  [200, 404, 500].flatMap((status) =>
+    ["/", "/api/x"].map((uri) => ({
+      ClientRequestHost: host,
+      EdgeResponseStatus: status,
+      ClientRequestURI: uri,
+    })),
+  ),
+);
+
+interface StoredJob {
+  readonly dataset: string;
+  readonly enabled: boolean;
+  readonly filter?: string | null;
+  readonly output_options?: {
+    readonly field_names?: readonly string[];
+    readonly sample_rate?: number;
+  } | null;
+}
+
+async function logpush(api: LocalApi, zone: string, found: Found): Promise<void> {
+  const jobs = (await rawGet(api, `/zones/${zone}/logpush/jobs`))["result"] as StoredJob[];
+  for (const { dataset, enabled, filter, output_options: output } of jobs) {
+    if (!enabled) continue;
+    for (const line of LINES) {
+      if (typeof filter === "string" && filter !== "" && !letsThrough(filter, line)) continue;
+      for (const field of output?.field_names ?? [])
+        found(`LogpushJob ${zone} ${dataset} of ${JSON.stringify(line)}, ${field}`, output?.sample_rate ?? 1);
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import { managedRulesets, OWASP_SCORE_RULE, startLocalApi, type LocalApi } from "edgeguard-local";
+import { report } from "../../../provider/report";
+import { Random } from "../../soak/random";
+import { Operation, rawGet, type Recorded } from "../../support/operation";
+import { said, type MadePlan, type MadeStep } from "../plans";
+import { effectOf, losses, type Loss } from "./effect";
+import { changed, program, type Declared, type KnownRules, type World } from "./generate";
+
+/** What the gate says of a pull request, beside what the API holds once that is applied. */
+
+const PAIRS = process.env["EDGEGUARD_TEST_LONG"] === "1" ? 500 : 20;
+
+interface Outcome {
+  readonly seed: number;
+  readonly names: readonly string[];
+  readonly losses: readonly Loss[];
+  readonly unprotects: readonly { readonly kind: string; readonly text: string }[];
+  /** What changed, as JSON: before, and behind the arrow. */
+  readonly changes: readonly string[];
+}
+
+test(`of ${PAIRS} random changes, each that blocks or logs less is an unprotect danger`, async () => {
+  const outcomes: Outcome[] = [];
+  for (let seed = 1; outcomes.length < PAIRS; seed += 1) {
+    if (seed > 3 * PAIRS) throw new Error(`only ${outcomes.length} of ${seed} changes were applied`);
+    const outcome = await played(seed);
+    if (outcome !== undefined) outcomes.push(outcome);
+  }
+  expect(outcomes.flatMap(missed)).toEqual([]);
+
+  const alarms = outcomes.filter((each) => each.losses.length === 0 && each.unprotects.length > 0);
+  const losing = outcomes.filter((each) => each.losses.length > 0).length;
+  const lines = alarms.map(
+    ({ seed, names, unprotects }) =>
+      `  seed ${seed}, ${names.join(", ")}: ${unprotects.map(({ text }) => text).join("; ")}`,
+  );
+  process.stdout.write(
+    `gate: ${PAIRS} changes, ${losing} lose protection, ${alarms.length} false alarms\n${lines.join("\n")}\n`,
+  );
+  expect(losing).toBeGreaterThan(PAIRS / 4); // Else the sample would prove little.
+  expect(alarms.length).toBeLessThan(PAIRS / 4);
+});
+
+/** Losses that no danger of the same kind of resource speaks of. */
+function missed({ losses: all, unprotects, ...rest }: Outcome): object[] {
+  const unsaid = all.filter(({ kind }) => !unprotects.some((each) => each.kind === kind));
+  return unsaid.length === 0 ? [] : [{ ...rest, losses: unsaid.slice(0, 3).map(({ what }) => what) }];
+}
+
+/** Undefined where the change is refused, before or behind: the gate then has nothing to say. */
+async function played(seed: number): Promise<Outcome | undefined> {
+  const api = await startLocalApi();
+  try {
+    const world: World = {
+      random: new Random(seed),
+      zone: api.zones.empty,
+      otherZone: api.zones.blog,
+      account: api.accounts.main,
+    };
+    const rules = await knownRules(api);
+    const before = program(world, rules);
+    const recorded = await applied(api, before, new Map());
+    if (recorded === undefined) return undefined;
+    const was = await effectOf(api, [world.zone, world.otherZone]);
+    const { after, names, strangers } = changed(world, rules, before);
+    const known = new Map([...recorded].filter(([name]) => !strangers.includes(name)));
+    // Without a credential nobody sees what is taken over.
+    const plan = await planned(api, after, known, strangers.length > 0 || world.random.chance(0.7));
+    if (plan === undefined || (await applied(api, after, known)) === undefined) return undefined;
+    const is = await effectOf(api, [world.zone, world.otherZone]);
+    const { dangers } = report(JSON.stringify(plan), "json");
+    const unprotects = dangers
+      .filter(({ kind }) => kind === "unprotect")
+      .map(({ type, name, sentence }) => ({ kind: type, text: `${name} ${sentence.toString()}` }));
+    return { seed, names, losses: losses(was, is), unprotects, changes: changes(before, after) };
+  } finally {
+    await api.close();
+  }
+}
+
+function changes(before: readonly Declared[], after: readonly Declared[]): string[] {
+  return before.flatMap(({ name, inputs }) => {
+    const next = after.find((each) => each.name === name);
+    const [was, is] = [JSON.stringify(inputs), JSON.stringify(next?.inputs)];
+    return was === is ? [] : [`${name} ${was} -> ${is}`];
+  });
+}
+
+async function knownRules(api: LocalApi): Promise<KnownRules> {
+  const ids = async (ruleset: string): Promise<string[]> => {
+    const { result } = await rawGet(api, `/accounts/${api.accounts.main}/rulesets/${ruleset}`);
+    return (result as { rules: { id: string }[] }).rules.slice(0, 20).map(({ id }) => id);
+  };
+  return {
+    managed: await ids(managedRulesets.managed),
+    owasp: await ids(managedRulesets.owasp),
+    score: OWASP_SCORE_RULE,
+  };
+}
+
+type State = ReadonlyMap<string, Recorded & { readonly type: string }>;
+
+async function applied(api: LocalApi, wanted: readonly Declared[], state: State): Promise<State | undefined> {
+  const operation = new Operation(api, { inNoTime: api });
+  const next = new Map<string, Recorded & { readonly type: string }>();
+  try {
+    for (const { type, name, inputs } of wanted)
+      next.set(name, { type, ...(await operation.up(type, inputs, state.get(name))) });
+    for (const [name, recorded] of state)
+      if (!next.has(name)) await operation.destroy(recorded.type, recorded);
+  } catch {
+    return undefined;
+  }
+  return next;
+}
+
+/** As `pulumi preview --json --show-sames` writes it, with a credential or without. */
+async function planned(
+  api: LocalApi,
+  wanted: readonly Declared[],
+  state: State,
+  withCredential: boolean,
+): Promise<MadePlan | undefined> {
+  const config = withCredential ? {} : { "edgeguard:apiToken": "" };
+  const operation = new Operation(api, { inNoTime: api, config });
+  const steps: MadeStep[] = [];
+  for (const { type, name, inputs } of wanted) {
+    const previous = state.get(name);
+    const { inputs: news, failures } = await operation.check(type, inputs, previous);
+    if (failures.length > 0) return undefined;
+    const { step } = await operation.preview(type, inputs, previous);
+    steps.push({
+      op: step,
+      urn: urnOf(type, name),
+      ...(previous === undefined ? {} : { oldState: { custom: true, ...previous } }),
+      newState: { custom: true, inputs: news },
+    });
+  }
+  for (const [name, { type, ...recorded }] of state) {
+    if (wanted.some((each) => each.name === name)) continue;
+    steps.push({ op: "delete", urn: urnOf(type, name), oldState: { custom: true, ...recorded } });
+  }
+  const lines = [...operation.said, ...operation.warned];
+  return { steps, diagnostics: lines.map((line) => said(line, "info#err")) };
+}
+
+const urnOf = (type: string, name: string): string =>
+  `urn:pulumi:dev::edge::pulumi-nodejs:dynamic/edgeguard:${type}::${name}`;
