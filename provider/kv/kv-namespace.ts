@@ -301,12 +301,12 @@ async function adoptionOf(
   if (ctx.holding(id) === "changing") throw new AdoptionError(stillHeld(args, { id }));
   let more = "It keeps the keys it holds.";
   let strange = "";
-  let isReplaced = false;
+  const own = { isReplaced: false };
   const isOurs = async (): Promise<boolean> => {
     const { had, declares } = programOf(ctx, args);
     const isHeld = ctx.holding(id) !== undefined;
-    isReplaced = had && !isHeld;
-    if (isReplaced) return true;
+    own.isReplaced = had && !isHeld;
+    if (own.isReplaced) return true;
     const declared = isHeld ? [] : await Promise.all(declares.map(declaredKeys));
     const { count, first, ours } = await countKeys(ctx, args.accountId, id, {
       enough: 1,
@@ -330,7 +330,7 @@ async function adoptionOf(
         'Otherwise set adopt: "takeOver" to manage it with what it holds, or choose another title.',
     },
   });
-  if (isReplaced) return {};
+  if (own.isReplaced) return {};
   const onDestroy =
     args.forceDestroy === true ? "deletes it with every key in it" : "deletes it once it holds no keys";
   const object = `namespace ${id} of account ${args.accountId}`;

@@ -10,7 +10,7 @@ import type { EntryPoint, ManagedRuleset, ZoneRule } from "./wire";
 /** What a comparison needs to know of the ruleset. */
 export interface KnownRuleset {
   readonly scoreRule?: string | undefined;
-  sharedBy(tags: readonly string[]): SharedTags;
+  readonly sharedBy: (tags: readonly string[]) => SharedTags;
 }
 
 export function knownRuleset(managed: ManagedRuleset): KnownRuleset {
