@@ -20,6 +20,7 @@ import {
 import { byRef, type RuleWriter } from "./entry-point";
 import { exceptionRef, isSameSkip, ownExceptions, sameExceptions } from "./exceptions";
 import { foundRule, knownRuleset } from "./found";
+import { inDeclaredWords } from "./skip";
 import { isInPlace } from "./position";
 import { reconcileRule, stillThere } from "./reconcile";
 import { definitionOf, type EntryPoint, type ZoneRule } from "./wire";
@@ -90,7 +91,9 @@ async function adoptOthers(
   const another = `declare another ${named === undefined ? "expression" : "ref"}`;
   const differencesOf = (rule: ZoneRule): string[] => [
     ...differences(rule, { ...wantedOf(declared, prepared, rule), ref: rule.ref }, prepared.sharedTags),
-    ...(exceptionsInFront(declared, found, rule) === undefined ? ["exceptions"] : []),
+    ...(exceptionsInFront({ ...prepared, ref: declared.ref }, found, rule) === undefined
+      ? ["exceptions"]
+      : []),
   ];
   const alike = named === undefined ? running : [named];
   return await adoptExisting({
@@ -133,7 +136,7 @@ function isPredecessor(
 ): boolean {
   const stack = stackOf(declared.ref);
   if (stack === undefined || stackOf(rule.ref) !== stack || ctx.holding(rule.id) !== undefined) return false;
-  const { exceptions = [] } = declared;
+  const { exceptions } = prepared;
   const wanted = { ...wantedOf(declared, prepared), ref: rule.ref };
   return (
     differences(rule, wanted, prepared.sharedTags).length === 0 &&
@@ -164,7 +167,7 @@ export function twins(declared: Declared, prepared: Prepared, found: EntryPoint 
 
 /** Skip rules directly in front of a rule that are what is declared, in that order; undefined where they are not. */
 function exceptionsInFront(
-  { exceptions = [], ref }: Pick<Declared, "exceptions" | "ref">,
+  { exceptions, ref }: Pick<Prepared, "exceptions"> & Pick<Declared, "ref">,
   found: EntryPoint | undefined,
   rule: ZoneRule,
 ): readonly ZoneRule[] | undefined {
@@ -235,20 +238,28 @@ function destroyed(mode: "restore" | "remove" | "keep", from: Existing["from"]):
 /** The rule in arguments, where taking it over changes them. */
 function argumentsOf(
   declared: Declared,
-  { managed }: Prepared,
+  prepared: Prepared,
   seen: EntryPoint,
   { rule, from }: Existing,
 ): Bag {
+  const { managed, rulesetIds } = prepared;
   const { deploys } = rule;
   const own = foundRule(declared, knownRuleset(managed), seen, rule, { ref: rule.ref });
-  const inFront = exceptionsInFront(declared, seen, rule);
+  const inFront = exceptionsInFront({ ...prepared, ref: declared.ref }, seen, rule);
   const exceptions = inFront === undefined ? undefined : declared.exceptions;
+  const skipped = (declared.exceptions ?? []).map(({ skip }) => skip);
   const front = [...(inFront ?? []), ...ownExceptions(seen, { ref: rule.ref })].map(({ id }) => id);
   const isThere = isInPlace(declared.position, seen, rule, { front, directly: false });
   const hasVersion = sameVersion(deploys?.version, declared.version);
   return {
     ...own,
-    exceptions: from === "others" ? exceptions : own.exceptions,
+    exceptions:
+      from === "others"
+        ? exceptions
+        : own.exceptions?.map((each) => ({
+            ...each,
+            skip: inDeclaredWords(each.skip, skipped, managed.id, rulesetIds),
+          })),
     position: isThere || own.position !== declared.position ? own.position : undefined,
     ruleset:
       deploys === undefined || deploys.rulesetId === managed.id
@@ -293,7 +304,7 @@ export async function takeOver(
   const isOwn = from !== "others";
   const adoption = adoptionOf(ctx, args, prepared, found, existing);
   const wanted = { ...wantedOf(args, prepared, rule), ref: isOwn ? ref : rule.ref };
-  const inFront = isOwn ? [] : (exceptionsInFront(args, found, rule) ?? []);
+  const inFront = isOwn ? [] : (exceptionsInFront({ ...prepared, ref }, found, rule) ?? []);
   const previous = isOwn ? {} : { previous: asFound(found, rule, inFront) };
   const outputs = (): Computed => ({
     ...outputsOf(rules.now, stillThere(rules.now, rule), prepared),

@@ -2,10 +2,11 @@ import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { MANAGED_RULES } from "../limits";
 import { expression } from "../rules-language/argument";
-import { hexId, type Word } from "../runtime/fields";
+import type { Word } from "../runtime/fields";
 import { describe } from "../runtime/inputs";
 import { record } from "../runtime/json";
 import { counted } from "../runtime/values";
+import { isId, nameOrId, rulesetId, skip, type SkipArgs } from "./skip";
 
 /** The arguments of a deployment: what a program may write, and the schemas that check it and give its canonical form. */
 
@@ -51,16 +52,12 @@ export interface RuleOverrideArgs {
 
 /** Requests that managed rules leave alone. */
 export interface ExceptionArgs {
-  /** Which requests, in Cloudflare's filter language. */
+  /** Which requests, in Cloudflare's Rules language. Checked as `expression` of the resource is. */
   readonly expression: pulumi.Input<string>;
   /** What it is for. Default: empty. */
   readonly description?: pulumi.Input<string>;
-  /** What they skip: all managed rules behind it, whole rulesets by id, or single rules by the id of their ruleset. */
-  readonly skip: pulumi.Input<
-    | Word<"all">
-    | { readonly rulesets: pulumi.Input<readonly pulumi.Input<string>[]> }
-    | { readonly rules: pulumi.Input<Record<string, pulumi.Input<readonly pulumi.Input<string>[]>>> }
-  >;
+  /** What they skip: `"all"`, `"this"`, whole rulesets, or single rules. */
+  readonly skip: pulumi.Input<SkipArgs>;
 }
 
 const { SCORE_THRESHOLDS, MAX_PARANOIA_LEVEL } = MANAGED_RULES;
@@ -113,9 +110,6 @@ export const categories = z
   .transform((entries) => (entries.length === 0 ? undefined : entries));
 export type Categories = NonNullable<z.output<typeof categories>>;
 
-const rulesetId = hexId("Find it with `getManagedRulesets`.");
-const ruleId = hexId("Find it with `getManagedRuleset`.");
-
 /** Members by id, in lower case. A malformed key is refused here, so that the sentence names the entry. */
 const recordById = <Out, In>(
   member: z.ZodType<Out, In>,
@@ -151,12 +145,6 @@ export const rules = recordById(
 });
 export type Rules = NonNullable<z.output<typeof rules>>;
 
-const idSet = (id: z.ZodType<string, string>, what: string): z.ZodType<string[], string[]> =>
-  z
-    .array(id)
-    .min(1, `has to hold at least one ${what}; it is empty`)
-    .transform((ids) => [...new Set(ids)].sort());
-
 export const exceptions = z
   .array(
     z.strictObject({
@@ -165,24 +153,11 @@ export const exceptions = z
         .string()
         .transform((text) => (text === "" ? undefined : text))
         .optional(),
-      skip: z.union(
-        [
-          z.literal("all"),
-          z.strictObject({ rulesets: idSet(rulesetId, "ruleset id") }),
-          z.strictObject({
-            rules: recordById(idSet(ruleId, "rule id"), "ruleset id").refine(
-              (given) => Object.keys(given).length > 0,
-              "has to name at least one ruleset; it is empty",
-            ),
-          }),
-        ],
-        'has to be "all", { rulesets: [ids] } or { rules: { rulesetId: [ruleIds] } }',
-      ),
+      skip,
     }),
   )
   .transform((list) => (list.length === 0 ? undefined : list));
 export type Exceptions = NonNullable<z.output<typeof exceptions>>;
-export type Exception = Exceptions[number];
 
 const otherRef = z.string().min(1, "has to be the ref of another rule; it is empty");
 
@@ -192,22 +167,30 @@ export const position = z.union(
 );
 export type Position = z.output<typeof position>;
 
+const A_RULESET = "{ id } or { name } of a managed ruleset, or its name as text";
+
+/** A text is a name, or an ID where it has the form of one. */
 export const ruleset = z
-  .strictObject(
-    {
-      id: rulesetId.exactOptional(),
-      name: z.string().min(1, "has to be the ruleset's name; it is empty").exactOptional(),
-    },
-    {
-      error: ({ code, input }) =>
-        code === "invalid_type" && input === undefined
-          ? "is required: { id } or { name } of a managed ruleset"
-          : undefined,
-    },
+  .union(
+    [
+      z.string().min(1, "has to be the ruleset's name; it is empty"),
+      z.strictObject({
+        id: rulesetId.exactOptional(),
+        name: z.string().min(1, "has to be the ruleset's name; it is empty").exactOptional(),
+      }),
+    ],
+    `has to be ${A_RULESET}`,
   )
-  .refine(({ id, name }) => (id === undefined) !== (name === undefined), {
-    error: ({ input }) =>
-      `has to give exactly one of id and name; ${Object.keys(input as object).length === 0 ? "neither is set" : "both are set"}`,
+  .transform((given, ctx): { readonly id?: string; readonly name?: string } => {
+    if (typeof given === "string") {
+      const named = nameOrId(given, ctx);
+      return isId(named) ? { id: named } : { name: named };
+    }
+    const count = Object.keys(given).length;
+    if (count === 1) return given;
+    const message = `has to give exactly one of id and name; ${count === 0 ? "neither is set" : "both are set"}`;
+    ctx.addIssue({ code: "custom", message });
+    return z.NEVER;
   });
 
 export const version = z.string().regex(/^(latest|[1-9]\d*)$/, {

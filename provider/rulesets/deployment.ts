@@ -5,8 +5,9 @@ import { present } from "../runtime/members";
 import { isBag, omit, type Bag } from "../runtime/values";
 import type { DeclaredOverrides, Exceptions, Position } from "./arguments";
 import { byRef, otherManagedRules } from "./entry-point";
+import type { Exception } from "./exceptions";
 import { judge } from "./judge";
-import { findManagedRuleset, UnknownRulesetError, type RulesetChoice } from "./managed";
+import { findManagedRuleset, findRulesetIds, UnknownRulesetError, type RulesetChoice } from "./managed";
 import {
   compileOverrides,
   levelsOff,
@@ -24,6 +25,7 @@ import {
   type ZoneRule,
 } from "./wire";
 import type { Adopt } from "../runtime/fields";
+import { namesIn, resolveSkip, type RulesetIds } from "./skip";
 
 /** One rule that executes a managed ruleset: what is declared, what that means on the wire, and what is recorded of it. */
 
@@ -50,13 +52,22 @@ export interface Prepared {
   readonly managed: ManagedRuleset;
   readonly overrides: Overrides;
   readonly sharedTags: SharedTags;
+  readonly exceptions: readonly Exception[];
+  /** IDs of the rulesets that the exceptions give by name. */
+  readonly rulesetIds: RulesetIds;
 }
 
 export async function prepare(ctx: Context, declared: Declared): Promise<Prepared> {
-  const { accountId, ruleset, version } = declared;
+  const { accountId, ruleset, version, exceptions = [] } = declared;
   const managed = await findManagedRuleset(ctx, accountId, ruleset, version);
+  const names = exceptions.flatMap(({ skip }, index) =>
+    namesIn(skip).map((name) => [name, `exceptions[${index}].skip`] as const),
+  );
+  const rulesetIds = await findRulesetIds(ctx, accountId, new Map(names));
   return {
     managed,
+    exceptions: exceptions.map((each) => ({ ...each, skip: resolveSkip(each.skip, managed.id, rulesetIds) })),
+    rulesetIds,
     overrides: compileOverrides(declared, scoreRuleOf(managed)),
     sharedTags: sharedTagsOf(managed, tagsOf(declared)),
   };
@@ -195,6 +206,8 @@ export const computed = z.object({
   known: z.object({
     scoreRule: z.string().exactOptional(),
     sharedTags,
+    /** IDs of the rulesets that the exceptions give by name. */
+    rulesets: z.record(z.string(), z.string()).exactOptional(),
     /** The version as Cloudflare gave it back when the rule was last written. */
     version: z.string().exactOptional(),
   }),
@@ -206,7 +219,7 @@ export type Recorded = Declared & Computed;
 export function outputsOf(
   found: EntryPoint,
   rule: ZoneRule,
-  { managed, sharedTags }: Pick<Prepared, "managed" | "sharedTags">,
+  { managed, sharedTags, rulesetIds }: Pick<Prepared, "managed" | "sharedTags" | "rulesetIds">,
 ): Computed {
   return {
     ruleId: rule.id,
@@ -218,6 +231,7 @@ export function outputsOf(
     known: present({
       scoreRule: scoreRuleOf(managed),
       sharedTags: sharedTags.map(([one, other]): [string, string] => [one, other]),
+      rulesets: Object.keys(rulesetIds).length === 0 ? undefined : { ...rulesetIds },
       version: rule.deploys?.version,
     }),
   };

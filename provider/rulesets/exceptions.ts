@@ -1,12 +1,18 @@
 import { isSameExpression } from "../rules-language/argument";
 import { wordingOf } from "../rules-language/meaning";
 import { isBag, omit, sameJson, type Bag } from "../runtime/values";
-import type { Exception } from "./arguments";
 import type { RuleWriter } from "./entry-point";
 import { isForward, type Placement } from "./position";
 import { definitionOf, toSkip, type EntryPoint, type Skip, type ZoneRule } from "./wire";
 
 /** Exceptions: skip rules in front of a deployment, in order, each with a ref of its own. */
+
+/** As Cloudflare takes it: what is skipped, by ID. */
+export interface Exception {
+  readonly expression: string;
+  readonly description?: string | undefined;
+  readonly skip: Skip;
+}
 
 export const exceptionRef = (ref: string, number: number): string => `${ref}/exception/${number}`;
 

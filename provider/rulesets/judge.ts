@@ -48,12 +48,16 @@ export function judge(declared: Judged, managed: ManagedRuleset): Finding[] {
 /** Rules of other rulesets are left to Cloudflare. */
 function judgeExceptions({ exceptions = [] }: Judged, managed: ManagedRuleset): Finding[] {
   return exceptions.flatMap(({ skip }, index) => {
-    const ids = typeof skip === "object" && "rules" in skip ? (skip.rules[managed.id] ?? []) : [];
-    return ids.flatMap((id, at) => {
-      const wrong = unknownRule(id, managed);
-      const property = `exceptions[${index}].skip.rules["${managed.id}"][${at}]`;
-      return when(wrong !== undefined, property, `${id}: ${wrong ?? ""}`);
-    });
+    const byRuleset = typeof skip === "object" && "rules" in skip ? Object.entries(skip.rules) : [];
+    return byRuleset
+      .filter(([name]) => ["this", managed.id, managed.name].includes(name))
+      .flatMap(([name, ids]) =>
+        ids.flatMap((id, at) => {
+          const wrong = unknownRule(id, managed);
+          const property = `exceptions[${index}].skip.rules["${name}"][${at}]`;
+          return when(wrong !== undefined, property, `${id}: ${wrong ?? ""}`);
+        }),
+      );
   });
 }
 

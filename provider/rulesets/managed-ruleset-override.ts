@@ -8,6 +8,7 @@ import { canonicalExpression } from "../rules-language/meaning";
 import { accountId, adopt, zoneId, type Adopt, type Word } from "../runtime/fields";
 import type { Adopted } from "../runtime/adopted";
 import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle";
+import type { CheckFailure } from "../runtime/inputs";
 import { LOCK } from "../runtime/locks";
 import { present } from "../runtime/members";
 import { claimOnce, edgeResource } from "../runtime/resource";
@@ -49,6 +50,7 @@ import { findManagedRuleset, UnknownRulesetError } from "./managed";
 import { sameCategories, thresholdName } from "./overrides";
 import { missingAnchor, placementOf, violated } from "./position";
 import { reconcileRule, stillThere, withdraw } from "./reconcile";
+import { inDeclaredWords } from "./skip";
 import type { ManagedRuleset, ZoneRule } from "./wire";
 
 const args = z.object({
@@ -146,6 +148,11 @@ export const managedRulesetOverride = defineLifecycle({
     },
   ],
 
+  derive({ ctx, args }) {
+    deploymentsOf(ctx).set(`${args.zoneId} ${args.ref}`, args);
+    return Promise.resolve({});
+  },
+
   async live({ ctx, args, olds }) {
     let prepared: Prepared;
     try {
@@ -165,19 +172,24 @@ export const managedRulesetOverride = defineLifecycle({
       );
     const existing =
       Object.keys(olds).length === 0 ? await chooseExisting(ctx, args, prepared, found) : undefined;
+    const other = sameInOtherWords(ctx, args, prepared);
     const isOther = ({ id, ref }: ZoneRule): boolean =>
       ref !== olds["ref"] && id !== existing?.rule.id && ctx.holding(id) === undefined; // The program's own are told of by the class.
     const twin = twins(args, prepared, found).find(isOther);
-    if (twin !== undefined)
+    const runsToo =
+      other === undefined
+        ? twin && `rule ${twin.id} (${twin.ref}) of zone ${args.zoneId} executes`
+        : `${JSON.stringify(other.ref)} of this program executes`;
+    if (runsToo !== undefined)
       ctx.say.warn(
-        `managed ruleset ${JSON.stringify(args.ref)}: rule ${twin.id} (${twin.ref}) of zone ${args.zoneId} executes ${JSON.stringify(managed.name)} for the same requests: it runs twice.`,
+        `managed ruleset ${JSON.stringify(args.ref)}: ${runsToo} ${JSON.stringify(managed.name)} for the same requests: it runs twice.`,
       );
     const compared = await compareLive(ctx, { args, prepared, found, olds: recorded(olds), existing });
     const expansion: RulesetExpansion = { ...expand(managed, args, overrides), ...present({ compared }) };
     const adopts = existing === undefined ? {} : adoptionOf(ctx, args, prepared, found, existing);
     return {
       computed: { expansion },
-      failures: judge(args, managed),
+      failures: [...judge(args, managed), ...doubled(args, other)],
       ...adopts,
     };
   },
@@ -231,12 +243,17 @@ export const managedRulesetOverride = defineLifecycle({
       sharedBy,
       scoreRule: isMoved ? state.known.scoreRule : (scoreRule ?? state.known.scoreRule),
     };
-    const own = { ref: state.ref, adopted: exceptionIds(state) };
+    const live = foundRule(state, known, found, rule, { ref: state.ref, adopted: exceptionIds(state) });
+    const skipped = (state.exceptions ?? []).map(({ skip }) => skip);
     const now = {
       ...state,
-      ...foundRule(state, known, found, rule, own),
+      ...live,
       ruleset: isMoved ? { id: deploys.rulesetId } : state.ruleset,
       version: readVersion(state, deploys?.version),
+      exceptions: live.exceptions?.map((each) => ({
+        ...each,
+        skip: inDeclaredWords(each.skip, skipped, state.rulesetId, state.known.rulesets ?? {}),
+      })),
       ruleId: rule.id,
       ruleRef: rule.ref,
       entryPointId: found.id,
@@ -314,7 +331,7 @@ export interface ManagedRulesetOverrideArgs {
    * rule then executes another ruleset. Source: seed 001, "Ruleset".
    */
   readonly ruleset: pulumi.Input<
-    { readonly id: pulumi.Input<string> } | { readonly name: pulumi.Input<string> }
+    string | { readonly id: pulumi.Input<string> } | { readonly name: pulumi.Input<string> }
   >;
   /**
    * The version to deploy: `"latest"` or a number as text. Never sent unless set, and Cloudflare then takes the latest;
@@ -459,6 +476,36 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
     const claims = (): void => [claim, equal].forEach((each) => each());
     super(name, { ...args, ref }, opts, claims);
   }
+}
+
+/** What the program deploys, as far as it was checked: by zone and ref. */
+function deploymentsOf(ctx: Context): Map<string, OverrideArgs> {
+  return ctx.shared("declared deployments", () => new Map<string, OverrideArgs>());
+}
+
+/**
+ * Another resource of the program that deploys the same ruleset for the same requests, but names it otherwise: one by its
+ * name, the other by its ID. What names it alike is told of by the class.
+ */
+function sameInOtherWords(ctx: Context, args: OverrideArgs, { managed }: Prepared): OverrideArgs | undefined {
+  const meaning = (text: string): string => canonicalExpression(text) ?? text;
+  return [...deploymentsOf(ctx).values()].find(
+    ({ zoneId, ref, ruleset, expression }) =>
+      zoneId === args.zoneId &&
+      ref !== args.ref &&
+      !sameJson(ruleset, args.ruleset) &&
+      (ruleset.id === managed.id || ruleset.name === managed.name) &&
+      meaning(expression) === meaning(args.expression),
+  );
+}
+
+/** As the class refuses two that are equal in every argument and name their ruleset alike. */
+function doubled(args: OverrideArgs, other: OverrideArgs | undefined): readonly CheckFailure[] {
+  const whole = (each: OverrideArgs): string =>
+    canonicalJson({ ...pick(each, Object.keys(WHOLE.shape)), ruleset: "", expression: "" });
+  if (other === undefined || whole(other) !== whole(args)) return [];
+  const reason = `names the ruleset that ${JSON.stringify(other.ref)} deploys, and both declare the same rule of zone ${args.zoneId}, equal in every argument: keep one of them`;
+  return [{ property: "ruleset", reason }];
 }
 
 /** What tells one rule from another. */

@@ -76,6 +76,26 @@ async function once<T>(ctx: Context, key: string, read: () => Promise<T>): Promi
   }
 }
 
+function listOnce(ctx: Context, account: string): Promise<ManagedRulesetInfo[]> {
+  return once(ctx, `list ${account}`, () => listManagedRulesets(ctx.api, account));
+}
+
+/**
+ * IDs by name, from the list that is read once per operation, and not at all where no name is given.
+ *
+ * @param names each with the property that gives it.
+ * @throws UnknownRulesetError when the account has no ruleset of such a name, or several.
+ */
+export async function findRulesetIds(
+  ctx: Context,
+  account: string,
+  names: ReadonlyMap<string, string>,
+): Promise<Record<string, string>> {
+  if (names.size === 0) return {};
+  const all = await listOnce(ctx, account);
+  return Object.fromEntries([...names].map(([name, property]) => [name, idOf(name, property, all, account)]));
+}
+
 /**
  * The ruleset that is meant, in the version that is deployed, read once per operation.
  *
@@ -87,9 +107,8 @@ export async function findManagedRuleset(
   choice: RulesetChoice,
   version = "latest",
 ): Promise<ManagedRuleset> {
-  const list = (): Promise<ManagedRulesetInfo[]> =>
-    once(ctx, `list ${account}`, () => listManagedRulesets(ctx.api, account));
-  const id = choice.id ?? idOf(choice.name ?? "", await list(), account);
+  const list = (): Promise<ManagedRulesetInfo[]> => listOnce(ctx, account);
+  const id = choice.id ?? idOf(choice.name ?? "", "ruleset.name", await list(), account);
   const read = (of: string): Promise<ManagedRuleset> =>
     once(ctx, `${account} ${id} ${of}`, () => readManagedRuleset(ctx.api, account, id, of));
 
@@ -122,13 +141,13 @@ export async function findManagedRuleset(
   }
 }
 
-function idOf(name: string, all: readonly ManagedRulesetInfo[], account: string): string {
+function idOf(name: string, property: string, all: readonly ManagedRulesetInfo[], account: string): string {
   const named = all.filter((ruleset) => ruleset.name === name);
   const [first, ...more] = named;
   if (first !== undefined && more.length === 0) return first.id;
   if (first !== undefined) {
     throw new UnknownRulesetError(
-      "ruleset.name",
+      property,
       `account ${account} has ${named.length} rulesets ${JSON.stringify(name)}: ${named.map(({ id }) => id).join(", ")}. Give the id of one`,
     );
   }
@@ -139,7 +158,7 @@ function idOf(name: string, all: readonly ManagedRulesetInfo[], account: string)
       ? `It has: ${names.map((each) => JSON.stringify(each)).join(", ") || "no managed ruleset"}`
       : `Did you mean ${JSON.stringify(near)}?`;
   throw new UnknownRulesetError(
-    "ruleset.name",
+    property,
     `account ${account} has no managed ruleset ${JSON.stringify(name)}. ${hint}`,
   );
 }

@@ -32,8 +32,8 @@ export interface Reconciliation {
 /** Brings a rule that exists to what is wanted, and its exceptions with it. Writes only what differs. */
 export async function reconcileRule(
   rules: RuleWriter,
-  { ref, position, exceptions = [] }: Pick<Declared, "ref" | "position" | "exceptions">,
-  { sharedTags }: Prepared,
+  { ref, position }: Pick<Declared, "ref" | "position">,
+  { sharedTags, exceptions }: Prepared,
   { rule, wanted, adopted = [], formerRef = ref, placing }: Reconciliation,
 ): Promise<void> {
   const deployment = { ruleId: rule.id, ref, adopted };

@@ -1,5 +1,6 @@
 import { mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { managedRulesets } from "edgeguard-local";
 import { Operation, type Recorded } from "../support/operation";
 import { Importing } from "./support";
 
@@ -92,6 +93,33 @@ describe("an exception that somebody made in front of a deployment", () => {
 
     await new Operation(here.api).destroy("ManagedRulesetOverride", after);
     expect((await rulesOf(here)).map(content)).toEqual(before.map(content));
+  });
+
+  it("names its own ruleset as this, and others by their names", async () => {
+    const here = await Importing.from();
+    const path = "/zones/{zone}/rulesets/phases/http_request_firewall_managed/entrypoint";
+    const { rules } = (await here.send("GET", path)) as { rules: Record<string, unknown>[] };
+    const [exception, ...others] = rules;
+    const { owasp, managed } = managedRulesets;
+    const skipping = (parameters: object, host: string) => ({
+      action: "skip",
+      action_parameters: parameters,
+      expression: `http.host eq "${host}.example"`,
+    });
+    const more = [skipping({ rulesets: [managed] }, "a"), skipping({ rulesets: [managed, owasp] }, "b")];
+    await here.send("PUT", path, { rules: [exception, ...more, ...others] });
+    await here.run(["--zone", here.zone, "--only", "rulesets"]);
+    const recorded = here.recorded().get(NAME);
+    expect(recorded?.inputs["exceptions"]).toMatchObject([
+      { skip: "all" },
+      { skip: "this" },
+      { skip: { rulesets: ["Cloudflare OWASP Core Ruleset", "this"] } },
+    ]);
+    const operation = new Operation(here.api);
+    const inputs = recorded?.inputs ?? {};
+    expect(await operation.preview("ManagedRulesetOverride", inputs, recorded)).toMatchObject({
+      step: "same",
+    });
   });
 
   it("goes with its deployment where a destroy is to remove it", async () => {

@@ -1,7 +1,7 @@
 import { managedRulesets, seededRules } from "edgeguard-local";
 import { REGISTER } from "../../provider/register";
 import { IF_RENAMED } from "../../provider/runtime/adoption";
-import { Bench, REF, TYPE, type Declaration } from "./support";
+import { Bench, OWASP, REF, TYPE, type Declaration } from "./support";
 
 let bench: Bench;
 afterEach(() => bench.close());
@@ -259,6 +259,22 @@ test("another program of this package that runs the same ruleset for the same re
   const again = bench.operation();
   await again.preview(TYPE, bench.declare({ ref: `${REF}-2`, expression: "ssl" }), recorded);
   expect(again.warned).toEqual([]);
+});
+
+test("a ruleset that two resources name otherwise, and deploy for the same requests, is found once the name is resolved", async () => {
+  bench = await Bench.start("shop");
+  const byName = bench.declare({ ruleset: { name: OWASP }, expression: "(ssl)", ref: `${REF}-name` });
+  const op = bench.operation();
+  const recorded = await op.up(TYPE, byName);
+  const again = bench.operation();
+  await again.preview(TYPE, byName, recorded);
+  await again.preview(TYPE, bench.declare({ expression: "ssl", enabled: false }));
+  expect(again.warned).toEqual([
+    `edgeguard: managed ruleset "${REF}": "${REF}-name" of this program executes "${OWASP}" for the same requests: it runs twice.`,
+  ]);
+  expect(await again.refusals(TYPE, bench.declare({ expression: "ssl" }))).toEqual([
+    `ruleset: names the ruleset that "${REF}-name" deploys, and both declare the same rule of zone ${bench.zone}, equal in every argument: keep one of them`,
+  ]);
 });
 
 test("a rule that an interrupted create of an older declaration left is told as that, and brought to the new one", async () => {

@@ -122,7 +122,7 @@ describe("refused before anything is asked: ", () => {
     [
       "an exception that skips nothing",
       { exceptions: [{ expression: "true", skip: { rulesets: [] } }] },
-      "exceptions[0].skip.rulesets: has to hold at least one ruleset id; it is empty",
+      "exceptions[0].skip.rulesets: has to hold at least one ruleset; it is empty",
     ],
     [
       "an exception for a rule id",
@@ -137,7 +137,22 @@ describe("refused before anything is asked: ", () => {
     [
       "an exception's skip",
       { exceptions: [{ expression: "true", skip: "some" }] },
-      'exceptions[0].skip: has to be "all", { rulesets: [ids] } or { rules: { rulesetId: [ruleIds] } }; it is "some"',
+      'exceptions[0].skip: has to be "all", "this", { rulesets: [names or IDs] } or { rules: { "<ruleset>": [ruleIds] } }; it is "some"',
+    ],
+    [
+      "an exception's skip that is a list",
+      { exceptions: [{ expression: "true", skip: [RULE] }] },
+      'exceptions[0].skip: has to be "all", "this", { rulesets: [names or IDs] } or { rules: { "<ruleset>": [ruleIds] } }; it is a list of 1',
+    ],
+    [
+      "an exception for rules without their ruleset",
+      { exceptions: [{ expression: "true", skip: { rules: [RULE] } }] },
+      'exceptions[0].skip.rules: lists rules without their ruleset. Write { this: [ruleIds] } for rules of this resource\'s ruleset, or the name or ID of theirs in place of "this"',
+    ],
+    [
+      "an exception for a ruleset's id that is too short",
+      { exceptions: [{ expression: "true", skip: { rulesets: [RULE.slice(1)] } }] },
+      "has to be 32 hexadecimal digits",
     ],
     ["adopt", { adopt: "always" }, 'adopt: has to be "ifEqual" or "never" or "takeOver"; it is "always"'],
     [
@@ -181,6 +196,16 @@ describe("held against the live ruleset, in the preview: ", () => {
       "a ruleset's name, with the nearest",
       () => ({ ruleset: { name: "Cloudflare OWASP Core Rules" } }),
       'has no managed ruleset "Cloudflare OWASP Core Rules". Did you mean "Cloudflare OWASP Core Ruleset"?',
+    ],
+    [
+      "a ruleset that an exception names, with the nearest",
+      () => ({ exceptions: [{ expression: "ssl", skip: { rulesets: ["Cloudflare OWASP Core Rules"] } }] }),
+      'exceptions[0].skip: account ACCOUNT has no managed ruleset "Cloudflare OWASP Core Rules". Did you mean "Cloudflare OWASP Core Ruleset"?',
+    ],
+    [
+      "a rule of its own ruleset that an exception names",
+      () => ({ exceptions: [{ expression: "ssl", skip: { rules: { this: [RULE] } } }] }),
+      `exceptions[0].skip.rules["this"][0]: ${RULE}: "Cloudflare OWASP Core Ruleset" has no such rule`,
     ],
     [
       "a ruleset's id, with those there are",
@@ -258,7 +283,8 @@ describe("held against the live ruleset, in the preview: ", () => {
     firstRule = (await bench.managedRules(managedRulesets.owasp))[0]?.id ?? "";
   });
 
-  test.each(cases)("%s", async (_name, change, sentence) => {
+  test.each(cases)("%s", async (_name, change, template) => {
+    const sentence = template.replace("ACCOUNT", bench.api.accounts.main);
     const declared = bench.declare(change());
     expect(await bench.operation().refusals(TYPE, declared)).toEqual([expect.stringContaining(sentence)]);
     // And where previews do not ask: by the up, before anything is written.

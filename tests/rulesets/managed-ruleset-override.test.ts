@@ -515,6 +515,40 @@ describe("exceptions", () => {
     expect(await bench.order()).toEqual(["monitoring", "managed", "credentials"]);
   });
 
+  test('skip rulesets by name, and the resource\'s own as "this"; a refresh keeps the words of the program', async () => {
+    const [owasp, managed] = [managedRulesets.owasp, managedRulesets.managed];
+    const declared = bench.declare({
+      ruleset: OWASP,
+      exceptions: [
+        { ...HOOK, skip: "this" },
+        { ...FEED, skip: { rulesets: ["this", { name: VENDOR }, managedRulesets.free] } },
+        { ...FEED, skip: { rules: { this: [OWASP_SCORE_RULE], [VENDOR]: [await vendorRule()] } } },
+      ],
+    });
+    const recorded = await bench.up(declared);
+    expect(recorded.inputs["ruleset"]).toEqual({ name: OWASP });
+    expect(await list()).toEqual([
+      [HOOK.expression, { rulesets: [owasp] }],
+      [FEED.expression, { rulesets: [owasp, managed, managedRulesets.free].sort() }],
+      [FEED.expression, { rules: { [owasp]: [OWASP_SCORE_RULE], [managed]: [await vendorRule()] } }],
+    ]);
+    await bench.settled(declared, recorded);
+
+    // In other words the same: nothing is written. Changed in the dashboard: it shows, and is put right.
+    const byId = { ...declared, exceptions: [{ ...HOOK, skip: { rulesets: [owasp] } }] };
+    const shorter = await bench.up({ ...declared, exceptions: [{ ...HOOK, skip: "this" }] }, recorded);
+    bench.api.clearRequests();
+    const reworded = await bench.up(byId, shorter);
+    expect(bench.writes()).toEqual([]);
+    await bench.settled(byId, reworded);
+    await bench.edit(await bench.own(`${REF}/exception/1`), { action_parameters: { ruleset: "current" } });
+    const refreshed = await bench.operation().refresh(TYPE, shorter);
+    expect(refreshed?.outputs["exceptions"]).toEqual([{ ...HOOK, skip: "all" }]);
+  });
+
+  const vendorRule = async (): Promise<string> =>
+    (await bench.managedRules(managedRulesets.managed))[0]?.id ?? "";
+
   test("are in place before the rule of a new deployment acts", async () => {
     await bench.up(bench.declare({ exceptions: [HOOK] }));
     expect(bench.writes()).toEqual(["POST /{id}/rules", "POST /{id}/rules", "PATCH /{id}/rules/{id}"]);

@@ -18,7 +18,14 @@ import {
   thresholdName,
 } from "../../rulesets/overrides";
 
-import type { EntryPoint, ManagedRuleset, Overrides, ZoneRule } from "../../rulesets/wire";
+import { inWords as skipInWords, namesIn, type DeclaredSkip } from "../../rulesets/skip";
+import type {
+  EntryPoint,
+  ManagedRuleset,
+  ManagedRulesetInfo,
+  Overrides,
+  ZoneRule,
+} from "../../rulesets/wire";
 import { CommandError } from "../../terminal/errors";
 import { objectOf, type Code } from "../code";
 import { TYPES, type Found } from "../found";
@@ -44,10 +51,13 @@ export async function readRulesets(reading: Reading, zone: Zone, account: string
       throw new CommandError(
         `${zone.what} deploys managed rulesets, which belong to its account, and that could not be read. ${GIVE_ACCOUNT} Nothing was written.`,
       );
-    const names = (await listManagedRulesets(ctx.api, account)).map(({ name }) => name);
+    const rulesets = await listManagedRulesets(ctx.api, account);
     const excepting = new Set<ZoneRule>();
     for (const rule of found.rules.filter((each) => each.deploys !== undefined)) {
-      const deployment = await readDeployment({ reading, ctx, zone, account, found, names, excepting }, rule);
+      const deployment = await readDeployment(
+        { reading, ctx, zone, account, found, rulesets, excepting },
+        rule,
+      );
       if (deployment !== undefined) reading.found.push(deployment);
     }
     for (const rule of found.rules) {
@@ -68,14 +78,14 @@ interface Where {
   readonly zone: Zone;
   readonly account: string;
   readonly found: EntryPoint;
-  /** Of the account's managed rulesets; one may stand twice. */
-  readonly names: readonly string[];
+  /** The account's managed rulesets; a name may stand twice. */
+  readonly rulesets: readonly ManagedRulesetInfo[];
   /** Rules that were found to be exceptions. */
   readonly excepting: Set<ZoneRule>;
 }
 
 async function readDeployment(where: Where, rule: ZoneRule): Promise<Found | undefined> {
-  const { reading, ctx, zone, account, found, names, excepting } = where;
+  const { reading, ctx, zone, account, found, rulesets, excepting } = where;
   const { deploys } = rule;
   if (deploys === undefined) return undefined;
   const resource = TYPES.managedRulesetOverride;
@@ -91,18 +101,28 @@ async function readDeployment(where: Where, rule: ZoneRule): Promise<Found | und
   const overrides = inArguments(deploys.overrides, managed);
   const isOwn = rule.ref.startsWith(REF_PREFIX);
   const inFront = exceptionsInFront(found, rule);
-  const isUnique = names.filter((name) => name === managed.name).length === 1;
+  const nameOf = (id: string): string => uniqueName(id, rulesets) ?? id;
+  const name = uniqueName(managed.id, rulesets);
+  const exceptions = inFront.flatMap((each) => asArgument(each, managed.id, nameOf));
+  const named = new Set(exceptions.flatMap(({ skip }) => namesIn(skip)));
   const outputs = await reading.outputs(resource, rule.id, {
     zoneId: zone.id,
     accountId: account,
-    ruleset: isUnique ? { name: managed.name } : { id: managed.id },
+    ruleset: name === undefined ? { id: managed.id } : { name },
+    ...(exceptions.length === 0 ? {} : { exceptions }),
     expression: rule.expression,
     enabled: rule.enabled,
     ref: rule.ref,
     ...(deploys.version === undefined || deploys.version === "latest" ? {} : { version: deploys.version }),
     ...(rule.description === "" ? {} : { description: rule.description }),
     ...overrides,
-    ...outputsOf(found, rule, { managed, sharedTags: sharedTagsOf(managed, tagsOf(overrides)) }),
+    ...outputsOf(found, rule, {
+      managed,
+      sharedTags: sharedTagsOf(managed, tagsOf(overrides)),
+      rulesetIds: Object.fromEntries(
+        rulesets.map(({ id }) => [nameOf(id), id] as const).filter(([each]) => named.has(each)),
+      ),
+    }),
     // As a rule that a create has taken over: a destroy puts it back as it is now. One of our own making it removes.
     ...(isOwn ? {} : { previous: asFound(found, rule, inFront) }),
   });
@@ -132,6 +152,22 @@ async function readDeployment(where: Where, rule: ZoneRule): Promise<Found | und
       rules: ruleOverrides(outputs["rules"], managed),
     }),
   };
+}
+
+/** The name of a ruleset, where only one of the account has it. */
+function uniqueName(id: string, rulesets: readonly ManagedRulesetInfo[]): string | undefined {
+  const name = rulesets.find((each) => each.id === id)?.name;
+  return name !== undefined && rulesets.filter((each) => each.name === name).length === 1 ? name : undefined;
+}
+
+function asArgument(
+  { expression, description, skips }: ZoneRule,
+  own: string,
+  nameOf: (id: string) => string,
+): (Bag & { readonly skip: DeclaredSkip })[] {
+  if (skips === undefined || (typeof skips === "object" && "other" in skips)) return [];
+  const skip = skipInWords(skips, own, nameOf);
+  return [{ expression, ...(description === "" ? {} : { description }), skip }];
 }
 
 /** In the order in which people read them. */
