@@ -51,7 +51,7 @@ async function runningNow(ctx: Context, { args, olds, existing }: Compared): Pro
 
 /** What skips the rule where it moves to, and what its own exceptions reach from there; undefined where that can't be told. */
 function movedPast({ args, prepared, found, olds, existing }: Compared): readonly string[] | undefined {
-  const { position, zoneId, exceptions = [] } = args;
+  const { position, zoneId } = args;
   if (position === undefined || (existing === undefined && sameJson(position, olds?.position))) return [];
   const own = existing?.rule ?? byRef(found, olds?.ref ?? args.ref);
   if (found === undefined || own === undefined || missingAnchor(position, found, zoneId) !== undefined)
@@ -63,9 +63,9 @@ function movedPast({ args, prepared, found, olds, existing }: Compared): readonl
     .filter((rule) => others.includes(rule)).length;
   const place = placementOf(position, found, zoneId);
   const after = place === undefined ? before : indexIn(others, place, front, before);
-  const { id } = prepared.managed;
+  const { exceptions, managed } = prepared;
   const skipping = others.slice(before, after).flatMap((rule): string[] => {
-    const skips = rule.enabled ? skippedBy(rule.skips, id) : undefined;
+    const skips = rule.enabled ? skippedBy(rule.skips, managed.id) : undefined;
     return skips === undefined
       ? []
       : [`the skip rule ${named(rule)} takes requests from it (${rule.expression})`];

@@ -237,7 +237,11 @@ const overrides: Check = async (situation, claimed) => {
         ...differs(
           `exceptions of ${name}`,
           front.map(asException),
-          excepted.map((each, index) => declaredException(each, `${ref}/exception/${index + 1}`)),
+          excepted.map((each, index) =>
+            declaredException(each, `${ref}/exception/${index + 1}`, (name) =>
+              rulesetIdOf(name === "this" ? args["ruleset"] : name, catalog),
+            ),
+          ),
         ),
         ...placeProblems(name, args["position"], rules, at, at - excepted.length),
       );
@@ -352,11 +356,22 @@ function asException({
   return { ref, action, expression, description, enabled, action_parameters };
 }
 
-function declaredException({ expression, description, skip }: Args, ref: string): object {
-  const { rulesets, rules } = objectOf(skip);
+/** By its name or its ID. */
+function rulesetIdOf(ruleset: Value | undefined, { rulesets }: Catalog): string | undefined {
+  const { id, name } = objectOf(ruleset);
+  const given = plain(id ?? name ?? ruleset ?? null);
+  return rulesets.find((each) => each.id === given || each.name === given)?.id;
+}
+
+function declaredException(
+  { expression, description, skip }: Args,
+  ref: string,
+  idOf: (name: Value) => string | undefined,
+): object {
+  const { rulesets = plain(skip ?? null) === "this" ? ["this"] : undefined, rules } = objectOf(skip);
   const action_parameters =
     rulesets !== undefined
-      ? { rulesets: [...new Set(listOf(rulesets))].sort() }
+      ? { rulesets: [...new Set(listOf(rulesets).map(idOf))].sort() }
       : rules !== undefined
         ? {
             rules: Object.fromEntries(

@@ -274,7 +274,9 @@ function exceptions(random: Random, ruleset: CatalogRuleset, { rulesets }: Catal
     ...random.maybe("description", () => `Not for ${random.word()}`),
     skip: random.pick<() => Value>([
       () => "all",
+      () => "this",
       () => ({ rulesets: random.some(rulesets, 1, 2).map(({ id }) => id) }),
+      () => ({ rulesets: ["this", ...random.some(rulesets, 0, 1).map(({ name }) => name)] }),
       () => ({ rules: { [ruleset.id]: random.some(ruleset.rules, 1, 3).map(({ id }) => id) } }),
     ])(),
   }));

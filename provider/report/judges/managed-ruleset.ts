@@ -202,12 +202,14 @@ type Reach = "all" | ReadonlyMap<string, "all" | readonly unknown[]>;
 /** Undefined where it can't be told. */
 function reachOf(skip: unknown, side: Side): Reach | undefined {
   if (skip === "all") return "all";
-  if (skip === "this") return new Map([[ownId(side) ?? "this", "all"]]);
+  const own = ownId(side) ?? "this";
+  if (skip === "this") return new Map([[own, "all"]]);
   const { rulesets, rules, ...others } = bag(skip);
   if (Object.keys(others).length > 0) return undefined;
-  if (Array.isArray(rulesets)) return new Map(rulesets.map((id) => [keyOf(id), "all"]));
+  const idOf = (name: unknown): string => (name === "this" ? own : keyOf(name));
+  if (Array.isArray(rulesets)) return new Map(rulesets.map((name) => [idOf(name), "all"]));
   if (!isBag(rules)) return undefined;
-  return new Map(Object.entries(rules).map(([id, some]) => [id, list(some)]));
+  return new Map(Object.entries(rules).map(([name, some]) => [idOf(name), list(some)]));
 }
 
 const keyOf = (id: unknown): string => (typeof id === "string" ? id : JSON.stringify(id));

@@ -165,12 +165,21 @@ function exceptionWords(exception: unknown, index: number): string {
 export function skipped(skip: unknown): string {
   const { rulesets, rules } = bag(skip);
   if (skip === "all") return "all managed rules behind it";
+  if (skip === "this") return THIS_RULESET;
   if (rulesets !== undefined)
     return list(rulesets)
-      .map((id) => rulesetName(text(id)))
+      .map((name) => skippedRuleset(text(name)))
       .join(", ");
   if (rules === undefined) return shown(skip);
   return Object.entries(bag(rules))
-    .map(([id, some]) => `${counted(list(some).length, "rule")} of ${rulesetName(id)}`)
+    .map(([name, some]) => `${counted(list(some).length, "rule")} of ${skippedRuleset(name)}`)
     .join(", ");
+}
+
+const THIS_RULESET = "this ruleset";
+
+/** By the name that the program gives, or by the one that its ID is known for. */
+function skippedRuleset(name: string | undefined): string {
+  if (name === "this") return THIS_RULESET;
+  return name === undefined || /^[0-9a-f]{32}$/.test(name) ? rulesetName(name) : shown(name);
 }
