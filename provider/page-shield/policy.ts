@@ -154,8 +154,9 @@ export interface PageShieldPolicyArgs {
    */
   readonly action: pulumi.Input<Word<"log" | "allow" | "add_reporting_directives">>;
   /**
-   * Which requests the policy covers, in Cloudflare's filter language: `http.host eq "www.example.com"`. Sent as it is.
-   * In place. Source: seed 000, "Policy".
+   * Which requests the policy covers, in Cloudflare's Rules language: `http.host eq "www.example.com"`. What Cloudflare
+   * can't read fails the preview, with its place; a field or function that Cloudflare doesn't document is a warning.
+   * Notation alone (white space, `==` for `eq`) is no change. Sent as it is. Updates in place.
    */
   readonly expression: pulumi.Input<string>;
   /** Whether the policy acts. Default true, always sent. In place. Source: seed 000, "Policy" (a string on the wire). */

@@ -327,8 +327,8 @@ export interface ManagedRulesetOverrideArgs {
    */
   readonly accountId?: pulumi.Input<string>;
   /**
-   * The managed ruleset, by its id or by its name; one that the account does not have is an error. In place: the same
-   * rule then executes another ruleset. Source: seed 001, "Ruleset".
+   * The managed ruleset: `{ name }`, `{ id }`, or either as plain text. A ruleset that the account doesn't have is an
+   * error. Updates in place: the same rule then executes another ruleset.
    */
   readonly ruleset: pulumi.Input<
     string | { readonly id: pulumi.Input<string> } | { readonly name: pulumi.Input<string> }
@@ -339,8 +339,9 @@ export interface ManagedRulesetOverrideArgs {
    */
   readonly version?: pulumi.Input<string>;
   /**
-   * Which requests it looks at, in Cloudflare's filter language. Default `"true"`: all. In place. Source: seed 001,
-   * "Rule".
+   * Which requests it looks at, in Cloudflare's Rules language: `http.host eq "www.example.com"`. Default `"true"`: all.
+   * What Cloudflare can't read fails the preview, with its place; a field or function that Cloudflare doesn't document is a
+   * warning. Notation alone (white space, `==` for `eq`) is no change. At most 4,096 characters. Updates in place.
    */
   readonly expression?: pulumi.Input<string>;
   /** What the deployment is for. Sent only when set; when removed it is empty again. In place. Source: seed 001, "Rule". */
@@ -390,8 +391,9 @@ export interface ManagedRulesetOverrideArgs {
   readonly action?: pulumi.Input<Word<declared.RuleAction>>;
   /**
    * Requests that managed rules leave alone: skip rules, kept in this order directly in front of the rule, and removed
-   * with it. A skip rule acts on all rules behind it, `"all"` also on those of others. In place. Source: seed 001,
-   * "Versioning" ("use exceptions (skip rules)"); OpenAPI `rulesets_SkipRule`.
+   * with it. `skip: "this"` skips the ruleset that this resource deploys; `skip: "all"` skips all managed rules behind the
+   * exception, those of others too; `{ rulesets }` and `{ rules }` name rulesets by name or ID. Updates in place.
+   * @example [{ expression: 'http.request.uri.path eq "/upload"', skip: "this" }]
    */
   readonly exceptions?: pulumi.Input<readonly pulumi.Input<declared.ExceptionArgs>[]>;
   /**
