@@ -30,14 +30,14 @@ describe.each(NAMES)("%s", (name) => {
     }
   });
 
-  test("is a directive, or none, and a member that is passed on", async () => {
+  test("is no directive, and a member that is passed on", async () => {
     const policy = { zoneId: api.zones.shop, description: "d", action: "log", expression: "true" };
     const op = new Operation(api);
     const value = { scriptSrc: ["'self'"], ...member(name, ["x.example"]) };
-    const { inputs, failures } = await op.check("PageShieldPolicy", { ...policy, value });
-    const kebab = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    if (name === "__proto__") expect(failures[0]?.reason).toContain(`"${name}" is no directive name`);
-    else expect(inputs["value"]).toBe(`script-src 'self'; ${kebab} x.example`);
+    const { failures } = await op.check("PageShieldPolicy", { ...policy, value });
+    expect(failures.map(({ reason }) => reason)).toEqual([
+      expect.stringMatching(new RegExp(`^value\\.${name}: "${name}" is not a CSP directive\\. Directives: `)),
+    ]);
     const passed = await op.check("PageShieldPolicy", {
       ...policy,
       value: "script-src 'self'",

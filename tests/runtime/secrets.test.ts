@@ -124,6 +124,7 @@ const EXAMPLES: Readonly<Record<string, Bag>> = {
     ],
     confirm: "c0ffee11".repeat(8),
     waitFor: { timeout: "30m" },
+    quiet: true,
   },
 };
 

@@ -268,7 +268,7 @@ function normalised(state: Deployment, zone: string): unknown {
   )
     .replaceAll(zone, "{zone}")
     .replace(/"[0-9a-f]{32}(\/[0-9a-f-]{36})?"/g, '"{id}"')
-    .replace(/\brule [0-9a-f]{32}\b/g, "rule {id}")
+    .replace(/\b(rule|policy|job|namespace) [0-9a-f]{32}\b/g, "$1 {id}")
     .replace(/"ciphertext":"[^"]*"/g, '"ciphertext":"{secret}"')
     .replace(/"writtenAt":[\d.]+/g, '"writtenAt":"{time}"')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "{time}");

@@ -14,14 +14,18 @@ playScenario({
     {
       run: "preview",
       code: "failure",
-      says: [new RegExp(`by rule ${ID}, which differs in categories\\..* → .*Set adopt: "takeOver" to change that rule`)],
+      says: [
+        new RegExp(
+          `by rule ${ID}, which differs in owasp\\.paranoiaLevel: 4 → 2\\. To keep what the rule has, declare: owasp: { paranoiaLevel: 4 }\\. Set adopt: "takeOver" to change that rule`,
+        ),
+      ],
     },
     {
       run: "up",
       program: "taken",
       changes: { create: 2 },
       writes: [`PATCH ${RULE}`],
-      says: [new RegExp(`takes over the existing rule ${ID} of zone .* and changes categories\\.`)],
+      says: [new RegExp(`takes over the existing rule ${ID} of zone .* and changes owasp\\.paranoiaLevel: 4 → 2\\.`)],
     },
     {
       look: ENTRY_POINT,
