@@ -2,7 +2,7 @@ import type { Adoption } from "../runtime/adopted";
 import { adopt, IF_RENAMED, ifShared, isFree } from "../runtime/adoption";
 import { changesInWords, changesOf } from "../runtime/changes";
 import type { Context } from "../runtime/lifecycle";
-import { omit, sameJson, type Bag } from "../runtime/values";
+import { omit, own, sameJson, type Bag } from "../runtime/values";
 import { shownDestination } from "./destination-text";
 import { named, scopeOf } from "./job-api";
 import { jobNamed, type JobArgs } from "./job-args";
@@ -64,11 +64,13 @@ export function adoptionOf(
 /** The job in arguments, as far as the API shows them. */
 function found(args: JobArgs, job: Job, allFields: readonly string[] | undefined): Bag {
   const exists = jobFound(args, job, { allFields, strict: true });
-  const unset = Object.fromEntries(Object.keys(args).map((name) => [name, undefined]));
+  const names = Object.keys({ ...args, ...exists }).filter((name) => !SECRETS.includes(name));
   const [shown, declared] = [exists, args].map((each) => shownDestination(each.destinationConf));
   const isElsewhere = exists.destinationConf !== args.destinationConf;
   const differs = isElsewhere && shown === declared ? `${shown}, with other credentials or options` : shown;
-  return { ...omit({ ...unset, ...exists }, SECRETS), destinationShown: differs };
+  // What the job lacks has to be there by its name: what is declared of it is a change.
+  const members = Object.fromEntries(names.map((name) => [name, own(exists, name)]));
+  return { ...members, destinationShown: differs };
 }
 
 /** What is declared, by the same names. */

@@ -59,6 +59,7 @@ describe("a job of that name that exists already", () => {
       String.raw`filter: …\"geq\",\"value\":\"400\"}]}}" → …\"geq\",\"value\":\"500\"}]}}"`,
       { filter: FILTER.replace("500", "400") },
     ],
+    [`filter: not set → ${JSON.stringify(FILTER).slice(0, 120)}…`, { filter: "" }],
     [
       'outputOptions.fieldNames: ["ClientIP"] → ["ClientIP", "RayID"]',
       { output_options: { field_names: ["ClientIP"] } },

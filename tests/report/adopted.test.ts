@@ -69,3 +69,27 @@ test("overrides of a colleague that a takeover drops stand in the table, and are
   expect(markdown).toContain("Destroying the resource puts it back as it is now.");
   expect(dangers).toEqual([expect.stringMatching(/^unprotect: .*→ log/)]);
 });
+
+test("a job that lets every line through, and gets a filter", async () => {
+  const zoneId = api.zones.empty;
+  const job = {
+    name: "requests",
+    dataset: "http_requests",
+    destination_conf: "https://logs.example.com/in",
+    output_options: { field_names: ["RayID"] },
+    enabled: true,
+  };
+  await rawSend(api, "POST", `/zones/${zoneId}/logpush/jobs`, job);
+  const { dangers } = await reported("LogpushJob", {
+    zoneId,
+    name: "requests",
+    dataset: "http_requests",
+    destinationConf: "https://logs.example.com/in",
+    outputOptions: { fieldNames: ["RayID"] },
+    filter: '{"where":{"key":"ClientRequestHost","operator":"eq","value":"a.example"}}',
+    adopt: "takeOver",
+  });
+  expect(dangers).toEqual([
+    expect.stringContaining("unprotect: the filter may let fewer lines through: every line → "),
+  ]);
+});
