@@ -9,7 +9,8 @@ const FORMATS = ["markdown", "text", "json"] as const satisfies readonly Reports
 
 /** What a plan may hold that a pipeline should not pass by itself. */
 const DANGERS: Readonly<Record<Reports.DangerKind, string>> = {
-  irreversible: "cannot be undone: a step of a WAF migration, a namespace's data, keys that are pruned",
+  irreversible:
+    "cannot be undone: a step of a WAF migration, a namespace's data, keys that are pruned or overwritten",
   unprotect:
     "less is blocked or logged, or may be: a rule, a ruleset, a source, an exception, a filter, a Logpush job",
   blocks: "an allow policy would block scripts that the zone's pages load",

@@ -14,7 +14,7 @@ import {
 } from "./model";
 import { say, words, type Phrase } from "./phrase";
 import { PlanError, type Operation, type Plan, type Step } from "./plan";
-import { kvEntries, kvNamespace, pruned } from "./sections/kv";
+import { kvEntries, kvNamespace, overwritten, pruned } from "./sections/kv";
 import { logpushJob } from "./sections/logpush";
 import { managedRuleset } from "./sections/managed-ruleset";
 import { pageShieldPolicy, pageShieldSettings } from "./sections/page-shield";
@@ -158,7 +158,9 @@ function errorsOf(diagnostics: readonly Diagnostic[]): Message[] {
 
 function warningsOf(plan: Plan, own: readonly Step[]): Message[] {
   const { diagnostics } = plan;
-  const elsewhere = new Set(own.map((step) => pruned(told(step, plan))?.message));
+  const elsewhere = new Set(
+    own.flatMap((step) => [pruned, overwritten].map((keys) => keys(told(step, plan))?.message)),
+  );
   const engine = diagnostics.filter(({ severity }) => severity === "warning").map(messageOf);
   const said = ownMessages(diagnostics, "info#err")
     .filter((message) => !NOT_LOOKED.test(message) && !elsewhere.has(message))

@@ -1,6 +1,6 @@
 import { own } from "../runtime/values";
 import { general } from "./judges/general";
-import { namespaceData, ownKeysRemoved, prunedKeys } from "./judges/kv";
+import { namespaceData, overwrittenKeys, ownKeysRemoved, prunedKeys } from "./judges/kv";
 import * as logpush from "./judges/logpush";
 import * as managed from "./judges/managed-ruleset";
 import { migration } from "./judges/migration";
@@ -119,9 +119,9 @@ export const EFFECTS: Readonly<Record<string, Readonly<Record<string, Effect>>>>
   KvEntries: {
     accountId: depends(general),
     namespaceId: depends(general),
-    entries: depends(ownKeysRemoved),
-    file: depends(ownKeysRemoved),
-    directory: depends(ownKeysRemoved),
+    entries: depends(ownKeysRemoved, overwrittenKeys),
+    file: depends(ownKeysRemoved, overwrittenKeys),
+    directory: depends(ownKeysRemoved, overwrittenKeys),
     "defaults.metadata": neutral,
     "defaults.expirationTtl": neutral,
     adopt: neutral,

@@ -500,6 +500,37 @@ describe("entries", () => {
     }
   });
 
+  test("say which keys of others a takeover overwrites, and ask for an approval", async () => {
+    const api = await startLocalApi();
+    try {
+      const operation = new Operation(api);
+      const { inputs } = await operation.preview("KvEntries", {
+        accountId: api.accounts.main,
+        namespaceId: api.namespaces.existing,
+        __resourceName: "own",
+        entries: { "config/checkout": "mine", "config/new": "mine" },
+        adopt: "takeOver",
+      });
+      const diagnostics = operation.warned.map((line) => said(line, "info#err"));
+      const step = own("create", "KvEntries", "own", { new: inputs });
+      const { dangers, text } = report(JSON.stringify({ steps: [step], diagnostics }), "markdown");
+      expect(dangers.map(({ kind, sentence }) => `${kind}: ${sentence.toString()}`)).toEqual([
+        `irreversible: 1 key that exists already will be overwritten: "config/checkout"`,
+      ]);
+      expect(text).not.toContain("warning");
+    } finally {
+      await api.close();
+    }
+  });
+
+  test("say which keys they adopt, and that a destroy deletes those", () => {
+    const line = `one: 2 declared keys exist already as declared ("a", "b") and are adopted: destroying the resource deletes them.`;
+    const text = told([line], of("one", 5));
+    expect(text).toContain(
+      '2 keys that exist already as declared will be adopted: `"a"`, `"b"`. Destroying the resource deletes what it adopted.',
+    );
+  });
+
   test("that nobody claims are at least a warning", () => {
     const diagnostics = [
       said('edgeguard: KvEntries other: prune deletes 1 key that others wrote: "a/x"', "info#err"),

@@ -1,5 +1,5 @@
 import { say, words } from "../phrase";
-import { pruned, removed } from "../sections/kv";
+import { overwritten, pruned, removed } from "../sections/kv";
 import { isReplaced, leaves, successor } from "../sections/section";
 import { cell, counted } from "../values";
 import type { Judge } from "./sides";
@@ -25,6 +25,12 @@ export const namespaceData: Judge = (all) => {
 /** Keys that others wrote. */
 export const prunedKeys: Judge = (all) => {
   const found = pruned(all);
+  return found === undefined ? [] : [["irreversible", found.sentence]];
+};
+
+/** Values that others wrote. */
+export const overwrittenKeys: Judge = (all) => {
+  const found = overwritten(all);
   return found === undefined ? [] : [["irreversible", found.sentence]];
 };
 

@@ -31,10 +31,14 @@ export const kvEntries: Teller = {
     if (isGone(all.step)) return [];
     const drift = text(all.old.inputs["drift"]);
     const prunes = pruned(all);
+    const overwrites = overwritten(all);
+    const adopts = adopted(all);
     const lines = changeLines(all);
     return [
       ...(drift === undefined ? [] : [textBlock(say`Not as it was written: ${visible(drift)}.`)]),
       ...(prunes === undefined ? [] : [textBlock(prunes.sentence)]),
+      ...(overwrites === undefined ? [] : [textBlock(overwrites.sentence)]),
+      ...(adopts === undefined ? [] : [textBlock(adopts.sentence)]),
       ...(lines.length < 2
         ? []
         : [textBlock(words(ONE_OF)), { is: "list", items: lines.map(phraseOf) } as const]),
@@ -80,16 +84,62 @@ export function removed(all: Told): { readonly count: number; readonly before: n
   return { count: Math.max(0, fewer, ...changeLines(all).map(({ removed }) => removed)), before };
 }
 
+/** What the preview says of keys that others wrote. */
+export interface Others {
+  readonly message: string;
+  readonly sentence: Phrase;
+}
+
 /** Keys of others that are to be deleted under the prefix that this resource owns alone. */
-export function pruned(all: Told): { readonly message: string; readonly sentence: Phrase } | undefined {
+export function pruned(all: Told): Others | undefined {
   const prefix = text(bag(all.new.inputs["prune"])["prefix"]);
-  if (all.step.kind !== "KvEntries" || prefix === undefined || isGone(all.step)) return undefined;
+  if (prefix === undefined) return undefined;
+  const line = /^prune deletes ([\d,]+ keys?) that others wrote: (.*)$/s;
+  return ofOthers(
+    all,
+    line,
+    (keys, names) => say`${keys} that others wrote under ${cell(prefix)} will be deleted: ${names}`,
+  );
+}
+
+/** Keys of others that `adopt: "takeOver"` writes over. */
+export function overwritten(all: Told): Others | undefined {
+  const line =
+    /^([\d,]+) declared (keys?) exists? already \((.*)\); adopt: "takeOver" overwrites (?:it|them)\./s;
+  return ofOthers(
+    all,
+    line,
+    (keys, names) => say`${keys} that ${exist(keys)} already will be overwritten: ${names}`,
+  );
+}
+
+/** Keys that exist already as they are declared. */
+function adopted(all: Told): Others | undefined {
+  const line = /^([\d,]+) declared (keys?) exists? already as declared \((.*)\) and (?:is|are) adopted: /s;
+  return ofOthers(
+    all,
+    line,
+    (keys, names) =>
+      say`${keys} that ${exist(keys)} already as declared will be adopted: ${names}. Destroying the resource deletes what it adopted.`,
+  );
+}
+
+const exist = (keys: Phrase): Phrase => words(keys.toString().endsWith("s") ? "exist" : "exists");
+
+function ofOthers(
+  all: Told,
+  form: RegExp,
+  sentence: (keys: Phrase, names: Phrase) => Phrase,
+): Others | undefined {
+  if (all.step.kind !== "KvEntries" || isGone(all.step)) return undefined;
   for (const message of linesOf(all)) {
-    const [, count, keys = ""] =
-      /^prune deletes ([\d,]+ keys?) that others wrote: (.*)$/s.exec(message) ?? [];
-    if (count === undefined) continue;
-    const sentence = say`${words(count)} that others wrote under ${cell(prefix)} will be deleted: ${valuesOf(visible(keys))}`;
-    return { message: `${startOf(all.step)}${message}`, sentence };
+    const found = form.exec(message)?.slice(1) ?? [];
+    const names = found.pop();
+    if (names === undefined) continue;
+    return {
+      message: `${startOf(all.step)}${message}`,
+      sentence: sentence(words(found.join(" ")), valuesOf(visible(names))),
+    };
   }
   return undefined;
 }
@@ -106,7 +156,9 @@ const linesByStart = oncePerPlan((plan): ReadonlyMap<string, readonly string[]> 
   const lines = new Map<string, string[]>();
   for (const message of ownMessages(plan.diagnostics).sort(compare)) {
     const [whole, start = "", line = ""] =
-      /^(KvEntries .*?: )((?:\+\d+ ~\d+ -\d|prune deletes ).*)$/s.exec(message) ?? [];
+      /^(KvEntries .*?: )((?:\+\d+ ~\d+ -\d|prune deletes |[\d,]+ declared keys? exists? already ).*)$/s.exec(
+        message,
+      ) ?? [];
     if (whole === undefined) continue;
     const known = lines.get(start);
     if (known === undefined) lines.set(start, [line]);
