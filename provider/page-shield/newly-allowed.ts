@@ -48,7 +48,7 @@ export function newlyAllowed(before: Directives, after: Directives): readonly Ne
     const more =
       own(FALLBACKS, name) === undefined
         ? otherWords(before, after, name)
-        : moreSources(before, after, was, is);
+        : moreSources(name, [before, was], [after, is]);
     if (more.length === 0 || (found.has(is) && found.get(is) === undefined)) continue;
     found.set(is, new Set([...(found.get(is) ?? []), ...more]));
   }
@@ -71,22 +71,33 @@ function otherWords(before: Directives, after: Directives, name: string): readon
   return was.join(" ") === is.join(" ") ? [] : is.length === 0 ? [name] : is;
 }
 
-function moreSources(before: Directives, after: Directives, was: string, is: string): readonly string[] {
-  const old = acting(before.get(was) ?? []);
-  return acting(after.get(is) ?? []).filter((source) => !old.some((other) => covers(other, source)));
+/** A policy, and the directive of it that decides. */
+type Deciding = readonly [Directives, string];
+
+function moreSources(name: string, before: Deciding, after: Deciding): readonly string[] {
+  const [old, now] = [before, after].map(([directives, by]) =>
+    acting(directives.get(by) ?? [], isOfScripts(name, by)),
+  );
+  return (now ?? []).filter((source) => !old?.some((other) => covers(other, source)));
+}
+
+/** Whether 'strict-dynamic' acts: on scripts, and on workers where a directive of scripts decides. */
+function isOfScripts(name: string, by: string): boolean {
+  return name.startsWith("script-src") || by.startsWith("script-src");
 }
 
 const isProof = (source: string): boolean => /^'(nonce|sha\d+)-/.test(source);
 
 /**
  * The sources that have an effect: beside others 'none' has none; a nonce, a hash or 'strict-dynamic' takes 'unsafe-inline'
- * its effect, and 'strict-dynamic' that of addresses.
+ * its effect, and of scripts 'strict-dynamic' that of addresses.
  */
-function acting(sources: readonly string[]): readonly string[] {
-  const isDynamic = sources.includes("'strict-dynamic'");
+function acting(sources: readonly string[], ofScripts: boolean): readonly string[] {
+  const isDynamic = ofScripts && sources.includes("'strict-dynamic'");
   const isStrict = isDynamic || sources.some(isProof);
   return sources.filter((source) => {
     if (source === "'none'" || source === "'report-sample'") return false;
+    if (source === "'strict-dynamic'") return ofScripts;
     if (source === "'unsafe-inline'") return !isStrict;
     return !isDynamic || (source.startsWith("'") && source !== "'self'");
   });

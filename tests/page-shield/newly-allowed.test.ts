@@ -24,6 +24,11 @@ describe("a policy allows no more", () => {
       "script-src 'sha256-A='",
       "script-src 'sha256-A=' 'unsafe-inline'",
     ],
+    [
+      "with a host that 'strict-dynamic' disarms",
+      "script-src 'self' 'strict-dynamic'",
+      "script-src 'self' 'strict-dynamic' a.example",
+    ],
     ["with less of 'unsafe-eval'", "script-src 'unsafe-eval'", "script-src 'wasm-unsafe-eval'"],
   ])("%s", (_, before, after) => {
     expect(found(before, after)).toEqual([]);
@@ -33,6 +38,12 @@ describe("a policy allows no more", () => {
 describe("a policy allows more, or may,", () => {
   test.each([
     ["with a host", "script-src 'self'", "script-src 'self' a.example", "script-src: a.example"],
+    [
+      "with a host that 'strict-dynamic' disarms for scripts alone",
+      "default-src 'self' 'strict-dynamic'",
+      "default-src 'self' 'strict-dynamic' a.example",
+      "default-src: a.example",
+    ],
     ["with a wildcard", "script-src a.example", "script-src *.example", "script-src: *.example"],
     ["with another port", "script-src a.example", "script-src a.example:8443", "script-src: a.example:8443"],
     ["with every port", "script-src https://*", "script-src https:", "script-src: https:"],
