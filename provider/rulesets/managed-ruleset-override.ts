@@ -170,8 +170,9 @@ export const managedRulesetOverride = defineLifecycle({
       ctx.say.warn(
         `managed ruleset ${JSON.stringify(args.ref)}: ${missing}. An \`up\` needs it to be there.`,
       );
-    const existing =
-      Object.keys(olds).length === 0 ? await chooseExisting(ctx, args, prepared, found) : undefined;
+    // New, or a replacement in another zone.
+    const isNew = olds["zoneId"] !== args.zoneId;
+    const existing = isNew ? await chooseExisting(ctx, args, prepared, found) : undefined;
     const other = sameInOtherWords(ctx, args, prepared);
     const isOther = ({ id, ref }: ZoneRule): boolean =>
       ref !== olds["ref"] && id !== existing?.rule.id && ctx.holding(id) === undefined; // The program's own are told of by the class.

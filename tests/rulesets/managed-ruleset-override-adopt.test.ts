@@ -1,7 +1,7 @@
 import { managedRulesets, seededRules } from "edgeguard-local";
 import { REGISTER } from "../../provider/register";
 import { IF_RENAMED } from "../../provider/runtime/adoption";
-import { Bench, OWASP, REF, TYPE, type Declaration } from "./support";
+import { Bench, OWASP, REF, TYPE, type Declaration, type Rule } from "./support";
 
 let bench: Bench;
 afterEach(() => bench.close());
@@ -180,6 +180,31 @@ describe("a rule of somebody else that executes the same ruleset for the same re
     await bench.up({ ...declared, expression: 'http.host eq "a.example"', adopt: "never" });
     await bench.up({ ...declared, ref: `${REF}-2`, ruleset: { id: managedRulesets.free }, adopt: "never" });
     expect(bench.writes()).toEqual(["POST /{id}/rules", "POST /{id}/rules"]);
+  });
+
+  test("is found in the preview of a resource that moves to its zone, as in that of a new one", async () => {
+    const declared = await blog();
+    const recorded = await bench.up({ ...declared, zoneId: bench.api.zones.empty });
+    const moved = { ...declared, owasp: { paranoiaLevel: 2 } };
+    const refused = await bench.operation().refusals(TYPE, moved, recorded);
+    expect(refused).toEqual([expect.stringContaining("which differs in owasp.paranoiaLevel: 4 → 2")]);
+    const op = bench.operation();
+    const { step, inputs } = await op.preview(TYPE, { ...moved, adopt: "takeOver" }, recorded);
+    expect(step).toBe("replace");
+    expect(inputs).toMatchObject({ adopted: { changes: { owasp: { before: { paranoiaLevel: 4 } } } } });
+    expect(op.said.join()).toContain(`takes over the existing rule ${seededRules.blog.owasp} of zone`);
+  });
+
+  test("is recorded as adopted without showing a secret of the program", async () => {
+    const declared = await blog();
+    const [rule] = await bench.rules();
+    const description = "codename-quicksilver";
+    await bench.edit(rule as Rule, { description });
+    const secret = { ...declared, description, __secrets: ["description"] };
+    const { inputs, outputs } = await bench.up(secret);
+    expect(outputs["adopted"]).toMatchObject({ object: expect.stringContaining("[secret]") as string });
+    expect(inputs["adopted"]).toEqual(outputs["adopted"]);
+    expect(JSON.stringify(outputs["adopted"])).not.toContain(description);
   });
 
   test("is one of several: an error with their ids, also with takeOver", async () => {
