@@ -24,7 +24,7 @@ export async function create<Shape extends z.ZodRawShape, Computed extends objec
         inputs: pick(inputs, resource.computedInputs),
       });
       host.ledger.enter(lifecycle.type, id, "made");
-      const adopted = adopts === undefined ? undefined : resource.adopted(adopts, inputs);
+      const adopted = adopts === undefined ? undefined : resource.adopted(adopts, inputs, host.redact);
       if (adopts !== undefined && adopted !== undefined) {
         host.infoOnce(adoptionLine(adopts, adopted));
         if (adopts.afterwards !== undefined) host.infoOnce(`${adopts.what}: ${adopts.afterwards}`);

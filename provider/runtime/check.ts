@@ -41,7 +41,7 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
     problems.push(...wrong);
     if (pendingWork !== undefined) pending.push(pendingWork);
     if (adopts === undefined) return;
-    const adopted = resource.adopted(adopts, inputs);
+    const adopted = resource.adopted(adopts, inputs, host.redact);
     inputs[ADOPTED] = adopted;
     host.infoOnce(adoptionLine(adopts, adopted));
   };

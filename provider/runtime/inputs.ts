@@ -151,7 +151,8 @@ const REQUIRED = "is required";
 const HIDDEN = "a value that is not shown";
 
 /**
- * The issues that explain a union best: those of a branch that knows all names, and of these of the one that came furthest.
+ * The issues that explain a union best: those of a branch that knows all names, else of one that knows
+ * a name like it, and of these of the one that came furthest.
  * The union's own where none came further than its beginning.
  */
 function innermost(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
@@ -160,11 +161,17 @@ function innermost(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
     .map((branch) => branch.flatMap(innermost))
     .map((issues) => {
       const isNamed = !issues.some(({ code, path }) => code === "unrecognized_keys" && path.length === 0);
-      const depth = Math.max(...issues.map(({ path }) => path.length));
-      return { issues, isNamed, depth };
+      const isNear = issues.some(
+        ({ code, message }) => code === "unrecognized_keys" && message.includes("Did you mean"),
+      );
+      const depth = issues.reduce((most, { path }) => Math.max(most, path.length), 0);
+      return { issues, isNamed, isNear, depth };
     })
     .filter(({ isNamed, depth }) => depth > 0 || !isNamed)
-    .sort((a, b) => Number(b.isNamed) - Number(a.isNamed) || b.depth - a.depth);
+    .sort(
+      (a, b) =>
+        Number(b.isNamed) - Number(a.isNamed) || Number(b.isNear) - Number(a.isNear) || b.depth - a.depth,
+    );
   if (best === undefined) return [issue];
   return best.issues.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
 }

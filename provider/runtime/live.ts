@@ -1,5 +1,5 @@
-import { lackedRight, MissingCredentialsError } from "../api/credential";
-import { ApiError, CancelledError } from "../api/errors";
+import { isUnauthenticated, lackedRight, MissingCredentialsError } from "../api/credential";
+import { ApiError, CancelledError, isUnroutable } from "../api/errors";
 import { AdoptionError } from "./adoption";
 import type { Host } from "./host";
 import type { Context, Findings } from "./lifecycle";
@@ -45,7 +45,10 @@ function missing(error: ApiError): string {
 const VERDICTS: readonly (number | undefined)[] = [401, 403, 404];
 
 function isVerdict(error: unknown): error is ApiError {
-  return error instanceof ApiError && VERDICTS.includes(error.status) && error.init.foreign !== true;
+  if (!(error instanceof ApiError) || error.init.foreign === true) return false;
+  // A malformed token, and an ID that no zone has, may be answered with 400: their codes say so.
+  const isNamed = error.status === 400 && (isUnauthenticated(error) || isUnroutable(error));
+  return isNamed || VERDICTS.includes(error.status);
 }
 
 /** Why a live check could not be made, or undefined when the error is something else: a defect, a cancellation. */

@@ -121,14 +121,14 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     });
   }
 
-  /** How an object that a create adopts differs from the declaration. */
-  adopted(adoption: Adoption, inputs: Bag): Adopted {
+  /** How an object that a create adopts differs from the declaration. @param redact the state keeps what is said here as it is. */
+  adopted(adoption: Adoption, inputs: Bag, redact: (text: string) => string): Adopted {
     const { equal } = this.lifecycle;
     const changes = changesOf(adoption.found, inputs, {
       isSecret: (name) => this.secrets(inputs).includes(name),
       isSame: (name, before, after) => equal?.[name]?.(before, after, adoption.found) === true,
     });
-    return adoptedOf(adoption, changes);
+    return adoptedOf({ ...adoption, object: redact(adoption.object) }, changes);
   }
 
   /** Tells a declaration from any other of the operation. */

@@ -218,6 +218,11 @@ describe("what is refused", () => {
       'owasp: there is no option "paranoiaLevl". Did you mean "paranoiaLevel"? There is no option "threshold". Did you mean "scoreThreshold"?',
       expect.stringContaining('owasp.action: has to be "block"'),
     ]);
+    const skip = { rule: { this: ["a".repeat(32)] } };
+    const exceptions = [{ expression: "true", skip }];
+    expect(await refusals("ManagedRulesetOverride", { ...deployment, ruleset: "x", exceptions })).toEqual([
+      'exceptions[0].skip: there is no option "rule". Did you mean "rules"?',
+    ]);
   });
 
   test("a misspelt secret without showing it", async () => {
@@ -385,6 +390,16 @@ describe("live checks", () => {
       expect(api.requests).toHaveLength(1);
     },
   );
+
+  test.each([
+    ["a malformed token", 6003, "The credential from edgeguard:apiToken is malformed"],
+    ["an ID that no zone has", 7003, "The zone or account does not exist"],
+  ])("that are answered 400 for %s fail the preview, too", async (_, code, advice) => {
+    api.fault({ match: {}, kind: "status", status: 400, code, message: "Invalid request" });
+    expect(await new Operation(api).refusals("PageShieldPolicy", policy)).toEqual([
+      expect.stringContaining(advice),
+    ]);
+  });
 
   test.each([401, 403, 404])("that a proxy answers %i with a page of its own warn", async (status) => {
     api.fault({ match: {}, kind: "raw", status, body: "<html>Sign in</html>" });

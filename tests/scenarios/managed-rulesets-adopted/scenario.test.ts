@@ -25,7 +25,11 @@ playScenario({
       program: "taken",
       changes: { create: 2 },
       writes: [`PATCH ${RULE}`],
-      says: [new RegExp(`takes over the existing rule ${ID} of zone .* and changes owasp\\.paranoiaLevel: 4 → 2\\.`)],
+      says: [
+        new RegExp(
+          `takes over the existing rule ${ID} of zone .* and changes owasp\\.paranoiaLevel: 4 → 2\\.`,
+        ),
+      ],
     },
     {
       look: ENTRY_POINT,
