@@ -6,6 +6,8 @@ import type { Directives } from "./csp";
 export interface NewlyAllowed {
   /** The directive whose sources say so; of one that is gone, itself. */
   readonly directive: string;
+  /** The directives that decided before: another one, where it fell away or this one came in between. */
+  readonly before: readonly string[];
   /** Sources that the earlier policy doesn't cover; undefined where everything is allowed now. */
   readonly sources: readonly string[] | undefined;
 }
@@ -27,6 +29,8 @@ const FALLBACKS: Readonly<Record<string, readonly string[]>> = {
   "object-src": ["default-src"],
   "media-src": ["default-src"],
   "manifest-src": ["default-src"],
+  "prefetch-src": ["default-src"],
+  "fenced-frame-src": ["frame-src", "child-src", "default-src"],
   "form-action": [],
   "base-uri": [],
   "frame-ancestors": [],
@@ -34,7 +38,16 @@ const FALLBACKS: Readonly<Record<string, readonly string[]>> = {
 
 /** Everything that the second policy lets through and the first does not, or may not: what can't be proven counts. */
 export function newlyAllowed(before: Directives, after: Directives): readonly NewlyAllowed[] {
-  const found = new Map<string, Set<string> | undefined>();
+  const found = new Map<string, { readonly before: Set<string>; sources: Set<string> | undefined }>();
+  const add = (directive: string, was: string, sources: readonly string[] | undefined): void => {
+    const known = found.get(directive) ?? { before: new Set(), sources: new Set() };
+    known.before.add(was);
+    known.sources =
+      sources === undefined || known.sources === undefined
+        ? undefined
+        : new Set([...known.sources, ...sources]);
+    found.set(directive, known);
+  };
   const names = new Set([...Object.keys(FALLBACKS), ...before.keys(), ...after.keys()]);
   for (const name of names) {
     if (name === "default-src") continue; // It acts through those that fall back to it.
@@ -42,18 +55,18 @@ export function newlyAllowed(before: Directives, after: Directives): readonly Ne
     const is = origin(after, name);
     if (was === undefined) continue; // Nothing was restricted.
     if (is === undefined) {
-      found.set(was, undefined);
+      add(was, was, undefined);
       continue;
     }
     const more =
       own(FALLBACKS, name) === undefined
         ? otherWords(before, after, name)
-        : moreSources(name, [before, was], [after, is]);
-    if (more.length === 0 || (found.has(is) && found.get(is) === undefined)) continue;
-    found.set(is, new Set([...(found.get(is) ?? []), ...more]));
+        : moreSources(name, [was, before.get(was) ?? []], [is, after.get(is) ?? []]);
+    if (more.length > 0) add(is, was, more);
   }
-  return [...found].map(([directive, sources]) => ({
+  return [...found].map(([directive, { before, sources }]) => ({
     directive,
+    before: [...before],
     sources: sources === undefined ? undefined : [...sources],
   }));
 }
@@ -71,35 +84,41 @@ function otherWords(before: Directives, after: Directives, name: string): readon
   return was.join(" ") === is.join(" ") ? [] : is.length === 0 ? [name] : is;
 }
 
-/** A policy, and the directive of it that decides. */
-type Deciding = readonly [Directives, string];
+type Declared = readonly [directive: string, sources: readonly string[]];
 
-function moreSources(name: string, before: Deciding, after: Deciding): readonly string[] {
-  const [old, now] = [before, after].map(([directives, by]) =>
-    acting(directives.get(by) ?? [], isOfScripts(name, by)),
-  );
-  return (now ?? []).filter((source) => !old?.some((other) => covers(other, source)));
-}
-
-/** Whether 'strict-dynamic' acts: on scripts, and on workers where a directive of scripts decides. */
-function isOfScripts(name: string, by: string): boolean {
-  return name.startsWith("script-src") || by.startsWith("script-src");
+function moreSources(name: string, was: Declared, is: Declared): readonly string[] {
+  const old = acting(name, was);
+  return acting(name, is).filter((source) => !old.some((other) => covers(other, source)));
 }
 
 const isProof = (source: string): boolean => /^'(nonce|sha\d+)-/.test(source);
 
+/** Words that mean something for scripts alone, and for styles besides. A word that isn't here may for anything. */
+const SCRIPT_WORDS = [
+  "'strict-dynamic'",
+  "'unsafe-eval'",
+  "'wasm-unsafe-eval'",
+  "'trusted-types-eval'",
+  "'inline-speculation-rules'",
+];
+const STYLE_WORDS = ["'unsafe-inline'", "'unsafe-hashes'"];
+
 /**
- * The sources that have an effect: beside others 'none' has none; a nonce, a hash or 'strict-dynamic' takes 'unsafe-inline'
- * its effect, and of scripts 'strict-dynamic' that of addresses.
+ * The sources that have an effect on what `name` stands for: beside others 'none' has none; a nonce or a hash takes
+ * 'unsafe-inline' its effect. For scripts 'strict-dynamic' does so, too, and takes that of addresses; for nothing else.
  */
-function acting(sources: readonly string[], ofScripts: boolean): readonly string[] {
-  const isDynamic = ofScripts && sources.includes("'strict-dynamic'");
+function acting(name: string, [directive, sources]: Declared): readonly string[] {
+  const isScript = name.startsWith("script-src");
+  const isStyle = name.startsWith("style-src");
+  // A worker is a script where a directive of scripts decides.
+  const isDynamic = (isScript || directive.startsWith("script-src")) && sources.includes("'strict-dynamic'");
   const isStrict = isDynamic || sources.some(isProof);
   return sources.filter((source) => {
     if (source === "'none'" || source === "'report-sample'") return false;
-    if (source === "'strict-dynamic'") return ofScripts;
-    if (source === "'unsafe-inline'") return !isStrict;
-    return !isDynamic || (source.startsWith("'") && source !== "'self'");
+    if (source === "'unsafe-inline'" && isStrict) return false;
+    if (!source.startsWith("'") || source === "'self'") return !isDynamic;
+    if (SCRIPT_WORDS.includes(source)) return isScript;
+    return isScript || isStyle || !(isProof(source) || STYLE_WORDS.includes(source));
   });
 }
 

@@ -29,6 +29,16 @@ describe("a policy allows no more", () => {
       "script-src 'self' 'strict-dynamic'",
       "script-src 'self' 'strict-dynamic' a.example",
     ],
+    [
+      "with words that mean something for scripts alone, which another directive decides",
+      "script-src 'self'; default-src 'self'",
+      "script-src 'self'; default-src 'self' 'unsafe-eval'; img-src 'self' 'nonce-A'",
+    ],
+    [
+      "with a fallback that it had not",
+      "script-src 'self'; img-src *",
+      "script-src 'self'; img-src *; default-src *",
+    ],
     ["with less of 'unsafe-eval'", "script-src 'unsafe-eval'", "script-src 'wasm-unsafe-eval'"],
   ])("%s", (_, before, after) => {
     expect(found(before, after)).toEqual([]);
@@ -85,6 +95,14 @@ describe("a policy allows more, or may,", () => {
       "script-src 'nonce-A' https:",
       "script-src: https:",
     ],
+    [
+      "with inline styles, which 'strict-dynamic' doesn't disarm",
+      "style-src 'strict-dynamic'",
+      "style-src 'strict-dynamic' 'unsafe-inline'",
+      "style-src: 'unsafe-inline'",
+    ],
+    ["to fetch ahead", "default-src 'none'", "default-src 'none'; prefetch-src *", "prefetch-src: *"],
+    ["in fenced frames", "frame-src 'none'", "frame-src 'none'; fenced-frame-src *", "fenced-frame-src: *"],
     ["without a directive", "script-src 'self'", "img-src 'self'", "script-src: anything"],
     ["with a wider fallback", "script-src 'self'; default-src *", "default-src *", "default-src: *"],
     [
@@ -104,4 +122,14 @@ describe("a policy allows more, or may,", () => {
   ])("%s", (_, before, after, expected) => {
     expect(found(before, after)).toEqual([expected]);
   });
+});
+
+test("says which directives decided before", () => {
+  const changes = newlyAllowed(
+    parseCsp("script-src 'self'; img-src a.example; default-src 'none'"),
+    parseCsp("default-src *; img-src a.example"),
+  );
+  expect(changes).toEqual([
+    { directive: "default-src", before: ["script-src", "default-src"], sources: ["*"] },
+  ]);
 });

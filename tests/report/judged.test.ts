@@ -390,6 +390,17 @@ describe("page security", () => {
   });
 });
 
+test("a policy that falls back to another directive names the one that decided before", () => {
+  const policy = { zoneId: ZONE, description: "www", action: "allow", expression: "true", enabled: true };
+  const change = own("update", "PageShieldPolicy", "p", {
+    old: { ...policy, value: "script-src 'self'; img-src *" },
+    new: { ...policy, value: "default-src 'self' cdn.example; img-src *" },
+  });
+  expect(sentences("unprotect", change)).toEqual([
+    `policy www newly allows cdn.example in default-src: "script-src 'self'" → "default-src 'self' cdn.example"`,
+  ]);
+});
+
 describe("entries", () => {
   const NAMESPACE = "5a0c1e7f3b2d4968a7e1c0f2d3b4b601";
   const of = (name: string, keys: number, more: object = {}): MadeStep =>

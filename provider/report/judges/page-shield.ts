@@ -79,9 +79,13 @@ const moreSources: Comparison = (change) => {
   const [before, after] = [directivesOf(was), directivesOf(is)];
   if (before === undefined || after === undefined)
     return [say`${policy} may allow more: ${cell(was)} → ${cell(is)}`];
-  return newlyAllowed(before, after).map(({ directive, sources }) => {
-    const [old, now] = [before.get(directive), after.get(directive)];
-    const change = say`${written(directive, old)} → ${written(directive, now)}`;
+  return newlyAllowed(before, after).map(({ directive, before: deciding, sources }) => {
+    const isAnother = deciding.some((name) => name !== directive);
+    const side = (of: Directives, names: readonly string[]): Phrase =>
+      isAnother
+        ? joined(names.map((name) => cell([name, ...(of.get(name) ?? [])].join(" "), 200)))
+        : written(directive, of.get(directive));
+    const change = say`${side(before, deciding)} → ${side(after, [directive])}`;
     if (sources === undefined) return say`${policy} no longer restricts ${directive}: ${change}`;
     const shown = sources.slice(0, MOST_SOURCES).map((source) => value(source));
     const more = sources.length > MOST_SOURCES ? `, and ${sources.length - MOST_SOURCES} more` : "";
