@@ -76,7 +76,7 @@ function urlsOf(scripts: readonly SeenScript[]): string[] {
 }
 
 function impactInWords({ count, seen, scripts }: WouldBlock, hosts: ReadonlySet<string> | undefined): string {
-  const where = hosts === undefined ? "the zone's pages" : [...hosts].join(", ");
+  const where = hosts === undefined ? "the zone's pages" : firstOf([...hosts]);
   const which = count === 0 ? "" : `: ${scripts.join(", ")}${count > scripts.length ? ", …" : ""}`;
   return `would block ${count} of the ${seen} active script${seen === 1 ? "" : "s"} seen on ${where}${which}.`;
 }
@@ -93,14 +93,20 @@ function unseenPages(
       `no active script has been seen on any page of zone ${zone}, so the preview cannot tell what the policy would block. Turn on Page Shield and wait for visitors before you block.`,
     ];
   }
-  return [...(hosts ?? [])]
-    .filter((host) => !seen.includes(host))
-    .map((host) => {
-      const near = nearest(host, seen);
-      const advice =
-        near === undefined
-          ? `Scripts were seen on ${seen.slice(0, SHOWN_HOSTS).join(", ")}${seen.length > SHOWN_HOSTS ? ", …" : ""}.`
-          : `Did you mean ${near}?`;
-      return `no active script has been seen on ${host}, so the preview cannot tell what the policy would block there. ${advice}`;
-    });
+  const known = new Set(seen);
+  const unseen = [...(hosts ?? [])].filter((host) => !known.has(host));
+  const sentence = (where: string, advice: string): string =>
+    `no active script has been seen on ${where}, so the preview cannot tell what the policy would block there. ${advice}`;
+  const elsewhere = `Scripts were seen on ${firstOf(seen)}.`;
+  // A line per host, which may be a mistyped one, unless there are many.
+  if (unseen.length > SHOWN_HOSTS)
+    return [sentence(`${unseen.length} of its hosts (${firstOf(unseen)})`, elsewhere)];
+  return unseen.map((host) => {
+    const near = nearest(host, seen);
+    return sentence(host, near === undefined ? elsewhere : `Did you mean ${near}?`);
+  });
+}
+
+function firstOf(hosts: readonly string[]): string {
+  return `${hosts.slice(0, SHOWN_HOSTS).join(", ")}${hosts.length > SHOWN_HOSTS ? ", …" : ""}`;
 }

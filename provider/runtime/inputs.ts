@@ -178,18 +178,17 @@ function innermost(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
 
 /** A misspelt option comes first. What only follows from it is left out: that the right one is missing, or that none is set. */
 function withoutEchoes(issues: readonly z.core.$ZodIssue[], root: unknown): readonly z.core.$ZodIssue[] {
-  const misspelt = issues.filter(({ code }) => code === "unrecognized_keys");
-  const follows = ({ code, path }: z.core.$ZodIssue): boolean =>
-    misspelt.some((about) => {
-      const isThere = propertyPath(about.path) === propertyPath(path);
-      if (isThere) return code === "custom";
-      const [parent, name] = [path.slice(0, -1), String(path.at(-1))];
-      const isMember = propertyPath(about.path) === propertyPath(parent);
-      return (
-        isMember && valueAt(root, path) === undefined && about.message.includes(`Did you mean "${name}"?`)
-      );
-    });
-  return [...misspelt, ...issues.filter((issue) => !misspelt.includes(issue) && !follows(issue))];
+  const isMisspelt = ({ code }: z.core.$ZodIssue): boolean => code === "unrecognized_keys";
+  const misspelt = issues.filter(isMisspelt);
+  const messages = new Map(misspelt.map(({ path, message }) => [propertyPath(path), message]));
+  const follows = ({ code, path }: z.core.$ZodIssue): boolean => {
+    if (messages.has(propertyPath(path))) return code === "custom";
+    if (path.length === 0) return false;
+    const about = messages.get(propertyPath(path.slice(0, -1)));
+    const advice = `Did you mean "${String(path.at(-1))}"?`;
+    return about?.includes(advice) === true && valueAt(root, path) === undefined;
+  };
+  return [...misspelt, ...issues.filter((issue) => !isMisspelt(issue) && !follows(issue))];
 }
 
 function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {

@@ -687,6 +687,21 @@ describe("what an allow policy would block", () => {
     expect(warning).toContain(advice);
   });
 
+  test("is told in one line of many hosts on which no script was seen", async () => {
+    const hosts = Array.from({ length: 40 }, (_, index) => `"shop${index}.example"`);
+    const op = new Operation(api);
+    await op.preview(TYPE, {
+      ...shop(),
+      expression: `http.host in {${hosts.join(" ")}}`,
+      value: "script-src 'none'",
+    });
+    expect(op.warned).toEqual([
+      expect.stringContaining(
+        "seen on 40 of its hosts (shop0.example, shop1.example, shop2.example, shop3.example, shop4.example, …),",
+      ),
+    ]);
+  });
+
   test("is not to be told where nothing has been seen at all", async () => {
     const op = new Operation(api);
     const { inputs } = await op.preview(TYPE, { ...policy, action: "allow" });

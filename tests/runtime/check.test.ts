@@ -218,6 +218,11 @@ describe("what is refused", () => {
       'owasp: there is no option "paranoiaLevl". Did you mean "paranoiaLevel"? There is no option "threshold". Did you mean "scoreThreshold"?',
       expect.stringContaining('owasp.action: has to be "block"'),
     ]);
+    const rules = Object.fromEntries(
+      Array.from({ length: 3_000 }, (_, id) => [String(id).padStart(32, "0"), { enabld: false }]),
+    );
+    const each = await refusals("ManagedRulesetOverride", { ...deployment, ruleset: "x", rules });
+    expect(each).toHaveLength(3_000); // Nothing is said of what only follows, and that is told in no time.
     const skip = { rule: { this: ["a".repeat(32)] } };
     const exceptions = [{ expression: "true", skip }];
     expect(await refusals("ManagedRulesetOverride", { ...deployment, ruleset: "x", exceptions })).toEqual([
