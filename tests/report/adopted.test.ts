@@ -1,7 +1,7 @@
 import { managedRulesets, startLocalApi, type LocalApi } from "edgeguard-local";
 import { report } from "../../provider/report";
 import type { Bag } from "../../provider/runtime/values";
-import { Operation, rawSend } from "../support/operation";
+import { Operation, rawSend, type Recorded } from "../support/operation";
 import { own, planOf } from "./plans";
 
 /** What a reviewer reads of an object that exists and that an update adopts. */
@@ -92,4 +92,54 @@ test("a job that lets every line through, and gets a filter", async () => {
   expect(dangers).toEqual([
     expect.stringContaining("unprotect: the filter may let fewer lines through: every line → "),
   ]);
+});
+
+describe("a managed ruleset that was taken over is put back by a destroy", () => {
+  const upload = 'http.request.uri.path eq "/upload"';
+
+  /** What a reviewer reads of the destroy, of a rule with an exception in front of it that was found like this. */
+  async function destroyed(overrides: Bag, ...programs: Bag[]): Promise<string[]> {
+    const zoneId = api.zones.empty;
+    const id = managedRulesets.owasp;
+    const execute = { id, ...(Object.keys(overrides).length === 0 ? {} : { overrides }) };
+    const rules = [
+      { action: "skip", expression: upload, action_parameters: { rulesets: [id] } },
+      { action: "execute", expression: "true", action_parameters: execute },
+    ];
+    const path = `/zones/${zoneId}/rulesets/phases/http_request_firewall_managed/entrypoint`;
+    await rawSend(api, "PUT", path, { rules: rules.map((rule) => ({ ...rule, enabled: true })) });
+    const ruleset = { name: "Cloudflare OWASP Core Ruleset" };
+    const base = { zoneId, accountId: api.accounts.main, ref: "edgeguard/mine", ruleset, adopt: "takeOver" };
+    let state: Recorded | undefined;
+    for (const program of programs)
+      state = await new Operation(api).up("ManagedRulesetOverride", { ...base, ...program }, state);
+    const plan = planOf(
+      own("delete", "ManagedRulesetOverride", "mine", {
+        old: { ...state?.inputs },
+        outputs: { ...state?.outputs },
+      }),
+    );
+    return report(plan, "json").dangers.map(({ kind, sentence }) => `${kind}: ${sentence.toString()}`);
+  }
+  const excepting = {
+    exceptions: [{ expression: upload, skip: { rulesets: ["Cloudflare OWASP Core Ruleset"] } }],
+  };
+
+  test("which loses nothing where it is as it was found", async () => {
+    expect(await destroyed({}, excepting)).toEqual(["delete: is deleted"]);
+  });
+
+  test("with the exceptions that it had", async () => {
+    expect(await destroyed({}, excepting, {})).toEqual([
+      expect.stringContaining('unprotect: "Cloudflare OWASP Core Ruleset" gets an exception: '),
+      "delete: is deleted",
+    ]);
+  });
+
+  test("with all of its rules switched off", async () => {
+    expect(await destroyed({ enabled: false }, excepting)).toEqual([
+      expect.stringContaining(" is switched off: "),
+      "delete: is deleted",
+    ]);
+  });
 });

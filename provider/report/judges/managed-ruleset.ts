@@ -165,22 +165,32 @@ export const exceptions = judge(moreExceptions);
 
 /** A rule that was taken over, as a destroy puts it back, in the form of the arguments. */
 function asFound(old: Side): Side {
-  const { rule } = bag(old.outputs["previous"]);
-  const [found] = entryPoint.safeParse({ id: "", rules: [rule] }).data?.rules ?? [];
+  const { rule, exceptions } = bag(old.outputs["previous"]);
+  // A rule is recorded as it is sent, without its ID.
+  const rules = [rule, ...list(exceptions).map((one) => bag(one)["rule"])].map((one) => ({
+    id: "",
+    ...bag(one),
+  }));
+  const [found, ...inFront] = entryPoint.safeParse({ id: "", rules }).data?.rules ?? [];
   if (rule === undefined || found === undefined) return old;
   const { rulesetId, version, overrides } = found.deploys ?? {};
   const same = rulesetId === old.outputs["rulesetId"];
   const inputs = {
-    ...pick(old.inputs, ["zoneId", "accountId"]),
+    ...pick(old.inputs, ["zoneId", "accountId", ...(same ? ["expansion"] : [])]),
     ruleset: same ? old.inputs["ruleset"] : { id: rulesetId },
     expression: found.expression,
-    enabled: found.enabled && found.deploys !== undefined,
+    enabled: found.enabled && found.deploys !== undefined && overrides?.enabled !== false,
     ...present({
       version: version === "latest" ? undefined : version,
       action: overrides?.action,
       categories: overrides?.categories,
       rules: overrides?.rules,
-      exceptions: old.inputs["exceptions"],
+      exceptions:
+        inFront.length === 0
+          ? undefined
+          : inFront
+              .filter(({ enabled }) => enabled)
+              .map(({ expression, skips }) => ({ expression, skip: skips })),
     }),
   };
   return { inputs, outputs: old.outputs };
@@ -203,10 +213,11 @@ type Reach = "all" | ReadonlyMap<string, "all" | readonly unknown[]>;
 function reachOf(skip: unknown, side: Side): Reach | undefined {
   if (skip === "all") return "all";
   const own = ownId(side) ?? "this";
+  const ids = bag(bag(side.outputs["known"])["rulesets"]);
   if (skip === "this") return new Map([[own, "all"]]);
   const { rulesets, rules, ...others } = bag(skip);
   if (Object.keys(others).length > 0) return undefined;
-  const idOf = (name: unknown): string => (name === "this" ? own : keyOf(name));
+  const idOf = (name: unknown): string => (name === "this" ? own : keyOf(ids[keyOf(name)] ?? name));
   if (Array.isArray(rulesets)) return new Map(rulesets.map((name) => [idOf(name), "all"]));
   if (!isBag(rules)) return undefined;
   return new Map(Object.entries(rules).map(([name, some]) => [idOf(name), list(some)]));
