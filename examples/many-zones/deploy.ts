@@ -83,7 +83,7 @@ async function report(finished: readonly Finished<Zone>[], options: Options): Pr
   try {
     const plans = finished.flatMap(({ item, outcome }) => {
       if ("failure" in outcome) return [];
-      const file = path.join(folder, `${item.stack}.json`);
+      const file = path.join(folder, `${item.stack.replaceAll("/", ".")}.json`);
       writeFileSync(file, outcome.changes);
       return [file];
     });

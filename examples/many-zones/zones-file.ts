@@ -7,10 +7,15 @@ export interface Zone {
 }
 
 const zone = z.strictObject({
-  stack: z.string().regex(/^[\w.-]{1,100}$/, "is not a stack name (letters, digits, ., _ and -)"),
+  stack: z
+    .string()
+    .regex(
+      /^([\w.-]+\/){0,2}[\w.-]{1,100}$/,
+      "is not a stack name (letters, digits, ., _ and -; organization/ or organization/project/ may precede)",
+    ),
   zoneId: z
     .string()
-    .regex(/^[0-9a-f]{32}$/, "is not a zone ID (32 hex digits). Find it on the zone's Overview page"),
+    .regex(/^[0-9a-f]{32}$/i, "is not a zone ID (32 hex digits). Find it on the zone's Overview page"),
 });
 
 /** @throws Error with every mistake in the file, a line each. */

@@ -144,6 +144,7 @@ describe("the file of zones", () => {
 
   it.each<[string, string | undefined, string]>([
     ["is fine", JSON.stringify([SHOP]), "none"],
+    ["names the organization", JSON.stringify([{ ...SHOP, stack: "acme/edge/shop" }]), "none"],
     [
       "is missing",
       undefined,
@@ -157,7 +158,7 @@ describe("the file of zones", () => {
       [
         "zones.json:",
         `zone 2, zoneId: "shop.example" is not a zone ID (32 hex digits). Find it on the zone's Overview page`,
-        `zone 3, stack: "my blog" is not a stack name (letters, digits, ., _ and -)`,
+        `zone 3, stack: "my blog" is not a stack name (letters, digits, ., _ and -; organization/ or organization/project/ may precede)`,
         "zone 3, zoneId: Invalid input: expected string, received undefined",
         'zone 3: Unrecognized key: "zoneID"',
       ].join("\n  "),
