@@ -138,6 +138,10 @@ export const kvEntries = defineLifecycle({
     const managed = management(args);
     const manifest = await decodeManifest(state.manifest);
     const catalog = isWritten ? undefined : await known(ctx, args);
+    if (catalog !== undefined && catalog.digest !== inputs["digest"])
+      throw new Error(
+        `${subjectOf(ctx, args.namespaceId)}: an earlier update left entries unwritten, and their source has changed since, which ignoreChanges ignores. Restore the source, or remove ignoreChanges for one update.`,
+      );
     // What others write under the prefix can be seen only by looking, also where nothing was changed here.
     const strangers = async (): Promise<Review> => {
       const own = { rows: catalog?.rows ?? manifest, manifest, writtenAt: state.writtenAt };

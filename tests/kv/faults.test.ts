@@ -165,3 +165,21 @@ test("half of the keys unsuccessful to the end: they are named, and the next up 
   expect(sum(bulkWrites(api))).toBe(left);
   expect(difference(held(api), declared)).toEqual([]);
 });
+
+test("entries left unwritten are sent although changes are ignored, and a source that has changed since fails the preview", async () => {
+  await start();
+  onTheThird("status");
+  const recorded = await failed();
+  // As the engine brings it back for ignoreChanges: ["file"].
+  const ignoring = { ...inputs, digest: recorded.inputs["digest"] };
+  writeBulkFile(FILE, changed);
+  try {
+    await expect(new Operation(api).preview(TYPE, ignoring, recorded)).rejects.toThrow(
+      /left entries unwritten, .* Restore the source, or remove ignoreChanges for one update\.$/,
+    );
+  } finally {
+    writeBulkFile(FILE, declared);
+  }
+  await new Operation(api).up(TYPE, ignoring, recorded);
+  expect(difference(held(api), declared)).toEqual([]);
+});
