@@ -48,6 +48,7 @@ export function newlyAllowed(before: Directives, after: Directives): readonly Ne
         : new Set([...known.sources, ...sources]);
     found.set(directive, known);
   };
+  const known = new Map<string, readonly string[]>();
   const names = new Set([...Object.keys(FALLBACKS), ...before.keys(), ...after.keys()]);
   for (const name of names) {
     if (name === "default-src") continue; // It acts through those that fall back to it.
@@ -61,7 +62,7 @@ export function newlyAllowed(before: Directives, after: Directives): readonly Ne
     const more =
       own(FALLBACKS, name) === undefined
         ? otherWords(before, after, name)
-        : moreSources(name, [was, before.get(was) ?? []], [is, after.get(is) ?? []]);
+        : moreSources(name, [was, before.get(was) ?? []], [is, after.get(is) ?? []], known);
     if (more.length > 0) add(is, was, more);
   }
   return [...found].map(([directive, { before, sources }]) => ({
@@ -86,9 +87,21 @@ function otherWords(before: Directives, after: Directives, name: string): readon
 
 type Declared = readonly [directive: string, sources: readonly string[]];
 
-function moreSources(name: string, was: Declared, is: Declared): readonly string[] {
-  const old = acting(name, was);
-  return acting(name, is).filter((source) => !old.some((other) => covers(other, source)));
+/** @param known what was found before, as most directives fall back to the same few lists. */
+function moreSources(
+  name: string,
+  was: Declared,
+  is: Declared,
+  known: Map<string, readonly string[]>,
+): readonly string[] {
+  const [old, now] = [acting(name, was), acting(name, is)];
+  const key = JSON.stringify([old, now]);
+  const same = new Set(old);
+  const more =
+    known.get(key) ??
+    now.filter((source) => !same.has(source) && !old.some((other) => covers(other, source)));
+  known.set(key, more);
+  return more;
 }
 
 const isProof = (source: string): boolean => /^'(nonce|sha\d+)-/.test(source);

@@ -133,3 +133,11 @@ test("says which directives decided before", () => {
     { directive: "default-src", before: ["script-src", "default-src"], sources: ["*"] },
   ]);
 });
+
+test("is found in long lists, too, from which every directive takes its sources", () => {
+  const hosts = (from: number): string =>
+    Array.from({ length: 3_000 }, (_, index) => `https://h${index + from}.example`).join(" ");
+  expect(found(`default-src ${hosts(0)}`, `default-src ${hosts(1)}`)).toEqual([
+    "default-src: https://h3000.example",
+  ]);
+});
