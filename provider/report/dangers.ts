@@ -1,10 +1,12 @@
 import { digestOf } from "../runtime/digest";
+import { ADOPTED } from "../runtime/adopted";
+import { present } from "../runtime/members";
 import { pick } from "../runtime/values";
 import { judgedArguments, judgesOf } from "./effects";
 import { DANGERS, type Danger, type RemovalGate } from "./model";
 import type { Plan, Step } from "./plan";
 import { told, type Told } from "./sections/section";
-import { compare } from "./values";
+import { bag, compare } from "./values";
 
 /** What a reviewer must not miss, worst first. */
 export function dangersOf(plan: Plan, steps: readonly Step[], gate: RemovalGate): readonly Danger[] {
@@ -32,8 +34,14 @@ export function dangersOf(plan: Plan, steps: readonly Step[], gate: RemovalGate)
     .map(({ danger }) => danger);
 }
 
-/** All that an unprotected side is judged by. */
+/** All that an unprotected side is judged by: what is declared, what is taken over, what comes back, and what the preview has compared. */
 function comparedIn({ step, old, new: next }: Told): unknown {
   const names = judgedArguments(step.kind);
-  return [old, next].map(({ inputs }) => pick(inputs, names));
+  const more = present({
+    adopted: bag(next.inputs[ADOPTED])["changes"],
+    previous: old.outputs["previous"],
+    compared: bag(next.inputs["expansion"])["compared"],
+  });
+  const sides = [old, next].map(({ inputs }) => pick(inputs, names));
+  return Object.keys(more).length === 0 ? sides : [...sides, more];
 }

@@ -51,6 +51,28 @@ describe("the digest of a plan's dangers", () => {
     expect(digestOf(narrowed("/a"))).not.toBe(digestOf(narrowed("/b")));
   });
 
+  test("changes with the end of what is taken over, or comes back", () => {
+    const long = (path: string): string => `http.request.uri.path in {"${"/long".repeat(80)}" "${path}"}`;
+    const rule = { zoneId: "z", ruleset: { name: "OWASP" }, expression: "false" };
+    const takenOver = (path: string): MadeStep => {
+      const adopted = { object: "rule 1", changes: { expression: { before: long(path), after: "false" } } };
+      return own("create", "ManagedRulesetOverride", "owasp", { new: { ...rule, adopted } });
+    };
+    expect(digestOf(takenOver("/a"))).toMatch(/^[0-9a-f]{64}$/);
+    expect(digestOf(takenOver("/a"))).not.toBe(digestOf(takenOver("/b")));
+    const putBack = (path: string): MadeStep => {
+      const previous = {
+        rule: { action: "execute", expression: long(path), action_parameters: { id: "o" } },
+      };
+      const old = { ...rule, ruleset: { id: "o" }, expression: "true" };
+      return own("delete", "ManagedRulesetOverride", "owasp", {
+        old,
+        outputs: { rulesetId: "o", previous },
+      });
+    };
+    expect(digestOf(putBack("/a"))).not.toBe(digestOf(putBack("/b")));
+  });
+
   test("doesn't exist where nothing is dangerous, or where the preview failed", () => {
     expect(report(read("unchanged.json"), "json").digest).toBeUndefined();
     const failed = {
