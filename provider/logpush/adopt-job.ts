@@ -3,7 +3,7 @@ import { adopt, IF_RENAMED, ifShared, isFree } from "../runtime/adoption";
 import { changesInWords, changesOf } from "../runtime/changes";
 import type { Context } from "../runtime/lifecycle";
 import { omit, own, sameJson, type Bag } from "../runtime/values";
-import { shownDestination } from "./destination-text";
+import { samePlace, shownDestination } from "./destination-text";
 import { named, scopeOf } from "./job-api";
 import { jobNamed, type JobArgs } from "./job-args";
 import { isNamedLike, jobFound, type Job } from "./job";
@@ -67,7 +67,9 @@ function found(args: JobArgs, job: Job, allFields: readonly string[] | undefined
   const names = Object.keys({ ...args, ...exists }).filter((name) => !SECRETS.includes(name));
   const [shown, declared] = [exists, args].map((each) => shownDestination(each.destinationConf));
   const isElsewhere = exists.destinationConf !== args.destinationConf;
-  const differs = isElsewhere && shown === declared ? `${shown}, with other credentials or options` : shown;
+  const isSamePlace = samePlace(exists.destinationConf, args.destinationConf);
+  const how = isSamePlace ? "with other credentials or options" : "another place there";
+  const differs = isElsewhere && shown === declared ? `${shown}, ${how}` : shown;
   // What the job lacks has to be there by its name: what is declared of it is a change.
   const members = Object.fromEntries(names.map((name) => [name, own(exists, name)]));
   return { ...members, destinationShown: differs };

@@ -53,7 +53,11 @@ describe("a job of that name that exists already", () => {
     ],
     [
       'destinationShown: "https://logs.example.com, with other credentials or options" → "https://logs.example.com"',
-      { destination_conf: "https://logs.example.com?header_Authorization=s3cret-of-others" },
+      { destination_conf: "https://logs.example.com/in?header_Authorization=s3cret-of-others" },
+    ],
+    [
+      'destinationShown: "https://logs.example.com, another place there" → "https://logs.example.com"',
+      { destination_conf: "https://logs.example.com/elsewhere" },
     ],
     [
       String.raw`filter: …\"geq\",\"value\":\"400\"}]}}" → …\"geq\",\"value\":\"500\"}]}}"`,
