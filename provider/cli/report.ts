@@ -130,16 +130,20 @@ async function writeReport(io: Io, files: readonly string[], options: ReportOpti
     failOn,
     accepted: new Set(accept),
   };
-  const { text, dangers, digest, failed } =
-    plans.length === 1 && only !== undefined
-      ? report(only.text, format, gate)
-      : reportAll(plans, format, gate);
+  const {
+    text,
+    dangers,
+    digest,
+    digests: fitting,
+    failed,
+  } = plans.length === 1 && only !== undefined
+    ? report(only.text, format, gate)
+    : reportAll(plans, format, gate);
   await print(io, text);
   if (failed) throw new CommandError("the preview failed; the report says why");
   const open = dangers.filter(({ verdict }) => verdict === "fails");
   if (open.length === 0) return;
-  const known = new Set([digest, ...dangers.map((danger) => danger.digest)]);
-  const stale = accept.filter((each) => !known.has(each));
+  const stale = accept.filter((each) => !fitting.has(each));
   throw new CommandError(
     [
       `the plan holds what --fail-on names: ${named(open)}.`,

@@ -50,8 +50,12 @@ const PARTS: ReadonlySet<Operation> = new Set([
   "import-replacement",
 ]);
 
-/** A plan, told for the person who has to approve it. */
-export function buildReport(plan: Plan, gate: Gate = GATE): Report {
+/**
+ * A plan, told for the person who has to approve it.
+ *
+ * @param unnamed what a plan is called that doesn't say of which stack it is, as one that failed at once.
+ */
+export function buildReport(plan: Plan, gate: Gate = GATE, unnamed = "plan"): Report {
   const replaced = new Set(plan.steps.filter(({ op }) => op === "replace").map(({ urn }) => urn));
   // Stacks and providers of the engine are no business of a reviewer.
   const steps = plan.steps
@@ -60,7 +64,7 @@ export function buildReport(plan: Plan, gate: Gate = GATE): Report {
   const changing = steps.filter((step) => isChange(step));
   const own = changing.filter(({ kind }) => kind !== undefined);
   const others = changing.filter(({ kind }) => kind === undefined);
-  const title = [plan.project, plan.stack].filter((part) => part !== undefined).join("/") || "plan";
+  const title = [plan.project, plan.stack].filter((part) => part !== undefined).join("/") || unnamed;
   const errors = errorsOf(plan.diagnostics);
   const { digest, dangers } = judge(
     title,

@@ -16,6 +16,8 @@ export interface WrittenReport {
   readonly dangers: readonly Judged[];
   /** Stands for all the dangers of a whole plan. */
   readonly digest: string | undefined;
+  /** All digests that may be accepted: of the whole, of each stack, of single dangers. */
+  readonly digests: ReadonlySet<string>;
   /** Whether the preview failed, so that the plan is not whole. */
   readonly failed: boolean;
 }
@@ -36,7 +38,7 @@ const WRITERS: Readonly<Record<Format, (report: Report) => string>> = {
  * @throws PlanError where that is something else.
  */
 export function report(plan: string, format: Format, options: ReportOptions = {}): WrittenReport {
-  return written(buildReport(readPlan(plan), gateOf(options)), format);
+  return written(buildReport(readPlan(plan), gateOf(options)), format, []);
 }
 
 /**
@@ -52,19 +54,26 @@ export function reportAll(
   const gate = gateOf(options);
   const reports = plans.map(({ name, text }) => {
     try {
-      return buildReport(readPlan(text), gate);
+      return buildReport(readPlan(text), gate, name);
     } catch (error) {
       throw error instanceof PlanError ? new PlanError(`${name}: ${error.message}`) : error;
     }
   });
-  return written(mergeReports(reports, gate), format);
+  return written(mergeReports(reports, gate), format, reports);
 }
 
 function gateOf({ failOn = GATE.failOn, accepted = GATE.accepted, ...removal }: ReportOptions): Gate {
   return { removal: { ...GATE.removal, ...removal }, failOn, accepted };
 }
 
-function written(built: Report, format: Format): WrittenReport {
+function written(built: Report, format: Format, parts: readonly Report[]): WrittenReport {
   const { dangers, digest, errors } = built;
-  return { text: WRITERS[format](built), dangers, digest, failed: errors.length > 0 };
+  const digests = [built, ...parts, ...dangers].flatMap((each) => each.digest ?? []);
+  return {
+    text: WRITERS[format](built),
+    dangers,
+    digest,
+    digests: new Set(digests),
+    failed: errors.length > 0,
+  };
 }

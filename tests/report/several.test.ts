@@ -65,6 +65,21 @@ test("fails with each stack that failed, and can't be accepted then", () => {
   expect(text).toContain("### The preview failed\n\n- `gone`: no such zone");
 });
 
+test("tells failures that don't say of which stack they are by the names of the plans", () => {
+  const text = JSON.stringify({ diagnostics: [said("no such plugin", "error")] });
+  const { text: told } = reportAll(
+    ["a.json", "b.json"].map((name) => ({ name, text })),
+    "text",
+  );
+  expect(told).toContain("a.json, b.json: no such plugin");
+});
+
+test("knows the digest of one of its stacks", () => {
+  const { digest = "" } = report(shop.text, "json");
+  expect(reportAll([shop, blog], "json").digests).toContain(digest);
+  expect(reportAll([blog, planOfStack("wiki", idle)], "json").digests).not.toContain(digest);
+});
+
 test("names a plan that can't be read, and refuses two of one stack", () => {
   expect(() => reportAll([shop, { name: "blog.json", text: "{" }], "text")).toThrow(
     /^blog\.json: this is not a plan/,
