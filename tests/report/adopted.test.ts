@@ -2,7 +2,7 @@ import { managedRulesets, startLocalApi, type LocalApi } from "edgeguard-local";
 import { report } from "../../provider/report";
 import type { Bag } from "../../provider/runtime/values";
 import { Operation, rawSend, type Recorded } from "../support/operation";
-import { own, planOf } from "./plans";
+import { own, planOf, type MadeStep } from "./plans";
 
 /** What a reviewer reads of an object that exists and that an update adopts. */
 
@@ -142,4 +142,29 @@ describe("a managed ruleset that was taken over is put back by a destroy", () =>
       "delete: is deleted",
     ]);
   });
+});
+
+test("an exception of a new rule, of a ruleset that already runs behind it", async () => {
+  const zoneId = api.zones.empty;
+  const base = { zoneId, accountId: api.accounts.main, ruleset: { id: managedRulesets.owasp } };
+  const one = await new Operation(api).up("ManagedRulesetOverride", { ...base, ref: "one" });
+  const { inputs } = await new Operation(api).preview("ManagedRulesetOverride", {
+    ...base,
+    ref: "two",
+    expression: 'http.host eq "login.example.com"',
+    position: "first",
+    exceptions: [{ expression: "true", skip: "this" }],
+  });
+  const dangers = (...others: MadeStep[]): string[] =>
+    report(
+      planOf(...others, own("create", "ManagedRulesetOverride", "two", { new: inputs })),
+      "json",
+    ).dangers.map(({ sentence }) => sentence.toString());
+  expect(dangers()).toEqual([]);
+  const running = { old: one.inputs, new: one.inputs, outputs: one.outputs };
+  expect(dangers(own("same", "ManagedRulesetOverride", "one", running))).toEqual([
+    expect.stringContaining(" gets an exception: true skips "),
+  ]);
+  const renamed = dangers(own("delete", "ManagedRulesetOverride", "one", running));
+  expect(renamed).not.toContainEqual(expect.stringContaining(" gets an exception: "));
 });

@@ -5,7 +5,7 @@ import { compareDeclared } from "../../rulesets/compare-effects";
 import { compileOverrides } from "../../rulesets/overrides";
 import { entryPoint } from "../../rulesets/wire";
 import { present } from "../../runtime/members";
-import { isBag, pick, sameJson } from "../../runtime/values";
+import { isBag, pick, sameJson, type Bag } from "../../runtime/values";
 import { joined, say, words, type Phrase } from "../phrase";
 import type { Plan } from "../plan";
 import { isGone, oncePerPlan, told } from "../sections/section";
@@ -130,7 +130,10 @@ const movedPlace: Comparison = (change) => {
 };
 
 /** Requests that are left alone, by its own rules or by all that stand behind it. */
-const moreExceptions: Comparison = ({ before, after }) => {
+const moreExceptions: Comparison = (change) => exceptionsIn(change, () => false);
+
+/** @param isShared whether something else runs the same ruleset: what is skipped of it is skipped there, too. */
+function exceptionsIn({ before, after }: Change, isShared: (after: Side) => boolean): readonly Phrase[] {
   if (after === undefined) return [];
   const [were, are] = [before?.inputs["exceptions"], after.inputs["exceptions"]];
   const isProtected = before !== undefined && mayAct(before);
@@ -141,7 +144,7 @@ const moreExceptions: Comparison = ({ before, after }) => {
   const isLast = before === undefined && (position === undefined || position === "last");
   return list(are)
     .map(bag)
-    .filter((one) => !isLast && (isProtected || !isOwn(one, after)))
+    .filter((one) => !isLast && (isProtected || !isOwn(one, after) || isShared(after)))
     .filter(
       (one) =>
         !list(were)
@@ -152,7 +155,23 @@ const moreExceptions: Comparison = ({ before, after }) => {
       (one) =>
         say`${nameOf(after)} gets an exception: ${cell(one["expression"], 300)} skips ${skipped(one["skip"])}`,
     );
-};
+}
+
+/** Whether something else in the zone runs the same ruleset, as far as the plan knows; what the plan deletes doesn't. */
+const isSharedIn =
+  (plan: Plan) =>
+  ({ inputs, ...side }: Side): boolean => {
+    const all = plan.steps.filter(({ kind }) => kind === "ManagedRulesetOverride");
+    const ownIds = all
+      .filter((step) => isGone(step) || step.old?.inputs["ref"] === inputs["ref"])
+      .map(({ old }) => old?.outputs["ruleId"]);
+    const running = all.flatMap(({ old }): Bag[] => {
+      if (old === undefined || old.inputs["zoneId"] !== inputs["zoneId"]) return [];
+      return [...(mayAct(old) ? [old.outputs] : []), ...list(old.outputs["otherManagedRules"]).map(bag)];
+    });
+    const id = ownId({ inputs, ...side });
+    return running.some(({ ruleId, rulesetId }) => rulesetId === id && !ownIds.includes(ruleId));
+  };
 
 /** Everything that may be lost between two deployments. */
 const COMPARISONS: readonly Comparison[] = [stopped, fewerRequests, weakerRules, movedPlace, moreExceptions];
@@ -161,7 +180,10 @@ const judge = judging(fate, COMPARISONS);
 export const requests = judge(fewerRequests);
 export const rules = judge(weakerRules);
 export const place = judge(movedPlace);
-export const exceptions = judge(moreExceptions);
+export const exceptions: Judge = (all) =>
+  changesOf(all, fate, COMPARISONS).flatMap((change) =>
+    exceptionsIn(change, isSharedIn(all.plan)).map((sentence) => ["unprotect", sentence] as const),
+  );
 
 /** A rule that was taken over, as a destroy puts it back, in the form of the arguments. */
 function asFound(old: Side): Side {
