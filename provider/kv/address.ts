@@ -52,7 +52,7 @@ export function isUnknownRoute(error: unknown): error is ApiError {
 /** Next step for a failure of any operation on entries. */
 export const advice: NonNullable<RequestOptions<unknown>["advice"]> = ({ status, errors }) =>
   status === 404 && errors.some(({ code }) => code === NAMESPACE_NOT_FOUND)
-    ? "If the namespace was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` makes it anew."
+    ? "Check namespaceId. If the namespace was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` makes it anew."
     : undefined;
 
 /** Metadata in an answer. It is JSON, for it was parsed as such; null means that there is none. */

@@ -205,7 +205,7 @@ export interface LogpushJobArgs {
   readonly kind?: pulumi.Input<Word<"" | "edge">>;
   /**
    * The token that proves the destination to be yours, where it has to be: S3 without keys, Google Cloud Storage, Azure,
-   * Sumo Logic. Without one an up has the service write it to the destination, makes nothing, and names the file. Good
+   * Sumo Logic. Without one an update has Cloudflare write it to the destination, creates no job, and names the file. Good
    * for 7 days. Secret. Write-only: it is sent with a create and a changed destination; a change of it alone is none.
    */
   readonly ownershipChallenge?: pulumi.Input<string>;

@@ -90,7 +90,7 @@ export function lacksProof({ ownershipChallenge, destinationConf }: JobArgs): bo
 export function announceProof(ctx: Context, args: JobArgs): void {
   if (!lacksProof(args)) return;
   ctx.say.warn(
-    `${jobNamed(args.name)}: ${shownDestination(args.destinationConf)} needs a proof of ownership, and ownershipChallenge is not set: the up has the service write a token there, makes nothing, and names the file.`,
+    `${jobNamed(args.name)}: ${shownDestination(args.destinationConf)} needs a proof of ownership, and ownershipChallenge is not set. The update will have Cloudflare write a token to the destination, create no job, and name the token's file.`,
   );
 }
 

@@ -119,7 +119,7 @@ const recordById = <Out, In>(
     .superRefine((given, ctx) => {
       for (const id of Object.keys(given)) {
         if (/^[0-9a-f]{32}$/i.test(id)) continue;
-        const message = `is no ${what}: an id is 32 hexadecimal digits, this is ${counted(id.length, "character")}`;
+        const message = `is not a ${what} (32 hexadecimal digits); it is ${counted(id.length, "character")}. Find it with \`getManagedRuleset\``;
         ctx.addIssue({ code: "custom", path: [id], message });
       }
     })
@@ -137,7 +137,7 @@ export const rules = recordById(
     .refine((entry) => Object.keys(entry).length > 0, {
       error: "overrides nothing: set enabled, action or scoreThreshold, or leave the entry out",
     }),
-  "rule id",
+  "rule ID",
 ).transform((given) => {
   const entries = Object.entries(given);
   if (entries.length === 0) return undefined;

@@ -7,7 +7,13 @@ import type { DeclaredOverrides, Exceptions, Position } from "./arguments";
 import { byRef, otherManagedRules } from "./entry-point";
 import type { Exception } from "./exceptions";
 import { judge } from "./judge";
-import { findManagedRuleset, findRulesetIds, UnknownRulesetError, type RulesetChoice } from "./managed";
+import {
+  findManagedRuleset,
+  findRulesetIds,
+  findSkipped,
+  UnknownRulesetError,
+  type RulesetChoice,
+} from "./managed";
 import {
   compileOverrides,
   levelsOff,
@@ -25,7 +31,7 @@ import {
   type ZoneRule,
 } from "./wire";
 import type { Adopt } from "../runtime/fields";
-import { namesIn, resolveSkip, type RulesetIds } from "./skip";
+import { idsIn, namesIn, resolveSkip, type RulesetIds } from "./skip";
 
 /** One rule that executes a managed ruleset: what is declared, what that means on the wire, and what is recorded of it. */
 
@@ -64,9 +70,16 @@ export async function prepare(ctx: Context, declared: Declared): Promise<Prepare
     namesIn(skip).map((name) => [name, `exceptions[${index}].skip`] as const),
   );
   const rulesetIds = await findRulesetIds(ctx, accountId, new Map(names));
+  const resolved = exceptions.map((each) => ({
+    ...each,
+    skip: resolveSkip(each.skip, managed.id, rulesetIds),
+  }));
+  for (const [index, { skip }] of resolved.entries())
+    for (const id of idsIn(skip))
+      if (id !== managed.id) await findSkipped(ctx, accountId, id, `exceptions[${index}].skip`);
   return {
     managed,
-    exceptions: exceptions.map((each) => ({ ...each, skip: resolveSkip(each.skip, managed.id, rulesetIds) })),
+    exceptions: resolved,
     rulesetIds,
     overrides: compileOverrides(declared, scoreRuleOf(managed)),
     sharedTags: sharedTagsOf(managed, tagsOf(declared)),

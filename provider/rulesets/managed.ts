@@ -97,6 +97,33 @@ export async function findRulesetIds(
 }
 
 /**
+ * Whether a ruleset that an exception gives by ID exists: by the list that is read once per operation, and where that leaves
+ * it out, by itself.
+ *
+ * @throws UnknownRulesetError when the account has no such ruleset.
+ */
+export async function findSkipped(
+  ctx: Context,
+  account: string,
+  id: string,
+  property: string,
+): Promise<void> {
+  const all = await listOnce(ctx, account);
+  if (all.some((ruleset) => ruleset.id === id)) return;
+  try {
+    await once(ctx, `${account} ${id} latest`, () => readManagedRuleset(ctx.api, account, id));
+  } catch (error) {
+    if (!isAbsent(error)) throw error;
+    throw new UnknownRulesetError(property, unknownId(account, id, all));
+  }
+}
+
+function unknownId(account: string, id: string, all: readonly ManagedRulesetInfo[]): string {
+  const known = all.map((r) => `${JSON.stringify(r.name)} (${r.id})`).join(", ");
+  return `account ${account} has no ruleset ${id}. It has: ${known || "no managed ruleset"}`;
+}
+
+/**
  * The ruleset that is meant, in the version that is deployed, read once per operation.
  *
  * @throws UnknownRulesetError when the account has no such ruleset or version.
@@ -117,11 +144,7 @@ export async function findManagedRuleset(
     found = await read("latest");
   } catch (error) {
     if (!isAbsent(error)) throw error;
-    const all = (await list()).map((r) => `${JSON.stringify(r.name)} (${r.id})`).join(", ");
-    throw new UnknownRulesetError(
-      "ruleset.id",
-      `account ${account} has no ruleset ${id}. It has: ${all || "no managed ruleset"}`,
-    );
+    throw new UnknownRulesetError("ruleset.id", unknownId(account, id, await list()));
   }
   if (!isDeployable(found)) {
     throw new UnknownRulesetError(

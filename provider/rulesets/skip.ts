@@ -91,6 +91,12 @@ export function namesIn(skipped: DeclaredSkip): string[] {
   return names.filter((name) => name !== THIS && !isId(name));
 }
 
+/** IDs of the rulesets that something skips, all of it or single rules. */
+export function idsIn(skip: Skip): readonly string[] {
+  if (skip === "all" || "other" in skip) return [];
+  return "rulesets" in skip ? skip.rulesets : Object.keys(skip.rules);
+}
+
 /** As Cloudflare takes it. @param own the ID of the ruleset that the resource deploys. */
 export function resolveSkip(skipped: DeclaredSkip, own: string, ids: RulesetIds): Skip {
   if (skipped === "all") return "all";

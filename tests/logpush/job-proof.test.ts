@@ -71,7 +71,7 @@ describe("without a token", () => {
     await op.preview(TYPE, job);
     expect(op.warned).toEqual([
       expect.stringMatching(
-        /s3:\/\/shop-logs\/http\/\{DATE\} needs a proof of ownership, and ownershipChallenge is not set: the up has the service write a token there, makes nothing, and names the file\.$/,
+        /s3:\/\/shop-logs\/http\/\{DATE\} needs a proof of ownership, and ownershipChallenge is not set\. The update will have Cloudflare write a token to the destination, create no job, and name the token's file\.$/,
       ),
     ]);
     expect(b.sent("POST", "PUT")).toEqual([]);

@@ -107,7 +107,7 @@ describe("refused before anything is asked: ", () => {
     [
       "a rule id",
       { rules: { "949110": { enabled: false } } },
-      "rules.949110: is no rule id: an id is 32 hexadecimal digits, this is 6 characters",
+      "rules.949110: is not a rule ID (32 hexadecimal digits); it is 6 characters. Find it with `getManagedRuleset`",
     ],
     [
       "a position",
@@ -206,6 +206,11 @@ describe("held against the live ruleset, in the preview: ", () => {
       "a rule of its own ruleset that an exception names",
       () => ({ exceptions: [{ expression: "ssl", skip: { rules: { this: [RULE] } } }] }),
       `exceptions[0].skip.rules["this"][0]: ${RULE}: "Cloudflare OWASP Core Ruleset" has no such rule`,
+    ],
+    [
+      "a ruleset that an exception gives by ID",
+      () => ({ exceptions: [{ expression: "ssl", skip: { rules: { [RULE]: [RULE] } } }] }),
+      `exceptions[0].skip: account ACCOUNT has no ruleset ${RULE}. It has: "Cloudflare Managed Ruleset" (${managedRulesets.managed}), `,
     ],
     [
       "a ruleset's id, with those there are",
