@@ -17,7 +17,7 @@ read -ra edgeguard <<<"${EDGEGUARD:-npx edgeguard}"
 out=${OUT:-out}
 gate=(--fail-on "${FAIL_ON:-irreversible,unprotect,removes}")
 read -ra accepted <<<"${ACCEPT:-}"
-for digest in "${accepted[@]}"; do gate+=(--accept "$digest"); done
+for digest in ${accepted[@]+"${accepted[@]}"}; do gate+=(--accept "$digest"); done
 
 # What the CLI ends with where --expect-no-changes was not met; older ones end with 255, and the sentence has to tell.
 unmet() { # $1 exit code, $2 file with what was printed
