@@ -20,7 +20,7 @@ interface Arguments {
 
 const program = new Command("edgeguard-local api")
   .description("serve a stateful stand-in for Cloudflare's API, on this machine only, until Ctrl-C")
-  .option("--port <number>", "where to listen; 0 takes a free port", wholeNumber, 8787)
+  .option("--port <number>", "where to listen; 0 takes a free port", portNumber, 8787)
   .option("--persist-to <directory>", "keep the state there between runs; default: it ends with the command")
   .option("--token <text>", "the API token to accept", defaultCredentials[0].token)
   .addOption(
@@ -101,6 +101,12 @@ or a stack alone:
   pulumi config set --secret edgeguard:apiToken ${token}
 
 Ctrl-C stops it.`;
+}
+
+function portNumber(text: string): number {
+  const port = wholeNumber(text);
+  if (port > 65_535) throw new InvalidArgumentError("Pass a port, 0 to 65535.");
+  return port;
 }
 
 function wholeNumber(text: string): number {
