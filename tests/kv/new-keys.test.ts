@@ -91,7 +91,8 @@ test("what exists as it is declared is adopted with a message, and is ours from 
   const recorded = await up(declare({ a: "1" }));
   await theirs({ b: "2" }, { metadata: { n: 1 }, expiration_ttl: 3600 });
   const more = declare({ a: "1", b: { value: "2", metadata: { n: 1 }, expirationTtl: 3600 } });
-  const adopted = /1 declared key exists already as declared \("b"\) and is adopted: destroying the resource deletes it\./;
+  const adopted =
+    /1 declared key exists already as declared \("b"\) and is adopted: destroying the resource deletes it\./;
   expect(await preview(more, recorded)).toMatch(adopted);
   api.clearRequests();
   const after = await up(more, recorded);

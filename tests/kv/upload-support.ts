@@ -43,7 +43,11 @@ export function stageFor(
     pauses.push(ms);
     return Promise.resolve();
   };
-  return { ctx: { name: undefined, api: host.api, settings: host.settings, say: host.say, pause }, said, pauses };
+  return {
+    ctx: { name: undefined, api: host.api, settings: host.settings, say: host.say, pause },
+    said,
+    pauses,
+  };
 }
 
 /** The namespace that the local API starts with, emptied. */

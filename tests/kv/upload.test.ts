@@ -214,7 +214,9 @@ describe("trouble that stays ends the upload", () => {
     const { error } = await uploaded(manyEntries(1), stageFor(api).ctx, gone);
     expect(error?.message).toContain(`Writing key "${keyAt(0)}" to namespace ${gone.namespaceId} failed: `);
     expect(error?.message).toContain("[code 10013]");
-    expect(error?.message).toContain("Check namespaceId. If the namespace was deleted elsewhere, run `pulumi refresh`");
+    expect(error?.message).toContain(
+      "Check namespaceId. If the namespace was deleted elsewhere, run `pulumi refresh`",
+    );
   });
 
   test("a source that is no longer what was checked is no worse: what it gave before may be written", async () => {

@@ -1,9 +1,9 @@
 import { rmSync, writeFileSync } from "node:fs";
-import { nameOf, opsOf, storyOf } from "./support";
+import { describeInLongRun, nameOf, opsOf, storyOf } from "./support";
 
 const urn = (name: string): string => `urn:pulumi:dev::test::pulumi-nodejs:dynamic/test:Thing::${name}`;
 
-describe("what others changed", () => {
+describeInLongRun("what others changed", () => {
   const story = storyOf({
     resources: { still: { args: { size: 1 } }, moved: { args: { size: 1 } }, gone: { args: { size: 1 } } },
   });
@@ -41,7 +41,7 @@ describe("what others changed", () => {
   });
 });
 
-describe("an import file", () => {
+describeInLongRun("an import file", () => {
   const story = storyOf({
     resources: { a: { args: { size: 1 } }, b: { args: { token: { secret: "hush" } } } },
   });

@@ -1,4 +1,4 @@
-import { nameOf, opsOf, storyOf, withoutIds, type Resource, type Scene } from "./support";
+import { describeInLongRun, nameOf, opsOf, storyOf, withoutIds, type Resource, type Scene } from "./support";
 
 const FORCED = "urn:pulumi:dev::test::pulumi-nodejs:dynamic/test:Thing::forced";
 
@@ -20,7 +20,7 @@ const scene = (kind: string, x: number, safe = "one"): Scene => ({
   },
 });
 
-describe("a replacement", () => {
+describeInLongRun("a replacement", () => {
   const story = storyOf(scene("one", 1));
 
   it("is planned as one step, with its reasons", async () => {
@@ -80,7 +80,7 @@ describe("a replacement", () => {
   });
 });
 
-describe("a replacement that fails halfway", () => {
+describeInLongRun("a replacement that fails halfway", () => {
   const story = storyOf({ resources: { base: { args: { kind: "one", deleteFirst: true } } } });
 
   it("is gone on with where the old one is deleted already", async () => {

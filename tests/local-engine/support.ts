@@ -191,3 +191,9 @@ export function storyOf(scene: Scene): () => TestStack {
 /** Who is asked for what, without the ids: "delete a". */
 export const withoutIds = (calls: readonly string[]): string[] =>
   calls.map((call) => call.replace(/-\d+$/, ""));
+
+/** What scenarios play on every engine too: the long run tries it on this one by itself. */
+export function describeInLongRun(title: string, tests: () => void): void {
+  if (process.env["EDGEGUARD_TEST_LONG"] === "1") describe(title, tests);
+  else it.todo(`${title}: with EDGEGUARD_TEST_LONG=1 (npm run test:long)`);
+}

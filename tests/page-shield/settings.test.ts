@@ -179,7 +179,9 @@ describe("a destroy", () => {
       "The zone or account does not exist, or edgeguard:baseUrl is wrong: check the ID.",
     );
     const refused = await failureOf(new Operation(api).destroy(TYPE, recorded));
-    expect(refused.message).toContain("remove what the stack has recorded of it with `pulumi state delete '<URN>'`");
+    expect(refused.message).toContain(
+      "remove what the stack has recorded of it with `pulumi state delete '<URN>'`",
+    );
   });
 
   test("changing onDestroy alone writes nothing", async () => {
@@ -265,7 +267,10 @@ describe("a change that is refused", () => {
       body: '{"success":true,"result":{"enabled":true}}',
       contentType: "application/json",
     });
-    const { message, recorded } = await new Operation(api).failedUp(TYPE, { ...zone, enabled: true });
+    const { message, recorded } = await new Operation(api, { inNoTime: api }).failedUp(TYPE, {
+      ...zone,
+      enabled: true,
+    });
     expect(message).toContain(
       "was accepted, yet the service does not keep enabled: true: the plan may lack the entitlement",
     );

@@ -30,16 +30,14 @@ export interface PlayOptions {
   readonly dialect?: Dialect | undefined;
   /** Dialects that the story's own looks understand. Default: both. */
   readonly dialects?: readonly Dialect[] | undefined;
-  /** Modes in which it is played in the normal run too. Default: none; all of them with EDGEGUARD_TEST_LONG=1. */
-  readonly alsoIn?: readonly Mode["name"][] | undefined;
 }
 
 /** On every engine of the machine as the story has it; in every other mode of the API on the local engine. */
-export function plays({ dialect = "published", dialects, alsoIn = [] }: PlayOptions = {}): Play[] {
+export function plays({ dialect = "published", dialects }: PlayOptions = {}): Play[] {
   const own = engines().map((engine): Play => ({ title: `on ${engine.name}`, engine }));
   const others = MODES.filter(({ name, api }) => {
     const understood = api.dialect === undefined || dialects?.includes(api.dialect) !== false;
-    const wanted = process.env["EDGEGUARD_TEST_LONG"] === "1" || alsoIn.includes(name);
+    const wanted = process.env["EDGEGUARD_TEST_LONG"] === "1";
     return understood && wanted && name !== dialect;
   });
   const further = others.map((mode): Play => ({

@@ -24,8 +24,6 @@ export interface Scenario {
   readonly dialect?: Dialect;
   /** The dialects whose answers its looks understand. Default: both. */
   readonly dialects?: readonly Dialect[];
-  /** Modes of the API in which it is played in the normal run too. */
-  readonly alsoIn?: readonly Mode["name"][];
   /** Further options of the local API. */
   readonly api?: LocalApiOptions;
   /** Stack config besides zone, base address and token. */

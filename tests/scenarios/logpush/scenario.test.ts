@@ -99,10 +99,9 @@ describe("log-push jobs of a zone and an account", () => {
         expect(unproven.code).not.toBe(0);
         expect(writes()).toEqual(["POST zone/ownership"]);
         const [written] = api.logpush.files();
-        const file =
-          /prove that you own s3:\/\/shop-logs\/http\/\{DATE\}\..* the file "([^"]+)" there/.exec(
-            unproven.text.replace(/\s+/g, " "),
-          )?.[1];
+        const file = /prove that you own s3:\/\/shop-logs\/http\/\{DATE\}\..* the file "([^"]+)" there/.exec(
+          unproven.text.replace(/\s+/g, " "),
+        )?.[1];
         expect(written?.path).toBe(`s3/shop-logs/${file ?? "not named"}`);
         const proof = api.logpush.read(written?.path ?? "");
 
@@ -124,9 +123,7 @@ describe("log-push jobs of a zone and an account", () => {
         api.advance(lagOf({ mode }));
         const auditId = api.snapshot().logpush.jobs.find(({ name }) => name === "audit")?.id ?? 0;
         const made = await run(up, program(api, token(proof) + first(TYPED)));
-        expect(made.text).toContain(
-          `the existing job ${auditId} of account ${api.accounts.main}`,
-        );
+        expect(made.text).toContain(`the existing job ${auditId} of account ${api.accounts.main}`);
         expect(summaryOf(made.text)).toEqual({ create: 2, unchanged: 1 }); // The stack is there already.
         expect(writes()).toEqual([`PUT account/jobs/${auditId}`, "POST zone/jobs"].sort());
         expect(job()).toMatchObject({ name: "shop-dev-requests", enabled: true, destination_conf: BUCKET });

@@ -3,7 +3,6 @@ import { playScenario } from "../../support/scenario";
 playScenario({
   title: "a reviewer sees what an enforced policy would block before it does",
   folder: __dirname,
-  alsoIn: ["seed, sparse"],
   steps: [
     { run: "up", changes: { create: 2 }, writes: ["POST /zones/{zone}/page_shield/policies"] },
     {
