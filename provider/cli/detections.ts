@@ -1,7 +1,7 @@
-import { InvalidArgumentError, Option, type Command } from "commander";
+import { Option, type Command } from "commander";
 import type { Io } from "../terminal/io";
 import type * as Save from "./detections/save";
-import { hexId } from "./ids";
+import { hexId, wordsAmong } from "./option-values";
 
 const STATES = ["active", "infrequent", "inactive"] as const;
 const KINDS = ["scripts", "connections", "cookies"] as const;
@@ -49,15 +49,6 @@ the file is as it was.
 Example:
   $ edgeguard detections save --zone 0da42c8d2132a9ddaf714f9e7c920711 --status active,infrequent
   $ git diff detections.json`;
-
-function wordsAmong<T extends string>(known: readonly T[]): (text: string) => readonly T[] {
-  return (text) =>
-    text.split(",").map((given) => {
-      const word = known.find((each) => each === given.trim());
-      if (word === undefined) throw new InvalidArgumentError(`Choose from ${known.join(", ")}.`);
-      return word;
-    });
-}
 
 // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use: --version and --help need none of it
 const save = (): typeof Save => require("./detections/save") as typeof Save;

@@ -1,7 +1,7 @@
 import { Argument, InvalidArgumentError, Option, type Command } from "commander";
 import type * as Actions from "./filter/actions";
 import type { Io } from "../terminal/io";
-import { hexId } from "./ids";
+import { hexId } from "./option-values";
 
 const FORMATS = ["text", "json"] as const;
 

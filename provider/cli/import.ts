@@ -3,7 +3,7 @@ import type * as Run from "../import/run";
 import { asksForNamespaces, PRODUCTS, type ImportOptions, type Product } from "../import/options";
 import { UsageError } from "../terminal/errors";
 import type { Io } from "../terminal/io";
-import { hexId } from "./ids";
+import { hexId, wordsAmong } from "./option-values";
 
 /** `edgeguard import`: from what exists to a program and a state. */
 export function register(program: Command, io: Io): void {
@@ -27,7 +27,7 @@ export function register(program: Command, io: Io): void {
       new Option(
         "--only <products>",
         `separated by commas: ${PRODUCTS.join(", ")}; default: all; kv without --account reads the zones' own account`,
-      ).argParser(products),
+      ).argParser(wordsAmong(PRODUCTS)),
     )
     .option(
       "--with-values",
@@ -86,14 +86,6 @@ function refuseContradictions(options: ImportOptions): void {
 
 function hexIds(text: string, before: readonly string[]): readonly string[] {
   return [...before, hexId(text)];
-}
-
-function products(text: string): readonly Product[] {
-  return text.split(",").map((word) => {
-    const product = PRODUCTS.find((name) => name === word.trim());
-    if (product === undefined) throw new InvalidArgumentError(`Choose from ${PRODUCTS.join(", ")}.`);
-    return product;
-  });
 }
 
 function projectName(text: string): string {

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { KV } from "../limits";
 import { tell, type Io } from "../terminal/io";
-import { hexId } from "./ids";
+import { hexId } from "./option-values";
 import type * as Bulk from "./kv/bulk";
 import type * as Key from "./kv/key";
 import type * as Namespace from "./kv/namespace";

@@ -1,3 +1,4 @@
+import { JS_NAME, keyText } from "../runtime/changes";
 import { own } from "../runtime/values";
 import { oneLine } from "./names";
 
@@ -79,7 +80,7 @@ export function objectOf(members: Members, comments: Readonly<Record<string, str
     .filter(([, member]) => member !== undefined)
     .map(([key, member]) => [key, codeOf(member)] as const);
   const items = entries.map(([key, code]) => {
-    const isShort = code.form === key && IDENTIFIER.test(key); // `zoneId: zoneId`
+    const isShort = code.form === key && JS_NAME.test(key); // `zoneId: zoneId`
     const comment = own(comments, key);
     return item(code, isShort ? "" : `${keyText(key)}: `, comment);
   });
@@ -89,14 +90,6 @@ export function objectOf(members: Members, comments: Readonly<Record<string, str
 
 function item(code: Code, before = "", comment?: string): Item {
   return { before, code, ...(comment === undefined ? {} : { comment }) };
-}
-
-export const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
-
-function keyText(key: string): string {
-  // Written as a plain member it would set the object's prototype.
-  if (key === "__proto__") return '["__proto__"]';
-  return IDENTIFIER.test(key) ? key : JSON.stringify(key);
 }
 
 const WIDTH = 110;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { BooleanForm } from "../runtime/boolean-form";
 import { extraFound, present, removedExtra, STAMPS } from "../runtime/members";
-import { isBag, omit, sameJson, type Bag } from "../runtime/values";
+import { defined, isBag, omit, sameJson, type Bag } from "../runtime/values";
 import { filterMeaning } from "./filter-text";
 import { JOB_MEMBERS, type JobArgs } from "./job-args";
 import { optionsFound, optionsToRequest, unknownOptions, type OutputOptions } from "./output-options";
@@ -106,7 +106,7 @@ export function jobFound(
     else if (strict && isSet(member, raw)) found[member] = raw[PLAIN[member].name];
   }
   // Of the arguments' own types, or drift that is only ever shown.
-  return omit({ ...found, ...extraFound(declared.extra, raw) }, []) as JobArgs;
+  return defined({ ...found, ...extraFound(declared.extra, raw) }) as JobArgs;
 }
 
 /** Null is the service's word for its default; a member it leaves out tells nothing. */
@@ -264,8 +264,4 @@ function isReordered(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
 function unknownMembers(raw: Bag, removed: readonly string[]): Record<string, unknown> {
   const kept = omit(raw, [...JOB_MEMBERS, ...STAMPS, ...removed]);
   return Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== null));
-}
-
-function defined(members: Bag): Record<string, unknown> {
-  return omit(members, []);
 }

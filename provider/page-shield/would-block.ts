@@ -5,6 +5,7 @@ import { PAGE_SHIELD } from "../limits";
 import type { Context } from "../runtime/lifecycle";
 import { ifAllowed } from "../runtime/live";
 import { nearest } from "../runtime/nearest";
+import { counted } from "../runtime/values";
 import { coveredHosts } from "./covered-hosts";
 import { allowsScript, parseCsp, type SeenScript } from "./csp";
 import { SCRIPTS } from "./detected";
@@ -78,7 +79,7 @@ function urlsOf(scripts: readonly SeenScript[]): string[] {
 function impactInWords({ count, seen, scripts }: WouldBlock, hosts: ReadonlySet<string> | undefined): string {
   const where = hosts === undefined ? "the zone's pages" : firstOf([...hosts]);
   const which = count === 0 ? "" : `: ${scripts.join(", ")}${count > scripts.length ? ", …" : ""}`;
-  return `would block ${count} of the ${seen} active script${seen === 1 ? "" : "s"} seen on ${where}${which}.`;
+  return `would block ${count} of the ${counted(seen, "active script")} seen on ${where}${which}.`;
 }
 
 /** Pages on which no script was seen: a mistyped host blocks nothing today, and looks safe. */

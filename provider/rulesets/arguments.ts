@@ -2,11 +2,11 @@ import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { MANAGED_RULES } from "../limits";
 import { expression } from "../rules-language/argument";
-import type { Word } from "../runtime/fields";
+import { isId, type Word } from "../runtime/fields";
 import { describe } from "../runtime/inputs";
 import { record } from "../runtime/json";
 import { counted } from "../runtime/values";
-import { isId, nameOrId, rulesetId, skip, type SkipArgs } from "./skip";
+import { nameOrId, rulesetId, skip, type SkipArgs } from "./skip";
 
 /** The arguments of a deployment: what a program may write, and the schemas that check it and give its canonical form. */
 
@@ -118,7 +118,7 @@ const recordById = <Out, In>(
   record(member)
     .superRefine((given, ctx) => {
       for (const id of Object.keys(given)) {
-        if (/^[0-9a-f]{32}$/i.test(id)) continue;
+        if (isId(id)) continue;
         const message = `is not a ${what} (32 hexadecimal digits); it is ${counted(id.length, "character")}. Find it with \`getManagedRuleset\``;
         ctx.addIssue({ code: "custom", path: [id], message });
       }

@@ -1,6 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
-import { hexId, type Word } from "../runtime/fields";
+import { hexId, isId, type Word } from "../runtime/fields";
 import { record } from "../runtime/json";
 import { sameJson, type Bag } from "../runtime/values";
 import type { Skip } from "./wire";
@@ -23,8 +23,6 @@ export type SkipArgs =
 
 /** The ruleset that the resource deploys. */
 const THIS = "this";
-
-export const isId = (text: string): boolean => /^[0-9a-f]{32}$/i.test(text);
 
 export const rulesetId = hexId("Find it with `getManagedRulesets`.");
 export const ruleId = hexId("Find it with `getManagedRuleset`.");

@@ -1,4 +1,4 @@
-import { isBag, omit, sameJson, type Bag } from "./values";
+import { defined, isBag, sameJson, type Bag } from "./values";
 
 /** Differences within a sentence, and values as a program writes them. */
 
@@ -27,7 +27,7 @@ export function changesOf(found: Bag, declared: Bag, { isSecret, isSame }: Manne
   for (const [name, before] of Object.entries(found)) {
     const after = declared[name];
     if (sameJson(before, after) || isSame?.(name, before, after) === true) continue;
-    const sides = omit({ before, after }, []);
+    const sides = defined({ before, after });
     const hidden = Object.fromEntries(Object.keys(sides).map((side) => [side, HIDDEN]));
     changes[name] = isSecret(name) ? hidden : sides;
   }
@@ -64,7 +64,7 @@ function membersOf(value: unknown): Bag | undefined {
 }
 
 const access = (member: string): string =>
-  IDENTIFIER.test(member) ? `.${member}` : `[${JSON.stringify(member)}]`;
+  JS_NAME.test(member) ? `.${member}` : `[${JSON.stringify(member)}]`;
 
 const MOST_CHARACTERS = 120;
 const CONTEXT_CHARACTERS = 20;
@@ -100,8 +100,11 @@ export function asCode(value: unknown): string {
   return `{ ${members.map(([key, member]) => `${keyText(key)}: ${asCode(member)}`).join(", ")} }`;
 }
 
-function keyText(key: string): string {
-  return IDENTIFIER.test(key) ? key : JSON.stringify(key);
-}
+export const JS_NAME = /^[A-Za-z_$][\w$]*$/;
 
-const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
+/** A member's key as a program writes it. */
+export function keyText(key: string): string {
+  // Written as a plain member it would set the object's prototype.
+  if (key === "__proto__") return '["__proto__"]';
+  return JS_NAME.test(key) ? key : JSON.stringify(key);
+}

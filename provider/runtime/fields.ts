@@ -3,18 +3,21 @@ import { IDENTIFIER } from "../limits";
 
 /** Argument schemas that several resources share. */
 
-/** An identifier of the service, in lower case. */
+/** Whether a text is an ID of Cloudflare's, in either case. */
+export const isId = (text: string): boolean =>
+  /^[0-9a-f]+$/i.test(text) && text.length === IDENTIFIER.LENGTH_CHARACTERS;
+
+/** Cloudflare's ID of something, in lower case. */
 export const hexId = (what: string): z.ZodType<string, string> =>
   z
     .string({ error: ({ input }) => (input === undefined ? `is required. ${what}` : undefined) })
     .transform((text, ctx) => {
-      const id = text.toLowerCase();
-      if (/^[0-9a-f]+$/.test(id) && id.length === IDENTIFIER.LENGTH_CHARACTERS) return id;
+      if (isId(text)) return text.toLowerCase();
       ctx.addIssue({
         code: "custom",
         message:
           `has to be ${IDENTIFIER.LENGTH_CHARACTERS} hexadecimal digits; ${JSON.stringify(text.slice(0, 40))} is ${text.length} character${text.length === 1 ? "" : "s"}` +
-          `${/^[0-9a-f]*$/.test(id) ? "" : ", not all of them hexadecimal"}. ${what}`,
+          `${/^[0-9a-f]*$/i.test(text) ? "" : ", not all of them hexadecimal"}. ${what}`,
       });
       return z.NEVER;
     });

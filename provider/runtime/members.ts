@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { json, record } from "./json";
-import { isBag, omit, pick, type Bag } from "./values";
+import { defined, isBag, omit, pick, type Bag } from "./values";
 
 /** Records of the API as this package names them, and what becomes of members that this version does not know. */
 
@@ -42,7 +42,7 @@ export function camelRecord<S extends z.ZodRawShape>(shape: S): z.ZodType<CamelR
   const names = Object.keys(shape);
   return z.looseObject(shape).transform((raw: Bag) => {
     const members = Object.fromEntries(names.map((name) => [camel(name), raw[name]]));
-    const read: unknown = { ...omit(members, []), ...furtherMembers(raw, names) };
+    const read: unknown = { ...defined(members), ...furtherMembers(raw, names) };
     return read as CamelRecord<S>; // `camel` is `Camel`, name by name.
   });
 }

@@ -6,7 +6,7 @@ import { checkInputs, type CheckFailure } from "./inputs";
 import type { AboutResource, Args, Lifecycle, State } from "./lifecycle";
 import { changesOf } from "./changes";
 import { namesOfSecrets, SECRETS, textsIn } from "./secrets";
-import { canonicalJson, omit, pick, type Bag } from "./values";
+import { canonicalJson, defined, omit, pick, type Bag } from "./values";
 
 /** The input by which a state names its provider. */
 const PROVIDER = "__provider";
@@ -71,9 +71,9 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
 
   outputs(args: Bag, inputs: Bag, computed: object): Record<string, unknown> {
     return {
-      ...omit(args, []),
+      ...defined(args),
       ...pick(inputs, this.computedInputs),
-      ...omit({ ...computed }, []),
+      ...defined({ ...computed }),
       ...pick(inputs, KEPT),
       [SCHEMA_VERSION]: this.lifecycle.schemaVersion,
     };

@@ -59,6 +59,9 @@ export function omit(bag: Bag, keys: readonly string[]): Record<string, unknown>
   );
 }
 
+/** The members that have a value. */
+export const defined = (bag: Bag): Record<string, unknown> => omit(bag, []);
+
 /** "1 rule", "3 rules". */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;

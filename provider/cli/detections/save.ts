@@ -11,6 +11,7 @@ import {
 import type { RecordStatus } from "../../page-shield/records";
 import { Host } from "../../runtime/host";
 import { LookupError } from "../../runtime/lookup";
+import { counted } from "../../runtime/values";
 import { CommandError, InterruptedError } from "../../terminal/errors";
 import { demandCredential, withVariables } from "../../terminal/failure";
 import { tell, type Io } from "../../terminal/io";
@@ -67,8 +68,6 @@ function zoneOf(file: string): string | undefined {
 function inWords({ scripts, connections, cookies }: Detections): string {
   const kinds = { script: scripts, connection: connections, cookie: cookies };
   return Object.entries(kinds)
-    .flatMap(([noun, found]) =>
-      found === undefined ? [] : [`${found.length} ${noun}${found.length === 1 ? "" : "s"}`],
-    )
+    .flatMap(([noun, found]) => (found === undefined ? [] : [counted(found.length, noun)]))
     .join(", ");
 }

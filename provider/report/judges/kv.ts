@@ -22,17 +22,16 @@ export const namespaceData: Judge = (all) => {
     : []; // Another resource takes it over, or the apply fails before anything is deleted.
 };
 
-/** Keys that others wrote. */
-export const prunedKeys: Judge = (all) => {
-  const found = pruned(all);
-  return found === undefined ? [] : [["irreversible", found.sentence]];
-};
+/** What the preview says of keys that others wrote: nothing brings them back. */
+const lost =
+  (keys: typeof pruned): Judge =>
+  (all) => {
+    const found = keys(all);
+    return found === undefined ? [] : [["irreversible", found.sentence]];
+  };
 
-/** Values that others wrote. */
-export const overwrittenKeys: Judge = (all) => {
-  const found = overwritten(all);
-  return found === undefined ? [] : [["irreversible", found.sentence]];
-};
+export const prunedKeys = lost(pruned);
+export const overwrittenKeys = lost(overwritten);
 
 /** A source that lost entries by mistake looks like any other update. */
 export const ownKeysRemoved: Judge = (all, { keys, share }) => {

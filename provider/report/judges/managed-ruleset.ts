@@ -20,7 +20,6 @@ import {
   type Change,
   type Comparison,
   type Fate,
-  type Judge,
   type Side,
 } from "./sides";
 
@@ -43,12 +42,6 @@ const stopped: Comparison = ({ before, after }) => {
   const rules = on === undefined ? "" : `: ${on} of its rules were on`;
   return [say`${nameOf(before)} of zone ${cell(before.inputs["zoneId"], 40)} ${words(`${how}${rules}`)}`];
 };
-
-/** The same in a plan: whether anything is left in the zone. */
-export const stopsActing: Judge = (all) =>
-  changesOf(all, fate, COMPARISONS).flatMap((change) =>
-    stopped(change).map((sentence) => ["unprotect", andLeft(sentence, change.before ?? all.old, all.plan)]),
-  );
 
 function andLeft(sentence: Phrase, { inputs, outputs }: Side, plan: Plan): Phrase {
   const { zoneId } = inputs;
@@ -177,13 +170,14 @@ const isSharedIn =
 const COMPARISONS: readonly Comparison[] = [stopped, fewerRequests, weakerRules, movedPlace, moreExceptions];
 
 const judge = judging(fate, COMPARISONS);
+/** What stops, with what is left in the zone. */
+export const stopsActing = judge((change, { old, plan }) =>
+  stopped(change).map((sentence) => andLeft(sentence, change.before ?? old, plan)),
+);
 export const requests = judge(fewerRequests);
 export const rules = judge(weakerRules);
 export const place = judge(movedPlace);
-export const exceptions: Judge = (all) =>
-  changesOf(all, fate, COMPARISONS).flatMap((change) =>
-    exceptionsIn(change, isSharedIn(all.plan)).map((sentence) => ["unprotect", sentence] as const),
-  );
+export const exceptions = judge((change, { plan }) => exceptionsIn(change, isSharedIn(plan)));
 
 /** A rule that was taken over, as a destroy puts it back, in the form of the arguments. */
 function asFound(old: Side): Side {

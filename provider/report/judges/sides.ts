@@ -40,8 +40,11 @@ export interface Fate {
   mayReplace(gone: Side, other: Told): boolean;
 }
 
+/** What a comparison finds in a plan as a whole, of a change in one of its steps. */
+export type InPlan = (change: Change, all: Told) => readonly Phrase[];
+
 /** Makes judges of comparisons: what one of them finds lost is protection. `comparisons` are all there are for the kind. */
-export function judging(fate: Fate, comparisons: readonly Comparison[]): (lost: Comparison) => Judge {
+export function judging(fate: Fate, comparisons: readonly Comparison[]): (lost: InPlan) => Judge {
   const known = new WeakMap<Step, readonly Change[]>();
   const changes = (all: Told): readonly Change[] => {
     const found = known.get(all.step) ?? changesOf(all, fate, comparisons);
@@ -49,7 +52,7 @@ export function judging(fate: Fate, comparisons: readonly Comparison[]): (lost: 
     return found;
   };
   return (lost) => (all) =>
-    changes(all).flatMap((change) => lost(change).map((sentence) => ["unprotect", sentence] as const));
+    changes(all).flatMap((change) => lost(change, all).map((sentence) => ["unprotect", sentence] as const));
 }
 
 /** The objects that a step touches. `comparisons` are all there are for the kind. */

@@ -1,5 +1,5 @@
 import { ADOPTED } from "../../runtime/adopted";
-import { canonicalJson, isBag, omit, sameJson } from "../../runtime/values";
+import { canonicalJson, defined, isBag, sameJson } from "../../runtime/values";
 import type { Block } from "../model";
 import { joined, say, value, words, type Phrase } from "../phrase";
 import type { Plan, Sides, Step } from "../plan";
@@ -40,9 +40,9 @@ export function told(step: Step, plan: Plan): Told {
 export function adoptedBy({ old, new: { inputs } }: Pick<Told, "old" | "new">): Sides | undefined {
   const adopted = inputs[ADOPTED];
   if (!isBag(adopted) || sameJson(adopted, old.inputs[ADOPTED])) return undefined;
-  const before: Record<string, unknown> = omit(inputs, []);
+  const before: Record<string, unknown> = defined(inputs);
   for (const [name, change] of Object.entries(bag(adopted["changes"]))) before[name] = bag(change)["before"];
-  return { ...NOTHING, inputs: omit(before, []) };
+  return { ...NOTHING, inputs: defined(before) };
 }
 
 /** Whether there is nothing to compare with. */
