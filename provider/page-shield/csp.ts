@@ -241,11 +241,14 @@ function matches(source: string, url: URL, pageHost: string): boolean {
   if (source.startsWith("'")) return false; // Keywords, nonces and hashes speak of other things than addresses.
   const network = ["http:", "https:", "ws:", "wss:"].includes(url.protocol);
   if (source === "*") return network;
-  if (/^[a-z][a-z0-9+.-]*:$/.test(source))
-    return source === url.protocol || (source === "http:" && url.protocol === "https:");
+  const { scheme, host, port, path } = addressOf(source) ?? {
+    scheme: undefined,
+    host: "",
+    port: undefined,
+    path: "",
+  };
+  if (host === undefined) return source === url.protocol || (source === "http:" && url.protocol === "https:");
 
-  const [, scheme, host = "", port, path] =
-    /^(?:([a-z][a-z0-9+.-]*):\/\/)?([^/:]+)(?::(\d+|\*))?(\/.*)?$/.exec(source) ?? [];
   if (
     scheme === undefined
       ? !network
@@ -256,8 +259,27 @@ function matches(source: string, url: URL, pageHost: string): boolean {
     return false;
   if (port !== "*" && (port ?? "") !== url.port && !(port === defaultPort(url) && url.port === ""))
     return false;
-  if (path === undefined || path === "/") return true;
+  if (path === "" || path === "/") return true;
   return path.endsWith("/") ? url.pathname.startsWith(path) : url.pathname === path;
+}
+
+/** A source expression that is no keyword, in its parts. */
+export interface Address {
+  /** Undefined where the page's own counts. */
+  readonly scheme: string | undefined;
+  /** Undefined of a scheme alone, which is for every host. */
+  readonly host: string | undefined;
+  readonly port: string | undefined;
+  readonly path: string;
+}
+
+/** Undefined of what is no address. */
+export function addressOf(source: string): Address | undefined {
+  const alone = /^([a-z][a-z0-9+.-]*):$/.exec(source)?.[1];
+  if (alone !== undefined) return { scheme: alone, host: undefined, port: undefined, path: "" };
+  const [whole, scheme, host, port, path = ""] =
+    /^(?:([a-z][a-z0-9+.-]*):\/\/)?([^/:]+)(?::(\d+|\*))?(\/.*)?$/.exec(source) ?? [];
+  return whole === undefined ? undefined : { scheme, host, port, path };
 }
 
 function defaultPort(url: URL): string {

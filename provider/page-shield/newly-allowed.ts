@@ -1,5 +1,5 @@
 import { own } from "../runtime/values";
-import type { Directives } from "./csp";
+import { addressOf, type Address, type Directives } from "./csp";
 
 /** What a policy allows that another one doesn't: by directive, with the fallbacks that browsers follow (CSP Level 3). */
 
@@ -150,23 +150,6 @@ function isOfNetwork(source: string): boolean {
   const address = source.startsWith("'") ? undefined : addressOf(source);
   if (address === undefined) return false;
   return address.scheme === undefined || ["http", "https", "ws", "wss"].includes(address.scheme);
-}
-
-interface Address {
-  /** Undefined where the page's own counts. */
-  readonly scheme: string | undefined;
-  /** Undefined of a scheme alone, which is for every host. */
-  readonly host: string | undefined;
-  readonly port: string | undefined;
-  readonly path: string;
-}
-
-function addressOf(source: string): Address | undefined {
-  const alone = /^([a-z][a-z0-9+.-]*):$/.exec(source)?.[1];
-  if (alone !== undefined) return { scheme: alone, host: undefined, port: undefined, path: "" };
-  const [whole, scheme, host, port, path = ""] =
-    /^(?:([a-z][a-z0-9+.-]*):\/\/)?([^/:]+)(?::(\d+|\*))?(\/.*)?$/.exec(source) ?? [];
-  return whole === undefined ? undefined : { scheme, host, port, path };
 }
 
 /** A scheme as a policy writes it stands for its secure form, too; without one it is the page's own. */

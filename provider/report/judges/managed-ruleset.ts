@@ -3,9 +3,10 @@ import { rulesetName } from "../../migration/words";
 import * as declared from "../../rulesets/arguments";
 import { compareDeclared } from "../../rulesets/compare-effects";
 import { compileOverrides } from "../../rulesets/overrides";
+import { resolveSkip, skip } from "../../rulesets/skip";
 import { entryPoint } from "../../rulesets/wire";
 import { present } from "../../runtime/members";
-import { isBag, pick, sameJson, type Bag } from "../../runtime/values";
+import { pick, sameJson, type Bag } from "../../runtime/values";
 import { joined, say, words, type Phrase } from "../phrase";
 import type { Plan } from "../plan";
 import { isGone, oncePerPlan, told } from "../sections/section";
@@ -226,20 +227,16 @@ type Exception = Readonly<Record<string, unknown>>;
 type Reach = "all" | ReadonlyMap<string, "all" | readonly unknown[]>;
 
 /** Undefined where it can't be told. */
-function reachOf(skip: unknown, side: Side): Reach | undefined {
-  if (skip === "all") return "all";
-  const own = ownId(side) ?? "this";
+function reachOf(given: unknown, side: Side): Reach | undefined {
+  const declared = skip.safeParse(given);
+  if (!declared.success) return undefined;
   const ids = bag(bag(side.outputs["known"])["rulesets"]);
-  if (skip === "this") return new Map([[own, "all"]]);
-  const { rulesets, rules, ...others } = bag(skip);
-  if (Object.keys(others).length > 0) return undefined;
-  const idOf = (name: unknown): string => (name === "this" ? own : keyOf(ids[keyOf(name)] ?? name));
-  if (Array.isArray(rulesets)) return new Map(rulesets.map((name) => [idOf(name), "all"]));
-  if (!isBag(rules)) return undefined;
-  return new Map(Object.entries(rules).map(([name, some]) => [idOf(name), list(some)]));
+  const idOf = Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, String(id)]));
+  const resolved = resolveSkip(declared.data, ownId(side) ?? "this", idOf);
+  if (resolved === "all" || "other" in resolved) return resolved === "all" ? "all" : undefined;
+  if ("rulesets" in resolved) return new Map(resolved.rulesets.map((id) => [id, "all"]));
+  return new Map(Object.entries(resolved.rules));
 }
-
-const keyOf = (id: unknown): string => (typeof id === "string" ? id : JSON.stringify(id));
 
 function skipsNoMore(one: Reach | undefined, known: Reach | undefined): boolean {
   if (known === "all") return true;
