@@ -57,14 +57,13 @@ export * from "./rulesets/lookups";
 export {
   LookupError,
   type Inputs,
-  type Known,
   type LookupConfig,
   type LookupOptions,
   type ZoneArgs,
 } from "./runtime/lookup";
 export type { Adopted } from "./runtime/adopted";
 export type { Change, Changes } from "./runtime/changes";
-export type { Adopt, Word } from "./runtime/fields";
+export type { Adopt, LiteralUnion } from "./runtime/fields";
 export { explainError, type ErrorToExplain } from "./api/explain";
 export * from "./workers-limits/check";
 export * as limits from "./limits";

@@ -9,7 +9,7 @@ import { wafMigration } from "./migration/waf-migration";
 import { Host } from "./runtime/host";
 import { Lifeline } from "./runtime/lifeline";
 import type { ConfigGetter } from "./runtime/settings";
-import { own, type Bag } from "./runtime/values";
+import { ownMember, type JsonObject } from "./runtime/values";
 import { verbsOf, type Verbs } from "./runtime/verbs";
 
 /**
@@ -45,27 +45,27 @@ export function configure(
   lifeline.watch(() => verbsInProgress > 0 || host.inFlight > 0);
 }
 
-export async function check(type: string, olds: Bag, news: Bag): Promise<unknown> {
+export async function check(type: string, olds: JsonObject, news: JsonObject): Promise<unknown> {
   return await guarded(type, "checked", (verbs) => verbs.check(host, olds, news));
 }
 
-export async function diff(type: string, id: string, olds: Bag, news: Bag): Promise<unknown> {
+export async function diff(type: string, id: string, olds: JsonObject, news: JsonObject): Promise<unknown> {
   return await guarded(type, "compared", (verbs) => verbs.diff(host, id, olds, news));
 }
 
-export async function create(type: string, inputs: Bag): Promise<unknown> {
+export async function create(type: string, inputs: JsonObject): Promise<unknown> {
   return await guarded(type, "created", (verbs) => verbs.create(host, inputs));
 }
 
-export async function read(type: string, id: string, props: Bag): Promise<unknown> {
+export async function read(type: string, id: string, props: JsonObject): Promise<unknown> {
   return await guarded(type, "read", (verbs) => verbs.read(host, id, props));
 }
 
-export async function update(type: string, id: string, olds: Bag, news: Bag): Promise<unknown> {
+export async function update(type: string, id: string, olds: JsonObject, news: JsonObject): Promise<unknown> {
   return await guarded(type, "updated", (verbs) => verbs.update(host, id, olds, news));
 }
 
-async function remove(type: string, id: string, props: Bag): Promise<void> {
+async function remove(type: string, id: string, props: JsonObject): Promise<void> {
   await guarded(type, "deleted", async (verbs) => {
     await verbs.delete(host, id, props);
     return null;
@@ -77,7 +77,7 @@ export { remove as delete };
 async function guarded<T>(type: string, done: string, work: (verbs: Verbs) => T | Promise<T>): Promise<T> {
   verbsInProgress += 1;
   try {
-    const verbs = own(REGISTER, type);
+    const verbs = ownMember(REGISTER, type);
     if (verbs === undefined) {
       throw new Error(
         `this version of pulumi-edgeguard has no resource ${type}: install the version that wrote the state, or a later one`,

@@ -4,22 +4,22 @@ import type { Dispatcher } from "undici";
 import { z } from "zod";
 import { Connections, type ConnectionOptions } from "./connections";
 import {
-  explained,
+  withCredentialAdvice,
   isCredentialRefused,
-  isDead,
+  isCredentialInvalid,
   isUnauthenticated,
   MissingCredentialsError,
   noteAccepted,
-  ofSavedConfig,
+  savedConfigHint,
   secretsOf,
   type Credential,
 } from "./credential";
 import { decodeEnvelope, type ApiNote, type Envelope, type ResultInfo } from "./envelope";
 import { ApiError, CancelledError, isUnroutable, type ApiErrorInit, type Purpose } from "./errors";
-import { exchange, firstOf, type Bytes, type Lost, type Reply } from "./exchange";
+import { exchange, firstOf, type Bytes, type LostAnswer, type Reply } from "./exchange";
 import { ProxyError } from "./proxy";
 import { WaitTooLongError, type RateBudget } from "./rate-budget";
-import { visible } from "./printable";
+import { escapeInvisible } from "./printable";
 import { Redactor } from "./redact";
 import { hasTimedOut, outcomeOf, RETRY, retryAfterMs, retryDelayMs } from "./retry";
 import { adviceFor, cancelled, excerpt, lostDetail } from "./wording";
@@ -267,7 +267,7 @@ export class EdgeApi {
       const tried = fallback === undefined || used === fallback || this.#fallbackRefused;
       if (!isCredentialRefused(error) || tried) throw this.#explained(error, used);
       // Who is known and may not do this may do the next thing: only who is not known is given up.
-      const dead = isDead(error, used);
+      const dead = isCredentialInvalid(error, used);
       try {
         const success = await this.#sendWithRetries(ask, fallback, trail);
         if (dead) this.#switchTo(fallback);
@@ -275,7 +275,7 @@ export class EdgeApi {
         return success;
       } catch (second) {
         if (!isCredentialRefused(second)) throw second;
-        const known = !isDead(second, fallback);
+        const known = !isCredentialInvalid(second, fallback);
         if (!known) this.#fallbackRefused = true; // A second refusal is Cloudflare's last word.
         if (!known || !dead) throw this.#explained(error, used);
         this.#switchTo(fallback);
@@ -289,12 +289,12 @@ export class EdgeApi {
     if (this.#credential === fallback) return;
     const refused = this.#credential?.origin ?? "the saved credential";
     this.#credential = fallback;
-    const saved = ofSavedConfig(this.#options.purpose?.());
+    const saved = savedConfigHint(this.#options.purpose?.());
     this.#options.log.warn(`${refused} was refused; ${fallback.origin} is used instead.${saved}`);
   }
 
   #explained(error: unknown, credential: Credential | undefined): unknown {
-    return explained(error, credential, this.#options.purpose?.());
+    return withCredentialAdvice(error, credential, this.#options.purpose?.());
   }
 
   #lend(fallback: Credential, used: Credential | undefined): void {
@@ -383,7 +383,7 @@ export class EdgeApi {
   }
 
   /** One request on the wire. Never throws for what the network or Cloudflare did; only for cancellation. */
-  async #attempt(ask: Ask, credential: Credential, trail: Trail): Promise<Reply | Lost> {
+  async #attempt(ask: Ask, credential: Credential, trail: Trail): Promise<Reply | LostAnswer> {
     const url = this.#url(ask);
     const started = Date.now();
     const { signal, attemptMs, patient } = this.#options;
@@ -415,7 +415,7 @@ export class EdgeApi {
   }
 
   /** What was answered when it is a success, else the error that it amounts to. */
-  #judge(ask: Ask, reply: Reply | Lost, attempts: number): Success | ApiError {
+  #judge(ask: Ask, reply: Reply | LostAnswer, attempts: number): Success | ApiError {
     const { what, method, path, raw = false } = ask;
     const base = { what, method, path, attempts, entitlement: ask.entitlement };
     if (!("status" in reply)) return this.#lossOf(base, reply);
@@ -457,7 +457,7 @@ export class EdgeApi {
   }
 
   /** The error that a lost answer amounts to. */
-  #lossOf(base: Omit<ApiErrorInit, "outcome">, lost: Lost): ApiError {
+  #lossOf(base: Omit<ApiErrorInit, "outcome">, lost: LostAnswer): ApiError {
     const { cause } = lost;
     if (cause instanceof ProxyError) {
       const { message, advice } = cause;
@@ -476,7 +476,7 @@ export class EdgeApi {
   /** What Cloudflare has to say besides the result, once. */
   #passOn(messages: readonly string[]): void {
     for (const message of messages) {
-      const line = `the API says: ${visible(this.redactor.redact(message))}`;
+      const line = `the API says: ${escapeInvisible(this.redactor.redact(message))}`;
       if (this.#unsaid(line)) this.#options.log.info(line);
     }
   }

@@ -51,7 +51,7 @@ export function noteAccepted(credential: Credential): void {
 }
 
 /** The credential as such is refused, and not merely what it was used for. */
-export function isDead(error: unknown, credential: Credential | undefined): boolean {
+export function isCredentialInvalid(error: unknown, credential: Credential | undefined): boolean {
   const forbidden = error instanceof ApiError && error.status === 403;
   const works = credential !== undefined && ACCEPTED.has(credential);
   return isUnauthenticated(error) && !(forbidden && works);
@@ -64,7 +64,7 @@ export class MissingCredentialsError extends Error {
   readonly reason: string;
 
   constructor(what: string, empty: readonly string[] = []) {
-    const reason = whyMissing(empty);
+    const reason = missingReason(empty);
     super(
       `${what} needs credentials and ${reason}. Set a token with "pulumi config set --secret edgeguard:apiToken <token>" or in CLOUDFLARE_API_TOKEN; ` +
         "or an email and key with edgeguard:apiEmail and edgeguard:apiKey, or CLOUDFLARE_EMAIL and CLOUDFLARE_API_KEY.",
@@ -74,24 +74,28 @@ export class MissingCredentialsError extends Error {
 }
 
 /** Why there is no credential, as a clause. A CI hands over a secret that it does not have as an empty text. */
-export function whyMissing(empty: readonly string[]): string {
+export function missingReason(empty: readonly string[]): string {
   if (empty.length === 0) return "none are set";
   const names = empty.join(", ").replace(/, ([^,]*)$/, " and $1");
   return `${names} ${empty.length === 1 ? "is" : "are"} empty`;
 }
 
 /** Said where the configuration in use may not be the stack's present one. */
-export function ofSavedConfig(purpose: Purpose | undefined): string {
+export function savedConfigHint(purpose: Purpose | undefined): string {
   return purpose?.savedConfig === true
     ? " A refresh or destroy uses the token saved by the last `pulumi up`: run `pulumi up`, or add --run-program."
     : "";
 }
 
 /** Adds to a refusal which credential to look at, and the permission that it lacks. */
-export function explained(error: unknown, credential: Credential | undefined, purpose?: Purpose): unknown {
+export function withCredentialAdvice(
+  error: unknown,
+  credential: Credential | undefined,
+  purpose?: Purpose,
+): unknown {
   if (!isCredentialRefused(error) || error.init.advice !== undefined) return error;
   const { origin = "" } = credential ?? {};
-  const saved = origin.includes(":") ? ofSavedConfig(purpose) : "";
+  const saved = origin.includes(":") ? savedConfigHint(purpose) : "";
   const advice = error.status === 403 ? forbidden(error, credential) : refused(error, origin);
   return new ApiError({ ...error.init, advice: `${advice}${saved}` });
 }

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import type { ApiNote } from "./envelope";
-import { trimEnd, visible } from "./printable";
+import { trimEnd, escapeInvisible } from "./printable";
 
 /** What a failed request leaves behind: nothing, or nobody knows. */
 export type Outcome =
@@ -82,7 +82,7 @@ export class CancelledError extends Error {
 }
 
 /** The change that was asked for may have been made, although the call failed: look before making it again. */
-export function mayHaveHappened(error: unknown): error is ApiError | CancelledError {
+export function mayHaveBeenApplied(error: unknown): error is ApiError | CancelledError {
   return (error instanceof ApiError || error instanceof CancelledError) && error.outcome === "unknown";
 }
 
@@ -111,7 +111,7 @@ export function isAbsent(error: unknown): error is ApiError {
 const LONGEST_CLAUSE = 2_000;
 
 function clause(given: string): string {
-  const text = visible(given.trim());
+  const text = escapeInvisible(given.trim());
   const short = text.length > LONGEST_CLAUSE ? `${text.slice(0, LONGEST_CLAUSE)} …` : text;
   return trimEnd(short, ". ");
 }
@@ -123,12 +123,12 @@ function sentence(init: ApiErrorInit): string {
       : `${init.method} ${init.path} answered ${init.status} ${STATUS_CODES[init.status] ?? ""}`.trimEnd();
   const words = (init.errors ?? []).map(
     (e) =>
-      `${clause(e.message)}${e.code === undefined ? "" : ` [code ${e.code}]`}${e.pointer === undefined ? "" : ` at ${visible(e.pointer)}`}`,
+      `${clause(e.message)}${e.code === undefined ? "" : ` [code ${e.code}]`}${e.pointer === undefined ? "" : ` at ${escapeInvisible(e.pointer)}`}`,
   );
   if (words.length === 0 && init.detail !== undefined) words.push(clause(init.detail));
   const parts = [`${init.what} failed: ${answered}${words.length === 0 ? "" : `: ${words.join("; ")}`}`];
   if (init.attempts !== undefined && init.attempts > 1) parts.push(`after ${init.attempts} attempts`);
-  if (init.requestId !== undefined) parts.push(`request id ${visible(init.requestId)}`);
+  if (init.requestId !== undefined) parts.push(`request id ${escapeInvisible(init.requestId)}`);
   const unknown = init.outcome === "unknown" && init.method !== "GET" ? " It may have been carried out." : "";
   return `${parts.join(", ")}.${unknown}${init.advice === undefined ? "" : ` ${init.advice}`}`;
 }

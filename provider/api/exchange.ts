@@ -39,7 +39,7 @@ export interface Reply extends Bytes {
 }
 
 /** What is left of an answer that did not arrive whole. */
-export interface Lost {
+export interface LostAnswer {
   readonly errorCode: string | undefined;
   readonly syscall: string | undefined;
   readonly cause: unknown;
@@ -48,7 +48,7 @@ export interface Lost {
 }
 
 /** Sends a request and reads its answer whole. Never throws for what the network or the service did. */
-export async function exchange(url: URL, sending: Sending): Promise<Reply | Lost> {
+export async function exchange(url: URL, sending: Sending): Promise<Reply | LostAnswer> {
   const { signal, attemptMs = ATTEMPT_MS } = sending;
   const body = bytesOf(sending.body);
   const limit = new AbortController();

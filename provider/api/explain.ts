@@ -2,7 +2,7 @@ import {
   EDGE_ERRORS,
   EDGE_FUNCTION,
   EDGE_REQUEST,
-  shown,
+  formatAmount,
   type Amount,
   type ZonePlan,
 } from "../limits/workers";
@@ -44,10 +44,10 @@ export function tooLarge(plan?: ZonePlan): string {
   const limits: Readonly<Record<ZonePlan, Amount>> = EDGE_REQUEST.body.limit;
   if (plan !== undefined) {
     const raised = plan === "enterprise" ? ", unless the service has granted more" : "";
-    return `The body is larger than the ${shown(limits[plan])} of the ${plan} plan${raised}: send less at a time.`;
+    return `The body is larger than the ${formatAmount(limits[plan])} of the ${plan} plan${raised}: send less at a time.`;
   }
   const { free, pro, business, enterprise } = limits;
-  return `The body is larger than the plan allows (free ${shown(free)}, pro ${shown(pro)}, business ${shown(business)}, enterprise ${shown(enterprise)} unless more was granted): send less at a time.`;
+  return `The body is larger than the plan allows (free ${formatAmount(free)}, pro ${formatAmount(pro)}, business ${formatAmount(business)}, enterprise ${formatAmount(enterprise)} unless more was granted): send less at a time.`;
 }
 
 // Made when they are asked for: to write a figure for people takes the first time as long as loading a module does.
@@ -55,7 +55,7 @@ const perDay = (): string => figureOf(EDGE_FUNCTION.requestsPerDay.limit.free);
 const perMinute = (): string => figureOf(EDGE_FUNCTION.requestsPerMinute.limit.free);
 
 function figureOf(amount: Amount | null): string {
-  return amount === null ? "any number of" : shown(amount);
+  return amount === null ? "any number of" : formatAmount(amount);
 }
 
 function tooMany(): string {

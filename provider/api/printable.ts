@@ -11,7 +11,7 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** As one line: line breaks, control characters, and what turns the direction of writing, as escapes; no CI command. */
-export function visible(text: string): string {
+export function escapeInvisible(text: string): string {
   const line = text.replace(
     INVISIBLE,
     (sign) => ESCAPES[sign] ?? `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
@@ -21,7 +21,7 @@ export function visible(text: string): string {
 
 /** A message of ours, which may have several lines. */
 export function printable(message: string): string {
-  return message.split("\n").map(visible).join("\n");
+  return message.split("\n").map(escapeInvisible).join("\n");
 }
 
 /**

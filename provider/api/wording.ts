@@ -1,7 +1,7 @@
 import type { ApiNote } from "./envelope";
 import { CREDENTIAL_CODES } from "./credential";
 import { CancelledError, type Outcome, type Purpose } from "./errors";
-import type { Lost } from "./exchange";
+import type { LostAnswer } from "./exchange";
 import { explainCode, tooLarge } from "./explain";
 
 /** The next step after an answer, where its status or code tells one. */
@@ -31,7 +31,7 @@ export function adviceFor(
 }
 
 /** How an answer got lost. */
-export function lostDetail(lost: Lost, baseUrl: string): string {
+export function lostDetail(lost: LostAnswer, baseUrl: string): string {
   const reason = lost.cause instanceof Error ? lost.cause.message : String(lost.cause);
   const code = lost.errorCode === undefined ? "" : ` (${lost.errorCode})`;
   return lost.cutOff

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { KV } from "../limits";
-import { tell, type Io } from "../terminal/io";
+import { printToStderr, type Io } from "../terminal/io";
 import { hexId } from "./option-values";
 import type * as Bulk from "./kv/bulk";
 import type * as Key from "./kv/key";
@@ -203,6 +203,6 @@ export function modernized(args: readonly string[], io: Io): readonly string[] {
   const [first = "", ...rest] = args;
   const group = COLON_FORM.exec(first)?.[1];
   if (group === undefined) return args;
-  tell(io, `edgeguard: "${first}" is deprecated and will be removed. Use "kv ${group}".`);
+  printToStderr(io, `edgeguard: "${first}" is deprecated and will be removed. Use "kv ${group}".`);
   return ["kv", group, ...rest];
 }

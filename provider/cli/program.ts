@@ -1,6 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../version";
-import { tell, type Io } from "../terminal/io";
+import { printToStderr, type Io } from "../terminal/io";
 import * as detections from "./detections";
 import * as existing from "./import";
 import * as filter from "./filter";
@@ -47,7 +47,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use: few commands fail
     const { failureOf } = require("../terminal/failure") as typeof Failures;
     const { message, exitCode } = failureOf(error, words[0], io.env);
-    tell(io, `edgeguard: ${message}`);
+    printToStderr(io, `edgeguard: ${message}`);
     return exitCode;
   }
 }

@@ -5,10 +5,10 @@ import { parse as parseJson, printParseErrorCode, type ParseError } from "jsonc-
 import type * as Toml from "smol-toml" with { "resolution-mode": "import" };
 import { z } from "zod";
 import { nearest } from "../runtime/nearest";
-import { own } from "../runtime/values";
+import { ownMember } from "../runtime/values";
 import { CommandError } from "../terminal/errors";
 import { foldersFrom, placeIn, unreadable } from "../terminal/files";
-import { tell, type Io } from "../terminal/io";
+import { printToStderr, type Io } from "../terminal/io";
 
 /** A Worker project's configuration file, as far as Workers KV is concerned. */
 export interface ProjectConfig {
@@ -119,7 +119,7 @@ export function accountOf(config: ProjectConfig, env: string | undefined): strin
 
 function sectionOf(config: ProjectConfig, env: string | undefined): Section {
   if (env === undefined) return config.top;
-  const found = own(config.env, env);
+  const found = ownMember(config.env, env);
   if (found !== undefined) return found;
   throw new CommandError(
     `${config.name} has no environment ${JSON.stringify(env)}${meant(env, Object.keys(config.env))}.`,
@@ -139,7 +139,7 @@ function find(io: Io): string | undefined {
     const [first, ...more] = NAMES.map((name) => join(folder, name)).filter((path) => existsSync(path));
     if (first === undefined) continue;
     if (more.length > 0)
-      tell(
+      printToStderr(
         io,
         `edgeguard: ${basename(first)} is read; ${more.map((path) => basename(path)).join(" and ")} beside it is not. --config names another.`,
       );

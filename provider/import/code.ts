@@ -1,5 +1,5 @@
 import { JS_NAME, keyText } from "../runtime/changes";
-import { own } from "../runtime/values";
+import { ownMember } from "../runtime/values";
 import { oneLine } from "./names";
 
 /**
@@ -81,7 +81,7 @@ export function objectOf(members: Members, comments: Readonly<Record<string, str
     .map(([key, member]) => [key, codeOf(member)] as const);
   const items = entries.map(([key, code]) => {
     const isShort = code.form === key && JS_NAME.test(key); // `zoneId: zoneId`
-    const comment = own(comments, key);
+    const comment = ownMember(comments, key);
     return item(code, isShort ? "" : `${keyText(key)}: `, comment);
   });
   const value = Object.fromEntries(entries.map(([key, code]) => [key, code.value]));

@@ -6,7 +6,7 @@ import { managedRulesetOverride } from "../rulesets/managed-ruleset-override";
 import { pageShieldPolicy } from "../page-shield/policy";
 import { pageShieldSettings } from "../page-shield/settings";
 import type { Lifecycle } from "../runtime/lifecycle";
-import type { Bag } from "../runtime/values";
+import type { JsonObject } from "../runtime/values";
 import { verbsOf, type Verbs } from "../runtime/verbs";
 import type { Code, Members } from "./code";
 import type { Named } from "./names";
@@ -51,13 +51,13 @@ export interface Found extends Named {
   /** Arguments as they are written. Called once, when every object has its name. */
   args(writing: Writing): Members;
   /** Outputs, as `read` gives them. */
-  readonly outputs: Bag;
+  readonly outputs: JsonObject;
   /** What the class makes of its arguments before it hands them on. Default: nothing. */
-  handedOn?(args: Bag): Bag;
+  handedOn?(args: JsonObject): JsonObject;
   /** What no two declarations of a type may share; by default all that is declared. */
   readonly claim?: string;
   /** Inputs that the state holds in another form than the one that can be checked here. */
-  readonly recordedAs?: Bag;
+  readonly recordedAs?: JsonObject;
   /** Stands above it in the program. */
   readonly comment?: string;
 }

@@ -1,5 +1,5 @@
 import { forwarder } from "../runtime/forwarder";
-import type { Bag } from "../runtime/values";
+import type { JsonObject } from "../runtime/values";
 import { setCommand } from "./program";
 import type { Settled } from "./settle";
 
@@ -17,14 +17,17 @@ const SECRET = "1b47061264138c4ac30d75fd1eb44270";
 export function importFile(settled: readonly Settled[]): string {
   const resources = settled.map(({ found, name, inputs, outputs }) => {
     const { type, secret } = found.resource;
-    const state = (bag: Bag): Bag => ({ ...withSecrets(bag, secret), __provider: forwarder(type) });
+    const state = (bag: JsonObject): JsonObject => ({
+      ...withSecrets(bag, secret),
+      __provider: forwarder(type),
+    });
     return { type: TYPE_PREFIX + type, name, id: found.id, inputs: state(inputs), outputs: state(outputs) };
   });
   return `${JSON.stringify({ resources }, null, 2)}\n`;
 }
 
 /** Encrypted in the state, in this file they are plain. */
-function withSecrets(bag: Bag, secret: readonly string[]): Bag {
+function withSecrets(bag: JsonObject, secret: readonly string[]): JsonObject {
   return Object.fromEntries(
     Object.entries(bag).map(([key, value]) => [
       key,

@@ -1,4 +1,4 @@
-import { visible } from "../api/printable";
+import { escapeInvisible } from "../api/printable";
 
 /** Names in the generated program: from what people called their objects, each once, each an identifier. */
 
@@ -112,5 +112,5 @@ export function identifier(name: string, before: string): string {
 
 /** Text from Cloudflare for one line of a terminal or of a script: nothing in it may begin another. */
 export function oneLine(text: string): string {
-  return visible(text.replace(/[\s\p{Cc}\u2028\u2029]+/gu, " ").trim());
+  return escapeInvisible(text.replace(/[\s\p{Cc}\u2028\u2029]+/gu, " ").trim());
 }

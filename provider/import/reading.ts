@@ -1,6 +1,6 @@
 import { ApiError } from "../api/errors";
 import type { Host } from "../runtime/host";
-import type { Bag } from "../runtime/values";
+import type { JsonObject } from "../runtime/values";
 import type { Found, ImportableType } from "./found";
 
 /** What is not in the program, and why. */
@@ -60,7 +60,7 @@ export class Reading {
    *
    * @param seed what `read` has to know to find it.
    */
-  async outputs(resource: ImportableType, id: string, seed: Bag): Promise<Bag | undefined> {
+  async outputs(resource: ImportableType, id: string, seed: JsonObject): Promise<JsonObject | undefined> {
     const { id: found, props } = await resource.verbs.read(this.host, id, seed);
     return found === "" ? undefined : props;
   }

@@ -1,8 +1,8 @@
 import { join, relative } from "node:path";
 import { ApiError, CancelledError } from "../api/errors";
 import { CommandError, InterruptedError, UnfinishedError, UsageError } from "../terminal/errors";
-import { tell, type Io } from "../terminal/io";
-import { demandCredential, withVariables } from "../terminal/failure";
+import { printToStderr, type Io } from "../terminal/io";
+import { requireCredential, withVariables } from "../terminal/failure";
 import { StatusLine } from "../terminal/status-line";
 import { Host } from "../runtime/host";
 import { Drafting } from "./draft";
@@ -40,12 +40,12 @@ export async function importExisting(io: Io, options: ImportOptions): Promise<vo
   const status = new StatusLine(io);
   const host = hostOf(io, options, stop, status);
   try {
-    demandCredential(host.settings);
+    requireCredential(host.settings);
     const everything = await readEverything(host, options, staging, status);
     status.show("writing the program");
     const outcome = await write(io, everything, staging, project);
     status.clear();
-    for (const line of summary(outcome)) tell(io, line);
+    for (const line of summary(outcome)) printToStderr(io, line);
   } catch (error) {
     status.clear();
     if (stop.aborted && error instanceof CancelledError)
@@ -61,7 +61,7 @@ function hostOf(io: Io, { account }: ImportOptions, closing: AbortSignal, status
   const config = new Map(account === undefined ? [] : [["edgeguard:accountId", account]]);
   const warn = (line: string): void => {
     status.clear();
-    tell(io, withVariables(line));
+    printToStderr(io, withVariables(line));
   };
   // What a resource says about its reading is meant for a stack; of interest here are warnings.
   const out = { info: () => undefined, warn };

@@ -1,14 +1,14 @@
 import { forwarder } from "../runtime/forwarder";
 import { Host } from "../runtime/host";
-import { canonicalJson, isBag, sameJson, type Bag } from "../runtime/values";
+import { canonicalJson, isJsonObject, sameJson, type JsonObject } from "../runtime/values";
 import type { Draft, Drafting } from "./draft";
 import type { Found } from "./found";
 import type { Reading } from "./reading";
 
 /** A declaration with what the state is to hold of it: the preview after the import finds nothing to do. */
 export interface Settled extends Draft {
-  readonly inputs: Bag;
-  readonly outputs: Bag;
+  readonly inputs: JsonObject;
+  readonly outputs: JsonObject;
 }
 
 /**
@@ -24,7 +24,7 @@ export async function settle(reading: Reading, drafting: Drafting): Promise<Sett
     for (const found of reading.found) {
       const draft = drafting.draft(found, (other) => settled.has(other));
       const { resource, id, what, recordedAs = {} } = found;
-      const written = isBag(draft.args.value) ? plain(draft.args.value) : {};
+      const written = isJsonObject(draft.args.value) ? plain(draft.args.value) : {};
       const news = { ...(found.handedOn?.(written) ?? written), __provider: forwarder(resource.type) };
       const { inputs: checked, failures } = await resource.verbs.check(host, {}, news);
       const [failure] = failures;
@@ -69,11 +69,11 @@ function offline(): Host {
 }
 
 /** As it is after the engine's wire: members that are undefined are gone. */
-function plain(bag: Bag): Bag {
-  return JSON.parse(JSON.stringify(bag)) as Bag; // Of a bag, a bag.
+function plain(bag: JsonObject): JsonObject {
+  return JSON.parse(JSON.stringify(bag)) as JsonObject; // Of a bag, a bag.
 }
 
-function differences(inputs: Bag, outputs: Bag): string {
+function differences(inputs: JsonObject, outputs: JsonObject): string {
   const differing = Object.keys(inputs).filter((name) => !sameJson(inputs[name], outputs[name]));
   return differing.length === 0 ? "something that no argument says" : differing.join(", ");
 }

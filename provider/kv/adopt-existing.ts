@@ -1,7 +1,7 @@
 import { KV } from "../limits";
 import { AdoptionError, mayAdopt } from "../runtime/adoption";
 import type { Context } from "../runtime/lifecycle";
-import { present } from "../runtime/members";
+import { omitAbsent } from "../runtime/members";
 import { isUnknownRoute, subjectOf, type NamespaceAddress } from "./address";
 import type { Catalog, Row } from "./catalog";
 import { count, digest, isPast, shown } from "./entry";
@@ -151,7 +151,7 @@ async function lookFor(ctx: Context, address: Adoption, wanted: Rows): Promise<M
       const isTimed = row.expiration !== undefined || row.ttl !== undefined;
       const isListed = isAlone === true || (isTimed && expiration === undefined);
       const listed = isListed ? await listedAs(ctx, address, key) : undefined;
-      found(row, listed ?? present({ name: key, metadata, expiration }), digest(bytes));
+      found(row, listed ?? omitAbsent({ name: key, metadata, expiration }), digest(bytes));
     }
   } catch (error) {
     if (!isUnknownRoute(error)) throw error;

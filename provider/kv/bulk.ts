@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
-import { ApiError, mayHaveHappened } from "../api/errors";
+import { ApiError, mayHaveBeenApplied } from "../api/errors";
 import { KV } from "../limits";
 import {
   advice,
@@ -173,7 +173,7 @@ async function carryOut<T>(
       }
       return some.filter((item) => unsuccessful.has(keyOf(item)));
     } catch (error) {
-      if (mayHaveHappened(error)) onUncertain?.(some);
+      if (mayHaveBeenApplied(error)) onUncertain?.(some);
       if (!(error instanceof ApiError) || error.status !== 413) throw error;
       const [first, second] = some;
       if (first !== undefined && second === undefined) {

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { resolve } from "node:path";
 import { z } from "zod";
 import type { Context } from "../runtime/lifecycle";
-import { canonicalJson, hasUnknown, isBag, sameJson, type Bag } from "../runtime/values";
+import { canonicalJson, hasUnknown, isJsonObject, sameJson, type JsonObject } from "../runtime/values";
 import { readCatalog, type Catalog, type Source, type Writable } from "./catalog";
 import { checkDefaults, PROGRAM_SPELLING, type EntryDefaults, type Given } from "./entry";
 import { DirectorySource } from "./source-directory";
@@ -60,17 +60,25 @@ function programSource(program: Readonly<Record<string, unknown>>, defaults: Ent
 /** An entry written in the program: a string, or an object with `value`. */
 function givenBy(key: string, written: unknown): Given {
   // An object none of whose members is known was meant to be the value itself.
-  const isValue = isBag(written) && !PROGRAM_SPELLING.members.some((name) => Object.hasOwn(written, name));
+  const isValue =
+    isJsonObject(written) && !PROGRAM_SPELLING.members.some((name) => Object.hasOwn(written, name));
   return isValue
     ? { place: {}, key, unreadable: "value is an object; serialise it to a JSON string" }
-    : { place: {}, key, members: isBag(written) ? written : { value: written }, spelling: PROGRAM_SPELLING };
+    : {
+        place: {},
+        key,
+        members: isJsonObject(written) ? written : { value: written },
+        spelling: PROGRAM_SPELLING,
+      };
 }
 
 /** The declaration as far as it is known, and whether that is all of it. Values of a program may come from elsewhere. */
 export function knownPart(declaration: Declaration): [known: Declaration, isWhole: boolean] {
   const entries: unknown = declaration.entries;
   if (!hasUnknown(entries)) return [declaration, true];
-  const known = isBag(entries) ? Object.entries(entries).filter(([, entry]) => !hasUnknown(entry)) : [];
+  const known = isJsonObject(entries)
+    ? Object.entries(entries).filter(([, entry]) => !hasUnknown(entry))
+    : [];
   return [{ ...declaration, entries: Object.fromEntries(known) }, false];
 }
 
@@ -90,7 +98,7 @@ export function fileHash(sha256: string): string {
 /** What is recorded of a file that is the same, byte by byte: it need not be read entry by entry. @throws SourceError */
 export async function unchangedFile(
   declaration: Declaration,
-  olds: Bag,
+  olds: JsonObject,
 ): Promise<z.infer<typeof recordedFile> | undefined> {
   const recorded = recordedFile.safeParse(olds);
   if (!recorded.success || !sameJson(olds["defaults"], declaration.defaults)) return undefined;

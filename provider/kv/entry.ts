@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
 import { KV } from "../limits";
 import { nearest } from "../runtime/nearest";
-import { canonicalJson, type Bag, type Json } from "../runtime/values";
+import { canonicalJson, type JsonObject, type Json } from "../runtime/values";
 import { checkMetadata, count, kindOf } from "./metadata";
 
 /**
@@ -116,7 +116,7 @@ export interface EntryText {
 
 /** An entry as its source gives it, before any check. */
 export type Given = { readonly place: Place; readonly key: unknown } & (
-  | { readonly members: Bag; readonly spelling: Spelling; readonly text?: EntryText }
+  | { readonly members: JsonObject; readonly spelling: Spelling; readonly text?: EntryText }
   /** What kept the source from reading it, as a sentence. */
   | { readonly unreadable: string }
 );

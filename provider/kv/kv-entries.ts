@@ -18,9 +18,9 @@ import { SourceError } from "./source-handle";
 import { json, record } from "../runtime/json";
 import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle";
 import { edgeResource, refuseLost } from "../runtime/resource";
-import { hideWords } from "../runtime/secrets";
-import { hasUnknown, pick, UNKNOWN, type Bag } from "../runtime/values";
-import { accountId, adopt, hexId, type Adopt, type Word } from "../runtime/fields";
+import { redactStrings } from "../runtime/secrets";
+import { hasUnknown, pick, UNKNOWN, type JsonObject } from "../runtime/values";
+import { accountId, adopt, hexId, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
 
 const args = z.object({
@@ -72,7 +72,7 @@ export const kvEntries = defineLifecycle({
   // The same content from another place is no change: what is compared is its digest.
   compared: { ignore: ["entries", "file", "directory", "defaults"], also: ["digest", "drift"] },
   replaceOn: ["accountId", "namespaceId"],
-  secret: { entries: hideWords },
+  secret: { entries: redactStrings },
   // Whoever sees a digest can try contents until one has it: for a short value a matter of seconds.
   secretOutputs: ["manifest", "digest", "fileHash"],
   fromSettings: { accountId: ({ accountId }) => accountId },
@@ -284,7 +284,7 @@ export interface KvEntriesArgs {
    * `"ifEqual"`: adopt it if it is equal, else refuse. `"never"`: refuse. `"takeOver"`: overwrite it. Default `"ifEqual"`.
    * Updates in place, without a write.
    */
-  readonly adopt?: pulumi.Input<Word<Adopt>>;
+  readonly adopt?: pulumi.Input<LiteralUnion<Adopt>>;
   /**
    * Delete keys of others that begin with `prefix`: this resource then is the prefix's sole owner. `""` means every key of
    * the namespace. An `up` refuses to delete more than `maxDeletes`, 100 by default. Unset: keys of others are left alone.
@@ -303,7 +303,7 @@ export interface KvEntriesArgs {
    * What a refresh compares: `"keys"` presence, expiry and metadata by listing the namespace; `"values"` the values too,
    * a request for every 100 keys; `"none"` nothing. Default `"keys"`. In place, without a write.
    */
-  readonly verify?: pulumi.Input<Word<"keys" | "values" | "none">>;
+  readonly verify?: pulumi.Input<LiteralUnion<"keys" | "values" | "none">>;
 }
 
 /**
@@ -344,7 +344,7 @@ function ignoringContent(
 }
 
 /** Whether the entries are created: for the first time, or by a replacement in another namespace. */
-function isNew(args: NamespaceAddress, olds: Bag): boolean {
+function isNew(args: NamespaceAddress, olds: JsonObject): boolean {
   if (olds["digest"] === undefined) return true;
   return (["accountId", "namespaceId"] as const).some(
     (key) => !hasUnknown(args[key]) && args[key] !== olds[key],
@@ -352,14 +352,14 @@ function isNew(args: NamespaceAddress, olds: Bag): boolean {
 }
 
 /** What is recorded, where the engine was told to ignore changes of the source: it is not read. */
-function ignoredContent(args: NamespaceAddress, olds: Bag, hints: Bag): Bag | undefined {
+function ignoredContent(args: NamespaceAddress, olds: JsonObject, hints: JsonObject): JsonObject | undefined {
   const isIgnored = hints["digest"] !== undefined && hints["digest"] === olds["digest"] && !isNew(args, olds);
   // Drift stays, as no update may read the source to mend it.
   return isIgnored ? pick(olds, ["keys", "bytes", "digest", "fileHash", "drift"]) : undefined;
 }
 
 /** Whether every declared entry is written, so that an update need not read them. */
-function isContentWritten(state: z.infer<typeof computed>, inputs: Bag): boolean {
+function isContentWritten(state: z.infer<typeof computed>, inputs: JsonObject): boolean {
   return state.digest === inputs["digest"] && state.drift === inputs["drift"];
 }
 

@@ -9,11 +9,11 @@ import { listNamespacesOf } from "./listing";
 import { declaredOf } from "./sole-owner";
 import { KV } from "../limits";
 import type { Adopted, Adoption } from "../runtime/adopted";
-import { adopt as adoptExisting, AdoptionError, IF_RENAMED, ifShared } from "../runtime/adoption";
+import { adopt as adoptExisting, AdoptionError, RENAME_HINT, sharedIdHint } from "../runtime/adoption";
 import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle";
 import { claimOnce, edgeResource } from "../runtime/resource";
 import { hasUnknown, UNKNOWN } from "../runtime/values";
-import { accountId, adopt, type Adopt, type Word } from "../runtime/fields";
+import { accountId, adopt, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
 import { createOnce } from "../runtime/creation";
 
@@ -178,7 +178,7 @@ export interface KvNamespaceArgs {
    * What to do when the title exists in the account. `"ifEqual"`: take it over if it holds no key. `"never"`: refuse.
    * `"takeOver"`: take it over with what it holds. Default `"ifEqual"`. In place, without a write.
    */
-  readonly adopt?: pulumi.Input<Word<Adopt>>;
+  readonly adopt?: pulumi.Input<LiteralUnion<Adopt>>;
   /**
    * Whether a destroy deletes the namespace although it holds keys, and the keys with it. Default false: a destroy then
    * refuses, and says how many keys there are. In place, without a write.
@@ -324,9 +324,9 @@ async function adoptionOf(
     refusals: {
       several: () => "", // A title is given once in an account.
       never: () =>
-        `Namespace ${title} exists already (${id}) and adopt: "never" prevents adopting it. ${IF_RENAMED} Otherwise choose another title, or remove adopt.`,
+        `Namespace ${title} exists already (${id}) and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise choose another title, or remove adopt.`,
       different: () =>
-        `Namespace ${title} exists already (${id}) and holds keys that this program doesn't declare for it, such as ${JSON.stringify(strange)}. ${IF_RENAMED} ` +
+        `Namespace ${title} exists already (${id}) and holds keys that this program doesn't declare for it, such as ${JSON.stringify(strange)}. ${RENAME_HINT} ` +
         'Otherwise set adopt: "takeOver" to manage it with what it holds, or choose another title.',
     },
   });
@@ -335,7 +335,14 @@ async function adoptionOf(
     args.forceDestroy === true ? "deletes it with every key in it" : "deletes it once it holds no keys";
   const object = `namespace ${id} of account ${args.accountId}`;
   return {
-    adopts: { what: `KvNamespace ${title}`, object, found: {}, onDestroy, more, afterwards: ifShared(id) },
+    adopts: {
+      what: `KvNamespace ${title}`,
+      object,
+      found: {},
+      onDestroy,
+      more,
+      afterwards: sharedIdHint(id),
+    },
   };
 }
 

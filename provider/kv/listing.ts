@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { EdgeApi } from "../api/client";
 import { byCursor, byPage } from "../api/pages";
 import { KV } from "../limits";
-import { present } from "../runtime/members";
+import { omitAbsent } from "../runtime/members";
 import { canonicalJson, type Json } from "../runtime/values";
 import { metadata, namespacePath, namespacesPath, type NamespaceAddress } from "./address";
 import { digest, type Recorded } from "./entry";
@@ -26,7 +26,7 @@ const seconds = z.union([
 
 const wire = z
   .looseObject({ name: z.string(), expiration: seconds.nullish(), metadata })
-  .transform(({ name, expiration, metadata }): ListedKey => present({ name, expiration, metadata }));
+  .transform(({ name, expiration, metadata }): ListedKey => omitAbsent({ name, expiration, metadata }));
 
 /** The keys of a namespace, one page in memory at a time. The service shows a write with a delay of up to 90 s. */
 export function listKeys(

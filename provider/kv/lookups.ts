@@ -7,9 +7,9 @@ import { listKeys, listNamespacesOf, namespacesByTitle } from "./listing";
 import { KV } from "../limits";
 import { accountId, hexId } from "../runtime/fields";
 import { lookup, LookupError, type Inputs, type LookupOptions } from "../runtime/lookup";
-import { camelRecord, flag } from "../runtime/members";
+import { camelRecord, optionalBoolean } from "../runtime/members";
 import { nearest } from "../runtime/nearest";
-import type { Bag } from "../runtime/values";
+import type { JsonObject } from "../runtime/values";
 
 /** Key-value namespaces of an account, and what they hold. A write is seen by these with a delay of up to 90 s. */
 
@@ -22,7 +22,7 @@ export interface KvNamespaceState {
   /** Whether keys may hold characters that an address encodes. Only in the OpenAPI document. */
   readonly supportsUrlEncoding?: boolean;
   /** Members of the answer that this version does not know, under the API's own names. */
-  readonly extra?: Bag;
+  readonly extra?: JsonObject;
 }
 
 /** A key as the listing shows it. */
@@ -34,7 +34,7 @@ export interface KvKey {
   readonly metadata?: unknown;
 }
 
-const namespace = camelRecord({ id: z.string(), title: z.string(), supports_url_encoding: flag });
+const namespace = camelRecord({ id: z.string(), title: z.string(), supports_url_encoding: optionalBoolean });
 
 const namespaceId = hexId("It is the id of a KvNamespace, or what `getKvNamespaces` lists.");
 

@@ -1,6 +1,6 @@
 import { KV } from "../limits";
 import { propertyPath } from "../runtime/inputs";
-import { isBag, type Bag } from "../runtime/values";
+import { isJsonObject, type JsonObject } from "../runtime/values";
 
 /** Metadata of an entry: its form, its size, and numbers that JSON would not bring back as they were written. */
 
@@ -14,7 +14,7 @@ const MOST_LEVELS = KV.MAX_METADATA_BYTES / 2;
  */
 export function checkMetadata(metadata: unknown, isProgram: boolean): string | undefined {
   if (metadata === undefined) return undefined;
-  if (!isBag(metadata)) return `metadata is ${kindOf(metadata)}; write an object`;
+  if (!isJsonObject(metadata)) return `metadata is ${kindOf(metadata)}; write an object`;
   if (isTooDeep(metadata))
     return `metadata is nested deeper than its limit of ${count(KV.MAX_METADATA_BYTES)} bytes allows`;
   const unsafe = isProgram ? firstNumber(metadata, isUnsafe) : undefined;
@@ -72,11 +72,11 @@ const PERHAPS_INEXACT = /[\d.]{16}|\d[eE]/;
  * @param text JSON of the whole entry.
  * @param entry the same, parsed.
  */
-export function inexactMetadata(text: string, { metadata }: Bag): string | undefined {
+export function inexactMetadata(text: string, { metadata }: JsonObject): string | undefined {
   if (isTooDeep(metadata) || firstNumber(metadata, () => true) === undefined || !PERHAPS_INEXACT.test(text))
     return undefined;
   const written: unknown = JSON.parse(withNumbersAsTexts(text));
-  const digits = isBag(written) ? written["metadata"] : undefined;
+  const digits = isJsonObject(written) ? written["metadata"] : undefined;
   const found = firstNumber(metadata, (_, path) => !isExact(String(valueAt(digits, path))));
   return found && notExact(found);
 }

@@ -15,7 +15,7 @@ import {
 } from "./entry";
 import { inOrder } from "./in-order";
 import { openFile, SourceError } from "./source-handle";
-import { whyUnreadable } from "../runtime/files";
+import { readErrorReason } from "../runtime/files";
 
 export interface DirectoryOptions {
   /** Absolute path. */
@@ -51,7 +51,7 @@ export class DirectorySource implements Source {
   async *read(): AsyncGenerator<readonly Given[]> {
     const { root, name } = this.#options;
     const found = await stat(root).catch((error: unknown) => {
-      throw new SourceError(`${name} cannot be read: ${whyUnreadable(error)} (looked for ${root})`);
+      throw new SourceError(`${name} cannot be read: ${readErrorReason(error)} (looked for ${root})`);
     });
     if (!found.isDirectory())
       throw new SourceError(
@@ -118,7 +118,7 @@ async function* walk({ root, name, ignore: patterns }: DirectoryOptions): AsyncG
 /** Paths of what a directory holds, those of directories with a slash at the end, the last one first. */
 async function list(root: string, name: string, path: string): Promise<string[]> {
   const found = await readdir(join(root, path), { withFileTypes: true }).catch((error: unknown) => {
-    throw new SourceError(`${join(name, path)} cannot be read: ${whyUnreadable(error)}`);
+    throw new SourceError(`${join(name, path)} cannot be read: ${readErrorReason(error)}`);
   });
   const paths = found.map((one) => path + one.name + (one.isDirectory() ? "/" : ""));
   return paths.sort().reverse(); // Without a comparator the order is that of code units, on every system the same.
@@ -134,7 +134,7 @@ async function glance(root: string, path: string): Promise<Content | "later"> {
 
     return found.size > AHEAD_BYTES ? "later" : await readWhole(join(root, path));
   } catch (error) {
-    return { unreadable: `cannot be read: ${whyUnreadable(error)}` };
+    return { unreadable: `cannot be read: ${readErrorReason(error)}` };
   }
 }
 
@@ -147,6 +147,6 @@ async function readWhole(path: string): Promise<Content> {
       await file.close();
     }
   } catch (error) {
-    return { unreadable: `cannot be read: ${whyUnreadable(error)}` };
+    return { unreadable: `cannot be read: ${readErrorReason(error)}` };
   }
 }

@@ -12,7 +12,7 @@ import {
 import { readItems } from "./json-items";
 import { inexactMetadata } from "./metadata";
 import { SourceError, SourceHandle } from "./source-handle";
-import { isBag } from "../runtime/values";
+import { isJsonObject } from "../runtime/values";
 
 /** Bytes of the file read at a time, but for a longer entry; and the longest gap between entries that is read with them. */
 const WINDOW_BYTES = 1024 * 1024;
@@ -87,7 +87,8 @@ export class FileSource implements Source {
 
 function givenIn(json: string, place: Place = {}, text?: EntryText): Given {
   const members: unknown = JSON.parse(json);
-  if (!isBag(members)) return { place, key: undefined, unreadable: "is no object; write { key, value, … }" };
+  if (!isJsonObject(members))
+    return { place, key: undefined, unreadable: "is no object; write { key, value, … }" };
   const { key } = members;
   const inexact = inexactMetadata(json, members);
   return inexact === undefined

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
-import { NotRegularError, whyUnreadable } from "../runtime/files";
+import { NotRegularError, readErrorReason } from "../runtime/files";
 
 /** A source of entries cannot be read, or holds what Cloudflare does not take. */
 export class SourceError extends Error {
@@ -30,7 +30,7 @@ export class SourceHandle {
       const file = await openFile(path);
       return new SourceHandle(name, file, await stampOf(file));
     } catch (error) {
-      throw new SourceError(`${name} cannot be read: ${whyUnreadable(error)} (looked for ${path})`);
+      throw new SourceError(`${name} cannot be read: ${readErrorReason(error)} (looked for ${path})`);
     }
   }
 
@@ -41,7 +41,7 @@ export class SourceHandle {
       const { bytesRead } = await this.#file
         .read(into, length, into.length - length, offset + length)
         .catch((error: unknown) => {
-          throw new SourceError(`${this.name} cannot be read: ${whyUnreadable(error)}`);
+          throw new SourceError(`${this.name} cannot be read: ${readErrorReason(error)}`);
         });
       if (bytesRead === 0) break;
       length += bytesRead;

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { ApiError, isAbsent } from "../api/errors";
 import { KV } from "../limits";
-import { present } from "../runtime/members";
-import { isBag, type Json } from "../runtime/values";
+import { omitAbsent } from "../runtime/members";
+import { isJsonObject, type Json } from "../runtime/values";
 import {
   advice,
   isNamespaceGone,
@@ -111,7 +111,7 @@ async function readBulk(ctx: EntriesContext, request: ReadRequest, keys: readonl
     const { value, metadata, expiration } = values.get(key) ?? {};
     if (typeof value !== "string") continue; // It is not there.
     if (NOT_FAITHFUL.test(value)) unread.push(key);
-    else found.push(present({ key, bytes: Buffer.from(value), metadata, expiration }));
+    else found.push(omitAbsent({ key, bytes: Buffer.from(value), metadata, expiration }));
   }
   return { found, unread };
 }
@@ -125,7 +125,7 @@ const bulkValue = z
 
 /** A map, for a key may be called `__proto__`. */
 const bulkValues = z
-  .looseObject({ values: z.unknown().refine(isBag, "is no object") })
+  .looseObject({ values: z.unknown().refine(isJsonObject, "is no object") })
   .transform(({ values }) => Object.entries(values as object))
   .pipe(z.array(z.tuple([z.string(), bulkValue])))
   .transform((values) => new Map(values));
@@ -147,7 +147,7 @@ async function readSingly(
       schema: metadata,
       advice,
     });
-    return present({ key, bytes, metadata: described });
+    return omitAbsent({ key, bytes, metadata: described });
   } catch (error) {
     if (isAbsent(error) && !isNamespaceGone(error)) return undefined;
     throw error;

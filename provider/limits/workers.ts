@@ -251,17 +251,17 @@ export function boundsOf({ amount, unit }: Amount): Bounds {
 }
 
 /** `26,214,400` */
-export function figure(number: number): string {
+export function formatNumber(number: number): string {
   return number.toLocaleString("en-US");
 }
 
 /** `10 MB`, `1,000` */
-export function shown({ amount, unit }: Amount): string {
-  return unit === "" ? figure(amount) : `${figure(amount)} ${unit}`;
+export function formatAmount({ amount, unit }: Amount): string {
+  return unit === "" ? formatNumber(amount) : `${formatNumber(amount)} ${unit}`;
 }
 
 /** `1,048,577 bytes`, `51 ms`, `65` */
-export function measured(number: number, { unit }: Amount): string {
-  if (["B", "KB", "MB", "GB"].includes(unit)) return `${figure(number)} bytes`;
-  return ["ms", "s", "min"].includes(unit) ? `${figure(number)} ms` : figure(number);
+export function formatMeasured(number: number, { unit }: Amount): string {
+  if (["B", "KB", "MB", "GB"].includes(unit)) return `${formatNumber(number)} bytes`;
+  return ["ms", "s", "min"].includes(unit) ? `${formatNumber(number)} ms` : formatNumber(number);
 }

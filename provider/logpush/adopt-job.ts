@@ -1,8 +1,8 @@
 import type { Adoption } from "../runtime/adopted";
-import { adopt, IF_RENAMED, ifShared, isFree } from "../runtime/adoption";
+import { adopt, RENAME_HINT, sharedIdHint, isUnclaimed } from "../runtime/adoption";
 import { changesInWords, changesOf } from "../runtime/changes";
 import type { Context } from "../runtime/lifecycle";
-import { omit, own, sameJson, type Bag } from "../runtime/values";
+import { omit, ownMember, sameJson, type JsonObject } from "../runtime/values";
 import { samePlace, shownDestination } from "./destination-text";
 import { named, scopeOf } from "./job-api";
 import { jobNamed, type JobArgs } from "./job-args";
@@ -19,7 +19,7 @@ export async function chooseExisting(
   jobs: readonly Job[],
   allFields: readonly string[] | undefined,
 ): Promise<Job | undefined> {
-  const alike = jobs.filter((job) => isNamedLike(args, job) && isFree(ctx, job.id));
+  const alike = jobs.filter((job) => isNamedLike(args, job) && isUnclaimed(ctx, job.id));
   const ids = alike.map(({ id }) => id).join(", ");
   const object = `log-push job ${JSON.stringify(args.name)} of dataset ${args.dataset} in ${named(scopeOf(args))}`;
   return await adopt({
@@ -28,12 +28,12 @@ export async function chooseExisting(
     equal: () => alike.filter((job) => isAsDeclared(args, job, allFields)),
     refusals: {
       several: () =>
-        `There are ${alike.length} jobs that could be adopted, each a ${object}: ${ids}. Delete all but one, or choose another name. ${IF_RENAMED}`,
+        `There are ${alike.length} jobs that could be adopted, each a ${object}: ${ids}. Delete all but one, or choose another name. ${RENAME_HINT}`,
       never: () =>
-        `There is a ${object} already (${ids}), and adopt: "never" prevents adopting it. ${IF_RENAMED} Otherwise choose another name, or delete it.`,
+        `There is a ${object} already (${ids}), and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise choose another name, or delete it.`,
       different: (job) =>
         `There is a ${object} already (${ids}), which differs in ${changesInWords(changesOf(found(args, job, allFields), shownArgs(args), ctx))}. ` +
-        `If an interrupted \`pulumi up\` of this resource created it (it has the same name), set adopt: "takeOver" to continue with it. ${IF_RENAMED} Otherwise choose another name, or delete the job.`,
+        `If an interrupted \`pulumi up\` of this resource created it (it has the same name), set adopt: "takeOver" to continue with it. ${RENAME_HINT} Otherwise choose another name, or delete the job.`,
     },
   });
 }
@@ -56,13 +56,13 @@ export function adoptionOf(
     found: found(args, job, allFields),
     onDestroy: "deletes it",
     more: "The update writes the job once, since the API may not show all of it.",
-    afterwards: ifShared(job.id),
+    afterwards: sharedIdHint(job.id),
   };
   return { adopts };
 }
 
 /** The job in arguments, as far as the API shows them. */
-function found(args: JobArgs, job: Job, allFields: readonly string[] | undefined): Bag {
+function found(args: JobArgs, job: Job, allFields: readonly string[] | undefined): JsonObject {
   const exists = jobFound(args, job, { allFields, strict: true });
   const names = Object.keys({ ...args, ...exists }).filter((name) => !SECRETS.includes(name));
   const [shown, declared] = [exists, args].map((each) => shownDestination(each.destinationConf));
@@ -71,12 +71,12 @@ function found(args: JobArgs, job: Job, allFields: readonly string[] | undefined
   const how = isSamePlace ? "with other credentials or options" : "another place there";
   const differs = isElsewhere && shown === declared ? `${shown}, ${how}` : shown;
   // What the job lacks has to be there by its name: what is declared of it is a change.
-  const members = Object.fromEntries(names.map((name) => [name, own(exists, name)]));
+  const members = Object.fromEntries(names.map((name) => [name, ownMember(exists, name)]));
   return { ...members, destinationShown: differs };
 }
 
 /** What is declared, by the same names. */
-function shownArgs(args: JobArgs): Bag {
+function shownArgs(args: JobArgs): JsonObject {
   return { ...omit({ ...args }, SECRETS), destinationShown: shownDestination(args.destinationConf) };
 }
 

@@ -1,4 +1,4 @@
-import { own } from "../runtime/values";
+import { ownMember } from "../runtime/values";
 
 /**
  * Fields of the main datasets by type, as the vendor's dataset pages list them: they type the filter builders, and let a
@@ -154,7 +154,7 @@ const NOT_FILTERABLE: Readonly<Record<string, readonly string[]>> = {
 };
 
 export function isFilterable(dataset: string, field: string): boolean {
-  return own(NOT_FILTERABLE, dataset)?.includes(field) !== true;
+  return ownMember(NOT_FILTERABLE, dataset)?.includes(field) !== true;
 }
 
 const TYPES = new Map(

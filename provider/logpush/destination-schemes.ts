@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { own } from "../runtime/values";
+import { ownMember } from "../runtime/values";
 import type { Destination } from "./destination";
 
 /**
@@ -361,7 +361,7 @@ export function membersOf(parsed: ParsedDestination): Members | undefined {
   const isAllSaid =
     (parsed.userInfo === undefined || takes.includes("user")) &&
     (takes.includes("query") ||
-      parsed.parameters.every(([name]) => own(parameters, name)?.member !== undefined));
+      parsed.parameters.every(([name]) => ownMember(parameters, name)?.member !== undefined));
   const place = isAllSaid ? address?.read(parsed) : undefined;
   if (place === undefined) return undefined;
   const others = inOrder(Object.entries(parameters)).map(([name, parameter]) => [

@@ -2,7 +2,7 @@ import type { Redactor } from "../api/redact";
 import { trimEnd } from "../api/printable";
 import { LOGPUSH } from "../limits";
 import { nearest } from "../runtime/nearest";
-import { own } from "../runtime/values";
+import { ownMember } from "../runtime/values";
 import {
   decoded,
   HARMLESS,
@@ -186,7 +186,7 @@ function isSecret({ scheme }: ParsedDestination, name: string, value: string): b
 function isKnownName(parsed: ParsedDestination, name: string): boolean {
   return (
     [...HARMLESS, ...HARMLESS_IN_SIGNATURE, ...KEY_PAIR].includes(name) ||
-    own(schemeOf(parsed).parameters, name) !== undefined
+    ownMember(schemeOf(parsed).parameters, name) !== undefined
   );
 }
 

@@ -1,5 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
-import type { Word } from "../runtime/fields";
+import type { LiteralUnion } from "../runtime/fields";
 
 /**
  * Destinations of a log-push job by kind, each in place of a text with credentials inside (facts 7.4; the vendor's page
@@ -15,7 +15,7 @@ export interface S3Destination {
   /** Region of the bucket, such as `us-east-1`. Not in China. */
   readonly region: pulumi.Input<string>;
   /** Server-side encryption, where the bucket's policy demands it. Default: none. */
-  readonly sse?: pulumi.Input<Word<"AES256">>;
+  readonly sse?: pulumi.Input<LiteralUnion<"AES256">>;
   /** Host of S3-compatible storage, without the bucket: `sfo2.digitaloceanspaces.com`. Needs the keys. Default: Amazon. */
   readonly endpoint?: pulumi.Input<string>;
   /** With the secret key: then the service wants no proof of ownership. */

@@ -1,6 +1,6 @@
 import { describe, propertyPath } from "../runtime/inputs";
 import { nearest } from "../runtime/nearest";
-import { isBag, own, type Bag } from "../runtime/values";
+import { isJsonObject, ownMember, type JsonObject } from "../runtime/values";
 import type { FieldType } from "./dataset-fields";
 
 /**
@@ -142,7 +142,7 @@ class Reader {
     return null;
   }
 
-  #refuseOthers(json: Bag, known: readonly string[], path: FilterPath): void {
+  #refuseOthers(json: JsonObject, known: readonly string[], path: FilterPath): void {
     const others = keysOf(json).filter((key) => !known.includes(key));
     if (others.length > 0) this.#refuse(path, `knows ${quoted(known)} only; it has ${quoted(others)}`);
   }
@@ -157,7 +157,8 @@ class Reader {
         return this.#refuse([], `is no JSON (${why}); it has to look like ${SHAPE}`);
       }
     }
-    if (!isBag(json)) return this.#refuse([], `has to be an object like ${SHAPE}; it is ${describe(json)}`);
+    if (!isJsonObject(json))
+      return this.#refuse([], `has to be an object like ${SHAPE}; it is ${describe(json)}`);
     if (json["where"] === undefined)
       return this.#refuse([], `has no "where"; write {"where": …} around its conditions`);
     this.#refuseOthers(json, ["where"], []);
@@ -167,7 +168,7 @@ class Reader {
   #node(json: unknown, path: FilterPath): Node | null {
     if (path.length > 2 * DEEPEST)
       return this.#refuse(path, `lies more than ${DEEPEST} groups deep; make the filter flatter`);
-    if (!isBag(json))
+    if (!isJsonObject(json))
       return this.#refuse(path, `has to be a comparison or a group of them; it is ${describe(json)}`);
     const keys = keysOf(json);
     const groups = keys.filter((key) => GROUPS.includes(key));
@@ -202,7 +203,7 @@ class Reader {
     return word === "and" ? { and: nodes } : { or: nodes };
   }
 
-  #leaf({ key, operator, value }: Bag, path: FilterPath): Leaf | null {
+  #leaf({ key, operator, value }: JsonObject, path: FilterPath): Leaf | null {
     if (typeof key !== "string" || key === "")
       this.#refuse([...path, "key"], `has to be the name of a log field; it is ${shown(key)}`);
     if (!isOperator(operator)) return this.#refuse([...path, "operator"], unknownOperator(operator));
@@ -247,7 +248,7 @@ class Reader {
   }
 }
 
-function keysOf(json: Bag): string[] {
+function keysOf(json: JsonObject): string[] {
   return Object.keys(json).filter((key) => json[key] !== undefined);
 }
 
@@ -281,7 +282,7 @@ function unknownOperator(operator: unknown): string {
   if (typeof operator !== "string")
     return `has to be one of ${OPERATOR_NAMES.join(", ")}; it is ${shown(operator)}`;
   const meant =
-    own(OTHER_NAMES, operator) ??
+    ownMember(OTHER_NAMES, operator) ??
     OPERATOR_NAMES.find((name) => OPERATORS[name].builder === operator) ??
     nearest(operator, OPERATOR_NAMES);
   const advice =

@@ -2,8 +2,8 @@ import { isNotFound } from "../api/errors";
 import { LOGPUSH } from "../limits";
 import type { CheckFailure } from "../runtime/inputs";
 import type { Context, Findings } from "../runtime/lifecycle";
-import { ifAllowed } from "../runtime/live";
-import { sameJson, type Bag } from "../runtime/values";
+import { unlessForbidden } from "../runtime/live";
+import { sameJson, type JsonObject } from "../runtime/values";
 import { adoptionOf, chooseExisting } from "./adopt-job";
 import { DATASETS, typesOf, ZONE_DATASETS } from "./dataset-fields";
 import { samePlace } from "./destination-text";
@@ -19,7 +19,7 @@ import { announceProof, lacksProof } from "./ownership";
 interface Request {
   readonly ctx: Context;
   readonly args: JobArgs;
-  readonly olds: Bag;
+  readonly olds: JsonObject;
 }
 
 export async function lookAtJob({ ctx, args, olds }: Request): Promise<Findings> {
@@ -55,10 +55,15 @@ export async function lookAtJob({ ctx, args, olds }: Request): Promise<Findings>
   };
   // The update itself asks only for what "all" stands for.
   if (args.outputOptions?.fieldNames === "all") return { ...adopts, ...(await judge()) };
-  return { ...adopts, ...(await ifAllowed(ctx, judge)) };
+  return { ...adopts, ...(await unlessForbidden(ctx, judge)) };
 }
 
-function judgeFields(ctx: Context, args: JobArgs, olds: Bag, listed: readonly ListedField[]): Findings {
+function judgeFields(
+  ctx: Context,
+  args: JobArgs,
+  olds: JsonObject,
+  listed: readonly ListedField[],
+): Findings {
   const types = typesOf(args.dataset, listed);
   const { dataset, filter } = args;
   const wanted = args.outputOptions?.fieldNames;
@@ -94,7 +99,7 @@ function judgeFields(ctx: Context, args: JobArgs, olds: Bag, listed: readonly Li
 }
 
 /** The fields that "all" has stood for since it was written, for the same dataset of the same zone or account. */
-function pinnedFields(args: JobArgs, olds: Bag): readonly string[] | undefined {
+function pinnedFields(args: JobArgs, olds: JsonObject): readonly string[] | undefined {
   const before = olds["outputOptions"] as { readonly fieldNames?: unknown } | undefined;
   const same = (["zoneId", "accountId", "dataset"] as const).every((key) => sameJson(olds[key], args[key]));
   const pinned = olds["allFields"];
@@ -108,8 +113,8 @@ function pinnedFields(args: JobArgs, olds: Bag): readonly string[] | undefined {
 export async function resolvedFields(
   ctx: Context,
   args: JobArgs,
-  inputs: Bag,
-  state: Bag = {},
+  inputs: JsonObject,
+  state: JsonObject = {},
 ): Promise<readonly string[] | undefined> {
   if (args.outputOptions?.fieldNames !== "all") return undefined;
   const pinned = pinnedFields(args, state) ?? (inputs["allFields"] as readonly string[] | undefined);
@@ -146,17 +151,17 @@ function someOf(names: readonly string[]): string {
 }
 
 /** Whether an update is enough, of all that is recorded. */
-function isSameJob(args: JobArgs, olds: Bag): boolean {
+function isSameJob(args: JobArgs, olds: JsonObject): boolean {
   return (["zoneId", "accountId", "dataset", "kind"] as const).every((key) => sameJson(olds[key], args[key]));
 }
 
 /** Whether the job is another one, or pushes to another place, than the one that is recorded. */
-export function hasMoved(args: JobArgs, olds: Bag): boolean {
+export function hasMoved(args: JobArgs, olds: JsonObject): boolean {
   return !isSameJob(args, olds) || typeof olds["destinationConf"] !== "string" || isAnotherPlace(args, olds);
 }
 
 /** Whether a destination that is recorded is another place, whatever its credentials. */
-export function isAnotherPlace({ destinationConf }: JobArgs, olds: Bag): boolean {
+export function isAnotherPlace({ destinationConf }: JobArgs, olds: JsonObject): boolean {
   const before = olds["destinationConf"];
   return typeof before === "string" && !samePlace(before, destinationConf);
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { BooleanForm } from "../runtime/boolean-form";
-import { extraFound, present, removedExtra, STAMPS } from "../runtime/members";
-import { defined, isBag, omit, sameJson, type Bag } from "../runtime/values";
+import { extraFound, omitAbsent, removedExtra, STAMPS } from "../runtime/members";
+import { omitUndefined, isJsonObject, omit, sameJson, type JsonObject } from "../runtime/values";
 import { filterMeaning } from "./filter-text";
 import { JOB_MEMBERS, type JobArgs } from "./job-args";
 import { optionsFound, optionsToRequest, unknownOptions, type OutputOptions } from "./output-options";
@@ -14,7 +14,7 @@ export interface Job {
   readonly dataset: string;
   readonly kind: "edge" | undefined;
   /** The answer it came from. */
-  readonly raw: Bag;
+  readonly raw: JsonObject;
 }
 
 export const wireJob = z
@@ -55,7 +55,7 @@ export function healthOf({ raw }: Job): JobHealth {
     const value = raw[name];
     return typeof value === "string" && value !== "" ? value : undefined;
   };
-  return present({
+  return omitAbsent({
     lastComplete: text("last_complete"),
     lastError: text("last_error"),
     errorMessage: text("error_message"),
@@ -73,7 +73,7 @@ type Plain = keyof typeof PLAIN;
 const PLAIN_MEMBERS = Object.keys(PLAIN) as readonly Plain[];
 
 /** Whether the member has been set by somebody; null is as good as missing. */
-function isSet(member: Plain, raw: Bag): boolean {
+function isSet(member: Plain, raw: JsonObject): boolean {
   const value = raw[PLAIN[member].name] ?? undefined;
   return value !== undefined && !(PLAIN[member].defaults as readonly unknown[]).includes(value);
 }
@@ -106,7 +106,7 @@ export function jobFound(
     else if (strict && isSet(member, raw)) found[member] = raw[PLAIN[member].name];
   }
   // Of the arguments' own types, or drift that is only ever shown.
-  return defined({ ...found, ...extraFound(declared.extra, raw) }) as JobArgs;
+  return omitUndefined({ ...found, ...extraFound(declared.extra, raw) }) as JobArgs;
 }
 
 /** Null is the service's word for its default; a member it leaves out tells nothing. */
@@ -144,7 +144,7 @@ interface Sending {
 /** The body of a create: what is declared. */
 export function newJobRequest(args: JobArgs, { allFields, form, token }: Sending): Record<string, unknown> {
   const { outputOptions: options } = args;
-  return defined({
+  return omitUndefined({
     ...args.extra,
     name: args.name,
     dataset: args.dataset,
@@ -181,7 +181,7 @@ export function changedJobRequest(
     enabled: args.enabled,
     destination_conf: args.destinationConf,
     filter: args.filter ?? "",
-    ...defined({
+    ...omitUndefined({
       ownership_challenge: token,
       // Cloudflare replaces them as a whole, so all that is to hold is sent.
       output_options:
@@ -225,7 +225,7 @@ function isUnseenChange(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
     (hidden("filter") && filterMeaning(args.filter) !== filterMeaning(before.filter)) ||
     (hidden("name") && args.name !== before.name) ||
     ((raw["enabled"] ?? undefined) === undefined && args.enabled !== before.enabled) ||
-    (!isBag(raw["output_options"]) && !sameJson(args.outputOptions, before.outputOptions)) ||
+    (!isJsonObject(raw["output_options"]) && !sameJson(args.outputOptions, before.outputOptions)) ||
     PLAIN_MEMBERS.some(
       (member) =>
         !sameJson(args[member], before[member]) &&
@@ -240,7 +240,7 @@ function isUnseenChange(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
 
 /** Whether something that is declared no longer is still set. */
 function hasLeftovers(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
-  const isIn = (holder: Bag, name: string): boolean => (holder[name] ?? undefined) !== undefined;
+  const isIn = (holder: JsonObject, name: string): boolean => (holder[name] ?? undefined) !== undefined;
   const options = raw["output_options"];
   return (
     PLAIN_MEMBERS.some(
@@ -249,7 +249,7 @@ function hasLeftovers(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
     removedExtra(before.extra, args.extra).some((name) => isIn(raw, name)) ||
     (args.outputOptions === undefined
       ? before.outputOptions !== undefined && isIn(raw, "output_options")
-      : isBag(options) && removedOptions(args, before).some((name) => isIn(options, name)))
+      : isJsonObject(options) && removedOptions(args, before).some((name) => isIn(options, name)))
   );
 }
 
@@ -257,11 +257,11 @@ function hasLeftovers(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
 function isReordered(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
   const wanted = args.outputOptions?.fieldNames;
   const options = raw["output_options"];
-  if (wanted === undefined || wanted === "all" || !isBag(options)) return false;
+  if (wanted === undefined || wanted === "all" || !isJsonObject(options)) return false;
   return !sameJson(before.outputOptions?.fieldNames, wanted) && !sameJson(options["field_names"], wanted);
 }
 
-function unknownMembers(raw: Bag, removed: readonly string[]): Record<string, unknown> {
+function unknownMembers(raw: JsonObject, removed: readonly string[]): Record<string, unknown> {
   const kept = omit(raw, [...JOB_MEMBERS, ...STAMPS, ...removed]);
   return Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== null));
 }

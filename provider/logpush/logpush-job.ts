@@ -20,13 +20,13 @@ import { deletedFirst, hasMoved, isAnotherPlace, lookAtJob, resolvedFields } fro
 import type { OutputOptionsArgs } from "./output-options";
 import { lacksProof, refuseBadToken, tokenFinding, unproven } from "./ownership";
 import { makeJob, writeJob } from "./write-job";
-import type { Adopt, Word } from "../runtime/fields";
+import type { Adopt, LiteralUnion } from "../runtime/fields";
 import type { Adopted } from "../runtime/adopted";
 import { defineLifecycle, PartialFailure, type Context, type Review } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { refusal } from "../runtime/program";
 import { claimOnce, edgeResource } from "../runtime/resource";
-import { hideWords, textsIn } from "../runtime/secrets";
+import { redactStrings, stringsIn } from "../runtime/secrets";
 import { pick } from "../runtime/values";
 
 const computed = z.object({
@@ -56,8 +56,8 @@ export const logpushJob = defineLifecycle({
   replaceOn: ["zoneId", "accountId", "dataset", "kind"],
   secret: {
     destinationConf: (redactor, given) =>
-      typeof given === "string" ? hideDestination(redactor, given) : hideWords(redactor, given),
-    ownershipChallenge: (redactor, given) => redactor.add(...textsIn(given)),
+      typeof given === "string" ? hideDestination(redactor, given) : redactStrings(redactor, given),
+    ownershipChallenge: (redactor, given) => redactor.add(...stringsIn(given)),
   },
   lock: (args) => LOCK.logpush(named(scopeOf(args))),
   rules: jobRules,
@@ -162,7 +162,7 @@ export interface LogpushJobArgs {
    */
   readonly name?: pulumi.Input<string>;
   /** Which log lines: `http_requests`, `firewall_events`, …. Replaces. Source: seed 002, "Log-push job". */
-  readonly dataset: pulumi.Input<Word<Dataset>>;
+  readonly dataset: pulumi.Input<LiteralUnion<Dataset>>;
   /**
    * Where to push to, made by a builder: `destination.s3({ bucket: "logs", region: "us-east-1" })`. Exactly one of
    * `destination` and `destinationConf`. Secret. Updates in place. With `ignoreChanges: ["destination"]`, another destination
@@ -190,11 +190,11 @@ export interface LogpushJobArgs {
    * documented of its fields: `"error"` refuses it, `"warn"` says so and sends it. Default `"error"`. In place, without
    * a write.
    */
-  readonly filterChecks?: pulumi.Input<Word<"error" | "warn">>;
+  readonly filterChecks?: pulumi.Input<LiteralUnion<"error" | "warn">>;
   /** Whether the job pushes. Default true, always sent: the API's own default is off. In place. Source: OpenAPI. */
   readonly enabled?: pulumi.Input<boolean>;
   /** How often files are made; deprecated by the service for the limits below. Default `"high"`. In place. Source: OpenAPI. */
-  readonly frequency?: pulumi.Input<Word<"high" | "low">>;
+  readonly frequency?: pulumi.Input<LiteralUnion<"high" | "low">>;
   /** Most bytes of a file before compression: 5,000,000 to 1,000,000,000, or 0 for no limit. Default: the service's. In place. */
   readonly maxUploadBytes?: pulumi.Input<number>;
   /** Most seconds between files: 30 to 300, or 0 for no limit. Default: the service's. In place. */
@@ -202,7 +202,7 @@ export interface LogpushJobArgs {
   /** Most lines of a file: 1,000 to 1,000,000, or 0 for no limit. Default: the service's. In place. */
   readonly maxUploadRecords?: pulumi.Input<number>;
   /** `"edge"`: delivered by the edge itself, for `http_requests` only. Default `""`. Replaces. Source: OpenAPI. */
-  readonly kind?: pulumi.Input<Word<"" | "edge">>;
+  readonly kind?: pulumi.Input<LiteralUnion<"" | "edge">>;
   /**
    * The token that proves the destination to be yours, where it has to be: S3 without keys, Google Cloud Storage, Azure,
    * Sumo Logic. Without one an update has Cloudflare write it to the destination, creates no job, and names the file. Good
@@ -214,7 +214,7 @@ export interface LogpushJobArgs {
    * in all that the API shows, and write it once. `"never"`: refuse. `"takeOver"`: change what differs. Default
    * `"ifEqual"`. In place, without a write.
    */
-  readonly adopt?: pulumi.Input<Word<Adopt>>;
+  readonly adopt?: pulumi.Input<LiteralUnion<Adopt>>;
   /** Members of the API's job that this version does not know by name, sent as they are. In place. */
   readonly extra?: pulumi.Input<Record<string, unknown>>;
 }

@@ -5,7 +5,7 @@ import { healthOf, type Job } from "./job";
 import { listFields, listJobs, scopeOf, type Scope } from "./job-api";
 import { unknownOptions, optionsFound, type OutputOptions } from "./output-options";
 import { accountId, zoneId } from "../runtime/fields";
-import { furtherMembers, present } from "../runtime/members";
+import { unknownMembers, omitAbsent } from "../runtime/members";
 import { lookup, LookupError } from "../runtime/lookup";
 import { hideDestination, shownDestination } from "./destination-text";
 
@@ -68,7 +68,7 @@ const fields = lookup<LogpushFieldsArgs, readonly LogpushFieldState[]>("getLogpu
   { ...scopeShape, dataset },
   async (host, args, form) => {
     const found = await listFields(host.api, readScope(form, args), args.dataset);
-    return found.map(({ name, type, text }) => ({ ...present({ name, type }), description: text }));
+    return found.map(({ name, type, text }) => ({ ...omitAbsent({ name, type }), description: text }));
   },
 );
 
@@ -125,7 +125,7 @@ function stateOf(job: Job): LogpushJobState {
     destination: shownDestination(text),
     outputOptions: optionsOf(raw["output_options"]),
     ...health,
-    ...present({
+    ...omitAbsent({
       kind,
       filter: typeof raw["filter"] === "string" && raw["filter"] !== "" ? raw["filter"] : undefined,
       errorMessage: errorMessage === undefined ? undefined : redactor.redact(errorMessage),
@@ -140,6 +140,6 @@ function optionsOf(raw: unknown): OutputOptions {
   return {
     ...(listed === undefined ? {} : { fieldNames: listed }),
     ...optionsFound({}, raw, undefined),
-    ...furtherMembers(unknownOptions(raw), []),
+    ...unknownMembers(unknownOptions(raw), []),
   }; // Of Cloudflare's own types, as far as this version knows them.
 }

@@ -1,9 +1,9 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import type { BooleanForm } from "../runtime/boolean-form";
-import type { Word } from "../runtime/fields";
+import type { LiteralUnion } from "../runtime/fields";
 import { extra, extraFound } from "../runtime/members";
-import { isBag, omit, sameJson, type Bag } from "../runtime/values";
+import { isJsonObject, omit, sameJson, type JsonObject } from "../runtime/values";
 
 /** What a job writes of each line, and how (seed 002, `output_options`; OpenAPI, logpush_output_options). */
 
@@ -12,13 +12,15 @@ export interface OutputOptionsArgs {
    * The fields to send, in this order; or `"all"`: every field that the dataset has when the job is made. They are then
    * kept in the output `allFields`; a preview warns when the dataset has got more. Default: the service's choice.
    */
-  readonly fieldNames?: pulumi.Input<Word<"all"> | readonly pulumi.Input<string>[]>;
+  readonly fieldNames?: pulumi.Input<LiteralUnion<"all"> | readonly pulumi.Input<string>[]>;
   /** Share of the lines to send, 0 to 1, after the filter. Default 1, all. */
   readonly sampleRate?: pulumi.Input<number>;
   /** How times are written. Default `"unixnano"`. */
-  readonly timestampFormat?: pulumi.Input<Word<"unixnano" | "unix" | "rfc3339" | "rfc3339ms" | "rfc3339ns">>;
+  readonly timestampFormat?: pulumi.Input<
+    LiteralUnion<"unixnano" | "unix" | "rfc3339" | "rfc3339ms" | "rfc3339ns">
+  >;
   /** The form of a line, which sets the defaults of the members below. Default `"ndjson"`. */
-  readonly outputType?: pulumi.Input<Word<"ndjson" | "csv">>;
+  readonly outputType?: pulumi.Input<LiteralUnion<"ndjson" | "csv">>;
   /** Before each batch. Default: nothing. */
   readonly batchPrefix?: pulumi.Input<string>;
   /** After each batch. Default: nothing. */
@@ -120,7 +122,7 @@ export function optionsToRequest(
   form: BooleanForm,
 ): Record<string, unknown> {
   const { extra = {}, fieldNames, cve202144228: flag } = options;
-  const values: OutputOptions | Bag = {
+  const values: OutputOptions | JsonObject = {
     ...options,
     fieldNames: fieldNames === "all" ? allFields : fieldNames,
     cve202144228: flag === undefined || form === "boolean" ? flag : String(flag),
@@ -131,7 +133,7 @@ export function optionsToRequest(
 
 /** Members that the service holds and we do not know: a PUT without them would lose them. */
 export function unknownOptions(raw: unknown): Record<string, unknown> {
-  return isBag(raw)
+  return isJsonObject(raw)
     ? Object.fromEntries(Object.entries(omit(raw, KNOWN_ON_WIRE)).filter(([, value]) => value !== null))
     : {};
 }
@@ -145,7 +147,7 @@ export function optionsFound(
   raw: unknown,
   allFields: readonly string[] | undefined,
 ): OutputOptions {
-  if (!isBag(raw)) return declared; // Not given back: nothing is known of it.
+  if (!isJsonObject(raw)) return declared; // Not given back: nothing is known of it.
   const isCsv = (raw["output_type"] ?? declared.outputType) === "csv";
   const found: Record<string, unknown> = { ...fieldsFound(declared, raw, allFields, isCsv) };
   for (const name of NAMES) {
@@ -162,7 +164,7 @@ export function optionsFound(
 
 function fieldsFound(
   { fieldNames }: OutputOptions,
-  raw: Bag,
+  raw: JsonObject,
   allFields: readonly string[] | undefined,
   isCsv: boolean,
 ): Pick<OutputOptions, "fieldNames"> {
@@ -176,7 +178,7 @@ function fieldsFound(
 }
 
 /** A member of the answer; null is as good as missing. The flag comes as either of two types, under either of two names. */
-function valueIn(raw: Bag, name: Name): unknown {
+function valueIn(raw: JsonObject, name: Name): unknown {
   const value = raw[MEMBERS[name].wire] ?? undefined;
   if (name !== "cve202144228") return value;
   const flag = value ?? raw[MISSPELT_FLAG] ?? undefined;

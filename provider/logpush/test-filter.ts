@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { StringDecoder } from "node:string_decoder";
 import { createGunzip } from "node:zlib";
-import { isBag, own, type Bag } from "../runtime/values";
+import { isJsonObject, ownMember, type JsonObject } from "../runtime/values";
 import type { Filter } from "./filter";
 import { isTime } from "./filter-fields";
 import { isLeaf, leavesOf, mustRead, type CheckedFilter, type Node, type Operator } from "./filter-read";
@@ -102,11 +102,11 @@ export async function testFilter(
 }
 
 /** The line's fields, or why there are none. */
-function readLine(given: LogLine): Bag | string {
+function readLine(given: LogLine): JsonObject | string {
   if (typeof given !== "string") return given;
   try {
     const json: unknown = JSON.parse(given);
-    return isBag(json) ? json : "is not a JSON object";
+    return isJsonObject(json) ? json : "is not a JSON object";
   } catch {
     return "is not valid JSON";
   }
@@ -155,17 +155,17 @@ async function* split(stream: NodeJS.ReadableStream): AsyncGenerator<string, voi
  * Whether a filter lets a log line through. A field that the line does not have, or that holds something a comparison
  * cannot use, fails the comparison, and so passes its negation.
  */
-export function passes({ where }: CheckedFilter, line: Bag): boolean {
+export function passes({ where }: CheckedFilter, line: JsonObject): boolean {
   return holds(where, line);
 }
 
-function holds(node: Node, line: Bag): boolean {
+function holds(node: Node, line: JsonObject): boolean {
   if (!isLeaf(node))
     return "and" in node
       ? node.and.every((each) => holds(each, line))
       : node.or.some((each) => holds(each, line));
   const { key, operator, value } = node;
-  const found = own(line, key);
+  const found = ownMember(line, key);
   const values = typeof value === "string" ? [value] : value;
   return values.some((wanted) => TESTS[operator](found, wanted)) !== operator.startsWith("!");
 }

@@ -1,16 +1,16 @@
-import { ApiError, mayHaveHappened } from "../api/errors";
+import { ApiError, mayHaveBeenApplied } from "../api/errors";
 import { backoffMs, RETRY } from "../api/retry";
 import { MIGRATION } from "../limits";
 import { PartialFailure, type Context } from "../runtime/lifecycle";
 import { withMachineLock } from "../runtime/machine-lock";
-import { counted, sameJson } from "../runtime/values";
+import { pluralize, sameJson } from "../runtime/values";
 import { assess, type Assessment, type MigrationRequest, type Next } from "./assessment";
 import { afterWrite, differencesOf, type ConcurrentChange } from "./concurrent";
 import { isUnderWay, recordOf, withArrival, withEvent, type Computed, type History } from "./record";
 import { putConfiguration, readEntryPoint, readState, type EntryPoint } from "./service";
 import { bodyOf, isDeployed, observe, type Situation } from "./situation";
 import { isFurther, isReached, isSameState, stateText, type MigrationState, type Target } from "./state";
-import { lookUntil } from "../runtime/creation";
+import { pollUntil } from "../runtime/creation";
 
 /** Brings a zone to where it is to be, forward only. */
 
@@ -107,7 +107,7 @@ async function send(
   try {
     answered = await putConfiguration(ctx.api, zoneId, mode, bodyOf(situation, sending));
     taken = withEvent(history, request.target, "sent");
-    tell(run, `${counted(sending.rules.length, "rule")} sent with waf_migration=${mode}, and taken.`);
+    tell(run, `${pluralize(sending.rules.length, "rule")} sent with waf_migration=${mode}, and taken.`);
   } catch (error) {
     const wait = waitAfter(ctx, error, attempt);
     if (wait !== undefined) return wait;
@@ -165,12 +165,12 @@ function waitAfter({ settings }: Context, error: unknown, attempt: number): numb
 async function afterFailure(run: RunState, error: unknown): Promise<History> {
   if (!(error instanceof Error)) throw error;
   const { ctx, zoneId, request, situation } = run;
-  const unclear = mayHaveHappened(error);
+  const unclear = mayHaveBeenApplied(error);
   const hasGoneOn = (state: MigrationState): boolean =>
     state.phase !== "retired" && !sameJson(state, situation.state);
   let state: MigrationState;
   try {
-    state = await lookUntil(ctx, () => readState(ctx.api, zoneId), hasGoneOn, unclear ? 4 : 1);
+    state = await pollUntil(ctx, () => readState(ctx.api, zoneId), hasGoneOn, unclear ? 4 : 1);
   } catch (second) {
     if (!unclear) throw error;
     const reason = `${error.message} Where the zone is now is not known: ${messageOf(second)}`;

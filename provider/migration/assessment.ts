@@ -1,5 +1,5 @@
 import { digestOf } from "../runtime/digest";
-import { counted } from "../runtime/values";
+import { pluralize } from "../runtime/values";
 import { blocking, findingsOf, isCut, LOST, type Finding } from "./findings";
 import type { Origin, Sending, SentRule, WireRule } from "./rules";
 import type { Mode } from "./service";
@@ -150,7 +150,7 @@ function meaning(
       : "both versions are enabled, and the new one runs first";
   const important = findings.filter(({ weight, about }) => weight !== "note" && about !== "code");
   return [
-    `zone ${situation.zoneId} is sent ${counted(rules.length, "rule")} with waf_migration=${mode}: ${effect}, and ${NO_WAY_BACK}`,
+    `zone ${situation.zoneId} is sent ${pluralize(rules.length, "rule")} with waf_migration=${mode}: ${effect}, and ${NO_WAY_BACK}`,
     ...numbered(rules),
     ...important.map(({ text }) => text),
     ...(seeAll(situation, important).isCut ? [seeAll(situation, important).line] : []),

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ApiError, CancelledError } from "../api/errors";
 import { RuleWriter } from "../rulesets/entry-point";
 import type { Context } from "../runtime/lifecycle";
-import { counted, omit, sameJson } from "../runtime/values";
+import { pluralize, omit, sameJson } from "../runtime/values";
 import {
   contentOf,
   effectOf,
@@ -15,7 +15,7 @@ import {
 } from "./rules";
 import { readEntryPoint, readVersion, type EntryPoint } from "./service";
 import { ruleWords } from "./words";
-import { lookUntil } from "../runtime/creation";
+import { pollUntil } from "../runtime/creation";
 
 /**
  * What somebody else wrote to the entry point while a migration's PUT was on its way. The PUT replaces the whole list and
@@ -91,7 +91,7 @@ async function readAfter(
     if (now.version === undefined || now.version >= known) return now;
     return answered; // A read that lags behind; the answer is newer.
   };
-  return await lookUntil(
+  return await pollUntil(
     ctx,
     async () => newest(await readEntryPoint(ctx.api, zoneId)),
     (seen) => seen !== undefined,
@@ -238,6 +238,6 @@ function gone({ rules }: Sending, after: EntryPoint): ConcurrentChange[] {
   return missing.map((rule) => ({
     outcome: "lost",
     rule: fromWire(rule),
-    text: `a rule that was sent is not in the entry point (${counted(after.rules.length, "rule")}): ${inFull(rule)}. Somebody removed it right after the PUT, or Cloudflare did not take it.`,
+    text: `a rule that was sent is not in the entry point (${pluralize(after.rules.length, "rule")}): ${inFull(rule)}. Somebody removed it right after the PUT, or Cloudflare did not take it.`,
   }));
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { MIGRATION } from "../limits";
-import { canonicalJson, counted } from "../runtime/values";
+import { canonicalJson, pluralize } from "../runtime/values";
 import { expressionOf, isMigrated, isOwasp, switchOf, urlOf, type Legacy, type Listing } from "./legacy";
 import { sendingOf, type Situation } from "./situation";
 import { deploys, fromWire, type WireRule } from "./rules";
@@ -92,7 +92,7 @@ function supportNeeded({ firewallRules }: Legacy): Finding[] {
   const all = itemsOf(firewallRules);
   const migrated = all.filter(isMigrated);
   const { MAX_FIREWALL_RULES, MAX_EXPRESSION_BYTES } = MIGRATION;
-  const tooMany = `${migrated.length} firewall rules bypass the managed rules and would be migrated (of ${counted(all.length, "firewall rule")}); without support it is at most ${MAX_FIREWALL_RULES}: contact the vendor's support`;
+  const tooMany = `${migrated.length} firewall rules bypass the managed rules and would be migrated (of ${pluralize(all.length, "firewall rule")}); without support it is at most ${MAX_FIREWALL_RULES}: contact the vendor's support`;
   const ids = migrated.map(({ id }) => id);
   const tooLong = migrated.flatMap((rule) => {
     const bytes = Buffer.byteLength(expressionOf(rule));
@@ -170,7 +170,7 @@ export const LOST = "not carried over: ";
 
 function lostFindings(about: string, noun: string, items: readonly string[]): Finding[] {
   if (items.length === 0) return [];
-  const text = `${LOST}${counted(items.length, noun)}: ${names(items)}`;
+  const text = `${LOST}${pluralize(items.length, noun)}: ${names(items)}`;
   return [finds("lost", about, text, items)];
 }
 
@@ -200,7 +200,7 @@ function exceptions(situation: Situation, configured: readonly WireRule[] | unde
   const rules = sending ?? open.proposed?.rules;
   const urls = off.map(urlOf);
   if (rules === undefined) {
-    const text = `no longer act on the managed rules: ${counted(bypasses.length, "bypassing firewall rule")} and ${counted(off.length, "disabling page rule")}, unless they become exceptions (skip rules); what is proposed was not read`;
+    const text = `no longer act on the managed rules: ${pluralize(bypasses.length, "bypassing firewall rule")} and ${pluralize(off.length, "disabling page rule")}, unless they become exceptions (skip rules); what is proposed was not read`;
     return [finds("changes", "pageRules", text, [...bypasses.map(expressionOf), ...urls])];
   }
   const left = rules.filter(({ action }) => action === "skip");
@@ -215,7 +215,7 @@ function exceptions(situation: Situation, configured: readonly WireRule[] | unde
     .map((rule) => `${rule.id} (${expressionOf(rule)})`);
   const missingPages = urls.filter((url) => !isConverted(({ expression }) => isFor(expression, url)));
   const share = (noun: string, all: number, missing: number): string[] =>
-    all === 0 ? [] : [`${all - missing} of ${counted(all, noun)}`];
+    all === 0 ? [] : [`${all - missing} of ${pluralize(all, noun)}`];
   const shares = [
     ...share("bypassing firewall rule", bypasses.length, missingBypasses.length),
     ...share("disabling page rule", off.length, missingPages.length),
@@ -249,8 +249,8 @@ function sendingFindings(situation: Situation, configured: readonly WireRule[] |
     names(found.map(ruleWords), between);
   const named = names(dropped.map((rule) => `${String(rule["id"])} ${ruleWords(rule)}`));
   const texts = {
-    changed: `other settings for ${counted(changed.length, "rule")} of the entry point: ${words(changed)}`,
-    dropped: `configuration leaves out ${counted(dropped.length, "rule")} of the entry point: ${named}`,
+    changed: `other settings for ${pluralize(changed.length, "rule")} of the entry point: ${words(changed)}`,
+    dropped: `configuration leaves out ${pluralize(dropped.length, "rule")} of the entry point: ${named}`,
     passedOver: `the service proposes this beside it, which is not sent: ${words(passedOver, "; ")}`,
     late: `behind an execute rule, and without effect on it: ${words(late)}`,
   };

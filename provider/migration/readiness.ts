@@ -4,9 +4,9 @@ import { assess } from "./assessment";
 import type { Finding } from "./findings";
 import { observe, type Situation } from "./situation";
 import { stateText } from "./state";
-import { zoneId } from "../runtime/fields";
+import { zoneId, type LiteralUnion } from "../runtime/fields";
 import type { Host } from "../runtime/host";
-import { lookup, type Known } from "../runtime/lookup";
+import { lookup } from "../runtime/lookup";
 
 /** Which zones can migrate to managed rulesets, for a person or a pull request. Reads only. */
 
@@ -20,7 +20,7 @@ export interface MigrationReadinessArgs {
  * `notCounted`: firewall rules, page rules or previous settings did not answer: check by hand. `underWay`: in a state that
  * is none of the documented ones, as while a switch is pending. `done`, `retired`, and `notRead`: the zone itself did not answer.
  */
-export type Readiness = Known<
+export type Readiness = LiteralUnion<
   "ready" | "blocked" | "notCounted" | "underWay" | "done" | "retired" | "notRead"
 >;
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { present } from "../runtime/members";
+import { omitAbsent } from "../runtime/members";
 import type { Assessment } from "./assessment";
 import { concurrentChange, type ConcurrentChange } from "./concurrent";
 import { finding } from "./findings";
@@ -53,7 +53,7 @@ export function recordOf(
   const changes = [...(before?.concurrentChanges ?? []), ...concurrent];
   return {
     ...stateOf(state, deploys),
-    ...present({
+    ...omitAbsent({
       assessedBefore,
       compatible,
       proposedConfiguration: proposed,
@@ -70,7 +70,7 @@ export function stateOf(
   deploys: boolean | undefined,
 ): Pick<Computed, "migrationState" | "previousRulesEnabled" | "newRulesEnabled"> {
   const { previousRulesEnabled, newRulesEnabled } = state;
-  return present({
+  return omitAbsent({
     migrationState: stateText(state),
     previousRulesEnabled,
     newRulesEnabled: newRulesEnabled && deploys !== false,

@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { hexId } from "../runtime/fields";
+import { hexId, type LiteralUnion } from "../runtime/fields";
 import { json, record } from "../runtime/json";
-import type { Known } from "../runtime/lookup";
-import { furtherMembers } from "../runtime/members";
-import { canonicalJson, isBag, omit, own, pick, type Bag } from "../runtime/values";
+import { unknownMembers } from "../runtime/members";
+import { canonicalJson, isJsonObject, omit, ownMember, pick, type JsonObject } from "../runtime/values";
 import type { MigrationState } from "./state";
 
 /** Rules of an entry point in their two forms, and which of them a migration sends. */
@@ -50,7 +49,7 @@ export interface MigrationRuleParameters {
 
 /** A rule of a zone's entry point, without what Cloudflare itself writes on it. */
 export interface MigrationRule {
-  readonly action: Known<"execute" | "skip">;
+  readonly action: LiteralUnion<"execute" | "skip">;
   /** Which requests it is for, in Cloudflare's filter language; `true` is all of them. */
   readonly expression: string;
   readonly description?: string;
@@ -60,7 +59,7 @@ export interface MigrationRule {
   readonly actionParameters?: MigrationRuleParameters;
   readonly logging?: { readonly enabled: boolean };
   /** Members of the API's rule that this version does not know by name, as they are. */
-  readonly extra?: Bag;
+  readonly extra?: JsonObject;
 }
 
 /** Names that differ between the two forms, wherever they stand. */
@@ -87,19 +86,19 @@ const MEMBERS = [
 const STAMPS = ["id", "version", "last_updated", "categories"];
 
 export function toWire({ extra, ...rule }: MigrationRule): WireRule {
-  const known = renamed({ ...rule }, NAMES) as Bag;
+  const known = renamed({ ...rule }, NAMES) as JsonObject;
   return { ...extra, ...known, action: rule.action, expression: rule.expression };
 }
 
 /** The readable form; what is given to `configuration`. */
 export function fromWire(raw: WireRule): MigrationRule {
   const members = withoutBlank(omit(raw, STAMPS));
-  const own = renamed(members, SURFACE) as Bag;
+  const own = renamed(members, SURFACE) as JsonObject;
   return {
     ...pick(own, MEMBERS),
     action: raw.action,
     expression: raw.expression,
-    ...furtherMembers(
+    ...unknownMembers(
       members,
       MEMBERS.map((name) => NAMES[name] ?? name),
     ),
@@ -108,14 +107,14 @@ export function fromWire(raw: WireRule): MigrationRule {
 
 function renamed(value: unknown, names: Readonly<Record<string, string>>): unknown {
   if (Array.isArray(value)) return value.map((item) => renamed(item, names));
-  if (!isBag(value)) return value;
+  if (!isJsonObject(value)) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [own(names, key) ?? key, renamed(member, names)]),
+    Object.entries(value).map(([key, member]) => [ownMember(names, key) ?? key, renamed(member, names)]),
   );
 }
 
 /** `config` comes back with empty texts where Cloudflare will fill something in. */
-function withoutBlank(rule: Bag): Record<string, unknown> {
+function withoutBlank(rule: JsonObject): Record<string, unknown> {
   const blank = Object.keys(rule).filter((key) => rule[key] === "" || rule[key] === null);
   return omit(rule, blank);
 }
@@ -130,9 +129,9 @@ export function stripped(rule: WireRule): WireRule {
  * What the rule does, the same before and after Cloudflare has stored it: it fills in `ref`, `enabled`, `description`,
  * the version `latest`, and that a skip rule logs.
  */
-export function contentOf(rule: WireRule): Bag {
+export function contentOf(rule: WireRule): JsonObject {
   const { ref, enabled, description, action_parameters, logging, ...rest } = withoutBlank(rule);
-  const parameters = isBag(action_parameters) ? action_parameters : {};
+  const parameters = isJsonObject(action_parameters) ? action_parameters : {};
   const usual = rule.action === "skip" && canonicalJson(logging) === canonicalJson({ enabled: true });
   return {
     ...omit(rest, STAMPS),
@@ -152,7 +151,7 @@ export function deploys(rule: WireRule): boolean {
 /** What makes a rule the one it is: for an execute rule that is the ruleset, whatever it overrides. */
 export function identityOf(rule: WireRule): string {
   const { action_parameters } = contentOf(rule);
-  const parameters = isBag(action_parameters) ? action_parameters : {};
+  const parameters = isJsonObject(action_parameters) ? action_parameters : {};
   const what = rule.action === "execute" ? parameters["id"] : parameters;
   return canonicalJson([rule.action, rule.expression.trim(), what ?? null]);
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { EdgeApi } from "../api/client";
 import { ApiError, isUnroutable } from "../api/errors";
 import { entryPointPath, unlessAbsent, zoneRulesetsPath } from "../rulesets/entry-point";
-import { present } from "../runtime/members";
+import { omitAbsent } from "../runtime/members";
 import { wireRule, type WireRule } from "./rules";
 import { decideState, RETIRED, type MigrationState } from "./state";
 
@@ -133,7 +133,7 @@ export async function putConfiguration(
       // Nobody has documented what this PUT answers; without it the entry point is read.
       schema: entryPoint.optional().catch(undefined),
       query: { waf_migration: mode, ...PHASE_TWO },
-      body: { ...present({ name }), rules },
+      body: { ...omitAbsent({ name }), rules },
       immediate: true,
       advice: ({ status }) => (status === 400 ? REFUSED : undefined),
       entitlement: "this step (validation is for Enterprise zones only)",

@@ -1,7 +1,7 @@
 import type { EdgeApi } from "../api/client";
 import { ApiError } from "../api/errors";
 import { digestOf } from "../runtime/digest";
-import { present } from "../runtime/members";
+import { omitAbsent } from "../runtime/members";
 import { canonicalJson, pick } from "../runtime/values";
 import { readLegacy, type Legacy, type Listing } from "./legacy";
 import { contentOf, deploys, rulesToSend, type Sending, type WireRule } from "./rules";
@@ -57,7 +57,7 @@ export async function observe(api: EdgeApi, zoneId: string, again = true): Promi
       zoneId,
       state,
       deploys: isDeployed(entryPoint),
-      open: { compatible: verdict.compatible, legacy, ...present({ proposed, entryPoint }) },
+      open: { compatible: verdict.compatible, legacy, ...omitAbsent({ proposed, entryPoint }) },
     };
   } catch (error) {
     if (error instanceof RetiredError) return { zoneId, state: RETIRED };
@@ -105,7 +105,7 @@ export function sendingOf(
 /** The body's name: that of the entry point, which never changes, else the proposed one. */
 export function bodyOf({ open }: Situation, { rules }: Sending): Configuration {
   const name = open?.entryPoint?.name ?? open?.proposed?.name;
-  return { ...present({ name }), rules: rules.map(({ rule }) => rule) };
+  return { ...omitAbsent({ name }), rules: rules.map(({ rule }) => rule) };
 }
 
 /**

@@ -1,5 +1,5 @@
-import { present } from "../runtime/members";
-import { isBag } from "../runtime/values";
+import { omitAbsent } from "../runtime/members";
+import { isJsonObject } from "../runtime/values";
 
 /** How far a zone has migrated. */
 export type Phase =
@@ -38,7 +38,7 @@ export function decideState(status: unknown, checkState?: string): MigrationStat
   const next = switchNamed(leaves, NEW, PREVIOUS);
   const raw = stateWord(leaves) ?? (checkState?.trim() === "" ? undefined : checkState);
   const phase = phaseOf(previous, next, raw);
-  return present({ phase, raw, previousRulesEnabled: previous, newRulesEnabled: next });
+  return omitAbsent({ phase, raw, previousRulesEnabled: previous, newRulesEnabled: next });
 }
 
 function phaseOf(previous: boolean | undefined, next: boolean | undefined, raw: string | undefined): Phase {
@@ -90,7 +90,7 @@ interface Leaf {
 
 /** Every plain value of the answer, with the words of the names that lead to it: `rules.oldWaf` is rules, old, waf. */
 function leavesOf(value: unknown, words: readonly string[] = [], name = ""): Leaf[] {
-  if (!isBag(value)) return [{ words, name, value }];
+  if (!isJsonObject(value)) return [{ words, name, value }];
   return Object.entries(value).flatMap(([key, member]) => leavesOf(member, [...words, ...wordsOf(key)], key));
 }
 

@@ -13,7 +13,7 @@ import { isFurther, stateText, TARGETS, type Target } from "./state";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
 import { claimOnce, edgeResource } from "../runtime/resource";
 import { pick, sameJson } from "../runtime/values";
-import { zoneId, type Word } from "../runtime/fields";
+import { zoneId, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
 
 /** Seconds, or a text of hours, minutes and seconds; the canonical form is seconds. */
@@ -185,7 +185,7 @@ export interface WafMigrationArgs {
    * The zone's plan. With `"pro"` and `"business"` the target `"validation"` is refused in the preview. Default: not
    * known, and Cloudflare judges. In place, without a write. Source: seed 001, "States and transitions".
    */
-  readonly plan?: pulumi.Input<Word<"pro" | "business" | "enterprise">>;
+  readonly plan?: pulumi.Input<LiteralUnion<"pro" | "business" | "enterprise">>;
   /**
    * How far the zone is to go, at least. `"assessed"` only reads, in every preview, and prints what would happen: in full
    * where that is new or has changed since the last update, else in one line (see `quiet`).
@@ -193,7 +193,7 @@ export interface WafMigrationArgs {
    * previous ones off. There is no way back: a lower target for the same zone is refused. In place.
    * Source: seed 001, "API migration sequence".
    */
-  readonly target: pulumi.Input<Word<Target>>;
+  readonly target: pulumi.Input<LiteralUnion<Target>>;
   /**
    * The complete list of rules to send in place of the proposed one; the output `proposedConfiguration` is what to start
    * from. From start they come after the entry point's own rules; from validation they replace the entry point. A rule

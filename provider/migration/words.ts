@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { LEVELS, levelOf, thresholdInWords } from "../rulesets/overrides";
-import { present } from "../runtime/members";
-import { counted, isBag, own, type Bag } from "../runtime/values";
+import { omitAbsent } from "../runtime/members";
+import { pluralize, isJsonObject, ownMember, type JsonObject } from "../runtime/values";
 import type { WireRule } from "./rules";
 
 /** Rules and old settings in the words of people. */
@@ -31,7 +31,7 @@ const MAPPING: Readonly<Record<string, OwaspSettings>> = {
 /** Undefined where the old set was off: then the new one is not deployed. */
 export function mappedSensitivity(sensitivity: string | undefined): OwaspSettings | undefined {
   const word = sensitivity?.toLowerCase() ?? "default";
-  return word === "off" ? undefined : (own(MAPPING, word) ?? MAPPING["default"]);
+  return word === "off" ? undefined : (ownMember(MAPPING, word) ?? MAPPING["default"]);
 }
 
 /** The old action maps almost directly, and Simulate becomes `log`. */
@@ -56,7 +56,7 @@ export function owaspOf(rule: WireRule): (Partial<OwaspSettings> & { readonly ac
   const { id, changes } = executed(rule);
   if (id !== OWASP_RULESET || changes === undefined) return undefined;
   const scored = changes.rules?.find((each) => typeof each.score_threshold === "number");
-  return present({
+  return omitAbsent({
     paranoiaLevel: paranoiaLevelOf(changes),
     scoreThreshold: scored?.score_threshold,
     action: scored?.action ?? changes.action,
@@ -69,7 +69,7 @@ function executed({ action, action_parameters }: WireRule): {
   readonly id: string | undefined;
   readonly changes: Changes | undefined;
 } {
-  if (action !== "execute" || !isBag(action_parameters)) return { id: undefined, changes: undefined };
+  if (action !== "execute" || !isJsonObject(action_parameters)) return { id: undefined, changes: undefined };
   const parsed = overrides.safeParse(action_parameters["overrides"] ?? {});
   const id = action_parameters["id"];
   return { id: typeof id === "string" ? id : undefined, changes: parsed.data };
@@ -97,7 +97,7 @@ export function ruleWords(rule: WireRule): string {
 }
 
 export function rulesetName(id: string | undefined): string {
-  return id === undefined ? "a managed ruleset" : (own(RULESET_NAMES, id) ?? `ruleset ${id}`);
+  return id === undefined ? "a managed ruleset" : (ownMember(RULESET_NAMES, id) ?? `ruleset ${id}`);
 }
 
 const SHOWN_EXPRESSION = 70;
@@ -110,13 +110,13 @@ function expressionWords(expression: string): string {
 }
 
 function skipWords({ action_parameters }: WireRule): string {
-  const parameters: Bag = isBag(action_parameters) ? action_parameters : {};
+  const parameters: JsonObject = isJsonObject(action_parameters) ? action_parameters : {};
   const { rulesets, rules } = parameters;
   if (parameters["ruleset"] === "current") return "all later rules";
   if (Array.isArray(rulesets)) return rulesets.map((id) => rulesetName(String(id))).join(", ");
-  if (!isBag(rules)) return "what its parameters say";
+  if (!isJsonObject(rules)) return "what its parameters say";
   return Object.entries(rules)
-    .map(([id, list]) => `${counted(Array.isArray(list) ? list.length : 0, "rule")} of ${rulesetName(id)}`)
+    .map(([id, list]) => `${pluralize(Array.isArray(list) ? list.length : 0, "rule")} of ${rulesetName(id)}`)
     .join(", ");
 }
 
@@ -155,5 +155,5 @@ function groupWords(noun: string, changed: readonly z.infer<typeof override>[]):
     enabled === false ? "off" : (action ?? (enabled === true ? "on" : "changed")),
   );
   const counts = [...new Set(kinds)].map((kind) => `${kinds.filter((k) => k === kind).length} ${kind}`);
-  return [`${counted(changed.length, noun)} changed (${counts.join(", ")})`];
+  return [`${pluralize(changed.length, noun)} changed (${counts.join(", ")})`];
 }

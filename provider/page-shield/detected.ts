@@ -8,8 +8,15 @@ import type { Host } from "../runtime/host";
 import { describe } from "../runtime/inputs";
 import { record } from "../runtime/json";
 import { LookupError } from "../runtime/lookup";
-import { amount, camelRecord, flag, present, text, texts } from "../runtime/members";
-import { own } from "../runtime/values";
+import {
+  optionalNumber,
+  camelRecord,
+  optionalBoolean,
+  omitAbsent,
+  optionalText,
+  optionalTexts,
+} from "../runtime/members";
+import { ownMember } from "../runtime/values";
 import type { Connection, Cookie, DetectedList, FilterValue, PageInfo, Script } from "./records";
 
 /** One kind of record that Cloudflare detects. */
@@ -27,17 +34,17 @@ const CONNECTION_MEMBERS = {
   id: z.string(),
   url: z.string(),
   host: z.string(),
-  added_at: text,
-  first_seen_at: text,
-  last_seen_at: text,
-  domain_reported_malicious: flag,
-  malicious_domain_categories: texts,
-  url_reported_malicious: flag,
-  malicious_url_categories: texts,
-  first_page_url: text,
-  status: text,
-  url_contains_cdn_cgi_path: flag,
-  page_urls: texts,
+  added_at: optionalText,
+  first_seen_at: optionalText,
+  last_seen_at: optionalText,
+  domain_reported_malicious: optionalBoolean,
+  malicious_domain_categories: optionalTexts,
+  url_reported_malicious: optionalBoolean,
+  malicious_url_categories: optionalTexts,
+  first_page_url: optionalText,
+  status: optionalText,
+  url_contains_cdn_cgi_path: optionalBoolean,
+  page_urls: optionalTexts,
 };
 
 export const CONNECTIONS: DetectedKind<Connection> = {
@@ -48,14 +55,14 @@ export const CONNECTIONS: DetectedKind<Connection> = {
 };
 
 const CONTENT_MEMBERS = {
-  hash: text,
-  js_integrity_score: amount,
-  obfuscation_score: amount,
-  dataflow_score: amount,
-  cryptomining_score: amount,
-  magecart_score: amount,
-  malware_score: amount,
-  fetched_at: text,
+  hash: optionalText,
+  js_integrity_score: optionalNumber,
+  obfuscation_score: optionalNumber,
+  dataflow_score: optionalNumber,
+  cryptomining_score: optionalNumber,
+  magecart_score: optionalNumber,
+  malware_score: optionalNumber,
+  fetched_at: optionalText,
 };
 
 export const SCRIPTS: DetectedKind<Script> = {
@@ -80,19 +87,19 @@ export const COOKIES: DetectedKind<Cookie> = {
     id: z.string(),
     name: z.string(),
     host: z.string(),
-    type: text,
-    domain_attribute: text,
-    expires_attribute: text,
-    http_only_attribute: flag,
+    type: optionalText,
+    domain_attribute: optionalText,
+    expires_attribute: optionalText,
+    http_only_attribute: optionalBoolean,
     max_age_attribute: z.number().nullish(),
-    path_attribute: text,
-    same_site_attribute: text,
-    secure_attribute: flag,
-    first_seen_at: text,
-    last_seen_at: text,
-    first_page_url: text,
-    page_urls: texts,
-    status: text,
+    path_attribute: optionalText,
+    same_site_attribute: optionalText,
+    secure_attribute: optionalBoolean,
+    first_seen_at: optionalText,
+    last_seen_at: optionalText,
+    first_page_url: optionalText,
+    page_urls: optionalTexts,
+    status: optionalText,
   }),
 };
 
@@ -129,7 +136,7 @@ const filters = record(
   ),
 ).superRefine((given, ctx) => {
   for (const name of Object.keys(given)) {
-    const advice = own(OWN_PARAMETERS, name);
+    const advice = ownMember(OWN_PARAMETERS, name);
     if (advice !== undefined) ctx.addIssue({ code: "custom", path: [name], message: advice });
   }
 });
@@ -247,7 +254,7 @@ function queryOf(args: Listing): Query {
 }
 
 function toPageInfo(info: ResultInfo): PageInfo {
-  return present({
+  return omitAbsent({
     page: info.page,
     perPage: info.per_page,
     count: info.count,

@@ -2,11 +2,11 @@ import { readFileSync } from "node:fs";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
-import { zoneId as zone, type Word } from "../runtime/fields";
+import { zoneId as zone, type LiteralUnion } from "../runtime/fields";
 import type { Host } from "../runtime/host";
 import { ask, LookupError, readArgs, type LookupOptions } from "../runtime/lookup";
-import { present } from "../runtime/members";
-import { isBag } from "../runtime/values";
+import { omitAbsent } from "../runtime/members";
+import { isJsonObject } from "../runtime/values";
 import {
   CONNECTIONS,
   COOKIES,
@@ -30,7 +30,7 @@ export type { Detections, SeenScript } from "./snapshot";
 
 export interface SaveDetectionsOptions extends DetectedFilters, LookupOptions {
   /** Kinds to keep. Connections and cookies need the Business plan. Default `["scripts"]`. */
-  readonly include?: readonly Word<DetectionKind>[];
+  readonly include?: readonly LiteralUnion<DetectionKind>[];
 }
 
 export type DetectionKind = (typeof KINDS)[number];
@@ -114,11 +114,11 @@ export function readDetections(file: string): Detections {
 }
 
 function toSeenScript(script: Script): SeenScript {
-  return { ...toSeenConnection(script), ...present({ jsIntegrityScore: script.jsIntegrityScore }) };
+  return { ...toSeenConnection(script), ...omitAbsent({ jsIntegrityScore: script.jsIntegrityScore }) };
 }
 
 function toSeenConnection(record: Connection): SeenConnection {
-  return present({
+  return omitAbsent({
     url: record.url,
     host: record.host,
     firstPageUrl: record.firstPageUrl,
@@ -131,7 +131,7 @@ function toSeenConnection(record: Connection): SeenConnection {
 }
 
 function toSeenCookie(cookie: Cookie): SeenCookie {
-  return present({
+  return omitAbsent({
     name: cookie.name,
     host: cookie.host,
     type: cookie.type,
@@ -180,5 +180,5 @@ export async function writeDetections(file: string, found: Detections): Promise<
 }
 
 function codeOf(error: unknown): string {
-  return isBag(error) && typeof error["code"] === "string" ? error["code"] : String(error);
+  return isJsonObject(error) && typeof error["code"] === "string" ? error["code"] : String(error);
 }

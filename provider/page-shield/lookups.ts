@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { zoneId } from "../runtime/fields";
 import { lookup, type Lookup, type ZoneArgs } from "../runtime/lookup";
-import { camelRecord, flag, present, text } from "../runtime/members";
+import { camelRecord, optionalBoolean, omitAbsent, optionalText } from "../runtime/members";
 import {
   CONNECTIONS,
   COOKIES,
@@ -25,13 +25,13 @@ import type {
 
 const settings = camelRecord({
   enabled: z.boolean(),
-  updated_at: text,
-  use_cloudflare_reporting_endpoint: flag,
-  use_platform_reporting_endpoint: flag,
-  use_connection_url_path: flag,
+  updated_at: optionalText,
+  use_cloudflare_reporting_endpoint: optionalBoolean,
+  use_platform_reporting_endpoint: optionalBoolean,
+  use_connection_url_path: optionalBoolean,
 }).transform(({ useCloudflareReportingEndpoint, usePlatformReportingEndpoint, ...rest }) => ({
   ...rest,
-  ...present({ useReportingEndpoint: useCloudflareReportingEndpoint ?? usePlatformReportingEndpoint }),
+  ...omitAbsent({ useReportingEndpoint: useCloudflareReportingEndpoint ?? usePlatformReportingEndpoint }),
 }));
 
 const settingsOf = lookup<ZoneArgs, PageShieldSettingsState>("getPageShieldSettings")(
@@ -55,7 +55,7 @@ export const getPageShieldSettingsOutput = settingsOf.output;
 
 const policy = camelRecord({
   id: z.string(),
-  description: text,
+  description: optionalText,
   action: z.string(),
   expression: z.string(),
   enabled: z

@@ -1,5 +1,5 @@
 import { zoneId } from "../runtime/fields";
-import { ask, LookupError, readArgs, saidInPreview, type LookupOptions } from "../runtime/lookup";
+import { ask, LookupError, readArgs, warnsInPreview, type LookupOptions } from "../runtime/lookup";
 import { filterShape, listDetected, SCRIPTS, thresholdOf } from "./detected";
 import type { DetectedFilters, Script } from "./records";
 
@@ -71,7 +71,7 @@ export function assertNoMaliciousScripts(
       const filters = { ...SCRIPTS.everything, ...wanted.filters };
       scripts = (await listDetected(host, SCRIPTS, { ...wanted, filters })).items;
     } catch (error) {
-      if (saidInPreview(host, what, error)) return;
+      if (warnsInPreview(host, what, error)) return;
       throw error;
     }
 

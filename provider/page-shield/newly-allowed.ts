@@ -1,4 +1,4 @@
-import { own } from "../runtime/values";
+import { ownMember } from "../runtime/values";
 import { addressOf, type Address, type Directives } from "./csp";
 
 /** What a policy allows that another one doesn't: by directive, with the fallbacks that browsers follow (CSP Level 3). */
@@ -60,7 +60,7 @@ export function newlyAllowed(before: Directives, after: Directives): readonly Ne
       continue;
     }
     const more =
-      own(FALLBACKS, name) === undefined
+      ownMember(FALLBACKS, name) === undefined
         ? otherWords(before, after, name)
         : moreSources(name, [was, before.get(was) ?? []], [is, after.get(is) ?? []], known);
     if (more.length > 0) add(is, was, more);
@@ -74,7 +74,7 @@ export function newlyAllowed(before: Directives, after: Directives): readonly Ne
 
 /** The directive that decides for this one. */
 function origin(directives: Directives, name: string): string | undefined {
-  return [name, ...(own(FALLBACKS, name) ?? [])].find((each) => directives.has(each));
+  return [name, ...(ownMember(FALLBACKS, name) ?? [])].find((each) => directives.has(each));
 }
 
 /** A directive whose words aren't sources: what any other word than before does is not known. */

@@ -2,16 +2,16 @@ import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import type { RequestOptions } from "../api/client";
 import { expression, expressionWarning, isSameExpression } from "../rules-language/argument";
-import { dated, type Adopted, type Adoption } from "../runtime/adopted";
-import { adopt as adoptExisting, IF_RENAMED, ifShared, isFree } from "../runtime/adoption";
+import { withTimestamp, type Adopted, type Adoption } from "../runtime/adopted";
+import { adopt as adoptExisting, RENAME_HINT, sharedIdHint, isUnclaimed } from "../runtime/adoption";
 import { inEitherForm, noteShownForm, type BooleanForm, type BooleanMember } from "../runtime/boolean-form";
-import { adopt, zoneId, type Adopt, type Word } from "../runtime/fields";
+import { adopt, zoneId, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { record } from "../runtime/json";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
-import { extra, extraFound, present, removedExtra, STAMPS } from "../runtime/members";
+import { extra, extraFound, omitAbsent, removedExtra, STAMPS } from "../runtime/members";
 import { claimOnce, edgeResource, type Claim } from "../runtime/resource";
-import { canonicalJson, isBag, omit, pick, sameJson, type Bag } from "../runtime/values";
+import { canonicalJson, isJsonObject, omit, pick, sameJson, type JsonObject } from "../runtime/values";
 import { canonicalCsp, CspError, lintCsp } from "./csp";
 import { impactOf, type WouldBlock } from "./would-block";
 import { createOnce, type Created } from "../runtime/creation";
@@ -97,7 +97,7 @@ export const pageShieldPolicy = defineLifecycle({
     // 3. What an enforced policy would stop, for the reviewer to see.
     const adopts = isNew && own !== undefined ? adoptionOf(ctx, args, own) : {};
     if (!isEnforced(args)) return adopts;
-    return { ...adopts, computed: present({ wouldBlock: await impactOf(ctx, args) }) };
+    return { ...adopts, computed: omitAbsent({ wouldBlock: await impactOf(ctx, args) }) };
   },
 
   async create({ ctx, args }) {
@@ -119,7 +119,7 @@ export const pageShieldPolicy = defineLifecycle({
     const found = await readPolicy(ctx, state.zoneId, id);
     return {
       ...toState(found, state.zoneId),
-      ...present({ adopt: state.adopt }),
+      ...omitAbsent({ adopt: state.adopt }),
       ...extraFound(state.extra, found.raw),
     };
   },
@@ -152,7 +152,7 @@ export interface PageShieldPolicyArgs {
    * What happens to a script that `value` does not allow: `"log"` records it, `"allow"` blocks it. The OpenAPI adds
    * `"add_reporting_directives"`, which a zone may refuse. In place. Source: seed 000, "Policy" and rule 2.
    */
-  readonly action: pulumi.Input<Word<"log" | "allow" | "add_reporting_directives">>;
+  readonly action: pulumi.Input<LiteralUnion<"log" | "allow" | "add_reporting_directives">>;
   /**
    * Which requests the policy covers, in Cloudflare's Rules language: `http.host eq "www.example.com"`. What Cloudflare
    * can't read fails the preview, with its place; a field or function that Cloudflare doesn't document is a warning.
@@ -176,7 +176,7 @@ export interface PageShieldPolicyArgs {
    * Default `"ifEqual"`. In place, without a write. A forced replacement needs `"ifEqual"` or `"takeOver"`: with
    * `"never"` the resource's own object stands in its way.
    */
-  readonly adopt?: pulumi.Input<Word<Adopt>>;
+  readonly adopt?: pulumi.Input<LiteralUnion<Adopt>>;
   /** Members of the API's policy that this version does not know by name, sent as they are. In place. */
   readonly extra?: pulumi.Input<Record<string, unknown>>;
 }
@@ -234,7 +234,7 @@ interface Policy {
   readonly enabled: boolean;
   readonly value: string;
   readonly form: BooleanForm;
-  readonly raw: Bag;
+  readonly raw: JsonObject;
 }
 
 const wire = z
@@ -286,8 +286,8 @@ function canonicalValue(text: string): string {
 }
 
 /** Equal in every declared field that Cloudflare gives back; a further member it does not echo is no difference. */
-function sameFields(policy: Policy, args: Bag): boolean {
-  const further = Object.entries(isBag(args["extra"]) ? args["extra"] : {});
+function sameFields(policy: Policy, args: JsonObject): boolean {
+  const further = Object.entries(isJsonObject(args["extra"]) ? args["extra"] : {});
   return (
     FIELDS.every((key) => isSameField(key, policy[key], args[key])) &&
     further.every(([name, wanted]) => policy.raw[name] === undefined || sameJson(policy.raw[name], wanted))
@@ -305,13 +305,13 @@ async function chooseAdoption(
   return await adoptExisting({
     adopt: args.adopt,
     alike: policies.filter((p) => ctx.holding(p.id) === undefined && p.description === args.description),
-    equal: () => policies.filter((p) => isFree(ctx, p.id) && sameFields(p, args)),
+    equal: () => policies.filter((p) => isUnclaimed(ctx, p.id) && sameFields(p, args)),
     refusals: {
       never: (found) =>
-        `There is ${object} equal to this one already (${ids(found)}), and adopt: "never" prevents adopting it. ${IF_RENAMED} ` +
+        `There is ${object} equal to this one already (${ids(found)}), and adopt: "never" prevents adopting it. ${RENAME_HINT} ` +
         'Otherwise set adopt: "ifEqual", delete it in the dashboard, or declare something else.',
       several: (found, are) =>
-        `There are ${found.length} objects that could be adopted, each ${object} ${are === "equal" ? "equal to this one" : `with the description ${JSON.stringify(args.description)}`}: ${ids(found)}. Delete all but one, then run again. ${IF_RENAMED}`,
+        `There are ${found.length} objects that could be adopted, each ${object} ${are === "equal" ? "equal to this one" : `with the description ${JSON.stringify(args.description)}`}: ${ids(found)}. Delete all but one, then run again. ${RENAME_HINT}`,
     },
   });
 }
@@ -322,16 +322,16 @@ function adoptionOf(ctx: Context, args: PolicyArgs, policy: Policy): { readonly 
   if (ctx.holding(id) !== undefined) return {};
   const adopts = {
     what: `PageShieldPolicy ${JSON.stringify(args.description)}`,
-    object: dated(`policy ${id} of zone ${args.zoneId}`, raw),
+    object: withTimestamp(`policy ${id} of zone ${args.zoneId}`, raw),
     found: { ...pick({ ...policy }, FIELDS), ...extraFound(args.extra, raw) },
     onDestroy: "deletes it",
-    afterwards: ifShared(id),
+    afterwards: sharedIdHint(id),
   };
   return { adopts };
 }
 
 /** Which listed policy is the resource's own. A check is not told its id: by what is recorded, or by what an unrecorded update left. */
-function recordedAmong(policies: readonly Policy[], args: PolicyArgs, olds: Bag): Policy | undefined {
+function recordedAmong(policies: readonly Policy[], args: PolicyArgs, olds: JsonObject): Policy | undefined {
   return (
     policies.find((p) => sameFields(p, olds)) ??
     policies.find((p) => sameFields(p, args)) ??

@@ -1,5 +1,5 @@
-import type { Bag } from "../runtime/values";
-import type { Known } from "../runtime/lookup";
+import type { JsonObject } from "../runtime/values";
+import type { LiteralUnion } from "../runtime/fields";
 
 /** What a zone's Page Shield is set to, and what Cloudflare has seen the zone's pages load. */
 
@@ -12,7 +12,7 @@ export interface PageShieldSettingsState {
   readonly useReportingEndpoint?: boolean;
   readonly useConnectionUrlPath?: boolean;
   /** Members of the answer that this version does not know, under the API's own names. */
-  readonly extra?: Bag;
+  readonly extra?: JsonObject;
 }
 
 /** A policy as Cloudflare holds it; its texts are as they are stored. */
@@ -20,7 +20,7 @@ export interface PageShieldPolicyState {
   /** 32 hexadecimal digits. */
   readonly id: string;
   readonly description?: string;
-  readonly action: Known<"log" | "allow" | "add_reporting_directives">;
+  readonly action: LiteralUnion<"log" | "allow" | "add_reporting_directives">;
   /** Which requests it covers, in Cloudflare's filter language. */
   readonly expression: string;
   /** A boolean, whichever of its two forms Cloudflare uses. */
@@ -28,11 +28,11 @@ export interface PageShieldPolicyState {
   /** CSP text. */
   readonly value: string;
   /** Members of the answer that this version does not know, under the API's own names. */
-  readonly extra?: Bag;
+  readonly extra?: JsonObject;
 }
 
 /** State of a record: seen lately, fewer than 3 times, or not for a week (`inactive`: only in the OpenAPI document). */
-export type RecordStatus = Known<"active" | "infrequent" | "inactive">;
+export type RecordStatus = LiteralUnion<"active" | "infrequent" | "inactive">;
 
 /**
  * An outbound connection seen on a page of the zone. Only `id`, `url` and `host` are always
@@ -61,7 +61,7 @@ export interface Connection {
   /** Pages on which it was seen. Only in the detail, and of a connection only as the OpenAPI has it. */
   readonly pageUrls?: readonly string[];
   /** Members of the answer that this version does not know, under the API's own names. */
-  readonly extra?: Bag;
+  readonly extra?: JsonObject;
 }
 
 /**
@@ -84,7 +84,7 @@ export interface ScriptContent {
   /** When the content was fetched, ISO 8601. */
   readonly fetchedAt?: string;
   /** Members of the answer that this version does not know, under the API's own names. */
-  readonly extra?: Bag;
+  readonly extra?: JsonObject;
 }
 
 /**
@@ -106,14 +106,14 @@ export interface Cookie {
   readonly name: string;
   /** Hostname of the page it was seen on. */
   readonly host: string;
-  readonly type?: Known<"first_party" | "unknown">;
+  readonly type?: LiteralUnion<"first_party" | "unknown">;
   readonly domainAttribute?: string;
   readonly expiresAttribute?: string;
   readonly httpOnlyAttribute?: boolean;
   /** In seconds. Null: the cookie was set without one; absent: Cloudflare does not say. */
   readonly maxAgeAttribute?: number | null;
   readonly pathAttribute?: string;
-  readonly sameSiteAttribute?: Known<"lax" | "strict" | "none">;
+  readonly sameSiteAttribute?: LiteralUnion<"lax" | "strict" | "none">;
   readonly secureAttribute?: boolean;
   readonly firstSeenAt?: string;
   readonly lastSeenAt?: string;
@@ -123,7 +123,7 @@ export interface Cookie {
   /** In no document; kept where Cloudflare gives it. */
   readonly status?: RecordStatus;
   /** Members of the answer that this version does not know, under the API's own names. */
-  readonly extra?: Bag;
+  readonly extra?: JsonObject;
 }
 
 /** A query parameter's value; a list is sent with commas. */

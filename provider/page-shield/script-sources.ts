@@ -1,5 +1,5 @@
 import { allowsScript, CspError, parseCsp } from "./csp";
-import type { Word } from "../runtime/fields";
+import type { LiteralUnion } from "../runtime/fields";
 import { describe } from "../runtime/inputs";
 import { thresholdOf } from "./detected";
 import { isMalicious, type MaliciousOptions } from "./malicious";
@@ -8,12 +8,12 @@ import { LookupError, warn } from "../runtime/lookup";
 
 export interface ScriptSourcesOptions extends MaliciousOptions {
   /** What becomes of scripts without a score: `"exclude"` lists them in `leftOut`. Default `"exclude"`. */
-  readonly unscored?: Word<"exclude" | "include">;
+  readonly unscored?: LiteralUnion<"exclude" | "include">;
   /**
    * `"url"`: each script's address without its query, which a policy does not look at. `"host"`: the scheme and host
    * of the address, where no script of that host is left out; else its addresses. Default `"url"`.
    */
-  readonly granularity?: Word<"url" | "host">;
+  readonly granularity?: LiteralUnion<"url" | "host">;
   /** Hosts whose pages the policy covers, in full. Scripts of other pages do not count in. Default: all. */
   readonly hosts?: string | readonly string[];
 }

@@ -1,13 +1,13 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
-import { mayHaveHappened } from "../api/errors";
-import { zoneId, type Word } from "../runtime/fields";
+import { mayHaveBeenApplied } from "../api/errors";
+import { zoneId, type LiteralUnion } from "../runtime/fields";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
-import { present } from "../runtime/members";
+import { omitAbsent } from "../runtime/members";
 import { claimOnce, edgeResource } from "../runtime/resource";
-import { pick, type Bag } from "../runtime/values";
-import { lookUntil } from "../runtime/creation";
+import { pick, type JsonObject } from "../runtime/values";
+import { pollUntil } from "../runtime/creation";
 
 const values = z.object({
   enabled: z.boolean(),
@@ -126,7 +126,7 @@ export interface PageShieldSettingsArgs {
    * every setting declared here; `"keep"` sends nothing. A process that is killed between the first write and its record
    * loses what was there: the next `up` then takes its own values for it. Default `"restore"`. In place, without a write.
    */
-  readonly onDestroy?: pulumi.Input<Word<"restore" | "keep">>;
+  readonly onDestroy?: pulumi.Input<LiteralUnion<"restore" | "keep">>;
 }
 
 /**
@@ -182,7 +182,7 @@ export async function readSettings(ctx: Context, zone: string): Promise<Found> {
   });
   const reporting = result.use_cloudflare_reporting_endpoint ?? result.use_platform_reporting_endpoint;
   return {
-    values: present({
+    values: omitAbsent({
       enabled: result.enabled,
       useReportingEndpoint: reporting,
       useConnectionUrlPath: result.use_connection_url_path,
@@ -233,14 +233,14 @@ async function apply(
       entitlement: `${ENTITLEMENT}, or what useReportingEndpoint: false and useConnectionUrlPath: true need`,
     });
   } catch (error) {
-    if (mayHaveHappened(error)) throw half(error.message);
+    if (mayHaveBeenApplied(error)) throw half(error.message);
     throw error;
   }
   const ignoredIn = ({ values }: Found): (keyof PageShieldValues)[] =>
     SETTINGS.filter((key) => wanted[key] !== undefined && wanted[key] !== values[key]);
   let now: Found;
   try {
-    now = await lookUntil(
+    now = await pollUntil(
       ctx,
       () => readSettings(ctx, zone),
       (seen) => ignoredIn(seen).length === 0,
@@ -259,8 +259,8 @@ async function apply(
   return now;
 }
 
-function toRequest(values: Partial<PageShieldValues>, reportingMember: Found["reportingMember"]): Bag {
-  return present({
+function toRequest(values: Partial<PageShieldValues>, reportingMember: Found["reportingMember"]): JsonObject {
+  return omitAbsent({
     enabled: values.enabled,
     [reportingMember]: values.useReportingEndpoint,
     use_connection_url_path: values.useConnectionUrlPath,
@@ -280,5 +280,5 @@ function only(values: Partial<PageShieldValues>, keys: readonly string[]): Parti
 }
 
 function updatedAt({ updatedAt }: Found): { readonly updatedAt?: string } {
-  return present({ updatedAt });
+  return omitAbsent({ updatedAt });
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { propertyPath } from "../runtime/inputs";
 import { LookupError } from "../runtime/lookup";
-import { isBag } from "../runtime/values";
+import { isJsonObject } from "../runtime/values";
 
 /** Version of the file's format. */
 export const VERSION = 1;
@@ -63,7 +63,7 @@ export type Detections = Readonly<z.infer<typeof detections>>;
  * @throws LookupError when it is none, or of a later version.
  */
 export function toDetections(json: unknown, origin: string): Detections {
-  const version = isBag(json) ? json["version"] : undefined;
+  const version = isJsonObject(json) ? json["version"] : undefined;
   if (typeof version === "number" && version > VERSION) {
     throw new LookupError(
       `${origin} has version ${version}, and this version of pulumi-edgeguard reads ${VERSION}: install a later one.`,

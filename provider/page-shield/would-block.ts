@@ -3,9 +3,9 @@ import type { EdgeApi } from "../api/client";
 import { byPage } from "../api/pages";
 import { PAGE_SHIELD } from "../limits";
 import type { Context } from "../runtime/lifecycle";
-import { ifAllowed } from "../runtime/live";
+import { unlessForbidden } from "../runtime/live";
 import { nearest } from "../runtime/nearest";
-import { counted } from "../runtime/values";
+import { pluralize } from "../runtime/values";
 import { coveredHosts } from "./covered-hosts";
 import { allowsScript, parseCsp, type SeenScript } from "./csp";
 import { SCRIPTS } from "./detected";
@@ -34,7 +34,7 @@ const SHOWN_HOSTS = 5;
 /** Finds out what an enforced policy would block, and tells the reviewer. Undefined where nobody can tell. */
 export async function impactOf(ctx: Context, args: EnforcedPolicy): Promise<WouldBlock | undefined> {
   const key = `active scripts of ${args.zoneId}`;
-  const scripts = await ctx.once(key, () => ifAllowed(ctx, () => activeScripts(ctx.api, args.zoneId)));
+  const scripts = await ctx.once(key, () => unlessForbidden(ctx, () => activeScripts(ctx.api, args.zoneId)));
   if (scripts === undefined) return undefined;
 
   const policy = `policy ${JSON.stringify(args.description)}`;
@@ -79,7 +79,7 @@ function urlsOf(scripts: readonly SeenScript[]): string[] {
 function impactInWords({ count, seen, scripts }: WouldBlock, hosts: ReadonlySet<string> | undefined): string {
   const where = hosts === undefined ? "the zone's pages" : firstOf([...hosts]);
   const which = count === 0 ? "" : `: ${scripts.join(", ")}${count > scripts.length ? ", …" : ""}`;
-  return `would block ${count} of the ${counted(seen, "active script")} seen on ${where}${which}.`;
+  return `would block ${count} of the ${pluralize(seen, "active script")} seen on ${where}${which}.`;
 }
 
 /** Pages on which no script was seen: a mistyped host blocks nothing today, and looks safe. */

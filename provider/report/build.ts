@@ -1,4 +1,4 @@
-import { own } from "../runtime/values";
+import { ownMember } from "../runtime/values";
 import { judge } from "./acceptance";
 import { dangersOf } from "./dangers";
 import { ownMessages, type Diagnostic } from "./diagnostics";
@@ -103,7 +103,7 @@ function byName(a: Step, b: Step): number {
 
 function sectionOf(step: Step, plan: Plan): Section {
   const { op, name, kind = "" } = step;
-  const teller = own(TELLERS, kind);
+  const teller = ownMember(TELLERS, kind);
   if (teller === undefined) {
     throw new PlanError(
       `the plan holds a ${kind}, which this version of edgeguard does not know: install the version that the program uses`,

@@ -1,6 +1,6 @@
 import { digestOf } from "../runtime/digest";
 import { ADOPTED } from "../runtime/adopted";
-import { present } from "../runtime/members";
+import { omitAbsent } from "../runtime/members";
 import { pick } from "../runtime/values";
 import { judgedArguments, judgesOf } from "./effects";
 import { DANGERS, type Danger, type RemovalGate } from "./model";
@@ -37,7 +37,7 @@ export function dangersOf(plan: Plan, steps: readonly Step[], gate: RemovalGate)
 /** All that an unprotected side is judged by: what is declared, what is taken over, what comes back, and what the preview has compared. */
 function comparedIn({ step, old, new: next }: Told): unknown {
   const names = judgedArguments(step.kind);
-  const more = present({
+  const more = omitAbsent({
     adopted: bag(next.inputs[ADOPTED])["changes"],
     previous: old.outputs["previous"],
     compared: bag(next.inputs["expansion"])["compared"],

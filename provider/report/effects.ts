@@ -1,4 +1,4 @@
-import { own } from "../runtime/values";
+import { ownMember } from "../runtime/values";
 import { general } from "./judges/general";
 import { namespaceData, overwrittenKeys, ownKeysRemoved, prunedKeys } from "./judges/kv";
 import * as logpush from "./judges/logpush";
@@ -134,12 +134,12 @@ export const EFFECTS: Readonly<Record<string, Readonly<Record<string, Effect>>>>
 
 /** Whoever judges a step of this class; of any other resource, what can be said of all. */
 export function judgesOf(kind: string | undefined): readonly Judge[] {
-  const rows = Object.values(own(EFFECTS, kind ?? "") ?? {});
+  const rows = Object.values(ownMember(EFFECTS, kind ?? "") ?? {});
   return [...new Set([...rows.flatMap(({ judges }) => judges), general])];
 }
 
 /** Arguments of this class that aren't neutral. */
 export function judgedArguments(kind: string | undefined): readonly string[] {
-  const rows = Object.entries(own(EFFECTS, kind ?? "") ?? {}).filter(([, { is }]) => is !== "neutral");
+  const rows = Object.entries(ownMember(EFFECTS, kind ?? "") ?? {}).filter(([, { is }]) => is !== "neutral");
   return [...new Set(rows.map(([path]) => path.replace(/[.[{].*$/, "")))];
 }

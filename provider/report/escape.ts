@@ -1,5 +1,5 @@
 import type { Phrase } from "./phrase";
-import { visible } from "../api/printable";
+import { escapeInvisible } from "../api/printable";
 import { cut } from "./values";
 
 /** What a plan holds may look like markup, a mention or a reference: in a comment it has to be what it was, a text. */
@@ -11,7 +11,7 @@ function unlinked(text: string): string {
 
 /** A text as Markdown of one line. */
 export function prose(text: string): string {
-  const escaped = visible(text)
+  const escaped = escapeInvisible(text)
     .replace(/[\\`*_[\]~|<>$]/g, (sign) => `\\${sign}`)
     .replace(/&/g, "&amp;");
   return unlinked(escaped)
@@ -21,7 +21,7 @@ export function prose(text: string): string {
 
 /** A code span, in which nothing is interpreted: its fence is longer than any run of backticks inside. */
 export function span(value: string): string {
-  const text = visible(value);
+  const text = escapeInvisible(value);
   const fence = "`".repeat(longestRun([text]) + 1);
   const room = /^[` ]|[` ]$/.test(text) ? " " : "";
   return text === "" ? "" : `${fence}${room}${text}${room}${fence}`;
@@ -67,14 +67,14 @@ export function inTable({ parts }: Phrase): string {
 
 /** Every sign that means something somewhere, by its number. */
 function inDigits(text: string): string {
-  return visible(text).replace(/[!-/:-@[-`{-~]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+  return escapeInvisible(text).replace(/[!-/:-@[-`{-~]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }
 
 /** A text inside an HTML block, where Markdown is none. */
 export const html = (text: string): string => unlinked(entities(text));
 
 function entities(text: string): string {
-  return visible(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  return escapeInvisible(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 }
 
 export function htmlOf({ parts }: Phrase): string {
@@ -85,7 +85,7 @@ export function htmlOf({ parts }: Phrase): string {
 
 /** Lines that stay as they are, between fences that are longer than any run of backticks inside. */
 export function fenced(language: string, lines: readonly string[]): string {
-  const shown = lines.map(visible);
+  const shown = lines.map(escapeInvisible);
   const fence = "`".repeat(Math.max(2, longestRun(shown)) + 1);
   return [`${fence}${language}`, ...shown, fence].join("\n");
 }

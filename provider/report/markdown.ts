@@ -1,4 +1,4 @@
-import { visible } from "../api/printable";
+import { escapeInvisible } from "../api/printable";
 import { fenced, html, htmlOf, inTable, markdown, markdownWithin, prose, span, within } from "./escape";
 import { countsLine, dangerLines, digestLine } from "./lines";
 import { OPERATION, type Block, type Message, type Report, type Section } from "./model";
@@ -185,7 +185,7 @@ function messages(all: readonly Message[], room: number): string {
     const head = `- ${start}${within(first, Math.min(2_000, room / 4), prose)}`;
     if (rest.length === 0) return head;
     const lines = fitting(
-      rest.flatMap((line) => wrapped(cut(visible(line), 2_000))),
+      rest.flatMap((line) => wrapped(cut(escapeInvisible(line), 2_000))),
       room / 4,
       (more) => `… and ${more} more`,
     ).split("\n");
@@ -198,7 +198,7 @@ const COLUMNS = 100;
 
 /** A line that is too long for a block without scrolling goes on below, further in. */
 function wrapped(line: string): string[] {
-  const text = visible(line);
+  const text = escapeInvisible(line);
   if (text.length <= COLUMNS) return [text];
   const indent = /^ */.exec(text)?.[0] ?? "";
   const end = text.lastIndexOf(" ", COLUMNS);

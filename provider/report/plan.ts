@@ -1,4 +1,4 @@
-import { type Bag, isBag, omit, sameJson } from "../runtime/values";
+import { type JsonObject, isJsonObject, omit, sameJson } from "../runtime/values";
 import { z } from "zod";
 import { KEPT } from "../runtime/resource-type";
 import { messagesOf, type Diagnostic } from "./diagnostics";
@@ -89,8 +89,8 @@ export interface Sides {
   /** Left in place by a delete. */
   readonly retained: boolean;
   /** Without the serialized provider; secrets are `[secret]`. */
-  readonly inputs: Bag;
-  readonly outputs: Bag;
+  readonly inputs: JsonObject;
+  readonly outputs: JsonObject;
 }
 
 export interface Plan {
@@ -206,7 +206,7 @@ const ALWAYS_SECRET: readonly string[] = [
 ];
 
 /** Without what only the provider reads, and without anything that is secret. */
-function plain(given: Bag | undefined): Bag {
+function plain(given: JsonObject | undefined): JsonObject {
   return Object.fromEntries(
     Object.entries(omit(given ?? {}, ["__provider", ...KEPT])).map(([key, member]) => [
       key,
@@ -220,7 +220,7 @@ const SECRET_MARK = "4dabf18193072939515e22adb298388d";
 
 function withoutSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutSecrets);
-  if (!isBag(value)) return value;
+  if (!isJsonObject(value)) return value;
   if (SECRET_MARK in value) return SECRET;
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withoutSecrets(member)]));
 }

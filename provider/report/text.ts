@@ -1,27 +1,27 @@
 import Table from "cli-table3";
 import { countsLine, dangerLines, digestLine } from "./lines";
 import { OPERATION, type Block, type Message, type Report, type Section } from "./model";
-import { visible } from "../api/printable";
+import { escapeInvisible } from "../api/printable";
 import { counted } from "./values";
 
 /** The whole report for a terminal or a log; nothing is cut. */
 export function toText(report: Report): string {
   const { title, notes, errors, dangers, digest, warnings, sections, others } = report;
   return [
-    `edgeguard: ${visible(title)}`,
+    `edgeguard: ${escapeInvisible(title)}`,
     countsLine(report),
-    ...notes.map((note) => `Note: ${visible(note.toString())}`),
+    ...notes.map((note) => `Note: ${escapeInvisible(note.toString())}`),
     ...listed("The preview failed", errors.map(said)),
     ...listed(
       "Look here first",
-      dangerLines(dangers).map(([kind, line]) => `${kind}: ${visible(line.toString())}`),
+      dangerLines(dangers).map(([kind, line]) => `${kind}: ${escapeInvisible(line.toString())}`),
     ),
     ...(digest === undefined ? [] : [digestLine(digest).toString()]),
     ...listed(counted(warnings.length, "warning"), warnings.map(said)),
     ...sections.map(section),
     ...listed(
       `${counted(others.length, "change")} of other providers`,
-      others.map(({ op, type, name }) => visible(`${OPERATION[op].sign} ${type} ${name}`)),
+      others.map(({ op, type, name }) => escapeInvisible(`${OPERATION[op].sign} ${type} ${name}`)),
     ),
   ]
     .join("\n\n")
@@ -34,29 +34,29 @@ function listed(title: string, items: readonly string[]): string[] {
 }
 
 function said({ about, text }: Message): string {
-  const lines = text.split("\n").map(visible).join("\n");
-  return about === undefined ? lines : `${visible(about)}: ${lines}`;
+  const lines = text.split("\n").map(escapeInvisible).join("\n");
+  return about === undefined ? lines : `${escapeInvisible(about)}: ${lines}`;
 }
 
 function section({ op, kind, name, summary, blocks }: Section): string {
   const behind = summary.toString() === "" ? "" : `: ${summary.toString()}`;
-  const title = visible(`${OPERATION[op].sign} ${kind} ${name}${behind}`);
+  const title = escapeInvisible(`${OPERATION[op].sign} ${kind} ${name}${behind}`);
   return [title, ...blocks.map((one) => block(one).replace(/^/gm, "    "))].join("\n");
 }
 
 function block(one: Block): string {
   switch (one.is) {
     case "text":
-      return visible(one.text.toString());
+      return escapeInvisible(one.text.toString());
     case "list":
-      return one.items.map((item) => `- ${visible(item.toString())}`).join("\n");
+      return one.items.map((item) => `- ${escapeInvisible(item.toString())}`).join("\n");
     case "table": {
       const table = new Table({ head: [...one.head], style: { head: [], border: [], compact: true } });
-      table.push(...one.rows.map((row) => row.map((cell) => visible(cell.toString()))));
+      table.push(...one.rows.map((row) => row.map((cell) => escapeInvisible(cell.toString()))));
       return table.toString();
     }
     case "code":
-      return one.lines.map(visible).join("\n");
+      return one.lines.map(escapeInvisible).join("\n");
     case "states":
       return [
         ...one.edges.map(([from, to]) => `${from} -> ${to}`),

@@ -1,5 +1,5 @@
-import { visible } from "../api/printable";
-import { isBag, sameJson, UNKNOWN, type Bag } from "../runtime/values";
+import { escapeInvisible } from "../api/printable";
+import { isJsonObject, sameJson, UNKNOWN, type JsonObject } from "../runtime/values";
 import { value, words, type Phrase } from "./phrase";
 
 /** What the engine writes in place of a secret. */
@@ -24,11 +24,13 @@ const plain = (given: unknown): string => {
   if (given === undefined) return "–";
   if (given === UNKNOWN) return "known after apply";
   if (typeof given !== "string") {
-    return visible(
+    return escapeInvisible(
       JSON.stringify(given, (_key, member: unknown) => (member === UNKNOWN ? "known after apply" : member)),
     );
   }
-  return given.trim() === given && given !== "" ? visible(given) : visible(JSON.stringify(given));
+  return given.trim() === given && given !== ""
+    ? escapeInvisible(given)
+    : escapeInvisible(JSON.stringify(given));
 };
 
 export function cut(text: string, limit: number): string {
@@ -41,13 +43,17 @@ export function cut(text: string, limit: number): string {
 export type Difference = readonly [name: string, before: Phrase, after: Phrase];
 
 /** Arguments before and after, only those that differ, by name; members of an object one by one. */
-export function differences(before: Bag, after: Bag, leaveOut: readonly string[] = []): Difference[] {
+export function differences(
+  before: JsonObject,
+  after: JsonObject,
+  leaveOut: readonly string[] = [],
+): Difference[] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
   return names
     .filter((name) => !leaveOut.includes(name) && !sameJson(before[name], after[name]))
     .flatMap((name): Difference[] => {
       const [one, other] = [before[name], after[name]];
-      const objects = [one, other].every((side) => side === undefined || isBag(side));
+      const objects = [one, other].every((side) => side === undefined || isJsonObject(side));
       if (objects) {
         return differences(bag(one), bag(other)).map(([member, was, is]) => [`${name}.${member}`, was, is]);
       }
@@ -77,7 +83,7 @@ export const number = (given: unknown): number | undefined => (typeof given === 
 
 export const list = (given: unknown): readonly unknown[] => (Array.isArray(given) ? given : []);
 
-export const bag = (given: unknown): Bag => (isBag(given) ? given : {});
+export const bag = (given: unknown): JsonObject => (isJsonObject(given) ? given : {});
 
 /** "1 key", "1,200 keys". */
 export function counted(count: number, one: string, many = `${one}s`): string {

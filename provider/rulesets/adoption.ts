@@ -1,11 +1,17 @@
 import { isSameExpression } from "../rules-language/argument";
 import { canonicalExpression } from "../rules-language/meaning";
-import { dated, type Adoption } from "../runtime/adopted";
-import { adopt as adoptExisting, AdoptionError, IF_RENAMED, ifShared, isFree } from "../runtime/adoption";
+import { withTimestamp, type Adoption } from "../runtime/adopted";
+import {
+  adopt as adoptExisting,
+  AdoptionError,
+  RENAME_HINT,
+  sharedIdHint,
+  isUnclaimed,
+} from "../runtime/adoption";
 import { asArguments, changesInWords, changesOf, type Changes } from "../runtime/changes";
 import { PartialFailure, type Context } from "../runtime/lifecycle";
-import { present } from "../runtime/members";
-import type { Bag } from "../runtime/values";
+import { omitAbsent } from "../runtime/members";
+import type { JsonObject } from "../runtime/values";
 import {
   differences,
   outputsOf,
@@ -58,7 +64,7 @@ export async function chooseExisting(
   if (named !== undefined && (ref.startsWith(REF_PREFIX) || ctx.holding(named.id) !== undefined)) {
     if (adopt !== "never") return { rule: named, from: ctx.holding(named.id) === undefined ? "left" : "own" };
     throw new AdoptionError(
-      `${hasRef} (${named.id}), and adopt: "never" prevents adopting it. ${IF_RENAMED} Otherwise set adopt: "ifEqual", delete it, or declare another ref.`,
+      `${hasRef} (${named.id}), and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise set adopt: "ifEqual", delete it, or declare another ref.`,
     );
   }
   const running = runningToo(declared, prepared, found);
@@ -66,7 +72,7 @@ export async function chooseExisting(
     const [rule, ...more] = running.filter((each) => isPredecessor(ctx, declared, prepared, found, each));
     if (rule !== undefined && more.length === 0) return { rule, from: "predecessor" };
   }
-  const others = running.filter((each) => !each.ref.startsWith(REF_PREFIX) && isFree(ctx, each.id));
+  const others = running.filter((each) => !each.ref.startsWith(REF_PREFIX) && isUnclaimed(ctx, each.id));
   const rule = await adoptOthers(ctx, declared, prepared, found, named, others);
   return rule === undefined ? undefined : { rule, from: "others" };
 }
@@ -102,16 +108,16 @@ async function adoptOthers(
     equal: () => alike.filter((each) => differencesOf(each).length === 0),
     refusals: {
       several: () =>
-        `${twice}, by ${alike.length} rules: ${alike.map(({ id }) => id).join(", ")}. Delete all but one, or declare another expression. ${IF_RENAMED}`,
+        `${twice}, by ${alike.length} rules: ${alike.map(({ id }) => id).join(", ")}. Delete all but one, or declare another expression. ${RENAME_HINT}`,
       never: (found) =>
-        `${found.map(which).join("; ")}, and adopt: "never" prevents adopting it. ${IF_RENAMED} Otherwise set adopt: "ifEqual" or "takeOver", delete that rule, or ${another}.`,
+        `${found.map(which).join("; ")}, and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise set adopt: "ifEqual" or "takeOver", delete that rule, or ${another}.`,
       different: (each) => {
         const seen = found ?? { id: "", version: "", rules: [] };
         const exists = argumentsOf(declared, prepared, seen, { rule: each, from: "others" });
         const changes = changesIn(ctx, declared, exists);
         return (
           `${which(each)}, which differs in ${changesInWords(changes)}. ${toKeep(changes)}` +
-          `Set adopt: "takeOver" to change that rule and manage it, or ${another}. ${IF_RENAMED}`
+          `Set adopt: "takeOver" to change that rule and manage it, or ${another}. ${RENAME_HINT}`
         );
       },
     },
@@ -191,7 +197,7 @@ export function asFound(found: EntryPoint, rule: ZoneRule, exceptions: readonly 
     id,
     rule: { ...definitionOf(raw), ...(ref.startsWith(REF_PREFIX) ? { ref: id } : {}) },
   }));
-  return present({
+  return omitAbsent({
     rule: definitionOf(rule.raw),
     next: found.rules[found.rules.indexOf(rule) + 1]?.id,
     exceptions: inFront.length === 0 ? undefined : inFront,
@@ -211,7 +217,7 @@ export function adoptionOf(
   const { id, ref, description, raw } = rule;
   const found = argumentsOf(declared, prepared, seen, existing);
   const title = description === "" ? "" : ` ${JSON.stringify(description)}`;
-  const object = dated(`rule ${id}${title} of zone ${declared.zoneId}`, raw);
+  const object = withTimestamp(`rule ${id}${title} of zone ${declared.zoneId}`, raw);
   const kept = toKeep(changesIn(ctx, declared, found)).trimEnd();
   const more = {
     left: "The rule already has this ref: an interrupted update of this resource left it, or the resource was moved without an alias.",
@@ -225,7 +231,7 @@ export function adoptionOf(
       found,
       onDestroy: destroyed(declared.onDestroy ?? (from === "others" ? "restore" : "remove"), from),
       ...(more === "" ? {} : { more }),
-      ...(from === "others" && ctx.holding(id) === undefined ? { afterwards: ifShared(id) } : {}),
+      ...(from === "others" && ctx.holding(id) === undefined ? { afterwards: sharedIdHint(id) } : {}),
     },
   };
 }
@@ -241,7 +247,7 @@ function argumentsOf(
   prepared: Prepared,
   seen: EntryPoint,
   { rule, from }: Existing,
-): Bag {
+): JsonObject {
   const { managed, rulesetIds } = prepared;
   const { deploys } = rule;
   const own = foundRule(declared, knownRuleset(managed), seen, rule, { ref: rule.ref });
@@ -269,7 +275,7 @@ function argumentsOf(
   };
 }
 
-function changesIn(ctx: Context, declared: Declared, found: Bag): Changes {
+function changesIn(ctx: Context, declared: Declared, found: JsonObject): Changes {
   const isSame = (name: string, before: unknown, after: unknown): boolean =>
     (name === "expression" && isSameExpression(before, after)) ||
     (name === "exceptions" && sameExceptions(before, after));

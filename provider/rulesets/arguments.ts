@@ -2,10 +2,10 @@ import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { MANAGED_RULES } from "../limits";
 import { expression } from "../rules-language/argument";
-import { isId, type Word } from "../runtime/fields";
+import { isId, type LiteralUnion } from "../runtime/fields";
 import { describe } from "../runtime/inputs";
 import { record } from "../runtime/json";
-import { counted } from "../runtime/values";
+import { pluralize } from "../runtime/values";
 import { nameOrId, rulesetId, skip, type SkipArgs } from "./skip";
 
 /** The arguments of a deployment: what a program may write, and the schemas that check it and give its canonical form. */
@@ -25,9 +25,9 @@ export interface OwaspArgs {
    * The score from which the ruleset acts: `"low"` is 60, `"medium"` 40, `"high"` 25; or a whole number from 1, of which
    * any other is warned of. Default: the ruleset's own. Source: seed 001, "Configuration rules", 2.
    */
-  readonly scoreThreshold?: pulumi.Input<Word<"low" | "medium" | "high"> | number>;
+  readonly scoreThreshold?: pulumi.Input<LiteralUnion<"low" | "medium" | "high"> | number>;
   /** What it does with such a request. Default: the ruleset's own, block. Source: seed 001, "Configuration rules", 2. */
-  readonly action?: pulumi.Input<Word<RuleAction>>;
+  readonly action?: pulumi.Input<LiteralUnion<RuleAction>>;
 }
 
 /** An override of all rules with a tag. */
@@ -37,7 +37,7 @@ export interface CategoryOverrideArgs {
   /** Switches the rules on or off; unset is neither. */
   readonly enabled?: pulumi.Input<boolean>;
   /** What they do instead; a rule that does not take the action keeps its own. */
-  readonly action?: pulumi.Input<Word<RuleAction>>;
+  readonly action?: pulumi.Input<LiteralUnion<RuleAction>>;
 }
 
 /** An override of one rule. */
@@ -45,9 +45,9 @@ export interface RuleOverrideArgs {
   /** Switches the rule on or off; unset is neither. Source: seed 001, "Configuration rules", 3. */
   readonly enabled?: pulumi.Input<boolean>;
   /** What it does instead. */
-  readonly action?: pulumi.Input<Word<RuleAction>>;
+  readonly action?: pulumi.Input<LiteralUnion<RuleAction>>;
   /** Only of the rule that compares the score; `owasp.scoreThreshold` says the same. */
-  readonly scoreThreshold?: pulumi.Input<Word<"low" | "medium" | "high"> | number>;
+  readonly scoreThreshold?: pulumi.Input<LiteralUnion<"low" | "medium" | "high"> | number>;
 }
 
 /** Requests that managed rules leave alone. */
@@ -119,7 +119,7 @@ const recordById = <Out, In>(
     .superRefine((given, ctx) => {
       for (const id of Object.keys(given)) {
         if (isId(id)) continue;
-        const message = `is not a ${what} (32 hexadecimal digits); it is ${counted(id.length, "character")}. Find it with \`getManagedRuleset\``;
+        const message = `is not a ${what} (32 hexadecimal digits); it is ${pluralize(id.length, "character")}. Find it with \`getManagedRuleset\``;
         ctx.addIssue({ code: "custom", path: [id], message });
       }
     })

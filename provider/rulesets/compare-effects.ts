@@ -1,4 +1,4 @@
-import { counted } from "../runtime/values";
+import { pluralize } from "../runtime/values";
 import { countedByKind, effectiveRules, type ComparedRules, type EffectiveRule } from "./effective";
 import { thresholdInWords } from "./overrides";
 import type { CategoryOverride, ManagedRuleset, Overrides, RuleOverride } from "./wire";
@@ -35,7 +35,7 @@ const actOf = (rule: EffectiveRule | undefined): string => (rule?.enabled === tr
 export function compareEffects(before: Running, after: Running): Pick<ComparedRules, "weaker" | "stronger"> {
   if (before.managed.id !== after.managed.id) {
     const on = effectiveRules(before.managed, before.overrides).filter(({ enabled }) => enabled).length;
-    const line = `${named(before.managed)} no longer runs (${counted(on, "rule")} on), ${named(after.managed)} runs instead`;
+    const line = `${named(before.managed)} no longer runs (${pluralize(on, "rule")} on), ${named(after.managed)} runs instead`;
     return { weaker: [line], stronger: [] };
   }
   const was = new Map(effectiveRules(before.managed, before.overrides).map((rule) => [rule.id, rule]));
@@ -54,7 +54,7 @@ export function compareEffects(before: Running, after: Running): Pick<ComparedRu
     thresholds[isLess ? "weaker" : "stronger"].push(`score threshold ${inWords(low)} → ${inWords(high)}`);
   }
   const lines = (kinds: readonly string[]): string[] =>
-    countedByKind(kinds).map(([kind, count]) => `${counted(count, "rule")} ${kind}`);
+    countedByKind(kinds).map(([kind, count]) => `${pluralize(count, "rule")} ${kind}`);
   return {
     weaker: [...lines(weaker), ...thresholds.weaker],
     stronger: [...lines(stronger), ...thresholds.stronger],

@@ -1,6 +1,6 @@
 import type { Context } from "../runtime/lifecycle";
-import { ifAllowed } from "../runtime/live";
-import { present } from "../runtime/members";
+import { unlessForbidden } from "../runtime/live";
+import { omitAbsent } from "../runtime/members";
 import { sameJson } from "../runtime/values";
 import type { Existing } from "./adoption";
 import { compareEffects, type Running } from "./compare-effects";
@@ -30,7 +30,7 @@ export async function compareLive(ctx: Context, compared: Compared): Promise<Com
   const { prepared } = compared;
   const now = await runningNow(ctx, compared);
   if (now === undefined) return undefined;
-  return present({ ...compareEffects(now, prepared), moved: movedPast(compared) });
+  return omitAbsent({ ...compareEffects(now, prepared), moved: movedPast(compared) });
 }
 
 async function runningNow(ctx: Context, { args, olds, existing }: Compared): Promise<Running | undefined> {
@@ -42,7 +42,7 @@ async function runningNow(ctx: Context, { args, olds, existing }: Compared): Pro
     return { managed: await findManagedRuleset(ctx, args.accountId, { id }, version), overrides };
   };
   try {
-    return await ifAllowed(ctx, read);
+    return await unlessForbidden(ctx, read);
   } catch (error) {
     if (error instanceof UnknownRulesetError) return undefined; // A version, say, that Cloudflare no longer has.
     throw error;

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { Context } from "../runtime/lifecycle";
 import { isSameExpression } from "../rules-language/argument";
-import { present } from "../runtime/members";
-import { isBag, omit, type Bag } from "../runtime/values";
+import { omitAbsent } from "../runtime/members";
+import { isJsonObject, omit, type JsonObject } from "../runtime/values";
 import type { DeclaredOverrides, Exceptions, Position } from "./arguments";
 import { byRef, otherManagedRules } from "./entry-point";
 import type { Exception } from "./exceptions";
@@ -143,22 +143,22 @@ export function wantedOf(
  * The full definition, as a change replaces all of it: the members that Cloudflare documents, description and ref, and
  * what else the rule held.
  */
-export function toRequest(wanted: Wanted, held?: ZoneRule): Bag {
+export function toRequest(wanted: Wanted, held?: ZoneRule): JsonObject {
   const { rulesetId, version, overrides, expression, enabled, ref, description } = wanted;
   const definition = held?.deploys === undefined ? {} : definitionOf(held.raw);
-  const parameters = isBag(definition["action_parameters"]) ? definition["action_parameters"] : {};
+  const parameters = isJsonObject(definition["action_parameters"]) ? definition["action_parameters"] : {};
   return {
     ...omit(definition, ["description"]),
     action: "execute",
     action_parameters: {
       ...omit(parameters, ["version", "overrides"]),
       id: rulesetId,
-      ...present({ version, overrides: toOverrides(overrides) }),
+      ...omitAbsent({ version, overrides: toOverrides(overrides) }),
     },
     expression,
     enabled,
     ref,
-    ...present({ description }),
+    ...omitAbsent({ description }),
   };
 }
 
@@ -241,7 +241,7 @@ export function outputsOf(
     rulesetId: managed.id,
     rulesetVersion: managed.version,
     otherManagedRules: otherManagedRules(found, rule.id),
-    known: present({
+    known: omitAbsent({
       scoreRule: scoreRuleOf(managed),
       sharedTags: sharedTags.map(([one, other]): [string, string] => [one, other]),
       rulesets: Object.keys(rulesetIds).length === 0 ? undefined : { ...rulesetIds },
@@ -272,7 +272,9 @@ export function undeclared(
   const text = (value: unknown): string | undefined =>
     typeof value === "string" && value !== "" ? value : undefined;
   const version =
-    state.version === undefined ? state.known.version : text(isBag(parameters) ? parameters["version"] : "");
+    state.version === undefined
+      ? state.known.version
+      : text(isJsonObject(parameters) ? parameters["version"] : "");
   const description = state.description === undefined ? text(rule.description) : text(found?.["description"]);
   return { version: args.version ?? version, description: args.description ?? description };
 }

@@ -1,5 +1,5 @@
-import { present } from "../runtime/members";
-import { counted } from "../runtime/values";
+import { omitAbsent } from "../runtime/members";
+import { pluralize } from "../runtime/values";
 import type { DeclaredOverrides } from "./arguments";
 import { levelsOff, scoreRuleOf, thresholdInWords } from "./overrides";
 import type { ManagedRule, ManagedRuleset, Overrides } from "./wire";
@@ -51,7 +51,7 @@ export function effectiveRules(
       tags: rule.tags,
       enabled: enabled[0],
       action: action[0],
-      ...present({ scoreThreshold }),
+      ...omitAbsent({ scoreThreshold }),
       byDefault: { enabled: rule.enabled, action: rule.action },
       decided: { enabled: enabled[1], action: action[1] },
     };
@@ -143,9 +143,9 @@ export function expand(
   const { version = "latest", owasp, action } = declared;
   const conflicts = conflictsOf(managed, overrides).map(
     ({ tags: [one, other], winner, member, rules }) =>
-      `${counted(rules, "rule")} with both tags ${JSON.stringify(one)} and ${JSON.stringify(other)}: ${member} is decided by ${JSON.stringify(winner)}`,
+      `${pluralize(rules, "rule")} with both tags ${JSON.stringify(one)} and ${JSON.stringify(other)}: ${member} is decided by ${JSON.stringify(winner)}`,
   );
-  return present({
+  return omitAbsent({
     ruleset: `${managed.name} (${managed.id})`,
     version: version === "latest" ? `latest, now ${managed.version}` : version,
     paranoiaLevel: owasp && levelInWords(owasp),
@@ -164,7 +164,7 @@ function otherActions(effective: readonly EffectiveRule[]): string | undefined {
     .map(({ action, byDefault }) => `${byDefault.action} → ${action}`);
   if (kinds.length === 0) return undefined;
   return countedByKind(kinds)
-    .map(([kind, count]) => `${counted(count, "rule")} ${kind}`)
+    .map(([kind, count]) => `${pluralize(count, "rule")} ${kind}`)
     .join(", ");
 }
 

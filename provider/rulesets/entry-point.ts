@@ -1,9 +1,9 @@
 import type { RequestOptions } from "../api/client";
 import { ApiError, isAbsent } from "../api/errors";
 import type { Context } from "../runtime/lifecycle";
-import type { Bag } from "../runtime/values";
+import type { JsonObject } from "../runtime/values";
 import { entryPoint, PHASE, type EntryPoint, type ZoneRule } from "./wire";
-import { createOnce, lookUntil } from "../runtime/creation";
+import { createOnce, pollUntil } from "../runtime/creation";
 
 /**
  * Access to the ruleset that a zone starts from in the managed phase. It is never written as a whole: that is the one
@@ -71,7 +71,7 @@ export async function ensureEntryPoint(ctx: Context, zone: string): Promise<Entr
     return object;
   } catch (error) {
     if (!(error instanceof ApiError) || !error.hasCode(EXISTS)) throw error;
-    const made = await lookUntil(
+    const made = await pollUntil(
       ctx,
       () => readEntryPoint(ctx, zone),
       (seen) => seen !== undefined,
@@ -109,7 +109,7 @@ export class RuleWriter {
   }
 
   /** Adds one rule; found again by its ref where the answer gets lost. */
-  async add(ref: string, body: Bag): Promise<ZoneRule> {
+  async add(ref: string, body: JsonObject): Promise<ZoneRule> {
     const { ctx, zone } = this;
     seen(ctx).delete(zone);
     const path = this.#path;
@@ -133,7 +133,7 @@ export class RuleWriter {
   }
 
   /** Replaces the definition of one rule, and its place where the body says so. A second execution does no harm. */
-  async change({ id }: Pick<ZoneRule, "id">, body: Bag): Promise<void> {
+  async change({ id }: Pick<ZoneRule, "id">, body: JsonObject): Promise<void> {
     const { ctx, zone } = this;
     seen(ctx).delete(zone);
     const what = `Changing the rule ${id} of zone ${zone}`;

@@ -1,6 +1,6 @@
 import { isSameExpression } from "../rules-language/argument";
 import { wordingOf } from "../rules-language/meaning";
-import { isBag, omit, sameJson, type Bag } from "../runtime/values";
+import { isJsonObject, omit, sameJson, type JsonObject } from "../runtime/values";
 import type { RuleWriter } from "./entry-point";
 import { isForward, type Placement } from "./position";
 import { definitionOf, toSkip, type EntryPoint, type Skip, type ZoneRule } from "./wire";
@@ -54,7 +54,7 @@ export function sameExceptions(before: unknown, after: unknown): boolean {
   const worded = (list: unknown): unknown =>
     Array.isArray(list)
       ? list.map((each: unknown) =>
-          isBag(each) ? { ...each, expression: worded(each["expression"]) } : each,
+          isJsonObject(each) ? { ...each, expression: worded(each["expression"]) } : each,
         )
       : typeof list === "string"
         ? wordingOf(list)
@@ -62,7 +62,11 @@ export function sameExceptions(before: unknown, after: unknown): boolean {
   return sameJson(worded(before), worded(after));
 }
 
-function toRequest({ expression, description, skip }: Exception, ref: string, held: Bag = {}): Bag {
+function toRequest(
+  { expression, description, skip }: Exception,
+  ref: string,
+  held: JsonObject = {},
+): JsonObject {
   return {
     ...omit(held, ["description", "action_parameters"]), // The rest stays, such as `logging`, which Cloudflare fills in.
     action: "skip",

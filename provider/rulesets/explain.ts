@@ -1,5 +1,5 @@
-import { present } from "../runtime/members";
-import { counted, isBag } from "../runtime/values";
+import { omitAbsent } from "../runtime/members";
+import { pluralize, isJsonObject } from "../runtime/values";
 import { effectiveRules, type Decider, type EffectiveRule } from "./effective";
 import { LEVELS, paranoiaTag, thresholdInWords } from "./overrides";
 import { PHASE, type EntryPoint, type ManagedRuleset, type Skip, type ZoneRule } from "./wire";
@@ -88,13 +88,13 @@ function explainOne(
         : [{ id: rule.id, description: rule.description, by }];
     });
   const actions = new Map(effective.map((rule) => [rule.id, rule.action]));
-  return present({
+  return omitAbsent({
     ruleId: id,
     ref,
     description,
     enabled,
     expression,
-    ruleset: present({ id: rulesetId, name: managed?.name, version: managed?.version }),
+    ruleset: omitAbsent({ id: rulesetId, name: managed?.name, version: managed?.version }),
     paranoiaLevel: levelOf(effective),
     scoreThreshold: score?.scoreThreshold,
     action: score?.action ?? overrides.action,
@@ -132,7 +132,7 @@ export function skippedBy(skips: Skip | undefined, rulesetId: string): "all" | n
   const { ruleset, rulesets, rules, phases } = skips.other;
   const has = (list: unknown, id: string): boolean => Array.isArray(list) && list.includes(id);
   if (ruleset === "current" || has(rulesets, rulesetId) || has(phases, PHASE)) return "all";
-  const listed = isBag(rules) ? rules[rulesetId] : undefined;
+  const listed = isJsonObject(rules) ? rules[rulesetId] : undefined;
   return Array.isArray(listed) ? listed.length : undefined;
 }
 
@@ -172,7 +172,7 @@ function listsOf(deployment: ExplainedDeployment, number: number): string[] {
     ...actions.flatMap((action) => inGroups(action, given(action))),
     ...exceptions.map(
       ({ skips, expression, description }) =>
-        `not for ${code(expression)}${description === "" ? "" : ` (${plain(description)})`}: ${skips === "all" ? "all of it" : counted(skips, "rule")}`,
+        `not for ${code(expression)}${description === "" ? "" : ` (${plain(description)})`}: ${skips === "all" ? "all of it" : pluralize(skips, "rule")}`,
     ),
   ];
   return lines.length === 0
@@ -184,7 +184,7 @@ function listsOf(deployment: ExplainedDeployment, number: number): string[] {
 function inGroups(what: string, rules: readonly ExplainedRule[]): string[] {
   return [...new Set(rules.map(({ by }) => by))].map((by) => {
     const group = rules.filter((rule) => rule.by === by);
-    const count = `${what}: ${counted(group.length, "rule")}`;
+    const count = `${what}: ${pluralize(group.length, "rule")}`;
     if (by === "ruleset") return `${count}, by an override of the whole ruleset`;
     if (by !== "rule") return `${count} tagged ${code(by.slice("category ".length))}`;
     const names = group

@@ -5,14 +5,14 @@ import { ApiError } from "../api/errors";
 import { MANAGED_RULES } from "../limits";
 import { expression, expressionWarning, isSameExpression } from "../rules-language/argument";
 import { canonicalExpression } from "../rules-language/meaning";
-import { accountId, adopt, zoneId, type Adopt, type Word } from "../runtime/fields";
+import { accountId, adopt, zoneId, type Adopt, type LiteralUnion } from "../runtime/fields";
 import type { Adopted } from "../runtime/adopted";
 import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle";
 import type { CheckFailure } from "../runtime/inputs";
 import { LOCK } from "../runtime/locks";
-import { present } from "../runtime/members";
+import { omitAbsent } from "../runtime/members";
 import { claimOnce, edgeResource } from "../runtime/resource";
-import { canonicalJson, pick, sameJson, type Bag } from "../runtime/values";
+import { canonicalJson, pick, sameJson, type JsonObject } from "../runtime/values";
 import { compareLive } from "./compare-live";
 import { adoptionOf, chooseExisting, recordingHalf, takeOver, twins } from "./adoption";
 import * as declared from "./arguments";
@@ -75,7 +75,7 @@ type OverrideArgs = z.output<typeof args>;
 type OverrideState = OverrideArgs & Computed;
 
 /** What was declared; undefined of a new resource, and of what somebody has made of it that no program may declare. */
-const recorded = (olds: Bag): OverrideArgs | undefined => args.safeParse(olds).data;
+const recorded = (olds: JsonObject): OverrideArgs | undefined => args.safeParse(olds).data;
 
 export const managedRulesetOverride = defineLifecycle({
   type: "ManagedRulesetOverride",
@@ -186,7 +186,7 @@ export const managedRulesetOverride = defineLifecycle({
         `managed ruleset ${JSON.stringify(args.ref)}: ${runsToo} ${JSON.stringify(managed.name)} for the same requests: it runs twice.`,
       );
     const compared = await compareLive(ctx, { args, prepared, found, olds: recorded(olds), existing });
-    const expansion: RulesetExpansion = { ...expand(managed, args, overrides), ...present({ compared }) };
+    const expansion: RulesetExpansion = { ...expand(managed, args, overrides), ...omitAbsent({ compared }) };
     const adopts = existing === undefined ? {} : adoptionOf(ctx, args, prepared, found, existing);
     return {
       computed: { expansion },
@@ -221,7 +221,7 @@ export const managedRulesetOverride = defineLifecycle({
     // Nothing is blocked that is to be excepted: with exceptions, the rule acts when they are in place.
     const waits = args.exceptions !== undefined && wanted.enabled;
     const definition = toRequest({ ...wanted, enabled: wanted.enabled && !waits });
-    const rule = await rules.add(args.ref, { ...definition, ...present({ position }) });
+    const rule = await rules.add(args.ref, { ...definition, ...omitAbsent({ position }) });
     const outputs = (): Computed => outputsOf(rules.now, stillThere(rules.now, rule), prepared);
     await recordingHalf(rule.id, outputs(), () =>
       reconcileRule(rules, args, prepared, { rule, wanted, placing: "none" }),
@@ -288,7 +288,7 @@ export const managedRulesetOverride = defineLifecycle({
     const adopted = exceptionIds(state);
     await reconcileRule(rules, args, prepared, { rule, wanted, adopted, formerRef: state.ref, placing });
     const outputs = outputsOf(rules.now, stillThere(rules.now, rule), prepared);
-    return { ...outputs, ...present({ previous: state.previous }) };
+    return { ...outputs, ...omitAbsent({ previous: state.previous }) };
   },
 
   async delete({ ctx, state }) {
@@ -365,7 +365,7 @@ export interface ManagedRulesetOverrideArgs {
    * In place. Source: OpenAPI `createZoneRulesetRule` (`position`).
    */
   readonly position?: pulumi.Input<
-    | Word<"first" | "last">
+    | LiteralUnion<"first" | "last">
     | { readonly before: pulumi.Input<string> }
     | { readonly after: pulumi.Input<string> }
   >;
@@ -389,7 +389,7 @@ export interface ManagedRulesetOverrideArgs {
    * What all rules of the ruleset do instead of their own action; overrides of tags and of rules are stronger. In place.
    * Source: OpenAPI `rulesets_ExecuteRule` (`overrides.action`).
    */
-  readonly action?: pulumi.Input<Word<declared.RuleAction>>;
+  readonly action?: pulumi.Input<LiteralUnion<declared.RuleAction>>;
   /**
    * Requests that managed rules leave alone: skip rules, kept in this order directly in front of the rule, and removed
    * with it. `skip: "this"` skips the ruleset that this resource deploys; `skip: "all"` skips all managed rules behind the
@@ -403,13 +403,13 @@ export interface ManagedRulesetOverrideArgs {
    * refuse, also what an earlier run of this resource has left. Several such rules are an error. Default `"ifEqual"`.
    * In place, without a write.
    */
-  readonly adopt?: pulumi.Input<Word<Adopt>>;
+  readonly adopt?: pulumi.Input<LiteralUnion<Adopt>>;
   /**
    * What a destroy does: `"remove"` deletes the rule; `"restore"` puts a rule that was taken over back as it was found,
    * and deletes one that was not; `"keep"` leaves rule and exceptions as they are. Default `"remove"` for a rule that this
    * resource made, `"restore"` for one that it took over. In place, without a write.
    */
-  readonly onDestroy?: pulumi.Input<Word<"restore" | "remove" | "keep">>;
+  readonly onDestroy?: pulumi.Input<LiteralUnion<"restore" | "remove" | "keep">>;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { MANAGED_RULES } from "../limits";
-import { present } from "../runtime/members";
+import { omitAbsent } from "../runtime/members";
 import { canonicalJson, omit, pick, sameJson } from "../runtime/values";
 import type { DeclaredOverrides, Owasp, Rules } from "./arguments";
 import type { CategoryOverride, ManagedRuleset, Overrides, RuleOverride } from "./wire";
@@ -151,7 +151,7 @@ export function decompileOverrides(
   }
   if (sameCategories(live.categories, wanted.categories, shared)) categories = declared.categories ?? [];
   const entries = Object.entries(rules).map(([id, entry]) => [id, toArgument(entry)] as const);
-  const found = present({
+  const found = omitAbsent({
     owasp,
     categories: categories.length === 0 ? undefined : categories.map(toArgument),
     rules: entries.length === 0 ? undefined : Object.fromEntries(entries),

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { present } from "../runtime/members";
-import { sameJson, type Bag } from "../runtime/values";
+import { omitAbsent } from "../runtime/members";
+import { sameJson, type JsonObject } from "../runtime/values";
 import {
   differences,
   findOwn,
@@ -102,12 +102,12 @@ async function changeInPlace(
   rules: RuleWriter,
   deployment: Deployment,
   placement: Placement | undefined,
-  definition: () => { readonly differs: boolean; readonly body: Bag },
+  definition: () => { readonly differs: boolean; readonly body: JsonObject },
 ): Promise<void> {
   const position = await leadExceptions(rules, deployment, placement);
   const { differs, body } = definition();
   if (differs || position !== undefined)
-    await rules.change({ id: deployment.ruleId }, { ...body, ...present({ position }) });
+    await rules.change({ id: deployment.ruleId }, { ...body, ...omitAbsent({ position }) });
   await closeUp(rules, deployment);
 }
 

@@ -1,8 +1,8 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
-import { hexId, isId, type Word } from "../runtime/fields";
+import { hexId, isId, type LiteralUnion } from "../runtime/fields";
 import { record } from "../runtime/json";
-import { sameJson, type Bag } from "../runtime/values";
+import { sameJson, type JsonObject } from "../runtime/values";
 import type { Skip } from "./wire";
 
 /** What an exception skips: as a program says it, as Cloudflare takes it, and back. */
@@ -17,7 +17,7 @@ export type SkippedRuleset =
  * `{ rules: { this: ["<rule ID>"] } }` skips single rules, under the name or ID of their ruleset.
  */
 export type SkipArgs =
-  | Word<"all" | "this">
+  | LiteralUnion<"all" | "this">
   | { readonly rulesets: pulumi.Input<readonly pulumi.Input<SkippedRuleset>[]> }
   | { readonly rules: pulumi.Input<Record<string, pulumi.Input<readonly pulumi.Input<string>[]>>> };
 
@@ -126,7 +126,7 @@ export function inDeclaredWords(
 
 /** What was found, as one would write it: the own ruleset as `"this"`, others by a name that only one has. */
 export function inWords(
-  found: Exclude<Skip, { other: Bag }>,
+  found: Exclude<Skip, { other: JsonObject }>,
   own: string,
   nameOf: (id: string) => string,
 ): DeclaredSkip {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { record } from "../runtime/json";
-import { furtherMembers, present } from "../runtime/members";
-import { isBag, omit, type Bag } from "../runtime/values";
+import { unknownMembers, omitAbsent } from "../runtime/members";
+import { isJsonObject, omit, type JsonObject } from "../runtime/values";
 
 /** Rules and rulesets as Cloudflare writes them, and the mappers between its form and ours. */
 
@@ -16,12 +16,12 @@ interface Override {
 export interface CategoryOverride extends Override {
   readonly tag: string;
   /** Members that no argument stands for, as they came. */
-  readonly further?: Bag;
+  readonly further?: JsonObject;
 }
 
 export interface RuleOverride extends Override {
   readonly scoreThreshold?: number;
-  readonly further?: Bag;
+  readonly further?: JsonObject;
 }
 
 /** What an execute rule changes of the managed ruleset. The order of categories means something, that of rules does not. */
@@ -31,7 +31,7 @@ export interface Overrides {
   readonly rules: Readonly<Record<string, RuleOverride>>;
   /** On or off for the whole ruleset: somebody else's, as no argument says it. */
   readonly enabled?: boolean;
-  readonly further?: Bag;
+  readonly further?: JsonObject;
 }
 
 export type Skip =
@@ -39,7 +39,7 @@ export type Skip =
   | { readonly rulesets: readonly string[] }
   | { readonly rules: Readonly<Record<string, readonly string[]>> }
   /** Something that no argument can say. */
-  | { readonly other: Bag };
+  | { readonly other: JsonObject };
 
 /** A rule of a zone's entry point. */
 export interface ZoneRule {
@@ -54,7 +54,7 @@ export interface ZoneRule {
   /** Of a skip rule. */
   readonly skips?: Skip;
   /** The rule as it came. */
-  readonly raw: Bag;
+  readonly raw: JsonObject;
 }
 
 export interface EntryPoint {
@@ -99,38 +99,41 @@ const OVERRIDES = { action: "action", categories: "categories", rules: "rules", 
 function named<Shape extends z.ZodRawShape>(names: Readonly<Record<string, string>>, shape: Shape) {
   return z
     .looseObject({})
-    .transform((raw: Bag): Bag => {
+    .transform((raw: JsonObject): JsonObject => {
       const known = Object.entries(names).map(([ours, theirs]) => [ours, raw[theirs]] as const);
-      const { extra: further } = furtherMembers(raw, Object.values(names));
-      return { ...Object.fromEntries(known), ...present({ further }) };
+      const { extra: further } = unknownMembers(raw, Object.values(names));
+      return { ...Object.fromEntries(known), ...omitAbsent({ further }) };
     })
-    .pipe(z.object({ ...shape, further: z.custom<Bag>().optional() }));
+    .pipe(z.object({ ...shape, further: z.custom<JsonObject>().optional() }));
 }
 
 const optional = { enabled: z.boolean().nullish(), action: z.string().nullish() };
 
 const overridesWire = named(OVERRIDES, {
   ...optional,
-  categories: z.array(named(CATEGORY, { tag: z.string(), ...optional }).transform(present)).nullish(),
+  categories: z.array(named(CATEGORY, { tag: z.string(), ...optional }).transform(omitAbsent)).nullish(),
   rules: z
     .array(
-      named(RULE, { id: z.string(), ...optional, scoreThreshold: z.number().nullish() }).transform(present),
+      named(RULE, { id: z.string(), ...optional, scoreThreshold: z.number().nullish() }).transform(
+        omitAbsent,
+      ),
     )
     .nullish(),
 }).transform(({ categories, rules, ...raw }): Overrides => {
   const entries = (rules ?? []).map(({ id, ...entry }) => [id, entry] as const);
-  return { ...present(raw), categories: categories ?? [], rules: Object.fromEntries(entries) };
+  return { ...omitAbsent(raw), categories: categories ?? [], rules: Object.fromEntries(entries) };
 });
 
 const NO_OVERRIDES: Overrides = { categories: [], rules: {} };
 
 /** The member `overrides`; undefined where nothing is overridden, as Cloudflare refuses an empty one. */
-export function toOverrides({ action, categories, rules }: Overrides): Bag | undefined {
-  const toWire = (names: Readonly<Record<string, string>>, entry: Bag): Bag =>
-    present(Object.fromEntries(Object.entries(names).map(([ours, theirs]) => [theirs, entry[ours]])));
+export function toOverrides({ action, categories, rules }: Overrides): JsonObject | undefined {
+  const toWire = (names: Readonly<Record<string, string>>, entry: JsonObject): JsonObject =>
+    omitAbsent(Object.fromEntries(Object.entries(names).map(([ours, theirs]) => [theirs, entry[ours]])));
   const byId = Object.entries(rules).sort(([a], [b]) => (a < b ? -1 : 1));
-  const filled = (list: readonly Bag[]): readonly Bag[] | undefined => (list.length === 0 ? undefined : list);
-  const members = present({
+  const filled = (list: readonly JsonObject[]): readonly JsonObject[] | undefined =>
+    list.length === 0 ? undefined : list;
+  const members = omitAbsent({
     action,
     categories: filled(categories.map((entry) => toWire(CATEGORY, { ...entry }))),
     rules: filled(byId.map(([id, entry]) => toWire(RULE, { id, ...entry }))),
@@ -142,7 +145,7 @@ const ids = z.array(z.string()).transform((list): readonly string[] => list.sort
 /** Lists of rules by their ruleset; one that can't be read counts as empty. */
 const idLists = record(ids.catch([]));
 
-function fromSkip(raw: Bag): Skip {
+function fromSkip(raw: JsonObject): Skip {
   const only = (member: string): unknown => (Object.keys(raw).length === 1 ? raw[member] : undefined);
   if (only("ruleset") === "current") return "all";
   const rulesets = ids.safeParse(only("rulesets")).data;
@@ -151,7 +154,7 @@ function fromSkip(raw: Bag): Skip {
   return rules === undefined ? { other: raw } : { rules };
 }
 
-export function toSkip(skip: Skip): Bag {
+export function toSkip(skip: Skip): JsonObject {
   if (skip === "all") return { ruleset: "current" };
   return "other" in skip ? skip.other : skip;
 }
@@ -177,13 +180,13 @@ const zoneRule = z
     if (!overrides.success) ctx.addIssue("overrides in a form that this version does not know");
     const deploys =
       action === "execute" && typeof parameters?.id === "string"
-        ? present({
+        ? omitAbsent({
             rulesetId: parameters.id,
             version: parameters.version,
             overrides: overrides.data ?? NO_OVERRIDES,
           })
         : undefined;
-    return present({
+    return omitAbsent({
       id: raw.id,
       ref: raw.ref ?? raw.id,
       action,
@@ -210,7 +213,7 @@ export const entryPoint = z
 
 /** A rule in a form that this version does not know. It keeps its place: the order of rules means something. */
 function unreadable(rule: unknown): ZoneRule {
-  const raw = isBag(rule) ? rule : {};
+  const raw = isJsonObject(rule) ? rule : {};
   const text = (member: string): string => (typeof raw[member] === "string" ? raw[member] : "");
   return {
     id: text("id"),
@@ -234,7 +237,7 @@ const RULESET_MEMBERS = {
 };
 
 function toInfo(raw: z.infer<z.ZodObject<typeof RULESET_MEMBERS>>): ManagedRulesetInfo {
-  return present({
+  return omitAbsent({
     id: raw.id,
     name: raw.name ?? "",
     description: raw.description ?? "",
@@ -258,7 +261,7 @@ export const managedRule = z
     allowed_override_actions: z.array(z.string()).nullish().catch(undefined),
   })
   .transform((raw): ManagedRule =>
-    present({
+    omitAbsent({
       id: raw.id,
       action: raw.action ?? "",
       description: raw.description ?? "",
@@ -277,6 +280,6 @@ export const managedRuleset = z
 const STAMPS = ["id", "version", "last_updated", "categories", "position"];
 
 /** The rule as it may be sent back: everything it holds but Cloudflare's own stamps. */
-export function definitionOf(raw: Bag): Bag {
+export function definitionOf(raw: JsonObject): JsonObject {
   return omit(raw, STAMPS);
 }

@@ -1,5 +1,5 @@
 import { changesInWords, type Changes } from "./changes";
-import { omit, pick, type Bag } from "./values";
+import { omit, pick, type JsonObject } from "./values";
 
 /** What is said and recorded of an object that a create adopts. */
 
@@ -10,7 +10,7 @@ export interface Adoption {
   /** The object and where it is: `policy 0f3a… of zone …`. */
   readonly object: string;
   /** Its arguments in canonical form, undefined where it has none; what is left out is as declared. */
-  readonly found: Bag;
+  readonly found: JsonObject;
   /** What destroying the resource does: `deletes it`. */
   readonly onDestroy: string;
   /** What else the preview says about it, in sentences. */
@@ -46,7 +46,7 @@ export function adoptionLine({ what, more }: Adoption, { object, onDestroy, chan
 }
 
 /** Names the object with the time that Cloudflare gives for it. */
-export function dated(object: string, raw: Bag): string {
+export function withTimestamp(object: string, raw: JsonObject): string {
   const timeOf = (names: readonly string[]): string | undefined =>
     names.flatMap((name) => (typeof raw[name] === "string" ? [raw[name]] : []))[0];
   const created = timeOf(["created_on", "created_at"]);
@@ -56,6 +56,6 @@ export function dated(object: string, raw: Bag): string {
 }
 
 /** What is recorded, with the adoption that the create made in place of the one that its preview expected. */
-export function withAdopted(recorded: Bag, adopted: unknown): Record<string, unknown> {
+export function withAdopted(recorded: JsonObject, adopted: unknown): Record<string, unknown> {
   return { ...omit(recorded, [ADOPTED]), ...pick({ [ADOPTED]: adopted }, [ADOPTED]) };
 }

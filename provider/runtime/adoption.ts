@@ -70,12 +70,12 @@ export async function adopt<T>({
  * Whether a create may have an object: no other resource of this program holds it. One that is held unchanged is the
  * resource's own, in a replacement: no two may be declared alike.
  */
-export function isFree(ctx: Pick<Context, "holding">, id: string): boolean {
+export function isUnclaimed(ctx: Pick<Context, "holding">, id: string): boolean {
   return [undefined, "unchanged"].includes(ctx.holding(id));
 }
 
 /** Ends every refusal: a resource that was renamed finds its own object in its way. */
-export const IF_RENAMED =
+export const RENAME_HINT =
   'If you renamed or moved this resource, add its old name to its options: aliases: [{ name: "old-name" }].';
 
 /**
@@ -83,7 +83,7 @@ export const IF_RENAMED =
  * between, it leaves two resources with one ID in the state, and a `destroy --target` of the old one, of which the provider
  * is told no more than its ID, looks like any other delete.
  */
-export function ifShared(id: string): string {
+export function sharedIdHint(id: string): string {
   return (
     `If \`pulumi stack --show-ids --show-urns\` lists ${id} twice after this update, an interrupted rename left the older one: ` +
     "run `pulumi up` again, or `pulumi state delete '<its URN>'`. Destroying it alone would delete what both share."

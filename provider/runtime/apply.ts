@@ -4,14 +4,14 @@ import { ADOPTED, adoptionLine, withAdopted } from "./adopted";
 import { KEPT, type ResourceType } from "./resource-type";
 import type { Host } from "./host";
 import { PartialFailure, type State } from "./lifecycle";
-import { omit, pick, type Bag } from "./values";
+import { omit, pick, type JsonObject } from "./values";
 
 /** The verbs that reach what exists. */
 
 export async function create<Shape extends z.ZodRawShape, Computed extends object>(
   resource: ResourceType<Shape, Computed>,
   host: Host,
-  inputs: Bag,
+  inputs: JsonObject,
 ): Promise<{ id: string; outs: Record<string, unknown> }> {
   const { lifecycle } = resource;
   const args = resource.args(inputs);
@@ -44,7 +44,7 @@ export async function read<Shape extends z.ZodRawShape, Computed extends object>
   resource: ResourceType<Shape, Computed>,
   host: Host,
   id: string,
-  props: Bag,
+  props: JsonObject,
 ): Promise<ReadResult> {
   const { lifecycle } = resource;
   const state = resource.state(props);
@@ -56,7 +56,7 @@ export async function read<Shape extends z.ZodRawShape, Computed extends object>
     if (!isAbsent(error)) throw error; // A wrong address must not empty the state.
   }
   if (found === undefined) return { id: "" };
-  const outputs: Bag = { ...found };
+  const outputs: JsonObject = { ...found };
   // What a read gives as undefined is no more.
   const isGone = (key: string): boolean => key in outputs && outputs[key] === undefined;
   const recordedBefore = omit(pick(props, resource.computedInputs), resource.computedInputs.filter(isGone));
@@ -76,8 +76,8 @@ export async function update<Shape extends z.ZodRawShape, Computed extends objec
   resource: ResourceType<Shape, Computed>,
   host: Host,
   id: string,
-  olds: Bag,
-  news: Bag,
+  olds: JsonObject,
+  news: JsonObject,
 ): Promise<{ outs: Record<string, unknown> }> {
   const { lifecycle } = resource;
   const { type } = lifecycle;
@@ -104,7 +104,7 @@ async function remove<Shape extends z.ZodRawShape, Computed extends object>(
   resource: ResourceType<Shape, Computed>,
   host: Host,
   id: string,
-  props: Bag,
+  props: JsonObject,
 ): Promise<void> {
   const { lifecycle } = resource;
   const { type, lostOnHandOver = "" } = lifecycle;
@@ -128,7 +128,7 @@ export { remove as delete };
 async function handingOverHalf<T, Shape extends z.ZodRawShape, Computed extends object>(
   resource: ResourceType<Shape, Computed>,
   host: Host,
-  inputs: Bag,
+  inputs: JsonObject,
   work: () => Promise<T>,
 ): Promise<T> {
   try {

@@ -1,4 +1,4 @@
-import { defined, isBag, sameJson, type Bag } from "./values";
+import { omitUndefined, isJsonObject, sameJson, type JsonObject } from "./values";
 
 /** Differences within a sentence, and values as a program writes them. */
 
@@ -22,12 +22,12 @@ interface Manner {
 }
 
 /** In what the members of `found` differ from what is declared under their names. */
-export function changesOf(found: Bag, declared: Bag, { isSecret, isSame }: Manner): Changes {
+export function changesOf(found: JsonObject, declared: JsonObject, { isSecret, isSame }: Manner): Changes {
   const changes: Record<string, Change> = {};
   for (const [name, before] of Object.entries(found)) {
     const after = declared[name];
     if (sameJson(before, after) || isSame?.(name, before, after) === true) continue;
-    const sides = defined({ before, after });
+    const sides = omitUndefined({ before, after });
     const hidden = Object.fromEntries(Object.keys(sides).map((side) => [side, HIDDEN]));
     changes[name] = isSecret(name) ? hidden : sides;
   }
@@ -55,12 +55,12 @@ function changedMembers(name: string, before: unknown, after: unknown): string[]
 }
 
 /** What is told member by member: objects, and lists of overrides by their tags. */
-function membersOf(value: unknown): Bag | undefined {
+function membersOf(value: unknown): JsonObject | undefined {
   if (value === undefined) return {};
-  if (isBag(value)) return value;
-  if (!Array.isArray(value) || !value.every((each) => isBag(each) && typeof each["tag"] === "string"))
+  if (isJsonObject(value)) return value;
+  if (!Array.isArray(value) || !value.every((each) => isJsonObject(each) && typeof each["tag"] === "string"))
     return undefined;
-  return Object.fromEntries(value.map(({ tag, ...rest }: Bag) => [String(tag), rest]));
+  return Object.fromEntries(value.map(({ tag, ...rest }: JsonObject) => [String(tag), rest]));
 }
 
 const access = (member: string): string =>
@@ -94,7 +94,7 @@ export function asArguments(changes: Changes): string | undefined {
 export function asCode(value: unknown): string {
   if (value === undefined) return "not set";
   if (Array.isArray(value)) return `[${value.map(asCode).join(", ")}]`;
-  if (!isBag(value)) return JSON.stringify(value);
+  if (!isJsonObject(value)) return JSON.stringify(value);
   const members = Object.entries(value).filter(([, member]) => member !== undefined);
   if (members.length === 0) return "{}";
   return `{ ${members.map(([key, member]) => `${keyText(key)}: ${asCode(member)}`).join(", ")} }`;

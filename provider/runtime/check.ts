@@ -1,11 +1,11 @@
 import { printable } from "../api/printable";
-import { KEPT, sentence, type ResourceType } from "./resource-type";
+import { KEPT, failureText, type ResourceType } from "./resource-type";
 import { ADOPTED, adoptionLine } from "./adopted";
 import type { Host } from "./host";
 import { checkInputs, type CheckFailure } from "./inputs";
 import type { Args, Findings, Rule } from "./lifecycle";
-import { look } from "./live";
-import { hasUnknown, omit, pick, sameJson, type Bag } from "./values";
+import { liveCheck } from "./live";
+import { hasUnknown, omit, pick, sameJson, type JsonObject } from "./values";
 import type { z } from "zod";
 
 export interface CheckResult {
@@ -17,8 +17,8 @@ export interface CheckResult {
 export async function check<Shape extends z.ZodRawShape, Computed extends object>(
   resource: ResourceType<Shape, Computed>,
   host: Host,
-  olds: Bag,
-  news: Bag,
+  olds: JsonObject,
+  news: JsonObject,
 ): Promise<CheckResult> {
   const { lifecycle } = resource;
   const misconfigured = host.settingsProblem();
@@ -78,7 +78,7 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
     const args = resource.args(inputs);
     const ctx = host.probeContext(lifecycle.type, resource.about(news));
     if (!same || lifecycle.liveAlways?.(args) === true)
-      add(await look(host, async () => (await lifecycle.live?.({ ctx, args, olds })) ?? {}));
+      add(await liveCheck(host, async () => (await lifecycle.live?.({ ctx, args, olds })) ?? {}));
   }
 
   for (const work of pending) host.warnOnce(work);
@@ -90,7 +90,7 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
 function byRules<Shape extends z.ZodRawShape>(
   rules: readonly Rule<Args<Shape>>[],
   args: Args<Shape>,
-  given: Bag,
+  given: JsonObject,
   known: ReadonlySet<string>,
 ): { readonly failed: CheckFailure[]; readonly warnings: string[] } {
   const findings = rules
@@ -112,7 +112,7 @@ const BETWEEN = "\u0000\n";
 function refusals(host: Host, failures: readonly CheckFailure[]): CheckFailure[] {
   if (failures.length === 0) return [];
   return host
-    .redact(failures.map(sentence).join(BETWEEN))
+    .redact(failures.map(failureText).join(BETWEEN))
     .replaceAll('"[secret]"', "a value that is not shown")
     .split(BETWEEN)
     .map((reason) => ({ property: "", reason: printable(reason) }));

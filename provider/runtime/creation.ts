@@ -8,7 +8,7 @@ import type { Context } from "./lifecycle";
 const LOOKS_MS = [0, 500, 1_000, 1_500, 2_500, 3_500];
 
 /** Reads until what is read is enough, by the one schedule; returns the last reading, enough or not. */
-export async function lookUntil<T>(
+export async function pollUntil<T>(
   ctx: Pick<Context, "pause">,
   read: () => Promise<T>,
   isEnough: (seen: T) => boolean,
@@ -93,7 +93,7 @@ async function lookAfterAnswer<T>(
   let shown: readonly T[] = [];
   try {
     const enough = made === undefined ? lost + 1 : 1;
-    shown = await lookUntil(ctx, creation.list, (each) => each.length >= enough);
+    shown = await pollUntil(ctx, creation.list, (each) => each.length >= enough);
     if (made !== undefined && shown.length === 0) {
       ctx.say.warn(
         `${creation.what} was created by a second request, after the answer to the first was lost. Cloudflare does not list it yet: if the first was carried out too, there are two. Check ${creation.path} in a minute.`,
@@ -120,7 +120,7 @@ async function lookAfterLoss<T>(
   possible: number,
 ): Promise<readonly T[]> {
   try {
-    return await lookUntil(ctx, list, (shown) => shown.length >= possible);
+    return await pollUntil(ctx, list, (shown) => shown.length >= possible);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const sentence = `Whether it was could not be looked up: ${reason}`;

@@ -1,9 +1,9 @@
 import type { z } from "zod";
 import type { ResourceType } from "./resource-type";
 import type { Host } from "./host";
-import { look } from "./live";
+import { liveCheck } from "./live";
 import type { Review } from "./lifecycle";
-import { hasUnknown, pick, sameJson, type Bag } from "./values";
+import { hasUnknown, pick, sameJson, type JsonObject } from "./values";
 
 export interface DiffResult {
   readonly changes: boolean;
@@ -16,8 +16,8 @@ export async function diff<Shape extends z.ZodRawShape, Computed extends object>
   resource: ResourceType<Shape, Computed>,
   host: Host,
   id: string,
-  olds: Bag,
-  news: Bag,
+  olds: JsonObject,
+  news: JsonObject,
 ): Promise<DiffResult> {
   const { lifecycle } = resource;
   const changed = changedKeys(resource, olds, news);
@@ -52,7 +52,12 @@ export async function diff<Shape extends z.ZodRawShape, Computed extends object>
 async function reviewed<Shape extends z.ZodRawShape, Computed extends object>(
   resource: ResourceType<Shape, Computed>,
   host: Host,
-  { id, olds, news, change }: { id: string; olds: Bag; news: Bag; change: "none" | "update" | "replacement" },
+  {
+    id,
+    olds,
+    news,
+    change,
+  }: { id: string; olds: JsonObject; news: JsonObject; change: "none" | "update" | "replacement" },
 ): Promise<Review> {
   const { lifecycle } = resource;
   if (lifecycle.review === undefined) return {};
@@ -69,7 +74,7 @@ async function reviewed<Shape extends z.ZodRawShape, Computed extends object>(
   });
   let review: Review = {};
   for (const each of looks) {
-    review = { ...review, ...(await look(host, each)) };
+    review = { ...review, ...(await liveCheck(host, each)) };
     if (review.failures !== undefined) break; // The preview fails: what else there is to see changes nothing.
   }
   return review;
@@ -77,8 +82,8 @@ async function reviewed<Shape extends z.ZodRawShape, Computed extends object>(
 
 function changedKeys<Shape extends z.ZodRawShape, Computed extends object>(
   resource: ResourceType<Shape, Computed>,
-  olds: Bag,
-  news: Bag,
+  olds: JsonObject,
+  news: JsonObject,
 ): string[] {
   const { compared, equal } = resource.lifecycle;
   const ignored: readonly string[] = compared?.ignore ?? [];

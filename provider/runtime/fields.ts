@@ -29,10 +29,11 @@ export const accountId = hexId(
 );
 
 /**
- * One of a few words, as an argument. Any other text compiles too, so that an object in a variable, from a function or from
- * JSON needs no `as const`; the check refuses it, with the words there are.
+ * One of these words. Any other string compiles too: as an argument, so that an object in a variable, from a function or
+ * from JSON needs no `as const` (the preview refuses other words, and lists the allowed ones); in an answer, because
+ * Cloudflare may use a new word tomorrow.
  */
-export type Word<T extends string> = T | (string & {});
+export type LiteralUnion<T extends string> = T | (string & {});
 
 /** What to do with an object that exists already. */
 export const adopt = z.enum(["ifEqual", "never", "takeOver"]);

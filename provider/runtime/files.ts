@@ -1,4 +1,4 @@
-import { isBag } from "./values";
+import { isJsonObject } from "./values";
 
 /** What is at a path is no file with bytes of its own. */
 export class NotRegularError extends Error {
@@ -11,9 +11,9 @@ export class NotRegularError extends Error {
 const NOT_REGULAR = "it is not a regular file but a pipe, socket or device";
 
 /** What kept a file from being read, in words. */
-export function whyUnreadable(error: unknown): string {
+export function readErrorReason(error: unknown): string {
   if (error instanceof NotRegularError) return error.message;
-  const code = isBag(error) && typeof error["code"] === "string" ? error["code"] : "";
+  const code = isJsonObject(error) && typeof error["code"] === "string" ? error["code"] : "";
   const words: Readonly<Record<string, string>> = {
     ENOENT: "it does not exist",
     EACCES: "this user may not read it",

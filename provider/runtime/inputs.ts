@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { nearest } from "./nearest";
-import { hasUnknown, isBag, own, unknownAt, type Bag } from "./values";
+import { hasUnknown, isJsonObject, ownMember, unknownAt, type JsonObject } from "./values";
 
 /** One refusal, as the engine shows it: on the resource, at a property. */
 export interface CheckFailure {
@@ -15,21 +15,25 @@ export interface CheckedInputs {
   /** Arguments that are wholly known and valid. */
   readonly known: ReadonlySet<string>;
   /** What was given, each misspelt argument under the name that was meant. */
-  readonly meant: Bag;
+  readonly meant: JsonObject;
 }
 
 /**
  * Holds inputs against one schema per argument, and tells every mistake at once. What is not known yet passes and is judged
  * when it is known. A misspelt argument is judged as the one that was meant, so that nothing else is told of that one.
  */
-export function checkInputs(shape: z.ZodRawShape, given: Bag, secret: readonly string[] = []): CheckedInputs {
+export function checkInputs(
+  shape: z.ZodRawShape,
+  given: JsonObject,
+  secret: readonly string[] = [],
+): CheckedInputs {
   const inputs: Record<string, unknown> = {};
   const known = new Set<string>();
   const { failures, meant, spelling } = spelled(shape, given);
 
   for (const [key, schema] of Object.entries(shape)) {
     const value = meant[key] ?? undefined; // The engine writes an unset argument as null in places.
-    const one: Bag = value === undefined ? {} : { [key]: value };
+    const one: JsonObject = value === undefined ? {} : { [key]: value };
     const isSecret = secret.includes(key) || secret.includes(spelling.get(key) ?? key);
     const parsed = z.object({ [key]: schema }).safeParse(one, { error: wording(isSecret) });
     const waiting = hasUnknown(value);
@@ -53,10 +57,10 @@ export function checkInputs(shape: z.ZodRawShape, given: Bag, secret: readonly s
 /** What is given under names that no argument has, and the inputs as they were meant. */
 function spelled(
   shape: z.ZodRawShape,
-  given: Bag,
+  given: JsonObject,
 ): {
   readonly failures: CheckFailure[];
-  readonly meant: Bag;
+  readonly meant: JsonObject;
   readonly spelling: ReadonlyMap<string, string>;
 } {
   const names = Object.keys(shape);
@@ -193,14 +197,14 @@ function withoutEchoes(issues: readonly z.core.$ZodIssue[], root: unknown): read
 
 function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(
-    (here, key) => (isBag(here) || Array.isArray(here) ? Reflect.get(here, key) : undefined),
+    (here, key) => (isJsonObject(here) || Array.isArray(here) ? Reflect.get(here, key) : undefined),
     root,
   );
 }
 
 /** A type as a person calls it. */
 function named(type: string): string {
-  const name = own(TYPE_NAMES, type) ?? type;
+  const name = ownMember(TYPE_NAMES, type) ?? type;
   return /^[aeiou]/.test(name) ? `an ${name}` : `a ${name}`;
 }
 
@@ -212,7 +216,7 @@ const SHOWN_CHARACTERS = 60;
 export function describe(value: unknown): string {
   if (value === undefined) return "missing";
   if (Array.isArray(value)) return `a list of ${value.length}`;
-  if (isBag(value)) return "an object";
+  if (isJsonObject(value)) return "an object";
   const text = JSON.stringify(value);
   return text.length <= SHOWN_CHARACTERS
     ? text

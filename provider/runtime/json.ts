@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { wording } from "./inputs";
-import { isBag, type Json } from "./values";
+import { isJsonObject, type Json } from "./values";
 
 /**
  * An object whose names come from outside. Zod's own record leaves out a member that is called `__proto__`, without a
@@ -13,7 +13,7 @@ export function record<Out, In>(
     .custom<Record<string, In>>(() => true)
     .meta({ member }) // For whoever walks a schema: nothing else says what is in a record.
     .transform((given, ctx) => {
-      if (!isBag(given)) {
+      if (!isJsonObject(given)) {
         ctx.addIssue({ code: "invalid_type", expected: "record", input: given });
         return z.NEVER;
       }
@@ -40,7 +40,7 @@ function isJson(value: unknown): boolean {
   while (open.length > 0) {
     const one = open.pop();
     if (Array.isArray(one)) for (const item of one as readonly unknown[]) open.push(item);
-    else if (isBag(one)) for (const item of Object.values(one)) open.push(item);
+    else if (isJsonObject(one)) for (const item of Object.values(one)) open.push(item);
     else if (typeof one === "number" ? !Number.isFinite(one) : one !== null && !isPlain(one)) return false;
   }
   return true;

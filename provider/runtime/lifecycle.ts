@@ -5,7 +5,7 @@ import type { Adoption } from "./adopted";
 import type { CheckFailure } from "./inputs";
 import type { Holding } from "./ledger";
 import type { Settings } from "./settings";
-import type { Bag } from "./values";
+import type { JsonObject } from "./values";
 
 /** What a context knows of the resource that it is for. */
 export interface AboutResource {
@@ -41,7 +41,7 @@ export interface Context {
 
 /** What a preview finds out: inputs computed from what exists, refusals that an answer proves, and work to come. */
 export interface Findings {
-  readonly computed?: Bag;
+  readonly computed?: JsonObject;
   readonly failures?: readonly CheckFailure[];
   /** Something an update has to do although nothing recorded tells of a change; said to the reviewer. */
   readonly pendingWork?: string;
@@ -61,7 +61,7 @@ export interface Rule<Args> {
   /** Those of which a finding quotes a piece: while one of them is a secret, there is none. */
   readonly quotes?: readonly (keyof Args & string)[];
   /** A failure, or a warning that does not stop anything. `given` is what the user wrote, before it was made canonical. */
-  check(args: Args, given: Bag): CheckFailure | { readonly warning: string } | undefined;
+  check(args: Args, given: JsonObject): CheckFailure | { readonly warning: string } | undefined;
 }
 
 export type Args<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;
@@ -81,7 +81,7 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   /** Counts up when the recorded outputs change their form. */
   readonly schemaVersion: number;
   /** `upgrades[n]` turns outputs of version n into outputs of version n + 1. */
-  readonly upgrades: Readonly<Record<number, (outputs: Bag) => Bag>>;
+  readonly upgrades: Readonly<Record<number, (outputs: JsonObject) => JsonObject>>;
   /** One schema per argument: checks it and gives its canonical form. The canonical form is accepted unchanged. */
   readonly args: z.ZodObject<Shape>;
   /** Outputs that are not arguments. */
@@ -98,7 +98,7 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
    * Asked when they differ; nothing may be requested for it.
    */
   readonly equal?: Readonly<
-    Partial<Record<string, (before: unknown, after: unknown, recorded: Bag) => boolean>>
+    Partial<Record<string, (before: unknown, after: unknown, recorded: JsonObject) => boolean>>
   >;
   /** Inputs that the class gives the check beside the arguments; they begin with underscores, and no state keeps them. */
   readonly hints?: readonly string[];
@@ -130,9 +130,9 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
   derive?(request: {
     readonly ctx: Context;
     readonly args: Args<Shape>;
-    readonly olds: Bag;
+    readonly olds: JsonObject;
     /** What the class gives the check beside the arguments. No state keeps it. */
-    readonly hints: Bag;
+    readonly hints: JsonObject;
   }): Promise<Findings>;
   /** 3. check: whether `live` is called in every preview, and not for a new or changed resource alone. */
   liveAlways?(args: Args<Shape>): boolean;
@@ -143,7 +143,7 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
   live?(request: {
     readonly ctx: Context;
     readonly args: Args<Shape>;
-    readonly olds: Bag;
+    readonly olds: JsonObject;
   }): Promise<Findings>;
   /**
    * 5. diff, for a resource that exists and is declared. What it throws fails the preview. What it returns are looks at what
@@ -155,14 +155,14 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     readonly state: State<Shape, Computed>;
     readonly args: Args<Shape> | undefined;
     /** The computed ones, as the check gave them. */
-    readonly inputs: Bag;
+    readonly inputs: JsonObject;
     readonly change: "none" | "update" | "replacement";
   }): Promise<readonly (() => Promise<Review>)[]>;
   /** 6. create; `inputs` are the computed ones, as the check gave them. What it adopted becomes the output `adopted`. */
   create(request: {
     readonly ctx: Context;
     readonly args: Args<Shape>;
-    readonly inputs: Bag;
+    readonly inputs: JsonObject;
   }): Promise<{ readonly id: string; readonly computed: Computed; readonly adopts?: Adoption }>;
   /** 7. read, in a refresh and an import: what is there now, with arguments in canonical form; undefined when it is gone. */
   read(request: {
@@ -176,7 +176,7 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     readonly id: string;
     readonly state: State<Shape, Computed>;
     readonly args: Args<Shape>;
-    readonly inputs: Bag;
+    readonly inputs: JsonObject;
   }): Promise<Computed>;
   /** 9. delete. */
   delete(request: {
@@ -197,7 +197,7 @@ export class PartialFailure<Computed extends object> extends Error {
     readonly computed: Computed,
     reason: string,
     /** Arguments that were reached, where they differ from those asked for. */
-    readonly reached?: Bag,
+    readonly reached?: JsonObject,
   ) {
     super(reason);
   }

@@ -7,7 +7,7 @@ import type { Context, Findings } from "./lifecycle";
 /** What a look at the API means to a preview: it finds something, it proves that the update would fail, or it says nothing. */
 
 /** Looks on behalf of a preview. Where nothing can be seen, that is said, and nothing is found. */
-export async function look<T extends object>(
+export async function liveCheck<T extends object>(
   host: Host,
   at: () => Promise<T>,
 ): Promise<T | Pick<Findings, "failures">> {
@@ -25,7 +25,7 @@ export async function look<T extends object>(
 }
 
 /** Reads what only informs a reviewer. That the token or the plan lacks the right to it is said, and fails nothing. */
-export async function ifAllowed<T>(ctx: Context, read: () => Promise<T>): Promise<T | undefined> {
+export async function unlessForbidden<T>(ctx: Context, read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();
   } catch (error) {

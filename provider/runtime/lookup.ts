@@ -6,7 +6,7 @@ import { Host } from "./host";
 import { checkInputs } from "./inputs";
 import { checkStackConfig, refusal } from "./program";
 import { SettingsError, type CONFIG_KEYS } from "./settings";
-import { isBag } from "./values";
+import { isJsonObject } from "./values";
 import { MissingCredentialsError } from "../api/credential";
 
 /** Settings for single calls: keys of the `edgeguard:` namespace, each as text. */
@@ -27,9 +27,6 @@ export interface ZoneArgs {
   /** The zone, 32 hexadecimal digits. */
   readonly zoneId: string;
 }
-
-/** A word Cloudflare is known to use, or one it may use tomorrow. */
-export type Known<T extends string> = T | (string & {});
 
 /** Arguments of an Output form: each may be an output or a promise. */
 export type Inputs<T> = { readonly [K in keyof T]: pulumi.Input<T[K]> };
@@ -70,7 +67,7 @@ export function lookup<Args extends object, Result>(name: string, traits: Lookup
     read: (host: Host, args: z.output<z.ZodObject<S>>, form: string) => Result | Promise<Result>,
   ): Lookup<Args, Result> => {
     const answer = async (host: Host, form: string, given: unknown): Promise<Result> => {
-      const bag = isBag(given) ? given : {};
+      const bag = isJsonObject(given) ? given : {};
       const whose =
         traits.ofAccount === true ? { accountId: bag["accountId"] ?? host.settings.accountId } : {};
       return await read(host, readArgs(form, shape, { ...bag, ...whose }), form);
@@ -113,14 +110,14 @@ function askOrUnknown<T>(what: string, opts: LookupOptions, work: (host: Host) =
     try {
       return await work(host);
     } catch (error) {
-      if (!saidInPreview(host, what, error)) throw error;
+      if (!warnsInPreview(host, what, error)) throw error;
       return pulumi.unknown as T; // The SDK makes the whole output unknown; nobody is handed this value.
     }
   });
 }
 
 /** True when credentials are missing in a preview, which has then been told. In an up they are an error. */
-export function saidInPreview(host: Host, what: string, error: unknown): boolean {
+export function warnsInPreview(host: Host, what: string, error: unknown): boolean {
   if (!(error instanceof MissingCredentialsError && inProgram() && pulumi.runtime.isDryRun())) return false;
   host.warnOnce(`${what}: not read in this preview. ${error.message}`, `no credentials for ${what}`);
   return true;
@@ -136,7 +133,7 @@ export function readArgs<S extends z.ZodRawShape>(
   shape: S,
   given: unknown,
 ): z.output<z.ZodObject<S>> {
-  const bag = isBag(given) ? given : {};
+  const bag = isJsonObject(given) ? given : {};
   const { failures } = checkInputs(shape, bag);
   if (failures.length > 0) {
     const words = failures.map(({ property, reason }) => `${property} ${reason.replace(/\.$/, "")}`);

@@ -1,14 +1,14 @@
 import { z } from "zod";
 import { json, record } from "./json";
-import { defined, isBag, omit, pick, type Bag } from "./values";
+import { omitUndefined, isJsonObject, omit, pick, type JsonObject } from "./values";
 
 /** Records of the API as this package names them, and what becomes of members that this version does not know. */
 
 /** Members that a plan may lack. Null says the same as nothing. */
-export const text = z.string().nullish().transform(orAbsent);
-export const texts = z.array(z.string()).nullish().transform(orAbsent);
-export const flag = z.boolean().nullish().transform(orAbsent);
-export const amount = z.number().nullish().transform(orAbsent);
+export const optionalText = z.string().nullish().transform(orAbsent);
+export const optionalTexts = z.array(z.string()).nullish().transform(orAbsent);
+export const optionalBoolean = z.boolean().nullish().transform(orAbsent);
+export const optionalNumber = z.number().nullish().transform(orAbsent);
 
 function orAbsent<T>(value: T): NonNullable<T> | undefined {
   return value ?? undefined;
@@ -22,7 +22,7 @@ export type Present<T, Missing = null | undefined> = {
 };
 
 /** Leaves out members that are null or missing. */
-export function present<T extends object>(members: T): Present<T> {
+export function omitAbsent<T extends object>(members: T): Present<T> {
   const given = Object.entries(members).filter(([, value]) => value !== undefined && value !== null);
   return Object.fromEntries(given) as Present<T>; // Exactly the filter above, which the compiler cannot follow.
 }
@@ -35,14 +35,14 @@ type Camel<S extends string> = S extends `${infer Head}_${infer Tail}`
 export type CamelRecord<S extends z.ZodRawShape> = Present<
   { readonly [K in keyof S & string as Camel<K>]: z.output<S[K]> },
   undefined
-> & { readonly extra?: Bag };
+> & { readonly extra?: JsonObject };
 
 /** Reads a record: `first_seen_at` becomes `firstSeenAt`, and what `shape` does not name becomes `extra`. */
 export function camelRecord<S extends z.ZodRawShape>(shape: S): z.ZodType<CamelRecord<S>> {
   const names = Object.keys(shape);
-  return z.looseObject(shape).transform((raw: Bag) => {
+  return z.looseObject(shape).transform((raw: JsonObject) => {
     const members = Object.fromEntries(names.map((name) => [camel(name), raw[name]]));
-    const read: unknown = { ...defined(members), ...furtherMembers(raw, names) };
+    const read: unknown = { ...omitUndefined(members), ...unknownMembers(raw, names) };
     return read as CamelRecord<S>; // `camel` is `Camel`, name by name.
   });
 }
@@ -52,7 +52,7 @@ function camel(name: string): string {
 }
 
 /** What an answer holds beside the known members, as it came; nothing where it holds no more. */
-export function furtherMembers(raw: Bag, known: readonly string[]): { readonly extra?: Bag } {
+export function unknownMembers(raw: JsonObject, known: readonly string[]): { readonly extra?: JsonObject } {
   const extra = omit(raw, known);
   return Object.keys(extra).length === 0 ? {} : { extra };
 }
@@ -74,13 +74,13 @@ export const extra = (
 
 /** A declared `extra` as the API holds it. What the API does not give back is as declared. */
 export function extraFound(
-  declared: Bag | undefined,
-  raw: Bag,
+  declared: JsonObject | undefined,
+  raw: JsonObject,
 ): { readonly extra?: Record<string, unknown> } {
   return declared === undefined ? {} : { extra: { ...declared, ...pick(raw, Object.keys(declared)) } };
 }
 
 /** Names that an earlier `extra` declared and this one does not: left out of a PUT, they go to their default. */
-export function removedExtra(before: unknown, now: Bag | undefined): string[] {
-  return isBag(before) ? Object.keys(omit(before, Object.keys(now ?? {}))) : [];
+export function removedExtra(before: unknown, now: JsonObject | undefined): string[] {
+  return isJsonObject(before) ? Object.keys(omit(before, Object.keys(now ?? {}))) : [];
 }

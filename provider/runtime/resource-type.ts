@@ -5,8 +5,8 @@ import { ADOPTED, adoptedOf, type Adopted, type Adoption } from "./adopted";
 import { checkInputs, type CheckFailure } from "./inputs";
 import type { AboutResource, Args, Lifecycle, State } from "./lifecycle";
 import { changesOf } from "./changes";
-import { namesOfSecrets, SECRETS, textsIn } from "./secrets";
-import { canonicalJson, defined, omit, pick, type Bag } from "./values";
+import { namesOfSecrets, SECRETS, stringsIn } from "./secrets";
+import { canonicalJson, omitUndefined, omit, pick, type JsonObject } from "./values";
 
 /** The input by which a state names its provider. */
 const PROVIDER = "__provider";
@@ -32,32 +32,32 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
   }
 
   /** What the user wrote, without what the class, the engine and the check add. */
-  written(inputs: Bag): Bag {
+  written(inputs: JsonObject): JsonObject {
     return omit(inputs, [PROVIDER, ...KEPT, ...(this.lifecycle.hints ?? []), ...this.computedInputs]);
   }
 
   /** What the class tells the check beside the arguments. */
-  hints(inputs: Bag): Bag {
+  hints(inputs: JsonObject): JsonObject {
     return pick(inputs, this.lifecycle.hints ?? []);
   }
 
   /** What a context has to know of the resource: its name in the program, and what of it is secret. */
-  about(bag: Bag): AboutResource {
+  about(bag: JsonObject): AboutResource {
     return { name: typeof bag[NAME] === "string" ? bag[NAME] : undefined, secrets: this.secrets(bag) };
   }
 
   /** Inputs as the check gave them; what an edited state or an engine without a check hands over is refused here. */
-  args(inputs: Bag): Args<Shape> {
+  args(inputs: JsonObject): Args<Shape> {
     const given = pick(inputs, this.argKeys);
     const parsed = this.lifecycle.args.safeParse(given);
     if (parsed.success) return parsed.data;
     const [first] = checkInputs(this.lifecycle.args.shape, given, this.secrets(inputs)).failures;
     throw new Error(
-      `The inputs of this ${this.lifecycle.type} are not valid: ${first === undefined ? "" : sentence(first)}`,
+      `The inputs of this ${this.lifecycle.type} are not valid: ${first === undefined ? "" : failureText(first)}`,
     );
   }
 
-  state(outputs: Bag): State<Shape, Computed> {
+  state(outputs: JsonObject): State<Shape, Computed> {
     const parsed = this.#recorded.safeParse(
       omit(this.upgraded(outputs), [PROVIDER, ...KEPT, SCHEMA_VERSION]),
     );
@@ -69,24 +69,24 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     );
   }
 
-  outputs(args: Bag, inputs: Bag, computed: object): Record<string, unknown> {
+  outputs(args: JsonObject, inputs: JsonObject, computed: object): Record<string, unknown> {
     return {
-      ...defined(args),
+      ...omitUndefined(args),
       ...pick(inputs, this.computedInputs),
-      ...defined({ ...computed }),
+      ...omitUndefined({ ...computed }),
       ...pick(inputs, KEPT),
       [SCHEMA_VERSION]: this.lifecycle.schemaVersion,
     };
   }
 
   /** The outputs of a change that is half done; the engine keeps the provider of these as they are. */
-  partialOutputs(inputs: Bag, computed: object, reached: Bag = {}): Record<string, unknown> {
+  partialOutputs(inputs: JsonObject, computed: object, reached: JsonObject = {}): Record<string, unknown> {
     const outputs = this.outputs({ ...pick(inputs, this.argKeys), ...reached }, inputs, computed);
     return { ...outputs, [PROVIDER]: inputs[PROVIDER] };
   }
 
   /** Recorded outputs of an older version in the present form. */
-  upgraded(outputs: Bag): Bag {
+  upgraded(outputs: JsonObject): JsonObject {
     const { type, schemaVersion, upgrades } = this.lifecycle;
     const recorded = outputs[SCHEMA_VERSION] ?? schemaVersion;
     if (typeof recorded !== "number")
@@ -107,22 +107,22 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
   }
 
   /** Arguments that are secret: by their nature, or because the program said so. */
-  secrets(...bags: readonly Bag[]): string[] {
+  secrets(...bags: readonly JsonObject[]): string[] {
     return [...Object.keys(this.lifecycle.secret ?? {}), ...bags.flatMap(namesOfSecrets)];
   }
 
   /** Hides what no message about these inputs or outputs may show. */
-  redactor(bags: readonly Bag[]): Redactor {
+  redactor(bags: readonly JsonObject[]): Redactor {
     return new Redactor((redactor) => {
       for (const bag of bags) {
         for (const [key, hide] of Object.entries(this.lifecycle.secret ?? {})) hide?.(redactor, bag[key]);
-        redactor.add(...textsIn(pick(bag, bags.flatMap(namesOfSecrets))));
+        redactor.add(...stringsIn(pick(bag, bags.flatMap(namesOfSecrets))));
       }
     });
   }
 
   /** How an object that a create adopts differs from the declaration. @param redact the state keeps what is said here as it is. */
-  adopted(adoption: Adoption, inputs: Bag, redact: (text: string) => string): Adopted {
+  adopted(adoption: Adoption, inputs: JsonObject, redact: (text: string) => string): Adopted {
     const { equal } = this.lifecycle;
     const changes = changesOf(adoption.found, inputs, {
       isSecret: (name) => this.secrets(inputs).includes(name),
@@ -132,7 +132,7 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
   }
 
   /** Tells a declaration from any other of the operation. */
-  fingerprint(inputs: Bag): string {
+  fingerprint(inputs: JsonObject): string {
     return `${this.lifecycle.type} ${canonicalJson(omit(inputs, [PROVIDER]))}`;
   }
 }
@@ -149,7 +149,7 @@ export function computedInputsOf({
 }
 
 /** A failure as a sentence, the path of what it is about in front. */
-export function sentence({ property, reason }: CheckFailure): string {
+export function failureText({ property, reason }: CheckFailure): string {
   return property === "" ? reason : `${property}: ${reason}`;
 }
 

@@ -3,7 +3,7 @@ import { Redactor } from "../api/redact";
 import { forwarder } from "./forwarder";
 import { checkStackConfig, perRun, refusal } from "./program";
 import { computedInputsOf, NAME } from "./resource-type";
-import { SECRETS, textsIn, type SecretRules } from "./secrets";
+import { SECRETS, stringsIn, type SecretRules } from "./secrets";
 import { pick } from "./values";
 import type { z } from "zod";
 import type { Args as Canonical, Lifecycle } from "./lifecycle";
@@ -90,7 +90,7 @@ export function claimOnce<T extends Record<string, unknown>>(
   claimsOf: (parts: pulumi.Unwrap<T>) => readonly Claim[],
 ): () => void {
   const look = (known: pulumi.Unwrap<T>, secrets: readonly string[]): void => {
-    const redactor = new Redactor((r) => r.add(...textsIn(pick(known, secrets))));
+    const redactor = new Redactor((r) => r.add(...stringsIn(pick(known, secrets))));
     for (const claim of claimsOf(known)) {
       const claims = perRun(CLAIMS, () => new Map<string, string>());
       const key = `${type} ${claim.key}`;

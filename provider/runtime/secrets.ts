@@ -1,5 +1,5 @@
 import type { Redactor } from "../api/redact";
-import { isBag, type Bag } from "./values";
+import { isJsonObject, type JsonObject } from "./values";
 
 /**
  * The input that names a program's secret arguments. The engine's displays leave out what begins like this, and it is
@@ -16,7 +16,7 @@ export interface SecretRules {
 }
 
 /** The arguments that a program made secret, as its class says in the inputs. */
-export function namesOfSecrets(bag: Bag): readonly string[] {
+export function namesOfSecrets(bag: JsonObject): readonly string[] {
   const names = bag[SECRETS];
   return Array.isArray(names) ? names.filter((name) => typeof name === "string") : [];
 }
@@ -25,11 +25,11 @@ export function namesOfSecrets(bag: Bag): readonly string[] {
 const LONG_NUMBER_DIGITS = 6;
 
 /** Every text and every long number in a value, at any depth. */
-export function* textsIn(value: unknown): Generator<string> {
+export function* stringsIn(value: unknown): Generator<string> {
   if (typeof value === "string") yield value;
   else if (typeof value === "number" && String(value).length >= LONG_NUMBER_DIGITS) yield String(value);
-  else if (Array.isArray(value) || isBag(value)) {
-    for (const member of Object.values(value)) yield* textsIn(member);
+  else if (Array.isArray(value) || isJsonObject(value)) {
+    for (const member of Object.values(value)) yield* stringsIn(member);
   }
 }
 
@@ -40,8 +40,8 @@ const MOST_TOKEN_CHARACTERS = 4096;
 const EVERYDAY_WORD = /^[a-z]{1,7}$/i;
 
 /** For arguments that hold all kinds of texts: one with white space is hidden as a whole, and any other in pieces, too. */
-export function hideWords(redactor: Redactor, value: unknown): void {
-  for (const text of textsIn(value)) {
+export function redactStrings(redactor: Redactor, value: unknown): void {
+  for (const text of stringsIn(value)) {
     if (EVERYDAY_WORD.test(text)) continue;
     if (text.length > MOST_TOKEN_CHARACTERS || /\s/.test(text)) redactor.addWhole(text);
     else redactor.add(text);

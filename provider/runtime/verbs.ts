@@ -6,16 +6,21 @@ import { diff, type DiffResult } from "./diff";
 import { ResourceType } from "./resource-type";
 import type { Host } from "./host";
 import type { Lifecycle } from "./lifecycle";
-import type { Bag } from "./values";
+import type { JsonObject } from "./values";
 
 /** The verbs of one resource type, as the engine calls them: plain values in, plain values out. */
 export interface Verbs {
-  check(host: Host, olds: Bag, news: Bag): Promise<CheckResult>;
-  diff(host: Host, id: string, olds: Bag, news: Bag): Promise<DiffResult>;
-  create(host: Host, inputs: Bag): Promise<{ id: string; outs: Record<string, unknown> }>;
-  read(host: Host, id: string, props: Bag): Promise<apply.ReadResult>;
-  update(host: Host, id: string, olds: Bag, news: Bag): Promise<{ outs: Record<string, unknown> }>;
-  delete(host: Host, id: string, props: Bag): Promise<void>;
+  check(host: Host, olds: JsonObject, news: JsonObject): Promise<CheckResult>;
+  diff(host: Host, id: string, olds: JsonObject, news: JsonObject): Promise<DiffResult>;
+  create(host: Host, inputs: JsonObject): Promise<{ id: string; outs: Record<string, unknown> }>;
+  read(host: Host, id: string, props: JsonObject): Promise<apply.ReadResult>;
+  update(
+    host: Host,
+    id: string,
+    olds: JsonObject,
+    news: JsonObject,
+  ): Promise<{ outs: Record<string, unknown> }>;
+  delete(host: Host, id: string, props: JsonObject): Promise<void>;
 }
 
 /** Turns what is special about a resource into the verbs that all resources share. None shows a secret of what it is given. */
@@ -25,7 +30,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
   const resource = new ResourceType(lifecycle);
   const during = <T>(
     host: Host,
-    { given, ...purpose }: Purpose & { readonly given: readonly Bag[] },
+    { given, ...purpose }: Purpose & { readonly given: readonly JsonObject[] },
     work: () => Promise<T>,
   ): Promise<T> => host.during({ secrets: resource.redactor(given), purpose }, work);
   // Where nothing was checked there is no program, and so no configuration but that of the last `up`.
@@ -60,6 +65,6 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
 }
 
 /** Empty for what is new, and for what an import looks up. */
-function isRecorded(olds: Bag): boolean {
+function isRecorded(olds: JsonObject): boolean {
   return Object.keys(olds).length > 0;
 }

@@ -1,9 +1,9 @@
-import { whyMissing } from "../api/credential";
+import { missingReason } from "../api/credential";
 import { ApiError, isUnroutable } from "../api/errors";
 import { Redactor } from "../api/redact";
 import { isNamespaceGone } from "../kv/address";
 import { secretsIn, SettingsError, type Settings } from "../runtime/settings";
-import { own } from "../runtime/values";
+import { ownMember } from "../runtime/values";
 import { CommandError, InterruptedError, UnfinishedError, UsageError } from "./errors";
 import { INTERRUPTED_EXIT_CODE, type Io } from "./io";
 
@@ -31,7 +31,7 @@ function messageOf(error: unknown, group: string | undefined, isDebugging: boole
   if (error instanceof UnfinishedError) return `${messageOf(error.cause, group, false)} ${error.more}`;
   if (error instanceof SettingsError) return withVariables(error.message);
   if (error instanceof ApiError) {
-    const advice = own(ADVICE, group ?? "")?.(error) ?? error.init.advice;
+    const advice = ownMember(ADVICE, group ?? "")?.(error) ?? error.init.advice;
     return withVariables(new ApiError({ ...error.init, advice }).message);
   }
   const isOurs = error instanceof CommandError;
@@ -52,10 +52,10 @@ const ADVICE: Readonly<Record<string, (error: ApiError) => string | undefined>> 
 };
 
 /** @throws SettingsError when the environment's settings are wrong; CommandError without a credential. */
-export function demandCredential({ credential, emptyCredentials }: Settings): void {
+export function requireCredential({ credential, emptyCredentials }: Settings): void {
   if (credential !== undefined) return;
   throw new CommandError(
-    `credentials are needed and ${whyMissing(emptyCredentials)}: set CLOUDFLARE_API_TOKEN, or CLOUDFLARE_EMAIL with CLOUDFLARE_API_KEY.`,
+    `credentials are needed and ${missingReason(emptyCredentials)}: set CLOUDFLARE_API_TOKEN, or CLOUDFLARE_EMAIL with CLOUDFLARE_API_KEY.`,
   );
 }
 

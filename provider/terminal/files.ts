@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { whyUnreadable } from "../runtime/files";
+import { readErrorReason } from "../runtime/files";
 import { CommandError } from "./errors";
 import type { Io } from "./io";
 
@@ -21,7 +21,7 @@ export async function readText({ cwd }: Io, file: string, what: string): Promise
 
 /** What is said of a file that cannot be read. */
 export function unreadable(what: string, path: string, error: unknown): CommandError {
-  return new CommandError(`${what} cannot be read: ${whyUnreadable(error)} (looked for ${path}).`);
+  return new CommandError(`${what} cannot be read: ${readErrorReason(error)} (looked for ${path}).`);
 }
 
 /** A folder and those above it, the nearest first. */

@@ -42,7 +42,7 @@ function interrupted(): AbortSignal {
 }
 
 /** Writes a message for a person, whatever text from outside is in it. */
-export function tell({ stderr }: Io, line: string): void {
+export function printToStderr({ stderr }: Io, line: string): void {
   stderr.write(`${printable(line)}\n`);
 }
 

@@ -1,4 +1,4 @@
-import { visible } from "../api/printable";
+import { escapeInvisible } from "../api/printable";
 import { count } from "../kv/entry";
 import type { Io } from "./io";
 
@@ -19,7 +19,7 @@ export class StatusLine {
     const now = performance.now();
     if (this.#stderr.isTTY !== true || now - this.#shownMs < EVERY_MS) return;
     this.#shownMs = now;
-    const text = visible(given);
+    const text = escapeInvisible(given);
     // A line that wraps cannot be cleared.
     const short = text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS - 1)}…`;
     this.#stderr.write(`${CLEAR}${short}`);

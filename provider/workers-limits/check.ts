@@ -6,15 +6,15 @@ import {
   EDGE_FUNCTION_RULES,
   EDGE_REQUEST,
   boundsOf,
-  figure,
-  shown,
+  formatNumber,
+  formatAmount,
   type Amount,
   type FunctionLimit,
   type RequestLimit,
   type Tier,
   type ZonePlan,
 } from "../limits/workers";
-import { whyUnreadable } from "../runtime/files";
+import { readErrorReason } from "../runtime/files";
 import { atRunTime, CheckError, held, type LimitFinding, type Measure } from "./finding";
 
 export { CheckError, type LimitFinding } from "./finding";
@@ -242,7 +242,7 @@ function withCpuLimit(of: Measure<Tier>, cpuLimitMs: number | undefined): Measur
   return {
     ...of,
     limit: { ...of.limit, limit: { ...of.limit.limit, [of.column]: amount } },
-    plan: `this function (the plan allows ${shown(planned)})`,
+    plan: `this function (the plan allows ${formatAmount(planned)})`,
   };
 }
 
@@ -254,7 +254,7 @@ function overruns(findings: readonly LimitFinding[]): LimitFinding[] {
 /** Calls of fetch() and of the Cache API draw on one quota: each may be within it, and both together beyond it. */
 function sharedQuota(measure: Measures, { subrequests, cacheCalls }: Observed): LimitFinding[] {
   if (subrequests === undefined || cacheCalls === undefined) return [];
-  const subject = `Subrequests (${figure(subrequests)}) and Cache API calls (${figure(cacheCalls)}) per request, in one quota`;
+  const subject = `Subrequests (${formatNumber(subrequests)}) and Cache API calls (${formatNumber(cacheCalls)}) per request, in one quota`;
   const together = held(
     measure("cacheCalls", { subject, advice: ruleOf("cacheCalls") }),
     subrequests + cacheCalls,
@@ -316,7 +316,7 @@ function read(path: string): Buffer[] {
       ? [...filesOf(path)].map((file) => readFileSync(file))
       : [readFileSync(path)];
   } catch (error) {
-    throw new CheckError(`The bundle ${path} cannot be read: ${whyUnreadable(error)}.`);
+    throw new CheckError(`The bundle ${path} cannot be read: ${readErrorReason(error)}.`);
   }
 }
 

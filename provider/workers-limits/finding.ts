@@ -1,4 +1,4 @@
-import { boundsOf, measured as measuredIn, shown, type Limit } from "../limits/workers";
+import { boundsOf, formatMeasured as measuredIn, formatAmount, type Limit } from "../limits/workers";
 
 /** What a check has to say of one limit. */
 export interface LimitFinding {
@@ -58,15 +58,15 @@ export function held<Column extends string>(
     return [
       {
         level: "error",
-        message: `${what}; the limit of ${plan} is ${shown(amount)}.${raised}${next}`,
+        message: `${what}; the limit of ${plan} is ${formatAmount(amount)}.${raised}${next}`,
         ...found,
       },
     ];
   }
   const share =
     measured > documented
-      ? `which is within the limit of ${shown(amount)} only if it is counted in units of 1,024`
-      : `${Math.floor((measured / documented) * 100)}% of the limit of ${shown(amount)}`;
+      ? `which is within the limit of ${formatAmount(amount)} only if it is counted in units of 1,024`
+      : `${Math.floor((measured / documented) * 100)}% of the limit of ${formatAmount(amount)}`;
   return [{ level: "warning", message: `${what}, ${share} (${plan}).${raised}`, ...found }];
 }
 
@@ -80,6 +80,6 @@ export function atRunTime<Column extends string>({
 }: Measure<Column>): LimitFinding[] {
   const amount = limit.limit[column];
   if (amount === null) return [];
-  const message = `${limit.feature}: known at run time only; the limit of ${plan} is ${shown(amount)}.${advice === undefined ? "" : ` ${advice}`}`;
+  const message = `${limit.feature}: known at run time only; the limit of ${plan} is ${formatAmount(amount)}.${advice === undefined ? "" : ` ${advice}`}`;
   return [{ level: "info", limit: name, message, allowed: boundsOf(amount).most, source: limit.source }];
 }

@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
-import { printable, visible } from "../../provider/api/printable";
+import { printable, escapeInvisible } from "../../provider/api/printable";
 import { run } from "../../provider/cli/program";
 import { Operation } from "../support/operation";
 
@@ -75,7 +75,7 @@ test("an error of the API on the command line", async () => {
 
 test("text that only looks a little like an order stays as it is", () => {
   for (const plain of ["::1", "::ffff:192.0.2.1", "a::add-mask::b", "## [link]", "<b>", "grüße 👋"])
-    expect(visible(plain)).toBe(plain);
+    expect(escapeInvisible(plain)).toBe(plain);
   expect(printable("first\n  second")).toBe("first\n  second");
   expect(printable("first\n  ::add-mask::second")).toBe("first\n  \\::add-mask::second");
 });

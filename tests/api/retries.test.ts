@@ -2,7 +2,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { type Fault, type LocalApi, startLocalApi } from "edgeguard-local";
 import { z } from "zod";
 import { Connections } from "../../provider/api/connections";
-import { mayHaveHappened } from "../../provider/api/errors";
+import { mayHaveBeenApplied } from "../../provider/api/errors";
 import { DOCUMENTED_RATE, RateBudget } from "../../provider/api/rate-budget";
 import { backoffMs, outcomeOf, RETRY, shouldRetry } from "../../provider/api/retry";
 import { clientOf, envelope, failureOf, serve, until } from "../support/edge-client";
@@ -167,7 +167,7 @@ describe("the outcome of a request is that of all its attempts", () => {
       expect(failure).toMatchObject({ status, outcome: "unknown" });
       expect(failure.message).toContain("after 2 attempts");
       expect(failure.message).toContain("It may have been carried out.");
-      expect(mayHaveHappened(failure)).toBe(true);
+      expect(mayHaveBeenApplied(failure)).toBe(true);
     },
   );
 
@@ -485,7 +485,7 @@ describe("when the operation is cancelled", () => {
     const all = Array.from({ length: 20 }, () =>
       client.put(settings, { what: WHAT, schema, body: put }).then(
         () => "done",
-        (error: unknown) => [(error as Error).name, mayHaveHappened(error)].join(),
+        (error: unknown) => [(error as Error).name, mayHaveBeenApplied(error)].join(),
       ),
     );
     await until(() => api.requests.length === 2);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { startLocalApi, type LocalApi, type WafAction, type WafSettingsChange } from "edgeguard-local";
-import { canonicalJson, isBag, omit, type Bag } from "../../provider/runtime/values";
+import { canonicalJson, isJsonObject, omit, type JsonObject } from "../../provider/runtime/values";
 import { Operation, rawGet, type Recorded } from "../support/operation";
 import { createChecked, fresh, puts, rulesOf, TYPE, VENDOR } from "./support";
 
@@ -128,20 +128,22 @@ const CONFIGURATION = [
   { action: "skip", expression: "ip.src eq 192.0.2.1", actionParameters: { ruleset: "current" } },
   { action: "execute", expression: "true", actionParameters: { id: VENDOR } },
 ];
-const CONFIGURED: readonly Bag[] = [
+const CONFIGURED: readonly JsonObject[] = [
   { action: "skip", expression: "ip.src eq 192.0.2.1", action_parameters: { ruleset: "current" } },
   { action: "execute", expression: "true", action_parameters: { id: VENDOR } },
 ];
 
 /** What a rule does, in the test's own words. */
-function effect(rule: Bag): string {
-  const parameters = omit(isBag(rule["action_parameters"]) ? rule["action_parameters"] : {}, ["version"]);
+function effect(rule: JsonObject): string {
+  const parameters = omit(isJsonObject(rule["action_parameters"]) ? rule["action_parameters"] : {}, [
+    "version",
+  ]);
   return canonicalJson([rule["action"], rule["expression"], parameters, rule["enabled"] ?? true]);
 }
 
-const same = (a: Bag, b: Bag): boolean => {
-  const what = ({ action, action_parameters }: Bag): unknown =>
-    action === "execute" && isBag(action_parameters) ? action_parameters["id"] : action_parameters;
+const same = (a: JsonObject, b: JsonObject): boolean => {
+  const what = ({ action, action_parameters }: JsonObject): unknown =>
+    action === "execute" && isJsonObject(action_parameters) ? action_parameters["id"] : action_parameters;
   return (
     a["action"] === b["action"] &&
     a["expression"] === b["expression"] &&
@@ -162,7 +164,7 @@ class Story {
   #recorded: Recorded | undefined;
   /** Whether the engine has recorded a half-done change. */
   #half = false;
-  #inputs: Bag | undefined;
+  #inputs: JsonObject | undefined;
   /** By digest: what it was shown for. */
   readonly #shown = new Map<string, string>();
   #asked: string[] = [];
@@ -212,7 +214,7 @@ class Story {
 
   async #run(wish: Extract<Action, { does: "preview" | "up" }>): Promise<void> {
     const { target, own, meanwhile } = wish;
-    const wanted: Bag = {
+    const wanted: JsonObject = {
       zoneId: this.zone,
       target,
       waitFor: { timeout: 0 },
@@ -222,7 +224,7 @@ class Story {
     const confirm = { asked, earlier: this.#asked.at(0), wrong: "0".repeat(64), none: undefined }[
       wish.confirm
     ];
-    const inputs: Bag = { ...wanted, ...(confirm === undefined ? {} : { confirm }) };
+    const inputs: JsonObject = { ...wanted, ...(confirm === undefined ? {} : { confirm }) };
     const op = this.#op(wish.blind);
     try {
       const { inputs: checked, failures } = await op.check(TYPE, inputs, this.#recorded);
@@ -240,7 +242,7 @@ class Story {
   }
 
   /** The digest that a preview asks for, kept with what a reviewer can see at that moment. */
-  async #ask(wanted: Bag): Promise<string | undefined> {
+  async #ask(wanted: JsonObject): Promise<string | undefined> {
     const target = wanted["target"];
     if (target === "assessed") return undefined;
     const op = this.#op();
@@ -270,7 +272,13 @@ class Story {
     );
   }
 
-  async #apply(op: Operation, checked: Bag, target: Target, own: boolean, confirm: unknown): Promise<void> {
+  async #apply(
+    op: Operation,
+    checked: JsonObject,
+    target: Target,
+    own: boolean,
+    confirm: unknown,
+  ): Promise<void> {
     const proposed = await this.#proposed();
     const rules = await this.#sending(own, proposed);
     const seen = this.#visible(target, proposed, rules);
@@ -282,9 +290,13 @@ class Story {
         previous === undefined ? await createChecked(op, checked) : await op.update(TYPE, checked, previous);
       this.#half = false;
     } catch (error) {
-      const { id, properties } = error as { id?: string; properties?: Bag };
+      const { id, properties } = error as { id?: string; properties?: JsonObject };
       if (id !== undefined && properties !== undefined) {
-        this.#recorded = { id, inputs: checked, outputs: JSON.parse(JSON.stringify(properties)) as Bag };
+        this.#recorded = {
+          id,
+          inputs: checked,
+          outputs: JSON.parse(JSON.stringify(properties)) as JsonObject,
+        };
         this.#half = true;
       }
     }
@@ -300,7 +312,9 @@ class Story {
       throw new Error(
         `sent something else than was confirmed:\n${this.#shown.get(confirm) ?? "nothing"}\n${seen}`,
       );
-    const body = api.requests.filter(({ method }) => method === "PUT").at(-1)?.body as { rules: Bag[] };
+    const body = api.requests.filter(({ method }) => method === "PUT").at(-1)?.body as {
+      rules: JsonObject[];
+    };
     expect(body.rules.map(effect)).toEqual(rules.map(effect));
     this.told.push(mode);
   }
@@ -336,15 +350,15 @@ class Story {
   }
 
   /** What a confirmation is for, read past the provider. */
-  #visible(target: Target, proposed: readonly Bag[], rules: readonly Bag[]): string {
+  #visible(target: Target, proposed: readonly JsonObject[], rules: readonly JsonObject[]): string {
     const { owasp, overrides } = api.waf(this.zone);
     const config = proposed.map((rule) => omit(rule, ["id", "version", "ref"]));
     return canonicalJson({ target, owasp, overrides, config, rules: rules.map(effect) });
   }
 
   /** The issue's rule of what is sent, once more. */
-  async #sending(own: boolean, proposed: readonly Bag[]): Promise<Bag[]> {
-    const there = (await rulesOf(api, this.zone)) as unknown as Bag[];
+  async #sending(own: boolean, proposed: readonly JsonObject[]): Promise<JsonObject[]> {
+    const there = (await rulesOf(api, this.zone)) as unknown as JsonObject[];
     const { phase } = api.waf(this.zone);
     if (phase !== "start" && !own) return there;
     const wanted = own ? CONFIGURED : proposed;
@@ -357,9 +371,9 @@ class Story {
     return [...first, ...left];
   }
 
-  async #proposed(): Promise<Bag[]> {
+  async #proposed(): Promise<JsonObject[]> {
     const { result } = await rawGet(api, `/zones/${this.zone}/waf_migration/config?phase_two=1`);
-    return isBag(result) ? (result["rules"] as Bag[]) : [];
+    return isJsonObject(result) ? (result["rules"] as JsonObject[]) : [];
   }
 
   #colleague(what: Colleague): void {

@@ -1,6 +1,6 @@
 import type { LocalApi } from "edgeguard-local";
 import { REGISTER } from "../../provider/register";
-import type { Bag } from "../../provider/runtime/values";
+import type { JsonObject } from "../../provider/runtime/values";
 import { USUAL_WAF } from "../local-api/waf-client";
 import { Operation, rawGet, type Recorded } from "../support/operation";
 
@@ -15,7 +15,7 @@ export interface Rule {
   readonly expression: string;
   readonly description: string;
   readonly enabled: boolean;
-  readonly action_parameters: Bag;
+  readonly action_parameters: JsonObject;
 }
 
 /** Back to the seeded state, as a new one would be, at the price of none. */
@@ -29,7 +29,7 @@ export function fresh(api: LocalApi): void {
 /** The digest that a preview asks for; it refuses without it. */
 export async function digestFor(
   api: LocalApi,
-  inputs: Bag,
+  inputs: JsonObject,
   previous?: Recorded,
   op = new Operation(api),
 ): Promise<string> {
@@ -41,7 +41,7 @@ export async function digestFor(
 }
 
 /** Brings the zone there, with the confirmation it asks for; what a preview looks at has been looked at for that. */
-export async function brought(api: LocalApi, inputs: Bag, previous?: Recorded): Promise<Recorded> {
+export async function brought(api: LocalApi, inputs: JsonObject, previous?: Recorded): Promise<Recorded> {
   const blind = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
   return await blind.up(TYPE, await confirmed(api, inputs, previous), previous);
 }
@@ -49,19 +49,19 @@ export async function brought(api: LocalApi, inputs: Bag, previous?: Recorded): 
 /** The inputs with the confirmation that they need now. */
 export async function confirmed(
   api: LocalApi,
-  inputs: Bag,
+  inputs: JsonObject,
   previous?: Recorded,
   op = new Operation(api),
-): Promise<Bag> {
+): Promise<JsonObject> {
   return { ...inputs, confirm: await digestFor(api, inputs, previous, op) };
 }
 
 /** A create with what a check has returned before, as the engine does when something happened in between. */
-export async function createChecked(op: Operation, inputs: Bag): Promise<Recorded> {
+export async function createChecked(op: Operation, inputs: JsonObject): Promise<Recorded> {
   const verbs = REGISTER[TYPE];
   if (verbs === undefined) throw new Error("the type is not registered");
   const { id, outs } = await verbs.create(op.host, inputs);
-  return { id, inputs, outputs: JSON.parse(JSON.stringify(outs)) as Bag };
+  return { id, inputs, outputs: JSON.parse(JSON.stringify(outs)) as JsonObject };
 }
 
 /** PUTs of the entry point with their query, in order. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { startLocalApi, type Fault, type LocalApi } from "edgeguard-local";
-import type { Bag } from "../../provider/runtime/values";
+import type { JsonObject } from "../../provider/runtime/values";
 import { confirmed, digestFor, effective, entryPoint, PUT, puts, rulesOf, TYPE } from "./support";
 import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";
 
@@ -27,7 +27,7 @@ async function rulesPath(zoneId: string): Promise<string> {
   return `/zones/${zoneId}/rulesets/${id}/rules`;
 }
 
-async function change(method: string, path: string, body?: Bag): Promise<void> {
+async function change(method: string, path: string, body?: JsonObject): Promise<void> {
   const { success, errors } = await rawSend(api, method, path, body);
   if (success !== true) throw new Error(JSON.stringify(errors));
 }

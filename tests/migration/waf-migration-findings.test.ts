@@ -1,7 +1,7 @@
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { migrationReadiness } from "pulumi-edgeguard";
 import type { Finding } from "../../provider/migration/findings";
-import type { Bag } from "../../provider/runtime/values";
+import type { JsonObject } from "../../provider/runtime/values";
 import { brought, OWASP, rulesOf, TYPE, VENDOR } from "./support";
 import { Operation } from "../support/operation";
 
@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 afterAll(() => api.close());
 
-const assessed = async (inputs: Bag = {}): Promise<{ findings: Finding[]; text: string }> => {
+const assessed = async (inputs: JsonObject = {}): Promise<{ findings: Finding[]; text: string }> => {
   const op = new Operation(api);
   const { outputs } = await op.up(TYPE, { zoneId, target: "assessed", ...inputs });
   return { findings: outputs["findings"] as Finding[], text: op.said.join("\n") };
@@ -46,7 +46,7 @@ describe("seven OWASP rules that are not carried over", () => {
 
   test("stay recorded after the zone is finished, refreshed and updated", async () => {
     const finished = await brought(api, { zoneId, target: "finished" });
-    const before = (outputs: Bag): unknown =>
+    const before = (outputs: JsonObject): unknown =>
       about(outputs["assessedBefore"] as Finding[], "owaspRules")?.items;
     expect(before(finished.outputs)).toEqual(OVERRIDDEN);
     expect(about(finished.outputs["findings"] as Finding[], "owaspRules")).toBeUndefined();

@@ -1,5 +1,5 @@
 import { startLocalApi, type LocalApi, type WafSettingsChange } from "edgeguard-local";
-import { omit, pick, type Bag } from "../../provider/runtime/values";
+import { omit, pick, type JsonObject } from "../../provider/runtime/values";
 import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";
 import {
   brought,
@@ -38,7 +38,7 @@ afterEach(() => api.close());
 const zone = (name: keyof LocalApi["zones"]): string => api.zones[name];
 
 describe("what a confirmation stands for", () => {
-  const addBeside = async (zoneId: string, rule: Bag): Promise<void> => {
+  const addBeside = async (zoneId: string, rule: JsonObject): Promise<void> => {
     const found = (await rawGet(api, entryPoint(zoneId)))["result"] as { id: string };
     const { success } = await rawSend(api, "POST", `/zones/${zoneId}/rulesets/${found.id}/rules`, rule);
     expect(success).toBe(true);
@@ -79,7 +79,7 @@ describe("what a confirmation stands for", () => {
 });
 
 describe("a finished migration whose paths the vendor has taken away", () => {
-  test.each<[string, (inputs: Bag) => Bag]>([
+  test.each<[string, (inputs: JsonObject) => JsonObject]>([
     ["loses its confirmation", (inputs) => omit(inputs, ["confirm"])],
     ["gets a time limit", (inputs) => ({ ...inputs, waitFor: { timeout: 60 } })],
     ["gets a plan", (inputs) => ({ ...inputs, plan: "pro" })],
@@ -562,7 +562,7 @@ describe("there is no way back", () => {
 
 describe("bad input is refused before anything is sent:", () => {
   const execute = { action: "execute", expression: "true", actionParameters: { id: VENDOR } };
-  test.each<[string, Bag, RegExp]>([
+  test.each<[string, JsonObject, RegExp]>([
     ["no zone", { zoneId: undefined }, /^zoneId: is required/],
     ["a short zone", { zoneId: "5a0c" }, /^zoneId: has to be 32 hexadecimal digits; "5a0c" is 4 characters/],
     ["no target", { target: undefined }, /^target: /],

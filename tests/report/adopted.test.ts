@@ -1,6 +1,6 @@
 import { managedRulesets, startLocalApi, type LocalApi } from "edgeguard-local";
 import { report } from "../../provider/report";
-import type { Bag } from "../../provider/runtime/values";
+import type { JsonObject } from "../../provider/runtime/values";
 import { Operation, rawSend, type Recorded } from "../support/operation";
 import { own, planOf, type MadeStep } from "./plans";
 
@@ -13,7 +13,10 @@ beforeEach(async () => {
 afterEach(() => api.close());
 
 /** The report on a new resource, with the inputs that its preview found. */
-async function reported(kind: string, declared: Bag): Promise<{ markdown: string; dangers: string[] }> {
+async function reported(
+  kind: string,
+  declared: JsonObject,
+): Promise<{ markdown: string; dangers: string[] }> {
   const { inputs } = await new Operation(api).preview(kind, declared);
   const plan = planOf(own("create", kind, "mine", { new: inputs }));
   return {
@@ -29,7 +32,7 @@ const POLICY = {
   value: "script-src 'self'",
 };
 
-async function policyOf(members: Bag): Promise<{ zoneId: string; id: string }> {
+async function policyOf(members: JsonObject): Promise<{ zoneId: string; id: string }> {
   const zoneId = api.zones.empty;
   const body = { ...POLICY, enabled: true, ...members };
   const { result } = await rawSend(api, "POST", `/zones/${zoneId}/page_shield/policies`, body);
@@ -98,7 +101,7 @@ describe("a managed ruleset that was taken over is put back by a destroy", () =>
   const upload = 'http.request.uri.path eq "/upload"';
 
   /** What a reviewer reads of the destroy, of a rule with an exception in front of it that was found like this. */
-  async function destroyed(overrides: Bag, ...programs: Bag[]): Promise<string[]> {
+  async function destroyed(overrides: JsonObject, ...programs: JsonObject[]): Promise<string[]> {
     const zoneId = api.zones.empty;
     const id = managedRulesets.owasp;
     const execute = { id, ...(Object.keys(overrides).length === 0 ? {} : { overrides }) };

@@ -1,6 +1,6 @@
 import { report, type DangerKind } from "../../provider/report";
 import { EFFECTS } from "../../provider/report/effects";
-import { omit, type Bag } from "../../provider/runtime/values";
+import { omit, type JsonObject } from "../../provider/runtime/values";
 import { Shell } from "../cli/alone";
 import { own, read, recorded, type MadePlan, type MadeStep } from "./plans";
 
@@ -105,7 +105,7 @@ describe("without credentials, the arguments alone decide:", () => {
   test.each(["weaker.rulesets", "weaker.page-shield", "weaker.logpush"])("%s", (name) => {
     const { steps, ...rest } = recorded(name);
     const unseen = steps.map((step) => {
-      const inputs = omit((step.newState?.["inputs"] ?? {}) as Bag, ["expansion"]);
+      const inputs = omit((step.newState?.["inputs"] ?? {}) as JsonObject, ["expansion"]);
       return step.newState === undefined ? step : { ...step, newState: { ...step.newState, inputs } };
     });
     const named = (plan: MadePlan): string[] => [

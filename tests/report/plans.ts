@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Bag } from "../../provider/runtime/values";
+import type { JsonObject } from "../../provider/runtime/values";
 
 /** Plans: the recorded ones, and small ones that are made where a case cannot be recorded. */
 
@@ -20,25 +20,25 @@ export const read = (file: string): string => readFileSync(pathOf(file), "utf8")
 export interface MadeStep {
   readonly op: string;
   readonly urn: string;
-  readonly oldState?: Bag;
-  readonly newState?: Bag;
+  readonly oldState?: JsonObject;
+  readonly newState?: JsonObject;
 }
 
 export interface MadePlan {
   readonly steps: readonly MadeStep[];
-  readonly diagnostics?: readonly Bag[];
+  readonly diagnostics?: readonly JsonObject[];
   readonly changeSummary?: Readonly<Record<string, number>>;
 }
 
 export const recorded = (name: string): MadePlan => JSON.parse(read(`${name}.json`)) as MadePlan;
 
 interface Sides {
-  readonly old?: Bag;
-  readonly new?: Bag;
+  readonly old?: JsonObject;
+  readonly new?: JsonObject;
   /** Outputs of what is recorded. */
-  readonly outputs?: Bag;
+  readonly outputs?: JsonObject;
   /** Members of the recorded state besides: `retainOnDelete`. */
-  readonly state?: Bag;
+  readonly state?: JsonObject;
 }
 
 /** A step of a resource of this package: inputs before and after. */
@@ -68,7 +68,10 @@ export function own(
 
 export const planOf = (...steps: readonly MadeStep[]): string => JSON.stringify({ steps });
 
-export const said = (message: string, severity = "info"): Bag => ({ message: `${message}\n\n`, severity });
+export const said = (message: string, severity = "info"): JsonObject => ({
+  message: `${message}\n\n`,
+  severity,
+});
 
 /** The same in another order, the same one for the same seed. */
 export function shuffled<T>(items: readonly T[], seed: number): T[] {

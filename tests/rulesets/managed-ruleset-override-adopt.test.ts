@@ -1,6 +1,6 @@
 import { managedRulesets, seededRules } from "edgeguard-local";
 import { REGISTER } from "../../provider/register";
-import { IF_RENAMED } from "../../provider/runtime/adoption";
+import { RENAME_HINT } from "../../provider/runtime/adoption";
 import { Bench, OWASP, REF, TYPE, type Declaration, type Rule } from "./support";
 
 let bench: Bench;
@@ -151,7 +151,7 @@ describe("a rule of somebody else that executes the same ruleset for the same re
       const declared = { ...(await shop()), ...change };
       expect(await bench.operation().refusals(TYPE, declared)).toEqual([
         `adopt: Zone ${bench.zone} executes "Cloudflare Managed Ruleset" for the same requests already, by rule ${seededRules.shop.managed} ("Baseline of the security team"), ` +
-          `which differs in ${differ}. ${keep}Set adopt: "takeOver" to change that rule and manage it, or declare another expression. ${IF_RENAMED}`,
+          `which differs in ${differ}. ${keep}Set adopt: "takeOver" to change that rule and manage it, or declare another expression. ${RENAME_HINT}`,
       ]);
       const unchecked = bench.operation({ "edgeguard:liveChecks": "false" });
       expect((await unchecked.failedUp(TYPE, declared)).message).toContain(`differs in ${differ}`);
@@ -216,7 +216,7 @@ describe("a rule of somebody else that executes the same ruleset for the same re
       expression: "true",
     });
     expect(await bench.operation().refusals(TYPE, declared)).toEqual([
-      `adopt: Zone ${bench.zone} executes "Cloudflare OWASP Core Ruleset" for the same requests already, by 2 rules: ${rule?.id ?? ""}, ${second.id}. Delete all but one, or declare another expression. ${IF_RENAMED}`,
+      `adopt: Zone ${bench.zone} executes "Cloudflare OWASP Core Ruleset" for the same requests already, by 2 rules: ${rule?.id ?? ""}, ${second.id}. Delete all but one, or declare another expression. ${RENAME_HINT}`,
     ]);
   });
 
@@ -241,7 +241,7 @@ describe("a rule of somebody else with the ref that is declared", () => {
       `adopt: Zone ${bench.zone} has a rule with the ref "security-team/managed" already, rule ${seededRules.shop.managed} ("Baseline of the security team"), ` +
         'which differs in categories.wordpress.enabled: false → not set; categories.anomaly.action: "log" → not set; expression: "true" → "ssl". ' +
         'To keep what the rule has, declare: categories: [{ tag: "wordpress", enabled: false }, { tag: "anomaly", action: "log" }], expression: "true". ' +
-        `Set adopt: "takeOver" to change that rule and manage it, or declare another ref. ${IF_RENAMED}`,
+        `Set adopt: "takeOver" to change that rule and manage it, or declare another ref. ${RENAME_HINT}`,
     ]);
   });
 

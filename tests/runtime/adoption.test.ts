@@ -2,7 +2,7 @@ import { z } from "zod";
 import { adopt, AdoptionError } from "../../provider/runtime/adoption";
 import { Host } from "../../provider/runtime/host";
 import { envelope, failureOf, serve, until } from "../support/edge-client";
-import { createOnce, lookUntil } from "../../provider/runtime/creation";
+import { createOnce, pollUntil } from "../../provider/runtime/creation";
 
 const object = z.object({ id: z.string() });
 const quiet = { info: () => undefined, warn: () => undefined };
@@ -165,8 +165,8 @@ test("looks again with growing pauses until it sees enough, and gives the last r
   const ctx = { pause: (ms: number) => Promise.resolve(void pauses.push(ms)) };
   let reading = 0;
   const read = (): Promise<number> => Promise.resolve((reading += 1));
-  expect(await lookUntil(ctx, read, (seen) => seen === 3)).toBe(3);
+  expect(await pollUntil(ctx, read, (seen) => seen === 3)).toBe(3);
   expect(pauses).toEqual([0, 500, 1_000]);
-  expect(await lookUntil(ctx, read, () => false)).toBe(9);
-  expect(await lookUntil(ctx, read, () => false, 2)).toBe(11);
+  expect(await pollUntil(ctx, read, () => false)).toBe(9);
+  expect(await pollUntil(ctx, read, () => false, 2)).toBe(11);
 });

@@ -9,7 +9,7 @@ import { pageShieldPolicy } from "../../provider/page-shield/policy";
 import { pageShieldSettings } from "../../provider/page-shield/settings";
 import { managedRulesetOverride } from "../../provider/rulesets/managed-ruleset-override";
 import { checkInputs } from "../../provider/runtime/inputs";
-import { sentence } from "../../provider/runtime/resource-type";
+import { failureText } from "../../provider/runtime/resource-type";
 import { Operation, rawSend, sent, UNKNOWN } from "../support/operation";
 
 let api: LocalApi;
@@ -267,7 +267,7 @@ describe("what is refused", () => {
     const sentences = ALL.flatMap(({ args: { shape } }) =>
       Object.entries(shape).flatMap(([name, schema]) =>
         wrong.flatMap((value) =>
-          checkInputs({ [name]: schema as z.ZodType }, { [name]: value }).failures.map(sentence),
+          checkInputs({ [name]: schema as z.ZodType }, { [name]: value }).failures.map(failureText),
         ),
       ),
     );

@@ -1,8 +1,8 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { SECRETS, textsIn } from "../../provider/runtime/secrets";
-import { isBag, type Bag } from "../../provider/runtime/values";
+import { SECRETS, stringsIn } from "../../provider/runtime/secrets";
+import { isJsonObject, type JsonObject } from "../../provider/runtime/values";
 import { kvEntries } from "../../provider/kv/kv-entries";
 import { kvNamespace } from "../../provider/kv/kv-namespace";
 import { logpushJob } from "../../provider/logpush/logpush-job";
@@ -32,7 +32,7 @@ const LIFECYCLES = [
 ];
 
 /** A valid value of each argument of each type. */
-const EXAMPLES: Readonly<Record<string, Bag>> = {
+const EXAMPLES: Readonly<Record<string, JsonObject>> = {
   PageShieldSettings: {
     zoneId: ID,
     enabled: true,
@@ -145,7 +145,7 @@ function* replaced(value: unknown, by: unknown): Generator {
   else if (Array.isArray(value)) {
     for (const [index, member] of value.entries())
       for (const other of replaced(member, by)) yield value.with(index, other);
-  } else if (isBag(value)) {
+  } else if (isJsonObject(value)) {
     for (const [key, member] of Object.entries(value))
       for (const other of replaced(member, by)) yield { ...value, [key]: other };
   }
@@ -183,7 +183,7 @@ afterAll(() => server.close());
 const NO_RETRIES = { config: { "edgeguard:maxRetries": "0" } };
 
 /** All that a create, update, refresh and destroy of this resource say. */
-async function spokenOf(type: string, inputs: Bag): Promise<{ refused: boolean; lines: string[] }> {
+async function spokenOf(type: string, inputs: JsonObject): Promise<{ refused: boolean; lines: string[] }> {
   const [operation, later] = [new Operation(echo, NO_RETRIES), new Operation(echo, NO_RETRIES)];
   const lines: string[] = [];
   const say = async (work: () => Promise<unknown>): Promise<void> => {
@@ -215,7 +215,7 @@ async function spokenOf(type: string, inputs: Bag): Promise<{ refused: boolean; 
   return { refused, lines };
 }
 
-const COMPUTED: Readonly<Record<string, Bag>> = {
+const COMPUTED: Readonly<Record<string, JsonObject>> = {
   PageShieldSettings: { previous: { enabled: false } },
   KvNamespace: { fullTitle: "private-title-of-the-namespace" },
 };
@@ -229,7 +229,7 @@ function piecesOf(secret: string): string[] {
 /** A piece of a secret that is in one of the lines, or undefined. */
 function leak(lines: readonly string[], value: unknown): string | undefined {
   const spoken = lines.join("\n");
-  const piece = [...textsIn(value)].flatMap(piecesOf).find((each) => spoken.includes(each));
+  const piece = [...stringsIn(value)].flatMap(piecesOf).find((each) => spoken.includes(each));
   return piece === undefined ? undefined : `${piece} in ${lines.find((line) => line.includes(piece)) ?? ""}`;
 }
 

@@ -3,7 +3,7 @@ import { REGISTER } from "../../provider/register";
 import { forwarder } from "../../provider/runtime/forwarder";
 import { Host } from "../../provider/runtime/host";
 import type { CheckFailure } from "../../provider/runtime/inputs";
-import type { Bag } from "../../provider/runtime/values";
+import type { JsonObject } from "../../provider/runtime/values";
 import type { Verbs } from "../../provider/runtime/verbs";
 
 /** The string the engine sends for a value that is not known yet. */
@@ -12,8 +12,8 @@ export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 /** What a state file keeps of one resource. */
 export interface Recorded {
   readonly id: string;
-  readonly inputs: Bag;
-  readonly outputs: Bag;
+  readonly inputs: JsonObject;
+  readonly outputs: JsonObject;
 }
 
 export type Step = "create" | "update" | "replace" | "same";
@@ -23,7 +23,7 @@ export interface Preview {
   readonly replaces: readonly string[];
   /** Whether the resource asks for its deletion before it is made anew. */
   readonly deletesFirst: boolean;
-  readonly inputs: Bag;
+  readonly inputs: JsonObject;
 }
 
 interface Options {
@@ -75,9 +75,9 @@ export class Operation {
 
   async check(
     type: string,
-    inputs: Bag,
+    inputs: JsonObject,
     previous?: Recorded,
-  ): Promise<{ inputs: Bag; failures: CheckFailure[] }> {
+  ): Promise<{ inputs: JsonObject; failures: CheckFailure[] }> {
     const news = asSent({ ...inputs, __provider: forwarder(type) });
     const checked = await this.#verbs(type).check(this.host, previous?.inputs ?? {}, news);
     return {
@@ -87,12 +87,12 @@ export class Operation {
   }
 
   /** The reasons for which `check` refuses, as the engine prints them. */
-  async refusals(type: string, inputs: Bag, previous?: Recorded): Promise<string[]> {
+  async refusals(type: string, inputs: JsonObject, previous?: Recorded): Promise<string[]> {
     const { failures } = await this.check(type, inputs, previous);
     return failures.map(({ reason }) => reason);
   }
 
-  async preview(type: string, inputs: Bag, previous?: Recorded): Promise<Preview> {
+  async preview(type: string, inputs: JsonObject, previous?: Recorded): Promise<Preview> {
     const checked = await this.check(type, inputs, previous);
     if (checked.failures.length > 0) {
       throw new Error(checked.failures.map(({ reason }) => reason).join("\n"));
@@ -105,7 +105,7 @@ export class Operation {
     return { step, replaces: diff.replaces, deletesFirst, inputs: checked.inputs };
   }
 
-  async up(type: string, inputs: Bag, previous?: Recorded): Promise<Recorded> {
+  async up(type: string, inputs: JsonObject, previous?: Recorded): Promise<Recorded> {
     const plan = await this.preview(type, inputs, previous);
     const verbs = this.#verbs(type);
     if (plan.step === "same" && previous !== undefined) return { ...previous, inputs: plan.inputs };
@@ -119,7 +119,7 @@ export class Operation {
   }
 
   /** As the engine does for what is recorded as half done, even where nothing differs. */
-  async update(type: string, inputs: Bag, previous: Recorded): Promise<Recorded> {
+  async update(type: string, inputs: JsonObject, previous: Recorded): Promise<Recorded> {
     const news = { ...asSent(inputs), __provider: forwarder(type) };
     const { outs } = await this.#verbs(type).update(this.host, previous.id, previous.outputs, news);
     return recordedOf(previous.id, news, outs);
@@ -128,7 +128,7 @@ export class Operation {
   /** An `up` that has to fail, be it in its preview: its error, and what the engine records of it. */
   async failedUp(
     type: string,
-    inputs: Bag,
+    inputs: JsonObject,
     previous?: Recorded,
   ): Promise<{ message: string; recorded: Recorded | undefined; error: Error }> {
     let plan: Preview | undefined;
@@ -138,7 +138,7 @@ export class Operation {
     } catch (error) {
       if (!(error instanceof Error)) throw error;
       const id: unknown = Reflect.get(error, "id");
-      const properties = Reflect.get(error, "properties") as Bag | undefined;
+      const properties = Reflect.get(error, "properties") as JsonObject | undefined;
       const recorded =
         typeof id === "string" && properties !== undefined
           ? recordedOf(id, plan?.inputs ?? {}, properties)
@@ -167,11 +167,11 @@ export class Operation {
 }
 
 /** JSON, as it is after the engine's wire: members that are undefined are gone. */
-function asSent(value: Bag): Bag {
-  return JSON.parse(JSON.stringify(value)) as Bag;
+function asSent(value: JsonObject): JsonObject {
+  return JSON.parse(JSON.stringify(value)) as JsonObject;
 }
 
-function recordedOf(id: string, inputs: Bag, outputs: Bag): Recorded {
+function recordedOf(id: string, inputs: JsonObject, outputs: JsonObject): Recorded {
   return {
     id,
     inputs: asSent(inputs),

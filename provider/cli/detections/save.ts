@@ -11,10 +11,10 @@ import {
 import type { RecordStatus } from "../../page-shield/records";
 import { Host } from "../../runtime/host";
 import { LookupError } from "../../runtime/lookup";
-import { counted } from "../../runtime/values";
+import { pluralize } from "../../runtime/values";
 import { CommandError, InterruptedError } from "../../terminal/errors";
-import { demandCredential, withVariables } from "../../terminal/failure";
-import { tell, type Io } from "../../terminal/io";
+import { requireCredential, withVariables } from "../../terminal/failure";
+import { printToStderr, type Io } from "../../terminal/io";
 
 export interface SaveOptions {
   readonly zone: string;
@@ -31,13 +31,16 @@ export async function saveSnapshot(io: Io, options: SaveOptions): Promise<void> 
   const file = resolve(io.cwd, out);
   if (!force) refuseOthers(file, out, zoneId);
   const stop = io.interrupted();
-  const warn = (line: string): void => tell(io, withVariables(line));
+  const warn = (line: string): void => printToStderr(io, withVariables(line));
   const host = new Host({ config: () => undefined, env: io.env, out: { info: warn, warn }, signal: stop });
   try {
-    demandCredential(host.settings);
+    requireCredential(host.settings);
     const found = await collectDetections(host, { zoneId, include, status, hosts });
     const isNew = await writeDetections(file, found);
-    tell(io, `edgeguard: ${out} ${isNew ? "holds" : "is up to date:"} ${inWords(found)} of zone ${zoneId}.`);
+    printToStderr(
+      io,
+      `edgeguard: ${out} ${isNew ? "holds" : "is up to date:"} ${inWords(found)} of zone ${zoneId}.`,
+    );
   } catch (error) {
     if (stop.aborted && error instanceof CancelledError)
       throw new InterruptedError(`interrupted. ${out} is as it was.`);
@@ -68,6 +71,6 @@ function zoneOf(file: string): string | undefined {
 function inWords({ scripts, connections, cookies }: Detections): string {
   const kinds = { script: scripts, connection: connections, cookie: cookies };
   return Object.entries(kinds)
-    .flatMap(([noun, found]) => (found === undefined ? [] : [counted(found.length, noun)]))
+    .flatMap(([noun, found]) => (found === undefined ? [] : [pluralize(found.length, noun)]))
     .join(", ");
 }

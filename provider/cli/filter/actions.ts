@@ -12,10 +12,10 @@ import {
   type LogLines,
   passes,
 } from "../../logpush/test-filter";
-import { isBag, pick, type Bag } from "../../runtime/values";
+import { isJsonObject, pick, type JsonObject } from "../../runtime/values";
 import { CommandError, UsageError } from "../../terminal/errors";
 import { readText } from "../../terminal/files";
-import { print, tell, type Io } from "../../terminal/io";
+import { print, printToStderr, type Io } from "../../terminal/io";
 import { checkFields, type FieldOptions } from "./fields";
 
 export interface FilterOptions extends FieldOptions {
@@ -38,7 +38,7 @@ export async function testFilterOn(
   const result = await testFilter(text, printing === true ? printed(io, filter, lines) : lines, { examples });
   refuseNothing(result);
   warn(io, filter, result);
-  if (printing === true) tell(io, `edgeguard: ${counts(result)}`);
+  if (printing === true) printToStderr(io, `edgeguard: ${counts(result)}`);
   else if (format === "json") {
     const all = { filter: text, ...sizeOf(filter), ...result };
     await print(io, `${JSON.stringify(all, undefined, 2)}\n`);
@@ -91,10 +91,10 @@ async function* printed(io: Io, filter: CheckedFilter, lines: LogLines): AsyncGe
   }
 }
 
-function fieldsOf(line: string): Bag | undefined {
+function fieldsOf(line: string): JsonObject | undefined {
   try {
     const json: unknown = JSON.parse(line);
-    return isBag(json) ? json : undefined;
+    return isJsonObject(json) ? json : undefined;
   } catch {
     return undefined;
   }
@@ -115,16 +115,16 @@ function warn(
   { lines, unreadable, missingFields, examples }: FilterTest,
 ): void {
   const size = sizeProblem(filter);
-  if (size !== undefined) tell(io, `edgeguard: the filter ${size}`);
+  if (size !== undefined) printToStderr(io, `edgeguard: the filter ${size}`);
   if (unreadable > 0) {
     const first = examples.unreadable.map(({ line, reason }) => `line ${line} ${reason}`).join(", ");
-    tell(
+    printToStderr(
       io,
       `edgeguard: ${count(unreadable)} of ${count(lines)} lines cannot be read${first === "" ? "" : `: ${first}`}.`,
     );
   }
   for (const [field, without] of Object.entries(missingFields)) {
-    tell(
+    printToStderr(
       io,
       `edgeguard: ${field} is missing in ${count(without)} of ${count(lines)} lines: its comparisons fail there, which may not be what Cloudflare does. Use sample lines that have it.`,
     );

@@ -6,8 +6,8 @@ import { listFields, named, type Scope } from "../../logpush/job-api";
 import { Host } from "../../runtime/host";
 import { nearest } from "../../runtime/nearest";
 import { UsageError } from "../../terminal/errors";
-import { demandCredential, withVariables } from "../../terminal/failure";
-import { tell, type Io } from "../../terminal/io";
+import { requireCredential, withVariables } from "../../terminal/failure";
+import { printToStderr, type Io } from "../../terminal/io";
 
 /** Holds the filter against the fields of its dataset, as a LogpushJob does in a preview. */
 
@@ -39,7 +39,7 @@ export async function checkFields(io: Io, filter: CheckedFilter, options: FieldO
     refuse(fieldIssues(filter, { dataset, types, complete: true }), advice);
   } else if ((DATASETS as readonly string[]).includes(dataset)) {
     const how = `Pass --zone <id> or --account <id> to check them against the API.`;
-    tell(io, `edgeguard: the fields of ${dataset} are not listed here and were not checked. ${how}`);
+    printToStderr(io, `edgeguard: the fields of ${dataset} are not listed here and were not checked. ${how}`);
   } else {
     const near = nearest(dataset, DATASETS);
     const advice = near === undefined ? `Choose from ${DATASETS.join(", ")}.` : `Did you mean ${near}?`;
@@ -57,11 +57,11 @@ function issuesAnywhere(filter: CheckedFilter): readonly FilterIssue[] {
 
 /** The fields that the plan of the zone or account has. */
 async function liveFields(io: Io, scope: Scope, dataset: string): Promise<FieldList> {
-  const out = (line: string): void => tell(io, withVariables(line));
+  const out = (line: string): void => printToStderr(io, withVariables(line));
   const closing = io.interrupted();
   const host = new Host({ config: () => undefined, env: io.env, out: { info: out, warn: out }, closing });
   try {
-    demandCredential(host.settings);
+    requireCredential(host.settings);
     const listed = await listFields(host.api, scope, dataset);
     return { dataset, types: typesOf(dataset, listed), complete: true };
   } catch (error) {

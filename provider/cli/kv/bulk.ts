@@ -7,7 +7,7 @@ import { FileSource } from "../../kv/source-file";
 import { readValues, type FoundValue } from "../../kv/values";
 import { confirm } from "../../terminal/confirm";
 import { CommandError, InterruptedError, UnfinishedError } from "../../terminal/errors";
-import { printArray, tell, type Io } from "../../terminal/io";
+import { printArray, printToStderr, type Io } from "../../terminal/io";
 import { ProgressLine } from "../../terminal/status-line";
 import { readKeys, withInputFile, type InputFile } from "./files";
 import { titleOf } from "./namespace";
@@ -29,11 +29,11 @@ async function putEntries(io: Io, file: InputFile, options: BulkPutOptions): Pro
   const begun = performance.now();
   const work = async (checked: Checked): Promise<void> => {
     const { catalog, rows, expired } = checked;
-    for (const warning of catalog.warnings) tell(io, `edgeguard: ${warning}`);
+    for (const warning of catalog.warnings) printToStderr(io, `edgeguard: ${warning}`);
     const left = expired === 0 ? "" : `, and left out ${entries(expired)} that expired already`;
     if (options.dryRun === true) {
       const found = `${entries(rows.length)} to write, values of ${count(catalog.bytes)} bytes in all${left}`;
-      tell(io, `edgeguard: ${file.name} is in order: ${found}. Nothing was sent to ${target.name}.`);
+      printToStderr(io, `edgeguard: ${file.name} is in order: ${found}. Nothing was sent to ${target.name}.`);
       return;
     }
     const stop = io.interrupted();
@@ -44,7 +44,7 @@ async function putEntries(io: Io, file: InputFile, options: BulkPutOptions): Pro
       const counts = `Wrote ${count(outcome.done)} of ${entries(rows.length)} to ${session.name}`;
       demandAll(io, outcome, counts, stop);
       const done = `wrote ${entries(outcome.done)} to ${session.name} in ${secondsSince(begun)}`;
-      tell(io, `edgeguard: ${done}${left}.`);
+      printToStderr(io, `edgeguard: ${done}${left}.`);
     };
     await onNamespace(io, options, write, { target, writes: true, closing: stop });
   };
@@ -76,7 +76,7 @@ export async function getBulk(io: Io, argument: string, options: DataOptions): P
 export async function deleteBulk(io: Io, argument: string, options: DeleteOptions): Promise<void> {
   const keys = await withInputFile(io, argument, readKeys);
   if (keys.length === 0) {
-    tell(io, `edgeguard: ${argument} names no keys; nothing was deleted.`);
+    printToStderr(io, `edgeguard: ${argument} names no keys; nothing was deleted.`);
     return;
   }
   const stop = io.interrupted();
@@ -94,7 +94,7 @@ export async function deleteBulk(io: Io, argument: string, options: DeleteOption
     const outcome = await remove({ ctx, accountId, namespaceId, keys, onDone });
     progress.clear();
     demandAll(io, outcome, `Deleted ${count(outcome.done)} of ${keysOf(keys.length)} of ${name}`, stop);
-    tell(io, `edgeguard: deleted ${keysOf(outcome.done)} of ${name}.`);
+    printToStderr(io, `edgeguard: deleted ${keysOf(outcome.done)} of ${name}.`);
   };
   await onNamespace(io, options, work, { closing: stop });
 }
@@ -173,8 +173,9 @@ const SHOWN_KEYS = 10;
  */
 export function demandAll(io: Io, { failed, error }: BulkOutcome, counts: string, stop: AbortSignal): void {
   for (const { key, reason } of failed.slice(0, SHOWN_KEYS))
-    tell(io, `edgeguard: key ${showKey(key)}: ${reason}`);
-  if (failed.length > SHOWN_KEYS) tell(io, `edgeguard: and ${count(failed.length - SHOWN_KEYS)} more keys`);
+    printToStderr(io, `edgeguard: key ${showKey(key)}: ${reason}`);
+  if (failed.length > SHOWN_KEYS)
+    printToStderr(io, `edgeguard: and ${count(failed.length - SHOWN_KEYS)} more keys`);
   if (error !== undefined && stop.aborted) throw new InterruptedError(`interrupted. ${counts}.`);
   if (error !== undefined)
     throw new UnfinishedError(

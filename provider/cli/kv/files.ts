@@ -6,8 +6,8 @@ import { pipeline } from "node:stream/promises";
 import { checkKey } from "../../kv/entry";
 import { columnOf, NotAnArrayError, readItems } from "../../kv/json-items";
 import { SourceError, SourceHandle } from "../../kv/source-handle";
-import { whyUnreadable } from "../../runtime/files";
-import { isBag, own } from "../../runtime/values";
+import { readErrorReason } from "../../runtime/files";
+import { isJsonObject, ownMember } from "../../runtime/values";
 import { CommandError, InterruptedError } from "../../terminal/errors";
 import type { Io } from "../../terminal/io";
 
@@ -42,7 +42,7 @@ export async function withInputFile<T>(
       await pipeline(isStdin ? io.stdin : createReadStream(path), createWriteStream(copy), { signal: stop });
     } catch (error) {
       if (stop.aborted) throw new InterruptedError("interrupted. Nothing was sent.");
-      throw new CommandError(`${name} cannot be read: ${whyUnreadable(error)}.`);
+      throw new CommandError(`${name} cannot be read: ${readErrorReason(error)}.`);
     }
     return await work({ path: copy, name });
   } finally {
@@ -70,7 +70,7 @@ export async function readKeys({ path, name }: InputFile): Promise<readonly stri
     for await (const items of readItems(file)) {
       for (const item of items) {
         const value: unknown = JSON.parse(item.text);
-        const key = isBag(value) ? (own(value, "name") ?? own(value, "key")) : value;
+        const key = isJsonObject(value) ? (ownMember(value, "name") ?? ownMember(value, "key")) : value;
         const problem =
           typeof key === "string" ? checkKey(key) : "is neither a string nor an object with a name or key";
         if (typeof key !== "string" || problem !== undefined)

@@ -10,11 +10,11 @@ import { listKeys as keysOf } from "../../kv/listing";
 import { openSource } from "../../kv/declared";
 import { inexactMetadata, isTooDeep } from "../../kv/metadata";
 import { KV } from "../../limits";
-import { isBag } from "../../runtime/values";
+import { isJsonObject } from "../../runtime/values";
 import { confirm } from "../../terminal/confirm";
 import { CommandError, UsageError } from "../../terminal/errors";
 import { unreadable } from "../../terminal/files";
-import { print, printArray, tell, type Io } from "../../terminal/io";
+import { print, printArray, printToStderr, type Io } from "../../terminal/io";
 import { send, withEntries } from "./bulk";
 import {
   onNamespace,
@@ -36,14 +36,14 @@ export async function putKey(
   const entry = entryOf(io, key, value, options);
   await withEntries(openSource({ entries: { [key]: entry } }, io.cwd), async (checked) => {
     const { bytes, warnings } = checked.catalog;
-    for (const warning of warnings) tell(io, `edgeguard: ${warning}`);
+    for (const warning of warnings) printToStderr(io, `edgeguard: ${warning}`);
     if (checked.expired > 0) throw new UsageError(tooSoon(entry.expiration ?? 0));
     const work = async (session: NamespaceSession): Promise<void> => {
       const { error, failed } = await send(session, checked);
       if (error !== undefined) throw error;
       if (failed[0] !== undefined)
         throw new CommandError(`key ${showKey(key)} was not written: ${failed[0].reason}`);
-      tell(
+      printToStderr(
         io,
         `edgeguard: wrote key ${showKey(key)}, ${count(bytes)} ${bytes === 1 ? "byte" : "bytes"}, to ${session.name}${ends(entry)}.`,
       );
@@ -93,7 +93,7 @@ export async function deleteKey(io: Io, key: string, options: DeleteOptions): Pr
     } catch (error) {
       if (!isKeyMissing(error)) throw error;
     }
-    tell(
+    printToStderr(
       io,
       existed
         ? `edgeguard: deleted key ${showKey(key)} of ${session.name}.`
@@ -162,7 +162,7 @@ function parsedMetadata(text: string): unknown {
   } catch {
     throw new UsageError(`--metadata is not valid JSON: ${how}`);
   }
-  if (!isBag(parsed)) throw new UsageError(`--metadata is not an object: ${how}`);
+  if (!isJsonObject(parsed)) throw new UsageError(`--metadata is not an object: ${how}`);
   if (isTooDeep(parsed)) throw new UsageError("--metadata is nested too deep.");
   const inexact = inexactMetadata(`{"metadata":${text}}`, { metadata: parsed });
   if (inexact !== undefined) throw new UsageError(`--metadata: ${inexact}.`);

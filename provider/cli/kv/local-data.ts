@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from "node:path";
-import { isBag } from "../../runtime/values";
+import { isJsonObject } from "../../runtime/values";
 import { CommandError } from "../../terminal/errors";
 import type { Io } from "../../terminal/io";
 
@@ -96,5 +96,5 @@ function resolvePackage(paths: string[]): string | undefined {
 }
 
 function isLocalPackage(module: unknown): module is LocalPackage {
-  return isBag(module) && typeof module["openLocalData"] === "function";
+  return isJsonObject(module) && typeof module["openLocalData"] === "function";
 }

@@ -6,7 +6,7 @@ import { KV } from "../../limits";
 import { nearest } from "../../runtime/nearest";
 import { confirm } from "../../terminal/confirm";
 import { CommandError, UsageError } from "../../terminal/errors";
-import { print, tell, type Io } from "../../terminal/io";
+import { print, printToStderr, type Io } from "../../terminal/io";
 import {
   onAccount,
   onNamespace,
@@ -40,7 +40,7 @@ export async function createNamespace(io: Io, name: string, options: ProjectOpti
             : undefined,
     });
     const { text, advice } = snippetFor(project.config, { env, binding: bindingFor(name), preview, id });
-    tell(io, `edgeguard: created namespace ${JSON.stringify(title)} (${id}). ${advice}`);
+    printToStderr(io, `edgeguard: created namespace ${JSON.stringify(title)} (${id}). ${advice}`);
     await print(io, text);
   });
 }
@@ -69,7 +69,7 @@ export async function renameNamespace(
       schema: z.unknown(),
       body: { title },
     });
-    tell(io, `edgeguard: namespace ${namespaceId} is now called ${JSON.stringify(title)}.`);
+    printToStderr(io, `edgeguard: namespace ${namespaceId} is now called ${JSON.stringify(title)}.`);
   };
   if (oldTitle === undefined) {
     await onNamespace(io, options, (session) => rename(session, session.namespaceId));
@@ -105,7 +105,7 @@ export async function deleteNamespace(io: Io, options: DeleteNamespaceOptions): 
       });
       const rest =
         options.binding === undefined ? "" : ` Remove its binding from ${target.config?.name ?? ""}.`;
-      tell(io, `edgeguard: ${session.name} is deleted.${rest}`);
+      printToStderr(io, `edgeguard: ${session.name} is deleted.${rest}`);
     },
     { target },
   );

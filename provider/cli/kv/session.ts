@@ -1,8 +1,8 @@
 import type { EntriesContext, NamespaceAddress } from "../../kv/address";
 import { Host } from "../../runtime/host";
 import { CommandError, UsageError } from "../../terminal/errors";
-import { demandCredential, withVariables } from "../../terminal/failure";
-import { tell, type Io } from "../../terminal/io";
+import { requireCredential, withVariables } from "../../terminal/failure";
+import { printToStderr, type Io } from "../../terminal/io";
 import { accountOf, namespaceOf, readProjectConfig, type ProjectConfig } from "../wrangler-config";
 import { openLocalData } from "./local-data";
 
@@ -87,7 +87,7 @@ export function projectOf(io: Io, options: ProjectOptions, { envNeedsFile = true
   const fromFile = config === undefined ? undefined : accountOf(config, options.env);
   const fromEnv = io.env["EDGEGUARD_ACCOUNT_ID"] ?? io.env["CLOUDFLARE_ACCOUNT_ID"];
   if (options.accountId === undefined && fromFile !== undefined && differs(fromFile, fromEnv))
-    tell(
+    printToStderr(
       io,
       `edgeguard: account ${fromFile} of ${config?.name ?? "the file"} is used, not the one of the environment.`,
     );
@@ -102,7 +102,10 @@ export function targetOf(io: Io, options: SelectorOptions): Target {
   const project = projectOf(io, options);
   if (namespaceId !== undefined) {
     if (preview)
-      tell(io, "edgeguard: --preview has no effect with --namespace-id, which names the namespace itself.");
+      printToStderr(
+        io,
+        "edgeguard: --preview has no effect with --namespace-id, which names the namespace itself.",
+      );
     return { ...project, namespaceId, name: `namespace ${namespaceId}` };
   }
   if (project.config === undefined)
@@ -172,7 +175,7 @@ export async function onNamespace<T>(
     title: options.binding ?? namespaceId,
     begin: writes,
   });
-  if (data.begun) tell(io, `edgeguard: began local ${name}, empty, in ${data.folder}.`);
+  if (data.begun) printToStderr(io, `edgeguard: began local ${name}, empty, in ${data.folder}.`);
   try {
     const config = new Map(Object.entries(data.config));
     const host = new Host({ config: (key) => config.get(key), ...common(io), env: {}, ...session });
@@ -183,14 +186,14 @@ export async function onNamespace<T>(
 }
 
 function common(io: Io): Pick<ConstructorParameters<typeof Host>[0], "env" | "out"> {
-  const out = (line: string): void => tell(io, withVariables(line));
+  const out = (line: string): void => printToStderr(io, withVariables(line));
   return { env: io.env, out: { info: out, warn: out } };
 }
 
 async function connected<T>(host: Host, work: (session: Session) => Promise<T>): Promise<T> {
   try {
     const { accountId } = host.settings;
-    demandCredential(host.settings);
+    requireCredential(host.settings);
     if (accountId === undefined)
       throw new CommandError(
         "no account. Pass --account-id, or set account_id in the configuration file or CLOUDFLARE_ACCOUNT_ID.",

@@ -1,7 +1,7 @@
 import { jobFound, type Job } from "../../logpush/job";
 import { listJobs } from "../../logpush/job-api";
 import type { JobArgs } from "../../logpush/job-args";
-import { isBag, pick, type Bag } from "../../runtime/values";
+import { isJsonObject, pick, type JsonObject } from "../../runtime/values";
 import { TYPES, type Found, type Scope } from "../found";
 import type { Reading } from "../reading";
 import { destinationCode } from "./destination";
@@ -76,10 +76,10 @@ function notesOn(what: string, destination: string, hidesFilter: boolean): strin
 const LIMITS = ["frequency", "maxUploadBytes", "maxUploadIntervalSeconds", "maxUploadRecords"];
 
 /** The declaration that the job is: whatever is at its default is left out. */
-function asDeclared(scope: Scope, job: Job, destinationConf: string): Bag {
+function asDeclared(scope: Scope, job: Job, destinationConf: string): JsonObject {
   const { raw, name, dataset, kind } = job;
   const options = raw["output_options"];
-  const fieldNames = isBag(options) ? options["field_names"] : undefined;
+  const fieldNames = isJsonObject(options) ? options["field_names"] : undefined;
   const filter = raw["filter"];
   const least = {
     ...(scope.kind === "zone" ? { zoneId: scope.id } : { accountId: scope.id }),

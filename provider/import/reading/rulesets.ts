@@ -1,4 +1,4 @@
-import { isBag, sameJson, type Bag } from "../../runtime/values";
+import { isJsonObject, sameJson, type JsonObject } from "../../runtime/values";
 import type { Context } from "../../runtime/lifecycle";
 import type { DeclaredOverrides } from "../../rulesets/arguments";
 import { asFound } from "../../rulesets/adoption";
@@ -164,7 +164,7 @@ function asArgument(
   { expression, description, skips }: ZoneRule,
   own: string,
   nameOf: (id: string) => string,
-): (Bag & { readonly skip: DeclaredSkip })[] {
+): (JsonObject & { readonly skip: DeclaredSkip })[] {
   if (skips === undefined || (typeof skips === "object" && "other" in skips)) return [];
   const skip = skipInWords(skips, own, nameOf);
   return [{ expression, ...(description === "" ? {} : { description }), skip }];
@@ -186,9 +186,9 @@ const ARGUMENTS = [
 ];
 
 /** What says nothing but the default is left out. */
-const DEFAULTS: Bag = { expression: "true", enabled: true };
+const DEFAULTS: JsonObject = { expression: "true", enabled: true };
 
-function declaredOf(outputs: Bag): Bag {
+function declaredOf(outputs: JsonObject): JsonObject {
   return Object.fromEntries(
     ARGUMENTS.filter((name) => outputs[name] !== undefined && !sameJson(outputs[name], DEFAULTS[name])).map(
       (name) => [name, outputs[name]],
@@ -198,7 +198,7 @@ function declaredOf(outputs: Bag): Bag {
 
 /** The score by its name, where it has one. */
 function withNamedThreshold(entry: unknown): unknown {
-  if (!isBag(entry)) return undefined;
+  if (!isJsonObject(entry)) return undefined;
   const { scoreThreshold } = entry;
   const name = thresholdName(scoreThreshold);
   return name === undefined ? entry : { ...entry, scoreThreshold: name };
@@ -206,11 +206,11 @@ function withNamedThreshold(entry: unknown): unknown {
 
 /** An id says nothing to a reader: what the rule is for stands above it. */
 function ruleOverrides(rules: unknown, managed: ManagedRuleset): Code | undefined {
-  if (!isBag(rules)) return undefined;
+  if (!isJsonObject(rules)) return undefined;
   const entries = Object.entries(rules).map(([id, entry]) => [id, withNamedThreshold(entry)]);
   const described = managed.rules.filter(({ description }) => description !== "");
   return objectOf(
-    Object.fromEntries(entries) as Bag,
+    Object.fromEntries(entries) as JsonObject,
     Object.fromEntries(described.map(({ id, description }) => [id, description])),
   );
 }

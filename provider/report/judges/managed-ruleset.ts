@@ -5,8 +5,8 @@ import { compareDeclared } from "../../rulesets/compare-effects";
 import { compileOverrides } from "../../rulesets/overrides";
 import { resolveSkip, skip } from "../../rulesets/skip";
 import { entryPoint } from "../../rulesets/wire";
-import { present } from "../../runtime/members";
-import { pick, sameJson, type Bag } from "../../runtime/values";
+import { omitAbsent } from "../../runtime/members";
+import { pick, sameJson, type JsonObject } from "../../runtime/values";
 import { joined, say, words, type Phrase } from "../phrase";
 import type { Plan } from "../plan";
 import { isGone, oncePerPlan, told } from "../sections/section";
@@ -159,7 +159,7 @@ const isSharedIn =
     const ownIds = all
       .filter((step) => isGone(step) || step.old?.inputs["ref"] === inputs["ref"])
       .map(({ old }) => old?.outputs["ruleId"]);
-    const running = all.flatMap(({ old }): Bag[] => {
+    const running = all.flatMap(({ old }): JsonObject[] => {
       if (old === undefined || old.inputs["zoneId"] !== inputs["zoneId"]) return [];
       return [...(mayAct(old) ? [old.outputs] : []), ...list(old.outputs["otherManagedRules"]).map(bag)];
     });
@@ -197,7 +197,7 @@ function asFound(old: Side): Side {
     ruleset: same ? old.inputs["ruleset"] : { id: rulesetId },
     expression: found.expression,
     enabled: found.enabled && found.deploys !== undefined && overrides?.enabled !== false,
-    ...present({
+    ...omitAbsent({
       version: version === "latest" ? undefined : version,
       action: overrides?.action,
       categories: overrides?.categories,

@@ -1,4 +1,4 @@
-import { isBag } from "../../runtime/values";
+import { isJsonObject } from "../../runtime/values";
 import { CspError, parseCsp, type Directives } from "../../page-shield/csp";
 import { newlyAllowed } from "../../page-shield/newly-allowed";
 import { joined, say, value, words, type Phrase } from "../phrase";
@@ -146,7 +146,7 @@ const settingOf = (side: Side, name: string, recorded: Side): unknown =>
 /** What the preview of a new resource has found: a zone always has settings. */
 function foundBy(after: Side | undefined): Side | undefined {
   const found = after?.inputs["found"];
-  return isBag(found) ? { inputs: found, outputs: { previous: found } } : undefined;
+  return isJsonObject(found) ? { inputs: found, outputs: { previous: found } } : undefined;
 }
 
 /** The monitor itself. */

@@ -1,4 +1,4 @@
-import { canonicalJson, hasUnknown, isBag, sameJson, type Bag } from "../../runtime/values";
+import { canonicalJson, hasUnknown, isJsonObject, sameJson, type JsonObject } from "../../runtime/values";
 import type { DangerKind, RemovalGate } from "../model";
 import type { Phrase } from "../phrase";
 import type { Plan, Step } from "../plan";
@@ -9,8 +9,8 @@ import { SECRET } from "../values";
 
 /** One side of an object: its arguments, and what is recorded of it. */
 export interface Side {
-  readonly inputs: Bag;
-  readonly outputs: Bag;
+  readonly inputs: JsonObject;
+  readonly outputs: JsonObject;
 }
 
 export interface Change {
@@ -128,5 +128,5 @@ export const stays = (was: unknown, is: unknown): boolean => sameJson(was, is) &
 export function isHidden(given: unknown): boolean {
   if (given === SECRET) return true;
   if (Array.isArray(given)) return given.some(isHidden);
-  return isBag(given) ? Object.values(given).some(isHidden) : hasUnknown(given);
+  return isJsonObject(given) ? Object.values(given).some(isHidden) : hasUnknown(given);
 }

@@ -1,6 +1,6 @@
 import { say, valuesOf, words, type Phrase } from "../phrase";
 import { ownMessages } from "../diagnostics";
-import { visible } from "../../api/printable";
+import { escapeInvisible } from "../../api/printable";
 import { bag, cell, compare, counted, number, text } from "../values";
 import type { Step } from "../plan";
 import { argumentTable, isGone, oncePerPlan, textBlock, type Teller, type Told } from "./section";
@@ -35,7 +35,7 @@ export const kvEntries: Teller = {
     const adopts = adopted(all);
     const lines = changeLines(all);
     return [
-      ...(drift === undefined ? [] : [textBlock(say`Not as it was written: ${visible(drift)}.`)]),
+      ...(drift === undefined ? [] : [textBlock(say`Not as it was written: ${escapeInvisible(drift)}.`)]),
       ...(prunes === undefined ? [] : [textBlock(prunes.sentence)]),
       ...(overwrites === undefined ? [] : [textBlock(overwrites.sentence)]),
       ...(adopts === undefined ? [] : [textBlock(adopts.sentence)]),
@@ -70,7 +70,9 @@ const phraseOf = ({ counts, names }: ChangeLine): Phrase =>
 function changeLines(all: Told): readonly ChangeLine[] {
   const found = linesOf(all).flatMap((line): [string, ChangeLine][] => {
     const [, counts, removed, names = ""] = /^(\+\d+ ~\d+ -(\d+))(?: \((.*)\))?$/s.exec(line) ?? [];
-    return counts === undefined ? [] : [[line, { counts, names: visible(names), removed: Number(removed) }]];
+    return counts === undefined
+      ? []
+      : [[line, { counts, names: escapeInvisible(names), removed: Number(removed) }]];
   });
   return [...new Map(found).values()];
 }
@@ -138,7 +140,7 @@ function ofOthers(
     if (names === undefined) continue;
     return {
       message: `${startOf(all.step)}${message}`,
-      sentence: sentence(words(found.join(" ")), valuesOf(visible(names))),
+      sentence: sentence(words(found.join(" ")), valuesOf(escapeInvisible(names))),
     };
   }
   return undefined;
@@ -150,7 +152,7 @@ function linesOf({ step, plan }: Told): readonly string[] {
 }
 
 /** As a line names the resource. */
-const startOf = ({ name }: Step): string => visible(`KvEntries ${name}: `);
+const startOf = ({ name }: Step): string => escapeInvisible(`KvEntries ${name}: `);
 
 const linesByStart = oncePerPlan((plan): ReadonlyMap<string, readonly string[]> => {
   const lines = new Map<string, string[]>();

@@ -1,5 +1,5 @@
 import type { Block } from "../model";
-import { isBag } from "../../runtime/values";
+import { isJsonObject } from "../../runtime/values";
 import { joined, say, value, words } from "../phrase";
 import { bag, cell, counted, list, shown, text } from "../values";
 import { argumentTable, isGone, lineChanges, standing, textBlock, type Teller, type Told } from "./section";
@@ -23,7 +23,7 @@ function withoutLists(all: Told): Told {
   const without = (side: Told["old"]): Told["old"] => {
     const { fieldNames, ...rest } = bag(side.inputs["outputOptions"]);
     const outputOptions = list(fieldNames).length > 0 ? rest : { ...rest, fieldNames };
-    return isBag(side.inputs["outputOptions"])
+    return isJsonObject(side.inputs["outputOptions"])
       ? { ...side, inputs: { ...side.inputs, outputOptions } }
       : side;
   };
@@ -50,7 +50,7 @@ function fields({ old, before: was, new: next }: Told): readonly Block[] {
 
 /** Not known yet, or a secret, as a whole or in its list of fields. */
 function isHidden(outputOptions: unknown): boolean {
-  if (!isBag(outputOptions)) return outputOptions !== undefined;
+  if (!isJsonObject(outputOptions)) return outputOptions !== undefined;
   const { fieldNames } = outputOptions;
   return typeof fieldNames === "string" && fieldNames !== "all";
 }

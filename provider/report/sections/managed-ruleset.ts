@@ -2,7 +2,7 @@ import { rulesetName } from "../../migration/words";
 import type { RulesetExpansion } from "../../rulesets/effective";
 import type { Block } from "../model";
 import { joined, say, value, words, type Phrase } from "../phrase";
-import { visible } from "../../api/printable";
+import { escapeInvisible } from "../../api/printable";
 import { sameJson } from "../../runtime/values";
 import { bag, cell, counted, list, shown, text } from "../values";
 import {
@@ -63,7 +63,7 @@ function changes(all: Told): readonly Block[] {
       ? []
       : [
           textBlock(
-            say`Changed outside of the program, in ways that no argument has; it is put right: ${visible(drift)}.`,
+            say`Changed outside of the program, in ways that no argument has; it is put right: ${escapeInvisible(drift)}.`,
           ),
         ]),
     ...expansionTable(all),

@@ -1,4 +1,4 @@
-import { omit, own } from "../../runtime/values";
+import { omit, ownMember } from "../../runtime/values";
 import type { Block } from "../model";
 import { say, value, words, type Phrase } from "../phrase";
 import { bag, cell, counted, differences, list, number, shown, text } from "../values";
@@ -61,7 +61,7 @@ function settings(all: Told): readonly Block[] {
 export const pageShieldPolicy: Teller = {
   summary: (all) => {
     const { action, enabled, description } = standing(all).inputs;
-    const what = own(ACTION_WORDS, text(action) ?? "");
+    const what = ownMember(ACTION_WORDS, text(action) ?? "");
     const state = words(enabled === false ? ", switched off" : "");
     return say`${cell(description, 60)}: ${what === undefined ? cell(action) : words(what)}${state}`;
   },

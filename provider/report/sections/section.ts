@@ -1,5 +1,5 @@
 import { ADOPTED } from "../../runtime/adopted";
-import { canonicalJson, defined, isBag, sameJson } from "../../runtime/values";
+import { canonicalJson, omitUndefined, isJsonObject, sameJson } from "../../runtime/values";
 import type { Block } from "../model";
 import { joined, say, value, words, type Phrase } from "../phrase";
 import type { Plan, Sides, Step } from "../plan";
@@ -39,10 +39,10 @@ export function told(step: Step, plan: Plan): Told {
 /** The existing object that this step adopts, as far as the arguments say; undefined where it makes a new one. */
 export function adoptedBy({ old, new: { inputs } }: Pick<Told, "old" | "new">): Sides | undefined {
   const adopted = inputs[ADOPTED];
-  if (!isBag(adopted) || sameJson(adopted, old.inputs[ADOPTED])) return undefined;
-  const before: Record<string, unknown> = defined(inputs);
+  if (!isJsonObject(adopted) || sameJson(adopted, old.inputs[ADOPTED])) return undefined;
+  const before: Record<string, unknown> = omitUndefined(inputs);
   for (const [name, change] of Object.entries(bag(adopted["changes"]))) before[name] = bag(change)["before"];
-  return { ...NOTHING, inputs: defined(before) };
+  return { ...NOTHING, inputs: omitUndefined(before) };
 }
 
 /** Whether there is nothing to compare with. */

@@ -1,13 +1,13 @@
 import { managedRulesets } from "edgeguard-local";
 import type { Random } from "../../soak/random";
-import type { Bag } from "../../../provider/runtime/values";
+import type { JsonObject } from "../../../provider/runtime/values";
 
 /** Programs that protect a zone, and what somebody might make of them in a pull request. */
 
 export interface Declared {
   readonly type: "ManagedRulesetOverride" | "PageShieldPolicy" | "PageShieldSettings" | "LogpushJob";
   readonly name: string;
-  readonly inputs: Bag;
+  readonly inputs: JsonObject;
 }
 
 export interface World {
@@ -36,9 +36,13 @@ export function program(world: World, rules: KnownRules): Declared[] {
   return made.length === 0 ? program(world, rules) : made;
 }
 
-const declared = (type: Declared["type"], name: string, inputs: Bag): Declared => ({ type, name, inputs });
+const declared = (type: Declared["type"], name: string, inputs: JsonObject): Declared => ({
+  type,
+  name,
+  inputs,
+});
 
-const fresh = (world: World, rules: KnownRules, { type, name }: Declared): Bag => {
+const fresh = (world: World, rules: KnownRules, { type, name }: Declared): JsonObject => {
   if (type === "LogpushJob") return job(world);
   if (type === "PageShieldSettings") return settings(world);
   if (type === "PageShieldPolicy") return policy(world, name === "second" ? "second" : "checkout");
@@ -92,7 +96,7 @@ export function changed(world: World, rules: KnownRules, before: readonly Declar
 
 const ACTIONS = ["block", "managed_challenge", "js_challenge", "challenge", "log"];
 
-function owasp(world: World, rules: KnownRules): Bag {
+function owasp(world: World, rules: KnownRules): JsonObject {
   const { random } = world;
   const byWords = random.chance(0.8);
   return {
@@ -117,7 +121,7 @@ function owasp(world: World, rules: KnownRules): Bag {
   };
 }
 
-function managed(world: World, rules: KnownRules): Bag {
+function managed(world: World, rules: KnownRules): JsonObject {
   const { random } = world;
   return {
     ...deployment(world, "edgeguard/managed", managedRulesets.managed),
@@ -132,7 +136,7 @@ function managed(world: World, rules: KnownRules): Bag {
             .some(rules.managed, 1, 3)
             .map((id) => [
               id,
-              random.pick<Bag>([
+              random.pick<JsonObject>([
                 { enabled: false },
                 { enabled: true },
                 { action: "log" },
@@ -150,7 +154,7 @@ function managed(world: World, rules: KnownRules): Bag {
   };
 }
 
-const deployment = ({ random, zone, otherZone, account }: World, ref: string, id: string): Bag => ({
+const deployment = ({ random, zone, otherZone, account }: World, ref: string, id: string): JsonObject => ({
   zoneId: random.chance(0.95) ? zone : otherZone,
   accountId: account,
   ref,
@@ -160,7 +164,7 @@ const deployment = ({ random, zone, otherZone, account }: World, ref: string, id
   ...random.maybe("description", () => random.word()),
 });
 
-const categories = (random: Random, tags: readonly string[], withAction: boolean): Bag[] =>
+const categories = (random: Random, tags: readonly string[], withAction: boolean): JsonObject[] =>
   random.some(tags, 1, 2).map((tag) => ({
     tag,
     ...(withAction && random.chance(0.5)
@@ -168,7 +172,12 @@ const categories = (random: Random, tags: readonly string[], withAction: boolean
       : { enabled: random.chance(0.5) }),
   }));
 
-const exceptions = ({ random }: World, all: KnownRules, own: string, ofOwn: readonly string[]): Bag[] =>
+const exceptions = (
+  { random }: World,
+  all: KnownRules,
+  own: string,
+  ofOwn: readonly string[],
+): JsonObject[] =>
   Array.from({ length: random.int(1, 2) }, () => ({
     expression: expression(random),
     skip: random.pick<unknown>([
@@ -228,7 +237,7 @@ const SOURCES = [
   "api.example.com",
 ];
 
-function policy({ random, zone, otherZone }: World, description: string): Bag {
+function policy({ random, zone, otherZone }: World, description: string): JsonObject {
   const directives = random.some(
     ["script-src", "default-src", "connect-src", "img-src", "style-src", "script-src-elem"],
     1,
@@ -248,7 +257,7 @@ function policy({ random, zone, otherZone }: World, description: string): Bag {
   };
 }
 
-const settings = ({ random, zone, otherZone }: World): Bag => ({
+const settings = ({ random, zone, otherZone }: World): JsonObject => ({
   zoneId: random.chance(0.95) ? zone : otherZone,
   enabled: random.chance(0.7),
   ...random.maybe("useReportingEndpoint", () => random.chance(0.5)),
@@ -257,7 +266,7 @@ const settings = ({ random, zone, otherZone }: World): Bag => ({
 
 // Logpush
 
-function job({ random, zone, otherZone }: World): Bag {
+function job({ random, zone, otherZone }: World): JsonObject {
   return {
     zoneId: random.chance(0.95) ? zone : otherZone,
     name: "requests",
@@ -273,9 +282,9 @@ function job({ random, zone, otherZone }: World): Bag {
   };
 }
 
-function filter(random: Random): Bag {
-  const condition = (): Bag =>
-    random.pick<Bag>([
+function filter(random: Random): JsonObject {
+  const condition = (): JsonObject =>
+    random.pick<JsonObject>([
       { key: "ClientRequestHost", operator: "eq", value: "a.example" },
       { key: "ClientRequestHost", operator: "!eq", value: "a.example" },
       { key: "ClientRequestURI", operator: "startsWith", value: "/api" },
