@@ -4,24 +4,24 @@ import { changesInWords, changesOf } from "../runtime/changes";
 import type { Context } from "../runtime/lifecycle";
 import { omit, ownMember, sameJson, type JsonObject } from "../runtime/values";
 import { samePlace, shownDestination } from "./destination-text";
-import { named, scopeOf } from "./job-api";
-import { jobNamed, type JobArgs } from "./job-args";
-import { isNamedLike, jobFound, type Job } from "./job";
+import { scopeName, scopeOf } from "./job-api";
+import { jobLabel, type JobArgs } from "./job-args";
+import { hasSameIdentity, jobFromApi, type Job } from "./job";
 
 /**
  * Which existing job a create takes over; undefined when it is to make a new one.
  *
  * @throws AdoptionError naming the ids.
  */
-export async function chooseExisting(
+export async function findJobToAdopt(
   ctx: Context,
   args: JobArgs,
   jobs: readonly Job[],
   allFields: readonly string[] | undefined,
 ): Promise<Job | undefined> {
-  const alike = jobs.filter((job) => isNamedLike(args, job) && isUnclaimed(ctx, job.id));
+  const alike = jobs.filter((job) => hasSameIdentity(args, job) && isUnclaimed(ctx, job.id));
   const ids = alike.map(({ id }) => id).join(", ");
-  const object = `log-push job ${JSON.stringify(args.name)} of dataset ${args.dataset} in ${named(scopeOf(args))}`;
+  const object = `log-push job ${JSON.stringify(args.name)} of dataset ${args.dataset} in ${scopeName(scopeOf(args))}`;
   return await adopt({
     adopt: args.adopt,
     alike,
@@ -32,14 +32,14 @@ export async function chooseExisting(
       never: () =>
         `There is a ${object} already (${ids}), and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise choose another name, or delete it.`,
       different: (job) =>
-        `There is a ${object} already (${ids}), which differs in ${changesInWords(changesOf(found(args, job, allFields), shownArgs(args), ctx))}. ` +
+        `There is a ${object} already (${ids}), which differs in ${changesInWords(changesOf(shownJob(args, job, allFields), shownArgs(args), ctx))}. ` +
         `If an interrupted \`pulumi up\` of this resource created it (it has the same name), set adopt: "takeOver" to continue with it. ${RENAME_HINT} Otherwise choose another name, or delete the job.`,
     },
   });
 }
 
 function isAsDeclared(args: JobArgs, job: Job, allFields: readonly string[] | undefined): boolean {
-  return sameJson(jobFound(args, job, { allFields, strict: true }), args);
+  return sameJson(jobFromApi(args, job, { allFields, strict: true }), args);
 }
 
 /** How a job is adopted; nothing of one that this program holds, as the resource gives it up in a replacement. */
@@ -51,9 +51,9 @@ export function adoptionOf(
 ): { readonly adopts?: Adoption } {
   if (ctx.holding(job.id) !== undefined) return {};
   const adopts = {
-    what: jobNamed(args.name),
-    object: `job ${job.id} of ${named(scopeOf(args))}`,
-    found: found(args, job, allFields),
+    what: jobLabel(args.name),
+    object: `job ${job.id} of ${scopeName(scopeOf(args))}`,
+    found: shownJob(args, job, allFields),
     onDestroy: "deletes it",
     more: "The update writes the job once, since the API may not show all of it.",
     afterwards: sharedIdHint(job.id),
@@ -62,8 +62,8 @@ export function adoptionOf(
 }
 
 /** The job in arguments, as far as the API shows them. */
-function found(args: JobArgs, job: Job, allFields: readonly string[] | undefined): JsonObject {
-  const exists = jobFound(args, job, { allFields, strict: true });
+function shownJob(args: JobArgs, job: Job, allFields: readonly string[] | undefined): JsonObject {
+  const exists = jobFromApi(args, job, { allFields, strict: true });
   const names = Object.keys({ ...args, ...exists }).filter((name) => !SECRETS.includes(name));
   const [shown, declared] = [exists, args].map((each) => shownDestination(each.destinationConf));
   const isElsewhere = exists.destinationConf !== args.destinationConf;

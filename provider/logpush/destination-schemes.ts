@@ -36,7 +36,7 @@ export type Member = string | boolean | Credential | Readonly<Record<string, Cre
 export type Members = Readonly<Record<string, Member | undefined>>;
 
 type Shape = Readonly<Record<string, z.ZodType<string>>>;
-type Texts = Readonly<Record<string, string>>;
+type Strings = Readonly<Record<string, string>>;
 
 /** A parameter of the query. */
 export interface Parameter {
@@ -63,7 +63,7 @@ export interface Parameter {
 interface Address {
   readonly shape: Shape;
   /** What stands behind `://`. */
-  readonly write: (members: Texts) => string;
+  readonly write: (members: Strings) => string;
   /** Undefined where no members make this address. */
   readonly read: (parsed: ParsedDestination) => Members | undefined;
   /** What else of the text it reads. */
@@ -283,7 +283,7 @@ const ROWS: ReadonlyMap<string, Scheme> = new Map(Object.entries(SCHEMES));
 export const SCHEME_NAMES: readonly string[] = [...ROWS.keys()];
 
 /** Names of parameters that hold no credential, whatever the scheme. */
-export const HARMLESS: readonly string[] = [
+export const NON_SECRET_PARAMETERS: readonly string[] = [
   ...[...ROWS.values()].flatMap(({ parameters }) =>
     Object.entries(parameters).flatMap(([name, { secret }]) => (secret === undefined ? [name] : [])),
   ),
@@ -319,29 +319,31 @@ export function valueOf({ parameters }: ParsedDestination, name: string): string
 
 /** What a builder made; its canonical form is the text, each value encoded for its place. */
 export const typedDestination = z.discriminatedUnion("scheme", [
-  typed("s3"),
-  typed("r2"),
-  typed("gs"),
-  typed("azure"),
-  typed("https"),
-  typed("splunk"),
-  typed("datadog"),
-  typed("sumo"),
+  builderSchema("s3"),
+  builderSchema("r2"),
+  builderSchema("gs"),
+  builderSchema("azure"),
+  builderSchema("https"),
+  builderSchema("splunk"),
+  builderSchema("datadog"),
+  builderSchema("sumo"),
 ]);
 
-function typed(scheme: Destination["scheme"]): z.ZodPipe<z.ZodObject<Shape>, z.ZodTransform<string, Texts>> {
+function builderSchema(
+  scheme: Destination["scheme"],
+): z.ZodPipe<z.ZodObject<Shape>, z.ZodTransform<string, Strings>> {
   const { address } = SCHEMES[scheme];
   const parameters = Object.entries<Parameter>(SCHEMES[scheme].parameters);
   const shape: Record<string, z.ZodType<string>> = { scheme: z.literal(scheme), ...address.shape };
-  for (const [, parameter] of inOrder(parameters)) {
+  for (const [, parameter] of inBuilderOrder(parameters)) {
     const { member, required } = parameter;
     if (member === undefined) continue;
     shape[member] = required === true ? schemaOf(parameter) : schemaOf(parameter).exactOptional();
   }
-  return z.strictObject<Shape>(shape).transform((members: Texts) => {
+  return z.strictObject<Shape>(shape).transform((members: Strings) => {
     const query = parameters.flatMap(([name, { member = "", fallback, word }]): [string, string][] => {
       const value = members[member] ?? fallback;
-      const whole = word === undefined ? value : `${word} ${withoutWord(value ?? "", word)}`;
+      const whole = word === undefined ? value : `${word} ${withoutPrefix(value ?? "", word)}`;
       return whole === undefined ? [] : [[name, encodeURIComponent(whole)]];
     });
     return `${scheme}://${withQuery(address.write(members), queryOf(query))}`;
@@ -358,13 +360,13 @@ function schemaOf({ flag, only, secret }: Parameter): z.ZodType<string> {
 export function membersOf(parsed: ParsedDestination): Members | undefined {
   const { address, parameters } = schemeOf(parsed);
   const { takes = [] } = address ?? {};
-  const isAllSaid =
+  const isExpressible =
     (parsed.userInfo === undefined || takes.includes("user")) &&
     (takes.includes("query") ||
       parsed.parameters.every(([name]) => ownMember(parameters, name)?.member !== undefined));
-  const place = isAllSaid ? address?.read(parsed) : undefined;
+  const place = isExpressible ? address?.read(parsed) : undefined;
   if (place === undefined) return undefined;
-  const others = inOrder(Object.entries(parameters)).map(([name, parameter]) => [
+  const others = inBuilderOrder(Object.entries(parameters)).map(([name, parameter]) => [
     parameter.member ?? "",
     memberIn(parsed, name, parameter),
   ]);
@@ -372,7 +374,7 @@ export function membersOf(parsed: ParsedDestination): Members | undefined {
 }
 
 /** A builder's argument begins with what it has to be given, and ends with flags. */
-function inOrder(parameters: readonly [string, Parameter][]): readonly [string, Parameter][] {
+function inBuilderOrder(parameters: readonly [string, Parameter][]): readonly [string, Parameter][] {
   const rank = ({ required, flag }: Parameter): number => (required === true ? 0 : flag === true ? 2 : 1);
   return [...parameters].sort(([, a], [, b]) => rank(a) - rank(b));
 }
@@ -381,14 +383,14 @@ function memberIn(parsed: ParsedDestination, name: string, parameter: Parameter)
   const { member, secret, flag, fallback, word } = parameter;
   const written = valueOf(parsed, name);
   if (member === undefined || written === undefined) return undefined;
-  const value = withoutWord(decoded(written), word);
+  const value = withoutPrefix(decoded(written), word);
   const meaning = secret?.replace("{host}", () => parsed.host);
   if (meaning !== undefined) return new Credential(value, meaning);
   if (value === fallback) return undefined;
   return flag === true ? value === "true" : value;
 }
 
-function withoutWord(value: string, word: string | undefined): string {
+function withoutPrefix(value: string, word: string | undefined): string {
   return word === undefined ? value : value.replace(new RegExp(`^${word}\\s+`, "i"), "");
 }
 

@@ -5,7 +5,7 @@ import { nearest } from "../runtime/nearest";
 import { ownMember } from "../runtime/values";
 import {
   decoded,
-  HARMLESS,
+  NON_SECRET_PARAMETERS,
   isMasked,
   isMaskedAddress,
   isToken,
@@ -40,7 +40,7 @@ export function destinationProblems(text: string): readonly string[] {
     return [`is ${text.length} characters; the limit is ${LOGPUSH.MAX_DESTINATION_CHARACTERS}`];
   }
   const parsed = parseDestination(text);
-  if (parsed === undefined) return [noDestination(text)];
+  if (parsed === undefined) return [unreadableProblem(text)];
   const { scheme, host, path } = parsed;
   const { place, parameters, path: demanded } = schemeOf(parsed);
   const problems = [
@@ -51,7 +51,7 @@ export function destinationProblems(text: string): readonly string[] {
       !HOST.test(host.replace(/[\s<>{}]/g, "")) &&
       "needs a host, or host:port, after :// and after the @ of a user and password; write @ / ? # in a password as %40 %2F %3F %23",
     missingProblem(parsed),
-    doubledProblem(parsed),
+    duplicateProblem(parsed),
     placeholderProblem(parsed),
     ...Object.entries(parameters).flatMap(([name, parameter]) => {
       const value = valueOf(parsed, name);
@@ -63,20 +63,20 @@ export function destinationProblems(text: string): readonly string[] {
 }
 
 /** What no builder would have written, and Cloudflare may accept all the same; each goes on from the property's name. */
-export function destinationDoubts(text: string): readonly string[] {
+export function destinationWarnings(text: string): readonly string[] {
   const parsed = parseDestination(text);
   if (parsed === undefined) return [];
   const doubts = [
     ...Object.entries(schemeOf(parsed).parameters).flatMap(([name, parameter]) => {
       const value = valueOf(parsed, name);
-      return value === undefined ? [] : valueDoubts(name, value, parameter);
+      return value === undefined ? [] : valueWarnings(name, value, parameter);
     }),
     parsed.path.includes("//") && "has an empty folder, //, in its path",
   ];
   return doubts.filter((doubt) => typeof doubt === "string");
 }
 
-function noDestination(text: string): string {
+function unreadableProblem(text: string): string {
   const [, scheme] = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text) ?? [];
   if (scheme === undefined || SCHEME_NAMES.includes(scheme.toLowerCase())) {
     return "has to be an address such as s3://bucket/path?region=us-east-1; it is a value that is not shown";
@@ -100,14 +100,14 @@ function missingProblem(parsed: ParsedDestination): string | false {
   return missing.length > 0 && `lacks ${missing.join(", ")} in its query, which ${parsed.scheme}:// needs`;
 }
 
-function doubledProblem(parsed: ParsedDestination): string | false {
+function duplicateProblem(parsed: ParsedDestination): string | false {
   const names = parsed.parameters.map(([name]) => name);
   const twice = names.find((name, index) => parsed.scheme !== "https" && names.indexOf(name) !== index);
   if (twice === undefined) return false;
   return `has ${isKnownName(parsed, twice) ? `the parameter "${twice}"` : "a parameter"} twice; keep one`;
 }
 
-function valueDoubts(name: string, value: string, { only, flag, form }: Parameter): (string | false)[] {
+function valueWarnings(name: string, value: string, { only, flag, form }: Parameter): (string | false)[] {
   return [
     only !== undefined && value !== only && `has an "${name}" other than ${only}, the only one documented`,
     flag === true && !/^(true|false)?$/.test(value) && `has an "${name}" that is neither true nor false`,
@@ -155,20 +155,20 @@ export function hideDestination(redactor: Redactor, text: string): void {
 /** Every form in which a secret of the destination may come up in a message; of what cannot be read for sure, all of it. */
 function secretsOfDestination(text: string): string[] {
   const parsed = parseDestination(text);
-  if (parsed === undefined || isAmbiguous(parsed)) return spellings(text.replace(/^\w+:\/\//, ""));
+  if (parsed === undefined || isAmbiguous(parsed)) return encodings(text.replace(/^\w+:\/\//, ""));
   const { parameters, userInfo } = parsed;
   const parts = [
     ...parameters.filter(([name, value]) => isSecret(parsed, name, value)).map(([, value]) => value),
     // An unencoded `&` in a credential makes its rest look like a name.
     ...parameters.map(([name]) => name).filter((name) => !isKnownName(parsed, name)),
     ...(userInfo === undefined ? [] : [userInfo, ...userInfo.split(":").slice(1)]),
-    ...secretFolders(parsed),
+    ...secretSegments(parsed),
   ];
-  return parts.flatMap(spellings).filter((secret) => !/^(true|false|\d{1,4})$/.test(secret));
+  return parts.flatMap(encodings).filter((secret) => !/^(true|false|\d{1,4})$/.test(secret));
 }
 
 /** What a shared access signature says beside its signature: versions, permissions, times. */
-const HARMLESS_IN_SIGNATURE = ["sv", "ss", "sr", "srt", "sp", "se", "st", "spr", "sip", "si"];
+const SAS_PARAMETERS = ["sv", "ss", "sr", "srt", "sp", "se", "st", "spr", "sip", "si"];
 
 const SECRET_NAME = /^header_|key|token|secret|sig|pass|auth|cred/i;
 
@@ -177,26 +177,26 @@ const LONG_VALUE_CHARACTERS = 8;
 
 /** A name that says so; or a value of a name that says nothing, unless it is as short as ordinary words are. */
 function isSecret({ scheme }: ParsedDestination, name: string, value: string): boolean {
-  if (HARMLESS.includes(name)) return false;
-  if (scheme === "azure" && HARMLESS_IN_SIGNATURE.includes(name)) return false;
+  if (NON_SECRET_PARAMETERS.includes(name)) return false;
+  if (scheme === "azure" && SAS_PARAMETERS.includes(name)) return false;
   return SECRET_NAME.test(name) || value.length >= LONG_VALUE_CHARACTERS;
 }
 
 /** Whether a person wrote the name, so that it may be shown. */
 function isKnownName(parsed: ParsedDestination, name: string): boolean {
   return (
-    [...HARMLESS, ...HARMLESS_IN_SIGNATURE, ...KEY_PAIR].includes(name) ||
+    [...NON_SECRET_PARAMETERS, ...SAS_PARAMETERS, ...KEY_PAIR].includes(name) ||
     ownMember(schemeOf(parsed).parameters, name) !== undefined
   );
 }
 
-function secretFolders({ scheme, path }: ParsedDestination): string[] {
+function secretSegments({ scheme, path }: ParsedDestination): string[] {
   if (scheme === "sumo") return path.replace(/^.*?\/http\//, "").split("/");
   return scheme === "https" ? path.split("/").filter(isToken) : [];
 }
 
 /** As it is written, decoded, encoded in each of the common ways; and of `Bearer abc` the `abc`. */
-function spellings(written: string): string[] {
+function encodings(written: string): string[] {
   const plain = decoded(written);
   const words = plain.split(/\s+/);
   const forms = [written, plain, ...(words.length > 1 ? [words.at(-1) ?? ""] : [])];
@@ -215,10 +215,10 @@ function lowerCased(encoded: string): string {
 export function sameDestination(a: string, b: string): boolean {
   if (a === b) return true;
   const [left, right] = [parseDestination(a), parseDestination(b)];
-  return left !== undefined && right !== undefined && normal(left) === normal(right);
+  return left !== undefined && right !== undefined && canonical(left) === canonical(right);
 }
 
-function normal(parsed: ParsedDestination): string {
+function canonical(parsed: ParsedDestination): string {
   const { scheme, userInfo, path, parameters } = parsed;
   const sorted = parameters.map(([name, value]) => `${name}=${comparable(name, value)}`).sort();
   return JSON.stringify([scheme, userInfo, hostOf(parsed), trimEnd(path, "/"), sorted]);
@@ -284,7 +284,7 @@ export function agreesWith(declared: string, shown: string | null | undefined): 
     placesAgree(wanted, found, (one, seen) => agrees(one, seen)) &&
     (found.userInfo === undefined || agrees(wanted.userInfo ?? "", found.userInfo, isMasked)) &&
     found.parameters.every(([name, seen]) => {
-      const mask = HARMLESS.includes(name) ? isMaskedAddress : isMasked;
+      const mask = NON_SECRET_PARAMETERS.includes(name) ? isMaskedAddress : isMasked;
       return wanted.parameters.some(
         ([each, value]) =>
           each === name && (seen === "" || agrees(comparable(name, value), comparable(name, seen), mask)),

@@ -5,7 +5,7 @@ import { filterMeaning } from "./filter-text";
  * Whether every line that the first filter lets through passes the second one, too. No filter lets everything through.
  * False where that can't be proven.
  */
-export function passesNoLess(before: string | undefined, after: string | undefined): boolean {
+export function passesAtLeast(before: string | undefined, after: string | undefined): boolean {
   if (after === undefined || after === "" || filterMeaning(before) === filterMeaning(after)) return true;
   if (before === undefined || before === "") return false;
   const [one, other] = [readFilter(before), readFilter(after)];
@@ -38,7 +38,7 @@ class Proof {
 
 function leafImplies(before: Leaf, after: Leaf): boolean {
   if (before.key !== after.key) return false;
-  if (filterLeaf(before) === filterLeaf(after)) return true;
+  if (leafKey(before) === leafKey(after)) return true;
   const [was, is] = [before.operator, after.operator];
   const [old, now] = [valuesOf(before), valuesOf(after)];
   if (was === "eq" || was === "in") {
@@ -48,10 +48,10 @@ function leafImplies(before: Leaf, after: Leaf): boolean {
   }
   if ((was === "!eq" || was === "!in") && (is === "!eq" || is === "!in"))
     return now.every((value) => old.includes(value));
-  return bounds(before, after) || affixes(before, after);
+  return boundsImply(before, after) || affixesImply(before, after);
 }
 
-const filterLeaf = ({ operator, value }: Leaf): string => JSON.stringify([operator, value]);
+const leafKey = ({ operator, value }: Leaf): string => JSON.stringify([operator, value]);
 
 const valuesOf = ({ value }: Leaf): readonly string[] =>
   typeof value === "string" ? [value] : value.map(String);
@@ -60,7 +60,7 @@ const valuesOf = ({ value }: Leaf): readonly string[] =>
 const mayEqual = (a: string, b: string): boolean => a === b || Number(a) === Number(b);
 
 /** `gt 10` lets through no more than `geq 5` does. */
-function bounds(before: Leaf, after: Leaf): boolean {
+function boundsImply(before: Leaf, after: Leaf): boolean {
   const [old, now] = [Number(before.value), Number(after.value)];
   if (Array.isArray(before.value) || Array.isArray(after.value) || Number.isNaN(old) || Number.isNaN(now))
     return false;
@@ -72,7 +72,7 @@ function bounds(before: Leaf, after: Leaf): boolean {
 }
 
 /** `startsWith "/api/v1"` lets through no more than `startsWith "/api"`, and no more than `contains "api"`. */
-function affixes(before: Leaf, after: Leaf): boolean {
+function affixesImply(before: Leaf, after: Leaf): boolean {
   const [old, now] = [before.value, after.value];
   if (typeof old !== "string" || typeof now !== "string") return false;
   switch (`${before.operator} ${after.operator}`) {

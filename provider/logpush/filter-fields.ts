@@ -68,7 +68,7 @@ function typeIssues({ key, operator, value }: Leaf, type: FieldType): readonly L
   }
   const ofType = `${key} is a field of type ${type}`;
   if (typeof value === "string") {
-    const wanted = unfit(value, type);
+    const wanted = expectedValue(value, type);
     if (wanted === undefined) return [];
     return [{ at: ["value"], reason: `is ${describe(value)}; ${ofType} and takes ${wanted}` }];
   }
@@ -87,7 +87,7 @@ function allows(operator: Operator, type: FieldType): boolean {
 }
 
 /** What the field takes instead, where the text cannot be a value of it. */
-function unfit(value: string, type: FieldType): string | undefined {
+function expectedValue(value: string, type: FieldType): string | undefined {
   switch (type) {
     case "int":
     case "array[int]":

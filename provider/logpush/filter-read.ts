@@ -114,19 +114,19 @@ export function readFilter(given: unknown): ReadResult {
 }
 
 /** @throws FilterError naming every place that is wrong. */
-export function mustRead(given: unknown): CheckedFilter {
+export function parseFilter(given: unknown): CheckedFilter {
   const result = readFilter(given);
   if ("filter" in result) return result.filter;
   throw new FilterError(result.issues);
 }
 
 /** Groups in groups beyond this are no filter: each is an operator, and Cloudflare takes about 30. */
-const DEEPEST = 100;
+const MAX_DEPTH = 100;
 
 const SHAPE = '{"where": {"and": [{"key": "…", "operator": "eq", "value": "…"}]}}';
 const LEAF = ["key", "operator", "value"];
 const GROUPS = ["and", "or"];
-const INEXACT = `is a whole number larger than ${Number.MAX_SAFE_INTEGER}, of which digits are lost here; write it as a text, in quotes`;
+const INEXACT_REASON = `is a whole number larger than ${Number.MAX_SAFE_INTEGER}, of which digits are lost here; write it as a text, in quotes`;
 
 /** Goes on after what is wrong, so that all of it is named. `null` stands for what could not be read. */
 class Reader {
@@ -166,8 +166,8 @@ class Reader {
   }
 
   #node(json: unknown, path: FilterPath): Node | null {
-    if (path.length > 2 * DEEPEST)
-      return this.#refuse(path, `lies more than ${DEEPEST} groups deep; make the filter flatter`);
+    if (path.length > 2 * MAX_DEPTH)
+      return this.#refuse(path, `lies more than ${MAX_DEPTH} groups deep; make the filter flatter`);
     if (!isJsonObject(json))
       return this.#refuse(path, `has to be a comparison or a group of them; it is ${describe(json)}`);
     const keys = keysOf(json);
@@ -205,7 +205,7 @@ class Reader {
 
   #leaf({ key, operator, value }: JsonObject, path: FilterPath): Leaf | null {
     if (typeof key !== "string" || key === "")
-      this.#refuse([...path, "key"], `has to be the name of a log field; it is ${shown(key)}`);
+      this.#refuse([...path, "key"], `has to be the name of a log field; it is ${describeValue(key)}`);
     if (!isOperator(operator)) return this.#refuse([...path, "operator"], unknownOperator(operator));
     const at = [...path, "value"];
     const isList = OPERATORS[operator].value === "list";
@@ -215,27 +215,27 @@ class Reader {
 
   #one(operator: Operator, value: unknown, path: FilterPath): string | null {
     if (typeof value === "string") return value;
-    if (isInexact(value)) return this.#refuse(path, INEXACT);
+    if (isInexact(value)) return this.#refuse(path, INEXACT_REASON);
     if (typeof value === "boolean" || isFiniteNumber(value)) return String(value);
     const advice = Array.isArray(value) ? `; for a list there are "in" and "!in"` : "";
     return this.#refuse(
       path,
-      `has to be a text, a number, true or false for ${operator}; it is ${shown(value)}${advice}`,
+      `has to be a text, a number, true or false for ${operator}; it is ${describeValue(value)}${advice}`,
     );
   }
 
   #list(operator: Operator, value: unknown, path: FilterPath): readonly (string | number)[] | null {
     if (!Array.isArray(value)) {
       const hint = typeof value === "string" && value.includes(",") ? ", not a text with commas" : "";
-      return this.#refuse(path, `has to be a list for ${operator}${hint}; it is ${shown(value)}`);
+      return this.#refuse(path, `has to be a list for ${operator}${hint}; it is ${describeValue(value)}`);
     }
     if (value.length === 0)
       return this.#refuse(path, "is an empty list, which no line is in; name at least one value");
     const elements: (string | number)[] = [];
     for (const [index, element] of (value as readonly unknown[]).entries()) {
-      if (isInexact(element)) this.#refuse([...path, index], INEXACT);
+      if (isInexact(element)) this.#refuse([...path, index], INEXACT_REASON);
       else if (typeof element === "string" || isFiniteNumber(element)) elements.push(element);
-      else this.#refuse([...path, index], `has to be a text or a number; it is ${shown(element)}`);
+      else this.#refuse([...path, index], `has to be a text or a number; it is ${describeValue(element)}`);
     }
     const odd = elements.findIndex((element) => typeof element !== typeof elements[0]);
     if (odd > 0 && elements.length === value.length) {
@@ -261,7 +261,7 @@ function isFiniteNumber(value: unknown): value is number {
 }
 
 /** How other tools, and one example of the OpenAPI, write operators. */
-const OTHER_NAMES: Readonly<Record<string, Operator>> = {
+const FOREIGN_OPERATORS: Readonly<Record<string, Operator>> = {
   neq: "!eq",
   ne: "!eq",
   "!=": "!eq",
@@ -280,9 +280,9 @@ const OTHER_NAMES: Readonly<Record<string, Operator>> = {
 
 function unknownOperator(operator: unknown): string {
   if (typeof operator !== "string")
-    return `has to be one of ${OPERATOR_NAMES.join(", ")}; it is ${shown(operator)}`;
+    return `has to be one of ${OPERATOR_NAMES.join(", ")}; it is ${describeValue(operator)}`;
   const meant =
-    ownMember(OTHER_NAMES, operator) ??
+    ownMember(FOREIGN_OPERATORS, operator) ??
     OPERATOR_NAMES.find((name) => OPERATORS[name].builder === operator) ??
     nearest(operator, OPERATOR_NAMES);
   const advice =
@@ -292,7 +292,7 @@ function unknownOperator(operator: unknown): string {
   return `is ${describe(operator)}, which is no operator. ${advice}`;
 }
 
-function shown(value: unknown): string {
+function describeValue(value: unknown): string {
   if (value === null) return "null";
   return typeof value === "number" && !Number.isFinite(value) ? String(value) : describe(value);
 }

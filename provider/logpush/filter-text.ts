@@ -5,7 +5,7 @@ import { childrenOf, isLeaf, readFilter, type CheckedFilter, type Group, type No
 
 /** JSON without white space, in the author's order; a comparison alone is put into a group, as Cloudflare's examples have it. */
 export function compileFilter(filter: CheckedFilter): string {
-  return JSON.stringify({ where: written(grouped(filter)) });
+  return JSON.stringify({ where: withOrderedMembers(grouped(filter)) });
 }
 
 function grouped({ where }: CheckedFilter): Group {
@@ -13,13 +13,13 @@ function grouped({ where }: CheckedFilter): Group {
 }
 
 /** Members in one order. */
-function written(node: Node): Node {
+function withOrderedMembers(node: Node): Node {
   if (isLeaf(node)) return { key: node.key, operator: node.operator, value: node.value };
-  return "and" in node ? { and: node.and.map(written) } : { or: node.or.map(written) };
+  return "and" in node ? { and: node.and.map(withOrderedMembers) } : { or: node.or.map(withOrderedMembers) };
 }
 
 /** The same for filters that let the same lines through, whatever the order of a group's conditions or a list's elements. */
-export function meaningOf(filter: CheckedFilter): string {
+export function canonicalFilter(filter: CheckedFilter): string {
   return JSON.stringify({ where: sorted(grouped(filter)) });
 }
 
@@ -43,7 +43,7 @@ function inOrder<T>(elements: readonly T[]): readonly T[] {
 export function filterMeaning(text: unknown): string {
   if (typeof text !== "string" || text === "") return "";
   const read = readFilter(text);
-  return "filter" in read ? meaningOf(read.filter) : text;
+  return "filter" in read ? canonicalFilter(read.filter) : text;
 }
 
 export interface FilterSize {

@@ -1,6 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
 import type { FieldsOfType, KnownField } from "./dataset-fields";
-import { mustRead, type Operator } from "./filter-read";
+import { parseFilter, type Operator } from "./filter-read";
 import { compileFilter } from "./filter-text";
 
 /**
@@ -150,7 +150,7 @@ export const notIn = membership("!in");
  * @throws FilterError naming every place of the filter that is wrong.
  */
 export function compile(given: Filter | string): string {
-  return compileFilter(mustRead(given));
+  return compileFilter(parseFilter(given));
 }
 
 export { FilterError, type Operator } from "./filter-read";

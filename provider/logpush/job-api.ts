@@ -24,16 +24,16 @@ export function scopeOf(args: {
   throw new Error("a log-push job is of a zone or of an account, and neither is given");
 }
 
-export function named({ kind, id }: Scope): string {
+export function scopeName({ kind, id }: Scope): string {
   return `${kind} ${id}`;
 }
 
-function root({ kind, id }: Scope): string {
+function logpushPath({ kind, id }: Scope): string {
   return `/${kind}s/${id}/logpush`;
 }
 
 export function jobsPath(scope: Scope): string {
-  return `${root(scope)}/jobs`;
+  return `${logpushPath(scope)}/jobs`;
 }
 
 /** All jobs of a zone or account, or those of one dataset. */
@@ -42,12 +42,12 @@ export async function listJobs(
   scope: Scope,
   { dataset, complete = false }: JobListOptions = {},
 ): Promise<readonly Job[]> {
-  const path = dataset === undefined ? jobsPath(scope) : `${root(scope)}/datasets/${dataset}/jobs`;
+  const path = dataset === undefined ? jobsPath(scope) : `${logpushPath(scope)}/datasets/${dataset}/jobs`;
   const { records } = await api.list(path, {
-    what: `Listing the log-push jobs of ${named(scope)}`,
+    what: `Listing the log-push jobs of ${scopeName(scope)}`,
     record: wireJob,
     complete,
-    advice: zeroTrust,
+    advice: zeroTrustAdvice,
     entitlement: ENTITLEMENT,
   });
   return records;
@@ -62,7 +62,7 @@ interface JobListOptions {
 
 export async function readJob(api: EdgeApi, scope: Scope, id: string): Promise<Job> {
   return await api.get(`${jobsPath(scope)}/${id}`, {
-    what: `Reading log-push job ${id} of ${named(scope)}`,
+    what: `Reading log-push job ${id} of ${scopeName(scope)}`,
     schema: wireJob,
     advice: ({ status }) =>
       status === 404
@@ -82,10 +82,10 @@ export interface ListedField {
 const fieldTexts = z.record(z.string(), z.string().nullable().catch(null)).nullable();
 
 export async function listFields(api: EdgeApi, scope: Scope, dataset: string): Promise<ListedField[]> {
-  const texts = await api.get(`${root(scope)}/datasets/${dataset}/fields`, {
-    what: `Listing the fields of dataset ${dataset} of ${named(scope)}`,
+  const texts = await api.get(`${logpushPath(scope)}/datasets/${dataset}/fields`, {
+    what: `Listing the fields of dataset ${dataset} of ${scopeName(scope)}`,
     schema: fieldTexts,
-    advice: zeroTrust,
+    advice: zeroTrustAdvice,
     entitlement: ENTITLEMENT,
   });
   return Object.entries(texts ?? {}).map(([name, text]) => ({
@@ -98,7 +98,7 @@ export async function listFields(api: EdgeApi, scope: Scope, dataset: string): P
 const ENTITLEMENT = "Logpush";
 
 /** Cloudflare refuses a dataset of Zero Trust by these words: https://developers.cloudflare.com/logs/logpush/permissions/. */
-const zeroTrust: Advice = ({ status, errors }) =>
+const zeroTrustAdvice: Advice = ({ status, errors }) =>
   status === 403 && errors.some(({ message }) => /for product\b/i.test(message))
     ? "A Zero Trust dataset needs a token with Zero Trust: PII Read as well as Logs Write: edit its permissions in the dashboard."
     : undefined;
@@ -106,24 +106,26 @@ const zeroTrust: Advice = ({ status, errors }) =>
 type Advice = NonNullable<RequestOptions<unknown>["advice"]>;
 
 /** Where the service points when it refuses a token, or the lack of one. */
-const TOKEN_POINTER = "/ownership_challenge";
+const CHALLENGE_POINTER = "/ownership_challenge";
 
 /** The service wants a proof of ownership that the request did not have. */
-export function wantsProof(error: unknown): boolean {
+export function isProofRequired(error: unknown): boolean {
   return (
-    error instanceof ApiError && error.status === 400 && error.errors.some((e) => e.pointer === TOKEN_POINTER)
+    error instanceof ApiError &&
+    error.status === 400 &&
+    error.errors.some((e) => e.pointer === CHALLENGE_POINTER)
   );
 }
 
 /** The next step after a refused create or update, where the answer's status, code or pointer tells one. */
 const jobAdvice: Advice = ({ status, errors }) => {
   const points = (to: string): boolean => errors.some(({ pointer }) => pointer?.startsWith(to) === true);
-  const ofProduct = zeroTrust({ status, errors });
+  const ofProduct = zeroTrustAdvice({ status, errors });
   if (ofProduct !== undefined) return ofProduct;
   if (status === 403 && errors.some(({ code }) => code === 1004)) {
     return `Either the Logpush job limit is reached (documented: ${LOGPUSH.MAX_JOBS_PER_ZONE} jobs per zone), or the plan has no Logpush. Delete a job, or ask Cloudflare for the entitlement. Where this job replaces another of the program, set deleteBeforeReplace: true in its options.`;
   }
-  if (points(TOKEN_POINTER)) {
+  if (points(CHALLENGE_POINTER)) {
     return "Remove ownershipChallenge and run `pulumi up`: the service then writes a new token to the destination.";
   }
   if (points("/destination_conf")) {
@@ -136,7 +138,7 @@ const jobAdvice: Advice = ({ status, errors }) => {
 };
 
 /** How a job is written. */
-export const manner = { advice: jobAdvice, entitlement: ENTITLEMENT };
+export const writeOptions = { advice: jobAdvice, entitlement: ENTITLEMENT };
 
 const challenge = z.looseObject({
   filename: z.string().nullish(),
@@ -156,12 +158,12 @@ export async function requestChallenge(
   scope: Scope,
   destination: string,
 ): Promise<WrittenToken> {
-  const { filename, message, valid } = await api.post(`${root(scope)}/ownership`, {
+  const { filename, message, valid } = await api.post(`${logpushPath(scope)}/ownership`, {
     what: `Asking for a proof of ownership of ${shownDestination(destination)}`,
     schema: challenge,
     body: { destination_conf: destination },
     repeatable: true, // It writes one more file at worst.
-    ...manner,
+    ...writeOptions,
   });
   const note = api.redactor.redact(message ?? "").replace(/\.$/, "");
   if (valid !== false && typeof filename === "string" && filename !== "") return { filename, note };
@@ -172,9 +174,9 @@ export async function requestChallenge(
 }
 
 /** The CVE flag, under either spelling of its name. Not doubted without need: each request writes to the destination. */
-const FLAG = { key: "the CVE flag", pointer: "/output_options/CVE-2021-44", doubtful: false };
+const CVE_FLAG = { key: "the CVE flag", pointer: "/output_options/CVE-2021-44", doubtful: false };
 
 /** Sends the flag as text, and once more as a boolean where that is what was refused. */
-export function withFlag<T>(ctx: Context, send: (form: BooleanForm) => Promise<T>): Promise<T> {
-  return inEitherForm(ctx, FLAG, send);
+export function withCveFlag<T>(ctx: Context, send: (form: BooleanForm) => Promise<T>): Promise<T> {
+  return inEitherForm(ctx, CVE_FLAG, send);
 }

@@ -7,9 +7,9 @@ import { extra } from "../runtime/members";
 import { nearest } from "../runtime/nearest";
 import { DATASETS, documentedFields, ZONE_DATASETS } from "./dataset-fields";
 import { typedDestination } from "./destination-schemes";
-import { destinationDoubts, destinationProblems } from "./destination-text";
+import { destinationWarnings, destinationProblems } from "./destination-text";
 import { fieldIssues } from "./filter-fields";
-import { mustRead, readFilter, type FilterIssue } from "./filter-read";
+import { parseFilter, readFilter, type FilterIssue } from "./filter-read";
 import { compileFilter, sizeProblem } from "./filter-text";
 import { fieldsInTemplate, outputOptions } from "./output-options";
 
@@ -35,7 +35,7 @@ export const JOB_MEMBERS = [
   "error_message",
 ] as const;
 
-const BY_BUILDER = "has to be a text, or made by a builder such as destination.s3";
+const BUILDER_REASON = "has to be a text, or made by a builder such as destination.s3";
 
 /** A text, or what a builder made; the canonical form is the text. */
 const destinationConf = z.unknown().transform((given, ctx): string => {
@@ -50,7 +50,7 @@ const destinationConf = z.unknown().transform((given, ctx): string => {
     text = given.trim();
   } else {
     const typed = typedDestination.safeParse(given, { error: wording(true) });
-    for (const issue of typed.error?.issues ?? []) refuse(sentenceOf(issue), issue.path);
+    for (const issue of typed.error?.issues ?? []) refuse(typedDestinationReason(issue), issue.path);
     if (typed.data === undefined) return z.NEVER;
     text = typed.data;
   }
@@ -60,9 +60,9 @@ const destinationConf = z.unknown().transform((given, ctx): string => {
 });
 
 /** Of a typed destination, without a value of it. */
-function sentenceOf(issue: z.core.$ZodIssue): string {
+function typedDestinationReason(issue: z.core.$ZodIssue): string {
   const isOfWhole = issue.code === "invalid_union" || issue.path.length === 0;
-  return isOfWhole && issue.code !== "unrecognized_keys" ? BY_BUILDER : issue.message;
+  return isOfWhole && issue.code !== "unrecognized_keys" ? BUILDER_REASON : issue.message;
 }
 
 /** JSON, or what the builders made; the canonical form is JSON without white space. An empty text is no filter. */
@@ -81,7 +81,7 @@ const filter = z
     return z.NEVER;
   });
 
-function measured(
+function uploadLimit(
   { MIN, MAX }: { readonly MIN: number; readonly MAX: number },
   unit: string,
 ): z.ZodType<number, number> {
@@ -91,7 +91,7 @@ function measured(
   });
 }
 
-const boundedText = (most: number): z.ZodType<string, string> =>
+const boundedString = (most: number): z.ZodType<string, string> =>
   z
     .string()
     .trim()
@@ -103,7 +103,7 @@ const boundedText = (most: number): z.ZodType<string, string> =>
 export const jobArgs = z.object({
   zoneId: zoneId.exactOptional(),
   accountId: accountId.exactOptional(),
-  name: boundedText(LOGPUSH.MAX_NAME_CHARACTERS),
+  name: boundedString(LOGPUSH.MAX_NAME_CHARACTERS),
   dataset: z
     .string()
     .regex(
@@ -116,15 +116,15 @@ export const jobArgs = z.object({
   filterChecks: z.enum(["error", "warn"]).exactOptional(),
   enabled: z.boolean().default(true),
   frequency: z.enum(["high", "low"]).exactOptional(),
-  maxUploadBytes: measured(LOGPUSH.UPLOAD_BYTES, "bytes").exactOptional(),
-  maxUploadIntervalSeconds: measured(LOGPUSH.UPLOAD_INTERVAL_SECONDS, "seconds").exactOptional(),
-  maxUploadRecords: measured(LOGPUSH.UPLOAD_RECORDS, "lines").exactOptional(),
+  maxUploadBytes: uploadLimit(LOGPUSH.UPLOAD_BYTES, "bytes").exactOptional(),
+  maxUploadIntervalSeconds: uploadLimit(LOGPUSH.UPLOAD_INTERVAL_SECONDS, "seconds").exactOptional(),
+  maxUploadRecords: uploadLimit(LOGPUSH.UPLOAD_RECORDS, "lines").exactOptional(),
   // "" is the API's word for a job that is not of the other kind: the same as to say nothing.
   kind: z
     .enum(["", "edge"])
     .transform((kind) => (kind === "" ? undefined : kind))
     .exactOptional(),
-  ownershipChallenge: boundedText(LOGPUSH.MAX_CHALLENGE_CHARACTERS).exactOptional(),
+  ownershipChallenge: boundedString(LOGPUSH.MAX_CHALLENGE_CHARACTERS).exactOptional(),
   adopt: adopt.exactOptional(),
   extra: extra(JOB_MEMBERS).exactOptional(),
 });
@@ -149,7 +149,7 @@ export const jobRules: readonly Rule<JobArgs>[] = [
     needs: ["name", "filter", "filterChecks"],
     check: (args) => {
       if (args.filter === undefined) return undefined;
-      const problem = sizeProblem(mustRead(args.filter));
+      const problem = sizeProblem(parseFilter(args.filter));
       return problem === undefined ? undefined : filterFinding(args, [{ path: [], reason: problem }]);
     },
   },
@@ -159,7 +159,7 @@ export const jobRules: readonly Rule<JobArgs>[] = [
       const types = documentedFields(args.dataset);
       if (args.filter === undefined || types === undefined) return undefined;
       const fields = { dataset: args.dataset, types, complete: false };
-      return filterFinding(args, fieldIssues(mustRead(args.filter), fields));
+      return filterFinding(args, fieldIssues(parseFilter(args.filter), fields));
     },
   },
   {
@@ -188,13 +188,13 @@ export const jobRules: readonly Rule<JobArgs>[] = [
       if (!(DATASETS as readonly string[]).includes(dataset)) {
         const near = nearest(dataset, DATASETS);
         return {
-          warning: `${jobNamed(name)}: this version does not know the dataset ${JSON.stringify(dataset)}${near === undefined ? "." : `; did you mean ${JSON.stringify(near)}?`}`,
+          warning: `${jobLabel(name)}: this version does not know the dataset ${JSON.stringify(dataset)}${near === undefined ? "." : `; did you mean ${JSON.stringify(near)}?`}`,
         };
       }
       const ofZone = ZONE_DATASETS.includes(dataset);
       if (ofZone === (zoneId !== undefined)) return undefined;
       return {
-        warning: `${jobNamed(name)}: ${dataset} was last seen as a dataset of ${ofZone ? "zones" : "accounts"}; set ${ofZone ? "zoneId" : "accountId"} instead if the service refuses it.`,
+        warning: `${jobLabel(name)}: ${dataset} was last seen as a dataset of ${ofZone ? "zones" : "accounts"}; set ${ofZone ? "zoneId" : "accountId"} instead if the service refuses it.`,
       };
     },
   },
@@ -204,23 +204,23 @@ export const jobRules: readonly Rule<JobArgs>[] = [
       /^[a-zA-Z0-9.-]*$/.test(name)
         ? undefined
         : {
-            warning: `${jobNamed(name)}: older versions of the service take letters, digits, "." and "-" in a name only.`,
+            warning: `${jobLabel(name)}: older versions of the service take letters, digits, "." and "-" in a name only.`,
           },
   },
   {
     needs: ["name", "destinationConf"],
     check: ({ name, destinationConf }) => {
-      const doubts = destinationDoubts(destinationConf);
+      const doubts = destinationWarnings(destinationConf);
       return doubts.length === 0
         ? undefined
-        : { warning: `${jobNamed(name)}: destinationConf ${doubts.join("; it ")}. It is sent as it is.` };
+        : { warning: `${jobLabel(name)}: destinationConf ${doubts.join("; it ")}. It is sent as it is.` };
     },
   },
   {
     needs: ["name", "outputOptions"],
     check: ({ name, outputOptions }) =>
       outputOptions?.sampleRate === 0
-        ? { warning: `${jobNamed(name)}: outputOptions.sampleRate is 0: it sends no line at all.` }
+        ? { warning: `${jobLabel(name)}: outputOptions.sampleRate is 0: it sends no line at all.` }
         : undefined,
   },
   {
@@ -232,14 +232,14 @@ export const jobRules: readonly Rule<JobArgs>[] = [
       return absent.length === 0
         ? undefined
         : {
-            warning: `${jobNamed(name)}: outputOptions.recordTemplate uses ${absent.join(", ")}, which fieldNames does not have: the service writes null there.`,
+            warning: `${jobLabel(name)}: outputOptions.recordTemplate uses ${absent.join(", ")}, which fieldNames does not have: the service writes null there.`,
           };
     },
   },
 ];
 
 /** The job as messages call it. */
-export function jobNamed(name: string): string {
+export function jobLabel(name: string): string {
   return `LogpushJob ${JSON.stringify(name)}`;
 }
 
@@ -254,6 +254,6 @@ export function filterFinding(
   const others = more.map((issue) => `; ${at(issue)} ${issue.reason.replace(/\.$/, "")}`).join("");
   const reason = others === "" ? first.reason : `${first.reason.replace(/\.$/, "")}${others}`;
   return filterChecks === "warn"
-    ? { warning: `${jobNamed(name)}: ${at(first)} ${reason}` }
+    ? { warning: `${jobLabel(name)}: ${at(first)} ${reason}` }
     : { property: at(first), reason };
 }

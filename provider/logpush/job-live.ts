@@ -4,15 +4,15 @@ import type { CheckFailure } from "../runtime/inputs";
 import type { Context, Findings } from "../runtime/lifecycle";
 import { unlessForbidden } from "../runtime/live";
 import { sameJson, type JsonObject } from "../runtime/values";
-import { adoptionOf, chooseExisting } from "./adopt-job";
+import { adoptionOf, findJobToAdopt } from "./adopt-job";
 import { DATASETS, typesOf, ZONE_DATASETS } from "./dataset-fields";
 import { samePlace } from "./destination-text";
 import { fieldIssues, unknownField } from "./filter-fields";
-import { mustRead } from "./filter-read";
+import { parseFilter } from "./filter-read";
 import type { Job } from "./job";
-import { listFields, listJobs, named, scopeOf, type ListedField } from "./job-api";
-import { filterFinding, jobNamed, type JobArgs } from "./job-args";
-import { announceProof, lacksProof } from "./ownership";
+import { listFields, listJobs, scopeName, scopeOf, type ListedField } from "./job-api";
+import { filterFinding, jobLabel, type JobArgs } from "./job-args";
+import { warnOfMissingProof, lacksProof } from "./ownership";
 
 /** What a preview asks Cloudflare about a job: whether it may be adopted, has room, and has the fields it names. */
 
@@ -22,33 +22,33 @@ interface Request {
   readonly olds: JsonObject;
 }
 
-export async function lookAtJob({ ctx, args, olds }: Request): Promise<Findings> {
+export async function checkJobLive({ ctx, args, olds }: Request): Promise<Findings> {
   const scope = scopeOf(args);
   let adopts: Pick<Findings, "adopts"> = {};
   // 1. A new job, or a replacement, that cannot be made or adopted is refused before anything runs.
   if (!isSameJob(args, olds)) {
     const jobs = await jobsOf(ctx, args);
-    const adopted = await chooseExisting(ctx, args, jobs, pinnedFields(args, olds));
+    const adopted = await findJobToAdopt(ctx, args, jobs, pinnedFields(args, olds));
     if (adopted === undefined) {
-      announceProof(ctx, args);
+      warnOfMissingProof(ctx, args);
       // The room that a replacement needs is judged where it is known which job goes.
-      const full = Object.keys(olds).length === 0 ? refusedByLimit(ctx, args, jobs) : undefined;
+      const full = Object.keys(olds).length === 0 ? limitFailure(ctx, args, jobs) : undefined;
       if (full !== undefined) return { failures: [full] };
     } else adopts = adoptionOf(ctx, args, adopted, pinnedFields(args, olds));
-  } else if (hasMoved(args, olds)) {
-    announceProof(ctx, args);
+  } else if (isNewDestination(args, olds)) {
+    warnOfMissingProof(ctx, args);
   }
   // 2. Its fields are those of the dataset, as the service lists them for this plan.
   const wantsFields = args.outputOptions?.fieldNames !== undefined || args.filter !== undefined;
   if (!wantsFields) return adopts;
   const judge = async (): Promise<Findings> => {
     try {
-      const fields = await ctx.once(`fields of ${args.dataset} of ${named(scope)}`, () =>
+      const fields = await ctx.once(`fields of ${args.dataset} of ${scopeName(scope)}`, () =>
         listFields(ctx.api, scope, args.dataset),
       );
-      return judgeFields(ctx, args, olds, fields);
+      return checkFields(ctx, args, olds, fields);
     } catch (error) {
-      const reason = isNotFound(error) ? wrongDataset(args) : undefined;
+      const reason = isNotFound(error) ? wrongDatasetReason(args) : undefined;
       if (reason === undefined) throw error;
       return { failures: [{ property: "dataset", reason }] };
     }
@@ -58,7 +58,7 @@ export async function lookAtJob({ ctx, args, olds }: Request): Promise<Findings>
   return { ...adopts, ...(await unlessForbidden(ctx, judge)) };
 }
 
-function judgeFields(
+function checkFields(
   ctx: Context,
   args: JobArgs,
   olds: JsonObject,
@@ -80,7 +80,7 @@ function judgeFields(
     // Where it only warns, what the documentation says of the fields has been said before.
     const existenceOnly = args.filterChecks === "warn";
     const list = { dataset, types, complete: true, existenceOnly };
-    const finding = filterFinding(args, fieldIssues(mustRead(filter), list));
+    const finding = filterFinding(args, fieldIssues(parseFilter(filter), list));
     if (finding !== undefined && "warning" in finding) ctx.say.warn(finding.warning);
     else if (finding !== undefined) failures.push(finding);
   }
@@ -94,7 +94,7 @@ function judgeFields(
     });
   }
   const pinned = pinnedFields(args, olds) ?? names;
-  warnOfGrowth(ctx, args, pinned, names);
+  warnOfFieldChanges(ctx, args, pinned, names);
   return { computed: { allFields: pinned }, failures };
 }
 
@@ -122,9 +122,9 @@ export async function resolvedFields(
   return (await listFields(ctx.api, scopeOf(args), args.dataset)).map(({ name }) => name);
 }
 
-const SHOWN_FIELDS = 10;
+const MAX_FIELDS_SHOWN = 10;
 
-function warnOfGrowth(
+function warnOfFieldChanges(
   ctx: Context,
   args: JobArgs,
   pinned: readonly string[],
@@ -135,19 +135,19 @@ function warnOfGrowth(
   if (more.length > 0) {
     const [is, it] = more.length === 1 ? ["field is", "it"] : ["fields are", "them"];
     ctx.say.warn(
-      `${jobNamed(args.name)}: fieldNames "all" stands for the ${pinned.length} fields that ${args.dataset} had when it was written; ${more.length} ${is} new since: ${someOf(more)}. ` +
+      `${jobLabel(args.name)}: fieldNames "all" stands for the ${pinned.length} fields that ${args.dataset} had when it was written; ${more.length} ${is} new since: ${firstFields(more)}. ` +
         `To send ${it} too, name the fields, or take their names from getLogpushFields.`,
     );
   }
   if (fewer.length > 0) {
     ctx.say.warn(
-      `${jobNamed(args.name)}: fieldNames "all" stands for fields that ${args.dataset} has no longer: ${someOf(fewer)}. Name the fields to leave them out.`,
+      `${jobLabel(args.name)}: fieldNames "all" stands for fields that ${args.dataset} has no longer: ${firstFields(fewer)}. Name the fields to leave them out.`,
     );
   }
 }
 
-function someOf(names: readonly string[]): string {
-  return `${names.slice(0, SHOWN_FIELDS).join(", ")}${names.length > SHOWN_FIELDS ? ", …" : ""}`;
+function firstFields(names: readonly string[]): string {
+  return `${names.slice(0, MAX_FIELDS_SHOWN).join(", ")}${names.length > MAX_FIELDS_SHOWN ? ", …" : ""}`;
 }
 
 /** Whether an update is enough, of all that is recorded. */
@@ -156,18 +156,20 @@ function isSameJob(args: JobArgs, olds: JsonObject): boolean {
 }
 
 /** Whether the job is another one, or pushes to another place, than the one that is recorded. */
-export function hasMoved(args: JobArgs, olds: JsonObject): boolean {
-  return !isSameJob(args, olds) || typeof olds["destinationConf"] !== "string" || isAnotherPlace(args, olds);
+export function isNewDestination(args: JobArgs, olds: JsonObject): boolean {
+  return (
+    !isSameJob(args, olds) || typeof olds["destinationConf"] !== "string" || isDestinationMoved(args, olds)
+  );
 }
 
 /** Whether a destination that is recorded is another place, whatever its credentials. */
-export function isAnotherPlace({ destinationConf }: JobArgs, olds: JsonObject): boolean {
+export function isDestinationMoved({ destinationConf }: JobArgs, olds: JsonObject): boolean {
   const before = olds["destinationConf"];
   return typeof before === "string" && !samePlace(before, destinationConf);
 }
 
 /** Why the service has no fields for the dataset, where that is certain. */
-function wrongDataset({ dataset, zoneId }: JobArgs): string | undefined {
+function wrongDatasetReason({ dataset, zoneId }: JobArgs): string | undefined {
   const kind = zoneId === undefined ? "account" : "zone";
   if (!(DATASETS as readonly string[]).includes(dataset)) {
     return `is ${JSON.stringify(dataset)}, which the service does not know for this ${kind}`;
@@ -180,14 +182,14 @@ function wrongDataset({ dataset, zoneId }: JobArgs): string | undefined {
 /** The jobs of the zone or account, read once per operation. */
 function jobsOf(ctx: Context, args: JobArgs): Promise<readonly Job[]> {
   const scope = scopeOf(args);
-  return ctx.once(`log-push jobs of ${named(scope)}`, () => listJobs(ctx.api, scope));
+  return ctx.once(`log-push jobs of ${scopeName(scope)}`, () => listJobs(ctx.api, scope));
 }
 
 /** A new job that there is no room for. */
-function refusedByLimit(ctx: Context, args: JobArgs, jobs: readonly Job[]): CheckFailure | undefined {
-  const full = limitReached(ctx, args, jobs);
+function limitFailure(ctx: Context, args: JobArgs, jobs: readonly Job[]): CheckFailure | undefined {
+  const full = limitReason(ctx, args, jobs);
   if (full === undefined) return undefined;
-  const reason = `${jobNamed(args.name)}: ${full}. Delete a job first, in an update of its own; or, if Cloudflare has raised the limit, say so with "pulumi config set edgeguard:logpushJobsPerZone <number>".`;
+  const reason = `${jobLabel(args.name)}: ${full}. Delete a job first, in an update of its own; or, if Cloudflare has raised the limit, say so with "pulumi config set edgeguard:logpushJobsPerZone <number>".`;
   return { property: "", reason };
 }
 
@@ -197,31 +199,35 @@ function refusedByLimit(ctx: Context, args: JobArgs, jobs: readonly Job[]): Chec
  *
  * @throws AdoptionError where the create would be refused.
  */
-export async function deletedFirst(ctx: Context, args: JobArgs, id: string): Promise<string | undefined> {
+export async function deleteFirstReason(
+  ctx: Context,
+  args: JobArgs,
+  id: string,
+): Promise<string | undefined> {
   const jobs = await jobsOf(ctx, args);
   if (!jobs.some((job) => job.id === id)) return undefined; // It leaves the zone, or is gone: that makes no room here.
   if (lacksProof(args)) return undefined;
-  if ((await chooseExisting(ctx, args, jobs, undefined)) !== undefined) return undefined;
-  const full = limitReached(ctx, args, jobs);
+  if ((await findJobToAdopt(ctx, args, jobs, undefined)) !== undefined) return undefined;
+  const full = limitReason(ctx, args, jobs);
   if (full === undefined) return undefined;
-  newJobs(ctx, args).set(keyOf(args), 0); // It takes the place of the old one.
-  return `${jobNamed(args.name)}: ${full}. Job ${id} is deleted before its replacement is created: nothing is pushed in between.`;
+  plannedJobs(ctx, args).set(jobKey(args), 0); // It takes the place of the old one.
+  return `${jobLabel(args.name)}: ${full}. Job ${id} is deleted before its replacement is created: nothing is pushed in between.`;
 }
 
 /** The jobs that the operation creates in the scope: how many more each of them makes. */
-function newJobs(ctx: Context, args: JobArgs): Map<string, 0 | 1> {
-  return ctx.shared(`new Logpush jobs of ${named(scopeOf(args))}`, () => new Map<string, 0 | 1>());
+function plannedJobs(ctx: Context, args: JobArgs): Map<string, 0 | 1> {
+  return ctx.shared(`new Logpush jobs of ${scopeName(scopeOf(args))}`, () => new Map<string, 0 | 1>());
 }
 
-function keyOf({ name, dataset, kind }: JobArgs): string {
+function jobKey({ name, dataset, kind }: JobArgs): string {
   return JSON.stringify([name, dataset, kind]);
 }
 
 /** Says that there is no room for this job, beside those that the operation creates before it. It takes the room there is. */
-function limitReached(ctx: Context, args: JobArgs, jobs: readonly Job[]): string | undefined {
+function limitReason(ctx: Context, args: JobArgs, jobs: readonly Job[]): string | undefined {
   if (args.zoneId === undefined) return undefined; // No limit is documented for the jobs of an account.
-  const planned = newJobs(ctx, args);
-  const own = keyOf(args);
+  const planned = plannedJobs(ctx, args);
+  const own = jobKey(args);
   const more = [...planned].filter(([key, more]) => key !== own && more === 1).length;
   const { logpushJobsPerZone: raised } = ctx.settings;
   const limit = raised ?? LOGPUSH.MAX_JOBS_PER_ZONE;

@@ -4,7 +4,7 @@ import { extraFound, omitAbsent, removedExtra, STAMPS } from "../runtime/members
 import { omitUndefined, isJsonObject, omit, sameJson, type JsonObject } from "../runtime/values";
 import { filterMeaning } from "./filter-text";
 import { JOB_MEMBERS, type JobArgs } from "./job-args";
-import { optionsFound, optionsToRequest, unknownOptions, type OutputOptions } from "./output-options";
+import { optionsFromApi, optionsToRequest, unknownOptions, type OutputOptions } from "./output-options";
 import { agreesWith, sameDestination } from "./destination-text";
 
 /** A job as Cloudflare holds it, and its two forms: what is sent, and what is recorded. */
@@ -39,7 +39,7 @@ export const wireJob = z
   }));
 
 /** Whether the job bears what names a job: zone or account, dataset and name; and its kind, which no update changes. */
-export function isNamedLike({ name, dataset, kind }: JobArgs, job: Job): boolean {
+export function hasSameIdentity({ name, dataset, kind }: JobArgs, job: Job): boolean {
   return job.name === name && job.dataset === dataset && job.kind === kind;
 }
 
@@ -63,26 +63,26 @@ export function healthOf({ raw }: Job): JobHealth {
 }
 
 /** Members that are sent as they are declared, and what they are where nobody declares them (facts 7.2). */
-const PLAIN = {
+const SIMPLE = {
   frequency: { name: "frequency", unset: "high", defaults: ["high"] },
   maxUploadBytes: { name: "max_upload_bytes", unset: null, defaults: [0] },
   maxUploadIntervalSeconds: { name: "max_upload_interval_seconds", unset: null, defaults: [0, 30] },
   maxUploadRecords: { name: "max_upload_records", unset: null, defaults: [0, 100_000] },
 } as const;
-type Plain = keyof typeof PLAIN;
-const PLAIN_MEMBERS = Object.keys(PLAIN) as readonly Plain[];
+type SimpleMember = keyof typeof SIMPLE;
+const SIMPLE_MEMBERS = Object.keys(SIMPLE) as readonly SimpleMember[];
 
 /** Whether the member has been set by somebody; null is as good as missing. */
-function isSet(member: Plain, raw: JsonObject): boolean {
-  const value = raw[PLAIN[member].name] ?? undefined;
-  return value !== undefined && !(PLAIN[member].defaults as readonly unknown[]).includes(value);
+function isSet(member: SimpleMember, raw: JsonObject): boolean {
+  const value = raw[SIMPLE[member].name] ?? undefined;
+  return value !== undefined && !(SIMPLE[member].defaults as readonly unknown[]).includes(value);
 }
 
 /**
  * A declaration as the service holds it, equal to it where nothing differs. What the service does not give back, or
  * hides, is as declared. `strict` looks at undeclared members too.
  */
-export function jobFound(
+export function jobFromApi(
   declared: JobArgs,
   { raw, name }: Job,
   {
@@ -93,48 +93,48 @@ export function jobFound(
   const shown = raw["destination_conf"];
   const agrees = typeof shown !== "string" || agreesWith(declared.destinationConf, shown);
   const found: Record<string, unknown> = {
-    ...omit(declared, ["filter", "outputOptions", ...PLAIN_MEMBERS]),
+    ...omit(declared, ["filter", "outputOptions", ...SIMPLE_MEMBERS]),
     name: raw["name"] === undefined ? declared.name : name,
     enabled: raw["enabled"] ?? declared.enabled,
     destinationConf: agrees ? declared.destinationConf : shown,
-    filter: filterFound(declared.filter, raw["filter"]),
-    outputOptions: outputOptionsFound(declared.outputOptions, raw["output_options"], allFields, strict),
+    filter: filterFromApi(declared.filter, raw["filter"]),
+    outputOptions: outputOptionsFromApi(declared.outputOptions, raw["output_options"], allFields, strict),
   };
-  for (const member of PLAIN_MEMBERS) {
+  for (const member of SIMPLE_MEMBERS) {
     const own = declared[member];
-    if (own !== undefined) found[member] = plainFound(member, own, raw[PLAIN[member].name]);
-    else if (strict && isSet(member, raw)) found[member] = raw[PLAIN[member].name];
+    if (own !== undefined) found[member] = simpleFromApi(member, own, raw[SIMPLE[member].name]);
+    else if (strict && isSet(member, raw)) found[member] = raw[SIMPLE[member].name];
   }
   // Of the arguments' own types, or drift that is only ever shown.
   return omitUndefined({ ...found, ...extraFound(declared.extra, raw) }) as JobArgs;
 }
 
 /** Null is the service's word for its default; a member it leaves out tells nothing. */
-function plainFound(member: Plain, own: unknown, value: unknown): unknown {
+function simpleFromApi(member: SimpleMember, own: unknown, value: unknown): unknown {
   if (value === undefined) return own;
   if (value !== null) return value;
-  return (PLAIN[member].defaults as readonly unknown[]).includes(own) ? own : undefined;
+  return (SIMPLE[member].defaults as readonly unknown[]).includes(own) ? own : undefined;
 }
 
 /** A filter of the same meaning is the declared one, however it is written. One that is not given back is kept. */
-function filterFound(declared: string | undefined, raw: unknown): string | undefined {
+function filterFromApi(declared: string | undefined, raw: unknown): string | undefined {
   if (raw === undefined) return declared;
   const text = typeof raw === "string" && raw !== "" ? raw : undefined;
   return filterMeaning(text) === filterMeaning(declared) ? declared : text;
 }
 
-function outputOptionsFound(
+function outputOptionsFromApi(
   declared: OutputOptions | undefined,
   raw: unknown,
   allFields: readonly string[] | undefined,
   strict: boolean,
 ): OutputOptions | undefined {
-  if (declared !== undefined) return optionsFound(declared, raw, allFields);
-  const changed = strict ? optionsFound({}, raw, undefined) : {};
+  if (declared !== undefined) return optionsFromApi(declared, raw, allFields);
+  const changed = strict ? optionsFromApi({}, raw, undefined) : {};
   return Object.keys(changed).length === 0 ? undefined : changed;
 }
 
-interface Sending {
+interface RequestDetails {
   readonly allFields: readonly string[] | undefined;
   readonly form: BooleanForm;
   /** Sent where the destination is new to the job. */
@@ -142,7 +142,10 @@ interface Sending {
 }
 
 /** The body of a create: what is declared. */
-export function newJobRequest(args: JobArgs, { allFields, form, token }: Sending): Record<string, unknown> {
+export function createRequest(
+  args: JobArgs,
+  { allFields, form, token }: RequestDetails,
+): Record<string, unknown> {
   const { outputOptions: options } = args;
   return omitUndefined({
     ...args.extra,
@@ -154,7 +157,7 @@ export function newJobRequest(args: JobArgs, { allFields, form, token }: Sending
     ownership_challenge: token,
     filter: args.filter,
     output_options: options === undefined ? undefined : optionsToRequest(options, allFields, form),
-    ...Object.fromEntries(PLAIN_MEMBERS.map((member) => [PLAIN[member].name, args[member]])),
+    ...Object.fromEntries(SIMPLE_MEMBERS.map((member) => [SIMPLE[member].name, args[member]])),
   });
 }
 
@@ -162,17 +165,17 @@ export function newJobRequest(args: JobArgs, { allFields, form, token }: Sending
  * The body of an update: the whole job, without what the API does not let change. What was declared before and no longer
  * is, goes to its default; what others set under names we do not know is kept.
  */
-export function changedJobRequest(
+export function updateRequest(
   args: JobArgs,
   before: JobArgs,
   { raw }: Job,
-  { allFields, form, token }: Sending,
+  { allFields, form, token }: RequestDetails,
 ): Record<string, unknown> {
   const { outputOptions: options } = args;
   const unset = before.outputOptions === undefined ? undefined : null;
-  const plain = PLAIN_MEMBERS.map((member): [string, unknown] => {
+  const plain = SIMPLE_MEMBERS.map((member): [string, unknown] => {
     const isForgotten = args[member] === undefined && before[member] !== undefined;
-    return [PLAIN[member].name, isForgotten ? PLAIN[member].unset : args[member]];
+    return [SIMPLE[member].name, isForgotten ? SIMPLE[member].unset : args[member]];
   });
   return {
     ...unknownMembers(raw, removedExtra(before.extra, args.extra)),
@@ -210,28 +213,28 @@ export function differs(
   allFields: readonly string[] | undefined,
 ): boolean {
   return (
-    !sameJson(jobFound(args, job, { allFields }), args) ||
+    !sameJson(jobFromApi(args, job, { allFields }), args) ||
     !sameDestination(args.destinationConf, before.destinationConf) ||
-    isUnseenChange(args, before, job) ||
+    hasHiddenChange(args, before, job) ||
     hasLeftovers(args, before, job) ||
     isReordered(args, before, job)
   );
 }
 
 /** Whether something has changed that Cloudflare does not give back: then what is recorded has to tell. */
-function isUnseenChange(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
+function hasHiddenChange(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
   const hidden = (name: string): boolean => raw[name] === undefined;
   return (
     (hidden("filter") && filterMeaning(args.filter) !== filterMeaning(before.filter)) ||
     (hidden("name") && args.name !== before.name) ||
     ((raw["enabled"] ?? undefined) === undefined && args.enabled !== before.enabled) ||
     (!isJsonObject(raw["output_options"]) && !sameJson(args.outputOptions, before.outputOptions)) ||
-    PLAIN_MEMBERS.some(
+    SIMPLE_MEMBERS.some(
       (member) =>
         !sameJson(args[member], before[member]) &&
-        (hidden(PLAIN[member].name) ||
+        (hidden(SIMPLE[member].name) ||
           // Null stands for each of its defaults, which one of them it is only Cloudflare knows.
-          (raw[PLAIN[member].name] === null && args[member] !== undefined)),
+          (raw[SIMPLE[member].name] === null && args[member] !== undefined)),
     ) ||
     !sameJson(args.extra, before.extra) ||
     !sameJson(args.outputOptions?.extra, before.outputOptions?.extra)
@@ -243,7 +246,7 @@ function hasLeftovers(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
   const isIn = (holder: JsonObject, name: string): boolean => (holder[name] ?? undefined) !== undefined;
   const options = raw["output_options"];
   return (
-    PLAIN_MEMBERS.some(
+    SIMPLE_MEMBERS.some(
       (member) => args[member] === undefined && before[member] !== undefined && isSet(member, raw),
     ) ||
     removedExtra(before.extra, args.extra).some((name) => isIn(raw, name)) ||

@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
-import { adoptionOf, chooseExisting } from "./adopt-job";
+import { adoptionOf, findJobToAdopt } from "./adopt-job";
 import type { Dataset } from "./dataset-fields";
 import type { Destination } from "./destination";
 import {
@@ -13,13 +13,19 @@ import {
 } from "./destination-text";
 import type { Filter } from "./filter";
 import { filterMeaning } from "./filter-text";
-import { differs, healthOf, jobFound, type Job } from "./job";
-import { jobsPath, listJobs, named, readJob, scopeOf } from "./job-api";
-import { jobArgs, jobNamed, jobRules, type JobArgs } from "./job-args";
-import { deletedFirst, hasMoved, isAnotherPlace, lookAtJob, resolvedFields } from "./job-live";
+import { differs, healthOf, jobFromApi, type Job } from "./job";
+import { jobsPath, listJobs, scopeName, readJob, scopeOf } from "./job-api";
+import { jobArgs, jobLabel, jobRules, type JobArgs } from "./job-args";
+import {
+  deleteFirstReason,
+  isNewDestination,
+  isDestinationMoved,
+  checkJobLive,
+  resolvedFields,
+} from "./job-live";
 import type { OutputOptionsArgs } from "./output-options";
-import { lacksProof, refuseBadToken, tokenFinding, unproven } from "./ownership";
-import { makeJob, writeJob } from "./write-job";
+import { lacksProof, assertTokenUsable, tokenFinding, proofError } from "./ownership";
+import { createJob, writeJob } from "./write-job";
 import type { Adopt, LiteralUnion } from "../runtime/fields";
 import type { Adopted } from "../runtime/adopted";
 import { defineLifecycle, PartialFailure, type Context, type Review } from "../runtime/lifecycle";
@@ -59,20 +65,20 @@ export const logpushJob = defineLifecycle({
       typeof given === "string" ? hideDestination(redactor, given) : redactStrings(redactor, given),
     ownershipChallenge: (redactor, given) => redactor.add(...stringsIn(given)),
   },
-  lock: (args) => LOCK.logpush(named(scopeOf(args))),
+  lock: (args) => LOCK.logpush(scopeName(scopeOf(args))),
   rules: jobRules,
 
   derive({ ctx, args, olds }) {
-    const finding = hasMoved(args, olds) ? tokenFinding(args) : undefined;
+    const finding = isNewDestination(args, olds) ? tokenFinding(args) : undefined;
     if (finding !== undefined && "warning" in finding) {
-      ctx.say.warn(`${jobNamed(args.name)}: ownershipChallenge ${finding.warning}.`);
+      ctx.say.warn(`${jobLabel(args.name)}: ownershipChallenge ${finding.warning}.`);
     }
-    const due = newCredential(ctx, args, olds["destinationConf"]);
+    const due = credentialChange(ctx, args, olds["destinationConf"]);
     return Promise.resolve({
       computed: {
         destinationShown: shownDestination(args.destinationConf),
         // A reviewer sees neither of two destinations.
-        ...(isAnotherPlace(args, olds) ? { destinationMoved: true } : {}),
+        ...(isDestinationMoved(args, olds) ? { destinationMoved: true } : {}),
       },
       ...(due === undefined ? {} : { pendingWork: due }),
       ...(finding !== undefined && "reason" in finding
@@ -84,35 +90,40 @@ export const logpushJob = defineLifecycle({
   // What "all" stands for may have grown, also where nothing was changed here.
   liveAlways: ({ outputOptions }) => outputOptions?.fieldNames === "all",
 
-  live: lookAtJob,
+  live: checkJobLive,
 
   review({ ctx, id, args, change }) {
     if (args === undefined || change !== "replacement") return Promise.resolve([]);
     const room = async (): Promise<Review> => {
-      const deleteFirst = await deletedFirst(ctx, args, id);
+      const deleteFirst = await deleteFirstReason(ctx, args, id);
       return deleteFirst === undefined ? {} : { deleteFirst };
     };
     return Promise.resolve([room]);
   },
 
   async create({ ctx, args, inputs }) {
-    refuseBadToken(args);
+    assertTokenUsable(args);
     const scope = scopeOf(args);
     const jobs = await listJobs(ctx.api, scope, { complete: true });
     const allFields = await resolvedFields(ctx, args, inputs);
-    const adopted = await chooseExisting(ctx, args, jobs, allFields);
+    const adopted = await findJobToAdopt(ctx, args, jobs, allFields);
     if (adopted !== undefined) {
       // What it was before is not known: all that is undeclared goes to its default.
-      const before = jobFound(args, adopted, { allFields, strict: true });
+      const before = jobFromApi(args, adopted, { allFields, strict: true });
       return {
         id: adopted.id,
-        computed: recorded(ctx, args, await writeJob(ctx, args, adopted, before, allFields), allFields),
+        computed: computedOutputs(
+          ctx,
+          args,
+          await writeJob(ctx, args, adopted, before, allFields),
+          allFields,
+        ),
         ...adoptionOf(ctx, args, adopted, allFields),
       };
     }
-    if (lacksProof(args)) throw await unproven(ctx, args, "created");
-    const { object: made, doubled } = await makeJob(ctx, args, jobs, allFields);
-    const computed = recorded(ctx, args, made, allFields);
+    if (lacksProof(args)) throw await proofError(ctx, args, "created");
+    const { object: made, doubled } = await createJob(ctx, args, jobs, allFields);
+    const computed = computedOutputs(ctx, args, made, allFields);
     if (doubled !== undefined) throw new PartialFailure(made.id, computed, doubled);
     return { id: made.id, computed };
   },
@@ -120,31 +131,31 @@ export const logpushJob = defineLifecycle({
   async read({ ctx, id, state }) {
     const job = await readJob(ctx.api, scopeOf(state), id);
     const declared = pick(state, Object.keys(jobArgs.shape)) as JobArgs; // The part of the state that it is.
-    const found = jobFound(declared, job, { allFields: state.allFields });
-    warnOfTrouble(ctx, found, job);
+    const found = jobFromApi(declared, job, { allFields: state.allFields });
+    warnIfFailing(ctx, found, job);
     const { ownershipChallenge } = state; // No answer holds it.
     return {
       ...found,
       ...(ownershipChallenge === undefined ? {} : { ownershipChallenge }),
-      ...recorded(ctx, found, job, state.allFields),
+      ...computedOutputs(ctx, found, job, state.allFields),
     };
   },
 
   async update({ ctx, id, state, args, inputs }) {
     const allFields = await resolvedFields(ctx, args, inputs, state);
     const job = await readJob(ctx.api, scopeOf(args), id);
-    if (!differs(args, state, job, allFields)) return recorded(ctx, args, job, allFields);
+    if (!differs(args, state, job, allFields)) return computedOutputs(ctx, args, job, allFields);
     if (!samePlace(args.destinationConf, state.destinationConf)) {
-      refuseBadToken(args);
-      if (lacksProof(args)) throw await unproven(ctx, args, "changed");
+      assertTokenUsable(args);
+      if (lacksProof(args)) throw await proofError(ctx, args, "changed");
     }
-    return recorded(ctx, args, await writeJob(ctx, args, job, state, allFields), allFields);
+    return computedOutputs(ctx, args, await writeJob(ctx, args, job, state, allFields), allFields);
   },
 
   async delete({ ctx, id, state }) {
     const scope = scopeOf(state);
     await ctx.api.delete(`${jobsPath(scope)}/${id}`, {
-      what: `Deleting log-push job ${id} of ${named(scope)}`,
+      what: `Deleting log-push job ${id} of ${scopeName(scope)}`,
       schema: z.unknown(),
     });
   },
@@ -275,14 +286,14 @@ export class LogpushJob extends edgeResource<LogpushJobArgs>()(logpushJob) {
           ? {}
           : { ownershipChallenge: pulumi.secret(ownershipChallenge) }),
       },
-      withSentNames(opts),
+      renameIgnoredChanges(opts),
       claim,
     );
   }
 }
 
 /** The engine knows a destination as destinationConf, however it was declared. */
-function withSentNames(opts: pulumi.CustomResourceOptions | undefined): pulumi.CustomResourceOptions {
+function renameIgnoredChanges(opts: pulumi.CustomResourceOptions | undefined): pulumi.CustomResourceOptions {
   const { ignoreChanges, ...others } = opts ?? {};
   if (ignoreChanges === undefined) return others;
   const sent = (path: string): string => (/^destination(?!\w)/.test(path) ? "destinationConf" : path);
@@ -298,7 +309,7 @@ function defaultName(name: string): string {
  * A credential in the place of another. The outputs of an import hold what the service shows, which does not tell them
  * apart; the inputs of the last run do, unless they come from there as well.
  */
-function newCredential(
+function credentialChange(
   ctx: Context,
   { name, destinationConf: declared }: JobArgs,
   before: unknown,
@@ -306,17 +317,22 @@ function newCredential(
   if (typeof before !== "string" || sameDestination(declared, before)) return undefined;
   if (hidesCredentials(before)) {
     ctx.say.warn(
-      `${jobNamed(name)}: what is recorded of the destination hides its credentials, so a new one is not told from the old: it is sent with the job's next change.`,
+      `${jobLabel(name)}: what is recorded of the destination hides its credentials, so a new one is not told from the old: it is sent with the job's next change.`,
     );
     return undefined;
   }
   return samePlace(declared, before)
-    ? `${jobNamed(name)}: the destination is the same place with other credentials or options; the job is written.`
+    ? `${jobLabel(name)}: the destination is the same place with other credentials or options; the job is written.`
     : undefined;
 }
 
 /** What is recorded besides the arguments. The service's words may hold what is secret. */
-function recorded(ctx: Context, args: JobArgs, job: Job, allFields: readonly string[] | undefined): Computed {
+function computedOutputs(
+  ctx: Context,
+  args: JobArgs,
+  job: Job,
+  allFields: readonly string[] | undefined,
+): Computed {
   const { errorMessage, ...health } = healthOf(job);
   return {
     ...health,
@@ -327,7 +343,7 @@ function recorded(ctx: Context, args: JobArgs, job: Job, allFields: readonly str
 }
 
 /** Says of a job whose last push failed, and nothing came after it. */
-function warnOfTrouble(ctx: Context, { name }: JobArgs, job: Job): void {
+function warnIfFailing(ctx: Context, { name }: JobArgs, job: Job): void {
   const { lastComplete, lastError, errorMessage = "the service gives no reason" } = healthOf(job);
   if (lastError === undefined) return;
   if (lastComplete !== undefined && Date.parse(lastComplete) >= Date.parse(lastError)) return;
@@ -336,6 +352,6 @@ function warnOfTrouble(ctx: Context, { name }: JobArgs, job: Job): void {
       ? "nothing has been pushed yet"
       : `nothing has been pushed since ${lastComplete}`;
   ctx.say.warn(
-    `${jobNamed(name)} (job ${job.id}) is failing: ${errorMessage.replace(/\.$/, "")} (${lastError}); ${since}.`,
+    `${jobLabel(name)} (job ${job.id}) is failing: ${errorMessage.replace(/\.$/, "")} (${lastError}); ${since}.`,
   );
 }

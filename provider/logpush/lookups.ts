@@ -3,7 +3,7 @@ import { Redactor } from "../api/redact";
 import type { Dataset, FieldType } from "./dataset-fields";
 import { healthOf, type Job } from "./job";
 import { listFields, listJobs, scopeOf, type Scope } from "./job-api";
-import { unknownOptions, optionsFound, type OutputOptions } from "./output-options";
+import { unknownOptions, optionsFromApi, type OutputOptions } from "./output-options";
 import { accountId, zoneId } from "../runtime/fields";
 import { unknownMembers, omitAbsent } from "../runtime/members";
 import { lookup, LookupError } from "../runtime/lookup";
@@ -139,7 +139,7 @@ function optionsOf(raw: unknown): OutputOptions {
   const listed = withFields.safeParse(raw).data?.field_names;
   return {
     ...(listed === undefined ? {} : { fieldNames: listed }),
-    ...optionsFound({}, raw, undefined),
+    ...optionsFromApi({}, raw, undefined),
     ...unknownMembers(unknownOptions(raw), []),
   }; // Of Cloudflare's own types, as far as this version knows them.
 }

@@ -86,7 +86,7 @@ const fieldNames = z
     }
   });
 
-const EITHER = "has to be true or false";
+const BOOLEAN_REASON = "has to be true or false";
 
 export const outputOptions = z.strictObject({
   fieldNames: z.union([z.literal("all"), fieldNames], 'has to be a list of fields or "all"').exactOptional(),
@@ -107,7 +107,7 @@ export const outputOptions = z.strictObject({
   fieldDelimiter: z.string().exactOptional(),
   mergeSubrequests: z.boolean().exactOptional(),
   cve202144228: z
-    .union([z.boolean(), z.enum(["true", "false"])], EITHER)
+    .union([z.boolean(), z.enum(["true", "false"])], BOOLEAN_REASON)
     .transform((flag) => flag === true || flag === "true")
     .exactOptional(),
   extra: extra(KNOWN_ON_WIRE).exactOptional(),
@@ -142,19 +142,19 @@ export function unknownOptions(raw: unknown): Record<string, unknown> {
  * The declared options as the service holds them. What it leaves out is at its default; an undeclared member that is not
  * at its default was changed by somebody, and is shown.
  */
-export function optionsFound(
+export function optionsFromApi(
   declared: OutputOptions,
   raw: unknown,
   allFields: readonly string[] | undefined,
 ): OutputOptions {
   if (!isJsonObject(raw)) return declared; // Not given back: nothing is known of it.
   const isCsv = (raw["output_type"] ?? declared.outputType) === "csv";
-  const found: Record<string, unknown> = { ...fieldsFound(declared, raw, allFields, isCsv) };
+  const found: Record<string, unknown> = { ...fieldsFromApi(declared, raw, allFields, isCsv) };
   for (const name of NAMES) {
     if (name === "fieldNames") continue;
     const usual = isCsv && "csv" in MEMBERS[name] ? MEMBERS[name].csv : MEMBERS[name].unset;
     const own = declared[name];
-    const value = valueIn(raw, name) ?? usual;
+    const value = valueFromApi(raw, name) ?? usual;
     const asDeclared = own === undefined ? sameJson(value, usual) : sameValue(own, value);
     if (!asDeclared) found[name] = value;
     else if (own !== undefined) found[name] = own;
@@ -162,7 +162,7 @@ export function optionsFound(
   return { ...found, ...extraFound(declared.extra, raw) }; // Of the members' own types, or drift that is only ever shown.
 }
 
-function fieldsFound(
+function fieldsFromApi(
   { fieldNames }: OutputOptions,
   raw: JsonObject,
   allFields: readonly string[] | undefined,
@@ -178,7 +178,7 @@ function fieldsFound(
 }
 
 /** A member of the answer; null is as good as missing. The flag comes as either of two types, under either of two names. */
-function valueIn(raw: JsonObject, name: Name): unknown {
+function valueFromApi(raw: JsonObject, name: Name): unknown {
   const value = raw[MEMBERS[name].wire] ?? undefined;
   if (name !== "cve202144228") return value;
   const flag = value ?? raw[MISSPELT_FLAG] ?? undefined;

@@ -5,7 +5,7 @@ import { createGunzip } from "node:zlib";
 import { isJsonObject, ownMember, type JsonObject } from "../runtime/values";
 import type { Filter } from "./filter";
 import { isTime } from "./filter-fields";
-import { isLeaf, leavesOf, mustRead, type CheckedFilter, type Node, type Operator } from "./filter-read";
+import { isLeaf, leavesOf, parseFilter, type CheckedFilter, type Node, type Operator } from "./filter-read";
 
 /** Runs a filter over sample log lines, before it is deployed. */
 
@@ -51,7 +51,7 @@ export interface FilterExample {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-const SHOWN_EXAMPLES = 3;
+const DEFAULT_EXAMPLES = 3;
 
 /**
  * Counts which sample lines a filter lets through, and keeps the first of each kind. Reads line by line, so that a file
@@ -63,9 +63,9 @@ const SHOWN_EXAMPLES = 3;
 export async function testFilter(
   filter: Filter | string,
   lines: LogLines,
-  { examples: shown = SHOWN_EXAMPLES }: TestFilterOptions = {},
+  { examples: shown = DEFAULT_EXAMPLES }: TestFilterOptions = {},
 ): Promise<FilterTest> {
-  const checked = mustRead(filter);
+  const checked = parseFilter(filter);
   const fields = [...new Set([...leavesOf(checked.where, [])].map(({ leaf }) => leaf.key))];
   const missing = new Map<string, number>();
   const kept = {
@@ -178,7 +178,7 @@ const isAffix =
     typeof found === "string" && test(found, String(wanted));
 const startsWith = isAffix((text, part) => text.startsWith(part));
 const endsWith = isAffix((text, part) => text.endsWith(part));
-const holdsPart = isAffix((text, part) => text.includes(part));
+const includes = isAffix((text, part) => text.includes(part));
 
 const ordered =
   (test: (a: number, b: number) => boolean): Test =>
@@ -193,7 +193,7 @@ const equal: Test = (found, wanted) => {
 };
 
 const contains: Test = (found, wanted) =>
-  Array.isArray(found) ? found.some((element) => equal(element, wanted)) : holdsPart(found, wanted);
+  Array.isArray(found) ? found.some((element) => equal(element, wanted)) : includes(found, wanted);
 
 /** What each operator asks, its negation left out. */
 const TESTS: Readonly<Record<Operator, Test>> = {

@@ -1,16 +1,25 @@
 import { z } from "zod";
 import type { Context } from "../runtime/lifecycle";
 import { sameDestination } from "./destination-text";
-import { changedJobRequest, isNamedLike, newJobRequest, wireJob, type Job } from "./job";
-import { jobsPath, listJobs, manner, named, readJob, scopeOf, wantsProof, withFlag } from "./job-api";
-import { jobNamed, type JobArgs } from "./job-args";
-import { tokenFinding, unproven } from "./ownership";
+import { updateRequest, hasSameIdentity, createRequest, wireJob, type Job } from "./job";
+import {
+  jobsPath,
+  listJobs,
+  writeOptions,
+  scopeName,
+  readJob,
+  scopeOf,
+  isProofRequired,
+  withCveFlag,
+} from "./job-api";
+import { jobLabel, type JobArgs } from "./job-args";
+import { tokenFinding, proofError } from "./ownership";
 import { createOnce, type Created } from "../runtime/creation";
 
 /** What creates and changes a job: the two requests, and what to do with their answers. */
 
 /** Makes the job once, although an answer may get lost or hold nothing. */
-export async function makeJob(
+export async function createJob(
   ctx: Context,
   args: JobArgs,
   before: readonly Job[],
@@ -21,32 +30,32 @@ export async function makeJob(
   const token = args.ownershipChallenge;
   const list = async (): Promise<readonly Job[]> =>
     (await listJobs(ctx.api, scope, { complete: true })).filter(
-      (job) => isNamedLike(args, job) && !known.has(job.id) && ctx.holding(job.id) === undefined,
+      (job) => hasSameIdentity(args, job) && !known.has(job.id) && ctx.holding(job.id) === undefined,
     );
   const send = (): Promise<Job | undefined> =>
-    withFlag(ctx, (form) =>
+    withCveFlag(ctx, (form) =>
       ctx.api.post(jobsPath(scope), {
-        what: `Creating log-push job ${JSON.stringify(args.name)} in ${named(scope)}`,
-        schema: perhapsJob,
-        body: newJobRequest(args, { allFields, form, token }),
-        ...manner,
+        what: `Creating log-push job ${JSON.stringify(args.name)} in ${scopeName(scope)}`,
+        schema: optionalJob,
+        body: createRequest(args, { allFields, form, token }),
+        ...writeOptions,
       }),
     );
   try {
     const path = jobsPath(scope);
     const id = ({ id }: Job): string => id;
-    const { object, doubled } = await createOnce(ctx, { what: jobNamed(args.name), path, id, send, list });
+    const { object, doubled } = await createOnce(ctx, { what: jobLabel(args.name), path, id, send, list });
     if ("name" in object.raw) return { object, doubled };
     // It is made: if only its health cannot be read now, its id has to be recorded all the same.
     return { object: await readJob(ctx.api, scope, object.id).catch(() => object), doubled };
   } catch (error) {
-    if (token === undefined && wantsProof(error)) throw await unproven(ctx, args, "created");
+    if (token === undefined && isProofRequired(error)) throw await proofError(ctx, args, "created");
     throw error;
   }
 }
 
 /** The answer to a create, which may hold the job or not (seed 002: "not shown"). */
-const perhapsJob = z.unknown().transform((answer) => wireJob.safeParse(answer).data);
+const optionalJob = z.unknown().transform((answer) => wireJob.safeParse(answer).data);
 
 /** Sends the whole job. `before` is what is recorded of it, or what it was found to be. */
 export async function writeJob(
@@ -60,17 +69,17 @@ export async function writeJob(
   const token = tokenFor(args, before);
   const path = `${jobsPath(scope)}/${job.id}`;
   try {
-    const answered = await withFlag(ctx, (form) =>
+    const answered = await withCveFlag(ctx, (form) =>
       ctx.api.put(path, {
-        what: `Updating log-push job ${job.id} of ${named(scope)}`,
-        schema: perhapsJob,
-        body: changedJobRequest(args, before, job, { allFields, form, token }),
-        ...manner,
+        what: `Updating log-push job ${job.id} of ${scopeName(scope)}`,
+        schema: optionalJob,
+        body: updateRequest(args, before, job, { allFields, form, token }),
+        ...writeOptions,
       }),
     );
     return answered ?? job;
   } catch (error) {
-    if (token === undefined && wantsProof(error)) throw await unproven(ctx, args, "changed");
+    if (token === undefined && isProofRequired(error)) throw await proofError(ctx, args, "changed");
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import * as destination from "../../provider/logpush/destination";
 import { Redactor } from "../../provider/api/redact";
 import {
-  destinationDoubts,
+  destinationWarnings,
   destinationProblems,
   needsProof,
   agreesWith,
@@ -158,7 +158,7 @@ test.each([
   ["gs://logs//http", "has an empty folder, //, in its path"],
 ])("a destination that no builder would have written is doubted, not refused: %.60s", (text, doubt) => {
   expect(destinationProblems(text)).toEqual([]);
-  expect(destinationDoubts(text)).toEqual([doubt]);
+  expect(destinationWarnings(text)).toEqual([doubt]);
 });
 
 test.each([

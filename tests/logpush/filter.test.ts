@@ -1,7 +1,7 @@
 import { documentedFields, typeInText } from "../../provider/logpush/dataset-fields";
 import * as filter from "../../provider/logpush/filter";
 import { fieldIssues } from "../../provider/logpush/filter-fields";
-import { mustRead, readFilter, type FilterIssue } from "../../provider/logpush/filter-read";
+import { parseFilter, readFilter, type FilterIssue } from "../../provider/logpush/filter-read";
 import { sizeOf, sizeProblem } from "../../provider/logpush/filter-text";
 import { propertyPath } from "../../provider/runtime/inputs";
 import { passes } from "../../provider/logpush/test-filter";
@@ -178,7 +178,7 @@ describe("the size of a filter", () => {
     [where(eq("A", "")), 2, undefined],
     [where(or(and(eq("A", ""), eq("A", "")), and(eq("A", "")))), 6, undefined],
   ])("counts comparisons and groups (%#)", (given, operators, sentence) => {
-    const checked = mustRead(given);
+    const checked = parseFilter(given);
     expect(sizeOf(checked).operators).toBe(operators);
     const problem = sizeProblem(checked);
     if (sentence === undefined) expect(problem).toBeUndefined();
@@ -197,14 +197,14 @@ describe("the size of a filter", () => {
     [`${'"'.repeat((1_000 - around) / 2)}a`, 1_001, true],
   ])("counts bytes of the JSON without white space (%#)", (value, bytes, tooLarge) => {
     const spaced = JSON.stringify(where(eq("A", value)), null, 8);
-    const checked = mustRead(spaced);
+    const checked = parseFilter(spaced);
     expect(sizeOf(checked).bytes).toBe(bytes);
     expect(sizeProblem(checked) !== undefined).toBe(tooLarge);
   });
 
   test("is told in one sentence where both limits are passed, with what to do", () => {
     const [first, ...more] = Array.from({ length: 40 }, (_, i) => eq(`Field${i}`, "x"));
-    const problem = sizeProblem(mustRead(where(and(first ?? eq("A", ""), ...more))));
+    const problem = sizeProblem(parseFilter(where(and(first ?? eq("A", ""), ...more))));
     expect(problem).toMatch(
       /^has 41 operators \(each comparison, each "and" and "or"\); the service takes about 30, and is \d+ bytes; the service takes about 1000\. Write several eq as one in/,
     );
@@ -251,7 +251,7 @@ describe("a comparison", () => {
       [true, false, true],
     ],
   ])("%s %j", (operator, value, values, verdicts) => {
-    const checked = mustRead(leaf("Field", operator, value));
+    const checked = parseFilter(leaf("Field", operator, value));
     expect(values.map((Field) => passes(checked, { Field }))).toEqual(verdicts);
   });
 });
@@ -259,7 +259,7 @@ describe("a comparison", () => {
 describe("a filter is held against the fields of its dataset", () => {
   const found = (dataset: string, key: string, operator: string, value: unknown, complete = false) => {
     const types = documentedFields(dataset) ?? new Map();
-    return said(fieldIssues(mustRead(leaf(key, operator, value)), { dataset, types, complete }));
+    return said(fieldIssues(parseFilter(leaf(key, operator, value)), { dataset, types, complete }));
   };
   const HTTP = "http_requests";
 

@@ -2,7 +2,7 @@ import { createReadStream, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { LOGPUSH } from "../../limits";
 import { count } from "../../kv/entry";
-import { FilterError, mustRead, leavesOf, type CheckedFilter } from "../../logpush/filter-read";
+import { FilterError, parseFilter, leavesOf, type CheckedFilter } from "../../logpush/filter-read";
 import { compileFilter, sizeOf, sizeProblem, filterTree } from "../../logpush/filter-text";
 import {
   linesOf,
@@ -31,18 +31,20 @@ export async function testFilterOn(
   file: string,
   { format, examples, print: printing, ...fields }: FilterOptions,
 ): Promise<void> {
-  const filter = checked(await filterText(io, given));
+  const filter = parseArgument(await filterText(io, given));
   await checkFields(io, filter, fields);
   const text = compileFilter(filter);
   const lines = sourceOf(io, file);
-  const result = await testFilter(text, printing === true ? printed(io, filter, lines) : lines, { examples });
-  refuseNothing(result);
+  const result = await testFilter(text, printing === true ? printPassing(io, filter, lines) : lines, {
+    examples,
+  });
+  assertReadable(result);
   warn(io, filter, result);
   if (printing === true) printToStderr(io, `edgeguard: ${counts(result)}`);
   else if (format === "json") {
     const all = { filter: text, ...sizeOf(filter), ...result };
     await print(io, `${JSON.stringify(all, undefined, 2)}\n`);
-  } else await print(io, told(filter, text, result));
+  } else await print(io, formatResult(filter, text, result));
 }
 
 async function filterText(io: Io, given: string): Promise<string> {
@@ -50,16 +52,16 @@ async function filterText(io: Io, given: string): Promise<string> {
   return await readText(io, given.slice(1), `the filter in ${given.slice(1)}`);
 }
 
-function checked(text: string): CheckedFilter {
+function parseArgument(text: string): CheckedFilter {
   try {
-    return mustRead(unescaped(text.replace(/^\ufeff/, "").trim()));
+    return parseFilter(unescapeFilter(text.replace(/^\ufeff/, "").trim()));
   } catch (error) {
     throw error instanceof FilterError ? new UsageError(error.message.replace("?.", "?")) : error;
   }
 }
 
 /** The API takes a filter as JSON within a text, and that is how it is copied. */
-function unescaped(text: string): string {
+function unescapeFilter(text: string): string {
   if (!text.startsWith('"')) return text;
   try {
     const inner: unknown = JSON.parse(text);
@@ -82,7 +84,7 @@ function sourceOf(io: Io, file: string): LogLines {
 }
 
 /** The same lines; those that pass are printed on their way. */
-async function* printed(io: Io, filter: CheckedFilter, lines: LogLines): AsyncGenerator<LogLine> {
+async function* printPassing(io: Io, filter: CheckedFilter, lines: LogLines): AsyncGenerator<LogLine> {
   for await (const line of linesOf(lines)) {
     yield line;
     if (typeof line !== "string") continue;
@@ -100,7 +102,7 @@ function fieldsOf(line: string): JsonObject | undefined {
   }
 }
 
-function refuseNothing({ lines, unreadable, examples }: FilterTest): void {
+function assertReadable({ lines, unreadable, examples }: FilterTest): void {
   if (lines === 0) throw new CommandError("there are no log lines. Each line is one JSON object (NDJSON).");
   if (unreadable < lines) return;
   const [first] = examples.unreadable;
@@ -131,11 +133,11 @@ function warn(
   }
 }
 
-function told(filter: CheckedFilter, text: string, result: FilterTest): string {
+function formatResult(filter: CheckedFilter, text: string, result: FilterTest): string {
   const { operators, bytes } = sizeOf(filter);
   const fields = [...leavesOf(filter.where, [])].map(({ leaf }) => leaf.key);
   const shown = (examples: FilterTest["examples"]["passed"]): string[] =>
-    examples.map(({ line, fields: all }) => `  line ${line}: ${cut(JSON.stringify(pick(all, fields)))}`);
+    examples.map(({ line, fields: all }) => `  line ${line}: ${truncate(JSON.stringify(pick(all, fields)))}`);
   const { passed, rejected } = result.examples;
   const parts = [
     `The filter, ${count(operators)} of about ${count(LOGPUSH.MAX_FILTER_OPERATORS)} operators and ${count(bytes)} of about ${count(LOGPUSH.MAX_FILTER_BYTES)} bytes:`,
@@ -154,8 +156,8 @@ function counts({ lines, passed, rejected, unreadable }: FilterTest): string {
   return `${count(passed)} of ${count(lines)} ${lines === 1 ? "line" : "lines"} ${passed === 1 ? "passes" : "pass"}${not}${bad}.`;
 }
 
-const MOST_CHARACTERS = 200;
+const MAX_CHARACTERS = 200;
 
-function cut(text: string): string {
-  return text.length <= MOST_CHARACTERS ? text : `${text.slice(0, MOST_CHARACTERS)}…`;
+function truncate(text: string): string {
+  return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS)}…`;
 }

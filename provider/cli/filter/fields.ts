@@ -2,7 +2,7 @@ import { isNotFound } from "../../api/errors";
 import { DATASETS, documentedDatasets, documentedFields, typesOf } from "../../logpush/dataset-fields";
 import { fieldIssues, type FieldList } from "../../logpush/filter-fields";
 import { FilterError, type CheckedFilter, type FilterIssue } from "../../logpush/filter-read";
-import { listFields, named, type Scope } from "../../logpush/job-api";
+import { listFields, scopeName, type Scope } from "../../logpush/job-api";
 import { Host } from "../../runtime/host";
 import { nearest } from "../../runtime/nearest";
 import { UsageError } from "../../terminal/errors";
@@ -68,7 +68,7 @@ async function liveFields(io: Io, scope: Scope, dataset: string): Promise<FieldL
     if (!isNotFound(error)) throw error;
     const other = scope.kind === "zone" ? "--account" : "--zone";
     throw new UsageError(
-      `${named(scope)} has no dataset ${dataset}. Check --dataset and --${scope.kind}, or pass ${other} instead.`,
+      `${scopeName(scope)} has no dataset ${dataset}. Check --dataset and --${scope.kind}, or pass ${other} instead.`,
     );
   } finally {
     await host.close();

@@ -1,4 +1,4 @@
-import { jobFound, type Job } from "../../logpush/job";
+import { jobFromApi, type Job } from "../../logpush/job";
 import { listJobs } from "../../logpush/job-api";
 import type { JobArgs } from "../../logpush/job-args";
 import { isJsonObject, pick, type JsonObject } from "../../runtime/values";
@@ -91,5 +91,5 @@ function asDeclared(scope: Scope, job: Job, destinationConf: string): JsonObject
     ...(typeof filter === "string" && filter !== "" ? { filter } : {}),
     ...(Array.isArray(fieldNames) ? { outputOptions: { fieldNames: fieldNames as string[] } } : {}),
   } satisfies JobArgs;
-  return jobFound(least, job, { allFields: undefined, strict: true });
+  return jobFromApi(least, job, { allFields: undefined, strict: true });
 }

@@ -1,5 +1,5 @@
 import { fieldsInTemplate } from "../../logpush/output-options";
-import { passesNoLess } from "../../logpush/filter-compare";
+import { passesAtLeast } from "../../logpush/filter-compare";
 import { sameJson } from "../../runtime/values";
 import { joined, say, value, words, type Phrase } from "../phrase";
 import { bag, cell, number, text } from "../values";
@@ -32,7 +32,7 @@ const fewerLines: Comparison = (change) => {
   const [was, is] = [both.before.inputs["filter"], both.after.inputs["filter"]];
   if (stays(was, is)) return [];
   const isKnown = !isHidden(was) && !isHidden(is);
-  if (isKnown && passesNoLess(text(was), text(is))) return [];
+  if (isKnown && passesAtLeast(text(was), text(is))) return [];
   const shown = (filter: unknown): Phrase => (filter === undefined ? words("every line") : cell(filter, 300));
   return [say`the filter may let fewer lines through: ${shown(was)} → ${shown(is)}`];
 };
