@@ -6,7 +6,7 @@ import { RESOURCE_RIGHTS, rightOf } from "../../provider/api/rights";
 import { clientOf, failureOf } from "../support/edge-client";
 import { REPOSITORY } from "../support/engine";
 import { Operation } from "../support/operation";
-import { rightsMarkdown, rightsSentence, type ResourceName } from "../support/rights-markdown";
+import { rightsSentence, type ResourceName } from "../support/rights-markdown";
 
 let api: LocalApi;
 beforeAll(async () => {
@@ -29,12 +29,6 @@ const FILES: Readonly<Record<ResourceName, string>> = {
   KvEntries: "kv/kv-entries.ts",
 };
 const NAMES = Object.keys(FILES) as ResourceName[];
-
-test("the README lists the permissions that the messages name", () => {
-  const readme = readFileSync(join(REPOSITORY, "README.md"), "utf8");
-  // To mend it, put what is expected here between the two marks.
-  expect(/<!-- rights -->\n\n([^]*?)\n\n<!-- \/rights -->/.exec(readme)?.[1]).toBe(rightsMarkdown());
-});
 
 test.each(NAMES)("the docstring of %s says which permissions it needs", (name) => {
   const source = readFileSync(join(REPOSITORY, "provider", FILES[name]), "utf8");

@@ -5,67 +5,86 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { startLocalApi } from "edgeguard-local";
 import { REPOSITORY } from "../support/engine";
-import { blockWith, commandsOf, programs, shell } from "../support/readme";
+import { blockWith, commandsOf, DOCUMENTS, programs, shellOf } from "../support/documents";
 
-/** The README is a promise: its programs compile, and each of its commands is run here as a reader would. */
+/** The README and the guides are promises: their programs compile, and each command runs in a test as a reader would type it. */
 
 const run = promisify(execFile);
-describe("the README", () => {
+
+const DEMO = ["npm ci && npm run demo"];
+const REPORT = [
+  "pulumi preview --json --show-sames > plan.json",
+  "edgeguard report plan.json --fail-on irreversible,unprotect,removes > comment.md",
+];
+
+/** The commands of each document, block by block. Add a command here only with a test that runs it. */
+const COMMANDS: Readonly<Record<string, readonly unknown[]>> = {
+  "README.md": [
+    [...DEMO, "npm cit"],
+    [
+      expect.stringMatching(/^npm install pulumi-edgeguard /),
+      "pulumi stack init dev",
+      expect.stringMatching(/^pulumi config set --secret edgeguard:apiToken /),
+      "pulumi preview",
+      "pulumi up --yes",
+    ],
+    [
+      "edgeguard import --zone 0da42c8d2132a9ddaf714f9e7c920711",
+      "pulumi import --file import.json --yes --protect=false --generate-code=false",
+      "pulumi preview --expect-no-changes",
+    ],
+    REPORT,
+  ],
+  "docs/guides/first-hour.md": [
+    DEMO,
+    [
+      "npm ci",
+      "npm pack --workspaces --pack-destination ..",
+      "cp -r examples/page-shield-policy ../shop && cd ../shop",
+      expect.stringMatching(/^npm install \.\.\/pulumi-edgeguard-\*\.tgz \.\.\/edgeguard-local-\*\.tgz /),
+      "npx edgeguard-local api --port 8787",
+    ],
+    [
+      expect.stringMatching(/^export EDGEGUARD_BASE_URL=/),
+      expect.stringMatching(/^export PULUMI_BACKEND_URL=/),
+      "mkdir state",
+      "npx edgeguard-local stack init dev",
+      expect.stringMatching(/^npx edgeguard-local config set zoneId /),
+      "npx edgeguard-local up --yes",
+    ],
+    [
+      expect.stringMatching(/^curl -X POST .*"status"/),
+      "npx edgeguard-local refresh --yes",
+      expect.stringMatching(/^curl -X POST .*"dropAfter"/),
+      "npx edgeguard-local config set action allow",
+      "npx edgeguard-local up --yes",
+      "curl http://127.0.0.1:8787/__local",
+    ],
+  ],
+  "docs/guides/pipelines.md": [REPORT],
+  "docs/guides/policy-from-detections.md": [[expect.stringMatching(/^edgeguard detections save /)]],
+  "docs/guides/rules-logs-kv.md": [
+    [expect.stringMatching(/^edgeguard filter '/)],
+    Array.from({ length: 8 }, () => expect.stringMatching(/^edgeguard kv /) as string),
+  ],
+};
+
+describe("the README and the guides", () => {
   let home: string;
   beforeEach(() => {
     home = mkdtempSync(join(tmpdir(), "edgeguard-readme-"));
   });
   afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-  it("has no command that is not run by a test", () => {
-    expect(shell.map(commandsOf)).toEqual([
-      ["npm ci && npm run demo", "npm cit"],
-      [
-        expect.stringMatching(/^npm install pulumi-edgeguard /),
-        "pulumi stack init dev",
-        expect.stringMatching(/^pulumi config set --secret edgeguard:apiToken /),
-        "pulumi preview",
-        "pulumi up --yes",
-      ],
-      [expect.stringMatching(/^edgeguard detections save /)],
-      [expect.stringMatching(/^edgeguard filter '/)],
-      [
-        "pulumi preview --json --show-sames > plan.json",
-        "edgeguard report plan.json --fail-on irreversible,unprotect,removes > comment.md",
-      ],
-      [
-        "edgeguard import --zone 0da42c8d2132a9ddaf714f9e7c920711",
-        "pulumi import --file import.json --yes --protect=false --generate-code=false",
-        "pulumi preview --expect-no-changes",
-      ],
-      Array.from({ length: 8 }, () => expect.stringMatching(/^edgeguard kv /) as string),
-      [
-        "npm ci",
-        "npm pack --workspaces --pack-destination ..",
-        "cp -r examples/page-shield-policy ../shop && cd ../shop",
-        expect.stringMatching(/^npm install \.\.\/pulumi-edgeguard-\*\.tgz \.\.\/edgeguard-local-\*\.tgz /),
-        "npx edgeguard-local api --port 8787",
-      ],
-      [
-        expect.stringMatching(/^export EDGEGUARD_BASE_URL=/),
-        expect.stringMatching(/^export PULUMI_BACKEND_URL=/),
-        "mkdir state",
-        "npx edgeguard-local stack init dev",
-        expect.stringMatching(/^npx edgeguard-local config set zoneId /),
-        "npx edgeguard-local up --yes",
-      ],
-      [
-        expect.stringMatching(/^curl -X POST .*"status"/),
-        "npx edgeguard-local refresh --yes",
-        expect.stringMatching(/^curl -X POST .*"dropAfter"/),
-        "npx edgeguard-local config set action allow",
-        "npx edgeguard-local up --yes",
-        "curl http://127.0.0.1:8787/__local",
-      ],
-    ]);
+  it.each(DOCUMENTS)("%s has no command that no test runs", (document) => {
+    expect(shellOf(document).map(commandsOf)).toEqual(COMMANDS[document] ?? []);
   });
 
-  it("works on key-value data with the commands it shows", async () => {
+  it("keep the README to 200 lines", () => {
+    expect(readFileSync(join(REPOSITORY, "README.md"), "utf8").split("\n").length).toBeLessThanOrEqual(200);
+  });
+
+  it("edit KV data with the commands they show", async () => {
     const api = await startLocalApi();
     const bin = join(REPOSITORY, "provider/dist/cli/main.js");
     writeFileSync(join(home, "edgeguard"), `#!/bin/sh\nexec node "${bin}" "$@"\n`, { mode: 0o755 });
@@ -94,7 +113,7 @@ describe("the README", () => {
     }
   });
 
-  it("saves what a zone was seen to load with the command it shows", async () => {
+  it("save detections with the command they show", async () => {
     const api = await startLocalApi();
     const bin = join(REPOSITORY, "provider/dist/cli/main.js");
     writeFileSync(join(home, "edgeguard"), `#!/bin/sh\nexec node "${bin}" "$@"\n`, { mode: 0o755 });
@@ -115,7 +134,7 @@ describe("the README", () => {
     }
   });
 
-  it("runs a filter over log lines with the command it shows", async () => {
+  it("test a filter on log lines with the command they show", async () => {
     const bin = join(REPOSITORY, "provider/dist/cli/main.js");
     writeFileSync(join(home, "edgeguard"), `#!/bin/sh\nexec node "${bin}" "$@"\n`, { mode: 0o755 });
     const lines = [200, 500, 503].map((EdgeResponseStatus) => JSON.stringify({ EdgeResponseStatus }));
@@ -127,7 +146,7 @@ describe("the README", () => {
     expect(stdout).toMatch(/2 of 3 lines pass/);
   });
 
-  it("finds both commands where nothing is built yet, as npm does that links them first", async () => {
+  it("rely on commands that npm can link before anything is built", async () => {
     const { stdout } = await run("git", ["ls-files", "provider/bin", "local/bin"], { cwd: REPOSITORY });
     expect(stdout).toBe("local/bin/edgeguard-local.js\nprovider/bin/edgeguard.js\n");
     for (const folder of ["provider", "local"]) {
@@ -140,13 +159,13 @@ describe("the README", () => {
     }
   });
 
-  it("has npm cit run by .ci/run, as it stands", () => {
+  it("have npm cit run by .ci/run, word for word", () => {
     expect(readFileSync(join(REPOSITORY, ".ci/run"), "utf8")).toMatch(/^stage "install and test" npm cit$/m);
   });
 
-  it("has programs that compile in strict mode", async () => {
+  it("have programs that compile in strict mode", async () => {
     symlinkSync(join(REPOSITORY, "node_modules"), join(home, "node_modules"));
-    for (const [index, { text }] of programs.entries())
+    for (const [index, { text }] of programs().entries())
       writeFileSync(join(home, `program-${index}.ts`), text);
     writeFileSync(
       join(home, "tsconfig.json"),
@@ -164,6 +183,6 @@ describe("the README", () => {
       }),
     );
     await run(join(REPOSITORY, "node_modules/.bin/tsc"), ["--project", home]);
-    expect(programs.length).toBeGreaterThanOrEqual(2);
+    expect(programs().length).toBeGreaterThanOrEqual(2);
   });
 });

@@ -17,10 +17,10 @@ import { promisify } from "node:util";
 import { isolatedEnvironment, LOCAL_ENGINE, pulumiCli, startLocalApi } from "edgeguard-local";
 import { z } from "zod";
 import { REPOSITORY } from "../support/engine";
-import { blockWith, commandsOf, programs } from "../support/readme";
+import { blockWith, commandsOf, programs } from "../support/documents";
 import { raw } from "../support/scenario";
 
-/** The README is a promise: its programs compile, and each of its commands is run here as a reader would. */
+/** Runs the commands of the README and the guides as a reader would. */
 
 const run = promisify(execFile);
 
@@ -66,7 +66,7 @@ it("installs in an empty project outside the repository and runs its first progr
   writeFileSync(join(project, "Pulumi.yaml"), "name: own-project\nruntime: nodejs\n");
   writeFileSync(
     join(project, "index.ts"),
-    (programs[0]?.text ?? "").replace("0da42c8d2132a9ddaf714f9e7c920711", api.zones.empty),
+    (programs()[0]?.text ?? "").replace("0da42c8d2132a9ddaf714f9e7c920711", api.zones.empty),
   );
   const [, ...commands] = PROGRAM;
   try {

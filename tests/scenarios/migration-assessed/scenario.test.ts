@@ -5,13 +5,10 @@ import { Project, REPOSITORY } from "../../support/engine";
 import { plays } from "../../support/plays";
 import { TOKEN } from "../../support/scenario";
 
-/**
- * What a reviewer reads of a zone that is only assessed, as the README shows it: the two have to be the same. Where they
- * differ this test prints what the README's block, after `<!-- preview: migration-assessed -->`, has to be.
- */
+/** If the guide's block after `<!-- preview: migration-assessed -->` is out of date, this test prints the current one. */
 
 test.each(plays().map((play) => [play.title, play] as const))(
-  "the README's preview of an assessed zone is what is shown %s",
+  "the guide shows the preview of an assessed zone as it is, %s",
   async (_title, { engine, mode }) => {
     const api = await startLocalApi(mode?.api);
     const project = new Project(engine, "scenario");
@@ -34,7 +31,7 @@ test.each(plays().map((play) => [play.title, play] as const))(
       // The digest covers the rules as they are answered: a sparse answer leaves out an empty description.
       const comparable = (text = ""): string =>
         mode?.api.sparse === true ? text.replace(/[0-9a-f]{64}/g, "{digest}") : text;
-      expect(comparable(readmeBlock())).toBe(comparable(shown));
+      expect(comparable(guideBlock())).toBe(comparable(shown));
       expect(api.requests.filter(({ method }) => method !== "GET")).toEqual([]);
     } finally {
       await api.close();
@@ -55,7 +52,7 @@ function assessmentIn(text: string): string {
     .join("\n");
 }
 
-function readmeBlock(): string | undefined {
-  const readme = readFileSync(join(REPOSITORY, "README.md"), "utf8");
-  return /<!-- preview: migration-assessed -->\n+```text\n([\s\S]*?)\n```/.exec(readme)?.[1];
+function guideBlock(): string | undefined {
+  const guide = readFileSync(join(REPOSITORY, "docs/guides/migrate-a-waf.md"), "utf8");
+  return /<!-- preview: migration-assessed -->\n+```text\n([\s\S]*?)\n```/.exec(guide)?.[1];
 }

@@ -1,0 +1,50 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { REPOSITORY } from "./engine";
+
+/** The documents whose commands readers type: the README and the guides. */
+export const DOCUMENTS: readonly string[] = [
+  "README.md",
+  ...readdirSync(join(REPOSITORY, "docs/guides"))
+    .filter((file) => file.endsWith(".md"))
+    .map((file) => `docs/guides/${file}`),
+];
+
+export interface Block {
+  readonly language: string;
+  readonly text: string;
+}
+
+/** The fenced blocks of a document, in order. */
+export function blocksOf(document: string): Block[] {
+  const text = readFileSync(join(REPOSITORY, document), "utf8");
+  return [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, language = "", body = ""]) => ({
+    language,
+    text: body,
+  }));
+}
+
+/** The shell blocks of a document. */
+export function shellOf(document: string): Block[] {
+  return blocksOf(document).filter(({ language }) => language === "sh");
+}
+
+/** The commands of a shell block, without comments. */
+export function commandsOf(block: Block): string[] {
+  return block.text
+    .split("\n")
+    .map((line) => line.replace(/\s+#.*$/, "").trim())
+    .filter((line) => line !== "");
+}
+
+/** The first shell block, README first, that contains a command. */
+export function blockWith(command: string): Block {
+  const found = DOCUMENTS.flatMap(shellOf).find(({ text }) => text.includes(command));
+  if (found === undefined) throw new Error(`no shell block of ${DOCUMENTS.join(", ")} contains ${command}`);
+  return found;
+}
+
+/** The TypeScript programs of all documents, README first. */
+export function programs(): Block[] {
+  return DOCUMENTS.flatMap(blocksOf).filter(({ language }) => language === "ts");
+}
