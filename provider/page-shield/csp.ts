@@ -13,7 +13,7 @@ export type Directives = ReadonlyMap<string, readonly string[]>;
 export type TypedDirectives = Readonly<Record<string, readonly string[] | boolean>>;
 
 /** CSP text, or what stands in place of typed directives. */
-type Written = string | Readonly<Record<string, unknown>>;
+type CspInput = string | Readonly<Record<string, unknown>>;
 
 /** Directives that Page Shield supports, in the order in which they are rendered: https://developers.cloudflare.com/page-shield/policies/csp-directives/ */
 const SUPPORTED = [
@@ -36,7 +36,7 @@ const SUPPORTED = [
 ];
 
 /** Directives that browsers know as well, or used to know. */
-const OTHERS_IN_CSP = [
+const OTHER_DIRECTIVES = [
   "script-src-elem",
   "script-src-attr",
   "style-src-elem",
@@ -54,10 +54,10 @@ const OTHERS_IN_CSP = [
   "require-sri-for",
 ];
 
-const IN_CSP = [...SUPPORTED, ...OTHERS_IN_CSP];
+const ALL_DIRECTIVES = [...SUPPORTED, ...OTHER_DIRECTIVES];
 
 /** Directives that take no sources. */
-const WITHOUT_SOURCES = ["upgrade-insecure-requests", "block-all-mixed-content"];
+const SOURCELESS = ["upgrade-insecure-requests", "block-all-mixed-content"];
 
 /** A keyword, nonce or hash that somebody forgot to quote. */
 const UNQUOTED =
@@ -80,14 +80,15 @@ export class CspError extends Error {
 }
 
 /** @throws CspError for names that are no directives, a directive that stands twice, malformed sources, or nothing at all. */
-export function parseCsp(value: Written): Directives {
+export function parseCsp(value: CspInput): Directives {
   const directives = new Map<string, readonly string[]>();
   const problems: CspProblem[] = [];
   for (const directive of directivesOf(value)) {
     const { name, written, sources, path } = directive;
-    const meant = IN_CSP.includes(name) ? name : misspelt(name);
+    const meant = ALL_DIRECTIVES.includes(name) ? name : closestDirective(name);
     if (meant !== name) {
-      const [known, form] = path.length === 0 ? [SUPPORTED, String] : [SUPPORTED.map(camel), camel];
+      const [known, form] =
+        path.length === 0 ? [SUPPORTED, String] : [SUPPORTED.map(toCamelCase), toCamelCase];
       const advice =
         meant === undefined
           ? `Directives: ${known.join(", ")}`
@@ -129,13 +130,13 @@ function sourceProblems({ sources, path, malformed }: Directive, name: string): 
 }
 
 /** The directive that a name was probably meant to be, whatever stands between its words. */
-function misspelt(name: string): string | undefined {
+function closestDirective(name: string): string | undefined {
   const plain = (text: string): string => text.replace(/[^a-z]/g, "");
-  const near = nearest(plain(name), IN_CSP.map(plain));
-  return IN_CSP.find((known) => plain(known) === near);
+  const near = nearest(plain(name), ALL_DIRECTIVES.map(plain));
+  return ALL_DIRECTIVES.find((known) => plain(known) === near);
 }
 
-function camel(name: string): string {
+function toCamelCase(name: string): string {
   return name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
@@ -148,12 +149,12 @@ export function renderCsp(directives: Directives): string {
 }
 
 /** The text by which two values of a policy are compared: equal policies have equal texts. */
-export function canonicalCsp(value: Written): string {
+export function canonicalCsp(value: CspInput): string {
   return renderCsp(parseCsp(value));
 }
 
 /** What is allowed but rarely meant. `value` is what the user wrote: an empty list is not to be seen in the rendering. */
-export function lintCsp(value: Written): string[] {
+export function lintCsp(value: CspInput): string[] {
   const warnings: string[] = [];
   const written = directivesOf(value);
   for (const { name, sources: given } of written) {
@@ -180,11 +181,11 @@ export function lintCsp(value: Written): string[] {
       );
     }
   }
-  return [...warnings, ...tooWide(written)];
+  return [...warnings, ...wideSourceWarnings(written)];
 }
 
 /** What visitors' browsers would run although nobody chose it. Where one of these is meant, the warning does no harm. */
-function tooWide(written: readonly Directive[]): string[] {
+function wideSourceWarnings(written: readonly Directive[]): string[] {
   const isDeclared = (name: string): boolean => written.some((directive) => directive.name === name);
   const ofScripts = ["script-src", "script-src-elem", "script-src-attr"];
   if (!isDeclared("script-src")) ofScripts.push("default-src");
@@ -196,35 +197,35 @@ function tooWide(written: readonly Directive[]): string[] {
       const isDynamic = sources.includes("'strict-dynamic'");
       const allowed = isDynamic
         ? []
-        : [...new Set(sources)].flatMap((source) => whatComesWith(source, sources));
+        : [...new Set(sources)].flatMap((source) => describeWideSource(source, sources));
       return allowed.length === 0 ? [] : [`${name} is very wide: ${allowed.join(", ")}`];
     });
 }
 
-function whatComesWith(source: string, all: readonly string[]): string[] {
+function describeWideSource(source: string, all: readonly string[]): string[] {
   if (source === "'unsafe-inline'")
     return all.some((each) => /^'(nonce|sha\d+)-/.test(each)) // Browsers then ignore it.
       ? []
       : [`${source} runs inline scripts, injected ones too`];
   if (source === "data:") return [`${source} runs scripts written into a data: URL, injected ones too`];
-  if (!["http:", "https:"].includes(source) && !isAnyHost(source)) return [];
+  if (!["http:", "https:"].includes(source) && !matchesAnyHost(source)) return [];
   return [`${source} loads scripts from any host${source.startsWith("http:") ? ", also unencrypted" : ""}`];
 }
 
 /** `*`, whatever its scheme and port. */
-function isAnyHost(source: string): boolean {
+function matchesAnyHost(source: string): boolean {
   return /^(https?:\/\/)?\*(:(\d+|\*))?\/?$/.test(source);
 }
 
 /** A script as far as a policy cares. */
-export interface SeenScript {
+export interface LoadedScript {
   readonly url: string;
   /** Hostname of the page it was seen on. */
   readonly host: string;
 }
 
 /** Whether the policy lets the script load; undefined where only the browser could tell ('strict-dynamic'). */
-export function allowsScript(directives: Directives, script: SeenScript): boolean | undefined {
+export function allowsScript(directives: Directives, script: LoadedScript): boolean | undefined {
   const sources = ["script-src-elem", "script-src", "default-src"]
     .map((name) => directives.get(name))
     .find((s) => s !== undefined);
@@ -241,7 +242,7 @@ function matches(source: string, url: URL, pageHost: string): boolean {
   if (source.startsWith("'")) return false; // Keywords, nonces and hashes speak of other things than addresses.
   const network = ["http:", "https:", "ws:", "wss:"].includes(url.protocol);
   if (source === "*") return network;
-  const { scheme, host, port, path } = addressOf(source) ?? {
+  const { scheme, host, port, path } = parseAddress(source) ?? {
     scheme: undefined,
     host: "",
     port: undefined,
@@ -274,7 +275,7 @@ export interface Address {
 }
 
 /** Undefined of what is no address. */
-export function addressOf(source: string): Address | undefined {
+export function parseAddress(source: string): Address | undefined {
   const alone = /^([a-z][a-z0-9+.-]*):$/.exec(source)?.[1];
   if (alone !== undefined) return { scheme: alone, host: undefined, port: undefined, path: "" };
   const [whole, scheme, host, port, path = ""] =
@@ -299,7 +300,7 @@ interface Directive {
   readonly malformed?: string;
 }
 
-function directivesOf(value: Written): Directive[] {
+function directivesOf(value: CspInput): Directive[] {
   return typeof value === "string" ? fromText(value) : fromTyped(value);
 }
 
@@ -330,7 +331,7 @@ function fromTyped(typed: Readonly<Record<string, unknown>>): Directive[] {
 /** Whether a directive's words are sources. Those of others (report-to, sandbox, trusted-types) are none of our business. */
 function takesSources(name: string): boolean {
   return SUPPORTED.includes(name)
-    ? !WITHOUT_SOURCES.includes(name)
+    ? !SOURCELESS.includes(name)
     : name.endsWith("-src") || /-src-(elem|attr)$/.test(name);
 }
 

@@ -26,7 +26,7 @@ export interface DetectedKind<T> {
   readonly noun: string;
   readonly record: z.ZodType<T>;
   /** Filters that let every record through, also what Cloudflare leaves out by itself. Source: OpenAPI. */
-  readonly everything: Readonly<Record<string, FilterValue>>;
+  readonly includeAll: Readonly<Record<string, FilterValue>>;
 }
 
 /** Members on the wire that scripts and connections share. */
@@ -50,7 +50,7 @@ const CONNECTION_MEMBERS = {
 export const CONNECTIONS: DetectedKind<Connection> = {
   path: "connections",
   noun: "connection",
-  everything: { exclude_cdn_cgi: false },
+  includeAll: { exclude_cdn_cgi: false },
   record: camelRecord(CONNECTION_MEMBERS),
 };
 
@@ -68,7 +68,7 @@ const CONTENT_MEMBERS = {
 export const SCRIPTS: DetectedKind<Script> = {
   path: "scripts",
   noun: "script",
-  everything: { exclude_cdn_cgi: false, exclude_duplicates: false },
+  includeAll: { exclude_cdn_cgi: false, exclude_duplicates: false },
   record: camelRecord({
     ...CONNECTION_MEMBERS,
     ...CONTENT_MEMBERS,
@@ -82,7 +82,7 @@ export const SCRIPTS: DetectedKind<Script> = {
 export const COOKIES: DetectedKind<Cookie> = {
   path: "cookies",
   noun: "cookie",
-  everything: {},
+  includeAll: {},
   record: camelRecord({
     id: z.string(),
     name: z.string(),
@@ -103,7 +103,7 @@ export const COOKIES: DetectedKind<Cookie> = {
   }),
 };
 
-const OWN_PARAMETERS: Readonly<Record<string, string>> = {
+const RESERVED_PARAMETERS: Readonly<Record<string, string>> = {
   hosts: "set it by the argument hosts",
   status: "set it by the argument status",
   page: "set it by the argument page; without it all pages are read",
@@ -111,16 +111,16 @@ const OWN_PARAMETERS: Readonly<Record<string, string>> = {
   export: "is refused: its answer is a file, which a lookup does not read; leave it out",
 };
 
-const A_LIST = "has to be a word or a list of at least one; leave it out for the default";
+const LIST_FORM = "has to be a word or a list of at least one; leave it out for the default";
 
 const commaList = z
-  .union([z.string(), z.array(z.string())], A_LIST)
-  .refine((given) => wordsOf(given).length > 0 && wordsOf(given).every((word) => word !== ""), {
-    error: ({ input }) => `${A_LIST}; it is ${describe(input)}`,
+  .union([z.string(), z.array(z.string())], LIST_FORM)
+  .refine((given) => splitWords(given).length > 0 && splitWords(given).every((word) => word !== ""), {
+    error: ({ input }) => `${LIST_FORM}; it is ${describe(input)}`,
   })
-  .transform((given) => wordsOf(given).join(","));
+  .transform((given) => splitWords(given).join(","));
 
-function wordsOf(given: string | readonly string[]): string[] {
+function splitWords(given: string | readonly string[]): string[] {
   return (typeof given === "string" ? given.split(",") : given).map((word) => word.trim());
 }
 
@@ -136,7 +136,7 @@ const filters = record(
   ),
 ).superRefine((given, ctx) => {
   for (const name of Object.keys(given)) {
-    const advice = ownMember(OWN_PARAMETERS, name);
+    const advice = ownMember(RESERVED_PARAMETERS, name);
     if (advice !== undefined) ctx.addIssue({ code: "custom", path: [name], message: advice });
   }
 });
@@ -161,7 +161,7 @@ export const listShape = {
 };
 
 /** Arguments of a list, as `listShape` has checked them. */
-interface Listing {
+interface ListQuery {
   readonly zoneId: string;
   readonly hosts?: string | undefined;
   readonly status?: string | undefined;
@@ -171,18 +171,18 @@ interface Listing {
 }
 
 /** Records of one kind: all pages, or the one page asked for. */
-export async function listDetected<T extends Dated>(
+export async function listDetected<T extends DetectedRecord>(
   host: Host,
   { path, record }: DetectedKind<T>,
-  args: Listing,
+  args: ListQuery,
 ): Promise<DetectedList<T>> {
   const what = `Listing the ${path} of zone ${args.zoneId}`;
   const list = `/zones/${args.zoneId}/page_shield/${path}`;
-  const query = queryOf(args);
+  const query = toQuery(args);
 
   if (args.page === undefined && args.perPage === undefined) {
     const items: T[] = [];
-    const order = orderOf(query);
+    const order = clientSideOrder(query);
     const pages = byPage(host.api, list, {
       what,
       record,
@@ -203,7 +203,7 @@ export async function listDetected<T extends Dated>(
 }
 
 /** What every kind of record has. */
-export interface Dated {
+export interface DetectedRecord {
   readonly id: string;
   readonly firstSeenAt?: string;
   readonly lastSeenAt?: string;
@@ -213,7 +213,7 @@ export interface Dated {
  * The order a query asks for, to be made here once all pages have been read in the steady one. Undefined where only the
  * API can make it.
  */
-function orderOf(query: Query): ((a: Dated, b: Dated) => number) | undefined {
+function clientSideOrder(query: Query): ((a: DetectedRecord, b: DetectedRecord) => number) | undefined {
   const steady = PAGE_SHIELD.STEADY_ORDER;
   const { order_by: by = steady.order_by, direction = steady.direction } = query;
   const member = by === "first_seen_at" ? "firstSeenAt" : by === "last_seen_at" ? "lastSeenAt" : undefined;
@@ -222,7 +222,7 @@ function orderOf(query: Query): ((a: Dated, b: Dated) => number) | undefined {
   if (member === undefined || toldByApi || (direction !== "asc" && direction !== "desc")) return undefined;
   if (member === "firstSeenAt" && direction === "asc") return () => 0;
   const sign = direction === "asc" ? 1 : -1;
-  const time = (record: Dated): number => Date.parse(record[member] ?? "") || 0;
+  const time = (record: DetectedRecord): number => Date.parse(record[member] ?? "") || 0;
   return (a, b) => sign * (time(a) - time(b));
 }
 
@@ -243,7 +243,7 @@ export function recordId(noun: string): z.ZodType<string, string> {
   return hexId(`The id of a ${noun} stands in the list of its zone.`);
 }
 
-function queryOf(args: Listing): Query {
+function toQuery(args: ListQuery): Query {
   const further = Object.entries(args.filters ?? {}).map(
     ([name, value]): [string, string | number | boolean] => [
       name,
@@ -264,7 +264,7 @@ function toPageInfo(info: ResultInfo): PageInfo {
 }
 
 /** A threshold that is no number would make every script look harmless. */
-export function thresholdOf(given: unknown): number {
+export function parseThreshold(given: unknown): number {
   const parsed = threshold.safeParse(given);
   if (parsed.success) return parsed.data;
   throw new LookupError(`threshold has to be a number from 1 to 100; ${describe(given)} was given.`);

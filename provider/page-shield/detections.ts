@@ -13,7 +13,7 @@ import {
   filterShape,
   listDetected,
   SCRIPTS,
-  type Dated,
+  type DetectedRecord,
   type DetectedKind,
 } from "./detected";
 import type { Connection, Cookie, DetectedFilters, Script } from "./records";
@@ -63,17 +63,20 @@ export function saveDetections(
 }
 
 /** What to collect: the options of `saveDetections`, each perhaps undefined. */
-type Wanted = { readonly zoneId: string } & {
+type CollectOptions = { readonly zoneId: string } & {
   readonly [K in "include" | keyof DetectedFilters]?: SaveDetectionsOptions[K] | undefined;
 };
 
 /** Reads what `saveDetections` writes. */
-export async function collectDetections(host: Host, wanted: Wanted): Promise<Detections> {
-  const shape = { zoneId: zone, include: kindsArg, ...filterShape };
+export async function collectDetections(host: Host, wanted: CollectOptions): Promise<Detections> {
+  const shape = { zoneId: zone, include: includeArg, ...filterShape };
   const { include = ["scripts"], ...listing } = readArgs("saveDetections", shape, wanted);
-  const read = async <T extends Dated, S>(kind: DetectedKind<T>, toSeen: (record: T) => S): Promise<S[]> => {
-    const all = { ...listing, filters: { ...kind.everything, ...listing.filters } };
-    return sorted((await listDetected(host, kind, all)).items.map(toSeen));
+  const read = async <T extends DetectedRecord, S>(
+    kind: DetectedKind<T>,
+    toSeen: (record: T) => S,
+  ): Promise<S[]> => {
+    const all = { ...listing, filters: { ...kind.includeAll, ...listing.filters } };
+    return sortRecords((await listDetected(host, kind, all)).items.map(toSeen));
   };
   return {
     version: VERSION,
@@ -84,7 +87,7 @@ export async function collectDetections(host: Host, wanted: Wanted): Promise<Det
   };
 }
 
-const kindsArg = z.array(z.enum(KINDS)).min(1, "has to name at least one kind; it is empty").optional();
+const includeArg = z.array(z.enum(KINDS)).min(1, "has to name at least one kind; it is empty").optional();
 
 /**
  * The snapshot in a file that `saveDetections` wrote.
@@ -98,7 +101,7 @@ export function readDetections(file: string): Detections {
     text = readFileSync(file, "utf8");
   } catch (error) {
     throw new LookupError(
-      `${path.resolve(file)} cannot be read (${codeOf(error)}): write it with \`edgeguard detections save --zone <zone ID> --out ${file}\`.`,
+      `${path.resolve(file)} cannot be read (${errorCode(error)}): write it with \`edgeguard detections save --zone <zone ID> --out ${file}\`.`,
     );
   }
   let json: unknown;
@@ -124,9 +127,9 @@ function toSeenConnection(record: Connection): SeenConnection {
     firstPageUrl: record.firstPageUrl,
     firstSeenAt: record.firstSeenAt,
     domainReportedMalicious: record.domainReportedMalicious === true ? true : undefined,
-    maliciousDomainCategories: words(record.maliciousDomainCategories),
+    maliciousDomainCategories: sortedCategories(record.maliciousDomainCategories),
     urlReportedMalicious: record.urlReportedMalicious === true ? true : undefined,
-    maliciousUrlCategories: words(record.maliciousUrlCategories),
+    maliciousUrlCategories: sortedCategories(record.maliciousUrlCategories),
   });
 }
 
@@ -144,12 +147,12 @@ function toSeenCookie(cookie: Cookie): SeenCookie {
   });
 }
 
-function words(categories: readonly string[] | undefined): string[] | undefined {
+function sortedCategories(categories: readonly string[] | undefined): string[] | undefined {
   return categories === undefined || categories.length === 0 ? undefined : [...categories].sort();
 }
 
 /** By URL or name, then host: each record begins with the two. Alike in both, by all the rest. */
-function sorted<T>(records: readonly T[]): T[] {
+function sortRecords<T>(records: readonly T[]): T[] {
   return records
     .map((record) => ({ record, key: JSON.stringify(record) }))
     .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
@@ -174,11 +177,11 @@ export async function writeDetections(file: string, found: Detections): Promise<
   } catch (error) {
     await rm(draft, { force: true });
     throw new LookupError(
-      `${path.resolve(file)} cannot be written (${codeOf(error)}): check that its folder exists and may be written to.`,
+      `${path.resolve(file)} cannot be written (${errorCode(error)}): check that its folder exists and may be written to.`,
     );
   }
 }
 
-function codeOf(error: unknown): string {
+function errorCode(error: unknown): string {
   return isJsonObject(error) && typeof error["code"] === "string" ? error["code"] : String(error);
 }

@@ -10,7 +10,7 @@ import {
   listShape,
   recordId,
   SCRIPTS,
-  type Dated,
+  type DetectedRecord,
   type DetectedKind,
 } from "./detected";
 import type {
@@ -34,7 +34,7 @@ const settings = camelRecord({
   ...omitAbsent({ useReportingEndpoint: useCloudflareReportingEndpoint ?? usePlatformReportingEndpoint }),
 }));
 
-const settingsOf = lookup<ZoneArgs, PageShieldSettingsState>("getPageShieldSettings")(
+const settingsLookup = lookup<ZoneArgs, PageShieldSettingsState>("getPageShieldSettings")(
   { zoneId },
   (host, { zoneId }) =>
     host.api.get(`/zones/${zoneId}/page_shield`, {
@@ -48,10 +48,10 @@ const settingsOf = lookup<ZoneArgs, PageShieldSettingsState>("getPageShieldSetti
  *
  * @throws when the zone id is malformed, the token lacks Page Shield Read, or the plan lacks Page Shield.
  */
-export const getPageShieldSettings = settingsOf.plain;
+export const getPageShieldSettings = settingsLookup.plain;
 
 /** `getPageShieldSettings` for arguments that are outputs. Unknown in a preview without credentials. */
-export const getPageShieldSettingsOutput = settingsOf.output;
+export const getPageShieldSettingsOutput = settingsLookup.output;
 
 const policy = camelRecord({
   id: z.string(),
@@ -64,7 +64,7 @@ const policy = camelRecord({
   value: z.string(),
 });
 
-const policies = lookup<ZoneArgs, readonly PageShieldPolicyState[]>("getPageShieldPolicies")(
+const policiesLookup = lookup<ZoneArgs, readonly PageShieldPolicyState[]>("getPageShieldPolicies")(
   { zoneId },
   async (host, { zoneId }) => {
     const what = `Listing the policies of zone ${zoneId}`;
@@ -77,17 +77,17 @@ const policies = lookup<ZoneArgs, readonly PageShieldPolicyState[]>("getPageShie
  *
  * @throws when the zone id is malformed, the token lacks Page Shield Read, or the plan lacks policies.
  */
-export const getPageShieldPolicies = policies.plain;
+export const getPageShieldPolicies = policiesLookup.plain;
 
 /** `getPageShieldPolicies` for arguments that are outputs. Unknown in a preview without credentials. */
-export const getPageShieldPoliciesOutput = policies.output;
+export const getPageShieldPoliciesOutput = policiesLookup.output;
 
 export interface PolicyLookupArgs extends ZoneArgs {
   /** The policy's id, 32 hexadecimal digits, as `getPageShieldPolicies` gives it. */
   readonly policyId: string;
 }
 
-const policyById = lookup<PolicyLookupArgs, PageShieldPolicyState>("getPageShieldPolicy")(
+const policyLookup = lookup<PolicyLookupArgs, PageShieldPolicyState>("getPageShieldPolicy")(
   { zoneId, policyId: recordId("policy") },
   (host, { zoneId, policyId }) =>
     host.api.get(`/zones/${zoneId}/page_shield/policies/${policyId}`, {
@@ -101,13 +101,13 @@ const policyById = lookup<PolicyLookupArgs, PageShieldPolicyState>("getPageShiel
  *
  * @throws when an id is malformed, the zone has no such policy, or the token lacks Page Shield Read.
  */
-export const getPageShieldPolicy = policyById.plain;
+export const getPageShieldPolicy = policyLookup.plain;
 
 /** `getPageShieldPolicy` for arguments that are outputs. Unknown in a preview without credentials. */
-export const getPageShieldPolicyOutput = policyById.output;
+export const getPageShieldPolicyOutput = policyLookup.output;
 
 /** The list of one kind of record. */
-function listOf<T extends Dated>(
+function listLookup<T extends DetectedRecord>(
   name: string,
   kind: DetectedKind<T>,
 ): Lookup<DetectedListArgs, DetectedList<T>> {
@@ -116,24 +116,24 @@ function listOf<T extends Dated>(
   );
 }
 
-const connections = listOf("getConnections", CONNECTIONS);
+const connectionsLookup = listLookup("getConnections", CONNECTIONS);
 
 /**
  * Outbound connections of a zone, on the Business plan and above. Only `active` ones unless `status` says otherwise.
  *
  * @throws when an argument is wrong, the token lacks Page Shield Read, or the plan lacks connections.
  */
-export const getConnections = connections.plain;
+export const getConnections = connectionsLookup.plain;
 
 /** `getConnections` for arguments that are outputs. Unknown in a preview without credentials. */
-export const getConnectionsOutput = connections.output;
+export const getConnectionsOutput = connectionsLookup.output;
 
 export interface ConnectionArgs extends ZoneArgs {
   /** The connection's id, 32 hexadecimal digits, as `getConnections` gives it. */
   readonly connectionId: string;
 }
 
-const connection = lookup<ConnectionArgs, Connection>("getConnection")(
+const connectionLookup = lookup<ConnectionArgs, Connection>("getConnection")(
   { zoneId, connectionId: recordId("connection") },
   (host, { zoneId, connectionId }) => getDetected(host, CONNECTIONS, zoneId, connectionId),
 );
@@ -143,12 +143,12 @@ const connection = lookup<ConnectionArgs, Connection>("getConnection")(
  *
  * @throws when an id is malformed, the zone has no such connection, or the token lacks Page Shield Read.
  */
-export const getConnection = connection.plain;
+export const getConnection = connectionLookup.plain;
 
 /** `getConnection` for arguments that are outputs. Unknown in a preview without credentials. */
-export const getConnectionOutput = connection.output;
+export const getConnectionOutput = connectionLookup.output;
 
-const cookies = listOf("getCookies", COOKIES);
+const cookiesLookup = listLookup("getCookies", COOKIES);
 
 /**
  * Cookies of a zone, on the Business plan and above. `status` is sent only where it is set: the OpenAPI document does not
@@ -156,17 +156,17 @@ const cookies = listOf("getCookies", COOKIES);
  *
  * @throws when an argument is wrong, the token lacks Page Shield Read, or the plan lacks cookies.
  */
-export const getCookies = cookies.plain;
+export const getCookies = cookiesLookup.plain;
 
 /** `getCookies` for arguments that are outputs. Unknown in a preview without credentials. */
-export const getCookiesOutput = cookies.output;
+export const getCookiesOutput = cookiesLookup.output;
 
 export interface CookieArgs extends ZoneArgs {
   /** The cookie's id, 32 hexadecimal digits, as `getCookies` gives it. */
   readonly cookieId: string;
 }
 
-const cookie = lookup<CookieArgs, Cookie>("getCookie")(
+const cookieLookup = lookup<CookieArgs, Cookie>("getCookie")(
   { zoneId, cookieId: recordId("cookie") },
   (host, { zoneId, cookieId }) => getDetected(host, COOKIES, zoneId, cookieId),
 );
@@ -176,12 +176,12 @@ const cookie = lookup<CookieArgs, Cookie>("getCookie")(
  *
  * @throws when an id is malformed, the zone has no such cookie, or the token lacks Page Shield Read.
  */
-export const getCookie = cookie.plain;
+export const getCookie = cookieLookup.plain;
 
 /** `getCookie` for arguments that are outputs. Unknown in a preview without credentials. */
-export const getCookieOutput = cookie.output;
+export const getCookieOutput = cookieLookup.output;
 
-const scripts = listOf("getScripts", SCRIPTS);
+const scriptsLookup = listLookup("getScripts", SCRIPTS);
 
 /**
  * Scripts of a zone, on the Pro plan and above. Only `active` ones unless `status` says otherwise; Cloudflare leaves
@@ -189,17 +189,17 @@ const scripts = listOf("getScripts", SCRIPTS);
  *
  * @throws when an argument is wrong, the token lacks Page Shield Read, or the plan lacks scripts.
  */
-export const getScripts = scripts.plain;
+export const getScripts = scriptsLookup.plain;
 
 /** `getScripts` for arguments that are outputs. Unknown in a preview without credentials. */
-export const getScriptsOutput = scripts.output;
+export const getScriptsOutput = scriptsLookup.output;
 
 export interface ScriptArgs extends ZoneArgs {
   /** The script's id, 32 hexadecimal digits, as `getScripts` gives it. */
   readonly scriptId: string;
 }
 
-const script = lookup<ScriptArgs, Script>("getScript")(
+const scriptLookup = lookup<ScriptArgs, Script>("getScript")(
   { zoneId, scriptId: recordId("script") },
   (host, { zoneId, scriptId }) => getDetected(host, SCRIPTS, zoneId, scriptId),
 );
@@ -209,7 +209,7 @@ const script = lookup<ScriptArgs, Script>("getScript")(
  *
  * @throws when an id is malformed, the zone has no such script, or the token lacks Page Shield Read.
  */
-export const getScript = script.plain;
+export const getScript = scriptLookup.plain;
 
 /** `getScript` for arguments that are outputs. Unknown in a preview without credentials. */
-export const getScriptOutput = script.output;
+export const getScriptOutput = scriptLookup.output;

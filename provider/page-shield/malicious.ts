@@ -1,6 +1,6 @@
 import { zoneId } from "../runtime/fields";
 import { ask, LookupError, readArgs, warnsInPreview, type LookupOptions } from "../runtime/lookup";
-import { filterShape, listDetected, SCRIPTS, thresholdOf } from "./detected";
+import { filterShape, listDetected, SCRIPTS, parseThreshold } from "./detected";
 import type { DetectedFilters, Script } from "./records";
 
 export interface MaliciousOptions {
@@ -9,7 +9,7 @@ export interface MaliciousOptions {
 }
 
 /** What the classification goes by. */
-export interface Scored {
+export interface ScoredScript {
   readonly jsIntegrityScore?: number | null | undefined;
 }
 
@@ -20,8 +20,8 @@ export interface Scored {
  *
  * @throws LookupError when the threshold is no number from 1 to 100.
  */
-export function isMalicious(script: Scored, options: MaliciousOptions = {}): boolean | undefined {
-  const below = thresholdOf(options.threshold);
+export function isMalicious(script: ScoredScript, options: MaliciousOptions = {}): boolean | undefined {
+  const below = parseThreshold(options.threshold);
   const score = script.jsIntegrityScore ?? undefined;
   return score === undefined ? undefined : score < below;
 }
@@ -64,11 +64,11 @@ export function assertNoMaliciousScripts(
   const what = "assertNoMaliciousScripts";
   return ask(opts, async (host) => {
     const { threshold, ...listArgs } = args;
-    const below = thresholdOf(threshold);
+    const below = parseThreshold(threshold);
     const wanted = readArgs(what, { zoneId, ...filterShape }, listArgs);
     let scripts: readonly Script[];
     try {
-      const filters = { ...SCRIPTS.everything, ...wanted.filters };
+      const filters = { ...SCRIPTS.includeAll, ...wanted.filters };
       scripts = (await listDetected(host, SCRIPTS, { ...wanted, filters })).items;
     } catch (error) {
       if (warnsInPreview(host, what, error)) return;
@@ -77,7 +77,7 @@ export function assertNoMaliciousScripts(
 
     const malicious = scripts.filter((script) => isMalicious(script, { threshold: below }) === true);
     if (malicious.length > 0)
-      throw new MaliciousScriptsError(listed(wanted.zoneId, below, malicious), malicious);
+      throw new MaliciousScriptsError(maliciousMessage(wanted.zoneId, below, malicious), malicious);
     const unscored = scripts.filter((script) => isMalicious(script) === undefined).length;
     if (unscored > 0) {
       host.say.warn(
@@ -88,7 +88,7 @@ export function assertNoMaliciousScripts(
   });
 }
 
-function listed(zone: string, below: number, scripts: readonly Script[]): string {
+function maliciousMessage(zone: string, below: number, scripts: readonly Script[]): string {
   const lines = scripts
     .map(({ url, host, firstPageUrl, jsIntegrityScore = 0 }) => {
       const seen = firstPageUrl === undefined ? "" : `, first seen on ${firstPageUrl}`;

@@ -1,5 +1,5 @@
 import { ownMember } from "../runtime/values";
-import { addressOf, type Address, type Directives } from "./csp";
+import { parseAddress, type Address, type Directives } from "./csp";
 
 /** What a policy allows that another one doesn't: by directive, with the fallbacks that browsers follow (CSP Level 3). */
 
@@ -52,8 +52,8 @@ export function newlyAllowed(before: Directives, after: Directives): readonly Ne
   const names = new Set([...Object.keys(FALLBACKS), ...before.keys(), ...after.keys()]);
   for (const name of names) {
     if (name === "default-src") continue; // It acts through those that fall back to it.
-    const was = origin(before, name);
-    const is = origin(after, name);
+    const was = effectiveDirective(before, name);
+    const is = effectiveDirective(after, name);
     if (was === undefined) continue; // Nothing was restricted.
     if (is === undefined) {
       add(was, was, undefined);
@@ -61,8 +61,8 @@ export function newlyAllowed(before: Directives, after: Directives): readonly Ne
     }
     const more =
       ownMember(FALLBACKS, name) === undefined
-        ? otherWords(before, after, name)
-        : moreSources(name, [was, before.get(was) ?? []], [is, after.get(is) ?? []], known);
+        ? addedKeywords(before, after, name)
+        : addedSources(name, [was, before.get(was) ?? []], [is, after.get(is) ?? []], known);
     if (more.length > 0) add(is, was, more);
   }
   return [...found].map(([directive, { before, sources }]) => ({
@@ -73,28 +73,28 @@ export function newlyAllowed(before: Directives, after: Directives): readonly Ne
 }
 
 /** The directive that decides for this one. */
-function origin(directives: Directives, name: string): string | undefined {
+function effectiveDirective(directives: Directives, name: string): string | undefined {
   return [name, ...(ownMember(FALLBACKS, name) ?? [])].find((each) => directives.has(each));
 }
 
 /** A directive whose words aren't sources: what any other word than before does is not known. */
-function otherWords(before: Directives, after: Directives, name: string): readonly string[] {
+function addedKeywords(before: Directives, after: Directives, name: string): readonly string[] {
   const [was, is] = [before.get(name) ?? [], after.get(name) ?? []];
   // Each word of `sandbox` permits something.
   if (name === "sandbox") return is.filter((word) => !was.includes(word));
   return was.join(" ") === is.join(" ") ? [] : is.length === 0 ? [name] : is;
 }
 
-type Declared = readonly [directive: string, sources: readonly string[]];
+type DirectiveSources = readonly [directive: string, sources: readonly string[]];
 
 /** @param known what was found before, as most directives fall back to the same few lists. */
-function moreSources(
+function addedSources(
   name: string,
-  was: Declared,
-  is: Declared,
+  was: DirectiveSources,
+  is: DirectiveSources,
   known: Map<string, readonly string[]>,
 ): readonly string[] {
-  const [old, now] = [acting(name, was), acting(name, is)];
+  const [old, now] = [effectiveSources(name, was), effectiveSources(name, is)];
   const key = JSON.stringify([old, now]);
   const same = new Set(old);
   const more =
@@ -104,7 +104,7 @@ function moreSources(
   return more;
 }
 
-const isProof = (source: string): boolean => /^'(nonce|sha\d+)-/.test(source);
+const isNonceOrHash = (source: string): boolean => /^'(nonce|sha\d+)-/.test(source);
 
 /** Words that mean something for scripts alone, and for styles besides. A word that isn't here may for anything. */
 const SCRIPT_WORDS = [
@@ -120,18 +120,18 @@ const STYLE_WORDS = ["'unsafe-inline'", "'unsafe-hashes'"];
  * The sources that have an effect on what `name` stands for: beside others 'none' has none; a nonce or a hash takes
  * 'unsafe-inline' its effect. For scripts 'strict-dynamic' does so, too, and takes that of addresses; for nothing else.
  */
-function acting(name: string, [directive, sources]: Declared): readonly string[] {
+function effectiveSources(name: string, [directive, sources]: DirectiveSources): readonly string[] {
   const isScript = name.startsWith("script-src");
   const isStyle = name.startsWith("style-src");
   // A worker is a script where a directive of scripts decides.
   const isDynamic = (isScript || directive.startsWith("script-src")) && sources.includes("'strict-dynamic'");
-  const isStrict = isDynamic || sources.some(isProof);
+  const isStrict = isDynamic || sources.some(isNonceOrHash);
   return sources.filter((source) => {
     if (source === "'none'" || source === "'report-sample'") return false;
     if (source === "'unsafe-inline'" && isStrict) return false;
     if (!source.startsWith("'") || source === "'self'") return !isDynamic;
     if (SCRIPT_WORDS.includes(source)) return isScript;
-    return isScript || isStyle || !(isProof(source) || STYLE_WORDS.includes(source));
+    return isScript || isStyle || !(isNonceOrHash(source) || STYLE_WORDS.includes(source));
   });
 }
 
@@ -140,14 +140,14 @@ function covers(wide: string, narrow: string): boolean {
   if (wide === narrow) return true;
   if (wide === "'unsafe-eval'") return narrow === "'wasm-unsafe-eval'";
   // `*` is every address of the network, on every port; the page's own is one of them.
-  if (wide === "*") return narrow === "'self'" || isOfNetwork(narrow);
+  if (wide === "*") return narrow === "'self'" || isNetworkAddress(narrow);
   if (wide.startsWith("'") || narrow.startsWith("'")) return false;
-  const [a, b] = [addressOf(wide), addressOf(narrow)];
+  const [a, b] = [parseAddress(wide), parseAddress(narrow)];
   return a !== undefined && b !== undefined && coversScheme(a, b) && coversHost(a, b) && coversPath(a, b);
 }
 
-function isOfNetwork(source: string): boolean {
-  const address = source.startsWith("'") ? undefined : addressOf(source);
+function isNetworkAddress(source: string): boolean {
+  const address = source.startsWith("'") ? undefined : parseAddress(source);
   if (address === undefined) return false;
   return address.scheme === undefined || ["http", "https", "ws", "wss"].includes(address.scheme);
 }

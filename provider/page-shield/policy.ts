@@ -13,19 +13,19 @@ import { extra, extraFound, omitAbsent, removedExtra, STAMPS } from "../runtime/
 import { claimOnce, edgeResource, type Claim } from "../runtime/resource";
 import { canonicalJson, isJsonObject, omit, pick, sameJson, type JsonObject } from "../runtime/values";
 import { canonicalCsp, CspError, lintCsp } from "./csp";
-import { impactOf, type WouldBlock } from "./would-block";
+import { computeWouldBlock, type WouldBlock } from "./would-block";
 import { createOnce, type Created } from "../runtime/creation";
 
 const KNOWN_MEMBERS = ["id", "description", "action", "expression", "enabled", "value"];
 
 /** CSP text, or directives by name: what is wrong inside, `parseCsp` says all at once. */
-const written = z.union(
+const cspInput = z.union(
   [z.string(), record(z.unknown())],
   "has to be CSP text or an object of directives, each a list of sources or true",
 );
 
 /** The canonical form is text. */
-const value = written.transform((given, ctx) => {
+const value = cspInput.transform((given, ctx) => {
   try {
     return canonicalCsp(given);
   } catch (error) {
@@ -65,7 +65,7 @@ export const pageShieldPolicy = defineLifecycle({
     {
       needs: ["value", "description"],
       check: ({ description }, given) => {
-        const { data } = written.safeParse(given["value"]);
+        const { data } = cspInput.safeParse(given["value"]);
         const found = data === undefined ? [] : lintCsp(data);
         if (found.length === 0) return undefined;
         return { warning: `policy ${JSON.stringify(description)}: ${found.join("; ")}.` };
@@ -91,25 +91,25 @@ export const pageShieldPolicy = defineLifecycle({
     const policies = await ctx.once(`policies of ${args.zoneId}`, () => listPolicies(ctx, args.zoneId));
     // 1. A new policy that cannot be adopted is refused before anything runs.
     const isNew = olds["zoneId"] !== args.zoneId;
-    const own = isNew ? await chooseAdoption(ctx, args, policies) : recordedAmong(policies, args, olds);
+    const own = isNew ? await findPolicyToAdopt(ctx, args, policies) : findOwnPolicy(policies, args, olds);
     // 2. Policies beside it that visitors would meet as well.
-    warnOfOthers(ctx, args, policies, { own, isNew });
+    warnAboutOtherPolicies(ctx, args, policies, { own, isNew });
     // 3. What an enforced policy would stop, for the reviewer to see.
-    const adopts = isNew && own !== undefined ? adoptionOf(ctx, args, own) : {};
+    const adopts = isNew && own !== undefined ? adoptionFor(ctx, args, own) : {};
     if (!isEnforced(args)) return adopts;
-    return { ...adopts, computed: omitAbsent({ wouldBlock: await impactOf(ctx, args) }) };
+    return { ...adopts, computed: omitAbsent({ wouldBlock: await computeWouldBlock(ctx, args) }) };
   },
 
   async create({ ctx, args }) {
     const policies = await listPolicies(ctx, args.zoneId, true);
-    const adopted = await chooseAdoption(ctx, args, policies);
+    const adopted = await findPolicyToAdopt(ctx, args, policies);
     if (adopted !== undefined) {
       const { extra = {} } = args;
       const isEchoed = sameJson(pick(adopted.raw, Object.keys(extra)), extra);
-      if (!isEchoed || !sameFields(adopted, args)) await write(ctx, args, adopted);
-      return { id: adopted.id, computed: {}, ...adoptionOf(ctx, args, adopted) };
+      if (!isEchoed || !matchesArgs(adopted, args)) await putPolicy(ctx, args, adopted);
+      return { id: adopted.id, computed: {}, ...adoptionFor(ctx, args, adopted) };
     }
-    warnOfOthers(ctx, args, policies, { own: undefined, isNew: true });
+    warnAboutOtherPolicies(ctx, args, policies, { own: undefined, isNew: true });
     const { object, doubled } = await createPolicy(ctx, args, policies);
     if (doubled !== undefined) throw new PartialFailure(object.id, {}, doubled);
     return { id: object.id, computed: {} };
@@ -131,7 +131,7 @@ export const pageShieldPolicy = defineLifecycle({
     const found = { ...read, raw: omit(read.raw, removed) };
     const kept = removed.filter((name) => read.raw[name] !== undefined);
     const extraChanged = kept.length > 0 || !sameJson(state.extra ?? {}, args.extra ?? {});
-    if (extraChanged || !sameFields(found, args)) await write(ctx, args, found);
+    if (extraChanged || !matchesArgs(found, args)) await putPolicy(ctx, args, found);
     return {};
   },
 
@@ -286,7 +286,7 @@ function canonicalValue(text: string): string {
 }
 
 /** Equal in every declared field that Cloudflare gives back; a further member it does not echo is no difference. */
-function sameFields(policy: Policy, args: JsonObject): boolean {
+function matchesArgs(policy: Policy, args: JsonObject): boolean {
   const further = Object.entries(isJsonObject(args["extra"]) ? args["extra"] : {});
   return (
     FIELDS.every((key) => isSameField(key, policy[key], args[key])) &&
@@ -295,7 +295,7 @@ function sameFields(policy: Policy, args: JsonObject): boolean {
 }
 
 /** The policy that a create adopts. */
-async function chooseAdoption(
+async function findPolicyToAdopt(
   ctx: Context,
   args: PolicyArgs,
   policies: readonly Policy[],
@@ -305,7 +305,7 @@ async function chooseAdoption(
   return await adoptExisting({
     adopt: args.adopt,
     alike: policies.filter((p) => ctx.holding(p.id) === undefined && p.description === args.description),
-    equal: () => policies.filter((p) => isUnclaimed(ctx, p.id) && sameFields(p, args)),
+    equal: () => policies.filter((p) => isUnclaimed(ctx, p.id) && matchesArgs(p, args)),
     refusals: {
       never: (found) =>
         `There is ${object} equal to this one already (${ids(found)}), and adopt: "never" prevents adopting it. ${RENAME_HINT} ` +
@@ -317,7 +317,7 @@ async function chooseAdoption(
 }
 
 /** How a policy is adopted; nothing of one that this program holds, as the resource gives it up in a replacement. */
-function adoptionOf(ctx: Context, args: PolicyArgs, policy: Policy): { readonly adopts?: Adoption } {
+function adoptionFor(ctx: Context, args: PolicyArgs, policy: Policy): { readonly adopts?: Adoption } {
   const { id, raw } = policy;
   if (ctx.holding(id) !== undefined) return {};
   const adopts = {
@@ -331,16 +331,16 @@ function adoptionOf(ctx: Context, args: PolicyArgs, policy: Policy): { readonly 
 }
 
 /** Which listed policy is the resource's own. A check is not told its id: by what is recorded, or by what an unrecorded update left. */
-function recordedAmong(policies: readonly Policy[], args: PolicyArgs, olds: JsonObject): Policy | undefined {
+function findOwnPolicy(policies: readonly Policy[], args: PolicyArgs, olds: JsonObject): Policy | undefined {
   return (
-    policies.find((p) => sameFields(p, olds)) ??
-    policies.find((p) => sameFields(p, args)) ??
+    policies.find((p) => matchesArgs(p, olds)) ??
+    policies.find((p) => matchesArgs(p, args)) ??
     policies.find((p) => p.description === olds["description"])
   );
 }
 
 /** Says what a policy does to visitors beside those that exist, the one it was probably meant to change first. */
-function warnOfOthers(
+function warnAboutOtherPolicies(
   ctx: Context,
   args: PolicyArgs,
   policies: readonly Policy[],
@@ -355,12 +355,12 @@ function warnOfOthers(
     : [];
   const warn = (...sentences: string[]): void =>
     ctx.warnOnce(
-      `policy ${JSON.stringify(args.description)}: zone ${args.zoneId} already ${[...sentences, ...adviceOn(alike)].join(" ")}`,
+      `policy ${JSON.stringify(args.description)}: zone ${args.zoneId} already ${[...sentences, ...adviceOnSameDescription(alike)].join(" ")}`,
     );
   if (enforced.length > 0) {
     const which = enforced.length === 1 ? "another allow policy" : `${enforced.length} allow policies`;
     const listed = enforced.map((p) => {
-      const likeness = isAlike(p) ? ` (same description, different ${differing(p, args)})` : "";
+      const likeness = isAlike(p) ? ` (same description, different ${differingFields(p, args)})` : "";
       return `${p.id} ${JSON.stringify(p.description)}${likeness}`;
     });
     warn(
@@ -368,7 +368,7 @@ function warnOfOthers(
       "Browsers apply every policy of a page: visitors get only the scripts that each of them allows.",
     );
   } else if (alike.length > 0) {
-    const listed = alike.map((p) => `${p.id} (different ${differing(p, args)})`).join(", ");
+    const listed = alike.map((p) => `${p.id} (different ${differingFields(p, args)})`).join(", ");
     const effect = "It stays as it is, and a second policy is created.";
     warn(`has this description on ${listed}.`, effect);
   }
@@ -377,7 +377,7 @@ function warnOfOthers(
 const isEnforced = (p: { readonly enabled: boolean; readonly action: string }): boolean =>
   p.enabled && p.action === "allow";
 
-function adviceOn(alike: readonly Policy[]): string[] {
+function adviceOnSameDescription(alike: readonly Policy[]): string[] {
   const [only, ...more] = alike;
   if (only === undefined) return [];
   if (more.length > 0)
@@ -397,20 +397,20 @@ async function createPolicy(
   const what = `Creating policy ${JSON.stringify(args.description)} in zone ${args.zoneId}`;
   const known = new Set(before.map(({ id }) => id));
   const mayBeThis = (p: Policy): boolean =>
-    !known.has(p.id) && ctx.holding(p.id) === undefined && sameFields(p, args);
+    !known.has(p.id) && ctx.holding(p.id) === undefined && matchesArgs(p, args);
   return await createOnce(ctx, {
     path,
     id: ({ id }) => id,
     what: `policy ${JSON.stringify(args.description)}`,
     send: () =>
-      inEitherForm(ctx, enabledOf(args.zoneId), (form) =>
-        ctx.api.post(path, { what, schema: wire, body: toRequest(args, form), ...manner }),
+      inEitherForm(ctx, enabledMember(args.zoneId), (form) =>
+        ctx.api.post(path, { what, schema: wire, body: toRequest(args, form), ...WRITE_OPTIONS }),
       ),
     list: async () => (await listPolicies(ctx, args.zoneId, true)).filter(mayBeThis),
   });
 }
 
-function differing(policy: Policy, args: PolicyArgs): string {
+function differingFields(policy: Policy, args: PolicyArgs): string {
   return FIELDS.filter((key) => !isSameField(key, policy[key], args[key])).join(", ") || "extra";
 }
 
@@ -418,20 +418,20 @@ function isSameField(key: (typeof FIELDS)[number], one: unknown, other: unknown)
   return key === "expression" ? isSameExpression(one, other) : sameJson(one, other);
 }
 
-async function write(ctx: Context, args: PolicyArgs, found: Policy): Promise<void> {
+async function putPolicy(ctx: Context, args: PolicyArgs, found: Policy): Promise<void> {
   const path = `${policiesPath(args.zoneId)}/${found.id}`;
-  await inEitherForm(ctx, enabledOf(args.zoneId), (form) =>
+  await inEitherForm(ctx, enabledMember(args.zoneId), (form) =>
     ctx.api.put(path, {
       what: `Updating policy ${found.id} of zone ${args.zoneId}`,
       schema: z.unknown(),
       body: toRequest(args, form, found),
-      ...manner,
+      ...WRITE_OPTIONS,
     }),
   );
 }
 
 /** `enabled` goes out as text first, unless the zone has shown otherwise: one document has it so, another as a boolean. */
-function enabledOf(zone: string): BooleanMember {
+function enabledMember(zone: string): BooleanMember {
   return { key: `enabled of the policies of zone ${zone}`, pointer: "/enabled", doubtful: true };
 }
 
@@ -444,7 +444,7 @@ async function listPolicies(ctx: Context, zone: string, complete = false): Promi
     entitlement: ENTITLEMENT,
   });
   const [shown] = records;
-  if (shown !== undefined) noteShownForm(ctx, enabledOf(zone).key, shown.form);
+  if (shown !== undefined) noteShownForm(ctx, enabledMember(zone).key, shown.form);
   return records;
 }
 
@@ -457,7 +457,7 @@ async function readPolicy(ctx: Context, zone: string, id: string): Promise<Polic
         ? "If it was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` makes it anew."
         : undefined,
   });
-  noteShownForm(ctx, enabledOf(zone).key, policy.form);
+  noteShownForm(ctx, enabledMember(zone).key, policy.form);
   return policy;
 }
 
@@ -468,7 +468,7 @@ function policiesPath(zone: string): string {
 const ENTITLEMENT = "Page Shield policies (an add-on of the Enterprise plan)";
 
 /** How a policy is written. */
-const manner: Pick<RequestOptions<unknown>, "advice" | "entitlement"> = {
+const WRITE_OPTIONS: Pick<RequestOptions<unknown>, "advice" | "entitlement"> = {
   advice: ({ status }) =>
     status === 400
       ? `Check expression and value in the dashboard's editor, and whether the plan includes ${ENTITLEMENT}.`

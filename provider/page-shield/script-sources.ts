@@ -1,7 +1,7 @@
 import { allowsScript, CspError, parseCsp } from "./csp";
 import type { LiteralUnion } from "../runtime/fields";
 import { describe } from "../runtime/inputs";
-import { thresholdOf } from "./detected";
+import { parseThreshold } from "./detected";
 import { isMalicious, type MaliciousOptions } from "./malicious";
 import { toDetections, type Detections, type SeenScript } from "./snapshot";
 import { LookupError, warn } from "../runtime/lookup";
@@ -58,9 +58,9 @@ export interface ScriptSources {
  */
 export function scriptSources(snapshot: Detections, options: ScriptSourcesOptions = {}): ScriptSources {
   const { unscored = "exclude", granularity = "url", hosts } = options;
-  oneOf("unscored", unscored, ["exclude", "include"]);
-  oneOf("granularity", granularity, ["url", "host"]);
-  const threshold = thresholdOf(options.threshold);
+  assertOneOf("unscored", unscored, ["exclude", "include"]);
+  assertOneOf("granularity", granularity, ["url", "host"]);
+  const threshold = parseThreshold(options.threshold);
   const { scripts } = toDetections(snapshot, "the snapshot");
   if (scripts === undefined) {
     throw new LookupError("the snapshot holds no scripts: write it again with --include scripts.");
@@ -69,8 +69,8 @@ export function scriptSources(snapshot: Detections, options: ScriptSourcesOption
   // 1. What is judged by itself. A bad script counts wherever it was seen: the same address serves every page.
   const judged = scripts.map((script) => ({
     script,
-    address: addressOf(script.url),
-    reason: reasonOf(script, threshold, unscored),
+    address: sourceAddress(script.url),
+    reason: reasonToLeaveOut(script, threshold, unscored),
   }));
   const refused = judged.filter(({ reason }) => reason !== undefined);
 
@@ -86,7 +86,7 @@ export function scriptSources(snapshot: Detections, options: ScriptSourcesOption
         const candidates = granularity === "host" ? [new URL(address).origin, address] : [address];
         chosen.set(
           address,
-          candidates.find((source) => !refused.some((bad) => allows(source, bad.address))),
+          candidates.find((source) => !refused.some((bad) => sourceAllows(source, bad.address))),
         );
       }
       const source = chosen.get(address);
@@ -104,14 +104,17 @@ export function scriptSources(snapshot: Detections, options: ScriptSourcesOption
     });
   }
   const sources = { scriptSrc: [...scriptSrc].sort(), leftOut: leftOut.sort(byUrl) };
-  for (const sentence of sentencesOn(sources, covered)) warn(`scriptSources: ${sentence}`);
+  for (const sentence of reviewWarnings(sources, covered)) warn(`scriptSources: ${sentence}`);
   return sources;
 }
 
 const SHOWN_SCRIPTS = 5;
 
 /** What a reviewer has to know of the sources: an enforced policy blocks what is not among them. */
-function sentencesOn({ scriptSrc, leftOut }: ScriptSources, hosts: readonly string[] | undefined): string[] {
+function reviewWarnings(
+  { scriptSrc, leftOut }: ScriptSources,
+  hosts: readonly string[] | undefined,
+): string[] {
   const where = hosts === undefined ? "" : ` on ${hosts.join(", ")}`;
   const sentences: string[] = [];
   if (leftOut.length > 0) {
@@ -128,7 +131,11 @@ function sentencesOn({ scriptSrc, leftOut }: ScriptSources, hosts: readonly stri
   return [...sentences, `${why}, so a policy of "'self'" and this list allows the site's own scripts alone.`];
 }
 
-function reasonOf(script: SeenScript, threshold: number, unscored: string): LeftOutReason | undefined {
+function reasonToLeaveOut(
+  script: SeenScript,
+  threshold: number,
+  unscored: string,
+): LeftOutReason | undefined {
   const malicious = isMalicious(script, { threshold });
   if (malicious === true) return "malicious";
   if (script.urlReportedMalicious === true || script.domainReportedMalicious === true) return "reported";
@@ -136,7 +143,7 @@ function reasonOf(script: SeenScript, threshold: number, unscored: string): Left
 }
 
 /** The URL as a source of a policy: no query, no fragment, and no character that would end the source. */
-function addressOf(url: string): string | undefined {
+function sourceAddress(url: string): string | undefined {
   if (!URL.canParse(url)) return undefined;
   const { protocol, origin, pathname } = new URL(url);
   if (protocol !== "https:" && protocol !== "http:") return undefined;
@@ -152,13 +159,13 @@ function addressOf(url: string): string | undefined {
 }
 
 /** Both sides are written as addresses, so that what was encoded in one is encoded in the other. */
-function allows(source: string, address: string | undefined): boolean {
+function sourceAllows(source: string, address: string | undefined): boolean {
   if (address === undefined) return false;
   const directives = new Map([["script-src", [source]]]);
   return allowsScript(directives, { url: address, host: new URL(address).hostname }) === true;
 }
 
-function oneOf(option: string, given: string, allowed: readonly string[]): void {
+function assertOneOf(option: string, given: string, allowed: readonly string[]): void {
   if (allowed.includes(given)) return;
   throw new LookupError(
     `scriptSources: ${option} has to be ${allowed.map((word) => `"${word}"`).join(" or ")}; ${describe(given)} was given.`,

@@ -9,7 +9,7 @@ import { claimOnce, edgeResource } from "../runtime/resource";
 import { pick, type JsonObject } from "../runtime/values";
 import { pollUntil } from "../runtime/creation";
 
-const values = z.object({
+const settingsShape = z.object({
   enabled: z.boolean(),
   useReportingEndpoint: z.boolean().exactOptional(),
   useConnectionUrlPath: z.boolean().exactOptional(),
@@ -17,14 +17,14 @@ const values = z.object({
 
 const args = z.object({
   zoneId,
-  ...values.shape,
+  ...settingsShape.shape,
   onDestroy: z.enum(["restore", "keep"]).exactOptional(),
 });
 
 /** What a zone's page security can be set to. */
-export type PageShieldValues = z.infer<typeof values>;
+export type PageShieldValues = z.infer<typeof settingsShape>;
 
-const computed = z.object({ updatedAt: z.string().exactOptional(), previous: values });
+const computed = z.object({ updatedAt: z.string().exactOptional(), previous: settingsShape });
 type Computed = z.infer<typeof computed>;
 
 const SETTINGS = ["enabled", "useReportingEndpoint", "useConnectionUrlPath"] as const;
@@ -50,7 +50,7 @@ export const pageShieldSettings = defineLifecycle({
 
   async create({ ctx, args }) {
     const found = await readSettings(ctx, args.zoneId);
-    const now = await apply(ctx, args.zoneId, declared(args), found, found.values);
+    const now = await applySettings(ctx, args.zoneId, declaredSettings(args), found, found.values);
     if (now === found && args.onDestroy !== "keep") {
       ctx.say.info(
         `Page security of zone ${args.zoneId} was as declared already; a destroy will leave it so, as that is what the zone had before.`,
@@ -62,15 +62,15 @@ export const pageShieldSettings = defineLifecycle({
   async read({ ctx, state }) {
     const found = await readSettings(ctx, state.zoneId);
     // Only what was declared is compared: the rest of the zone's settings belongs to others.
-    const now = only(found.values, Object.keys(declared(state)));
-    const drifted = SETTINGS.some((key) => now[key] !== declared(state)[key]);
+    const now = pickSettings(found.values, Object.keys(declaredSettings(state)));
+    const drifted = SETTINGS.some((key) => now[key] !== declaredSettings(state)[key]);
     return { ...state, ...now, ...(drifted ? updatedAt(found) : {}) }; // A new time alone is no drift.
   },
 
   async update({ ctx, state, args }) {
     const found = await readSettings(ctx, args.zoneId);
-    const wanted = declared(args);
-    const managed = declared(state);
+    const wanted = declaredSettings(args);
+    const managed = declaredSettings(state);
     const previous: PageShieldValues = { ...state.previous };
     const removed = SETTINGS.filter((key) => wanted[key] === undefined && managed[key] !== undefined);
     for (const key of SETTINGS) {
@@ -82,11 +82,18 @@ export const pageShieldSettings = defineLifecycle({
       // 2. No longer declared: back to what was there before we first set it.
       const before = previous[key];
       if (wanted[key] !== undefined || managed[key] === undefined) continue;
-      if (before === undefined) ctx.say.warn(neverSeen(args.zoneId, key, current));
+      if (before === undefined) ctx.say.warn(originalUnknown(args.zoneId, key, current));
       else wanted[key] = before;
     }
     // 3. Until that has succeeded it stays recorded as declared: the next update has to know what to take back.
-    const now = await apply(ctx, args.zoneId, wanted, found, previous, only(managed, removed));
+    const now = await applySettings(
+      ctx,
+      args.zoneId,
+      wanted,
+      found,
+      previous,
+      pickSettings(managed, removed),
+    );
     return { previous, ...updatedAt(now) };
   },
 
@@ -96,10 +103,18 @@ export const pageShieldSettings = defineLifecycle({
       return;
     }
     const found = await readSettings(ctx, state.zoneId);
-    const managed = Object.keys(declared(state));
+    const managed = Object.keys(declaredSettings(state));
     const unseen = SETTINGS.filter((key) => managed.includes(key) && state.previous[key] === undefined);
-    for (const key of unseen) ctx.say.warn(neverSeen(state.zoneId, key, found.values[key]));
-    await apply(ctx, state.zoneId, only(state.previous, managed), found, state.previous, {}, GIVING_BACK);
+    for (const key of unseen) ctx.say.warn(originalUnknown(state.zoneId, key, found.values[key]));
+    await applySettings(
+      ctx,
+      state.zoneId,
+      pickSettings(state.previous, managed),
+      found,
+      state.previous,
+      {},
+      RESTORE_ADVICE,
+    );
   },
 });
 
@@ -158,14 +173,14 @@ export class PageShieldSettings extends edgeResource<PageShieldSettingsArgs>()(p
   }
 }
 
-interface Found {
+interface ZoneSettings {
   readonly values: PageShieldValues;
   readonly updatedAt: string | undefined;
   /** How Cloudflare spells the reporting member; the seed and the OpenAPI differ. */
   readonly reportingMember: "use_cloudflare_reporting_endpoint" | "use_platform_reporting_endpoint";
 }
 
-const answer = z.looseObject({
+const response = z.looseObject({
   enabled: z.boolean(),
   updated_at: z.string().nullish(),
   use_cloudflare_reporting_endpoint: z.boolean().nullish(),
@@ -174,10 +189,10 @@ const answer = z.looseObject({
 });
 
 /** What a zone has now. */
-export async function readSettings(ctx: Context, zone: string): Promise<Found> {
+export async function readSettings(ctx: Context, zone: string): Promise<ZoneSettings> {
   const result = await ctx.api.get(`/zones/${zone}/page_shield`, {
     what: `Reading page security of zone ${zone}`,
-    schema: answer,
+    schema: response,
     entitlement: ENTITLEMENT,
   });
   const reporting = result.use_cloudflare_reporting_endpoint ?? result.use_platform_reporting_endpoint;
@@ -197,13 +212,13 @@ export async function readSettings(ctx: Context, zone: string): Promise<Found> {
 
 const ENTITLEMENT = "Page Shield";
 
-const NEEDED =
+const ENTITLEMENT_ADVICE =
   "The plan may lack an entitlement: useReportingEndpoint: false and useConnectionUrlPath: true need one, and every setting needs a plan with Page Shield.";
 
-const GIVING_BACK =
+const RESTORE_ADVICE =
   "The plan may no longer allow what the zone had before. Set onDestroy: \"keep\", run `pulumi up`, then destroy; or remove the resource from the stack with `pulumi state delete '<URN>'`.";
 
-function neverSeen(zone: string, key: string, current: boolean | undefined): string {
+function originalUnknown(zone: string, key: string, current: boolean | undefined): string {
   return `page security of zone ${zone}: what ${key} was before it was first set was never answered, so it stays ${String(current ?? "as it is")}.`;
 }
 
@@ -211,15 +226,15 @@ function neverSeen(zone: string, key: string, current: boolean | undefined): str
  * Makes the zone's settings what is wanted; sends nothing when they are. `previous` is recorded even where the end is
  * not known: without it a destroy could not put back what was there.
  */
-async function apply(
+async function applySettings(
   ctx: Context,
   zone: string,
   wanted: Partial<PageShieldValues>,
-  found: Found,
+  found: ZoneSettings,
   previous: PageShieldValues,
   reached: Partial<PageShieldValues> = {},
-  advice = NEEDED,
-): Promise<Found> {
+  advice = ENTITLEMENT_ADVICE,
+): Promise<ZoneSettings> {
   if (SETTINGS.every((key) => wanted[key] === undefined || wanted[key] === found.values[key])) return found;
   const what = `Setting page security of zone ${zone}`;
   const half = (reason: string): PartialFailure<Computed> =>
@@ -236,9 +251,9 @@ async function apply(
     if (mayHaveBeenApplied(error)) throw half(error.message);
     throw error;
   }
-  const ignoredIn = ({ values }: Found): (keyof PageShieldValues)[] =>
+  const ignoredIn = ({ values }: ZoneSettings): (keyof PageShieldValues)[] =>
     SETTINGS.filter((key) => wanted[key] !== undefined && wanted[key] !== values[key]);
-  let now: Found;
+  let now: ZoneSettings;
   try {
     now = await pollUntil(
       ctx,
@@ -259,7 +274,10 @@ async function apply(
   return now;
 }
 
-function toRequest(values: Partial<PageShieldValues>, reportingMember: Found["reportingMember"]): JsonObject {
+function toRequest(
+  values: Partial<PageShieldValues>,
+  reportingMember: ZoneSettings["reportingMember"],
+): JsonObject {
   return omitAbsent({
     enabled: values.enabled,
     [reportingMember]: values.useReportingEndpoint,
@@ -268,17 +286,17 @@ function toRequest(values: Partial<PageShieldValues>, reportingMember: Found["re
 }
 
 /** The settings among a declaration's members. */
-function declared(args: Partial<PageShieldValues>): Partial<PageShieldValues> {
-  return only(args, SETTINGS);
+function declaredSettings(args: Partial<PageShieldValues>): Partial<PageShieldValues> {
+  return pickSettings(args, SETTINGS);
 }
 
-function only(values: Partial<PageShieldValues>, keys: readonly string[]): Partial<PageShieldValues> {
+function pickSettings(values: Partial<PageShieldValues>, keys: readonly string[]): Partial<PageShieldValues> {
   return pick(
     values,
     SETTINGS.filter((key) => keys.includes(key)),
   );
 }
 
-function updatedAt({ updatedAt }: Found): { readonly updatedAt?: string } {
+function updatedAt({ updatedAt }: ZoneSettings): { readonly updatedAt?: string } {
   return omitAbsent({ updatedAt });
 }

@@ -7,7 +7,7 @@ import { unlessForbidden } from "../runtime/live";
 import { nearest } from "../runtime/nearest";
 import { pluralize } from "../runtime/values";
 import { coveredHosts } from "./covered-hosts";
-import { allowsScript, parseCsp, type SeenScript } from "./csp";
+import { allowsScript, parseCsp, type LoadedScript } from "./csp";
 import { SCRIPTS } from "./detected";
 
 /** What an enforced `allow` policy would block, as seen at the preview of the change. Each URL counts once. */
@@ -32,7 +32,7 @@ const SHOWN_SCRIPTS = 5;
 const SHOWN_HOSTS = 5;
 
 /** Finds out what an enforced policy would block, and tells the reviewer. Undefined where nobody can tell. */
-export async function impactOf(ctx: Context, args: EnforcedPolicy): Promise<WouldBlock | undefined> {
+export async function computeWouldBlock(ctx: Context, args: EnforcedPolicy): Promise<WouldBlock | undefined> {
   const key = `active scripts of ${args.zoneId}`;
   const scripts = await ctx.once(key, () => unlessForbidden(ctx, () => activeScripts(ctx.api, args.zoneId)));
   if (scripts === undefined) return undefined;
@@ -40,7 +40,8 @@ export async function impactOf(ctx: Context, args: EnforcedPolicy): Promise<Woul
   const policy = `policy ${JSON.stringify(args.description)}`;
   const hosts = coveredHosts(args.expression);
   const covered = scripts.filter(({ host }) => hosts?.has(host.toLowerCase()) ?? true);
-  for (const sentence of unseenPages(args.zoneId, hosts, scripts)) ctx.warnOnce(`${policy}: ${sentence}`);
+  for (const sentence of unseenHostWarnings(args.zoneId, hosts, scripts))
+    ctx.warnOnce(`${policy}: ${sentence}`);
 
   const directives = parseCsp(args.value);
   const verdicts = covered.map((script) => ({ script, isAllowed: allowsScript(directives, script) }));
@@ -48,23 +49,25 @@ export async function impactOf(ctx: Context, args: EnforcedPolicy): Promise<Woul
     ctx.warnOnce(`${policy}: with 'strict-dynamic', only a browser can tell which scripts it would block.`);
     return undefined;
   }
-  const blocked = urlsOf(verdicts.flatMap(({ script, isAllowed }) => (isAllowed === false ? [script] : [])));
+  const blocked = uniqueUrls(
+    verdicts.flatMap(({ script, isAllowed }) => (isAllowed === false ? [script] : [])),
+  );
   const found = {
     count: blocked.length,
-    seen: urlsOf(covered).length,
+    seen: uniqueUrls(covered).length,
     scripts: blocked.slice(0, SHOWN_SCRIPTS),
   };
-  if (found.seen > 0) ctx.say.info(`${policy}: ${impactInWords(found, hosts)}`);
+  if (found.seen > 0) ctx.say.info(`${policy}: ${describeImpact(found, hosts)}`);
   return found;
 }
 
-async function activeScripts(api: EdgeApi, zone: string): Promise<SeenScript[]> {
-  const scripts: SeenScript[] = [];
+async function activeScripts(api: EdgeApi, zone: string): Promise<LoadedScript[]> {
+  const scripts: LoadedScript[] = [];
   const pages = byPage(api, `/zones/${zone}/page_shield/scripts`, {
     what: `Listing the scripts of zone ${zone}`,
     record: z.looseObject({ id: z.string(), url: z.string(), host: z.string() }),
     // By itself the API leaves out scripts that a policy would stop like any other.
-    query: { status: "active", ...SCRIPTS.everything, ...PAGE_SHIELD.STEADY_ORDER },
+    query: { status: "active", ...SCRIPTS.includeAll, ...PAGE_SHIELD.STEADY_ORDER },
     perPage: PAGE_SHIELD.MAX_PER_PAGE,
     key: ({ id }) => id,
   });
@@ -72,21 +75,24 @@ async function activeScripts(api: EdgeApi, zone: string): Promise<SeenScript[]> 
   return scripts;
 }
 
-function urlsOf(scripts: readonly SeenScript[]): string[] {
+function uniqueUrls(scripts: readonly LoadedScript[]): string[] {
   return [...new Set(scripts.map(({ url }) => url))].sort();
 }
 
-function impactInWords({ count, seen, scripts }: WouldBlock, hosts: ReadonlySet<string> | undefined): string {
-  const where = hosts === undefined ? "the zone's pages" : firstOf([...hosts]);
+function describeImpact(
+  { count, seen, scripts }: WouldBlock,
+  hosts: ReadonlySet<string> | undefined,
+): string {
+  const where = hosts === undefined ? "the zone's pages" : firstHosts([...hosts]);
   const which = count === 0 ? "" : `: ${scripts.join(", ")}${count > scripts.length ? ", …" : ""}`;
   return `would block ${count} of the ${pluralize(seen, "active script")} seen on ${where}${which}.`;
 }
 
 /** Pages on which no script was seen: a mistyped host blocks nothing today, and looks safe. */
-function unseenPages(
+function unseenHostWarnings(
   zone: string,
   hosts: ReadonlySet<string> | undefined,
-  scripts: readonly SeenScript[],
+  scripts: readonly LoadedScript[],
 ): string[] {
   const seen = [...new Set(scripts.map(({ host }) => host.toLowerCase()))].sort();
   if (seen.length === 0) {
@@ -98,16 +104,16 @@ function unseenPages(
   const unseen = [...(hosts ?? [])].filter((host) => !known.has(host));
   const sentence = (where: string, advice: string): string =>
     `no active script has been seen on ${where}, so the preview cannot tell what the policy would block there. ${advice}`;
-  const elsewhere = `Scripts were seen on ${firstOf(seen)}.`;
+  const elsewhere = `Scripts were seen on ${firstHosts(seen)}.`;
   // A line per host, which may be a mistyped one, unless there are many.
   if (unseen.length > SHOWN_HOSTS)
-    return [sentence(`${unseen.length} of its hosts (${firstOf(unseen)})`, elsewhere)];
+    return [sentence(`${unseen.length} of its hosts (${firstHosts(unseen)})`, elsewhere)];
   return unseen.map((host) => {
     const near = nearest(host, seen);
     return sentence(host, near === undefined ? elsewhere : `Did you mean ${near}?`);
   });
 }
 
-function firstOf(hosts: readonly string[]): string {
+function firstHosts(hosts: readonly string[]): string {
   return `${hosts.slice(0, SHOWN_HOSTS).join(", ")}${hosts.length > SHOWN_HOSTS ? ", …" : ""}`;
 }

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { checkExpression } from "./check";
-import { wordingOf } from "./meaning";
+import { normalizeNotation } from "./equivalence";
 
-/** An expression as an argument: refused where Cloudflare would refuse it, and sent as it is written, trimmed. */
+/** Schema of an expression argument. Rejects what Cloudflare would reject; the text is sent as written, but trimmed. */
 export const expression = z
   .string()
   .superRefine((text, ctx) => {
     if (text.trim() === "") {
-      const message = 'has to select requests, for example http.host eq "www.example.com"; it is empty';
+      const message = 'is empty. Write which requests it selects, such as http.host eq "www.example.com"';
       ctx.addIssue({ code: "custom", message });
       return;
     }
@@ -17,20 +17,22 @@ export const expression = z
   })
   .trim();
 
-/** A warning of what Cloudflare may refuse in the expressions at these places of a resource. */
+/** One warning about everything Cloudflare may reject in the expressions of a resource, given by property path. */
 export function expressionWarning(
   resource: string,
-  places: Readonly<Record<string, string>>,
+  expressions: Readonly<Record<string, string>>,
 ): { readonly warning: string } | undefined {
-  const found = Object.entries(places).flatMap(([place, text]) =>
-    checkExpression(text).warnings.map(
-      (warning) => `${place}: ${warning}${warning.endsWith("?") ? "" : "."}`,
-    ),
+  const sentences = Object.entries(expressions).flatMap(([path, text]) =>
+    checkExpression(text).warnings.map((warning) => `${path}: ${warning}${warning.endsWith("?") ? "" : "."}`),
   );
-  return found.length === 0 ? undefined : { warning: `${resource}: ${found.join(" ")}` };
+  return sentences.length === 0 ? undefined : { warning: `${resource}: ${sentences.join(" ")}` };
 }
 
-/** Whether two arguments, as they come from a state or a program, are one expression but for white space and notation. */
+/** Whether two values from a state or a program are the same expression, apart from white space and notation. */
 export function isSameExpression(one: unknown, other: unknown): boolean {
-  return typeof one === "string" && typeof other === "string" && wordingOf(one) === wordingOf(other);
+  return (
+    typeof one === "string" &&
+    typeof other === "string" &&
+    normalizeNotation(one) === normalizeNotation(other)
+  );
 }

@@ -1,38 +1,38 @@
 import { RULES_LANGUAGE } from "../limits";
 import { nearest } from "../runtime/nearest";
-import { indexText } from "./meaning";
-import { parseExpression, type Remark } from "./parse";
+import { indexText } from "./equivalence";
+import { parseExpression, type Diagnostic } from "./parse";
 import type { Call, Condition, Field, Index, Literal, Operand, Value } from "./tree";
 import { COMPARISONS, FIELDS, FUNCTIONS, NAMESPACES, type ValueType } from "./vocabulary";
 
-/** What is wrong with an expression: what it says, held against the fields and functions that Cloudflare documents. */
+/** Checks an expression: its syntax, and its fields, functions and types against what Cloudflare documents. */
 
 export interface Findings {
-  /** What Cloudflare refuses, in sentences that go on from the argument's name. */
+  /** What Cloudflare rejects. Each sentence continues after the argument's name. */
   readonly errors: readonly string[];
-  /** What it may refuse: a name that is not documented may be new. */
+  /** What Cloudflare may reject. An undocumented name may be new. */
   readonly warnings: readonly string[];
 }
 
-/** What is wrong with an expression, each with its place. A text that can't be read has one error, the first. */
+/** Lists the problems of an expression, each with its position. An expression that doesn't parse has one error: the first. */
 export function checkExpression(expression: string): Findings {
   const { MAX_CHARACTERS } = RULES_LANGUAGE;
   const length = Array.from(expression).length;
   if (length > MAX_CHARACTERS) {
-    const error = `has ${length} characters; Cloudflare takes at most ${MAX_CHARACTERS}. Move values into a list (in $name), or split the rule`;
+    const error = `has ${length} characters, but Cloudflare allows at most ${MAX_CHARACTERS}. Move values into a list (in $name), or split the rule`;
     return { errors: [error], warnings: [] };
   }
   const parsed = parseExpression(expression);
-  if ("wrong" in parsed) return { errors: [placed(expression, parsed.wrong)], warnings: [] };
-  const check = new Check();
-  check.root(parsed.condition);
-  const sentences = (remarks: readonly Remark[]): string[] => [
-    ...new Set(remarks.map((remark) => placed(expression, remark))),
+  if ("error" in parsed) return { errors: [withPosition(expression, parsed.error)], warnings: [] };
+  const checker = new ExpressionChecker();
+  checker.root(parsed.condition);
+  const sentences = (diagnostics: readonly Diagnostic[]): string[] => [
+    ...new Set(diagnostics.map((diagnostic) => withPosition(expression, diagnostic))),
   ];
-  return { errors: sentences(check.errors), warnings: sentences(check.warnings) };
+  return { errors: sentences(checker.errors), warnings: sentences(checker.warnings) };
 }
 
-function placed(expression: string, { at, reason }: Remark): string {
+function withPosition(expression: string, { at, reason }: Diagnostic): string {
   const before = expression.slice(0, at).split("\n");
   const column = Array.from(before.at(-1) ?? "").length + 1;
   const line = expression.trim().includes("\n")
@@ -41,24 +41,23 @@ function placed(expression: string, { at, reason }: Remark): string {
   return `${line}: ${reason}`;
 }
 
-/** A type as far as it is known. */
-type Known = ValueType | undefined;
+/** Undefined where the type is unknown. */
+type MaybeType = ValueType | undefined;
 
-/** Walks a tree once. A value that is looked at element by element (`[*]`) makes an array of answers. */
-class Check {
-  readonly errors: Remark[] = [];
-  readonly warnings: Remark[] = [];
+/** Walks the tree once. A value with `[*]` gives an array of results, one per element. */
+class ExpressionChecker {
+  readonly errors: Diagnostic[] = [];
+  readonly warnings: Diagnostic[] = [];
 
   root(condition: Condition): void {
     const each = this.#condition(condition);
     if (each !== undefined) {
-      const reason =
-        "[*] looks at each element, which only any(…) and all(…) make one answer of. Write any(…) around it";
+      const reason = "[*] gives one result per element. Put any(…) or all(…) around the comparison";
       this.errors.push({ at: each, reason });
     }
   }
 
-  /** Where a `[*]` makes an array of it; undefined for a plain condition. */
+  /** The position of the `[*]` that makes the result an array; undefined for a plain condition. */
   #condition(condition: Condition): number | undefined {
     switch (condition.kind) {
       case "constant":
@@ -79,10 +78,9 @@ class Check {
   #test(value: Value): number | undefined {
     const { type, each } = this.#value(value);
     if (type === undefined || type === "Boolean" || type === "Array<Boolean>") return each;
-    const what = inWords(type);
     this.errors.push({
       at: value.at,
-      reason: `${value.name} is ${what}: compare it, as in ${example(value.name, type)}`,
+      reason: `${value.name} is ${describeType(type)}. Compare it with a value: ${example(value.name, type)}`,
     });
     return each;
   }
@@ -96,13 +94,16 @@ class Check {
 
   #mismatch(
     { name, at, indexes }: Value,
-    type: Known,
+    type: MaybeType,
     operator: keyof typeof COMPARISONS,
     operand: Operand,
-  ): Remark | undefined {
+  ): Diagnostic | undefined {
     if (type === undefined) return undefined;
     if (type === "Boolean") {
-      this.warnings.push({ at, reason: `${name} is true or false by itself: write ${name}, or not ${name}` });
+      this.warnings.push({
+        at,
+        reason: `${name} is a Boolean, and Cloudflare may reject the comparison. Write ${name} or not ${name}`,
+      });
       return undefined;
     }
     if (type.startsWith("Array") || type.startsWith("Map")) {
@@ -114,71 +115,79 @@ class Check {
           : `${access} ${operator} …`;
       return {
         at,
-        reason: `${name} is ${inWords(type)}, and ${operator} compares one value. Write ${inner}`,
+        reason: `${name} is ${describeType(type)}, but ${operator} compares single values. Write ${inner}`,
       };
     }
     const on: readonly string[] = COMPARISONS[operator].on;
     if (!on.includes(type)) {
       return {
         at,
-        reason: `${operator} does not compare ${inWords(type)}, which ${name} is. Operators for it: ${operatorsOf(type)}`,
+        reason: `${name} is ${describeType(type)}, which ${operator} can't compare. Use one of: ${operatorsOf(type)}`,
       };
     }
-    const odd = literalsOf(operand).find((literal) => !fits(literal, type));
-    if (odd !== undefined) {
-      const advice = type === "String" ? ". Put it in double quotes" : "";
+    const mismatch = literalsOf(operand).find((literal) => !fits(literal, type));
+    if (mismatch !== undefined) {
+      const quotes = mismatch.type === "String" ? " without quotes" : "";
+      const advice = fits({ type: "String" }, type)
+        ? "Put it in double quotes"
+        : `Write ${describeType(type)}${quotes}`;
       return {
-        at: odd.at,
-        reason: `${inWords(odd.type)} stands here, and ${name} is ${inWords(type)}${advice}`,
+        at: mismatch.at,
+        reason: `${name} is ${describeType(type)}, but this is ${describeType(mismatch.type)}. ${advice}`,
       };
     }
     if (operand.kind === "literal" && operand.type === "IP" && operand.value.includes("/")) {
-      return { at: operand.at, reason: `${operand.value} is a network. Write ${name} in {${operand.value}}` };
+      return {
+        at: operand.at,
+        reason: `${operand.value} is a range of IP addresses. Write ${name} in {${operand.value}}`,
+      };
     }
     return undefined;
   }
 
-  #value(value: Value): { readonly type: Known; readonly each: number | undefined } {
+  #value(value: Value): { readonly type: MaybeType; readonly each: number | undefined } {
     const isEach = value.indexes.some(({ kind }) => kind === "each");
     const whole = value.kind === "field" ? this.#field(value) : this.#call(value);
-    const type = indexed(whole, value.indexes);
+    const type = elementType(whole, value.indexes);
     if (whole !== undefined && type === undefined) {
-      const reason = `${value.name} is ${inWords(whole)}, which has no such element`;
+      const reason = `this index doesn't work on ${value.name}, which is ${describeType(whole)}. Maps take a key (${value.name}["name"]), arrays a number or *`;
       this.errors.push({ at: value.at, reason });
     }
     return { type, each: isEach ? value.at : undefined };
   }
 
-  #field({ name, at }: Field): Known {
+  #field({ name, at }: Field): MaybeType {
     const type = FIELDS.get(name);
     if (type !== undefined) return type;
-    const near = meantField(name);
-    const meant = near === undefined ? undefined : `Did you mean ${near}?`;
+    const near = suggestField(name);
+    const suggestion = near === undefined ? undefined : `Did you mean ${near}?`;
     const [namespace = ""] = name.split(".");
     if (NAMESPACES.includes(namespace) && name !== namespace) {
-      const advice = meant ?? "If it is new, ignore this";
-      this.warnings.push({ at, reason: `Cloudflare documents no field ${name}. ${advice}` });
+      const advice = suggestion ?? "If the field is new, ignore this warning";
+      this.warnings.push({ at, reason: `Cloudflare doesn't document a field ${name}. ${advice}` });
       return undefined;
     }
     const advice = FUNCTIONS.has(name)
-      ? `It is a function: write ${name}(…)`
-      : (meant ?? "Fields are named like http.host, ip.src or cf.waf.score; text needs double quotes");
-    this.errors.push({ at, reason: `${name} is no field. ${advice}` });
+      ? `It's a function: write ${name}(…)`
+      : (suggestion ??
+        "Fields have names like http.host, ip.src or cf.waf.score; strings need double quotes");
+    this.errors.push({ at, reason: `${name} is not a field. ${advice}` });
     return undefined;
   }
 
-  /** A function is called for each element of an array that its first argument unpacks. */
-  #call(call: Call): Known {
+  /** With `[*]` in its first argument, a function runs once per element and gives an array. */
+  #call(call: Call): MaybeType {
     const { name, args, at } = call;
     if (!FUNCTIONS.has(name)) {
       const near = nearest(name, [...FUNCTIONS.keys()]);
-      const advice = near === undefined ? "If it is new, ignore this" : `Did you mean ${near}(…)?`;
-      this.warnings.push({ at, reason: `Cloudflare documents no function ${name}. ${advice}` });
+      const advice =
+        near === undefined ? "If the function is new, ignore this warning" : `Did you mean ${near}(…)?`;
+      this.warnings.push({ at, reason: `Cloudflare doesn't document a function ${name}. ${advice}` });
     }
     const each = args.map((arg) => this.#argument(arg))[0];
     const returned = FUNCTIONS.get(name);
     if (each === undefined || name === "any" || name === "all" || returned === undefined) return returned;
-    return `Array<${returned}>` as ValueType; // Of a scalar: `split` is not used so.
+    return `Array<${returned}>` as ValueType; // Only scalars: `split` isn't used this way.
   }
 
   #argument(arg: Call["args"][number]): number | undefined {
@@ -188,9 +197,9 @@ class Check {
   }
 }
 
-/** What is left of a type behind its indexes. */
-function indexed(type: Known, indexes: readonly Index[]): Known {
-  return indexes.reduce<Known>((now, { kind }) => {
+/** The type of a value after its indexes. */
+function elementType(type: MaybeType, indexes: readonly Index[]): MaybeType {
+  return indexes.reduce<MaybeType>((now, { kind }) => {
     const [, outer, inner] = /^(Array|Map)<(.*)>$/.exec(now ?? "") ?? [];
     const isRight = kind === "each" || (kind === "key") === (outer === "Map");
     return outer !== undefined && isRight ? (inner as ValueType) : undefined;
@@ -203,12 +212,12 @@ function literalsOf(operand: Operand): readonly Literal[] {
   return operand.items.flatMap((item) => (item.kind === "range" ? [item.from, item.to] : [item]));
 }
 
-function fits({ type }: Literal, of: ValueType): boolean {
-  return type === of || (of === "Bytes" && type === "String");
+function fits({ type }: Pick<Literal, "type">, expected: ValueType): boolean {
+  return type === expected || (expected === "Bytes" && type === "String");
 }
 
-/** `host` stands for http.host, however far that is from it by its letters. */
-function meantField(name: string): string | undefined {
+/** `host` suggests http.host: the end of a name counts before its spelling. */
+function suggestField(name: string): string | undefined {
   const all = [...FIELDS.keys()];
   const endings = all.filter((field) => field.endsWith(`.${name.toLowerCase()}`));
   return endings.sort((a, b) => a.length - b.length)[0] ?? nearest(name, all);
@@ -221,11 +230,11 @@ function operatorsOf(type: string): string {
   return fitting.map(([word]) => word).join(", ");
 }
 
-function inWords(type: string): string {
+function describeType(type: string): string {
   if (type.startsWith("Map")) return "a map";
   if (type.startsWith("Array")) return "an array";
   return (
-    { String: "text", Number: "a number", IP: "an IP address", Boolean: "true or false", Bytes: "bytes" }[
+    { String: "a string", Number: "a number", IP: "an IP address", Boolean: "a Boolean", Bytes: "bytes" }[
       type
     ] ?? type
   );

@@ -1,37 +1,37 @@
 import { isIP } from "node:net";
 import { RULES_LANGUAGE } from "../limits";
 import { nearest } from "../runtime/nearest";
-import { stringBytes, tokensOf, wordAt, wrongEscape, type Token } from "./tokens";
+import { stringBytes, tokensOf, wordAt, invalidEscapeIndex, type Token } from "./tokens";
 import type { Condition, Index, Literal, Operand, Range, Value } from "./tree";
 import { COMPARISONS, FIELDS, FUNCTIONS, LOGICAL, type Comparison, type Logical } from "./vocabulary";
 
-/** Something about an expression that a reader has to know, and where. */
-export interface Remark {
-  /** Index of the character it is about. */
+/** A problem in an expression, and where it is. */
+export interface Diagnostic {
+  /** Index of the first character it is about. */
   readonly at: number;
-  /** Goes on from the place: `www.shop.example is text without quotes. Write "www.shop.example"`. */
+  /** Continues after the position: `www.shop.example needs quotes. Write "www.shop.example"`. */
   readonly reason: string;
 }
 
-export type Parsed = { readonly condition: Condition } | { readonly wrong: Remark };
+export type Parsed = { readonly condition: Condition } | { readonly error: Diagnostic };
 
-/** Reads an expression. What cannot be one is told with the first place where it goes wrong. */
+/** Parses an expression, or says where it first goes wrong. */
 export function parseExpression(expression: string): Parsed {
   try {
     return { condition: new Parser(expression).whole() };
   } catch (error) {
-    if (error instanceof Misread) return { wrong: error.remark };
+    if (error instanceof ExpressionSyntaxError) return { error: error.diagnostic };
     throw error;
   }
 }
 
-class Misread extends Error {
-  constructor(readonly remark: Remark) {
-    super(remark.reason);
+class ExpressionSyntaxError extends Error {
+  constructor(readonly diagnostic: Diagnostic) {
+    super(diagnostic.reason);
   }
 }
 
-const SIGNS = {
+const OPERATORS = {
   comparison: new Map<string, Comparison>(
     Object.entries(COMPARISONS).flatMap(([word, { sign }]) =>
       [word, sign].filter((text) => text !== undefined).map((text) => [text, word as Comparison] as const),
@@ -43,9 +43,9 @@ const SIGNS = {
     ),
   ),
 };
-const RESERVED = new Set([...SIGNS.comparison.keys(), ...SIGNS.logical.keys(), "not", "strict"]);
+const RESERVED = new Set([...OPERATORS.comparison.keys(), ...OPERATORS.logical.keys(), "not", "strict"]);
 
-/** From the weakest operator to the strongest, then the operands. */
+/** Recursive descent: from the weakest operator to the strongest, then the operands. */
 class Parser {
   readonly #tokens: readonly Token[];
   #next = 0;
@@ -60,11 +60,14 @@ class Parser {
     const after = this.#token;
     if (after.kind === "end") return condition;
     if (after.kind === "close") {
-      throw misread(after, `${after.text} closes nothing. Remove it, or open it in front`);
+      throw syntaxError(
+        after,
+        `${after.text} has no opening bracket. Remove it, or add the bracket before it`,
+      );
     }
     const near = after.kind === "name" ? nearest(after.text, ["and", "or", "xor"]) : undefined;
     const advice = near === undefined ? JOIN : `Did you mean ${JSON.stringify(near)}?`;
-    throw misread(after, after.wrong ?? `${this.#word(after)} follows a complete condition. ${advice}`);
+    throw syntaxError(after, after.problem ?? `${this.#word(after)} follows a complete condition. ${advice}`);
   }
 
   get #token(): Token {
@@ -73,7 +76,7 @@ class Parser {
     );
   }
 
-  #take(): Token {
+  #advance(): Token {
     const token = this.#token;
     this.#next += 1;
     return token;
@@ -89,9 +92,9 @@ class Parser {
     return found;
   }
 
-  /** The token as a person sees it: up to the next space. */
+  /** The token as a message quotes it: up to the next space. */
   #word({ kind, text, at }: Token): string {
-    if (kind === "string") return "text";
+    if (kind === "string") return "a string";
     return kind === "name" || kind === "unreadable" || kind === "number" || kind === "address"
       ? wordAt(this.expression, at)
       : text;
@@ -99,28 +102,28 @@ class Parser {
 
   #logical(operator: Logical): Condition {
     const { at } = this.#token;
-    const conditions: Condition[] = [this.#tighter(operator)];
-    while (SIGNS.logical.get(this.#token.text) === operator && isWord(this.#token)) {
+    const conditions: Condition[] = [this.#operandOf(operator)];
+    while (OPERATORS.logical.get(this.#token.text) === operator && isOperatorLike(this.#token)) {
       this.#next += 1;
-      conditions.push(this.#tighter(operator));
+      conditions.push(this.#operandOf(operator));
     }
     const [only] = conditions;
     return conditions.length === 1 && only !== undefined ? only : { kind: operator, conditions, at };
   }
 
-  #tighter(operator: Logical): Condition {
+  #operandOf(operator: Logical): Condition {
     if (operator === "or") return this.#logical("xor");
-    return operator === "xor" ? this.#logical("and") : this.#single();
+    return operator === "xor" ? this.#logical("and") : this.#unary();
   }
 
-  #single(): Condition {
+  #unary(): Condition {
     const start = this.#token;
     const { at } = start;
     if (this.#accept("name", "not") || this.#accept("operator", "!")) {
-      return this.#nested(start, () => ({ kind: "not", condition: this.#single(), at }));
+      return this.#nest(start, () => ({ kind: "not", condition: this.#unary(), at }));
     }
     if (this.#accept("open", "(")) {
-      return this.#nested(start, () => {
+      return this.#nest(start, () => {
         const inner = this.#logical("or");
         this.#close(start, ")");
         return inner;
@@ -131,12 +134,12 @@ class Parser {
     return this.#comparison();
   }
 
-  #nested<T>(start: Token, read: () => T): T {
+  #nest<T>(start: Token, read: () => T): T {
     this.#depth += 1;
     if (this.#depth > RULES_LANGUAGE.MAX_NESTING) {
-      throw misread(
+      throw syntaxError(
         start,
-        `is nested deeper than ${RULES_LANGUAGE.MAX_NESTING} levels. Take parentheses out`,
+        `the expression is nested more than ${RULES_LANGUAGE.MAX_NESTING} levels deep. Remove parentheses`,
       );
     }
     const result = read();
@@ -148,15 +151,12 @@ class Parser {
     if (this.#accept("close", closing)) return;
     const found = this.#token;
     if (found.kind === "end")
-      throw misread(opened, `${opened.text} is never closed. Add the missing ${closing}`);
-    if (found.wrong !== undefined) throw misread(found, found.wrong);
+      throw syntaxError(opened, `${opened.text} is never closed. Add the missing ${closing}`);
+    if (found.problem !== undefined) throw syntaxError(found, found.problem);
     if (found.kind === "close")
-      throw misread(found, `${found.text} cannot close ${opened.text}. Write ${closing}`);
-    const word = this.#word(found);
-    throw misread(
-      found,
-      `${word} stands where ${closing === ")" ? "an operator, a comma or )" : closing} belongs`,
-    );
+      throw syntaxError(found, `${found.text} doesn't close ${opened.text}. Write ${closing}`);
+    const expected = closing === ")" ? "an operator, a comma or )" : closing;
+    throw syntaxError(found, `expected ${expected}, but found ${this.#word(found)}`);
   }
 
   #comparison(): Condition {
@@ -170,54 +170,54 @@ class Parser {
 
   #operator(): Comparison | undefined {
     const token = this.#token;
-    if (!isWord(token)) {
+    if (!isOperatorLike(token)) {
       const isSign = token.kind === "unreadable" && token.text.startsWith("=");
-      if (isSign) throw misread(token, `${token.text} is no operator. Write eq or ==`);
+      if (isSign) throw syntaxError(token, `${token.text} is not an operator. Write eq or ==`);
       return undefined;
     }
-    if (SIGNS.logical.has(token.text)) return undefined;
+    if (OPERATORS.logical.has(token.text)) return undefined;
     if (this.#accept("name", "strict")) {
       if (this.#accept("name", "wildcard")) return "strict wildcard";
-      throw misread(token, 'strict stands only in front of wildcard: write strict wildcard "…"');
+      throw syntaxError(token, 'strict only goes with wildcard. Write strict wildcard "…"');
     }
-    const operator = SIGNS.comparison.get(token.text);
+    const operator = OPERATORS.comparison.get(token.text);
     if (operator !== undefined) {
       this.#next += 1;
       return operator;
     }
     if (token.kind !== "name") return undefined;
     const isCondition = FIELDS.has(token.text) || token.text === "not";
-    throw misread(
+    throw syntaxError(
       token,
       isCondition
         ? `${token.text} follows a complete condition. ${JOIN}`
-        : `${token.text} is no operator. ${meantOperator(token.text)}`,
+        : `${token.text} is not an operator. ${suggestOperator(token.text)}`,
     );
   }
 
   #value(): Value {
-    const token = this.#take();
+    const token = this.#advance();
     const { text: name, at } = token;
-    if (token.kind !== "name" || RESERVED.has(name)) throw misread(token, this.#noOperand(token));
+    if (token.kind !== "name" || RESERVED.has(name)) throw syntaxError(token, this.#missingField(token));
     if (!this.#is("open", "(")) return { kind: "field", name, indexes: this.#indexes(), at };
-    const opened = this.#take();
-    const args = this.#nested(opened, () => this.#arguments(opened));
+    const opened = this.#advance();
+    const args = this.#nest(opened, () => this.#arguments(opened));
     return { kind: "call", name, args, indexes: this.#indexes(), at };
   }
 
-  #noOperand(token: Token): string {
-    if (token.wrong !== undefined) return token.wrong;
+  #missingField(token: Token): string {
+    if (token.problem !== undefined) return token.problem;
     if (token.kind === "end") {
-      return this.expression.trim() === "" ? "selects no requests" : "a condition is missing at the end";
+      return this.expression.trim() === "" ? "the expression is empty" : "a condition is missing at the end";
     }
-    if (token.kind === "close") return `a condition is missing in front of ${token.text}`;
-    if (token.text.startsWith("'")) return SINGLE_QUOTES;
+    if (token.kind === "close") return `a condition is missing before ${token.text}`;
+    if (token.text.startsWith("'")) return OTHER_QUOTES;
     const word = this.#word(token);
     if (token.kind === "string")
-      return 'text stands where a field belongs: the field comes first, as in http.host eq "…"';
+      return 'expected a field, but found a string. The field comes first: http.host eq "…"';
     return RESERVED.has(token.text)
-      ? `a condition is missing in front of ${word}`
-      : `${word} stands where a field belongs, as in http.host eq "…"`;
+      ? `a condition is missing before ${word}`
+      : `expected a field, but found ${word}. Start with a field: http.host eq "…"`;
   }
 
   #arguments(opened: Token): (Value | Literal | Condition)[] {
@@ -238,17 +238,17 @@ class Parser {
   #indexes(): Index[] {
     const indexes: Index[] = [];
     while (this.#is("open", "[")) {
-      const opened = this.#take();
-      const token = this.#take();
+      const opened = this.#advance();
+      const token = this.#advance();
       const value = token.kind === "number" ? Number(token.text) : Number.NaN;
       if (token.kind === "operator" && token.text === "*") indexes.push({ kind: "each" });
       else if (token.kind === "string") indexes.push({ kind: "key", bytes: this.#bytes(token, false) });
       else if (value >= 0) indexes.push({ kind: "number", value });
       else {
-        throw misread(
+        throw syntaxError(
           token,
-          token.wrong ??
-            'in [ ] stands a key in quotes, a number from 0, or *: headers["name"], names[0], names[*]',
+          token.problem ??
+            'an index is a quoted key, a number from 0, or *: headers["name"], names[0], names[*]',
         );
       }
       this.#close(opened, "]");
@@ -261,26 +261,27 @@ class Parser {
     const { at } = token;
     if (operator !== "in") {
       if (this.#is("open", "{"))
-        throw misread(token, `${operator} compares with one value. Write in {…} for several`);
+        throw syntaxError(token, `${operator} takes one value. For several values, write in {…}`);
       if (token.kind === "list")
-        throw misread(token, `${operator} compares with one value. Write in ${token.text} for a list`);
+        throw syntaxError(token, `${operator} takes one value. For a list, write in ${token.text}`);
       return this.#literal(operator === "matches", operator);
     }
-    if (token.kind === "list") return { kind: "list", name: this.#take().text.slice(1), at };
+    if (token.kind === "list") return { kind: "list", name: this.#advance().text.slice(1), at };
     if (!this.#accept("open", "{")) {
-      throw misread(
+      throw syntaxError(
         token,
-        token.wrong ?? `in needs a set in braces, with spaces in between, or a list: in {…} or in $list`,
+        token.problem ??
+          "in needs a set or a list. Write in {…}, with spaces between the values, or in $list",
       );
     }
     const items: (Literal | Range)[] = [];
     while (!this.#is("close", "}")) {
       if (this.#token.kind === "end" || this.#token.kind === "close") break;
       if (this.#is("operator", ","))
-        throw misread(this.#token, "a set has no commas: separate its values with spaces");
+        throw syntaxError(this.#token, "sets have no commas. Separate the values with spaces");
       items.push(this.#item());
     }
-    if (items.length === 0) throw misread(token, "the set is empty. Name at least one value");
+    if (items.length === 0) throw syntaxError(token, "the set is empty. Add at least one value");
     this.#close(token, "}");
     return { kind: "set", items, at };
   }
@@ -291,85 +292,89 @@ class Parser {
     const to = this.#literal(false, "in");
     const isPair = from.type === to.type && (from.type === "Number" || from.type === "IP");
     if (!isPair)
-      throw new Misread({ at: from.at, reason: "a range goes from one number or address to another" });
-    if (from.type === "Number" && BigInt(from.value) > BigInt(to.value)) {
-      throw new Misread({
+      throw new ExpressionSyntaxError({
         at: from.at,
-        reason: `the range begins above its end: write ${to.value}..${from.value}`,
+        reason: "a range needs two numbers or two IP addresses",
+      });
+    if (from.type === "Number" && BigInt(from.value) > BigInt(to.value)) {
+      throw new ExpressionSyntaxError({
+        at: from.at,
+        reason: `the range is reversed. Write ${to.value}..${from.value}`,
       });
     }
     return { kind: "range", from, to, at: from.at };
   }
 
   #literal(isRegex: boolean, operator?: Comparison): Literal {
-    const token = this.#take();
+    const token = this.#advance();
     const { text, at } = token;
     if (token.kind === "string")
       return { kind: "literal", type: "String", value: this.#bytes(token, isRegex), at };
     if (token.kind === "number") {
       return { kind: "literal", type: "Number", value: decimal(text), at };
     }
-    if (token.kind === "address") return addressOf(token);
+    if (token.kind === "address") return ipLiteral(token);
     if (token.kind === "name" && operator !== undefined && /^(?:true|false)$/.test(text)) {
       return { kind: "literal", type: "Boolean", value: text, at };
     }
-    throw misread(token, this.#noLiteral(token, operator));
+    throw syntaxError(token, this.#missingValue(token, operator));
   }
 
-  #noLiteral(token: Token, operator: Comparison | undefined): string {
-    if (token.wrong !== undefined) return token.wrong;
-    if (token.text.startsWith("'") || token.text.startsWith("‘")) return SINGLE_QUOTES;
+  #missingValue(token: Token, operator: Comparison | undefined): string {
+    if (token.problem !== undefined) return token.problem;
+    if (token.text.startsWith("'") || token.text.startsWith("‘")) return OTHER_QUOTES;
     if (
       token.kind === "end" ||
       token.kind === "close" ||
-      SIGNS.logical.has(token.text) ||
+      OPERATORS.logical.has(token.text) ||
       token.kind === "operator"
     ) {
-      return `the value after ${operator ?? "the operator"} is missing`;
+      return `a value is missing after ${operator ?? "the operator"}`;
     }
     const word = this.#word(token);
-    if (token.kind === "open") return `${word} stands where text, a number or an address belongs`;
+    if (token.kind === "open") return `expected a string, a number or an IP address, but found ${word}`;
     if (token.kind === "name" && this.#is("open", "(")) {
-      return `${token.text}(…) stands where a value belongs: a field is compared with text, a number or an address`;
+      return `${token.text}(…) can only be on the left. Compare with a string, a number or an IP address`;
     }
-    return `${word} is text without quotes. Write "${word}"`;
+    return `${word} needs quotes. Write "${word}"`;
   }
 
   #bytes(token: Token, isRegex: boolean): string {
-    const wrong = isRegex ? undefined : wrongEscape(token.text);
+    const wrong = isRegex ? undefined : invalidEscapeIndex(token.text);
     if (wrong !== undefined) {
-      const reason =
-        'a backslash stands here that escapes nothing. Write \\\\ for a backslash, or a raw string: r"…"';
-      throw new Misread({ at: token.at + wrong, reason });
+      const reason = 'invalid escape sequence. Write \\\\ for a backslash, or use a raw string: r"…"';
+      throw new ExpressionSyntaxError({ at: token.at + wrong, reason });
     }
     return stringBytes(token.text, isRegex);
   }
 }
 
-const JOIN = "Join conditions with and, or, xor";
-const SINGLE_QUOTES = 'text stands in other quotes than ". Write "…"';
+const JOIN = 'Join conditions with "and", "or" or "xor"';
+const OTHER_QUOTES = 'strings need double quotes. Write "…"';
 
-function misread({ at }: Token, reason: string): Misread {
-  return new Misread({ at, reason });
+function syntaxError({ at }: Token, reason: string): ExpressionSyntaxError {
+  return new ExpressionSyntaxError({ at, reason });
 }
 
-/** A word or a sign: what an operator may be. */
-function isWord({ kind }: Token): boolean {
+/** Operators are words or signs. */
+function isOperatorLike({ kind }: Token): boolean {
   return kind === "name" || kind === "operator";
 }
 
-function meantOperator(text: string): string {
-  if (FUNCTIONS.has(text)) return `It is a function: write ${text}(field, "…")`;
+function suggestOperator(text: string): string {
+  if (FUNCTIONS.has(text)) return `It's a function: write ${text}(field, "…")`;
   const lower = text.toLowerCase();
-  const known = [...SIGNS.comparison.keys(), ...SIGNS.logical.keys()].filter((word) => /^[a-z]/.test(word));
-  if (known.includes(lower)) return `Operators are written in lower case: ${lower}`;
-  const meant = SYNONYMS[lower] ?? nearest(lower, known);
-  return meant === undefined
-    ? `Operators: ${Object.keys(COMPARISONS).join(", ")}`
-    : `Did you mean ${JSON.stringify(meant)}?`;
+  const known = [...OPERATORS.comparison.keys(), ...OPERATORS.logical.keys()].filter((word) =>
+    /^[a-z]/.test(word),
+  );
+  if (known.includes(lower)) return `Operators are lowercase: write ${lower}`;
+  const suggestion = SYNONYMS[lower] ?? nearest(lower, known);
+  return suggestion === undefined
+    ? `Use one of: ${Object.keys(COMPARISONS).join(", ")}`
+    : `Did you mean ${JSON.stringify(suggestion)}?`;
 }
 
-/** What other languages call it. */
+/** Names of operators in other languages. */
 const SYNONYMS: Readonly<Record<string, string>> = {
   equals: "eq",
   equal: "eq",
@@ -386,7 +391,7 @@ function decimal(text: string): string {
   return BigInt(isOctal ? `0o${text.slice(1)}` : text).toString();
 }
 
-function addressOf({ text, at }: Token): Literal {
+function ipLiteral({ text, at }: Token): Literal {
   const [address = "", length, ...more] = text.split("/");
   const version = isIP(address);
   if (version === 0) {
@@ -394,11 +399,14 @@ function addressOf({ text, at }: Token): Literal {
       const value = Buffer.from(text.replaceAll(":", ""), "hex").toString("latin1");
       return { kind: "literal", type: "String", value, at };
     }
-    throw new Misread({ at, reason: `${text} is no IP address` });
+    throw new ExpressionSyntaxError({ at, reason: `${text} is not an IP address` });
   }
   const most = version === 4 ? 32 : 128;
   if (more.length > 0 || Number(length ?? 0) > most) {
-    throw new Misread({ at, reason: `${text} is no network: the prefix has at most ${most} bits` });
+    throw new ExpressionSyntaxError({
+      at,
+      reason: `${text} is not a range of IP addresses. Its prefix length must be at most ${most}`,
+    });
   }
   return { kind: "literal", type: "IP", value: text.toLowerCase(), at };
 }

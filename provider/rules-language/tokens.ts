@@ -1,4 +1,4 @@
-/** From the text of an expression to its tokens, in one pass. */
+/** Splits an expression into tokens, in one pass. */
 
 export type TokenKind =
   | "name"
@@ -10,7 +10,7 @@ export type TokenKind =
   | "open"
   | "close"
   | "end"
-  /** Nothing of the language: what is wrong with it stands in `wrong`. */
+  /** Not part of the language; `problem` may say why. */
   | "unreadable";
 
 export interface Token {
@@ -19,12 +19,12 @@ export interface Token {
   readonly text: string;
   /** Index of its first character. */
   readonly at: number;
-  readonly wrong?: string;
+  readonly problem?: string;
 }
 
 const SPACE = /[ \t\r\n]+/y;
 
-/** The order matters: an address may begin like a name, and a number like an address. */
+/** The order matters: an address may start like a name, and a number like an address. */
 const PATTERNS: readonly (readonly [TokenKind, RegExp])[] = [
   ["list", /\$[a-z0-9_.]+/y],
   ["address", /[0-9a-fA-F]*:(?:[0-9a-fA-F:]|\.(?!\.))*(?:\/\d+)?/y],
@@ -36,7 +36,7 @@ const PATTERNS: readonly (readonly [TokenKind, RegExp])[] = [
   ["close", /[)}\]]/y],
 ];
 
-/** The last one is the end, or unreadable: what follows it was not read. */
+/** The last token is the end, or an unreadable one after which nothing was read. */
 export function tokensOf(expression: string): Token[] {
   const tokens: Token[] = [];
   let at = 0;
@@ -76,10 +76,15 @@ function rawString(expression: string, at: number, hashes: number): Token {
 }
 
 function unterminated(at: number, advice: string): Token {
-  return { kind: "unreadable", text: "", at, wrong: `the text that begins here is never closed. ${advice}` };
+  return {
+    kind: "unreadable",
+    text: "",
+    at,
+    problem: `the string that starts here is never closed. ${advice}`,
+  };
 }
 
-/** What stands here up to the next space, bracket or quote: for messages. */
+/** The text up to the next space, bracket or quote, for messages. */
 export function wordAt(expression: string, at: number): string {
   return matchAt(/[^\s(){}"]+/y, expression, at) ?? expression.charAt(at);
 }
@@ -92,8 +97,8 @@ function matchAt(pattern: RegExp, text: string, at: number): string | undefined 
 const ESCAPE = /\\(?:x([0-9a-fA-F]{2})|([0-3][0-7]{2})|(["\\]))/g;
 
 /**
- * The bytes that a string token stands for, a character each. Cloudflare reads the escapes of a quoted regular expression
- * itself but for `\"`; a raw string has none.
+ * The bytes of a string token, one character per byte. In a quoted regular expression only `\"` is an escape of the
+ * string; the others belong to the expression. A raw string has no escapes.
  */
 export function stringBytes(text: string, isRegex: boolean): string {
   const opening = /^(?:r#*)?"/.exec(text)?.[0] ?? "";
@@ -110,8 +115,8 @@ export function stringBytes(text: string, isRegex: boolean): string {
   return bytes + utf8(body.slice(at));
 }
 
-/** Where in a quoted text a backslash begins no escape. */
-export function wrongEscape(text: string): number | undefined {
+/** Index of the first backslash in a quoted string that starts no valid escape. */
+export function invalidEscapeIndex(text: string): number | undefined {
   const found = /\\(?!x[0-9a-fA-F]{2}|[0-3][0-7]{2}|["\\])/.exec(text.replace(/\\["\\]/g, "__"));
   return text.startsWith('"') ? found?.index : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Comparison, Logical } from "./vocabulary";
 
-/** An expression as a tree. `at` is the index of the first character it was read from. */
+/** The syntax tree of an expression. `at` is the index of the first character of a node. */
 
 export type Index =
   | { readonly kind: "key"; readonly bytes: string }
@@ -27,12 +27,12 @@ export type Value = Field | Call;
 export interface Literal {
   readonly kind: "literal";
   readonly type: "String" | "Number" | "IP" | "Bytes" | "Boolean";
-  /** Text as its bytes, a number in decimal, an address in lower case. */
+  /** The bytes of a string, a number in decimal, an IP address in lower case. */
   readonly value: string;
   readonly at: number;
 }
 
-/** From one value to another, both included. */
+/** From one value to another, inclusive. */
 export interface Range {
   readonly kind: "range";
   readonly from: Literal;

@@ -1,12 +1,13 @@
 /**
- * The names of Cloudflare's Rules language: fields with their types, functions with what they return.
- * Source: https://developers.cloudflare.com/ruleset-engine/rules-language/fields/reference/ and …/functions/.
+ * The names in Cloudflare's Rules language: fields with their types, functions with their return types.
+ * https://developers.cloudflare.com/ruleset-engine/rules-language/fields/reference/
+ * https://developers.cloudflare.com/ruleset-engine/rules-language/functions/
  */
 
 type Scalar = "String" | "Number" | "Boolean" | "IP" | "Bytes";
 export type ValueType = Scalar | `Array<${Scalar}>` | `Array<Array<${Scalar}>>` | `Map<${string}>`;
 
-/** Fields by type, without those that have `names` and `values` beside them. */
+/** Fields by type, except maps that also have `.names` and `.values` fields. */
 const BY_TYPE: Readonly<Record<string, string>> = {
   String: `
     http.cookie http.host http.referer http.user_agent http.x_forwarded_for
@@ -65,7 +66,7 @@ const BY_TYPE: Readonly<Record<string, string>> = {
   "Map<Number>": `cf.llm.prompt.custom_topic_categories`,
 };
 
-/** Maps with their keys and their values beside them, as `http.request.headers.names`. */
+/** Maps, by the type of their values. Each also has `.names` and `.values`, such as `http.request.headers.names`. */
 const MAPS: Readonly<Record<string, string>> = {
   String: `
     http.request.headers http.request.uri.args raw.http.request.uri.args http.request.body.form
@@ -89,10 +90,10 @@ export const FIELDS: ReadonlyMap<string, ValueType> = new Map([
   ),
 ]);
 
-/** What every field's name begins with; `ssl` is the one that stands alone. */
+/** First parts of field names. `ssl` is a whole name. */
 export const NAMESPACES: readonly string[] = ["http", "ip", "cf", "raw", "ssl", "tcp", "udp", "icmp"];
 
-/** What each function returns; undefined where that depends on its arguments. */
+/** The return type of each function; undefined where it depends on the arguments. */
 export const FUNCTIONS: ReadonlyMap<string, ValueType | undefined> = new Map([
   ...names("all any ends_with has_key has_value is_timed_hmac_valid_v0 starts_with").map(
     (name) => [name, "Boolean"] as const,
@@ -107,7 +108,7 @@ export const FUNCTIONS: ReadonlyMap<string, ValueType | undefined> = new Map([
   ...names("concat remove_bytes sha256").map((name) => [name, undefined] as const),
 ]);
 
-/** Comparison operators: Cloudflare's English word, the C-like sign, and the types they compare. */
+/** Comparison operators: English notation, C-like notation, and the types they compare. */
 export const COMPARISONS = {
   eq: { sign: "==", on: ["String", "Number", "IP", "Bytes"] },
   ne: { sign: "!=", on: ["String", "Number", "IP", "Bytes"] },
@@ -126,6 +127,6 @@ export const COMPARISONS = {
 >;
 export type Comparison = keyof typeof COMPARISONS;
 
-/** Logical operators, the weakest first. */
+/** Logical operators, weakest first. */
 export const LOGICAL = { or: "||", xor: "^^", and: "&&" } as const;
 export type Logical = keyof typeof LOGICAL;

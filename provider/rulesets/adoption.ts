@@ -1,5 +1,5 @@
 import { isSameExpression } from "../rules-language/argument";
-import { canonicalExpression } from "../rules-language/meaning";
+import { canonicalExpression } from "../rules-language/equivalence";
 import { withTimestamp, type Adoption } from "../runtime/adopted";
 import {
   adopt as adoptExisting,

@@ -1,5 +1,5 @@
 import { isSameExpression } from "../rules-language/argument";
-import { wordingOf } from "../rules-language/meaning";
+import { normalizeNotation } from "../rules-language/equivalence";
 import { isJsonObject, omit, sameJson, type JsonObject } from "../runtime/values";
 import type { RuleWriter } from "./entry-point";
 import { isForward, type Placement } from "./position";
@@ -57,7 +57,7 @@ export function sameExceptions(before: unknown, after: unknown): boolean {
           isJsonObject(each) ? { ...each, expression: worded(each["expression"]) } : each,
         )
       : typeof list === "string"
-        ? wordingOf(list)
+        ? normalizeNotation(list)
         : list;
   return sameJson(worded(before), worded(after));
 }

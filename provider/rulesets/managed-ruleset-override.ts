@@ -4,7 +4,7 @@ import { z } from "zod";
 import { ApiError } from "../api/errors";
 import { MANAGED_RULES } from "../limits";
 import { expression, expressionWarning, isSameExpression } from "../rules-language/argument";
-import { canonicalExpression } from "../rules-language/meaning";
+import { canonicalExpression } from "../rules-language/equivalence";
 import { accountId, adopt, zoneId, type Adopt, type LiteralUnion } from "../runtime/fields";
 import type { Adopted } from "../runtime/adopted";
 import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle";

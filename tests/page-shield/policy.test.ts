@@ -124,12 +124,12 @@ describe("the value", () => {
   test("whose expression is wrong is refused with the place, or warned of", async () => {
     const unquoted = { ...policy, expression: "http.host eq www.empty.example" };
     expect(await new Operation(api).refusals(TYPE, unquoted)).toEqual([
-      'expression: column 14: www.empty.example is text without quotes. Write "www.empty.example"',
+      'expression: column 14: www.empty.example needs quotes. Write "www.empty.example"',
     ]);
     const op = new Operation(api);
     await op.preview(TYPE, { ...policy, expression: 'http.hots eq "www.empty.example"' });
     expect(op.warned).toEqual([
-      'edgeguard: policy "Checkout": expression: column 1: Cloudflare documents no field http.hots. Did you mean http.host?',
+      `edgeguard: policy "Checkout": expression: column 1: Cloudflare doesn't document a field http.hots. Did you mean http.host?`,
     ]);
   });
 

@@ -27,123 +27,135 @@ test.each([
   'is_timed_hmac_valid_v0("key", http.request.uri, 100000, http.request.timestamp.sec, 8)',
   'concat(http.host, "/", http.request.uri.path) eq "a/b"',
   '\n  http.host eq "größe.example"\r\n  and\tssl\n',
-])("takes %j", (expression) => {
+])("accepts %j", (expression) => {
   expect(checkExpression(expression)).toEqual(NONE);
 });
 
-describe("what is no expression is told with its place and the right form:", () => {
+describe("rejects, with the position and the fix,", () => {
   test.each([
     // Text
-    [
-      "http.host eq www.shop.example",
-      'column 14: www.shop.example is text without quotes. Write "www.shop.example"',
-    ],
-    ["http.request.uri.path eq /a-b", 'column 26: /a-b is text without quotes. Write "/a-b"'],
-    ["ip.src.country in {DE FR}", 'column 20: DE is text without quotes. Write "DE"'],
-    ["http.host eq 'a'", 'column 14: text stands in other quotes than ". Write "…"'],
-    ['ssl and http.host eq "a', 'column 22: the text that begins here is never closed. Add the closing "'],
-    ['http.host eq r##"a"#', 'column 14: the text that begins here is never closed. Add the closing "##'],
+    ["http.host eq www.shop.example", 'column 14: www.shop.example needs quotes. Write "www.shop.example"'],
+    ["http.request.uri.path eq /a-b", 'column 26: /a-b needs quotes. Write "/a-b"'],
+    ["ip.src.country in {DE FR}", 'column 20: DE needs quotes. Write "DE"'],
+    ["http.host eq 'a'", 'column 14: strings need double quotes. Write "…"'],
+    ['ssl and http.host eq "a', 'column 22: the string that starts here is never closed. Add the closing "'],
+    ['http.host eq r##"a"#', 'column 14: the string that starts here is never closed. Add the closing "##'],
     [
       'http.host eq "a\\.b"',
-      'column 16: a backslash stands here that escapes nothing. Write \\\\ for a backslash, or a raw string: r"…"',
+      'column 16: invalid escape sequence. Write \\\\ for a backslash, or use a raw string: r"…"',
     ],
-    ["http.host eq 80", "column 14: a number stands here, and http.host is text. Put it in double quotes"],
-    ['ip.src eq "192.0.2.1"', "column 11: text stands here, and ip.src is an IP address"],
-    ['"true"', 'column 1: text stands where a field belongs: the field comes first, as in http.host eq "…"'],
+    ["http.host eq 80", "column 14: http.host is a string, but this is a number. Put it in double quotes"],
+    [
+      'ip.src eq "192.0.2.1"',
+      "column 11: ip.src is an IP address, but this is a string. Write an IP address without quotes",
+    ],
+    ['"true"', 'column 1: expected a field, but found a string. The field comes first: http.host eq "…"'],
     // Brackets
     ['(http.host eq "a" and (ssl)', "column 1: ( is never closed. Add the missing )"],
-    ['http.host eq "a")', "column 17: ) closes nothing. Remove it, or open it in front"],
-    ['(http.host in {"a")}', "column 19: ) cannot close {. Write }"],
-    ['starts_with(http.host "a")', "column 23: text stands where an operator, a comma or ) belongs"],
+    ['http.host eq "a")', "column 17: ) has no opening bracket. Remove it, or add the bracket before it"],
+    ['(http.host in {"a")}', "column 19: ) doesn't close {. Write }"],
+    ['starts_with(http.host "a")', "column 23: expected an operator, a comma or ), but found a string"],
     [
       `${"(".repeat(129)}ssl${")".repeat(129)}`,
-      "column 129: is nested deeper than 128 levels. Take parentheses out",
+      "column 129: the expression is nested more than 128 levels deep. Remove parentheses",
     ],
     // Operators
-    ['http.host = "a"', "column 11: = is no operator. Write eq or =="],
-    ['http.host equals "a"', 'column 11: equals is no operator. Did you mean "eq"?'],
-    ['http.host contians "a"', 'column 11: contians is no operator. Did you mean "contains"?'],
-    ['http.host EQ "a"', "column 11: EQ is no operator. Operators are written in lower case: eq"],
+    ['http.host = "a"', "column 11: = is not an operator. Write eq or =="],
+    ['http.host equals "a"', 'column 11: equals is not an operator. Did you mean "eq"?'],
+    ['http.host contians "a"', 'column 11: contians is not an operator. Did you mean "contains"?'],
+    ['http.host EQ "a"', "column 11: EQ is not an operator. Operators are lowercase: write eq"],
     [
       'http.host starts_with "a"',
-      'column 11: starts_with is no operator. It is a function: write starts_with(field, "…")',
+      'column 11: starts_with is not an operator. It\'s a function: write starts_with(field, "…")',
     ],
-    ["ssl AND cf.client.bot", "column 5: AND is no operator. Operators are written in lower case: and"],
+    ["ssl AND cf.client.bot", "column 5: AND is not an operator. Operators are lowercase: write and"],
     [
       "ssl cf.client.bot",
-      "column 5: cf.client.bot follows a complete condition. Join conditions with and, or, xor",
+      'column 5: cf.client.bot follows a complete condition. Join conditions with "and", "or" or "xor"',
     ],
-    ["true; true", "column 5: ; follows a complete condition. Join conditions with and, or, xor"],
+    ["true; true", 'column 5: ; follows a complete condition. Join conditions with "and", "or" or "xor"'],
     [
       'ip.src contains "1"',
-      "column 1: contains does not compare an IP address, which ip.src is. Operators for it: eq, ne, lt, le, gt, ge, in",
+      "column 1: ip.src is an IP address, which contains can't compare. Use one of: eq, ne, lt, le, gt, ge, in",
     ],
     // Operands
-    ["", "column 1: selects no requests"],
+    ["", "column 1: the expression is empty"],
     ["ssl and", "column 8: a condition is missing at the end"],
-    ["or ssl", "column 1: a condition is missing in front of or"],
-    ["()", "column 2: a condition is missing in front of )"],
-    ["http.host eq", "column 13: the value after eq is missing"],
-    ["(http.host eq ) and ssl", "column 15: the value after eq is missing"],
-    ["http.host eq (", "column 14: ( stands where text, a number or an address belongs"],
-    ["http.host", 'column 1: http.host is text: compare it, as in http.host eq "…"'],
+    ["or ssl", "column 1: a condition is missing before or"],
+    ["()", "column 2: a condition is missing before )"],
+    ["http.host eq", "column 13: a value is missing after eq"],
+    ["(http.host eq ) and ssl", "column 15: a value is missing after eq"],
+    ["http.host eq (", "column 14: expected a string, a number or an IP address, but found ("],
+    ["http.host", 'column 1: http.host is a string. Compare it with a value: http.host eq "…"'],
     [
       'http.host in ("a" "b")',
-      "column 14: in needs a set in braces, with spaces in between, or a list: in {…} or in $list",
+      "column 14: in needs a set or a list. Write in {…}, with spaces between the values, or in $list",
     ],
-    ['http.host in {"a", "b"}', "column 18: a set has no commas: separate its values with spaces"],
-    ["http.host in {}", "column 14: the set is empty. Name at least one value"],
-    ['http.host eq {"a"}', "column 14: eq compares with one value. Write in {…} for several"],
-    ["ip.src eq 192.0.2.0/24", "column 11: 192.0.2.0/24 is a network. Write ip.src in {192.0.2.0/24}"],
-    ["ip.src eq 192.0.2.256", "column 11: 192.0.2.256 is no IP address"],
-    ["ip.src in {192.0.2.0/33}", "column 12: 192.0.2.0/33 is no network: the prefix has at most 32 bits"],
-    ["cf.waf.score in {9..1}", "column 18: the range begins above its end: write 1..9"],
+    ['http.host in {"a", "b"}', "column 18: sets have no commas. Separate the values with spaces"],
+    ["http.host in {}", "column 14: the set is empty. Add at least one value"],
+    ['http.host eq {"a"}', "column 14: eq takes one value. For several values, write in {…}"],
+    [
+      "ip.src eq 192.0.2.0/24",
+      "column 11: 192.0.2.0/24 is a range of IP addresses. Write ip.src in {192.0.2.0/24}",
+    ],
+    ["ip.src eq 192.0.2.256", "column 11: 192.0.2.256 is not an IP address"],
+    [
+      "ip.src in {192.0.2.0/33}",
+      "column 12: 192.0.2.0/33 is not a range of IP addresses. Its prefix length must be at most 32",
+    ],
+    ["cf.waf.score in {9..1}", "column 18: the range is reversed. Write 1..9"],
     // Names and arrays
-    ['host eq "a"', "column 1: host is no field. Did you mean http.host?"],
+    ['host eq "a"', "column 1: host is not a field. Did you mean http.host?"],
     [
       'myhost eq "a"',
-      "column 1: myhost is no field. Fields are named like http.host, ip.src or cf.waf.score; text needs double quotes",
+      "column 1: myhost is not a field. Fields have names like http.host, ip.src or cf.waf.score; strings need double quotes",
     ],
     [
       'http.request.headers["x"] eq "y"',
-      'column 1: http.request.headers is an array, and eq compares one value. Write any(http.request.headers["x"][*] eq …)',
+      'column 1: http.request.headers is an array, but eq compares single values. Write any(http.request.headers["x"][*] eq …)',
     ],
     [
       'http.request.headers.names[*] eq "y"',
-      "column 1: [*] looks at each element, which only any(…) and all(…) make one answer of. Write any(…) around it",
+      "column 1: [*] gives one result per element. Put any(…) or all(…) around the comparison",
     ],
-    ['http.request.headers[0] eq "y"', "column 1: http.request.headers is a map, which has no such element"],
+    [
+      'http.request.headers[0] eq "y"',
+      'column 1: this index doesn\'t work on http.request.headers, which is a map. Maps take a key (http.request.headers["name"]), arrays a number or *',
+    ],
     // Several lines
-    ["ssl\n  or http.host eq a", 'line 2, column 19: a is text without quotes. Write "a"'],
+    ["ssl\n  or http.host eq a", 'line 2, column 19: a needs quotes. Write "a"'],
   ])("%j", (expression, error) => {
     expect(checkExpression(expression)).toEqual({ errors: [error], warnings: [] });
   });
 });
 
 test.each([
-  ['http.hots eq "a"', "column 1: Cloudflare documents no field http.hots. Did you mean http.host?"],
+  ['http.hots eq "a"', "column 1: Cloudflare doesn't document a field http.hots. Did you mean http.host?"],
   [
     "ssl and cf.tomorrow.score gt 1",
-    "column 9: Cloudflare documents no field cf.tomorrow.score. If it is new, ignore this",
+    "column 9: Cloudflare doesn't document a field cf.tomorrow.score. If the field is new, ignore this warning",
   ],
-  ['lowr(http.host) eq "a"', "column 1: Cloudflare documents no function lowr. Did you mean lower(…)?"],
-  ["ssl eq true", "column 1: ssl is true or false by itself: write ssl, or not ssl"],
-])("warns of what Cloudflare may know by now, or may refuse: %j", (expression, warning) => {
+  ['lowr(http.host) eq "a"', "column 1: Cloudflare doesn't document a function lowr. Did you mean lower(…)?"],
+  [
+    "ssl eq true",
+    "column 1: ssl is a Boolean, and Cloudflare may reject the comparison. Write ssl or not ssl",
+  ],
+])("warns about what Cloudflare may reject: %j", (expression, warning) => {
   expect(checkExpression(expression)).toEqual({ errors: [], warnings: [warning] });
 });
 
-test("tells every wrong comparison of an expression that can be read", () => {
+test("lists every invalid comparison of an expression that parses", () => {
   expect(checkExpression('http.host eq 1 or ip.src.asnum eq "x" or http.hots').errors).toEqual([
-    "column 14: a number stands here, and http.host is text. Put it in double quotes",
-    "column 35: text stands here, and ip.src.asnum is a number",
+    "column 14: http.host is a string, but this is a number. Put it in double quotes",
+    "column 35: ip.src.asnum is a number, but this is a string. Write a number without quotes",
   ]);
 });
 
-test("an expression longer than Cloudflare takes is refused by its length alone", () => {
+test("rejects an expression over Cloudflare's length limit without parsing it", () => {
   const longest = `http.host eq "${"ü".repeat(4096 - 15)}"`;
   expect(checkExpression(longest)).toEqual(NONE);
   expect(checkExpression(`${longest} `).errors).toEqual([
-    "has 4097 characters; Cloudflare takes at most 4096. Move values into a list (in $name), or split the rule",
+    "has 4097 characters, but Cloudflare allows at most 4096. Move values into a list (in $name), or split the rule",
   ]);
 });
 
@@ -162,6 +174,6 @@ test.each([
   "'",
   "\u0000",
   "^^",
-])("4,096 characters of %j are refused, not a crash", (piece) => {
+])("rejects 4,096 characters of %j without crashing", (piece) => {
   expect(checkExpression(piece.repeat(4096 / piece.length)).errors).toHaveLength(1);
 });

@@ -40,11 +40,11 @@ describe("refused before anything is asked: ", () => {
       { version: "newest" },
       'version: has to be "latest" or a version\'s number as text, for example "37"; it is "newest"',
     ],
-    ["an empty expression", { expression: " " }, "expression: has to select requests"],
+    ["an empty expression", { expression: " " }, "expression: is empty. Write which requests"],
     [
       "an unquoted host",
       { expression: "http.host eq www.shop.example" },
-      'expression: column 14: www.shop.example is text without quotes. Write "www.shop.example"',
+      'expression: column 14: www.shop.example needs quotes. Write "www.shop.example"',
     ],
     [
       "an open parenthesis in an exception",
@@ -334,7 +334,7 @@ test.each([
       expression: 'http.hots eq "warned.example"',
       exceptions: [{ expression: "cf.tomorrow.is_safe", skip: "all" }],
     },
-    "expression: column 1: Cloudflare documents no field http.hots. Did you mean http.host? exceptions[0].expression: column 1: Cloudflare documents no field cf.tomorrow.is_safe. If it is new, ignore this.",
+    "expression: column 1: Cloudflare doesn't document a field http.hots. Did you mean http.host? exceptions[0].expression: column 1: Cloudflare doesn't document a field cf.tomorrow.is_safe. If the field is new, ignore this warning.",
   ],
   [
     "a paranoia level that has no effect",

@@ -1,4 +1,4 @@
-import { isWiderOrEqual } from "../../rules-language/meaning";
+import { isWiderOrEqual } from "../../rules-language/equivalence";
 import { isHidden } from "./sides";
 
 /** Whether `wide` provably selects every request that `narrow` selects. Both are filter expressions, as a plan shows them. */

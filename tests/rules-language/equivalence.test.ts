@@ -1,7 +1,11 @@
 import { runInThisContext } from "node:vm";
 import fc from "fast-check";
 import { checkExpression } from "../../provider/rules-language/check";
-import { canonicalExpression, isWiderOrEqual, wordingOf } from "../../provider/rules-language/meaning";
+import {
+  canonicalExpression,
+  isWiderOrEqual,
+  normalizeNotation,
+} from "../../provider/rules-language/equivalence";
 
 const RUNS = process.env["EDGEGUARD_TEST_LONG"] === "1" ? 20_000 : 1_000;
 
@@ -23,11 +27,11 @@ test.each([
     'any(lower(http.request.headers.names[*])[*] eq "c")',
   ],
   ["http.host eq www", undefined],
-])("%j means %j", (expression, canonical) => {
+])("the canonical form of %j is %j", (expression, canonical) => {
   expect(canonicalExpression(expression)).toBe(canonical);
 });
 
-describe("an expression that matches more, or provably no less:", () => {
+describe("is wider or equal:", () => {
   test.each([
     ["true", 'http.host eq "a"'],
     ["ssl", "(ssl)"],
@@ -38,7 +42,7 @@ describe("an expression that matches more, or provably no less:", () => {
     ['not http.host eq "a"', 'not http.host in {"a" "b"}'],
     ["ssl", "false"],
     ["no expression", " no expression"],
-  ])("%j, of %j", (wider, narrower) => {
+  ])("%j than %j", (wider, narrower) => {
     expect(isWiderOrEqual(wider, narrower)).toBe(true);
   });
 
@@ -52,7 +56,7 @@ describe("an expression that matches more, or provably no less:", () => {
     ["ip.src in $a", "ip.src in $b"],
     ["no expression", "ssl"],
     ["ssl", "no expression"],
-  ])("not %j, of %j", (wider, narrower) => {
+  ])("not %j than %j", (wider, narrower) => {
     expect(isWiderOrEqual(wider, narrower)).toBe(false);
   });
 });
@@ -62,18 +66,18 @@ test.each([
   ['http.host eq "a  b"', 'http.host eq "a  b"'],
   ["(ssl)", "( ssl )"],
   ["  no 'expression'  ", "no 'expression'"],
-])("white space and the signs of operators are wording alone: %j", (expression, wording) => {
-  expect(wordingOf(expression)).toBe(wording);
+])("white space and operator notation don't matter: %j", (expression, normalized) => {
+  expect(normalizeNotation(expression)).toBe(normalized);
 });
 
-/** A request as far as the conditions below look at it. */
+/** The fields of a request that the conditions below use. */
 interface Request {
   readonly host: string;
   readonly ssl: boolean;
   readonly bot: boolean;
 }
 
-/** A condition with what it is for a request, worked out without the code under test. */
+/** A condition and its result for a request, computed without the code under test. */
 interface Random {
   readonly write: (style: () => number) => string;
   readonly matches: (request: Request) => boolean;
@@ -127,7 +131,7 @@ const { condition } = fc.letrec<{ condition: Random }>((tie) => ({
   ),
 }));
 
-/** Which requests an expression in canonical form matches: by handing it to JavaScript, whose operators rank alike. */
+/** The requests that a canonical expression matches, evaluated by JavaScript, whose operators have the same precedence. */
 function matched(canonical: string): string {
   const script = canonical
     .replace(
@@ -145,7 +149,7 @@ function matched(canonical: string): string {
 
 const styled = fc.tuple(condition, fc.infiniteStream(fc.double({ min: 0, max: 0.999, noNaN: true })));
 
-test("random expressions mean in canonical form what they mean as written, however they are written", () => {
+test("the canonical form of a random expression matches the same requests, however the expression is written", () => {
   fc.assert(
     fc.property(styled, ([random, stream]) => {
       const style = (): number => Number(stream.next().value);
@@ -160,7 +164,7 @@ test("random expressions mean in canonical form what they mean as written, howev
   );
 });
 
-test("what is called wider matches every request that the other matches, and added operands are seen", () => {
+test("a wider expression matches every request of the narrower one, and added operands make it wider", () => {
   const plain = (): number => 0;
   fc.assert(
     fc.property(condition, condition, (one, other) => {
