@@ -1,4 +1,4 @@
-/** A resource of the stack as a rule sees it. */
+/** A resource of the stack, as a policy gets it. */
 export interface Declared {
   readonly type: string;
   readonly name: string;
@@ -12,48 +12,48 @@ export interface Violation {
   readonly message: string;
 }
 
-/** What a team sets for itself; the defaults are in index.ts. */
+/** What a team can configure. The defaults are in index.ts. */
 export interface Settings {
-  /** What the account pays for, and by which usage model. */
+  /** The account's Workers plan and usage model. */
   readonly plan: "free" | "paid" | "enterprise";
   readonly usageModel: "bundled" | "unbound" | "standard";
-  /** A regular expression for the names of production stacks. */
+  /** A regular expression that matches the names of production stacks. */
   readonly production: string;
-  /** Zones of which a snapshot was reviewed: it is committed, and as it was committed. */
+  /** The zones with a reviewed snapshot: one that is committed and hasn't changed since. */
   readonly reviewedZones: ReadonlySet<string>;
-  /** Folder that relative paths of the program start from. */
+  /** The folder of the program, for its relative paths. */
   readonly folder: string;
 }
 
-/** Whether it is a resource of pulumi-edgeguard of this name. */
-export function isOurs({ type }: Declared, ...names: string[]): boolean {
+/** Whether the resource is one of these types of pulumi-edgeguard. */
+export function isEdgeguard({ type }: Declared, ...names: string[]): boolean {
   return names.some((name) => type === `pulumi-nodejs:dynamic/edgeguard:${name}`);
 }
 
-/** Whether it is a resource of @pulumi/cloudflare; `Worker` and `Workers` are the same under two names. */
-export function isVendors({ type }: Declared, ...names: string[]): boolean {
+/** Whether the resource is one of these types of @pulumi/cloudflare, which renamed `Worker…` to `Workers…`. */
+export function isCloudflare({ type }: Declared, ...names: string[]): boolean {
   const [, name = ""] = /^cloudflare:index\/\w+:(\w+)$/.exec(type) ?? [];
   return names.includes(name.replace(/^Workers(?=[A-Z])/, "Worker"));
 }
 
-/** A member, or undefined where it is not there or not known yet: asking for one that is not known throws. */
-export function member(bag: unknown, name: string): unknown {
-  if (typeof bag !== "object" || bag === null) return undefined;
+/** The member, or undefined if it's absent or not known yet: reading an unknown one throws. */
+export function member(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null) return undefined;
   try {
-    return Reflect.get(bag, name);
+    return Reflect.get(value, name);
   } catch {
     return undefined;
   }
 }
 
-export function text(bag: unknown, name: string): string | undefined {
-  const value = member(bag, name);
-  return typeof value === "string" ? value : undefined;
+export function text(value: unknown, name: string): string | undefined {
+  const found = member(value, name);
+  return typeof found === "string" ? found : undefined;
 }
 
-export function list(bag: unknown, name: string): readonly unknown[] {
-  const value = member(bag, name);
-  return Array.isArray(value) ? value : [];
+export function list(value: unknown, name: string): readonly unknown[] {
+  const found = member(value, name);
+  return Array.isArray(found) ? found : [];
 }
 
 /** The stack of a URN, `urn:pulumi:<stack>::<project>::<type>::<name>`. */

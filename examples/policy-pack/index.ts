@@ -5,13 +5,11 @@ import {
   type StackValidationPolicy,
 } from "@pulumi/policy";
 import type { Declared, Settings, Violation } from "./declared";
-import { functionFindings } from "./functions";
+import { workerFindings } from "./workers";
 import * as rules from "./rules";
 import { reviewedZones } from "./snapshots";
 
-/** `pulumi preview --policy-pack policy-pack`, from the folder of the program. */
-
-/** Where pulumi was run. The pack's own process works in the folder of the pack, and is told of no other. */
+/** The folder where pulumi runs. The pack's own process runs in the folder of the pack; PWD is still the program's. */
 const folder = process.env["PWD"] ?? process.cwd();
 
 interface Config {
@@ -70,12 +68,20 @@ function onStack(
 
 new PolicyPack("edge-security", {
   policies: [
-    onResource("allow-needs-snapshot", "An allow policy has a reviewed snapshot.", rules.allowNeedsSnapshot),
-    onResource("migration-needs-confirmation", "A migration is confirmed.", rules.migrationNeedsConfirmation),
-    onResource("no-credential-in-plain-sight", "Credentials are secrets.", rules.noCredentialInPlainSight),
+    onResource(
+      "allow-needs-snapshot",
+      "Page Shield policies with action allow have a reviewed snapshot.",
+      rules.allowNeedsSnapshot,
+    ),
+    onResource(
+      "migration-needs-confirmation",
+      "WAF migrations are confirmed.",
+      rules.migrationNeedsConfirmation,
+    ),
+    onResource("no-plaintext-credential", "Logpush credentials are secret.", rules.noPlaintextCredential),
     onResource(
       "no-force-destroy-in-production",
-      "Namespaces of production are not emptied by a destroy.",
+      "Destroying a production stack keeps KV namespaces that hold data.",
       rules.noForceDestroyInProduction,
     ),
     onStack(
@@ -84,14 +90,14 @@ new PolicyPack("edge-security", {
       "mandatory",
       rules.zonesNeedManagedRuleset,
     ),
-    onStack("edge-function-limits", "Edge functions are within their limits.", "mandatory", (all, settings) =>
-      functionFindings(all, settings, "error"),
+    onStack("workers-limits", "Workers are within the limits of their plan.", "mandatory", (all, settings) =>
+      workerFindings(all, settings, "error"),
     ),
     onStack(
-      "edge-function-near-limits",
-      "Edge functions are not near their limits.",
+      "workers-near-limits",
+      "Workers are not near the limits of their plan.",
       "advisory",
-      (all, settings) => functionFindings(all, settings, "warning"),
+      (all, settings) => workerFindings(all, settings, "warning"),
     ),
   ],
 });

@@ -1,7 +1,7 @@
 import {
-  EDGE_ERRORS,
-  EDGE_FUNCTION,
-  EDGE_REQUEST,
+  LIMIT_ERRORS,
+  WORKERS,
+  REQUESTS,
   formatAmount,
   type Amount,
   type ZonePlan,
@@ -23,7 +23,7 @@ export interface ErrorToExplain {
  * @returns undefined for what says enough by itself, or is not known.
  */
 export function explainError({ status, code, plan }: ErrorToExplain): string | undefined {
-  const { bodyTooLarge, freeLimit, dailyLimitFailClosed } = EDGE_ERRORS;
+  const { bodyTooLarge, freeLimit, dailyLimitFailClosed } = LIMIT_ERRORS;
   if (code === freeLimit.page) return heldBack();
   if (code === dailyLimitFailClosed.page) return failedClosed();
   const known = explainCode(code, status);
@@ -41,7 +41,7 @@ export function explainCode(code: number | undefined, status?: number): string |
 
 /** The meaning of 413, for a plan or for all of them. */
 export function tooLarge(plan?: ZonePlan): string {
-  const limits: Readonly<Record<ZonePlan, Amount>> = EDGE_REQUEST.body.limit;
+  const limits: Readonly<Record<ZonePlan, Amount>> = REQUESTS.body.limit;
   if (plan !== undefined) {
     const raised = plan === "enterprise" ? ", unless the service has granted more" : "";
     return `The body is larger than the ${formatAmount(limits[plan])} of the ${plan} plan${raised}: send less at a time.`;
@@ -51,8 +51,8 @@ export function tooLarge(plan?: ZonePlan): string {
 }
 
 // Made when they are asked for: to write a figure for people takes the first time as long as loading a module does.
-const perDay = (): string => figureOf(EDGE_FUNCTION.requestsPerDay.limit.free);
-const perMinute = (): string => figureOf(EDGE_FUNCTION.requestsPerMinute.limit.free);
+const perDay = (): string => figureOf(WORKERS.requestsPerDay.limit.free);
+const perMinute = (): string => figureOf(WORKERS.requestsPerMinute.limit.free);
 
 function figureOf(amount: Amount | null): string {
   return amount === null ? "any number of" : formatAmount(amount);
@@ -67,8 +67,8 @@ function tooMany(): string {
 
 function heldBack(): string {
   return (
-    `Visitors are held back: the account's ${perDay()} requests a day or ${perMinute()} a minute of the free plan are used up (programs see 429, the security events name the rule "${EDGE_ERRORS.freeLimit.securityEventRule}"), or thousands of requests a second from few addresses were taken for abuse. ` +
-    `Once the day's requests are used up, a route that fails open lets requests pass the function by, as if there were none; one that fails closed shows error ${EDGE_ERRORS.dailyLimitFailClosed.page}. A paid plan has no such limit.`
+    `Visitors are held back: the account's ${perDay()} requests a day or ${perMinute()} a minute of the free plan are used up (programs see 429, the security events name the rule "${LIMIT_ERRORS.freeLimit.securityEventRule}"), or thousands of requests a second from few addresses were taken for abuse. ` +
+    `Once the day's requests are used up, a route that fails open lets requests pass the function by, as if there were none; one that fails closed shows error ${LIMIT_ERRORS.dailyLimitFailClosed.page}. A paid plan has no such limit.`
   );
 }
 

@@ -195,7 +195,7 @@ export function checkEntry(given: Given, defaults: EntryDefaults = {}): Checked 
         ? {}
         : { expiration: expiration as number }),
   };
-  const warnings = [invisibleIn(entry.key), bytes > KV.SEED_VALUE_BYTES ? unusuallyLarge(bytes) : undefined];
+  const warnings = [invisibleIn(entry.key), bytes > KV.DOCUMENTED_VALUE_BYTES ? unusuallyLarge(bytes) : undefined];
   return {
     entry,
     stored,
@@ -258,7 +258,7 @@ export function tooLarge(bytes: number): string {
 }
 
 function unusuallyLarge(bytes: number): string {
-  return `value is ${count(bytes)} bytes, more than the ${count(KV.SEED_VALUE_BYTES)} of the documentation; Cloudflare may refuse it`;
+  return `value is ${count(bytes)} bytes, more than the ${count(KV.DOCUMENTED_VALUE_BYTES)} of the documentation; Cloudflare may refuse it`;
 }
 
 const HALF_PAIR = /\p{Surrogate}/u;

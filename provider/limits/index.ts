@@ -1,61 +1,56 @@
-/**
- * Every number of the documentation that the provider acts on, with its unit in the name and its source beside it.
- */
+/** Every documented limit that the provider acts on, with its unit in its name and its source beside it. */
 
-/** Page security (seed 000). */
+/** Page Shield (https://developers.cloudflare.com/page-shield/). */
 export const PAGE_SHIELD = {
-  /** A script is malicious when its `js_integrity_score` is lower than this (seed 000, "Limits" and "Script"). */
+  /** A script is malicious if its `js_integrity_score` is below this. */
   MALICIOUS_BELOW_SCORE: 50,
-  /** Items per page of scripts, connections and cookies: the maximum of the OpenAPI, the seed shows none. */
+  /** Scripts, connections or cookies per page (`GET /zones/{zone_id}/page_shield/scripts`). */
   MAX_PER_PAGE: 100,
-  /** The one order that does not shift while pages are read (OpenAPI): a record seen again would jump to the first page. */
+  /** The only order that stays stable between pages: sorted by last seen, a script seen again would jump to page 1. */
   STEADY_ORDER: { order_by: "first_seen_at", direction: "asc" },
 } as const;
 
-/** Identifiers (seed 000, "Every identifier is a hexadecimal string"; OpenAPI: 32 characters). */
+/** IDs of zones, accounts and most other objects: hex digits. */
 export const IDENTIFIER = { LENGTH_CHARACTERS: 32 } as const;
 
-/** Key-value namespaces and entries (seed 002, "Key-value entry" and "Limits"; facts 9.1 where the seed is silent). */
+/** Workers KV namespaces and entries (https://developers.cloudflare.com/kv/platform/limits/). */
 export const KV = {
-  /** Seed 002: "Up to 512 bytes; printable non-whitespace characters". */
+  /** A key also has to consist of printable characters other than white space. */
   MAX_KEY_BYTES: 512,
-  /** Seed 002 says 25 MB, the vendor 25 MiB: refused above the larger, after base64 decoding. */
+  /** 25 MiB after base64 decoding: larger values are refused. */
   MAX_VALUE_BYTES: 26_214_400,
-  /** Above this the seed's own figure is passed: warned of. */
-  SEED_VALUE_BYTES: 25_000_000,
-  /** Seed 002: "Serialises to JSON of at most 1,024 bytes". */
+  /** 25 MB, as Cloudflare writes elsewhere: larger values cause a warning. */
+  DOCUMENTED_VALUE_BYTES: 25_000_000,
+  /** As JSON. */
   MAX_METADATA_BYTES: 1_024,
-  /** Seed 002: "Lifetime in seconds, at least 60". */
   MIN_TTL_SECONDS: 60,
-  /** OpenAPI, workers-kv-namespace-create-a-namespace. */
+  /** `POST /accounts/{account_id}/storage/kv/namespaces`. */
   MAX_TITLE_CHARACTERS: 512,
-  /** https://developers.cloudflare.com/kv/platform/limits/. Cloudflare raises it on request. */
+  /** Cloudflare raises it on request. */
   MAX_NAMESPACES_PER_ACCOUNT: 1_000,
-  /** OpenAPI, bulk write and bulk delete: entries or keys per request. */
+  /** Entries of one bulk write, or keys of one bulk delete. */
   MAX_BULK_ENTRIES: 10_000,
-  /** Ours: body of one bulk write, unless a single entry is larger. The service takes 100 MB. */
+  /** Our own limit for the body of one bulk write, unless a single entry is larger. Cloudflare accepts 100 MB. */
   BATCH_BYTES: 8 * 1024 * 1024,
-  /** Ours: bodies being sent at the same time, so that a gigabyte passes through a small machine. */
+  /** Our own limit for bodies sent at the same time, so that a small machine can upload a gigabyte. */
   IN_FLIGHT_BYTES: 32 * 1024 * 1024,
-  /** OpenAPI, bulk get: keys per request. */
+  /** Keys of one bulk get. */
   MAX_BULK_GET_KEYS: 100,
-  /** OpenAPI, key listing: keys per page. */
   MAX_KEYS_PER_PAGE: 1_000,
-  /** OpenAPI, namespace listing: namespaces per page. */
   MAX_NAMESPACES_PER_PAGE: 100,
-  /** Documentation: how long a write may take to be seen everywhere. */
+  /** How long a write can take to become visible everywhere (https://developers.cloudflare.com/kv/concepts/how-kv-works/). */
   CONSISTENCY_SECONDS: 90,
 } as const;
 
-/** Managed rulesets (seed 001, "Rule" and "Configuration rules"; facts 5.2 where the seed is silent). */
+/** WAF managed rules (https://developers.cloudflare.com/waf/managed-rules/). */
 export const MANAGED_RULES = {
-  /** Seed 001, "Paranoia-level tags": paranoia-level-1 to paranoia-level-4. */
+  /** The tags are paranoia-level-1 to paranoia-level-4. */
   MAX_PARANOIA_LEVEL: 4,
-  /** The score that a name stands for. Seed 001, "Versioning" (medium, high); documentation (low). */
+  /** https://developers.cloudflare.com/waf/managed-rules/reference/owasp-core-ruleset/concepts/#score-threshold */
   SCORE_THRESHOLDS: { low: 60, medium: 40, high: 25 },
-  /** OpenAPI, listing of rulesets: rulesets per page. */
+  /** `GET /zones/{zone_id}/rulesets`. */
   MAX_RULESETS_PER_PAGE: 50,
-  /** Ours: a default `ref` that would be longer is shortened to a digest. */
+  /** Our own limit: a longer default `ref` is shortened to a digest. */
   MAX_DEFAULT_REF_CHARACTERS: 120,
 } as const;
 
@@ -63,58 +58,58 @@ export const MANAGED_RULES = {
 export const RULES_LANGUAGE = {
   /** https://developers.cloudflare.com/ruleset-engine/rules-language/expressions/#maximum-rule-expression-length */
   MAX_CHARACTERS: 4_096,
-  /** Parentheses, `not` and function calls within each other: the default of Cloudflare's own parser, wirefilter. */
+  /** Nested parentheses, `not` and function calls: the default of Cloudflare's own parser, wirefilter. */
   MAX_NESTING: 128,
 } as const;
 
-/** Log-push jobs (seed 002, "Filters" under "Limits"; facts 7.2 to 7.4 where the seed is silent). */
+/** Logpush jobs (https://developers.cloudflare.com/logs/, `POST /zones/{zone_id}/logpush/jobs`). */
 export const LOGPUSH = {
-  /** Seed 002: "About 30 operators": every comparison and every `and` or `or` is counted. */
+  /** Every comparison and every `and` or `or` counts. Cloudflare documents "about 30". */
   MAX_FILTER_OPERATORS: 30,
-  /** Seed 002: "1000 bytes per filter": of its JSON without white space, before it is escaped. */
+  /** Of the filter's JSON, without white space and before escaping. */
   MAX_FILTER_BYTES: 1_000,
-  /** Documentation: jobs of one zone. Cloudflare raises it for some accounts. */
+  /** Cloudflare raises it for some accounts. */
   MAX_JOBS_PER_ZONE: 4,
-  /** OpenAPI, logpush_name. */
   MAX_NAME_CHARACTERS: 512,
-  /** OpenAPI, logpush_destination_conf. */
   MAX_DESTINATION_CHARACTERS: 4_096,
-  /** OpenAPI, logpush_ownership_challenge. */
   MAX_CHALLENGE_CHARACTERS: 4_096,
-  /** OpenAPI, logpush_max_upload_bytes; 0 switches the limit off. */
+  /** `max_upload_bytes`; 0 turns the limit off. */
   UPLOAD_BYTES: { MIN: 5_000_000, MAX: 1_000_000_000 },
-  /** OpenAPI, logpush_max_upload_interval_seconds; 0 switches the limit off. */
+  /** `max_upload_interval_seconds`; 0 turns the limit off. */
   UPLOAD_INTERVAL_SECONDS: { MIN: 30, MAX: 300 },
-  /** OpenAPI, logpush_max_upload_records; 0 switches the limit off. */
+  /** `max_upload_records`; 0 turns the limit off. */
   UPLOAD_RECORDS: { MIN: 1_000, MAX: 1_000_000 },
 } as const;
 
-/** The migration from the previous managed rules (seed 001, "Limits" and "Errors"): more needs the vendor's support. */
+/**
+ * The WAF migration (https://developers.cloudflare.com/waf/reference/migration-guides/waf-managed-rules-migration/).
+ * Zones beyond the first two limits need Cloudflare's support.
+ */
 export const MIGRATION = {
-  /** "Firewall rules migratable without support". */
+  /** Firewall rules that bypass WAF managed rules. */
   MAX_FIREWALL_RULES: 200,
-  /** "Length of one firewall rule expression": 4 KB, as UTF-8. */
+  /** The expression of one such rule, as UTF-8. */
   MAX_EXPRESSION_BYTES: 4_096,
-  /** OpenAPI, listings of the previous packages, groups, rules and overrides: items per page. */
+  /** Lists of the previous WAF managed rules, such as `GET /zones/{zone_id}/firewall/waf/packages`. */
   MAX_PER_PAGE: 100,
-  /** Documentation: the switch may take minutes, up to an hour. */
+  /** Turning the previous rules off can take minutes, and up to an hour. */
   MAX_SWITCH_SECONDS: 3_600,
 } as const;
 
 export {
   boundsOf,
   COUNTED_AS_CONNECTION,
-  EDGE_ERRORS,
-  EDGE_FUNCTION,
-  EDGE_FUNCTION_RULES,
-  EDGE_REQUEST,
+  LIMIT_ERRORS,
+  REQUESTS,
+  WORKERS,
+  WORKERS_NOTES,
   type Amount,
   type Bounds,
-  type EdgeRule,
-  type FunctionLimit,
   type Limit,
   type RequestLimit,
   type Tier,
   type Unit,
+  type WorkersLimit,
+  type WorkersNote,
   type ZonePlan,
 } from "./workers";

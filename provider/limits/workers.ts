@@ -1,46 +1,53 @@
 /**
- * The limits of Workers, and of requests to a zone. Cloudflare's present figures differ; those of the specification are
- * what this package is made to.
+ * The limits of Workers and of requests to a zone, with Cloudflare's usage models Bundled, Unbound and Standard.
+ * Cloudflare revises its figures; each entry links to the page with the current ones.
  */
 
-/** Units of the documentation. Kilobytes and their like are left open there: see `boundsOf`. */
+/** The units of Cloudflare's limits. Cloudflare doesn't say whether 1 KB is 1,000 or 1,024 bytes: see `boundsOf`. */
 export type Unit = "" | "B" | "KB" | "MB" | "GB" | "ms" | "s" | "min";
 
-/** A figure as the documentation has it. */
+/** A figure as Cloudflare documents it. */
 export interface Amount {
   readonly amount: number;
   readonly unit: Unit;
 }
 
-/** One row of a table of limits: a figure, or `null` for no limit, for each of its columns. */
+/** One row of a table of limits, with a figure for each column, or `null` for no limit. */
 export interface Limit<Column extends string> {
-  /** What is limited, as the table's first cell has it. */
+  /** What is limited. */
   readonly feature: string;
   readonly limit: Readonly<Record<Column, Amount | null>>;
-  /** Seed file and section. */
+  /** Cloudflare's page about the limit. */
   readonly source: string;
-  /** In these columns the service raises it on request. */
+  /** The columns in which Cloudflare raises the limit on request. */
   readonly onRequest?: readonly Column[];
 }
 
-/** The same limit, from two points of view: in bytes, milliseconds or as a count. */
+/** Both readings of a limit: in bytes, in milliseconds or as a count. */
 export interface Bounds {
-  /** By the smaller reading of the unit: 1 MB is 1,000,000 bytes. Warned of above. */
+  /** The smaller reading: 1 MB is 1,000,000 bytes. Checks warn above 80% of it. */
   readonly documented: number;
-  /** By the larger reading: 1 MB is 1,048,576 bytes. Refused above. */
+  /** The larger reading: 1 MB is 1,048,576 bytes. Checks report an error above it. */
   readonly most: number;
 }
 
-/** What an account pays for, and by which usage model: the columns of the seed's tables. */
+/** What an account pays for, and by which usage model. */
 export type Tier = "free" | "bundled" | "unbound" | "standard";
 
-/** Plans of a zone. */
+/** The plan of a zone. */
 export type ZonePlan = "free" | "pro" | "business" | "enterprise";
 
-const PLANS = "seed 002, Plan limits";
-const SIZES = "seed 002, Request and response size";
-const USAGE = "seed 002, Usage limits by usage model";
-const RULE = (n: number): string => `${USAGE}, rule ${n}`;
+const PAGE = "https://developers.cloudflare.com/workers/platform/limits/";
+const CACHE_PAGE = "https://developers.cloudflare.com/cache/concepts/default-cache-behavior/";
+const ACCOUNT_PLAN = `${PAGE}#account-plan-limits`;
+const CACHE_API = `${PAGE}#cache-api-limits`;
+const CONNECTIONS = `${PAGE}#simultaneous-open-connections`;
+const CPU_TIME = `${PAGE}#cpu-time`;
+const DURATION = `${PAGE}#duration`;
+const ENVIRONMENT = `${PAGE}#environment-variables`;
+const LOG_SIZE = `${PAGE}#log-size`;
+const MEMORY = `${PAGE}#memory`;
+const SUBREQUESTS = `${PAGE}#subrequests`;
 
 const of = (amount: number, unit: Unit = ""): Amount => ({ amount, unit });
 
@@ -70,65 +77,66 @@ function row<Figures>(
 
 const ALL_TIERS: readonly Tier[] = ["free", "bundled", "unbound", "standard"];
 
-/** Limits of a Worker, and of the account for its Workers together. */
-export const EDGE_FUNCTION = {
-  subrequests: row("Subrequests per request", PLANS, byModel(of(50), of(50), of(1000))),
-  connections: row("Simultaneous outgoing connections per request", PLANS, every(of(6))),
-  envVars: row("Environment variables per function", PLANS, byPlan(of(64), of(128))),
-  envVarSize: row("Size of one environment variable", PLANS, every(of(5, "KB"))),
-  envVarsPerAccount: row("Environment variables per account", PLANS, every(null)),
-  size: row("Function size after compression", PLANS, byPlan(of(1, "MB"), of(10, "MB"))),
-  startup: row("Startup: parsing and running the global scope", PLANS, every(of(400, "ms"))),
-  functionsPerAccount: row("Functions per account", PLANS, byPlan(of(100), of(500))),
-  scheduledTriggers: row("Scheduled triggers per account", PLANS, byPlan(of(5), of(250))),
-  requestsPerDay: row("Requests per day, of the account", USAGE, byPlan(of(100_000), null)),
-  requestsPerMinute: row("Requests per minute, of the account", USAGE, byPlan(of(1000), null)),
-  memory: row("Memory", USAGE, every(of(128, "MB"))),
-  cpuPerRequest: row("CPU time per HTTP request", USAGE, byModel(of(10, "ms"), of(50, "ms"), of(30, "s"))),
-  cpuPerTrigger: row(
-    "CPU time per scheduled trigger",
-    USAGE,
+/** The limits of a Worker, and of all Workers of an account together. */
+export const WORKERS = {
+  subrequests: row("Subrequests per request", SUBREQUESTS, byModel(of(50), of(50), of(1000))),
+  connections: row("Simultaneous outgoing connections per request", CONNECTIONS, every(of(6))),
+  envVars: row("Environment variables per Worker", ENVIRONMENT, byPlan(of(64), of(128))),
+  envVarSize: row("Size of one environment variable", ENVIRONMENT, every(of(5, "KB"))),
+  envVarsPerAccount: row("Environment variables per account", ENVIRONMENT, every(null)),
+  size: row("Worker size after compression", `${PAGE}#worker-size`, byPlan(of(1, "MB"), of(10, "MB"))),
+  startup: row(
+    "Startup time: parsing and running the global scope",
+    `${PAGE}#worker-startup-time`,
+    every(of(400, "ms")),
+  ),
+  workersPerAccount: row("Workers per account", `${PAGE}#number-of-workers`, byPlan(of(100), of(500))),
+  cronTriggers: row("Cron Triggers per account", ACCOUNT_PLAN, byPlan(of(5), of(250))),
+  requestsPerDay: row("Requests per day, whole account", PAGE, byPlan(of(100_000), null)),
+  requestsPerMinute: row("Requests per minute, whole account", PAGE, byPlan(of(1000), null)),
+  memory: row("Memory", MEMORY, every(of(128, "MB"))),
+  cpuPerRequest: row("CPU time per HTTP request", CPU_TIME, byModel(of(10, "ms"), of(50, "ms"), of(30, "s"))),
+  cpuPerCronTrigger: row(
+    "CPU time per Cron Trigger",
+    CPU_TIME,
     byModel(of(10, "ms"), of(50, "ms"), of(15, "min")),
   ),
   durationPerRequest: row(
-    "Duration of an HTTP request while its client stays connected",
-    RULE(1),
+    "Duration of an HTTP request while the client stays connected",
+    DURATION,
     every(null),
   ),
   durationPerEvent: row(
-    "Duration of a scheduled trigger, stateful-object alarm or queue consumer",
-    USAGE,
+    "Duration of a Cron Trigger, Durable Object alarm or queue consumer",
+    DURATION,
     byModel(null, null, of(15, "min")),
   ),
-  waitUntil: row("Work under waitUntil() after the client has gone", RULE(1), every(of(30, "s"))),
+  waitUntil: row("Time in waitUntil() after the client disconnects", DURATION, every(of(30, "s"))),
   internalSubrequests: row(
-    "Subrequests to internal services (key-value store, stateful objects) per request",
-    RULE(6),
+    "Subrequests to internal services (Workers KV, Durable Objects) per request",
+    SUBREQUESTS,
     every(of(1000)),
   ),
-  cacheObject: row("Object of the Cache API", RULE(8), every(of(512, "MB"))),
+  cacheObject: row("Object size in the Cache API", CACHE_API, every(of(512, "MB"))),
   cacheCalls: row(
-    "Cache API calls per request, in one quota with fetch()",
-    RULE(8),
+    "Cache API calls per request, sharing one quota with fetch()",
+    CACHE_API,
     byModel(of(50), of(50), of(1000)),
   ),
-  routesPerZone: { ...row("Routes per zone", RULE(9), every(of(1000))), onRequest: ALL_TIERS },
-  zonesPerFunction: {
-    ...row("Zones that one function refers to", RULE(9), every(of(1000))),
-    onRequest: ALL_TIERS,
-  },
-  consoleOutput: row("Console output per request", RULE(10), every(of(128, "KB"))),
+  routesPerZone: { ...row("Routes per zone", PAGE, every(of(1000))), onRequest: ALL_TIERS },
+  zonesPerWorker: { ...row("Routed zones per Worker", PAGE, every(of(1000))), onRequest: ALL_TIERS },
+  consoleOutput: row("Console output per request", LOG_SIZE, every(of(128, "KB"))),
 } as const satisfies Readonly<Record<string, Limit<Tier>>>;
 
-export type FunctionLimit = keyof typeof EDGE_FUNCTION;
+export type WorkersLimit = keyof typeof WORKERS;
 
-/** Limits of a request to a zone and of what is answered. */
-export const EDGE_REQUEST = {
-  url: row("URL", SIZES, everyZone(of(16, "KB"))),
-  headers: row("Request headers together", SIZES, everyZone(of(32, "KB"))),
-  header: row("One request header", SIZES, everyZone(of(16, "KB"))),
+/** The limits of a request to a zone and of its response. */
+export const REQUESTS = {
+  url: row("URL", PAGE, everyZone(of(16, "KB"))),
+  headers: row("Request headers, total", PAGE, everyZone(of(32, "KB"))),
+  header: row("One request header", PAGE, everyZone(of(16, "KB"))),
   body: {
-    ...row("Body of a POST, PUT or PATCH", SIZES, {
+    ...row("Body of a POST, PUT or PATCH request", PAGE, {
       free: of(100, "MB"),
       pro: of(100, "MB"),
       business: of(200, "MB"),
@@ -136,113 +144,116 @@ export const EDGE_REQUEST = {
     }),
     onRequest: ["enterprise"],
   },
-  cachedFile: row("Cached file", SIZES, {
+  cachedFile: row("Cached file", CACHE_PAGE, {
     free: of(512, "MB"),
     pro: of(512, "MB"),
     business: of(512, "MB"),
     enterprise: of(5, "GB"),
   }),
-  response: row("Response, other than by what may be cached", SIZES, everyZone(null)),
+  response: row("Response, apart from cache limits", PAGE, everyZone(null)),
 } as const satisfies Readonly<Record<string, Limit<ZonePlan>>>;
 
-export type RequestLimit = keyof typeof EDGE_REQUEST;
+export type RequestLimit = keyof typeof REQUESTS;
 
-/** What takes one of the simultaneous connections (seed 002, rule 7). */
+/** The calls that count as one of a Worker's simultaneous connections, by API. */
 export const COUNTED_AS_CONNECTION = {
   fetch: ["fetch"],
-  keyValue: ["get", "put", "list", "delete"],
+  kv: ["get", "put", "list", "delete"],
   cache: ["put", "match", "delete"],
-  objectStorage: ["list", "get", "put", "delete", "head"],
+  r2: ["list", "get", "put", "delete", "head"],
   queue: ["send", "sendBatch"],
   socket: ["connect"],
 } as const;
 
-export interface EdgeRule {
-  /** Its number in the seed. */
-  readonly rule: number;
+/** What Cloudflare says about limits beside their figures. */
+export interface WorkersNote {
   readonly about: string;
-  readonly says: string;
-  /** The limits it speaks of. */
-  readonly limits: readonly FunctionLimit[];
+  readonly text: string;
+  /** The limits it applies to. */
+  readonly limits: readonly WorkersLimit[];
+  /** Cloudflare's page about it. */
   readonly source: string;
 }
 
-/** The ten rules beside the tables, in order. */
-const RULES: readonly Omit<EdgeRule, "rule" | "source">[] = [
+export const WORKERS_NOTES: readonly WorkersNote[] = [
   {
     about: "Duration",
-    says:
-      "An invocation may last as long as its client is there: duration is time by the clock and has no hard end. When the " +
-      "client leaves, every task of the request ends with it; waitUntil() holds that off until its promise settles, for 30 s at most.",
+    text:
+      "Duration is wall-clock time and has no hard limit while the client stays connected. When the client disconnects, " +
+      "all tasks of the request are canceled; waitUntil() delays that until its promise settles, for up to 30 s.",
     limits: ["durationPerRequest", "durationPerEvent", "waitUntil"],
+    source: DURATION,
   },
   {
     about: "CPU time",
-    says: "Only computing counts, not waiting. An overrun now and then is let pass, a steady one ends the function. A lower limit can be set for each function.",
-    limits: ["cpuPerRequest", "cpuPerTrigger"],
+    text: "CPU time counts computing, not waiting. Occasional overruns are tolerated; exceeding the limit consistently terminates the Worker. You can set a lower limit per Worker.",
+    limits: ["cpuPerRequest", "cpuPerCronTrigger"],
+    source: CPU_TIME,
   },
   {
-    about: "Requests of the free plan",
-    says:
-      "The limits per minute and per day are the account's: all its zones and the platform's default subdomain draw on them. The day begins " +
-      "at midnight UTC. Paid plans and Enterprise have neither.",
+    about: "Requests on the free plan",
+    text:
+      "The limits per minute and per day apply to the account: all its zones and its workers.dev subdomain count toward them. " +
+      "The daily count resets at midnight UTC. Paid plans and Enterprise have neither limit.",
     limits: ["requestsPerDay", "requestsPerMinute"],
+    source: PAGE,
   },
   {
     about: "Abuse protection",
-    says: "Requests per second have no general limit, but many thousands a second from few addresses may be taken for an attack and see error 1015.",
+    text: "Requests per second have no general limit. Many thousands per second from a few client addresses can trigger abuse protection: error 1015.",
     limits: [],
+    source: PAGE,
   },
   {
     about: "Memory",
-    says: "Each server of the network runs one instance; where it goes beyond its memory, requests may be cancelled.",
+    text: "Each server of Cloudflare's network runs one instance. Exceeding its memory can cancel one or more requests.",
     limits: ["memory"],
+    source: MEMORY,
   },
   {
     about: "Subrequests",
-    says:
-      "Each step of a redirect is a subrequest of its own. Internal services have a limit apart, the same in every usage model. A fetch of a function " +
-      "on the own zone fails without a service binding; of one on a custom domain it may be made.",
+    text:
+      "Every redirect in a chain counts as a subrequest. Internal services have a separate limit, the same for every usage model. " +
+      "A fetch() of a Worker on the same zone fails without a service binding; a fetch() of a Worker on a custom domain is allowed.",
     limits: ["subrequests", "internalSubrequests"],
+    source: SUBREQUESTS,
   },
   {
     about: "Connections",
-    says:
-      "What is tried beyond the limit waits until a connection is free. A body that nobody reads holds one: response.body.cancel() lets go of it. An " +
-      "invocation whose connections wait for each other loses the least recently used one, and using that one throws.",
+    text:
+      "Attempts beyond the limit wait until a connection closes. An unread response body holds its connection; response.body.cancel() frees it. " +
+      "If all connections of an invocation wait for each other, the least recently used one is canceled, and using it throws.",
     limits: ["connections"],
+    source: CONNECTIONS,
   },
   {
     about: "Cache API",
-    says: "put(), match() and delete() draw on one quota with fetch().",
+    text: "put(), match() and delete() share one quota with fetch().",
     limits: ["cacheObject", "cacheCalls"],
+    source: CACHE_API,
   },
   {
     about: "Routes",
-    says: "The routes of a zone and the zones of a function are limited; the service raises both on request.",
-    limits: ["routesPerZone", "zonesPerFunction"],
+    text: "The routes of a zone and the zones of a Worker are limited. Cloudflare raises both limits on request.",
+    limits: ["routesPerZone", "zonesPerWorker"],
+    source: PAGE,
   },
   {
     about: "Console output",
-    says: "Log statements, exceptions, request metadata and headers count together; what goes beyond is not recorded.",
+    text: "Log statements, exceptions, request metadata and headers count together. Output beyond the limit is not recorded.",
     limits: ["consoleOutput"],
+    source: LOG_SIZE,
   },
 ];
 
-export const EDGE_FUNCTION_RULES: readonly EdgeRule[] = RULES.map((rule, index) => ({
-  rule: index + 1,
-  ...rule,
-  source: RULE(index + 1),
-}));
-
-/** What happens at a limit, as visitors and programs see it (seed 002, "Errors"). */
-export const EDGE_ERRORS = {
+/** What visitors and programs see when a limit is reached. */
+export const LIMIT_ERRORS = {
   bodyTooLarge: { status: 413 },
   freeLimit: { status: 429, page: 1015, securityEventRule: "worker" },
   dailyLimitFailClosed: { page: 1027 },
 } as const;
 
-/** The documentation does not say whether its kilobytes are of 1,000 or of 1,024 bytes; nobody is refused what may pass. */
+/** Both readings of a size, so that a check reports no error for what Cloudflare may accept. */
 export function boundsOf({ amount, unit }: Amount): Bounds {
   const bytes = ["B", "KB", "MB", "GB"].indexOf(unit);
   if (bytes >= 0) return { documented: amount * 1000 ** bytes, most: amount * 1024 ** bytes };

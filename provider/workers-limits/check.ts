@@ -2,40 +2,40 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import {
-  EDGE_FUNCTION,
-  EDGE_FUNCTION_RULES,
-  EDGE_REQUEST,
+  WORKERS,
+  WORKERS_NOTES,
+  REQUESTS,
   boundsOf,
   formatNumber,
   formatAmount,
   type Amount,
-  type FunctionLimit,
+  type WorkersLimit,
   type RequestLimit,
   type Tier,
   type ZonePlan,
 } from "../limits/workers";
 import { readErrorReason } from "../runtime/files";
-import { atRunTime, CheckError, held, type LimitFinding, type Measure } from "./finding";
+import { CheckError, compareWithLimit, knownAtRunTime, type LimitFinding, type Measure } from "./finding";
 
 export { CheckError, type LimitFinding } from "./finding";
 
-/** What an account pays for. The limits of Enterprise are those of the paid plan. */
-export type FunctionPlan = "free" | "paid" | "enterprise";
+/** What an account pays for. Enterprise has the limits of the paid plan. */
+export type WorkersPlan = "free" | "paid" | "enterprise";
 
-/** How a paid plan counts. */
+/** The usage model of a paid plan. */
 export type UsageModel = "bundled" | "unbound" | "standard";
 
-/** A route by its pattern, with the zone where it is known. */
+/** A route: its pattern alone, or with its zone. */
 export type Route = string | { readonly pattern: string; readonly zone: string };
 
 /**
- * Limits that only a running function meets. CPU time, startup and durations are in milliseconds, memory, cached objects
- * and console output in bytes; the others are counts.
+ * The limits that only a running Worker can reach. CPU time, startup and durations are in milliseconds; memory, cached
+ * objects and console output in bytes; the others are counts.
  */
 export const RUN_TIME_LIMITS = [
   "startup",
   "cpuPerRequest",
-  "cpuPerTrigger",
+  "cpuPerCronTrigger",
   "durationPerEvent",
   "waitUntil",
   "memory",
@@ -45,133 +45,179 @@ export const RUN_TIME_LIMITS = [
   "cacheCalls",
   "cacheObject",
   "consoleOutput",
-] as const satisfies readonly FunctionLimit[];
+] as const satisfies readonly WorkersLimit[];
 
 export type RunTimeLimit = (typeof RUN_TIME_LIMITS)[number];
 
-export interface FunctionToCheck {
-  readonly plan: FunctionPlan;
-  /** Of a paid plan; the free plan has limits of its own. Default `"standard"`. */
+/** A Worker as you're about to deploy it. */
+export interface WorkerToCheck {
+  readonly plan: WorkersPlan;
+  /**
+   * The usage model of a paid plan; the free plan has its own limits.
+   * @defaultValue `"standard"`
+   */
   readonly usageModel?: UsageModel;
-  /** Its own CPU limit in milliseconds, as set for the Worker: at most that of the plan. Default: the plan's. */
+  /** The Worker's own CPU limit in milliseconds, at most the plan's. Without it, the plan's limit applies. */
   readonly cpuLimitMs?: number;
-  /** What is uploaded: a file, a folder (source maps left out), or the bytes. It is compressed to be measured. */
+  /** What you upload: a file, a folder (without its source maps), or bytes. It's compressed to measure it. */
   readonly bundle?: string | Uint8Array;
-  /** Environment variables by name. A value that is no text counts as its JSON. No message repeats one. */
+  /** Environment variables by name. Anything but a string counts as its JSON. Messages never contain a value. */
   readonly envVars?: Readonly<Record<string, unknown>>;
-  /** Its scheduled triggers; the limit is the account's, see `checkAccount`. */
+  /** Its Cron Triggers. Their limit is per account: see `checkAccount`, too. */
   readonly crons?: readonly string[];
-  /** Its routes, `shop.example/*` or with the zone: `{ pattern, zone }`. */
+  /** Its routes: `"shop.example/*"`, or with the zone `{ pattern, zone }`. */
   readonly routes?: readonly Route[];
-  /** What was seen of it at run time, in metrics or logs; what is not given is listed with its limit. */
+  /** Measurements from metrics or logs. A limit without one is listed as `"info"`. */
   readonly observed?: Observed;
 }
 
-/** What was measured at run time. */
+/** Measurements of a running Worker, by limit. */
 export type Observed = Readonly<Partial<Record<RunTimeLimit, number>>>;
 
 /**
- * Compares a Worker with the limits of its plan, without a request.
+ * Checks a Worker against the limits of its plan. Sends no request.
  *
- * @returns errors first, then warnings, then what only run time can tell.
- * @throws CheckError when the bundle cannot be read, or a plan or number is invalid.
+ * @returns errors first, then warnings, then the limits that only run time can check.
+ * @throws CheckError if the bundle can't be read, or if a plan or number is invalid.
+ *
+ * @example A Worker before its deployment
+ * ```ts
+ * import { checkWorker } from "pulumi-edgeguard";
+ *
+ * const findings = checkWorker({
+ *   plan: "free",
+ *   envVars: { HOST: "shop.example" },
+ *   routes: [{ pattern: "shop.example/*", zone: "shop.example" }],
+ *   observed: { cpuPerRequest: 8, memory: 64_000_000 },
+ * });
+ * for (const { level, message } of findings) if (level !== "info") console.warn(`${level}: ${message}`);
+ * ```
+ * @see https://developers.cloudflare.com/workers/platform/limits/
  */
-export function checkFunction(given: FunctionToCheck): readonly LimitFinding[] {
+export function checkWorker(given: WorkerToCheck): readonly LimitFinding[] {
   const measure = measures(given.plan, given.usageModel);
   const { bundle, envVars = {}, crons = [], routes = [], observed = {}, cpuLimitMs } = given;
   const names = Object.keys(envVars);
   return sorted([
     ...(bundle === undefined
       ? []
-      : held(
-          measure("size", { advice: "Leave out what it does not use, or split it." }),
+      : compareWithLimit(
+          measure("size", { advice: "Remove what the Worker doesn't use, or split it." }),
           compressedBytes(bundle),
         )),
-    ...held(measure("envVars"), names.length),
+    ...compareWithLimit(measure("envVars"), names.length),
     ...names.flatMap((name) =>
-      held(
+      compareWithLimit(
         measure("envVarSize", {
           subject: `Environment variable ${JSON.stringify(name)}`,
-          advice: "Keep large values in a key-value namespace.",
+          advice: "Store large values in Workers KV.",
         }),
         bytesOf(envVars[name]),
       ),
     ),
-    ...held(
-      measure("scheduledTriggers", { subject: "Scheduled triggers of this function alone" }),
+    ...compareWithLimit(
+      measure("cronTriggers", { subject: "Cron Triggers of this Worker alone" }),
       crons.length,
     ),
     ...routeFindings(measure, routes),
     ...cpuLimitFindings(measure, cpuLimitMs),
     ...RUN_TIME_LIMITS.flatMap((name) => {
-      const seen = observed[name];
-      const of = withCpuLimit(measure(name, { advice: ruleOf(name) }), cpuLimitMs);
-      if (seen !== undefined) return isCpu(name) ? overruns(held(of, seen)) : held(measure(name), seen);
-      if (name === "cpuPerTrigger" && crons.length === 0) return [];
-      return atRunTime(of);
+      const measured = observed[name];
+      const of = withCpuLimit(measure(name, { advice: noteOn(name) }), cpuLimitMs);
+      if (measured !== undefined)
+        return isCpu(name)
+          ? overruns(compareWithLimit(of, measured))
+          : compareWithLimit(measure(name), measured);
+      if (name === "cpuPerCronTrigger" && crons.length === 0) return [];
+      return knownAtRunTime(of);
     }),
     ...sharedQuota(measure, observed),
   ]);
 }
 
+/** An account's Workers together. */
 export interface AccountToCheck {
-  readonly plan: FunctionPlan;
-  /** How many functions the account has. */
-  readonly functions: number;
-  /** How many scheduled triggers all of them have together. */
-  readonly scheduledTriggers: number;
-  /** The busiest day, midnight to midnight UTC, and the busiest minute, of the whole account. */
+  readonly plan: WorkersPlan;
+  /** How many Workers the account has. */
+  readonly workers: number;
+  /** How many Cron Triggers all of them have together. */
+  readonly cronTriggers: number;
+  /** Requests of the whole account on its busiest day, midnight to midnight UTC. */
   readonly requestsPerDay?: number;
+  /** Requests of the whole account in its busiest minute. */
   readonly requestsPerMinute?: number;
 }
 
 /**
- * Compares an account's Workers together with the limits of its plan.
+ * Checks all Workers of an account together against the limits of its plan. Sends no request.
  *
- * @throws CheckError when the plan is invalid.
+ * @returns errors first, then warnings.
+ * @throws CheckError if the plan or a number is invalid.
+ *
+ * @example An account on the free plan
+ * ```ts
+ * import { checkAccount } from "pulumi-edgeguard";
+ *
+ * const findings = checkAccount({ plan: "free", workers: 12, cronTriggers: 5, requestsPerDay: 81_000 });
+ * for (const { level, message } of findings) console.warn(`${level}: ${message}`);
+ * ```
+ * @see https://developers.cloudflare.com/workers/platform/limits/
  */
 export function checkAccount(given: AccountToCheck): readonly LimitFinding[] {
   const measure = measures(given.plan, undefined);
-  const { functions, scheduledTriggers, requestsPerDay = 0, requestsPerMinute = 0 } = given;
-  const freeLimit = { advice: "Beyond it visitors see error 1015 and programs 429." };
+  const { workers, cronTriggers, requestsPerDay = 0, requestsPerMinute = 0 } = given;
+  const freeLimit = { advice: "Beyond it, visitors see error 1015 and programs get 429." };
   return sorted([
-    ...held(measure("functionsPerAccount"), functions),
-    ...held(measure("scheduledTriggers"), scheduledTriggers),
-    ...held(measure("requestsPerDay", freeLimit), requestsPerDay),
-    ...held(measure("requestsPerMinute", freeLimit), requestsPerMinute),
+    ...compareWithLimit(measure("workersPerAccount"), workers),
+    ...compareWithLimit(measure("cronTriggers"), cronTriggers),
+    ...compareWithLimit(measure("requestsPerDay", freeLimit), requestsPerDay),
+    ...compareWithLimit(measure("requestsPerMinute", freeLimit), requestsPerMinute),
   ]);
 }
 
+/** A request to a zone. */
 export interface RequestToCheck {
-  /** Plan of the zone that is asked. */
+  /** The plan of the zone. */
   readonly plan: ZonePlan;
   readonly url?: string | URL;
-  /** By name; a list for a header that is sent several times. */
+  /** Headers by name; a list for a header that is sent several times. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
-  /** Of a POST, PUT or PATCH. */
+  /** The size of a POST, PUT or PATCH body. */
   readonly bodyBytes?: number;
-  /** Of an answer that is to be cached. */
+  /** The size of a response to cache. */
   readonly cachedFileBytes?: number;
 }
 
 /**
- * Holds a request against what a zone takes (seed 002, "Request and response size"). A header is measured as it is
- * sent, `name: value` with its line end.
+ * Checks a request against the limits of its zone. A header counts as sent: `name: value` with its line end. Sends no
+ * request.
  *
- * @throws CheckError when the plan is none.
+ * @returns errors and warnings, in the order of the arguments.
+ * @throws CheckError if the plan or a number is invalid.
+ *
+ * @example An upload to a zone on the Pro plan
+ * ```ts
+ * import { checkRequest } from "pulumi-edgeguard";
+ *
+ * const findings = checkRequest({ plan: "pro", url: "https://shop.example/upload", bodyBytes: 120_000_000 });
+ * for (const { level, message } of findings) console.warn(`${level}: ${message}`);
+ * ```
+ * @see https://developers.cloudflare.com/workers/platform/limits/
  */
 export function checkRequest(given: RequestToCheck): readonly LimitFinding[] {
   const { plan, url, headers = {}, bodyBytes, cachedFileBytes } = given;
-  const plans: readonly string[] = Object.keys(EDGE_REQUEST.body.limit);
+  const plans: readonly string[] = Object.keys(REQUESTS.body.limit);
   if (!plans.includes(plan))
-    throw new CheckError(`plan is ${JSON.stringify(plan)}; write "free", "pro", "business" or "enterprise".`);
+    throw new CheckError(
+      `plan: ${JSON.stringify(plan)} is not a plan. Use "free", "pro", "business" or "enterprise".`,
+    );
   const measure = (name: RequestLimit, subject?: string): Measure<ZonePlan> => ({
     name,
-    limit: EDGE_REQUEST[name],
+    limit: REQUESTS[name],
     column: plan,
-    plan: `the ${plan} plan`,
+    where: `on the ${plan} plan`,
     ...(subject === undefined ? {} : { subject }),
-    ...(name === "body" ? { advice: "The service answers 413: send it in parts." } : {}),
+    ...(name === "body" ? { advice: "Cloudflare answers 413. Send it in parts." } : {}),
   });
   const lines = Object.entries(headers).flatMap(([name, values]) =>
     (typeof values === "string" ? [values] : values).map((value) => ({
@@ -180,60 +226,62 @@ export function checkRequest(given: RequestToCheck): readonly LimitFinding[] {
     })),
   );
   return [
-    ...(url === undefined ? [] : held(measure("url"), Buffer.byteLength(String(url)))),
-    ...held(
+    ...(url === undefined ? [] : compareWithLimit(measure("url"), Buffer.byteLength(String(url)))),
+    ...compareWithLimit(
       measure("headers"),
       lines.reduce((sum, { bytes }) => sum + bytes, 0),
     ),
     ...lines.flatMap(({ name, bytes }) =>
-      held(measure("header", `Request header ${JSON.stringify(name)}`), bytes),
+      compareWithLimit(measure("header", `Request header ${JSON.stringify(name)}`), bytes),
     ),
-    ...(bodyBytes === undefined ? [] : held(measure("body"), bodyBytes)),
-    ...(cachedFileBytes === undefined ? [] : held(measure("cachedFile"), cachedFileBytes)),
+    ...(bodyBytes === undefined ? [] : compareWithLimit(measure("body"), bodyBytes)),
+    ...(cachedFileBytes === undefined ? [] : compareWithLimit(measure("cachedFile"), cachedFileBytes)),
   ];
 }
 
 type Measures = (
-  name: FunctionLimit,
+  name: WorkersLimit,
   more?: { readonly subject?: string; readonly advice?: string | undefined },
 ) => Measure<Tier>;
 
-function measures(plan: FunctionPlan, usageModel: UsageModel = "standard"): Measures {
+function measures(plan: WorkersPlan, usageModel: UsageModel = "standard"): Measures {
   const known: readonly string[] = ["free", "paid", "enterprise"];
   if (!known.includes(plan))
-    throw new CheckError(`plan is ${JSON.stringify(plan)}; write "free", "paid" or "enterprise".`);
+    throw new CheckError(`plan: ${JSON.stringify(plan)} is not a plan. Use "free", "paid" or "enterprise".`);
   const models: readonly string[] = ["bundled", "unbound", "standard"];
   if (!models.includes(usageModel))
     throw new CheckError(
-      `usageModel is ${JSON.stringify(usageModel)}; write "bundled", "unbound" or "standard".`,
+      `usageModel: ${JSON.stringify(usageModel)} is not a usage model. Use "bundled", "unbound" or "standard".`,
     );
   const column = plan === "free" ? "free" : usageModel;
-  const named =
-    plan === "free" ? "the free plan" : `${plan === "paid" ? "a paid plan" : "Enterprise"}, ${usageModel}`;
+  const where =
+    plan === "free"
+      ? "on the free plan"
+      : `on ${plan === "paid" ? "the paid plan" : "Enterprise"} (${usageModel})`;
   return (name, { subject, advice } = {}) => ({
     name,
-    limit: EDGE_FUNCTION[name],
+    limit: WORKERS[name],
     column,
-    plan: named,
+    where,
     ...(subject === undefined ? {} : { subject }),
     ...(advice === undefined ? {} : { advice }),
   });
 }
 
 function isCpu(name: string): boolean {
-  return name === "cpuPerRequest" || name === "cpuPerTrigger";
+  return name === "cpuPerRequest" || name === "cpuPerCronTrigger";
 }
 
-/** A CPU limit of the Worker's own has to be a number, and is no use above the plan's. */
+/** A Worker's own CPU limit has no effect above the plan's. */
 function cpuLimitFindings(measure: Measures, cpuLimitMs: number | undefined): LimitFinding[] {
   if (cpuLimitMs === undefined) return [];
   if (!Number.isInteger(cpuLimitMs) || cpuLimitMs < 1)
-    throw new CheckError(`cpuLimitMs is ${cpuLimitMs}; write milliseconds, a whole number from 1.`);
-  const own = measure("cpuPerTrigger", { subject: "CPU limit set for this function" });
-  return held(own, cpuLimitMs).filter(({ level }) => level === "error");
+    throw new CheckError(`cpuLimitMs: ${cpuLimitMs} is not a CPU limit. Use whole milliseconds, 1 or more.`);
+  const own = measure("cpuPerCronTrigger", { subject: "CPU limit of this Worker" });
+  return compareWithLimit(own, cpuLimitMs).filter(({ level }) => level === "error");
 }
 
-/** The same measure against the Worker's own limit, where that is lower than the plan's. */
+/** The same measure against the Worker's own limit, if that is lower than the plan's. */
 function withCpuLimit(of: Measure<Tier>, cpuLimitMs: number | undefined): Measure<Tier> {
   const planned = of.limit.limit[of.column];
   if (cpuLimitMs === undefined || !isCpu(of.name) || planned === null) return of;
@@ -242,29 +290,32 @@ function withCpuLimit(of: Measure<Tier>, cpuLimitMs: number | undefined): Measur
   return {
     ...of,
     limit: { ...of.limit, limit: { ...of.limit.limit, [of.column]: amount } },
-    plan: `this function (the plan allows ${formatAmount(planned)})`,
+    where: `set for this Worker (the plan allows ${formatAmount(planned)})`,
   };
 }
 
-/** One measure does not tell a single overrun, which is let pass, from a steady one, which ends the Worker. */
+/** One measurement can't tell an occasional overrun, which Cloudflare tolerates, from a consistent one. */
 function overruns(findings: readonly LimitFinding[]): LimitFinding[] {
   return findings.map((finding) => ({ ...finding, level: "warning" }));
 }
 
-/** Calls of fetch() and of the Cache API draw on one quota: each may be within it, and both together beyond it. */
+/** fetch() and the Cache API share one quota: each can be within it, and both together beyond it. */
 function sharedQuota(measure: Measures, { subrequests, cacheCalls }: Observed): LimitFinding[] {
   if (subrequests === undefined || cacheCalls === undefined) return [];
-  const subject = `Subrequests (${formatNumber(subrequests)}) and Cache API calls (${formatNumber(cacheCalls)}) per request, in one quota`;
-  const together = held(
-    measure("cacheCalls", { subject, advice: ruleOf("cacheCalls") }),
+  const subject = `Subrequests (${formatNumber(subrequests)}) and Cache API calls (${formatNumber(cacheCalls)}) per request, which share one quota`;
+  const together = compareWithLimit(
+    measure("cacheCalls", { subject, advice: noteOn("cacheCalls") }),
     subrequests + cacheCalls,
   );
-  const alone = [...held(measure("subrequests"), subrequests), ...held(measure("cacheCalls"), cacheCalls)];
-  const isSaid = (level: LimitFinding["level"]): boolean => alone.some((each) => each.level === level);
-  return together.filter(({ level }) => !isSaid("error") && !isSaid(level));
+  const alone = [
+    ...compareWithLimit(measure("subrequests"), subrequests),
+    ...compareWithLimit(measure("cacheCalls"), cacheCalls),
+  ];
+  const has = (level: LimitFinding["level"]): boolean => alone.some((each) => each.level === level);
+  return together.filter(({ level }) => !has("error") && !has(level));
 }
 
-/** Zones that are not named are not guessed from the patterns: too many routes in all are then only warned of. */
+/** A pattern doesn't tell its zone for certain, so too many routes without a zone are only a warning. */
 function routeFindings(measure: Measures, routes: readonly Route[]): LimitFinding[] {
   const zones = new Map<string, number>();
   let unknown = 0;
@@ -273,20 +324,21 @@ function routeFindings(measure: Measures, routes: readonly Route[]): LimitFindin
     else zones.set(route.zone, (zones.get(route.zone) ?? 0) + 1);
   }
   const perZone = [...zones].flatMap(([zone, count]) =>
-    held(measure("routesPerZone", { subject: `Routes of this function in zone ${zone}` }), count),
+    compareWithLimit(measure("routesPerZone", { subject: `Routes of this Worker in zone ${zone}` }), count),
   );
-  const unnamed = held(measure("routesPerZone", { subject: "Routes whose zone is not given" }), unknown).map(
-    (finding): LimitFinding => ({
-      ...finding,
-      level: "warning",
-      message: `${finding.message} Give each its zone, as { pattern, zone }, to have it counted.`,
-    }),
-  );
-  return [...perZone, ...unnamed, ...held(measure("zonesPerFunction"), zones.size)];
+  const unnamed = compareWithLimit(
+    measure("routesPerZone", { subject: "Routes without a zone" }),
+    unknown,
+  ).map((finding): LimitFinding => ({
+    ...finding,
+    level: "warning",
+    message: `${finding.message} Give each route its zone, { pattern, zone }, to count per zone.`,
+  }));
+  return [...perZone, ...unnamed, ...compareWithLimit(measure("zonesPerWorker"), zones.size)];
 }
 
-function ruleOf(name: FunctionLimit): string | undefined {
-  return EDGE_FUNCTION_RULES.find(({ limits }) => limits.includes(name))?.says;
+function noteOn(name: WorkersLimit): string | undefined {
+  return WORKERS_NOTES.find(({ limits }) => limits.includes(name))?.text;
 }
 
 function bytesOf(value: unknown): number {
@@ -300,12 +352,7 @@ function sorted(findings: readonly LimitFinding[]): readonly LimitFinding[] {
   return ORDER.flatMap((level) => findings.filter((finding) => finding.level === level));
 }
 
-/**
- * Bytes of a function after compression: it is compressed, with gzip at its default level, as for an upload. Of a folder
- * every file counts but source maps, which are not part of what runs.
- *
- * @throws CheckError where it cannot be read.
- */
+/** The size after gzip at its default level, as wrangler reports it. Source maps don't run, so they don't count. */
 function compressedBytes(bundle: string | Uint8Array): number {
   return gzipSync(typeof bundle === "string" ? Buffer.concat(read(bundle)) : bundle).length;
 }
@@ -316,7 +363,9 @@ function read(path: string): Buffer[] {
       ? [...filesOf(path)].map((file) => readFileSync(file))
       : [readFileSync(path)];
   } catch (error) {
-    throw new CheckError(`The bundle ${path} cannot be read: ${readErrorReason(error)}.`);
+    throw new CheckError(
+      `bundle: can't read ${path}: ${readErrorReason(error)}. Give a file, a folder or bytes.`,
+    );
   }
 }
 

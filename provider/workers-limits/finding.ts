@@ -1,85 +1,81 @@
-import { boundsOf, formatMeasured as measuredIn, formatAmount, type Limit } from "../limits/workers";
+import { boundsOf, formatAmount, formatMeasured, type Limit } from "../limits/workers";
 
-/** What a check has to say of one limit. */
+/** What a check finds about one limit. */
 export interface LimitFinding {
   /**
-   * `"error"`: beyond the limit, by the larger reading of its unit (1 MB is 1,048,576 bytes). `"warning"`: from 80% of the
-   * smaller reading (1 MB is 1,000,000 bytes). `"info"`: it cannot be known before run time.
+   * `"error"`: over the limit, by the larger reading of its unit (1 MB is 1,048,576 bytes). `"warning"`: at 80% or more of
+   * the smaller reading (1 MB is 1,000,000 bytes). `"info"`: known only at run time.
    */
   readonly level: "error" | "warning" | "info";
-  /** Its name in `limits.EDGE_FUNCTION` or `limits.EDGE_REQUEST`. */
+  /** The limit's name in `limits.WORKERS` or `limits.REQUESTS`. */
   readonly limit: string;
-  /** A sentence with the measure, the limit and the plan. Never a value of the function's. */
+  /** A sentence with the measurement, the limit and the plan. Never contains a value of the Worker. */
   readonly message: string;
-  /** In bytes, milliseconds, or as a count; absent where it is not known. */
+  /** In bytes, in milliseconds, or a count. Absent if not known. */
   readonly measured?: number;
   /** The limit by its larger reading, in the same unit. */
   readonly allowed: number;
-  /** Seed file and section. */
+  /** Cloudflare's page about the limit. */
   readonly source: string;
 }
 
-/** A check was given something that it cannot look at. */
+/** An argument of a check is invalid. */
 export class CheckError extends Error {
   override readonly name = "CheckError";
 }
 
-/** From this share of a limit on, a warning is due. */
+/** The share of a limit from which a check warns. */
 const NEAR = 0.8;
 
 export interface Measure<Column extends string> {
   readonly name: string;
   readonly limit: Limit<Column>;
   readonly column: Column;
-  /** As in `the free plan`. */
-  readonly plan: string;
-  /** What exactly is measured, where the limit's own words do not say: `Environment variable "HOSTS"`. */
+  /** Where the limit applies, such as `on the free plan`. */
+  readonly where: string;
+  /** What exactly is measured, such as `Environment variable "HOSTS"`. Without it, the limit's own words. */
   readonly subject?: string;
-  /** Next step where it is too much. */
+  /** What to do about an error. */
   readonly advice?: string;
 }
 
-/** Nothing where the measure is well within the limit, or there is none. */
-export function held<Column extends string>(
-  { name, limit, column, plan, subject = limit.feature, advice }: Measure<Column>,
+/** Compares a measurement with its limit: no finding if there is no limit, or below 80% of it. */
+export function compareWithLimit<Column extends string>(
+  { name, limit, column, where, subject = limit.feature, advice }: Measure<Column>,
   measured: number,
 ): LimitFinding[] {
   if (!Number.isFinite(measured) || measured < 0)
-    throw new CheckError(`${subject} is given as ${measured}; write a number, 0 or more.`);
+    throw new CheckError(`${subject}: ${measured} is not a measurement. Use a number, 0 or more.`);
   const amount = limit.limit[column];
   if (amount === null) return [];
   const { documented, most } = boundsOf(amount);
   if (measured < documented * NEAR) return [];
-  const what = `${subject}: ${measuredIn(measured, amount)}`;
-  const raised = limit.onRequest?.includes(column) === true ? " The service raises it on request." : "";
+  const begin = `${subject}: ${formatMeasured(measured, amount)}`;
+  const limitText = `the limit of ${formatAmount(amount)} ${where}`;
+  const raised = limit.onRequest?.includes(column) === true ? " Cloudflare raises it on request." : "";
   const found = { limit: name, measured, allowed: most, source: limit.source };
   if (measured > most) {
     const next = advice === undefined ? "" : ` ${advice}`;
-    return [
-      {
-        level: "error",
-        message: `${what}; the limit of ${plan} is ${formatAmount(amount)}.${raised}${next}`,
-        ...found,
-      },
-    ];
+    return [{ level: "error", message: `${begin}, over ${limitText}.${raised}${next}`, ...found }];
   }
   const share =
     measured > documented
-      ? `which is within the limit of ${formatAmount(amount)} only if it is counted in units of 1,024`
-      : `${Math.floor((measured / documented) * 100)}% of the limit of ${formatAmount(amount)}`;
-  return [{ level: "warning", message: `${what}, ${share} (${plan}).${raised}`, ...found }];
+      ? `within ${limitText} only if Cloudflare counts in units of 1,024`
+      : `${Math.floor((measured / documented) * 100)}% of ${limitText}`;
+  return [{ level: "warning", message: `${begin}, ${share}.${raised}`, ...found }];
 }
 
-/** Says that the limit is there and cannot be looked at yet. */
-export function atRunTime<Column extends string>({
+/** Lists a limit that can't be checked before run time. */
+export function knownAtRunTime<Column extends string>({
   name,
   limit,
   column,
-  plan,
+  where,
   advice,
 }: Measure<Column>): LimitFinding[] {
   const amount = limit.limit[column];
   if (amount === null) return [];
-  const message = `${limit.feature}: known at run time only; the limit of ${plan} is ${formatAmount(amount)}.${advice === undefined ? "" : ` ${advice}`}`;
+  const next = advice === undefined ? "" : ` ${advice}`;
+  const message = `${limit.feature}: known only at run time. The limit ${where} is ${formatAmount(amount)}.${next}`;
   return [{ level: "info", limit: name, message, allowed: boundsOf(amount).most, source: limit.source }];
 }

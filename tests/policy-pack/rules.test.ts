@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Declared, Settings } from "../../examples/policy-pack/declared";
-import { functionFindings } from "../../examples/policy-pack/functions";
+import { workerFindings } from "../../examples/policy-pack/workers";
 import * as rules from "../../examples/policy-pack/rules";
 import { reviewedZones } from "../../examples/policy-pack/snapshots";
 
@@ -23,12 +23,12 @@ function declared(type: string, props: Record<string, unknown>, stack = "dev"): 
   const name = typeof props["name"] === "string" ? props["name"] : "one";
   return { type, name, urn: `urn:pulumi:${stack}::shop::${type}::${name}`, props };
 }
-const ours = (type: string, props: Record<string, unknown>, stack?: string): Declared =>
+const edgeguard = (type: string, props: Record<string, unknown>, stack?: string): Declared =>
   declared(`pulumi-nodejs:dynamic/edgeguard:${type}`, props, stack);
-const vendors = (type: string, props: Record<string, unknown>): Declared =>
+const cloudflare = (type: string, props: Record<string, unknown>): Declared =>
   declared(`cloudflare:index/${type.charAt(0).toLowerCase()}${type.slice(1)}:${type}`, props);
 
-/** What is not known in a preview: asking for it throws, as the policy SDK has it. */
+/** Properties that a preview doesn't know yet: the policy SDK throws when they are read. */
 const notKnown = (...names: string[]): Record<string, unknown> =>
   Object.defineProperties(
     {},
@@ -45,9 +45,9 @@ const notKnown = (...names: string[]): Record<string, unknown> =>
     ),
   );
 
-describe("an allow policy", () => {
+describe("a Page Shield policy with action allow", () => {
   const found = (props: Record<string, unknown>): string[] =>
-    rules.allowNeedsSnapshot(ours("PageShieldPolicy", props), settings);
+    rules.allowNeedsSnapshot(edgeguard("PageShieldPolicy", props), settings);
 
   test("needs a reviewed snapshot of its zone", () => {
     expect(found({ action: "allow", zoneId: ZONE })).toEqual([
@@ -58,7 +58,7 @@ describe("an allow policy", () => {
     expect(found(notKnown("action", "zoneId"))).toEqual([]);
   });
 
-  test("is not excused by a snapshot that nobody committed, or that was changed since", () => {
+  test("isn't excused by a snapshot that isn't committed or has changed since", () => {
     const folder = mkdtempSync(join(tmpdir(), "edgeguard-policy-"));
     const git = (...args: string[]): Buffer =>
       execFileSync("git", ["-C", folder, "-c", "user.name=a", "-c", "user.email=a@b", ...args], {
@@ -70,7 +70,7 @@ describe("an allow policy", () => {
       const zones = (): string[] => [...reviewedZones(folder, ["detections.json", "none.json"])];
       expect(zones()).toEqual([]);
       save();
-      expect(zones()).toEqual([ZONE]); // Without git nothing tells more.
+      expect(zones()).toEqual([ZONE]); // Without git, every file counts.
       git("init", "--quiet");
       expect(zones()).toEqual([]);
       git("add", "detections.json");
@@ -85,33 +85,33 @@ describe("an allow policy", () => {
   });
 });
 
-test("a migration beyond its assessment needs a confirmation", () => {
+test("a WAF migration needs a confirmation unless it only assesses", () => {
   const found = (props: Record<string, unknown>): string[] =>
-    rules.migrationNeedsConfirmation(ours("WafMigration", props));
+    rules.migrationNeedsConfirmation(edgeguard("WafMigration", props));
   expect(found({ zoneId: ZONE, target: "finished" })).toEqual([
-    expect.stringMatching(/to "finished" cannot be undone and is not confirmed/),
+    expect.stringMatching(/to "finished" can't be undone and is not confirmed/),
   ]);
   expect(found({ zoneId: ZONE, target: "validation" })).toHaveLength(1);
   expect(found({ zoneId: ZONE, target: "validation", confirm: "a".repeat(64) })).toEqual([]);
   expect(found({ zoneId: ZONE, target: "assessed" })).toEqual([]);
 });
 
-describe("a log-push job's credential", () => {
-  const found = (resource: Declared): string[] => rules.noCredentialInPlainSight(resource);
+describe("a Logpush credential", () => {
+  const found = (resource: Declared): string[] => rules.noPlaintextCredential(resource);
   test.each([
     "https://logs.example/in?header_Authorization=Basic%20abcdefghijkl",
     "s3://logs/http?access-key-id=AKIAABCDEFGHIJKLMNOP&secret-access-key=s3cret",
     "https://logs.example/?sv=1&sig=s3cret",
     "Bearer s3cret-s3cret",
-  ])("is found outside of its destination: %s", (value) => {
+  ])("is reported outside of destination: %s", (value) => {
     const [message, ...more] = found(
-      ours("LogpushJob", { destinationConf: value, extra: { nested: [value] } }),
+      edgeguard("LogpushJob", { destinationConf: value, extra: { nested: [value] } }),
     );
     expect(message).toBe(
-      "extra holds what looks like a credential, and is no secret: it belongs into destination.",
+      "extra contains what looks like a credential but isn't secret. Move the credential to destination.",
     );
     expect(more).toEqual([]);
-    expect(found(vendors("LogpushJob", { destinationConf: value }))).toEqual([
+    expect(found(cloudflare("LogpushJob", { destinationConf: value }))).toEqual([
       expect.stringMatching(/pulumi\.secret\(\)/),
     ]);
   });
@@ -121,16 +121,16 @@ describe("a log-push job's credential", () => {
     "https://logs.example/in",
     "the token bucket",
     'http.host eq "a"',
-  ])("is not seen in %s", (value) => {
-    expect(found(ours("LogpushJob", { name: value, filter: value }))).toEqual([]);
-    expect(found(vendors("LogpushJob", { destinationConf: value }))).toEqual([]);
+  ])("isn't mistaken for %s", (value) => {
+    expect(found(edgeguard("LogpushJob", { name: value, filter: value }))).toEqual([]);
+    expect(found(cloudflare("LogpushJob", { destinationConf: value }))).toEqual([]);
   });
 });
 
-test("forceDestroy is refused in production alone", () => {
+test("forceDestroy is refused in production only", () => {
   const found = (stack: string, forceDestroy: unknown): string[] =>
     rules.noForceDestroyInProduction(
-      ours("KvNamespace", { title: "catalog", forceDestroy }, stack),
+      edgeguard("KvNamespace", { title: "catalog", forceDestroy }, stack),
       settings,
     );
   expect(found("production", true)).toEqual([
@@ -143,40 +143,42 @@ test("forceDestroy is refused in production alone", () => {
 });
 
 describe("a zone of the stack", () => {
-  const settingsOf = (zoneId: string): Declared => ours("PageShieldSettings", { zoneId, name: zoneId });
+  const settingsOf = (zoneId: string): Declared => edgeguard("PageShieldSettings", { zoneId, name: zoneId });
   const zones = (...resources: Declared[]): string[] =>
     rules.zonesNeedManagedRuleset(resources).map(({ message }) => /zone (\w+)/.exec(message)?.[1] ?? "");
 
-  test("needs a managed ruleset, and is named once", () => {
-    expect(zones(settingsOf(ZONE), ours("PageShieldPolicy", { zoneId: ZONE }), settingsOf(OTHER))).toEqual([
-      ZONE,
-      OTHER,
-    ]);
+  test("needs a managed ruleset, and is reported once if it has none", () => {
+    expect(
+      zones(settingsOf(ZONE), edgeguard("PageShieldPolicy", { zoneId: ZONE }), settingsOf(OTHER)),
+    ).toEqual([ZONE, OTHER]);
     expect(rules.zonesNeedManagedRuleset([settingsOf(ZONE)])[0]?.urn).toContain(ZONE);
-    expect(zones(ours("PageShieldSettings", notKnown("zoneId")))).toEqual([]);
+    expect(zones(edgeguard("PageShieldSettings", notKnown("zoneId")))).toEqual([]);
   });
 
   test.each<[string, Declared]>([
-    ["ours", ours("ManagedRulesetOverride", { zoneId: ZONE })],
-    ["a migration", ours("WafMigration", { zoneId: ZONE, target: "finished" })],
+    ["a ManagedRulesetOverride", edgeguard("ManagedRulesetOverride", { zoneId: ZONE })],
+    ["a WAF migration", edgeguard("WafMigration", { zoneId: ZONE, target: "finished" })],
     [
-      "the vendor's",
-      vendors("Ruleset", {
+      "a ruleset of @pulumi/cloudflare",
+      cloudflare("Ruleset", {
         zoneId: ZONE,
         phase: "http_request_firewall_managed",
         rules: [{ action: "execute" }],
       }),
     ],
-  ])("is content with %s", (_, deployment) => {
+  ])("is covered by %s", (_, deployment) => {
     expect(zones(settingsOf(ZONE), deployment, settingsOf(OTHER))).toEqual([OTHER]);
   });
 
   test.each<[string, Declared]>([
-    ["one that is turned off", ours("ManagedRulesetOverride", { zoneId: ZONE, enabled: false })],
-    ["an assessment", ours("WafMigration", { zoneId: ZONE, target: "assessed" })],
     [
-      "custom rules",
-      vendors("Ruleset", {
+      "a disabled ManagedRulesetOverride",
+      edgeguard("ManagedRulesetOverride", { zoneId: ZONE, enabled: false }),
+    ],
+    ["a migration that only assesses", edgeguard("WafMigration", { zoneId: ZONE, target: "assessed" })],
+    [
+      "a ruleset of custom rules",
+      cloudflare("Ruleset", {
         zoneId: ZONE,
         phase: "http_request_firewall_custom",
         rules: [{ action: "execute" }],
@@ -184,14 +186,14 @@ describe("a zone of the stack", () => {
     ],
     [
       "an empty entry point",
-      vendors("Ruleset", { zoneId: ZONE, phase: "http_request_firewall_managed", rules: [] }),
+      cloudflare("Ruleset", { zoneId: ZONE, phase: "http_request_firewall_managed", rules: [] }),
     ],
-  ])("is not content with %s", (_, deployment) => {
+  ])("isn't covered by %s", (_, deployment) => {
     expect(zones(settingsOf(ZONE), deployment)).toEqual([ZONE]);
   });
 
-  test("may be reached by a deployment for the whole account", () => {
-    const account = vendors("Ruleset", {
+  test("can be covered by a deployment for the whole account", () => {
+    const account = cloudflare("Ruleset", {
       accountId: "a",
       phase: "http_request_firewall_managed",
       rules: [{ action: "execute" }],
@@ -200,30 +202,32 @@ describe("a zone of the stack", () => {
   });
 });
 
-describe("functions of @pulumi/cloudflare", () => {
+describe("Workers of @pulumi/cloudflare", () => {
   const many = (count: number): unknown[] => Array.from({ length: count }, (_, i) => i);
   const errors = (...resources: Declared[]): string[] =>
-    functionFindings(resources, settings, "error").map(
+    workerFindings(resources, settings, "error").map(
       ({ urn, message }) => `${urn.split("::").at(-1) ?? ""}: ${message}`,
     );
   const script = (props: Record<string, unknown>): Declared =>
-    vendors("WorkersScript", { scriptName: "shop", name: "shop", ...props });
+    cloudflare("WorkersScript", { scriptName: "shop", name: "shop", ...props });
 
-  test("are held against the size of their code, given as text or as a file", () => {
+  test("are checked for the size of their code, given as text or as a file", () => {
     const large = randomBytes(1_200_000).toString("base64");
     expect(errors(script({ content: large }))).toEqual([
-      expect.stringMatching(/^shop: Function size after compression: .* free plan is 1 MB/),
+      expect.stringMatching(
+        /^shop: Worker size after compression: .* over the limit of 1 MB on the free plan/,
+      ),
     ]);
     const folder = mkdtempSync(join(tmpdir(), "edgeguard-policy-"));
     writeFileSync(join(folder, "worker.js"), large);
-    const found = functionFindings([script({ contentFile: "worker.js" })], { ...settings, folder }, "error");
+    const found = workerFindings([script({ contentFile: "worker.js" })], { ...settings, folder }, "error");
     rmSync(folder, { recursive: true });
     expect(found).toHaveLength(1);
     expect(errors(script({ content: "export default {}" }))).toEqual([]);
-    expect(errors(vendors("WorkersScript", notKnown("content", "bindings")))).toEqual([]);
+    expect(errors(cloudflare("WorkersScript", notKnown("content", "bindings")))).toEqual([]);
   });
 
-  test("are held against their variables, in the forms of the provider's versions", () => {
+  test("are checked for their variables, as each version of @pulumi/cloudflare declares them", () => {
     const value = "s3cret".repeat(1_000);
     const now = script({
       bindings: [
@@ -231,7 +235,7 @@ describe("functions of @pulumi/cloudflare", () => {
         { type: "kv_namespace", name: "B" },
       ],
     });
-    const before = vendors("WorkerScript", {
+    const before = cloudflare("WorkerScript", {
       name: "shop",
       secretTextBindings: [{ name: "A", text: value }],
     });
@@ -241,34 +245,34 @@ describe("functions of @pulumi/cloudflare", () => {
     }
     const bindings = many(65).map((i) => ({ type: "json", name: `V${String(i)}`, json: "{}" }));
     expect(errors(script({ bindings }))).toEqual([
-      expect.stringMatching(/Environment variables per function: 65/),
+      expect.stringMatching(/Environment variables per Worker: 65/),
     ]);
   });
 
-  test("are held against their triggers and routes, and the account's triggers together", () => {
-    const trigger = vendors("WorkersCronTrigger", {
+  test("are checked for their Cron Triggers and routes, and for the account's Cron Triggers together", () => {
+    const trigger = cloudflare("WorkersCronTrigger", {
       scriptName: "shop",
       schedules: many(6).map((i) => ({ cron: `${String(i)} * * * *` })),
     });
-    const older = vendors("WorkerCronTrigger", { scriptName: "other", schedules: ["0 * * * *"] });
+    const older = cloudflare("WorkerCronTrigger", { scriptName: "other", schedules: ["0 * * * *"] });
     expect(errors(script({}), trigger, older)).toEqual([
-      expect.stringMatching(/Scheduled triggers of this function alone: 6/),
-      expect.stringMatching(/Scheduled triggers per account: 7/),
+      expect.stringMatching(/Cron Triggers of this Worker alone: 6/),
+      expect.stringMatching(/Cron Triggers per account: 7/),
     ]);
     const routes = many(1_001).map((i) =>
-      vendors("WorkersRoute", { script: "shop", zoneId: ZONE, pattern: `a${String(i)}.example/*` }),
+      cloudflare("WorkersRoute", { script: "shop", zoneId: ZONE, pattern: `a${String(i)}.example/*` }),
     );
     expect(errors(script({}), ...routes)).toEqual([
-      expect.stringMatching(/Routes of this function in zone .*: 1,001/),
+      expect.stringMatching(/Routes of this Worker in zone .*: 1,001/),
     ]);
   });
 
-  test("are warned of near a limit, by a rule of its own", () => {
-    const near = many(81).map((i) => vendors("WorkersScript", { scriptName: `f${String(i)}` }));
-    expect(functionFindings(near, settings, "error")).toEqual([]);
-    expect(functionFindings(near, settings, "warning")).toEqual([
+  test("cause a warning near a limit, by a policy of its own", () => {
+    const near = many(81).map((i) => cloudflare("WorkersScript", { scriptName: `f${String(i)}` }));
+    expect(workerFindings(near, settings, "error")).toEqual([]);
+    expect(workerFindings(near, settings, "warning")).toEqual([
       expect.objectContaining({
-        message: expect.stringMatching(/Functions per account: 81, 81% of the limit of 100/) as string,
+        message: expect.stringMatching(/Workers per account: 81, 81% of the limit of 100/) as string,
       }),
     ]);
   });

@@ -1,29 +1,26 @@
 import { limits } from "pulumi-edgeguard";
 
-/** The tables of the README, made of `limits`: what the code acts on is what people read. */
+/** The tables of the README, generated from the limits that the code checks. */
 export function limitsMarkdown(): string {
-  const { KV, LOGPUSH, EDGE_FUNCTION, EDGE_REQUEST } = limits;
+  const { KV, LOGPUSH, WORKERS, REQUESTS } = limits;
   const bytes = (n: number): string => `${n.toLocaleString("en-US")} bytes`;
   return [
+    table(["Worker", "free", "bundled", "unbound, standard"], rows(WORKERS, ["free", "bundled", "standard"])),
     table(
-      ["An edge function", "free", "bundled", "unbound, standard"],
-      rows(EDGE_FUNCTION, ["free", "bundled", "standard"]),
+      ["Request, by plan of the zone", "free", "pro", "business", "enterprise"],
+      rows(REQUESTS, ["free", "pro", "business", "enterprise"]),
     ),
     table(
-      ["A request, by plan of the zone", "free", "pro", "business", "enterprise"],
-      rows(EDGE_REQUEST, ["free", "pro", "business", "enterprise"]),
-    ),
-    table(
-      ["Key-value data and filters", "limit"],
+      ["Workers KV and Logpush", "limit"],
       [
-        ["Key", bytes(KV.MAX_KEY_BYTES)],
+        ["KV key", bytes(KV.MAX_KEY_BYTES)],
         [
-          "Value",
-          `25 MB: warned of above ${bytes(KV.SEED_VALUE_BYTES)}, refused above ${bytes(KV.MAX_VALUE_BYTES)}`,
+          "KV value",
+          `25 MB: warns above ${bytes(KV.DOCUMENTED_VALUE_BYTES)}, fails above ${bytes(KV.MAX_VALUE_BYTES)}`,
         ],
-        ["Metadata of a key", `${bytes(KV.MAX_METADATA_BYTES)} of JSON`],
-        ["Lifetime of a key", `at least ${KV.MIN_TTL_SECONDS} s`],
-        ["Log-push filter", `${LOGPUSH.MAX_FILTER_OPERATORS} operators, ${bytes(LOGPUSH.MAX_FILTER_BYTES)}`],
+        ["KV metadata", `${bytes(KV.MAX_METADATA_BYTES)} of JSON`],
+        ["KV TTL", `at least ${KV.MIN_TTL_SECONDS} s`],
+        ["Logpush filter", `${LOGPUSH.MAX_FILTER_OPERATORS} operators, ${bytes(LOGPUSH.MAX_FILTER_BYTES)}`],
       ],
     ),
   ].join("\n\n");
@@ -34,7 +31,7 @@ function rows<Column extends string>(
   columns: readonly Column[],
 ): string[][] {
   return Object.values(all).map(({ feature, limit, onRequest = [] }) => {
-    // What holds in every column is said once.
+    // A remark on every column moves to the first one.
     const always = columns.every((column) => onRequest.includes(column));
     const more = (column: Column): string => (!always && onRequest.includes(column) ? MORE : "");
     return [
@@ -52,7 +49,7 @@ function cell(amount: limits.Amount | null): string {
   return amount.unit === "" ? number : `${number} ${amount.unit}`;
 }
 
-/** As the formatter of the repository writes it. */
+/** A table as prettier formats it. */
 export function table(head: string[], body: string[][]): string {
   const widths = head.map((title, i) => Math.max(title.length, ...body.map((row) => row[i]?.length ?? 0)));
   const line = (row: string[]): string =>

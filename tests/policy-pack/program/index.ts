@@ -15,7 +15,7 @@ new PageShieldPolicy("strict", {
 
 new KvNamespace("catalog", { title: "catalog", forceDestroy: true });
 
-/** Stands for the vendor's resource of the same type, whose plugin no test has. */
+/** Stands in for @pulumi/cloudflare's resource of the same type, whose plugin isn't installed in tests. */
 class WorkersScript extends pulumi.ComponentResource {
   constructor(name: string, args: Record<string, unknown>) {
     super("cloudflare:index/workersScript:WorkersScript", name);

@@ -1,20 +1,18 @@
 import { resolve } from "node:path";
-import { checkAccount, checkFunction, type LimitFinding, type Route } from "pulumi-edgeguard";
-import { isVendors, list, member, text, type Declared, type Settings, type Violation } from "./declared";
+import { checkAccount, checkWorker, type LimitFinding, type Route } from "pulumi-edgeguard";
+import { isCloudflare, list, member, text, type Declared, type Settings, type Violation } from "./declared";
 
-/** The limits of edge functions, for functions that the program makes with @pulumi/cloudflare. */
-
-/** What is beyond a limit (`"error"`), or near it (`"warning"`), with the resource it is found on. */
-export function functionFindings(
+/** Workers over a limit of their plan (`"error"`) or near it (`"warning"`), for Workers made with @pulumi/cloudflare. */
+export function workerFindings(
   resources: readonly Declared[],
   settings: Settings,
   level: "error" | "warning",
 ): Violation[] {
-  const functions = resources.filter((resource) => isVendors(resource, "WorkerScript"));
-  const each = functions.flatMap((resource) => findingsOf(resource, resources, settings));
-  const account = functions.slice(0, 1).flatMap(({ urn }) => {
-    const scheduledTriggers = resources.reduce((sum, resource) => sum + cronsOf(resource).length, 0);
-    const found = checkAccount({ plan: settings.plan, functions: functions.length, scheduledTriggers });
+  const workers = resources.filter((resource) => isCloudflare(resource, "WorkerScript"));
+  const each = workers.flatMap((resource) => findingsOf(resource, resources, settings));
+  const account = workers.slice(0, 1).flatMap(({ urn }) => {
+    const cronTriggers = resources.reduce((sum, resource) => sum + cronsOf(resource).length, 0);
+    const found = checkAccount({ plan: settings.plan, workers: workers.length, cronTriggers });
     return found.map((finding) => ({ urn, finding }));
   });
   return [...each, ...account]
@@ -35,7 +33,7 @@ function findingsOf(
   );
   const content = text(props, "content");
   const file = text(props, "contentFile");
-  const findings = checkFunction({
+  const findings = checkWorker({
     plan,
     usageModel,
     ...(content !== undefined
@@ -50,7 +48,7 @@ function findingsOf(
   return findings.map((finding) => ({ urn, finding }));
 }
 
-/** Text and JSON among the bindings, in the forms of the provider's versions. */
+/** Text and JSON bindings, as the versions of @pulumi/cloudflare declare them. */
 function variablesOf(props: Declared["props"]): Record<string, unknown> {
   const typed = list(props, "bindings").filter((binding) =>
     ["plain_text", "secret_text", "json"].includes(text(binding, "type") ?? ""),
@@ -65,7 +63,7 @@ function variablesOf(props: Declared["props"]): Record<string, unknown> {
 }
 
 function cronsOf(resource: Declared): string[] {
-  if (!isVendors(resource, "WorkerCronTrigger")) return [];
+  if (!isCloudflare(resource, "WorkerCronTrigger")) return [];
   const { props } = resource;
   return [...list(props, "schedules"), ...list(props, "body")].map((schedule) =>
     typeof schedule === "string" ? schedule : (text(schedule, "cron") ?? ""),
@@ -73,7 +71,7 @@ function cronsOf(resource: Declared): string[] {
 }
 
 function routesOf(resource: Declared): Route[] {
-  const pattern = isVendors(resource, "WorkerRoute") ? text(resource.props, "pattern") : undefined;
+  const pattern = isCloudflare(resource, "WorkerRoute") ? text(resource.props, "pattern") : undefined;
   if (pattern === undefined) return [];
   const zone = text(resource.props, "zoneId");
   return [zone === undefined ? pattern : { pattern, zone }];

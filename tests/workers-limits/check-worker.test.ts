@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import {
   checkAccount,
-  checkFunction,
+  checkWorker,
   CheckError,
   checkRequest,
   explainError,
@@ -14,33 +14,31 @@ import {
 import { clientOf, envelope, failureOf, serve } from "../support/edge-client";
 import { z } from "zod";
 
-describe("checkFunction", () => {
+describe("checkWorker", () => {
   let folder: string;
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), "edgeguard-functions-"));
+    folder = mkdtempSync(join(tmpdir(), "edgeguard-workers-"));
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   const size = (bundle: string | Uint8Array): (number | undefined)[] =>
-    checkFunction({ plan: "free", bundle })
+    checkWorker({ plan: "free", bundle })
       .filter(({ limit }) => limit === "size")
       .map(({ measured }) => measured);
 
-  test("compresses the bundle: megabytes of one letter are small, random bytes are not", () => {
+  test("compresses the bundle before measuring it", () => {
     expect(size(Buffer.alloc(50_000_000, "a"))).toEqual([]);
     const random = randomBytes(1_048_600);
-    const [finding] = checkFunction({ plan: "free", bundle: random });
+    const [finding] = checkWorker({ plan: "free", bundle: random });
     const measured = gzipSync(random).length;
     expect(finding).toMatchObject({ level: "error", limit: "size", measured, allowed: 1_048_576 });
     expect(finding?.message).toMatch(
-      /^Function size after compression: 1,04\d,\d{3} bytes; the limit of the free plan is 1 MB\./,
+      /^Worker size after compression: 1,04\d,\d{3} bytes, over the limit of 1 MB on the free plan\./,
     );
-    expect(checkFunction({ plan: "paid", bundle: random }).filter(({ level }) => level !== "info")).toEqual(
-      [],
-    );
+    expect(checkWorker({ plan: "paid", bundle: random }).filter(({ level }) => level !== "info")).toEqual([]);
   });
 
-  test("takes a file, or a folder without its source maps", () => {
+  test("measures a file, or a folder without its source maps", () => {
     const random = randomBytes(900_000);
     writeFileSync(join(folder, "index.js"), random);
     expect(size(join(folder, "index.js"))).toEqual([gzipSync(random).length]);
@@ -49,48 +47,48 @@ describe("checkFunction", () => {
     writeFileSync(join(folder, "lib", "more.js"), more);
     writeFileSync(join(folder, "index.js.map"), randomBytes(900_000));
     expect(size(folder)).toEqual([gzipSync(Buffer.concat([random, more])).length]);
-    expect(() => checkFunction({ plan: "free", bundle: join(folder, "nothing") })).toThrow(
-      /nothing cannot be read: it does not exist/,
+    expect(() => checkWorker({ plan: "free", bundle: join(folder, "nothing") })).toThrow(
+      /^bundle: can't read .*nothing: /,
     );
   });
 
-  test("names a variable that is too large, and never its value", () => {
-    const findings = checkFunction({
+  test("names an environment variable that is too large, but never its value", () => {
+    const findings = checkWorker({
       plan: "paid",
       envVars: { HOSTS: "s3cret".repeat(1_000), LIST: ["a"], NONE: undefined },
     });
     expect(findings.filter(({ level }) => level === "error")).toEqual([
       expect.objectContaining({
         limit: "envVarSize",
-        message: expect.stringMatching(/^Environment variable "HOSTS": 6,000 bytes; /) as string,
+        message: expect.stringMatching(/^Environment variable "HOSTS": 6,000 bytes, over /) as string,
       }),
     ]);
     expect(JSON.stringify(findings)).not.toContain("s3cret");
   });
 
-  test("lists what only run time can tell, each with its limit; what was observed is held against it", () => {
-    const info = (tier: Parameters<typeof checkFunction>[0]): string[] =>
-      checkFunction(tier)
+  test("lists each limit that is known only at run time, unless a measurement is given", () => {
+    const info = (tier: Parameters<typeof checkWorker>[0]): string[] =>
+      checkWorker(tier)
         .filter(({ level }) => level === "info")
         .map(({ limit }) => limit);
-    const withoutTriggers = RUN_TIME_LIMITS.filter((name) => name !== "cpuPerTrigger");
+    const withoutTriggers = RUN_TIME_LIMITS.filter((name) => name !== "cpuPerCronTrigger");
     expect(info({ plan: "paid" })).toEqual(withoutTriggers);
     expect(info({ plan: "paid", crons: ["0 * * * *"] })).toEqual([...RUN_TIME_LIMITS]);
-    // The free plan's invocations may last as long as they like.
+    // On the free plan, an event has no limit of duration.
     expect(info({ plan: "free" })).toEqual(withoutTriggers.filter((name) => name !== "durationPerEvent"));
     expect(info({ plan: "paid", observed: { memory: 1, startup: 1 } })).not.toContain("memory");
 
-    const cpu = checkFunction({ plan: "free" }).find(({ limit }) => limit === "cpuPerRequest");
+    const cpu = checkWorker({ plan: "free" }).find(({ limit }) => limit === "cpuPerRequest");
     expect(cpu?.message).toMatch(
-      /^CPU time per HTTP request: known at run time only; the limit of the free plan is 10 ms\. /,
+      /^CPU time per HTTP request: known only at run time\. The limit on the free plan is 10 ms\. /,
     );
   });
 
-  describe("finds what was observed", () => {
-    const found = (given: Parameters<typeof checkFunction>[0]) =>
-      checkFunction(given).filter(({ level }) => level !== "info");
+  describe("compares measurements", () => {
+    const found = (given: Parameters<typeof checkWorker>[0]) =>
+      checkWorker(given).filter(({ level }) => level !== "info");
 
-    test("of fetch() and the Cache API together beyond their one quota", () => {
+    test("of fetch() and the Cache API, which share one quota", () => {
       const observed = { subrequests: 30, cacheCalls: 30 };
       expect(found({ plan: "free", observed })).toEqual([
         expect.objectContaining({
@@ -98,82 +96,84 @@ describe("checkFunction", () => {
           measured: 60,
           allowed: 50,
           message:
-            "Subrequests (30) and Cache API calls (30) per request, in one quota: 60; the limit of the free plan is 50. put(), match() and delete() draw on one quota with fetch().",
+            "Subrequests (30) and Cache API calls (30) per request, which share one quota: 60, over the limit of 50 on the free plan. put(), match() and delete() share one quota with fetch().",
         }),
       ]);
       expect(found({ plan: "free", observed: { subrequests: 10, cacheCalls: 10 } })).toEqual([]);
-      // Said once, where one of them is too much by itself.
+      // Reported once if one of them is too much by itself.
       expect(found({ plan: "free", observed: { subrequests: 60, cacheCalls: 1 } })).toHaveLength(1);
     });
 
-    test("of CPU time beyond the limit as a warning, with the rule that lets an overrun pass", () => {
+    test("of CPU time, and only warns of an overrun, which Cloudflare may tolerate", () => {
       const [finding, ...more] = found({ plan: "free", observed: { cpuPerRequest: 25 } });
       expect(more).toEqual([]);
       expect(finding).toMatchObject({ level: "warning", limit: "cpuPerRequest", measured: 25, allowed: 10 });
       expect(finding?.message).toMatch(
-        /An overrun now and then is let pass, a steady one ends the function\./,
+        /Occasional overruns are tolerated; exceeding the limit consistently terminates the Worker\./,
       );
     });
 
-    test("against a CPU limit of the Worker's own", () => {
+    test("of CPU time with the Worker's own CPU limit", () => {
       const given = { plan: "paid", cpuLimitMs: 200, observed: { cpuPerRequest: 250 } } as const;
       expect(found(given)).toEqual([expect.objectContaining({ level: "warning", allowed: 200 })]);
       expect(found(given)[0]?.message).toContain(
-        "the limit of this function (the plan allows 30 s) is 200 ms",
+        "over the limit of 200 ms set for this Worker (the plan allows 30 s)",
       );
       expect(found({ ...given, observed: { cpuPerRequest: 100 } })).toEqual([]);
       expect(found({ plan: "free", cpuLimitMs: 500 })).toEqual([
         expect.objectContaining({
           level: "error",
-          message: expect.stringMatching(/^CPU limit set for this function: 500 ms; .* is 10 ms/) as string,
+          message: expect.stringMatching(
+            /^CPU limit of this Worker: 500 ms, over the limit of 10 ms/,
+          ) as string,
         }),
       ]);
-      expect(() => checkFunction({ plan: "paid", cpuLimitMs: 0 })).toThrow(/cpuLimitMs is 0/);
+      expect(() => checkWorker({ plan: "paid", cpuLimitMs: 0 })).toThrow(/cpuLimitMs: 0 is not a CPU limit/);
     });
   });
 
-  test("takes Enterprise, whose limits are those of the paid plan, for an account too", () => {
-    const account = { functions: 501, scheduledTriggers: 0, requestsPerDay: 10 ** 9 };
+  test("compares an Enterprise account with the limits of the paid plan", () => {
+    const account = { workers: 501, cronTriggers: 0, requestsPerDay: 10 ** 9 };
     expect(checkAccount({ plan: "enterprise", ...account })).toEqual([
-      expect.objectContaining({ level: "error", limit: "functionsPerAccount", allowed: 500 }),
+      expect.objectContaining({ level: "error", limit: "workersPerAccount", allowed: 500 }),
     ]);
   });
 
-  test("guesses no zone from a pattern", () => {
+  test("doesn't guess the zone of a route from its pattern", () => {
     const routes = (count: number): string[] => Array.from({ length: count }, (_, i) => `h${i}.example/*`);
-    const [finding] = checkFunction({ plan: "paid", routes: routes(1_001) });
+    const [finding] = checkWorker({ plan: "paid", routes: routes(1_001) });
     expect(finding).toMatchObject({
       level: "warning",
       limit: "routesPerZone",
-      message: expect.stringMatching(/Give each its zone/) as string,
+      message: expect.stringMatching(/Give each route its zone/) as string,
     });
     expect(
-      checkFunction({ plan: "paid", routes: routes(700) }).filter(({ level }) => level !== "info"),
+      checkWorker({ plan: "paid", routes: routes(700) }).filter(({ level }) => level !== "info"),
     ).toEqual([]);
   });
 
-  test("puts errors first, then warnings, then the rest", () => {
-    const findings = checkFunction({ plan: "free", envVars: { A: "x".repeat(5_000), B: "x".repeat(6_000) } });
+  test("lists errors first, then warnings, then the rest", () => {
+    const findings = checkWorker({ plan: "free", envVars: { A: "x".repeat(5_000), B: "x".repeat(6_000) } });
     expect(findings.slice(0, 3).map(({ level }) => level)).toEqual(["error", "warning", "info"]);
   });
 
-  test("refuses what it cannot look at", () => {
+  test("refuses an unknown plan or usage model and an invalid number", () => {
     const wrong = "gold" as "free";
-    expect(() => checkFunction({ plan: wrong })).toThrow(
-      new CheckError('plan is "gold"; write "free", "paid" or "enterprise".'),
+    expect(() => checkWorker({ plan: wrong })).toThrow(
+      new CheckError('plan: "gold" is not a plan. Use "free", "paid" or "enterprise".'),
     );
-    expect(() => checkFunction({ plan: "paid", usageModel: "gold" as "standard" })).toThrow(
-      /usageModel is "gold"/,
+    expect(() => checkWorker({ plan: "paid", usageModel: "gold" as "standard" })).toThrow(
+      /usageModel: "gold" is not a usage model/,
     );
-    expect(() => checkRequest({ plan: wrong })).toThrow(/write "free", "pro", "business" or "enterprise"/);
-    expect(() => checkAccount({ plan: "free", functions: NaN, scheduledTriggers: 0 })).toThrow(
-      /Functions per account is given as NaN/,
+    expect(() => checkRequest({ plan: wrong })).toThrow(/Use "free", "pro", "business" or "enterprise"/);
+    expect(() => checkAccount({ plan: "free", workers: NaN, cronTriggers: 0 })).toThrow(
+      /Workers per account: NaN is not a measurement/,
     );
-    expect(() => checkRequest({ plan: "free", bodyBytes: -1 })).toThrow(/is given as -1/);
+    expect(() => checkRequest({ plan: "free", bodyBytes: -1 })).toThrow(/-1 is not a measurement/);
   });
 });
 
-test("checkRequest counts bytes, not characters, and every header that is sent several times", () => {
+test("checkRequest counts bytes, not characters, and each value of a repeated header", () => {
   const finding = (limit: string, findings: ReturnType<typeof checkRequest>): number | undefined =>
     findings.find((each) => each.limit === limit)?.measured;
   expect(finding("url", checkRequest({ plan: "free", url: `https://x/${"ü".repeat(7_000)}` }))).toBe(14_010);
@@ -226,16 +226,16 @@ describe("explainError", () => {
     [{ code: 9106 }, [/Email and key/]],
     [{ code: 10000 }, [/lacks the permission/]],
     [{ code: 7003, status: 404 }, [/an id in it is wrong/]],
-  ])("of %j", (error, words) => {
+  ])("explains %j", (error, words) => {
     for (const word of words) expect(explainError(error)).toMatch(word);
   });
 
   test.each([
     1004, 6003, 6111, 7000, 7003, 9106, 10000, 10003, 10009, 10012, 10013, 10014, 10019, 10029, 10034, 10405,
     20217,
-  ])("knows code %d of the API", (code) => expect(explainError({ code })).toMatch(/^[A-Z].*\.$/));
+  ])("explains API code %d", (code) => expect(explainError({ code })).toMatch(/^[A-Z].*\.$/));
 
-  test("has nothing to add to what it does not know", () => {
+  test("returns undefined for an error it doesn't know", () => {
     expect(explainError({})).toBeUndefined();
     expect(explainError({ status: 404 })).toBeUndefined();
     expect(explainError({ code: 1 })).toBeUndefined();
@@ -251,12 +251,12 @@ describe("explainError", () => {
     return error.message;
   };
 
-  test("is what the client's own errors end with", async () => {
+  test("ends the client's own errors", async () => {
     expect(await refusal(400, [{ code: 10014, message: "taken" }])).toMatch(
       new RegExp(`taken \\[code 10014\\]\\. ${explainError({ code: 10014 }) ?? "-"}$`),
     );
     expect(await refusal(413, [{ code: 7, message: "large" }])).toContain(explainError({ status: 413 }));
-    // Which credential was refused says more than what such a code means.
+    // Naming the refused credential helps more than explaining the code.
     expect(await refusal(403, [{ code: 10000, message: "no" }])).toMatch(
       /The token from edgeguard:apiToken lacks the permission/,
     );

@@ -17,7 +17,7 @@ new ManagedRulesetOverride("managed", { zoneId, ruleset: { name: "Cloudflare Man
 
 new KvNamespace("catalog", { title: "catalog" });
 
-/** Stands for the vendor's resource of the same type, whose plugin no test has. */
+/** Stands in for @pulumi/cloudflare's resource of the same type, whose plugin isn't installed in tests. */
 class WorkersScript extends pulumi.ComponentResource {
   constructor(name: string, args: Record<string, unknown>) {
     super("cloudflare:index/workersScript:WorkersScript", name);
