@@ -25,7 +25,10 @@ import { LOCK } from "../runtime/locks";
 
 const args = z.object({
   accountId,
-  namespaceId: hexId("It is the id of a KvNamespace, or what the command line's `kv namespace list` shows."),
+  namespaceId: hexId(
+    "a namespace ID",
+    "Use the ID of a KvNamespace, or find it with `edgeguard kv namespace list`.",
+  ),
   entries: record(z.unknown()).exactOptional(),
   file: z.string().min(1, "has to be a path; it is empty").exactOptional(),
   directory: z

@@ -36,7 +36,10 @@ export interface KvKey {
 
 const namespace = camelRecord({ id: z.string(), title: z.string(), supports_url_encoding: optionalBoolean });
 
-const namespaceId = hexId("It is the id of a KvNamespace, or what `getKvNamespaces` lists.");
+const namespaceId = hexId(
+  "a namespace ID",
+  "Use the ID of a KvNamespace, or find it with `getKvNamespaces`.",
+);
 
 const key = z.string().superRefine((given, ctx) => {
   const problem = checkKey(given);

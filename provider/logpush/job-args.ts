@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { LOGPUSH } from "../limits";
 import { accountId, adopt, zoneId } from "../runtime/fields";
-import { propertyPath, wording } from "../runtime/inputs";
+import { errorMessages, propertyPath } from "../runtime/inputs";
 import type { Rule } from "../runtime/lifecycle";
 import { extra } from "../runtime/members";
 import { nearest } from "../runtime/nearest";
@@ -49,7 +49,7 @@ const destinationConf = z.unknown().transform((given, ctx): string => {
   if (typeof given === "string") {
     text = given.trim();
   } else {
-    const typed = typedDestination.safeParse(given, { error: wording(true) });
+    const typed = typedDestination.safeParse(given, { error: errorMessages(true) });
     for (const issue of typed.error?.issues ?? []) refuse(typedDestinationReason(issue), issue.path);
     if (typed.data === undefined) return z.NEVER;
     text = typed.data;

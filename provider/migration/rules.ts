@@ -273,7 +273,7 @@ const changeable = {
 };
 
 const parameters = z.looseObject({
-  id: hexId("It is the id of a managed ruleset.").exactOptional(),
+  id: hexId("a ruleset ID", "Use the ID of a managed ruleset.").exactOptional(),
   version: z.string().min(1, 'has to be a version or "latest"; it is empty').exactOptional(),
   overrides: z
     .looseObject({
@@ -284,7 +284,7 @@ const parameters = z.looseObject({
       rules: z
         .array(
           z.looseObject({
-            id: hexId("It is the id of a rule of the managed ruleset."),
+            id: hexId("a rule ID", "Use the ID of a rule of the managed ruleset."),
             scoreThreshold: z.int().exactOptional(),
             ...changeable,
           }),

@@ -240,7 +240,7 @@ export function getDetected<T>(
 }
 
 export function recordId(noun: string): z.ZodType<string, string> {
-  return hexId(`The id of a ${noun} stands in the list of its zone.`);
+  return hexId(`a ${noun} ID`, `Find it in the zone's list of ${noun}s.`);
 }
 
 function toQuery(args: ListQuery): Query {

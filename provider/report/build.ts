@@ -129,7 +129,7 @@ function countsOf(steps: readonly Step[]): Record<string, number> {
   );
 }
 
-const NOT_LOOKED = /^not checked live: (.*)$/s;
+const NOT_LOOKED = /^live checks skipped: (.*)$/s;
 
 function notesOf({ diagnostics, complete, maybeCorrupt }: Plan): Phrase[] {
   const unseen = ownMessages(diagnostics).flatMap((message) => NOT_LOOKED.exec(message)?.[1] ?? []);

@@ -24,8 +24,8 @@ export type SkipArgs =
 /** The ruleset that the resource deploys. */
 const THIS = "this";
 
-export const rulesetId = hexId("Find it with `getManagedRulesets`.");
-export const ruleId = hexId("Find it with `getManagedRuleset`.");
+export const rulesetId = hexId("a ruleset ID", "Find it with `getManagedRulesets`.");
+export const ruleId = hexId("a rule ID", "Find it with `getManagedRuleset`.");
 
 const text = z.string().min(1, "has to be a ruleset's name or ID; it is empty");
 

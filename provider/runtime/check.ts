@@ -29,7 +29,7 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   };
   // 1. Each argument by its schema.
   const secrets = resource.secrets(news);
-  const { inputs, failures, known, meant } = checkInputs(lifecycle.args.shape, given, secrets);
+  const { inputs, failures, known, corrected } = checkInputs(lifecycle.args.shape, given, secrets);
   Object.assign(inputs, pick(news, KEPT));
   if (misconfigured !== undefined)
     return { inputs, failures: refusals(host, [{ property: "", reason: misconfigured }, ...failures]) };
@@ -51,7 +51,7 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   const rules = (lifecycle.rules ?? []).filter(
     ({ quotes = [] }) => !quotes.some((key) => secrets.includes(key)),
   );
-  const { failed, warnings } = byRules(rules, inputs as Args<Shape>, meant, known);
+  const { failed, warnings } = byRules(rules, inputs as Args<Shape>, corrected, known);
   problems.push(...failed);
   if (!unchanged) for (const warning of warnings) host.warnOnce(warning); // Said once, by the run that changes it.
 
@@ -113,7 +113,7 @@ function refusals(host: Host, failures: readonly CheckFailure[]): CheckFailure[]
   if (failures.length === 0) return [];
   return host
     .redact(failures.map(failureText).join(BETWEEN))
-    .replaceAll('"[secret]"', "a value that is not shown")
+    .replaceAll('"[secret]"', "[secret]")
     .split(BETWEEN)
     .map((reason) => ({ property: "", reason: printable(reason) }));
 }

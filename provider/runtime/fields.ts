@@ -1,40 +1,47 @@
 import { z } from "zod";
 import { IDENTIFIER } from "../limits";
+import { pluralize } from "./values";
 
 /** Argument schemas that several resources share. */
 
-/** Whether a text is an ID of Cloudflare's, in either case. */
+/** Whether a text has the form of a Cloudflare ID, in upper or lower case. */
 export const isId = (text: string): boolean =>
   /^[0-9a-f]+$/i.test(text) && text.length === IDENTIFIER.LENGTH_CHARACTERS;
 
-/** Cloudflare's ID of something, in lower case. */
-export const hexId = (what: string): z.ZodType<string, string> =>
+/**
+ * A Cloudflare ID, in lower case.
+ *
+ * @param kind as in `a zone ID`.
+ * @param advice where to find it, as a sentence.
+ */
+export const hexId = (kind: string, advice: string): z.ZodType<string, string> =>
   z
-    .string({ error: ({ input }) => (input === undefined ? `is required. ${what}` : undefined) })
+    .string({ error: ({ input }) => (input === undefined ? `is required. ${advice}` : undefined) })
     .transform((text, ctx) => {
       if (isId(text)) return text.toLowerCase();
       ctx.addIssue({
         code: "custom",
         message:
-          `has to be ${IDENTIFIER.LENGTH_CHARACTERS} hexadecimal digits; ${JSON.stringify(text.slice(0, 40))} is ${text.length} character${text.length === 1 ? "" : "s"}` +
-          `${/^[0-9a-f]*$/i.test(text) ? "" : ", not all of them hexadecimal"}. ${what}`,
+          `${JSON.stringify(text.slice(0, 40))} is not ${kind} (${IDENTIFIER.LENGTH_CHARACTERS} hex digits): it has ${pluralize(text.length, "character")}` +
+          `${/^[0-9a-f]*$/i.test(text) ? "" : ", not all of them hex digits"}. ${advice}`,
       });
       return z.NEVER;
     });
 
-export const zoneId = hexId("Find the zone's ID on its Overview page in the dashboard.");
+export const zoneId = hexId("a zone ID", "Find it on the zone's Overview page in the dashboard.");
 
 export const accountId = hexId(
-  "Find the account's ID on the dashboard's overview page; the setting edgeguard:accountId gives it for a whole stack.",
+  "an account ID",
+  'Find it on the Overview page of any of its zones, or set it for the whole stack with "pulumi config set edgeguard:accountId <id>".',
 );
 
 /**
- * One of these words. Any other string compiles too: as an argument, so that an object in a variable, from a function or
- * from JSON needs no `as const` (the preview refuses other words, and lists the allowed ones); in an answer, because
- * Cloudflare may use a new word tomorrow.
+ * One of these words; any other string compiles, too. As an argument, so that an object from a variable, function or JSON
+ * needs no `as const`: the preview refuses other words and lists the allowed ones. In an answer, because Cloudflare may
+ * add a word any time.
  */
 export type LiteralUnion<T extends string> = T | (string & {});
 
-/** What to do with an object that exists already. */
+/** Whether to adopt an object that already exists. */
 export const adopt = z.enum(["ifEqual", "never", "takeOver"]);
 export type Adopt = z.infer<typeof adopt>;

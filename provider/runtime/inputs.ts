@@ -2,25 +2,25 @@ import { z } from "zod";
 import { nearest } from "./nearest";
 import { hasUnknown, isJsonObject, ownMember, unknownAt, type JsonObject } from "./values";
 
-/** One refusal, as the engine shows it: on the resource, at a property. */
+/** A mistake in the arguments, as the engine shows it: on the resource, at a property. */
 export interface CheckFailure {
   readonly property: string;
   readonly reason: string;
 }
 
 export interface CheckedInputs {
-  /** Canonical where known; as written where not. */
+  /** Canonical where the value is known, otherwise as written. */
   readonly inputs: Record<string, unknown>;
   readonly failures: readonly CheckFailure[];
-  /** Arguments that are wholly known and valid. */
+  /** Arguments that are fully known and valid. */
   readonly known: ReadonlySet<string>;
-  /** What was given, each misspelt argument under the name that was meant. */
-  readonly meant: JsonObject;
+  /** The given inputs, with misspelled arguments renamed to what was meant. */
+  readonly corrected: JsonObject;
 }
 
 /**
- * Holds inputs against one schema per argument, and tells every mistake at once. What is not known yet passes and is judged
- * when it is known. A misspelt argument is judged as the one that was meant, so that nothing else is told of that one.
+ * Checks each argument against its schema and reports every mistake at once. Unknown values pass until they're known.
+ * A misspelled argument is checked as the one that was meant, so that it isn't reported as missing, too.
  */
 export function checkInputs(
   shape: z.ZodRawShape,
@@ -29,21 +29,21 @@ export function checkInputs(
 ): CheckedInputs {
   const inputs: Record<string, unknown> = {};
   const known = new Set<string>();
-  const { failures, meant, spelling } = spelled(shape, given);
+  const { failures, corrected, writtenAs } = correctSpelling(shape, given);
 
   for (const [key, schema] of Object.entries(shape)) {
-    const value = meant[key] ?? undefined; // The engine writes an unset argument as null in places.
+    const value = corrected[key] ?? undefined; // The engine sometimes writes an unset argument as null.
     const one: JsonObject = value === undefined ? {} : { [key]: value };
-    const isSecret = secret.includes(key) || secret.includes(spelling.get(key) ?? key);
-    const parsed = z.object({ [key]: schema }).safeParse(one, { error: wording(isSecret) });
-    const waiting = hasUnknown(value);
-    const problems = withoutEchoes((parsed.error?.issues ?? []).flatMap(innermost), one).filter(
-      ({ path }) => !waiting || !unknownAt(one, path),
+    const isSecret = secret.includes(key) || secret.includes(writtenAs.get(key) ?? key);
+    const parsed = z.object({ [key]: schema }).safeParse(one, { error: errorMessages(isSecret) });
+    const isUnknown = hasUnknown(value);
+    const problems = withoutConsequences((parsed.error?.issues ?? []).flatMap(mostSpecific), one).filter(
+      ({ path }) => !isUnknown || !unknownAt(one, path),
     );
     for (const issue of problems) {
       failures.push({ property: propertyPath(issue.path), reason: reasonOf(issue, one, isSecret) });
     }
-    if (waiting) {
+    if (isUnknown) {
       inputs[key] = value;
     } else if (problems.length === 0) {
       known.add(key);
@@ -51,56 +51,52 @@ export function checkInputs(
       if (canonical !== undefined) inputs[key] = canonical;
     }
   }
-  return { inputs, failures, known, meant };
+  return { inputs, failures, known, corrected };
 }
 
-/** What is given under names that no argument has, and the inputs as they were meant. */
-function spelled(
+/** Reports arguments that don't exist, and renames those that are close to one that does. */
+function correctSpelling(
   shape: z.ZodRawShape,
   given: JsonObject,
 ): {
   readonly failures: CheckFailure[];
-  readonly meant: JsonObject;
-  readonly spelling: ReadonlyMap<string, string>;
+  readonly corrected: JsonObject;
+  readonly writtenAs: ReadonlyMap<string, string>;
 } {
   const names = Object.keys(shape);
   const failures: CheckFailure[] = [];
-  const meant: Record<string, unknown> = { ...given };
-  const spelling = new Map<string, string>();
+  const corrected: Record<string, unknown> = { ...given };
+  const writtenAs = new Map<string, string>();
   for (const key of Object.keys(given)) {
     if (Object.hasOwn(shape, key) || given[key] === undefined) continue;
-    failures.push({ property: key, reason: noSuch("argument", key, names) });
+    failures.push({ property: key, reason: unknownName("argument", key, names) });
     const near = nearest(key, names);
     if (near === undefined || (given[near] ?? undefined) !== undefined) continue;
-    meant[near] = given[key];
-    spelling.set(near, key);
+    corrected[near] = given[key];
+    writtenAs.set(near, key);
   }
-  return { failures, meant, spelling };
+  return { failures, corrected, writtenAs };
 }
 
-function noSuch(what: "argument" | "option", key: string, names: readonly string[]): string {
+function unknownName(what: "argument" | "option", key: string, names: readonly string[]): string {
   const near = nearest(key, names);
-  const advice =
-    near === undefined
-      ? `${what === "argument" ? "Arguments" : "Options"}: ${names.join(", ")}.`
-      : `Did you mean "${near}"?`;
-  return `there is no ${what} "${key}". ${advice}`;
+  const advice = near === undefined ? `Valid ${what}s: ${names.join(", ")}.` : `Did you mean "${near}"?`;
+  return `unknown ${what} "${key}". ${advice}`;
 }
 
-/** Sentences for what a schema leaves to Zod. A schema's own come first. */
-export function wording(isSecret: boolean): z.core.$ZodErrorMap {
+/** Messages for checks that a schema leaves to Zod. A schema's own message takes precedence. */
+export function errorMessages(isSecret: boolean): z.core.$ZodErrorMap {
   return (issue) => {
-    const given = isSecret ? HIDDEN : describe(issue.input);
     switch (issue.code) {
       case "unrecognized_keys": {
         const names = issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape) : [];
-        const [first = "", ...more] = issue.keys.map((key) => noSuch("option", key, names));
-        return [first, ...more.map((sentence) => sentence.replace("t", "T"))].join(" ");
+        const [first = "", ...more] = issue.keys.map((key) => unknownName("option", key, names));
+        return [first, ...more.map((sentence) => sentence.replace("u", "U"))].join(" ");
       }
       case "too_small":
-        return `has to be at least ${String(issue.minimum)}; it is ${given}`;
+        return `must be at least ${String(issue.minimum)}${insteadOf(issue.input, isSecret)}`;
       case "too_big":
-        return `has to be at most ${String(issue.maximum)}; it is ${given}`;
+        return `must be at most ${String(issue.maximum)}${insteadOf(issue.input, isSecret)}`;
       default:
         return undefined;
     }
@@ -122,27 +118,27 @@ export function propertyPath(path: readonly PropertyKey[]): string {
     .join("");
 }
 
-/** What was expected and what was given, in words. The given value is left out where it may be a secret. */
+/** Says what is allowed and what was given. A value that may be secret is not shown. */
 function reasonOf(issue: z.core.$ZodIssue, root: unknown, isSecret: boolean): string {
   const value = valueAt(root, issue.path);
-  const given = isSecret ? HIDDEN : describe(value);
+  const instead = insteadOf(value, isSecret);
   switch (issue.code) {
     case "invalid_type":
-      if (value !== undefined) return `has to be ${named(issue.expected)}; it is ${given}`;
-      // A schema that has more to say of what is missing says it itself.
-      return issue.message.startsWith(REQUIRED) ? issue.message : `${REQUIRED}: ${named(issue.expected)}`;
-    case "invalid_value": {
-      const allowed = issue.values.map((each) => JSON.stringify(each)).join(" or ");
-      return value === undefined ? `${REQUIRED}: ${allowed}` : `has to be ${allowed}; it is ${given}`;
-    }
-    case "invalid_union":
-      // The message of a union says what is allowed, and leaves it to this line to say what was given.
-      if (value !== undefined) return `${issue.message}; it is ${given}`;
+      if (value !== undefined) return `must be ${typeName(issue.expected)}${instead}`;
+      // A schema's own message says more than the type.
       return issue.message.startsWith(REQUIRED)
         ? issue.message
-        : `${REQUIRED}: ${issue.message.replace(/^has to be /, "")}`;
+        : `${REQUIRED} and must be ${typeName(issue.expected)}`;
+    case "invalid_value": {
+      const allowed = alternatives(issue.values.map((each) => JSON.stringify(each)));
+      return value === undefined ? `${REQUIRED} and must be ${allowed}` : `must be ${allowed}${instead}`;
+    }
+    case "invalid_union":
+      // A union's message says what is allowed: "must be A or B".
+      if (value !== undefined) return `${issue.message}${instead}`;
+      return issue.message.startsWith(REQUIRED) ? issue.message : `${REQUIRED} and ${issue.message}`;
     case "custom": {
-      // A sentence that quotes from the value has another form, for a value that is secret.
+      // A message that quotes the value has a second form for secret values.
       const withoutValue: unknown = issue.params?.["withoutValue"];
       return isSecret && typeof withoutValue === "string" ? withoutValue : issue.message;
     }
@@ -152,17 +148,20 @@ function reasonOf(issue: z.core.$ZodIssue, root: unknown, isSecret: boolean): st
 }
 
 const REQUIRED = "is required";
-const HIDDEN = "a value that is not shown";
+
+/** Follows what is allowed. */
+function insteadOf(value: unknown, isSecret: boolean): string {
+  return isSecret ? " (secret value not shown)" : `, not ${describe(value)}`;
+}
 
 /**
- * The issues that explain a union best: those of a branch that knows all names, else of one that knows
- * a name like it, and of these of the one that came furthest.
- * The union's own where none came further than its beginning.
+ * The issues that explain a failed union best: those of the branch that knows all names, else of one that knows a similar
+ * name; of several, the branch that got furthest. The union's own issue if none got past its start.
  */
-function innermost(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
+function mostSpecific(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
   if (issue.code !== "invalid_union") return [issue];
   const [best] = issue.errors
-    .map((branch) => branch.flatMap(innermost))
+    .map((branch) => branch.flatMap(mostSpecific))
     .map((issues) => {
       const isNamed = !issues.some(({ code, path }) => code === "unrecognized_keys" && path.length === 0);
       const isNear = issues.some(
@@ -180,11 +179,14 @@ function innermost(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
   return best.issues.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
 }
 
-/** A misspelt option comes first. What only follows from it is left out: that the right one is missing, or that none is set. */
-function withoutEchoes(issues: readonly z.core.$ZodIssue[], root: unknown): readonly z.core.$ZodIssue[] {
-  const isMisspelt = ({ code }: z.core.$ZodIssue): boolean => code === "unrecognized_keys";
-  const misspelt = issues.filter(isMisspelt);
-  const messages = new Map(misspelt.map(({ path, message }) => [propertyPath(path), message]));
+/** Puts misspelled options first and drops what follows from them: that the right one is missing, or that none is set. */
+function withoutConsequences(
+  issues: readonly z.core.$ZodIssue[],
+  root: unknown,
+): readonly z.core.$ZodIssue[] {
+  const isMisspelled = ({ code }: z.core.$ZodIssue): boolean => code === "unrecognized_keys";
+  const misspelled = issues.filter(isMisspelled);
+  const messages = new Map(misspelled.map(({ path, message }) => [propertyPath(path), message]));
   const follows = ({ code, path }: z.core.$ZodIssue): boolean => {
     if (messages.has(propertyPath(path))) return code === "custom";
     if (path.length === 0) return false;
@@ -192,27 +194,33 @@ function withoutEchoes(issues: readonly z.core.$ZodIssue[], root: unknown): read
     const advice = `Did you mean "${String(path.at(-1))}"?`;
     return about?.includes(advice) === true && valueAt(root, path) === undefined;
   };
-  return [...misspelt, ...issues.filter((issue) => !isMisspelt(issue) && !follows(issue))];
+  return [...misspelled, ...issues.filter((issue) => !isMisspelled(issue) && !follows(issue))];
 }
 
 function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(
-    (here, key) => (isJsonObject(here) || Array.isArray(here) ? Reflect.get(here, key) : undefined),
+    (parent, key) => (isJsonObject(parent) || Array.isArray(parent) ? Reflect.get(parent, key) : undefined),
     root,
   );
 }
 
-/** A type as a person calls it. */
-function named(type: string): string {
+/** A type with its article, in everyday words. */
+function typeName(type: string): string {
   const name = ownMember(TYPE_NAMES, type) ?? type;
   return /^[aeiou]/.test(name) ? `an ${name}` : `a ${name}`;
 }
 
 const TYPE_NAMES: Readonly<Record<string, string>> = { array: "list", record: "object", int: "whole number" };
 
+/** `a, b or c`. */
+function alternatives(words: readonly string[]): string {
+  const last = words.at(-1) ?? "";
+  return words.length < 2 ? last : `${words.slice(0, -1).join(", ")} or ${last}`;
+}
+
 const SHOWN_CHARACTERS = 60;
 
-/** A given value, short enough for a sentence. */
+/** A value, shortened to fit in a sentence. */
 export function describe(value: unknown): string {
   if (value === undefined) return "missing";
   if (Array.isArray(value)) return `a list of ${value.length}`;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { wording } from "./inputs";
+import { errorMessages } from "./inputs";
 import { isJsonObject, type Json } from "./values";
 
 /**
@@ -19,7 +19,7 @@ export function record<Out, In>(
       }
       const found: [string, Out][] = [];
       for (const [name, value] of Object.entries(given)) {
-        const parsed = member.safeParse(value, { error: wording(true) }); // Whether it is a secret is not known here.
+        const parsed = member.safeParse(value, { error: errorMessages(true) }); // Whether it is a secret is not known here.
         if (parsed.success) found.push([name, parsed.data]);
         else
           for (const issue of parsed.error.issues) {

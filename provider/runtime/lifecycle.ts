@@ -138,7 +138,7 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
   liveAlways?(args: Args<Shape>): boolean;
   /**
    * 4. check: what only the API can tell before the apply; read-only. All arguments are known. An AdoptionError fails the
-   * preview; an answer that does not come is a warning "not checked live".
+   * preview; an answer that does not come is a warning, "live checks skipped".
    */
   live?(request: {
     readonly ctx: Context;

@@ -4,9 +4,9 @@ import { AdoptionError } from "./adoption";
 import type { Host } from "./host";
 import type { Context, Findings } from "./lifecycle";
 
-/** What a look at the API means to a preview: it finds something, it proves that the update would fail, or it says nothing. */
+/** Live checks: reads from the API in a preview. A failed read proves that the update would fail, or the check is skipped. */
 
-/** Looks on behalf of a preview. Where nothing can be seen, that is said, and nothing is found. */
+/** Runs a live check. If it can't be made, warns once and finds nothing. */
 export async function liveCheck<T extends object>(
   host: Host,
   at: () => Promise<T>,
@@ -19,43 +19,43 @@ export async function liveCheck<T extends object>(
     if (isVerdict(error)) return { failures: [{ property: "", reason: error.message }] };
     const reason = noVerdict(error);
     if (reason === undefined) throw error;
-    host.warnOnce(`not checked live: ${reason}`, "not checked live");
+    host.warnOnce(`live checks skipped: ${reason}`, "live checks skipped");
     return {};
   }
 }
 
-/** Reads what only informs a reviewer. That the token or the plan lacks the right to it is said, and fails nothing. */
+/** Reads what only informs a reviewer. A missing permission or plan is a warning, not a failure. */
 export async function unlessForbidden<T>(ctx: Context, read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();
   } catch (error) {
     if (!isVerdict(error)) throw error;
-    ctx.warnOnce(`not checked: ${withoutStop(missing(error))}`);
+    ctx.warnOnce(`live check skipped: ${withoutStop(missing(error))}`);
     return undefined;
   }
 }
 
-/** What is missing for a read that only informs: the permission, where that is all that Cloudflare says. */
+/** The permission that the read needs, if that's all that Cloudflare says; otherwise its message. */
 function missing(error: ApiError): string {
   const right = lackedRight(error);
   return right === undefined ? error.message : `${error.init.what} needs the permission ${right}`;
 }
 
-/** What Cloudflare says of a token, a right or an object holds for the update, too. A proxy's page proves nothing. */
+/** Statuses that hold for the update, too: about the token, a permission or the object. A proxy's page proves nothing. */
 const VERDICTS: readonly (number | undefined)[] = [401, 403, 404];
 
 function isVerdict(error: unknown): error is ApiError {
   if (!(error instanceof ApiError) || error.init.foreign === true) return false;
-  // A malformed token, and an ID that no zone has, may be answered with 400: their codes say so.
+  // Cloudflare may answer 400 to a malformed token or an ID that no zone has; the error code tells.
   const isNamed = error.status === 400 && (isUnauthenticated(error) || isUnroutable(error));
   return isNamed || VERDICTS.includes(error.status);
 }
 
-/** Why a live check could not be made, or undefined when the error is something else: a defect, a cancellation. */
+/** Why a live check couldn't be made; undefined for other errors, such as a defect or a cancellation. */
 function noVerdict(error: unknown): string | undefined {
   if (error instanceof CancelledError) return undefined;
   if (error instanceof MissingCredentialsError)
-    return `${error.reason.replace(/^none/, "no credentials")}. An up, refresh or destroy needs credentials`;
+    return `${error.reason.replace(/^none/, "no credentials")}. pulumi up, refresh and destroy need them`;
   return error instanceof ApiError ? withoutStop(error.message) : undefined;
 }
 

@@ -136,7 +136,7 @@ export function readArgs<S extends z.ZodRawShape>(
   const bag = isJsonObject(given) ? given : {};
   const { failures } = checkInputs(shape, bag);
   if (failures.length > 0) {
-    const words = failures.map(({ property, reason }) => `${property} ${reason.replace(/\.$/, "")}`);
+    const words = failures.map(({ property, reason }) => `${property}: ${reason.replace(/\.$/, "")}`);
     throw new LookupError(`${what}: ${words.join("; ")}.`);
   }
   const set = Object.entries(bag).filter(([, value]) => value !== undefined && value !== null);

@@ -161,7 +161,7 @@ test("a read that only informs is not checked, and the warning names the permiss
   const [first] = LIVES.PageShieldPolicy();
   expect((await op.preview("PageShieldPolicy", { ...first })).step).toBe("create");
   expect(op.warned).toEqual([
-    `edgeguard: not checked: Listing the scripts of zone ${api.zones.shop} needs the permission Page Shield Read (in the dashboard: Zone > Page Shield > Read)`,
+    `edgeguard: live check skipped: Listing the scripts of zone ${api.zones.shop} needs the permission Page Shield Read (in the dashboard: Zone > Page Shield > Read)`,
   ]);
 });
 
@@ -225,7 +225,7 @@ test("a secret that is empty is called empty, not unset", async () => {
   });
   await op.preview("PageShieldSettings", { zoneId: api.zones.empty, enabled: true });
   expect(op.warned).toEqual([
-    "edgeguard: not checked live: CLOUDFLARE_API_TOKEN is empty. An up, refresh or destroy needs credentials",
+    "edgeguard: live checks skipped: CLOUDFLARE_API_TOKEN is empty. pulumi up, refresh and destroy need them",
   ]);
   const { message } = await op.failedUp("PageShieldSettings", { zoneId: api.zones.empty, enabled: true });
   expect(message).toContain("needs credentials and CLOUDFLARE_API_TOKEN is empty");

@@ -68,7 +68,7 @@ test("a preview of twenty zones behind a silent server waits once, and says so o
       zones.map((zoneId) => operation.preview("PageShieldPolicy", { zoneId, ...declared })),
     ))
       expect(step).toBe("create");
-    expect(operation.warned).toEqual([expect.stringContaining("not checked live: ")]);
+    expect(operation.warned).toEqual([expect.stringContaining("live checks skipped: ")]);
     expect(server.seen.length).toBeLessThanOrEqual(8);
     expect(scaled.mock.calls.filter(([, ms]) => ms === 10_000).length).toBeGreaterThan(0);
   } finally {

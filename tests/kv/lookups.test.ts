@@ -178,57 +178,57 @@ describe.each(["seed", "published"] as const)("key-value lookups in the %s diale
     [
       "a namespace that is none",
       () => getKvKeys({ namespaceId: "abc" }, opts),
-      /^getKvKeys: namespaceId has to be 32 hexadecimal digits; "abc" is 3 characters/,
+      /^getKvKeys: namespaceId: "abc" is not a namespace ID \(32 hex digits\): it has 3 characters/,
     ],
     [
       "an account that is none",
       () => getKvNamespaces({ accountId: "main" }, opts),
-      /^getKvNamespaces: accountId has to be 32 hexadecimal digits/,
+      /^getKvNamespaces: accountId: .* is not an account ID \(32 hex digits\)/,
     ],
     [
       "an account that nobody gives",
       () => getKvNamespaces({}, { config: { baseUrl: api.url, apiToken: "t" } }),
-      /^getKvNamespaces: accountId is required\. .*edgeguard:accountId gives it/,
+      /^getKvNamespaces: accountId: is required\. .*"pulumi config set edgeguard:accountId <id>"/,
     ],
     [
       "an empty title",
       () => getKvNamespaceByTitle({ title: "" }, opts),
-      /title has to name the namespace; it is empty\.$/,
+      /title: has to name the namespace; it is empty\.$/,
     ],
     [
       "an empty key",
       () => getKvValue({ namespaceId: existing, key: "" }, opts),
-      /^getKvValue: key is empty; write 1 to 512 bytes\.$/,
+      /^getKvValue: key: is empty; write 1 to 512 bytes\.$/,
     ],
     [
       "a key with white space",
       () => getKvMetadata({ namespaceId: existing, key: "a b" }, opts),
-      /key has U\+0020 as character 2/,
+      /key: has U\+0020 as character 2/,
     ],
     [
       "a key that a path cannot hold",
       () => getKvValue({ namespaceId: existing, key: ".." }, opts),
-      /key is "\.\.", which Cloudflare refuses/,
+      /key: is "\.\.", which Cloudflare refuses/,
     ],
     [
       "a key that is too long",
       () => getKvValue({ namespaceId: existing, key: "é".repeat(257) }, opts),
-      /key is 514 bytes; the limit is 512/,
+      /key: is 514 bytes; the limit is 512/,
     ],
     [
       "a prefix that is too long",
       () => getKvKeys({ namespaceId: existing, prefix: "p".repeat(513) }, opts),
-      /prefix is 513 bytes; a key has at most 512/,
+      /prefix: is 513 bytes; a key has at most 512/,
     ],
     [
       "a form of values that is none",
       () => getKvValue({ namespaceId: existing, key: "k", as: "json" as "text" }, opts),
-      /as has to be "text" or "bytes"; it is "json"/,
+      /as: must be "text" or "bytes", not "json"/,
     ],
     [
       "a misspelt argument",
       () => getKvKeys({ namespaceId: existing, prefx: "a" } as never, opts),
-      /there is no argument "prefx"\. Did you mean "prefix"\?/,
+      /unknown argument "prefx"\. Did you mean "prefix"\?/,
     ],
   ])("refuses %s before anything is sent", async (_what, lookup, sentence) => {
     await expect(lookup()).rejects.toMatchObject({

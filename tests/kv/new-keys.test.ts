@@ -182,7 +182,7 @@ test("a key that was deleted just now is nobody's, though the listing shows it f
 test("a preview without an answer is no refusal: it says that it did not look", async () => {
   const recorded = await up(declare({ a: "1" }));
   api.fault({ kind: "status", status: 503, match: { path: "/bulk/get$" } });
-  expect(await preview(declare({ a: "1", b: "2" }), recorded)).toMatch(/not checked live: .*503/);
+  expect(await preview(declare({ a: "1", b: "2" }), recorded)).toMatch(/live checks skipped: .*503/);
   expect((await rawGet(api, `${path}/keys`))["result"]).toEqual([{ name: "a" }]);
 });
 
@@ -253,7 +253,7 @@ test("what a prune deletes is told although the look for new keys fails", async 
   await theirs({ strange: "x" });
   api.fault({ match: { path: "/bulk/get" }, kind: "status", status: 500 });
   const said = await preview(declare({ a: "mine", b: "new" }, { prune: { prefix: "" } }), mine);
-  expect(said).toContain("not checked live: ");
+  expect(said).toContain("live checks skipped: ");
   expect(said).toContain('prune deletes 1 key that others wrote: "strange"');
 });
 

@@ -38,10 +38,14 @@ describe("without asking the service, a preview refuses", () => {
       { accountId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1" },
       "accountId: exactly one of zoneId and accountId says whose lines are pushed; both are set",
     ],
-    ["a zone that is none", { zoneId: "shop.example" }, /^zoneId: has to be 32 hexadecimal digits/],
+    [
+      "a zone that is none",
+      { zoneId: "shop.example" },
+      /^zoneId: "shop.example" is not a zone ID \(32 hex digits\)/,
+    ],
     ["an empty name", { name: " " }, "name: is empty"],
     ["a long name", { name: "n".repeat(513) }, "name: is 513 characters; the limit is 512"],
-    ["no dataset", { dataset: undefined }, "dataset: is required: a string"],
+    ["no dataset", { dataset: undefined }, "dataset: is required and must be a string"],
     [
       "a dataset that is no name",
       { dataset: "HTTP requests" },
@@ -75,7 +79,7 @@ describe("without asking the service, a preview refuses", () => {
     [
       "a typed one with more",
       { destinationConf: { ...destination.gs({ bucket: "b" }), folder: "x" } },
-      /^destinationConf: there is no option "folder"\. Options: scheme, bucket, path\.$/,
+      /^destinationConf: unknown option "folder"\. Valid options: scheme, bucket, path\.$/,
     ],
     [
       "a typed one with half a key pair",
@@ -96,7 +100,7 @@ describe("without asking the service, a preview refuses", () => {
     [
       "a time format of another tool",
       { outputOptions: { timestampFormat: "iso" } },
-      /^outputOptions\.timestampFormat: has to be "unixnano" or .*; it is "iso"$/,
+      /^outputOptions\.timestampFormat: must be "unixnano", .*, not "iso"$/,
     ],
     [
       "no fields",
@@ -112,7 +116,7 @@ describe("without asking the service, a preview refuses", () => {
     [
       "an unknown option",
       { outputOptions: { compress: true } },
-      /^outputOptions: there is no option "compress"\. Options: field/,
+      /^outputOptions: unknown option "compress"\. Valid options: field/,
     ],
     [
       "a misspelt option",
@@ -140,7 +144,7 @@ describe("without asking the service, a preview refuses", () => {
     ["too few lines", { maxUploadRecords: 999 }, /lines from 1000 to 1000000, or 0 for no limit; it is 999$/],
     ["too many lines", { maxUploadRecords: 1_000_001 }, /it is 1000001$/],
     ["half a line", { maxUploadRecords: 1_000.5 }, /it is 1000\.5$/],
-    ["a kind that is none", { kind: "fast" }, /^kind: has to be "" or "edge"; it is "fast"$/],
+    ["a kind that is none", { kind: "fast" }, /^kind: must be "" or "edge", not "fast"$/],
     [
       "the edge for other datasets",
       { kind: "edge", dataset: "dns_logs", filter: undefined },
@@ -154,7 +158,7 @@ describe("without asking the service, a preview refuses", () => {
     [
       "a filter that is a number",
       { filter: 5 },
-      /^filter: has to be made by the builders, filter\.where\(…\), or be JSON as a text; it is 5$/,
+      /^filter: has to be made by the builders, filter\.where\(…\), or be JSON as a text, not 5$/,
     ],
     [
       "a filter without where",
@@ -192,7 +196,7 @@ describe("without asking the service, a preview refuses", () => {
       { extra: { destination_conf: "x" } },
       /^extra\.destination_conf: is a known member of the API/,
     ],
-    ["an argument that is none", { fieldNames: ["A"] }, /^fieldNames: there is no argument "fieldNames"/],
+    ["an argument that is none", { fieldNames: ["A"] }, /^fieldNames: unknown argument "fieldNames"/],
   ])("%s", async (_what, more, sentence) => {
     const [only, ...others] = await refusals(more);
     expect(others).toEqual([]);
@@ -357,7 +361,7 @@ describe("the service is asked, once for all jobs,", () => {
     const op = new Operation(b.api);
     await op.preview(TYPE, account);
     expect(op.warned).toEqual([
-      expect.stringContaining("not checked: Listing the fields of dataset casb_findings"),
+      expect.stringContaining("live check skipped: Listing the fields of dataset casb_findings"),
     ]);
   });
 

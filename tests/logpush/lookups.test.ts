@@ -135,12 +135,12 @@ test.each([
   [
     "a zone that is none",
     () => getLogpushJobs({ zoneId: "shop" }, opts),
-    /^getLogpushJobs: zoneId has to be 32 hexadecimal digits/,
+    /^getLogpushJobs: zoneId: .* is not a zone ID \(32 hex digits\)/,
   ],
   [
     "a dataset that is none",
     () => getLogpushFields({ zoneId, dataset: "../jobs" }, opts),
-    /^getLogpushFields: dataset has to be the name of a dataset/,
+    /^getLogpushFields: dataset: has to be the name of a dataset/,
   ],
 ])("refuses %s before anything is sent", async (_what, lookup, sentence) => {
   await expect(lookup()).rejects.toThrow(sentence);

@@ -110,8 +110,8 @@ test("says that a switch is under way", async () => {
 
 test("needs zones, and says what is wrong with them before it asks", async () => {
   for (const [given, sentence] of [
-    [[], /migrationReadiness: zones has to name at least one zone/],
-    [["5a0c"], /migrationReadiness: zones\[0\] has to be 32 hexadecimal digits/],
+    [[], /migrationReadiness: zones: has to name at least one zone/],
+    [["5a0c"], /migrationReadiness: zones\[0\]: "5a0c" is not a zone ID \(32 hex digits\)/],
   ] as const) {
     const failure = await failureOf(readinessOf(...given));
     expect(failure).toBeInstanceOf(LookupError);

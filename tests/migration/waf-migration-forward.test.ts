@@ -564,18 +564,18 @@ describe("bad input is refused before anything is sent:", () => {
   const execute = { action: "execute", expression: "true", actionParameters: { id: VENDOR } };
   test.each<[string, JsonObject, RegExp]>([
     ["no zone", { zoneId: undefined }, /^zoneId: is required/],
-    ["a short zone", { zoneId: "5a0c" }, /^zoneId: has to be 32 hexadecimal digits; "5a0c" is 4 characters/],
+    [
+      "a short zone",
+      { zoneId: "5a0c" },
+      /^zoneId: "5a0c" is not a zone ID \(32 hex digits\): it has 4 characters/,
+    ],
     ["no target", { target: undefined }, /^target: /],
     [
       "an unknown target",
       { target: "done" },
-      /^target: has to be "assessed" or "validation" or "finished"; it is "done"/,
+      /^target: must be "assessed", "validation" or "finished", not "done"/,
     ],
-    [
-      "an unknown plan",
-      { plan: "free" },
-      /^plan: has to be "pro" or "business" or "enterprise"; it is "free"/,
-    ],
+    ["an unknown plan", { plan: "free" }, /^plan: must be "pro", "business" or "enterprise", not "free"/],
     [
       "validation on Pro",
       { plan: "pro", target: "validation" },
@@ -589,7 +589,7 @@ describe("bad input is refused before anything is sent:", () => {
     [
       "a misspelt argument",
       { confrim: "0".repeat(64) },
-      /^confrim: there is no argument "confrim"\. Did you mean "confirm"\?/,
+      /^confrim: unknown argument "confrim"\. Did you mean "confirm"\?/,
     ],
     [
       "a timeout of words",
@@ -610,7 +610,7 @@ describe("bad input is refused before anything is sent:", () => {
     [
       "a rule in the API's words",
       { configuration: [{ ...execute, action_parameters: {} }] },
-      /^configuration\[0\]: there is no option "action_parameters". Did you mean "actionParameters"/,
+      /^configuration\[0\]: unknown option "action_parameters". Did you mean "actionParameters"/,
     ],
     [
       "a rule without its ruleset",

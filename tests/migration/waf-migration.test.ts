@@ -55,7 +55,7 @@ describe("an assessed zone", () => {
     api.fault({ kind: "status", status: 503, match: { path: "waf_migration/status" } });
     const op = new Operation(api);
     const recorded = await op.up(TYPE, inputs);
-    expect(op.warned).toEqual([expect.stringContaining("not checked live")]);
+    expect(op.warned).toEqual([expect.stringContaining("live checks skipped")]);
     const again = await new Operation(api).preview(TYPE, inputs, recorded);
     expect(again.step).toBe("same");
     expect(recorded.outputs["assessment"]).toEqual(again.inputs["assessment"]);
@@ -213,7 +213,7 @@ describe("an assessed zone", () => {
     const recorded = await new Operation(api).up(TYPE, inputs);
     const anonymous = new Operation(api, { config: { "edgeguard:apiToken": "" } });
     expect(await anonymous.preview(TYPE, inputs, recorded)).toMatchObject({ step: "same" });
-    expect(anonymous.warned).toEqual([expect.stringContaining("not checked live")]);
+    expect(anonymous.warned).toEqual([expect.stringContaining("live checks skipped")]);
     const blind = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
     expect(await blind.preview(TYPE, inputs, recorded)).toMatchObject({ step: "same" });
     // Made without a look in the check, it is no change later either.
@@ -250,7 +250,7 @@ describe("an assessed zone", () => {
     const lost = new Operation(api);
     await lost.check(TYPE, inputs);
     expect(lost.said).toEqual([]);
-    expect(lost.warned).toEqual([expect.stringMatching(/not checked live: .* 404 /)]);
+    expect(lost.warned).toEqual([expect.stringMatching(/live checks skipped: .* 404 /)]);
   });
 
   test("of a zone that does not exist is no retirement", async () => {

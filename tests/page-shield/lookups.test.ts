@@ -271,24 +271,24 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
   });
 
   test.each([
-    [{ zoneId: "shop" }, 'zoneId has to be 32 hexadecimal digits; "shop" is 4 characters'],
-    [{}, "zoneId is required"],
-    [{ page: 0 }, "page has to be a whole number, 1 or higher; it is 0."],
-    [{ page: 1.5 }, "page has to be a whole number, 1 or higher; it is 1.5."],
-    [{ perPage: 101 }, "perPage has to be a whole number from 1 to 100; it is 101."],
-    [{ perPage: "20" }, 'perPage has to be a number; it is "20"'],
+    [{ zoneId: "shop" }, 'zoneId: "shop" is not a zone ID (32 hex digits): it has 4 characters'],
+    [{}, "zoneId: is required"],
+    [{ page: 0 }, "page: has to be a whole number, 1 or higher; it is 0."],
+    [{ page: 1.5 }, "page: has to be a whole number, 1 or higher; it is 1.5."],
+    [{ perPage: 101 }, "perPage: has to be a whole number from 1 to 100; it is 101."],
+    [{ perPage: "20" }, 'perPage: must be a number, not "20"'],
     [
       { hosts: [] },
-      "hosts has to be a word or a list of at least one; leave it out for the default; it is a list of 0.",
+      "hosts: has to be a word or a list of at least one; leave it out for the default; it is a list of 0.",
     ],
     [
       { status: "" },
-      'status has to be a word or a list of at least one; leave it out for the default; it is "".',
+      'status: has to be a word or a list of at least one; leave it out for the default; it is "".',
     ],
-    [{ filters: { per_page: 5 } }, "filters.per_page set it by the argument perPage"],
-    [{ filters: { export: "csv" } }, "filters.export is refused"],
-    [{ filters: { urls: null } }, "filters.urls has to be text, a number, true, false, or a list of texts"],
-    [{ host: "www.shop.example" }, 'there is no argument "host". Did you mean "hosts"?'],
+    [{ filters: { per_page: 5 } }, "filters.per_page: set it by the argument perPage"],
+    [{ filters: { export: "csv" } }, "filters.export: is refused"],
+    [{ filters: { urls: null } }, "filters.urls: has to be text, a number, true, false, or a list of texts"],
+    [{ host: "www.shop.example" }, 'unknown argument "host". Did you mean "hosts"?'],
   ])("refuses %j before anything is sent", async (wrong, sentence) => {
     const args = "zoneId" in wrong || Object.keys(wrong).length === 0 ? wrong : { zoneId: shop, ...wrong };
     // @ts-expect-error -- what a program in JavaScript may hand over
@@ -300,7 +300,7 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
 
   test("refuses an id that is none before anything is sent", async () => {
     await expect(getCookie({ zoneId: shop, cookieId: "../policies" }, opts)).rejects.toThrow(
-      /^getCookie: cookieId has to be 32 hexadecimal digits; "..\/policies" is 11 characters, not all of them hexadecimal\. The id of a cookie stands in the list of its zone\.$/,
+      /^getCookie: cookieId: "..\/policies" is not a cookie ID \(32 hex digits\): it has 11 characters, not all of them hex digits\. Find it in the zone's list of cookies\.$/,
     );
     expect(api.requests).toEqual([]);
   });

@@ -74,7 +74,7 @@ const message = fc
   .tuple(
     text,
     fc.constantFrom("error", "warning", "info#err"),
-    fc.constantFrom("edgeguard: not checked live: ", "edgeguard: ", ""),
+    fc.constantFrom("edgeguard: live checks skipped: ", "edgeguard: ", ""),
   )
   .map(([words, severity, start]) => said(`${start}${words}`, severity));
 const others = fc.tuple(text, fc.constantFrom(0, 1, 300)).map(([name, times]): MadeStep[] =>

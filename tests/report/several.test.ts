@@ -17,7 +17,7 @@ const drops = (name: string): MadePlan => ({
       new: { zoneId: name, enabled: false },
     }),
   ],
-  diagnostics: [said("edgeguard: not checked live: offline", "info#err"), said("mind the gap", "warning")],
+  diagnostics: [said("edgeguard: live checks skipped: offline", "info#err"), said("mind the gap", "warning")],
 });
 const idle: MadePlan = {
   steps: [own("same", "KvNamespace", "n", { old: { title: "n" }, new: { title: "n" } })],

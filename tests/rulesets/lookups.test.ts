@@ -87,8 +87,8 @@ describe.each(["seed", "published"] as const)("lookups of managed rulesets in th
       /has no managed ruleset "Cloudflare OWASP Core Rulset"\. Did you mean "Cloudflare OWASP Core Ruleset"\?/,
     ],
     [{ id: "0".repeat(32) }, /has no ruleset 0{32}\. It has: "/],
-    [{ id: "x" }, /^getManagedRuleset: ruleset\.id has to be 32 hexadecimal digits/],
-    [{}, /^getManagedRuleset: ruleset has to give exactly one of id and name; neither is set/],
+    [{ id: "x" }, /^getManagedRuleset: ruleset\.id: "x" is not a ruleset ID \(32 hex digits\)/],
+    [{}, /^getManagedRuleset: ruleset: has to give exactly one of id and name; neither is set/],
   ])("refuse the ruleset %j with a sentence", async (ruleset, sentence) => {
     await expect(getManagedRuleset({ ruleset } as never, opts)).rejects.toThrow(sentence);
   });

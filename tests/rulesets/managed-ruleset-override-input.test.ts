@@ -14,7 +14,7 @@ const RULE = "0123456789abcdef0123456789abcdef";
 
 describe("refused before anything is asked: ", () => {
   const cases: readonly [string, Record<string, unknown>, string][] = [
-    ["no ruleset", { ruleset: undefined }, "ruleset: is required: { id } or { name } of a managed ruleset"],
+    ["no ruleset", { ruleset: undefined }, "ruleset: is required and "],
     [
       "a ruleset without either",
       { ruleset: {} },
@@ -28,12 +28,12 @@ describe("refused before anything is asked: ", () => {
     [
       "a short id",
       { ruleset: { id: "48" } },
-      'ruleset.id: has to be 32 hexadecimal digits; "48" is 2 characters',
+      'ruleset.id: "48" is not a ruleset ID (32 hex digits): it has 2 characters',
     ],
     [
       "an unknown member",
       { ruleset: { name: "x", title: "x" } },
-      'ruleset: there is no option "title". Options: id, name.',
+      'ruleset: unknown option "title". Valid options: id, name.',
     ],
     [
       "a version",
@@ -52,17 +52,17 @@ describe("refused before anything is asked: ", () => {
       "exceptions[0].expression: column 1: ( is never closed. Add the missing )",
     ],
     ["an empty ref", { ref: "" }, "ref: has to tell this rule from all others of the zone; it is empty"],
-    ["enabled as text", { enabled: "true" }, 'enabled: has to be a boolean; it is "true"'],
-    ["no level", { owasp: {} }, "owasp.paranoiaLevel: is required: a whole number from 1 to 4"],
+    ["enabled as text", { enabled: "true" }, 'enabled: must be a boolean, not "true"'],
+    ["no level", { owasp: {} }, "owasp.paranoiaLevel: is required and "],
     [
       "level 5",
       { owasp: { paranoiaLevel: 5 } },
-      "owasp.paranoiaLevel: has to be a whole number from 1 to 4; it is 5",
+      "owasp.paranoiaLevel: has to be a whole number from 1 to 4, not 5",
     ],
     [
       "a threshold's name",
       { owasp: { paranoiaLevel: 1, scoreThreshold: "hard" } },
-      'owasp.scoreThreshold: has to be low, medium, high or a whole number from 1; it is "hard"',
+      'owasp.scoreThreshold: has to be low, medium, high or a whole number from 1, not "hard"',
     ],
     [
       "a threshold of nothing",
@@ -72,12 +72,12 @@ describe("refused before anything is asked: ", () => {
     [
       "an action",
       { owasp: { paranoiaLevel: 1, action: "drop" } },
-      'owasp.action: has to be "block" or "managed_challenge" or "js_challenge" or "challenge" or "log"; it is "drop"',
+      'owasp.action: must be "block", "managed_challenge", "js_challenge", "challenge" or "log", not "drop"',
     ],
     [
       "a wrong word in owasp",
       { owasp: { paranoiaLevel: 1, threshold: 40 } },
-      'owasp: there is no option "threshold". Did you mean "scoreThreshold"?',
+      'owasp: unknown option "threshold". Did you mean "scoreThreshold"?',
     ],
     [
       "an empty category override",
@@ -97,7 +97,7 @@ describe("refused before anything is asked: ", () => {
     [
       "a category without a tag",
       { categories: [{ enabled: true }] },
-      "categories[0].tag: is required: a string",
+      "categories[0].tag: is required and must be a string",
     ],
     [
       "an empty rule override",
@@ -112,7 +112,7 @@ describe("refused before anything is asked: ", () => {
     [
       "a position",
       { position: "top" },
-      'position: has to be "first", "last", { before: ref } or { after: ref }; it is "top"',
+      'position: has to be "first", "last", { before: ref } or { after: ref }, not "top"',
     ],
     [
       "a position before itself",
@@ -127,22 +127,22 @@ describe("refused before anything is asked: ", () => {
     [
       "an exception for a rule id",
       { exceptions: [{ expression: "true", skip: { rules: { [managedRulesets.owasp]: ["1"] } } }] },
-      'has to be 32 hexadecimal digits; "1" is 1 character',
+      '"1" is not a rule ID (32 hex digits): it has 1 character.',
     ],
     [
       "an exception without an expression",
       { exceptions: [{ skip: "all" }] },
-      "exceptions[0].expression: is required: a string",
+      "exceptions[0].expression: is required and must be a string",
     ],
     [
       "an exception's skip",
       { exceptions: [{ expression: "true", skip: "some" }] },
-      'exceptions[0].skip: has to be "all", "this", { rulesets: [names or IDs] } or { rules: { "<ruleset>": [ruleIds] } }; it is "some"',
+      'exceptions[0].skip: has to be "all", "this", { rulesets: [names or IDs] } or { rules: { "<ruleset>": [ruleIds] } }, not "some"',
     ],
     [
       "an exception's skip that is a list",
       { exceptions: [{ expression: "true", skip: [RULE] }] },
-      'exceptions[0].skip: has to be "all", "this", { rulesets: [names or IDs] } or { rules: { "<ruleset>": [ruleIds] } }; it is a list of 1',
+      'exceptions[0].skip: has to be "all", "this", { rulesets: [names or IDs] } or { rules: { "<ruleset>": [ruleIds] } }, not a list of 1',
     ],
     [
       "an exception for rules without their ruleset",
@@ -152,14 +152,10 @@ describe("refused before anything is asked: ", () => {
     [
       "an exception for a ruleset's id that is too short",
       { exceptions: [{ expression: "true", skip: { rulesets: [RULE.slice(1)] } }] },
-      "has to be 32 hexadecimal digits",
+      "(32 hex digits)",
     ],
-    ["adopt", { adopt: "always" }, 'adopt: has to be "ifEqual" or "never" or "takeOver"; it is "always"'],
-    [
-      "onDestroy",
-      { onDestroy: "delete" },
-      'onDestroy: has to be "restore" or "remove" or "keep"; it is "delete"',
-    ],
+    ["adopt", { adopt: "always" }, 'adopt: must be "ifEqual", "never" or "takeOver", not "always"'],
+    ["onDestroy", { onDestroy: "delete" }, 'onDestroy: must be "restore", "remove" or "keep", not "delete"'],
     [
       "a level on that owasp switches off",
       { owasp: { paranoiaLevel: 2 }, categories: [{ tag: "paranoia-level-3", enabled: true }] },

@@ -725,7 +725,7 @@ describe("the reviewer sees", () => {
     const fork = bench.operation({ "edgeguard:apiToken": "" });
     const { inputs } = await fork.preview(TYPE, declared);
     expect(inputs).not.toHaveProperty("expansion");
-    expect(fork.warned).toEqual([expect.stringContaining("not checked live")]);
+    expect(fork.warned).toEqual([expect.stringContaining("live checks skipped")]);
     const recorded = await bench.up(declared);
     const again = bench.operation({ "edgeguard:apiToken": "" });
     expect(await again.preview(TYPE, declared, recorded)).toMatchObject({ step: "same" });

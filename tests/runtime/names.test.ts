@@ -25,7 +25,7 @@ const member = (name: string, value: unknown): Record<string, unknown> => Object
 describe.each(NAMES)("%s", (name) => {
   test("is an argument that no resource has", async () => {
     for (const type of Object.keys(REGISTER)) {
-      const sentence = expect.stringContaining(`${name}: there is no argument "${name}". `) as string;
+      const sentence = expect.stringContaining(`${name}: unknown argument "${name}". `) as string;
       expect(await new Operation(api).refusals(type, member(name, 1))).toContainEqual(sentence);
     }
   });

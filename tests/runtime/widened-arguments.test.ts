@@ -110,7 +110,7 @@ test("a policy takes readonly lists, outputs of lists, and words that are known 
 test("a word that an argument does not have compiles as well, and is refused in the preview", async () => {
   const wrong = { ...policy, action: "block" } satisfies PageShieldPolicyArgs;
   expect(await new Operation(api).refusals("PageShieldPolicy", wrong)).toEqual([
-    'action: has to be "log" or "allow" or "add_reporting_directives"; it is "block"',
+    'action: must be "log", "allow" or "add_reporting_directives", not "block"',
   ]);
   const options = { unscored: "perhaps" };
   expect(() => scriptSources({ version: 1, zoneId: ZONE, scripts: [] }, options)).toThrow(

@@ -8,7 +8,7 @@ playScenario({
     {
       run: "preview",
       changes: { create: 3 },
-      says: [/not checked live: no credentials are set/],
+      says: [/live checks skipped: no credentials are set/],
       requests: 0,
     },
     {

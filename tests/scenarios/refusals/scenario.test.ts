@@ -18,9 +18,9 @@ playScenario({
       code: "failure",
       requests: 0,
       says: [
-        /has to be 32 hexadecimal digits; .* is 31 characters/,
-        /there is no argument "expresion"\. Did you mean "expression"\?/,
-        /has to be "log" or "allow" or "add_reporting_directives"; it is "block"/,
+        /is not a zone ID \(32 hex digits\): it has 31 characters/,
+        /unknown argument "expresion"\. Did you mean "expression"\?/,
+        /must be "log", "allow" or "add_reporting_directives", not "block"/,
         /script-src has self without quotes, which is the name of a host\. Write 'self', with single quotes/,
         /script-src is declared twice/,
         /"script-scr" is not a CSP directive\. Did you mean "script-src"\?/,
