@@ -6,45 +6,42 @@ import { hexId, wordsAmong } from "./option-values";
 const STATES = ["active", "infrequent", "inactive"] as const;
 const KINDS = ["scripts", "connections", "cookies"] as const;
 
-/** `edgeguard detections`: what Page Shield has seen a zone load. */
+/** `edgeguard detections`: the scripts, connections and cookies that Page Shield has seen. */
 export function register(program: Command, io: Io): void {
   program
     .command("detections")
-    .description("what Page Shield has seen the pages of a zone load")
+    .description("save what Page Shield has seen on a zone's pages")
     .command("save")
     .description(
-      "write it to a file to commit, which readDetections and scriptSources make a policy from; only reads",
+      "write detections to a file to commit, from which readDetections and scriptSources make a policy; only reads",
     )
     .addOption(new Option("--zone <id>", "the zone").argParser(hexId).makeOptionMandatory())
     .option("--out <file>", "the file to write", "detections.json")
     .addOption(
       new Option(
         "--include <kinds>",
-        `separated by commas: ${KINDS.join(", ")}; the last two need the Business plan`,
+        `comma-separated: ${KINDS.join(", ")}; the last two need the Business plan`,
       )
         .argParser(wordsAmong(KINDS))
         .default(["scripts"], "scripts"),
     )
     .addOption(
-      new Option("--status <states>", `separated by commas: ${STATES.join(", ")}`)
+      new Option("--status <states>", `comma-separated: ${STATES.join(", ")}`)
         .argParser(wordsAmong(STATES))
         .default(["active"], "active"),
     )
-    .option(
-      "--hosts <hosts>",
-      "only what was seen on pages of these hosts, separated by commas; default: all",
-    )
-    .option("--force", "overwrite a file that is no snapshot of this zone", false)
+    .option("--hosts <hosts>", "only detections on pages of these hosts, comma-separated; default: all")
+    .option("--force", "overwrite a file that isn't a snapshot of this zone", false)
     .addHelpText("after", HELP)
     .action((options: Save.SaveOptions) => save().saveSnapshot(io, options));
 }
 
 const HELP = `
-The same findings give the same bytes, so that the file changes only when the zone does. It is replaced as a whole: whatever
-goes wrong, the old file stays. A policy enforced on active scripts alone blocks infrequent ones too: --status active,infrequent.
+The same detections give the same bytes, so the file changes only when the zone does. It's replaced as a whole: if anything
+fails, the old file stays. A policy made from active scripts alone blocks infrequent ones: pass --status active,infrequent.
 
-Exit codes: 0 written, or up to date already; 1 failed, and the file is as it was; 2 wrong usage; 130 ended by Ctrl-C, and
-the file is as it was.
+Exit codes: 0 written or already up to date; 1 failed, the file is unchanged; 2 wrong usage; 130 ended by Ctrl-C, the file is
+unchanged.
 
 Example:
   $ edgeguard detections save --zone 0da42c8d2132a9ddaf714f9e7c920711 --status active,infrequent

@@ -3,7 +3,7 @@ import "../runtime/node-version";
 import { processIo } from "../terminal/io";
 import { run } from "./program";
 
-// Set, not called: what is still being written to a pipe gets there.
+// Not process.exit(): output that's still being written to a pipe would be lost.
 void run(process.argv.slice(2), processIo()).then((code) => {
   process.exitCode = code;
 });

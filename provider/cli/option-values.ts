@@ -2,15 +2,15 @@ import { InvalidArgumentError } from "commander";
 import { IDENTIFIER } from "../limits";
 import { isId } from "../runtime/fields";
 
-/** The ID of a zone, an account or a namespace, as an option's value. */
+/** Parses an option's value as the ID of a zone, account or namespace. */
 export function hexId(text: string): string {
   if (isId(text)) return text.toLowerCase();
   throw new InvalidArgumentError(
-    `An ID has ${IDENTIFIER.LENGTH_CHARACTERS} hexadecimal digits. The dashboard shows it: for a zone or an account on its Overview page.`,
+    `An ID has ${IDENTIFIER.LENGTH_CHARACTERS} hex digits. Find it in the dashboard: for a zone or an account, on its Overview page.`,
   );
 }
 
-/** Some of the known words, separated by commas. */
+/** Parses an option's value as comma-separated words out of `known`. */
 export function wordsAmong<T extends string>(known: readonly T[]): (text: string) => readonly T[] {
   return (text) =>
     text.split(",").map((given) => {

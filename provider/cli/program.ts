@@ -9,8 +9,8 @@ import * as report from "./report";
 import type * as Failures from "../terminal/failure";
 
 /**
- * Registers names, options and help of a group of commands, and loads their code when one is called: what one group
- * needs does not slow down another.
+ * Registers the names, options and help of a group of commands. Their code is loaded when one of them runs, so that one group
+ * doesn't slow down another.
  */
 type Register = (program: Command, io: Io) => void;
 
@@ -22,10 +22,12 @@ const GROUPS: readonly Register[] = [
   filter.register,
 ];
 
-/** Runs one command. Gives the exit code: 0 done, 1 failed, 2 wrong usage, 130 ended by Ctrl-C. */
+/** Runs one command and returns its exit code: 0 done, 1 failed, 2 wrong usage, 130 ended by Ctrl-C. */
 export async function run(args: readonly string[], io: Io): Promise<number> {
   const program = new Command("edgeguard")
-    .description("Edge security as code: the commands that go with the Pulumi resources.")
+    .description(
+      "Commands for Cloudflare Page Shield, managed rulesets, Logpush and Workers KV that go with the Pulumi resources.",
+    )
     .version(VERSION)
     .exitOverride()
     .configureOutput({
@@ -42,7 +44,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     await program.parseAsync(words, { from: "user" });
     return 0;
   } catch (error) {
-    // The parser has said what is wrong, or shown the help that was asked for.
+    // Commander already printed the mistake or the help.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use: few commands fail
     const { failureOf } = require("../terminal/failure") as typeof Failures;

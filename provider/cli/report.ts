@@ -7,57 +7,52 @@ import { print, type Io } from "../terminal/io";
 
 const FORMATS = ["markdown", "text", "json"] as const satisfies readonly Reports.Format[];
 
-/** What a plan may hold that a pipeline should not pass by itself. */
+/** The kinds of dangers, as the help explains them. */
 const DANGERS: Readonly<Record<Reports.DangerKind, string>> = {
-  irreversible:
-    "cannot be undone: a step of a WAF migration, a namespace's data, keys that are pruned or overwritten",
-  unprotect:
-    "less is blocked or logged, or may be: a rule, a ruleset, a source, an exception, a filter, a Logpush job",
+  irreversible: "can't be undone: a WAF migration step, a namespace's data, pruned or overwritten keys",
+  unprotect: "blocks or logs less, or may: a rule, ruleset, source, exception, filter or Logpush job",
   blocks: "an allow policy would block scripts that the zone's pages load",
   removes:
-    "a KvEntries deletes keys it has written: at least --removed-keys, and at least --removed-share of them",
-  replace: "a resource, of any provider, is replaced",
-  delete: "a resource, of any provider, is deleted",
+    "a KvEntries deletes keys that it wrote: at least --removed-keys, and at least --removed-share of them",
+  replace: "a resource of any provider is replaced",
+  delete: "a resource of any provider is deleted",
 };
-const KINDS = Object.keys(DANGERS) as Reports.DangerKind[]; // The keys are those of an object that is written out above.
+const KINDS = Object.keys(DANGERS) as Reports.DangerKind[]; // Object.keys types them as string.
 
-/** `edgeguard report`: a plan, told for the person who has to approve it. */
+/** `edgeguard report`: explains a plan to the person who approves it. */
 export function register(program: Command, io: Io): void {
   program
     .command("report")
-    .description("turn the plan of `pulumi preview --json --show-sames` into a comment for a pull request")
+    .description("turn the plan of `pulumi preview --json --show-sames` into a pull request comment")
     .addArgument(
       new Argument(
         "[files...]",
-        "the plan; those of several stacks make one report; - reads standard input",
+        "the plan, or one plan per stack for a single report; - reads standard input",
       ).default(["-"], "-"),
     )
     .addOption(new Option("--format <format>", "format of the report").choices(FORMATS).default("markdown"))
     .addOption(
-      new Option(
-        "--fail-on <kinds>",
-        "exit with 1 if the plan has dangers of these kinds, separated by commas",
-      )
+      new Option("--fail-on <kinds>", "exit with 1 if the plan has dangers of these kinds (comma-separated)")
         .argParser(kinds)
         .default([], "nothing"),
     )
     .addOption(
       new Option(
         "--removed-keys <count>",
-        "for removes: the least number of its own keys that a KvEntries deletes",
+        "removes: report a KvEntries that deletes at least this many of its own keys",
       )
         .argParser((text) => whole(text, Number.MAX_SAFE_INTEGER))
         .default(10),
     )
     .addOption(
-      new Option("--removed-share <percent>", "for removes: and their least share of its keys, 0 to 100")
+      new Option("--removed-share <percent>", "removes: and at least this share of them, 0 to 100")
         .argParser((text) => whole(text, 100))
         .default(50),
     )
     .addOption(
       new Option(
         "--accept <digest>",
-        "dangers that somebody accepted: the digest that the report shows; repeatable",
+        "accept the dangers with this digest, as the report shows it; repeatable",
       )
         .argParser(digests)
         .default([], "none"),
@@ -72,13 +67,11 @@ ${Object.entries(DANGERS)
   .map(([kind, meaning]) => `  ${kind.padEnd(13)} ${meaning}`)
   .join("\n")}
 
---accept takes the digest that the report shows below its dangers: it stands for the stack and all of them, and stops
-fitting when one of them changes. \`--format json\` has a digest for each danger, to accept single ones. What was not
-accepted still fails.
+--accept takes the digest that the report shows below its dangers. It covers the stack and all of its dangers, and stops
+matching when one of them changes. \`--format json\` has a digest for each danger, to accept single ones. Whatever isn't
+accepted still fails. The digest of a report on several stacks covers the dangers of all of them.
 
 Exit codes: 0 written; 1 the preview failed or --fail-on found a danger, the report is written and says why; 2 wrong usage.
-
-Plans of several stacks make one report, whose digest stands for the dangers of all of them.
 
 Example:
   $ pulumi preview --json --show-sames | edgeguard report --fail-on irreversible,unprotect,removes > comment.md`;
@@ -96,7 +89,7 @@ function whole(text: string, most: number): number {
   const number = Number(text);
   if (/^\d+$/.test(text) && number <= most) return number;
   throw new InvalidArgumentError(
-    `${JSON.stringify(text)} is not a whole number from 0${most === 100 ? " to 100" : ""}.`,
+    `${JSON.stringify(text)} is not a whole number ${most === 100 ? "from 0 to 100" : "of 0 or more"}.`,
   );
 }
 
@@ -112,7 +105,7 @@ function digests(text: string, before: readonly string[]): string[] {
   const digest = text.trim().toLowerCase();
   if (/^[0-9a-f]{64}$/.test(digest)) return [...before, digest];
   throw new InvalidArgumentError(
-    `${JSON.stringify(text)} is not a digest (64 hex digits). Copy it from the report, below "Look here first".`,
+    `${JSON.stringify(text)} is not a digest (64 hex digits). Copy it from the report, below "Review these first".`,
   );
 }
 
@@ -121,7 +114,7 @@ async function writeReport(io: Io, files: readonly string[], options: ReportOpti
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use
   const { report, reportAll } = require("../report") as typeof Reports;
   if (files.filter((file) => file === "-").length > 1)
-    throw new UsageError("standard input holds one plan: give - once");
+    throw new UsageError("standard input holds only one plan. Pass - once.");
   const plans = await Promise.all(files.map(async (name) => ({ name, text: await readPlan(io, name) })));
   const [only] = plans;
   const gate = {
@@ -134,7 +127,7 @@ async function writeReport(io: Io, files: readonly string[], options: ReportOpti
     text,
     dangers,
     digest,
-    digests: fitting,
+    digests: known,
     failed,
   } = plans.length === 1 && only !== undefined
     ? report(only.text, format, gate)
@@ -143,23 +136,23 @@ async function writeReport(io: Io, files: readonly string[], options: ReportOpti
   if (failed) throw new CommandError("the preview failed; the report says why");
   const open = dangers.filter(({ verdict }) => verdict === "fails");
   if (open.length === 0) return;
-  const stale = accept.filter((each) => !fitting.has(each));
+  const stale = accept.filter((each) => !known.has(each));
   throw new CommandError(
     [
-      `the plan holds what --fail-on names: ${named(open)}.`,
+      `the plan has dangers that --fail-on names: ${named(open)}.`,
       ...(stale.length === 0
         ? []
         : [`--accept ${stale.join(", ")}: no danger of this plan has that digest.`]),
       stale.length === 0
-        ? `Once you've read the report, accept all of its dangers with --accept ${digest ?? ""}`
-        : `The dangers have changed, or are another stack's: read the report again, then pass --accept ${digest ?? ""}`,
+        ? `Read the report. To accept all of its dangers, pass --accept ${digest ?? ""}`
+        : `The dangers changed, or belong to another stack. Read the report again, then pass --accept ${digest ?? ""}`,
     ].join(" "),
   );
 }
 
 const MOST_NAMED = 5;
 
-function named(dangers: readonly Reports.Judged[]): string {
+function named(dangers: readonly Reports.JudgedDanger[]): string {
   const names = dangers.slice(0, MOST_NAMED).map(({ kind, type, name }) => `${kind} (${type} ${name})`);
   return `${names.join(", ")}${dangers.length > MOST_NAMED ? `, and ${dangers.length - MOST_NAMED} more` : ""}`;
 }

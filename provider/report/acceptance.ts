@@ -1,33 +1,35 @@
 import { digestOf } from "../runtime/digest";
-import type { Danger, DangerKind, Judged, Verdict } from "./model";
+import type { Danger, DangerKind, JudgedDanger, Verdict } from "./model";
 
-/** What a person has to accept, and what somebody accepted already. */
+/** The dangers of a plan, and which of them were accepted. */
 export interface Acceptance {
-  /** Stands for all dangers of the plan; undefined when there are none. */
+  /** Stands for all dangers of the plan. Undefined when there are none. */
   readonly digest: string | undefined;
-  readonly dangers: readonly Judged[];
+  readonly dangers: readonly JudgedDanger[];
 }
 
 /**
- * A digest stands for the stack and for what the report says of each danger: kind, resource, sentence, and what was compared where the
- * sentence may shorten it. The same plan gives the same digest on every run and every machine.
+ * Gives each danger its digest and verdict. A digest covers the stack and what the report says about the danger: kind, resource,
+ * sentence, and the compared values if the sentence may shorten them. The same plan gives the same digest on every run and machine.
  *
- * @param title `project/stack`: what was accepted for staging doesn't count for production.
- * @param accepted digests of the whole, or of single dangers.
+ * @param title `project/stack`: accepting a danger in staging doesn't accept it in production.
+ * @param accepted digests of all dangers together, or of single ones.
  */
-export function judge(
+export function applyAcceptances(
   title: string,
   dangers: readonly Danger[],
   failOn: readonly DangerKind[],
   accepted: ReadonlySet<string>,
 ): Acceptance {
-  const shown = dangers.map(({ kind, type, name, sentence, compared }) =>
+  const single = dangers.map(({ kind, type, name, sentence, compared }) =>
     digestOf({ title, kind, type, name, sentence: sentence.toString(), compared }),
   );
   const times = new Map<string, number>();
-  for (const one of shown) times.set(one, (times.get(one) ?? 0) + 1);
-  // A second danger that reads the same is more than what was accepted.
-  const digests = shown.map((one) => (times.get(one) === 1 ? one : digestOf({ one, times: times.get(one) })));
+  for (const one of single) times.set(one, (times.get(one) ?? 0) + 1);
+  // Accepting one danger doesn't accept a second one that reads the same.
+  const digests = single.map((one) =>
+    times.get(one) === 1 ? one : digestOf({ one, times: times.get(one) }),
+  );
   const digest = dangers.length === 0 ? undefined : digestOf({ title, dangers: [...digests].sort() });
   const isAllAccepted = digest !== undefined && accepted.has(digest);
   const verdictOf = (kind: DangerKind, own: string): Verdict => {

@@ -1,5 +1,5 @@
 import { ownMember } from "../runtime/values";
-import { judge } from "./acceptance";
+import { applyAcceptances } from "./acceptance";
 import { dangersOf } from "./dangers";
 import { ownMessages, type Diagnostic } from "./diagnostics";
 import {
@@ -18,12 +18,12 @@ import { kvEntries, kvNamespace, overwritten, pruned } from "./sections/kv";
 import { logpushJob } from "./sections/logpush";
 import { managedRuleset } from "./sections/managed-ruleset";
 import { pageShieldPolicy, pageShieldSettings } from "./sections/page-shield";
-import { inGeneral, textBlock, told, type Teller } from "./sections/section";
+import { commonBlocks, textBlock, viewOf, type SectionWriter } from "./sections/section";
 import { wafMigration } from "./sections/waf-migration";
 import { compare } from "./values";
 
-/** How each kind of resource is told; what is not here is refused, not guessed. */
-const TELLERS: Readonly<Record<string, Teller>> = {
+/** Who writes the section of each kind of resource. A kind that's missing here fails the report. */
+const SECTION_WRITERS: Readonly<Record<string, SectionWriter>> = {
   PageShieldSettings: pageShieldSettings,
   PageShieldPolicy: pageShieldPolicy,
   ManagedRulesetOverride: managedRuleset,
@@ -33,8 +33,8 @@ const TELLERS: Readonly<Record<string, Teller>> = {
   KvEntries: kvEntries,
 };
 
-/** Nothing of these is a change. */
-const SILENT: ReadonlySet<Operation> = new Set([
+/** Operations that change nothing. */
+const UNCHANGING: ReadonlySet<Operation> = new Set([
   "read",
   "read-replacement",
   "refresh",
@@ -43,30 +43,33 @@ const SILENT: ReadonlySet<Operation> = new Set([
   "remove-pending-replace",
 ]);
 
-/** Steps of a replacement beside the one that stands for it, as `--show-replacement-steps` lists them. */
-const PARTS: ReadonlySet<Operation> = new Set([
+/** Further steps of a replacement, which `--show-replacement-steps` lists beside the `replace` step. */
+const REPLACEMENT_PARTS: ReadonlySet<Operation> = new Set([
   "create-replacement",
   "delete-replaced",
   "import-replacement",
 ]);
 
 /**
- * A plan, told for the person who has to approve it.
+ * Makes the report on a plan, for the person who approves it.
  *
- * @param unnamed what a plan is called that doesn't say of which stack it is, as one that failed at once.
+ * @param unnamed title of a plan that doesn't name its stack, such as one that failed at once.
  */
 export function buildReport(plan: Plan, gate: Gate = GATE, unnamed = "plan"): Report {
   const replaced = new Set(plan.steps.filter(({ op }) => op === "replace").map(({ urn }) => urn));
-  // Stacks and providers of the engine are no business of a reviewer.
+  // Reviewers don't need the engine's own stack and provider resources.
   const steps = plan.steps
-    .filter((step) => !step.type.startsWith("pulumi:") && !(PARTS.has(step.op) && replaced.has(step.urn)))
+    .filter(
+      (step) =>
+        !step.type.startsWith("pulumi:") && !(REPLACEMENT_PARTS.has(step.op) && replaced.has(step.urn)),
+    )
     .sort(byName);
   const changing = steps.filter((step) => isChange(step));
   const own = changing.filter(({ kind }) => kind !== undefined);
   const others = changing.filter(({ kind }) => kind === undefined);
   const title = [plan.project, plan.stack].filter((part) => part !== undefined).join("/") || unnamed;
   const errors = errorsOf(plan.diagnostics);
-  const { digest, dangers } = judge(
+  const { digest, dangers } = applyAcceptances(
     title,
     dangersOf(plan, changing, gate.removal),
     gate.failOn,
@@ -78,7 +81,7 @@ export function buildReport(plan: Plan, gate: Gate = GATE, unnamed = "plan"): Re
     notes: notesOf(plan),
     errors,
     dangers,
-    digest: errors.length === 0 ? digest : undefined, // A plan that isn't whole can't be accepted.
+    digest: errors.length === 0 ? digest : undefined, // Nobody can accept a plan that's incomplete.
     warnings: warningsOf(plan, own),
     sections: own.map((step) => sectionOf(step, plan)),
     others: others.map(({ op, type, name }): Named => ({ op, type, name })),
@@ -88,10 +91,10 @@ export function buildReport(plan: Plan, gate: Gate = GATE, unnamed = "plan"): Re
 function isChange({ op, old, new: next }: Step): boolean {
   return op === "same"
     ? old !== undefined && next !== undefined && old.protect !== next.protect
-    : !SILENT.has(op);
+    : !UNCHANGING.has(op);
 }
 
-/** Whatever the order in which the engine came to them. */
+/** An order that doesn't depend on when the engine got to each resource. */
 function byName(a: Step, b: Step): number {
   return (
     compare(a.kind ?? a.type, b.kind ?? b.type) ||
@@ -103,22 +106,22 @@ function byName(a: Step, b: Step): number {
 
 function sectionOf(step: Step, plan: Plan): Section {
   const { op, name, kind = "" } = step;
-  const teller = ownMember(TELLERS, kind);
+  const teller = ownMember(SECTION_WRITERS, kind);
   if (teller === undefined) {
     throw new PlanError(
-      `the plan holds a ${kind}, which this version of edgeguard does not know: install the version that the program uses`,
+      `the plan contains a ${kind}, which this version of edgeguard doesn't know. Install the version that the program uses.`,
     );
   }
-  const all = told(step, plan);
-  const general = inGeneral(all);
+  const all = viewOf(step, plan);
+  const general = commonBlocks(all);
   const blocks = op === "same" ? general : [...general, ...teller.blocks(all)];
   const summary = teller.summary(all);
   const unseen = op === "update" && blocks.length === 0 && !/^\+\d/.test(summary.toString());
-  return { op, kind, name, summary, blocks: unseen ? [textBlock(words(UNSEEN))] : blocks };
+  return { op, kind, name, summary, blocks: unseen ? [textBlock(words(HIDDEN_CHANGE))] : blocks };
 }
 
-const UNSEEN =
-  "None of the arguments that a plan shows differs: what does is secret, or has to be finished from an earlier run.";
+const HIDDEN_CHANGE =
+  "No visible argument changes: the change is in a secret, or finishes the work of an earlier run.";
 
 function countsOf(steps: readonly Step[]): Record<string, number> {
   const told = steps.map(({ op }) => OPERATION[op].words);
@@ -129,47 +132,47 @@ function countsOf(steps: readonly Step[]): Record<string, number> {
   );
 }
 
-const NOT_LOOKED = /^live checks skipped: (.*)$/s;
+const LIVE_CHECKS_SKIPPED = /^live checks skipped: (.*)$/s;
 
 function notesOf({ diagnostics, complete, maybeCorrupt }: Plan): Phrase[] {
-  const unseen = ownMessages(diagnostics).flatMap((message) => NOT_LOOKED.exec(message)?.[1] ?? []);
+  const unseen = ownMessages(diagnostics).flatMap((message) => LIVE_CHECKS_SKIPPED.exec(message)?.[1] ?? []);
   return [
     ...unseen
       .slice(0, 1)
       .map(
         (why) =>
-          say`Not checked against the service, so what only it could tell is missing here: ${words(why)}.`,
+          say`Live checks were skipped, so this report lacks what only Cloudflare could tell: ${words(why)}.`,
       ),
     ...(complete
       ? []
       : [
           words(
-            "Unchanged resources are not in this plan (it was made without --show-sames): what depends on them may be missing, or told too gravely.",
+            "This plan leaves out unchanged resources, because it was made without --show-sames. Dangers that depend on them may be missing or overstated.",
           ),
         ]),
-    ...(maybeCorrupt ? [words("The engine says that its state may be corrupt.")] : []),
+    ...(maybeCorrupt ? [words("Pulumi reports that its state may be corrupt.")] : []),
   ];
 }
 
-/** What the engine says in the end of every failure. */
-const FAILED = /^(preview|update|refresh) failed$/;
+/** The engine ends every failure with this. It adds nothing if there's another error. */
+const ENGINE_FAILED = /^(preview|update|refresh) failed$/;
 
 function errorsOf(diagnostics: readonly Diagnostic[]): Message[] {
   const errors = diagnostics.filter(({ severity }) => severity === "error");
-  const telling = errors.filter(({ text }) => !FAILED.test(text));
-  return inOrder((telling.length === 0 ? errors : telling).map(messageOf));
+  const telling = errors.filter(({ text }) => !ENGINE_FAILED.test(text));
+  return uniqueSorted((telling.length === 0 ? errors : telling).map(messageOf));
 }
 
 function warningsOf(plan: Plan, own: readonly Step[]): Message[] {
   const { diagnostics } = plan;
   const elsewhere = new Set(
-    own.flatMap((step) => [pruned, overwritten].map((keys) => keys(told(step, plan))?.message)),
+    own.flatMap((step) => [pruned, overwritten].map((keys) => keys(viewOf(step, plan))?.message)),
   );
   const engine = diagnostics.filter(({ severity }) => severity === "warning").map(messageOf);
   const said = ownMessages(diagnostics, "info#err")
-    .filter((message) => !NOT_LOOKED.test(message) && !elsewhere.has(message))
+    .filter((message) => !LIVE_CHECKS_SKIPPED.test(message) && !elsewhere.has(message))
     .map((text): Message => ({ about: undefined, text }));
-  return inOrder([...engine, ...said]);
+  return uniqueSorted([...engine, ...said]);
 }
 
 function messageOf({ urn, text }: Diagnostic): Message {
@@ -182,8 +185,8 @@ function messageOf({ urn, text }: Diagnostic): Message {
   return { about, text: text.replace(/^edgeguard: /, "") };
 }
 
-/** Each once, in an order of their own: the engine's is that of the moment. */
-function inOrder(messages: readonly Message[]): Message[] {
+/** Each message once, in a stable order: the engine's order changes from run to run. */
+function uniqueSorted(messages: readonly Message[]): Message[] {
   const line = ({ about = "", text }: Message): string => `${about}\n${text}`;
   const once = new Map(messages.map((message) => [line(message), message]));
   return [...once.entries()].sort(([a], [b]) => compare(a, b)).map(([, message]) => message);

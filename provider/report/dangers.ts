@@ -5,21 +5,21 @@ import { pick } from "../runtime/values";
 import { judgedArguments, judgesOf } from "./effects";
 import { DANGERS, type Danger, type RemovalGate } from "./model";
 import type { Plan, Step } from "./plan";
-import { told, type Told } from "./sections/section";
-import { bag, compare } from "./values";
+import { viewOf, type StepView } from "./sections/section";
+import { asObject, compare } from "./values";
 
-/** What a reviewer must not miss, worst first. */
+/** The dangers of a plan, worst first. */
 export function dangersOf(plan: Plan, steps: readonly Step[], gate: RemovalGate): readonly Danger[] {
   const found = steps.flatMap((step) => {
-    const all = told(step, plan);
+    const all = viewOf(step, plan);
     const judged = judgesOf(step.kind).flatMap((judge) => judge(all, gate));
     return judged.map(([kind, sentence]): Danger => ({
       kind,
       type: step.kind ?? step.type,
       name: step.name,
       sentence,
-      // A sentence shows the beginning of a long expression only.
-      ...(kind === "unprotect" ? { compared: digestOf(comparedIn(all)) } : {}),
+      // The sentence shortens a long expression, the digest must not.
+      ...(kind === "unprotect" ? { compared: digestOf(comparedBy(all)) } : {}),
     }));
   });
   return found
@@ -34,13 +34,13 @@ export function dangersOf(plan: Plan, steps: readonly Step[], gate: RemovalGate)
     .map(({ danger }) => danger);
 }
 
-/** All that an unprotected side is judged by: what is declared, what is taken over, what comes back, and what the preview has compared. */
-function comparedIn({ step, old, new: next }: Told): unknown {
+/** Everything that an `unprotect` danger depends on: arguments, adopted and restored values, and the preview's comparison. */
+function comparedBy({ step, old, new: next }: StepView): unknown {
   const names = judgedArguments(step.kind);
   const more = omitAbsent({
-    adopted: bag(next.inputs[ADOPTED])["changes"],
+    adopted: asObject(next.inputs[ADOPTED])["changes"],
     previous: old.outputs["previous"],
-    compared: bag(next.inputs["expansion"])["compared"],
+    compared: asObject(next.inputs["expansion"])["compared"],
   });
   const sides = [old, next].map(({ inputs }) => pick(inputs, names));
   return Object.keys(more).length === 0 ? sides : [...sides, more];

@@ -1,8 +1,8 @@
-/** What the engine and the providers said, in whole messages. */
+/** One whole message of the engine or a provider. */
 export interface Diagnostic {
-  /** `info#err` is what a provider has written to stderr: the warnings of this package come so. */
+  /** `info#err` is what a provider wrote to stderr, such as this package's warnings. */
   readonly severity: string;
-  /** Several lines where it was said so. */
+  /** One or more lines. */
   readonly text: string;
   readonly urn: string | undefined;
 }
@@ -14,16 +14,16 @@ interface Recorded {
   readonly severity?: string | undefined;
 }
 
-/** How a line of this package begins. */
+/** Prefix of this package's messages. */
 const OWN = "edgeguard: ";
 
-/** The engine takes what a provider writes line by line; indented lines go on with what was said before. */
+/** Joins the lines that the engine records one by one: an indented line continues the message before it. */
 export function messagesOf(recorded: readonly Recorded[]): Diagnostic[] {
   const messages: { severity: string; lines: string[]; urn: string | undefined }[] = [];
-  /** Of no resource, by severity. */
+  /** The last message without a resource, by severity. */
   const last = new Map<string, { readonly lines: string[] }>();
   for (const { urn, prefix = "", message = "", severity = "info" } of recorded) {
-    const lines = withoutColours(`${prefix}${message}`)
+    const lines = withoutColors(`${prefix}${message}`)
       .replace(/^(error|warning|info): /, "")
       .trimEnd()
       .split("\n");
@@ -37,20 +37,21 @@ export function messagesOf(recorded: readonly Recorded[]): Diagnostic[] {
     if (urn === undefined) last.set(severity, made);
   }
   return messages
-    .map(({ severity, lines, urn }) => ({ severity, urn, text: told(lines) }))
+    .map(({ severity, lines, urn }) => ({ severity, urn, text: joinLines(lines) }))
     .filter(({ text }) => text !== "");
 }
 
-function told(lines: readonly string[]): string {
-  return withoutValue(lines.filter((line) => line.trim() !== "" && !PLACE.test(line)).join("\n")).trim();
+function joinLines(lines: readonly string[]): string {
+  return withoutValue(
+    lines.filter((line) => line.trim() !== "" && !STACK_FRAME.test(line)).join("\n"),
+  ).trim();
 }
 
-/** Where in the code of others something happened is of no use to a reviewer. */
-const PLACE = /^\s+at (async )?\S.*(:\d+:\d+\)?|\(index \d+\)|<anonymous>\)?)$/;
+/** A line of a stack trace, which is no use to a reviewer. */
+const STACK_FRAME = /^\s+at (async )?\S.*(:\d+:\d+\)?|\(index \d+\)|<anonymous>\)?)$/;
 
 /**
- * The engine repeats the value that was refused, of a secret argument, too, and in plain text; what was given is in the
- * reason where it may be said.
+ * The engine repeats a refused value in plain text, even if it's secret. The reason behind it names the value if that's safe.
  */
 function withoutValue(text: string): string {
   return text.replace(
@@ -59,12 +60,12 @@ function withoutValue(text: string): string {
   );
 }
 
-/** Colours, and the CLI's own markup for them. */
-function withoutColours(text: string): string {
+/** Removes ANSI colors and the CLI's own markup for them. */
+function withoutColors(text: string): string {
   return text.replace(/\u001b\[[0-9;]*m|<\{%[^%]*%\}>/g, "");
 }
 
-/** Lines of this package, as it said them, of one stream or of all. */
+/** This package's messages, of one severity or all, without their prefix. */
 export function ownMessages(diagnostics: readonly Diagnostic[], severity?: "info" | "info#err"): string[] {
   return diagnostics
     .filter((each) => each.text.startsWith(OWN) && (severity === undefined || each.severity === severity))

@@ -8,10 +8,10 @@ import * as pageShield from "./judges/page-shield";
 import type { Judge } from "./judges/sides";
 
 /**
- * What changing an argument can do to protection: every argument of every resource stands here, and a test that walks the
- * schemas fails for one that doesn't. `raises` and `lowers` say what more of it does, or that it is set; `depends`, that
- * only the values tell. Whatever isn't neutral names who judges it. An argument that only forbids something (`adopt`,
- * `maxDeletes`), or decides what a later destroy does, is neutral: what happens is judged when it happens.
+ * What changing an argument can do to protection. The table has every argument of every resource; a test that walks the
+ * schemas fails for a missing one. `raises` and `lowers` say what setting or increasing it does; `depends` means that the
+ * values decide. Everything but `neutral` names its judges. An argument that only forbids something (`adopt`, `maxDeletes`),
+ * or decides what a later destroy does, is neutral: the effect is judged when it happens.
  */
 export interface Effect {
   readonly is: "raises" | "lowers" | "depends" | "neutral";
@@ -23,7 +23,7 @@ const raises = (...judges: readonly Judge[]): Effect => ({ is: "raises", judges 
 const lowers = (...judges: readonly Judge[]): Effect => ({ is: "lowers", judges });
 const depends = (...judges: readonly Judge[]): Effect => ({ is: "depends", judges });
 
-/** By class and path: `[]` is an element of a list, `{}` a member of a record. */
+/** By class and path: `[]` is a list element, `{}` a record member. */
 export const EFFECTS: Readonly<Record<string, Readonly<Record<string, Effect>>>> = {
   PageShieldSettings: {
     zoneId: depends(pageShield.monitor),
@@ -51,7 +51,7 @@ export const EFFECTS: Readonly<Record<string, Readonly<Record<string, Effect>>>>
     description: neutral,
     enabled: raises(managed.stopsActing),
     ref: neutral,
-    position: depends(managed.place),
+    position: depends(managed.position),
     "owasp.paranoiaLevel": raises(managed.rules),
     "owasp.scoreThreshold": lowers(managed.rules),
     "owasp.action": depends(managed.rules),
@@ -96,7 +96,7 @@ export const EFFECTS: Readonly<Record<string, Readonly<Record<string, Effect>>>>
     "outputOptions.fieldDelimiter": neutral,
     "outputOptions.mergeSubrequests": lowers(logpush.subrequests),
     "outputOptions.cve202144228": raises(logpush.log4shell),
-    "outputOptions.extra": depends(logpush.further),
+    "outputOptions.extra": depends(logpush.extra),
     filter: depends(logpush.filter),
     filterChecks: neutral,
     enabled: raises(logpush.stopsPushing),
@@ -107,7 +107,7 @@ export const EFFECTS: Readonly<Record<string, Readonly<Record<string, Effect>>>>
     kind: depends(logpush.stopsPushing),
     ownershipChallenge: neutral,
     adopt: neutral,
-    extra: depends(logpush.further),
+    extra: depends(logpush.extra),
   },
   KvNamespace: {
     accountId: depends(namespaceData),
@@ -132,13 +132,13 @@ export const EFFECTS: Readonly<Record<string, Readonly<Record<string, Effect>>>>
   },
 };
 
-/** Whoever judges a step of this class; of any other resource, what can be said of all. */
+/** The judges of this class. Other providers' resources get the general one. */
 export function judgesOf(kind: string | undefined): readonly Judge[] {
   const rows = Object.values(ownMember(EFFECTS, kind ?? "") ?? {});
   return [...new Set([...rows.flatMap(({ judges }) => judges), general])];
 }
 
-/** Arguments of this class that aren't neutral. */
+/** This class's arguments that aren't neutral. */
 export function judgedArguments(kind: string | undefined): readonly string[] {
   const rows = Object.entries(ownMember(EFFECTS, kind ?? "") ?? {}).filter(([, { is }]) => is !== "neutral");
   return [...new Set(rows.map(([path]) => path.replace(/[.[{].*$/, "")))];

@@ -1,15 +1,15 @@
 import type { Phrase } from "./phrase";
 import { escapeInvisible } from "../api/printable";
-import { cut } from "./values";
+import { truncate } from "./values";
 
-/** What a plan holds may look like markup, a mention or a reference: in a comment it has to be what it was, a text. */
+/** Keeps text from a plan plain text in a comment, even if it looks like markup, a mention or a reference. */
 
-/** Keeps a comment from notifying somebody, or from showing up in another discussion, because a text looks like it. */
+/** Keeps text from mentioning anybody or linking to another discussion. */
 function unlinked(text: string): string {
   return text.replace(/(?<!\w)@(?=\w)|#(?=\d)|(?<=\bGH)-(?=\d)|:(?=[\w+-]+:)/gi, (sign) => `${sign}&#8203;`);
 }
 
-/** A text as Markdown of one line. */
+/** Text as one line of Markdown. */
 export function prose(text: string): string {
   const escaped = escapeInvisible(text)
     .replace(/[\\`*_[\]~|<>$]/g, (sign) => `\\${sign}`)
@@ -19,7 +19,7 @@ export function prose(text: string): string {
     .replace(/^(\s*)([-+=#])/, "$1\\$2");
 }
 
-/** A code span, in which nothing is interpreted: its fence is longer than any run of backticks inside. */
+/** A code span. Its fence is longer than any run of backticks inside. */
 export function span(value: string): string {
   const text = escapeInvisible(value);
   const fence = "`".repeat(longestRun([text]) + 1);
@@ -31,7 +31,7 @@ export function markdown({ parts }: Phrase): string {
   return parts.map((part) => (typeof part === "string" ? prose(part) : span(part.value))).join("");
 }
 
-/** The same in at most `room` characters: what does not fit is left out, and said to be by its sign. */
+/** Like `markdown`, cut to `room` characters with an ellipsis. */
 export function markdownWithin({ parts }: Phrase, room: number): string {
   let text = "";
   for (const part of parts) {
@@ -39,7 +39,7 @@ export function markdownWithin({ parts }: Phrase, room: number): string {
     const write = (given: string): string => (typeof part === "string" ? prose(given) : span(given));
     const given = typeof part === "string" ? part : part.value;
     const whole = write(given);
-    if (whole.length > fits) return `${text}${within(given, fits, write)}${ELLIPSIS}`;
+    if (whole.length > fits) return `${text}${proseWithin(given, fits, write)}${ELLIPSIS}`;
     text += whole;
   }
   return text;
@@ -47,30 +47,30 @@ export function markdownWithin({ parts }: Phrase, room: number): string {
 
 const ELLIPSIS = "…";
 
-/** As much of a text as takes at most `room` characters as it is written; some signs take eight. */
-export function within(text: string, room: number, write: (text: string) => string): string {
+/** As much of a text as fits into `room` characters once written: some characters take eight. */
+export function proseWithin(text: string, room: number, write: (text: string) => string): string {
   for (let limit = Math.min(text.length, room); limit > 1; limit = Math.floor(limit * 0.7)) {
-    const written = write(cut(text, limit));
+    const written = write(truncate(text, limit));
     if (written.length <= room) return written;
   }
   return "";
 }
 
-/** A cell of a table, which a bar would end, within code as well. */
+/** A table cell. A `|` would end it, even inside code. */
 export function inTable({ parts }: Phrase): string {
   const cell = parts.map((part) => {
     if (typeof part === "string") return prose(part);
-    return part.value.includes("|") ? `<code>${inDigits(part.value)}</code>` : span(part.value);
+    return part.value.includes("|") ? `<code>${asEntities(part.value)}</code>` : span(part.value);
   });
   return cell.join("") || " ";
 }
 
-/** Every sign that means something somewhere, by its number. */
-function inDigits(text: string): string {
+/** Punctuation as numeric entities. */
+function asEntities(text: string): string {
   return escapeInvisible(text).replace(/[!-/:-@[-`{-~]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }
 
-/** A text inside an HTML block, where Markdown is none. */
+/** Text inside an HTML block, where Markdown isn't read. */
 export const html = (text: string): string => unlinked(entities(text));
 
 function entities(text: string): string {
@@ -83,7 +83,7 @@ export function htmlOf({ parts }: Phrase): string {
     .join("");
 }
 
-/** Lines that stay as they are, between fences that are longer than any run of backticks inside. */
+/** A code block. Its fences are longer than any run of backticks inside. */
 export function fenced(language: string, lines: readonly string[]): string {
   const shown = lines.map(escapeInvisible);
   const fence = "`".repeat(Math.max(2, longestRun(shown)) + 1);

@@ -1,11 +1,11 @@
 import { buildReport } from "./build";
 import { toMarkdown } from "./markdown";
 import { mergeReports } from "./merge";
-import { GATE, type Gate, type Judged, type RemovalGate, type Report } from "./model";
+import { GATE, type Gate, type JudgedDanger, type RemovalGate, type Report } from "./model";
 import { PlanError, readPlan } from "./plan";
 import { toText } from "./text";
 
-export { DANGERS, type DangerKind, type Judged } from "./model";
+export { DANGERS, type DangerKind, type JudgedDanger } from "./model";
 export { PlanError } from "./plan";
 
 export const FORMATS = ["markdown", "text", "json"] as const;
@@ -13,12 +13,12 @@ export type Format = (typeof FORMATS)[number];
 
 export interface WrittenReport {
   readonly text: string;
-  readonly dangers: readonly Judged[];
-  /** Stands for all the dangers of a whole plan. */
+  readonly dangers: readonly JudgedDanger[];
+  /** Stands for all dangers. Undefined when there are none, or when the preview failed. */
   readonly digest: string | undefined;
-  /** All digests that may be accepted: of the whole, of each stack, of single dangers. */
+  /** All digests that `--accept` takes: of the whole report, of each stack, of single dangers. */
   readonly digests: ReadonlySet<string>;
-  /** Whether the preview failed, so that the plan is not whole. */
+  /** Whether the preview failed, which leaves the plan incomplete. */
   readonly failed: boolean;
 }
 
@@ -31,20 +31,20 @@ const WRITERS: Readonly<Record<Format, (report: Report) => string>> = {
 };
 
 /**
- * Tells a plan for a reviewer.
+ * Writes the report on a plan.
  *
- * @param plan what `pulumi preview --json --show-sames` wrote.
- * @param options when a KvEntries that deletes its own keys is a danger; which dangers stop a pipeline, and which were accepted.
- * @throws PlanError where that is something else.
+ * @param plan output of `pulumi preview --json --show-sames`.
+ * @param options when a KvEntries that deletes its own keys is a danger, which dangers stop a pipeline, and which were accepted.
+ * @throws PlanError if `plan` isn't that output.
  */
 export function report(plan: string, format: Format, options: ReportOptions = {}): WrittenReport {
-  return written(buildReport(readPlan(plan), gateOf(options)), format, []);
+  return writeReport(buildReport(readPlan(plan), gateOf(options)), format, []);
 }
 
 /**
- * Tells the plans of several stacks in one report.
+ * Writes one report on the plans of several stacks.
  *
- * @param plans each with a name that a mistake in it is told by.
+ * @param plans each with a name for error messages.
  */
 export function reportAll(
   plans: readonly { readonly name: string; readonly text: string }[],
@@ -59,14 +59,14 @@ export function reportAll(
       throw error instanceof PlanError ? new PlanError(`${name}: ${error.message}`) : error;
     }
   });
-  return written(mergeReports(reports, gate), format, reports);
+  return writeReport(mergeReports(reports, gate), format, reports);
 }
 
 function gateOf({ failOn = GATE.failOn, accepted = GATE.accepted, ...removal }: ReportOptions): Gate {
   return { removal: { ...GATE.removal, ...removal }, failOn, accepted };
 }
 
-function written(built: Report, format: Format, parts: readonly Report[]): WrittenReport {
+function writeReport(built: Report, format: Format, parts: readonly Report[]): WrittenReport {
   const { dangers, digest, errors } = built;
   const digests = [built, ...parts, ...dangers].flatMap((each) => each.digest ?? []);
   return {

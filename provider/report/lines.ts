@@ -1,29 +1,30 @@
-import { DANGERS, type Danger, type Judged, type Report } from "./model";
+import { DANGERS, type Danger, type JudgedDanger, type Report } from "./model";
 import { joined, name, say, words, type Phrase } from "./phrase";
-import { counted, cut } from "./values";
+import { counted, truncate } from "./values";
 
-/** Lines that Markdown and text have in common. */
+/** Lines that Markdown and text share. */
 
-/** What the plan comes to; a preview that failed is no plan. */
+/** The plan in one line, or how far a failed preview got. */
 export function countsLine({ counts, errors }: Pick<Report, "counts" | "errors">): string {
-  const told = Object.entries(counts)
+  const listed = Object.entries(counts)
     .map(([what, count]) => counted(count, what, what))
     .join(", ");
-  if (errors.length > 0) return told === "" ? "There is no plan." : `Until it failed: ${told}`;
+  if (errors.length > 0) return listed === "" ? "There is no plan." : `Before the failure: ${listed}`;
   if (Object.keys(counts).every((what) => what === "unchanged")) {
-    return told === "" ? "Nothing to do." : `Nothing to do: ${told}`;
+    return listed === "" ? "No changes." : `No changes: ${listed}`;
   }
-  return told;
+  return listed;
 }
 
 const MOST_NAMED = 20;
 
 /**
- * The graver dangers each with its sentence; all replacements, and all deletions, in a line. What was accepted follows what was
- * not.
+ * A line for each danger; replacements share one line, and so do deletions. Accepted dangers come last.
  */
-export function dangerLines(dangers: readonly Judged[]): readonly (readonly [kind: string, line: Phrase])[] {
-  const isAccepted = ({ verdict }: Judged): boolean => verdict === "accepted";
+export function dangerLines(
+  dangers: readonly JudgedDanger[],
+): readonly (readonly [kind: string, line: Phrase])[] {
+  const isAccepted = ({ verdict }: JudgedDanger): boolean => verdict === "accepted";
   return [
     ...linesOf(dangers.filter((danger) => !isAccepted(danger))),
     ...linesOf(dangers.filter(isAccepted)).map(([kind, line]) => [`${kind} (accepted)`, line] as const),
@@ -43,7 +44,7 @@ function linesOf(dangers: readonly Danger[]): readonly (readonly [kind: string, 
   });
 }
 
-/** What `--accept` takes. */
+/** Shows the digest that `--accept` takes. */
 export const digestLine = (digest: string): Phrase => say`Digest of these dangers: ${digest}`;
 
-const resource = (danger: Danger): Phrase => name(cut(`${danger.type} ${danger.name}`, 120));
+const resource = (danger: Danger): Phrase => name(truncate(`${danger.type} ${danger.name}`, 120));

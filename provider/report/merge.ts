@@ -4,11 +4,11 @@ import { joined, name as nameOf, say, type Phrase } from "./phrase";
 import { PlanError } from "./plan";
 import { compare } from "./values";
 
-/** The reports of several stacks as one: every name says whose it is, and what several stacks have in common is told once. */
+/** Merges the reports of several stacks: each name gets its stack, and messages that stacks share appear once. */
 export function mergeReports(reports: readonly Report[], { accepted }: Gate): Report {
   const titles = reports.map(({ title }) => title);
   const twice = titles.find((title, index) => titles.indexOf(title) !== index);
-  if (twice !== undefined) throw new PlanError(`two of the plans are of ${twice}: give one of each stack`);
+  if (twice !== undefined) throw new PlanError(`two plans are for ${twice}. Pass one plan per stack.`);
   const projects = new Set(titles.map((title) => title.split("/", 1)[0]));
   const [project] = projects;
   const isOne = projects.size === 1 && project !== undefined;
@@ -29,7 +29,7 @@ export function mergeReports(reports: readonly Report[], { accepted }: Gate): Re
     title: isOne ? `${project}/all stacks` : "all stacks",
     counts: sumOf(reports),
     notes: [...groups(stacks, ({ notes }) => notes, String)].map(
-      ([note, whose]): Phrase => say`${whoseWords(whose)}: ${note}`,
+      ([note, whose]): Phrase => say`${stackNames(whose)}: ${note}`,
     ),
     errors: messages(stacks, ({ errors }) => errors),
     dangers: isAccepted ? dangers.map((danger) => ({ ...danger, verdict: "accepted" })) : dangers,
@@ -49,7 +49,7 @@ function sumOf(reports: readonly Report[]): Record<string, number> {
   );
 }
 
-/** What the stacks say, each once, with the stacks that say it. */
+/** Each message once, with the stacks that have it. */
 function groups<T>(
   stacks: readonly Stack[],
   of: (report: Report) => readonly T[],
@@ -69,14 +69,14 @@ function groups<T>(
 function messages(stacks: readonly Stack[], of: (report: Report) => readonly Message[]): Message[] {
   const key = ({ about, text }: Message): string => JSON.stringify([about, text]);
   return [...groups(stacks, of, key)].map(([{ about, text }, whose]) => {
-    const stacksOf = whoseWords(whose).toString();
+    const stacksOf = stackNames(whose).toString();
     return { about: about === undefined ? stacksOf : `${stacksOf}: ${about}`, text };
   });
 }
 
 const MOST_NAMED = 5;
 
-function whoseWords(stacks: readonly string[]): Phrase {
+function stackNames(stacks: readonly string[]): Phrase {
   const names = joined(stacks.slice(0, MOST_NAMED).map(nameOf));
   return stacks.length > MOST_NAMED ? say`${names} and ${stacks.length - MOST_NAMED} more stacks` : names;
 }

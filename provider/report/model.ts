@@ -4,7 +4,7 @@ import type { Operation } from "./plan";
 interface OperationWords {
   /** In front of a resource. */
   readonly sign: string;
-  /** Behind a count: `3 to create`. */
+  /** After a count: `3 to create`. */
   readonly words: string;
 }
 
@@ -26,32 +26,32 @@ export const OPERATION: Readonly<Record<Operation, OperationWords>> = {
   same: { sign: "=", words: "unchanged" },
 };
 
-/** The order of counts. */
+/** The labels of counts, in their order. */
 export const COUNTED: readonly string[] = [...new Set(Object.values(OPERATION).map(({ words }) => words))];
 
-/** A report before it is written down: what Markdown, text and JSON have in common. */
+/** A report before formatting: what Markdown, text and JSON share. */
 export interface Report {
   /** `project/stack` */
   readonly title: string;
-  /** What the plan does to how many resources, in a fixed order: `{ "to create": 2, unchanged: 7 }`. */
+  /** How many resources the plan creates, updates and so on, in a fixed order: `{ "to create": 2, unchanged: 7 }`. */
   readonly counts: Readonly<Record<string, number>>;
-  /** What to know of the plan as a whole before it is believed. */
+  /** Caveats about the plan as a whole. */
   readonly notes: readonly Phrase[];
   readonly errors: readonly Message[];
-  readonly dangers: readonly Judged[];
-  /** Stands for all the dangers, so that they can be accepted; none where there are none, or where the preview failed. */
+  readonly dangers: readonly JudgedDanger[];
+  /** Stands for all dangers, to accept them. Undefined when there are none, or when the preview failed. */
   readonly digest: string | undefined;
   readonly warnings: readonly Message[];
   readonly sections: readonly Section[];
-  /** Resources of other providers: in the plan, but not explained here. */
+  /** Other providers' resources, listed without details. */
   readonly others: readonly Named[];
 }
 
-/** What the engine or a provider said. */
+/** A message of the engine or a provider. */
 export interface Message {
-  /** `KvEntries products`, where it is about one resource. */
+  /** `KvEntries products`; undefined if it isn't about one resource. */
   readonly about: string | undefined;
-  /** May have several lines. */
+  /** One or more lines. */
   readonly text: string;
 }
 
@@ -61,11 +61,11 @@ export interface Named {
   readonly name: string;
 }
 
-/** What `--fail-on` can name, the gravest first. */
+/** The kinds that `--fail-on` takes, worst first. */
 export const DANGERS = ["irreversible", "unprotect", "blocks", "removes", "replace", "delete"] as const;
 export type DangerKind = (typeof DANGERS)[number];
 
-/** How many of its own keys a KvEntries has to delete before it counts as a danger: so many, and such a share of them. */
+/** How many of its own keys a KvEntries deletes before that's a danger: at least `keys`, and at least `share` of them. */
 export interface RemovalGate {
   readonly keys: number;
   /** 0 to 1 */
@@ -75,28 +75,28 @@ export const REMOVAL_GATE: RemovalGate = { keys: 10, share: 0.5 };
 
 export interface Danger {
   readonly kind: DangerKind;
-  /** The class, such as `KvEntries`; of another provider the whole type. */
+  /** The class, such as `KvEntries`; for another provider, the whole type. */
   readonly type: string;
   readonly name: string;
   readonly sentence: Phrase;
-  /** Digest of what was compared in full, where the sentence may shorten it. */
+  /** Digest of the compared values, if the sentence may shorten them. */
   readonly compared?: string;
 }
 
-/** What becomes of a danger: `fails` stops the pipeline, `accepted` would if nobody had accepted it, `passes` is shown only. */
+/** `fails` stops the pipeline, `accepted` was accepted with `--accept`, `passes` isn't named by `--fail-on`. */
 export type Verdict = "fails" | "accepted" | "passes";
 
-export interface Judged extends Danger {
-  /** Stands for this danger alone. */
+export interface JudgedDanger extends Danger {
+  /** Accepts this danger alone. */
   readonly digest: string;
   readonly verdict: Verdict;
 }
 
-/** What a pipeline makes of dangers. */
+/** Which dangers stop a pipeline. */
 export interface Gate {
   readonly removal: RemovalGate;
   readonly failOn: readonly DangerKind[];
-  /** Digests of what somebody accepted, of all dangers or of single ones. */
+  /** Accepted digests, of all dangers together or of single ones. */
   readonly accepted: ReadonlySet<string>;
 }
 export const GATE: Gate = { removal: REMOVAL_GATE, failOn: [], accepted: new Set() };
@@ -106,7 +106,7 @@ export interface Section {
   /** The class, such as `KvEntries`. */
   readonly kind: string;
   readonly name: string;
-  /** Behind the name, in one line. */
+  /** One line after the name. */
   readonly summary: Phrase;
   readonly blocks: readonly Block[];
 }
@@ -119,7 +119,7 @@ export type Block =
       readonly head: readonly string[];
       readonly rows: readonly (readonly Phrase[])[];
     }
-  /** Lines that are kept as they are. */
+  /** Verbatim lines. */
   | { readonly is: "code"; readonly language: "diff" | "text"; readonly lines: readonly string[] }
   | {
       readonly is: "states";

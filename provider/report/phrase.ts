@@ -1,18 +1,18 @@
-/** A stretch of a sentence that is not ours: a name, a value of the plan. It is shown as code, where nothing in it is markup. */
+/** A name or value from the plan within a sentence. It's written as code, so that nothing in it is markup. */
 interface Value {
   readonly value: string;
-  /** Stands for itself in a text, too, without quotes. */
+  /** Gets no quotes in plain text. */
   readonly bare?: true;
 }
 
-/** One line of a report: our words, and values between them. */
+/** One line of a report: words with values in between. */
 export class Phrase {
   constructor(readonly parts: readonly (string | Value)[]) {}
 
   toString(): string {
     const [first, ...others] = this.parts;
     if (first === undefined) return "";
-    // Within a sentence it has to be seen where a value ends.
+    // Quotes show where a value with spaces ends.
     const quoted = ({ value, bare }: Value): string =>
       bare !== true && /\s/.test(value) ? JSON.stringify(value) : value;
     if (others.length === 0) return typeof first === "string" ? first : first.value;
@@ -24,7 +24,7 @@ export class Phrase {
   }
 }
 
-/** A sentence: a text between the words is a value, a number and another phrase are words. */
+/** A sentence as a template: a string in it becomes a value; numbers and phrases become words. */
 export function say(
   strings: TemplateStringsArray,
   ...between: readonly (string | number | Phrase)[]
@@ -42,14 +42,14 @@ export function say(
 export const words = (text: string): Phrase => new Phrase(text === "" ? [] : [text]);
 export const value = (text: string): Phrase => new Phrase([{ value: text }]);
 
-/** What names itself: a resource, a command. */
+/** The name of a resource or stack. */
 export const name = (text: string): Phrase => new Phrase([{ value: text, bare: true }]);
 
 export function joined(phrases: readonly Phrase[], between = ", "): Phrase {
   return new Phrase(phrases.flatMap(({ parts }, index) => (index === 0 ? parts : [between, ...parts])));
 }
 
-/** Values one after the other, as a list in a text has them: `a, b …`. */
+/** The values of a list in a text: `a, b …`. */
 export function valuesOf(listed: string): Phrase {
   const [, names = "", more = ""] = /^(.*?)((?:,)? …)?$/s.exec(listed) ?? [];
   return joined([joined(names.split(", ").map(value)), words(more)], "");

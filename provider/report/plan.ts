@@ -4,7 +4,7 @@ import { KEPT } from "../runtime/resource-type";
 import { messagesOf, type Diagnostic } from "./diagnostics";
 import { SECRET } from "./values";
 
-/** What a step does to a resource, as `pulumi preview --json` names it. */
+/** Operations of steps in `pulumi preview --json`. */
 const OPERATIONS = [
   "same",
   "create",
@@ -69,26 +69,26 @@ type Digest = z.output<typeof digest>;
 export interface Step {
   readonly op: Operation;
   readonly urn: string;
-  /** Of this package: the class, such as `KvEntries`; else undefined. */
+  /** This package's class, such as `KvEntries`; undefined for other providers. */
   readonly kind: string | undefined;
-  /** The whole type, as the engine has it. */
+  /** The engine's whole type token. */
   readonly type: string;
   readonly name: string;
-  /** False for a component, which is a group of others and nothing by itself. */
+  /** False for a component, which only groups other resources. */
   readonly custom: boolean;
   readonly old: Sides | undefined;
   readonly new: Sides | undefined;
   readonly replaceReasons: readonly string[];
-  /** What a refresh before the plan found: that the object is gone, or which arguments somebody else has changed. */
+  /** What `--refresh` found: the object is gone, or these arguments were changed outside the program. */
   readonly found?: "gone" | readonly string[];
 }
 
 export interface Sides {
   readonly id: string | undefined;
   readonly protect: boolean;
-  /** Left in place by a delete. */
+  /** Whether a delete leaves the object in place (`retainOnDelete`). */
   readonly retained: boolean;
-  /** Without the serialized provider; secrets are `[secret]`. */
+  /** Without the serialized provider. Secrets are `[secret]`. */
   readonly inputs: JsonObject;
   readonly outputs: JsonObject;
 }
@@ -98,12 +98,12 @@ export interface Plan {
   readonly project: string | undefined;
   readonly steps: readonly Step[];
   readonly diagnostics: readonly Diagnostic[];
-  /** False where unchanged resources are left out, as without `--show-sames`. */
+  /** False if the plan leaves out unchanged resources, as without `--show-sames`. */
   readonly complete: boolean;
   readonly maybeCorrupt: boolean;
 }
 
-/** What cannot be read as a plan; the message is the whole story. */
+/** The input isn't a plan. */
 export class PlanError extends Error {
   override readonly name = "PlanError";
 }
@@ -111,13 +111,17 @@ export class PlanError extends Error {
 /** Type prefix of this package's resources in a program's plan. */
 const OWN = "pulumi-nodejs:dynamic/edgeguard:";
 
-/** Reads the output of `pulumi preview --json`; refuses anything else with a sentence. */
+/**
+ * Reads the output of `pulumi preview --json`.
+ *
+ * @throws PlanError for anything else.
+ */
 export function readPlan(text: string): Plan {
   const parsed = digest.safeParse(parse(text));
-  if (!parsed.success) throw new PlanError(sentence(parsed.error));
+  if (!parsed.success) throw new PlanError(unknownFormat(parsed.error));
   const { data } = parsed;
   if (Object.keys(data).length === 0) {
-    throw new PlanError(`${NO_PLAN}: it holds nothing at all`);
+    throw new PlanError(`${NO_PLAN}: it's an empty object`);
   }
   const steps = (data.steps ?? []).map(stepOf);
   const diagnostics = messagesOf(data.diagnostics ?? []);
@@ -125,7 +129,7 @@ export function readPlan(text: string): Plan {
   const roots = steps.filter(({ type }) => type === "pulumi:pulumi:Stack").map(({ op }) => op);
   if (!failed && roots.length > 0 && roots.every((op) => op === "refresh")) {
     throw new PlanError(
-      "this is the plan of a refresh, which does not say what was found: use `pulumi preview --refresh --json --show-sames`",
+      "this is the plan of a `pulumi refresh`, which doesn't say what it found. Use `pulumi preview --refresh --json --show-sames`.",
     );
   }
   const urn = steps[0]?.urn ?? diagnostics.find((each) => each.urn !== undefined)?.urn;
@@ -140,13 +144,13 @@ export function readPlan(text: string): Plan {
   };
 }
 
-const NO_PLAN = "this is not a plan of `pulumi preview --json`";
+const NO_PLAN = "this isn't a plan of `pulumi preview --json`";
 
 function parse(text: string): unknown {
   const json = text.replace(/^\ufeff/, "");
   if (json.trim() === "") {
     throw new PlanError(
-      "there is no plan: the input is empty. Pipe `pulumi preview --json --show-sames` in; what it said instead is on its stderr",
+      "no plan: the input is empty. Pipe in `pulumi preview --json --show-sames`; if that failed, its stderr says why.",
     );
   }
   try {
@@ -156,19 +160,19 @@ function parse(text: string): unknown {
   }
 }
 
-function sentence(error: z.ZodError): string {
+function unknownFormat(error: z.ZodError): string {
   const [issue] = error.issues;
   const place = issue === undefined || issue.path.length === 0 ? "the top" : issue.path.join(".");
   return (
-    `this is not a plan that \`pulumi preview --json\` of a known version writes: at ${place}: ${issue?.message ?? "unknown shape"}. ` +
-    "Nothing is guessed: install a newer pulumi-edgeguard, or report the plan's shape"
+    `no known version of \`pulumi preview --json\` writes a plan like this: at ${place}: ${issue?.message ?? "unknown format"}. ` +
+    "edgeguard doesn't guess: install a newer pulumi-edgeguard, or open an issue with the plan's format."
   );
 }
 
 function stepOf({ op, urn, oldState, newState, replaceReasons }: NonNullable<Digest["steps"]>[number]): Step {
   const [stack, , types, ...name] = urn.split("::");
   if (stack?.startsWith("urn:pulumi:") !== true || types === undefined || name.length === 0) {
-    throw new PlanError(`${NO_PLAN}: ${quoted(urn)} is not a URN`);
+    throw new PlanError(`${NO_PLAN}: ${quoted(urn)} isn't a URN`);
   }
   const type = types.split("$").at(-1) ?? "";
   return {
@@ -190,12 +194,12 @@ function sides(recorded: z.output<typeof state> | null | undefined): Sides | und
     id: recorded.id,
     protect: recorded.protect ?? false,
     retained: recorded.retainOnDelete ?? false,
-    inputs: plain(recorded.inputs),
-    outputs: plain(recorded.outputs),
+    inputs: withoutInternals(recorded.inputs),
+    outputs: withoutInternals(recorded.outputs),
   };
 }
 
-/** Arguments that are always secret: hidden here too, whatever options the plan was written with. */
+/** Arguments that are always secret. They're hidden even in a plan made with `--show-secrets`. */
 const ALWAYS_SECRET: readonly string[] = [
   "destinationConf",
   "ownershipChallenge",
@@ -205,8 +209,8 @@ const ALWAYS_SECRET: readonly string[] = [
   "fileHash",
 ];
 
-/** Without what only the provider reads, and without anything that is secret. */
-function plain(given: JsonObject | undefined): JsonObject {
+/** Drops what only the provider reads, and hides secrets. */
+function withoutInternals(given: JsonObject | undefined): JsonObject {
   return Object.fromEntries(
     Object.entries(omit(given ?? {}, ["__provider", ...KEPT])).map(([key, member]) => [
       key,
@@ -215,7 +219,7 @@ function plain(given: JsonObject | undefined): JsonObject {
   );
 }
 
-/** Marks a secret in the engine's wire format; its plain text may stand beside it. */
+/** Marks a secret in the engine's wire format. Its plain text may be next to it. */
 const SECRET_MARK = "4dabf18193072939515e22adb298388d";
 
 function withoutSecrets(value: unknown): unknown {
@@ -225,10 +229,10 @@ function withoutSecrets(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withoutSecrets(member)]));
 }
 
-/** The engine counts unchanged resources whether it lists them or not. */
+/** Whether unchanged resources are listed. The engine counts them in any case. */
 function hasSames({ steps, changeSummary }: Digest): boolean {
   const ops = (steps ?? []).map(({ op }) => op);
-  if (ops.includes("import")) return true; // An import is not asked for more.
+  if (ops.includes("import")) return true; // `pulumi import` has no --show-sames.
   const listed = ops.filter((op) => op === "same").length;
   return listed >= Math.min(2, changeSummary?.["same"] ?? 0);
 }
@@ -237,12 +241,12 @@ function quoted(text: string): string {
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
 }
 
-/** What a refresh may be told as: older engines put in its place what it has found. */
-const REFRESHING: readonly string[] = ["refresh", "update", "delete"];
+/** Operations of a refresh step: older engines write what the refresh found instead of `refresh`. */
+const REFRESH_OPERATIONS: readonly string[] = ["refresh", "update", "delete"];
 
 /**
- * With `--refresh` a plan holds two steps of a resource: the refresh, which knows what was recorded before, and what the
- * program makes of what was found. One is left, and it says what had been changed by others.
+ * With `--refresh`, a plan has two steps per resource: the refresh with the recorded state, and the program's own step. Merges
+ * them into one that says what was changed outside the program.
  */
 function applyRefresh(steps: readonly Step[]): Step[] {
   if (!steps.some(({ op }) => op === "refresh")) return [...steps];
@@ -250,14 +254,14 @@ function applyRefresh(steps: readonly Step[]): Step[] {
   const left: Step[] = [];
   for (const step of steps) {
     const before = recorded.get(step.urn);
-    if (before !== undefined) left.push({ ...step, ...foundBy(before, step) });
-    else if (REFRESHING.includes(step.op)) recorded.set(step.urn, step);
+    if (before !== undefined) left.push({ ...step, ...foundByRefresh(before, step) });
+    else if (REFRESH_OPERATIONS.includes(step.op)) recorded.set(step.urn, step);
     else left.push(step);
   }
   return left;
 }
 
-function foundBy({ old: before }: Step, { op, old: now, new: next }: Step): Pick<Step, "found"> {
+function foundByRefresh({ old: before }: Step, { op, old: now, new: next }: Step): Pick<Step, "found"> {
   if (before === undefined) return {};
   if (op === "create") return { found: "gone" };
   if (now === undefined) return {};

@@ -4,23 +4,23 @@ import { OPERATION, type Block, type Message, type Report, type Section } from "
 import { escapeInvisible } from "../api/printable";
 import { counted } from "./values";
 
-/** The whole report for a terminal or a log; nothing is cut. */
+/** The whole report for a terminal or a log, without cuts. */
 export function toText(report: Report): string {
   const { title, notes, errors, dangers, digest, warnings, sections, others } = report;
   return [
     `edgeguard: ${escapeInvisible(title)}`,
     countsLine(report),
     ...notes.map((note) => `Note: ${escapeInvisible(note.toString())}`),
-    ...listed("The preview failed", errors.map(said)),
+    ...listed("The preview failed", errors.map(messageText)),
     ...listed(
-      "Look here first",
+      "Review these first",
       dangerLines(dangers).map(([kind, line]) => `${kind}: ${escapeInvisible(line.toString())}`),
     ),
     ...(digest === undefined ? [] : [digestLine(digest).toString()]),
-    ...listed(counted(warnings.length, "warning"), warnings.map(said)),
+    ...listed(counted(warnings.length, "warning"), warnings.map(messageText)),
     ...sections.map(section),
     ...listed(
-      `${counted(others.length, "change")} of other providers`,
+      `${counted(others.length, "change")} to resources of other providers`,
       others.map(({ op, type, name }) => escapeInvisible(`${OPERATION[op].sign} ${type} ${name}`)),
     ),
   ]
@@ -33,7 +33,7 @@ function listed(title: string, items: readonly string[]): string[] {
   return [`${title}:\n${items.map((item) => `  - ${item.replaceAll("\n", "\n    ")}`).join("\n")}`];
 }
 
-function said({ about, text }: Message): string {
+function messageText({ about, text }: Message): string {
   const lines = text.split("\n").map(escapeInvisible).join("\n");
   return about === undefined ? lines : `${escapeInvisible(about)}: ${lines}`;
 }
@@ -60,7 +60,7 @@ function block(one: Block): string {
     case "states":
       return [
         ...one.edges.map(([from, to]) => `${from} -> ${to}`),
-        `now: ${one.now ?? "not known"}`,
+        `now: ${one.now ?? "unknown"}`,
         ...(one.next === undefined ? [] : [`next: ${one.next}`]),
       ].join("\n");
   }

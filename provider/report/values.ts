@@ -2,25 +2,25 @@ import { escapeInvisible } from "../api/printable";
 import { isJsonObject, sameJson, UNKNOWN, type JsonObject } from "../runtime/values";
 import { value, words, type Phrase } from "./phrase";
 
-/** What the engine writes in place of a secret. */
+/** What the engine writes instead of a secret. */
 export const SECRET = "[secret]";
 
 const MOST_CHARACTERS = 120;
 
-/** A value as a reviewer reads it: one line of at most `limit` characters, nothing in it invisible. */
-export function shown(given: unknown, limit = MOST_CHARACTERS): string {
-  return cut(plain(given), limit);
+/** A value as one line of at most `limit` characters, with invisible characters escaped. */
+export function formatValue(given: unknown, limit = MOST_CHARACTERS): string {
+  return truncate(withoutInvisible(given), limit);
 }
 
-/** The same as a part of a report. */
+/** A value as part of a report. */
 export function cell(given: unknown, limit = MOST_CHARACTERS): Phrase {
   if (given === undefined) return words("–");
   if (given === UNKNOWN) return words("known after apply");
   if (given === SECRET) return words(SECRET);
-  return value(shown(given, limit));
+  return value(formatValue(given, limit));
 }
 
-const plain = (given: unknown): string => {
+const withoutInvisible = (given: unknown): string => {
   if (given === undefined) return "–";
   if (given === UNKNOWN) return "known after apply";
   if (typeof given !== "string") {
@@ -33,16 +33,16 @@ const plain = (given: unknown): string => {
     : escapeInvisible(JSON.stringify(given));
 };
 
-export function cut(text: string, limit: number): string {
-  if (text.length <= limit) return text;
-  const whole = text.slice(0, limit - 1);
-  // Half of a character is none.
+export function truncate(asText: string, limit: number): string {
+  if (asText.length <= limit) return asText;
+  const whole = asText.slice(0, limit - 1);
+  // Not half of a surrogate pair.
   return `${/[\ud800-\udbff]$/.test(whole) ? whole.slice(0, -1) : whole}…`;
 }
 
 export type Difference = readonly [name: string, before: Phrase, after: Phrase];
 
-/** Arguments before and after, only those that differ, by name; members of an object one by one. */
+/** The arguments that differ, by name, before and after. Objects are compared member by member. */
 export function differences(
   before: JsonObject,
   after: JsonObject,
@@ -55,35 +55,40 @@ export function differences(
       const [one, other] = [before[name], after[name]];
       const objects = [one, other].every((side) => side === undefined || isJsonObject(side));
       if (objects) {
-        return differences(bag(one), bag(other)).map(([member, was, is]) => [`${name}.${member}`, was, is]);
+        return differences(asObject(one), asObject(other)).map(([member, was, is]) => [
+          `${name}.${member}`,
+          was,
+          is,
+        ]);
       }
-      return [[name, ...pair(one, other)]];
+      return [[name, ...showDifference(one, other)]];
     });
 }
 
 const CONTEXT_CHARACTERS = 20;
 
-/** Two values that differ, each cut so that the difference is seen. */
-function pair(one: unknown, other: unknown): readonly [Phrase, Phrase] {
-  if (shown(one) !== shown(other) || one === SECRET) return [cell(one), cell(other)];
-  const [a, b] = [plain(one), plain(other)];
+/** Two values that differ, each cut so that the difference shows. */
+function showDifference(one: unknown, other: unknown): readonly [Phrase, Phrase] {
+  if (formatValue(one) !== formatValue(other) || one === SECRET) return [cell(one), cell(other)];
+  const [a, b] = [withoutInvisible(one), withoutInvisible(other)];
   let first = 0;
   while (first < a.length && a[first] === b[first]) first += 1;
   const start = Math.max(0, first - CONTEXT_CHARACTERS);
   return [
-    value(`…${cut(a.slice(start), MOST_CHARACTERS)}`),
-    value(`…${cut(b.slice(start), MOST_CHARACTERS)}`),
+    value(`…${truncate(a.slice(start), MOST_CHARACTERS)}`),
+    value(`…${truncate(b.slice(start), MOST_CHARACTERS)}`),
   ];
 }
 
 export const text = (given: unknown): string | undefined =>
   typeof given === "string" && given !== UNKNOWN ? given : undefined;
 
-export const number = (given: unknown): number | undefined => (typeof given === "number" ? given : undefined);
+export const asNumber = (given: unknown): number | undefined =>
+  typeof given === "number" ? given : undefined;
 
-export const list = (given: unknown): readonly unknown[] => (Array.isArray(given) ? given : []);
+export const asList = (given: unknown): readonly unknown[] => (Array.isArray(given) ? given : []);
 
-export const bag = (given: unknown): JsonObject => (isJsonObject(given) ? given : {});
+export const asObject = (given: unknown): JsonObject => (isJsonObject(given) ? given : {});
 
 /** "1 key", "1,200 keys". */
 export function counted(count: number, one: string, many = `${one}s`): string {

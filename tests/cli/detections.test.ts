@@ -20,11 +20,11 @@ test("writes the active scripts of a zone, and says when nothing has changed sin
   expect(await save("--zone", shop)).toMatchObject({
     code: 0,
     stdout: "",
-    stderr: `edgeguard: detections.json holds 21 scripts of zone ${shop}.\n`,
+    stderr: `edgeguard: detections.json now has 21 scripts of zone ${shop}.\n`,
   });
   expect(readDetections(path("detections.json")).scripts).toHaveLength(21);
   const { stderr } = await save("--zone", shop.toUpperCase());
-  expect(stderr).toBe(`edgeguard: detections.json is up to date: 21 scripts of zone ${shop}.\n`);
+  expect(stderr).toBe(`edgeguard: detections.json is up to date with 21 scripts of zone ${shop}.\n`);
   expect(desk.api.requests.map(({ query }) => query)).toEqual(
     [1, 2].map(
       () => expect.objectContaining({ exclude_duplicates: "false", exclude_cdn_cgi: "false" }) as object,
@@ -32,19 +32,19 @@ test("writes the active scripts of a zone, and says when nothing has changed sin
   );
 });
 
-test("takes other kinds, states, hosts and files", async () => {
+test("saves other kinds, states and hosts to another file", async () => {
   const { shop } = desk.api.zones;
   const options = ["--include", "scripts,cookies", "--status", "active, infrequent", "--hosts", "checkout.*"];
   const { code, stderr } = await save("--zone", shop, "--out", "checkout.json", ...options);
   expect({ code, stderr }).toEqual({
     code: 0,
-    stderr: `edgeguard: checkout.json holds 8 scripts, 1 cookie of zone ${shop}.\n`,
+    stderr: `edgeguard: checkout.json now has 8 scripts, 1 cookie of zone ${shop}.\n`,
   });
   const { scripts = [] } = readDetections(path("checkout.json"));
   expect(scripts.map(({ url }) => url)).toContain("https://cdn.extension-helper.example/inject.js");
 });
 
-test("leaves the file as it was where Cloudflare refuses, and nothing beside it", async () => {
+test("keeps the old file and leaves no temporary one when Cloudflare refuses", async () => {
   await save("--zone", desk.api.zones.small, "--out", "kept.json");
   const before = readFileSync(path("kept.json"), "utf8");
   const { code, stderr } = await save(
@@ -61,7 +61,7 @@ test("leaves the file as it was where Cloudflare refuses, and nothing beside it"
   expect(readdirSync(desk.cwd).filter((name) => name.endsWith(".tmp"))).toEqual([]);
 });
 
-test("leaves the file as it was where it is interrupted", async () => {
+test("writes nothing when interrupted", async () => {
   desk.api.fault({ match: { path: "/scripts" }, kind: "slow", delayMs: 20_000, when: "after" });
   const child = desk.start(["detections", "save", "--zone", desk.api.zones.shop, "--out", "late.json"]);
   const said: string[] = [];
@@ -72,21 +72,21 @@ test("leaves the file as it was where it is interrupted", async () => {
   const code = await new Promise((ended) => child.once("close", ended));
   expect({ code, said: said.join("") }).toEqual({
     code: 130,
-    said: "edgeguard: interrupted. late.json is as it was.\n",
+    said: "edgeguard: interrupted. late.json is unchanged.\n",
   });
   expect(existsSync(path("late.json"))).toBe(false);
 });
 
-test("does not overwrite another zone's snapshot, or another file, unless it is forced to", async () => {
+test("overwrites another zone's snapshot or another file only with --force", async () => {
   const { blog, shop } = desk.api.zones;
   await save("--zone", blog, "--out", "blog.json");
   expect(await save("--zone", shop, "--out", "blog.json")).toMatchObject({
     code: 1,
-    stderr: `edgeguard: blog.json is the snapshot of zone ${blog}. Name another file with --out, or overwrite it with --force.\n`,
+    stderr: `edgeguard: blog.json is the snapshot of zone ${blog}. Pass another file with --out, or --force to overwrite it.\n`,
   });
   desk.write("index.ts", "export {};");
   expect((await save("--zone", shop, "--out", "index.ts")).stderr).toContain(
-    "index.ts is no snapshot of detections.",
+    "index.ts is not a snapshot of detections.",
   );
   expect((await save("--zone", shop, "--out", "blog.json", "--force")).code).toBe(0);
   expect(readDetections(path("blog.json")).zoneId).toBe(shop);
@@ -94,10 +94,10 @@ test("does not overwrite another zone's snapshot, or another file, unless it is 
 
 test.each([
   [[], "required option '--zone <id>' not specified"],
-  [["--zone", "shop.example"], "32 hexadecimal digits"],
+  [["--zone", "shop.example"], "32 hex digits"],
   [["--zone", "0".repeat(32), "--status", "activ"], "Choose from active, infrequent, inactive."],
   [["--zone", "0".repeat(32), "--include", "images"], "Choose from scripts, connections, cookies."],
-])("is used wrongly: %j", async (args, sentence) => {
+])("refuses %j", async (args, sentence) => {
   const { code, stderr } = await save(...args);
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(sentence) as string });
   expect(desk.api.requests).toEqual([]);

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { startLocalApi } from "edgeguard-local";
-import { Shell } from "./alone";
+import { Shell } from "./shell";
 
 /** `edgeguard filter`: what a filter lets through, before it is deployed. */
 

@@ -1,36 +1,36 @@
 import { z } from "zod";
-import { own, pathOf, planOf, read } from "../report/plans";
-import { Shell } from "./alone";
+import { stepOf, pathOf, planJson, read } from "../report/plans";
+import { Shell } from "./shell";
 
-/** `edgeguard report` as a pipeline calls it: what it writes where, and what it ends with. */
+/** `edgeguard report` as a pipeline runs it: its output and exit codes. */
 
 const { bin, here } = new Shell("report");
 
-/** As a reviewer copies it from the report. */
+/** The digest that a reviewer copies from the report. */
 const digestIn = (name: string): string =>
   /^Digest of these dangers: `([0-9a-f]{64})`$/m.exec(read(`${name}.md`))?.[1] ?? "the report shows none";
 
 describe("the built command", () => {
-  test("reads a file, and standard input, and writes the report to stdout", async () => {
+  test("reads a file or standard input, and writes the report to stdout", async () => {
     const [file, piped] = await Promise.all([bin([pathOf("changed.json")]), bin([], read("changed.json"))]);
     expect(file).toMatchObject({ code: 0, stdout: read("changed.md"), stderr: "" });
     expect(piped).toMatchObject({ code: 0, stdout: read("changed.md"), stderr: "" });
   });
 
-  test("writes the report also where it ends with 1", async () => {
+  test("writes the report even if it exits with 1", async () => {
     expect(
       await bin([pathOf("changed.json"), "--format", "text", "--fail-on", "irreversible,blocks"]),
     ).toMatchObject({
       code: 1,
       stdout: read("changed.txt"),
       stderr:
-        "edgeguard: the plan holds what --fail-on names: irreversible (WafMigration older), blocks (PageShieldPolicy checkout). " +
-        `Once you've read the report, accept all of its dangers with --accept ${digestIn("changed")}\n`,
+        "edgeguard: the plan has dangers that --fail-on names: irreversible (WafMigration older), blocks (PageShieldPolicy checkout). " +
+        `Read the report. To accept all of its dangers, pass --accept ${digestIn("changed")}\n`,
     });
   });
 });
 
-describe("ends with", () => {
+describe("exits with", () => {
   const ALL = "irreversible,unprotect,blocks,replace,delete";
   test.each<[number, string, string | undefined]>([
     [0, "changed", undefined],
@@ -50,7 +50,7 @@ describe("ends with", () => {
     [1, "migrations", "irreversible"],
     [0, "unchanged", ALL],
     [0, "imported", ALL],
-    // A preview that failed is no plan, whatever is asked.
+    // A failed preview always exits with 1.
     [1, "failed", undefined],
     [1, "refused", undefined],
     [1, "secret", ALL],
@@ -58,50 +58,55 @@ describe("ends with", () => {
     const ran = await here([pathOf(`${name}.json`), ...(failOn === undefined ? [] : ["--fail-on", failOn])]);
     expect({ code: ran.code, stdout: ran.stdout }).toEqual({ code, stdout: read(`${name}.md`) });
     expect(ran.stderr).toMatch(
-      code === 0 ? /^$/ : /^edgeguard: the (plan holds what --fail-on names: |preview failed)/,
+      code === 0 ? /^$/ : /^edgeguard: the (plan has dangers that --fail-on names: |preview failed)/,
     );
   });
 
-  test("1 and few names where many are dangerous", async () => {
+  test("1 and the first five names if there are many dangers", async () => {
     const steps = Array.from({ length: 8 }, (_, i) =>
-      own("delete", "PageShieldPolicy", `p${i}`, { old: { action: "log" } }),
+      stepOf("delete", "PageShieldPolicy", `p${i}`, { old: { action: "log" } }),
     );
-    const { code, stderr } = await here(["--fail-on", "delete"], { input: planOf(...steps) });
+    const { code, stderr } = await here(["--fail-on", "delete"], { input: planJson(...steps) });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/delete \(PageShieldPolicy p4\), and 3 more\. Once /);
+    expect(stderr).toMatch(/delete \(PageShieldPolicy p4\), and 3 more\. Read /);
   });
 
   test.each<[number, string, string[], RegExp]>([
     [
       1,
-      "a file that is not there",
+      "a missing file",
       ["nothing.json"],
       /^edgeguard: the plan in nothing\.json cannot be read: it does not exist/,
     ],
     [1, "a folder", ["."], /it is a directory/],
-    [1, "no plan", [], /^edgeguard: there is no plan: the input is empty/],
-    [1, "a refresh", [pathOf("refreshed.json")], /^edgeguard: this is the plan of a refresh/],
+    [1, "empty input", [], /^edgeguard: no plan: the input is empty/],
+    [
+      1,
+      "the plan of a refresh",
+      [pathOf("refreshed.json")],
+      /^edgeguard: this is the plan of a `pulumi refresh`/,
+    ],
     [
       2,
       "an unknown danger",
       ["--fail-on", "irreversible,danger"],
       /"danger" is not a kind\. Choose from irreversible, unprotect, blocks, removes, replace, delete/,
     ],
-    [2, "no danger", ["--fail-on", ""], /"" is not a kind/],
-    [2, "no digest", ["--accept", "0d8f6deb"], /"0d8f6deb" is not a digest \(64 hex digits\)/],
+    [2, "an empty kind", ["--fail-on", ""], /"" is not a kind/],
+    [2, "a short digest", ["--accept", "0d8f6deb"], /"0d8f6deb" is not a digest \(64 hex digits\)/],
     [2, "an unknown format", ["--format", "html"], /Allowed choices are markdown, text, json/],
-    [2, "standard input twice", ["-", "-"], /standard input holds one plan/],
+    [2, "standard input twice", ["-", "-"], /standard input holds only one plan/],
     [
       1,
-      "one of two that is no plan",
+      "two files of which one isn't a plan",
       [pathOf("changed.json"), pathOf("changed.md")],
-      /changed\.md: this is not a plan/,
+      /changed\.md: this isn't a plan/,
     ],
     [
       1,
-      "two of one stack",
+      "two plans of one stack",
       [pathOf("changed.json"), pathOf("deleted.json")],
-      /two of the plans are of edge\/dev/,
+      /two plans are for edge\/dev/,
     ],
     [2, "an unknown option", ["--fail"], /unknown option '--fail'/],
   ])("%i for %s, and writes nothing to stdout", async (code, _, args, sentence) => {
@@ -110,7 +115,7 @@ describe("ends with", () => {
     expect(ran.stderr).toMatch(sentence);
   });
 
-  test("2 where somebody at a terminal gives no plan", async () => {
+  test("2 without a plan at a terminal", async () => {
     expect(await here([], { tty: true })).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/no plan\. Name a file/) as string,
@@ -121,13 +126,13 @@ describe("ends with", () => {
 describe("with --accept,", () => {
   const GATE = ["--fail-on", "irreversible,unprotect"];
 
-  test("what was accepted passes, and the report says what that was", async () => {
+  test("accepted dangers pass, and the report marks them", async () => {
     const ran = await here([pathOf("changed.json"), ...GATE, "--accept", digestIn("changed")]);
     const accepted = read("changed.md").replace(/^- \*\*(\w+)\*\*/gm, "- **$1 (accepted)**");
     expect(ran).toMatchObject({ code: 0, stdout: accepted, stderr: "" });
   });
 
-  test("a digest of another plan fails, with both digests and what to do", async () => {
+  test("a digest of another plan fails, and the error names the right one", async () => {
     const { code, stderr } = await here([
       pathOf("changed.json"),
       ...GATE,
@@ -138,13 +143,13 @@ describe("with --accept,", () => {
       code: 1,
       stderr: expect.stringMatching(
         new RegExp(
-          `--accept ${digestIn("migrations")}: no danger of this plan has that digest\\. .* read the report again, then pass --accept ${digestIn("changed")}\\n$`,
+          `--accept ${digestIn("migrations")}: no danger of this plan has that digest\\. .* Read the report again, then pass --accept ${digestIn("changed")}\\n$`,
         ),
       ) as string,
     });
   });
 
-  test("one of several dangers can be accepted, and the others still fail", async () => {
+  test("accepting one of several dangers leaves the others failing", async () => {
     const json = await here([pathOf("changed.json"), "--format", "json"]);
     const [migration, ...others] = dangersIn.parse(JSON.parse(json.stdout)).dangers;
     const one = await here([pathOf("changed.json"), ...GATE, "--accept", migration?.digest ?? ""]);
@@ -156,7 +161,7 @@ describe("with --accept,", () => {
     expect(await here([pathOf("changed.json"), ...GATE, ...all])).toMatchObject({ code: 0, stderr: "" });
   });
 
-  test("a preview that failed still fails, and an accepted plan without dangers is fine", async () => {
+  test("a failed preview still fails, and a plan without dangers still passes", async () => {
     const accept = ["--accept", digestIn("changed")];
     expect(await here([pathOf("failed.json"), ...accept])).toMatchObject({ code: 1 });
     expect(await here([pathOf("unchanged.json"), ...GATE, ...accept])).toMatchObject({ code: 0, stderr: "" });
@@ -165,7 +170,7 @@ describe("with --accept,", () => {
   const dangersIn = z.object({ dangers: z.array(z.object({ digest: z.string() })) });
 });
 
-test("its help has one example, and says what each danger means", async () => {
+test("--help has one example and explains each danger", async () => {
   const { code, stdout } = await here(["--help"]);
   expect(code).toBe(0);
   expect(stdout.match(/^ {2}\$ .*$/gm)).toHaveLength(1);

@@ -1,14 +1,14 @@
 import { report } from "../../provider/report";
-import { own, planOf, read, recorded, shuffled, type MadeStep } from "./plans";
+import { stepOf, planJson, read, recorded, shuffled, type MadeStep } from "./plans";
 
-/** What a digest stands for, and what accepting one lets through. */
+/** What a digest covers, and what accepting one lets through. */
 
 const policy = (name: string, description = name): MadeStep =>
-  own("update", "PageShieldPolicy", name, {
+  stepOf("update", "PageShieldPolicy", name, {
     old: { zoneId: "z", description, action: "allow" },
     new: { zoneId: "z", description, action: "log" },
   });
-const digestOf = (...steps: MadeStep[]): string | undefined => report(planOf(...steps), "json").digest;
+const digestOf = (...steps: MadeStep[]): string | undefined => report(planJson(...steps), "json").digest;
 const under = (urn: string, { oldState }: MadeStep): MadeStep => ({
   op: "delete",
   urn,
@@ -16,7 +16,7 @@ const under = (urn: string, { oldState }: MadeStep): MadeStep => ({
 });
 
 describe("the digest of a plan's dangers", () => {
-  test("is the same on every run, in whatever order the engine came to the resources", () => {
+  test("is the same on every run, whatever the engine's order", () => {
     const { digest } = report(read("changed.json"), "json");
     expect(digest).toMatch(/^[0-9a-f]{64}$/);
     for (const seed of [1, 2]) {
@@ -25,8 +25,8 @@ describe("the digest of a plan's dangers", () => {
     }
   });
 
-  test("doesn't change with what is no danger", () => {
-    const harmless = own("create", "KvNamespace", "new", { new: { title: "new" } });
+  test("ignores harmless changes", () => {
+    const harmless = stepOf("create", "KvNamespace", "new", { new: { title: "new" } });
     expect(digestOf(policy("a"), harmless)).toBe(digestOf(policy("a")));
   });
 
@@ -35,28 +35,28 @@ describe("the digest of a plan's dangers", () => {
     ["another resource", [policy("b", "a")]],
     ["another sentence", [policy("a", "b")]],
     ["one more danger", [policy("a"), policy("b")]],
-    ["another kind", [own("delete", "PageShieldPolicy", "a", { old: { zoneId: "z", action: "log" } })]],
+    ["another kind", [stepOf("delete", "PageShieldPolicy", "a", { old: { zoneId: "z", action: "log" } })]],
     ["another stack", [{ ...GONE, urn: GONE.urn.replace(":dev:", ":production:") }]],
   ])("changes with %s", (_, steps) => {
     expect(digestOf(...steps)).toMatch(/^[0-9a-f]{64}$/);
     expect(digestOf(...steps)).not.toBe(digestOf(policy("a")));
   });
 
-  test("changes with the end of an expression that is too long to be shown", () => {
+  test("changes with the end of an expression that's too long to show", () => {
     const rule = { zoneId: "z", ruleset: { name: "OWASP" }, expression: "true" };
     const narrowed = (path: string): MadeStep => {
       const expression = `http.request.uri.path in {"${"/long".repeat(80)}" "${path}"}`;
-      return own("update", "ManagedRulesetOverride", "owasp", { old: rule, new: { ...rule, expression } });
+      return stepOf("update", "ManagedRulesetOverride", "owasp", { old: rule, new: { ...rule, expression } });
     };
     expect(digestOf(narrowed("/a"))).not.toBe(digestOf(narrowed("/b")));
   });
 
-  test("changes with the end of what is taken over, or comes back", () => {
+  test("changes with the end of a long expression that's adopted or restored", () => {
     const long = (path: string): string => `http.request.uri.path in {"${"/long".repeat(80)}" "${path}"}`;
     const rule = { zoneId: "z", ruleset: { name: "OWASP" }, expression: "false" };
     const takenOver = (path: string): MadeStep => {
       const adopted = { object: "rule 1", changes: { expression: { before: long(path), after: "false" } } };
-      return own("create", "ManagedRulesetOverride", "owasp", { new: { ...rule, adopted } });
+      return stepOf("create", "ManagedRulesetOverride", "owasp", { new: { ...rule, adopted } });
     };
     expect(digestOf(takenOver("/a"))).toMatch(/^[0-9a-f]{64}$/);
     expect(digestOf(takenOver("/a"))).not.toBe(digestOf(takenOver("/b")));
@@ -65,7 +65,7 @@ describe("the digest of a plan's dangers", () => {
         rule: { action: "execute", expression: long(path), action_parameters: { id: "o" } },
       };
       const old = { ...rule, ruleset: { id: "o" }, expression: "true" };
-      return own("delete", "ManagedRulesetOverride", "owasp", {
+      return stepOf("delete", "ManagedRulesetOverride", "owasp", {
         old,
         outputs: { rulesetId: "o", previous },
       });
@@ -73,7 +73,7 @@ describe("the digest of a plan's dangers", () => {
     expect(digestOf(putBack("/a"))).not.toBe(digestOf(putBack("/b")));
   });
 
-  test("doesn't exist where nothing is dangerous, or where the preview failed", () => {
+  test("doesn't exist without dangers, or if the preview failed", () => {
     expect(report(read("unchanged.json"), "json").digest).toBeUndefined();
     const failed = {
       ...recorded("changed"),
@@ -94,8 +94,8 @@ describe("an accepted digest", () => {
       ({ kind, name, verdict }) => `${kind} ${name} ${verdict}`,
     );
 
-  test("of all dangers lets all of them through", () => {
-    const plan = planOf(policy("a"), policy("b"));
+  test("of all dangers lets them all through", () => {
+    const plan = planJson(policy("a"), policy("b"));
     expect(verdicts(plan)).toEqual(["unprotect a fails", "unprotect b fails"]);
     expect(verdicts(plan, report(plan, "json").digest ?? "")).toEqual([
       "unprotect a accepted",
@@ -103,21 +103,21 @@ describe("an accepted digest", () => {
     ]);
   });
 
-  test("of one danger lets only that one through, and the report says so", () => {
-    const plan = planOf(policy("a"), policy("b"));
+  test("of one danger lets only that one through, and the report marks it", () => {
+    const plan = planJson(policy("a"), policy("b"));
     const accepted = report(plan, "json").dangers[0]?.digest ?? "";
     expect(verdicts(plan, accepted)).toEqual(["unprotect a accepted", "unprotect b fails"]);
     const { text } = report(plan, "text", { ...DELETES, accepted: new Set([accepted]) });
     expect(text).toMatch(
-      /Look here first:\n {2}- unprotect: PageShieldPolicy b: .*\n {2}- unprotect \(accepted\): PageShieldPolicy a: /,
+      /Review these first:\n {2}- unprotect: PageShieldPolicy b: .*\n {2}- unprotect \(accepted\): PageShieldPolicy a: /,
     );
   });
 
-  test("of one danger doesn't fit once a second one reads the same", () => {
-    const one = own("delete", "PageShieldSettings", "twin", { old: { zoneId: "z", enabled: false } });
+  test("of one danger doesn't cover a second one that reads the same", () => {
+    const one = stepOf("delete", "PageShieldSettings", "twin", { old: { zoneId: "z", enabled: false } });
     const twin = under(one.urn.replace("::pulumi", "::team:Site$pulumi"), one);
-    const accepted = report(planOf(one), "json").dangers[0]?.digest ?? "";
-    expect(verdicts(planOf(one), accepted)).toEqual(["delete twin accepted"]);
-    expect(verdicts(planOf(one, twin), accepted)).toEqual(["delete twin fails", "delete twin fails"]);
+    const accepted = report(planJson(one), "json").dangers[0]?.digest ?? "";
+    expect(verdicts(planJson(one), accepted)).toEqual(["delete twin accepted"]);
+    expect(verdicts(planJson(one, twin), accepted)).toEqual(["delete twin fails", "delete twin fails"]);
   });
 });

@@ -2,9 +2,9 @@ import { managedRulesets, startLocalApi, type LocalApi } from "edgeguard-local";
 import { report } from "../../provider/report";
 import type { JsonObject } from "../../provider/runtime/values";
 import { Operation, rawSend, type Recorded } from "../support/operation";
-import { own, planOf, type MadeStep } from "./plans";
+import { stepOf, planJson, type MadeStep } from "./plans";
 
-/** What a reviewer reads of an object that exists and that an update adopts. */
+/** What a reviewer reads about an existing object that the update adopts. */
 
 let api: LocalApi;
 beforeEach(async () => {
@@ -12,13 +12,13 @@ beforeEach(async () => {
 });
 afterEach(() => api.close());
 
-/** The report on a new resource, with the inputs that its preview found. */
+/** The report on a new resource, with the inputs from its preview. */
 async function reported(
   kind: string,
   declared: JsonObject,
 ): Promise<{ markdown: string; dangers: string[] }> {
   const { inputs } = await new Operation(api).preview(kind, declared);
-  const plan = planOf(own("create", kind, "mine", { new: inputs }));
+  const plan = planJson(stepOf("create", kind, "mine", { new: inputs }));
   return {
     markdown: report(plan, "markdown").text,
     dangers: report(plan, "json").dangers.map(({ kind, sentence }) => `${kind}: ${sentence.toString()}`),
@@ -39,7 +39,7 @@ async function policyOf(members: JsonObject): Promise<{ zoneId: string; id: stri
   return { zoneId, id: (result as { id: string }).id };
 }
 
-test("an equal object is named, with what destroying the resource does to it", async () => {
+test("names an object that it adopts unchanged, and what a destroy does to it", async () => {
   const { zoneId, id } = await policyOf({});
   const { markdown, dangers } = await reported("PageShieldPolicy", { zoneId, ...POLICY });
   expect(markdown).toContain(
@@ -48,7 +48,7 @@ test("an equal object is named, with what destroying the resource does to it", a
   expect(dangers).toEqual([]);
 });
 
-test("a policy that is taken over is compared as in an update, and judged", async () => {
+test("compares an adopted policy as in an update, and judges the difference", async () => {
   const { zoneId, id } = await policyOf({ action: "allow", value: "script-src 'self' cdn.example.com" });
   const { markdown, dangers } = await reported("PageShieldPolicy", { zoneId, ...POLICY, adopt: "takeOver" });
   expect(markdown).toContain(`Takes over the existing \`policy ${id} of zone ${zoneId}\` and changes it.`);
@@ -57,7 +57,7 @@ test("a policy that is taken over is compared as in an update, and judged", asyn
   expect(dangers).toEqual([expect.stringMatching(/^unprotect: .*no longer/)]);
 });
 
-test("overrides of a colleague that a takeover drops stand in the table, and are judged", async () => {
+test("lists and judges a colleague's overrides that adopting drops", async () => {
   const { markdown, dangers } = await reported("ManagedRulesetOverride", {
     zoneId: api.zones.shop,
     accountId: api.accounts.main,
@@ -73,7 +73,7 @@ test("overrides of a colleague that a takeover drops stand in the table, and are
   expect(dangers).toEqual([expect.stringMatching(/^unprotect: .*→ log/)]);
 });
 
-test("a job that lets every line through, and gets a filter", async () => {
+test("judges a filter that an adopted job gets", async () => {
   const zoneId = api.zones.empty;
   const job = {
     name: "requests",
@@ -93,14 +93,14 @@ test("a job that lets every line through, and gets a filter", async () => {
     adopt: "takeOver",
   });
   expect(dangers).toEqual([
-    expect.stringContaining("unprotect: the filter may let fewer lines through: every line → "),
+    expect.stringContaining("unprotect: the filter may match fewer lines: every line → "),
   ]);
 });
 
-describe("a managed ruleset that was taken over is put back by a destroy", () => {
+describe("a destroy restores an adopted deployment", () => {
   const upload = 'http.request.uri.path eq "/upload"';
 
-  /** What a reviewer reads of the destroy, of a rule with an exception in front of it that was found like this. */
+  /** The dangers of destroying a rule that was adopted with an exception before it. */
   async function destroyed(overrides: JsonObject, ...programs: JsonObject[]): Promise<string[]> {
     const zoneId = api.zones.empty;
     const id = managedRulesets.owasp;
@@ -116,8 +116,8 @@ describe("a managed ruleset that was taken over is put back by a destroy", () =>
     let state: Recorded | undefined;
     for (const program of programs)
       state = await new Operation(api).up("ManagedRulesetOverride", { ...base, ...program }, state);
-    const plan = planOf(
-      own("delete", "ManagedRulesetOverride", "mine", {
+    const plan = planJson(
+      stepOf("delete", "ManagedRulesetOverride", "mine", {
         old: { ...state?.inputs },
         outputs: { ...state?.outputs },
       }),
@@ -128,26 +128,26 @@ describe("a managed ruleset that was taken over is put back by a destroy", () =>
     exceptions: [{ expression: upload, skip: { rulesets: ["Cloudflare OWASP Core Ruleset"] } }],
   };
 
-  test("which loses nothing where it is as it was found", async () => {
+  test("and loses nothing if it's as it was found", async () => {
     expect(await destroyed({}, excepting)).toEqual(["delete: is deleted"]);
   });
 
-  test("with the exceptions that it had", async () => {
+  test("with its old exceptions", async () => {
     expect(await destroyed({}, excepting, {})).toEqual([
       expect.stringContaining('unprotect: "Cloudflare OWASP Core Ruleset" gets an exception: '),
       "delete: is deleted",
     ]);
   });
 
-  test("with all of its rules switched off", async () => {
+  test("with all of its rules disabled", async () => {
     expect(await destroyed({ enabled: false }, excepting)).toEqual([
-      expect.stringContaining(" is switched off: "),
+      expect.stringContaining(" is disabled: "),
       "delete: is deleted",
     ]);
   });
 });
 
-test("an exception of a new rule, of a ruleset that already runs behind it", async () => {
+test("judges a new rule's exception from a ruleset that already runs after it", async () => {
   const zoneId = api.zones.empty;
   const base = { zoneId, accountId: api.accounts.main, ruleset: { id: managedRulesets.owasp } };
   const one = await new Operation(api).up("ManagedRulesetOverride", { ...base, ref: "one" });
@@ -160,14 +160,14 @@ test("an exception of a new rule, of a ruleset that already runs behind it", asy
   });
   const dangers = (...others: MadeStep[]): string[] =>
     report(
-      planOf(...others, own("create", "ManagedRulesetOverride", "two", { new: inputs })),
+      planJson(...others, stepOf("create", "ManagedRulesetOverride", "two", { new: inputs })),
       "json",
     ).dangers.map(({ sentence }) => sentence.toString());
   expect(dangers()).toEqual([]);
   const running = { old: one.inputs, new: one.inputs, outputs: one.outputs };
-  expect(dangers(own("same", "ManagedRulesetOverride", "one", running))).toEqual([
+  expect(dangers(stepOf("same", "ManagedRulesetOverride", "one", running))).toEqual([
     expect.stringContaining(" gets an exception: true skips "),
   ]);
-  const renamed = dangers(own("delete", "ManagedRulesetOverride", "one", running));
+  const renamed = dangers(stepOf("delete", "ManagedRulesetOverride", "one", running));
   expect(renamed).not.toContainEqual(expect.stringContaining(" gets an exception: "));
 });

@@ -8,7 +8,7 @@ import { pageShieldSettings } from "../../provider/page-shield/settings";
 import { EFFECTS } from "../../provider/report/effects";
 import { managedRulesetOverride } from "../../provider/rulesets/managed-ruleset-override";
 
-/** The table of what each argument can do to protection has a row for every argument, and none for anything else. */
+/** The table of effects has a row for every argument, and no others. */
 
 const LIFECYCLES = [
   pageShieldSettings,
@@ -20,7 +20,7 @@ const LIFECYCLES = [
   kvEntries,
 ];
 
-/** Every argument by its path; what has a row isn't gone into. */
+/** The path of every argument. A path that has a row isn't descended into. */
 function pathsOf(schema: unknown, path: string, rows: readonly string[]): string[] {
   if (rows.includes(path)) return [path];
   if (schema instanceof z.ZodObject) {
@@ -44,20 +44,20 @@ function pathsOf(schema: unknown, path: string, rows: readonly string[]): string
 }
 
 test.each(LIFECYCLES.map((lifecycle) => [lifecycle.type, lifecycle.args] as const))(
-  "every argument of %s has a row, and no row is about anything else",
+  "has a row for every argument of %s, and no others",
   (type, args) => {
     const rows = Object.keys(EFFECTS[type] ?? {});
     expect([...new Set(pathsOf(args, "", rows))].sort()).toEqual([...rows].sort());
   },
 );
 
-test("an argument that is added, at any depth, has no row until somebody decides what it does", () => {
+test("notices a new argument at any depth that has no row yet", () => {
   const nested = z.object({ owasp: z.object({ paranoiaLevel: z.number(), later: z.boolean() }).optional() });
   const rows = Object.keys(EFFECTS["ManagedRulesetOverride"] ?? {});
   expect(pathsOf(nested, "", rows)).toEqual(["owasp.paranoiaLevel", "owasp.later"]);
 });
 
-test("whatever can lower protection has somebody who judges it, and nothing else has", () => {
+test("names judges for exactly the arguments that aren't neutral", () => {
   for (const rows of Object.values(EFFECTS))
     for (const [path, { is, judges }] of Object.entries(rows))
       expect({ path, isJudged: judges.length > 0 }).toEqual({ path, isJudged: is !== "neutral" });

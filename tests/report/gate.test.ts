@@ -1,12 +1,12 @@
 import { report, type DangerKind } from "../../provider/report";
 import { EFFECTS } from "../../provider/report/effects";
 import { omit, type JsonObject } from "../../provider/runtime/values";
-import { Shell } from "../cli/alone";
-import { own, read, recorded, type MadePlan, type MadeStep } from "./plans";
+import { Shell } from "../cli/shell";
+import { stepOf, read, recorded, type MadePlan, type MadeStep } from "./plans";
 
 /**
- * What `edgeguard report --fail-on` lets through. The recorded plans hold a resource for each argument that can lower
- * protection, called after the argument: `weaker.…` lowers each, `stronger.…` is the way back.
+ * What `edgeguard report --fail-on` lets through. The recorded plans have a resource for each argument that can lower
+ * protection, named after the argument: `weaker.…` lowers each, `stronger.…` raises it again.
  */
 
 const { here } = new Shell("report");
@@ -16,22 +16,22 @@ const LOWERING = ["weaker.rulesets", "weaker.page-shield", "weaker.logpush", "we
 const kindOf = ({ urn }: MadeStep): string => /dynamic\/edgeguard:(\w+)::/.exec(urn)?.[1] ?? "";
 const nameOf = ({ urn }: MadeStep): string => urn.split("::").slice(3).join("::");
 
-/** What can't be recorded, as the local API has one account; and steps of a migration, which another plan holds. */
+/** Steps that aren't recorded: the local API has one account, and migrations are in another plan. */
 const ZONE = "5a0c1e7f3b2d4968a7e1c0f2d3b4a601";
 const rule = { zoneId: ZONE, accountId: "a", ruleset: { name: "OWASP" }, enabled: true };
 const migration = { zoneId: ZONE, target: "finished" };
 const MADE: readonly MadeStep[] = [
-  own("update", "ManagedRulesetOverride", "accountId", { old: rule, new: { ...rule, accountId: "b" } }),
-  own("replace", "KvNamespace", "accountId", { old: { accountId: "a" }, new: { accountId: "b" } }),
-  own("replace", "KvEntries", "accountId", { old: { accountId: "a" }, new: { accountId: "b" } }),
-  own("replace", "WafMigration", "zoneId", { old: { ...migration, zoneId: "another" }, new: migration }),
-  own("create", "WafMigration", "target", { new: migration }),
-  own("create", "WafMigration", "configuration", { new: { ...migration, configuration: [] } }),
+  stepOf("update", "ManagedRulesetOverride", "accountId", { old: rule, new: { ...rule, accountId: "b" } }),
+  stepOf("replace", "KvNamespace", "accountId", { old: { accountId: "a" }, new: { accountId: "b" } }),
+  stepOf("replace", "KvEntries", "accountId", { old: { accountId: "a" }, new: { accountId: "b" } }),
+  stepOf("replace", "WafMigration", "zoneId", { old: { ...migration, zoneId: "another" }, new: migration }),
+  stepOf("create", "WafMigration", "target", { new: migration }),
+  stepOf("create", "WafMigration", "configuration", { new: { ...migration, configuration: [] } }),
 ];
 
 const STEPS = [...LOWERING.flatMap((name) => recorded(name).steps), ...MADE];
 
-/** What isn't protection: what can't be undone, and keys that are lost. */
+/** Arguments with another danger than `unprotect`. */
 const GATES: Readonly<Record<string, Readonly<Record<string, DangerKind>>>> = {
   WafMigration: { zoneId: "irreversible", target: "irreversible", configuration: "irreversible" },
   KvNamespace: { accountId: "irreversible", forceDestroy: "irreversible" },
@@ -45,7 +45,7 @@ const GATES: Readonly<Record<string, Readonly<Record<string, DangerKind>>>> = {
   },
 };
 
-/** Each argument that isn't neutral, and what the gate calls it. */
+/** Each argument that isn't neutral, with its danger. */
 const ROWS = Object.entries(EFFECTS).flatMap(([kind, rows]) =>
   Object.entries(rows)
     .filter(([, { is }]) => is !== "neutral")
@@ -56,7 +56,7 @@ const ROWS = Object.entries(EFFECTS).flatMap(([kind, rows]) =>
     ]),
 );
 
-/** The plan of one resource alone, with the lines of its kind. */
+/** The plan of a single resource, with the recorded diagnostics. */
 function planOf(step: MadeStep): string {
   const plan = LOWERING.map((name): MadePlan => recorded(name)).find(({ steps }) =>
     steps.some(({ urn }) => urn === step.urn),
@@ -64,7 +64,7 @@ function planOf(step: MadeStep): string {
   return JSON.stringify({ steps: [step], diagnostics: plan?.diagnostics ?? [] });
 }
 
-describe("an argument that is lowered stops the pipeline, and the report says so first:", () => {
+describe("lowering an argument stops the pipeline, and the report says so first:", () => {
   test.each(ROWS)("%s, %s (%s)", async (kind, argument, danger) => {
     const step = STEPS.find((each) => kindOf(each) === kind && nameOf(each) === argument);
     expect(step).toBeDefined();
@@ -73,17 +73,17 @@ describe("an argument that is lowered stops the pipeline, and the report says so
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringContaining(
-        `the plan holds what --fail-on names: ${danger} (${kind} ${argument})`,
+        `the plan has dangers that --fail-on names: ${danger} (${kind} ${argument})`,
       ) as string,
     });
-    expect(stdout).toContain(`### Look here first\n\n- **${danger}** \`${kind} ${argument}\``);
+    expect(stdout).toContain(`### Review these first\n\n- **${danger}** \`${kind} ${argument}\``);
   });
 });
 
-describe("the way back passes, but for what can't be proven to protect as much:", () => {
+describe("raising it again passes, unless nobody can prove that it protects as much:", () => {
   test.each([
     ["stronger.rulesets", ["ruleset", "zoneId"]],
-    // A policy that allows other sources than before allows some that it didn't.
+    // A policy with other sources than before newly allows some.
     [
       "stronger.page-shield",
       ["extra", "value: 'strict-dynamic'", "value: a hash", "value: fewer", "zoneId", "zoneId"],
@@ -101,7 +101,7 @@ describe("the way back passes, but for what can't be proven to protect as much:"
   });
 });
 
-describe("without credentials, the arguments alone decide:", () => {
+describe("without credentials, finds the same from the arguments alone:", () => {
   test.each(["weaker.rulesets", "weaker.page-shield", "weaker.logpush"])("%s", (name) => {
     const { steps, ...rest } = recorded(name);
     const unseen = steps.map((step) => {

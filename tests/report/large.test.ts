@@ -5,13 +5,13 @@ import { dangerLines } from "../../provider/report/lines";
 import { COMMENT_CHARACTERS } from "../../provider/report/markdown";
 import { Phrase } from "../../provider/report/phrase";
 import { readPlan } from "../../provider/report/plan";
-import { own, said, type MadePlan, type MadeStep } from "./plans";
+import { stepOf, diagnostic, type MadePlan, type MadeStep } from "./plans";
 
-/** A report of any plan: never longer than a comment may be, and made in time that grows with the plan alone. */
+/** Reports on large plans stay within a comment, and take time in proportion to the plan. */
 
 const LONG = process.env["EDGEGUARD_TEST_LONG"] === "1";
 
-/** Signs that take more room in a comment than in a plan, and some that count double. */
+/** Characters that take more room in a comment than in a plan, and some that count double. */
 const signs = fc.constantFrom(
   "a",
   " ",
@@ -64,7 +64,7 @@ const several: fc.Arbitrary<readonly MadeStep[]> = fc
   })
   .map(({ op, kind, name, old, next, times }) =>
     Array.from({ length: times }, (_, index) =>
-      own(op, kind, `${name}${index}`, {
+      stepOf(op, kind, `${name}${index}`, {
         ...(op === "create" ? {} : { old: { ...old, zoneId: `${old.zoneId}${index}` } }),
         ...(op === "delete" ? {} : { new: next }),
       }),
@@ -76,7 +76,7 @@ const message = fc
     fc.constantFrom("error", "warning", "info#err"),
     fc.constantFrom("edgeguard: live checks skipped: ", "edgeguard: ", ""),
   )
-  .map(([words, severity, start]) => said(`${start}${words}`, severity));
+  .map(([words, severity, start]) => diagnostic(`${start}${words}`, severity));
 const others = fc.tuple(text, fc.constantFrom(0, 1, 300)).map(([name, times]): MadeStep[] =>
   Array.from({ length: times }, (_, index) => ({
     op: "delete",
@@ -98,7 +98,7 @@ const plans: fc.Arbitrary<MadePlan> = fc
     ).flat(),
   }));
 
-test("a comment is never longer than GitHub takes, whatever is in the plan, and counts the dangers that it leaves out", () => {
+test("a comment never exceeds GitHub's limit, and counts the dangers that it leaves out", () => {
   const failed = fc.check(
     fc.property(plans, (made) => {
       const plan = JSON.stringify(made);
@@ -106,7 +106,7 @@ test("a comment is never longer than GitHub takes, whatever is in the plan, and 
       expect(comment.length).toBeLessThanOrEqual(COMMENT_CHARACTERS);
 
       const dangers = dangerLines(buildReport(readPlan(plan)).dangers);
-      const [, list = ""] = /^### Look here first\n\n((?:- .*\n)*)/m.exec(`${comment}\n`) ?? [];
+      const [, list = ""] = /^### Review these first\n\n((?:- .*\n)*)/m.exec(`${comment}\n`) ?? [];
       const lines = list.split("\n").filter((line) => line !== "");
       const shown = lines.filter((line) => line.startsWith("- **")).length;
       const [, left = "0"] =
@@ -118,22 +118,22 @@ test("a comment is never longer than GitHub takes, whatever is in the plan, and 
     }),
     { numRuns: LONG ? 1_500 : 10, endOnFailure: true, ...(LONG ? {} : { seed: 7 }) },
   );
-  // The plan itself would fill the screen: its seed makes it again.
+  // The seed is enough: the plan itself would fill the screen.
   const { seed, counterexamplePath: path, errorInstance: error } = failed;
   expect({ seed, path, error }).toEqual({ seed, path: null, error: null });
 });
 
-test("a warning that is longer than its room is shortened, not left out", () => {
-  const diagnostics = [said(`edgeguard: ${"&".repeat(30_000)}`, "info#err")];
+test("shortens a warning that's too long, instead of leaving it out", () => {
+  const diagnostics = [diagnostic(`edgeguard: ${"&".repeat(30_000)}`, "info#err")];
   const { text: comment } = report(JSON.stringify({ steps: [], diagnostics }), "markdown");
   expect(comment).toMatch(/^- (&amp;){200,}…$/m);
 });
 
-describe("however many resources a plan has, each is looked at a few times:", () => {
+describe("reads each resource only a few times, however many there are:", () => {
   const COUNT = 200;
   const removed = (kind: string): MadeStep[] =>
     Array.from({ length: COUNT }, (_, index) =>
-      own("delete", kind, `r${index}`, {
+      stepOf("delete", kind, `r${index}`, {
         old: {
           zoneId: `z${index}`,
           title: `t${index}`,
@@ -160,10 +160,10 @@ describe("however many resources a plan has, each is looked at a few times:", ()
         return Reflect.get(target, key, receiver);
       },
     });
-    const told = jest.spyOn(Phrase.prototype, "toString");
+    const formatted = jest.spyOn(Phrase.prototype, "toString");
     buildReport({ ...plan, steps });
     expect(reads).toBeLessThan(20 * COUNT);
-    expect(told.mock.calls.length).toBeLessThan(20 * COUNT);
-    told.mockRestore();
+    expect(formatted.mock.calls.length).toBeLessThan(20 * COUNT);
+    formatted.mockRestore();
   });
 });

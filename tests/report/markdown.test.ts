@@ -1,11 +1,11 @@
 import { marked, type Token, type Tokens } from "marked";
 import { report } from "../../provider/report";
 import { COMMENT_CHARACTERS, marker } from "../../provider/report/markdown";
-import { own, read, RECORDED, recorded, said, type MadeStep } from "./plans";
+import { stepOf, read, RECORDED, recorded, diagnostic, type MadeStep } from "./plans";
 
-/** The comment as GitHub-flavoured Markdown makes it. */
+/** The comment as GitHub renders it. */
 
-/** Every token, also those within others. */
+/** Every token, including nested ones. */
 function tokensOf(markdown: string): Token[] {
   const all: Token[] = [];
   void marked.walkTokens(marked.lexer(markdown, { gfm: true }), (token) => void all.push(token));
@@ -17,8 +17,8 @@ const tablesIn = (markdown: string): Tokens.Table[] =>
 const codeIn = (markdown: string): Tokens.Code[] =>
   tokensOf(markdown).filter((token): token is Tokens.Code => token.type === "code");
 
-/** What a person sees: without tags, entities resolved, and without what only keeps things apart. */
-function seen(html: string): string {
+/** What a person sees: without tags and zero-width spaces, with entities resolved. */
+function visibleText(html: string): string {
   return html
     .replace(/<[^>]*>/g, "")
     .replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)))
@@ -29,8 +29,8 @@ function seen(html: string): string {
     .replaceAll("\u200b", "");
 }
 
-describe("rendered", () => {
-  test.each(RECORDED)("%s is tables, lists and folded details, and no markup is left over", (name) => {
+describe("the rendered comment", () => {
+  test.each(RECORDED)("%s has tables, lists and folded details, and no stray markup", (name) => {
     const markdown = read(`${name}.md`);
     const html = marked.parse(markdown, { async: false, gfm: true });
     const count = (pattern: RegExp, text = html): number => text.match(pattern)?.length ?? 0;
@@ -39,8 +39,8 @@ describe("rendered", () => {
     expect(count(/<details>/g)).toBe(count(/<\/details>/g));
     expect(count(/<summary>/g)).toBe(count(/<\/summary>/g));
     expect(count(/<pre>/g)).toBe(count(/^ *```+[a-z]+$/gm, markdown));
-    // Code keeps whatever it holds; beside it nothing looks like Markdown.
-    const prose = seen(html.replace(/<(pre|code)\b.*?<\/\1>/gs, "").replace(/<b>.*?<\/b>/g, ""));
+    // Nothing outside of code looks like Markdown.
+    const prose = visibleText(html.replace(/<(pre|code)\b.*?<\/\1>/gs, "").replace(/<b>.*?<\/b>/g, ""));
     if (name !== "hostile") expect(prose).not.toMatch(/\*\*|```|\| ---|^#+ |\\[|*_`[<]/m);
     for (const table of tablesIn(markdown)) {
       for (const row of table.rows) expect(row).toHaveLength(table.header.length);
@@ -48,29 +48,29 @@ describe("rendered", () => {
     expect(html).not.toMatch(/<(script|img|a|iframe)\b/);
   });
 
-  test("a row for each argument, inside the folded part of its resource", () => {
+  test("has a row for each argument in the folded part of its resource", () => {
     const html = marked.parse(read("drifted.md"), { async: false });
     const [, inside = ""] =
       /<summary>~ PageShieldSettings <b>shop<\/b><\/summary>(.*?)<\/details>/s.exec(html) ?? [];
     expect(inside.replace(/\s+/g, " ").trim()).toBe(
-      "<p>Changed outside of the program: <code>enabled</code>.</p> <table> <thead> <tr> <th>argument</th> <th>before</th> <th>after</th> </tr> </thead> " +
+      "<p>Changed outside the program: <code>enabled</code>.</p> <table> <thead> <tr> <th>argument</th> <th>before</th> <th>after</th> </tr> </thead> " +
         "<tbody><tr> <td><code>enabled</code></td> <td><code>false</code></td> <td><code>true</code></td> </tr> </tbody></table>",
     );
   });
 });
 
 describe("the first line", () => {
-  test("is what the next comment of the same stack is told by", () => {
+  test("identifies the comment of the same stack", () => {
     for (const name of RECORDED) {
       expect(read(`${name}.md`).split("\n", 1)[0]).toBe("<!-- edgeguard report edge/dev -->");
     }
-    // As examples/pipelines/github/preview-comment.yml looks for it.
+    // examples/pipelines/github/preview-comment.yml searches for this.
     expect(marker("a/b")).toMatch(/^<!-- edgeguard report[^>]* -->$/);
   });
-  test("cannot be ended by a name", () => {
+  test("can't be ended by a name", () => {
     expect(marker('shop--> <img src=x> "/dev')).toBe("<!-- edgeguard report shop-_ _img src_x_ _/dev -->");
   });
-  test("is known where nothing but an error is", () => {
+  test("names the stack even if the plan is only an error", () => {
     const plan = JSON.stringify({
       diagnostics: [
         {
@@ -84,7 +84,7 @@ describe("the first line", () => {
   });
 });
 
-describe("what somebody wrote stays text,", () => {
+describe("text from a plan stays text,", () => {
   const HOSTILE = [
     "a|b",
     "a\\|b\\",
@@ -109,16 +109,16 @@ describe("what somebody wrote stays text,", () => {
   ];
 
   test.each(HOSTILE.map((text) => [JSON.stringify(text), text]))(
-    "%s as a value, a name and a message",
+    "%s as a value, name and message",
     (_, text) => {
       const plan = JSON.stringify({
         steps: [
-          own("create", "KvNamespace", text || "n", { new: { title: text } }),
-          own("update", "PageShieldPolicy", "p", {
+          stepOf("create", "KvNamespace", text || "n", { new: { title: text } }),
+          stepOf("update", "PageShieldPolicy", "p", {
             old: { description: "a", action: "allow", value: "script-src 'self'" },
             new: { description: text, action: "log", expression: text, value: `script-src ${text}` },
           }),
-          own("update", "LogpushJob", "j", {
+          stepOf("update", "LogpushJob", "j", {
             old: { dataset: text },
             new: {
               dataset: "a",
@@ -127,13 +127,13 @@ describe("what somebody wrote stays text,", () => {
           }),
         ],
         diagnostics: [
-          said(`edgeguard: policy ${text}: careful`, "info#err"),
+          diagnostic(`edgeguard: policy ${text}: careful`, "info#err"),
           { message: `error: ${text}!`, severity: "error" },
         ],
       });
       const { text: markdown } = report(plan, "markdown");
       const tokens = tokensOf(markdown);
-      // An address in a message may become a link to itself, and to nothing else.
+      // A URL in a message may only link to itself.
       const html = marked
         .parse(markdown, { async: false, gfm: true })
         .replace(/<a href="([^"]*)">\1<\/a>/g, "$1");
@@ -148,7 +148,7 @@ describe("what somebody wrote stays text,", () => {
       expect(html.match(/<\/details>/g)).toHaveLength(4);
       expect(tokens.filter(({ type }) => type === "heading")).toHaveLength(3);
       expect(html).not.toContain("language-mermaid");
-      // Outside of code nothing is left that notifies, refers or links.
+      // Nothing outside of code mentions, references or links.
       const beside = html.replace(/<(pre|code)\b.*?<\/\1>/gs, "").replace(/&#8203;/g, "\u200b");
       expect(beside).not.toMatch(/(^|\W)@\w|#\d|\bGH-\d|:tada:|\$x\$<|<a /);
 
@@ -156,19 +156,19 @@ describe("what somebody wrote stays text,", () => {
         .flatMap((table) => table.rows)
         .map((row) => row.map((c) => c.text));
       const title = cells.find(([name]) => name === "`title`")?.[1] ?? "";
-      const shown = seen(marked.parseInline(title, { async: false }));
+      const shown = visibleText(marked.parseInline(title, { async: false }));
       const escaped = text.replace(/[\n\u0007\u001b\u202c\u202e]/g, (sign) =>
         sign === "\n" ? "\\n" : `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
       );
       expect(shown).toBe(text.trim() === text && text !== "" ? escaped : JSON.stringify(text));
-      // A terminal is not told anything either.
+      // Nor does the text contain control characters.
       expect(report(plan, "text").text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202a-\u202e]/);
     },
   );
 
-  test("two long values are cut where they differ", () => {
+  test("cuts two long values around their difference", () => {
     const long = "x".repeat(300);
-    const step = own("update", "KvNamespace", "n", {
+    const step = stepOf("update", "KvNamespace", "n", {
       old: { title: `${long}a` },
       new: { title: `${long}b` },
     });
@@ -182,7 +182,7 @@ describe("the diagram of a migration", () => {
     codeIn(read(`${name}.md`)).filter(({ lang }) => lang === "mermaid"),
   );
 
-  test("has the form of a state diagram, with where the zone is and where it goes", () => {
+  test("shows the zone's current state and the next one", () => {
     expect(diagrams.length).toBeGreaterThan(5);
     for (const { text } of diagrams) {
       const [first, direction, ...lines] = text.split("\n");
@@ -209,24 +209,24 @@ describe("the diagram of a migration", () => {
   });
 });
 
-describe("a plan that is too large for a comment", () => {
+describe("a plan that's too large for a comment", () => {
   const many = (count: number, more: (index: number) => object = () => ({})): string => {
     const steps = Array.from({ length: count }, (_, index): MadeStep => {
       const name = `entries-${String(index).padStart(4, "0")}`;
       const namespaceId = String(index % 40).padStart(32, "0");
-      return own("update", "KvEntries", name, {
+      return stepOf("update", "KvEntries", name, {
         old: { namespaceId, keys: 1, bytes: 10 },
         new: { namespaceId, keys: 2, bytes: index, ...more(index) },
       });
     });
     const diagnostics = steps.map((_, index) =>
-      said(`edgeguard: KvEntries entries-${String(index).padStart(4, "0")}: +1 ~0 -0 (+key/${index})`),
+      diagnostic(`edgeguard: KvEntries entries-${String(index).padStart(4, "0")}: +1 ~0 -0 (+key/${index})`),
     );
-    const gone = own("delete", "KvNamespace", "zz-last", { old: { title: "data", forceDestroy: true } });
+    const gone = stepOf("delete", "KvNamespace", "zz-last", { old: { title: "data", forceDestroy: true } });
     return JSON.stringify({ steps: [...steps, gone], diagnostics });
   };
 
-  test("is cut below the limit, says what was left out, and keeps what is dangerous", () => {
+  test("is cut to the limit, names what's left out, and keeps the dangers", () => {
     const { text } = report(many(2_000), "markdown");
     expect(text.length).toBeLessThanOrEqual(COMMENT_CHARACTERS);
     expect(text.length).toBeGreaterThan(COMMENT_CHARACTERS * 0.9);
@@ -235,7 +235,7 @@ describe("a plan that is too large for a comment", () => {
     expect(text).toContain("<p>- KvNamespace <b>zz-last</b>");
     const shown = text.match(/<summary>~ KvEntries/g)?.length ?? 0;
     const [, left = ""] =
-      /^_([\d,]+) resources left out, as a comment takes 65,536 characters: `KvEntries entries-/m.exec(
+      /^_([\d,]+) resources left out to stay within the 65,536 characters of a comment: `KvEntries entries-/m.exec(
         text,
       ) ?? [];
     expect(shown + Number(left.replace(",", ""))).toBe(2_000);
@@ -244,20 +244,20 @@ describe("a plan that is too large for a comment", () => {
     expect(html.match(/<\/details>/g)).toHaveLength(shown);
   });
 
-  test("has all of it as text", () => {
+  test("is complete as text", () => {
     const { text } = report(many(500), "text");
     expect(text.match(/^~ KvEntries/gm)).toHaveLength(500);
   });
 
-  test("cuts what is long in one resource, in a message and among others, and says so there", () => {
+  test("is cut within resources, messages and lists, and says so there", () => {
     const rules = Object.fromEntries(
       Array.from({ length: 1_500 }, (_, i) => [String(i).padStart(32, "0"), { enabled: false }]),
     );
     const sources = Array.from({ length: 900 }, (_, i) => `https://cdn-${i}.example`).join(" ");
     const plan = JSON.stringify({
       steps: [
-        own("create", "ManagedRulesetOverride", "r", { new: { zoneId: "z", rules } }),
-        own("create", "PageShieldPolicy", "p", {
+        stepOf("create", "ManagedRulesetOverride", "r", { new: { zoneId: "z", rules } }),
+        stepOf("create", "PageShieldPolicy", "p", {
           new: { description: "d", action: "log", value: `script-src ${sources}` },
         }),
         ...Array.from({ length: 900 }, (_, i) => ({
@@ -288,7 +288,7 @@ describe("a plan that is too large for a comment", () => {
   });
 });
 
-test("an unchanged plan is one line", () => {
+test("sums up an unchanged plan in one line", () => {
   expect(recorded("unchanged").steps.length).toBeGreaterThan(3);
-  expect(read("unchanged.md").trim().split("\n").at(-1)).toBe("**Nothing to do: 4 unchanged**");
+  expect(read("unchanged.md").trim().split("\n").at(-1)).toBe("**No changes: 4 unchanged**");
 });

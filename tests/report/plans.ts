@@ -42,7 +42,7 @@ interface Sides {
 }
 
 /** A step of a resource of this package: inputs before and after. */
-export function own(
+export function stepOf(
   op: string,
   kind: string,
   name: string,
@@ -66,14 +66,14 @@ export function own(
   };
 }
 
-export const planOf = (...steps: readonly MadeStep[]): string => JSON.stringify({ steps });
+export const planJson = (...steps: readonly MadeStep[]): string => JSON.stringify({ steps });
 
-export const said = (message: string, severity = "info"): JsonObject => ({
+export const diagnostic = (message: string, severity = "info"): JsonObject => ({
   message: `${message}\n\n`,
   severity,
 });
 
-/** The same in another order, the same one for the same seed. */
+/** Shuffles in an order that depends only on the seed. */
 export function shuffled<T>(items: readonly T[], seed: number): T[] {
   const left = [...items];
   const out: T[] = [];

@@ -5,19 +5,19 @@ import { edgeguardResources, Project, REPOSITORY, type Deployment, type RunResul
 import { raw, TOKEN } from "../support/scenario";
 
 /**
- * Records the plans in `fixtures` anew, with the Pulumi CLI that is on PATH:
+ * Records the plans in `fixtures` again, with the Pulumi CLI on PATH:
  *
- *     npx ts-node --transpile-only tests/report/record.ts [story …]
+ *     npx ts-node --transpile-only tests/report/record.ts [recording …]
  *
- * What differs from run to run and from machine to machine is replaced (`neutral`), nothing else. Afterwards the
- * expectations have to be looked at, and written anew where the difference is meant (`report.test.ts` says how).
+ * Replaces only what differs from run to run or machine to machine (`#neutral`). Review the reports afterwards, and write
+ * them again if the difference is intended (`report.test.ts` says how).
  */
 
-interface Story {
-  readonly [name: string]: (stage: Stage) => Promise<void>;
+interface Recordings {
+  readonly [name: string]: (stage: RecordingStage) => Promise<void>;
 }
 
-const STORIES: Story = {
+const RECORDINGS: Recordings = {
   async life(stage) {
     await stage.preview("created", "first");
     await stage.up("first");
@@ -108,8 +108,8 @@ const STORIES: Story = {
   },
 };
 
-/** The way there and back: what each argument can lower, and what of it the gate can't prove to be raised again. */
-async function gate(stage: Stage, of: string): Promise<void> {
+/** Lowers each argument, then raises it again. */
+async function gate(stage: RecordingStage, of: string): Promise<void> {
   await stage.up(`gate.${of}`);
   stage.environment = { WEAKER: "yes" };
   await stage.preview(`weaker.${of}`, `gate.${of}`);
@@ -119,8 +119,8 @@ async function gate(stage: Stage, of: string): Promise<void> {
   await stage.preview(`stronger.${of}`, `gate.${of}`);
 }
 
-/** A project of its own on a local API of its own. */
-class Stage {
+/** A project and a local API for one recording. */
+class RecordingStage {
   readonly #started = Date.now();
   readonly #seen: Deployment[] = [];
   environment: Readonly<Record<string, string>> = {};
@@ -135,13 +135,13 @@ class Stage {
     await this.json(fixture, "preview", "--show-sames", ...args);
   }
 
-  /** What a command says as JSON becomes a fixture. */
+  /** Writes a command's JSON output to a fixture. */
   async json(fixture: string, ...args: readonly string[]): Promise<void> {
     const { stdout, stderr, code } = await this.#run(...args, "--json", "--parallel", "1");
-    if (stdout === "") throw new Error(`${fixture}: nothing was said: ${stderr}`);
+    if (stdout === "") throw new Error(`${fixture}: no output: ${stderr}`);
     this.#seen.push(await this.project.export());
     writeFileSync(join(__dirname, "fixtures", `${fixture}.json`), this.#neutral(stdout));
-    console.log(`${fixture}: ${args[0] ?? ""} ended with ${code}`);
+    console.log(`${fixture}: ${args[0] ?? ""} exited with ${code}`);
   }
 
   async up(program: string): Promise<void> {
@@ -152,10 +152,10 @@ class Stage {
 
   async engine(...args: readonly string[]): Promise<void> {
     const { code, text } = await this.#run(...args);
-    if (code !== 0) throw new Error(`${args.join(" ")} ended with ${code}:\n${text}`);
+    if (code !== 0) throw new Error(`${args.join(" ")} exited with ${code}:\n${text}`);
   }
 
-  /** Outputs of what is recorded, or the whole record, by type and name. */
+  /** Outputs or IDs of the resources in state, by type and name. */
   async resources(what?: "id"): Promise<ReadonlyMap<string, Readonly<Record<string, unknown>>>> {
     const found = edgeguardResources(await this.project.export());
     return new Map(
@@ -177,7 +177,7 @@ class Stage {
     this.project.program(folder);
   }
 
-  /** Paths, addresses, ids and times of this run become those of no run. */
+  /** Replaces this run's paths, addresses, IDs and times. */
   #neutral(text: string): string {
     const ids = new Map<string, string>();
     const made = this.#seen
@@ -210,7 +210,7 @@ class Stage {
   }
 }
 
-/** How ids of the local API's start begin. */
+/** Prefix of the local API's seeded IDs. */
 const SEEDED = "5a0c1e7f3b2d4968a7e1c0f2d3b4";
 const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
@@ -219,16 +219,16 @@ const numbered = (length: number, number: number): string => String(number).padS
 async function main(names: readonly string[]): Promise<void> {
   const engine = pulumiCli();
   if (engine === undefined)
-    throw new Error("there is no Pulumi CLI on PATH: the plans are those of the real one");
-  for (const name of names.length === 0 ? Object.keys(STORIES) : names) {
-    const story = STORIES[name];
-    if (story === undefined)
-      throw new Error(`no story is called ${name}: ${Object.keys(STORIES).join(", ")}`);
+    throw new Error("no Pulumi CLI on PATH. Install it: the plans come from the real CLI");
+  for (const name of names.length === 0 ? Object.keys(RECORDINGS) : names) {
+    const record = RECORDINGS[name];
+    if (record === undefined)
+      throw new Error(`unknown recording ${name}. Choose from ${Object.keys(RECORDINGS).join(", ")}`);
     const api = await startLocalApi();
     const project = new Project(engine, "edge");
     try {
       await project.init({ "edgeguard:accountId": api.accounts.main, "edgeguard:baseUrl": api.url });
-      await story(new Stage(api, project));
+      await record(new RecordingStage(api, project));
     } finally {
       await api.close();
       project.remove();

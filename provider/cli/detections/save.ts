@@ -25,11 +25,11 @@ export interface SaveOptions {
   readonly force: boolean;
 }
 
-/** @throws CommandError where another file would be lost; ApiError where something can't be read. The file is then as it was. */
+/** @throws CommandError if it would overwrite another file; ApiError if a read fails. The file then stays unchanged. */
 export async function saveSnapshot(io: Io, options: SaveOptions): Promise<void> {
   const { zone: zoneId, out, include, status, hosts, force } = options;
   const file = resolve(io.cwd, out);
-  if (!force) refuseOthers(file, out, zoneId);
+  if (!force) refuseOtherFiles(file, out, zoneId);
   const stop = io.interrupted();
   const warn = (line: string): void => printToStderr(io, withVariables(line));
   const host = new Host({ config: () => undefined, env: io.env, out: { info: warn, warn }, signal: stop });
@@ -39,23 +39,23 @@ export async function saveSnapshot(io: Io, options: SaveOptions): Promise<void> 
     const isNew = await writeDetections(file, found);
     printToStderr(
       io,
-      `edgeguard: ${out} ${isNew ? "holds" : "is up to date:"} ${inWords(found)} of zone ${zoneId}.`,
+      `edgeguard: ${out} ${isNew ? "now has" : "is up to date with"} ${inWords(found)} of zone ${zoneId}.`,
     );
   } catch (error) {
     if (stop.aborted && error instanceof CancelledError)
-      throw new InterruptedError(`interrupted. ${out} is as it was.`);
+      throw new InterruptedError(`interrupted. ${out} is unchanged.`);
     throw error;
   } finally {
     await host.close();
   }
 }
 
-function refuseOthers(file: string, out: string, zoneId: string): void {
+function refuseOtherFiles(file: string, out: string, zoneId: string): void {
   if (!existsSync(file)) return;
   const held = zoneOf(file);
   if (held === zoneId) return;
   throw new CommandError(
-    `${out} is ${held === undefined ? "no snapshot of detections" : `the snapshot of zone ${held}`}. Name another file with --out, or overwrite it with --force.`,
+    `${out} is ${held === undefined ? "not a snapshot of detections" : `the snapshot of zone ${held}`}. Pass another file with --out, or --force to overwrite it.`,
   );
 }
 

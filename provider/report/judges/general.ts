@@ -1,10 +1,10 @@
 import { joined, say, value, words } from "../phrase";
-import { isGone, isReplaced } from "../sections/section";
+import { isDeleted, isReplaced } from "../sections/section";
 import type { Judge } from "./sides";
 
-/** Replacements and deletions, of any provider. */
+/** Replacements and deletions of any provider's resources. */
 export const general: Judge = ({ step, old }) => {
-  if (!step.custom) return []; // A component is nothing by itself.
+  if (!step.custom) return []; // A component only groups other resources.
   if (isReplaced(step)) {
     const why =
       step.replaceReasons.length === 0
@@ -12,6 +12,6 @@ export const general: Judge = ({ step, old }) => {
         : say` because of ${joined(step.replaceReasons.map(value))}`;
     return [["replace", say`is replaced${why}`]];
   }
-  if (!isGone(step) || old.retained) return [];
+  if (!isDeleted(step) || old.retained) return [];
   return [["delete", words("is deleted")]];
 };

@@ -1,39 +1,35 @@
 import { say, words } from "../phrase";
 import { overwritten, pruned, removed } from "../sections/kv";
-import { isReplaced, leaves, successor } from "../sections/section";
+import { isReplaced, losesObject, successor } from "../sections/section";
 import { cell, counted } from "../values";
 import type { Judge } from "./sides";
 
-/** Keys and their values that are lost. */
-
-/** A namespace holds what no program declares. */
+/** A namespace that loses its keys. */
 export const namespaceData: Judge = (all) => {
   const { step, old } = all;
-  if (!leaves(all)) return [];
+  if (!losesObject(all)) return [];
   const title = cell(old.inputs["title"], 60);
   if (isReplaced(step)) {
-    return [
-      ["irreversible", say`namespace ${title} is replaced by an empty one; its keys are not carried over`],
-    ];
+    return [["irreversible", say`namespace ${title} is replaced by an empty one, without its keys`]];
   }
-  if (old.inputs["forceDestroy"] !== true) return []; // It is refused while there are keys.
+  if (old.inputs["forceDestroy"] !== true) return []; // The update fails while there are keys.
   return successor(all, ["title", "accountId"]) === undefined
     ? [["irreversible", say`namespace ${title} is deleted with every key in it (forceDestroy)`]]
-    : []; // Another resource takes it over, or the apply fails before anything is deleted.
+    : []; // Another resource adopts it, or the update fails before it deletes anything.
 };
 
-/** What the preview says of keys that others wrote: nothing brings them back. */
-const lost =
+/** What the preview says about keys that others wrote: nothing brings them back. */
+const irreversible =
   (keys: typeof pruned): Judge =>
   (all) => {
     const found = keys(all);
     return found === undefined ? [] : [["irreversible", found.sentence]];
   };
 
-export const prunedKeys = lost(pruned);
-export const overwrittenKeys = lost(overwritten);
+export const prunedKeys = irreversible(pruned);
+export const overwrittenKeys = irreversible(overwritten);
 
-/** A source that lost entries by mistake looks like any other update. */
+/** Catches a source that lost entries by mistake, which looks like any other update. */
 export const ownKeysRemoved: Judge = (all, { keys, share }) => {
   const { count, before } = removed(all);
   if (count === 0 || count < keys || count < share * before) return [];
@@ -44,7 +40,7 @@ export const ownKeysRemoved: Judge = (all, { keys, share }) => {
   return [
     [
       "removes",
-      words(`${count === before ? "all " : ""}${which} it has written ${count === 1 ? "is" : "are"} deleted`),
+      words(`${count === before ? "all " : ""}${which} that it wrote ${count === 1 ? "is" : "are"} deleted`),
     ],
   ];
 };

@@ -2,58 +2,66 @@ import { fieldsInTemplate } from "../../logpush/output-options";
 import { passesAtLeast } from "../../logpush/filter-compare";
 import { sameJson } from "../../runtime/values";
 import { joined, say, value, words, type Phrase } from "../phrase";
-import { bag, cell, number, text } from "../values";
-import { isHidden, judging, stays, type Change, type Comparison, type Fate, type Side } from "./sides";
+import { asObject, cell, asNumber, text } from "../values";
+import {
+  isHidden,
+  judgesFor,
+  isUnchanged,
+  type Change,
+  type Comparison,
+  type ObjectTraits,
+  type Side,
+} from "./sides";
 
-/** What a Logpush job records before and after: lines that no longer arrive are an attack that nobody sees. */
+/** What a Logpush job records before and after. Missing log lines hide attacks. */
 
-const fate: Fate = {
+const traits: ObjectTraits = {
   scope: ["zoneId", "accountId", "dataset", "kind"],
   isSole: false,
   leaves: () => undefined,
   mayReplace: () => true,
 };
 
-/** A job that pushed, and doesn't any more. */
+/** The job stops pushing. */
 const stopped: Comparison = ({ before, after }) => {
   if (before === undefined || before.inputs["enabled"] === false) return [];
   const now = after?.inputs["enabled"];
   if (after !== undefined && now !== false && !isHidden(now)) return [];
-  const how = after === undefined ? "is deleted" : now === false ? "is switched off" : "may be switched off";
+  const how = after === undefined ? "is deleted" : now === false ? "is disabled" : "may be disabled";
   return [
-    say`the Logpush job ${words(how)}: ${cell(before.inputs["dataset"], 60)} is no longer logged to ${placeOf(before)}`,
+    say`the Logpush job ${words(how)}: ${cell(before.inputs["dataset"], 60)} is no longer pushed to ${destinationOf(before)}`,
   ];
 };
 
-/** Which lines pass. */
+/** The filter matches fewer lines. */
 const fewerLines: Comparison = (change) => {
   const both = bothPushing(change);
   if (both === undefined) return [];
   const [was, is] = [both.before.inputs["filter"], both.after.inputs["filter"]];
-  if (stays(was, is)) return [];
+  if (isUnchanged(was, is)) return [];
   const isKnown = !isHidden(was) && !isHidden(is);
   if (isKnown && passesAtLeast(text(was), text(is))) return [];
   const shown = (filter: unknown): Phrase => (filter === undefined ? words("every line") : cell(filter, 300));
-  return [say`the filter may let fewer lines through: ${shown(was)} → ${shown(is)}`];
+  return [say`the filter may match fewer lines: ${shown(was)} → ${shown(is)}`];
 };
 
-/** How many of them are sent. */
+/** A smaller sample. */
 const smallerShare: Comparison = (change) => {
   const both = bothPushing(change);
   if (both === undefined) return [];
   const [was, is] = [both.before, both.after].map((side) => option(side, "sampleRate") ?? 1);
-  if (stays(was, is) || (number(is) ?? 0) >= (number(was) ?? 2)) return [];
-  return [say`a smaller share of the lines is logged: sampleRate ${cell(was)} → ${cell(is)}`];
+  if (isUnchanged(was, is) || (asNumber(is) ?? 0) >= (asNumber(was) ?? 2)) return [];
+  return [say`a smaller share of the lines is pushed: sampleRate ${cell(was)} → ${cell(is)}`];
 };
 
-/** What is written of each line. */
+/** Fewer fields in each line. */
 const fewerFields: Comparison = (change) => {
   const both = bothPushing(change);
   if (both === undefined) return [];
   const names = ["fieldNames", "recordTemplate"];
   if (
-    names.every((name) => stays(option(both.before, name), option(both.after, name))) &&
-    stays(both.before.inputs["allFields"], both.after.inputs["allFields"])
+    names.every((name) => isUnchanged(option(both.before, name), option(both.after, name))) &&
+    isUnchanged(both.before.inputs["allFields"], both.after.inputs["allFields"])
   )
     return [];
   const [was, is] = [fieldsOf(both.before), fieldsOf(both.after)];
@@ -69,7 +77,7 @@ const fewerFields: Comparison = (change) => {
 
 const MOST_FIELDS = 12;
 
-/** The fields that a line holds; `all` of them, or undefined where the plan doesn't tell. */
+/** The fields of a line, or `all`. Undefined if the plan doesn't show them. */
 function fieldsOf(side: Side): readonly string[] | "all" | undefined {
   const names = option(side, "fieldNames");
   const template = option(side, "recordTemplate");
@@ -79,78 +87,80 @@ function fieldsOf(side: Side): readonly string[] | "all" | undefined {
   if (template === undefined || template === "")
     return listed === "all" ? "all" : Array.isArray(listed) ? listed.map(String) : undefined;
   const used = fieldsInTemplate(text(template) ?? "");
-  // Whatever else a template does with fields is its own affair.
+  // Conditions and functions in a template may drop fields.
   const isPlain = !/\{\{/.test((text(template) ?? "").replace(/\{\{-?\s*\.\w+\s*-?\}\}/g, ""));
   if (!isPlain || listed === undefined) return undefined;
   return Array.isArray(listed) ? used.filter((field) => listed.includes(field)) : used;
 }
 
 const fieldWords = (fields: readonly string[] | "all" | undefined): Phrase =>
-  words(fields === undefined ? "not known" : fields === "all" ? "all fields" : `${fields.length} fields`);
+  words(fields === undefined ? "unknown" : fields === "all" ? "all fields" : `${fields.length} fields`);
 
-/** Whether the requests that a request leads to have lines of their own. */
+/** Subrequests lose their own lines. */
 const mergedSubrequests: Comparison = (change) => {
   const both = bothPushing(change);
   if (both === undefined) return [];
   const [was, is] = [both.before, both.after].map((side) => option(side, "mergeSubrequests") ?? false);
-  if (stays(was, is) || is === false) return [];
-  return [say`subrequests no longer have lines of their own: mergeSubrequests ${cell(was)} → ${cell(is)}`];
+  if (isUnchanged(was, is) || is === false) return [];
+  return [say`subrequests no longer get their own lines: mergeSubrequests ${cell(was)} → ${cell(is)}`];
 };
 
-/** Whether a line may carry an attack on what reads it. */
-const attackOnReaders: Comparison = (change) => {
+/** Lines may carry a Log4Shell attack on the software that reads them. */
+const log4shellOff: Comparison = (change) => {
   const both = bothPushing(change);
   if (both === undefined) return [];
   const [was, is] = [both.before, both.after].map((side) => option(side, "cve202144228") ?? false);
-  if (stays(was, is) || is === true || was === false) return [];
+  if (isUnchanged(was, is) || is === true || was === false) return [];
   return [
-    say`lines may carry $\{…} to what reads them (CVE-2021-44228): cve202144228 ${cell(was)} → ${cell(is)}`,
+    say`lines may carry $\{…} to the software that reads them (CVE-2021-44228): cve202144228 ${cell(was)} → ${cell(is)}`,
   ];
 };
 
-/** Where the lines go. */
-const otherPlace: Comparison = (change) => {
+/** Lines go to another destination. */
+const otherDestination: Comparison = (change) => {
   const both = bothPushing(change);
   if (both === undefined) return [];
   const isMoved = both.after.inputs["destinationMoved"] === true;
   const isSame = sameJson(both.before.inputs["destinationShown"], both.after.inputs["destinationShown"]);
   if (!isMoved && isSame) return [];
-  const elsewhere = isMoved && isSame ? " (another place there)" : "";
-  return [say`lines go elsewhere: ${placeOf(both.before)} → ${placeOf(both.after)}${words(elsewhere)}`];
+  const elsewhere = isMoved && isSame ? " (a different place there)" : "";
+  return [
+    say`lines go to another destination: ${destinationOf(both.before)} → ${destinationOf(both.after)}${words(elsewhere)}`,
+  ];
 };
 
-/** Members of the API that this version doesn't know may do anything. */
-const otherMembers: Comparison = (change) => {
+/** Members of the API that this version doesn't know can do anything. */
+const changedExtra: Comparison = (change) => {
   const both = bothPushing(change);
   if (both === undefined) return [];
   return [
     ["extra", both.before.inputs["extra"], both.after.inputs["extra"]] as const,
     ["outputOptions.extra", option(both.before, "extra"), option(both.after, "extra")] as const,
   ].flatMap(([name, was, is]) =>
-    stays(was, is)
+    isUnchanged(was, is)
       ? []
-      : [say`${name} changes, and what it does to the log is not known: ${cell(was)} → ${cell(is)}`],
+      : [say`${name} changes, and its effect on the logs is unknown: ${cell(was)} → ${cell(is)}`],
   );
 };
 
-const judge = judging(fate, [
+const judge = judgesFor(traits, [
   stopped,
   fewerLines,
   smallerShare,
   fewerFields,
   mergedSubrequests,
-  attackOnReaders,
-  otherPlace,
-  otherMembers,
+  log4shellOff,
+  otherDestination,
+  changedExtra,
 ]);
 export const stopsPushing = judge(stopped);
 export const filter = judge(fewerLines);
 export const sampleRate = judge(smallerShare);
 export const fields = judge(fewerFields);
 export const subrequests = judge(mergedSubrequests);
-export const log4shell = judge(attackOnReaders);
-export const destination = judge(otherPlace);
-export const further = judge(otherMembers);
+export const log4shell = judge(log4shellOff);
+export const destination = judge(otherDestination);
+export const extra = judge(changedExtra);
 
 function bothPushing({ before, after }: Change): { readonly before: Side; readonly after: Side } | undefined {
   if (before === undefined || after === undefined) return undefined;
@@ -158,10 +168,10 @@ function bothPushing({ before, after }: Change): { readonly before: Side; readon
   return { before, after };
 }
 
-/** A member of the output options; where they are hidden as a whole, each is. */
+/** A member of the output options. If they're hidden as a whole, so is each member. */
 function option({ inputs }: Side, name: string): unknown {
   const options = inputs["outputOptions"];
-  return isHidden(options) && typeof options === "string" ? options : bag(options)[name];
+  return isHidden(options) && typeof options === "string" ? options : asObject(options)[name];
 }
 
-const placeOf = ({ inputs }: Side): Phrase => cell(inputs["destinationShown"], 80);
+const destinationOf = ({ inputs }: Side): Phrase => cell(inputs["destinationShown"], 80);

@@ -9,91 +9,93 @@ import { omitAbsent } from "../../runtime/members";
 import { pick, sameJson, type JsonObject } from "../../runtime/values";
 import { joined, say, words, type Phrase } from "../phrase";
 import type { Plan } from "../plan";
-import { isGone, oncePerPlan, told } from "../sections/section";
-import { modeOf, skipped } from "../sections/managed-ruleset";
-import { bag, cell, list, text } from "../values";
+import { isDeleted, oncePerPlan, viewOf } from "../sections/section";
+import { modeOf, skipWords } from "../sections/managed-ruleset";
+import { asObject, cell, asList, text } from "../values";
 import { selectsNoLess } from "./requests";
 import {
   changesOf,
   isHidden,
-  judging,
-  stays,
+  judgesFor,
+  isUnchanged,
   type Change,
   type Comparison,
-  type Fate,
+  type ObjectTraits,
   type Side,
 } from "./sides";
 
-/** What the deployment of a managed ruleset protects before and after. */
+/** What a deployment of a managed ruleset protects before and after. */
 
-const fate: Fate = {
+const traits: ObjectTraits = {
   scope: ["zoneId"],
   isSole: false,
   leaves: (old) => (modeOf(old) === "remove" ? undefined : modeOf(old) === "keep" ? old : asFound(old)),
-  // Another rule has another place among the zone's rules; what a rename declares anew is the same rule.
+  // A renamed resource declares the same rule. Any other rule has another position in the zone.
   mayReplace: (gone, { step, new: next }) =>
     step.op === "create" && sameJson(gone.inputs["position"], next.inputs["position"]),
 };
 
-/** A deployment that acted, and doesn't any more. Another ruleset doesn't replace it. */
+/** The deployment stops acting. Another ruleset doesn't replace it. */
 const stopped: Comparison = ({ before, after }) => {
-  if (before === undefined || !mayAct(before) || (after !== undefined && surelyActs(after))) return [];
-  const how = after === undefined ? "is removed" : mayAct(after) ? "may be switched off" : "is switched off";
-  const on = /(\d+) on/.exec(text(bag(before.inputs["expansion"])["rules"]) ?? "")?.[1];
+  if (before === undefined || !mayAct(before) || (after !== undefined && alwaysActs(after))) return [];
+  const how = after === undefined ? "is removed" : mayAct(after) ? "may be disabled" : "is disabled";
+  const on = /(\d+) on/.exec(text(asObject(before.inputs["expansion"])["rules"]) ?? "")?.[1];
   const rules = on === undefined ? "" : `: ${on} of its rules were on`;
-  return [say`${nameOf(before)} of zone ${cell(before.inputs["zoneId"], 40)} ${words(`${how}${rules}`)}`];
+  return [say`${nameOf(before)} in zone ${cell(before.inputs["zoneId"], 40)} ${words(`${how}${rules}`)}`];
 };
 
-function andLeft(sentence: Phrase, { inputs, outputs }: Side, plan: Plan): Phrase {
+function withRemaining(sentence: Phrase, { inputs, outputs }: Side, plan: Plan): Phrase {
   const { zoneId } = inputs;
   const { acting, leaving } = deploymentsOf(plan);
   const declared = acting.filter((other) => other.inputs["zoneId"] === zoneId).map(nameOf);
   if (declared.length > 0) {
     const byName = new Map(declared.map((one) => [JSON.stringify(one.parts), one]));
-    return say`${sentence}; what else runs there doesn't replace it: ${joined([...byName.values()])}`;
+    return say`${sentence}; the other rulesets there don't replace it: ${joined([...byName.values()])}`;
   }
-  // What this program is about to take away doesn't count as left.
-  const left = list(outputs["otherManagedRules"])
-    .map(bag)
+  // Rules that this plan removes don't count.
+  const left = asList(outputs["otherManagedRules"])
+    .map(asObject)
     .filter(({ ruleId }) => !leaving.has(ruleId))
     .map(({ description, ref }) => cell(text(description) === "" ? ref : (description ?? ref), 60));
   return left.length === 0
     ? say`${sentence}; the zone is left without a managed ruleset`
-    : say`${sentence}; when the zone was last looked at, there were also ${joined(left)}`;
+    : say`${sentence}; when last read, the zone also had ${joined(left)}`;
 }
 
-/** Deployments that act afterwards, and rules that no longer do. */
+/** The deployments that act after the update, and the IDs of rules that stop. */
 const deploymentsOf = oncePerPlan((plan) => {
   const all = plan.steps
     .filter(({ kind }) => kind === "ManagedRulesetOverride")
-    .map((step) => told(step, plan));
+    .map((step) => viewOf(step, plan));
   const leaving = all.filter((each) =>
-    changesOf(each, fate, COMPARISONS).some((change) => stopped(change).length > 0),
+    changesOf(each, traits, COMPARISONS).some((change) => stopped(change).length > 0),
   );
   return {
-    acting: all.filter(({ step, new: next }) => !isGone(step) && mayAct(next)).map(({ new: next }) => next),
+    acting: all
+      .filter(({ step, new: next }) => !isDeleted(step) && mayAct(next))
+      .map(({ new: next }) => next),
     leaving: new Set(leaving.map(({ old }) => old.outputs["ruleId"])),
   };
 });
 
-/** Which requests it looks at. */
+/** The deployment runs on fewer requests. */
 const fewerRequests: Comparison = (change) => {
   const [before, after] = bothActing(change);
   if (before === undefined || after === undefined) return [];
   const [was, is] = [before.inputs["expression"] ?? "true", after.inputs["expression"] ?? "true"];
-  if (stays(was, is) || selectsNoLess(is, was)) return [];
-  return [say`${nameOf(after)} may run for fewer requests: ${cell(was, 300)} → ${cell(is, 300)}`];
+  if (isUnchanged(was, is) || selectsNoLess(is, was)) return [];
+  return [say`${nameOf(after)} may run on fewer requests: ${cell(was, 300)} → ${cell(is, 300)}`];
 };
 
-/** What its rules do: as the preview has compared them, or else by what is declared of them. */
+/** Its rules do less, as the preview compared them; without live checks, as declared. */
 const weakerRules: Comparison = (change) => {
   const [before, after] = bothActing(change);
   if (before === undefined || after === undefined) return [];
-  if (RULES.every((name) => stays(before.inputs[name], after.inputs[name]))) return [];
-  const lines = comparedIn(change, "weaker") ?? declaredLess(before, after);
+  if (RULES.every((name) => isUnchanged(before.inputs[name], after.inputs[name]))) return [];
+  const lines = comparedIn(change, "weaker") ?? weakerAsDeclared(before, after);
   if (lines.length === 0) return [];
   const [was, is] = [levelOf(before), levelOf(after)];
-  const level = was === is ? [] : [`paranoia level ${wordsOf(was)} → ${wordsOf(is)}`];
+  const level = was === is ? [] : [`paranoia level ${formatOptional(was)} → ${formatOptional(is)}`];
   const all = [...lines, ...level];
   const more = all.length > MOST_LINES ? `, and ${all.length - MOST_LINES} more` : "";
   return [say`${nameOf(after)} protects less: ${joined(all.slice(0, MOST_LINES).map(words))}${words(more)}`];
@@ -101,92 +103,101 @@ const weakerRules: Comparison = (change) => {
 
 const MOST_LINES = 12;
 
-/** Arguments that say which rules run and what they do. */
+/** Arguments that decide which rules run and what they do. */
 const RULES = ["ruleset", "version", "accountId", "owasp", "categories", "rules", "action"];
 
-/** Where it stands: a skip rule in front of it takes requests from it, and its own exceptions from what is behind. */
-const movedPlace: Comparison = (change) => {
+/** The position changes: skip rules before it take requests from it, and its own exceptions take requests from the rules after it. */
+const movedPosition: Comparison = (change) => {
   const { before, after } = change;
   if (before === undefined || after === undefined) return [];
   const [was, is] = [before.inputs["position"], after.inputs["position"]];
   // Without a position it stays where it is.
-  if (is === undefined || stays(was, is)) return [];
+  if (is === undefined || isUnchanged(was, is)) return [];
   const lines = comparedIn(change, "moved");
   if (lines === undefined) {
-    // In front of all others, nothing is skipped before it.
-    const isSafe = is === "first" && list(after.inputs["exceptions"]).every((one) => isOwn(one, after));
+    // No skip rule comes before the first rule.
+    const isSafe = is === "first" && asList(after.inputs["exceptions"]).every((one) => isOwn(one, after));
     if (isSafe && !isHidden(after.inputs["exceptions"])) return [];
     return [
-      say`${nameOf(after)} moves, and exceptions may reach more rules: position ${cell(was)} → ${cell(is)}`,
+      say`${nameOf(after)} moves, so exceptions may apply to more rules: position ${cell(was)} → ${cell(is)}`,
     ];
   }
   return lines.map((line) => say`${nameOf(after)} moves: ${words(line)}`);
 };
 
-/** Requests that are left alone, by its own rules or by all that stand behind it. */
+/** Exceptions that skip more, in its own ruleset or in the rules after it. */
 const moreExceptions: Comparison = (change) => exceptionsIn(change, () => false);
 
-/** @param isShared whether something else runs the same ruleset: what is skipped of it is skipped there, too. */
+/** @param isShared whether another rule runs the same ruleset: the exception applies to that one, too. */
 function exceptionsIn({ before, after }: Change, isShared: (after: Side) => boolean): readonly Phrase[] {
   if (after === undefined) return [];
   const [were, are] = [before?.inputs["exceptions"], after.inputs["exceptions"]];
   const isProtected = before !== undefined && mayAct(before);
   if (isHidden(are) && (isProtected || !isHidden(were)))
     return [say`${nameOf(after)} gets exceptions that the plan doesn't show`];
-  // A new rule is put behind all others, unless it is told to stand elsewhere.
+  // A new rule goes last, unless its position says otherwise.
   const position = after.inputs["position"];
   const isLast = before === undefined && (position === undefined || position === "last");
-  return list(are)
-    .map(bag)
+  return asList(are)
+    .map(asObject)
     .filter((one) => !isLast && (isProtected || !isOwn(one, after) || isShared(after)))
     .filter(
       (one) =>
-        !list(were)
-          .map(bag)
-          .some((known) => takesNoMore(one, known, after)),
+        !asList(were)
+          .map(asObject)
+          .some((known) => skipsNoMoreRequests(one, known, after)),
     )
     .map(
       (one) =>
-        say`${nameOf(after)} gets an exception: ${cell(one["expression"], 300)} skips ${skipped(one["skip"])}`,
+        say`${nameOf(after)} gets an exception: ${cell(one["expression"], 300)} skips ${skipWords(one["skip"])}`,
     );
 }
 
-/** Whether something else in the zone runs the same ruleset, as far as the plan knows; what the plan deletes doesn't. */
+/** Whether another rule in the zone runs the same ruleset, as far as the plan knows. Rules that the plan deletes don't count. */
 const isSharedIn =
   (plan: Plan) =>
   ({ inputs, ...side }: Side): boolean => {
     const all = plan.steps.filter(({ kind }) => kind === "ManagedRulesetOverride");
     const ownIds = all
-      .filter((step) => isGone(step) || step.old?.inputs["ref"] === inputs["ref"])
+      .filter((step) => isDeleted(step) || step.old?.inputs["ref"] === inputs["ref"])
       .map(({ old }) => old?.outputs["ruleId"]);
     const running = all.flatMap(({ old }): JsonObject[] => {
       if (old === undefined || old.inputs["zoneId"] !== inputs["zoneId"]) return [];
-      return [...(mayAct(old) ? [old.outputs] : []), ...list(old.outputs["otherManagedRules"]).map(bag)];
+      return [
+        ...(mayAct(old) ? [old.outputs] : []),
+        ...asList(old.outputs["otherManagedRules"]).map(asObject),
+      ];
     });
     const id = ownId({ inputs, ...side });
     return running.some(({ ruleId, rulesetId }) => rulesetId === id && !ownIds.includes(ruleId));
   };
 
-/** Everything that may be lost between two deployments. */
-const COMPARISONS: readonly Comparison[] = [stopped, fewerRequests, weakerRules, movedPlace, moreExceptions];
+/** All that two deployments can differ in for the worse. */
+const COMPARISONS: readonly Comparison[] = [
+  stopped,
+  fewerRequests,
+  weakerRules,
+  movedPosition,
+  moreExceptions,
+];
 
-const judge = judging(fate, COMPARISONS);
-/** What stops, with what is left in the zone. */
+const judge = judgesFor(traits, COMPARISONS);
+/** A deployment that stops acting, with what still runs in the zone. */
 export const stopsActing = judge((change, { old, plan }) =>
-  stopped(change).map((sentence) => andLeft(sentence, change.before ?? old, plan)),
+  stopped(change).map((sentence) => withRemaining(sentence, change.before ?? old, plan)),
 );
 export const requests = judge(fewerRequests);
 export const rules = judge(weakerRules);
-export const place = judge(movedPlace);
+export const position = judge(movedPosition);
 export const exceptions = judge((change, { plan }) => exceptionsIn(change, isSharedIn(plan)));
 
-/** A rule that was taken over, as a destroy puts it back, in the form of the arguments. */
+/** An adopted rule as a destroy restores it, in the form of arguments. */
 function asFound(old: Side): Side {
-  const { rule, exceptions } = bag(old.outputs["previous"]);
-  // A rule is recorded as it is sent, without its ID.
-  const rules = [rule, ...list(exceptions).map((one) => bag(one)["rule"])].map((one) => ({
+  const { rule, exceptions } = asObject(old.outputs["previous"]);
+  // State has the rule as it was sent, without its ID.
+  const rules = [rule, ...asList(exceptions).map((one) => asObject(one)["rule"])].map((one) => ({
     id: "",
-    ...bag(one),
+    ...asObject(one),
   }));
   const [found, ...inFront] = entryPoint.safeParse({ id: "", rules }).data?.rules ?? [];
   if (rule === undefined || found === undefined) return old;
@@ -213,24 +224,24 @@ function asFound(old: Side): Side {
   return { inputs, outputs: old.outputs };
 }
 
-/** Whether one exception leaves out no more than another one. */
-function takesNoMore(one: Exception, known: Exception, side: Side): boolean {
+/** Whether one exception skips no more than another one. */
+function skipsNoMoreRequests(one: Exception, known: Exception, side: Side): boolean {
   return (
-    skipsNoMore(reachOf(one["skip"], side), reachOf(known["skip"], side)) &&
+    reachesNoMore(reachOf(one["skip"], side), reachOf(known["skip"], side)) &&
     selectsNoLess(known["expression"], one["expression"])
   );
 }
 
 type Exception = Readonly<Record<string, unknown>>;
 
-/** What is skipped: everything, or by ruleset some rules or all of them. */
+/** What an exception skips: everything, or all or some rules of certain rulesets. */
 type Reach = "all" | ReadonlyMap<string, "all" | readonly unknown[]>;
 
-/** Undefined where it can't be told. */
+/** Undefined if the plan doesn't tell. */
 function reachOf(given: unknown, side: Side): Reach | undefined {
   const declared = skip.safeParse(given);
   if (!declared.success) return undefined;
-  const ids = bag(bag(side.outputs["known"])["rulesets"]);
+  const ids = asObject(asObject(side.outputs["known"])["rulesets"]);
   const idOf = Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, String(id)]));
   const resolved = resolveSkip(declared.data, ownId(side) ?? "this", idOf);
   if (resolved === "all" || "other" in resolved) return resolved === "all" ? "all" : undefined;
@@ -238,7 +249,7 @@ function reachOf(given: unknown, side: Side): Reach | undefined {
   return new Map(Object.entries(resolved.rules));
 }
 
-function skipsNoMore(one: Reach | undefined, known: Reach | undefined): boolean {
+function reachesNoMore(one: Reach | undefined, known: Reach | undefined): boolean {
   if (known === "all") return true;
   if (one === undefined || known === undefined || one === "all") return false;
   return [...one].every(([id, some]) => {
@@ -249,40 +260,41 @@ function skipsNoMore(one: Reach | undefined, known: Reach | undefined): boolean 
   });
 }
 
-/** Whether an exception leaves out rules of its own ruleset only. */
+/** Whether an exception skips only rules of its own ruleset. */
 function isOwn(exception: unknown, side: Side): boolean {
-  const reach = reachOf(bag(exception)["skip"], side);
+  const reach = reachOf(asObject(exception)["skip"], side);
   const id = ownId(side) ?? "this";
   return reach !== undefined && reach !== "all" && [...reach.keys()].every((each) => each === id);
 }
 
-/** The id of the ruleset, as declared or as the preview found it. */
+/** The ruleset's ID, as declared or as the preview found it. */
 function ownId({ inputs }: Side): string | undefined {
-  const found = /\(([0-9a-f]{32})\)$/.exec(text(bag(inputs["expansion"])["ruleset"]) ?? "")?.[1];
-  return text(bag(inputs["ruleset"])["id"]) ?? found;
+  const found = /\(([0-9a-f]{32})\)$/.exec(text(asObject(inputs["expansion"])["ruleset"]) ?? "")?.[1];
+  return text(asObject(inputs["ruleset"])["id"]) ?? found;
 }
 
-/** What isn't known before the update may be either. */
+/** A value that's unknown before the update may be either. */
 const mayAct = ({ inputs }: Side): boolean => inputs["enabled"] !== false;
-const surelyActs = (side: Side): boolean => mayAct(side) && !isHidden(side.inputs["enabled"]);
+const alwaysActs = (side: Side): boolean => mayAct(side) && !isHidden(side.inputs["enabled"]);
 
-/** Both sides where it acts on both: there is nothing to compare otherwise. */
+/** Both sides if the rule acts on both; otherwise there's nothing to compare. */
 const bothActing = ({ before, after }: Change): readonly (Side | undefined)[] =>
   before !== undefined && after !== undefined && mayAct(before) && mayAct(after) ? [before, after] : [];
 
 function nameOf({ inputs }: Side): Phrase {
-  const known = text(bag(inputs["expansion"])["ruleset"])?.replace(/ \([0-9a-f]{32}\)$/, "");
-  const { name, id } = bag(inputs["ruleset"]);
+  const known = text(asObject(inputs["expansion"])["ruleset"])?.replace(/ \([0-9a-f]{32}\)$/, "");
+  const { name, id } = asObject(inputs["ruleset"]);
   return cell(known ?? name ?? (text(id) === undefined ? id : rulesetName(text(id))), 80);
 }
 
-const levelOf = ({ inputs }: Side): unknown => bag(inputs["owasp"])["paranoiaLevel"];
+const levelOf = ({ inputs }: Side): unknown => asObject(inputs["owasp"])["paranoiaLevel"];
 
-const wordsOf = (given: unknown): string => (given === undefined ? "not set" : cell(given, 80).toString());
+const formatOptional = (given: unknown): string =>
+  given === undefined ? "not set" : cell(given, 80).toString();
 
-/** What the preview has compared with what runs now; undefined where it could not look. */
+/** What the preview found by comparing with the live rule. Undefined without live checks. */
 function comparedIn({ after, wasCompared }: Change, member: string): readonly string[] | undefined {
-  const lines = bag(bag(after?.inputs["expansion"])["compared"])[member];
+  const lines = asObject(asObject(after?.inputs["expansion"])["compared"])[member];
   return wasCompared && Array.isArray(lines) ? lines.map((line) => cell(line, 300).toString()) : undefined;
 }
 
@@ -293,21 +305,22 @@ const overridesShape = z.object({
   action: declared.action.optional(),
 });
 
-/** Nobody has looked at the ruleset: whatever isn't provably as strong counts. */
-function declaredLess(before: Side, after: Side): readonly string[] {
+/** Compares declarations alone: whatever isn't provably as strong counts as weaker. */
+function weakerAsDeclared(before: Side, after: Side): readonly string[] {
   const lines: string[] = [];
   for (const name of ["ruleset", "version"]) {
     const [was, is] = [before.inputs[name], after.inputs[name]];
-    if (!stays(was, is)) lines.push(`${name} ${wordsOf(was)} → ${wordsOf(is)}`);
+    if (!isUnchanged(was, is)) lines.push(`${name} ${formatOptional(was)} → ${formatOptional(is)}`);
   }
-  const isById = bag(after.inputs["ruleset"])["id"] !== undefined;
+  const isById = asObject(after.inputs["ruleset"])["id"] !== undefined;
   const [one, other] = [before.inputs["accountId"], after.inputs["accountId"]];
-  if (!isById && !stays(one, other)) lines.push(`account of the ruleset ${wordsOf(one)} → ${wordsOf(other)}`);
+  if (!isById && !isUnchanged(one, other))
+    lines.push(`account of the ruleset ${formatOptional(one)} → ${formatOptional(other)}`);
   const names = Object.keys(overridesShape.shape);
-  if (names.every((name) => stays(before.inputs[name], after.inputs[name]))) return lines;
+  if (names.every((name) => isUnchanged(before.inputs[name], after.inputs[name]))) return lines;
   const [old, next] = [before, after].map(({ inputs }) => overridesShape.safeParse(inputs).data);
   if (old === undefined || next === undefined) return [...lines, "overrides that the plan doesn't show"];
-  const scoreRule = text(bag(before.outputs["known"])["scoreRule"]) ?? "that compares the score";
+  const scoreRule = text(asObject(before.outputs["known"])["scoreRule"]) ?? "that compares the score";
   const [was, is] = [old, next].map((side) => compileOverrides(side, scoreRule));
   return was === undefined || is === undefined ? lines : [...lines, ...compareDeclared(was, is)];
 }

@@ -1,7 +1,7 @@
 import { isWiderOrEqual } from "../../rules-language/equivalence";
 import { isHidden } from "./sides";
 
-/** Whether `wide` provably selects every request that `narrow` selects. Both are filter expressions, as a plan shows them. */
+/** Whether the expression `wide` provably matches every request that `narrow` matches. */
 export function selectsNoLess(wide: unknown, narrow: unknown): boolean {
   if (typeof wide !== "string" || typeof narrow !== "string" || isHidden(wide) || isHidden(narrow))
     return false;

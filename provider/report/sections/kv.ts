@@ -1,14 +1,21 @@
 import { say, valuesOf, words, type Phrase } from "../phrase";
 import { ownMessages } from "../diagnostics";
 import { escapeInvisible } from "../../api/printable";
-import { bag, cell, compare, counted, number, text } from "../values";
+import { asObject, cell, compare, counted, asNumber, text } from "../values";
 import type { Step } from "../plan";
-import { argumentTable, isGone, oncePerPlan, textBlock, type Teller, type Told } from "./section";
+import {
+  argumentTable,
+  isDeleted,
+  oncePerPlan,
+  textBlock,
+  type SectionWriter,
+  type StepView,
+} from "./section";
 
-export const kvNamespace: Teller = {
+export const kvNamespace: SectionWriter = {
   summary: ({ step, old, new: next }) => {
     const [before, after] = [cell(old.inputs["title"], 60), cell(next.inputs["title"], 60)];
-    if (isGone(step)) return before;
+    if (isDeleted(step)) return before;
     return step.old === undefined || before.toString() === after.toString()
       ? after
       : say`${before} → ${after}`;
@@ -16,11 +23,11 @@ export const kvNamespace: Teller = {
   blocks: (all) => argumentTable(all),
 };
 
-export const kvEntries: Teller = {
+export const kvEntries: SectionWriter = {
   summary: (all) => {
     const { step, old, new: next } = all;
     const [before, after] = [keysOf(old.inputs), keysOf(next.inputs)];
-    if (isGone(step)) return words(`${counted(before ?? 0, "key")} to delete`);
+    if (isDeleted(step)) return words(`${counted(before ?? 0, "key")} to delete`);
     const [line, ...others] = changeLines(all);
     if (line !== undefined && others.length === 0) return phraseOf(line);
     if (after === undefined) return words("");
@@ -28,32 +35,34 @@ export const kvEntries: Teller = {
     return words(`${was}${counted(after, "key")}`);
   },
   blocks: (all) => {
-    if (isGone(all.step)) return [];
+    if (isDeleted(all.step)) return [];
     const drift = text(all.old.inputs["drift"]);
     const prunes = pruned(all);
     const overwrites = overwritten(all);
     const adopts = adopted(all);
     const lines = changeLines(all);
     return [
-      ...(drift === undefined ? [] : [textBlock(say`Not as it was written: ${escapeInvisible(drift)}.`)]),
+      ...(drift === undefined
+        ? []
+        : [textBlock(say`Changed outside the program: ${escapeInvisible(drift)}.`)]),
       ...(prunes === undefined ? [] : [textBlock(prunes.sentence)]),
       ...(overwrites === undefined ? [] : [textBlock(overwrites.sentence)]),
       ...(adopts === undefined ? [] : [textBlock(adopts.sentence)]),
       ...(lines.length < 2
         ? []
-        : [textBlock(words(ONE_OF)), { is: "list", items: lines.map(phraseOf) } as const]),
+        : [textBlock(words(SHARED_NAME)), { is: "list", items: lines.map(phraseOf) } as const]),
       ...argumentTable(all, NOISE),
     ];
   },
 };
 
-/** Components may hold resources of one name, and a line tells no more than that. */
-const ONE_OF = "One of these changes, as several resources have this name:";
+/** Resources in different components may share a name, and the lines don't tell them apart. */
+const SHARED_NAME = "One of these changes (several resources share this name):";
 
-/** What is secret, and what only tells that something differs. */
+/** Secrets, and inputs that only show that something differs. */
 const NOISE = ["entries", "manifest", "digest", "fileHash", "drift"];
 
-const keysOf = (inputs: Readonly<Record<string, unknown>>): number | undefined => number(inputs["keys"]);
+const keysOf = (inputs: Readonly<Record<string, unknown>>): number | undefined => asNumber(inputs["keys"]);
 
 interface ChangeLine {
   /** `+12 ~3 -1` */
@@ -66,8 +75,8 @@ interface ChangeLine {
 const phraseOf = ({ counts, names }: ChangeLine): Phrase =>
   names === "" ? words(counts) : say`${words(counts)} (${valuesOf(names)})`;
 
-/** What the resource's own line says; several where resources of different components share its name. */
-function changeLines(all: Told): readonly ChangeLine[] {
+/** The resource's own summary lines: several if resources in different components share its name. */
+function changeLines(all: StepView): readonly ChangeLine[] {
   const found = linesOf(all).flatMap((line): [string, ChangeLine][] => {
     const [, counts, removed, names = ""] = /^(\+\d+ ~\d+ -(\d+))(?: \((.*)\))?$/s.exec(line) ?? [];
     return counts === undefined
@@ -77,8 +86,8 @@ function changeLines(all: Told): readonly ChangeLine[] {
   return [...new Map(found).values()];
 }
 
-/** How many of its own keys an update deletes, of how many. Where several lines may be meant, the gravest. */
-export function removed(all: Told): { readonly count: number; readonly before: number } {
+/** How many of its own keys an update deletes. If several lines could apply, the largest number counts. */
+export function removed(all: StepView): { readonly count: number; readonly before: number } {
   const { step, old, new: next } = all;
   const before = keysOf(old.inputs) ?? 0;
   if (step.kind !== "KvEntries" || step.op !== "update") return { count: 0, before };
@@ -86,75 +95,69 @@ export function removed(all: Told): { readonly count: number; readonly before: n
   return { count: Math.max(0, fewer, ...changeLines(all).map(({ removed }) => removed)), before };
 }
 
-/** What the preview says of keys that others wrote. */
-export interface Others {
+/** What the preview says about keys that others wrote. */
+export interface OthersKeys {
   readonly message: string;
   readonly sentence: Phrase;
 }
 
-/** Keys of others that are to be deleted under the prefix that this resource owns alone. */
-export function pruned(all: Told): Others | undefined {
-  const prefix = text(bag(all.new.inputs["prune"])["prefix"]);
+/** Keys of others that `prune` deletes. */
+export function pruned(all: StepView): OthersKeys | undefined {
+  const prefix = text(asObject(all.new.inputs["prune"])["prefix"]);
   if (prefix === undefined) return undefined;
   const line = /^prune deletes ([\d,]+ keys?) that others wrote: (.*)$/s;
-  return ofOthers(
+  return othersKeys(
     all,
     line,
     (keys, names) => say`${keys} that others wrote under ${cell(prefix)} will be deleted: ${names}`,
   );
 }
 
-/** Keys of others that `adopt: "takeOver"` writes over. */
-export function overwritten(all: Told): Others | undefined {
+/** Keys of others that `adopt: "takeOver"` overwrites. */
+export function overwritten(all: StepView): OthersKeys | undefined {
   const line =
     /^([\d,]+) declared (keys?) exists? already \((.*)\); adopt: "takeOver" overwrites (?:it|them)\./s;
-  return ofOthers(
-    all,
-    line,
-    (keys, names) => say`${keys} that ${exist(keys)} already will be overwritten: ${names}`,
-  );
+  return othersKeys(all, line, (keys, names) => say`${keys} will be overwritten: ${names}`);
 }
 
-/** Keys that exist already as they are declared. */
-function adopted(all: Told): Others | undefined {
+/** Existing keys that match the program. */
+function adopted(all: StepView): OthersKeys | undefined {
   const line = /^([\d,]+) declared (keys?) exists? already as declared \((.*)\) and (?:is|are) adopted: /s;
-  return ofOthers(
+  return othersKeys(
     all,
     line,
     (keys, names) =>
-      say`${keys} that ${exist(keys)} already as declared will be adopted: ${names}. Destroying the resource deletes what it adopted.`,
+      say`${keys} will be adopted, matching the program: ${names}. Destroying the resource deletes the keys that it adopted.`,
   );
 }
 
-const exist = (keys: Phrase): Phrase => words(keys.toString().endsWith("s") ? "exist" : "exists");
-
-function ofOthers(
-  all: Told,
+function othersKeys(
+  all: StepView,
   form: RegExp,
   sentence: (keys: Phrase, names: Phrase) => Phrase,
-): Others | undefined {
-  if (all.step.kind !== "KvEntries" || isGone(all.step)) return undefined;
+): OthersKeys | undefined {
+  if (all.step.kind !== "KvEntries" || isDeleted(all.step)) return undefined;
   for (const message of linesOf(all)) {
     const found = form.exec(message)?.slice(1) ?? [];
     const names = found.pop();
     if (names === undefined) continue;
     return {
-      message: `${startOf(all.step)}${message}`,
-      sentence: sentence(words(found.join(" ")), valuesOf(escapeInvisible(names))),
+      message: `${linePrefix(all.step)}${message}`,
+      sentence: sentence(words(found.join(" existing ")), valuesOf(escapeInvisible(names))),
     };
   }
   return undefined;
 }
 
-/** What the preview says of this resource. */
-function linesOf({ step, plan }: Told): readonly string[] {
-  return linesByStart(plan).get(startOf(step)) ?? [];
+/** What the preview says about this resource. */
+function linesOf({ step, plan }: StepView): readonly string[] {
+  return linesByPrefix(plan).get(linePrefix(step)) ?? [];
 }
 
-/** As a line names the resource. */
-const startOf = ({ name }: Step): string => escapeInvisible(`KvEntries ${name}: `);
+/** How a line names the resource. */
+const linePrefix = ({ name }: Step): string => escapeInvisible(`KvEntries ${name}: `);
 
-const linesByStart = oncePerPlan((plan): ReadonlyMap<string, readonly string[]> => {
+const linesByPrefix = oncePerPlan((plan): ReadonlyMap<string, readonly string[]> => {
   const lines = new Map<string, string[]>();
   for (const message of ownMessages(plan.diagnostics).sort(compare)) {
     const [whole, start = "", line = ""] =

@@ -4,66 +4,65 @@ import type { Block } from "../model";
 import { joined, say, value, words, type Phrase } from "../phrase";
 import { escapeInvisible } from "../../api/printable";
 import { sameJson } from "../../runtime/values";
-import { bag, cell, counted, list, shown, text } from "../values";
+import { asObject, cell, counted, asList, formatValue, text } from "../values";
 import {
   argumentTable,
-  isGone,
-  isFresh,
+  isDeleted,
+  hasNoBefore,
   isNew,
   lineChanges,
-  standing,
+  currentSides,
   tableOf,
   textBlock,
-  type Teller,
-  type Told,
+  type SectionWriter,
+  type StepView,
 } from "./section";
 
-export const managedRuleset: Teller = {
+export const managedRuleset: SectionWriter = {
   summary: (all) => {
-    const { expansion, ruleset, enabled } = standing(all).inputs;
-    const { ruleset: known, paranoiaLevel, scoreThreshold } = bag(expansion);
+    const { expansion, ruleset, enabled } = currentSides(all).inputs;
+    const { ruleset: known, paranoiaLevel, scoreThreshold } = asObject(expansion);
     const level = text(paranoiaLevel)?.split(":")[0];
     const parts: readonly (Phrase | undefined)[] = [
       cell(text(known)?.replace(/ \([0-9a-f]{32}\)$/, "") ?? nameOf(ruleset), 80),
       level === undefined ? undefined : words(`paranoia level ${level}`),
-      scoreThreshold === undefined ? undefined : say`threshold ${words(shown(scoreThreshold))}`,
-      enabled === false ? words("switched off") : undefined,
+      scoreThreshold === undefined ? undefined : say`threshold ${words(formatValue(scoreThreshold))}`,
+      enabled === false ? words("disabled") : undefined,
     ];
     return joined(parts.filter((part) => part !== undefined));
   },
-  blocks: (all) => (isGone(all.step) ? afterwards(all) : changes(all)),
+  blocks: (all) => (isDeleted(all.step) ? afterDestroy(all) : changes(all)),
 };
 
 function nameOf(ruleset: unknown): unknown {
-  const { name, id } = bag(ruleset);
+  const { name, id } = asObject(ruleset);
   return name ?? (text(id) === undefined ? id : rulesetName(text(id)));
 }
 
-/** What a destroy does, which depends on whose rule it was. */
-function afterwards({ old }: Told): readonly Block[] {
+/** What a destroy does, which depends on where the rule came from. */
+function afterDestroy({ old }: StepView): readonly Block[] {
   const mode = modeOf(old);
-  if (mode === "keep")
-    return [textBlock(words("The rule stays as it is, managed by nobody (onDestroy: keep)."))];
+  if (mode === "keep") return [textBlock(words("The rule stays as it is, unmanaged (onDestroy: keep)."))];
   return mode === "restore"
-    ? [textBlock(words("The rule was taken over; it is put back as it was found."))]
+    ? [textBlock(words("The rule was adopted, so it's restored to what it was before."))]
     : [];
 }
 
-/** As the resource decides it: what becomes of the rule. */
-export function modeOf({ inputs, outputs }: Pick<Told["old"], "inputs" | "outputs">): string {
+/** What a destroy does with the rule, as the resource decides it. */
+export function modeOf({ inputs, outputs }: Pick<StepView["old"], "inputs" | "outputs">): string {
   const wasOthers = outputs["previous"] !== undefined;
   const mode = text(inputs["onDestroy"]) ?? (wasOthers ? "restore" : "remove");
   return mode === "restore" && !wasOthers ? "remove" : mode;
 }
 
-function changes(all: Told): readonly Block[] {
+function changes(all: StepView): readonly Block[] {
   const drift = text(all.before.inputs["drift"]);
   return [
     ...(drift === undefined
       ? []
       : [
           textBlock(
-            say`Changed outside of the program, in ways that no argument has; it is put right: ${escapeInvisible(drift)}.`,
+            say`Changed outside the program in ways that no argument covers; the update reverts it: ${escapeInvisible(drift)}.`,
           ),
         ]),
     ...expansionTable(all),
@@ -73,44 +72,45 @@ function changes(all: Told): readonly Block[] {
   ];
 }
 
-/** What the declaration amounts to. */
-function expansionTable(all: Told): readonly Block[] {
+/** What the deployment amounts to. */
+function expansionTable(all: StepView): readonly Block[] {
   const { before: was, new: next } = all;
-  const [before, after] = [bag(was.inputs["expansion"]), bag(next.inputs["expansion"])];
-  const rows = Object.entries(MEANING)
-    .filter(([name]) => shown(before[name]) !== shown(after[name]))
+  const [before, after] = [asObject(was.inputs["expansion"]), asObject(next.inputs["expansion"])];
+  const rows = Object.entries(EXPANSION_LABELS)
+    .filter(([name]) => formatValue(before[name]) !== formatValue(after[name]))
     .map(([name, what]): [Phrase, Phrase, Phrase] => [words(what), cell(before[name]), cell(after[name])]);
-  const conflicts = list(after["conflicts"]).map((conflict) => words(shown(conflict, 300)));
+  const conflicts = asList(after["conflicts"]).map((conflict) => words(formatValue(conflict, 300)));
   const isTold = !isNew(all.step) && sameJson(before, after);
-  const compared = isTold ? [] : comparison(bag(after["compared"]));
+  const compared = isTold ? [] : comparison(asObject(after["compared"]));
   return [
     ...compared,
-    ...tableOf(all, "what it amounts to", rows),
+    ...tableOf(all, "expansion", rows),
     ...(conflicts.length === 0 ? [] : [{ is: "list", items: conflicts } as const satisfies Block]),
   ];
 }
 
-/** What changes against what runs now. */
+/** What changes compared with the live rule. */
 function comparison(compared: Readonly<Record<string, unknown>>): readonly Block[] {
   const items = ["weaker", "stronger", "moved"].flatMap((how) =>
-    list(compared[how]).map((line) => say`${words(how)}: ${words(shown(line, 300))}`),
+    asList(compared[how]).map((line) => say`${words(how)}: ${words(formatValue(line, 300))}`),
   );
-  return items.length === 0 ? [] : [textBlock(words("Against what runs now:")), { is: "list", items }];
+  return items.length === 0 ? [] : [textBlock(words("Compared with what runs now:")), { is: "list", items }];
 }
 
-const MEANING: Readonly<Record<Exclude<keyof RulesetExpansion, "conflicts" | "compared">, string>> = {
-  ruleset: "ruleset",
-  version: "version",
-  paranoiaLevel: "paranoia level",
-  scoreThreshold: "score threshold",
-  action: "action",
-  rules: "rules",
-  switched: "switched against the defaults",
-  otherActions: "actions against the defaults",
-};
+const EXPANSION_LABELS: Readonly<Record<Exclude<keyof RulesetExpansion, "conflicts" | "compared">, string>> =
+  {
+    ruleset: "ruleset",
+    version: "version",
+    paranoiaLevel: "paranoia level",
+    scoreThreshold: "score threshold",
+    action: "action",
+    rules: "rules",
+    switched: "rules turned on or off against the default",
+    otherActions: "actions against the default",
+  };
 
-/** The overrides one by one, so that one that goes reads as clearly as one that comes. */
-function overrideTable(all: Told): readonly Block[] {
+/** The overrides one by one, so that a removed one is as visible as an added one. */
+function overrideTable(all: StepView): readonly Block[] {
   const { before: was, new: next } = all;
   const [before, after] = [overrides(was.inputs), overrides(next.inputs)];
   const rows = [...new Set([...before.keys(), ...after.keys()])]
@@ -119,17 +119,17 @@ function overrideTable(all: Told): readonly Block[] {
   return tableOf(all, "override", rows);
 }
 
-/** In the order that decides: OWASP's words, tags as given, rules by id. */
+/** In order of precedence: OWASP settings, tags as given, rules by ID. */
 function overrides(inputs: Readonly<Record<string, unknown>>): Map<string, string> {
   const found = new Map<string, string>();
-  for (const [member, given] of Object.entries(bag(inputs["owasp"])))
-    found.set(`owasp.${member}`, shown(given));
-  for (const [index, category] of list(inputs["categories"]).entries()) {
-    const { tag, ...rest } = bag(category);
-    found.set(`${index + 1}. tag ${shown(tag)}`, settings(rest));
+  for (const [member, given] of Object.entries(asObject(inputs["owasp"])))
+    found.set(`owasp.${member}`, formatValue(given));
+  for (const [index, category] of asList(inputs["categories"]).entries()) {
+    const { tag, ...rest } = asObject(category);
+    found.set(`${index + 1}. tag ${formatValue(tag)}`, settings(rest));
   }
-  const rules = Object.entries(bag(inputs["rules"])).sort(([a], [b]) => (a < b ? -1 : 1));
-  for (const [id, rule] of rules) found.set(`rule ${shown(id)}`, settings(bag(rule)));
+  const rules = Object.entries(asObject(inputs["rules"])).sort(([a], [b]) => (a < b ? -1 : 1));
+  for (const [id, rule] of rules) found.set(`rule ${formatValue(id)}`, settings(asObject(rule)));
   return found;
 }
 
@@ -140,46 +140,46 @@ function settings(override: Readonly<Record<string, unknown>>): string {
         ? given
           ? "on"
           : "off"
-        : `${member} ${shown(given)}`,
+        : `${member} ${formatValue(given)}`,
     )
     .join(", ");
 }
 
-/** Requests that managed rules leave alone: all where they are new, else what goes and what comes. */
-function exceptionChanges(all: Told): readonly Block[] {
+/** The exceptions: the whole list if it's new, else what's removed and added. */
+function exceptionChanges(all: StepView): readonly Block[] {
   const { before: was, new: next } = all;
-  const after = list(next.inputs["exceptions"]).map(exceptionWords);
-  const before = list(was.inputs["exceptions"]).map(exceptionWords);
-  if (isFresh(all) && after.length > 0)
+  const after = asList(next.inputs["exceptions"]).map(exceptionWords);
+  const before = asList(was.inputs["exceptions"]).map(exceptionWords);
+  if (hasNoBefore(all) && after.length > 0)
     return [textBlock(words("Exceptions:")), { is: "code", language: "text", lines: after }];
   const lines = lineChanges(before, after);
   return lines.length === 0 ? [] : [textBlock(words("Exceptions:")), ...lines];
 }
 
 function exceptionWords(exception: unknown, index: number): string {
-  const { expression, description, skip } = bag(exception);
-  const why = description === undefined ? "" : ` (${shown(description)})`;
-  return `${index + 1}. ${shown(expression, 300)}: skips ${skipped(skip)}${why}`;
+  const { expression, description, skip } = asObject(exception);
+  const why = description === undefined ? "" : ` (${formatValue(description)})`;
+  return `${index + 1}. ${formatValue(expression, 300)}: skips ${skipWords(skip)}${why}`;
 }
 
-export function skipped(skip: unknown): string {
-  const { rulesets, rules } = bag(skip);
-  if (skip === "all") return "all managed rules behind it";
+export function skipWords(skip: unknown): string {
+  const { rulesets, rules } = asObject(skip);
+  if (skip === "all") return "all managed rules after it";
   if (skip === "this") return THIS_RULESET;
   if (rulesets !== undefined)
-    return list(rulesets)
+    return asList(rulesets)
       .map((name) => skippedRuleset(text(name)))
       .join(", ");
-  if (rules === undefined) return shown(skip);
-  return Object.entries(bag(rules))
-    .map(([name, some]) => `${counted(list(some).length, "rule")} of ${skippedRuleset(name)}`)
+  if (rules === undefined) return formatValue(skip);
+  return Object.entries(asObject(rules))
+    .map(([name, some]) => `${counted(asList(some).length, "rule")} of ${skippedRuleset(name)}`)
     .join(", ");
 }
 
 const THIS_RULESET = "this ruleset";
 
-/** By the name that the program gives, or by the one that its ID is known for. */
+/** A ruleset by its name in the program, or by the known name of its ID. */
 function skippedRuleset(name: string | undefined): string {
   if (name === "this") return THIS_RULESET;
-  return name === undefined || /^[0-9a-f]{32}$/.test(name) ? rulesetName(name) : shown(name);
+  return name === undefined || /^[0-9a-f]{32}$/.test(name) ? rulesetName(name) : formatValue(name);
 }

@@ -3,29 +3,29 @@ import { canonicalJson, omitUndefined, isJsonObject, sameJson } from "../../runt
 import type { Block } from "../model";
 import { joined, say, value, words, type Phrase } from "../phrase";
 import type { Plan, Sides, Step } from "../plan";
-import { bag, differences, shown } from "../values";
+import { asObject, differences, formatValue } from "../values";
 
-/** How one kind of resource is told. */
-export interface Teller {
-  /** Behind the resource's name. */
-  summary(step: Told): Phrase;
-  /** What changes, in the resource's own words. */
-  blocks(step: Told): readonly Block[];
+/** Writes the section on one kind of resource. */
+export interface SectionWriter {
+  /** The line after the resource's name. */
+  summary(step: StepView): Phrase;
+  /** What changes, in the resource's own terms. */
+  blocks(step: StepView): readonly Block[];
 }
 
-/** A step with both sides at hand; an absent side is empty. */
-export interface Told {
+/** A step with both sides. A missing side is empty. */
+export interface StepView {
   readonly step: Step;
   readonly old: Sides;
   readonly new: Sides;
-  /** `old`, to compare with: of a create what it adopts, or nothing; nothing of an import. */
+  /** What to compare with: `old`; for a create, the object that it adopts; nothing for an import. */
   readonly before: Sides;
   readonly plan: Plan;
 }
 
 const NOTHING: Sides = { id: undefined, protect: false, retained: false, inputs: {}, outputs: {} };
 
-export function told(step: Step, plan: Plan): Told {
+export function viewOf(step: Step, plan: Plan): StepView {
   const { old = NOTHING, new: next = NOTHING } = step;
   return {
     step,
@@ -36,37 +36,39 @@ export function told(step: Step, plan: Plan): Told {
   };
 }
 
-/** The existing object that this step adopts, as far as the arguments say; undefined where it makes a new one. */
-export function adoptedBy({ old, new: { inputs } }: Pick<Told, "old" | "new">): Sides | undefined {
+/** The existing object that this step adopts, as far as the arguments show it. Undefined if it creates a new one. */
+export function adoptedBy({ old, new: { inputs } }: Pick<StepView, "old" | "new">): Sides | undefined {
   const adopted = inputs[ADOPTED];
   if (!isJsonObject(adopted) || sameJson(adopted, old.inputs[ADOPTED])) return undefined;
   const before: Record<string, unknown> = omitUndefined(inputs);
-  for (const [name, change] of Object.entries(bag(adopted["changes"]))) before[name] = bag(change)["before"];
+  for (const [name, change] of Object.entries(asObject(adopted["changes"])))
+    before[name] = asObject(change)["before"];
   return { ...NOTHING, inputs: omitUndefined(before) };
 }
 
-/** Whether there is nothing to compare with. */
-export const isFresh = ({ before }: Told): boolean => before === NOTHING;
+/** Whether there's nothing to compare with. */
+export const hasNoBefore = ({ before }: StepView): boolean => before === NOTHING;
 
 export const isNew = ({ op }: Step): boolean => op === "create" || op === "import";
-export const isGone = ({ op }: Step): boolean => op === "delete" || op === "delete-replaced";
+export const isDeleted = ({ op }: Step): boolean => op === "delete" || op === "delete-replaced";
 export const isReplaced = ({ op }: Step): boolean =>
   op === "replace" || op === "create-replacement" || op === "import-replacement";
 
-/** Whether the object of before ceases to be what it was: it is deleted or replaced, and not left in place. */
-export const leaves = ({ step, old }: Told): boolean => (isGone(step) || isReplaced(step)) && !old.retained;
+/** Whether the old object is deleted or replaced, and not left in place. */
+export const losesObject = ({ step, old }: StepView): boolean =>
+  (isDeleted(step) || isReplaced(step)) && !old.retained;
 
-/** Another resource of the plan that declares what this one gives up: it takes it over, and nothing is deleted or put back. */
-export function successor({ step, old, plan }: Told, same: readonly string[]): Sides | undefined {
-  if (!isGone(step)) return undefined;
+/** A new resource that declares the same object as this deleted one. It takes the object over, so nothing is deleted or restored. */
+export function successor({ step, old, plan }: StepView, same: readonly string[]): Sides | undefined {
+  if (!isDeleted(step)) return undefined;
   const names = canonicalJson([step.kind, same]);
-  const known = created(plan).get(names) ?? creationsBy(plan, step.kind, same);
-  created(plan).set(names, known);
+  const known = createdByKind(plan).get(names) ?? creationsBy(plan, step.kind, same);
+  createdByKind(plan).set(names, known);
   return known.get(declaredAs(old, same));
 }
 
-/** By kind and names of arguments: what is created, by the values of these. */
-const created = oncePerPlan(() => new Map<string, ReadonlyMap<string, Sides>>());
+/** By kind and argument names: the resources to create, by the values of these arguments. */
+const createdByKind = oncePerPlan(() => new Map<string, ReadonlyMap<string, Sides>>());
 
 function creationsBy(
   plan: Plan,
@@ -86,7 +88,7 @@ function creationsBy(
 const declaredAs = ({ inputs }: Sides, names: readonly string[]): string =>
   canonicalJson(names.map((name) => (inputs[name] === undefined ? [] : [inputs[name]])));
 
-/** Something that is found out about a plan as a whole, and asked for each of its steps. */
+/** Caches something that's computed once for the whole plan and read for each of its steps. */
 export function oncePerPlan<T extends object>(make: (plan: Plan) => T): (plan: Plan) => T {
   const known = new WeakMap<Plan, T>();
   return (plan) => {
@@ -96,13 +98,13 @@ export function oncePerPlan<T extends object>(make: (plan: Plan) => T): (plan: P
   };
 }
 
-/** What is there afterwards; of something that goes, what was there. */
-export const standing = ({ step, old, new: next }: Told): Sides => (isGone(step) ? old : next);
+/** The side after the update; for a delete, the side before it. */
+export const currentSides = ({ step, old, new: next }: StepView): Sides => (isDeleted(step) ? old : next);
 
-/** The arguments that differ, or all of a resource that is made; of one that goes there is nothing to compare. */
-export function argumentTable(all: Told, leaveOut: readonly string[] = []): readonly Block[] {
+/** The arguments that differ; all of them for a new resource, none for a deleted one. */
+export function argumentTable(all: StepView, leaveOut: readonly string[] = []): readonly Block[] {
   const { step, before, new: next } = all;
-  if (isGone(step)) return [];
+  if (isDeleted(step)) return [];
   const rows = differences(before.inputs, next.inputs, [ADOPTED, ...leaveOut]);
   return tableOf(
     all,
@@ -111,28 +113,28 @@ export function argumentTable(all: Told, leaveOut: readonly string[] = []): read
   );
 }
 
-/** Rows of name, before and after; of something new without the column of nothing. */
+/** Rows of name, before and after. A new resource has no column for before. */
 export function tableOf(
-  all: Told,
+  all: StepView,
   what: string,
   rows: readonly (readonly [Phrase, Phrase, Phrase])[],
 ): readonly Block[] {
   if (rows.length === 0) return [];
-  return isFresh(all)
+  return hasNoBefore(all)
     ? [{ is: "table", head: [what, "value"], rows: rows.map(([name, , after]) => [name, after]) }]
     : [{ is: "table", head: [what, "before", "after"], rows }];
 }
 
-/** Lines that were there and are no longer, and lines that came. */
+/** Removed and added lines, as a diff. */
 export function lineChanges(before: readonly string[], after: readonly string[]): readonly Block[] {
-  const gone = without(before, after).map((line) => `- ${line}`);
-  const come = without(after, before).map((line) => `+ ${line}`);
+  const gone = subtract(before, after).map((line) => `- ${line}`);
+  const come = subtract(after, before).map((line) => `+ ${line}`);
   const lines = [...gone, ...come];
   return lines.length === 0 ? [] : [{ is: "code", language: "diff", lines }];
 }
 
-/** Each line takes one like it away: a condition that stood twice and stands once is a difference. */
-function without(lines: readonly string[], others: readonly string[]): string[] {
+/** Multiset difference: a line that was there twice and is there once counts as removed. */
+function subtract(lines: readonly string[], others: readonly string[]): string[] {
   const left = new Map<string, number>();
   for (const line of others) left.set(line, (left.get(line) ?? 0) + 1);
   return lines.filter((line) => {
@@ -144,8 +146,8 @@ function without(lines: readonly string[], others: readonly string[]): string[] 
 
 export const textBlock = (text: Phrase): Block => ({ is: "text", text });
 
-/** What holds for every kind: what a refresh found, what the engine does besides. */
-export function inGeneral(all: Told): readonly Block[] {
+/** What applies to every kind: why it's replaced, what it adopts, what a refresh found, protection. */
+export function commonBlocks(all: StepView): readonly Block[] {
   const { step, old, new: next } = all;
   const { found, replaceReasons } = step;
   const blocks: Block[] = [];
@@ -153,37 +155,36 @@ export function inGeneral(all: Told): readonly Block[] {
     blocks.push(textBlock(say`Replaced because of ${joined(replaceReasons.map(value))}.`));
   }
   blocks.push(...adoption(all));
-  if (found === "gone") blocks.push(textBlock(words("It was deleted outside of the program.")));
+  if (found === "gone")
+    blocks.push(textBlock(words("Deleted outside the program, so the update creates it again.")));
   else if (step.op !== "same") {
-    const names = (found ?? []).filter((name) => !FOLLOWING.includes(name));
+    const names = (found ?? []).filter((name) => !DERIVED.includes(name));
     if (names.length > 0)
-      blocks.push(textBlock(say`Changed outside of the program: ${joined(names.map(value))}.`));
+      blocks.push(textBlock(say`Changed outside the program: ${joined(names.map(value))}.`));
   }
   if (step.old !== undefined && step.new !== undefined && old.protect !== next.protect) {
     blocks.push(
       textBlock(
-        words(
-          next.protect ? "Protected against deletion from now on." : "No longer protected against deletion.",
-        ),
+        words(next.protect ? "Protected from deletion from now on." : "No longer protected from deletion."),
       ),
     );
   }
-  if ((isGone(step) || isReplaced(step)) && old.retained) {
-    blocks.push(textBlock(words("What is there now is left in place (retainOnDelete).")));
+  if ((isDeleted(step) || isReplaced(step)) && old.retained) {
+    blocks.push(textBlock(words("The existing object is left in place (retainOnDelete).")));
   }
   return blocks;
 }
 
-/** Whose object it was, what becomes of it, and for a replacement, which is compared with the old object, what changes. */
-function adoption(all: Told): readonly Block[] {
+/** The adopted object and what a destroy does to it. A replacement also gets a table, as its other tables compare with the old object. */
+function adoption(all: StepView): readonly Block[] {
   const { step, new: next } = all;
   const existing = adoptedBy(all);
   if (existing === undefined) return [];
-  const { object, onDestroy, changes } = bag(next.inputs[ADOPTED]);
+  const { object, onDestroy, changes } = asObject(next.inputs[ADOPTED]);
   const does =
     changes === undefined
-      ? say`Adopts the existing ${shown(object, 300)}, which matches the program.`
-      : say`Takes over the existing ${shown(object, 300)} and changes it.`;
+      ? say`Adopts the existing ${formatValue(object, 300)}, which matches the program.`
+      : say`Takes over the existing ${formatValue(object, 300)} and changes it.`;
   const rows = differences(existing.inputs, next.inputs, [ADOPTED]);
   const table: readonly Block[] =
     isReplaced(step) && rows.length > 0
@@ -195,11 +196,11 @@ function adoption(all: Told): readonly Block[] {
           },
         ]
       : [];
-  return [textBlock(does), textBlock(words(`Destroying the resource ${shown(onDestroy)}.`)), ...table];
+  return [textBlock(does), textBlock(words(`Destroying the resource ${formatValue(onDestroy)}.`)), ...table];
 }
 
-/** Inputs that nobody has written: they follow from others, or are told apart. */
-const FOLLOWING = [
+/** Inputs that the program doesn't set: they're computed from others, or have their own block. */
+const DERIVED = [
   "drift",
   "digest",
   "filterDigest",

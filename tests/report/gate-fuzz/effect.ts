@@ -3,15 +3,15 @@ import { letsThrough } from "../../logpush/independent-evaluator";
 import { rawGet } from "../../support/operation";
 
 /**
- * What a zone blocks, challenges and logs, tried out: sample requests, sample loads and sample log lines are run through
- * what the API holds. Nothing here comes from the provider.
+ * What a zone blocks, challenges and logs: runs sample requests, page loads and log lines through the local API's state,
+ * without the provider's code.
  */
 
-/** For each thing tried, by kind of resource and a readable name: a number that is smaller where less is blocked or logged. */
+/** By resource and sample: a number that's smaller if less is blocked or logged. */
 export type Effect = ReadonlyMap<string, number>;
 
 export interface Loss {
-  /** The kind of resource that answers for it. */
+  /** The kind of resource responsible for it. */
   readonly kind: string;
   readonly what: string;
 }
@@ -42,7 +42,7 @@ type Found = (name: string, strength: number) => void;
 
 // Managed rules
 
-/** A challenge is a challenge, whichever it is. */
+/** All challenges count the same. */
 const STRENGTH: Readonly<Record<string, number>> = {
   block: 4,
   managed_challenge: 3,
@@ -81,7 +81,7 @@ async function managedRules(api: LocalApi, zone: string, found: Found): Promise<
         rule.enabled && !rule.skippedBy.some((id) => skipping.get(id)?.(request) === true);
       const at = `ManagedRulesetOverride ${zone} ${request.method} ${request.country} ${request.host}${request.path} ${ruleset.name}`;
       if (deciding !== undefined) {
-        if (!isActive(deciding)) continue; // Scores that nothing compares have no effect.
+        if (!isActive(deciding)) continue; // Scores have no effect without the rule that compares them.
         const { action, score_threshold: threshold = 0 } = deciding;
         found(`${at}, score`, STRENGTH[action] ?? 0);
         found(`${at}, low threshold`, 1 / threshold);
@@ -97,7 +97,7 @@ async function managedRules(api: LocalApi, zone: string, found: Found): Promise<
 
 type Selects = (request: Request) => boolean;
 
-/** Reads the part of the filter language that the declarations use. */
+/** Reads the part of the Rules language that the generated programs use. */
 function parse(expression: string): Selects {
   const tokens = expression.match(/"[^"]*"|[(){},]|&&|\|\||[^\s(){},"]+/g) ?? [];
   let at = 0;
@@ -173,7 +173,7 @@ function valueOf({ host, path, method, country }: Request, field: string): strin
 
 // Page Shield
 
-/** What a page may load, by the directive that decides first and those that stand in for it. */
+/** Sample loads, with the directive that decides each and its fallbacks. */
 const LOADS: readonly { readonly what: string; readonly directives: readonly string[] }[] = [
   ...["https://cdn.example.com/lib.js", "https://cdn.example.com/v2/lib.js", "http://cdn.example.com/lib.js"],
   ...["https://a.cdn.example.com/x.js", "https://evil.example/x.js", "data:text/javascript,1"],

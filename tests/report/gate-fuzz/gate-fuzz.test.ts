@@ -2,11 +2,11 @@ import { managedRulesets, OWASP_SCORE_RULE, startLocalApi, type LocalApi } from 
 import { report } from "../../../provider/report";
 import { Random } from "../../soak/random";
 import { Operation, rawGet, type Recorded } from "../../support/operation";
-import { said, type MadePlan, type MadeStep } from "../plans";
+import { diagnostic, type MadePlan, type MadeStep } from "../plans";
 import { effectOf, losses, type Loss } from "./effect";
 import { changed, program, type Declared, type KnownRules, type World } from "./generate";
 
-/** What the gate says of a pull request, beside what the API holds once that is applied. */
+/** Compares the report's dangers with what the local API does after the update. */
 
 const PAIRS = process.env["EDGEGUARD_TEST_LONG"] === "1" ? 500 : 20;
 
@@ -15,11 +15,11 @@ interface Outcome {
   readonly names: readonly string[];
   readonly losses: readonly Loss[];
   readonly unprotects: readonly { readonly kind: string; readonly text: string }[];
-  /** What changed, as JSON: before, and behind the arrow. */
+  /** What changed, as JSON: `before -> after`. */
   readonly changes: readonly string[];
 }
 
-test(`of ${PAIRS} random changes, each that blocks or logs less is an unprotect danger`, async () => {
+test(`finds an unprotect danger in each of ${PAIRS} random changes that blocks or logs less`, async () => {
   const outcomes: Outcome[] = [];
   for (let seed = 1; outcomes.length < PAIRS; seed += 1) {
     if (seed > 3 * PAIRS) throw new Error(`only ${outcomes.length} of ${seed} changes were applied`);
@@ -33,11 +33,11 @@ test(`of ${PAIRS} random changes, each that blocks or logs less is an unprotect 
   process.stdout.write(
     `gate: ${PAIRS} changes, ${losing} lose protection, ${alarms.length} false alarms\n${tally(alarms)}`,
   );
-  expect(losing).toBeGreaterThan(PAIRS / 4); // Else the sample would prove little.
+  expect(losing).toBeGreaterThan(PAIRS / 4); // With fewer losses, the sample proves little.
   expect(alarms.length).toBeLessThan(PAIRS / 4);
 });
 
-/** False alarms by what was changed in the resource that they name. */
+/** Counts false alarms by what changed in the resource that they name. */
 function tally(alarms: readonly Outcome[]): string {
   const counts = new Map<string, number>();
   for (const { names, unprotects } of alarms) {
@@ -49,13 +49,13 @@ function tally(alarms: readonly Outcome[]): string {
   return sorted.map(([cause, count]) => `  ${count} ${cause}\n`).join("");
 }
 
-/** Losses that no danger of the same kind of resource speaks of. */
+/** Losses without a danger for the same kind of resource. */
 function missed({ losses: all, unprotects, ...rest }: Outcome): object[] {
   const unsaid = all.filter(({ kind }) => !unprotects.some((each) => each.kind === kind));
   return unsaid.length === 0 ? [] : [{ ...rest, losses: unsaid.slice(0, 3).map(({ what }) => what) }];
 }
 
-/** Undefined where the change is refused, before or behind: the gate then has nothing to say. */
+/** Undefined if the update refuses the first program or the change. */
 async function played(seed: number): Promise<Outcome | undefined> {
   const api = await startLocalApi();
   try {
@@ -72,7 +72,7 @@ async function played(seed: number): Promise<Outcome | undefined> {
     const was = await effectOf(api, [world.zone, world.otherZone]);
     const { after, names, strangers } = changed(world, rules, before);
     const known = new Map([...recorded].filter(([name]) => !strangers.includes(name)));
-    // Without a credential nobody sees what is taken over.
+    // Only live checks show what's adopted.
     const plan = await planned(api, after, known, strangers.length > 0 || world.random.chance(0.7));
     if (plan === undefined || (await applied(api, after, known)) === undefined) return undefined;
     const is = await effectOf(api, [world.zone, world.otherZone]);
@@ -122,7 +122,7 @@ async function applied(api: LocalApi, wanted: readonly Declared[], state: State)
   return next;
 }
 
-/** As `pulumi preview --json --show-sames` writes it, with a credential or without. */
+/** The plan as `pulumi preview --json --show-sames` writes it, with or without a credential. */
 async function planned(
   api: LocalApi,
   wanted: readonly Declared[],
@@ -149,7 +149,7 @@ async function planned(
     steps.push({ op: "delete", urn: urnOf(type, name), oldState: { custom: true, ...recorded } });
   }
   const lines = [...operation.said, ...operation.warned];
-  return { steps, diagnostics: lines.map((line) => said(line, "info#err")) };
+  return { steps, diagnostics: lines.map((line) => diagnostic(line, "info#err")) };
 }
 
 const urnOf = (type: string, name: string): string =>

@@ -2,7 +2,7 @@ import { managedRulesets } from "edgeguard-local";
 import type { Random } from "../../soak/random";
 import type { JsonObject } from "../../../provider/runtime/values";
 
-/** Programs that protect a zone, and what somebody might make of them in a pull request. */
+/** Generates programs that protect a zone, and changes that a pull request might make. */
 
 export interface Declared {
   readonly type: "ManagedRulesetOverride" | "PageShieldPolicy" | "PageShieldSettings" | "LogpushJob";
@@ -17,7 +17,7 @@ export interface World {
   readonly account: string;
 }
 
-/** Rules of the managed ruleset and the OWASP ruleset with ids that do not change. */
+/** IDs of rules in the managed ruleset and the OWASP ruleset. */
 export interface KnownRules {
   readonly managed: readonly string[];
   readonly owasp: readonly string[];
@@ -49,11 +49,11 @@ const fresh = (world: World, rules: KnownRules, { type, name }: Declared): JsonO
   return name === "owasp" ? owasp(world, rules) : managed(world, rules);
 };
 
-/** A change, with a name for each argument that another declaration decided, or that the resource went. */
+/** A change, with the names of what it changes: an argument, a deleted resource, an adopted object. */
 export interface Change {
   readonly after: readonly Declared[];
   readonly names: readonly string[];
-  /** Resources that no state knows: another stack or a person made the object, and the program takes it over. */
+  /** Resources that aren't in state: the program adopts their objects, as if somebody else had made them. */
   readonly strangers: readonly string[];
 }
 
@@ -61,21 +61,22 @@ export function changed(world: World, rules: KnownRules, before: readonly Declar
   const { random } = world;
   const names: string[] = [];
   const strangers: string[] = [];
-  // Half of all changes are of a single resource, so that no other one's danger hides that it has none.
+  // Half of all changes affect a single resource, so that another's danger can't hide a missing one.
   const only = random.chance(0.5) ? random.pick(before).name : undefined;
   const after = before.flatMap((each): Declared[] => {
     if (only !== undefined && each.name !== only) return [each];
-    const fate = random.pick(["same", "one", "one", "one", "some", "gone"] as const);
-    if (fate === "same") return [each];
-    if (fate === "gone") {
-      names.push(`${each.type} gone`);
+    const change = random.pick(["same", "one", "one", "one", "some", "deleted"] as const);
+    if (change === "same") return [each];
+    if (change === "deleted") {
+      names.push(`${each.type} deleted`);
       return [];
     }
     const other = fresh(world, rules, each);
     const differing = [...new Set([...Object.keys(each.inputs), ...Object.keys(other)])].filter(
       (name) => JSON.stringify(each.inputs[name]) !== JSON.stringify(other[name]),
     );
-    const taken = fate === "one" ? random.some(differing, 1, 1) : random.some(differing, 1, differing.length);
+    const taken =
+      change === "one" ? random.some(differing, 1, 1) : random.some(differing, 1, differing.length);
     names.push(...taken.map((name) => `${each.type}.${name}`));
     const inputs = Object.fromEntries(
       [...new Set([...Object.keys(each.inputs), ...taken])].flatMap((name) => {
@@ -190,7 +191,7 @@ const exceptions = (
     ...random.maybe("description", () => random.word()),
   }));
 
-/** Some of these mean the same in other words, some select more or less than others. */
+/** Some of these are equivalent, others match more or fewer requests. */
 function expression(random: Random): string {
   const atom = (): string =>
     random.pick([

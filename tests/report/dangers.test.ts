@@ -2,64 +2,64 @@ import { startLocalApi } from "edgeguard-local";
 import { report, type DangerKind } from "../../provider/report";
 import { stateIn } from "../../provider/report/sections/waf-migration";
 import { Operation, UNKNOWN } from "../support/operation";
-import { own, planOf, said, type MadeStep } from "./plans";
+import { stepOf, planJson, diagnostic, type MadeStep } from "./plans";
 
-/** What a reviewer must not miss, and what is no reason to wake them. */
+/** What counts as a danger, and what doesn't. */
 
 const ZONE = "5a0c1e7f3b2d4968a7e1c0f2d3b4a501";
 const OTHER = "5a0c1e7f3b2d4968a7e1c0f2d3b4a502";
 
-const judged = (...steps: MadeStep[]): string[] =>
-  report(planOf(...steps), "json").dangers.map(({ kind, name }) => `${kind} ${name}`);
+const dangersOf = (...steps: MadeStep[]): string[] =>
+  report(planJson(...steps), "json").dangers.map(({ kind, name }) => `${kind} ${name}`);
 const sentences = (kind: DangerKind, ...steps: MadeStep[]): string[] =>
-  report(planOf(...steps), "json")
+  report(planJson(...steps), "json")
     .dangers.filter((danger) => danger.kind === kind)
     .map(({ sentence }) => sentence.toString());
 
 describe("a namespace", () => {
   const data = { accountId: "a", title: "catalog" };
   test.each<[string, string[], MadeStep[]]>([
-    ["is new", [], [own("create", "KvNamespace", "n", { new: { ...data, forceDestroy: true } })]],
-    ["is deleted, if empty", ["delete n"], [own("delete", "KvNamespace", "n", { old: data })]],
+    ["is created", [], [stepOf("create", "KvNamespace", "n", { new: { ...data, forceDestroy: true } })]],
+    ["is deleted only if it's empty", ["delete n"], [stepOf("delete", "KvNamespace", "n", { old: data })]],
     [
       "is deleted with its keys",
       ["irreversible n", "delete n"],
-      [own("delete", "KvNamespace", "n", { old: { ...data, forceDestroy: true } })],
+      [stepOf("delete", "KvNamespace", "n", { old: { ...data, forceDestroy: true } })],
     ],
     [
-      "is left in place",
+      "is retained",
       [],
       [
-        own("delete", "KvNamespace", "n", {
+        stepOf("delete", "KvNamespace", "n", {
           old: { ...data, forceDestroy: true },
           state: { retainOnDelete: true },
         }),
       ],
     ],
     [
-      "is taken over under another name",
+      "is renamed",
       ["delete n"],
       [
-        own("delete", "KvNamespace", "n", { old: { ...data, forceDestroy: true } }),
-        own("create", "KvNamespace", "m", { new: data }),
+        stepOf("delete", "KvNamespace", "n", { old: { ...data, forceDestroy: true } }),
+        stepOf("create", "KvNamespace", "m", { new: data }),
       ],
     ],
     [
       "is replaced",
       ["irreversible n", "replace n"],
-      [own("replace", "KvNamespace", "n", { old: data, new: { ...data, accountId: "b" } })],
+      [stepOf("replace", "KvNamespace", "n", { old: data, new: { ...data, accountId: "b" } })],
     ],
     [
-      "is what an interrupted replacement left",
+      "is left from an interrupted replacement",
       ["irreversible n", "delete n"],
-      [own("delete-replaced", "KvNamespace", "n", { old: { ...data, forceDestroy: true } })],
+      [stepOf("delete-replaced", "KvNamespace", "n", { old: { ...data, forceDestroy: true } })],
     ],
   ])("that %s", (_, dangers, steps) => {
-    expect(judged(...steps)).toEqual(dangers);
+    expect(dangersOf(...steps)).toEqual(dangers);
   });
 });
 
-describe("page security that another resource takes over under a new name", () => {
+describe("Page Shield whose resource is renamed", () => {
   const policy = {
     zoneId: ZONE,
     description: "p",
@@ -71,55 +71,55 @@ describe("page security that another resource takes over under a new name", () =
   const before = { outputs: { previous: { enabled: false } } };
   test.each<[string, string[], MadeStep[]]>([
     [
-      "goes on blocking",
+      "keeps blocking",
       ["delete old"],
       [
-        own("delete", "PageShieldPolicy", "old", { old: policy }),
-        own("create", "PageShieldPolicy", "new", { new: policy }),
+        stepOf("delete", "PageShieldPolicy", "old", { old: policy }),
+        stepOf("create", "PageShieldPolicy", "new", { new: policy }),
       ],
     ],
     [
-      "no longer blocks as another policy",
+      "stops blocking with the new policy",
       ["unprotect old", "delete old"],
       [
-        own("delete", "PageShieldPolicy", "old", { old: policy }),
-        own("create", "PageShieldPolicy", "new", { new: { ...policy, action: "log" } }),
+        stepOf("delete", "PageShieldPolicy", "old", { old: policy }),
+        stepOf("create", "PageShieldPolicy", "new", { new: { ...policy, action: "log" } }),
       ],
     ],
     [
       "stays on",
       ["delete old"],
       [
-        own("delete", "PageShieldSettings", "old", { old: settings, ...before }),
-        own("create", "PageShieldSettings", "new", { new: { ...settings, useConnectionUrlPath: true } }),
+        stepOf("delete", "PageShieldSettings", "old", { old: settings, ...before }),
+        stepOf("create", "PageShieldSettings", "new", { new: { ...settings, useConnectionUrlPath: true } }),
       ],
     ],
     [
-      "is switched off by its heir",
+      "is disabled by the new resource",
       ["unprotect old", "delete old"],
       [
-        own("delete", "PageShieldSettings", "old", { old: settings }),
-        own("create", "PageShieldSettings", "new", { new: { ...settings, enabled: false } }),
+        stepOf("delete", "PageShieldSettings", "old", { old: settings }),
+        stepOf("create", "PageShieldSettings", "new", { new: { ...settings, enabled: false } }),
       ],
     ],
     [
-      "is switched off without one",
+      "is disabled without a new resource",
       ["unprotect old", "delete old"],
-      [own("delete", "PageShieldSettings", "old", { old: settings, ...before })],
+      [stepOf("delete", "PageShieldSettings", "old", { old: settings, ...before })],
     ],
   ])("%s", (_, dangers, steps) => {
-    expect(judged(...steps)).toEqual(dangers);
+    expect(dangersOf(...steps)).toEqual(dangers);
   });
 
-  test("puts nothing back, and says nothing of it", () => {
-    const heir = own("create", "PageShieldSettings", "new", { new: settings });
-    const gone = own("delete", "PageShieldSettings", "old", { old: settings, ...before });
-    expect(report(planOf(gone), "markdown").text).toContain("| setting | now | then |");
-    expect(report(planOf(gone, heir), "markdown").text).not.toContain("| setting | now | then |");
+  test("restores nothing, and doesn't say it does", () => {
+    const renamed = stepOf("create", "PageShieldSettings", "new", { new: settings });
+    const deleted = stepOf("delete", "PageShieldSettings", "old", { old: settings, ...before });
+    expect(report(planJson(deleted), "markdown").text).toContain("| setting | before | after |");
+    expect(report(planJson(deleted, renamed), "markdown").text).not.toContain("| setting | before | after |");
   });
 });
 
-describe("a log-push job is told as it is", () => {
+describe("the section on a Logpush job is right", () => {
   const filter = (...groups: string[][]): string =>
     JSON.stringify({
       where: {
@@ -131,19 +131,19 @@ describe("a log-push job is told as it is", () => {
     ...sides,
   });
   const change = (old: Record<string, unknown>, next: Record<string, unknown>): string =>
-    report(planOf(own("update", "LogpushJob", "j", { old: job(old), new: job(next) })), "markdown").text;
+    report(planJson(stepOf("update", "LogpushJob", "j", { old: job(old), new: job(next) })), "markdown").text;
 
-  test("where a condition goes that stays in another group", () => {
+  test("if a condition is removed from one of two groups", () => {
     const text = change({ filter: filter(["A", "X"], ["B", "X"]) }, { filter: filter(["A", "X"], ["B"]) });
     expect(text).not.toContain("the same conditions");
-    expect(text).toMatch(/What changes in that:\n\n```diff\n- +X eq "1"\n```/);
+    expect(text).toMatch(/Changed conditions:\n\n```diff\n- +X eq "1"\n```/);
   });
 
-  test("where its options are not known yet, or a secret", () => {
+  test("if its options are unknown or secret", () => {
     const old = { outputOptions: { fieldNames: ["ClientIP"], sampleRate: 0.5 } };
     for (const outputOptions of [UNKNOWN, "[secret]", { fieldNames: UNKNOWN }, { fieldNames: "[secret]" }]) {
       const text = change(old, { outputOptions });
-      expect(text).not.toContain("No fields are named any more");
+      expect(text).not.toContain("No fields are listed any more");
       expect(text).toMatch(/known after apply|\\\[secret\\\]/);
     }
   });
@@ -152,7 +152,7 @@ describe("a log-push job is told as it is", () => {
 describe("a managed ruleset stops acting", () => {
   const rule = { zoneId: ZONE, ruleset: { name: "OWASP" }, enabled: true };
   const outputs = { ruleId: "r1", otherManagedRules: [] };
-  const gone = own("delete", "ManagedRulesetOverride", "one", { old: rule, outputs });
+  const gone = stepOf("delete", "ManagedRulesetOverride", "one", { old: rule, outputs });
   const owasp = { ...rule, ruleset: { name: "another" } };
   const executes = (id: string, overrides: object): object => ({
     id: "r1",
@@ -160,17 +160,17 @@ describe("a managed ruleset stops acting", () => {
     action_parameters: { id, overrides },
     expression: "true",
   });
-  const REMOVED = `OWASP of zone ${ZONE} is removed`;
+  const REMOVED = `OWASP in zone ${ZONE} is removed`;
   const LAST = "the zone is left without a managed ruleset";
   const found = { ruleId: "r9", rulesetId: "x", ref: "team/rule", description: "of the team" };
 
   test.each<[string, string[], MadeStep[]]>([
     ["when the only one is deleted", [`${REMOVED}; ${LAST}`], [gone]],
     [
-      "when it is switched off",
-      [`OWASP of zone ${ZONE} is switched off; ${LAST}`],
+      "when it's disabled",
+      [`OWASP in zone ${ZONE} is disabled; ${LAST}`],
       [
-        own("update", "ManagedRulesetOverride", "one", {
+        stepOf("update", "ManagedRulesetOverride", "one", {
           old: rule,
           new: { ...rule, enabled: false },
           outputs,
@@ -181,7 +181,7 @@ describe("a managed ruleset stops acting", () => {
       "when it moves to another zone",
       [`${REMOVED}; ${LAST}`],
       [
-        own("replace", "ManagedRulesetOverride", "one", {
+        stepOf("replace", "ManagedRulesetOverride", "one", {
           old: rule,
           new: { ...rule, zoneId: OTHER },
           outputs,
@@ -190,65 +190,75 @@ describe("a managed ruleset stops acting", () => {
     ],
     [
       "although another ruleset stays",
-      [`${REMOVED}; what else runs there doesn't replace it: another`],
-      [gone, own("same", "ManagedRulesetOverride", "two", { old: owasp, new: owasp })],
+      [`${REMOVED}; the other rulesets there don't replace it: another`],
+      [gone, stepOf("same", "ManagedRulesetOverride", "two", { old: owasp, new: owasp })],
     ],
     [
-      "although another ruleset comes",
-      [`${REMOVED}; what else runs there doesn't replace it: another`],
-      [gone, own("create", "ManagedRulesetOverride", "two", { new: owasp })],
+      "although another ruleset is added",
+      [`${REMOVED}; the other rulesets there don't replace it: another`],
+      [gone, stepOf("create", "ManagedRulesetOverride", "two", { new: owasp })],
     ],
     [
-      "not when it only gets another name",
+      "but not when it's only renamed",
       [],
-      [gone, own("create", "ManagedRulesetOverride", "two", { new: rule })],
+      [gone, stepOf("create", "ManagedRulesetOverride", "two", { new: rule })],
     ],
     [
-      "when the other is off",
+      "when the other is disabled",
       [`${REMOVED}; ${LAST}`],
       [
         gone,
-        own("same", "ManagedRulesetOverride", "two", {
+        stepOf("same", "ManagedRulesetOverride", "two", {
           old: { ...rule, enabled: false },
           new: { ...rule, enabled: false },
         }),
       ],
     ],
     [
-      "not when it was off before",
+      "but not when it was disabled before",
       [],
-      [own("delete", "ManagedRulesetOverride", "one", { old: { ...rule, enabled: false }, outputs })],
+      [stepOf("delete", "ManagedRulesetOverride", "one", { old: { ...rule, enabled: false }, outputs })],
     ],
     [
-      "not when it is kept",
+      "but not when it's kept",
       [],
-      [own("delete", "ManagedRulesetOverride", "one", { old: { ...rule, onDestroy: "keep" }, outputs })],
+      [stepOf("delete", "ManagedRulesetOverride", "one", { old: { ...rule, onDestroy: "keep" }, outputs })],
     ],
     [
-      "not when it was taken over and is put back",
+      "but not when it was adopted and is restored",
       [],
-      [own("delete", "ManagedRulesetOverride", "one", { old: rule, outputs: { ...outputs, previous: {} } })],
+      [
+        stepOf("delete", "ManagedRulesetOverride", "one", {
+          old: rule,
+          outputs: { ...outputs, previous: {} },
+        }),
+      ],
     ],
     [
-      "when it was taken over, and what is put back does less",
+      "when it was adopted, and the restored rule does less",
       ["OWASP protects less: all rules action block → log"],
       [
-        own("delete", "ManagedRulesetOverride", "one", {
+        stepOf("delete", "ManagedRulesetOverride", "one", {
           old: { ...rule, action: "block" },
           outputs: { ...outputs, rulesetId: "o", previous: { rule: executes("o", { action: "log" }) } },
         }),
       ],
     ],
     [
-      "when it is to be restored, and there is nothing to put back",
-      [`${REMOVED}; ${LAST}`],
-      [own("delete", "ManagedRulesetOverride", "one", { old: { ...rule, onDestroy: "restore" }, outputs })],
-    ],
-    [
-      "when it was taken over and is removed",
+      "when onDestroy is restore, and there's nothing to restore",
       [`${REMOVED}; ${LAST}`],
       [
-        own("delete", "ManagedRulesetOverride", "one", {
+        stepOf("delete", "ManagedRulesetOverride", "one", {
+          old: { ...rule, onDestroy: "restore" },
+          outputs,
+        }),
+      ],
+    ],
+    [
+      "when it was adopted and is removed",
+      [`${REMOVED}; ${LAST}`],
+      [
+        stepOf("delete", "ManagedRulesetOverride", "one", {
           old: { ...rule, onDestroy: "remove" },
           outputs: { ...outputs, previous: {} },
         }),
@@ -258,26 +268,26 @@ describe("a managed ruleset stops acting", () => {
     expect(sentences("unprotect", ...steps)).toEqual(expected);
   });
 
-  test("what others have there is named, unless it leaves as well", () => {
-    const second = own("delete", "ManagedRulesetOverride", "two", {
+  test("and other rules in the zone are named, unless the plan removes them, too", () => {
+    const second = stepOf("delete", "ManagedRulesetOverride", "two", {
       old: owasp,
       outputs: { ...outputs, ruleId: "r9" },
     });
-    const first = own("delete", "ManagedRulesetOverride", "one", {
+    const first = stepOf("delete", "ManagedRulesetOverride", "one", {
       old: rule,
       outputs: { ...outputs, otherManagedRules: [found] },
     });
     expect(sentences("unprotect", first, second)).toEqual([
       `${REMOVED}; ${LAST}`,
-      `another of zone ${ZONE} is removed; ${LAST}`,
+      `another in zone ${ZONE} is removed; ${LAST}`,
     ]);
     expect(sentences("unprotect", first)).toEqual([
-      `${REMOVED}; when the zone was last looked at, there were also "of the team"`,
+      `${REMOVED}; when last read, the zone also had "of the team"`,
     ]);
   });
 });
 
-describe("page security", () => {
+describe("Page Shield", () => {
   const policy = {
     zoneId: ZONE,
     description: "www",
@@ -290,67 +300,72 @@ describe("page security", () => {
   const previous = { previous: { enabled: false } };
   test.each<[string, string[], MadeStep]>([
     [
-      "blocks what is loaded today",
+      "blocks scripts that the zone loads",
       ["blocks p"],
-      own("create", "PageShieldPolicy", "p", { new: { ...policy, wouldBlock } }),
+      stepOf("create", "PageShieldPolicy", "p", { new: { ...policy, wouldBlock } }),
     ],
     [
       "blocks nothing",
       [],
-      own("create", "PageShieldPolicy", "p", { new: { ...policy, wouldBlock: { count: 0, scripts: [] } } }),
+      stepOf("create", "PageShieldPolicy", "p", {
+        new: { ...policy, wouldBlock: { count: 0, scripts: [] } },
+      }),
     ],
     [
-      "would block, but is off",
+      "would block, but is disabled",
       [],
-      own("create", "PageShieldPolicy", "p", { new: { ...policy, enabled: false, wouldBlock } }),
+      stepOf("create", "PageShieldPolicy", "p", { new: { ...policy, enabled: false, wouldBlock } }),
     ],
     [
       "only reports",
       ["unprotect p"],
-      own("update", "PageShieldPolicy", "p", { old: policy, new: { ...policy, action: "log", wouldBlock } }),
+      stepOf("update", "PageShieldPolicy", "p", {
+        old: policy,
+        new: { ...policy, action: "log", wouldBlock },
+      }),
     ],
     [
-      "is switched off",
+      "is disabled by a change of the policy",
       ["unprotect p"],
-      own("update", "PageShieldPolicy", "p", { old: policy, new: { ...policy, enabled: false } }),
+      stepOf("update", "PageShieldPolicy", "p", { old: policy, new: { ...policy, enabled: false } }),
     ],
-    ["is deleted", ["unprotect p", "delete p"], own("delete", "PageShieldPolicy", "p", { old: policy })],
+    ["is deleted", ["unprotect p", "delete p"], stepOf("delete", "PageShieldPolicy", "p", { old: policy })],
     [
       "moves to another zone",
       ["unprotect p", "replace p"],
-      own("replace", "PageShieldPolicy", "p", { old: policy, new: { ...policy, zoneId: OTHER } }),
+      stepOf("replace", "PageShieldPolicy", "p", { old: policy, new: { ...policy, zoneId: OTHER } }),
     ],
     [
-      "goes on blocking",
+      "keeps blocking",
       [],
-      own("update", "PageShieldPolicy", "p", { old: policy, new: { ...policy, description: "web" } }),
+      stepOf("update", "PageShieldPolicy", "p", { old: policy, new: { ...policy, description: "web" } }),
     ],
     [
       "that only reported is deleted",
       ["unprotect p", "delete p"],
-      own("delete", "PageShieldPolicy", "p", { old: { ...policy, action: "log" } }),
+      stepOf("delete", "PageShieldPolicy", "p", { old: { ...policy, action: "log" } }),
     ],
     [
-      "is not monitored any more",
+      "is disabled for the zone",
       ["unprotect s"],
-      own("update", "PageShieldSettings", "s", { old: settings, new: { ...settings, enabled: false } }),
+      stepOf("update", "PageShieldSettings", "s", { old: settings, new: { ...settings, enabled: false } }),
     ],
     [
-      "is switched off by a new resource, as far as anybody knows",
+      "is disabled by a new resource without live checks",
       ["unprotect s"],
-      own("create", "PageShieldSettings", "s", { new: { ...settings, enabled: false } }),
+      stepOf("create", "PageShieldSettings", "s", { new: { ...settings, enabled: false } }),
     ],
     [
-      "is switched off by a new resource that found it off",
+      "was disabled before a new resource disables it",
       [],
-      own("create", "PageShieldSettings", "s", {
+      stepOf("create", "PageShieldSettings", "s", {
         new: { ...settings, enabled: false, found: { enabled: false } },
       }),
     ],
     [
-      "records less by a new resource that found it recording",
+      "records less with a new resource",
       ["unprotect s"],
-      own("create", "PageShieldSettings", "s", {
+      stepOf("create", "PageShieldSettings", "s", {
         new: {
           ...settings,
           useConnectionUrlPath: false,
@@ -359,40 +374,43 @@ describe("page security", () => {
       }),
     ],
     [
-      "was off before, and is again after a destroy",
+      "was disabled before, and is again after a destroy",
       ["unprotect s", "delete s"],
-      own("delete", "PageShieldSettings", "s", { old: settings, outputs: previous }),
+      stepOf("delete", "PageShieldSettings", "s", { old: settings, outputs: previous }),
     ],
     [
-      "stays on after a destroy",
+      "stays enabled after a destroy",
       ["delete s"],
-      own("delete", "PageShieldSettings", "s", {
+      stepOf("delete", "PageShieldSettings", "s", {
         old: { ...settings, onDestroy: "keep" },
         outputs: previous,
       }),
     ],
   ])("that %s", (_, dangers, step) => {
-    expect(judged(step)).toEqual(dangers);
+    expect(dangersOf(step)).toEqual(dangers);
   });
 
-  test("shows what a destroy puts back, and a setting that is declared no more going back", () => {
+  test("shows the settings that a destroy restores, and one that's no longer declared", () => {
     const old = { ...settings, useConnectionUrlPath: true };
     const outputs = { previous: { enabled: true, useConnectionUrlPath: false } };
-    const gone = report(planOf(own("delete", "PageShieldSettings", "s", { old, outputs })), "markdown").text;
-    expect(gone).toContain(
-      "| setting | now | then |\n| --- | --- | --- |\n| `useConnectionUrlPath` | `true` | `false` |",
+    const destroyed = report(
+      planJson(stepOf("delete", "PageShieldSettings", "s", { old, outputs })),
+      "markdown",
+    ).text;
+    expect(destroyed).toContain(
+      "| setting | before | after |\n| --- | --- | --- |\n| `useConnectionUrlPath` | `true` | `false` |",
     );
     const less = report(
-      planOf(own("update", "PageShieldSettings", "s", { old, new: settings, outputs })),
+      planJson(stepOf("update", "PageShieldSettings", "s", { old, new: settings, outputs })),
       "markdown",
     ).text;
     expect(less).toContain("| `useConnectionUrlPath` | `true` | back to `false` |");
   });
 });
 
-test("a policy that falls back to another directive names the one that decided before", () => {
+test("names the directive that decided before, if a policy falls back to another one", () => {
   const policy = { zoneId: ZONE, description: "www", action: "allow", expression: "true", enabled: true };
-  const change = own("update", "PageShieldPolicy", "p", {
+  const change = stepOf("update", "PageShieldPolicy", "p", {
     old: { ...policy, value: "script-src 'self'; img-src *" },
     new: { ...policy, value: "default-src 'self' cdn.example; img-src *" },
   });
@@ -401,39 +419,39 @@ test("a policy that falls back to another directive names the one that decided b
   ]);
 });
 
-describe("entries", () => {
+describe("KV entries", () => {
   const NAMESPACE = "5a0c1e7f3b2d4968a7e1c0f2d3b4b601";
   const of = (name: string, keys: number, more: object = {}): MadeStep =>
-    own("update", "KvEntries", name, {
+    stepOf("update", "KvEntries", name, {
       old: { namespaceId: NAMESPACE, keys: 5 },
       new: { namespaceId: NAMESPACE, keys, ...more },
     });
-  const told = (lines: readonly string[], ...steps: MadeStep[]): string =>
+  const reportOn = (lines: readonly string[], ...steps: MadeStep[]): string =>
     report(
-      JSON.stringify({ steps, diagnostics: lines.map((line) => said(`edgeguard: KvEntries ${line}`)) }),
+      JSON.stringify({ steps, diagnostics: lines.map((line) => diagnostic(`edgeguard: KvEntries ${line}`)) }),
       "markdown",
     ).text;
 
-  test("have their own line, also where the number of keys does not tell", () => {
-    const text = told(["one: +1 ~0 -3 (+a, -b, -c, -d)"], of("one", 9));
+  test("show their own summary line, even if the number of keys doesn't change by as much", () => {
+    const text = reportOn(["one: +1 ~0 -3 (+a, -b, -c, -d)"], of("one", 9));
     expect(text).toContain(
       "<b>one</b>: +1 ~0 -3 (<code>+a</code>, <code>-b</code>, <code>-c</code>, <code>-d</code>)",
     );
   });
 
   test.each<[string, string[], number, number, string[]]>([
-    ["all of its keys", ["all 900 keys it has written are deleted"], 900, 0, ["+0 ~0 -900 (a …)"]],
-    ["half of them, ten at least", ["10 of 20 keys it has written are deleted"], 20, 10, ["+0 ~0 -10 (a …)"]],
-    ["as many as come new", ["10 of 20 keys it has written are deleted"], 20, 20, ["+10 ~0 -10 (a …)"]],
-    ["keys of which no line tells", ["12 of 20 keys it has written are deleted"], 20, 8, []],
+    ["all of its keys", ["all 900 keys that it wrote are deleted"], 900, 0, ["+0 ~0 -900 (a …)"]],
+    ["half of its keys, and ten", ["10 of 20 keys that it wrote are deleted"], 20, 10, ["+0 ~0 -10 (a …)"]],
+    ["as many keys as they add", ["10 of 20 keys that it wrote are deleted"], 20, 20, ["+10 ~0 -10 (a …)"]],
+    ["keys, as their number alone shows", ["12 of 20 keys that it wrote are deleted"], 20, 8, []],
     ["nine keys", [], 9, 0, ["+0 ~0 -9 (a …)"]],
-    ["less than half", [], 21, 11, ["+0 ~0 -10 (a …)"]],
+    ["less than half of its keys", [], 21, 11, ["+0 ~0 -10 (a …)"]],
   ])("that delete %s", (_, dangers, before, after, lines) => {
-    const step = own("update", "KvEntries", "one", {
+    const step = stepOf("update", "KvEntries", "one", {
       old: { namespaceId: NAMESPACE, keys: before },
       new: { namespaceId: NAMESPACE, keys: after },
     });
-    const diagnostics = lines.map((line) => said(`edgeguard: KvEntries one: ${line}`));
+    const diagnostics = lines.map((line) => diagnostic(`edgeguard: KvEntries one: ${line}`));
     const plan = JSON.stringify({ steps: [step], diagnostics });
     const found = report(plan, "json").dangers.map(({ kind, sentence }) => `${kind} ${sentence.toString()}`);
     expect(found).toEqual(dangers.map((sentence) => `removes ${sentence}`));
@@ -441,22 +459,22 @@ describe("entries", () => {
     expect(report(plan, "json", { keys: 1, share: 0.01 }).dangers).toHaveLength(1);
   });
 
-  test("that share a namespace are told apart by their names", () => {
+  test("that share a namespace are told apart by name", () => {
     const lines = ["one: +1 ~0 -0 (+a)", "two: eu: +1 ~1 -1 (+b, ~c, -d)"];
-    const text = told(lines, of("one", 6), of("two: eu", 6));
+    const text = reportOn(lines, of("one", 6), of("two: eu", 6));
     expect(text).toContain("<b>one</b>: +1 ~0 -0 (");
     expect(text).toContain("<b>two: eu</b>: +1 ~1 -1 (");
   });
 
-  test("of one name, in two components, have all lines of that name", () => {
-    const text = told(["one: +1 ~0 -0 (+a)", "one: +1 ~2 -0 (+b, ~c …)"], of("one", 6));
+  test("with one name in two components show all lines of that name", () => {
+    const text = reportOn(["one: +1 ~0 -0 (+a)", "one: +1 ~2 -0 (+b, ~c …)"], of("one", 6));
     expect(text).toContain("<b>one</b>: 5 → 6 keys");
     expect(text).toContain(
-      "One of these changes, as several resources have this name:\n\n- \\+1 \\~0 -0 (`+a`)\n- \\+1 \\~2 -0 (`+b`, `~c` …)",
+      "One of these changes (several resources share this name):\n\n- \\+1 \\~0 -0 (`+a`)\n- \\+1 \\~2 -0 (`+b`, `~c` …)",
     );
   });
 
-  test("say which keys of others they delete, each under its own prefix", () => {
+  test("show which keys of others they prune, each under its own prefix", () => {
     const lines = [
       `one: prune deletes 1 key that others wrote: "a/x"`,
       `two: prune deletes 1,200 keys that others wrote: "b/1", "b/2", …`,
@@ -469,7 +487,7 @@ describe("entries", () => {
     const { dangers, text } = report(
       JSON.stringify({
         steps,
-        diagnostics: lines.map((line) => said(`edgeguard: KvEntries ${line}`, "info#err")),
+        diagnostics: lines.map((line) => diagnostic(`edgeguard: KvEntries ${line}`, "info#err")),
       }),
       "markdown",
     );
@@ -480,7 +498,7 @@ describe("entries", () => {
     expect(text).not.toContain("warning");
   });
 
-  test("are told in the words that the resource says today", async () => {
+  test("read the resource's current wording of a prune", async () => {
     const api = await startLocalApi();
     try {
       const address = { accountId: api.accounts.main, namespaceId: api.namespaces.existing };
@@ -495,10 +513,10 @@ describe("entries", () => {
       };
       const { inputs } = await operation.preview("KvEntries", changed, recorded);
       const diagnostics = [
-        ...operation.said.map((line) => said(line)),
-        ...operation.warned.map((line) => said(line, "info#err")),
+        ...operation.said.map((line) => diagnostic(line)),
+        ...operation.warned.map((line) => diagnostic(line, "info#err")),
       ];
-      const step = own("update", "KvEntries", "own", { old: recorded.inputs, new: inputs });
+      const step = stepOf("update", "KvEntries", "own", { old: recorded.inputs, new: inputs });
       const { dangers, text } = report(JSON.stringify({ steps: [step], diagnostics }), "markdown");
       expect(text).toContain(
         "<b>own</b>: +2 ~1 -1 (<code>+config/c</code>, <code>+config/d</code>, <code>~config/a</code>, <code>-plain/b</code>)",
@@ -511,7 +529,7 @@ describe("entries", () => {
     }
   });
 
-  test("say which keys of others a takeover overwrites, and ask for an approval", async () => {
+  test("show which keys of others they overwrite, as a danger", async () => {
     const api = await startLocalApi();
     try {
       const operation = new Operation(api);
@@ -522,11 +540,11 @@ describe("entries", () => {
         entries: { "config/checkout": "mine", "config/new": "mine" },
         adopt: "takeOver",
       });
-      const diagnostics = operation.warned.map((line) => said(line, "info#err"));
-      const step = own("create", "KvEntries", "own", { new: inputs });
+      const diagnostics = operation.warned.map((line) => diagnostic(line, "info#err"));
+      const step = stepOf("create", "KvEntries", "own", { new: inputs });
       const { dangers, text } = report(JSON.stringify({ steps: [step], diagnostics }), "markdown");
       expect(dangers.map(({ kind, sentence }) => `${kind}: ${sentence.toString()}`)).toEqual([
-        `irreversible: 1 key that exists already will be overwritten: "config/checkout"`,
+        `irreversible: 1 existing key will be overwritten: "config/checkout"`,
       ]);
       expect(text).not.toContain("warning");
     } finally {
@@ -534,17 +552,17 @@ describe("entries", () => {
     }
   });
 
-  test("say which keys they adopt, and that a destroy deletes those", () => {
+  test("show which keys they adopt, and that a destroy deletes them", () => {
     const line = `one: 2 declared keys exist already as declared ("a", "b") and are adopted: destroying the resource deletes them.`;
-    const text = told([line], of("one", 5));
+    const text = reportOn([line], of("one", 5));
     expect(text).toContain(
-      '2 keys that exist already as declared will be adopted: `"a"`, `"b"`. Destroying the resource deletes what it adopted.',
+      '2 existing keys will be adopted, matching the program: `"a"`, `"b"`. Destroying the resource deletes the keys that it adopted.',
     );
   });
 
-  test("that nobody claims are at least a warning", () => {
+  test("of a resource that's not in the plan are a warning", () => {
     const diagnostics = [
-      said('edgeguard: KvEntries other: prune deletes 1 key that others wrote: "a/x"', "info#err"),
+      diagnostic('edgeguard: KvEntries other: prune deletes 1 key that others wrote: "a/x"', "info#err"),
     ];
     expect(report(JSON.stringify({ steps: [of("one", 5)], diagnostics }), "markdown").text).toContain(
       "prune deletes 1 key",
@@ -563,76 +581,76 @@ describe("other providers", () => {
     ["delete", ["delete logs"]],
     ["replace", ["replace logs"]],
     ["update", []],
-  ])("count for %s", (op, dangers) => {
-    expect(judged(bucket(op))).toEqual(dangers);
+  ])("have the dangers of a %s", (op, dangers) => {
+    expect(dangersOf(bucket(op))).toEqual(dangers);
   });
-  test("but a component is nothing that could be lost", () => {
+  test("have no danger if a component is deleted", () => {
     expect(
-      judged({ op: "delete", urn: "urn:pulumi:dev::edge::team:Group::g", oldState: { custom: false } }),
+      dangersOf({ op: "delete", urn: "urn:pulumi:dev::edge::team:Group::g", oldState: { custom: false } }),
     ).toEqual([]);
   });
 });
 
 describe("a migration", () => {
-  const look = (verdict: string): string[] => [
+  const assessed = (verdict: string): string[] => [
     `WafMigration of zone ${ZONE}: ${verdict}.`,
     "no step can be undone",
   ];
-  const START = look("eligible; the previous rules are active");
+  const START = assessed("eligible; the previous rules are active");
   const step = (target: string, migrationState: string, assessment?: readonly string[]): MadeStep =>
-    own("update", "WafMigration", "m", {
+    stepOf("update", "WafMigration", "m", {
       old: { zoneId: ZONE, target: "assessed", assessment: START },
       new: { zoneId: ZONE, target, assessment: assessment ?? START },
       outputs: { migrationState },
     });
   test.each<[string, string[], MadeStep]>([
-    ["only looks", [], step("assessed", "start", look("blocked; the previous rules are active"))],
-    ["goes on", ["irreversible m"], step("finished", "start", look("eligible; in validation"))],
+    ["is only assessed", [], step("assessed", "start", assessed("blocked; the previous rules are active"))],
+    ["is finished", ["irreversible m"], step("finished", "start", assessed("eligible; in validation"))],
     [
-      "finds the zone there already",
+      "is finished already",
       [],
-      step("finished", "start", look("finished: the previous rules are off and the new ones on")),
+      step("finished", "start", assessed("finished: the previous rules are off and the new ones on")),
     ],
-    ["waits for a switch", [], step("finished", "start", look('state "switching"'))],
+    ["is in an unknown state", [], step("finished", "start", assessed('state "switching"'))],
     [
-      "was not looked at, and is not there by what is recorded",
+      "isn't finished according to state, without an assessment",
       ["irreversible m"],
       step("finished", "validation"),
     ],
-    ["was not looked at, and is there by what is recorded", [], step("validation", "finished")],
+    ["is finished according to state, without an assessment", [], step("validation", "finished")],
     [
-      "nobody knows anything of",
+      "is new and was never assessed",
       ["irreversible m"],
-      own("create", "WafMigration", "m", { new: { zoneId: ZONE, target: "finished" } }),
+      stepOf("create", "WafMigration", "m", { new: { zoneId: ZONE, target: "finished" } }),
     ],
     [
-      "is forgotten",
+      "is removed from the program",
       ["delete m"],
-      own("delete", "WafMigration", "m", {
+      stepOf("delete", "WafMigration", "m", {
         old: { zoneId: ZONE, target: "finished" },
         outputs: { migrationState: "finished" },
       }),
     ],
     [
-      "begins in another zone",
+      "moves to another zone",
       ["irreversible m", "replace m"],
-      own("replace", "WafMigration", "m", {
+      stepOf("replace", "WafMigration", "m", {
         old: { zoneId: ZONE, target: "finished" },
         new: { zoneId: OTHER, target: "finished", assessment: START },
         outputs: { migrationState: "finished" },
       }),
     ],
   ])("that %s", (_, dangers, given) => {
-    expect(judged(given)).toEqual(dangers);
+    expect(dangersOf(given)).toEqual(dangers);
   });
 
-  test("is told as somewhere else where the service has a word of its own, which stays out of the diagram", () => {
-    const { text } = report(planOf(step("finished", "start", look('state "--> evil"'))), "markdown");
+  test("with an unknown state shows it, but not in the diagram", () => {
+    const { text } = report(planJson(step("finished", "start", assessed('state "--> evil"'))), "markdown");
     expect(/```mermaid[^`]*```/.exec(text)?.[0]).not.toMatch(/evil|now\)|next\)/);
     expect(text).toContain('<b>m</b>: state "--&gt; evil"');
   });
 
-  test("says where the zone is in words that the report can read, for every zone of the local API", async () => {
+  test("states each zone's state in words that the report can read", async () => {
     const api = await startLocalApi();
     try {
       const states: Record<string, string | undefined> = {};

@@ -1,7 +1,7 @@
 import { report, reportAll } from "../../provider/report";
-import { own, planOf, said, type MadePlan } from "./plans";
+import { stepOf, planJson, diagnostic, type MadePlan } from "./plans";
 
-/** The plans of several stacks in one report. */
+/** One report on the plans of several stacks. */
 
 const planOfStack = (stack: string, { steps, ...rest }: MadePlan): { name: string; text: string } => ({
   name: `${stack}.json`,
@@ -12,26 +12,29 @@ const planOfStack = (stack: string, { steps, ...rest }: MadePlan): { name: strin
 });
 const drops = (name: string): MadePlan => ({
   steps: [
-    own("update", "PageShieldSettings", name, {
+    stepOf("update", "PageShieldSettings", name, {
       old: { zoneId: name, enabled: true },
       new: { zoneId: name, enabled: false },
     }),
   ],
-  diagnostics: [said("edgeguard: live checks skipped: offline", "info#err"), said("mind the gap", "warning")],
+  diagnostics: [
+    diagnostic("edgeguard: live checks skipped: offline", "info#err"),
+    diagnostic("mind the gap", "warning"),
+  ],
 });
 const idle: MadePlan = {
-  steps: [own("same", "KvNamespace", "n", { old: { title: "n" }, new: { title: "n" } })],
+  steps: [stepOf("same", "KvNamespace", "n", { old: { title: "n" }, new: { title: "n" } })],
 };
 const shop = planOfStack("shop", drops("settings"));
 const blog = planOfStack("blog", drops("settings"));
 
-test("sums up, says of which stack a resource is, and tells once what stacks have in common", () => {
+test("adds up counts, names each resource's stack, and shows shared messages once", () => {
   const { text, failed } = reportAll([shop, blog, planOfStack("wiki", idle)], "text", {
     failOn: ["unprotect"],
   });
   expect(failed).toBe(false);
   expect(text).toMatch(
-    /^edgeguard: edge\/all stacks\n\n2 to update, 1 unchanged\n\nNote: blog, shop: Not checked .*offline/,
+    /^edgeguard: edge\/all stacks\n\n2 to update, 1 unchanged\n\nNote: blog, shop: Live checks were skipped.*offline/,
   );
   expect(text.match(/^ {2}- unprotect: PageShieldSettings settings \(\w+\)/gm)).toEqual([
     "  - unprotect: PageShieldSettings settings (blog)",
@@ -41,11 +44,11 @@ test("sums up, says of which stack a resource is, and tells once what stacks hav
   expect(text).toContain("~ PageShieldSettings settings (shop)");
 });
 
-test("is the same in whatever order the plans are given", () => {
+test("doesn't depend on the order of the plans", () => {
   expect(reportAll([blog, shop], "json")).toEqual(reportAll([shop, blog], "json"));
 });
 
-test("is accepted by its own digest, or by those of its stacks", () => {
+test("accepts its own digest or those of its stacks", () => {
   const open = (...accepted: string[]): number =>
     reportAll([shop, blog], "json", { failOn: ["unprotect"], accepted: new Set(accepted) }).dangers.filter(
       ({ verdict }) => verdict === "fails",
@@ -58,32 +61,35 @@ test("is accepted by its own digest, or by those of its stacks", () => {
   expect(open(reportAll([shop, planOfStack("wiki", idle)], "json").digest ?? "")).toBe(2);
 });
 
-test("fails with each stack that failed, and can't be accepted then", () => {
-  const gone = planOfStack("gone", { ...drops("settings"), diagnostics: [said("no such zone", "error")] });
+test("fails if one stack failed, and has no digest then", () => {
+  const gone = planOfStack("gone", {
+    ...drops("settings"),
+    diagnostics: [diagnostic("no such zone", "error")],
+  });
   const { text, failed, digest } = reportAll([shop, gone], "markdown");
   expect({ failed, digest }).toEqual({ failed: true, digest: undefined });
   expect(text).toContain("### The preview failed\n\n- `gone`: no such zone");
 });
 
-test("tells failures that don't say of which stack they are by the names of the plans", () => {
-  const text = JSON.stringify({ diagnostics: [said("no such plugin", "error")] });
-  const { text: told } = reportAll(
+test("names the plans of failures that don't name their stack", () => {
+  const text = JSON.stringify({ diagnostics: [diagnostic("no such plugin", "error")] });
+  const { text: written } = reportAll(
     ["a.json", "b.json"].map((name) => ({ name, text })),
     "text",
   );
-  expect(told).toContain("a.json, b.json: no such plugin");
+  expect(written).toContain("a.json, b.json: no such plugin");
 });
 
-test("knows the digest of one of its stacks", () => {
+test("knows the digest of each of its stacks", () => {
   const { digest = "" } = report(shop.text, "json");
   expect(reportAll([shop, blog], "json").digests).toContain(digest);
   expect(reportAll([blog, planOfStack("wiki", idle)], "json").digests).not.toContain(digest);
 });
 
-test("names a plan that can't be read, and refuses two of one stack", () => {
+test("names an unreadable plan, and refuses two plans of one stack", () => {
   expect(() => reportAll([shop, { name: "blog.json", text: "{" }], "text")).toThrow(
-    /^blog\.json: this is not a plan/,
+    /^blog\.json: this isn't a plan/,
   );
-  expect(() => reportAll([shop, shop], "text")).toThrow("two of the plans are of edge/shop");
-  expect(() => reportAll([shop, { ...shop, text: planOf() }], "text")).not.toThrow();
+  expect(() => reportAll([shop, shop], "text")).toThrow("two plans are for edge/shop");
+  expect(() => reportAll([shop, { ...shop, text: planJson() }], "text")).not.toThrow();
 });
