@@ -66,7 +66,17 @@ const RESOURCE_ORDER = {
 };
 
 export default tseslint.config(
-  { ignores: ["**/dist/**", "**/node_modules/**", "coverage/**", "**/*.mjs", "**/*.cjs", "**/*.js"] },
+  {
+    ignores: [
+      "**/dist/**",
+      "**/node_modules/**",
+      "coverage/**",
+      "docs/**",
+      "**/*.mjs",
+      "**/*.cjs",
+      "**/*.js",
+    ],
+  },
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: {

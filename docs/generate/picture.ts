@@ -105,7 +105,7 @@ function piecesOf(markdown: string): readonly Piece[] {
     tokens.flatMap((token) => {
       if (token.type === "strong") return pieces(token.tokens ?? [], "bold");
       if (token.type === "codespan") return [{ style: "code", text: plain(String(token["text"])) }];
-      return [{ style, text: plain(String(token["text"] ?? token.raw)) }];
+      return [{ style, text: plain("text" in token ? String(token.text) : token.raw) }];
     });
   return pieces(Lexer.lexInline(markdown), "text");
 }

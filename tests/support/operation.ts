@@ -107,15 +107,19 @@ export class Operation {
 
   async up(type: string, inputs: JsonObject, previous?: Recorded): Promise<Recorded> {
     const plan = await this.preview(type, inputs, previous);
-    const verbs = this.#verbs(type);
     if (plan.step === "same" && previous !== undefined) return { ...previous, inputs: plan.inputs };
     if (plan.step === "update" && previous !== undefined)
       return await this.update(type, plan.inputs, previous);
     if (plan.deletesFirst && previous !== undefined) await this.destroy(type, previous);
-    const created = await verbs.create(this.host, plan.inputs);
-    const recorded = recordedOf(created.id, plan.inputs, created.outs);
+    const recorded = await this.create(type, plan.inputs);
     if (!plan.deletesFirst && previous !== undefined) await this.destroy(type, previous);
     return recorded;
+  }
+
+  /** What a preview has planned as a create. */
+  async create(type: string, inputs: JsonObject): Promise<Recorded> {
+    const { id, outs } = await this.#verbs(type).create(this.host, inputs);
+    return recordedOf(id, inputs, outs);
   }
 
   /** As the engine does for what is recorded as half done, even where nothing differs. */

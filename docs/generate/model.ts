@@ -1,0 +1,254 @@
+import { join } from "node:path";
+import type * as TypeDoc from "typedoc" with { "resolution-mode": "import" };
+
+/** What the docstrings and types of provider/index.ts say, read with TypeDoc. */
+
+export const REPOSITORY = join(__dirname, "../..");
+
+export interface Example {
+  readonly title: string;
+  readonly code: string;
+}
+
+/** A docstring, as Markdown. */
+export interface Doc {
+  readonly text: string;
+  readonly defaultValue?: string;
+  readonly examples: readonly Example[];
+  readonly destroy?: string;
+  readonly imported?: string;
+  readonly returns?: string;
+  readonly throws: readonly string[];
+  readonly see: readonly string[];
+}
+
+export interface Member {
+  readonly name: string;
+  /** As a program writes it. */
+  readonly type: string;
+  readonly optional: boolean;
+  readonly doc: Doc;
+  /** Of an object that is written out in the type. */
+  readonly members: readonly Member[];
+}
+
+export interface Item {
+  readonly name: string;
+  readonly kind: "class" | "interface" | "type" | "function" | "constant" | "namespace";
+  /** Relative to provider/. */
+  readonly file: string;
+  readonly doc: Doc;
+  readonly members: readonly Member[];
+  /** The type of an alias or a constant, the result of a function. */
+  readonly type: string;
+  readonly parameters: readonly Member[];
+}
+
+export interface Model {
+  readonly items: readonly Item[];
+  readonly item: (name: string) => Item;
+}
+
+export async function readModel(): Promise<Model> {
+  const typedoc = await import("typedoc");
+  const app = await typedoc.Application.bootstrap({
+    entryPoints: [join(REPOSITORY, "provider/index.ts")],
+    tsconfig: join(REPOSITORY, "provider/tsconfig.json"),
+    blockTags: [...typedoc.OptionDefaults.blockTags, "@destroy", "@import"],
+    excludeExternals: true,
+    sort: ["source-order"],
+    logLevel: "Error",
+    readme: "none",
+    plugin: [],
+  });
+  const project = await app.convert();
+  if (project === undefined || app.logger.hasErrors()) throw new Error("TypeDoc could not read provider/");
+  const [entry] = app.getEntryPoints() ?? [];
+  if (entry === undefined) throw new Error("TypeDoc has no program of provider/");
+  const read = new Reader(typedoc, inferredTypes(entry));
+  const items = (project.children ?? []).flatMap((each) => read.items(each));
+  return {
+    items,
+    item: (name) => {
+      const found = items.find((each) => each.name === name);
+      if (found === undefined) throw new Error(`provider/index.ts exports no ${name}`);
+      return found;
+    },
+  };
+}
+
+/** An exported type, written out: for aliases that are inferred, of a schema say. */
+function inferredTypes({
+  program,
+  sourceFile,
+}: TypeDoc.DocumentationEntryPoint): (name: string) => string | undefined {
+  const checker = program.getTypeChecker();
+  const entry = checker.getSymbolAtLocation(sourceFile);
+  const all = new Map(
+    (entry === undefined ? [] : checker.getExportsOfModule(entry)).map((each) => [each.name, each]),
+  );
+  const WRITTEN_OUT = 1 | 8388608; // TypeFormatFlags.NoTruncation and InTypeAlias
+  return (name) => {
+    const symbol = all.get(name);
+    if (symbol === undefined) return undefined;
+    const isAlias = (symbol.flags & 2097152) !== 0; // SymbolFlags.Alias, as a name from another file is
+    const declared = checker.getDeclaredTypeOfSymbol(isAlias ? checker.getAliasedSymbol(symbol) : symbol);
+    return checker.typeToString(declared, undefined, WRITTEN_OUT);
+  };
+}
+
+const NO_DOC: Doc = { text: "", examples: [], throws: [], see: [] };
+
+class Reader {
+  readonly #typedoc: typeof TypeDoc;
+  readonly #inferred: (name: string) => string | undefined;
+
+  constructor(typedoc: typeof TypeDoc, inferred: (name: string) => string | undefined) {
+    this.#typedoc = typedoc;
+    this.#inferred = inferred;
+  }
+
+  /** An export, or the exports of a namespace after it. */
+  items(reflection: TypeDoc.DeclarationReflection, prefix = ""): Item[] {
+    const { ReflectionKind } = this.#typedoc;
+    const name = prefix + reflection.name;
+    const shape = this.#shapeOf(reflection);
+    const common = { name, file: fileOf(reflection), doc: this.#docOf(reflection) };
+    const nothing = { members: [], parameters: [], type: "" };
+    if (reflection.kind === ReflectionKind.Namespace)
+      return [
+        { ...common, ...nothing, kind: "namespace" },
+        ...(reflection.children ?? []).flatMap((child) => this.items(child, `${name}.`)),
+      ];
+    if (shape !== undefined) {
+      const parameters = (shape.parameters ?? []).map((each) => this.#member(each));
+      return [
+        {
+          ...common,
+          doc: shape.hasComment() ? this.#doc(shape.comment) : common.doc,
+          kind: "function",
+          parameters,
+          members: [],
+          type: plainType(shape.type),
+        },
+      ];
+    }
+    const kind =
+      reflection.kind === ReflectionKind.Class
+        ? "class"
+        : reflection.kind === ReflectionKind.Interface
+          ? "interface"
+          : reflection.kind === ReflectionKind.Variable
+            ? "constant"
+            : "type";
+    const own = (
+      reflection.children ??
+      reflection.type?.visit({ reflection: (t) => t.declaration.children }) ??
+      []
+    )
+      .filter((child) => child.kind === ReflectionKind.Property && !child.flags.isInherited)
+      .map((child) => this.#member(child));
+    return [{ ...common, kind, parameters: [], members: own, type: this.#expanded(reflection, kind) }];
+  }
+
+  /** The signature of a function, a constant that holds one included. */
+  #shapeOf(reflection: TypeDoc.DeclarationReflection): TypeDoc.SignatureReflection | undefined {
+    return (
+      reflection.signatures?.[0] ??
+      reflection.type?.visit({ reflection: (t) => t.declaration.signatures?.[0] })
+    );
+  }
+
+  #member(reflection: TypeDoc.DeclarationReflection | TypeDoc.ParameterReflection): Member {
+    return {
+      name: reflection.name,
+      type: plainType(reflection.type),
+      optional: reflection.flags.isOptional || reflection.defaultValue !== undefined,
+      doc: this.#docOf(reflection),
+      members: membersIn(reflection.type).map((each) => this.#member(each)),
+    };
+  }
+
+  #docOf(reflection: TypeDoc.Reflection): Doc {
+    return this.#doc(reflection.comment);
+  }
+
+  #doc(comment: TypeDoc.Comment | undefined): Doc {
+    if (comment === undefined) return NO_DOC;
+    const tags = (tag: `@${string}`): string[] =>
+      comment.getTags(tag).map(({ content }) => this.#text(content).trim());
+    const [defaultValue, destroy, imported, returns] = (
+      ["@defaultValue", "@destroy", "@import", "@returns"] as const
+    ).map((tag) => tags(tag)[0]);
+    return {
+      text: this.#text(comment.summary).trim(),
+      ...(defaultValue === undefined ? {} : { defaultValue: unfenced(defaultValue) }),
+      ...(destroy === undefined ? {} : { destroy }),
+      ...(imported === undefined ? {} : { imported }),
+      ...(returns === undefined ? {} : { returns }),
+      examples: comment.getTags("@example").map((tag) => exampleOf(tag.name, this.#text(tag.content))),
+      throws: tags("@throws"),
+      see: tags("@see").flatMap((text) => text.split(/\n(?:- )?/).map((line) => line.replace(/^- /, ""))),
+    };
+  }
+
+  #text(parts: readonly TypeDoc.CommentDisplayPart[]): string {
+    return parts.map(({ kind, text }) => (kind === "inline-tag" ? `\`${text}\`` : text)).join("");
+  }
+
+  /** An alias that is inferred, of a schema say, is written out. */
+  #expanded(reflection: TypeDoc.DeclarationReflection, kind: Item["kind"]): string {
+    if (kind !== "type") return plainType(reflection.type);
+    if (!/\btypeof\b/.test(reflection.type?.toString() ?? "")) return plainType(reflection.type);
+    return plainType(this.#inferred(reflection.name));
+  }
+}
+
+function fileOf({ sources = [] }: TypeDoc.DeclarationReflection): string {
+  return (sources[0]?.fileName ?? "").replace(/^(pulumi-edgeguard|provider)\//, "");
+}
+
+function exampleOf(title: string | undefined, content: string): Example {
+  const code = /```ts\n([^]*?)```/.exec(content)?.[1] ?? "";
+  return { title: (title ?? content.split("```")[0] ?? "").trim(), code };
+}
+
+/** TypeDoc puts a default that is no code into a block. */
+function unfenced(text: string): string {
+  return text.replace(/^```\w*\n([^]*?)\n```$/, "$1").replace(/^`([^`]*)`$/, "$1");
+}
+
+/** The members of an object that a type writes out, be it in an array or an input. */
+function membersIn(type: TypeDoc.SomeType | undefined): TypeDoc.DeclarationReflection[] {
+  return (
+    type?.visit<TypeDoc.DeclarationReflection[]>({
+      reflection: ({ declaration }) => declaration.children ?? [],
+      reference: ({ typeArguments = [] }) => typeArguments.flatMap(membersIn),
+      union: ({ types }) => types.flatMap(membersIn),
+      array: ({ elementType }) => membersIn(elementType),
+      typeOperator: ({ target }) => membersIn(target),
+    }) ?? []
+  );
+}
+
+const WRAPPERS = /\b(?:pulumi\.)?(?:Input|LiteralUnion|Readonly|OutputInstance|Output)</;
+
+/** Leaves out what says only that an input may be an output, or may not be changed. */
+function plainType(type: TypeDoc.SomeType | string | undefined): string {
+  let plain = String(type ?? "")
+    .replace(/readonly |\| undefined(?=[;,} ]|$)/g, "")
+    .replace(/\(string & \{\}\)|string & \{\}/g, "string");
+  for (let start = plain.search(WRAPPERS); start >= 0; start = plain.search(WRAPPERS)) {
+    const open = plain.indexOf("<", start);
+    let depth = 0;
+    const close = [...plain].findIndex((char, i) => {
+      if (i < open || (char === ">" && plain[i - 1] === "=")) return false;
+      depth += char === "<" ? 1 : char === ">" ? -1 : 0;
+      return depth === 0;
+    });
+    const inner = plain.slice(open + 1, close);
+    const grouped = plain[close + 1] === "[" && inner.includes("|") ? `(${inner})` : inner;
+    plain = plain.slice(0, start) + grouped + plain.slice(close + 1);
+  }
+  return plain.replace(/\s+/g, " ").trim();
+}

@@ -1,0 +1,91 @@
+import { code, firstSentence, lines, list, section, slug, table, block } from "./markdown";
+import type { Doc, Example, Item, Member, Model } from "./model";
+
+/** Where each exported name has its docs, and how pages refer to it. */
+export class Links {
+  readonly #places = new Map<string, { readonly path: string; readonly anchor: string }>();
+
+  place(name: string, path: string, heading = name): void {
+    this.#places.set(name, { path, anchor: slug(heading) });
+  }
+
+  has(name: string): boolean {
+    return this.#places.has(name);
+  }
+
+  to(name: string, from: string): string | undefined {
+    const place = this.#places.get(name);
+    if (place === undefined) return undefined;
+    return place.path === from ? `#${place.anchor}` : `${relative(from, place.path)}#${place.anchor}`;
+  }
+
+  /** A type as code, with a link to each exported name in it. */
+  type(text: string, from: string): string {
+    const namespaces = ["", "destination.", "filter.", "limits."];
+    const linked = [...new Set(text.match(/\b[A-Z]\w+\b/g) ?? [])].flatMap((name) => {
+      const known = namespaces.map((prefix) => prefix + name).find((each) => this.has(each));
+      const to = known === undefined ? undefined : this.to(known, from);
+      return to === undefined ? [] : [{ name, to }];
+    });
+    const [only] = linked;
+    if (only === undefined) return code(text);
+    if (linked.length === 1) return `[${code(text)}](${only.to})`;
+    return `${code(text)} (${linked.map(({ name, to }) => `[${name}](${to})`).join(", ")})`;
+  }
+}
+
+export function relative(from: string, to: string): string {
+  const up = from.split("/").slice(0, -1);
+  const down = to.split("/");
+  while (up.length > 0 && down.length > 1 && up[0] === down[0]) {
+    up.shift();
+    down.shift();
+  }
+  return [...up.map(() => ".."), ...down].join("/");
+}
+
+export function examples(level: number, all: readonly Example[]): string {
+  return lines(...all.map(({ title, code: text }) => section(level, title, block("ts", text))));
+}
+
+/** Members of an object: a table, then the docs of each that has more to say than the table. */
+export function members(all: readonly Member[], links: Links, from: string): string {
+  return table(
+    ["Name", "Type", "Meaning"],
+    all.flatMap((each) => rows(each, "")),
+  );
+
+  function rows({ name, type, optional, doc, members: nested }: Member, prefix: string): string[][] {
+    const path = prefix + name;
+    const meaning = [doc.text, doc.defaultValue === undefined ? "" : `Default: ${code(doc.defaultValue)}.`];
+    const shown = nested.length === 0 ? links.type(type, from) : "object";
+    return [
+      [`${code(path)}${optional ? "" : ", required"}`, shown, meaning.join(" ").trim()],
+      ...nested.flatMap((each) => rows(each, `${path}${type.endsWith("[]") ? "[]" : ""}.`)),
+    ];
+  }
+}
+
+/** What a docstring says besides its text. */
+export function remarks(doc: Doc): string {
+  return lines(
+    doc.throws.length > 0 &&
+      `**Fails** ${list(doc.throws).includes("\n") ? `\n\n${list(doc.throws)}` : (doc.throws[0] ?? "")}`,
+    doc.see.length > 0 && `**See** ${doc.see.map(seen).join(", ")}`,
+  );
+}
+
+/** A page of Cloudflare's by its address, an operation of its API as code. */
+export function seen(text: string): string {
+  return /^https?:/.test(text)
+    ? `[${text.replace(/^https?:\/\/|\/$/g, "")}](${text})`
+    : text.replace(/^([A-Z]+ \/\S*)$/, "`$1`");
+}
+
+export function sourceOf({ file }: Item): string {
+  return `provider/${file}`;
+}
+
+export function summaryOf(model: Model, name: string): string {
+  return firstSentence(model.item(name).doc.text);
+}

@@ -1,0 +1,203 @@
+import { RESOURCE_RIGHTS, type Right } from "../../provider/api/rights";
+import type { Mistake, Played, ResourceName } from "../../tests/messages/mistakes";
+import {
+  block,
+  code,
+  firstSentence,
+  kebab,
+  lines,
+  list,
+  literal,
+  quote,
+  section,
+  table,
+  type Page,
+} from "./markdown";
+import type { Item, Member, Model } from "./model";
+import { examples, seen, type Links } from "./reference";
+
+/** What the lifecycle says that no docstring does. */
+export interface LifecycleFacts {
+  readonly args: { readonly shape: object };
+  readonly replaceOn: readonly string[];
+  readonly secret?: object;
+  readonly computed: { readonly shape: object };
+  readonly secretOutputs?: readonly string[];
+}
+
+export interface ResourceInput {
+  readonly name: ResourceName;
+  readonly lifecycle: LifecycleFacts;
+  readonly requests: readonly (readonly [step: string, requests: readonly string[]])[];
+  readonly mistakes: readonly (readonly [Mistake, Played])[];
+}
+
+export const pathOf = (name: string): string => `resources/${kebab(name)}.md`;
+
+export function resourcePage(
+  input: ResourceInput,
+  model: Model,
+  links: Links,
+  nested: readonly Item[],
+): Page {
+  const { name, lifecycle, requests, mistakes } = input;
+  const item = model.item(name);
+  const args = model.item(`${name}Args`);
+  const path = pathOf(name);
+  const [first = "", ...more] = item.doc.text.split(/\n\n(?=Token permissions:)/)[0]?.split("\n\n") ?? [];
+  const body = lines(
+    first,
+    ...more,
+    section(2, "Examples", examples(3, item.doc.examples)),
+    section(
+      2,
+      "Arguments",
+      argumentTable(args, lifecycle, links, path),
+      ...args.members.map((each) => argumentSection(each, links, path)),
+      ...nested.map((each) =>
+        section(3, each.name, each.doc.text, argumentTable(each, undefined, links, path), ...described(each)),
+      ),
+    ),
+    section(
+      2,
+      "Outputs",
+      "Every argument is also an output, in the form that Cloudflare stores.",
+      outputs(item, lifecycle, links, path),
+    ),
+    section(2, "What destroy does", item.doc.destroy),
+    section(2, "Permissions", permissions(name)),
+    section(2, "Import", item.doc.imported),
+    section(
+      2,
+      "Requests it makes",
+      table(
+        ["Step", "Requests"],
+        requests.map(([step, sent]) => [step, counted(sent).join("<br>") || "none"]),
+      ),
+    ),
+    section(
+      2,
+      "Errors",
+      item.doc.throws.length > 0 && `It fails:\n\n${list(item.doc.throws)}`,
+      mistakes.length > 0 && "The most likely mistakes, and what the preview says of each:",
+      ...mistakes.map(([mistake, played]) => mistakeSection(mistake, played)),
+      "[All messages](../messages.md), [API error codes](../api-errors.md)",
+    ),
+    section(2, "See also", list(item.doc.see.map(seen))),
+  );
+  return { path, title: name, summary: firstSentence(item.doc.text), body };
+}
+
+function argumentTable(
+  args: Item,
+  lifecycle: LifecycleFacts | undefined,
+  links: Links,
+  path: string,
+): string {
+  return table(
+    ["Argument", "Type", "Default", "A change"],
+    args.members.map((each) => {
+      const { name, type, optional, doc } = each;
+      const secret = Object.hasOwn(lifecycle?.secret ?? {}, name) ? ", secret" : "";
+      return [
+        `${lifecycle === undefined ? code(name) : `[${code(name)}](#${name.toLowerCase()})`}${secret}`,
+        each.members.length > 0 ? "object" : links.type(type, path),
+        optional ? code(doc.defaultValue ?? "") || "none" : "**required**",
+        changeOf(each, lifecycle),
+      ];
+    }),
+  );
+}
+
+/** What changing an argument does, as its docstring says; a test compares it with the lifecycle. */
+function changeOf({ name, doc }: Member, lifecycle: LifecycleFacts | undefined): string {
+  if (lifecycle?.replaceOn.includes(name) === true || /Changing it replaces/.test(doc.text))
+    return "**replaces**";
+  return /Changing it sends no request/.test(doc.text) ? "sends no request" : "updates in place";
+}
+
+function argumentSection(member: Member, links: Links, path: string): string {
+  return section(
+    3,
+    code(member.name),
+    member.doc.text,
+    member.doc.defaultValue !== undefined && `Default: ${code(member.doc.defaultValue)}.`,
+    nestedTable(member, links, path),
+    ...member.doc.examples.map(({ code: text }) => block("ts", text)),
+  );
+}
+
+function nestedTable({ members }: Member, links: Links, path: string, prefix = ""): string {
+  const rows = (all: readonly Member[], before: string): string[][] =>
+    all.flatMap(({ name, type, optional, doc, members: inner }) => [
+      [
+        code(before + name),
+        inner.length > 0 ? "object" : links.type(type, path),
+        optional ? code(doc.defaultValue ?? "") || "none" : "**required**",
+        doc.text,
+      ],
+      ...rows(inner, `${before}${name}.`),
+    ]);
+  return table(["Member", "Type", "Default", "Meaning"], rows(members, prefix));
+}
+
+function described(item: Item): string[] {
+  return item.members.map(({ name, doc }) => (doc.text === "" ? "" : `${code(name)}: ${doc.text}`));
+}
+
+function outputs(
+  item: Item,
+  { secretOutputs = [], secret = {} }: LifecycleFacts,
+  links: Links,
+  path: string,
+): string {
+  return table(
+    ["Output", "Type", "Meaning"],
+    item.members.map(({ name, type, doc }) => [
+      `${code(name)}${secretOutputs.includes(name) || Object.hasOwn(secret, name) ? ", secret" : ""}`,
+      links.type(type, path),
+      doc.text,
+    ]),
+  );
+}
+
+function permissions(name: ResourceName): string {
+  const rights: { toRead: readonly Right[]; toWrite: readonly Right[]; note?: string } =
+    RESOURCE_RIGHTS[name];
+  const listed = (all: readonly Right[]): string =>
+    all.map(({ scope, name: of, level }) => `${scope}: ${of} ${level}`).join("<br>");
+  return lines(
+    table(
+      ["To preview and refresh", "To update and destroy"],
+      [[listed(rights.toRead), listed(rights.toWrite)]],
+    ),
+    rights.note,
+    "[Permissions of all resources](../permissions.md)",
+  );
+}
+
+function counted(sent: readonly string[]): string[] {
+  return [...new Set(sent)].map((request) => {
+    const times = sent.filter((each) => each === request).length;
+    return `${code(request)}${times > 1 ? ` (${times} times)` : ""}`;
+  });
+}
+
+export function mistakeSection(mistake: Mistake, played: Played): string {
+  const { title, warns, fix } = mistake;
+  return section(
+    3,
+    title,
+    played.written !== undefined && block("ts", written(played.written)),
+    `The preview ${warns === true ? "warns" : "fails"}:`,
+    quote(played.said),
+    played.instead !== undefined && lines("Write instead:", block("ts", written(played.instead))),
+    fix,
+  );
+}
+
+function written(args: object): string {
+  return Object.entries(args)
+    .map(([argument, value]) => (value === null ? `// no ${argument}` : `${argument}: ${literal(value)},`))
+    .join("\n");
+}

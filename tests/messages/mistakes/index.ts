@@ -1,0 +1,23 @@
+import { COMMON } from "./common";
+import { KV_ENTRIES } from "./kv-entries";
+import { KV_NAMESPACE } from "./kv-namespace";
+import { LOGPUSH_JOB } from "./logpush-job";
+import { MANAGED_RULESET_OVERRIDE } from "./managed-ruleset-override";
+import { PAGE_SHIELD_POLICY } from "./page-shield-policy";
+import { PAGE_SHIELD_SETTINGS } from "./page-shield-settings";
+import type { Mistake, ResourceName } from "./play";
+import { WAF_MIGRATION } from "./waf-migration";
+
+export { type Mistake, type Played, playMistake, type ResourceName } from "./play";
+export { COMMON };
+
+/** The most likely mistakes, by resource. */
+export const MISTAKES: Readonly<Record<ResourceName, readonly Mistake[]>> = {
+  PageShieldSettings: PAGE_SHIELD_SETTINGS,
+  PageShieldPolicy: PAGE_SHIELD_POLICY,
+  ManagedRulesetOverride: MANAGED_RULESET_OVERRIDE,
+  WafMigration: WAF_MIGRATION,
+  LogpushJob: LOGPUSH_JOB,
+  KvNamespace: KV_NAMESPACE,
+  KvEntries: KV_ENTRIES,
+};

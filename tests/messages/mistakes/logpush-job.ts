@@ -1,0 +1,83 @@
+import { rawSend } from "../../support/operation";
+import type { Mistake } from "./play";
+
+const FILTER = { key: "EdgeResponseStatus", operator: "geq" };
+
+export const LOGPUSH_JOB: readonly Mistake[] = [
+  {
+    title: "A field that the dataset doesn't have",
+    write: { outputOptions: { fieldNames: ["ClientRequestHosts"] } },
+    instead: { outputOptions: { fieldNames: ["ClientRequestHost"] } },
+  },
+  {
+    title: "One value where a filter takes a list",
+    write: { filter: JSON.stringify({ where: { ...FILTER, operator: "in", value: 500 } }) },
+    instead: { filter: JSON.stringify({ where: { ...FILTER, operator: "in", value: [500, 503] } }) },
+  },
+  {
+    title: "A filter on a field that doesn't exist",
+    write: { filter: JSON.stringify({ where: { ...FILTER, key: "EdgeStatus", value: 500 } }) },
+    instead: { filter: JSON.stringify({ where: { ...FILTER, value: 500 } }) },
+  },
+  {
+    title: "A filter operator that doesn't exist",
+    write: { filter: JSON.stringify({ where: { ...FILTER, operator: "gte", value: 500 } }) },
+    instead: { filter: JSON.stringify({ where: { ...FILTER, value: 500 } }) },
+  },
+  {
+    title: "A filter that isn't JSON",
+    write: { filter: "EdgeResponseStatus >= 500" },
+    instead: { filter: JSON.stringify({ where: { ...FILTER, value: 500 } }) },
+  },
+  {
+    title: "A dataset that doesn't exist",
+    write: { dataset: "http_request" },
+    instead: { dataset: "http_requests" },
+    warns: true,
+  },
+  {
+    title: "A bucket without its scheme",
+    write: { destinationConf: "my-logs/http?region=us-east-1" },
+    instead: { destinationConf: "s3://my-logs/http?region=us-east-1", ownershipChallenge: "a-token" },
+  },
+  {
+    title: "An S3 bucket without a region",
+    write: { destinationConf: "s3://my-logs/http" },
+    instead: { destinationConf: "s3://my-logs/http?region=us-east-1", ownershipChallenge: "a-token" },
+  },
+  {
+    title: "Both a zone and an account",
+    write: (api) => ({ accountId: api.accounts.main }),
+    instead: (api) => ({ zoneId: api.zones.empty }),
+  },
+  {
+    title: "Neither a zone nor an account",
+    write: { zoneId: null },
+    instead: (api) => ({ zoneId: api.zones.empty }),
+  },
+  {
+    title: "An upload interval below 30 seconds",
+    write: { maxUploadIntervalSeconds: 10 },
+    instead: { maxUploadIntervalSeconds: 30 },
+  },
+  {
+    title: "More jobs than the zone may have",
+    before: async (api) => {
+      for (const name of ["a", "b", "c", "d"]) {
+        const made = { name, dataset: "http_requests", destination_conf: "https://logs.example.com/in" };
+        await rawSend(api, "POST", `/zones/${api.zones.empty}/logpush/jobs`, made);
+      }
+    },
+    fix: "Delete a job first. If Cloudflare has raised the limit, run `pulumi config set edgeguard:logpushJobsPerZone <number>`.",
+  },
+  {
+    title: "A job of that name already exists and differs",
+    before: (api) =>
+      rawSend(api, "POST", `/zones/${api.zones.empty}/logpush/jobs`, {
+        name: "requests",
+        dataset: "http_requests",
+        destination_conf: "https://logs.example.com/elsewhere",
+      }),
+    instead: { adopt: "takeOver" },
+  },
+];

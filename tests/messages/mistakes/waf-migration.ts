@@ -1,0 +1,54 @@
+import type { Mistake } from "./play";
+
+export const WAF_MIGRATION: readonly Mistake[] = [
+  {
+    title: "A step without its confirmation",
+    write: { target: "finished" },
+    fix: 'Read the preview of `target: "assessed"`, then set `confirm` to the digest that it prints for this step.',
+  },
+  {
+    title: "A confirmation of something else",
+    write: { target: "finished", confirm: "0".repeat(64) },
+    fix: "What was reviewed has changed. Read the preview again, and set `confirm` to the digest that it prints now.",
+  },
+  {
+    title: "A confirmation that is cut short",
+    write: { target: "finished", confirm: "0d8f6deb72ed" },
+    fix: "Copy all 64 digits.",
+  },
+  { title: "A target that doesn't exist", write: { target: "done" }, instead: { target: "assessed" } },
+  { title: "No target", write: { target: null }, instead: { target: "assessed" } },
+  {
+    title: "Validation on a plan below Enterprise",
+    write: { plan: "pro", target: "validation" },
+    fix: 'Set `target: "finished"`, which goes there at once.',
+  },
+  { title: "A plan that doesn't exist", write: { plan: "free" }, instead: { plan: "pro" } },
+  {
+    title: "A timeout that can't be read",
+    write: { waitFor: { timeout: "30 minutes" } },
+    instead: { waitFor: { timeout: "30m" } },
+  },
+  {
+    title: "An empty configuration",
+    write: { configuration: [] },
+    fix: "Leave `configuration` out, or list every rule to send; the output `proposedConfiguration` is a start.",
+  },
+  {
+    title: "The zone's name instead of its ID",
+    write: { zoneId: "shop.example" },
+    instead: (api) => ({ zoneId: api.zones.migratePro }),
+  },
+  {
+    title: "A token without the permission",
+    before: (api) =>
+      api.fault({
+        match: { path: "/waf_migration" },
+        kind: "status",
+        status: 403,
+        code: 10000,
+        message: "Authentication error",
+      }),
+    fix: "Add the permission that the message names to the token.",
+  },
+];

@@ -1,0 +1,52 @@
+import { type LocalApi, managedRulesets } from "edgeguard-local";
+import type { RESOURCE_RIGHTS } from "../../provider/api/rights";
+import type { JsonObject } from "../../provider/runtime/values";
+
+/** A resource as somebody first declares it, and as a later change of the program does. */
+export interface Sample {
+  readonly args: JsonObject;
+  readonly changed: JsonObject;
+}
+
+/** One of each resource. */
+export const SAMPLES: Readonly<Record<keyof typeof RESOURCE_RIGHTS, (api: LocalApi) => Sample>> = {
+  PageShieldSettings: ({ zones }) => of({ zoneId: zones.empty, enabled: true }, { enabled: false }),
+  PageShieldPolicy: ({ zones }) =>
+    of(
+      {
+        zoneId: zones.empty,
+        description: "checkout",
+        action: "log",
+        expression: 'http.host eq "shop.example"',
+        value: { scriptSrc: ["'self'"] },
+      },
+      { action: "allow" },
+    ),
+  ManagedRulesetOverride: ({ zones, accounts }) =>
+    of(
+      { zoneId: zones.empty, accountId: accounts.main, ref: "waf", ruleset: { id: managedRulesets.managed } },
+      { categories: [{ tag: "wordpress", enabled: false }] },
+    ),
+  WafMigration: ({ zones }) =>
+    of({ zoneId: zones.migratePro, target: "assessed" }, { target: "assessed", quiet: true }),
+  LogpushJob: ({ zones }) =>
+    of(
+      {
+        zoneId: zones.empty,
+        name: "requests",
+        dataset: "http_requests",
+        destinationConf: "https://logs.example.com/in",
+      },
+      { enabled: false },
+    ),
+  KvNamespace: ({ accounts }) => of({ accountId: accounts.main, title: "catalog" }, { title: "products" }),
+  KvEntries: ({ accounts, namespaces }) =>
+    of(
+      { accountId: accounts.main, namespaceId: namespaces.existing, entries: { "product/kettle": "1" } },
+      { entries: { "product/kettle": "2", "product/scale": "1" } },
+    ),
+};
+
+function of(args: JsonObject, change: JsonObject): Sample {
+  return { args, changed: { ...args, ...change } };
+}
