@@ -3,8 +3,8 @@ import { ownMember } from "../runtime/values";
 import { oneLine } from "./names";
 
 /**
- * Expressions of the generated program. Each knows how it is written and what it is worth when the program runs, so that
- * what is printed and what is held against the state are one thing.
+ * An expression of the generated program: its text, and its value when the program runs. So the printed program and the
+ * inputs in the import file can't differ.
  */
 export class Code {
   constructor(
@@ -15,7 +15,7 @@ export class Code {
   ) {}
 }
 
-/** As it stands; or items between brackets, on one line where they fit. */
+/** Verbatim text, or items between brackets. */
 export type Form = string | Bracketed;
 
 export interface Bracketed {
@@ -25,28 +25,28 @@ export interface Bracketed {
 }
 
 export interface Item {
-  /** `key: ` of a member; empty for the items of a list and of a call. */
+  /** `key: ` of a member; empty for list items and call arguments. */
   readonly before: string;
   readonly code: Code;
-  /** Stands on a line above it. */
+  /** A comment on the line above. */
   readonly comment?: string;
 }
 
-/** Members of an object: plain data, expressions, or data with expressions inside. Those that are undefined are left out. */
+/** Members of an object: plain data, expressions, or data with expressions inside. Undefined ones are left out. */
 export type Members = Readonly<Record<string, unknown>>;
 
 /** A constant of the program, or a property of one. */
-export function named(text: string, value: unknown): Code {
+export function constant(text: string, value: unknown): Code {
   return new Code(value, text, text);
 }
 
-/** A call, with what it gives. */
-export function called(callee: string, args: readonly unknown[], value: unknown): Code {
+/** A call, with its result. */
+export function call(callee: string, args: readonly unknown[], value: unknown): Code {
   const items = args.map((arg) => item(codeOf(arg)));
   return new Code(value, { open: `${callee}(`, items, close: ")" }, callee);
 }
 
-/** What it uses of the program, at any depth: `zoneId`, `filter.where`. */
+/** The constants and functions that an expression uses, at any depth: `zoneId`, `filter.where`. */
 export function* usesOf({ form, uses }: Code): Generator<string> {
   if (uses !== undefined) yield uses;
   if (typeof form !== "string") for (const { code } of form.items) yield* usesOf(code);
@@ -66,7 +66,7 @@ export function codeOf(given: unknown): Code {
     : new Code(given, typeof given === "string" ? quoted(given) : JSON.stringify(given));
 }
 
-/** In single quotes where that saves backslashes, as prettier has it. */
+/** In single quotes if that saves backslashes, as in prettier. */
 function quoted(text: string): string {
   const double = JSON.stringify(text);
   return text.includes('"') && !text.includes("'")
@@ -74,7 +74,7 @@ function quoted(text: string): string {
     : double;
 }
 
-/** @param comments by the member that they stand above. */
+/** @param comments by the member below each. */
 export function objectOf(members: Members, comments: Readonly<Record<string, string>> = {}): Code {
   const entries = Object.entries(members)
     .filter(([, member]) => member !== undefined)
@@ -96,10 +96,10 @@ const WIDTH = 110;
 const INDENT = "  ";
 
 /**
- * The text of an expression, in the manner of prettier, which may not be installed.
+ * The text of an expression, formatted like prettier, which may not be installed.
  *
- * @param start characters that stand in front of it on its first line.
- * @param end characters that follow it on its last.
+ * @param start characters before it on its first line.
+ * @param end characters after it on its last line.
  */
 export function print(code: Code, { start = 0, end = 0, depth = 0 } = {}): string {
   const { form } = code;
@@ -119,7 +119,7 @@ export function print(code: Code, { start = 0, end = 0, depth = 0 } = {}): strin
   return `${open}\n${lines.join("\n")}\n${INDENT.repeat(depth)}${close}`;
 }
 
-/** On one line; undefined where a comment forbids it. */
+/** On one line; undefined if there's a comment inside. */
 function flatten({ open, items, close }: Bracketed): string | undefined {
   const texts: string[] = [];
   for (const { before, code, comment } of items) {
@@ -131,7 +131,7 @@ function flatten({ open, items, close }: Bracketed): string | undefined {
   return `${open}${space}${texts.join(", ")}${space}${close}`;
 }
 
-/** A line comment, wrapped. Its text may come from anywhere: a line break in it must not end the comment. */
+/** A wrapped line comment. A line break in the text can't end it. */
 export function commented(text: string, indent = ""): string {
   const words = oneLine(text).split(" ");
   const lines: string[] = [];

@@ -1,5 +1,5 @@
-import { named, objectOf, type Code } from "./code";
-import type { ConfigSecret, Found, Scope } from "./found";
+import { constant, objectOf, type Code } from "./code";
+import type { ConfigSecret, ExistingObject, Scope } from "./existing";
 import {
   commonDomain,
   distinctNames,
@@ -14,8 +14,8 @@ import type { Account, Zone } from "./zones";
 
 /** An object as the program declares it. */
 export interface Draft {
-  readonly found: Found;
-  /** The resource's: an identifier, unique among those of its type. */
+  readonly found: ExistingObject;
+  /** The resource's name: an identifier, unique among resources of its type. */
   readonly name: string;
   readonly args: Code;
   readonly secrets: readonly UsedSecret[];
@@ -35,58 +35,67 @@ export interface IdConstant {
   readonly comment: string | undefined;
 }
 
-/** Constants and imports of the program, which no variable may be called. */
-const TAKEN = ["zoneId", "zones", "accountId", "accounts", "config", "destination", "filter", "pulumi"];
+/** The program's own constants and imports. */
+const RESERVED_NAMES = [
+  "zoneId",
+  "zones",
+  "accountId",
+  "accounts",
+  "config",
+  "destination",
+  "filter",
+  "pulumi",
+];
 
-/** Gives objects their names, and lets them write their arguments. */
-export class Drafting {
+/** Names the objects and writes their arguments. */
+export class Drafter {
   readonly zones: readonly IdConstant[];
   readonly accounts: readonly IdConstant[];
-  readonly #names: ReadonlyMap<Found, string>;
+  readonly #names: ReadonlyMap<ExistingObject, string>;
   readonly #keys = new UniqueNames();
-  readonly #variables = new UniqueNames(TAKEN);
+  readonly #variables = new UniqueNames(RESERVED_NAMES);
   /** Constants that hold a resource, by its object. */
-  readonly #referred = new Map<Found, string>();
+  readonly #referred = new Map<ExistingObject, string>();
 
-  constructor(found: readonly Found[], zones: readonly Zone[], accounts: readonly Account[]) {
+  constructor(found: readonly ExistingObject[], zones: readonly Zone[], accounts: readonly Account[]) {
     const owners = zones.map((zone) => zoneOwner(zone, found));
     this.zones = constantsOf(owners, "zone");
     this.accounts = constantsOf(accounts.map(ownerOf), "account");
     this.#names = namesOf(found, owners);
   }
 
-  draft(found: Found, isDeclared: (other: Found) => boolean): Draft {
+  draft(found: ExistingObject, isDeclared: (other: ExistingObject) => boolean): Draft {
     const secrets: UsedSecret[] = [];
     const name = this.#names.get(found) ?? "resource";
     const args = found.args({
       scope: (scope) => this.#scope(scope),
-      idOf: (other) => (isDeclared(other) ? named(`${this.#variableOf(other)}.id`, other.id) : undefined),
+      idOf: (other) => (isDeclared(other) ? constant(`${this.#variableOf(other)}.id`, other.id) : undefined),
       secret: (what, secret) => {
-        const key = this.#keys.take(identifier(`${name}-${what}`, "secret"));
+        const key = this.#keys.claim(identifier(`${name}-${what}`, "secret"));
         secrets.push({ ...secret, key });
-        return named(`config.requireSecret(${JSON.stringify(key)})`, secret.value);
+        return constant(`config.requireSecret(${JSON.stringify(key)})`, secret.value);
       },
     });
     return { found, name, args: objectOf(args), secrets };
   }
 
-  /** The constant that holds the resource; undefined where nothing refers to it. */
-  variableOf(found: Found): string | undefined {
+  /** The constant that holds the resource; undefined if nothing refers to it. */
+  variableOf(found: ExistingObject): string | undefined {
     return this.#referred.get(found);
   }
 
-  #variableOf(found: Found): string {
+  #variableOf(found: ExistingObject): string {
     const known = this.#referred.get(found);
     if (known !== undefined) return known;
-    const variable = this.#variables.take(this.#names.get(found) ?? "namespace");
+    const variable = this.#variables.claim(this.#names.get(found) ?? "namespace");
     this.#referred.set(found, variable);
     return variable;
   }
 
   #scope({ kind, id }: Scope): Code {
     const constants = kind === "zone" ? this.zones : this.accounts;
-    const constant = constants.find((each) => each.id === id);
-    return constant === undefined ? named(JSON.stringify(id), id) : named(constant.text, id);
+    const owner = constants.find((each) => each.id === id);
+    return owner === undefined ? constant(JSON.stringify(id), id) : constant(owner.text, id);
   }
 }
 
@@ -109,16 +118,19 @@ function ownerOf(account: Account): Owner {
   return { id: account.id, labels: [`account ${account.id.slice(0, ID_CHARACTERS)}`] };
 }
 
-/** A zone goes by its name; where that could not be read, by the hosts that its rules are about, else by its ID. */
-function zoneOwner({ id, name }: Zone, found: readonly Found[]): Owner {
+/** A zone is named by its name; if unreadable, by the hosts in its expressions; else by its ID. */
+function zoneOwner({ id, name }: Zone, found: readonly ExistingObject[]): Owner {
   const own = found.filter(({ scope }) => scope.kind === "zone" && scope.id === id);
   const domain = commonDomain(own.flatMap(({ outputs }) => hostsIn(outputs["expression"])));
   const label = [name ?? "", domain].find((each) => each !== "") ?? `zone ${id.slice(0, ID_CHARACTERS)}`;
   return { id, labels: [label], comment: name };
 }
 
-/** The names of resources, distinct for each type. Among several zones a name begins with the zone's. */
-function namesOf(found: readonly Found[], zones: readonly Owner[]): ReadonlyMap<Found, string> {
+/** The names of resources, unique per type. With several zones, names begin with the zone's. */
+function namesOf(
+  found: readonly ExistingObject[],
+  zones: readonly Owner[],
+): ReadonlyMap<ExistingObject, string> {
   const types = new Set(found.map(({ resource }) => resource.type));
   return new Map(
     [...types].flatMap((type) => {
@@ -126,15 +138,15 @@ function namesOf(found: readonly Found[], zones: readonly Owner[]): ReadonlyMap<
       const objects = group.map(({ id, labels, scope }) => {
         const [zone = ""] = zones.find((each) => scope.kind === "zone" && each.id === scope.id)?.labels ?? [];
         const own = labels.filter((label) => slug(label) !== "");
-        return { id, labels: zones.length < 2 && own.length > 0 ? own : ofZone(zone, own) };
+        return { id, labels: zones.length < 2 && own.length > 0 ? own : prefixedByZone(zone, own) };
       });
       const names = distinctNames(objects, type.charAt(0).toLowerCase() + type.slice(1));
-      return group.map((each, index): [Found, string] => [each, names[index] ?? type]);
+      return group.map((each, index): [ExistingObject, string] => [each, names[index] ?? type]);
     }),
   );
 }
 
-function ofZone(zone: string, labels: readonly string[]): readonly string[] {
+function prefixedByZone(zone: string, labels: readonly string[]): readonly string[] {
   const [first = zone, ...others] = labels;
   return [slug(first).startsWith(slug(zone)) ? first : `${zone} ${first}`, ...others];
 }

@@ -1,21 +1,21 @@
 import { forwarder } from "../runtime/forwarder";
 import type { JsonObject } from "../runtime/values";
 import { setCommand } from "./program";
-import type { Settled } from "./settle";
+import type { Verified } from "./verify";
 
-/** Type of every resource of this package, before its own name. */
+/** Type token of this package's resources, up to the class name. */
 const TYPE_PREFIX = "pulumi-nodejs:dynamic/edgeguard:";
 
-/** The member by which the engine's file formats tell a special value, and what it says for a secret. */
+/** The engine's mark for special values in its files, and its value for a secret. */
 const SIGNATURE = "4dabf18193072939515e22adb298388d";
 const SECRET = "1b47061264138c4ac30d75fd1eb44270";
 
 /**
- * The file for `pulumi import --file`. With inputs and outputs in it, both with the provider's text, the CLI (3.254 and
- * later) asks no provider to read, which a dynamic one could not: it records what stands here.
+ * The file for `pulumi import --file`. It has inputs and outputs with the provider's text, so that the CLI (3.254 and later)
+ * records them without asking a provider to read, which a dynamic provider can't do on import.
  */
-export function importFile(settled: readonly Settled[]): string {
-  const resources = settled.map(({ found, name, inputs, outputs }) => {
+export function importFile(verified: readonly Verified[]): string {
+  const resources = verified.map(({ found, name, inputs, outputs }) => {
     const { type, secret } = found.resource;
     const state = (bag: JsonObject): JsonObject => ({
       ...withSecrets(bag, secret),
@@ -26,7 +26,7 @@ export function importFile(settled: readonly Settled[]): string {
   return `${JSON.stringify({ resources }, null, 2)}\n`;
 }
 
-/** Encrypted in the state, in this file they are plain. */
+/** Marks secrets. They're in plain text in this file, and encrypted in state. */
 function withSecrets(bag: JsonObject, secret: readonly string[]): JsonObject {
   return Object.fromEntries(
     Object.entries(bag).map(([key, value]) => [
@@ -38,15 +38,15 @@ function withSecrets(bag: JsonObject, secret: readonly string[]): JsonObject {
   );
 }
 
-/** A script that sets the credentials that Cloudflare shows; undefined where it shows none. */
-export function configScript(settled: readonly Settled[]): string | undefined {
-  const shown = settled.flatMap(({ secrets }) => secrets).filter(({ isShown }) => isShown);
+/** A script that sets the credentials that Cloudflare shows; undefined if it shows none. */
+export function configScript(verified: readonly Verified[]): string | undefined {
+  const shown = verified.flatMap(({ secrets }) => secrets).filter(({ isShown }) => isShown);
   if (shown.length === 0) return undefined;
   const commands = shown.map(({ key, value, meaning }) => {
     const lines = value.split("\n");
     let end = "VALUE";
     while (lines.includes(end)) end += "_";
-    return `# ${meaning}\n${setCommand(key)} <<'${end}'\n${value}\n${end}\n`; // By stdin: arguments are there for all to see.
+    return `# ${meaning}\n${setCommand(key)} <<'${end}'\n${value}\n${end}\n`; // By stdin: other users can see arguments.
   });
   return ["#!/bin/sh\nset -e\n", ...commands].join("\n");
 }

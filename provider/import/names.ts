@@ -1,16 +1,12 @@
 import { escapeInvisible } from "../api/printable";
 
-/** Names in the generated program: from what people called their objects, each once, each an identifier. */
-
 const MAX_CHARACTERS = 64;
 
-/**
- * `checkout-own-scripts` for "Checkout: own scripts". Empty where nothing in the text fits in a name.
- */
+/** `checkout-own-scripts` for "Checkout: own scripts". Empty if nothing in the text fits a name. */
 export function slug(text: string): string {
   const words = text
     .normalize("NFKD")
-    .replace(/\p{M}/gu, "") // What is left of an accent.
+    .replace(/\p{M}/gu, "") // Accents, split off by NFKD.
     .toLowerCase()
     .split(/[^a-z0-9]+/)
     .filter((word) => word !== "");
@@ -30,7 +26,7 @@ export function hostsIn(expression: unknown): readonly string[] {
   return [...new Set(texts.map((host) => host.toLowerCase()))].sort();
 }
 
-/** The longest domain that all hosts have in common, of two labels or more; empty where there is none. */
+/** The longest domain that all hosts share, of two labels or more; empty if there's none. */
 export function commonDomain(hosts: readonly string[]): string {
   const [first = [], ...others] = hosts.map((host) => host.split(".").reverse());
   const end = first.findIndex((label, i) => others.some((labels) => labels[i] !== label));
@@ -38,19 +34,19 @@ export function commonDomain(hosts: readonly string[]): string {
   return labels.length < 2 ? "" : labels.reverse().join(".");
 }
 
-/** What an object may be called. */
+/** An object that gets a name. */
 export interface Named {
   readonly id: string;
-  /** What people called it, and what tells it from others that are called the same; best first. */
+  /** What people call it, then what tells it apart from others of that name; best first. */
   readonly labels: readonly string[];
 }
 
-/** Of an ID, where a name needs it. */
+/** How much of an ID goes into a name. */
 export const ID_CHARACTERS = 8;
 
 /**
- * A name for each, from its first label. Objects with the same label take their further labels too, and last the
- * beginning of their ID: in whatever order they are listed, each keeps its name.
+ * Names each object by its first label. Objects with the same label also get their further labels, and finally the start of
+ * their ID. The names don't depend on the order.
  *
  * @param fallback for an object without a label.
  */
@@ -61,10 +57,10 @@ export function distinctNames(objects: readonly Named[], fallback: string): read
   for (let next = 1; next < most; next += 1) names = withMore(names, (i) => words[i]?.[next] ?? "");
   names = withMore(names, (i) => slug(objects[i]?.id ?? "").slice(0, ID_CHARACTERS));
   const unique = new UniqueNames(); // For two IDs that begin alike.
-  return names.map((name) => unique.take(identifier(name, fallback)));
+  return names.map((name) => unique.claim(identifier(name, fallback)));
 }
 
-/** Names with another word each, where several are the same and the word tells some of them apart. */
+/** Adds a word to names that occur several times, if the word tells some of them apart. */
 function withMore(names: readonly string[], more: (index: number) => string): string[] {
   const identifiers = names.map((name) => identifier(name, ""));
   const words = new Map<string, Set<string>>();
@@ -75,7 +71,7 @@ function withMore(names: readonly string[], more: (index: number) => string): st
   });
 }
 
-/** Gives each name once: a second `checkout` becomes `checkout2`. */
+/** Hands out each name once: a second `checkout` becomes `checkout2`. */
 export class UniqueNames {
   readonly #taken: Set<string>;
 
@@ -83,7 +79,7 @@ export class UniqueNames {
     this.#taken = new Set(taken);
   }
 
-  take(wanted: string): string {
+  claim(wanted: string): string {
     let name = wanted;
     for (let number = 2; this.#taken.has(name); number += 1) name = `${wanted}${number}`;
     this.#taken.add(name);
@@ -91,7 +87,7 @@ export class UniqueNames {
   }
 }
 
-/** Words that TypeScript keeps for itself in a module. */
+/** Reserved words in a TypeScript module. */
 const RESERVED = new Set(
   (
     "await break case catch class const continue debugger default delete do else enum export extends false finally for " +
@@ -100,7 +96,7 @@ const RESERVED = new Set(
   ).split(" "),
 );
 
-/** `checkoutOwnScripts` for `checkout-own-scripts`; with a word in front where it is not an identifier. */
+/** `checkoutOwnScripts` for `checkout-own-scripts`. `before` goes in front if that isn't an identifier. */
 export function identifier(name: string, before: string): string {
   const camel = name
     .replace(/^-+|-+$/g, "")
@@ -110,7 +106,7 @@ export function identifier(name: string, before: string): string {
   return isFit ? camel : `${before}${camel.charAt(0).toUpperCase()}${camel.slice(1)}`;
 }
 
-/** Text from Cloudflare for one line of a terminal or of a script: nothing in it may begin another. */
+/** Text from Cloudflare as a single line of a terminal or script. */
 export function oneLine(text: string): string {
   return escapeInvisible(text.replace(/[\s\p{Cc}\u2028\u2029]+/gu, " ").trim());
 }

@@ -13,7 +13,7 @@ export interface ImportOptions {
   readonly force: boolean;
 }
 
-/** Whether the account's namespaces are asked for by name, so that an account must be found. */
+/** Whether the options ask for namespaces explicitly, which needs an account. */
 export function asksForNamespaces({ only, withValues }: ImportOptions): boolean {
   return only?.includes("kv") === true || withValues;
 }

@@ -1,63 +1,64 @@
 import { commented, print, usesOf } from "./code";
-import type { Drafting, IdConstant } from "./draft";
-import { ended, type LeftOut } from "./reading";
-import type { Settled } from "./settle";
+import type { Drafter, IdConstant } from "./draft";
+import { asSentence, type LeftOut } from "./inventory";
+import type { Verified } from "./verify";
 
-/** The program that declares what was read. */
+/** The text of the program. */
 export function programText(
-  drafting: Drafting,
-  settled: readonly Settled[],
+  drafting: Drafter,
+  verified: readonly Verified[],
   leftOut: readonly LeftOut[],
 ): string {
-  const uses = new Set(settled.flatMap(({ args }) => [...usesOf(args)]));
+  const uses = new Set(verified.flatMap(({ args }) => [...usesOf(args)]));
   const parts = [
     HEADER,
-    importsText(settled, uses),
-    [configText(settled), idsText(drafting.accounts, uses), idsText(drafting.zones, uses)]
+    importsText(verified, uses),
+    [configText(verified), idsText(drafting.accounts, uses), idsText(drafting.zones, uses)]
       .filter((part) => part !== "")
       .join("\n"),
-    ...settled.map((one) => declarationText(drafting, one)),
-    leftOut.map(({ what, reason }) => commented(`Not declared: ${what}: ${ended(reason)}`)).join("\n"),
+    ...verified.map((one) => declarationText(drafting, one)),
+    leftOut.map(({ what, reason }) => commented(`Not declared: ${what}: ${asSentence(reason)}`)).join("\n"),
   ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 }
 
 const HEADER = commented(
-  "Written by `edgeguard import` from what exists. From now on this program decides. Review it, move it, split it up, but " +
-    "keep each resource's name (its first argument), or give it an alias.",
+  "Written by `edgeguard import`. From now on, this program is the source of truth. Edit, move and split it as you like, but " +
+    "keep each resource's name (its first argument) or add an alias.",
 );
 
-const LINE = 110;
+const LINE_WIDTH = 110;
 
-function importsText(settled: readonly Settled[], uses: ReadonlySet<string>): string {
-  const classes = new Set(settled.map(({ found }) => found.resource.type));
+function importsText(verified: readonly Verified[], uses: ReadonlySet<string>): string {
+  const classes = new Set(verified.map(({ found }) => found.resource.type));
   const functions = new Set(
     [...uses].flatMap((use) => EXPORTS.find((name) => use.split(".")[0] === name) ?? []),
   );
   const names = [...classes, ...functions].sort((a, b) => a.localeCompare(b, "en"));
   const flat = `import { ${names.join(", ")} } from "pulumi-edgeguard";`;
-  const own = flat.length <= LINE ? flat : `import {\n  ${names.join(",\n  ")},\n} from "pulumi-edgeguard";`;
-  const needsConfig = settled.some(({ secrets }) => secrets.length > 0);
+  const own =
+    flat.length <= LINE_WIDTH ? flat : `import {\n  ${names.join(",\n  ")},\n} from "pulumi-edgeguard";`;
+  const needsConfig = verified.some(({ secrets }) => secrets.length > 0);
   return [
     ...(needsConfig ? ['import * as pulumi from "@pulumi/pulumi";'] : []),
     names.length === 0 ? "export {};" : own,
   ].join("\n");
 }
 
-/** What of the package an argument may call. */
+/** The package's functions that arguments may call. */
 const EXPORTS = ["destination", "filter"];
 
-function configText(settled: readonly Settled[]): string {
-  const secrets = settled.flatMap((one) => one.secrets);
+function configText(verified: readonly Verified[]): string {
+  const secrets = verified.flatMap((one) => one.secrets);
   if (secrets.length === 0) return "";
   const commands = secrets.map(({ key }) => `//   ${setCommand(key)}`);
   const above = commented(
-    "Credentials are in the stack's configuration, encrypted. Set them before the first preview:",
+    "Credentials come from the stack's encrypted configuration. Set them before the first preview:",
   );
   return `${above}\n${commands.join("\n")}\nconst config = new pulumi.Config();\n`;
 }
 
-/** Asks for the value, so that it stands in no history of a shell. */
+/** Prompts for the value, to keep it out of the shell's history. */
 export function setCommand(key: string): string {
   return `pulumi config set --secret ${key}`;
 }
@@ -77,7 +78,7 @@ function idsText(constants: readonly IdConstant[], uses: ReadonlySet<string>): s
   return `const ${variable} = {\n${lines.join("\n")}\n};`;
 }
 
-function declarationText(drafting: Drafting, { found, name, args }: Settled): string {
+function declarationText(drafting: Drafter, { found, name, args }: Verified): string {
   const { resource, comment } = found;
   const variable = drafting.variableOf(found);
   const constant = variable === undefined ? "" : `const ${variable} = `;

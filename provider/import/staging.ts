@@ -3,14 +3,14 @@ import { appendFile, mkdir, mkdtemp, readFile, rename, rm, rmdir, writeFile } fr
 import { dirname, join, relative, resolve } from "node:path";
 import { CommandError } from "../terminal/errors";
 
-/** For the owner alone. */
+/** Only the owner can read it. */
 export const SECRET_MODE = 0o600;
 
 const GITIGNORE = ".gitignore";
 
 /**
- * The folder that an import writes into. Everything is written beside its place first, and put there when all of it is
- * ready: what goes wrong before leaves the folder as it was.
+ * The output folder of an import. Files are written to a temporary folder first and moved when all of them are ready, so a
+ * failure leaves the output folder unchanged.
  */
 export class Staging {
   /** Absolute path of the output folder. */
@@ -18,7 +18,7 @@ export class Staging {
   readonly #force: boolean;
   readonly #kept: string[] = [];
   #temporary: string | undefined;
-  /** The outermost folder that was made for this. */
+  /** The outermost folder that was created for this. */
   #made: string | undefined;
 
   constructor(cwd: string, out: string, force: boolean) {
@@ -26,24 +26,24 @@ export class Staging {
     this.#force = force;
   }
 
-  /** Refuses to overwrite. Called before anything is requested, and again for names that come from the answers. */
-  demandFree(...files: readonly string[]): void {
+  /** Refuses to overwrite files. Called before the first request, and again for names that come from responses. */
+  refuseExisting(...files: readonly string[]): void {
     if (this.#force) return;
     const [first, ...more] = files.filter((file) => existsSync(join(this.folder, file)));
     if (first === undefined) return;
     const others = more.length === 0 ? " already exists" : ` and ${more.join(", ")} already exist`;
     throw new CommandError(
-      `${first}${others} in ${this.folder}. Nothing was written. Pass another folder with --out, or --force to overwrite.`,
+      `${first}${others} in ${this.folder}. Nothing was written. Pass another folder with --out, or --force to overwrite them.`,
     );
   }
 
-  /** Where to write a file that is to stand at `file`. */
-  async place(file: string): Promise<string> {
-    this.demandFree(file);
+  /** The temporary path for `file`. */
+  async stage(file: string): Promise<string> {
+    this.refuseExisting(file);
     if (this.#temporary === undefined) {
       this.#made = await mkdir(this.folder, { recursive: true });
-      this.#temporary = await mkdtemp(join(this.folder, ".edgeguard-import-")); // For the owner alone.
-      // A process that is killed leaves it behind: no repository may get it.
+      this.#temporary = await mkdtemp(join(this.folder, ".edgeguard-import-")); // Only the owner can read it.
+      // A killed process leaves the folder behind, and Git shouldn't pick it up.
       await writeFile(join(this.#temporary, GITIGNORE), "*\n");
     }
     const path = join(this.#temporary, file);
@@ -51,25 +51,25 @@ export class Staging {
     return path;
   }
 
-  /** What was written at its place is wanted. */
+  /** Marks a staged file to be moved. */
   keep(file: string): void {
     this.#kept.push(file);
   }
 
-  /** Whether anything is to stand in that folder. */
+  /** Whether a file in that folder will be moved. */
   has(folder: string): boolean {
     return this.#kept.some((file) => file.startsWith(`${folder}/`));
   }
 
   async write(file: string, text: string, mode?: number): Promise<void> {
-    await writeFile(await this.place(file), text, mode === undefined ? {} : { mode });
+    await writeFile(await this.stage(file), text, mode === undefined ? {} : { mode });
     this.keep(file);
   }
 
   /**
-   * Puts everything in its place.
+   * Moves the staged files to the output folder.
    *
-   * @param ignored patterns of files that no repository may get: added to .gitignore, unless it has them.
+   * @param ignored patterns to add to .gitignore, unless it has them.
    * @returns the files, relative to `from`.
    */
   async finish(from: string, ignored: readonly string[]): Promise<string[]> {
@@ -77,7 +77,7 @@ export class Staging {
     for (const file of files) {
       const target = join(this.folder, file);
       await mkdir(dirname(target), { recursive: true });
-      await rename(join(this.#temporary ?? "", file), target); // With its mode, also over a file that has another.
+      await rename(join(this.#temporary ?? "", file), target); // Keeps the mode, even over a file with another one.
     }
     if (await this.#ignore(ignored)) files.push(GITIGNORE);
     this.#made = undefined;
@@ -85,7 +85,7 @@ export class Staging {
     return files.sort(byDepth).map((file) => relative(from, join(this.folder, file)));
   }
 
-  /** Takes back what was not put in its place. */
+  /** Removes whatever wasn't moved. */
   async discard(): Promise<void> {
     if (this.#temporary !== undefined) await rm(this.#temporary, { recursive: true, force: true });
     this.#temporary = undefined;
@@ -96,7 +96,7 @@ export class Staging {
       for (let folder = this.folder; folder.length >= outermost.length; folder = dirname(folder))
         await rmdir(folder);
     } catch {
-      // Somebody else has put something there meanwhile: it stays.
+      // Not empty: somebody else put something there, and it stays.
     }
   }
 

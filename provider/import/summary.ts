@@ -1,88 +1,86 @@
 import { oneLine } from "./names";
 import { setCommand } from "./program";
-import { ended, type LeftOut, type Reading } from "./reading";
-import type { Settled } from "./settle";
+import { asSentence, type LeftOut, type Inventory } from "./inventory";
+import type { Verified } from "./verify";
 
-/** What the command did. */
+/** The command's result. */
 export interface Outcome {
-  readonly reading: Reading;
-  readonly settled: readonly Settled[];
-  /** Undefined where there was nothing to declare. */
+  readonly inventory: Inventory;
+  readonly verified: readonly Verified[];
+  /** Undefined if there was nothing to declare. */
   readonly written: Written | undefined;
 }
 
 interface Written {
   /** Relative to the working directory. */
   readonly files: readonly string[];
-  /** Where they are, relative to the working directory; empty for itself. */
+  /** The output folder, relative to the working directory; empty if it's the same. */
   readonly folder: string;
   /** Whether Pulumi.yaml is among them. */
   readonly isNewProject: boolean;
-  /** Whether the program finds the package it imports. */
+  /** Whether this package is installed for the program. */
   readonly isInstalled: boolean;
-  /** Why it is not formatted, where it is not. */
+  /** Why it isn't formatted, if so. */
   readonly unformatted: string | undefined;
-  /** What the compiler said; undefined where it was not asked. */
+  /** The compiler's errors; undefined if it didn't run. */
   readonly problems: readonly string[] | undefined;
 }
 
-/** What a person has to know afterwards, and what to do next. */
-export function summary({ reading, settled, written }: Outcome): string[] {
-  const { skipped, leftOut, notes } = reading;
+/** What was written, what wasn't, and what to do next. */
+export function summary({ inventory, verified, written }: Outcome): string[] {
+  const { skipped, leftOut, notes } = inventory;
   return [
     ...(written === undefined
       ? ["edgeguard: found nothing to declare. Nothing was written."]
-      : [`edgeguard: wrote ${written.files.join(", ")}: ${countsOf(settled)}.`, ...compiled(written)]),
-    ...listed("Not imported:", skipped),
-    ...listed("Not declared:", leftOut),
-    ...secretsOf(settled),
+      : [`edgeguard: wrote ${written.files.join(", ")}: ${countsOf(verified)}.`, ...compileLines(written)]),
+    ...bulletList("Not imported:", skipped),
+    ...bulletList("Not declared:", leftOut),
+    ...hiddenSecrets(verified),
     ...notes,
-    "WAF migrations are not imported: WafMigration is a step that a zone takes once, not an object it has.",
-    ...(written === undefined ? [] : nextSteps(written, settled)),
+    "WAF migrations aren't imported: a WafMigration is a step that a zone takes once, not an existing object.",
+    ...(written === undefined ? [] : nextSteps(written, verified)),
   ];
 }
 
 /** `PageShieldSettings 1, PageShieldPolicy 3` */
-function countsOf(settled: readonly Settled[]): string {
+function countsOf(verified: readonly Verified[]): string {
   const counts = new Map<string, number>();
-  for (const { found } of settled)
+  for (const { found } of verified)
     counts.set(found.resource.type, (counts.get(found.resource.type) ?? 0) + 1);
   return [...counts].map(([type, count]) => `${type} ${count}`).join(", ");
 }
 
-function compiled({ unformatted, problems }: Written): string[] {
+function compileLines({ unformatted, problems }: Written): string[] {
   return [
-    ...(unformatted === undefined ? [] : [`The program is not formatted: ${unformatted}.`]),
+    ...(unformatted === undefined ? [] : [`The program isn't formatted: ${unformatted}.`]),
     ...(problems === undefined
-      ? [
-          "The program was not compiled: typescript and pulumi-edgeguard are not installed in its folder or above.",
-        ]
+      ? ["The program wasn't compiled: install typescript and pulumi-edgeguard in its folder to check it."]
       : problems.length === 0
-        ? ["The program compiles under strict rules."]
+        ? ["The program compiles in strict mode."]
         : [
-            "The program does not compile, which is a bug in this command. Report it with these lines:",
+            "The program doesn't compile, which is a bug in this command. Report it with these lines:",
             ...problems.map((line) => `  ${line}`),
           ]),
   ];
 }
 
-function listed(headline: string, items: readonly LeftOut[]): string[] {
+function bulletList(headline: string, items: readonly LeftOut[]): string[] {
   return items.length === 0
     ? []
-    : [headline, ...items.map(({ what, reason }) => `  - ${what}: ${oneLine(ended(reason))}`)];
+    : [headline, ...items.map(({ what, reason }) => `  - ${what}: ${oneLine(asSentence(reason))}`)];
 }
 
-function secretsOf(settled: readonly Settled[]): string[] {
-  const hidden = settled.flatMap((one) => one.secrets).filter(({ isShown }) => !isShown);
+function hiddenSecrets(verified: readonly Verified[]): string[] {
+  const hidden = verified.flatMap((one) => one.secrets).filter(({ isShown }) => !isShown);
   if (hidden.length === 0) return [];
   return [
-    "Cloudflare does not show these credentials. Take them from where you keep them; each command asks for its value:",
+    "Cloudflare doesn't show these credentials. Have them ready; each command prompts for its value:",
     ...hidden.map(({ key, meaning }) => `  ${setCommand(key)}   # ${meaning}`),
   ];
 }
 
-function nextSteps({ folder, isNewProject, isInstalled }: Written, settled: readonly Settled[]): string[] {
-  const secrets = settled.flatMap((one) => one.secrets);
+function nextSteps({ folder, isNewProject, isInstalled }: Written, verified: readonly Verified[]): string[] {
+  const secrets = verified.flatMap((one) => one.secrets);
   const isShown = secrets.some((secret) => secret.isShown);
   const isHidden = secrets.some((secret) => !secret.isShown);
   return [
@@ -97,7 +95,7 @@ function nextSteps({ folder, isNewProject, isInstalled }: Written, settled: read
     "  pulumi import --file import.json --yes --protect=false --generate-code=false",
     "  pulumi preview --expect-no-changes",
     isShown
-      ? "Then delete import.json and import-config.sh: they hold secrets that belong in the stack only."
-      : "Then delete import.json: it holds what belongs in the stack only.",
+      ? "Then delete import.json and import-config.sh: they contain secrets that belong only in the stack."
+      : "Then delete import.json: its contents belong only in the stack.",
   ];
 }

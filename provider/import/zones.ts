@@ -3,10 +3,10 @@ import { ApiError } from "../api/errors";
 import type { Host } from "../runtime/host";
 import { oneLine } from "./names";
 
-/** An account that is read; nothing tells its name. */
+/** An account to read. Its name isn't known. */
 export interface Account {
   readonly id: string;
-  /** As messages call it. */
+  /** How messages name it. */
   readonly what: string;
 }
 
@@ -14,14 +14,14 @@ export function accountOf(id: string): Account {
   return { id, what: `account ${id}` };
 }
 
-/** A zone that is read. */
+/** A zone to read. */
 export interface Zone {
   readonly id: string;
-  /** As messages call it: `zone shop.example`, or its ID. */
+  /** How messages name it: `zone shop.example`, or by its ID. */
   readonly what: string;
-  /** Undefined where the token may not read the zone itself. */
+  /** Undefined if the token lacks Zone Read. */
   readonly name: string | undefined;
-  /** The account it belongs to; undefined as the name is. */
+  /** Undefined if the token lacks Zone Read. */
   readonly accountId: string | undefined;
 }
 
@@ -31,15 +31,15 @@ const answer = z.looseObject({
 });
 
 /**
- * The zone's name and account (`GET /zones/{zone_id}`). A token with the rights of what is imported may lack Zone Read:
- * where the request is refused, the zone goes by its ID.
+ * Reads the zone's name and account (`GET /zones/{zone_id}`). A token for the imported products may lack Zone Read; then the
+ * zone is named by its ID.
  */
 export async function readZone(host: Host, id: string): Promise<Zone> {
   let details: z.infer<typeof answer> = {};
   try {
     details = await host.api.get(`/zones/${id}`, { what: `Reading zone ${id}`, schema: answer });
   } catch (error) {
-    // An answer, even a refusal; without one the reading would go no further either.
+    // A refusal is fine. Without any response, later reads would fail, too.
     if (!(error instanceof ApiError) || error.status === undefined || error.status >= 500) throw error;
   }
   const name = oneLine(details.name ?? "") || undefined;

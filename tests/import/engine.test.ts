@@ -3,14 +3,14 @@ import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { BIN, ended } from "../cli/support";
 import { edgeguardResources, engines, Project, REPOSITORY, summaryOf } from "../support/engine";
-import { Importing } from "./support";
+import { ImportDesk } from "./support";
 
 /**
- * The whole way: a zone and an account with an object of every kind, the built command as a process, the program under
- * the compiler, and the state in every engine of this machine.
+ * End to end: a zone and an account with every kind of object, the built command, the compiler, and an import with every
+ * engine on this machine.
  */
 
-/** What the program takes from the configuration. */
+/** Secrets in the stack's configuration. */
 const SECRETS = {
   auditAuthorization: "Bearer hush-token-1",
   archiveAccessKeyId: "AKIDHUSH",
@@ -28,62 +28,62 @@ const DECLARED = {
 
 const TOTAL = Object.values(DECLARED).reduce((sum, count) => sum + count, 0);
 
-describe("what exists, brought into a stack", () => {
-  let here: Importing;
-  let told: string;
+describe("importing existing objects into a stack", () => {
+  let desk: ImportDesk;
+  let summary: string;
 
   beforeAll(async () => {
-    here = (await Importing.from()).withPackages();
-    await seed(here);
-    const args = ["--zone", here.zone, "--account", here.account, "--with-values", "--out", here.folder];
-    const bin = spawn(process.execPath, [BIN, "import", ...args], { cwd: here.folder, env: here.env });
+    desk = (await ImportDesk.from()).withPackages();
+    await seed(desk);
+    const args = ["--zone", desk.zone, "--account", desk.account, "--with-values", "--out", desk.folder];
+    const bin = spawn(process.execPath, [BIN, "import", ...args], { cwd: desk.folder, env: desk.env });
     const { code, stderr } = await ended(bin);
-    told = stderr;
-    expect({ code, told }).toMatchObject({ code: 0 });
+    summary = stderr;
+    expect({ code, stderr }).toMatchObject({ code: 0 });
   });
 
-  it("is a program that is formatted, and compiles under strict rules", async () => {
-    expect(told).toContain(
+  it("writes a formatted program that compiles in strict mode", async () => {
+    expect(summary).toContain(
       Object.entries(DECLARED)
         .map((one) => one.join(" "))
         .join(", "),
     );
-    expect(told).not.toMatch(/not formatted|Not declared|Skipped/);
-    expect(told).toContain("The program compiles under strict rules.");
-    expect(here.read("index.ts")).toMatch(
+    expect(summary).not.toMatch(/isn't formatted|Not declared|Not imported/);
+    expect(summary).toContain("The program compiles in strict mode.");
+    expect(desk.read("index.ts")).toMatch(
       /owasp: \{\s+paranoiaLevel: 2,\s+scoreThreshold: "high",\s+action: "managed_challenge",\s+\}/,
     );
 
     const flags = "--noEmit --strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess --skipLibCheck";
     const options = ["--module", "node16", "--target", "es2022", "--types", "node"];
     const [tsc, prettier] = await Promise.all([
-      tool("tsc", [...flags.split(" "), ...options, join(here.folder, "index.ts")]),
-      tool("prettier", ["--check", join(here.folder, "index.ts")]),
+      tool("tsc", [...flags.split(" "), ...options, join(desk.folder, "index.ts")]),
+      tool("prettier", ["--check", join(desk.folder, "index.ts")]),
     ]);
     expect(tsc).toEqual({ code: 0, text: "" });
     expect(prettier).toMatchObject({ code: 0 });
   });
 
   it.each(engines())(
-    "has an empty preview on $name, with the credentials encrypted in its state",
+    "shows no changes afterwards on $name, and keeps credentials encrypted in state",
     async (engine) => {
       const project = new Project(engine, "imported");
       try {
         for (const file of ["index.ts", "import.json", "kv"])
-          cpSync(join(here.folder, file), join(project.dir, file), { recursive: true });
+          cpSync(join(desk.folder, file), join(project.dir, file), { recursive: true });
         project.program(project.dir);
         project.env = { CLOUDFLARE_API_TOKEN: "local-token" };
-        await project.init({ "edgeguard:baseUrl": here.api.url, ...SECRETS });
-        here.api.clearRequests();
+        await project.init({ "edgeguard:baseUrl": desk.api.url, ...SECRETS });
+        desk.api.clearRequests();
         const args = ["--yes", "--skip-preview", "--protect=false", "--generate-code=false"];
         const imported = await project.ok("import", "--file", "import.json", ...args);
         expect(summaryOf(imported.text)).toMatchObject({ import: TOTAL });
         const preview = await project.ok("preview", "--expect-no-changes");
         expect(summaryOf(preview.text)).toEqual({ unchanged: TOTAL + 1 });
-        expect(here.api.requests).toEqual([]); // What is unchanged needs no look at the service.
-        expect(preview.text).not.toContain("edgeguard:"); // And nothing has to be said of it.
+        expect(desk.api.requests).toEqual([]); // Unchanged resources need no live checks.
+        expect(preview.text).not.toContain("edgeguard:"); // Nor any warning.
 
-        // The state holds no credential in plain text, whatever the file held that brought it there.
+        // The import file has credentials in plain text, the state must not.
         const state = JSON.stringify([...edgeguardResources(await project.export()).values()]);
         const seen = [...Object.values(SECRETS), "hush%2Fsecret", "Grüß Gott"];
         expect(seen.filter((secret) => state.includes(secret))).toEqual([]);
@@ -100,9 +100,9 @@ async function tool(name: string, args: readonly string[]): Promise<{ code: numb
   return { code, text: stdout + stderr };
 }
 
-/** Beside what every start has. */
-async function seed(here: Importing): Promise<void> {
-  await here.send("POST", "/zones/{zone}/page_shield/policies", {
+/** Adds objects to those that the local API starts with. */
+async function seed(desk: ImportDesk): Promise<void> {
+  await desk.send("POST", "/zones/{zone}/page_shield/policies", {
     description: "Shop: nothing else",
     action: "allow",
     expression: 'http.host eq "www.shop.example"',
@@ -110,20 +110,20 @@ async function seed(here: Importing): Promise<void> {
     value: "upgrade-insecure-requests; script-src https://a.example/x.js 'self'",
   });
 
-  const rulesets = (await here.send("GET", "/accounts/{account}/rulesets")) as unknown as {
+  const rulesets = (await desk.send("GET", "/accounts/{account}/rulesets")) as unknown as {
     id: string;
     name: string;
   }[];
   const owasp = rulesets.find(({ name }) => name.includes("OWASP"))?.id ?? "";
-  const { rules } = (await here.send("GET", `/accounts/{account}/rulesets/${owasp}`)) as {
+  const { rules } = (await desk.send("GET", `/accounts/{account}/rulesets/${owasp}`)) as {
     rules: { id: string }[];
   };
-  const entryPoint = await here.send(
+  const entryPoint = await desk.send(
     "GET",
     "/zones/{zone}/rulesets/phases/http_request_firewall_managed/entrypoint",
   );
   const off = (level: number): object => ({ category: `paranoia-level-${level}`, enabled: false });
-  await here.send("POST", `/zones/{zone}/rulesets/${String(entryPoint["id"])}/rules`, {
+  await desk.send("POST", `/zones/{zone}/rulesets/${String(entryPoint["id"])}/rules`, {
     action: "execute",
     action_parameters: {
       id: owasp,
@@ -151,23 +151,23 @@ async function seed(here: Importing): Promise<void> {
       },
     ],
   };
-  await here.job("audit", {
+  await desk.job("audit", {
     destination_conf: "https://logs.shop.example/in?header_Authorization=Bearer%20hush-token-1",
     filter: JSON.stringify({ where }),
     output_options: { field_names: ["ClientIP", "RayID"], sample_rate: 0.5, "CVE-2021-44228": true },
     max_upload_records: 1000,
   });
-  await here.job("archive", {
-    destination_conf: `r2://logs/http/{DATE}?account-id=${here.account}&access-key-id=AKIDHUSH&secret-access-key=hush%2Fsecret`,
+  await desk.job("archive", {
+    destination_conf: `r2://logs/http/{DATE}?account-id=${desk.account}&access-key-id=AKIDHUSH&secret-access-key=hush%2Fsecret`,
     enabled: false,
   });
   const accountJob = { dataset: "audit_logs", destination_conf: "https://logs.shop.example/of-the-account" };
-  await here.job("account", accountJob, "accounts/{account}");
+  await desk.job("account", accountJob, "accounts/{account}");
 
   const namespaces = "/accounts/{account}/storage/kv/namespaces";
-  const { id } = await here.send("POST", namespaces, { title: "catalog" });
-  await here.send("POST", namespaces, { title: "catalog_preview" });
-  await here.send("PUT", `${namespaces}/${String(id)}/bulk`, [
+  const { id } = await desk.send("POST", namespaces, { title: "catalog" });
+  await desk.send("POST", namespaces, { title: "catalog_preview" });
+  await desk.send("PUT", `${namespaces}/${String(id)}/bulk`, [
     { key: "product/kettle", value: "19.90" },
     {
       key: "logo",

@@ -1,5 +1,5 @@
-import { called, codeOf, commented, named, objectOf, print } from "../../provider/import/code";
-import type { Writing } from "../../provider/import/found";
+import { call, codeOf, commented, constant, objectOf, print } from "../../provider/import/code";
+import type { ArgumentWriter } from "../../provider/import/existing";
 import { commonDomain, distinctNames, hostsIn, identifier, slug } from "../../provider/import/names";
 import { destinationCode } from "../../provider/import/reading/destination";
 import { filterCode } from "../../provider/import/reading/filter";
@@ -16,9 +16,9 @@ describe("names", () => {
       "one two three four five six seven eight nine ten eleven twelve thirteen",
       "one-two-three-four-five-six-seven-eight-nine-ten-eleven-twelve",
     ],
-  ])("come from what people wrote: %j", (text, name) => expect(slug(text)).toBe(name));
+  ])("come from what people call their objects: %j", (text, name) => expect(slug(text)).toBe(name));
 
-  it("tell objects with the same label apart by what they are about, then by their ID, in any order", () => {
+  it("tell objects with the same label apart by further labels, then by ID, in any order", () => {
     const objects = [
       { id: "0f2a11112222", labels: ["checkout"] },
       { id: "1111", labels: ["CSP", "www.shop.example"] },
@@ -45,9 +45,9 @@ describe("names", () => {
     ["v10-2", "v10_2"],
     ["delete", "zoneDelete"],
     ["", "zone"],
-  ])("stand as constants: %j", (name, constant) => expect(identifier(name, "zone")).toBe(constant));
+  ])("become identifiers: %j", (name, constant) => expect(identifier(name, "zone")).toBe(constant));
 
-  it("come from the hosts of expressions where nobody wrote any", () => {
+  it("come from the hosts in expressions if there's no label", () => {
     expect(
       hostsIn('(http.host in {"www.shop.example" "Shop.example"} or http.host eq "a.b") and x eq "c.d"'),
     ).toEqual(["a.b", "shop.example", "www.shop.example"]);
@@ -58,7 +58,7 @@ describe("names", () => {
 });
 
 describe("expressions", () => {
-  it("stand on one line where they fit, else a member a line", () => {
+  it("are printed on one line if they fit, else with one member per line", () => {
     expect(print(codeOf({ a: 1, "b-c": [true, "x"], __proto: null, d: undefined }))).toBe(
       '{ a: 1, "b-c": [true, "x"], __proto: null }',
     );
@@ -67,16 +67,16 @@ describe("expressions", () => {
     );
   });
 
-  it("are worth what they say, with the constants and calls in them", () => {
+  it("have the value that they print, with constants and calls", () => {
     const code = codeOf({
-      zoneId: named("zoneId", "0da4"),
-      f: called("filter.eq", ["a", named("b", 2)], { key: "a" }),
+      zoneId: constant("zoneId", "0da4"),
+      f: call("filter.eq", ["a", constant("b", 2)], { key: "a" }),
     });
     expect(print(code)).toBe('{ zoneId, f: filter.eq("a", b) }');
     expect(code.value).toEqual({ zoneId: "0da4", f: { key: "a" } });
   });
 
-  it("are text that stays text, whatever it holds", () => {
+  it("print any text as a string literal of it", () => {
     const odd = "line\nbreak \u2028 \"quoted\" 'both' ` ${x} */ \\ \ud800";
     const asRun = (value: unknown): unknown => eval(`(${print(codeOf(value))})`);
     for (const text of [odd, 'say "a\\b"', "it's"]) expect(asRun(text)).toBe(text);
@@ -84,7 +84,7 @@ describe("expressions", () => {
     expect(Object.entries(asRun(members) as object)).toEqual(Object.entries(members));
   });
 
-  it("bear comments that no text can get out of", () => {
+  it("have comments that no text can break out of", () => {
     expect(commented("first\n process.exit() \u2028 x")).toBe("// first process.exit() x");
     expect(print(objectOf({ a: 1 }, { a: "why" }))).toBe("{\n  // why\n  a: 1,\n}");
     expect(
@@ -95,11 +95,11 @@ describe("expressions", () => {
   });
 });
 
-/** Takes the place of the program: a secret is `config:name`. */
-const writing: Writing = {
+/** Stands in for the program: a secret is `config:name`. */
+const writing: ArgumentWriter = {
   scope: () => codeOf(""),
   idOf: () => undefined,
-  secret: (name, { value, isShown }) => named(isShown ? `config:${name}` : `hidden:${name}`, value),
+  secret: (name, { value, isShown }) => constant(isShown ? `config:${name}` : `hidden:${name}`, value),
 };
 
 describe("destinations", () => {
@@ -136,7 +136,7 @@ describe("destinations", () => {
       'destination.datadog({ endpoint: "intake.example/v2/logs", apiKey: config:api-key, service: "edge" })',
     ],
     ["sumo://e.example/receiver/v1/http/abc", "destination.sumo({ url: config:url })"],
-    // What no builder says stays a text, secret as a whole.
+    // What no builder covers stays text, secret as a whole.
     ["s3://logs?region=us-east-1&new-member=1", "config:destination"],
     ["kinesis://stream?region=us-east-1&sts-assume-role-arn=arn", "config:destination"],
   ])("%s", (text, expected) => {
@@ -147,7 +147,7 @@ describe("destinations", () => {
         .replace(/\s+/g, " ")
         .replace(/,? ([)}])/g, "$1"),
     ).toBe(expected.replace(/ ([)}])/g, "$1"));
-    // And it is the same destination again.
+    // The builder gives the same destination again.
     const again = typeof code.value === "string" ? code.value : typedDestination.parse(code.value);
     expect(isShownAs(again, text)).toBe(true);
     if (!text.includes("*")) expect(sameDestination(again, text)).toBe(true);
@@ -182,13 +182,13 @@ describe("filters", () => {
       { and: [{ key: "OfTomorrow", operator: "!contains", value: "1" }] },
       'filter.where(filter.and(filter.notContains("OfTomorrow", "1")))',
     ],
-  ])("are written with the builders: %j", (where, text) => expect(of(where)).toBe(text));
+  ])("use the builders: %j", (where, text) => expect(of(where)).toBe(text));
 
   it.each([
     { and: [{ key: "EdgeResponseStatus", operator: "startsWith", value: "5" }] },
     { and: [{ key: "EdgeResponseStatus", operator: "eq", value: "0500" }] },
     { or: [{ and: [{ key: "WorkerSubrequest", operator: "eq", value: "yes" }] }] },
-  ])("stay a text where no builder takes them: %j", (where) => {
+  ])("stay text if no builder takes them: %j", (where) => {
     expect(of(where)).toBe(`'${JSON.stringify({ where })}'`);
   });
 });

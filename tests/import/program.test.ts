@@ -2,22 +2,28 @@ import { mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { managedRulesets } from "edgeguard-local";
 import { Operation, type Recorded } from "../support/operation";
-import { Importing } from "./support";
+import { ImportDesk } from "./support";
 
-/** What the command writes and says, against a local API in this process. The program itself runs in engine.test.ts. */
+/** What the command writes, against a local API in this process. engine.test.ts runs the program itself. */
 
 const ONLY_READS = /^(GET|POST .*\/bulk\/get$)/;
 
 describe("edgeguard import", () => {
-  it("only reads, and gives a state in which each resource's own preview and refresh find nothing to do", async () => {
-    const here = await Importing.from();
-    await here.job("audit", { destination_conf: "https://logs.example/in?header_X-Key=hush-1" });
-    here.api.clearRequests();
-    const { code, told } = await here.run(["--zone", here.zone, "--account", here.account, "--with-values"]);
-    expect({ code, told }).toMatchObject({ code: 0 });
-    expect(here.api.requests.filter((r) => !ONLY_READS.test(`${r.method} ${r.path}`))).toEqual([]);
+  it("only reads, and writes a state that each resource's preview and refresh leave unchanged", async () => {
+    const desk = await ImportDesk.from();
+    await desk.job("audit", { destination_conf: "https://logs.example/in?header_X-Key=hush-1" });
+    desk.api.clearRequests();
+    const { code, stderr } = await desk.run([
+      "--zone",
+      desk.zone,
+      "--account",
+      desk.account,
+      "--with-values",
+    ]);
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    expect(desk.api.requests.filter((r) => !ONLY_READS.test(`${r.method} ${r.path}`))).toEqual([]);
 
-    const found = here.recorded();
+    const found = desk.recorded();
     expect([...found.keys()]).toEqual([
       "PageShieldSettings shopExample",
       "PageShieldPolicy checkoutRecordWhatThePagesLoad",
@@ -29,52 +35,52 @@ describe("edgeguard import", () => {
       "KvEntries existing",
     ]);
     for (const [name, { type, ...recorded }] of found) {
-      const operation = new Operation(here.api);
-      here.api.clearRequests();
+      const operation = new Operation(desk.api);
+      desk.api.clearRequests();
       const inputs =
-        type === "KvEntries" // A program's paths are relative to its folder, which here is another one.
-          ? { ...recorded.inputs, file: join(here.folder, "kv/existing.json") }
+        type === "KvEntries" // Paths are relative to the program's folder, and this test runs elsewhere.
+          ? { ...recorded.inputs, file: join(desk.folder, "kv/existing.json") }
           : recorded.inputs;
       const { step } = await operation.preview(type, inputs, recorded);
-      expect({ name, step, asked: here.api.requests.length }).toEqual({ name, step: "same", asked: 0 });
+      expect({ name, step, asked: desk.api.requests.length }).toEqual({ name, step: "same", asked: 0 });
       const now = await operation.refresh(type, recorded);
       expect({ name, ...now }).toEqual({ name, ...recorded });
     }
   });
 
-  it("keeps to the owner what may be secret, and out of the program and the summary", async () => {
-    const here = await Importing.from();
-    await here.job("audit", { destination_conf: "https://logs.example/in?header_X-Key=hush-1" });
-    mkdirSync(here.folder);
-    writeFileSync(join(here.folder, ".gitignore"), "node_modules\n/kv/");
-    const { told } = await here.run(["--zone", here.zone, "--account", here.account, "--with-values"]);
+  it("keeps secrets in files that only the owner can read, and out of the program and the summary", async () => {
+    const desk = await ImportDesk.from();
+    await desk.job("audit", { destination_conf: "https://logs.example/in?header_X-Key=hush-1" });
+    mkdirSync(desk.folder);
+    writeFileSync(join(desk.folder, ".gitignore"), "node_modules\n/kv/");
+    const { stderr } = await desk.run(["--zone", desk.zone, "--account", desk.account, "--with-values"]);
 
     for (const file of ["import.json", "import-config.sh", "kv/existing.json"])
-      expect({ file, mode: statSync(join(here.folder, file)).mode & 0o777 }).toEqual({ file, mode: 0o600 });
-    expect(here.read(".gitignore")).toBe("node_modules\n/kv/\n/import.json\n/import-config.sh\n");
-    expect(here.read("import-config.sh")).toContain(
+      expect({ file, mode: statSync(join(desk.folder, file)).mode & 0o777 }).toEqual({ file, mode: 0o600 });
+    expect(desk.read(".gitignore")).toBe("node_modules\n/kv/\n/import.json\n/import-config.sh\n");
+    expect(desk.read("import-config.sh")).toContain(
       "pulumi config set --secret auditXKey <<'VALUE'\nhush-1\nVALUE\n",
     );
-    for (const text of [told, here.read("index.ts")])
+    for (const text of [stderr, desk.read("index.ts")])
       expect(text).not.toMatch(/hush-1|Grüß Gott|local-token/);
-    expect(here.read("import.json")).toMatch(
+    expect(desk.read("import.json")).toMatch(
       /"plaintext": "\\"https:\/\/logs.example\/in\?header_X-Key=hush-1/,
     );
   });
 });
 
-describe("an exception that somebody made in front of a deployment", () => {
+describe("an existing exception before a deployment", () => {
   const NAME = "ManagedRulesetOverride baselineOfTheSecurityTeam";
-  const imported = async (): Promise<{ here: Importing; recorded: Recorded; before: unknown[] }> => {
-    const here = await Importing.from();
-    await here.run(["--zone", here.zone, "--only", "rulesets"]);
-    const recorded = here.recorded().get(NAME);
+  const imported = async (): Promise<{ desk: ImportDesk; recorded: Recorded; before: unknown[] }> => {
+    const desk = await ImportDesk.from();
+    await desk.run(["--zone", desk.zone, "--only", "rulesets"]);
+    const recorded = desk.recorded().get(NAME);
     if (recorded === undefined) throw new Error(`${NAME} was not imported`);
-    return { here, recorded, before: await rulesOf(here) };
+    return { desk, recorded, before: await rulesOf(desk) };
   };
 
-  it("is declared with it, changed through it, and put back as it was found by a destroy", async () => {
-    const { here, recorded, before } = await imported();
+  it("is declared with the deployment, changed through it, and restored by a destroy", async () => {
+    const { desk, recorded, before } = await imported();
     expect(recorded.inputs["exceptions"]).toEqual([
       {
         expression: 'http.request.uri.path eq "/health" and http.user_agent contains "monitor"',
@@ -86,19 +92,19 @@ describe("an exception that somebody made in front of a deployment", () => {
       ...recorded.inputs,
       exceptions: [{ expression: 'http.host eq "a.example"', skip: "all" }],
     };
-    const after = await new Operation(here.api).up("ManagedRulesetOverride", wanted, recorded);
-    const [exception, ...others] = await rulesOf(here);
+    const after = await new Operation(desk.api).up("ManagedRulesetOverride", wanted, recorded);
+    const [exception, ...others] = await rulesOf(desk);
     expect(exception).toMatchObject({ id: idOf(before[0]), expression: 'http.host eq "a.example"' });
     expect(others.map(idOf)).toEqual(before.slice(1).map(idOf));
 
-    await new Operation(here.api).destroy("ManagedRulesetOverride", after);
-    expect((await rulesOf(here)).map(content)).toEqual(before.map(content));
+    await new Operation(desk.api).destroy("ManagedRulesetOverride", after);
+    expect((await rulesOf(desk)).map(content)).toEqual(before.map(content));
   });
 
-  it("names its own ruleset as this, and others by their names", async () => {
-    const here = await Importing.from();
+  it("names its own ruleset as `this`, and others by name", async () => {
+    const desk = await ImportDesk.from();
     const path = "/zones/{zone}/rulesets/phases/http_request_firewall_managed/entrypoint";
-    const { rules } = (await here.send("GET", path)) as { rules: Record<string, unknown>[] };
+    const { rules } = (await desk.send("GET", path)) as { rules: Record<string, unknown>[] };
     const [exception, ...others] = rules;
     const { owasp, managed } = managedRulesets;
     const skipping = (parameters: object, host: string) => ({
@@ -107,35 +113,35 @@ describe("an exception that somebody made in front of a deployment", () => {
       expression: `http.host eq "${host}.example"`,
     });
     const more = [skipping({ rulesets: [managed] }, "a"), skipping({ rulesets: [managed, owasp] }, "b")];
-    await here.send("PUT", path, { rules: [exception, ...more, ...others] });
-    await here.run(["--zone", here.zone, "--only", "rulesets"]);
-    const recorded = here.recorded().get(NAME);
+    await desk.send("PUT", path, { rules: [exception, ...more, ...others] });
+    await desk.run(["--zone", desk.zone, "--only", "rulesets"]);
+    const recorded = desk.recorded().get(NAME);
     expect(recorded?.inputs["exceptions"]).toMatchObject([
       { skip: "all" },
       { skip: "this" },
       { skip: { rulesets: ["Cloudflare OWASP Core Ruleset", "this"] } },
     ]);
-    const operation = new Operation(here.api);
+    const operation = new Operation(desk.api);
     const inputs = recorded?.inputs ?? {};
     expect(await operation.preview("ManagedRulesetOverride", inputs, recorded)).toMatchObject({
       step: "same",
     });
   });
 
-  it("goes with its deployment where a destroy is to remove it", async () => {
-    const { here, recorded, before } = await imported();
+  it("is removed with the deployment if onDestroy is remove", async () => {
+    const { desk, recorded, before } = await imported();
     const outputs = { ...recorded.outputs, onDestroy: "remove" };
-    await new Operation(here.api).destroy("ManagedRulesetOverride", { ...recorded, outputs });
-    expect((await rulesOf(here)).map(idOf)).toEqual(before.slice(2).map(idOf));
+    await new Operation(desk.api).destroy("ManagedRulesetOverride", { ...recorded, outputs });
+    expect((await rulesOf(desk)).map(idOf)).toEqual(before.slice(2).map(idOf));
   });
 });
 
-async function rulesOf(here: Importing): Promise<unknown[]> {
+async function rulesOf(desk: ImportDesk): Promise<unknown[]> {
   const path = "/zones/{zone}/rulesets/phases/http_request_firewall_managed/entrypoint";
-  return (await here.send("GET", path))["rules"] as unknown[];
+  return (await desk.send("GET", path))["rules"] as unknown[];
 }
 
-/** As it stands in a name: with a capital, where it begins with a letter. */
+/** The start of an ID as it appears in a name. */
 const idStart = (id: unknown): string =>
   String(id)
     .slice(0, 8)
@@ -146,39 +152,39 @@ const idOf = (rule: unknown): unknown => (rule as { id: unknown }).id;
 /** Without what every write changes. */
 const content = (rule: unknown): unknown => ({ ...(rule as object), version: "", last_updated: "" });
 
-describe("what cannot be declared", () => {
-  it("is named with the reason, in the summary and in the program, and everything else is declared", async () => {
-    const here = await Importing.from();
+describe("what can't be declared", () => {
+  it("is listed with the reason in the summary and the program, and the rest is declared", async () => {
+    const desk = await ImportDesk.from();
     const policy = {
       action: "log",
       expression: 'http.host eq "a.example"',
       enabled: true,
       value: "script-src a.example",
     };
-    const first = await here.send("POST", "/zones/{zone}/page_shield/policies", {
+    const first = await desk.send("POST", "/zones/{zone}/page_shield/policies", {
       ...policy,
       description: "twice",
     });
-    const second = await here.send("POST", "/zones/{zone}/page_shield/policies", {
+    const second = await desk.send("POST", "/zones/{zone}/page_shield/policies", {
       ...policy,
       description: "twice",
     });
-    await here.job("", { destination_conf: "https://logs.example/in" });
-    await here.job("same", { destination_conf: "https://logs.example/1" });
-    await here.job("same", { destination_conf: "https://logs.example/2" });
-    const { code, told } = await here.run(["--zone", here.zone]);
+    await desk.job("", { destination_conf: "https://logs.example/in" });
+    await desk.job("same", { destination_conf: "https://logs.example/1" });
+    await desk.job("same", { destination_conf: "https://logs.example/2" });
+    const { code, stderr } = await desk.run(["--zone", desk.zone]);
     expect(code).toBe(0);
-    expect(told).toContain(
-      `policy ${String(second["id"])} "twice" of zone shop.example: a program would take it for policy ${String(first["id"])} "twice"`,
+    expect(stderr).toContain(
+      `policy ${String(second["id"])} "twice" of zone shop.example: a program can't tell it apart from policy ${String(first["id"])} "twice"`,
     );
-    expect(told).toMatch(/Logpush job 102 "" of zone shop\.example: name: is empty/);
-    expect(told).toMatch(
-      /Logpush job 104 "same" of zone shop\.example: a program would take it for Logpush job 103 "same"/,
+    expect(stderr).toMatch(/Logpush job 102 "" of zone shop\.example: name: is empty/);
+    expect(stderr).toMatch(
+      /Logpush job 104 "same" of zone shop\.example: a program can't tell it apart from Logpush job 103 "same"/,
     );
-    expect(here.read("index.ts").replace(/\n\/\/ (?!Not)/g, " ")).toContain(
+    expect(desk.read("index.ts").replace(/\n\/\/ (?!Not)/g, " ")).toContain(
       `// Not declared: policy ${String(second["id"])}`,
     );
-    expect([...here.recorded().keys()]).toEqual([
+    expect([...desk.recorded().keys()]).toEqual([
       "PageShieldSettings shopExample",
       "PageShieldPolicy checkoutRecordWhatThePagesLoad",
       `PageShieldPolicy twice${idStart(first["id"])}`,
@@ -190,63 +196,63 @@ describe("what cannot be declared", () => {
   });
 
   it("declares a job whose region ends in a slash, as in Cloudflare's own example", async () => {
-    const here = await Importing.from();
+    const desk = await ImportDesk.from();
     const keys = "access-key-id=AKID&secret-access-key=hush-3";
-    await here.job("slashed", { destination_conf: `s3://logs/http?region=us-west-2/&${keys}` });
-    const { code } = await here.run(["--zone", here.zone, "--only", "logpush"]);
+    await desk.job("slashed", { destination_conf: `s3://logs/http?region=us-west-2/&${keys}` });
+    const { code } = await desk.run(["--zone", desk.zone, "--only", "logpush"]);
     expect(code).toBe(0);
-    expect(here.read("index.ts")).toContain('region: "us-west-2/"');
+    expect(desk.read("index.ts")).toContain('region: "us-west-2/"');
   });
 
-  it("says what of a job the service does not show, and where to put it", async () => {
-    const here = await Importing.from({ logpush: { destination: "redacted", filter: "hidden" } });
-    const where = `r2://logs/http?account-id=${here.account}&access-key-id=AKID&secret-access-key=hush-2`;
-    await here.job("audit", {
+  it("says which parts of a job Cloudflare doesn't show, and where to set them", async () => {
+    const desk = await ImportDesk.from({ logpush: { destination: "redacted", filter: "hidden" } });
+    const where = `r2://logs/http?account-id=${desk.account}&access-key-id=AKID&secret-access-key=hush-2`;
+    await desk.job("audit", {
       destination_conf: where,
       filter: '{"where":{"and":[{"key":"RayID","operator":"eq","value":"1"}]}}',
     });
-    const { code, told } = await here.run(["--zone", here.zone, "--only", "logpush"]);
+    const { code, stderr } = await desk.run(["--zone", desk.zone, "--only", "logpush"]);
     expect(code).toBe(0);
-    expect(here.has("import-config.sh")).toBe(false);
-    expect(told).toContain(
+    expect(desk.has("import-config.sh")).toBe(false);
+    expect(stderr).toContain(
       "pulumi config set --secret auditSecretAccessKey   # secret access key of the bucket logs",
     );
-    expect(told).toMatch(/does not show the filter of Logpush job 102 "audit"/);
-    expect(here.read("index.ts")).toMatch(
-      /\/\/ filter: Cloudflare does not show it[^]*new LogpushJob\("audit"/,
+    expect(stderr).toMatch(/doesn't show the filter of Logpush job 102 "audit"/);
+    expect(desk.read("index.ts")).toMatch(
+      /\/\/ filter: Cloudflare doesn't show it[^]*new LogpushJob\("audit"/,
     );
 
-    const recorded = here.recorded().get("LogpushJob audit");
+    const recorded = desk.recorded().get("LogpushJob audit");
     if (recorded === undefined) throw new Error("the job was not imported");
-    // With the credentials that the user has, the preview is empty; with another bucket it is not.
+    // With the user's credentials the preview shows no changes; with another bucket it does.
     const preview = async (destinationConf: string): Promise<string> =>
-      (await new Operation(here.api).preview("LogpushJob", { ...recorded.inputs, destinationConf }, recorded))
+      (await new Operation(desk.api).preview("LogpushJob", { ...recorded.inputs, destinationConf }, recorded))
         .step;
     expect(await preview(where)).toBe("same");
     expect(await preview(where.replace("logs", "other"))).toBe("update");
   });
 });
 
-describe("what may not be read", () => {
-  it("is skipped with a line, and the rest is imported", async () => {
-    const here = await Importing.from();
-    here.api.fault({ kind: "status", status: 403, code: 10000, match: { path: "/page_shield/policies" } });
-    const { code, told } = await here.run(["--zone", here.zone]);
+describe("what can't be read", () => {
+  it("is listed, and the rest is imported", async () => {
+    const desk = await ImportDesk.from();
+    desk.api.fault({ kind: "status", status: 403, code: 10000, match: { path: "/page_shield/policies" } });
+    const { code, stderr } = await desk.run(["--zone", desk.zone]);
     expect(code).toBe(0);
-    expect(told).toMatch(/Not imported:\n {2}- Page Shield policies of zone shop\.example: .*403/);
-    expect([...here.recorded().keys()].filter((name) => name.startsWith("PageShield"))).toEqual([
+    expect(stderr).toMatch(/Not imported:\n {2}- Page Shield policies of zone shop\.example: .*403/);
+    expect([...desk.recorded().keys()].filter((name) => name.startsWith("PageShield"))).toEqual([
       "PageShieldSettings shopExample",
     ]);
   });
 
   it.each([
     [
-      "all of it",
+      "everything forbidden",
       { kind: "status", status: 403, code: 10000, match: { path: "page_shield" }, times: 9 },
       /nothing could be read.*403/,
     ],
     [
-      "the service in trouble",
+      "a server error",
       { kind: "status", status: 503, match: { path: "page_shield/policies" }, times: 9 },
       /503.*Nothing was written/,
     ],
@@ -255,32 +261,32 @@ describe("what may not be read", () => {
       { kind: "dropBefore", match: { path: "page_shield/policies" }, times: 9 },
       /got no answer.*Nothing was written/,
     ],
-  ] as const)("ends the command, with nothing written: %s", async (_, fault, words) => {
-    const here = await Importing.from();
-    here.api.fault(fault);
-    const { code, told } = await here.run(["--zone", here.zone, "--only", "page-shield"]);
-    expect({ code, told: told.replace(/\s+/g, " ") }).toEqual({
+  ] as const)("ends the command without writing anything: %s", async (_, fault, words) => {
+    const desk = await ImportDesk.from();
+    desk.api.fault(fault);
+    const { code, stderr } = await desk.run(["--zone", desk.zone, "--only", "page-shield"]);
+    expect({ code, stderr: stderr.replace(/\s+/g, " ") }).toEqual({
       code: 1,
-      told: expect.stringMatching(words) as string,
+      stderr: expect.stringMatching(words) as string,
     });
-    expect(here.has("")).toBe(false);
+    expect(desk.has("")).toBe(false);
   });
 
-  it("is not read any more after Ctrl-C, and nothing is written", async () => {
-    const here = await Importing.from();
-    expect(await here.run(["--zone", here.zone], { stopped: true })).toEqual({
+  it("isn't read after Ctrl-C, and nothing is written", async () => {
+    const desk = await ImportDesk.from();
+    expect(await desk.run(["--zone", desk.zone], { stopped: true })).toEqual({
       code: 130,
-      told: "edgeguard: interrupted. Nothing was written.\n",
+      stderr: "edgeguard: interrupted. Nothing was written.\n",
     });
-    expect({ asked: here.api.requests, written: here.has("") }).toEqual({ asked: [], written: false });
+    expect({ asked: desk.api.requests, written: desk.has("") }).toEqual({ asked: [], written: false });
   });
 
-  it("ends with the zone's id in question where the service knows no such zone", async () => {
-    const here = await Importing.from();
-    const { code, told } = await here.run(["--zone", "0".repeat(32)]);
-    expect({ code, told }).toEqual({
+  it("asks to check the zone ID if Cloudflare doesn't know the zone", async () => {
+    const desk = await ImportDesk.from();
+    const { code, stderr } = await desk.run(["--zone", "0".repeat(32)]);
+    expect({ code, stderr }).toEqual({
       code: 1,
-      told: expect.stringContaining("Check the ids: --zone, --account.") as string,
+      stderr: expect.stringContaining("Check the ids: --zone, --account.") as string,
     });
   });
 });
@@ -288,42 +294,44 @@ describe("what may not be read", () => {
 describe("the account of managed rulesets", () => {
   const ACCOUNT = { EDGEGUARD_ACCOUNT_ID: "" };
 
-  it("is the zone's own, without a word about it", async () => {
-    const here = await Importing.from();
-    const env = { ...here.env, ...ACCOUNT };
-    expect(await here.run(["--zone", here.zone, "--only", "rulesets"], { env })).toMatchObject({ code: 0 });
-    const recorded = here.recorded().get("ManagedRulesetOverride baselineOfTheSecurityTeam");
-    expect(recorded?.inputs).toMatchObject({ accountId: here.account });
+  it("is the zone's own if nothing else is given", async () => {
+    const desk = await ImportDesk.from();
+    const env = { ...desk.env, ...ACCOUNT };
+    expect(await desk.run(["--zone", desk.zone, "--only", "rulesets"], { env })).toMatchObject({ code: 0 });
+    const recorded = desk.recorded().get("ManagedRulesetOverride baselineOfTheSecurityTeam");
+    expect(recorded?.inputs).toMatchObject({ accountId: desk.account });
   });
 
-  it("is asked for where the token may not read the zone, and nothing is written", async () => {
-    const here = await Importing.from();
-    const zone = { method: "GET", path: `zones/${here.zone}$` };
-    here.api.fault({ kind: "status", status: 403, code: 9109, match: zone, times: 9 });
-    const env = { ...here.env, ...ACCOUNT };
-    const { code, told } = await here.run(["--zone", here.zone], { env });
-    expect({ code, told }).toEqual({
+  it("is required if the token can't read the zone, and nothing is written", async () => {
+    const desk = await ImportDesk.from();
+    const zone = { method: "GET", path: `zones/${desk.zone}$` };
+    desk.api.fault({ kind: "status", status: 403, code: 9109, match: zone, times: 9 });
+    const env = { ...desk.env, ...ACCOUNT };
+    const { code, stderr } = await desk.run(["--zone", desk.zone], { env });
+    expect({ code, stderr }).toEqual({
       code: 1,
-      told: expect.stringMatching(
-        /^edgeguard: zone \w+ deploys managed rulesets, .*\. Pass --account <id>, .* Nothing was written\.\n$/,
+      stderr: expect.stringMatching(
+        /^edgeguard: zone \w+ deploys managed rulesets of its account.*\. Pass --account <id>, .* Nothing was written\.\n$/,
       ) as string,
     });
-    expect(here.has("")).toBe(false);
-    // With it, names come from the hosts of the zone's rules.
-    expect(await here.run(["--zone", here.zone, "--account", here.account], { env })).toMatchObject({
+    expect(desk.has("")).toBe(false);
+    // With it, names come from the hosts in the zone's expressions.
+    expect(await desk.run(["--zone", desk.zone, "--account", desk.account], { env })).toMatchObject({
       code: 0,
     });
-    expect([...here.recorded().keys()][0]).toBe("PageShieldSettings checkoutShopExample");
+    expect([...desk.recorded().keys()][0]).toBe("PageShieldSettings checkoutShopExample");
   });
 
-  it("is the zone's own for namespaces too, where they are asked for by name", async () => {
-    const here = await Importing.from();
-    const env = { ...here.env, ...ACCOUNT };
-    expect(await here.run(["--zone", here.zone, "--only", "kv"], { env })).toMatchObject({ code: 0 });
-    expect([...here.recorded().keys()]).toEqual(["KvNamespace existing"]);
-    expect(await here.run(["--only", "kv", "--force"], { env })).toMatchObject({
+  it("is the zone's own for namespaces, too, if --only asks for them", async () => {
+    const desk = await ImportDesk.from();
+    const env = { ...desk.env, ...ACCOUNT };
+    expect(await desk.run(["--zone", desk.zone, "--only", "kv"], { env })).toMatchObject({ code: 0 });
+    expect([...desk.recorded().keys()]).toEqual(["KvNamespace existing"]);
+    expect(await desk.run(["--only", "kv", "--force"], { env })).toMatchObject({
       code: 2,
-      told: expect.stringContaining("namespaces belong to an account. Pass --account <id>") as string,
+      stderr: expect.stringContaining(
+        "Workers KV namespaces belong to an account. Pass --account <id>",
+      ) as string,
     });
   });
 });
@@ -331,23 +339,23 @@ describe("the account of managed rulesets", () => {
 describe("the Pulumi project", () => {
   const POLICIES = ["--only", "page-shield"];
 
-  it("is made where there is none, with the folder's name, and left alone where there is one", async () => {
-    const here = await Importing.from();
-    const args = ["--zone", here.zone, ...POLICIES];
-    const { told } = await here.run(args);
-    expect(here.read("Pulumi.yaml")).toBe("name: out\nruntime: nodejs\n");
-    expect(told).toContain("  pulumi stack init dev\n");
-    here.write("Pulumi.yaml", "name: mine\nruntime: nodejs\n");
-    expect((await here.run([...args, "--force"])).told).not.toContain("stack init");
-    expect(here.read("Pulumi.yaml")).toBe("name: mine\nruntime: nodejs\n");
+  it("is created with the folder's name if there's none, and left alone otherwise", async () => {
+    const desk = await ImportDesk.from();
+    const args = ["--zone", desk.zone, ...POLICIES];
+    const { stderr } = await desk.run(args);
+    expect(desk.read("Pulumi.yaml")).toBe("name: out\nruntime: nodejs\n");
+    expect(stderr).toContain("  pulumi stack init dev\n");
+    desk.write("Pulumi.yaml", "name: mine\nruntime: nodejs\n");
+    expect((await desk.run([...args, "--force"])).stderr).not.toContain("stack init");
+    expect(desk.read("Pulumi.yaml")).toBe("name: mine\nruntime: nodejs\n");
   });
 
   it.each([
     [
-      "of a folder above",
+      "of a parent folder",
       "../Pulumi.yaml",
       "",
-      /^edgeguard: \S+out has no Pulumi\.yaml, and Pulumi would import into the stack of \S+\/Pulumi\.yaml\. Pass --project out for a project of its own, or --out \.\. to import into that one\.\n$/,
+      /^edgeguard: \S+out has no Pulumi\.yaml, so Pulumi would import into the stack of \S+\/Pulumi\.yaml\. Pass --project out to create a project there, or --out \.\. to import into that one\.\n$/,
     ],
     [
       "whose program is in another folder",
@@ -355,79 +363,79 @@ describe("the Pulumi project", () => {
       "main: src/",
       /the program of \S+out\/Pulumi\.yaml is in \S+out\/src\. Pass --out src\.\n$/,
     ],
-  ])("%s is not imported into, and nothing is asked", async (_, file, main, words) => {
-    const here = await Importing.from();
-    here.write(file, `name: infra\nruntime: nodejs\n${main}\n`);
-    const args = ["--zone", here.zone, ...POLICIES];
-    expect(await here.run(args)).toEqual({ code: 2, told: expect.stringMatching(words) as string });
-    expect({ asked: here.api.requests, written: here.has("index.ts") }).toEqual({
+  ])("%s is refused before any request", async (_, file, main, words) => {
+    const desk = await ImportDesk.from();
+    desk.write(file, `name: infra\nruntime: nodejs\n${main}\n`);
+    const args = ["--zone", desk.zone, ...POLICIES];
+    expect(await desk.run(args)).toEqual({ code: 2, stderr: expect.stringMatching(words) as string });
+    expect({ asked: desk.api.requests, written: desk.has("index.ts") }).toEqual({
       asked: [],
       written: false,
     });
   });
 
-  it("of a folder above is imported into where its program is here, and another is started by name", async () => {
-    const here = await Importing.from();
-    here.write("../Pulumi.yaml", "name: infra\nruntime: nodejs\nmain: ./out # of the shop\n");
-    const args = ["--zone", here.zone, ...POLICIES];
-    expect(await here.run(args)).toMatchObject({ code: 0 });
-    expect(here.has("Pulumi.yaml")).toBe(false);
-    expect(await here.run([...args, "--force", "--project", "shop"])).toMatchObject({ code: 0 });
-    expect(here.read("Pulumi.yaml")).toBe("name: shop\nruntime: nodejs\n");
+  it("of a parent folder is used if its program is in the output folder, and --project creates another", async () => {
+    const desk = await ImportDesk.from();
+    desk.write("../Pulumi.yaml", "name: infra\nruntime: nodejs\nmain: ./out # of the shop\n");
+    const args = ["--zone", desk.zone, ...POLICIES];
+    expect(await desk.run(args)).toMatchObject({ code: 0 });
+    expect(desk.has("Pulumi.yaml")).toBe(false);
+    expect(await desk.run([...args, "--force", "--project", "shop"])).toMatchObject({ code: 0 });
+    expect(desk.read("Pulumi.yaml")).toBe("name: shop\nruntime: nodejs\n");
   });
 });
 
-describe("files that are there", () => {
-  it("are not overwritten, and nothing is asked of the service, without --force", async () => {
-    const here = await Importing.from();
-    mkdirSync(here.folder);
-    writeFileSync(join(here.folder, "index.ts"), "mine");
-    const args = ["--zone", here.zone, "--only", "page-shield"];
-    const refused = await here.run(args);
+describe("existing files", () => {
+  it("are overwritten only with --force, and without it nothing is requested", async () => {
+    const desk = await ImportDesk.from();
+    mkdirSync(desk.folder);
+    writeFileSync(join(desk.folder, "index.ts"), "mine");
+    const args = ["--zone", desk.zone, "--only", "page-shield"];
+    const refused = await desk.run(args);
     expect(refused).toEqual({
       code: 1,
-      told: expect.stringMatching(/index\.ts already exists in .* --force/) as string,
+      stderr: expect.stringMatching(/index\.ts already exists in .* --force/) as string,
     });
-    expect({ text: here.read("index.ts"), asked: here.api.requests.length }).toEqual({
+    expect({ text: desk.read("index.ts"), asked: desk.api.requests.length }).toEqual({
       text: "mine",
       asked: 0,
     });
-    expect(await here.run([...args, "--force"])).toMatchObject({ code: 0 });
-    expect(here.read("index.ts")).toContain("new PageShieldSettings");
+    expect(await desk.run([...args, "--force"])).toMatchObject({ code: 0 });
+    expect(desk.read("index.ts")).toContain("new PageShieldSettings");
   });
 });
 
 describe("the command line", () => {
   it.each([
     [[], "nothing to import. Pass --zone <id>"],
-    [["--zone", "abc"], "32 hexadecimal digits"],
+    [["--zone", "abc"], "32 hex digits"],
     [["--account", "{account}", "--only", "rulesets"], "--only rulesets needs a zone"],
     [["--zone", "{zone}", "--only", "waf"], "Choose from page-shield, rulesets, logpush, kv"],
     [["--zone", "{zone}", "--only", "rulesets", "--with-values"], "Add kv to --only"],
-    [["--zone", "{zone}", "--project", "my shop"], "A project name has 1 to 100 letters"],
+    [["--zone", "{zone}", "--project", "my shop"], "Use 1 to 100 letters"],
   ])("refuses %j", async (args, words) => {
-    const here = await Importing.from();
-    const given = args.map((arg) => arg.replace("{account}", here.account).replace("{zone}", here.zone));
-    expect(await here.run(given)).toEqual({ code: 2, told: expect.stringContaining(words) as string });
-    expect(here.api.requests).toEqual([]);
+    const desk = await ImportDesk.from();
+    const given = args.map((arg) => arg.replace("{account}", desk.account).replace("{zone}", desk.zone));
+    expect(await desk.run(given)).toEqual({ code: 2, stderr: expect.stringContaining(words) as string });
+    expect(desk.api.requests).toEqual([]);
   });
 
-  it("takes several zones, and begins the names of what each has with its own; page after page of an account", async () => {
-    const here = await Importing.from();
+  it("takes several zones, prefixes names with the zone, and reads all pages of an account", async () => {
+    const desk = await ImportDesk.from();
     const titles = Array.from({ length: 100 }, (_, i) => `n${i}`);
     const path = "/accounts/{account}/storage/kv/namespaces";
-    await Promise.all(titles.map((title) => here.send("POST", path, { title })));
-    here.api.clearRequests();
-    const zones = ["--zone", here.api.zones.shop, "--zone", here.api.zones.blog];
-    const { code, told } = await here.run([...zones, "--account", here.account], { tty: true });
+    await Promise.all(titles.map((title) => desk.send("POST", path, { title })));
+    desk.api.clearRequests();
+    const zones = ["--zone", desk.api.zones.shop, "--zone", desk.api.zones.blog];
+    const { code, stderr } = await desk.run([...zones, "--account", desk.account], { tty: true });
     expect(code).toBe(0);
-    expect(told).toMatch(/\r\u001b\[K/); // On a terminal it says how far it is.
-    const program = here.read("index.ts");
+    expect(stderr).toMatch(/\r\u001b\[K/); // A terminal shows progress.
+    const program = desk.read("index.ts");
     expect(program).toContain(
-      `const zones = {\n  shopExample: "${here.api.zones.shop}", // shop.example\n  blogExample: "${here.api.zones.blog}", // blog.example\n};`,
+      `const zones = {\n  shopExample: "${desk.api.zones.shop}", // shop.example\n  blogExample: "${desk.api.zones.blog}", // blog.example\n};`,
     );
     expect(program).toContain('new PageShieldSettings("blogExample", {\n  zoneId: zones.blogExample,');
     expect(program.match(/new KvNamespace\(/g)).toHaveLength(101);
-    expect(here.api.requests.filter(({ path }) => path.endsWith("/namespaces"))).toHaveLength(2);
+    expect(desk.api.requests.filter(({ path }) => path.endsWith("/namespaces"))).toHaveLength(2);
   });
 });

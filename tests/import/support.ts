@@ -24,12 +24,12 @@ afterAll(async () => {
 
 export interface Ran {
   readonly code: number;
-  /** What a person is told. */
-  readonly told: string;
+
+  readonly stderr: string;
 }
 
 /** A local API, and a folder to import into. */
-export class Importing {
+export class ImportDesk {
   readonly folder: string;
   readonly zone: string;
   readonly account: string;
@@ -42,8 +42,8 @@ export class Importing {
     open.push({ stop: () => rmSync(home, { recursive: true, force: true }) }, { stop: () => api.close() });
   }
 
-  static async from(options: LocalApiOptions = {}): Promise<Importing> {
-    return new Importing(await startLocalApi(options));
+  static async from(options: LocalApiOptions = {}): Promise<ImportDesk> {
+    return new ImportDesk(await startLocalApi(options));
   }
 
   get env(): Record<string, string> {
@@ -56,23 +56,23 @@ export class Importing {
     };
   }
 
-  /** Where the compiler and the engine find the packages. */
+  /** Links node_modules for the compiler and the engine. */
   withPackages(): this {
     mkdirSync(this.folder, { recursive: true });
     symlinkSync(join(REPOSITORY, "node_modules"), join(this.folder, "node_modules"));
     return this;
   }
 
-  /** Runs the command here, into the folder. */
+  /** Runs the command in this process, with the folder as its output. */
   async run(args: readonly string[], { env = this.env, tty = false, stopped = false } = {}): Promise<Ran> {
     const stream = (): PassThrough & { isTTY: boolean } => Object.assign(new PassThrough(), { isTTY: tty });
     const [stdin, stdout, stderr] = [stream(), stream(), stream()];
-    const told = text(stderr);
+    const written = text(stderr);
     const signal = stopped ? AbortSignal.abort() : new AbortController().signal;
     const io = { stdin, stdout, stderr, env, cwd: this.folder, interrupted: () => signal };
     const code = await run(["import", ...args, "--out", this.folder], io);
     stderr.end();
-    return { code, told: await told };
+    return { code, stderr: await written };
   }
 
   has(file: string): boolean {
@@ -88,18 +88,21 @@ export class Importing {
     return readFileSync(join(this.folder, file), "utf8");
   }
 
-  /** The import file as an engine reads it: by type and name, secrets in plain text. */
+  /** The resources of the import file, by type and name, with secrets in plain text. */
   recorded(): ReadonlyMap<string, Recorded & { readonly type: string }> {
     const { resources } = importFile.parse(JSON.parse(this.read("import.json")));
     return new Map(
       resources.map(({ type, name, id, inputs, outputs }) => {
         const own = type.replace("pulumi-nodejs:dynamic/edgeguard:", "");
-        return [`${own} ${name}`, { type: own, id, inputs: opened(inputs), outputs: opened(outputs) }];
+        return [
+          `${own} ${name}`,
+          { type: own, id, inputs: withoutSecretMarks(inputs), outputs: withoutSecretMarks(outputs) },
+        ];
       }),
     );
   }
 
-  /** A colleague in the dashboard: the result of a plain request. */
+  /** Sends a plain request, as from the dashboard, and returns its result. */
   async send(method: string, path: string, body?: unknown): Promise<Record<string, unknown>> {
     const where = path.replace("{zone}", this.zone).replace("{account}", this.account);
     const answer = await rawSend(this.api, method, where, body);
@@ -128,7 +131,7 @@ const secret = z.strictObject({
   plaintext: z.string(),
 });
 
-function opened(members: Record<string, unknown>): Record<string, unknown> {
+function withoutSecretMarks(members: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(members).map(([key, value]) => {
       const marked = secret.safeParse(value);

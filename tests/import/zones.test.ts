@@ -23,8 +23,8 @@ async function read(status: number, body: unknown): Promise<unknown> {
 
 const envelope = (result: unknown): unknown => ({ success: true, errors: [], messages: [], result });
 
-describe("a zone", () => {
-  it("goes by its name where the token may read it, and tells its account", async () => {
+describe("readZone", () => {
+  it("returns the zone's name and account if the token may read it", async () => {
     const account = { id: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1" };
     expect(await read(200, envelope({ id: ID, name: "shop.example\n", account }))).toEqual({
       id: ID,
@@ -45,7 +45,7 @@ describe("a zone", () => {
       },
     ],
     [200, envelope({})],
-  ])("goes by its ID where the token may not: %i", async (status, body) => {
+  ])("names the zone by its ID if the token may not read it: %i", async (status, body) => {
     expect(await read(status, body)).toMatchObject({
       what: `zone ${ID}`,
       name: undefined,
@@ -53,7 +53,7 @@ describe("a zone", () => {
     });
   });
 
-  it("is given up on while the API is in trouble", async () => {
+  it("fails if the API fails", async () => {
     await expect(read(503, { success: false, errors: [], messages: [], result: null })).rejects.toThrow(
       "503",
     );

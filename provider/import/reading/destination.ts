@@ -8,17 +8,17 @@ import {
   type Members,
 } from "../../logpush/destination-schemes";
 import { isAmbiguous, isShownAs } from "../../logpush/destination-text";
-import { called, codeOf, objectOf, type Code } from "../code";
-import type { Writing } from "../found";
+import { call, codeOf, objectOf, type Code } from "../code";
+import type { ArgumentWriter } from "../existing";
 import { oneLine, slug } from "../names";
 
 /**
- * A destination's text as the builder's call that makes it, its credentials taken from the stack's configuration. Where
- * no builder says all of it, the text as a whole is one secret.
+ * A destination as a call of its builder, with credentials from the stack's configuration. If no builder covers all of it, the
+ * whole text is one secret.
  */
 export function destinationCode(
   text: string,
-  writing: Writing,
+  writing: ArgumentWriter,
 ): { readonly destination: Code } | { readonly destinationConf: Code } {
   const secret: SecretCode = (name, { value, meaning }) =>
     writing.secret(name, { value, isShown: !isMasked(value), meaning: oneLine(meaning) });
@@ -30,15 +30,15 @@ export function destinationCode(
     const rendered = typedDestination.safeParse(value);
     if (rendered.success && isShownAs(rendered.data, text)) {
       const argument = argumentCode(members, secret);
-      return { destination: called(`destination.${parsed.scheme}`, [argument], value) };
+      return { destination: call(`destination.${parsed.scheme}`, [argument], value) };
     }
   }
   return {
-    destinationConf: secret("destination", new Credential(text, "the destination as the API's text")),
+    destinationConf: secret("destination", new Credential(text, "the whole destination")),
   };
 }
 
-/** @param name for the key of the configuration. */
+/** @param name end of the configuration key. */
 type SecretCode = (name: string, credential: Credential) => Code;
 
 function argumentCode(members: Members, secret: SecretCode): Code {

@@ -7,13 +7,13 @@ import {
   type Node,
   type Operator,
 } from "../../logpush/filter-read";
-import { called, codeOf, type Code } from "../code";
+import { call, codeOf, type Code } from "../code";
 
-/** A filter's text as the builders' calls that make it; as the text, where a builder would not take what it says. */
+/** A filter as calls of its builders, or as text if a builder wouldn't accept it. */
 export function filterCode(text: string): Code {
   const read = readFilter(text);
   const node = "filter" in read ? nodeCode(read.filter.where) : undefined;
-  return node === undefined ? codeOf(text) : called("filter.where", [node], { where: node.value });
+  return node === undefined ? codeOf(text) : call("filter.where", [node], { where: node.value });
 }
 
 function nodeCode(node: Node): Code | undefined {
@@ -21,16 +21,16 @@ function nodeCode(node: Node): Code | undefined {
   const [word, children] = "and" in node ? (["and", node.and] as const) : (["or", node.or] as const);
   const codes = children.map(nodeCode).filter((code) => code !== undefined);
   if (codes.length < children.length) return undefined;
-  return called(`filter.${word}`, codes, { [word]: codes.map(({ value }) => value) });
+  return call(`filter.${word}`, codes, { [word]: codes.map(({ value }) => value) });
 }
 
 function leafCode({ key, operator, value }: Leaf): Code | undefined {
   const literal = literalFor(documentedTypes(key), operator, value);
   if (literal === undefined) return undefined;
-  return called(`filter.${OPERATORS[operator].builder}`, [key, literal], { key, operator, value });
+  return call(`filter.${OPERATORS[operator].builder}`, [key, literal], { key, operator, value });
 }
 
-/** The value in the type that the builder wants of the field; undefined where it wants none that says the same. */
+/** The value in the type that the field's builder takes; undefined if it takes no equivalent. */
 function literalFor(
   types: readonly FieldType[],
   operator: Operator,

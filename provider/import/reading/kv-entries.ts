@@ -9,46 +9,46 @@ import { encodeManifest } from "../../kv/manifest";
 import { readValues } from "../../kv/values";
 import { SECRET_MODE, type Staging } from "../staging";
 import { Code } from "../code";
-import { TYPES, type Found } from "../found";
+import { TYPES, type ExistingObject } from "../existing";
 import { distinctNames } from "../names";
-import type { Reading } from "../reading";
+import type { Inventory } from "../inventory";
 import type { Account } from "../zones";
 
-/** In the output folder, and for its owner alone. */
+/** The folder for entries, in the output folder. */
 export const ENTRIES_FOLDER = "kv";
 
-/** What the namespaces hold, each in a file of its own in the form of a bulk upload. */
+/** Writes each namespace's entries to a file in the format of a bulk upload. */
 export async function readEntries(
-  reading: Reading,
+  inventory: Inventory,
   account: Account,
-  namespaces: readonly Found[],
+  namespaces: readonly ExistingObject[],
   staging: Staging,
 ): Promise<void> {
   const names = distinctNames(namespaces, "namespace");
   for (const [index, namespace] of namespaces.entries()) {
     const name = names[index] ?? namespace.id;
-    await reading.part(`entries of ${namespace.what}`, async () => {
+    await inventory.part(`entries of ${namespace.what}`, async () => {
       const file = `${ENTRIES_FOLDER}/${name}.json`;
-      const path = await staging.place(file);
-      const written = await writeEntries(reading, { account, namespace, path });
-      if (written === 0) return; // A declaration of nothing says nothing.
+      const path = await staging.stage(file);
+      const written = await writeEntries(inventory, { account, namespace, path });
+      if (written === 0) return; // Nothing to declare.
       staging.keep(file);
-      reading.found.push(await entriesIn(path, file, account, namespace));
+      inventory.found.push(await entriesIn(path, file, account, namespace));
     });
   }
   if (staging.has(ENTRIES_FOLDER))
-    reading.notes.push(
-      `The program reads ${ENTRIES_FOLDER}/, which .gitignore leaves out, as values may be secrets. Commit the files that hold none; the others have to be there wherever the program runs.`,
+    inventory.notes.push(
+      `The program reads ${ENTRIES_FOLDER}/, which .gitignore excludes because values may be secrets. Commit the files without secrets, and provide the others wherever the program runs.`,
     );
 }
 
 async function writeEntries(
-  reading: Reading,
-  { account, namespace, path }: { account: Account; namespace: Found; path: string },
+  inventory: Inventory,
+  { account, namespace, path }: { account: Account; namespace: ExistingObject; path: string },
 ): Promise<number> {
-  const { host } = reading;
+  const { host } = inventory;
   const address = { accountId: account.id, namespaceId: namespace.id };
-  const progress = (line: string): void => reading.progress(`reading ${namespace.what}: ${line}`);
+  const progress = (line: string): void => inventory.progress(`reading ${namespace.what}: ${line}`);
 
   const listed = new Map<string, ListedKey>();
   for await (const key of listKeys(host.api, { ...address, complete: false })) {
@@ -77,7 +77,7 @@ async function writeEntries(
       };
       const checked = checkEntry({ place: {}, key, members, spelling: FILE_SPELLING });
       if ("problems" in checked) {
-        reading.leave(`an entry of ${namespace.what}`, checked.problems.join("; "));
+        inventory.leaveOut(`an entry of ${namespace.what}`, checked.problems.join("; "));
         continue;
       }
       await file.write(`${written === 0 ? "[" : ","}\n  ${JSON.stringify(members)}`);
@@ -89,14 +89,19 @@ async function writeEntries(
     await file.close();
   }
   if (expiring > 0)
-    reading.notes.push(
-      `In the file of ${namespace.what}, ${count(expiring)} of ${count(written)} entries say when they expire; they are not written again after that.`,
+    inventory.notes.push(
+      `In the file of ${namespace.what}, ${count(expiring)} of ${count(written)} entries have an expiration. Updates don't write them again after that.`,
     );
   return written;
 }
 
-/** As a create records entries that it has found as declared. */
-async function entriesIn(path: string, file: string, account: Account, namespace: Found): Promise<Found> {
+/** State as if a create had adopted the entries. */
+async function entriesIn(
+  path: string,
+  file: string,
+  account: Account,
+  namespace: ExistingObject,
+): Promise<ExistingObject> {
   const scope = { kind: "account", id: account.id } as const;
   const { rows, keys, bytes, digest, sha256 = "" } = await catalogOf(openSource({ file: path }, "/"));
   return {
@@ -120,7 +125,7 @@ async function entriesIn(path: string, file: string, account: Account, namespace
       digest,
       fileHash: fileHash(sha256),
       manifest: await encodeManifest(new Map(rows)),
-      writtenAt: 0, // Long ago: a refresh compares at once.
+      writtenAt: 0, // Long ago, so that a refresh compares right away.
       schemaVersion: TYPES.kvEntries.schemaVersion,
     },
   };

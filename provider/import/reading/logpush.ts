@@ -2,37 +2,42 @@ import { jobFromApi, type Job } from "../../logpush/job";
 import { listJobs } from "../../logpush/job-api";
 import type { JobArgs } from "../../logpush/job-args";
 import { isJsonObject, pick, type JsonObject } from "../../runtime/values";
-import { TYPES, type Found, type Scope } from "../found";
-import type { Reading } from "../reading";
+import { TYPES, type ExistingObject, type Scope } from "../existing";
+import type { Inventory } from "../inventory";
 import { destinationCode } from "./destination";
 import { filterCode } from "./filter";
 import { needsProof } from "../../logpush/destination-text";
 
 /** Logpush jobs of a zone or an account. */
-export async function readJobs(reading: Reading, scope: Scope, owner: string): Promise<void> {
-  await reading.part(`Logpush jobs of ${owner}`, async () => {
-    for (const job of await listJobs(reading.host.api, scope)) {
-      const found = await readJob(reading, scope, owner, job);
-      if (found !== undefined) reading.found.push(found);
+export async function readJobs(inventory: Inventory, scope: Scope, owner: string): Promise<void> {
+  await inventory.part(`Logpush jobs of ${owner}`, async () => {
+    for (const job of await listJobs(inventory.host.api, scope)) {
+      const found = await readJob(inventory, scope, owner, job);
+      if (found !== undefined) inventory.found.push(found);
     }
   });
 }
 
-async function readJob(reading: Reading, scope: Scope, owner: string, job: Job): Promise<Found | undefined> {
+async function readJob(
+  inventory: Inventory,
+  scope: Scope,
+  owner: string,
+  job: Job,
+): Promise<ExistingObject | undefined> {
   const resource = TYPES.logpushJob;
   const what = `Logpush job ${job.id} ${JSON.stringify(job.name)} of ${owner}`;
   const shown = job.raw["destination_conf"];
   if (typeof shown !== "string" || shown === "") {
-    reading.leave(
+    inventory.leaveOut(
       what,
-      'Cloudflare does not show where it pushes to. Declare it by hand under its name with adopt: "takeOver"; the update adopts it',
+      'Cloudflare doesn\'t show its destination. Declare it by hand under the same name with adopt: "takeOver", and the update adopts it',
     );
     return undefined;
   }
-  const outputs = await reading.outputs(resource, job.id, asDeclared(scope, job, shown));
+  const outputs = await inventory.outputs(resource, job.id, asDeclared(scope, job, shown));
   if (outputs === undefined) return undefined;
   const hidesFilter = job.raw["filter"] === undefined;
-  reading.notes.push(...notesOn(what, shown, hidesFilter));
+  inventory.notes.push(...notesOn(what, shown, hidesFilter));
   return {
     resource,
     id: job.id,
@@ -40,14 +45,14 @@ async function readJob(reading: Reading, scope: Scope, owner: string, job: Job):
     labels: [job.name, job.dataset],
     scope,
     outputs,
-    claim: `${scope.kind} ${scope.id} ${job.dataset} ${job.name}`,
+    identity: `${scope.kind} ${scope.id} ${job.dataset} ${job.name}`,
     ...(hidesFilter
       ? {
           comment:
-            "filter: Cloudflare does not show it. If the job has one, put it here first: an update without it removes it.",
+            "filter: Cloudflare doesn't show it. If the job has one, add it here first: an update without it removes it.",
         }
       : {}),
-    handedOn: ({ destination, ...rest }) =>
+    classInputs: ({ destination, ...rest }) =>
       destination === undefined ? rest : { ...rest, destinationConf: destination },
     args: (writing) => ({
       [`${scope.kind}Id`]: writing.scope(scope),
@@ -66,16 +71,16 @@ async function readJob(reading: Reading, scope: Scope, owner: string, job: Job):
 function notesOn(what: string, destination: string, hidesFilter: boolean): string[] {
   const notes = [
     needsProof(destination) &&
-      `The ownership token of ${what} is not shown, and not needed. A new destination needs one, as ownershipChallenge.`,
+      `Cloudflare doesn't show the ownership token of ${what}, and you don't need it. A new destination needs one, as ownershipChallenge.`,
     hidesFilter &&
-      `Cloudflare does not show the filter of ${what}. If it has one, declare it before you change anything else of the job: an update without it removes it.`,
+      `Cloudflare doesn't show the filter of ${what}. If it has one, declare it before you change anything else in the job: an update without it removes it.`,
   ];
   return notes.filter((note) => note !== false);
 }
 
 const LIMITS = ["frequency", "maxUploadBytes", "maxUploadIntervalSeconds", "maxUploadRecords"];
 
-/** The declaration that the job is: whatever is at its default is left out. */
+/** The job as a declaration, without defaults. */
 function asDeclared(scope: Scope, job: Job, destinationConf: string): JsonObject {
   const { raw, name, dataset, kind } = job;
   const options = raw["output_options"];

@@ -1,51 +1,51 @@
 import { z } from "zod";
 import { canonicalCsp, CspError, parseCsp, type TypedDirectives } from "../../page-shield/csp";
 import { readSettings } from "../../page-shield/settings";
-import { TYPES, type Found } from "../found";
+import { TYPES, type ExistingObject } from "../existing";
 import { hostsIn } from "../names";
-import type { Reading } from "../reading";
+import type { Inventory } from "../inventory";
 import type { Zone } from "../zones";
 
-/** Page Shield of a zone: its settings and its policies. */
-export async function readPageShield(reading: Reading, zone: Zone): Promise<void> {
+/** Reads a zone's Page Shield settings and policies. */
+export async function readPageShield(inventory: Inventory, zone: Zone): Promise<void> {
   const scope = { kind: "zone", id: zone.id } as const;
-  await reading.part(`Page Shield settings of ${zone.what}`, async () => {
+  await inventory.part(`Page Shield settings of ${zone.what}`, async () => {
     const resource = TYPES.pageShieldSettings;
-    const { values, updatedAt } = await readSettings(reading.host.context(resource.type), zone.id);
-    // What is there now is what a destroy puts back.
+    const { values, updatedAt } = await readSettings(inventory.host.context(resource.type), zone.id);
+    // A destroy restores the current settings.
     const seed = {
       zoneId: zone.id,
       ...values,
       previous: values,
       ...(updatedAt === undefined ? {} : { updatedAt }),
     };
-    const outputs = await reading.outputs(resource, zone.id, seed);
+    const outputs = await inventory.outputs(resource, zone.id, seed);
     if (outputs === undefined) return;
-    reading.found.push({
+    inventory.found.push({
       resource,
       id: zone.id,
       what: `Page Shield settings of ${zone.what}`,
-      labels: [], // One of a zone: it goes by the zone's name.
+      labels: [], // A zone has only one, so the zone's name is enough.
       scope,
       args: (writing) => ({ zoneId: writing.scope(scope), ...values }),
       outputs,
     });
   });
 
-  await reading.part(`Page Shield policies of ${zone.what}`, async () => {
-    const { records } = await reading.host.api.list(`/zones/${zone.id}/page_shield/policies`, {
+  await inventory.part(`Page Shield policies of ${zone.what}`, async () => {
+    const { records } = await inventory.host.api.list(`/zones/${zone.id}/page_shield/policies`, {
       what: `Listing the policies of zone ${zone.id}`,
       record: z.looseObject({ id: z.string() }),
     });
-    const policies = await Promise.all(records.map(({ id }) => readPolicy(reading, zone, id)));
-    reading.found.push(...policies.filter((policy) => policy !== undefined));
+    const policies = await Promise.all(records.map(({ id }) => readPolicy(inventory, zone, id)));
+    inventory.found.push(...policies.filter((policy) => policy !== undefined));
   });
 }
 
-async function readPolicy(reading: Reading, zone: Zone, id: string): Promise<Found | undefined> {
+async function readPolicy(inventory: Inventory, zone: Zone, id: string): Promise<ExistingObject | undefined> {
   const resource = TYPES.pageShieldPolicy;
   const scope = { kind: "zone", id: zone.id } as const;
-  const outputs = await reading.outputs(resource, id, { zoneId: zone.id });
+  const outputs = await inventory.outputs(resource, id, { zoneId: zone.id });
   if (outputs === undefined) return undefined;
   const description = typeof outputs["description"] === "string" ? outputs["description"] : "";
   return {
@@ -66,7 +66,7 @@ async function readPolicy(reading: Reading, zone: Zone, id: string): Promise<Fou
   };
 }
 
-/** By name where that says the same, as it nearly always does. */
+/** As an object of directives if that's equivalent, which it nearly always is. */
 function directives(value: unknown): unknown {
   if (typeof value !== "string") return value;
   try {
@@ -78,7 +78,7 @@ function directives(value: unknown): unknown {
     );
     return canonicalCsp(typed) === value ? typed : value;
   } catch (error) {
-    if (error instanceof CspError) return value; // Typed in the dashboard: the check of the declaration has more to say.
+    if (error instanceof CspError) return value; // Written outside the program. The declaration's check explains it.
     throw error;
   }
 }

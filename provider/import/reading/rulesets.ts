@@ -28,64 +28,68 @@ import type {
 } from "../../rulesets/wire";
 import { CommandError } from "../../terminal/errors";
 import { objectOf, type Code } from "../code";
-import { TYPES, type Found } from "../found";
+import { TYPES, type ExistingObject } from "../existing";
 import { hostsIn } from "../names";
-import type { Reading } from "../reading";
+import type { Inventory } from "../inventory";
 import type { Zone } from "../zones";
 
-export const GIVE_ACCOUNT =
-  "Pass --account <id>, set CLOUDFLARE_ACCOUNT_ID, or give the token the right Zone Read: then the zone names its account.";
+export const PASS_ACCOUNT =
+  "Pass --account <id>, set CLOUDFLARE_ACCOUNT_ID, or give the token Zone Read, so that the zone names its account.";
 
 /**
- * Deployments of managed rulesets in a zone, each with the exceptions in front of it.
+ * Reads a zone's deployments of managed rulesets, each with the exceptions before it.
  *
- * @param account where the rulesets are looked up.
- * @throws CommandError where there are deployments and no account is known.
+ * @param account that has the rulesets.
+ * @throws CommandError if there are deployments and the account is unknown.
  */
-export async function readRulesets(reading: Reading, zone: Zone, account: string | undefined): Promise<void> {
-  await reading.part(`managed rulesets of ${zone.what}`, async () => {
-    const ctx = reading.host.context(TYPES.managedRulesetOverride.type);
+export async function readRulesets(
+  inventory: Inventory,
+  zone: Zone,
+  account: string | undefined,
+): Promise<void> {
+  await inventory.part(`managed rulesets of ${zone.what}`, async () => {
+    const ctx = inventory.host.context(TYPES.managedRulesetOverride.type);
     const found = await readEntryPoint(ctx, zone.id);
     if (found === undefined) return; // Nothing has ever been deployed.
     if (account === undefined)
       throw new CommandError(
-        `${zone.what} deploys managed rulesets, which belong to its account, and that could not be read. ${GIVE_ACCOUNT} Nothing was written.`,
+        `${zone.what} deploys managed rulesets of its account, and the token can't read which account that is. ${PASS_ACCOUNT} Nothing was written.`,
       );
     const rulesets = await listManagedRulesets(ctx.api, account);
     const excepting = new Set<ZoneRule>();
     for (const rule of found.rules.filter((each) => each.deploys !== undefined)) {
       const deployment = await readDeployment(
-        { reading, ctx, zone, account, found, rulesets, excepting },
+        { inventory, ctx, zone, account, found, rulesets, excepting },
         rule,
       );
-      if (deployment !== undefined) reading.found.push(deployment);
+      if (deployment !== undefined) inventory.found.push(deployment);
     }
     for (const rule of found.rules) {
       if (rule.deploys !== undefined || excepting.has(rule)) continue;
-      reading.leave(
+      inventory.leaveOut(
         `rule ${inWords(rule)} of ${zone.what}`,
         rule.action === "skip"
-          ? "it is no exception of the deployment behind it in a form that can be declared, and stays as it is"
-          : `its action is ${JSON.stringify(rule.action)}, and only rules that execute a managed ruleset are declared`,
+          ? "it can't be declared as an exception of the deployment after it, and stays as it is"
+          : `its action is ${JSON.stringify(rule.action)}, and only rules that execute a managed ruleset can be declared`,
       );
     }
   });
 }
 
-interface Where {
-  readonly reading: Reading;
+interface DeploymentContext {
+  readonly inventory: Inventory;
   readonly ctx: Context;
   readonly zone: Zone;
   readonly account: string;
   readonly found: EntryPoint;
-  /** The account's managed rulesets; a name may stand twice. */
+  /** The account's managed rulesets. Two may have the same name. */
   readonly rulesets: readonly ManagedRulesetInfo[];
   /** Rules that were found to be exceptions. */
   readonly excepting: Set<ZoneRule>;
 }
 
-async function readDeployment(where: Where, rule: ZoneRule): Promise<Found | undefined> {
-  const { reading, ctx, zone, account, found, rulesets, excepting } = where;
+async function readDeployment(where: DeploymentContext, rule: ZoneRule): Promise<ExistingObject | undefined> {
+  const { inventory, ctx, zone, account, found, rulesets, excepting } = where;
   const { deploys } = rule;
   if (deploys === undefined) return undefined;
   const resource = TYPES.managedRulesetOverride;
@@ -95,17 +99,17 @@ async function readDeployment(where: Where, rule: ZoneRule): Promise<Found | und
     managed = await findManagedRuleset(ctx, account, { id: deploys.rulesetId }, deploys.version);
   } catch (error) {
     if (!(error instanceof UnknownRulesetError)) throw error;
-    reading.leave(what, error.reason);
+    inventory.leaveOut(what, error.reason);
     return undefined;
   }
-  const overrides = inArguments(deploys.overrides, managed);
+  const overrides = overrideArguments(deploys.overrides, managed);
   const isOwn = rule.ref.startsWith(REF_PREFIX);
   const inFront = exceptionsInFront(found, rule);
   const nameOf = (id: string): string => uniqueName(id, rulesets) ?? id;
   const name = uniqueName(managed.id, rulesets);
-  const exceptions = inFront.flatMap((each) => asArgument(each, managed.id, nameOf));
+  const exceptions = inFront.flatMap((each) => exceptionArgument(each, managed.id, nameOf));
   const named = new Set(exceptions.flatMap(({ skip }) => namesIn(skip)));
-  const outputs = await reading.outputs(resource, rule.id, {
+  const outputs = await inventory.outputs(resource, rule.id, {
     zoneId: zone.id,
     accountId: account,
     ruleset: name === undefined ? { id: managed.id } : { name },
@@ -123,19 +127,19 @@ async function readDeployment(where: Where, rule: ZoneRule): Promise<Found | und
         rulesets.map(({ id }) => [nameOf(id), id] as const).filter(([each]) => named.has(each)),
       ),
     }),
-    // As a rule that a create has taken over: a destroy puts it back as it is now. One of our own making it removes.
+    // As if a create had adopted the rule: a destroy restores it. A destroy removes a rule that this package created.
     ...(isOwn ? {} : { previous: asFound(found, rule, inFront) }),
   });
   if (outputs === undefined) return undefined;
   const { drift } = outputs;
   if (typeof drift === "string") {
-    reading.leave(what, drift);
+    inventory.leaveOut(what, drift);
     return undefined;
   }
   for (const exception of inFront) excepting.add(exception);
   if (isOwn)
-    reading.notes.push(
-      `The ${what} was made by a program of this package: where its stack still exists, take one of the two declarations away.`,
+    inventory.notes.push(
+      `The ${what} was created by a program of this package. If its stack still exists, remove one of the two declarations.`,
     );
   return {
     resource,
@@ -147,20 +151,20 @@ async function readDeployment(where: Where, rule: ZoneRule): Promise<Found | und
     args: (writing) => ({
       zoneId: writing.scope({ kind: "zone", id: zone.id }),
       accountId: writing.scope({ kind: "account", id: account }),
-      ...declaredOf(outputs),
+      ...declaredArguments(outputs),
       owasp: withNamedThreshold(outputs["owasp"]),
       rules: ruleOverrides(outputs["rules"], managed),
     }),
   };
 }
 
-/** The name of a ruleset, where only one of the account has it. */
+/** A ruleset's name, if it's unique in the account. */
 function uniqueName(id: string, rulesets: readonly ManagedRulesetInfo[]): string | undefined {
   const name = rulesets.find((each) => each.id === id)?.name;
   return name !== undefined && rulesets.filter((each) => each.name === name).length === 1 ? name : undefined;
 }
 
-function asArgument(
+function exceptionArgument(
   { expression, description, skips }: ZoneRule,
   own: string,
   nameOf: (id: string) => string,
@@ -170,7 +174,7 @@ function asArgument(
   return [{ expression, ...(description === "" ? {} : { description }), skip }];
 }
 
-/** In the order in which people read them. */
+/** Arguments in reading order. */
 const ARGUMENTS = [
   "ruleset",
   "version",
@@ -185,10 +189,10 @@ const ARGUMENTS = [
   "exceptions",
 ];
 
-/** What says nothing but the default is left out. */
+/** Defaults, which the program leaves out. */
 const DEFAULTS: JsonObject = { expression: "true", enabled: true };
 
-function declaredOf(outputs: JsonObject): JsonObject {
+function declaredArguments(outputs: JsonObject): JsonObject {
   return Object.fromEntries(
     ARGUMENTS.filter((name) => outputs[name] !== undefined && !sameJson(outputs[name], DEFAULTS[name])).map(
       (name) => [name, outputs[name]],
@@ -196,7 +200,7 @@ function declaredOf(outputs: JsonObject): JsonObject {
   );
 }
 
-/** The score by its name, where it has one. */
+/** The score threshold by its name, if it has one. */
 function withNamedThreshold(entry: unknown): unknown {
   if (!isJsonObject(entry)) return undefined;
   const { scoreThreshold } = entry;
@@ -204,7 +208,7 @@ function withNamedThreshold(entry: unknown): unknown {
   return name === undefined ? entry : { ...entry, scoreThreshold: name };
 }
 
-/** An id says nothing to a reader: what the rule is for stands above it. */
+/** Rule overrides by ID, each with the rule's description as a comment. */
 function ruleOverrides(rules: unknown, managed: ManagedRuleset): Code | undefined {
   if (!isJsonObject(rules)) return undefined;
   const entries = Object.entries(rules).map(([id, entry]) => [id, withNamedThreshold(entry)]);
@@ -215,29 +219,29 @@ function ruleOverrides(rules: unknown, managed: ManagedRuleset): Code | undefine
   );
 }
 
-/** In the OWASP ruleset's own words where they say it all, else tag by tag and rule by rule. */
-function inArguments(live: Overrides, managed: ManagedRuleset): DeclaredOverrides {
+/** With the `owasp` argument if that covers everything, else by category and rule. */
+function overrideArguments(live: Overrides, managed: ManagedRuleset): DeclaredOverrides {
   const scoreRule = scoreRuleOf(managed);
   const tags = live.categories.map(({ tag }) => tag);
   const shared = sharedTagsOf(managed, tags);
-  const inWords = (declared: DeclaredOverrides): DeclaredOverrides =>
+  const describeRule = (declared: DeclaredOverrides): DeclaredOverrides =>
     decompileOverrides(live, declared, scoreRule, shared).declared;
 
   const hasLevels = managed.rules.some((rule) => rule.tags.some((tag) => levelOf(tag) !== undefined));
   if (hasLevels) {
     const { paranoiaLevel } = readLevel(live.categories);
-    const words = inWords({ owasp: { paranoiaLevel } });
+    const words = describeRule({ owasp: { paranoiaLevel } });
     const { owasp } = words;
     const saysNothing = owasp === undefined || sameJson(owasp, { paranoiaLevel: 4 });
     const isWhole = sameOverrides(compileOverrides(words, scoreRule), live, shared);
     if (!saysNothing && isWhole && judge(words, managed).length === 0) return words;
   }
-  return inWords({});
+  return describeRule({});
 }
 
 /**
- * Skip rules that stand directly in front of a rule and say nothing that no argument can. Where some bear the refs of
- * exceptions, only these are: the others are somebody else's.
+ * The skip rules directly before a rule that can be declared as its exceptions. If some have refs of this package's exceptions,
+ * only those: the others belong to somebody else.
  */
 function exceptionsInFront(found: EntryPoint, rule: ZoneRule): readonly ZoneRule[] {
   const before = found.rules.slice(0, found.rules.indexOf(rule));

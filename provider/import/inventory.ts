@@ -1,40 +1,38 @@
 import { ApiError } from "../api/errors";
 import type { Host } from "../runtime/host";
 import type { JsonObject } from "../runtime/values";
-import type { Found, ImportableType } from "./found";
+import type { ExistingObject, ImportableType } from "./existing";
 
-/** What is not in the program, and why. */
+/** Something that isn't in the program, and why. */
 export interface LeftOut {
-  /** As messages call it. */
+  /** How messages name it. */
   readonly what: string;
   readonly reason: string;
 }
 
-/** Collects what exists. */
-export class Reading {
-  readonly found: Found[] = [];
-  /** Objects that were seen and cannot be declared. */
+/** Collects the existing objects. */
+export class Inventory {
+  readonly found: ExistingObject[] = [];
+  /** Objects that can't be declared. */
   readonly leftOut: LeftOut[] = [];
-  /** Parts that could not be read. */
+  /** Parts that couldn't be read. */
   readonly skipped: LeftOut[] = [];
-  /** Parts that were read, objects or not. */
+  /** Parts that were read, with or without objects. */
   readonly parts: string[] = [];
-  /** What a person has to know besides. */
+  /** Further notes for the user. */
   readonly notes: string[] = [];
 
-  /**
-   * @param progress says how far a part has come.
-   */
+  /** @param progress shows how far a part has come. */
   constructor(
     readonly host: Host,
     readonly progress: (line: string) => void,
   ) {}
 
   /**
-   * Reads one part. What is forbidden is skipped, so that a plan or a token that lacks one product does not stand in the
-   * way of the others; whatever else goes wrong ends the command.
+   * Reads one part. A forbidden part is skipped, so that a plan or token without one product doesn't prevent importing the
+   * others. Any other failure ends the command.
    *
-   * @param what as in `reading page-security policies of zone 0da4…`.
+   * @param what as in `reading Page Shield policies of zone 0da4…`.
    */
   async part(what: string, read: () => Promise<void>): Promise<void> {
     const lists = [this.found, this.leftOut, this.notes];
@@ -45,20 +43,20 @@ export class Reading {
       this.parts.push(what);
     } catch (error) {
       if (!isForbidden(error)) throw error;
-      // Half of a part would look like all of it.
+      // Half a part would look like all of it.
       lists.forEach((list, index) => (list.length = before[index] ?? 0));
       this.skipped.push({ what, reason: error.message });
     }
   }
 
-  leave(what: string, reason: string): void {
+  leaveOut(what: string, reason: string): void {
     this.leftOut.push({ what, reason });
   }
 
   /**
-   * The outputs of an object, as a refresh would record them; undefined where it is gone by now.
+   * The outputs of an object, as a refresh would record them; undefined if it's gone by now.
    *
-   * @param seed what `read` has to know to find it.
+   * @param seed what `read` needs to find it.
    */
   async outputs(resource: ImportableType, id: string, seed: JsonObject): Promise<JsonObject | undefined> {
     const { id: found, props } = await resource.verbs.read(this.host, id, seed);
@@ -66,12 +64,12 @@ export class Reading {
   }
 }
 
-/** The plan or the token lacks it. A credential that Cloudflare does not know at all fails every part alike. */
+/** Whether the plan or the token lacks a product. An unknown credential fails every part. */
 function isForbidden(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 403;
 }
 
-/** A reason as a sentence of its own. */
-export function ended(reason: string): string {
+/** A reason with a full stop. */
+export function asSentence(reason: string): string {
   return /[.!?]$/.test(reason) ? reason : `${reason}.`;
 }

@@ -4,8 +4,7 @@ import type * as Prettier from "prettier";
 import type * as TypeScript from "typescript";
 import { foldersFrom } from "../terminal/files";
 
-/** Tools that the user may have: each is looked for in the output folder, in the working directory, and beside us. */
-
+/** Loads an optional tool from the output folder, the working directory, or this package's own dependencies. */
 function load(name: string, folders: readonly string[]): unknown {
   let path: string;
   try {
@@ -17,8 +16,8 @@ function load(name: string, folders: readonly string[]): unknown {
   return require(path);
 }
 
-/** The text as prettier has it with the project's own settings, or as it was with the reason why. */
-export async function formatted(
+/** Formats with prettier and the project's settings. Otherwise returns the text unchanged, with the reason. */
+export async function format(
   text: string,
   file: string,
   folders: readonly string[],
@@ -29,13 +28,13 @@ export async function formatted(
     const options = await prettier.resolveConfig(file);
     return { text: await prettier.format(text, { ...options, parser: "typescript" }) };
   } catch (error) {
-    // Settings that cannot be read, or another version than we know: no reason to come without the program.
+    // Broken settings or an unknown version of prettier are no reason to fail.
     const reason = error instanceof Error ? error.message.split("\n")[0] : String(error);
     return { text, unformatted: `prettier failed: ${reason ?? ""}` };
   }
 }
 
-/** Whether a program in the folder finds this package. */
+/** Whether a program in the folder can import this package. */
 export function isInstalled(folder: string): boolean {
   return [...foldersFrom(folder)].some((at) =>
     existsSync(join(at, "node_modules/pulumi-edgeguard/package.json")),
@@ -45,8 +44,7 @@ export function isInstalled(folder: string): boolean {
 const SHOWN_PROBLEMS = 5;
 
 /**
- * What the compiler has to say under strict rules, the first few; undefined where it is not installed, or does not find
- * the package that the program imports.
+ * The first errors of a strict compile; undefined if TypeScript or this package isn't installed for the program.
  */
 export function compileProblems(file: string, folders: readonly string[]): readonly string[] | undefined {
   if (!isInstalled(dirname(file))) return undefined;
@@ -54,7 +52,7 @@ export function compileProblems(file: string, folders: readonly string[]): reado
   if (ts === undefined) return undefined;
   const options: TypeScript.CompilerOptions = {
     strict: true,
-    // Nothing is written; but with noEmit the compiler does not compare names with those of a CommonJS module.
+    // Nothing is written, but noEmit would skip the check for names that clash with a CommonJS module's.
     noEmit: false,
     skipLibCheck: true,
     module: ts.ModuleKind.Node16,

@@ -11,13 +11,13 @@ import { verbsOf, type Verbs } from "../runtime/verbs";
 import type { Code, Members } from "./code";
 import type { Named } from "./names";
 
-/** A type of resource that can be imported. */
+/** A resource type that `edgeguard import` supports. */
 export interface ImportableType {
   /** The class's name. */
   readonly type: string;
   readonly verbs: Verbs;
   readonly schemaVersion: number;
-  /** Names of arguments and outputs that are secret in a state. */
+  /** Names of arguments and outputs that are secret in state. */
   readonly secret: readonly string[];
 }
 
@@ -42,49 +42,49 @@ export const TYPES = {
   kvEntries: importable(kvEntries),
 } as const;
 
-/** An object that exists, in the form of a declaration. */
-export interface Found extends Named {
+/** An existing object, as a program declares it. */
+export interface ExistingObject extends Named {
   readonly resource: ImportableType;
-  /** As messages call it: `policy 0f2a… "checkout"`. */
+  /** How messages name it: `policy 0f2a… "checkout"`. */
   readonly what: string;
   readonly scope: Scope;
-  /** Arguments as they are written. Called once, when every object has its name. */
-  args(writing: Writing): Members;
-  /** Outputs, as `read` gives them. */
+  /** The arguments in the program. Called once, after all objects have names. */
+  args(writing: ArgumentWriter): Members;
+  /** Outputs, as `read` returns them. */
   readonly outputs: JsonObject;
-  /** What the class makes of its arguments before it hands them on. Default: nothing. */
-  handedOn?(args: JsonObject): JsonObject;
-  /** What no two declarations of a type may share; by default all that is declared. */
-  readonly claim?: string;
-  /** Inputs that the state holds in another form than the one that can be checked here. */
+  /** How the resource class turns its arguments into inputs. Default: unchanged. */
+  classInputs?(args: JsonObject): JsonObject;
+  /** Two declarations of a type can't share this. Default: all inputs. */
+  readonly identity?: string;
+  /** Inputs that state has in another form than `check` returns here. */
   readonly recordedAs?: JsonObject;
-  /** Stands above it in the program. */
+  /** A comment above it in the program. */
   readonly comment?: string;
 }
 
-/** What the object belongs to. */
+/** The zone or account that an object belongs to. */
 export type Scope =
   { readonly kind: "zone"; readonly id: string } | { readonly kind: "account"; readonly id: string };
 
-/** What the program offers to its declarations. */
-export interface Writing {
-  /** The constant that holds the id. */
+/** What arguments can use of the program. */
+export interface ArgumentWriter {
+  /** The constant with the ID. */
   scope(scope: Scope): Code;
-  /** The id of another resource of the program; undefined where that one was left out. */
-  idOf(found: Found): Code | undefined;
+  /** Another resource's ID in the program; undefined if that resource was left out. */
+  idOf(found: ExistingObject): Code | undefined;
   /**
-   * A value that the stack's configuration holds as a secret.
+   * A secret from the stack's configuration.
    *
-   * @param name what it is, after the resource's name: `secret-access-key`.
-   * @param value what Cloudflare shows of it.
+   * @param name the end of its key, after the resource's name: `secret-access-key`.
+   * @param value the secret as Cloudflare shows it.
    */
   secret(name: string, value: ConfigSecret): Code;
 }
 
 export interface ConfigSecret {
-  /** What the state is to hold: the value itself, or what Cloudflare shows in its place. */
+  /** The value for the state, or what Cloudflare shows instead of it. */
   readonly value: string;
-  /** Whether Cloudflare gives it back, so that it stands in the import file. */
+  /** Whether Cloudflare shows the value, so that the import file has it. */
   readonly isShown: boolean;
   /** For people: `secret access key of the bucket logs`. */
   readonly meaning: string;

@@ -1,0 +1,78 @@
+import { forwarder } from "../runtime/forwarder";
+import { Host } from "../runtime/host";
+import { canonicalJson, isJsonObject, sameJson, type JsonObject } from "../runtime/values";
+import type { Draft, Drafter } from "./draft";
+import type { ExistingObject } from "./existing";
+import type { Inventory } from "./inventory";
+
+/** A declaration with its state. The preview after the import shows no changes for it. */
+export interface Verified extends Draft {
+  readonly inputs: JsonObject;
+  readonly outputs: JsonObject;
+}
+
+/**
+ * Runs the resource's `check` and `diff` as the engine will: `check` gives the inputs, and `diff` must find no change from what
+ * was read. Leaves out what doesn't pass, with the reason, so that the preview after the import shows no changes.
+ */
+export async function verify(inventory: Inventory, drafting: Drafter): Promise<Verified[]> {
+  const verified = new Map<ExistingObject, Verified>();
+  const claims = new Map<string, ExistingObject>();
+  const host = offlineHost();
+  try {
+    for (const found of inventory.found) {
+      const draft = drafting.draft(found, (other) => verified.has(other));
+      const { resource, id, what, recordedAs = {} } = found;
+      const written = isJsonObject(draft.args.value) ? serialized(draft.args.value) : {};
+      const news = { ...(found.classInputs?.(written) ?? written), __provider: forwarder(resource.type) };
+      const { inputs: checked, failures } = await resource.verbs.check(host, {}, news);
+      const [failure] = failures;
+      if (failure !== undefined) {
+        inventory.leaveOut(what, failure.reason);
+        continue;
+      }
+      const inputs = { ...serialized(checked), ...recordedAs };
+      const key = `${resource.type} ${found.identity ?? canonicalJson(inputs)}`;
+      const twin = claims.get(key);
+      if (twin !== undefined) {
+        inventory.leaveOut(
+          what,
+          `a program can't tell it apart from ${twin.what}, because their arguments are the same`,
+        );
+        continue;
+      }
+      const read = serialized(found.outputs);
+      const { changes } = await resource.verbs.diff(host, id, read, {
+        ...inputs,
+        __provider: news.__provider,
+      });
+      if (changes) {
+        inventory.leaveOut(what, `the first preview would show a change in ${differences(inputs, read)}`);
+        continue;
+      }
+      claims.set(key, found);
+      // As after an update, outputs have every argument as declared.
+      verified.set(found, { ...draft, inputs, outputs: { ...read, ...inputs } });
+    }
+  } finally {
+    await host.close();
+  }
+  return [...verified.values()];
+}
+
+/** A host without live checks or output. */
+function offlineHost(): Host {
+  const config = new Map([["edgeguard:liveChecks", "false"]]);
+  const silent = (): void => undefined;
+  return new Host({ config: (key) => config.get(key), env: {}, out: { info: silent, warn: silent } });
+}
+
+/** The value after a trip over the engine's wire, without undefined members. */
+function serialized(bag: JsonObject): JsonObject {
+  return JSON.parse(JSON.stringify(bag)) as JsonObject; // Of a bag, a bag.
+}
+
+function differences(inputs: JsonObject, outputs: JsonObject): string {
+  const differing = Object.keys(inputs).filter((name) => !sameJson(inputs[name], outputs[name]));
+  return differing.length === 0 ? "something that no argument covers" : differing.join(", ");
+}
