@@ -9,63 +9,63 @@ import {
   isCredentialInvalid,
   isUnauthenticated,
   MissingCredentialsError,
-  noteAccepted,
+  noteWorking,
   savedConfigHint,
   secretsOf,
   type Credential,
 } from "./credential";
 import { decodeEnvelope, type ApiNote, type Envelope, type ResultInfo } from "./envelope";
 import { ApiError, CancelledError, isUnroutable, type ApiErrorInit, type Purpose } from "./errors";
-import { exchange, firstOf, type Bytes, type LostAnswer, type Reply } from "./exchange";
+import { exchange, firstOf, type Bytes, type LostResponse, type Reply } from "./exchange";
 import { ProxyError } from "./proxy";
 import { WaitTooLongError, type RateBudget } from "./rate-budget";
 import { escapeInvisible } from "./printable";
 import { Redactor } from "./redact";
 import { hasTimedOut, outcomeOf, RETRY, retryAfterMs, retryDelayMs } from "./retry";
-import { adviceFor, cancelled, excerpt, lostDetail } from "./wording";
+import { adviceFor, cancelledError, excerpt, lostReason } from "./wording";
 
-/** Where the client's own remarks go. Every line is redacted before it arrives here. */
+/** Where the client logs. Lines are redacted before they arrive here. */
 export interface ApiLog {
   info(line: string): void;
   warn(line: string): void;
   debug(line: string): void;
 }
 
-/** Waits longer than this are announced, so that nobody takes a patient pipeline for a hanging one. */
+/** Longer waits are announced, so that a waiting pipeline doesn't look like a hanging one. */
 const ANNOUNCE_WAIT_MS = 5_000;
 
-/** The longest wait for the rate budget where nobody is to be kept waiting. */
+/** The longest wait for the rate budget of a client without patience. */
 const IMPATIENT_WAIT_MS = 2_000;
 
 export interface ApiOptions extends ConnectionOptions {
-  /** Base address that ends in a version segment; a path prefix is kept. */
+  /** Base URL that ends in a version segment; a path prefix is kept. */
   readonly baseUrl: string;
   readonly credential: Credential | undefined;
-  /** Tried once where `credential` is refused: a token saved by an earlier operation may have been rotated since. */
+  /** Tried once if `credential` is refused: a token saved by an earlier operation may have been rotated since. */
   readonly fallback?: Credential | undefined;
-  /** Credentials that are set but empty, by their names. */
+  /** Names of credentials that are set but empty. */
   readonly emptyCredentials?: readonly string[];
-  /** What the call in progress is for. */
+  /** What the current call is for. */
   readonly purpose?: () => Purpose | undefined;
   readonly budget: RateBudget;
-  /** The budget of `fallback`; the same where none is given. */
+  /** The budget of `fallback`. Default: `budget`. */
   readonly fallbackBudget?: RateBudget;
   readonly maxRetries?: number;
   /**
-   * False: rather than wait for the rate budget, a request fails as not sent; so does every request after the first that
-   * a time limit has ended. Default: true.
+   * False: a request fails as not sent instead of waiting for the rate budget, and so does every request after one has
+   * timed out. Default: true.
    */
   readonly patient?: boolean;
-  /** Longest time of one attempt, from its connection to the last byte of its answer. */
+  /** Longest time of one attempt, from its connection to the last byte of the response. */
   readonly attemptMs?: number;
-  /** Connections shared with other clients; in place of `concurrency` and `timeouts`. */
+  /** Connections shared with other clients, instead of `concurrency` and `timeouts`. */
   readonly connections?: Connections;
-  /** Fires when nothing may be sent any more. */
+  /** Fires when nothing may be sent anymore. */
   readonly signal?: AbortSignal;
-  /** Fires when no further request may begin; what is in flight is finished. */
+  /** Fires when no new request may begin; requests in flight finish. */
   readonly closing?: AbortSignal;
   readonly log: ApiLog;
-  /** Knows what may not be printed; shared by everything that prints. */
+  /** Knows the secrets; shared by everything that prints. */
   readonly redactor?: Redactor;
 }
 
@@ -79,26 +79,26 @@ export interface RequestOptions<T> {
   readonly query?: Query;
   /** Sent as JSON; a Buffer is JSON already. */
   readonly body?: unknown;
-  /** Whether a second execution does no harm. Defaults by method: GET, PUT and DELETE do not, POST and PATCH may. */
+  /** Whether sending it twice is safe. Default by method: GET, PUT and DELETE are, POST and PATCH are not. */
   readonly repeatable?: boolean;
   /**
-   * Sent at once and at most once: neither again after an answer or none, nor after a wait for the rate budget. For what
-   * was judged a moment ago and has to be judged anew later.
+   * Sent now or never: no retries, and no wait for the rate budget. For a write that depends on what was read a moment
+   * ago.
    */
   readonly immediate?: boolean;
   /**
-   * Next step for a failure, where the caller knows more than the status tells. A 403 names the permission by itself;
-   * advice takes the place of that.
+   * Next step after a failure, if the caller knows more than the status says. Takes the place of the general advice,
+   * which names the missing permission for a 403.
    */
   readonly advice?: (failure: {
     readonly status: number;
     readonly errors: readonly ApiNote[];
   }) => string | undefined;
-  /** What the plan has to include, as in "the plan lacks Page Shield policies". */
+  /** The feature that the plan must include, as in "the plan lacks Page Shield policies". */
   readonly entitlement?: string;
 }
 
-export interface Answer<T> {
+export interface ApiResponse<T> {
   readonly result: T;
   readonly resultInfo: ResultInfo | undefined;
 }
@@ -107,36 +107,36 @@ export interface ListOptions<T> extends Omit<RequestOptions<T>, "schema" | "body
   /** Shape of one record. */
   readonly record: z.ZodType<T>;
   /**
-   * True where a record that is passed over could do harm, as before a create or a delete: one that cannot be read then
-   * fails the list. Default: it is left out, with a warning.
+   * True if missing a record could do harm, as before a create or a delete: a record that can't be read then fails the
+   * list. Default: it is left out, with a warning.
    */
   readonly complete?: boolean;
 }
 
 export interface List<T> {
   readonly records: readonly T[];
-  /** What was left out, as its warning names it. */
+  /** The records left out, as their warnings name them. */
   readonly unread: readonly string[];
   readonly resultInfo: ResultInfo | undefined;
 }
 
 export type BytesOptions = Pick<RequestOptions<unknown>, "what" | "query" | "advice" | "entitlement">;
 
-/** One request as it is carried out: all of it but how to understand the answer. */
-interface Ask extends Omit<RequestOptions<unknown>, "schema"> {
+/** One request, without the schema of its response. */
+interface ApiRequest extends Omit<RequestOptions<unknown>, "schema"> {
   readonly method: Dispatcher.HttpMethod;
   readonly path: string;
-  /** A success is taken as bytes; a refusal is the envelope all the same. */
+  /** A success is read as bytes; an error still is the envelope. */
   readonly raw?: boolean;
 }
 
-/** What is known of a request over all of its attempts, whatever credential they were made with. */
-interface Trail {
-  /** An attempt may have been carried out: no later refusal takes that back. */
+/** What is known about a request across its attempts and credentials. */
+interface AttemptHistory {
+  /** An attempt may have been applied; a later refusal doesn't change that. */
   uncertain: boolean;
 }
 
-/** The one way to the API: authentication, envelope, retries, rate budget and cancellation in one place. */
+/** The only way to the API: authentication, envelope, retries, rate budget and cancellation. */
 export class EdgeApi {
   readonly redactor: Redactor;
   readonly #options: ApiOptions;
@@ -145,11 +145,11 @@ export class EdgeApi {
   #fallbackRefused = false;
   /** Fires with either signal of the options. */
   readonly #stop: AbortSignal;
-  readonly #said = new Set<string>();
+  readonly #logged = new Set<string>();
   #inFlight = 0;
-  /** Why nothing more is sent by a client without patience. */
-  #silence: string | undefined;
-  /** How far Cloudflare's clock is ahead of this machine's, by the last answer that told. */
+  /** Why a client without patience sends nothing more. */
+  #unresponsive: string | undefined;
+  /** How far Cloudflare's clock is ahead of this machine's, by the latest response. */
   #aheadMs = 0;
 
   constructor(options: ApiOptions) {
@@ -159,18 +159,18 @@ export class EdgeApi {
     for (const credential of [options.credential, options.fallback])
       this.redactor.add(...secretsOf(credential));
     this.#connections = options.connections ?? new Connections(options);
-    // Every request and every wait listens; Node would warn of a leak from the eleventh on.
+    // Every request and wait listens; Node would warn about a leak from the eleventh on.
     const signals = [options.signal, options.closing].filter((signal) => signal !== undefined);
     this.#stop = AbortSignal.any(signals);
     setMaxListeners(0, this.#stop, ...signals);
   }
 
-  /** The time by Cloudflare's clock, in milliseconds since 1970; by this machine's until the first answer. */
+  /** Cloudflare's time, in milliseconds since 1970; this machine's until the first response. */
   now(): number {
     return Date.now() + this.#aheadMs;
   }
 
-  /** Requests that have been sent and not yet answered. */
+  /** Requests without a response yet. */
   get inFlight(): number {
     return this.#inFlight;
   }
@@ -179,14 +179,14 @@ export class EdgeApi {
     return (await this.send("GET", path, options)).result;
   }
 
-  /** GET of a list, each record of which is read for itself. */
+  /** GET of a list. Each record is read on its own. */
   async list<T>(path: string, options: ListOptions<T>): Promise<List<T>> {
     const schema = z.array(z.unknown()).nullable();
     const { result, resultInfo } = await this.send("GET", path, { ...options, schema });
     return { ...this.readRecords(path, result ?? [], options), resultInfo };
   }
 
-  /** Records that stand in an answer. One that cannot be read is left out with a warning, unless all are needed. */
+  /** Reads the records of a response. One that can't be read is left out with a warning, unless `complete` is set. */
   readRecords<T>(
     path: string,
     given: readonly unknown[],
@@ -195,17 +195,17 @@ export class EdgeApi {
     const records: T[] = [];
     const unread: string[] = [];
     for (const [index, item] of given.entries()) {
-      if (item === null) continue; // No record at all, as Logpush answers for a job that is gone.
+      if (item === null) continue; // Logpush returns null for a deleted job.
       const parsed = record.safeParse(item);
       if (parsed.success) {
         records.push(parsed.data);
         continue;
       }
-      const problem = `${nameOf(item, index)}: ${problemOf(parsed.error)}`;
+      const problem = `${recordName(item, index)}: ${problemOf(parsed.error)}`;
       if (complete) throw this.#notUnderstood({ what, method: "GET", path, status: 200 }, problem);
       unread.push(problem);
-      const line = `${what}: left out the record with ${this.redactor.redact(problem)}. This version of pulumi-edgeguard cannot read it: look for a newer one.`;
-      if (this.#unsaid(line)) this.#options.log.warn(line);
+      const line = `${what}: skipped the record with ${this.redactor.redact(problem)}. This version of pulumi-edgeguard can't read it: check for a newer one.`;
+      if (this.#isNew(line)) this.#options.log.warn(line);
     }
     return { records, unread };
   }
@@ -223,97 +223,105 @@ export class EdgeApi {
   }
 
   /**
-   * GET of what is stored as it is, where Cloudflare answers without its envelope.
+   * GET of stored bytes, which Cloudflare returns without its envelope.
    *
    * @throws as `send` does.
    */
   async getBytes(path: string, options: BytesOptions): Promise<Bytes> {
-    const { bytes, headers } = await this.#ask({ ...options, method: "GET", path, raw: true });
+    const { bytes, headers } = await this.#request({ ...options, method: "GET", path, raw: true });
     return { bytes, headers };
   }
 
   /**
-   * Sends one request, again where that is safe and may help, and decodes the answer.
+   * Sends one request, retries it if that is safe and may help, and decodes the response.
    *
-   * @throws ApiError when Cloudflare refuses, cannot be reached, or answers something else than the envelope.
-   * The outcome it has is that of all attempts: "notDone" is said only when none may have been carried out.
-   * @throws CancelledError when the engine has gone.
+   * @throws ApiError when Cloudflare refuses, can't be reached, or returns something else than the envelope.
+   * Its outcome is that of all attempts: "notDone" only if none may have been applied.
+   * @throws CancelledError when the engine has exited.
    */
-  async send<T>(method: Dispatcher.HttpMethod, path: string, options: RequestOptions<T>): Promise<Answer<T>> {
-    const { envelope, status, requestId } = await this.#ask({ ...options, method, path });
+  async send<T>(
+    method: Dispatcher.HttpMethod,
+    path: string,
+    options: RequestOptions<T>,
+  ): Promise<ApiResponse<T>> {
+    const { envelope, status, requestId } = await this.#request({ ...options, method, path });
     const parsed = options.schema.safeParse(envelope?.result ?? null);
     if (parsed.success) return { result: parsed.data, resultInfo: envelope?.resultInfo };
     const failed = { what: options.what, method, path, status, requestId };
     throw this.#notUnderstood(failed, problemOf(parsed.error, "result"));
   }
 
-  async #ask(ask: Ask): Promise<Success> {
-    const trail: Trail = { uncertain: false };
+  async #request(request: ApiRequest): Promise<Success> {
+    const history: AttemptHistory = { uncertain: false };
     try {
-      return await this.#askWithFallback(ask, trail);
+      return await this.#requestWithFallback(request, history);
     } catch (error) {
-      if (!trail.uncertain) throw error;
-      if (error instanceof CancelledError) throw cancelled(ask.what, "unknown");
+      if (!history.uncertain) throw error;
+      if (error instanceof CancelledError) throw cancelledError(request.what, "unknown");
       throw error instanceof ApiError ? new ApiError({ ...error.init, outcome: "unknown" }) : error;
     }
   }
 
-  async #askWithFallback(ask: Ask, trail: Trail): Promise<Success> {
+  async #requestWithFallback(request: ApiRequest, history: AttemptHistory): Promise<Success> {
     const used = this.#credential;
     try {
-      return await this.#sendWithRetries(ask, used, trail);
+      return await this.#sendWithRetries(request, used, history);
     } catch (error) {
       const { fallback } = this.#options;
       const tried = fallback === undefined || used === fallback || this.#fallbackRefused;
-      if (!isCredentialRefused(error) || tried) throw this.#explained(error, used);
-      // Who is known and may not do this may do the next thing: only who is not known is given up.
+      if (!isCredentialRefused(error) || tried) throw this.#withAdvice(error, used);
+      // A valid token that lacks one permission may do the next thing. Only an invalid one is given up.
       const dead = isCredentialInvalid(error, used);
       try {
-        const success = await this.#sendWithRetries(ask, fallback, trail);
+        const success = await this.#sendWithRetries(request, fallback, history);
         if (dead) this.#switchTo(fallback);
-        else this.#lend(fallback, used);
+        else this.#noteFallbackUsed(fallback, used);
         return success;
       } catch (second) {
         if (!isCredentialRefused(second)) throw second;
         const known = !isCredentialInvalid(second, fallback);
-        if (!known) this.#fallbackRefused = true; // A second refusal is Cloudflare's last word.
-        if (!known || !dead) throw this.#explained(error, used);
+        if (!known) this.#fallbackRefused = true; // Don't try an invalid fallback again.
+        if (!known || !dead) throw this.#withAdvice(error, used);
         this.#switchTo(fallback);
-        throw this.#explained(second, fallback);
+        throw this.#withAdvice(second, fallback);
       }
     }
   }
 
-  // Requests that were refused side by side each come here; the first one switches for all.
+  // Of several requests refused in parallel, the first switches for all.
   #switchTo(fallback: Credential): void {
     if (this.#credential === fallback) return;
     const refused = this.#credential?.origin ?? "the saved credential";
     this.#credential = fallback;
     const saved = savedConfigHint(this.#options.purpose?.());
-    this.#options.log.warn(`${refused} was refused; ${fallback.origin} is used instead.${saved}`);
+    this.#options.log.warn(`${refused} was refused; using ${fallback.origin} instead.${saved}`);
   }
 
-  #explained(error: unknown, credential: Credential | undefined): unknown {
+  #withAdvice(error: unknown, credential: Credential | undefined): unknown {
     return withCredentialAdvice(error, credential, this.#options.purpose?.());
   }
 
-  #lend(fallback: Credential, used: Credential | undefined): void {
-    const line = `${used?.origin ?? "the saved credential"} may not do all that is asked; where it may not, ${fallback.origin} is used.`;
-    if (this.#unsaid(line)) this.#options.log.warn(line);
+  #noteFallbackUsed(fallback: Credential, used: Credential | undefined): void {
+    const line = `${used?.origin ?? "the saved credential"} lacks a permission for some requests; using ${fallback.origin} for those.`;
+    if (this.#isNew(line)) this.#options.log.warn(line);
   }
 
-  /** Says something of an answer that its reader has to know. */
+  /** Warns about something in a response. */
   warn(line: string): void {
     this.#options.log.warn(this.redactor.redact(line));
   }
 
-  /** Frees the connections, also those of clients that share them. */
+  /** Closes the connections, for all clients that share them. */
   close(): Promise<void> {
     return this.#connections.close();
   }
 
-  async #sendWithRetries(ask: Ask, credential: Credential | undefined, trail: Trail): Promise<Success> {
-    const { method, what, immediate = false } = ask;
+  async #sendWithRetries(
+    request: ApiRequest,
+    credential: Credential | undefined,
+    history: AttemptHistory,
+  ): Promise<Success> {
+    const { method, what, immediate = false } = request;
     if (credential === undefined) throw new MissingCredentialsError(what, this.#options.emptyCredentials);
     const budget = this.#budgetOf(credential);
     const maxRetries = immediate ? 0 : this.#options.maxRetries;
@@ -321,34 +329,34 @@ export class EdgeApi {
     let last: ApiError | undefined;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        await this.#unlessCancelled(what, () => this.#admission(budget, immediate));
+        await this.#unlessCancelled(what, () => this.#waitForTurn(budget, immediate));
       } catch (error) {
         const reason = reasonNotToSend(error);
         if (reason === undefined) throw error;
-        throw last ?? unsent(ask, reason);
+        throw last ?? notSentError(request, reason);
       }
-      const reply = await this.#attempt(ask, credential, trail);
-      const judged = this.#judge(ask, reply, attempt);
-      if (!(judged instanceof ApiError)) {
-        noteAccepted(credential);
-        return judged;
+      const reply = await this.#attempt(request, credential, history);
+      const result = this.#interpret(request, reply, attempt);
+      if (!(result instanceof ApiError)) {
+        noteWorking(credential);
+        return result;
       }
-      last = judged;
-      if (judged.outcome === "unknown" && method !== "GET") trail.uncertain = true;
+      last = result;
+      if (result.outcome === "unknown" && method !== "GET") history.uncertain = true;
 
-      const { retryAfterMs: asked, init } = judged;
-      // It holds for every caller, not only this one, and also where this one gives up.
-      if (asked !== undefined && judged.status === 429) budget.pause(asked);
+      const { retryAfterMs: asked, init } = result;
+      // Holds for every caller, even if this one gives up.
+      if (asked !== undefined && result.status === 429) budget.pause(asked);
       const ended = "status" in reply ? { status: reply.status, foreign: init.foreign } : reply;
       const wait = retryDelayMs(
         { method, ...ended },
-        { attempt, maxRetries, repeatable: ask.repeatable, asked },
+        { attempt, maxRetries, repeatable: request.repeatable, asked },
       );
-      if (wait === undefined) throw judged;
+      if (wait === undefined) throw result;
       if (wait >= ANNOUNCE_WAIT_MS) {
         const seconds = Math.ceil(wait / 1000);
         this.#options.log.info(
-          `waiting ${seconds} s before the next attempt: ${this.redactor.redact(judged.message)}`,
+          `waiting ${seconds} s before the next attempt: ${this.redactor.redact(result.message)}`,
         );
       }
       await this.#unlessCancelled(what, () => sleep(wait, undefined, { signal: this.#stop }));
@@ -360,8 +368,8 @@ export class EdgeApi {
     return credential === fallback ? fallbackBudget : budget;
   }
 
-  /** Waits until one more request may be sent, and takes a connection for it, which `#attempt` gives back. */
-  async #admission(budget: RateBudget, immediate: boolean): Promise<void> {
+  /** Waits until one more request may be sent, and acquires a connection, which `#attempt` releases. */
+  async #waitForTurn(budget: RateBudget, immediate: boolean): Promise<void> {
     const { log, patient = true } = this.#options;
     for (;;) {
       await budget.take({
@@ -371,62 +379,66 @@ export class EdgeApi {
           if (ms >= ANNOUNCE_WAIT_MS) log.info(`waiting ${Math.ceil(ms / 1000)} s: ${reason}`);
         },
       });
-      await this.#connections.take(this.#stop);
-      if (this.#silence !== undefined) {
-        this.#connections.giveBack();
-        throw new SilentError(this.#silence);
+      await this.#connections.acquire(this.#stop);
+      if (this.#unresponsive !== undefined) {
+        this.#connections.release();
+        throw new UnresponsiveError(this.#unresponsive);
       }
-      if (!budget.paused && !this.#gone()) return;
-      this.#connections.giveBack(); // A pause or the end came while others were served.
+      if (!budget.paused && !this.#isStopped()) return;
+      this.#connections.release(); // Paused or stopped while waiting for the connection.
       this.#stop.throwIfAborted();
     }
   }
 
-  /** One request on the wire. Never throws for what the network or Cloudflare did; only for cancellation. */
-  async #attempt(ask: Ask, credential: Credential, trail: Trail): Promise<Reply | LostAnswer> {
-    const url = this.#url(ask);
+  /** One request on the wire. Throws only for cancellation, never for what the network or Cloudflare did. */
+  async #attempt(
+    request: ApiRequest,
+    credential: Credential,
+    history: AttemptHistory,
+  ): Promise<Reply | LostResponse> {
+    const url = this.#url(request);
     const started = Date.now();
     const { signal, attemptMs, patient } = this.#options;
     const dispatcher = (): Dispatcher => this.#connections.dispatcher;
     this.#inFlight += 1;
     try {
-      const reply = await exchange(url, { ...ask, credential, dispatcher, signal, attemptMs });
+      const reply = await exchange(url, { ...request, credential, dispatcher, signal, attemptMs });
       const isLost = !("status" in reply);
       if (isLost && signal?.aborted === true) {
-        trail.uncertain ||= ask.method !== "GET";
-        throw cancelled(ask.what, "notDone");
+        history.uncertain ||= request.method !== "GET";
+        throw cancelledError(request.what, "notDone");
       }
-      // Before the connection is given back, for whoever waits for it.
+      // Set before the connection is released, so that the next request sees it.
       if (isLost && patient === false && hasTimedOut(reply))
-        this.#silence ??= `an earlier request got no answer from ${url.origin} in time`;
+        this.#unresponsive ??= `an earlier request to ${url.origin} timed out`;
       const end = isLost ? (reply.errorCode ?? String(reply.cause)) : reply.status;
-      const line = `${ask.method} ${url.pathname}${url.search} -> ${end} in ${Date.now() - started} ms`;
-      this.#debug(isLost || reply.requestId === undefined ? line : `${line}, request id ${reply.requestId}`);
+      const line = `${request.method} ${url.pathname}${url.search} -> ${end} in ${Date.now() - started} ms`;
+      this.#debug(isLost || reply.requestId === undefined ? line : `${line}, request ID ${reply.requestId}`);
       return reply;
     } finally {
       this.#inFlight -= 1;
-      this.#connections.giveBack();
+      this.#connections.release();
     }
   }
 
   #setClock(date: string | undefined): void {
-    const told = Date.parse(date ?? "");
-    if (!Number.isNaN(told)) this.#aheadMs = told - Date.now();
+    const serverTime = Date.parse(date ?? "");
+    if (!Number.isNaN(serverTime)) this.#aheadMs = serverTime - Date.now();
   }
 
-  /** What was answered when it is a success, else the error that it amounts to. */
-  #judge(ask: Ask, reply: Reply | LostAnswer, attempts: number): Success | ApiError {
-    const { what, method, path, raw = false } = ask;
-    const base = { what, method, path, attempts, entitlement: ask.entitlement };
-    if (!("status" in reply)) return this.#lossOf(base, reply);
+  /** The response if it is a success, otherwise the error that it means. */
+  #interpret(request: ApiRequest, reply: Reply | LostResponse, attempts: number): Success | ApiError {
+    const { what, method, path, raw = false } = request;
+    const base = { what, method, path, attempts, entitlement: request.entitlement };
+    if (!("status" in reply)) return this.#lostError(base, reply);
     const { status, text, requestId } = reply;
     if (raw && status < 300) return { ...reply, envelope: undefined };
-    // A deletion result may be no body at all; of anything else it would be a broken answer.
+    // Only a DELETE may return no body; any other empty response is broken.
     if (text === "" && (status === 204 || (method === "DELETE" && status < 300)))
       return { ...reply, envelope: undefined };
     const envelope = decodeEnvelope(text);
-    if (envelope !== undefined) this.#setClock(firstOf(reply.headers["date"])); // A portal's clock is not Cloudflare's.
-    this.#passOn(envelope?.messages ?? []);
+    if (envelope !== undefined) this.#setClock(firstOf(reply.headers["date"])); // Another server's clock isn't Cloudflare's.
+    this.#logMessages(envelope?.messages ?? []);
     if (!raw && status < 400 && envelope?.success === true) return { ...reply, envelope };
     const errors = (envelope?.errors ?? []).map((e) => ({
       ...e,
@@ -444,20 +456,20 @@ export class EdgeApi {
       // success: false on a 2xx means Cloudflare looked at the request and declined it.
       outcome: envelope === undefined && status < 400 ? "unknown" : outcomeOf({ method, status }),
       detail: reply.cutOff
-        ? "the connection was closed before the rest of the answer"
+        ? "the connection closed before the rest of the response arrived"
         : envelope === undefined
-          ? `the body is not the API's envelope but ${excerpt(this.redactor.redact(text))}`
-          : "the service gave no reason",
+          ? `the body is not an API response but ${excerpt(this.redactor.redact(text))}`
+          : "Cloudflare gave no reason",
       advice: adviceFor(status, errors, asked, this.#options.purpose?.()),
     });
-    // Who was not recognised is told of the credential, not of the object; where the zone is gone, of that.
+    // A bad credential or a missing zone explains more than the caller's advice about its object.
     const isElsewhere = isUnauthenticated(failure) || isUnroutable(failure);
-    const advice = isElsewhere ? undefined : ask.advice?.({ status, errors });
+    const advice = isElsewhere ? undefined : request.advice?.({ status, errors });
     return advice === undefined ? failure : new ApiError({ ...failure.init, advice });
   }
 
-  /** The error that a lost answer amounts to. */
-  #lossOf(base: Omit<ApiErrorInit, "outcome">, lost: LostAnswer): ApiError {
+  /** The error for a lost response. */
+  #lostError(base: Omit<ApiErrorInit, "outcome">, lost: LostResponse): ApiError {
     const { cause } = lost;
     if (cause instanceof ProxyError) {
       const { message, advice } = cause;
@@ -467,23 +479,23 @@ export class EdgeApi {
     return new ApiError({
       ...base,
       outcome,
-      detail: this.redactor.redact(lostDetail(lost, this.#options.baseUrl)),
+      detail: this.redactor.redact(lostReason(lost, this.#options.baseUrl)),
       cause,
       advice: outcome === "notDone" ? "Check edgeguard:baseUrl and the network." : undefined,
     });
   }
 
-  /** What Cloudflare has to say besides the result, once. */
-  #passOn(messages: readonly string[]): void {
+  /** Logs Cloudflare's messages, each once. */
+  #logMessages(messages: readonly string[]): void {
     for (const message of messages) {
-      const line = `the API says: ${escapeInvisible(this.redactor.redact(message))}`;
-      if (this.#unsaid(line)) this.#options.log.info(line);
+      const line = `message from the API: ${escapeInvisible(this.redactor.redact(message))}`;
+      if (this.#isNew(line)) this.#options.log.info(line);
     }
   }
 
-  #unsaid(line: string): boolean {
-    if (this.#said.has(line)) return false;
-    this.#said.add(line);
+  #isNew(line: string): boolean {
+    if (this.#logged.has(line)) return false;
+    this.#logged.add(line);
     return true;
   }
 
@@ -493,25 +505,25 @@ export class EdgeApi {
       outcome: "unknown",
       detail: this.redactor.redact(problem),
       advice:
-        "This version of pulumi-edgeguard does not understand the answer: check edgeguard:baseUrl, then look for a newer version.",
+        "This version of pulumi-edgeguard does not understand the response: check edgeguard:baseUrl, then check for a newer version.",
     });
   }
 
   async #unlessCancelled<T>(what: string, work: () => Promise<T>): Promise<T> {
-    if (this.#gone()) throw cancelled(what, "notDone");
+    if (this.#isStopped()) throw cancelledError(what, "notDone");
     try {
       return await work();
     } catch (error) {
-      if (this.#gone()) throw cancelled(what, "notDone");
+      if (this.#isStopped()) throw cancelledError(what, "notDone");
       throw error;
     }
   }
 
-  #gone(): boolean {
+  #isStopped(): boolean {
     return this.#stop.aborted;
   }
 
-  #url({ path, query = {} }: Ask): URL {
+  #url({ path, query = {} }: ApiRequest): URL {
     const url = new URL(this.#options.baseUrl.replace(/\/+$/, "") + path);
     for (const [key, value] of Object.entries(query)) {
       if (value !== undefined) url.searchParams.set(key, String(value));
@@ -524,13 +536,13 @@ export class EdgeApi {
   }
 }
 
-/** A reply that is no error, with its envelope where it has one. */
+/** A successful reply, with its envelope if it has one. */
 interface Success extends Reply {
   readonly envelope: Envelope | undefined;
 }
 
-/** A record by what it has, for one that could not be read. */
-function nameOf(record: unknown, index: number): string {
+/** Names a record that can't be read by the members it has. */
+function recordName(record: unknown, index: number): string {
   const members = NAMING.flatMap((member) => {
     const value: unknown =
       typeof record === "object" && record !== null ? Reflect.get(record, member) : undefined;
@@ -549,25 +561,25 @@ function problemOf({ issues: [issue] }: z.ZodError, ...root: string[]): string {
   return path === "" ? issue.message : `${path}: ${issue.message}`;
 }
 
-/** The API did not answer an earlier request in time, and nobody is to be kept waiting again. */
-class SilentError extends Error {}
+/** An earlier request timed out, and the client doesn't wait a second time. */
+class UnresponsiveError extends Error {}
 
-interface Reason {
+interface NotSentReason {
   readonly detail: string;
   readonly advice: string;
 }
 
-function reasonNotToSend(error: unknown): Reason | undefined {
-  if (error instanceof SilentError)
+function reasonNotToSend(error: unknown): NotSentReason | undefined {
+  if (error instanceof UnresponsiveError)
     return { detail: error.message, advice: "Check edgeguard:baseUrl and the network." };
   if (!(error instanceof WaitTooLongError)) return undefined;
   const { reason, ms } = error.wait;
   return {
-    detail: `${reason}, and ${Math.ceil(ms / 1000)} s of waiting are left`,
-    advice: "Run again after that.",
+    detail: `${reason} for another ${Math.ceil(ms / 1000)} s`,
+    advice: "Run the command again after that.",
   };
 }
 
-function unsent({ what, method, path }: Ask, reason: Reason): ApiError {
+function notSentError({ what, method, path }: ApiRequest, reason: NotSentReason): ApiError {
   return new ApiError({ what, method, path, outcome: "notDone", unsent: true, ...reason });
 }

@@ -1,13 +1,13 @@
 import type * as Undici from "undici";
 import { proxies } from "./proxy";
 
-/** Longest waits for one attempt, in milliseconds. */
+/** Timeouts of one attempt, in milliseconds. */
 export const TIMEOUTS = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000 } as const;
 
-/** Longest time of one attempt as a whole, however steadily its answer drips: 25 MB over a slow line may take minutes. */
+/** Longest time of one whole attempt, however steadily data arrives: 25 MB over a slow line may take minutes. */
 export const ATTEMPT_MS = 300_000;
 
-/** Requests in flight at the same time, unless `edgeguard:concurrency` says otherwise. */
+/** Default of `edgeguard:concurrency`: requests in flight at the same time. */
 export const DEFAULT_CONCURRENCY = 8;
 
 export interface ConnectionOptions {
@@ -17,8 +17,8 @@ export interface ConnectionOptions {
 }
 
 /**
- * Connections that several clients share. Who has to wait for one waits here and not within the HTTP library, which
- * would send the request even when no further one may begin.
+ * Connections that several clients share. Requests wait for one here, not in the HTTP library, which would send them even
+ * after the operation was stopped.
  */
 export class Connections {
   readonly #open: () => Undici.Dispatcher;
@@ -31,32 +31,32 @@ export class Connections {
     this.#open = () => pool(concurrency, timeouts);
   }
 
-  /** Made for the first request. */
+  /** Created for the first request. */
   get dispatcher(): Undici.Dispatcher {
     return (this.#dispatcher ??= this.#open());
   }
 
-  /** Takes a connection, first come first served; rejects when `signal` fires. Each is to be given back. */
-  take(signal: AbortSignal): Promise<void> {
+  /** Acquires a connection in order of arrival; rejects when `signal` fires. Each must be released. */
+  acquire(signal: AbortSignal): Promise<void> {
     if (this.#free > 0) {
       this.#free -= 1;
       return Promise.resolve();
     }
     return new Promise((resolve, reject) => {
-      const granted = (): void => {
-        signal.removeEventListener("abort", gaveUp);
+      const onFree = (): void => {
+        signal.removeEventListener("abort", onAbort);
         resolve();
       };
-      const gaveUp = (): void => {
-        this.#waiting.delete(granted);
+      const onAbort = (): void => {
+        this.#waiting.delete(onFree);
         reject(signal.reason as Error);
       };
-      this.#waiting.add(granted);
-      signal.addEventListener("abort", gaveUp, { once: true });
+      this.#waiting.add(onFree);
+      signal.addEventListener("abort", onAbort, { once: true });
     });
   }
 
-  giveBack(): void {
+  release(): void {
     const [next] = this.#waiting;
     if (next === undefined) this.#free += 1;
     else {
@@ -86,8 +86,8 @@ function pool(
 }
 
 /**
- * The HTTP library, loaded at the first request: a program that only declares resources, and a preview of a stack that did
- * not change, send none, and need not wait a tenth of a second for it.
+ * The HTTP library, loaded for the first request. Programs that only declare resources, and previews of unchanged stacks,
+ * send none and save the tenth of a second.
  */
 export function undici(): typeof Undici {
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- an import would load it at every start

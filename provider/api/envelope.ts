@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 /**
- * The answer that every JSON operation gives. Cloudflare leaves out what it has nothing to put in, so `success` alone is
- * required; what is odd about another member costs that member, and what is odd about one item of a list that item.
+ * The envelope of every JSON response. Cloudflare omits empty members, so only `success` is required. A malformed member
+ * is dropped, and so is a malformed item of a list.
  */
 const envelope = z.looseObject({
   success: z.boolean(),
@@ -37,17 +37,17 @@ const resultInfo = z
   .optional()
   .catch(undefined);
 
-/** One entry of `errors`: the service's code and words, and where in the body it points. */
+/** One entry of `errors`: Cloudflare's code and message, and the place in the body that it points at. */
 export interface ApiNote {
   readonly code: number | undefined;
   readonly message: string;
   readonly pointer: string | undefined;
 }
 
-/** Paging facts of a list answer; every member may be missing. */
+/** Paging information of a list; every member may be missing. */
 export type ResultInfo = NonNullable<z.infer<typeof resultInfo>>;
 
-/** The envelope, decoded. */
+/** A decoded envelope. */
 export interface Envelope {
   readonly result: unknown;
   readonly success: boolean;
@@ -56,7 +56,7 @@ export interface Envelope {
   readonly resultInfo: ResultInfo | undefined;
 }
 
-/** Decodes an answer's text; `undefined` when it is not the envelope (an HTML error page, say). */
+/** Decodes a response; `undefined` if it is not an envelope, such as an HTML error page. */
 export function decodeEnvelope(text: string): Envelope | undefined {
   let json: unknown;
   try {

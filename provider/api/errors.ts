@@ -2,18 +2,18 @@ import { STATUS_CODES } from "node:http";
 import type { ApiNote } from "./envelope";
 import { trimEnd, escapeInvisible } from "./printable";
 
-/** What a failed request leaves behind: nothing, or nobody knows. */
+/** Whether a failed request changed anything. */
 export type Outcome =
-  /** Cloudflare surely did not carry the request out. */
+  /** Cloudflare did not apply the request. */
   | "notDone"
-  /** The request may or may not have been carried out: look before sending it again. */
+  /** Cloudflare may have applied the request: check before sending it again. */
   | "unknown";
 
-/** What a request is made for, as far as the advice after a failure depends on it. */
+/** What a request is for: advice after a failure depends on it. */
 export interface Purpose {
-  /** The stack has recorded the object already. */
+  /** The object is in the stack's state. */
   readonly isRecorded: boolean;
-  /** A refresh or destroy without the program: its settings are those that the last `up` saved. */
+  /** A refresh or destroy without the program uses the settings that the last `up` saved. */
   readonly savedConfig: boolean;
 }
 
@@ -23,28 +23,28 @@ export interface ApiErrorInit {
   readonly method: string;
   readonly path: string;
   readonly outcome: Outcome;
-  /** HTTP status; undefined when no answer arrived. */
+  /** HTTP status; undefined when no response arrived. */
   readonly status?: number;
   readonly errors?: readonly ApiNote[];
-  /** The answer was not the API's envelope: a proxy, a portal or a wrong address may have given it. */
+  /** The response isn't the API's envelope: it may come from a proxy, a portal or a wrong address. */
   readonly foreign?: boolean;
-  /** Cloudflare's request id (`cf-ray`). */
+  /** Cloudflare's request ID, the Ray ID (`cf-ray`). */
   readonly requestId?: string | undefined;
-  /** What arrived or happened, when Cloudflare's own words are missing. */
+  /** What arrived or happened, if Cloudflare gave no message. */
   readonly detail?: string;
-  /** What the user can do next, as a sentence. */
+  /** What to do next, as a sentence. */
   readonly advice?: string | undefined;
-  /** What the plan has to include for this. */
+  /** The feature that the plan must include. */
   readonly entitlement?: string | undefined;
   readonly attempts?: number;
-  /** It was not sent at all; `detail` says why. */
+  /** Not sent at all; `detail` says why. */
   readonly unsent?: boolean;
-  /** What the answer asked to wait before the next request, in milliseconds. */
+  /** How long the response asks to wait before the next request, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
   readonly cause?: unknown;
 }
 
-/** A request that did not succeed. The message is complete: attempt, answer, code, request id, next step. */
+/** A failed request. Its message is complete: what was attempted, the response, code, request ID, next step. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly status: number | undefined;
@@ -62,73 +62,71 @@ export class ApiError extends Error {
     this.retryAfterMs = init.retryAfterMs;
   }
 
-  /** True when one of Cloudflare's error codes is among `codes`. */
+  /** Whether one of Cloudflare's error codes is among `codes`. */
   hasCode(...codes: number[]): boolean {
     return this.errors.some((e) => e.code !== undefined && codes.includes(e.code));
   }
 }
 
-/** The engine that asked for the work has gone, or the operation was cancelled: nothing more is sent. */
+/** The operation was cancelled, or the engine that asked for the work has exited: nothing more is sent. */
 export class CancelledError extends Error {
   override readonly name = "CancelledError";
 
   constructor(
     message: string,
-    /** "unknown" when a request was broken off, or an earlier attempt may have been carried out. */
+    /** "unknown" when a request was interrupted, or an earlier attempt may have been applied. */
     readonly outcome: Outcome = "notDone",
   ) {
     super(message);
   }
 }
 
-/** The change that was asked for may have been made, although the call failed: look before making it again. */
+/** The change may have been made although the call failed: check before making it again. */
 export function mayHaveBeenApplied(error: unknown): error is ApiError | CancelledError {
   return (error instanceof ApiError || error instanceof CancelledError) && error.outcome === "unknown";
 }
 
 /**
- * 404 in the API's own words: the object, or what holds it, does not exist. A 404 page of something else proves nothing:
- * taken for an absence it would empty a state whose base address is wrong.
+ * The API itself answered 404: the object, or what contains it, doesn't exist. Another server's 404 page proves nothing;
+ * taken for an absence, it would empty the state of a stack whose base URL is wrong.
  */
 export function isNotFound(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 404 && error.init.foreign !== true;
 }
 
-/**
- * Cloudflare could not make sense of the path. The zone may be gone; as well may the address be wrong, so
- * nothing may be concluded of an object.
- */
+/** Cloudflare can't route the path. The zone may be gone or the URL wrong, so it says nothing about an object. */
 export function isUnroutable(error: unknown): boolean {
   return error instanceof ApiError && error.hasCode(7000, 7003);
 }
 
-/** The object surely does not exist. */
+/** The object does not exist, for certain. */
 export function isAbsent(error: unknown): error is ApiError {
   return isNotFound(error) && !isUnroutable(error);
 }
 
-/** Nobody reads further than this in what a server has to say. */
+/** Longer messages from a server are cut. */
 const LONGEST_CLAUSE = 2_000;
 
-function clause(given: string): string {
+function cleanMessage(given: string): string {
   const text = escapeInvisible(given.trim());
   const short = text.length > LONGEST_CLAUSE ? `${text.slice(0, LONGEST_CLAUSE)} …` : text;
   return trimEnd(short, ". ");
 }
 
 function sentence(init: ApiErrorInit): string {
-  const answered =
+  const response =
     init.status === undefined
-      ? `${init.method} ${init.path} ${init.unsent === true ? "was not sent" : "got no answer"}`
-      : `${init.method} ${init.path} answered ${init.status} ${STATUS_CODES[init.status] ?? ""}`.trimEnd();
-  const words = (init.errors ?? []).map(
+      ? `${init.method} ${init.path} ${init.unsent === true ? "was not sent" : "got no response"}`
+      : `${init.method} ${init.path} returned ${init.status} ${STATUS_CODES[init.status] ?? ""}`.trimEnd();
+  const reasons = (init.errors ?? []).map(
     (e) =>
-      `${clause(e.message)}${e.code === undefined ? "" : ` [code ${e.code}]`}${e.pointer === undefined ? "" : ` at ${escapeInvisible(e.pointer)}`}`,
+      `${cleanMessage(e.message)}${e.code === undefined ? "" : ` [code ${e.code}]`}${e.pointer === undefined ? "" : ` at ${escapeInvisible(e.pointer)}`}`,
   );
-  if (words.length === 0 && init.detail !== undefined) words.push(clause(init.detail));
-  const parts = [`${init.what} failed: ${answered}${words.length === 0 ? "" : `: ${words.join("; ")}`}`];
+  if (reasons.length === 0 && init.detail !== undefined) reasons.push(cleanMessage(init.detail));
+  const parts = [`${init.what} failed: ${response}${reasons.length === 0 ? "" : `: ${reasons.join("; ")}`}`];
   if (init.attempts !== undefined && init.attempts > 1) parts.push(`after ${init.attempts} attempts`);
-  if (init.requestId !== undefined) parts.push(`request id ${escapeInvisible(init.requestId)}`);
-  const unknown = init.outcome === "unknown" && init.method !== "GET" ? " It may have been carried out." : "";
+  if (init.requestId !== undefined) parts.push(`request ID ${escapeInvisible(init.requestId)}`);
+  const unknown =
+    init.outcome === "unknown" && init.method !== "GET" ? " Cloudflare may have applied it." : "";
   return `${parts.join(", ")}.${unknown}${init.advice === undefined ? "" : ` ${init.advice}`}`;
 }

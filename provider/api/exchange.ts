@@ -5,23 +5,23 @@ import { ATTEMPT_MS, undici } from "./connections";
 import { authorization, type Credential } from "./credential";
 import { explainProxy } from "./proxy";
 
-/** One request on the wire, and what came of it. */
+/** One request on the wire, and its outcome. */
 
 interface Sending {
   readonly method: Dispatcher.HttpMethod;
   /** Sent as JSON; a Buffer is JSON already. */
   readonly body?: unknown;
-  /** A success is taken as bytes; a refusal is text all the same. */
+  /** A success is read as bytes; an error still is text. */
   readonly raw?: boolean;
   readonly credential: Credential;
   readonly dispatcher: () => Dispatcher;
-  /** Breaks the request off. */
+  /** Aborts the request. */
   readonly signal: AbortSignal | undefined;
-  /** Longest time from the connection to the last byte of the answer. */
+  /** Longest time from the connection to the last byte of the response. */
   readonly attemptMs: number | undefined;
 }
 
-/** An answer that is no envelope but the thing itself. */
+/** A response that is the stored bytes, without envelope. */
 export interface Bytes {
   readonly bytes: Buffer;
   /** Names in lower case. */
@@ -30,25 +30,25 @@ export interface Bytes {
 
 export interface Reply extends Bytes {
   readonly status: number;
-  /** Empty where bytes were asked for and given. */
+  /** Empty if the response was read as bytes. */
   readonly text: string;
-  /** Its text got lost, and its status did not. */
+  /** The status arrived, the text didn't. */
   readonly cutOff: boolean;
   readonly requestId: string | undefined;
   readonly retryAfter: string | undefined;
 }
 
-/** What is left of an answer that did not arrive whole. */
-export interface LostAnswer {
+/** A response that did not arrive, or not completely. */
+export interface LostResponse {
   readonly errorCode: string | undefined;
   readonly syscall: string | undefined;
   readonly cause: unknown;
-  /** True when the answer had begun: the request had been carried out, or refused, and nobody knows which. */
+  /** The response had begun: the request was applied or refused, and nobody knows which. */
   readonly cutOff: boolean;
 }
 
-/** Sends a request and reads its answer whole. Never throws for what the network or the service did. */
-export async function exchange(url: URL, sending: Sending): Promise<Reply | LostAnswer> {
+/** Sends a request and reads the complete response. Never throws for what the network or Cloudflare did. */
+export async function exchange(url: URL, sending: Sending): Promise<Reply | LostResponse> {
   const { signal, attemptMs = ATTEMPT_MS } = sending;
   const body = bytesOf(sending.body);
   const limit = new AbortController();
@@ -61,14 +61,14 @@ export async function exchange(url: URL, sending: Sending): Promise<Reply | Lost
       method: sending.method,
       dispatcher: sending.dispatcher(),
       headers: headersOf(sending, body),
-      ...(body === undefined ? {} : { body: piecemeal(body) }),
+      ...(body === undefined ? {} : { body: inChunks(body) }),
       signal: limit.signal,
     });
     return await replyOf(response, sending.raw === true, body !== undefined, limit.signal);
   } catch (raised) {
     const cause = explainProxy(raised, url);
     const cutOff = response !== undefined;
-    return { errorCode: textOf(cause, "code"), syscall: textOf(cause, "syscall"), cause, cutOff };
+    return { errorCode: errorMember(cause, "code"), syscall: errorMember(cause, "syscall"), cause, cutOff };
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener("abort", breakOff);
@@ -99,7 +99,7 @@ async function replyOf(
   const text = isRaw
     ? ""
     : await response.body.text().catch((error: unknown) => {
-        // Who refuses a body before all of it was sent may close the connection: the status is the answer.
+        // A server that refuses a body midway may close the connection: the status is enough.
         cutOff = hasBody && status >= 400 && status < 500;
         if (!cutOff || stop.aborted) throw error;
         return "";
@@ -116,36 +116,36 @@ function bytesOf(body: unknown): Buffer | undefined {
 }
 
 /**
- * A large body goes out in pieces: between them an early refusal is read, which a connection that is closed in the middle
- * of one long write would take with it.
+ * Sends a large body in chunks, so that an early refusal is read between them. In one long write, a connection closed
+ * midway would lose it.
  */
-function piecemeal(body: Buffer): Buffer | Readable {
-  return body.length <= PIECE_BYTES ? body : Readable.from(piecesOf(body), { objectMode: false });
+function inChunks(body: Buffer): Buffer | Readable {
+  return body.length <= CHUNK_BYTES ? body : Readable.from(chunksOf(body), { objectMode: false });
 }
 
-const PIECE_BYTES = 64 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 
-function* piecesOf(body: Buffer): Generator<Buffer> {
-  for (let at = 0; at < body.length; at += PIECE_BYTES) yield body.subarray(at, at + PIECE_BYTES);
+function* chunksOf(body: Buffer): Generator<Buffer> {
+  for (let at = 0; at < body.length; at += CHUNK_BYTES) yield body.subarray(at, at + CHUNK_BYTES);
 }
 
-/** An attempt has taken all the time that it may. */
+/** An attempt took longer than allowed. */
 class AttemptTimeoutError extends Error {
   readonly code = "ETIMEDOUT";
 
   constructor(ms: number) {
-    super(`no complete answer within ${ms / 1000} s`);
+    super(`no complete response within ${ms / 1000} s`);
   }
 }
 
-/** A member of the error, or of what it wraps. */
-function textOf(error: unknown, key: "code" | "syscall"): string | undefined {
+/** A member of the error, or of the error that it wraps. */
+function errorMember(error: unknown, key: "code" | "syscall"): string | undefined {
   if (typeof error !== "object" || error === null) return undefined;
   const own: unknown = Reflect.get(error, key);
   if (typeof own === "string") return own;
-  // Several connection attempts are wrapped into one error.
-  if ("errors" in error && Array.isArray(error.errors)) return textOf(error.errors[0], key);
-  return "cause" in error ? textOf(error.cause, key) : undefined;
+  // Node wraps several connection attempts into one error.
+  if ("errors" in error && Array.isArray(error.errors)) return errorMember(error.errors[0], key);
+  return "cause" in error ? errorMember(error.cause, key) : undefined;
 }
 
 export function firstOf(header: string | string[] | undefined): string | undefined {

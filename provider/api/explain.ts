@@ -1,26 +1,28 @@
-import {
-  LIMIT_ERRORS,
-  WORKERS,
-  REQUESTS,
-  formatAmount,
-  type Amount,
-  type ZonePlan,
-} from "../limits/workers";
+import { LIMIT_ERRORS, WORKERS, REQUESTS, formatAmount, type Amount, type ZonePlan } from "../limits/workers";
 
+/** An error to explain: its status, its code or both. */
 export interface ErrorToExplain {
   /** HTTP status. */
   readonly status?: number;
-  /** Code in the API's `errors`, or of an error page. */
+  /** Code in the API's `errors`, or the number of an error page, such as 1027. */
   readonly code?: number;
-  /** Plan of the zone, where it is known: a sentence then names its limit alone. */
+  /** The zone's plan, if known: the explanation then names only that plan's limit. */
   readonly plan?: ZonePlan;
 }
 
 /**
- * What an error means, with the limit, the plan and the next step: for the statuses 413 and 429, the error pages 1015
- * and 1027 (seed 002, "Errors"), and the codes of the API that are known (facts 1.5).
+ * Explains an error: what it means, which limit and plan it concerns, and what to do. Knows the statuses 413 and 429, the
+ * error pages 1015 and 1027, and common codes of Cloudflare's API.
  *
- * @returns undefined for what says enough by itself, or is not known.
+ * @returns undefined for an error that explains itself, or is not known.
+ * @example Explain an error page that visitors see
+ * ```ts
+ * import { explainError } from "pulumi-edgeguard";
+ *
+ * console.log(explainError({ code: 1027, plan: "free" }));
+ * ```
+ * @see https://developers.cloudflare.com/workers/observability/errors/
+ * @see https://developers.cloudflare.com/workers/platform/limits/
  */
 export function explainError({ status, code, plan }: ErrorToExplain): string | undefined {
   const { bodyTooLarge, freeLimit, dailyLimitFailClosed } = LIMIT_ERRORS;
@@ -32,75 +34,76 @@ export function explainError({ status, code, plan }: ErrorToExplain): string | u
   return status === freeLimit.status ? tooMany() : undefined;
 }
 
-/** The meaning of a code of the API, as the next step after its own words. */
+/** What an API code means and what to do, to follow the API's own message. */
 export function explainCode(code: number | undefined, status?: number): string | undefined {
   if (code === undefined) return undefined;
   if (code === 1004) return status === undefined ? `${JOBS} ${FILTER}` : status === 403 ? JOBS : FILTER;
   return MEANINGS[code];
 }
 
-/** The meaning of 413, for a plan or for all of them. */
+/** Explains 413, for one plan or for all. */
 export function tooLarge(plan?: ZonePlan): string {
   const limits: Readonly<Record<ZonePlan, Amount>> = REQUESTS.body.limit;
   if (plan !== undefined) {
-    const raised = plan === "enterprise" ? ", unless the service has granted more" : "";
-    return `The body is larger than the ${formatAmount(limits[plan])} of the ${plan} plan${raised}: send less at a time.`;
+    const raised = plan === "enterprise" ? ", unless Cloudflare granted more" : "";
+    return `The body is larger than the ${formatAmount(limits[plan])} that the ${plan} plan allows${raised}. Send less at a time.`;
   }
   const { free, pro, business, enterprise } = limits;
-  return `The body is larger than the plan allows (free ${formatAmount(free)}, pro ${formatAmount(pro)}, business ${formatAmount(business)}, enterprise ${formatAmount(enterprise)} unless more was granted): send less at a time.`;
+  return `The body is larger than the plan allows (free ${formatAmount(free)}, pro ${formatAmount(pro)}, business ${formatAmount(business)}, enterprise ${formatAmount(enterprise)}, unless Cloudflare granted more). Send less at a time.`;
 }
 
-// Made when they are asked for: to write a figure for people takes the first time as long as loading a module does.
-const perDay = (): string => figureOf(WORKERS.requestsPerDay.limit.free);
-const perMinute = (): string => figureOf(WORKERS.requestsPerMinute.limit.free);
+// Formatted on demand: the first formatted number takes as long as loading a module.
+const perDay = (): string => amountText(WORKERS.requestsPerDay.limit.free);
+const perMinute = (): string => amountText(WORKERS.requestsPerMinute.limit.free);
 
-function figureOf(amount: Amount | null): string {
+function amountText(amount: Amount | null): string {
   return amount === null ? "any number of" : formatAmount(amount);
 }
 
 function tooMany(): string {
   return (
-    "Too many requests. The API takes 1,200 in 5 minutes from a user and 200 a second from an address, and then refuses all for 5 minutes: wait as long as Retry-After says, or send fewer. " +
-    `An edge function's account takes ${perDay()} requests a day and ${perMinute()} a minute on the free plan, with its default subdomain: wait for the next minute or for midnight UTC, or take a paid plan, which has no such limit.`
+    "Too many requests. Cloudflare's API allows 1,200 requests per 5 minutes per user and 200 per second per IP address, then refuses all requests for 5 minutes. Wait as long as Retry-After says, or send fewer. " +
+    `Workers on the Free plan, including their workers.dev subdomain, get ${perDay()} requests per day and ${perMinute()} per minute per account. Wait for the next minute or for midnight UTC, or switch to a paid plan, which has no such limit.`
   );
 }
 
 function heldBack(): string {
   return (
-    `Visitors are held back: the account's ${perDay()} requests a day or ${perMinute()} a minute of the free plan are used up (programs see 429, the security events name the rule "${LIMIT_ERRORS.freeLimit.securityEventRule}"), or thousands of requests a second from few addresses were taken for abuse. ` +
-    `Once the day's requests are used up, a route that fails open lets requests pass the function by, as if there were none; one that fails closed shows error ${LIMIT_ERRORS.dailyLimitFailClosed.page}. A paid plan has no such limit.`
+    `Visitors are rate-limited: the account used up its ${perDay()} requests per day or ${perMinute()} per minute of the Workers Free plan, or thousands of requests per second from a few IP addresses were taken for abuse. Programs see 429; security events name the rule "${LIMIT_ERRORS.freeLimit.securityEventRule}". ` +
+    `Once the daily limit is reached, requests to a route that fails open bypass the Worker, and a route that fails closed shows error ${LIMIT_ERRORS.dailyLimitFailClosed.page}. A paid plan has no such limit.`
   );
 }
 
 function failedClosed(): string {
-  return `The account's ${perDay()} requests a day of the free plan are used up, and the route fails closed. It works again after midnight UTC; let the route fail open to pass the function by until then, or take a paid plan, which has no such limit.`;
+  return `The account used up its ${perDay()} requests per day of the Workers Free plan, and the route fails closed. It works again after midnight UTC. Until then, let the route fail open to bypass the Worker, or switch to a paid plan, which has no such limit.`;
 }
 
 const JOBS =
-  "The zone has as many log-push jobs as it may have, or its plan has none: delete a job, or ask for the feature.";
+  "The zone reached its limit of Logpush jobs, or its plan doesn't include Logpush. Delete a job, or ask Cloudflare for the feature.";
 
 const FILTER =
-  "The filter does not suit its field: `in` and `!in` take an array, and a number is to be compared with a number.";
+  "The filter doesn't match the type of its field: give `in` and `!in` an array, and compare a number with a number.";
 
 const MALFORMED_HEADER =
-  "The authorization header is malformed: set the token again, without spaces, quotes or line breaks.";
+  "The authorization header is malformed. Set the token again, without spaces, quotes or line breaks.";
 
 const MEANINGS: Readonly<Record<number, string>> = {
   6003: MALFORMED_HEADER,
   6111: MALFORMED_HEADER,
-  7000: "The address has no such path: an id in it is malformed, or the base address is wrong.",
-  7003: "The address names no object: an id in it is wrong or malformed, or the base address is.",
-  9106: "Email and key are missing or wrong: set both again, or use a token.",
+  7000: "The API has no such path: check the IDs in it and the base URL.",
+  7003: "The path names no object: an ID in it is wrong or malformed, or the base URL is wrong.",
+  9106: "Email and key are missing or wrong. Set both again, or use a token.",
   10000:
-    "The token lacks the permission for this call, or was revoked: look at its permissions in the dashboard.",
-  10003: "The zone has no rules in this phase yet: deploying the first one makes what was asked for.",
+    "The token lacks the permission for this call, or was revoked. Check its permissions in the dashboard.",
+  10003: "The zone has no rules in this phase yet. Deploying the first one creates the entry point ruleset.",
   10009: "The namespace has no such key, or it has expired.",
-  10012: "The service could not read the body of a bulk operation: it takes an array of entries, or of keys.",
-  10013: "The account has no such namespace: it was deleted, or the id is that of another account.",
-  10014: "A title may stand once in an account: choose another, or use the namespace that bears it.",
-  10019: "A namespace needs a title: 1 to 512 characters.",
-  10029: "A bulk read needs at least one key, and takes up to 100.",
-  10034: "A lifetime has at least 60 seconds.",
-  10405: "The path does not take this method: an id in it may be empty.",
-  20217: "The phase has an entry point already: read it and change that one.",
+  10012: "Cloudflare can't read the body of the bulk operation: send an array of entries, or of keys.",
+  10013: "The account has no such namespace: it was deleted, or its ID belongs to another account.",
+  10014:
+    "Namespace titles must be unique per account. Choose another, or use the namespace that has this title.",
+  10019: "A namespace needs a title of 1 to 512 characters.",
+  10029: "A bulk read takes 1 to 100 keys.",
+  10034: "TTL must be at least 60 seconds.",
+  10405: "The path doesn't accept this method. An ID in it may be empty.",
+  20217: "The phase already has an entry point ruleset. Read it and change that one.",
 };

@@ -2,43 +2,44 @@ import type { EdgeApi, ListOptions } from "./client";
 import { ApiError } from "./errors";
 
 export interface PagesOptions<T> extends Pick<ListOptions<T>, "what" | "record" | "query" | "complete"> {
-  /** Items per request; the most that Cloudflare gives of this list. */
+  /** Items per request: the maximum that Cloudflare allows for this list. */
   readonly perPage: number;
-  /** What makes an item itself, to pass over one that slid to the next page while we read. */
+  /** Identifies an item, to skip one that moved to the next page meanwhile. */
   readonly key: (item: T) => string;
 }
 
-/** How often a list that changes while it is read is read from its beginning. */
+/** How often a list that changes meanwhile is read from its beginning. */
 const MAX_PASSES = 3;
 
 /**
- * All items of a list with `page` and `per_page`, one page in memory at a time. An item that leaves a page already read
- * pulls another one there, unseen: where the API's count tells of that, the list is read again for what was missed.
+ * All items of a list with `page` and `per_page`, one page in memory at a time. An item deleted from a page already read
+ * moves another one there, unseen. If the API's count shows that, the list is read again for what was missed.
  */
 export async function* byPage<T>(
   api: EdgeApi,
   path: string,
   options: PagesOptions<T>,
 ): AsyncGenerator<T, void, undefined> {
-  const fresh = unseen(options.key);
+  const isNew = unseen(options.key);
   for (let pass = 1; ; pass += 1) {
-    const { isWhole, news, read, counted } = yield* onePass(api, path, options, fresh);
-    // A count that another pass cannot explain counts something else, such as what the filters leave out.
-    if (isWhole || (pass > 1 && news === 0)) return;
+    const { isComplete, added, read, total } = yield* onePass(api, path, options, isNew);
+    // If another pass finds nothing new, the API counts something else, such as items that the filters leave out.
+    if (isComplete || (pass > 1 && added === 0)) return;
     if (pass < MAX_PASSES) continue;
     api.warn(
-      `${options.what}: the list kept changing while it was read ${MAX_PASSES} times. ${read} records were read, Cloudflare counts ${counted}: some may be missing. Run again.`,
+      `${options.what}: the list changed during each of ${MAX_PASSES} reads. ${read} records were read, but Cloudflare counts ${total}: some may be missing. Run the command again.`,
     );
     return;
   }
 }
 
 interface Pass {
-  readonly isWhole: boolean;
-  /** Items that no earlier pass had. */
-  readonly news: number;
+  readonly isComplete: boolean;
+  /** Items that no earlier pass found. */
+  readonly added: number;
   readonly read: number;
-  readonly counted: number;
+  /** By the API's count. */
+  readonly total: number;
 }
 
 /** The list from its first page to its last. */
@@ -48,51 +49,52 @@ async function* onePass<T>(
   { perPage, key, ...list }: PagesOptions<T>,
   isNew: (item: T) => boolean,
 ): AsyncGenerator<T, Pass, undefined> {
-  const fresh = unseen(key);
-  const freshText = unseen((text: string) => text);
+  const isFirst = unseen(key);
+  const isFirstText = unseen((text: string) => text);
   const totals: number[] = [];
-  let [read, news] = [0, 0];
+  let [read, added] = [0, 0];
   for (let page = 1; ; page += 1) {
     const query = { ...list.query, page, per_page: perPage };
     const { records, unread, resultInfo } = await api.list(path, { ...list, query });
-    const turned = records.filter(fresh);
-    const turnedUnread = unread.filter(freshText);
-    const missed = turned.filter(isNew);
+    const onPage = records.filter(isFirst);
+    const unreadOnPage = unread.filter(isFirstText);
+    const missed = onPage.filter(isNew);
     yield* missed;
-    news += missed.length;
-    read += turned.length + turnedUnread.length;
+    added += missed.length;
+    read += onPage.length + unreadOnPage.length;
     if (typeof resultInfo?.total_count === "number") totals.push(resultInfo.total_count);
     const count = records.length + unread.length;
-    // Cloudflare may grant fewer items per page than were asked for: its own figure decides what a full page is.
-    const full = count >= (resultInfo?.per_page ?? perPage);
+    // Cloudflare may return fewer items per page than requested: its own number says what a full page is.
+    const isFull = count >= (resultInfo?.per_page ?? perPage);
     const pages = resultInfo?.total_pages ?? undefined;
-    const more = pages === undefined ? full : page < pages;
-    // Where Cloudflare counts its pages, the last one repeating what was read means that none was ever turned.
-    const repeated = page > 1 && count > 0 && turned.length === 0 && turnedUnread.length === 0;
-    if (repeated && (more || pages !== undefined)) throw endless(list.what, path, "page");
-    if (count > 0 && more) continue;
-    const counted = totals.at(-1) ?? read;
-    const shrank = totals.some((total, index) => total < (totals[index - 1] ?? 0));
-    return { isWhole: page === 1 || (counted === read && !shrank), news, read, counted };
+    const hasMore = pages === undefined ? isFull : page < pages;
+    // If Cloudflare counts pages, a last page that repeats earlier items means that `page` was ignored.
+    const isRepeated = page > 1 && count > 0 && onPage.length === 0 && unreadOnPage.length === 0;
+    if (isRepeated && (hasMore || pages !== undefined)) throw endless(list.what, path, "page");
+    if (count > 0 && hasMore) continue;
+    const total = totals.at(-1) ?? read;
+    const shrank = totals.some((each, index) => each < (totals[index - 1] ?? 0));
+    return { isComplete: page === 1 || (total === read && !shrank), added, read, total };
   }
 }
 
-/** All items of a list with cursors: a page may be empty while a cursor remains. */
+/** All items of a list with cursors. A page may be empty although a cursor follows. */
 export async function* byCursor<T>(
   api: EdgeApi,
   path: string,
   options: PagesOptions<T> & {
-    /** Name of the page-size parameter. */ readonly sizeParameter?: "per_page" | "limit";
+    /** Name of the page-size parameter. */
+    readonly sizeParameter?: "per_page" | "limit";
   },
 ): AsyncGenerator<T, void, undefined> {
   const { perPage, key, sizeParameter = "per_page", ...list } = options;
-  const fresh = unseen(key);
+  const isFirst = unseen(key);
   const cursors = new Set<string>();
   let cursor: string | undefined;
   for (;;) {
     const query = { ...options.query, [sizeParameter]: perPage, cursor };
     const { records, resultInfo } = await api.list(path, { ...list, query });
-    yield* records.filter(fresh);
+    yield* records.filter(isFirst);
     cursor = resultInfo?.cursors?.after ?? resultInfo?.cursor ?? undefined;
     if (cursor === undefined || cursor === "") return;
     if (cursors.has(cursor)) throw endless(options.what, path, "cursor");
@@ -107,12 +109,12 @@ function endless(what: string, path: string, repeated: "page" | "cursor"): ApiEr
     path,
     status: 200,
     outcome: "notDone",
-    detail: `the list gave the same ${repeated} twice, so it cannot be read to its end`,
-    advice: "Run again; if it happens again, report it with the time of the request.",
+    detail: `the list returned the same ${repeated} twice, so it can't be read to its end`,
+    advice: "Run the command again. If it happens again, report it with the time of the request.",
   });
 }
 
-/** A filter that lets every key through once. */
+/** A predicate that is true once per key. */
 function unseen<T>(key: (item: T) => string): (item: T) => boolean {
   const seen = new Set<string>();
   return (item) => {

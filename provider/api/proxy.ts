@@ -1,15 +1,15 @@
 import { PROXY_REFUSED } from "./retry";
 
-/** The variables that name a proxy, as the HTTP library reads them: the first that is set counts. */
+/** The variables that name a proxy. As in the HTTP library, the first one set counts. */
 const VARIABLES = [
   ["http_proxy", "HTTP_PROXY"],
   ["https_proxy", "HTTPS_PROXY"],
 ] as const;
 
 interface Proxy {
-  /** Of the variable. */
+  /** The variable. */
   readonly name: string;
-  /** Its value, quoted and without credentials. */
+  /** Its value, quoted, without credentials. */
   readonly shown: string;
 }
 
@@ -20,7 +20,7 @@ export class ProxyError extends Error {
 
   constructor(
     message: string,
-    /** What to do about it. */
+    /** What to do, as a sentence. */
     readonly advice: string,
     options?: ErrorOptions,
   ) {
@@ -29,9 +29,9 @@ export class ProxyError extends Error {
 }
 
 /**
- * The proxies that the environment names, that for http first.
+ * The proxies that the environment names, the one for http first.
  *
- * @throws ProxyError for a value that the HTTP library could not use.
+ * @throws ProxyError for a value that the HTTP library can't use.
  */
 export function proxies(env: Readonly<Record<string, string | undefined>>): readonly Proxy[] {
   return VARIABLES.flatMap((names) => {
@@ -43,15 +43,15 @@ export function proxies(env: Readonly<Record<string, string | undefined>>): read
     const shown = JSON.stringify(scheme + host);
     if (scheme === "" || !URL.canParse(value)) {
       throw new ProxyError(
-        `${name} is ${shown}, which is not the address of a proxy`,
-        `Set ${name} to an address with its scheme, such as "http://${host === "" ? "proxy.example:3128" : host}", or unset it.`,
+        `${name}: ${shown} is not a proxy URL`,
+        `Set ${name} to a URL with its scheme, such as "http://${host === "" ? "proxy.example:3128" : host}", or unset it.`,
       );
     }
     return [{ name, shown }];
   });
 }
 
-/** What the HTTP library reports of a proxy that lets no request through, in words that name the variable. */
+/** Rewrites the HTTP library's error about a proxy that refuses, so that it names the variable. */
 export function explainProxy(error: unknown, url: URL): unknown {
   const text = error instanceof Error ? error.message : "";
   const status = /^Proxy response \((\d+)\) !== 200/.exec(text)?.[1];
@@ -59,8 +59,8 @@ export function explainProxy(error: unknown, url: URL): unknown {
   const all = proxies(process.env);
   const { name = "HTTPS_PROXY", shown = "" } = (url.protocol === "https:" ? all.at(-1) : all[0]) ?? {};
   return new ProxyError(
-    `the proxy ${shown} of ${name} refused to connect to ${url.host} with status ${status}`,
-    `Check ${name} and what the proxy allows, or name ${url.hostname} in NO_PROXY.`,
+    `the proxy ${shown} from ${name} refused to connect to ${url.host} with status ${status}`,
+    `Check ${name} and what the proxy allows, or add ${url.hostname} to NO_PROXY.`,
     { cause: error },
   );
 }

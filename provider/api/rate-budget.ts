@@ -6,10 +6,10 @@ export interface RateWindow {
   readonly ms: number;
 }
 
-/** What Cloudflare documents: 1,200 requests per 5 minutes per user. */
+/** Cloudflare's limit per user: https://developers.cloudflare.com/fundamentals/api/reference/limits/. */
 export const DOCUMENTED_RATE: RateWindow = { requests: 1_200, ms: 5 * 60_000 };
 
-/** How long nothing may be sent, and why, as a clause. */
+/** How long nothing may be sent, and why (a clause). */
 export interface Wait {
   readonly ms: number;
   readonly reason: string;
@@ -17,13 +17,13 @@ export interface Wait {
 
 export interface TakeOptions {
   readonly signal?: AbortSignal;
-  /** A longer wait than this is not begun, or given up as soon as it turns out to be that long. */
+  /** The longest wait to accept; checked at the start and whenever the wait grows. */
   readonly maxWaitMs?: number;
-  /** Hears of every wait that begins. */
+  /** Called for every wait that begins. */
   readonly onWait?: (wait: Wait) => void;
 }
 
-/** The next request would have to wait longer than its caller is willing to. */
+/** The next request would wait longer than its caller accepts. */
 export class WaitTooLongError extends Error {
   override readonly name = "WaitTooLongError";
   constructor(readonly wait: Wait) {
@@ -32,23 +32,23 @@ export class WaitTooLongError extends Error {
 }
 
 /**
- * Requests one credential may still send. Everything in the process that uses the credential shares one budget, so that
- * a large stack slows down instead of being locked out for five minutes.
+ * The requests that one credential may still send. Everything in the process that uses the credential shares one budget,
+ * so that a large stack slows down instead of being locked out for five minutes.
  */
 export class RateBudget {
   readonly #windows: { readonly rate: RateWindow; readonly sent: number[] }[] = [];
   #pausedUntil = 0;
   #turn: Promise<void> = Promise.resolve();
-  /** Of everybody who waits: whether it has become too long. */
-  readonly #looks = new Set<() => void>();
+  /** Of every waiting caller: gives up if the wait is now too long. */
+  readonly #waiters = new Set<() => void>();
 
   constructor(rates: readonly RateWindow[]) {
     this.limit(rates);
   }
 
-  // Times are of the monotonic clock: a clock that is set back must not make anybody wait.
+  // Times are monotonic: a clock that is set back must not make anyone wait.
 
-  /** Holds to these rates as well. */
+  /** Adds rates to keep. */
   limit(rates: readonly RateWindow[]): void {
     for (const rate of rates) {
       const has = this.#windows.some((w) => w.rate.requests === rate.requests && w.rate.ms === rate.ms);
@@ -64,40 +64,40 @@ export class RateBudget {
   async take(options: TakeOptions = {}): Promise<void> {
     const { signal, maxWaitMs = Infinity } = options;
     signal?.throwIfAborted();
-    const given = new AbortController();
-    const look = (): void => {
+    const stop = new AbortController();
+    const giveUpIfTooLong = (): void => {
       const wait = this.#wait();
-      if (wait.ms > maxWaitMs) given.abort(new WaitTooLongError(wait));
+      if (wait.ms > maxWaitMs) stop.abort(new WaitTooLongError(wait));
     };
-    const abort = (): void => given.abort(signal?.reason);
-    look();
-    given.signal.throwIfAborted();
-    this.#looks.add(look);
+    const abort = (): void => stop.abort(signal?.reason);
+    giveUpIfTooLong();
+    stop.signal.throwIfAborted();
+    this.#waiters.add(giveUpIfTooLong);
     signal?.addEventListener("abort", abort, { once: true });
-    // Who gives up gives up its turn; the next one is not harmed.
-    const turn = this.#turn.then(() => this.#take(given.signal, look, options.onWait));
+    // A caller that gives up leaves the queue; the next one takes its turn.
+    const turn = this.#turn.then(() => this.#take(stop.signal, giveUpIfTooLong, options.onWait));
     this.#turn = turn.catch(() => undefined);
     try {
-      await unlessAborted(turn, given.signal);
+      await unlessAborted(turn, stop.signal);
     } finally {
-      this.#looks.delete(look);
+      this.#waiters.delete(giveUpIfTooLong);
       signal?.removeEventListener("abort", abort);
     }
   }
 
-  /** Nobody sends before `ms` milliseconds have passed: what a 429 with Retry-After asks of all callers. */
+  /** Pauses all callers for `ms` milliseconds, as a 429 with Retry-After asks. */
   pause(ms: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, performance.now() + ms);
-    for (const look of [...this.#looks]) look();
+    for (const giveUpIfTooLong of [...this.#waiters]) giveUpIfTooLong();
   }
 
   get paused(): boolean {
     return this.#pausedUntil > performance.now();
   }
 
-  async #take(stop: AbortSignal, look: () => void, onWait?: (wait: Wait) => void): Promise<void> {
+  async #take(stop: AbortSignal, giveUpIfTooLong: () => void, onWait?: (wait: Wait) => void): Promise<void> {
     for (;;) {
-      look();
+      giveUpIfTooLong();
       stop.throwIfAborted();
       const wait = this.#wait();
       if (wait.ms <= 0) {
@@ -110,10 +110,10 @@ export class RateBudget {
     }
   }
 
-  /** What the next request has to wait for. */
+  /** What the next request must wait for. */
   #wait(): Wait {
     const now = performance.now();
-    let longest: Wait = { ms: Math.max(0, this.#pausedUntil - now), reason: "the service asked for a pause" };
+    let longest: Wait = { ms: Math.max(0, this.#pausedUntil - now), reason: "Cloudflare asked to pause" };
     for (const { rate, sent } of this.#windows) {
       while (sent[0] !== undefined && sent[0] <= now - rate.ms) sent.shift();
       const ms = sent.length < rate.requests ? 0 : (sent[0] ?? now) + rate.ms - now;

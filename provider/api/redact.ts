@@ -1,6 +1,6 @@
-const SHORTEST_SECRET = 4; // Shorter strings occur in any text; replacing them would garble it and hide nothing.
+const SHORTEST_SECRET = 4; // Shorter strings occur in any text; hiding them would garble it.
 
-/** A piece of a secret as long as this is hidden, too: a text may have been cut, or quote a part. */
+/** Parts of a secret this long are hidden, too: a text may be cut, or quote a part. */
 const PIECE_CHARACTERS = 8;
 
 /** Replaces secrets in text that people read: errors, messages, debug lines. */
@@ -9,12 +9,12 @@ export class Redactor {
   readonly #pieces = new Set<string>();
   #later: ((redactor: Redactor) => void) | undefined;
 
-  /** @param later adds secrets when the first text is redacted: most calls have nothing to say. */
+  /** @param later adds secrets when the first text is redacted: most calls print nothing. */
   constructor(later?: (redactor: Redactor) => void) {
     this.#later = later;
   }
 
-  /** From now on `secret`, and every piece of it, is shown as `[secret]`, also where it stands URL-encoded or JSON-escaped. */
+  /** Shows `secret` and every part of it as `[secret]` from now on, also URL-encoded or JSON-escaped. */
   add(...secrets: readonly (string | undefined)[]): void {
     this.addWhole(...secrets);
     for (const secret of secrets) {
@@ -23,7 +23,7 @@ export class Redactor {
     }
   }
 
-  /** The same for a text whose pieces are no secret: it holds everyday words. */
+  /** Like `add`, for a text whose parts aren't secret, such as everyday words. */
   addWhole(...secrets: readonly (string | undefined)[]): void {
     for (const secret of secrets) {
       if (secret !== undefined && secret.length >= SHORTEST_SECRET) this.#wholes.add(secret);
@@ -34,7 +34,7 @@ export class Redactor {
     const later = this.#later;
     this.#later = undefined;
     later?.(this);
-    const text = inSmallLetters(given);
+    const text = asciiLowerCase(given);
     const hidden = new Uint8Array(text.length);
     for (const secret of this.#wholes) {
       if (secret.length > text.length) continue;
@@ -47,7 +47,7 @@ export class Redactor {
     return withoutHidden(given, hidden);
   }
 
-  /** In one pass over the text and one over the secrets: either may be long. */
+  /** One pass over the text and one over the secrets: either may be long. */
   #hidePieces(text: string, hidden: Uint8Array): void {
     const inText = new Set<string>();
     for (let at = 0; at + PIECE_CHARACTERS <= text.length; at += 1)
@@ -67,17 +67,17 @@ export class Redactor {
 }
 
 function formsOf(secret: string): ReadonlySet<string> {
-  const wellFormed = secret.replace(/\p{Surrogate}/gu, "\ufffd"); // Half a character cannot be encoded.
+  const wellFormed = secret.replace(/\p{Surrogate}/gu, "\ufffd"); // Half a character can't be encoded.
   const forms = [secret, encodeURIComponent(wellFormed), JSON.stringify(secret).slice(1, -1)];
-  return new Set(forms.map(inSmallLetters));
+  return new Set(forms.map(asciiLowerCase));
 }
 
-/** An ID, a name or `%2F` may come back in another case. Letters beyond ASCII may change their length with it. */
-function inSmallLetters(text: string): string {
+/** An ID, a name or `%2F` may come back in another case. ASCII only: other letters may change in length. */
+function asciiLowerCase(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
-/** White space around a secret stays: it belongs to the sentence. */
+/** White space around a secret stays, since it belongs to the sentence. */
 function withoutHidden(text: string, hidden: Uint8Array): string {
   const parts: string[] = [];
   for (let start = 0; start < text.length;) {

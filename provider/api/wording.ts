@@ -1,10 +1,10 @@
 import type { ApiNote } from "./envelope";
 import { CREDENTIAL_CODES } from "./credential";
 import { CancelledError, type Outcome, type Purpose } from "./errors";
-import type { LostAnswer } from "./exchange";
+import type { LostResponse } from "./exchange";
 import { explainCode, tooLarge } from "./explain";
 
-/** The next step after an answer, where its status or code tells one. */
+/** The next step after a failed request, by its status or code. */
 export function adviceFor(
   status: number,
   errors: readonly ApiNote[],
@@ -12,42 +12,42 @@ export function adviceFor(
   purpose?: Purpose,
 ): string | undefined {
   if (errors.some((e) => e.code === 7003)) {
-    const forget =
+    const ifRecorded =
       purpose?.isRecorded === true
-        ? " Or the token can no longer see it: check which zones and accounts it covers. If it is gone for good, remove what the stack has recorded of it with `pulumi state delete '<URN>'`; `pulumi stack --show-urns` lists the URNs."
+        ? " Or the token no longer has access: check which zones and accounts it covers. If the zone or account is gone for good, remove its resources from the state with `pulumi state delete '<URN>'`; `pulumi stack --show-urns` lists the URNs."
         : "";
-    return `The zone or account does not exist, or edgeguard:baseUrl is wrong: check the ID.${forget}`;
+    return `The zone or account does not exist, or edgeguard:baseUrl is wrong: check the ID.${ifRecorded}`;
   }
-  const asked = retryAfter === undefined ? "" : ` It asks to wait ${Math.ceil(retryAfter / 1000)} s.`;
+  const asked = retryAfter === undefined ? "" : ` Cloudflare asks to wait ${Math.ceil(retryAfter / 1000)} s.`;
   if (status === 429) {
-    return `The rate limit is used up.${asked} Lower edgeguard:requestsPerSecond, or run again later.`;
+    return `The rate limit is exhausted.${asked} Lower edgeguard:requestsPerSecond, or run again later.`;
   }
   if (status === 413) return tooLarge();
   if (status >= 500)
-    return `The service is in trouble; what was done so far is recorded.${asked} Run the command again.`;
-  // Of the credential more can be said where it is known which one was sent: see `explained`.
+    return `The problem is at Cloudflare; what was done so far is recorded.${asked} Run the command again.`;
+  // `withCredentialAdvice` knows which credential was sent.
   const known = errors.find(({ code }) => code !== undefined && !CREDENTIAL_CODES.includes(code));
   return explainCode(known?.code, status);
 }
 
-/** How an answer got lost. */
-export function lostDetail(lost: LostAnswer, baseUrl: string): string {
+/** Why no complete response arrived. */
+export function lostReason(lost: LostResponse, baseUrl: string): string {
   const reason = lost.cause instanceof Error ? lost.cause.message : String(lost.cause);
   const code = lost.errorCode === undefined ? "" : ` (${lost.errorCode})`;
   return lost.cutOff
-    ? `the answer was cut off${code}`
+    ? `it was cut off midway${code}`
     : `${reason === "" ? "no connection" : reason}${code} at ${new URL(baseUrl).origin}`;
 }
 
-/** The beginning of a body that nobody can read. */
+/** The beginning of a body that isn't the API's. */
 export function excerpt(text: string): string {
   const short = text.slice(0, 10_000).replace(/\s+/g, " ").trim().slice(0, 120);
   return short === "" ? "empty" : JSON.stringify(short);
 }
 
-export function cancelled(what: string, outcome: Outcome): CancelledError {
-  const why = "the operation was cancelled or its engine has gone";
+export function cancelledError(what: string, outcome: Outcome): CancelledError {
+  const why = "the operation was cancelled, or the Pulumi engine exited";
   return outcome === "unknown"
-    ? new CancelledError(`${what} was cut short: ${why}. It may have been carried out.`, outcome)
-    : new CancelledError(`${what} was not carried out: ${why}.`, outcome);
+    ? new CancelledError(`${what} was interrupted: ${why}. Cloudflare may have applied it.`, outcome)
+    : new CancelledError(`${what} was not sent: ${why}.`, outcome);
 }

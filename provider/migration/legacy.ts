@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { EdgeApi } from "../api/client";
-import { lackedRight } from "../api/credential";
+import { missingPermission } from "../api/credential";
 import { ApiError } from "../api/errors";
 import { byPage } from "../api/pages";
 import { MIGRATION } from "../limits";
@@ -137,8 +137,8 @@ async function undocumented<T>(read: () => Promise<readonly T[]>): Promise<Listi
 
 function answerOf(error: unknown): string {
   if (!(error instanceof ApiError) || error.status === undefined) return "Cloudflare gave no answer";
-  const right = lackedRight(error);
-  return `Cloudflare answered ${error.status}${right === undefined ? "" : `; it needs the permission ${right}`}`;
+  const right = missingPermission(error);
+  return `Cloudflare returned ${error.status}${right === undefined ? "" : `; it needs the permission ${right}`}`;
 }
 
 function only<T>(list: Listing<T>, wanted: (item: T) => boolean): Listing<T> {

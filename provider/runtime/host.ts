@@ -126,7 +126,7 @@ export class Host {
     try {
       await (this.#options.sleep ?? realTime)(ms, stop);
     } catch (error) {
-      if (stop.aborted) throw new CancelledError("The operation was cancelled or its engine has gone.");
+      if (stop.aborted) throw new CancelledError("The operation was cancelled, or the Pulumi engine exited.");
       throw error;
     }
   };

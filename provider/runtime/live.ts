@@ -1,4 +1,4 @@
-import { isUnauthenticated, lackedRight, MissingCredentialsError } from "../api/credential";
+import { isUnauthenticated, missingPermission, MissingCredentialsError } from "../api/credential";
 import { ApiError, CancelledError, isUnroutable } from "../api/errors";
 import { AdoptionError } from "./adoption";
 import type { Host } from "./host";
@@ -16,8 +16,8 @@ export async function liveCheck<T extends object>(
     return await at();
   } catch (error) {
     if (error instanceof AdoptionError) return { failures: [{ property: "adopt", reason: error.message }] };
-    if (isVerdict(error)) return { failures: [{ property: "", reason: error.message }] };
-    const reason = noVerdict(error);
+    if (provesFailure(error)) return { failures: [{ property: "", reason: error.message }] };
+    const reason = skipReason(error);
     if (reason === undefined) throw error;
     host.warnOnce(`live checks skipped: ${reason}`, "live checks skipped");
     return {};
@@ -29,36 +29,36 @@ export async function unlessForbidden<T>(ctx: Context, read: () => Promise<T>): 
   try {
     return await read();
   } catch (error) {
-    if (!isVerdict(error)) throw error;
-    ctx.warnOnce(`live check skipped: ${withoutStop(missing(error))}`);
+    if (!provesFailure(error)) throw error;
+    ctx.warnOnce(`live check skipped: ${withoutPeriod(skippedRead(error))}`);
     return undefined;
   }
 }
 
 /** The permission that the read needs, if that's all that Cloudflare says; otherwise its message. */
-function missing(error: ApiError): string {
-  const right = lackedRight(error);
-  return right === undefined ? error.message : `${error.init.what} needs the permission ${right}`;
+function skippedRead(error: ApiError): string {
+  const permission = missingPermission(error);
+  return permission === undefined ? error.message : `${error.init.what} needs the permission ${permission}`;
 }
 
 /** Statuses that hold for the update, too: about the token, a permission or the object. A proxy's page proves nothing. */
-const VERDICTS: readonly (number | undefined)[] = [401, 403, 404];
+const PROVING_STATUSES: readonly (number | undefined)[] = [401, 403, 404];
 
-function isVerdict(error: unknown): error is ApiError {
+function provesFailure(error: unknown): error is ApiError {
   if (!(error instanceof ApiError) || error.init.foreign === true) return false;
   // Cloudflare may answer 400 to a malformed token or an ID that no zone has; the error code tells.
   const isNamed = error.status === 400 && (isUnauthenticated(error) || isUnroutable(error));
-  return isNamed || VERDICTS.includes(error.status);
+  return isNamed || PROVING_STATUSES.includes(error.status);
 }
 
 /** Why a live check couldn't be made; undefined for other errors, such as a defect or a cancellation. */
-function noVerdict(error: unknown): string | undefined {
+function skipReason(error: unknown): string | undefined {
   if (error instanceof CancelledError) return undefined;
   if (error instanceof MissingCredentialsError)
     return `${error.reason.replace(/^none/, "no credentials")}. pulumi up, refresh and destroy need them`;
-  return error instanceof ApiError ? withoutStop(error.message) : undefined;
+  return error instanceof ApiError ? withoutPeriod(error.message) : undefined;
 }
 
-function withoutStop(sentence: string): string {
+function withoutPeriod(sentence: string): string {
   return sentence.replace(/\.$/, "");
 }

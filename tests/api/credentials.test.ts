@@ -26,7 +26,7 @@ describe("a credential that is refused", () => {
   test("and came from stack config is explained: a refresh uses what the last up saved", async () => {
     const { client } = clientOf(api.url, { credential: saved, purpose: refreshing });
     const failure = await failureOf(client.get(settings, { what: WHAT, schema }));
-    expect(failure.message).toContain("answered 403 Forbidden: Authentication error [code 10000]");
+    expect(failure.message).toContain("returned 403 Forbidden: Authentication error [code 10000]");
     expect(failure.message).toContain("The token from edgeguard:apiToken lacks the permission");
     expect(failure.message).toContain("uses the token saved by the last `pulumi up`");
     expect(api.requests).toHaveLength(1);
@@ -52,7 +52,7 @@ describe("a credential that is refused", () => {
     await client.put(settings, { what: WHAT, schema, body: { enabled: true } });
     expect(api.requests.map(({ status }) => status)).toEqual([403, 200, 200]);
     expect(warnings).toEqual([
-      expect.stringContaining("edgeguard:apiToken was refused; CLOUDFLARE_API_TOKEN is used instead."),
+      expect.stringContaining("edgeguard:apiToken was refused; using CLOUDFLARE_API_TOKEN instead."),
     ]);
     expect(warnings[0]).toContain("token saved by the last `pulumi up`");
   });
@@ -101,7 +101,7 @@ describe("a credential that is refused", () => {
     const { client, warnings } = clientOf(api.url, { credential: reader, fallback: fresh });
     await client.put(settings, { what: WHAT, schema, body: { enabled: true } });
     expect(warnings).toEqual([
-      "edgeguard:apiToken may not do all that is asked; where it may not, CLOUDFLARE_API_TOKEN is used.",
+      "edgeguard:apiToken lacks a permission for some requests; using CLOUDFLARE_API_TOKEN for those.",
     ]);
     // Still asked first: its own refusal is the first answer.
     api.fault({ match: {}, kind: "status", status: 403, code: 10010, message: "not yours" });
@@ -157,7 +157,7 @@ describe("a credential that is refused", () => {
 test("without a credential nothing is sent, and the sentence says where to set one", async () => {
   const { client } = clientOf(api.url, { credential: undefined });
   const failure = await failureOf(client.get(settings, { what: "Reading zone x", schema }));
-  expect(failure.message).toMatch(/^Reading zone x needs credentials and none are set\./);
+  expect(failure.message).toMatch(/^Reading zone x needs credentials, and none are set\./);
   expect(failure.message).toContain("pulumi config set --secret edgeguard:apiToken");
   expect(failure.message).toContain("CLOUDFLARE_EMAIL and CLOUDFLARE_API_KEY");
   expect(api.requests).toHaveLength(0);

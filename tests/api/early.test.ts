@@ -43,7 +43,7 @@ test("so is one of whose refusal only the beginning arrives", async () => {
   const failure = await write(server.url);
   expect(failure).toMatchObject({ status: 413, outcome: "notDone" });
   expect(failure.message).toContain(
-    "answered 413 Payload Too Large: the connection was closed before the rest of the answer. The body is larger than",
+    "returned 413 Payload Too Large: the connection closed before the rest of the response arrived. The body is larger than",
   );
 });
 
@@ -80,7 +80,7 @@ describe("a GET whose answer is garbled", () => {
     const server = await serve((_request, response) => void response.end("<html>Sign in</html>"));
     const failure = await failureOf(clientOf(server.url).client.get("/x", { what: "Reading", schema }));
     expect(failure.message).toContain(
-      `the body is not the API's envelope but "<html>Sign in</html>", after 2 attempts`,
+      `the body is not an API response but "<html>Sign in</html>", after 2 attempts`,
     );
   });
 

@@ -99,9 +99,9 @@ describe("a list with a record that cannot be read", () => {
     await ask();
     expect(warnings).toEqual([
       expect.stringMatching(
-        /^Listing the scripts: left out the record with id "odd", url "https:\/\/a\.example\/x\.js": size: .*look for a newer one\.$/,
+        /^Listing the scripts: skipped the record with id "odd", url "https:\/\/a\.example\/x\.js": size: .*check for a newer one\.$/,
       ),
-      expect.stringContaining("left out the record with number 4 of the list: "),
+      expect.stringContaining("skipped the record with number 4 of the list: "),
     ]);
     expect(warnings.join()).not.toContain("hunter22");
   });

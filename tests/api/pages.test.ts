@@ -66,7 +66,7 @@ describe("by page", () => {
 
   test("does not read for ever from a service that does not turn the page", async () => {
     await answering(envelope(items("a", "b")));
-    expect((await failureOf(ids(pages(2)))).message).toContain("the list gave the same page twice");
+    expect((await failureOf(ids(pages(2)))).message).toContain("the list returned the same page twice");
     expect(server.seen).toHaveLength(2);
   });
 
@@ -74,7 +74,7 @@ describe("by page", () => {
     "refuses %i counted pages that are all the first: the list would end too early",
     async (n) => {
       await answering(envelope(items("a", "b"), { result_info: { page: 1, per_page: 2, total_pages: n } }));
-      expect((await failureOf(ids(pages(2)))).message).toContain("the list gave the same page twice");
+      expect((await failureOf(ids(pages(2)))).message).toContain("the list returned the same page twice");
       expect(server.seen).toHaveLength(2);
     },
   );
@@ -126,7 +126,7 @@ describe("by page", () => {
       const { ids: found, warnings } = await read();
       expect(found).toBe("abdefgh");
       expect(warnings).toEqual([
-        "Listing: the list kept changing while it was read 3 times. 3 records were read, Cloudflare counts 4: some may be missing. Run again.",
+        "Listing: the list changed during each of 3 reads. 3 records were read, but Cloudflare counts 4: some may be missing. Run the command again.",
       ]);
     });
   });
@@ -180,7 +180,7 @@ describe("by cursor", () => {
 
   test("refuses a cursor that comes back: the list would never end", async () => {
     await answering(page("one", "a"), page("two", "b"), page("one", "c"));
-    expect((await failureOf(ids(cursors()))).message).toContain("the list gave the same cursor twice");
+    expect((await failureOf(ids(cursors()))).message).toContain("the list returned the same cursor twice");
     expect(server.seen).toHaveLength(3);
   });
 });

@@ -43,7 +43,7 @@ test("an error of the API, and what it says besides, in a resource", async () =>
   const operation = new Operation({ url });
   const { message } = await operation.failedUp("KvNamespace", { accountId: ACCOUNT, title: HOSTILE });
   const said = [...operation.said, ...operation.warned];
-  expect(said).toContainEqual(expect.stringContaining("the API says: gone"));
+  expect(said).toContainEqual(expect.stringContaining("message from the API: gone"));
   expect(message).toContain("gone\\u001b[2J");
   expect(obeyed([message, ...said].join("\n"))).toEqual([]);
   await operation.host.close();

@@ -76,15 +76,15 @@ test("an error is a sentence: attempt, request, status, words, code, pointer, re
     client.put(settings, { what: "Setting page security", schema: any, body: { enabled: "yes" } }),
   );
   expect(failure.message).toMatch(
-    /^Setting page security failed: PUT \/zones\/\w+\/page_shield answered 400 Bad Request: invalid body: .* \[code 10001\] at \/enabled, request id [0-9a-f]{16}-LOC\.$/,
+    /^Setting page security failed: PUT \/zones\/\w+\/page_shield returned 400 Bad Request: invalid body: .* \[code 10001\] at \/enabled, request ID [0-9a-f]{16}-LOC\.$/,
   );
   api.fault({ match: {}, kind: "status", status: 503, message: "Down for repair." });
   const trouble = await failureOf(client.put(settings, { what: WHAT, schema: any, body: { enabled: true } }));
   expect(trouble.message).toContain(
-    "answered 503 Service Unavailable: Down for repair [code 10503], request id ",
+    "returned 503 Service Unavailable: Down for repair [code 10503], request ID ",
   );
   expect(trouble.message).toMatch(
-    / It may have been carried out\. The service is in trouble.*Run the command again\.$/,
+    / Cloudflare may have applied it\. The problem is at Cloudflare.*Run the command again\.$/,
   );
 });
 
@@ -135,7 +135,7 @@ describe("answers that are no plain success", () => {
 
   test("success: false without any error is a failure all the same", async () => {
     reply = { status: 200, body: '{"success":false,"result":null}' };
-    expect((await failureOf(get())).message).toContain("the service gave no reason");
+    expect((await failureOf(get())).message).toContain("Cloudflare gave no reason");
   });
 
   test("success: true with a failing status is a failure", async () => {
@@ -153,7 +153,7 @@ describe("answers that are no plain success", () => {
     const failure = await failureOf(get());
     expect(failure).toMatchObject({ status, outcome: "unknown" });
     expect(failure.message).toContain(
-      `the body is not the API's envelope but ${body === "" ? "empty" : JSON.stringify(body.replace("\n", " "))}`,
+      `the body is not an API response but ${body === "" ? "empty" : JSON.stringify(body.replace("\n", " "))}`,
     );
   });
 
@@ -169,7 +169,7 @@ describe("answers that are no plain success", () => {
       client.get("/x", { what: WHAT, schema: z.object({ list: z.array(z.string()) }) }),
     );
     expect(failure.message).toContain("result.list.0: ");
-    expect(failure.message).toContain("look for a newer version");
+    expect(failure.message).toContain("check for a newer version");
   });
 
   test("a 204 is a success without a result", async () => {
@@ -191,9 +191,9 @@ describe("answers that are no plain success", () => {
     };
     await failureOf(client.get("/x", { what: WHAT, schema: z.string() }));
     expect(info).toEqual([
-      "the API says: Heed this",
-      "the API says: and this",
-      "the API says: and a failure's",
+      "message from the API: Heed this",
+      "message from the API: and this",
+      "message from the API: and a failure's",
     ]);
   });
 

@@ -116,7 +116,7 @@ describe("POST", () => {
       api.fault({ match: {}, kind: "status", status });
       const failure = await failureOf(send("POST", 5));
       expect(failure).toMatchObject({ status, outcome: "unknown" });
-      expect(failure.message).toContain("It may have been carried out.");
+      expect(failure.message).toContain("Cloudflare may have applied it.");
       expect(api.requests).toHaveLength(1);
     },
   );
@@ -166,7 +166,7 @@ describe("the outcome of a request is that of all its attempts", () => {
       const failure = await failureOf(send("PUT"));
       expect(failure).toMatchObject({ status, outcome: "unknown" });
       expect(failure.message).toContain("after 2 attempts");
-      expect(failure.message).toContain("It may have been carried out.");
+      expect(failure.message).toContain("Cloudflare may have applied it.");
       expect(mayHaveBeenApplied(failure)).toBe(true);
     },
   );
@@ -238,7 +238,7 @@ describe("Retry-After", () => {
     const { waits } = virtualTime();
     api.fault({ match: {}, kind: "status", status, retryAfter: 3600 });
     const failure = await failureOf(send("GET", 5));
-    expect(failure.message).toContain("It asks to wait 3600 s.");
+    expect(failure.message).toContain("Cloudflare asks to wait 3600 s.");
     expect(waits).toEqual([]);
     expect(api.requests).toHaveLength(1);
   });
@@ -252,7 +252,7 @@ describe("Retry-After", () => {
     await first;
     const later = failureOf(client.put(settings, { what: "Setting", schema, body: put }));
     const told =
-      /^Trying failed: GET \S+ was not sent: the service asked for a pause, and 3600 s of waiting are left\. Run again after that\.$/;
+      /^Trying failed: GET \S+ was not sent: Cloudflare asked to pause for another 3600 s\. Run the command again after that\.$/;
     expect((await queued).message).toMatch(told);
     expect(await later).toMatchObject({ outcome: "notDone", status: undefined });
     expect(api.requests).toHaveLength(1);
@@ -359,7 +359,7 @@ describe("the rate budget", () => {
     const failure = await failureOf(hasty.client.get(settings, { what: WHAT, schema }));
     expect(time.waits).toEqual([60_000]);
     expect(failure.message).toContain(
-      "was not sent: the rate budget of 1 request in 1 minute is used up, and ",
+      "was not sent: the rate budget of 1 request in 1 minute is used up for another ",
     );
     controller.abort();
     await patient;
@@ -441,7 +441,7 @@ describe("time limits", () => {
     });
     const { client } = clientOf(server.url, { timeouts, maxRetries: 0 });
     const failure = await failureOf(client.get("/x", { what: WHAT, schema }));
-    expect(failure.message).toContain("got no answer: the answer was cut off (UND_ERR_BODY_TIMEOUT)");
+    expect(failure.message).toContain("got no response: it was cut off midway (UND_ERR_BODY_TIMEOUT)");
   });
 });
 
@@ -456,7 +456,7 @@ describe("when the operation is cancelled", () => {
     controller.abort();
     expect(await asked).toMatchObject({
       name: "CancelledError",
-      message: "Reading was not carried out: the operation was cancelled or its engine has gone.",
+      message: "Reading was not sent: the operation was cancelled, or the Pulumi engine exited.",
     });
     expect(api.requests[0]?.endedAt).toBeNull(); // The answer was not waited for.
     expect(client.inFlight).toBe(0);
@@ -510,7 +510,7 @@ describe("when the operation is cancelled", () => {
       name: "CancelledError",
       outcome: "unknown",
       message:
-        "Setting was cut short: the operation was cancelled or its engine has gone. It may have been carried out.",
+        "Setting was interrupted: the operation was cancelled, or the Pulumi engine exited. Cloudflare may have applied it.",
     });
   });
 

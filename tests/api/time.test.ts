@@ -24,23 +24,23 @@ describe("an attempt as a whole", () => {
     const server = await serve((_request, response) => void response.write("{"));
     const { client } = clientOf(server.url, { attemptMs: 2_000, maxRetries: 0 });
     const failure = await failureOf(client.put("/x", { what: "Writing", schema, body: {} }));
-    expect(failure.message).toContain("got no answer: the answer was cut off (ETIMEDOUT)");
+    expect(failure.message).toContain("got no response: it was cut off midway (ETIMEDOUT)");
     expect(failure).toMatchObject({ outcome: "unknown" });
   });
 });
 
 describe("a client without patience", () => {
-  test("sends nothing more after the first request that got no answer in time", async () => {
+  test("sends nothing more after the first request that got no response in time", async () => {
     const server = await serve(() => undefined);
     const { client } = clientOf(server.url, { attemptMs: 50, maxRetries: 0, patient: false, concurrency: 2 });
     const ask = () => failureOf(client.get("/x", { what: "Looking", schema }));
     const failures = await Promise.all(Array.from({ length: 6 }, ask));
     failures.push(await ask());
     const told = failures.map(
-      ({ message }) => /no complete answer within|was not sent: an earlier/.exec(message)?.[0],
+      ({ message }) => /no complete response within|was not sent: an earlier/.exec(message)?.[0],
     );
     expect(told.sort()).toEqual([
-      ...Array.from({ length: 2 }, () => "no complete answer within"),
+      ...Array.from({ length: 2 }, () => "no complete response within"),
       ...Array.from({ length: 5 }, () => "was not sent: an earlier"),
     ]);
     expect(server.seen.length).toBeLessThanOrEqual(2); // On a busy machine the time is over before a request has arrived.
@@ -112,7 +112,7 @@ describe("a proxy", () => {
       const failure = await create(`${scheme}://api.example/v4`);
       expect(failure.message).toMatch(
         new RegExp(
-          `^Creating failed: POST /x was not sent: the proxy "http://${at}" of ${name} refused to connect to api\\.example(:443)? with status 403\\. Check ${name} and what the proxy allows, or name api\\.example in NO_PROXY\\.$`,
+          `^Creating failed: POST /x was not sent: the proxy "http://${at}" from ${name} refused to connect to api\\.example(:443)? with status 403\\. Check ${name} and what the proxy allows, or add api\\.example to NO_PROXY\\.$`,
         ),
       );
       expect(failure).toMatchObject({ outcome: "notDone" });
@@ -132,8 +132,8 @@ describe("a proxy", () => {
       process.env[name] = value;
       const failure = await create("https://api.example/v4");
       expect(failure.message).toBe(
-        `Creating failed: POST /x was not sent: ${name} is ${JSON.stringify(shown)}, which is not the address of a proxy. ` +
-          `Set ${name} to an address with its scheme, such as "${better}", or unset it.`,
+        `Creating failed: POST /x was not sent: ${name}: ${JSON.stringify(shown)} is not a proxy URL. ` +
+          `Set ${name} to a URL with its scheme, such as "${better}", or unset it.`,
       );
       expect(failure).toMatchObject({ outcome: "notDone" });
     },

@@ -31,7 +31,7 @@ test.each([
     const failure = await new Operation(server)
       .refresh("KvNamespace", recorded)
       .catch((error: unknown) => error);
-    expect(String(failure)).toContain("answered 400");
+    expect(String(failure)).toContain("returned 400");
     expect(String(failure).length).toBeLessThan(10_000);
   }
   await pause();

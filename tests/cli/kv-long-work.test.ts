@@ -86,7 +86,7 @@ test("names the entry that the service refuses", async () => {
   const ran = await desk.here("kv", "bulk", "put", "entries.json", ...BINDING);
   expect(ran.code).toBe(1);
   expect(ran.stderr).toMatch(
-    /key "many\/000000": Writing key "many\/000000" .* answered 413 .*business 200 MB/,
+    /key "many\/000000": Writing key "many\/000000" .* returned 413 .*business 200 MB/,
   );
   expect(ran.stderr).toMatch(/Wrote 1 of 2 entries/);
 });

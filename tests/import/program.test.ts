@@ -259,7 +259,7 @@ describe("what can't be read", () => {
     [
       "no connection",
       { kind: "dropBefore", match: { path: "page_shield/policies" }, times: 9 },
-      /got no answer.*Nothing was written/,
+      /got no response.*Nothing was written/,
     ],
   ] as const)("ends the command without writing anything: %s", async (_, fault, words) => {
     const desk = await ImportDesk.from();

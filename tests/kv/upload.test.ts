@@ -180,7 +180,7 @@ describe("trouble that stays ends the upload", () => {
     const outcome = await uploaded(manyEntries(8_000), ctx);
     expect(outcome).toMatchObject({ done: 2_000, failed: [] });
     expect(outcome.error?.message).toMatch(
-      new RegExp(`^Writing 1000 entries to namespace ${place.namespaceId} failed: PUT .*answered 500`),
+      new RegExp(`^Writing 1000 entries to namespace ${place.namespaceId} failed: PUT .*returned 500`),
     );
     expect(api.requests).toHaveLength(3);
     expect(storedKeys(api).sort()).toEqual(outcome.confirmed.sort());
@@ -262,7 +262,7 @@ describe("a body that is too large (413)", () => {
     expect(outcome.error).toBeUndefined();
     expect(outcome.failed[0]?.reason).toMatch(
       new RegExp(
-        `^Writing key "${keyAt(0)}" to namespace .* answered 413 .*payload too large \\[code 10024\\]`,
+        `^Writing key "${keyAt(0)}" to namespace .* returned 413 .*payload too large \\[code 10024\\]`,
       ),
     );
     expect(sentBatches(api)).toEqual([4, 2, 1, 1, 2].map((n) => `PUT bulk ${n}`));

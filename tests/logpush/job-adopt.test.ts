@@ -188,7 +188,7 @@ describe("a create is made once", () => {
     },
   );
 
-  test("where the service answered 500 although it had made it", async () => {
+  test("where the service returned 500 although it had made it", async () => {
     const between = await through(b.api, (method) => (method === "POST" ? 500 : undefined));
     const recorded = await new Operation(between).up(TYPE, b.job);
     expect((await b.stored()).map(({ id }) => String(id))).toEqual([recorded.id]);

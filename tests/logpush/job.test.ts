@@ -103,7 +103,7 @@ describe("a life", () => {
     const recorded = await up(b.job);
     await rawSend(b.api, "DELETE", `${b.jobs}/${recorded.id}`);
     const { message } = await new Operation(b.api).failedUp(TYPE, { ...b.job, name: "till" }, recorded);
-    expect(message).toContain("answered 404 Not Found");
+    expect(message).toContain("returned 404 Not Found");
     expect(message).toContain("run `pulumi refresh`");
     expect(await new Operation(b.api).refresh(TYPE, recorded)).toBeUndefined();
   });

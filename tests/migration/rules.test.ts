@@ -360,7 +360,7 @@ describe("an assessment", () => {
         overrides: {
           items: Array.from({ length: count }, (_, i) => ({ id: `o${i}`, urls: [`a.example/${i}`] })),
         },
-        firewallRules: { unread: "answered 403" },
+        firewallRules: { unread: "returned 403" },
         pageRules: { items: [{ id: "x", actions: [{ id: "waf", value: "off" }] }] },
       },
       ...more,

@@ -269,7 +269,7 @@ describe("an answer that is no answer", () => {
       } else {
         const { message, recorded } = await new Operation(api).failedUp(TYPE, inputs);
         expect(message).toMatch(
-          /It may have been carried out\. .*The zone still is at start\. The next up looks again/,
+          /Cloudflare may have applied it\. .*The zone still is at start\. The next up looks again/,
         );
         expect(recorded?.outputs["history"]).toMatchObject([{ step: "finished", event: "unclear" }]);
         expect(puts(api)).toEqual([PUT.pending]); // Not sent again by a timer: by a person's next up.
@@ -356,7 +356,7 @@ describe("an answer that is no answer", () => {
     api.fault({ kind: "status", status: 429, times: 20, match: { method: "PUT" } });
     const patient = { config: { "edgeguard:maxRetries": "5" } };
     const { message } = await new Operation(api, patient).failedUp(TYPE, inputs);
-    expect(message).toMatch(/answered 429 Too Many Requests.*The zone is as it was\./);
+    expect(message).toMatch(/returned 429 Too Many Requests.*The zone is as it was\./);
     expect(message).not.toContain("keeps changing");
     expect(puts(api)).toHaveLength(5);
   });

@@ -191,11 +191,11 @@ describe("an assessed zone", () => {
   test.each([
     [
       "/firewall/rules",
-      "firewall rules not counted: check by hand (Cloudflare answered 403; it needs the permission Firewall Services Read (in the dashboard: Zone > Firewall Services > Read))",
+      "firewall rules not counted: check by hand (Cloudflare returned 403; it needs the permission Firewall Services Read (in the dashboard: Zone > Firewall Services > Read))",
     ],
     [
       "/pagerules",
-      "page rules not counted: check by hand (Cloudflare answered 403; it needs the permission Page Rules Read (in the dashboard: Zone > Page Rules > Read))",
+      "page rules not counted: check by hand (Cloudflare returned 403; it needs the permission Page Rules Read (in the dashboard: Zone > Page Rules > Read))",
     ],
   ])("without an answer from %s is assessed all the same, and says so", async (path, words) => {
     api.fault({ kind: "status", status: 403, code: 10000, match: { path } });

@@ -263,10 +263,10 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
 
   test("says what failed, with the service's words, for what the zone or the plan does not have", async () => {
     await expect(getScript({ zoneId: shop, scriptId: "0".repeat(32) }, opts)).rejects.toThrow(
-      `Reading script ${"0".repeat(32)} of zone ${shop} failed: GET /zones/${shop}/page_shield/scripts/${"0".repeat(32)} answered 404 Not Found`,
+      `Reading script ${"0".repeat(32)} of zone ${shop} failed: GET /zones/${shop}/page_shield/scripts/${"0".repeat(32)} returned 404 Not Found`,
     );
     await expect(getConnections({ zoneId: api.zones.small }, opts)).rejects.toThrow(
-      /Listing the connections of zone \w+ failed: .* answered 403 Forbidden/,
+      /Listing the connections of zone \w+ failed: .* returned 403 Forbidden/,
     );
   });
 
@@ -309,7 +309,7 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
     process.env["CLOUDFLARE_API_TOKEN"] = "local-token";
     try {
       await expect(getScripts({ zoneId: shop }, { config: { baseUrl: api.url } })).rejects.toThrow(
-        /^Listing the scripts of zone \w+ needs credentials and none are set/,
+        /^Listing the scripts of zone \w+ needs credentials, and none are set/,
       );
     } finally {
       delete process.env["CLOUDFLARE_API_TOKEN"];

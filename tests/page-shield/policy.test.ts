@@ -95,7 +95,7 @@ describe("a life", () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     await rawSend(api, "DELETE", `${path}/${recorded.id}`);
     const { message } = await new Operation(api).failedUp(TYPE, { ...policy, description: "Till" }, recorded);
-    expect(message).toContain("answered 404 Not Found");
+    expect(message).toContain("returned 404 Not Found");
     expect(message).toContain("run `pulumi refresh`");
     expect(await new Operation(api).refresh(TYPE, recorded)).toBeUndefined();
   });
@@ -513,7 +513,7 @@ describe("a create is made once", () => {
     expect((await stored()).map(({ id }) => id)).toEqual([recorded.id]);
   });
 
-  test("where the service answered 500 although it had made it", async () => {
+  test("where the service returned 500 although it had made it", async () => {
     const between = await through(api, (method) => (method === "POST" ? 500 : undefined));
     const recorded = await new Operation(between).up(TYPE, policy);
     expect((await stored()).map(({ id }) => id)).toEqual([recorded.id]);

@@ -129,7 +129,7 @@ describe("an argument that is removed", () => {
     expect(await now()).toEqual([true, true, true]);
   });
 
-  test("goes back in the end also where the first attempt got no answer", async () => {
+  test("goes back in the end also where the first attempt got no response", async () => {
     const first = await new Operation(api).up(TYPE, { ...zone, enabled: true, useConnectionUrlPath: true });
     api.fault({ match: { method: "PUT" }, kind: "status", status: 500, times: 2 });
     const failed = await new Operation(api).failedUp(TYPE, { ...zone, enabled: true }, first);
@@ -180,7 +180,7 @@ describe("a destroy", () => {
     );
     const refused = await failureOf(new Operation(api).destroy(TYPE, recorded));
     expect(refused.message).toContain(
-      "remove what the stack has recorded of it with `pulumi state delete '<URN>'`",
+      "remove its resources from the state with `pulumi state delete '<URN>'`",
     );
   });
 
@@ -247,7 +247,7 @@ describe("a change that is refused", () => {
       useConnectionUrlPath: true,
     });
     expect(message).toMatch(
-      /^Setting page security of zone \w+ failed: PUT .* answered 403 Forbidden: not entitled/,
+      /^Setting page security of zone \w+ failed: PUT .* returned 403 Forbidden: not entitled/,
     );
     expect(message).toContain("useConnectionUrlPath: true need");
     expect(recorded).toBeUndefined();
@@ -292,7 +292,7 @@ describe("an answer that is lost", () => {
   test("each time leaves what was there before on record, so that a destroy can put it back", async () => {
     api.fault({ match: { method: "PUT" }, kind: "dropAfter", times: 2 });
     const { recorded, message } = await new Operation(api).failedUp(TYPE, { ...zone, enabled: true });
-    expect(message).toContain("It may have been carried out.");
+    expect(message).toContain("Cloudflare may have applied it.");
     expect(await now()).toEqual([true, true, false]);
     expect(recorded).toMatchObject({ id: zone.zoneId, outputs: { previous: { enabled: false } } });
     await new Operation(api).destroy(TYPE, recorded as never);

@@ -70,7 +70,7 @@ test("what is not there is created again, when the service says it may be asked 
 
 test("what the service wants to be asked for in an hour is not asked for again", async () => {
   const { made, postedAt } = await creation({ posts: [503], retryAfter: 3600 });
-  expect((await failureOf(made)).message).toContain("It asks to wait 3600 s.");
+  expect((await failureOf(made)).message).toContain("Cloudflare asks to wait 3600 s.");
   expect(postedAt).toHaveLength(1);
 });
 
@@ -85,7 +85,7 @@ test("what can be looked up no more is told with both reasons, and may have happ
   const failure = await failureOf(made);
   expect(failure).toMatchObject({ name: "ApiError", outcome: "unknown", status: 500 });
   expect(failure.message).toMatch(
-    /^Creating thing 1 failed: .* It may have been carried out\. Whether it was could not be looked up: Listing things failed: .* 403 Forbidden/,
+    /^Creating thing 1 failed: .* Cloudflare may have applied it\. Whether it was could not be looked up: Listing things failed: .* 403 Forbidden/,
   );
 });
 

@@ -384,7 +384,7 @@ describe("live checks", () => {
       const op = new Operation(api, { config: { "edgeguard:maxRetries": "5" } });
       for (const description of ["a", "b"]) {
         expect(await op.refusals("PageShieldPolicy", { ...policy, description })).toEqual([
-          expect.stringMatching(`^Listing the policies .* answered ${status} `),
+          expect.stringMatching(`^Listing the policies .* returned ${status} `),
         ]);
       }
       expect(op.warned).toEqual([]);
@@ -420,7 +420,7 @@ describe("live checks", () => {
         });
       }
       expect(op.warned).toEqual([
-        expect.stringMatching(`live checks skipped: Listing the policies .* answered ${status} `),
+        expect.stringMatching(`live checks skipped: Listing the policies .* returned ${status} `),
       ]);
       expect(api.requests).toHaveLength(1);
     },

@@ -104,7 +104,7 @@ test("a problem without credentials is told by the verb that needs them, not by 
   expect(given(output)).toEqual([
     [],
     expect.stringContaining(
-      "needs credentials and CLOUDFLARE_API_TOKEN, CLOUDFLARE_EMAIL and CLOUDFLARE_API_KEY are empty",
+      "needs credentials, and CLOUDFLARE_API_TOKEN, CLOUDFLARE_EMAIL and CLOUDFLARE_API_KEY are empty",
     ) as string,
   ]);
   expect(api.requests).toHaveLength(0);

@@ -186,17 +186,17 @@ test("checkRequest counts bytes, not characters, and each value of a repeated he
 
 describe("explainError", () => {
   test.each<[Parameters<typeof explainError>[0], RegExp[]]>([
-    [{ status: 413 }, [/free 100 MB, pro 100 MB, business 200 MB, enterprise 500 MB/, /send less at a time/]],
-    [{ status: 413, plan: "business" }, [/larger than the 200 MB of the business plan: send less/]],
+    [{ status: 413 }, [/free 100 MB, pro 100 MB, business 200 MB, enterprise 500 MB/, /Send less at a time/]],
+    [{ status: 413, plan: "business" }, [/larger than the 200 MB that the business plan allows\. Send less/]],
     [
       { status: 413, plan: "enterprise" },
-      [/500 MB of the enterprise plan, unless the service has granted more/],
+      [/500 MB that the enterprise plan allows, unless Cloudflare granted more/],
     ],
     [
       { status: 429 },
       [
-        /1,200 in 5 minutes/,
-        /100,000 requests a day and 1,000 a minute on the free plan/,
+        /1,200 requests per 5 minutes per user/,
+        /100,000 requests per day and 1,000 per minute/,
         /Retry-After/,
         /midnight UTC/,
       ],
@@ -204,28 +204,28 @@ describe("explainError", () => {
     [
       { code: 1015 },
       [
-        /100,000 requests a day or 1,000 a minute of the free plan/,
-        /programs see 429/,
+        /100,000 requests per day or 1,000 per minute of the Workers Free plan/,
+        /Programs see 429/,
         /rule "worker"/,
-        /fails open .* pass the function by/,
+        /fails open bypass the Worker/,
         /fails closed shows error 1027/,
       ],
     ],
     [
       { code: 1027 },
       [
-        /100,000 requests a day of the free plan/,
+        /100,000 requests per day of the Workers Free plan/,
         /the route fails closed/,
         /let the route fail open/,
         /paid plan/,
       ],
     ],
-    [{ code: 1004, status: 403 }, [/as many log-push jobs as it may have, or its plan has none/]],
-    [{ code: 1004, status: 400 }, [/The filter does not suit its field/]],
-    [{ code: 1004 }, [/log-push jobs/, /filter/]],
+    [{ code: 1004, status: 403 }, [/reached its limit of Logpush jobs, or its plan doesn't include Logpush/]],
+    [{ code: 1004, status: 400 }, [/The filter doesn't match the type of its field/]],
+    [{ code: 1004 }, [/Logpush jobs/, /filter/]],
     [{ code: 9106 }, [/Email and key/]],
     [{ code: 10000 }, [/lacks the permission/]],
-    [{ code: 7003, status: 404 }, [/an id in it is wrong/]],
+    [{ code: 7003, status: 404 }, [/an ID in it is wrong/]],
   ])("explains %j", (error, words) => {
     for (const word of words) expect(explainError(error)).toMatch(word);
   });

@@ -14,7 +14,7 @@ playScenario({
     {
       run: "up",
       code: "failure",
-      says: [/needs credentials and none are set/, /edgeguard:apiToken/],
+      says: [/needs credentials, and none are set/, /edgeguard:apiToken/],
       requests: 0,
     },
   ],

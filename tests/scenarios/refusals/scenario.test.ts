@@ -105,13 +105,13 @@ playScenario({
     {
       run: "preview",
       code: "failure",
-      says: [/The token from edgeguard:apiToken lacks the permission Page Shield Read/, /request id/],
+      says: [/The token from edgeguard:apiToken lacks the permission Page Shield Read/, /request ID/],
       hides: ["canary-token-9753"],
     },
     {
       run: "up",
       code: "failure",
-      says: [/The token from edgeguard:apiToken lacks the permission Page Shield Read/, /request id/],
+      says: [/The token from edgeguard:apiToken lacks the permission Page Shield Read/, /request ID/],
       hides: ["canary-token-9753"],
     },
   ],

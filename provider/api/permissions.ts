@@ -12,7 +12,7 @@ interface Permission {
 }
 
 /** A permission at the level that a request needs. */
-export interface Right extends Pick<Permission, "scope" | "name"> {
+export interface RequiredPermission extends Pick<Permission, "scope" | "name"> {
   readonly level: "Read" | "Write";
 }
 
@@ -46,29 +46,29 @@ const BY_PATH: readonly (readonly [RegExp, Permission])[] = [
 const READING_POST = /\/bulk\/get$/;
 
 /** The permission that a request needs; undefined for a path that is in no table. */
-export function rightOf(method: string, path: string): Right | undefined {
-  const permission = BY_PATH.find(([of]) => of.test(path))?.[1];
+export function permissionFor(method: string, path: string): RequiredPermission | undefined {
+  const permission = BY_PATH.find(([permissions]) => permissions.test(path))?.[1];
   if (permission === undefined) return undefined;
   const reads = method === "GET" || (method === "POST" && READING_POST.test(path));
   return reads ? toRead(permission) : toWrite(permission);
 }
 
 /** A right as a person finds it: by its name in the API, and by its place in the dashboard. */
-export function nameOfRight({ scope, name, level }: Right): string {
+export function permissionName({ scope, name, level }: RequiredPermission): string {
   return `${name} ${level} (in the dashboard: ${scope} > ${name} > ${level === "Write" ? "Edit" : "Read"})`;
 }
 
-interface ResourceRights {
+interface ResourcePermissions {
   /** A preview, a refresh, a lookup. */
-  readonly toRead: readonly Right[];
+  readonly toRead: readonly RequiredPermission[];
   /** An update and a destroy. */
-  readonly toWrite: readonly Right[];
+  readonly toWrite: readonly RequiredPermission[];
   /** What else there is to know, as a sentence. */
   readonly note?: string;
 }
 
 /** What each resource needs. */
-export const RESOURCE_RIGHTS = {
+export const RESOURCE_PERMISSIONS = {
   PageShieldSettings: of([PAGE_SHIELD]),
   PageShieldPolicy: of([PAGE_SHIELD]),
   ManagedRulesetOverride: of([ZONE_WAF], [ACCOUNT_RULESETS]),
@@ -84,13 +84,13 @@ export const RESOURCE_RIGHTS = {
   ),
   KvNamespace: of([WORKERS_KV]),
   KvEntries: of([WORKERS_KV]),
-} as const satisfies Readonly<Record<string, ResourceRights>>;
+} as const satisfies Readonly<Record<string, ResourcePermissions>>;
 
 function of(
   owned: readonly Permission[],
   onlyRead: readonly Permission[] = [],
   note?: string,
-): ResourceRights {
+): ResourcePermissions {
   return {
     toRead: [...owned, ...onlyRead].map(toRead),
     toWrite: [...owned.map(toWrite), ...onlyRead.map(toRead)],
@@ -98,10 +98,10 @@ function of(
   };
 }
 
-function toRead({ scope, name, toRead: level }: Permission): Right {
+function toRead({ scope, name, toRead: level }: Permission): RequiredPermission {
   return { scope, name, level };
 }
 
-function toWrite({ scope, name }: Permission): Right {
+function toWrite({ scope, name }: Permission): RequiredPermission {
   return { scope, name, level: "Write" };
 }

@@ -2,11 +2,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type LocalApi, managedRulesets, startLocalApi } from "edgeguard-local";
 import { z } from "zod";
-import { RESOURCE_RIGHTS, rightOf } from "../../provider/api/rights";
+import { RESOURCE_PERMISSIONS, permissionFor } from "../../provider/api/permissions";
 import { clientOf, failureOf } from "../support/edge-client";
 import { REPOSITORY } from "../support/engine";
 import { Operation } from "../support/operation";
-import { rightsSentence, type ResourceName } from "../support/rights-markdown";
+import { permissionsSentence, type ResourceName } from "../support/permissions-markdown";
 
 let api: LocalApi;
 beforeAll(async () => {
@@ -32,7 +32,7 @@ const NAMES = Object.keys(FILES) as ResourceName[];
 
 test.each(NAMES)("the docstring of %s says which permissions it needs", (name) => {
   const source = readFileSync(join(REPOSITORY, "provider", FILES[name]), "utf8");
-  expect(source.replace(/\n \* /g, " ")).toContain(rightsSentence(name));
+  expect(source.replace(/\n \* /g, " ")).toContain(permissionsSentence(name));
 });
 
 /** A life of each resource: created, looked at, changed, deleted. */
@@ -87,11 +87,11 @@ test.each(NAMES)("%s sends nothing that needs another permission than its own", 
   await new Operation(api).refresh(name, created);
   const updated = await new Operation(api).up(name, { ...second }, created);
   await new Operation(api).destroy(name, updated);
-  const needed = api.requests.map(({ method, path }) => JSON.stringify(rightOf(method, path)));
-  const { toRead, toWrite } = RESOURCE_RIGHTS[name];
-  const allowed = [...toRead, ...toWrite].map((right) => JSON.stringify(right));
+  const needed = api.requests.map(({ method, path }) => JSON.stringify(permissionFor(method, path)));
+  const { toRead, toWrite } = RESOURCE_PERMISSIONS[name];
+  const allowed = [...toRead, ...toWrite].map((permission) => JSON.stringify(permission));
   expect(needed.length).toBeGreaterThan(0);
-  expect(needed.filter((right) => !allowed.includes(right))).toEqual([]);
+  expect(needed.filter((permission) => !allowed.includes(permission))).toEqual([]);
 });
 
 describe("a request that is forbidden names the permission", () => {
@@ -188,7 +188,7 @@ describe("advice fits what was asked for", () => {
       const made = await new Operation(api).up(type, { ...declared });
       api.fault({ ...gone, times: 9 });
       const { message } = await failureOf(new Operation(api).refresh(type, made));
-      expect(message).toContain("Or the token can no longer see it");
+      expect(message).toContain("Or the token no longer has access");
       expect(message).toContain("`pulumi state delete '<URN>'`");
       expect(message).not.toContain("`pulumi refresh`");
     },
@@ -213,7 +213,7 @@ describe("advice fits what was asked for", () => {
     const made = await new Operation(api).up("PageShieldPolicy", { ...first });
     api.fault({ ...gone, times: 9 });
     const { message } = await failureOf(new Operation(api).refresh("PageShieldPolicy", made));
-    expect(message).toContain("remove what the stack has recorded of it with `pulumi state delete '<URN>'`");
+    expect(message).toContain("remove its resources from the state with `pulumi state delete '<URN>'`");
     expect(message).not.toContain("pulumi refresh");
   });
 });
@@ -228,5 +228,5 @@ test("a secret that is empty is called empty, not unset", async () => {
     "edgeguard: live checks skipped: CLOUDFLARE_API_TOKEN is empty. pulumi up, refresh and destroy need them",
   ]);
   const { message } = await op.failedUp("PageShieldSettings", { zoneId: api.zones.empty, enabled: true });
-  expect(message).toContain("needs credentials and CLOUDFLARE_API_TOKEN is empty");
+  expect(message).toContain("needs credentials, and CLOUDFLARE_API_TOKEN is empty");
 });
