@@ -1,4 +1,4 @@
-import { RESOURCE_RIGHTS, type Right } from "../../provider/api/rights";
+import { RESOURCE_PERMISSIONS, type RequiredPermission } from "../../provider/api/permissions";
 import type { Mistake, Played, ResourceName } from "../../tests/messages/mistakes";
 import {
   block,
@@ -162,9 +162,12 @@ function outputs(
 }
 
 function permissions(name: ResourceName): string {
-  const rights: { toRead: readonly Right[]; toWrite: readonly Right[]; note?: string } =
-    RESOURCE_RIGHTS[name];
-  const listed = (all: readonly Right[]): string =>
+  const rights: {
+    toRead: readonly RequiredPermission[];
+    toWrite: readonly RequiredPermission[];
+    note?: string;
+  } = RESOURCE_PERMISSIONS[name];
+  const listed = (all: readonly RequiredPermission[]): string =>
     all.map(({ scope, name: of, level }) => `${scope}: ${of} ${level}`).join("<br>");
   return lines(
     table(

@@ -1,5 +1,5 @@
 import { type LocalApi, managedRulesets } from "edgeguard-local";
-import type { RESOURCE_RIGHTS } from "../../provider/api/rights";
+import type { RESOURCE_PERMISSIONS } from "../../provider/api/permissions";
 import type { JsonObject } from "../../provider/runtime/values";
 
 /** A resource as somebody first declares it, and as a later change of the program does. */
@@ -9,7 +9,7 @@ export interface Sample {
 }
 
 /** One of each resource. */
-export const SAMPLES: Readonly<Record<keyof typeof RESOURCE_RIGHTS, (api: LocalApi) => Sample>> = {
+export const SAMPLES: Readonly<Record<keyof typeof RESOURCE_PERMISSIONS, (api: LocalApi) => Sample>> = {
   PageShieldSettings: ({ zones }) => of({ zoneId: zones.empty, enabled: true }, { enabled: false }),
   PageShieldPolicy: ({ zones }) =>
     of(

@@ -2,13 +2,13 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type LocalApi, managedRulesets } from "edgeguard-local";
-import type { RESOURCE_RIGHTS } from "../../../provider/api/rights";
+import type { RESOURCE_PERMISSIONS } from "../../../provider/api/permissions";
 import { omitAbsent } from "../../../provider/runtime/members";
 import type { JsonObject } from "../../../provider/runtime/values";
 import { Operation } from "../../support/operation";
 import { SAMPLES } from "../../support/samples";
 
-export type ResourceName = keyof typeof RESOURCE_RIGHTS;
+export type ResourceName = keyof typeof RESOURCE_PERMISSIONS;
 
 /** A mistake that people make: `mistakes.test.ts` plays it, and the reference shows it with what the preview says. */
 export interface Mistake {
@@ -120,6 +120,6 @@ function steady(text: string, folder: string, known: string): string {
   return text
     .replaceAll(`${folder}/`, "")
     .replace(/\b[0-9a-f]{32}\b/g, (id) => (known.includes(id) ? id : "0123456789abcdef0123456789abcdef"))
-    .replace("no answer: Error: ", "no answer: ") // A test runner's errors are of another realm.
+    .replace("no response: Error: ", "no response: ") // A test runner's errors are of another realm.
     .replace(/\b[0-9a-f]{16}-LOC\b/g, "8f1a2b3c4d5e6f70-FRA");
 }
