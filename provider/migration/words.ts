@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { LEVELS, levelOf, thresholdInWords } from "../rulesets/overrides";
+import { LEVELS, levelOf, thresholdLabel } from "../rulesets/overrides";
 import { omitAbsent } from "../runtime/members";
 import { pluralize, isJsonObject, ownMember, type JsonObject } from "../runtime/values";
 import type { WireRule } from "./rules";
@@ -145,7 +145,7 @@ function changeWords(rule: WireRule): string {
 }
 
 export function thresholdWords(score: number): string {
-  return `score threshold ${thresholdInWords(score)}`;
+  return `score threshold ${thresholdLabel(score)}`;
 }
 
 /** `3 rules changed (2 off, 1 log)`. */

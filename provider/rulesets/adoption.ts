@@ -17,39 +17,42 @@ import {
   outputsOf,
   REF_PREFIX,
   sameVersion,
-  wantedOf,
+  desiredRule,
   type Computed,
   type Declared,
   type Prepared,
   type Previous,
 } from "./deployment";
-import { byRef, type RuleWriter } from "./entry-point";
-import { exceptionRef, isSameSkip, ownExceptions, sameExceptions } from "./exceptions";
-import { foundRule, knownRuleset } from "./found";
-import { inDeclaredWords } from "./skip";
+import { findByRef, type RuleWriter } from "./entry-point";
+import { exceptionRef, isSameException, ownExceptions, sameExceptions } from "./exceptions";
+import { readLiveRule, factsOf } from "./live-rule";
+import { asDeclared } from "./skip";
 import { isInPlace } from "./position";
-import { reconcileRule, stillThere } from "./reconcile";
+import { reconcileRule, currentRule } from "./reconcile";
 import { definitionOf, type EntryPoint, type ZoneRule } from "./wire";
 
-/** A create that goes on from a rule which exists: which one, and how it is taken over. */
+/** Which existing rule a create adopts, and how. */
 
-/** The rule that a create goes on from. */
+/** The rule that a create adopts. */
 export interface Existing {
   readonly rule: ZoneRule;
   /**
-   * Whose it is: somebody else's; this resource's own, in a replacement; what an interrupted update of this resource, or
-   * the same resource before a move, `left`; or its `predecessor`'s, a resource of this stack with another name.
+   * Whose rule it is:
+   * - `others`: somebody else's.
+   * - `own`: this resource's, in a replacement.
+   * - `left`: this resource's, from an interrupted update or from before it was moved.
+   * - `predecessor`: of a resource of this stack with another name.
    */
   readonly from: "others" | "own" | "left" | "predecessor";
 }
 
 /**
- * The rule that a create takes over; undefined when it is to make a new one. A rule with this ref is what an earlier run
- * left, if it is a ref that only this package gives; one that equals the declaration under another ref of this stack is
- * its predecessor's, unless a resource of the program holds it. Else a rule with this ref, or one that executes the same ruleset for
- * the same requests and would run it twice, is somebody's: it is taken over or refused.
+ * The rule that a create adopts; undefined if it creates a new one. In this order:
+ * 1. A rule with the declared ref, if only this package assigns such refs: an earlier run left it.
+ * 2. A rule that matches the program under another ref of this stack, if no resource of the program holds it.
+ * 3. Somebody else's rule with the declared ref, or one that runs the same ruleset for the same requests: adopted or refused.
  *
- * @throws AdoptionError naming the ids.
+ * @throws AdoptionError with the IDs.
  */
 export async function chooseExisting(
   ctx: Context,
@@ -58,16 +61,15 @@ export async function chooseExisting(
   found: EntryPoint | undefined,
 ): Promise<Existing | undefined> {
   const { zoneId, adopt = "ifEqual", ref } = declared;
-  const named = byRef(found, ref);
-  const hasRef = `Zone ${zoneId} has a rule with the ref ${JSON.stringify(ref)} already`;
-  // What this program declares under the ref, too, can only be this resource's own, in a replacement.
+  const named = findByRef(found, ref);
+  // If this program holds the rule, it's this resource's own, in a replacement.
   if (named !== undefined && (ref.startsWith(REF_PREFIX) || ctx.holding(named.id) !== undefined)) {
     if (adopt !== "never") return { rule: named, from: ctx.holding(named.id) === undefined ? "left" : "own" };
     throw new AdoptionError(
-      `${hasRef} (${named.id}), and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise set adopt: "ifEqual", delete it, or declare another ref.`,
+      `Zone ${zoneId} already has a rule with the ref ${JSON.stringify(ref)} (${named.id}), and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise set adopt: "ifEqual", delete that rule, or declare another ref.`,
     );
   }
-  const running = runningToo(declared, prepared, found);
+  const running = rulesRunningTheSame(declared, prepared, found);
   if (named === undefined && adopt !== "never") {
     const [rule, ...more] = running.filter((each) => isPredecessor(ctx, declared, prepared, found, each));
     if (rule !== undefined && more.length === 0) return { rule, from: "predecessor" };
@@ -77,7 +79,7 @@ export async function chooseExisting(
   return rule === undefined ? undefined : { rule, from: "others" };
 }
 
-/** Somebody else's rule: the one with the declared ref, or those that execute the same ruleset for the same requests. */
+/** Somebody else's rule: the one with the declared ref, or one that runs the same ruleset for the same requests. */
 async function adoptOthers(
   ctx: Context,
   declared: Declared,
@@ -87,16 +89,16 @@ async function adoptOthers(
   running: readonly ZoneRule[],
 ): Promise<ZoneRule | undefined> {
   const { zoneId, adopt, ref } = declared;
-  const twice = `Zone ${zoneId} executes ${JSON.stringify(prepared.managed.name)} for the same requests already`;
-  const already =
+  const runsAlready = `Zone ${zoneId} already runs ${JSON.stringify(prepared.managed.name)} for the same requests`;
+  const conflict =
     named === undefined
-      ? `${twice}, by`
-      : `Zone ${zoneId} has a rule with the ref ${JSON.stringify(ref)} already,`;
-  const which = ({ id, description }: ZoneRule): string =>
-    `${already} rule ${id}${description === "" ? "" : ` (${JSON.stringify(description)})`}`;
-  const another = `declare another ${named === undefined ? "expression" : "ref"}`;
+      ? `${runsAlready}, by`
+      : `Zone ${zoneId} already has a rule with the ref ${JSON.stringify(ref)},`;
+  const conflictWith = ({ id, description }: ZoneRule): string =>
+    `${conflict} rule ${id}${description === "" ? "" : ` (${JSON.stringify(description)})`}`;
+  const alternative = `declare another ${named === undefined ? "expression" : "ref"}`;
   const differencesOf = (rule: ZoneRule): string[] => [
-    ...differences(rule, { ...wantedOf(declared, prepared, rule), ref: rule.ref }, prepared.sharedTags),
+    ...differences(rule, { ...desiredRule(declared, prepared, rule), ref: rule.ref }, prepared.sharedTags),
     ...(exceptionsInFront({ ...prepared, ref: declared.ref }, found, rule) === undefined
       ? ["exceptions"]
       : []),
@@ -108,30 +110,30 @@ async function adoptOthers(
     equal: () => alike.filter((each) => differencesOf(each).length === 0),
     refusals: {
       several: () =>
-        `${twice}, by ${alike.length} rules: ${alike.map(({ id }) => id).join(", ")}. Delete all but one, or declare another expression. ${RENAME_HINT}`,
+        `${runsAlready}, by ${alike.length} rules: ${alike.map(({ id }) => id).join(", ")}. Delete all but one, or declare another expression. ${RENAME_HINT}`,
       never: (found) =>
-        `${found.map(which).join("; ")}, and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise set adopt: "ifEqual" or "takeOver", delete that rule, or ${another}.`,
+        `${found.map(conflictWith).join("; ")}, and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise set adopt: "ifEqual" or "takeOver", delete that rule, or ${alternative}.`,
       different: (each) => {
         const seen = found ?? { id: "", version: "", rules: [] };
         const exists = argumentsOf(declared, prepared, seen, { rule: each, from: "others" });
         const changes = changesIn(ctx, declared, exists);
         return (
-          `${which(each)}, which differs in ${changesInWords(changes)}. ${toKeep(changes)}` +
-          `Set adopt: "takeOver" to change that rule and manage it, or ${another}. ${RENAME_HINT}`
+          `${conflictWith(each)}, which differs in ${changesInWords(changes)}. ${keepHint(changes)}` +
+          `Set adopt: "takeOver" to change that rule and manage it, or ${alternative}. ${RENAME_HINT}`
         );
       },
     },
   });
 }
 
-/** What the default refs of one stack begin with; undefined for any other ref. */
-function stackOf(ref: string): string | undefined {
+/** The common beginning of a stack's default refs. Undefined for any other ref. */
+function stackPrefixOf(ref: string): string | undefined {
   return /^edgeguard\/[^/]+\/[^/]+\//.exec(ref)?.[0];
 }
 
 /**
- * Whether a rule of this stack is held by no resource of the program so far, and as declared in all but its ref. Two
- * resources of one program never declare the same rule: the class refuses that.
+ * Whether a rule of this stack matches the declaration but for its ref, and no resource of the program holds it so far.
+ * The class refuses two resources that declare the same rule.
  */
 function isPredecessor(
   ctx: Context,
@@ -140,10 +142,11 @@ function isPredecessor(
   found: EntryPoint | undefined,
   rule: ZoneRule,
 ): boolean {
-  const stack = stackOf(declared.ref);
-  if (stack === undefined || stackOf(rule.ref) !== stack || ctx.holding(rule.id) !== undefined) return false;
+  const stack = stackPrefixOf(declared.ref);
+  if (stack === undefined || stackPrefixOf(rule.ref) !== stack || ctx.holding(rule.id) !== undefined)
+    return false;
   const { exceptions } = prepared;
-  const wanted = { ...wantedOf(declared, prepared), ref: rule.ref };
+  const wanted = { ...desiredRule(declared, prepared), ref: rule.ref };
   return (
     differences(rule, wanted, prepared.sharedTags).length === 0 &&
     ownExceptions(found ?? { rules: [] }, rule).length === exceptions.length &&
@@ -151,8 +154,8 @@ function isPredecessor(
   );
 }
 
-/** Rules that execute this ruleset for these requests: what another one would run twice. */
-function runningToo(
+/** Rules that execute this ruleset for these requests. With another one, it would run twice. */
+function rulesRunningTheSame(
   { expression }: Declared,
   { managed }: Prepared,
   found: EntryPoint | undefined,
@@ -165,13 +168,17 @@ function runningToo(
 }
 
 /** Rules of another program of this package that run the same ruleset for the same requests. */
-export function twins(declared: Declared, prepared: Prepared, found: EntryPoint | undefined): ZoneRule[] {
-  return runningToo(declared, prepared, found).filter(
+export function duplicatesOfOtherPrograms(
+  declared: Declared,
+  prepared: Prepared,
+  found: EntryPoint | undefined,
+): ZoneRule[] {
+  return rulesRunningTheSame(declared, prepared, found).filter(
     ({ ref }) => ref.startsWith(REF_PREFIX) && ref !== declared.ref,
   );
 }
 
-/** Skip rules directly in front of a rule that are what is declared, in that order; undefined where they are not. */
+/** The skip rules directly in front of a rule, if they are the declared exceptions in the same order. */
 function exceptionsInFront(
   { exceptions, ref }: Pick<Prepared, "exceptions"> & Pick<Declared, "ref">,
   found: EntryPoint | undefined,
@@ -183,7 +190,7 @@ function exceptionsInFront(
     const there = block[index];
     const { description } = exception;
     return (
-      isSameSkip(there, exception) &&
+      isSameException(there, exception) &&
       (description === undefined || there.description === description) &&
       (!there.ref.startsWith(REF_PREFIX) || there.ref === exceptionRef(ref, index + 1))
     );
@@ -191,8 +198,8 @@ function exceptionsInFront(
   return isSame && block.length === exceptions.length ? block : undefined;
 }
 
-/** How a rule is found, for a destroy that puts it back. */
-export function asFound(found: EntryPoint, rule: ZoneRule, exceptions: readonly ZoneRule[]): Previous {
+/** The rule as it was found, for a destroy that puts it back. */
+export function snapshotOf(found: EntryPoint, rule: ZoneRule, exceptions: readonly ZoneRule[]): Previous {
   const inFront = exceptions.map(({ id, ref, raw }) => ({
     id,
     rule: { ...definitionOf(raw), ...(ref.startsWith(REF_PREFIX) ? { ref: id } : {}) },
@@ -204,7 +211,7 @@ export function asFound(found: EntryPoint, rule: ZoneRule, exceptions: readonly 
   });
 }
 
-/** How the rule that a create goes on from is adopted; nothing of the resource's own, in a replacement. */
+/** How a create adopts the rule. Nothing is said about the resource's own rule, in a replacement. */
 export function adoptionOf(
   ctx: Context,
   declared: Declared,
@@ -218,10 +225,10 @@ export function adoptionOf(
   const found = argumentsOf(declared, prepared, seen, existing);
   const title = description === "" ? "" : ` ${JSON.stringify(description)}`;
   const object = withTimestamp(`rule ${id}${title} of zone ${declared.zoneId}`, raw);
-  const kept = toKeep(changesIn(ctx, declared, found)).trimEnd();
+  const kept = keepHint(changesIn(ctx, declared, found)).trimEnd();
   const more = {
-    left: "The rule already has this ref: an interrupted update of this resource left it, or the resource was moved without an alias.",
-    predecessor: `The rule has the ref ${JSON.stringify(ref)}, which no resource of this program holds. It keeps its ID and gets the new ref.`,
+    left: "The rule already has this ref: an interrupted update of this resource left it behind, or the resource was moved without an alias.",
+    predecessor: `The rule has the ref ${JSON.stringify(ref)}, which no resource of this program uses. It keeps its ID and gets the new ref.`,
     others: kept,
   }[from];
   return {
@@ -229,19 +236,19 @@ export function adoptionOf(
       what: `ManagedRulesetOverride ${JSON.stringify(declared.ref)}`,
       object,
       found,
-      onDestroy: destroyed(declared.onDestroy ?? (from === "others" ? "restore" : "remove"), from),
+      onDestroy: onDestroyText(declared.onDestroy ?? (from === "others" ? "restore" : "remove"), from),
       ...(more === "" ? {} : { more }),
       ...(from === "others" && ctx.holding(id) === undefined ? { afterwards: sharedIdHint(id) } : {}),
     },
   };
 }
 
-function destroyed(mode: "restore" | "remove" | "keep", from: Existing["from"]): string {
-  if (mode === "keep") return "leaves it as it is then";
+function onDestroyText(mode: "restore" | "remove" | "keep", from: Existing["from"]): string {
+  if (mode === "keep") return "leaves it as it is";
   return mode === "restore" && from === "others" ? "puts it back as it is now" : "deletes it";
 }
 
-/** The rule in arguments, where taking it over changes them. */
+/** The existing rule as arguments. Those that adopting it doesn't change are as declared. */
 function argumentsOf(
   declared: Declared,
   prepared: Prepared,
@@ -250,7 +257,7 @@ function argumentsOf(
 ): JsonObject {
   const { managed, rulesetIds } = prepared;
   const { deploys } = rule;
-  const own = foundRule(declared, knownRuleset(managed), seen, rule, { ref: rule.ref });
+  const own = readLiveRule(declared, factsOf(managed), seen, rule, { ref: rule.ref });
   const inFront = exceptionsInFront({ ...prepared, ref: declared.ref }, seen, rule);
   const exceptions = inFront === undefined ? undefined : declared.exceptions;
   const skipped = (declared.exceptions ?? []).map(({ skip }) => skip);
@@ -264,7 +271,7 @@ function argumentsOf(
         ? exceptions
         : own.exceptions?.map((each) => ({
             ...each,
-            skip: inDeclaredWords(each.skip, skipped, managed.id, rulesetIds),
+            skip: asDeclared(each.skip, skipped, managed.id, rulesetIds),
           })),
     position: isThere || own.position !== declared.position ? own.position : undefined,
     ruleset:
@@ -282,19 +289,19 @@ function changesIn(ctx: Context, declared: Declared, found: JsonObject): Changes
   return changesOf(found, { ...declared }, { isSecret: (name) => ctx.isSecret(name), isSame });
 }
 
-/** What the program lacks of the rule, as code to paste. */
-function toKeep(changes: Changes): string {
+/** Code to paste that keeps what the program would change in the rule. */
+function keepHint(changes: Changes): string {
   const code = asArguments(Object.fromEntries(Object.entries(changes).filter(([name]) => name !== "drift")));
-  return code === undefined ? "" : `To keep what the rule has, declare: ${code}. `;
+  return code === undefined ? "" : `To keep what the rule has now, declare: ${code}. `;
 }
 
-/** From the first write on, what went wrong is recorded with the rule, so that the next `up` goes on from there. */
-export async function recordingHalf<T>(id: string, half: Computed, work: () => Promise<T>): Promise<T> {
+/** Records the rule if the work fails, so that the next update continues from there. */
+export async function recordOnFailure<T>(id: string, outputs: Computed, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    throw new PartialFailure(id, half, error.message);
+    throw new PartialFailure(id, outputs, error.message);
   }
 }
 
@@ -309,15 +316,15 @@ export async function takeOver(
   const { rule, from } = existing;
   const isOwn = from !== "others";
   const adoption = adoptionOf(ctx, args, prepared, found, existing);
-  const wanted = { ...wantedOf(args, prepared, rule), ref: isOwn ? ref : rule.ref };
+  const wanted = { ...desiredRule(args, prepared, rule), ref: isOwn ? ref : rule.ref };
   const inFront = isOwn ? [] : (exceptionsInFront({ ...prepared, ref }, found, rule) ?? []);
-  const previous = isOwn ? {} : { previous: asFound(found, rule, inFront) };
+  const previous = isOwn ? {} : { previous: snapshotOf(found, rule, inFront) };
   const outputs = (): Computed => ({
-    ...outputsOf(rules.now, stillThere(rules.now, rule), prepared),
+    ...outputsOf(rules.now, currentRule(rules.now, rule), prepared),
     ...previous,
   });
-  // How the rule was found must not get lost, whatever happens next.
-  await recordingHalf(rule.id, outputs(), async () => {
+  // Whatever happens next, `previous` has to be recorded.
+  await recordOnFailure(rule.id, outputs(), async () => {
     for (const [index, exception] of inFront.entries()) {
       const own = exceptionRef(ref, index + 1);
       if (own !== exception.ref) await rules.change(exception, { ...definitionOf(exception.raw), ref: own });

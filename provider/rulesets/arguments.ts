@@ -6,57 +6,72 @@ import { isId, type LiteralUnion } from "../runtime/fields";
 import { describe } from "../runtime/inputs";
 import { record } from "../runtime/json";
 import { pluralize } from "../runtime/values";
-import { nameOrId, rulesetId, skip, type SkipArgs } from "./skip";
+import { parseNameOrId, rulesetId, skip, type SkipArgs } from "./skip";
 
-/** The arguments of a deployment: what a program may write, and the schemas that check it and give its canonical form. */
+/** The arguments of a deployment, and the schemas that check them and give their canonical form. */
 
-/** What a rule may be told to do. */
+/** The actions that an override can set. */
 export const ACTIONS = ["block", "managed_challenge", "js_challenge", "challenge", "log"] as const;
 export type RuleAction = (typeof ACTIONS)[number];
 
-/** The OWASP core ruleset in its own words. */
+/** Settings of the OWASP Core Ruleset. */
 export interface OwaspArgs {
   /**
-   * 1 to 4. Rules of every level up to it stay on; the tags of all higher levels are switched off. Source: seed 001,
-   * "Configuration rules", 1.
+   * The paranoia level, from 1 to 4. Rules of every level up to it stay on. The tags of all higher levels are turned off.
+   * Updates in place.
    */
   readonly paranoiaLevel: pulumi.Input<1 | 2 | 3 | 4 | (number & {})>;
   /**
-   * The score from which the ruleset acts: `"low"` is 60, `"medium"` 40, `"high"` 25; or a whole number from 1, of which
-   * any other is warned of. Default: the ruleset's own. Source: seed 001, "Configuration rules", 2.
+   * The score at which the ruleset acts: `"low"` (60), `"medium"` (40), `"high"` (25), or a whole number from 1. Any number
+   * but these three is a warning. Updates in place.
+   * @defaultValue the ruleset's own.
    */
   readonly scoreThreshold?: pulumi.Input<LiteralUnion<"low" | "medium" | "high"> | number>;
-  /** What it does with such a request. Default: the ruleset's own, block. Source: seed 001, "Configuration rules", 2. */
+  /**
+   * What the ruleset does with a request that reaches the score threshold. Updates in place.
+   * @defaultValue the ruleset's own, which is `"block"`.
+   */
   readonly action?: pulumi.Input<LiteralUnion<RuleAction>>;
 }
 
 /** An override of all rules with a tag. */
 export interface CategoryOverrideArgs {
-  /** A tag that at least one rule of the ruleset has. */
+  /** The tag. At least one rule of the ruleset must have it. Updates in place. */
   readonly tag: pulumi.Input<string>;
-  /** Switches the rules on or off; unset is neither. */
+  /** Turns the rules on or off. If unset, it does neither. Updates in place. */
   readonly enabled?: pulumi.Input<boolean>;
-  /** What they do instead; a rule that does not take the action keeps its own. */
+  /** The rules' new action. A rule that doesn't accept it keeps its own. Updates in place. */
   readonly action?: pulumi.Input<LiteralUnion<RuleAction>>;
 }
 
 /** An override of one rule. */
 export interface RuleOverrideArgs {
-  /** Switches the rule on or off; unset is neither. Source: seed 001, "Configuration rules", 3. */
+  /** Turns the rule on or off. If unset, it does neither. Updates in place. */
   readonly enabled?: pulumi.Input<boolean>;
-  /** What it does instead. */
+  /** The rule's new action. Updates in place. */
   readonly action?: pulumi.Input<LiteralUnion<RuleAction>>;
-  /** Only of the rule that compares the score; `owasp.scoreThreshold` says the same. */
+  /**
+   * The score threshold, as in `owasp.scoreThreshold`. Only the rule that compares the score accepts one. Updates in place.
+   */
   readonly scoreThreshold?: pulumi.Input<LiteralUnion<"low" | "medium" | "high"> | number>;
 }
 
-/** Requests that managed rules leave alone. */
+/** An exception: requests that skip managed rules. */
 export interface ExceptionArgs {
-  /** Which requests, in Cloudflare's Rules language. Checked as `expression` of the resource is. */
+  /**
+   * The requests, in Cloudflare's Rules language. It's checked like the resource's own `expression`. Updates in place.
+   */
   readonly expression: pulumi.Input<string>;
-  /** What it is for. Default: empty. */
+  /**
+   * What the exception is for. Updates in place.
+   * @defaultValue empty.
+   */
   readonly description?: pulumi.Input<string>;
-  /** What they skip: `"all"`, `"this"`, whole rulesets, or single rules. */
+  /**
+   * What the requests skip. `"this"` is the ruleset that the resource deploys. `"all"` is every managed rule after the
+   * exception, including those of other deployments. `{ rulesets }` and `{ rules }` name rulesets by name or ID. Updates in
+   * place.
+   */
   readonly skip: pulumi.Input<SkipArgs>;
 }
 
@@ -64,20 +79,20 @@ const { SCORE_THRESHOLDS, MAX_PARANOIA_LEVEL } = MANAGED_RULES;
 
 export const action = z.enum(ACTIONS);
 
-const A_THRESHOLD = "has to be low, medium, high or a whole number from 1";
+const ALLOWED_THRESHOLDS = "must be low, medium, high or a whole number from 1";
 
-/** A name stands for its score: both forms of one threshold are the same. */
+/** In canonical form, a name becomes its score. */
 export const scoreThreshold = z
-  .union([z.enum(["low", "medium", "high"]), z.number()], A_THRESHOLD)
+  .union([z.enum(["low", "medium", "high"]), z.number()], ALLOWED_THRESHOLDS)
   .refine((given) => typeof given !== "number" || (Number.isInteger(given) && given >= 1), {
-    error: ({ input }) => `${A_THRESHOLD}; it is ${describe(input)}`,
+    error: ({ input }) => `${ALLOWED_THRESHOLDS}; it is ${describe(input)}`,
   })
   .transform((given) => (typeof given === "number" ? given : SCORE_THRESHOLDS[given]));
 
 export const owasp = z.strictObject({
   paranoiaLevel: z.union(
     [z.literal(1), z.literal(2), z.literal(3), z.literal(4)],
-    `has to be a whole number from 1 to ${MAX_PARANOIA_LEVEL}`,
+    `must be a whole number from 1 to ${MAX_PARANOIA_LEVEL}`,
   ),
   scoreThreshold: scoreThreshold.exactOptional(),
   action: action.exactOptional(),
@@ -88,12 +103,12 @@ export const categories = z
   .array(
     z
       .strictObject({
-        tag: z.string().min(1, "has to name a tag; it is empty"),
+        tag: z.string().min(1, "must be a tag of the ruleset; it is empty"),
         enabled: z.boolean().exactOptional(),
         action: action.exactOptional(),
       })
       .refine(({ enabled, action }) => enabled !== undefined || action !== undefined, {
-        error: "overrides nothing: set enabled, action or both, or leave the entry out",
+        error: "overrides nothing. Set enabled, action or both, or remove the entry",
       }),
   )
   .superRefine((entries, ctx) => {
@@ -103,14 +118,14 @@ export const categories = z
       ctx.addIssue({
         code: "custom",
         path: [index, "tag"],
-        message: `is ${JSON.stringify(tag)}, as categories[${first}] is already: give a tag one entry with all it is to change`,
+        message: `${JSON.stringify(tag)} already has the entry categories[${first}]. Merge the two`,
       });
     });
   })
   .transform((entries) => (entries.length === 0 ? undefined : entries));
 export type Categories = NonNullable<z.output<typeof categories>>;
 
-/** Members by id, in lower case. A malformed key is refused here, so that the sentence names the entry. */
+/** Members by ID, in lower case. Malformed IDs are refused here, so that the message names the entry. */
 const recordById = <Out, In>(
   member: z.ZodType<Out, In>,
   what: string,
@@ -119,7 +134,7 @@ const recordById = <Out, In>(
     .superRefine((given, ctx) => {
       for (const id of Object.keys(given)) {
         if (isId(id)) continue;
-        const message = `is not a ${what} (32 hexadecimal digits); it is ${pluralize(id.length, "character")}. Find it with \`getManagedRuleset\``;
+        const message = `is not a ${what} (32 hex digits); it has ${pluralize(id.length, "character")}. Find the ID with \`getManagedRuleset\``;
         ctx.addIssue({ code: "custom", path: [id], message });
       }
     })
@@ -135,7 +150,7 @@ export const rules = recordById(
       scoreThreshold: scoreThreshold.exactOptional(),
     })
     .refine((entry) => Object.keys(entry).length > 0, {
-      error: "overrides nothing: set enabled, action or scoreThreshold, or leave the entry out",
+      error: "overrides nothing. Set enabled, action or scoreThreshold, or remove the entry",
     }),
   "rule ID",
 ).transform((given) => {
@@ -159,48 +174,42 @@ export const exceptions = z
   .transform((list) => (list.length === 0 ? undefined : list));
 export type Exceptions = NonNullable<z.output<typeof exceptions>>;
 
-const otherRef = z.string().min(1, "has to be the ref of another rule; it is empty");
+const otherRef = z.string().min(1, "must be the ref of another rule; it is empty");
 
 export const position = z.union(
   [z.enum(["first", "last"]), z.strictObject({ before: otherRef }), z.strictObject({ after: otherRef })],
-  'has to be "first", "last", { before: ref } or { after: ref }',
+  'must be "first", "last", { before: ref } or { after: ref }',
 );
 export type Position = z.output<typeof position>;
 
-const A_RULESET = "{ id } or { name } of a managed ruleset, or its name as text";
+const rulesetName = z.string().min(1, "must be the ruleset's name; it is empty");
 
-/** A text is a name, or an ID where it has the form of one. */
+/** A string is a name, or an ID if it looks like one. */
 export const ruleset = z
   .union(
-    [
-      z.string().min(1, "has to be the ruleset's name; it is empty"),
-      z.strictObject({
-        id: rulesetId.exactOptional(),
-        name: z.string().min(1, "has to be the ruleset's name; it is empty").exactOptional(),
-      }),
-    ],
-    `has to be ${A_RULESET}`,
+    [rulesetName, z.strictObject({ id: rulesetId.exactOptional(), name: rulesetName.exactOptional() })],
+    "must be the name of a managed ruleset, { name } or { id }",
   )
   .transform((given, ctx): { readonly id?: string; readonly name?: string } => {
     if (typeof given === "string") {
-      const named = nameOrId(given, ctx);
+      const named = parseNameOrId(given, ctx);
       return isId(named) ? { id: named } : { name: named };
     }
     const count = Object.keys(given).length;
     if (count === 1) return given;
-    const message = `has to give exactly one of id and name; ${count === 0 ? "neither is set" : "both are set"}`;
+    const message = `must have exactly one of id and name; ${count === 0 ? "neither is set" : "both are set"}`;
     ctx.addIssue({ code: "custom", message });
     return z.NEVER;
   });
 
 export const version = z.string().regex(/^(latest|[1-9]\d*)$/, {
   error: ({ input }) =>
-    `has to be "latest" or a version's number as text, for example "37"; it is ${describe(input)}`,
+    `must be "latest" or a version number as a string, such as "37"; it is ${describe(input)}`,
 });
 
-export const ref = z.string().min(1, "has to tell this rule from all others of the zone; it is empty");
+export const ref = z.string().min(1, "must identify this rule in the zone; it is empty");
 
-/** What is declared of a deployment, as far as it makes the overrides. */
+/** The arguments that determine the overrides. */
 export interface DeclaredOverrides {
   readonly owasp?: Owasp | undefined;
   readonly categories?: Categories | undefined;

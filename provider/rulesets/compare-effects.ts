@@ -1,17 +1,17 @@
 import { pluralize } from "../runtime/values";
-import { countedByKind, effectiveRules, type ComparedRules, type EffectiveRule } from "./effective";
-import { thresholdInWords } from "./overrides";
+import { countByKind, effectiveRules, type ComparedRules, type EffectiveRule } from "./effective";
+import { thresholdLabel } from "./overrides";
 import type { CategoryOverride, ManagedRuleset, Overrides, RuleOverride } from "./wire";
 
-/** Whether one set of overrides protects less than another: rule by rule where the ruleset is known, else by what is declared. */
+/** Whether one set of overrides protects less than another: rule by rule if the ruleset is known, otherwise by the declarations. */
 
-/** A managed ruleset as a deployment runs it. */
-export interface Running {
+/** A managed ruleset with the overrides that a deployment runs it with. */
+export interface RunningRuleset {
   readonly managed: Pick<ManagedRuleset, "id" | "name" | "version" | "rules">;
   readonly overrides: Overrides;
 }
 
-/** Off is the weakest, log only records, and block is the strongest. An action that isn't here can't be ranked. */
+/** From the weakest to the strongest. An action that isn't listed can't be ranked. */
 const STRENGTH: Readonly<Record<string, number>> = {
   off: 0,
   log: 1,
@@ -21,7 +21,7 @@ const STRENGTH: Readonly<Record<string, number>> = {
   block: 4,
 };
 
-/** Whether a rule that did `before` may protect less when it does `after`. */
+/** Whether a rule may protect less with `after` than with `before`. */
 export function isWeaker(before: string, after: string): boolean {
   if (before === after || before === "off" || after === "block") return false;
   if (after === "off") return true;
@@ -29,13 +29,15 @@ export function isWeaker(before: string, after: string): boolean {
   return was === undefined || is === undefined || is < was;
 }
 
-const actOf = (rule: EffectiveRule | undefined): string => (rule?.enabled === true ? rule.action : "off");
+const effectOf = (rule: EffectiveRule | undefined): string => (rule?.enabled === true ? rule.action : "off");
 
-/** Compares rule by rule. */
-export function compareEffects(before: Running, after: Running): Pick<ComparedRules, "weaker" | "stronger"> {
+export function compareEffects(
+  before: RunningRuleset,
+  after: RunningRuleset,
+): Pick<ComparedRules, "weaker" | "stronger"> {
   if (before.managed.id !== after.managed.id) {
     const on = effectiveRules(before.managed, before.overrides).filter(({ enabled }) => enabled).length;
-    const line = `${named(before.managed)} no longer runs (${pluralize(on, "rule")} on), ${named(after.managed)} runs instead`;
+    const line = `${rulesetLabel(before.managed)} no longer runs (${pluralize(on, "rule")} on), ${rulesetLabel(after.managed)} runs instead`;
     return { weaker: [line], stronger: [] };
   }
   const was = new Map(effectiveRules(before.managed, before.overrides).map((rule) => [rule.id, rule]));
@@ -44,36 +46,39 @@ export function compareEffects(before: Running, after: Running): Pick<ComparedRu
   const thresholds = { weaker: [] as string[], stronger: [] as string[] };
   for (const id of new Set([...was.keys(), ...is.keys()])) {
     const [one, other] = [was.get(id), is.get(id)];
-    const [from, to] = [actOf(one), actOf(other)];
-    // A version may have rules that another one doesn't.
+    const [from, to] = [effectOf(one), effectOf(other)];
+    // Versions of a ruleset have different rules.
     if (from !== to)
-      (isWeaker(from, to) ? weaker : stronger).push(`${from} → ${other === undefined ? "gone" : to}`);
+      (isWeaker(from, to) ? weaker : stronger).push(`${from} → ${other === undefined ? "removed" : to}`);
     const [low, high] = [one?.scoreThreshold, other?.scoreThreshold];
     if (one === undefined || other === undefined || low === high) continue;
     const isLess = low === undefined || high === undefined || high > low;
-    thresholds[isLess ? "weaker" : "stronger"].push(`score threshold ${inWords(low)} → ${inWords(high)}`);
+    thresholds[isLess ? "weaker" : "stronger"].push(
+      `score threshold ${thresholdText(low)} → ${thresholdText(high)}`,
+    );
   }
   const lines = (kinds: readonly string[]): string[] =>
-    countedByKind(kinds).map(([kind, count]) => `${pluralize(count, "rule")} ${kind}`);
+    countByKind(kinds).map(([kind, count]) => `${pluralize(count, "rule")} ${kind}`);
   return {
     weaker: [...lines(weaker), ...thresholds.weaker],
     stronger: [...lines(stronger), ...thresholds.stronger],
   };
 }
 
-const inWords = (score: number | undefined): string =>
-  score === undefined ? "the ruleset's own" : thresholdInWords(score);
+const thresholdText = (score: number | undefined): string =>
+  score === undefined ? "the ruleset's default" : thresholdLabel(score);
 
-const named = ({ name, id }: Running["managed"]): string => (name === "" ? id : JSON.stringify(name));
+const rulesetLabel = ({ name, id }: RunningRuleset["managed"]): string =>
+  name === "" ? id : JSON.stringify(name);
 
 /**
- * Compares what is declared of one ruleset without knowing its rules: whatever isn't provably as strong whatever the
- * rules are by default counts as weaker. Lines as of `compareEffects`.
+ * Compares two declarations for a ruleset without knowing its rules. What isn't provably as strong for any rules counts as
+ * weaker. Gives lines as `compareEffects` does.
  */
 export function compareDeclared(before: Overrides, after: Overrides): readonly string[] {
   const lines: string[] = [];
   const compare = (what: string, was: Override | undefined, is: Override | undefined): void => {
-    for (const [member, from, to] of lowered(was ?? {}, is ?? {}))
+    for (const [member, from, to] of weakenedMembers(was ?? {}, is ?? {}))
       lines.push(`${what} ${member}${from} → ${to}`);
   };
   compare("all rules", before, after);
@@ -81,7 +86,7 @@ export function compareDeclared(before: Overrides, after: Overrides): readonly s
   const of = (entries: readonly CategoryOverride[], tag: string): Override | undefined =>
     entries.find((entry) => entry.tag === tag);
   for (const tag of tags) compare(`tag ${tag}`, of(before.categories, tag), of(after.categories, tag));
-  // Of several tags of one rule the last decides.
+  // If a rule has several of the tags, the last one decides.
   const order = (one: Overrides, other: Overrides): string =>
     one.categories
       .filter(({ tag }) => of(other.categories, tag) !== undefined)
@@ -94,10 +99,13 @@ export function compareDeclared(before: Overrides, after: Overrides): readonly s
   return lines;
 }
 
-type Override = Omit<RuleOverride, "further">;
+type Override = Omit<RuleOverride, "extra">;
 
-/** Members of one override that may let more through: an undeclared one falls back to nobody knows what. */
-function lowered(was: Override, is: Override): (readonly [member: string, from: string, to: string])[] {
+/** Members of an override that may let more through. Without a declared value, the ruleset's default is unknown here. */
+function weakenedMembers(
+  was: Override,
+  is: Override,
+): (readonly [member: string, from: string, to: string])[] {
   const found: (readonly [string, string, string])[] = [];
   const onOff = (enabled: boolean | undefined): string =>
     enabled === undefined ? "by default" : enabled ? "on" : "off";
@@ -111,7 +119,7 @@ function lowered(was: Override, is: Override): (readonly [member: string, from: 
   if (was.scoreThreshold !== is.scoreThreshold) {
     const [from, to] = [was.scoreThreshold, is.scoreThreshold];
     if (from === undefined || to === undefined || to > from)
-      found.push(["score threshold ", inWords(from), inWords(to)]);
+      found.push(["score threshold ", thresholdText(from), thresholdText(to)]);
   }
   return found;
 }

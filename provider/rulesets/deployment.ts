@@ -4,13 +4,13 @@ import { isSameExpression } from "../rules-language/argument";
 import { omitAbsent } from "../runtime/members";
 import { isJsonObject, omit, type JsonObject } from "../runtime/values";
 import type { DeclaredOverrides, Exceptions, Position } from "./arguments";
-import { byRef, otherManagedRules } from "./entry-point";
+import { findByRef, otherManagedRules } from "./entry-point";
 import type { Exception } from "./exceptions";
-import { judge } from "./judge";
+import { validate } from "./validate";
 import {
   findManagedRuleset,
   findRulesetIds,
-  findSkipped,
+  checkRulesetExists,
   UnknownRulesetError,
   type RulesetChoice,
 } from "./managed";
@@ -33,9 +33,9 @@ import {
 import type { Adopt } from "../runtime/fields";
 import { idsIn, namesIn, resolveSkip, type RulesetIds } from "./skip";
 
-/** One rule that executes a managed ruleset: what is declared, what that means on the wire, and what is recorded of it. */
+/** A deployment: the declaration, the rule that is sent for it, and what is recorded. */
 
-/** Refs of rules that this package made. */
+/** The refs of rules that this package created begin with it. */
 export const REF_PREFIX = "edgeguard/";
 
 export interface Declared extends DeclaredOverrides {
@@ -53,13 +53,13 @@ export interface Declared extends DeclaredOverrides {
   readonly onDestroy?: "restore" | "remove" | "keep" | undefined;
 }
 
-/** A declaration held against the live ruleset. */
+/** A declaration resolved against the live ruleset. */
 export interface Prepared {
   readonly managed: ManagedRuleset;
   readonly overrides: Overrides;
   readonly sharedTags: SharedTags;
   readonly exceptions: readonly Exception[];
-  /** IDs of the rulesets that the exceptions give by name. */
+  /** IDs of the rulesets that the exceptions name. */
   readonly rulesetIds: RulesetIds;
 }
 
@@ -76,7 +76,7 @@ export async function prepare(ctx: Context, declared: Declared): Promise<Prepare
   }));
   for (const [index, { skip }] of resolved.entries())
     for (const id of idsIn(skip))
-      if (id !== managed.id) await findSkipped(ctx, accountId, id, `exceptions[${index}].skip`);
+      if (id !== managed.id) await checkRulesetExists(ctx, accountId, id, `exceptions[${index}].skip`);
   return {
     managed,
     exceptions: resolved,
@@ -87,15 +87,15 @@ export async function prepare(ctx: Context, declared: Declared): Promise<Prepare
 }
 
 /**
- * The same before a write.
+ * As `prepare`, before a write.
  *
- * @throws Error with the first sentence that the preview would have shown.
+ * @throws Error with the first problem that the preview would have shown.
  */
-export async function prepareStrictly(ctx: Context, declared: Declared): Promise<Prepared> {
+export async function prepareForWrite(ctx: Context, declared: Declared): Promise<Prepared> {
   let problem;
   try {
     const prepared = await prepare(ctx, declared);
-    [problem] = judge(declared, prepared.managed);
+    [problem] = validate(declared, prepared.managed);
     if (problem === undefined) return prepared;
   } catch (error) {
     if (!(error instanceof UnknownRulesetError)) throw error;
@@ -111,8 +111,8 @@ export function tagsOf({ categories = [], owasp }: DeclaredOverrides): string[] 
   return [...categories, ...(owasp === undefined ? [] : levelsOff(owasp))].map(({ tag }) => tag);
 }
 
-/** The rule as it is to be. */
-export interface Wanted {
+/** The rule that is declared. */
+export interface DesiredRule {
   readonly rulesetId: string;
   readonly version: string | undefined;
   readonly overrides: Overrides;
@@ -122,12 +122,12 @@ export interface Wanted {
   readonly ref: string;
 }
 
-/** What is wanted of a rule that is taken over: members that are not declared stay as they are. */
-export function wantedOf(
+/** The declared rule. Optional members that aren't declared stay as the held rule has them. */
+export function desiredRule(
   { expression, enabled, description, version, ref }: Declared,
   { managed, overrides }: Prepared,
   held?: ZoneRule,
-): Wanted {
+): DesiredRule {
   return {
     rulesetId: managed.id,
     version: version ?? held?.deploys?.version,
@@ -139,11 +139,8 @@ export function wantedOf(
   };
 }
 
-/**
- * The full definition, as a change replaces all of it: the members that Cloudflare documents, description and ref, and
- * what else the rule held.
- */
-export function toRequest(wanted: Wanted, held?: ZoneRule): JsonObject {
+/** The full definition, because `PATCH` replaces all of it. It includes what else the rule holds. */
+export function toRequest(wanted: DesiredRule, held?: ZoneRule): JsonObject {
   const { rulesetId, version, overrides, expression, enabled, ref, description } = wanted;
   const definition = held?.deploys === undefined ? {} : definitionOf(held.raw);
   const parameters = isJsonObject(definition["action_parameters"]) ? definition["action_parameters"] : {};
@@ -162,8 +159,8 @@ export function toRequest(wanted: Wanted, held?: ZoneRule): JsonObject {
   };
 }
 
-/** In what a rule differs from what is wanted, by the names of the arguments. */
-export function differences(rule: ZoneRule, wanted: Wanted, shared: SharedTags): string[] {
+/** The names of the arguments in which a rule differs. */
+export function differences(rule: ZoneRule, wanted: DesiredRule, shared: SharedTags): string[] {
   const { deploys } = rule;
   const same = {
     ruleset: deploys?.rulesetId === wanted.rulesetId,
@@ -177,31 +174,31 @@ export function differences(rule: ZoneRule, wanted: Wanted, shared: SharedTags):
   return Object.entries(same).flatMap(([name, isSame]) => (isSame ? [] : [name]));
 }
 
-/** Cloudflare fills in the latest version where none is named. */
+/** Without a version, Cloudflare fills in the latest one. */
 export function sameVersion(a: string | undefined, b: string | undefined): boolean {
   return (a ?? "latest") === (b ?? "latest");
 }
 
-export function findOwn(
+export function findOwnRule(
   found: EntryPoint | undefined,
   { ruleId, ruleRef }: { readonly ruleId: string; readonly ruleRef: string },
 ): ZoneRule | undefined {
-  return found?.rules.find((rule) => rule.id === ruleId) ?? byRef(found, ruleRef);
+  return found?.rules.find((rule) => rule.id === ruleId) ?? findByRef(found, ruleRef);
 }
 
 const definition = z.record(z.string(), z.unknown());
 
-const asItWas = z.object({
+const previousRule = z.object({
   rule: definition,
   next: z.string().exactOptional(),
   exceptions: z.array(z.object({ id: z.string(), rule: definition })).exactOptional(),
 });
 
 /**
- * A rule that was taken over, as it was found, which a destroy restores: `rule` in the API's own form, `next` the id of the rule behind it (absent
- * where it was the last), `exceptions` the skip rules in front of it that were taken over with it.
+ * An adopted rule as it was found, which a destroy restores. `rule` is in the API's own form, `next` is the ID of the rule
+ * after it (absent if it was the last), and `exceptions` are the skip rules in front of it that were adopted with it.
  */
-export type Previous = z.infer<typeof asItWas>;
+export type Previous = z.infer<typeof previousRule>;
 
 const sharedTags = z.array(z.tuple([z.string(), z.string()]));
 
@@ -214,14 +211,14 @@ export const computed = z.object({
   otherManagedRules: z.array(
     z.object({ ruleId: z.string(), rulesetId: z.string(), ref: z.string(), description: z.string() }),
   ),
-  previous: asItWas.exactOptional(),
-  /** What a comparison needs to know of the ruleset, so that it asks nothing: the preview of an unchanged stack is silent. */
+  previous: previousRule.exactOptional(),
+  /** What a comparison needs to know about the ruleset, so that the preview of an unchanged stack sends no request. */
   known: z.object({
     scoreRule: z.string().exactOptional(),
     sharedTags,
-    /** IDs of the rulesets that the exceptions give by name. */
+    /** IDs of the rulesets that the exceptions name. */
     rulesets: z.record(z.string(), z.string()).exactOptional(),
-    /** The version as Cloudflare gave it back when the rule was last written. */
+    /** The version that Cloudflare returned when the rule was last written. */
     version: z.string().exactOptional(),
   }),
 });
@@ -250,23 +247,23 @@ export function outputsOf(
   };
 }
 
-/** Ids of the skip rules that were taken over as exceptions. */
+/** IDs of the skip rules that were adopted as exceptions. */
 export function exceptionIds({ previous }: Pick<Computed, "previous">): string[] {
   return (previous?.exceptions ?? []).map(({ id }) => id);
 }
 
-/** The declared version, unless somebody has pinned another one. What Cloudflare filled in is no difference. */
-export function readVersion({ version, known }: Recorded, live: string | undefined): string | undefined {
+/** The declared version, unless somebody pinned another one. What Cloudflare filled in is no difference. */
+export function liveVersion({ version, known }: Recorded, live: string | undefined): string | undefined {
   if (sameVersion(live, version ?? known.version) || sameVersion(live, known.version)) return version;
   return live ?? "latest";
 }
 
-/** Members that are declared no more go back to what they were when the rule was found, else to Cloudflare's default. */
-export function undeclared(
+/** Arguments that were removed go back to what the rule had when it was adopted, otherwise to Cloudflare's default. */
+export function valuesOfRemoved(
   args: Declared,
   state: Recorded,
   rule: ZoneRule,
-): Pick<Wanted, "version" | "description"> {
+): Pick<DesiredRule, "version" | "description"> {
   const found = state.previous?.rule;
   const parameters = found?.["action_parameters"];
   const text = (value: unknown): string | undefined =>

@@ -1,13 +1,13 @@
 import { omitAbsent } from "../runtime/members";
 import { pluralize } from "../runtime/values";
 import type { DeclaredOverrides } from "./arguments";
-import { levelsOff, scoreRuleOf, thresholdInWords } from "./overrides";
+import { levelsOff, scoreRuleOf, thresholdLabel } from "./overrides";
 import type { ManagedRule, ManagedRuleset, Overrides } from "./wire";
 
-/** What a deployment makes of the rules of a managed ruleset: rule by rule, and as a reviewer sees it in the preview. */
+/** The effect of a deployment on the rules of a managed ruleset: rule by rule, and as the preview shows it. */
 
-/** What decided: the ruleset's own default, an override of the whole ruleset, of a tag, or of the rule. */
-export type Decider = "default" | "ruleset" | `category ${string}` | "rule";
+/** What decided: the ruleset's default, or an override of the whole ruleset, a tag or the rule. */
+export type DecidedBy = "default" | "ruleset" | `category ${string}` | "rule";
 
 export interface EffectiveRule {
   readonly id: string;
@@ -16,33 +16,34 @@ export interface EffectiveRule {
   readonly enabled: boolean;
   readonly action: string;
   readonly scoreThreshold?: number;
-  /** What it is without overrides. */
+  /** The rule without overrides. */
   readonly byDefault: { readonly enabled: boolean; readonly action: string };
-  readonly decided: { readonly enabled: Decider; readonly action: Decider };
+  readonly decided: { readonly enabled: DecidedBy; readonly action: DecidedBy };
 }
 
 /**
- * Each rule as it works. An override of the rule wins over those of its tags, of these the last that says something of
- * the member, and any of them over one of the whole ruleset.
+ * Each rule with its overrides applied. A rule's own override wins over those of its tags, the last tag that sets a member
+ * wins over the others, and any of them wins over an override of the whole ruleset.
  */
 export function effectiveRules(
   { rules }: Pick<ManagedRuleset, "rules">,
   overrides: Overrides,
 ): EffectiveRule[] {
   return rules.map((rule) => {
-    let enabled: readonly [boolean, Decider] = [rule.enabled, "default"];
-    let action: readonly [string, Decider] = [rule.action, "default"];
+    let enabled: readonly [boolean, DecidedBy] = [rule.enabled, "default"];
+    let action: readonly [string, DecidedBy] = [rule.action, "default"];
     const own = overrides.rules[rule.id];
-    const speaking: (readonly [{ readonly enabled?: boolean; readonly action?: string }, Decider])[] = [
+    const applying: (readonly [{ readonly enabled?: boolean; readonly action?: string }, DecidedBy])[] = [
       [overrides, "ruleset"],
       ...overrides.categories
         .filter(({ tag }) => rule.tags.includes(tag))
         .map((entry) => [entry, `category ${entry.tag}`] as const),
       ...(own === undefined ? [] : [[own, "rule"] as const]),
     ];
-    for (const [override, decider] of speaking) {
+    for (const [override, decider] of applying) {
       if (override.enabled !== undefined) enabled = [override.enabled, decider];
-      if (override.action !== undefined && takes(rule, override.action)) action = [override.action, decider];
+      if (override.action !== undefined && acceptsAction(rule, override.action))
+        action = [override.action, decider];
     }
     const scoreThreshold = own?.scoreThreshold ?? rule.scoreThreshold;
     return {
@@ -58,12 +59,12 @@ export function effectiveRules(
   });
 }
 
-/** Rules that add to a score keep doing so; the others say what they take, where Cloudflare says it at all. */
-export function takes({ action, allowedActions }: ManagedRule, override: string): boolean {
+/** Whether an override can give the rule this action. If Cloudflare lists no actions, only rules that score refuse. */
+export function acceptsAction({ action, allowedActions }: ManagedRule, override: string): boolean {
   return allowedActions === undefined ? action !== "score" : allowedActions.includes(override);
 }
 
-/** Rules that two categories decide differently; the one that stands behind wins. */
+/** Rules that two categories override differently. The later category wins. */
 export interface Conflict {
   readonly tags: readonly [string, string];
   readonly winner: string;
@@ -71,7 +72,7 @@ export interface Conflict {
   readonly rules: number;
 }
 
-/** Where entries of different tags decide the same rule differently, in the order of the entries. */
+/** Conflicts between the categories, in their order. */
 export function conflictsOf({ rules }: Pick<ManagedRuleset, "rules">, overrides: Overrides): Conflict[] {
   const { categories } = overrides;
   return categories.flatMap((winner, index) =>
@@ -86,7 +87,7 @@ export function conflictsOf({ rules }: Pick<ManagedRuleset, "rules">, overrides:
             rule.tags.includes(loser.tag) &&
             !stronger.some(({ tag }) => rule.tags.includes(tag)) &&
             overrides.rules[rule.id]?.[member] === undefined &&
-            (member === "enabled" || takes(rule, String(won))),
+            (member === "enabled" || acceptsAction(rule, String(won))),
         );
         return decided.length === 0
           ? []
@@ -96,36 +97,37 @@ export function conflictsOf({ rules }: Pick<ManagedRuleset, "rules">, overrides:
   );
 }
 
-/** What a declaration amounts to, in words and numbers, as a reviewer sees it in the preview. */
+/** What a deployment amounts to, as the preview shows it. */
 export interface RulesetExpansion {
-  /** Name and id of the managed ruleset. */
+  /** Name and ID of the managed ruleset. */
   readonly ruleset: string;
-  /** The version that is deployed; for `latest` also which one that is now. */
+  /** The version that is deployed; for `latest`, also the one that's the latest now. */
   readonly version: string;
   /** `2: paranoia-level-3 and paranoia-level-4 are off`. */
   readonly paranoiaLevel?: string;
-  /** `25 (high)`. Only of a ruleset that scores. */
+  /** `25 (high)`. Only for a ruleset that scores. */
   readonly scoreThreshold?: string;
-  /** What a ruleset that scores does above the threshold, or what all rules were told to do. */
+  /** What a ruleset that scores does at the threshold. For other rulesets, the action that overrides all rules. */
   readonly action?: string;
-  /** Rules of the ruleset, and how many of them are on and off. */
+  /** The number of rules, and how many of them are on and off. */
   readonly rules: string;
-  /** Rules that this declaration switches on and off against their defaults. */
+  /** How many rules the deployment turns on and off, compared with their defaults. */
   readonly switched: string;
-  /** Rules that are on and do something else than by default: `12 rules block → log`. Absent where there are none. */
+  /** Rules that are on with another action than by default: `12 rules block → log`. Absent if there are none. */
   readonly otherActions?: string;
-  /** Where two categories decide the same rules differently: how many, and which of them wins. */
+  /** Rules that two categories override differently: how many, and which category wins. */
   readonly conflicts?: readonly string[];
-  /** What changes against what runs now. Absent where nothing does, or where the preview could not ask Cloudflare. */
+  /** What changes compared with what runs now. Absent if nothing runs now, or the preview couldn't read it. */
   readonly compared?: ComparedRules;
 }
 
-/** Lines such as `12 rules block → log`. */
+/** What an update changes, in lines such as `12 rules block → log`. */
 export interface ComparedRules {
   /** What protects less, or may. */
   readonly weaker: readonly string[];
+  /** What protects more. */
   readonly stronger: readonly string[];
-  /** Where the rule moves: what skips it there, and what its exceptions reach. Absent where that can't be told. */
+  /** If the rule moves: the skip rules that will apply to it, and the rules that its exceptions will apply to. Absent if unknown. */
   readonly moved?: readonly string[];
 }
 
@@ -143,13 +145,13 @@ export function expand(
   const { version = "latest", owasp, action } = declared;
   const conflicts = conflictsOf(managed, overrides).map(
     ({ tags: [one, other], winner, member, rules }) =>
-      `${pluralize(rules, "rule")} with both tags ${JSON.stringify(one)} and ${JSON.stringify(other)}: ${member} is decided by ${JSON.stringify(winner)}`,
+      `${pluralize(rules, "rule")} with both tags ${JSON.stringify(one)} and ${JSON.stringify(other)}: ${JSON.stringify(winner)} decides ${member}`,
   );
   return omitAbsent({
     ruleset: `${managed.name} (${managed.id})`,
     version: version === "latest" ? `latest, now ${managed.version}` : version,
-    paranoiaLevel: owasp && levelInWords(owasp),
-    scoreThreshold: score?.scoreThreshold === undefined ? undefined : thresholdInWords(score.scoreThreshold),
+    paranoiaLevel: owasp && levelText(owasp),
+    scoreThreshold: score?.scoreThreshold === undefined ? undefined : thresholdLabel(score.scoreThreshold),
     action: score?.scoreThreshold === undefined ? action : score.action,
     rules: `${effective.length}: ${on} on, ${effective.length - on} off`,
     switched: `${switchedOn} on, ${switchedOff} off`,
@@ -163,19 +165,19 @@ function otherActions(effective: readonly EffectiveRule[]): string | undefined {
     .filter(({ enabled, action, byDefault }) => enabled && action !== byDefault.action)
     .map(({ action, byDefault }) => `${byDefault.action} → ${action}`);
   if (kinds.length === 0) return undefined;
-  return countedByKind(kinds)
+  return countByKind(kinds)
     .map(([kind, count]) => `${pluralize(count, "rule")} ${kind}`)
     .join(", ");
 }
 
-/** How often each occurs, in the order in which they come up. */
-export function countedByKind(kinds: readonly string[]): readonly (readonly [kind: string, count: number])[] {
+/** How often each occurs, in the order of their first occurrence. */
+export function countByKind(kinds: readonly string[]): readonly (readonly [kind: string, count: number])[] {
   const counts = new Map<string, number>();
   for (const kind of kinds) counts.set(kind, (counts.get(kind) ?? 0) + 1);
   return [...counts];
 }
 
-function levelInWords(owasp: NonNullable<DeclaredOverrides["owasp"]>): string {
+function levelText(owasp: NonNullable<DeclaredOverrides["owasp"]>): string {
   const off = levelsOff(owasp).map(({ tag }) => tag);
   const last = off.pop();
   if (last === undefined) return `${owasp.paranoiaLevel}: no level is off`;

@@ -6,8 +6,8 @@ import { entryPoint, PHASE, type EntryPoint, type ZoneRule } from "./wire";
 import { createOnce, pollUntil } from "../runtime/creation";
 
 /**
- * Access to the ruleset that a zone starts from in the managed phase. It is never written as a whole: that is the one
- * call that can lose a rule which somebody else has added meanwhile.
+ * Reads and writes a zone's entry point ruleset. It's never replaced as a whole, because that could lose a rule that
+ * somebody else has just added.
  */
 
 export const zoneRulesetsPath = (zone: string): string => `/zones/${zone}/rulesets`;
@@ -15,10 +15,10 @@ export const zoneRulesetsPath = (zone: string): string => `/zones/${zone}/rulese
 export const entryPointPath = (zone: string): string =>
   `${zoneRulesetsPath(zone)}/phases/${PHASE}/entrypoint`;
 
-/** "exceeded maximum number of zone rulesets for phase": somebody has made the entry point meanwhile. */
-const EXISTS = 20217;
+/** "exceeded maximum number of zone rulesets for phase": somebody else has just created the entry point. */
+const ENTRY_POINT_EXISTS = 20217;
 
-/** What a request gives; undefined where the object does not exist. */
+/** The result of a request. Undefined if the object doesn't exist. */
 export async function unlessAbsent<T>(request: () => Promise<T>): Promise<T | undefined> {
   try {
     return await request();
@@ -28,40 +28,41 @@ export async function unlessAbsent<T>(request: () => Promise<T>): Promise<T | un
   }
 }
 
-/** The zone's entry point; undefined where it has none, as nothing was ever deployed. */
+/** The zone's entry point. Undefined if nothing was ever deployed there. */
 export function readEntryPoint(ctx: Pick<Context, "api">, zone: string): Promise<EntryPoint | undefined> {
   const what = `Reading the managed rules of zone ${zone}`;
   return unlessAbsent(() => ctx.api.get(entryPointPath(zone), { what, schema: entryPoint }));
 }
 
-/** What a preview has read of a zone, until something is written there. */
-type Seen = Map<string, Promise<EntryPoint | undefined>>;
+/** The entry points that this operation has read, by zone, until something is written there. */
+type EntryPointCache = Map<string, Promise<EntryPoint | undefined>>;
 
-const seen = (ctx: Context): Seen => ctx.shared("entry points of managed rules", () => new Map() as Seen);
+const entryPointCache = (ctx: Context): EntryPointCache =>
+  ctx.shared("entry points of managed rules", () => new Map() as EntryPointCache);
 
-/** The entry point for a look that decides nothing: read once per operation and state of the zone. */
-export function seenEntryPoint(ctx: Context, zone: string): Promise<EntryPoint | undefined> {
-  const known = seen(ctx).get(zone);
+/** The entry point for a preview: read once per operation, and again after a write. */
+export function cachedEntryPoint(ctx: Context, zone: string): Promise<EntryPoint | undefined> {
+  const known = entryPointCache(ctx).get(zone);
   if (known !== undefined) return known;
   const reading = readEntryPoint(ctx, zone);
-  seen(ctx).set(zone, reading);
+  entryPointCache(ctx).set(zone, reading);
   return reading;
 }
 
-/** The zone's entry point, made where there is none. Whoever else makes it at the same time is as welcome. */
+/** The zone's entry point, which is created if there's none. Somebody else may create it at the same time. */
 export async function ensureEntryPoint(ctx: Context, zone: string): Promise<EntryPoint> {
   const found = await readEntryPoint(ctx, zone);
   if (found !== undefined) return found;
-  seen(ctx).delete(zone);
+  entryPointCache(ctx).delete(zone);
   const path = zoneRulesetsPath(zone);
   try {
     const { object } = await createOnce(ctx, {
       path,
       id: ({ id }: EntryPoint) => id,
-      what: `the entry point of the managed rules of zone ${zone}`,
+      what: `the entry point ruleset for the managed rules of zone ${zone}`,
       send: () =>
         ctx.api.post(path, {
-          what: `Making the entry point of the managed rules of zone ${zone}`,
+          what: `Creating the entry point ruleset for the managed rules of zone ${zone}`,
           schema: entryPoint,
           body: { name: "zone", kind: "zone", phase: PHASE, rules: [] },
           advice,
@@ -70,15 +71,15 @@ export async function ensureEntryPoint(ctx: Context, zone: string): Promise<Entr
     });
     return object;
   } catch (error) {
-    if (!(error instanceof ApiError) || !error.hasCode(EXISTS)) throw error;
-    const made = await pollUntil(
+    if (!(error instanceof ApiError) || !error.hasCode(ENTRY_POINT_EXISTS)) throw error;
+    const existing = await pollUntil(
       ctx,
       () => readEntryPoint(ctx, zone),
-      (seen) => seen !== undefined,
+      (found) => found !== undefined,
       5,
     );
-    if (made === undefined) throw error;
-    return made;
+    if (existing === undefined) throw error;
+    return existing;
   }
 }
 
@@ -87,7 +88,7 @@ interface Added {
   readonly entryPoint: EntryPoint;
 }
 
-/** A zone's entry point while it is written, rule by rule. */
+/** Writes a zone's entry point rule by rule. */
 export class RuleWriter {
   readonly ctx: Context;
   readonly zone: string;
@@ -99,7 +100,7 @@ export class RuleWriter {
     this.#now = found;
   }
 
-  /** The entry point as the last answer showed it. */
+  /** The entry point in the last answer. */
   get now(): EntryPoint {
     return this.#now;
   }
@@ -108,10 +109,10 @@ export class RuleWriter {
     return `${zoneRulesetsPath(this.zone)}/${this.#now.id}/rules`;
   }
 
-  /** Adds one rule; found again by its ref where the answer gets lost. */
+  /** Adds a rule. If the answer is lost, it's found by its ref. */
   async add(ref: string, body: JsonObject): Promise<ZoneRule> {
     const { ctx, zone } = this;
-    seen(ctx).delete(zone);
+    entryPointCache(ctx).delete(zone);
     const path = this.#path;
     const added = (found: EntryPoint | undefined): Added[] =>
       (found?.rules ?? []).flatMap((rule) =>
@@ -132,36 +133,36 @@ export class RuleWriter {
     return object.rule;
   }
 
-  /** Replaces the definition of one rule, and its place where the body says so. A second execution does no harm. */
+  /** Replaces a rule's definition, and its position if the body has one. Repeating it is safe. */
   async change({ id }: Pick<ZoneRule, "id">, body: JsonObject): Promise<void> {
     const { ctx, zone } = this;
-    seen(ctx).delete(zone);
+    entryPointCache(ctx).delete(zone);
     const what = `Changing the rule ${id} of zone ${zone}`;
-    const manner = { schema: entryPoint, repeatable: true, advice };
-    const { result } = await ctx.api.send("PATCH", `${this.#path}/${id}`, { what, body, ...manner });
+    const options = { what, body, schema: entryPoint, repeatable: true, advice };
+    const { result } = await ctx.api.send("PATCH", `${this.#path}/${id}`, options);
     this.#now = result;
   }
 
-  /** Takes one rule away; that it is gone already is fine. */
+  /** Deletes a rule, unless it's gone already. */
   async remove({ id }: Pick<ZoneRule, "id">): Promise<void> {
     const { ctx, zone } = this;
-    seen(ctx).delete(zone);
-    const what = `Removing the rule ${id} from zone ${zone}`;
+    entryPointCache(ctx).delete(zone);
+    const what = `Deleting the rule ${id} of zone ${zone}`;
     const schema = entryPoint.nullable().catch(null);
-    const left = await unlessAbsent(() => ctx.api.delete(`${this.#path}/${id}`, { what, schema }));
-    this.#now = left ?? { ...this.#now, rules: this.#now.rules.filter((rule) => rule.id !== id) };
+    const answer = await unlessAbsent(() => ctx.api.delete(`${this.#path}/${id}`, { what, schema }));
+    this.#now = answer ?? { ...this.#now, rules: this.#now.rules.filter((rule) => rule.id !== id) };
   }
 }
 
-export function byRef(found: EntryPoint | undefined, ref: string): ZoneRule | undefined {
+export function findByRef(found: EntryPoint | undefined, ref: string): ZoneRule | undefined {
   return found?.rules.find((rule) => rule.ref === ref);
 }
 
-/** An enabled rule that executes a managed ruleset, as it is kept in outputs. */
+/** An enabled rule of a zone that executes a managed ruleset. */
 export interface OtherManagedRule {
-  /** Id of the zone's rule. */
+  /** The ID of the zone's rule. */
   readonly ruleId: string;
-  /** The managed ruleset that it executes. */
+  /** The ID of the managed ruleset that it executes. */
   readonly rulesetId: string;
   readonly ref: string;
   readonly description: string;
@@ -178,9 +179,9 @@ export function otherManagedRules(found: EntryPoint | undefined, own?: string): 
 
 const advice: NonNullable<RequestOptions<unknown>["advice"]> = ({ status, errors }) => {
   if (status === 404)
-    return "If the rule was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` makes it anew.";
+    return "If the rule was deleted outside this program, run `pulumi refresh`; the next `pulumi up` creates it again.";
   if (status !== 400) return undefined;
   return errors.some(({ pointer }) => pointer?.endsWith("/expression") === true)
-    ? "Check the expression in the dashboard's editor."
-    : "The plan may lack this ruleset, or the ruleset may have changed: run `pulumi preview`, which checks tags, rules and actions.";
+    ? "Check the expression in the dashboard's expression editor."
+    : "Your Cloudflare plan may lack this ruleset, or the ruleset may have changed. Run `pulumi preview`, which checks tags, rules and actions.";
 };

@@ -5,9 +5,9 @@ import type { RuleWriter } from "./entry-point";
 import { isForward, type Placement } from "./position";
 import { definitionOf, toSkip, type EntryPoint, type Skip, type ZoneRule } from "./wire";
 
-/** Exceptions: skip rules in front of a deployment, in order, each with a ref of its own. */
+/** Exceptions: skip rules in front of a deployment, in order, each with its own ref. */
 
-/** As Cloudflare takes it: what is skipped, by ID. */
+/** An exception with the IDs of what it skips. */
 export interface Exception {
   readonly expression: string;
   readonly description?: string | undefined;
@@ -16,21 +16,21 @@ export interface Exception {
 
 export const exceptionRef = (ref: string, number: number): string => `${ref}/exception/${number}`;
 
-/** By what the exceptions of a deployment are known. */
-export interface ExceptionsOf {
-  /** Of the deployment. */
+/** What identifies the exceptions of a deployment. */
+export interface ExceptionOwner {
+  /** The deployment's ref. */
   readonly ref: string;
-  /** Ids of rules that were taken over as its exceptions, in order: they keep their own ref until they are written. */
+  /** IDs of skip rules that were adopted as exceptions, in order. They keep their own ref until they are written. */
   readonly adopted?: readonly string[];
 }
 
-export interface Deployment extends ExceptionsOf {
-  /** Id of the rule that the exceptions belong to. */
+export interface Deployment extends ExceptionOwner {
+  /** The ID of the deployment's execute rule. */
   readonly ruleId: string;
 }
 
-/** The number of an exception of the deployment; undefined for every other rule. */
-function numberOf(rule: ZoneRule, { ref, adopted = [] }: ExceptionsOf): number | undefined {
+/** The number of an exception of the deployment. Undefined for any other rule. */
+function exceptionNumber(rule: ZoneRule, { ref, adopted = [] }: ExceptionOwner): number | undefined {
   const prefix = `${ref}/exception/`;
   const number = rule.ref.startsWith(prefix) ? rule.ref.slice(prefix.length) : "";
   if (/^[1-9]\d*$/.test(number)) return Number(number);
@@ -38,28 +38,31 @@ function numberOf(rule: ZoneRule, { ref, adopted = [] }: ExceptionsOf): number |
   return at === -1 ? undefined : at + 1;
 }
 
-/** Its exceptions, wherever they stand, in the order in which they run. */
-export function ownExceptions({ rules }: Pick<EntryPoint, "rules">, of: ExceptionsOf): ZoneRule[] {
-  return rules.filter((rule) => numberOf(rule, of) !== undefined);
+/** The deployment's exceptions, wherever they are, in the order in which they run. */
+export function ownExceptions({ rules }: Pick<EntryPoint, "rules">, of: ExceptionOwner): ZoneRule[] {
+  return rules.filter((rule) => exceptionNumber(rule, of) !== undefined);
 }
 
-/** Whether a rule is this exception, but for its description. */
-export function isSameSkip(rule: ZoneRule | undefined, { expression, skip }: Exception): rule is ZoneRule {
+/** Whether a rule is this exception, apart from the description. */
+export function isSameException(
+  rule: ZoneRule | undefined,
+  { expression, skip }: Exception,
+): rule is ZoneRule {
   if (rule?.skips === undefined) return false;
   return rule.enabled && isSameExpression(rule.expression, expression) && sameJson(rule.skips, skip);
 }
 
-/** Whether two lists, as they come from a state or a program, are the same but for the notation of their expressions. */
+/** Whether two lists, from a state or a program, are the same apart from the notation of their expressions. */
 export function sameExceptions(before: unknown, after: unknown): boolean {
-  const worded = (list: unknown): unknown =>
+  const normalized = (list: unknown): unknown =>
     Array.isArray(list)
       ? list.map((each: unknown) =>
-          isJsonObject(each) ? { ...each, expression: worded(each["expression"]) } : each,
+          isJsonObject(each) ? { ...each, expression: normalized(each["expression"]) } : each,
         )
       : typeof list === "string"
         ? normalizeNotation(list)
         : list;
-  return sameJson(worded(before), worded(after));
+  return sameJson(normalized(before), normalized(after));
 }
 
 function toRequest(
@@ -68,7 +71,7 @@ function toRequest(
   held: JsonObject = {},
 ): JsonObject {
   return {
-    ...omit(held, ["description", "action_parameters"]), // The rest stays, such as `logging`, which Cloudflare fills in.
+    ...omit(held, ["description", "action_parameters"]), // Keeps the rest, such as `logging`, which Cloudflare fills in.
     action: "skip",
     action_parameters: toSkip(skip),
     expression,
@@ -78,23 +81,20 @@ function toRequest(
   };
 }
 
-/** An exception as it is found: what no argument says is added, so that it shows as a difference. */
-export interface FoundException {
+/** An exception as it exists. What no argument can express is added, so that it shows as a difference. */
+export interface LiveException {
   readonly expression: string;
   readonly description?: string;
   readonly skip: Skip | undefined;
   readonly enabled?: false;
 }
 
-/**
- * The exceptions that work: those in front of the rule, in the order in which they run. One behind it has no effect, and
- * is left out.
- */
+/** The exceptions in front of the rule, in the order in which they run. One after it has no effect and is left out. */
 export function readExceptions(
   found: EntryPoint,
   own: ZoneRule,
-  of: ExceptionsOf,
-): { readonly exceptions: readonly FoundException[]; readonly apart: boolean } {
+  of: ExceptionOwner,
+): { readonly exceptions: readonly LiveException[]; readonly hasGap: boolean } {
   const at = found.rules.indexOf(own);
   const working = ownExceptions({ rules: found.rules.slice(0, at) }, of);
   const block = found.rules.slice(at - working.length, at);
@@ -105,15 +105,15 @@ export function readExceptions(
       skip: rule.skips,
       ...(rule.enabled ? {} : { enabled: false }),
     })),
-    apart: !working.every((rule) => block.includes(rule)),
+    hasGap: !working.every((rule) => block.includes(rule)),
   };
 }
 
 /**
- * Brings the exceptions to what is declared, and directly in front of their rule. What is written is ordered so that
- * whatever is excepted before and after stays so in between.
+ * Writes the exceptions as declared, directly in front of their rule. The order of the writes keeps what is excepted before
+ * and after excepted in between.
  *
- * @param formerRef of the deployment, where it has changed.
+ * @param formerRef the deployment's former ref, if it changed.
  */
 export async function syncExceptions(
   rules: RuleWriter,
@@ -122,14 +122,15 @@ export async function syncExceptions(
   formerRef: string,
 ): Promise<void> {
   const { ruleId, ref } = deployment;
-  // 1. By number: the same place in the list is the same rule.
+  // 1. By number: the same index in the list is the same rule.
   const byNumber = new Map<number, ZoneRule>();
   for (const of of [{ ...deployment, ref: formerRef }, deployment])
-    for (const rule of ownExceptions(rules.now, of)) byNumber.set(numberOf(rule, of) ?? 0, rule);
+    for (const rule of ownExceptions(rules.now, of)) byNumber.set(exceptionNumber(rule, of) ?? 0, rule);
   const surplus = [...byNumber].filter(([number]) => number > wanted.length);
   const numbered = wanted.map((exception, index) => [index + 1, exception] as const);
   const grows = numbered.some(([number]) => !byNumber.has(number));
-  // 2. Growing from the end and shrinking from the start, each content is written anew before it is overwritten.
+  // 2. A list that grows is written from the end, one that shrinks from the start: each exception is written to its new rule
+  //    before its old one is overwritten.
   for (const [number, exception] of grows ? numbered.reverse() : numbered) {
     const known = byNumber.get(number);
     const name = exceptionRef(ref, number);
@@ -139,17 +140,17 @@ export async function syncExceptions(
       byNumber.set(number, await rules.add(name, { ...toRequest(exception, name), position }));
       continue;
     }
-    const isSame = isSameSkip(known, exception) && known.description === (exception.description ?? "");
+    const isSame = isSameException(known, exception) && known.description === (exception.description ?? "");
     if (known.ref !== name || !isSame)
       await rules.change(known, toRequest(exception, name, definitionOf(known.raw)));
   }
   for (const [, rule] of surplus) await rules.remove(rule);
-  await closeUp(rules, deployment);
+  await closeGaps(rules, deployment);
 }
 
-/** Moves every exception that does not stand where it belongs, from the last one to the first. */
-export async function closeUp(rules: RuleWriter, deployment: Deployment): Promise<void> {
-  const number = (rule: ZoneRule): number => numberOf(rule, deployment) ?? 0;
+/** Moves every exception that isn't where it belongs, from the last to the first. */
+export async function closeGaps(rules: RuleWriter, deployment: Deployment): Promise<void> {
+  const number = (rule: ZoneRule): number => exceptionNumber(rule, deployment) ?? 0;
   const lastFirst = ownExceptions(rules.now, deployment).sort((a, b) => number(b) - number(a));
   let next = deployment.ruleId;
   for (const { id } of lastFirst) {
@@ -160,10 +161,10 @@ export async function closeUp(rules: RuleWriter, deployment: Deployment): Promis
 }
 
 /**
- * Where a rule is to move forward, its exceptions go first, so that it is never without them; where it is to move back
- * it goes first, and `closeUp` follows. Gives the place that is left for the rule.
+ * If a rule moves forward, its exceptions go first, so that it's never without them. If it moves back, it goes first and
+ * `closeGaps` follows. Returns the rule's own placement.
  */
-export async function leadExceptions(
+export async function moveExceptionsFirst(
   rules: RuleWriter,
   deployment: Deployment,
   placement: Placement | undefined,
@@ -171,12 +172,12 @@ export async function leadExceptions(
   const { now } = rules;
   const rule = now.rules.find(({ id }) => id === deployment.ruleId);
   if (placement === undefined || rule === undefined || !isForward(placement, now, rule)) return placement;
-  let place = placement;
+  let next = placement;
   for (const { id } of ownExceptions(now, deployment)) {
-    await move(rules, id, place);
-    place = { after: id };
+    await move(rules, id, next);
+    next = { after: id };
   }
-  return place;
+  return next;
 }
 
 async function move(rules: RuleWriter, id: string, position: Placement): Promise<void> {
@@ -184,10 +185,10 @@ async function move(rules: RuleWriter, id: string, position: Placement): Promise
   if (rule !== undefined) await rules.change(rule, { ...definitionOf(rule.raw), position });
 }
 
-/** Takes the exceptions of a deployment away. @param kept ids of those that stay. */
+/** Deletes the exceptions of a deployment. @param kept the IDs of those that stay. */
 export async function removeExceptions(
   rules: RuleWriter,
-  of: ExceptionsOf,
+  of: ExceptionOwner,
   kept: readonly string[],
 ): Promise<void> {
   for (const rule of ownExceptions(rules.now, of)) if (!kept.includes(rule.id)) await rules.remove(rule);

@@ -1,56 +1,58 @@
 import { omitAbsent } from "../runtime/members";
 import { pluralize, isJsonObject } from "../runtime/values";
-import { effectiveRules, type Decider, type EffectiveRule } from "./effective";
-import { LEVELS, paranoiaTag, thresholdInWords } from "./overrides";
+import { effectiveRules, type DecidedBy, type EffectiveRule } from "./effective";
+import { LEVELS, paranoiaTag, thresholdLabel } from "./overrides";
 import { PHASE, type EntryPoint, type ManagedRuleset, type Skip, type ZoneRule } from "./wire";
 
-/** What of the managed rulesets works in a zone, as data and as text. */
+/** What the managed rulesets of a zone do, as data and as Markdown. */
 
-/** Requests that a skip rule keeps from a deployment behind it. */
+/** A skip rule that applies to a deployment. */
 export interface ExplainedException {
   readonly ruleId: string;
   readonly ref: string;
   readonly description: string;
   readonly expression: string;
-  /** `all`: the whole deployment; a number: so many of its rules. */
+  /** `all` for the whole deployment, or the number of its rules. */
   readonly skips: "all" | number;
 }
 
-/** A rule that works otherwise than by default. */
+/** A rule that an override changes. */
 export interface ExplainedRule {
   readonly id: string;
   readonly description: string;
-  /** What decided: `ruleset`, `rule`, or `category <tag>`. */
-  readonly by: Exclude<Decider, "default">;
+  /** Which override decided: `ruleset`, `rule` or `category <tag>`. */
+  readonly by: Exclude<DecidedBy, "default">;
 }
 
+/** A deployment of a managed ruleset, with its effect. */
 export interface ExplainedDeployment {
-  /** Id of the zone's rule. */
+  /** The ID of the zone's rule. */
   readonly ruleId: string;
   readonly ref: string;
   readonly description: string;
   readonly enabled: boolean;
   readonly expression: string;
-  /** Name and version are absent where the account does not give the ruleset. */
+  /** The name and version are absent if the account doesn't have the ruleset. */
   readonly ruleset: { readonly id: string; readonly name?: string; readonly version?: string };
-  /** The highest level of which rules are on. Only of a ruleset with paranoia levels. */
+  /** The highest level that has rules turned on. Only for a ruleset with paranoia levels. */
   readonly paranoiaLevel?: number;
-  /** Only of a ruleset that scores. */
+  /** The score at which the ruleset acts. Only for a ruleset that scores. */
   readonly scoreThreshold?: number;
-  /** What a ruleset that scores does; else what all its rules were told to do. */
+  /** What a ruleset that scores does at the threshold. For other rulesets, the action that overrides all rules. */
   readonly action?: string;
-  /** Rules of the ruleset that are on and off; none is on where the deployment is disabled. Absent with the name. */
+  /** How many rules are on and off. None is on if the deployment is disabled. Absent if the name is. */
   readonly rules?: { readonly on: number; readonly off: number };
-  /** Rules that an override has switched off. */
+  /** Rules that an override turned off. */
   readonly switchedOff: readonly ExplainedRule[];
-  /** Rules that an override has switched on. */
+  /** Rules that an override turned on. */
   readonly switchedOn: readonly ExplainedRule[];
-  /** Rules that an override has given another action. */
+  /** Rules that an override gave another action. */
   readonly otherAction: readonly (ExplainedRule & { readonly action: string })[];
-  /** Enabled skip rules in front of it that concern it. */
+  /** Enabled skip rules in front of the deployment that apply to it. */
   readonly exceptions: readonly ExplainedException[];
 }
 
+/** What the managed rulesets of a zone do. */
 export interface ZoneExplanation {
   readonly zoneId: string;
   /** In the order in which they run. */
@@ -66,12 +68,12 @@ export function explain(
 ): ZoneExplanation {
   const rules = found?.rules ?? [];
   const deployments = rules.flatMap((rule, index) =>
-    rule.deploys === undefined ? [] : [explainOne(rule, rules.slice(0, index), rulesetOf(rule))],
+    rule.deploys === undefined ? [] : [explainDeployment(rule, rules.slice(0, index), rulesetOf(rule))],
   );
   return { zoneId, deployments, markdown: toMarkdown(zoneId, deployments) };
 }
 
-function explainOne(
+function explainDeployment(
   { id, ref, description, enabled, expression, deploys }: ZoneRule,
   before: readonly ZoneRule[],
   managed: ManagedRuleset | undefined,
@@ -114,7 +116,7 @@ function explainOne(
   });
 }
 
-/** A single rule that was switched on by itself does not raise the level. */
+/** A rule that was turned on by its own override doesn't raise the level. */
 function levelOf(effective: readonly EffectiveRule[]): number | undefined {
   const has = (level: number, of: readonly EffectiveRule[]): boolean =>
     of.some(({ tags }) => tags.includes(paranoiaTag(level)));
@@ -123,7 +125,7 @@ function levelOf(effective: readonly EffectiveRule[]): number | undefined {
   return LEVELS.filter((level) => has(level, on)).at(-1);
 }
 
-/** What a skip rule leaves out of a deployment of this ruleset; undefined where it does not concern it. */
+/** What a skip rule skips of a deployment of this ruleset. Undefined if it doesn't apply to it. */
 export function skippedBy(skips: Skip | undefined, rulesetId: string): "all" | number | undefined {
   if (skips === undefined) return undefined;
   if (skips === "all") return "all";
@@ -136,15 +138,15 @@ export function skippedBy(skips: Skip | undefined, rulesetId: string): "all" | n
   return Array.isArray(listed) ? listed.length : undefined;
 }
 
-/** The table: each column with what its cell says of a deployment. */
+/** The columns of the table. */
 const COLUMNS: Readonly<Record<string, (deployment: ExplainedDeployment, number: number) => string>> = {
   "#": (_, number) => String(number),
   Ruleset: nameOf,
   Version: ({ ruleset }) => ruleset.version ?? "",
-  Requests: ({ expression }) => code(expression),
+  Requests: ({ expression }) => inlineCode(expression),
   State: ({ enabled }) => (enabled ? "on" : "**off**"),
   "Paranoia level": ({ paranoiaLevel }) => String(paranoiaLevel ?? ""),
-  Threshold: ({ scoreThreshold }) => (scoreThreshold === undefined ? "" : thresholdInWords(scoreThreshold)),
+  Threshold: ({ scoreThreshold }) => (scoreThreshold === undefined ? "" : thresholdLabel(scoreThreshold)),
   Action: ({ action }) => action ?? "",
   Rules: ({ rules }) => (rules === undefined ? "unknown" : `${rules.on} on, ${rules.off} off`),
   Exceptions: ({ exceptions }) => (exceptions.length === 0 ? "" : String(exceptions.length)),
@@ -152,7 +154,7 @@ const COLUMNS: Readonly<Record<string, (deployment: ExplainedDeployment, number:
 
 function toMarkdown(zoneId: string, deployments: readonly ExplainedDeployment[]): string {
   const heading = `### Managed rulesets of zone ${zoneId}`;
-  if (deployments.length === 0) return `${heading}\n\nNone is deployed.\n`;
+  if (deployments.length === 0) return `${heading}\n\nThe zone deploys no managed ruleset.\n`;
   const names = Object.keys(COLUMNS);
   const rows = deployments.map((each, index) => Object.values(COLUMNS).map((cell) => cell(each, index + 1)));
   const table = [names, names.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`);
@@ -167,12 +169,12 @@ function listsOf(deployment: ExplainedDeployment, number: number): string[] {
   const actions = [...new Set(otherAction.map(({ action }) => action))].sort();
   const given = (action: string): ExplainedRule[] => otherAction.filter((rule) => rule.action === action);
   const lines = [
-    ...inGroups("off", switchedOff),
-    ...inGroups("on", switchedOn),
-    ...actions.flatMap((action) => inGroups(action, given(action))),
+    ...groupLines("off", switchedOff),
+    ...groupLines("on", switchedOn),
+    ...actions.flatMap((action) => groupLines(action, given(action))),
     ...exceptions.map(
       ({ skips, expression, description }) =>
-        `not for ${code(expression)}${description === "" ? "" : ` (${plain(description)})`}: ${skips === "all" ? "all of it" : pluralize(skips, "rule")}`,
+        `exception for ${inlineCode(expression)}${description === "" ? "" : ` (${escapeText(description)})`}: skips ${skips === "all" ? "all of it" : pluralize(skips, "rule")}`,
     ),
   ];
   return lines.length === 0
@@ -180,30 +182,30 @@ function listsOf(deployment: ExplainedDeployment, number: number): string[] {
     : [`${number}. ${nameOf(deployment)}`, ...lines.map((line) => `   - ${line}`)];
 }
 
-/** One line for what decided; rules that were decided one by one are named. */
-function inGroups(what: string, rules: readonly ExplainedRule[]): string[] {
+/** One line per override. Rules with their own override are listed by name. */
+function groupLines(what: string, rules: readonly ExplainedRule[]): string[] {
   return [...new Set(rules.map(({ by }) => by))].map((by) => {
     const group = rules.filter((rule) => rule.by === by);
     const count = `${what}: ${pluralize(group.length, "rule")}`;
     if (by === "ruleset") return `${count}, by an override of the whole ruleset`;
-    if (by !== "rule") return `${count} tagged ${code(by.slice("category ".length))}`;
+    if (by !== "rule") return `${count} tagged ${inlineCode(by.slice("category ".length))}`;
     const names = group
       .slice(0, SHOWN_RULES)
-      .map(({ id, description }) => `${plain(description)} (${code(id)})`);
+      .map(({ id, description }) => `${escapeText(description)} (${inlineCode(id)})`);
     return `${count}: ${names.join(", ")}${group.length > SHOWN_RULES ? ", …" : ""}`;
   });
 }
 
 function nameOf({ ruleset }: ExplainedDeployment): string {
-  return plain(ruleset.name ?? ruleset.id);
+  return escapeText(ruleset.name ?? ruleset.id);
 }
 
-/** Text of others within a table and within Markdown. */
-function plain(text: string): string {
+/** Escapes text for Markdown and its tables. */
+function escapeText(text: string): string {
   return text.replace(/[\\|`*_<>[\]]/g, "\\$&").replace(/\s+/g, " ");
 }
 
-function code(text: string): string {
+function inlineCode(text: string): string {
   const fence = text.includes("`") ? "``" : "`";
   return `${fence}${text.replace(/\|/g, "\\|").replace(/\s+/g, " ")}${fence}`;
 }

@@ -8,44 +8,45 @@ import type { ManagedRule, ManagedRuleset, ManagedRulesetInfo, Overrides, Skip, 
 import { omit } from "../runtime/values";
 import { lookup, LookupError, type Inputs, type LookupOptions, type ZoneArgs } from "../runtime/lookup";
 
-/** Managed rulesets of an account, and what a zone makes of them. */
+/** Lookups of an account's managed rulesets and of a zone's managed rules. */
 
-/** How often a tag occurs in a ruleset, and what its rules do by default. */
+/** The rules of a managed ruleset with one tag. */
 export interface TagSummary {
   readonly tag: string;
+  /** How many rules have the tag. */
   readonly rules: number;
-  /** Rules that are on by default. */
+  /** How many of them are on by default. */
   readonly on: number;
-  /** Default actions, each with the number of its rules. */
+  /** How many of them have each default action. */
   readonly actions: Readonly<Record<string, number>>;
 }
 
-/** A managed ruleset with its rules. */
+/** A managed ruleset with its rules and a summary of its tags. */
 export interface ManagedRulesetState extends ManagedRuleset {
   /** In alphabetical order. A rule counts for each of its tags. */
   readonly tags: readonly TagSummary[];
 }
 
-/** A rule of a zone's entry point. */
+/** A rule of a zone's entry point ruleset. */
 export interface ZoneRuleState {
   readonly id: string;
   readonly ref: string;
-  /** `execute` for one that deploys a ruleset, `skip` for an exception. */
+  /** `execute` for a deployment, `skip` for an exception. */
   readonly action: string;
   readonly expression: string;
   readonly description: string;
   readonly enabled: boolean;
-  /** Of an execute rule: the managed ruleset and what is overridden of it. */
+  /** For an execute rule: the managed ruleset and its overrides. */
   readonly deploys?: {
     readonly rulesetId: string;
     readonly version?: string;
     readonly overrides: Overrides;
   };
-  /** Of a skip rule: what it keeps from being looked at. */
+  /** For a skip rule: what it skips. */
   readonly skips?: Skip;
 }
 
-/** The ruleset that a zone starts from in the managed phase. */
+/** A zone's entry point ruleset for managed rules. */
 export interface ZoneEntryPoint {
   readonly id: string;
   readonly version: string;
@@ -53,8 +54,12 @@ export interface ZoneEntryPoint {
   readonly rules: readonly ZoneRuleState[];
 }
 
+/** The arguments of `getManagedRulesets`. */
 export interface ManagedRulesetsArgs {
-  /** The account, 32 hexadecimal digits. Default: `edgeguard:accountId`, else CLOUDFLARE_ACCOUNT_ID. */
+  /**
+   * The account, as 32 hex digits.
+   * @defaultValue `edgeguard:accountId`, or `CLOUDFLARE_ACCOUNT_ID`.
+   */
   readonly accountId?: string;
 }
 
@@ -63,9 +68,20 @@ const rulesets = lookup<ManagedRulesetsArgs, readonly ManagedRulesetInfo[]>("get
 })({ accountId }, (host, { accountId }) => listManagedRulesets(host.api, accountId));
 
 /**
- * The managed rulesets that a zone of the account may deploy, without their rules.
+ * Returns the managed rulesets that zones of an account can deploy, without their rules.
  *
- * @throws when the account is malformed or not given anywhere, or the token may not read its rulesets.
+ * @throws If the account ID is malformed or isn't set anywhere.
+ * @throws If the token lacks Account Rulesets Read.
+ * @example
+ * The names of all managed rulesets
+ * ```ts
+ * import { getManagedRulesets } from "pulumi-edgeguard";
+ *
+ * export const names = getManagedRulesets({ accountId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1" }).then((rulesets) =>
+ *   rulesets.map(({ name }) => name),
+ * );
+ * ```
+ * @see `GET /accounts/{account_id}/rulesets`
  */
 export function getManagedRulesets(
   args: ManagedRulesetsArgs = {},
@@ -74,7 +90,7 @@ export function getManagedRulesets(
   return rulesets.plain(args, opts);
 }
 
-/** `getManagedRulesets` for arguments that are outputs. Unknown in a preview without credentials. */
+/** Does the same as `getManagedRulesets` for arguments that are outputs. Unknown in a preview without credentials. */
 export function getManagedRulesetsOutput(
   args: Inputs<ManagedRulesetsArgs> = {},
   opts?: LookupOptions,
@@ -82,10 +98,14 @@ export function getManagedRulesetsOutput(
   return rulesets.output(args, opts);
 }
 
+/** The arguments of `getManagedRuleset`. */
 export interface ManagedRulesetArgs extends ManagedRulesetsArgs {
-  /** The ruleset, by its id or by its name. */
+  /** The ruleset, by ID or by name. */
   readonly ruleset: { readonly id: string } | { readonly name: string };
-  /** `"latest"` or a version's number as text. Default `"latest"`. */
+  /**
+   * `"latest"` or a version number as a string.
+   * @defaultValue `"latest"`
+   */
   readonly version?: string;
 }
 
@@ -94,7 +114,7 @@ const oneRuleset = lookup<ManagedRulesetArgs, ManagedRulesetState>("getManagedRu
   async (host, { accountId, ruleset, version }, form) => {
     try {
       const found = await findManagedRuleset(host.context(form), accountId, ruleset, version);
-      return { ...found, tags: summarised(found.rules) };
+      return { ...found, tags: summarizeTags(found.rules) };
     } catch (error) {
       if (error instanceof UnknownRulesetError) throw new LookupError(`${form}: ${error.message}.`);
       throw error;
@@ -103,17 +123,29 @@ const oneRuleset = lookup<ManagedRulesetArgs, ManagedRulesetState>("getManagedRu
 );
 
 /**
- * One managed ruleset with its rules, their tags, default states and actions, and a summary per tag.
+ * Returns a managed ruleset with its rules, their tags, default states and actions, and a summary of each tag.
  *
- * @throws LookupError when the account has no such ruleset or version, or an argument is wrong; else as
- * `getManagedRulesets`.
+ * @throws LookupError if the account doesn't have the ruleset or the version, or an argument is invalid.
+ * @throws If the token lacks Account Rulesets Read.
+ * @example
+ * The tags of the Cloudflare Managed Ruleset
+ * ```ts
+ * import { getManagedRuleset } from "pulumi-edgeguard";
+ *
+ * export const tags = getManagedRuleset({
+ *   accountId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1",
+ *   ruleset: { name: "Cloudflare Managed Ruleset" },
+ * }).then(({ tags }) => tags.map(({ tag, rules, on }) => `${tag}: ${on} of ${rules} rules are on`));
+ * ```
+ * @see https://developers.cloudflare.com/waf/managed-rules/reference/cloudflare-managed-ruleset/
+ * @see `GET /accounts/{account_id}/rulesets/{ruleset_id}`
  */
 export const getManagedRuleset = oneRuleset.plain;
 
-/** `getManagedRuleset` for arguments that are outputs. Unknown in a preview without credentials. */
+/** Does the same as `getManagedRuleset` for arguments that are outputs. Unknown in a preview without credentials. */
 export const getManagedRulesetOutput = oneRuleset.output;
 
-function summarised(rules: readonly ManagedRule[]): TagSummary[] {
+function summarizeTags(rules: readonly ManagedRule[]): TagSummary[] {
   const tags = [...new Set(rules.flatMap((rule) => rule.tags))].sort();
   return tags.map((tag) => {
     const tagged = rules.filter((rule) => rule.tags.includes(tag));
@@ -128,28 +160,43 @@ const zoneRules = lookup<ZoneArgs, ZoneEntryPoint | undefined>("getZoneManagedRu
   { zoneId },
   async (host, { zoneId }) => {
     const found = await readEntryPoint(host, zoneId);
-    // All but the rule as it came. `omit` keeps the members and not their types, so they are named again.
-    const shown = (rule: ZoneRule): ZoneRuleState => omit({ ...rule }, ["raw"]) as unknown as ZoneRuleState;
-    return found === undefined ? undefined : { ...found, rules: found.rules.map(shown) };
+    const stateOf = (rule: ZoneRule): ZoneRuleState => omit({ ...rule }, ["raw"]) as unknown as ZoneRuleState; // `omit` loses the types.
+    return found === undefined ? undefined : { ...found, rules: found.rules.map(stateOf) };
   },
 );
 
 /**
- * The managed rules of a zone in their order, whoever made them; undefined where it has none yet.
+ * Returns the entry point ruleset for a zone's managed rules, with all its rules in order, whoever made them. Undefined if
+ * the zone has none yet.
  *
- * @throws when the zone id is malformed, or the token lacks Zone WAF Read.
+ * @throws If the zone ID is malformed.
+ * @throws If the token lacks Zone WAF Read.
+ * @example
+ * The refs of a zone's managed rules, for use in `position`
+ * ```ts
+ * import { getZoneManagedRules } from "pulumi-edgeguard";
+ *
+ * export const refs = getZoneManagedRules({ zoneId: "0da42c8d2132a9ddaf714f9e7c920711" }).then((entryPoint) =>
+ *   (entryPoint?.rules ?? []).map(({ ref, action, description }) => `${ref} (${action}) ${description}`),
+ * );
+ * ```
+ * @see `GET /zones/{zone_id}/rulesets/phases/{ruleset_phase}/entrypoint`
  */
 export const getZoneManagedRules = zoneRules.plain;
 
-/** `getZoneManagedRules` for arguments that are outputs. Unknown in a preview without credentials. */
+/** Does the same as `getZoneManagedRules` for arguments that are outputs. Unknown in a preview without credentials. */
 export const getZoneManagedRulesOutput = zoneRules.output;
 
+/** The arguments of `explainZone`. */
 export interface ExplainZoneArgs extends ZoneArgs {
-  /** The account that knows the rulesets. Default: `edgeguard:accountId`, else CLOUDFLARE_ACCOUNT_ID. */
+  /**
+   * The account that has the managed rulesets, as 32 hex digits.
+   * @defaultValue `edgeguard:accountId`, or `CLOUDFLARE_ACCOUNT_ID`.
+   */
   readonly accountId?: string;
 }
 
-const explanation = lookup<ExplainZoneArgs, ZoneExplanation>("explainZone", { ofAccount: true })(
+const zoneExplanation = lookup<ExplainZoneArgs, ZoneExplanation>("explainZone", { ofAccount: true })(
   { zoneId, accountId },
   async (host, { zoneId, accountId }, form) => {
     const found = await readEntryPoint(host, zoneId);
@@ -160,7 +207,7 @@ const explanation = lookup<ExplainZoneArgs, ZoneExplanation>("explainZone", { of
       try {
         known.set(rule, await findManagedRuleset(host.context(form), accountId, { id }, version));
       } catch (error) {
-        // A ruleset of somebody's own is shown by its id.
+        // A custom ruleset is shown by its ID.
         if (!(error instanceof UnknownRulesetError)) throw error;
       }
     }
@@ -169,12 +216,27 @@ const explanation = lookup<ExplainZoneArgs, ZoneExplanation>("explainZone", { of
 );
 
 /**
- * What of the managed rulesets works in a zone, whoever deployed them: ruleset, paranoia level, threshold, action, rules
- * that overrides switch on or off, exceptions; as data, and as Markdown for people and pull requests.
+ * Explains what the managed rulesets of a zone do, whoever deployed them. Returns the ruleset, paranoia level, score
+ * threshold, action, rules that overrides turn on or off, and exceptions of each deployment: as data, and as Markdown for
+ * people and pull requests.
  *
- * @throws when an argument is wrong, or the token may not read the zone's rules or the account's rulesets.
+ * @throws If an argument is invalid.
+ * @throws If the token lacks Zone WAF Read or Account Rulesets Read.
+ * @example
+ * A Markdown summary of a zone as a stack output
+ * ```ts
+ * import { explainZone } from "pulumi-edgeguard";
+ *
+ * export const wafSummary = explainZone({
+ *   zoneId: "0da42c8d2132a9ddaf714f9e7c920711",
+ *   accountId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1",
+ * }).then(({ markdown }) => markdown);
+ * ```
+ * @see https://developers.cloudflare.com/waf/managed-rules/
+ * @see `GET /zones/{zone_id}/rulesets/phases/{ruleset_phase}/entrypoint`
+ * @see `GET /accounts/{account_id}/rulesets/{ruleset_id}`
  */
-export const explainZone = explanation.plain;
+export const explainZone = zoneExplanation.plain;
 
-/** `explainZone` for arguments that are outputs. Unknown in a preview without credentials. */
-export const explainZoneOutput = explanation.output;
+/** Does the same as `explainZone` for arguments that are outputs. Unknown in a preview without credentials. */
+export const explainZoneOutput = zoneExplanation.output;

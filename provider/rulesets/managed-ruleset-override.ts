@@ -14,43 +14,43 @@ import { omitAbsent } from "../runtime/members";
 import { claimOnce, edgeResource } from "../runtime/resource";
 import { canonicalJson, pick, sameJson, type JsonObject } from "../runtime/values";
 import { compareLive } from "./compare-live";
-import { adoptionOf, chooseExisting, recordingHalf, takeOver, twins } from "./adoption";
+import { adoptionOf, chooseExisting, recordOnFailure, takeOver, duplicatesOfOtherPrograms } from "./adoption";
 import * as declared from "./arguments";
 import {
   computed,
   exceptionIds,
-  findOwn,
+  findOwnRule,
   outputsOf,
   prepare,
-  prepareStrictly,
-  readVersion,
+  prepareForWrite,
+  liveVersion,
   REF_PREFIX,
   tagsOf,
   toRequest,
-  undeclared,
-  wantedOf,
+  valuesOfRemoved,
+  desiredRule,
   type Computed,
   type Prepared,
   type Previous,
 } from "./deployment";
 import { expand, type RulesetExpansion } from "./effective";
-import { foundRule, knownRuleset, type KnownRuleset } from "./found";
-import { goneFrom, scoreRuleMoved } from "./outdated";
+import { readLiveRule, factsOf, type RulesetFacts } from "./live-rule";
+import { missingInVersion, movedScoreRule } from "./version-changes";
 import {
   ensureEntryPoint,
   otherManagedRules,
   readEntryPoint,
   RuleWriter,
-  seenEntryPoint,
+  cachedEntryPoint,
   type OtherManagedRule,
 } from "./entry-point";
 import { removeExceptions, sameExceptions } from "./exceptions";
-import { contradictions, judge } from "./judge";
+import { contradictions, validate } from "./validate";
 import { findManagedRuleset, UnknownRulesetError } from "./managed";
 import { sameCategories, thresholdName } from "./overrides";
-import { missingAnchor, placementOf, violated } from "./position";
-import { reconcileRule, stillThere, withdraw } from "./reconcile";
-import { inDeclaredWords } from "./skip";
+import { missingAnchor, placementOf, positionOnWrongSide } from "./position";
+import { reconcileRule, currentRule, removeOrRestore } from "./reconcile";
+import { asDeclared } from "./skip";
 import type { ManagedRuleset, ZoneRule } from "./wire";
 
 const args = z.object({
@@ -74,8 +74,8 @@ const args = z.object({
 type OverrideArgs = z.output<typeof args>;
 type OverrideState = OverrideArgs & Computed;
 
-/** What was declared; undefined of a new resource, and of what somebody has made of it that no program may declare. */
-const recorded = (olds: JsonObject): OverrideArgs | undefined => args.safeParse(olds).data;
+/** The recorded arguments. Undefined for a new resource, and if a refresh recorded what no program may declare. */
+const recordedArgs = (olds: JsonObject): OverrideArgs | undefined => args.safeParse(olds).data;
 
 export const managedRulesetOverride = defineLifecycle({
   type: "ManagedRulesetOverride",
@@ -102,7 +102,7 @@ export const managedRulesetOverride = defineLifecycle({
   replaceOn: ["zoneId"],
   fromSettings: { accountId: ({ accountId }) => accountId },
   lostOnHandOver:
-    "If it was somebody else's at first, how it was then is no longer known, and a destroy will put back what it is today; an alias would have kept it.",
+    "If the rule was somebody else's at first, its original form is lost, and a destroy will put back what it is today. An alias would have kept it.",
   lock: ({ zoneId }) => LOCK.managedRules(zoneId),
 
   rules: [
@@ -112,7 +112,8 @@ export const managedRulesetOverride = defineLifecycle({
       check: ({ position, ref }) => {
         const [side, other] = typeof position === "object" ? (Object.entries(position)[0] ?? []) : [];
         if (side === undefined || other !== ref) return undefined;
-        return { property: `position.${side}`, reason: `names the rule itself, ${JSON.stringify(ref)}` };
+        const reason = `${JSON.stringify(ref)} is this rule's own ref. Name another rule`;
+        return { property: `position.${side}`, reason };
       },
     },
     {
@@ -133,7 +134,7 @@ export const managedRulesetOverride = defineLifecycle({
         const odd = scores.filter((score) => score !== undefined && thresholdName(score) === undefined);
         if (odd.length === 0) return undefined;
         return {
-          warning: `managed ruleset ${JSON.stringify(ref)}: the threshold ${odd.join(", ")} is none of those that have a name: 25 (high), 40 (medium), 60 (low).`,
+          warning: `managed ruleset ${JSON.stringify(ref)}: the score threshold ${odd.join(", ")} will be sent as it is, but Cloudflare documents only 25 (high), 40 (medium) and 60 (low).`,
         };
       },
     },
@@ -143,13 +144,13 @@ export const managedRulesetOverride = defineLifecycle({
         owasp === undefined || enabled
           ? undefined
           : {
-              warning: `managed ruleset ${JSON.stringify(ref)}: enabled is false, so paranoia level ${owasp.paranoiaLevel} has no effect.`,
+              warning: `managed ruleset ${JSON.stringify(ref)}: paranoia level ${owasp.paranoiaLevel} will have no effect, because enabled is false.`,
             },
     },
   ],
 
   derive({ ctx, args }) {
-    deploymentsOf(ctx).set(`${args.zoneId} ${args.ref}`, args);
+    declaredDeployments(ctx).set(`${args.zoneId} ${args.ref}`, args);
     return Promise.resolve({});
   },
 
@@ -163,67 +164,67 @@ export const managedRulesetOverride = defineLifecycle({
       throw error;
     }
     const { managed, overrides } = prepared;
-    const found = await seenEntryPoint(ctx, args.zoneId);
-    // The rule that is named may be made by this same `up`, before this one.
+    const found = await cachedEntryPoint(ctx, args.zoneId);
     const missing = missingAnchor(args.position, found, args.zoneId);
+    // Only a warning: the same update may create that rule first.
     if (missing !== undefined)
       ctx.say.warn(
-        `managed ruleset ${JSON.stringify(args.ref)}: ${missing}. An \`up\` needs it to be there.`,
+        `managed ruleset ${JSON.stringify(args.ref)}: ${missing}. The update will fail unless the rule exists by then.`,
       );
-    // New, or a replacement in another zone.
     const isNew = olds["zoneId"] !== args.zoneId;
     const existing = isNew ? await chooseExisting(ctx, args, prepared, found) : undefined;
-    const other = sameInOtherWords(ctx, args, prepared);
+    const other = duplicateUnderOtherName(ctx, args, prepared);
+    // The class warns about duplicates within the program.
     const isOther = ({ id, ref }: ZoneRule): boolean =>
-      ref !== olds["ref"] && id !== existing?.rule.id && ctx.holding(id) === undefined; // The program's own are told of by the class.
-    const twin = twins(args, prepared, found).find(isOther);
-    const runsToo =
+      ref !== olds["ref"] && id !== existing?.rule.id && ctx.holding(id) === undefined;
+    const duplicate = duplicatesOfOtherPrograms(args, prepared, found).find(isOther);
+    const executor =
       other === undefined
-        ? twin && `rule ${twin.id} (${twin.ref}) of zone ${args.zoneId} executes`
-        : `${JSON.stringify(other.ref)} of this program executes`;
-    if (runsToo !== undefined)
+        ? duplicate && `rule ${duplicate.id} (${duplicate.ref}) of zone ${args.zoneId}`
+        : `${JSON.stringify(other.ref)} of this program`;
+    if (executor !== undefined)
       ctx.say.warn(
-        `managed ruleset ${JSON.stringify(args.ref)}: ${runsToo} ${JSON.stringify(managed.name)} for the same requests: it runs twice.`,
+        `managed ruleset ${JSON.stringify(args.ref)}: ${JSON.stringify(managed.name)} will run twice for the same requests, because ${executor} executes it, too.`,
       );
-    const compared = await compareLive(ctx, { args, prepared, found, olds: recorded(olds), existing });
+    const compared = await compareLive(ctx, { args, prepared, found, olds: recordedArgs(olds), existing });
     const expansion: RulesetExpansion = { ...expand(managed, args, overrides), ...omitAbsent({ compared }) };
     const adopts = existing === undefined ? {} : adoptionOf(ctx, args, prepared, found, existing);
     return {
       computed: { expansion },
-      failures: [...judge(args, managed), ...doubled(args, other)],
+      failures: [...validate(args, managed), ...identicalDuplicate(args, other)],
       ...adopts,
     };
   },
 
-  // What a version has changed, an update finds in what its check has read.
+  // Costs no request: the check has read the ruleset.
   review({ ctx, state, args, change }) {
     if (args === undefined || change !== "update") return Promise.resolve([]);
     const version = async (): Promise<Review> => {
       const { managed } = await prepare(ctx, args);
       const { rulesetId, known } = state;
-      for (const line of scoreRuleMoved(managed, { ...args, rulesetId, known })) ctx.say.warn(line);
+      for (const line of movedScoreRule(managed, { ...args, rulesetId, known })) ctx.say.warn(line);
       return {};
     };
     return Promise.resolve([version]);
   },
 
   async create({ ctx, args }) {
-    const prepared = await prepareStrictly(ctx, args);
+    const prepared = await prepareForWrite(ctx, args);
     const seen = await readEntryPoint(ctx, args.zoneId);
-    placementOf(args.position, seen, args.zoneId); // Refuses before anything is made.
+    placementOf(args.position, seen, args.zoneId); // Throws before anything is created.
     const rules = new RuleWriter(ctx, args.zoneId, seen ?? (await ensureEntryPoint(ctx, args.zoneId)));
     const existing = await chooseExisting(ctx, args, prepared, rules.now);
     if (existing !== undefined) return await takeOver(rules, args, prepared, existing);
 
-    const wanted = wantedOf(args, prepared);
+    const wanted = desiredRule(args, prepared);
     const position =
       args.position === "last" ? undefined : placementOf(args.position, rules.now, args.zoneId);
-    // Nothing is blocked that is to be excepted: with exceptions, the rule acts when they are in place.
+    // The rule is enabled once its exceptions exist, so that it never blocks what they except.
     const waits = args.exceptions !== undefined && wanted.enabled;
     const definition = toRequest({ ...wanted, enabled: wanted.enabled && !waits });
     const rule = await rules.add(args.ref, { ...definition, ...omitAbsent({ position }) });
-    const outputs = (): Computed => outputsOf(rules.now, stillThere(rules.now, rule), prepared);
-    await recordingHalf(rule.id, outputs(), () =>
+    const outputs = (): Computed => outputsOf(rules.now, currentRule(rules.now, rule), prepared);
+    await recordOnFailure(rule.id, outputs(), () =>
       reconcileRule(rules, args, prepared, { rule, wanted, placing: "none" }),
     );
     return { id: rule.id, computed: outputs() };
@@ -231,29 +232,30 @@ export const managedRulesetOverride = defineLifecycle({
 
   async read({ ctx, state }) {
     const found = await readEntryPoint(ctx, state.zoneId);
-    const rule = findOwn(found, state);
+    const rule = findOwnRule(found, state);
     if (found === undefined || rule === undefined) return undefined;
     const { deploys } = rule;
-    const managed = await lookAgain(ctx, state, rule);
-    const isMoved = deploys !== undefined && deploys.rulesetId !== state.rulesetId;
-    if (managed !== undefined && !isMoved)
-      for (const line of [...goneFrom(managed, state), ...scoreRuleMoved(managed, state)]) ctx.say.warn(line);
-    const { scoreRule, sharedBy }: KnownRuleset =
-      managed === undefined ? { sharedBy: () => state.known.sharedTags } : knownRuleset(managed);
+    const managed = await readDeployedRuleset(ctx, state, rule);
+    const isOtherRuleset = deploys !== undefined && deploys.rulesetId !== state.rulesetId;
+    if (managed !== undefined && !isOtherRuleset)
+      for (const line of [...missingInVersion(managed, state), ...movedScoreRule(managed, state)])
+        ctx.say.warn(line);
+    const { scoreRule, sharedTagsAmong }: RulesetFacts =
+      managed === undefined ? { sharedTagsAmong: () => state.known.sharedTags } : factsOf(managed);
     const known = {
-      sharedBy,
-      scoreRule: isMoved ? state.known.scoreRule : (scoreRule ?? state.known.scoreRule),
+      sharedTagsAmong,
+      scoreRule: isOtherRuleset ? state.known.scoreRule : (scoreRule ?? state.known.scoreRule),
     };
-    const live = foundRule(state, known, found, rule, { ref: state.ref, adopted: exceptionIds(state) });
+    const live = readLiveRule(state, known, found, rule, { ref: state.ref, adopted: exceptionIds(state) });
     const skipped = (state.exceptions ?? []).map(({ skip }) => skip);
     const now = {
       ...state,
       ...live,
-      ruleset: isMoved ? { id: deploys.rulesetId } : state.ruleset,
-      version: readVersion(state, deploys?.version),
+      ruleset: isOtherRuleset ? { id: deploys.rulesetId } : state.ruleset,
+      version: liveVersion(state, deploys?.version),
       exceptions: live.exceptions?.map((each) => ({
         ...each,
-        skip: inDeclaredWords(each.skip, skipped, state.rulesetId, state.known.rulesets ?? {}),
+        skip: asDeclared(each.skip, skipped, state.rulesetId, state.known.rulesets ?? {}),
       })),
       ruleId: rule.id,
       ruleRef: rule.ref,
@@ -261,33 +263,33 @@ export const managedRulesetOverride = defineLifecycle({
       rulesetId: deploys?.rulesetId ?? state.rulesetId,
       rulesetVersion: managed?.version ?? state.rulesetVersion,
       otherManagedRules: otherManagedRules(found, rule.id),
-      known: { ...state.known, sharedTags: sharedBy(tagsOf(state)) },
+      known: { ...state.known, sharedTags: sharedTagsAmong(tagsOf(state)) },
     };
-    // A zone may hold what no program may declare: it is recorded as it is. Members without a value are left out.
+    // Recorded as it is, even if no program may declare it. Members without a value are left out.
     return now as unknown as OverrideState;
   },
 
   async update({ ctx, state, args }) {
-    const prepared = await prepareStrictly(ctx, args);
+    const prepared = await prepareForWrite(ctx, args);
     const found = await readEntryPoint(ctx, args.zoneId);
-    const rule = findOwn(found, state);
+    const rule = findOwnRule(found, state);
     if (found === undefined || rule === undefined) {
       throw new Error(
-        `The rule ${state.ruleId} of zone ${args.zoneId} is gone. If it was deleted elsewhere, run \`pulumi refresh\`; the next \`pulumi up\` makes it anew.`,
+        `Rule ${state.ruleId} of zone ${args.zoneId} no longer exists. If it was deleted outside this program, run \`pulumi refresh\`; the next \`pulumi up\` creates it again.`,
       );
     }
     const wanted = {
-      ...wantedOf(args, prepared),
-      ...undeclared(args, state, rule),
+      ...desiredRule(args, prepared),
+      ...valuesOfRemoved(args, state, rule),
       ref: state.previous === undefined ? args.ref : rule.ref,
     };
-    const isAsked = !sameJson(state.position, args.position);
-    const isWrong = violated(args.position, found, rule) !== undefined;
-    const placing = isAsked ? "asked" : isWrong ? "wrong side" : "none";
+    const isNewPosition = !sameJson(state.position, args.position);
+    const isOnWrongSide = positionOnWrongSide(args.position, found, rule) !== undefined;
+    const placing = isNewPosition ? "new position" : isOnWrongSide ? "wrong side" : "none";
     const rules = new RuleWriter(ctx, args.zoneId, found);
     const adopted = exceptionIds(state);
     await reconcileRule(rules, args, prepared, { rule, wanted, adopted, formerRef: state.ref, placing });
-    const outputs = outputsOf(rules.now, stillThere(rules.now, rule), prepared);
+    const outputs = outputsOf(rules.now, currentRule(rules.now, rule), prepared);
     return { ...outputs, ...omitAbsent({ previous: state.previous }) };
   },
 
@@ -295,74 +297,89 @@ export const managedRulesetOverride = defineLifecycle({
     const { zoneId } = state;
     const mode = state.onDestroy ?? (state.previous === undefined ? "remove" : "restore");
     if (mode === "keep") {
-      ctx.say.info(`Rule ${state.ruleId} of zone ${zoneId} is left as it is (onDestroy: "keep").`);
+      ctx.say.info(`Rule ${state.ruleId} of zone ${zoneId} stays as it is (onDestroy: "keep").`);
       return;
     }
     const found = await readEntryPoint(ctx, zoneId);
     if (found === undefined) return;
-    const rule = findOwn(found, state);
-    const kept = rule === undefined ? undefined : holderOf(ctx, state, rule);
-    if (kept !== undefined) {
-      ctx.say.info(`Rule ${rule?.id} of zone ${zoneId} is kept: ${kept}`);
+    const rule = findOwnRule(found, state);
+    const whyKept = rule === undefined ? undefined : otherOwner(ctx, state, rule);
+    if (whyKept !== undefined) {
+      ctx.say.info(`Rule ${rule?.id} of zone ${zoneId} is kept: ${whyKept}`);
       return;
     }
     const rules = new RuleWriter(ctx, zoneId, found);
-    // The rule goes before its exceptions: nothing is blocked meanwhile that was excepted.
-    if (rule !== undefined) await withdraw(rules, state, rule, mode);
+    // The rule goes before its exceptions, so that it never blocks what they except.
+    if (rule !== undefined) await removeOrRestore(rules, state, rule, mode);
     const adopted = exceptionIds(state);
     await removeExceptions(rules, { ref: state.ref, adopted }, mode === "restore" ? adopted : []);
     if (otherManagedRules(rules.now).length === 0) {
-      ctx.say.warn(
-        `zone ${zoneId} is left without a managed ruleset: no enabled rule executes one any more.`,
-      );
+      ctx.say.warn(`zone ${zoneId} now runs no managed ruleset: none of its enabled rules executes one.`);
     }
   },
 });
 
+/** The arguments of a `ManagedRulesetOverride`. */
 export interface ManagedRulesetOverrideArgs {
-  /** The zone, 32 hexadecimal digits. Replaces: the rule of the old zone goes as `onDestroy` says. */
+  /**
+   * The zone to deploy the ruleset in, as 32 hex digits. Changing it replaces the rule: `onDestroy` decides what happens
+   * to the one in the old zone.
+   */
   readonly zoneId: pulumi.Input<string>;
   /**
-   * The account that the managed ruleset is looked up in, 32 hexadecimal digits. Default: `edgeguard:accountId`, else
-   * CLOUDFLARE_ACCOUNT_ID. In place, without a write.
+   * The account that has the managed ruleset, as 32 hex digits. Changing it sends no request.
+   * @defaultValue `edgeguard:accountId`, or `CLOUDFLARE_ACCOUNT_ID`.
    */
   readonly accountId?: pulumi.Input<string>;
   /**
-   * The managed ruleset: `{ name }`, `{ id }`, or either as plain text. A ruleset that the account doesn't have is an
-   * error. Updates in place: the same rule then executes another ruleset.
+   * The managed ruleset: `{ name }`, `{ id }`, or either one as a string. The preview fails if the account doesn't have it.
+   * Updates in place. The same rule then executes another ruleset.
    */
   readonly ruleset: pulumi.Input<
     string | { readonly id: pulumi.Input<string> } | { readonly name: pulumi.Input<string> }
   >;
   /**
-   * The version to deploy: `"latest"` or a number as text. Never sent unless set, and Cloudflare then takes the latest;
-   * a newer one is an output, not a change. In place. Source: seed 001, "Versioning"; the OpenAPI does not know it.
+   * The version to deploy: `"latest"` or a version number as a string. It's sent only if you set it; otherwise Cloudflare
+   * deploys the latest version. A newer version shows in the output `rulesetVersion` and isn't a change. Cloudflare's
+   * OpenAPI document doesn't list this member. Updates in place.
    */
   readonly version?: pulumi.Input<string>;
   /**
-   * Which requests it looks at, in Cloudflare's Rules language: `http.host eq "www.example.com"`. Default `"true"`: all.
-   * What Cloudflare can't read fails the preview, with its place; a field or function that Cloudflare doesn't document is a
-   * warning. Notation alone (white space, `==` for `eq`) is no change. At most 4,096 characters. Updates in place.
+   * The requests that the ruleset inspects, in Cloudflare's Rules language, such as `http.host eq "www.example.com"`. At
+   * most 4,096 characters. An expression that Cloudflare can't parse fails the preview, which says where. A field or
+   * function that Cloudflare doesn't document is a warning. Notation alone (white space, `==` for `eq`) is no change.
+   * Updates in place.
+   * @defaultValue `"true"`: all requests.
    */
   readonly expression?: pulumi.Input<string>;
-  /** What the deployment is for. Sent only when set; when removed it is empty again. In place. Source: seed 001, "Rule". */
+  /**
+   * What the deployment is for. It's sent only if you set it. If you remove it, the rule has no description again. Updates
+   * in place.
+   */
   readonly description?: pulumi.Input<string>;
-  /** Whether the deployment acts at all. Default true, always sent. In place. Source: seed 001, "Rule". */
+  /**
+   * Whether the deployment acts at all. Always sent. Updates in place.
+   * @defaultValue `true`
+   */
   readonly enabled?: pulumi.Input<boolean>;
   /**
-   * What tells the rule from all others of the zone. Default `edgeguard/<project>/<stack>/<name>`, with a digest in place
-   * of the rest where that is longer than 120 characters. A new resource takes a rule with its ref for its own where the
-   * ref begins with `edgeguard/`; under any other ref it is somebody's, and `adopt` decides. A rule that was taken over
-   * keeps its own ref. A rule with the default ref of another name of this stack is taken over, and gets the new ref, where
-   * it equals the declaration and no resource of the program holds it: a rename without an alias deletes nothing. Two of a
-   * program may not share one. Updates in place.
+   * The rule's ref, which identifies it in the zone. Two resources of a program can't share one. Updates in place.
+   *
+   * If a rule with this ref exists, a new resource continues with it if the ref begins with `edgeguard/`. With any other
+   * ref, the rule is somebody else's and `adopt` decides. An adopted rule keeps its own ref.
+   *
+   * You can rename the resource without an alias: if a rule of this stack has the default ref of another name, matches
+   * the program, and belongs to no other resource of it, the resource adopts that rule and gives it the new ref. Nothing
+   * is deleted.
+   * @defaultValue `edgeguard/<project>/<stack>/<name>`. Longer than 120 characters, it's `edgeguard/` and a digest.
    */
   readonly ref?: pulumi.Input<string>;
   /**
-   * Where the rule stands among the zone's managed rules; earlier ones run first. Another rule is named by its `ref`, or
-   * by its id where it has none. Applied when the rule is made and when this changes. `"first"` and `"last"` are not
-   * asserted again; on the wrong side of a rule it was to stand before or after is drift. Default: last when it is made.
-   * In place. Source: OpenAPI `createZoneRulesetRule` (`position`).
+   * Where the rule goes among the zone's managed rules: `"first"`, `"last"`, `{ before: ref }` or `{ after: ref }`. Earlier
+   * rules run first. Use the other rule's ID if it has no ref. The position is applied when the rule is created and when
+   * this argument changes. Later, a rule on the wrong side of the other rule is drift; `"first"` and `"last"` aren't
+   * enforced again. Updates in place.
+   * @defaultValue a new rule goes last.
    */
   readonly position?: pulumi.Input<
     | LiteralUnion<"first" | "last">
@@ -370,83 +387,134 @@ export interface ManagedRulesetOverrideArgs {
     | { readonly after: pulumi.Input<string> }
   >;
   /**
-   * The OWASP core ruleset in its own words; an error for any other. `categories` or `rules` that say otherwise are an
-   * error that names both. In place. Source: seed 001, "Configuration rules".
+   * The paranoia level, score threshold and action of the OWASP Core Ruleset. It's an error for any other ruleset, and if
+   * `categories` or `rules` contradict it; the message names both. Updates in place.
    */
   readonly owasp?: pulumi.Input<declared.OwaspArgs>;
   /**
-   * Overrides of all rules with a tag, in order: of several that match one rule the last wins, and those that `owasp`
-   * switches off come last of all. An order that decides nothing is no change. Each has to set `enabled`, `action` or
-   * both; what is unset stays as the ruleset has it. In place. Source: seed 001, "Rule" (`overrides.categories`).
+   * Overrides of all rules with a tag. If several match a rule, the last one wins; the tags that `owasp` turns off come
+   * after all others. Each entry must set `enabled`, `action` or both. What it doesn't set stays as the ruleset has it. An
+   * order that makes no difference is no change. Updates in place.
    */
   readonly categories?: pulumi.Input<readonly pulumi.Input<declared.CategoryOverrideArgs>[]>;
   /**
-   * Overrides of single rules by their id; stronger than those of tags. Their order means nothing. Each has to set
-   * something; what is unset stays as the ruleset has it. In place. Source: seed 001, "Rule" (`overrides.rules`).
+   * Overrides of single rules, by rule ID. They win over `categories`, and their order doesn't matter. Each must set
+   * something. What it doesn't set stays as the ruleset has it. Updates in place.
    */
   readonly rules?: pulumi.Input<Readonly<Record<string, pulumi.Input<declared.RuleOverrideArgs>>>>;
-  /**
-   * What all rules of the ruleset do instead of their own action; overrides of tags and of rules are stronger. In place.
-   * Source: OpenAPI `rulesets_ExecuteRule` (`overrides.action`).
-   */
+  /** The action of all rules in the ruleset, instead of their own. `categories` and `rules` win over it. Updates in place. */
   readonly action?: pulumi.Input<LiteralUnion<declared.RuleAction>>;
   /**
-   * Requests that managed rules leave alone: skip rules, kept in this order directly in front of the rule, and removed
-   * with it. `skip: "this"` skips the ruleset that this resource deploys; `skip: "all"` skips all managed rules behind the
-   * exception, those of others too; `{ rulesets }` and `{ rules }` name rulesets by name or ID. Updates in place.
-   * @example [{ expression: 'http.request.uri.path eq "/upload"', skip: "this" }]
+   * Requests that skip managed rules. Each exception is a skip rule. They stay in this order, directly in front of the
+   * deployment, and are removed with it. Updates in place.
    */
   readonly exceptions?: pulumi.Input<readonly pulumi.Input<declared.ExceptionArgs>[]>;
   /**
-   * What to do when a rule of the zone executes the same ruleset with the same expression already, as two would run it
-   * twice, or has the ref that is declared. `"ifEqual"`: take it over if nothing differs. `"takeOver"`: take it over and change what differs. `"never"`:
-   * refuse, also what an earlier run of this resource has left. Several such rules are an error. Default `"ifEqual"`.
-   * In place, without a write.
+   * What to do if the zone already has a rule with the declared ref, or one that executes the same ruleset with the same
+   * expression, because two of them would run it twice. `"ifEqual"` adopts the rule if it matches the program.
+   * `"takeOver"` adopts it and changes what differs. `"never"` refuses, even a rule that an earlier run of this resource
+   * left behind. Several such rules are an error. Changing it sends no request.
+   * @defaultValue `"ifEqual"`
    */
   readonly adopt?: pulumi.Input<LiteralUnion<Adopt>>;
   /**
-   * What a destroy does: `"remove"` deletes the rule; `"restore"` puts a rule that was taken over back as it was found,
-   * and deletes one that was not; `"keep"` leaves rule and exceptions as they are. Default `"remove"` for a rule that this
-   * resource made, `"restore"` for one that it took over. In place, without a write.
+   * What `pulumi destroy` does. `"remove"` deletes the rule. `"restore"` puts an adopted rule back as it was found, and
+   * deletes one that this resource created. `"keep"` leaves the rule and its exceptions as they are. Changing it sends no
+   * request.
+   * @defaultValue `"remove"` for a rule that this resource created, `"restore"` for one that it adopted.
    */
   readonly onDestroy?: pulumi.Input<LiteralUnion<"restore" | "remove" | "keep">>;
 }
 
 /**
- * One deployment of a managed ruleset in a zone: one execute rule of the zone's entry point, with its overrides and
- * exceptions. All other rules of the zone keep their ids, order and content, whoever made them: each write is
- * of one rule, the entry point is never replaced. The resource's id is the rule's.
+ * Deploys a managed ruleset in a zone, with overrides and exceptions.
+ *
+ * The resource owns one execute rule of the zone's entry point ruleset, and the skip rules of its exceptions. Each request
+ * writes a single rule and the entry point is never replaced, so all other rules of the zone keep their IDs, order and
+ * content, whoever made them.
  *
  * Token permissions: Zone WAF Read and Account Rulesets Read to preview and refresh; Zone WAF Write and Account Rulesets
  * Read to update and destroy.
  *
- * @throws when the ruleset, a tag or a rule of it does not exist, an existing rule may not be taken over, or the token
- * lacks a permission.
+ * @example
+ * OWASP Core Ruleset at paranoia level 2, with an exception for webhooks
+ * ```ts
+ * import { ManagedRulesetOverride } from "pulumi-edgeguard";
+ *
+ * const owasp = new ManagedRulesetOverride("owasp", {
+ *   zoneId: "0da42c8d2132a9ddaf714f9e7c920711",
+ *   accountId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1",
+ *   ruleset: "Cloudflare OWASP Core Ruleset",
+ *   owasp: { paranoiaLevel: 2, scoreThreshold: "medium", action: "managed_challenge" },
+ *   exceptions: [
+ *     {
+ *       description: "Signed webhooks",
+ *       expression: 'starts_with(http.request.uri.path, "/webhooks/")',
+ *       skip: "this",
+ *     },
+ *   ],
+ * });
+ *
+ * export const owaspVersion = owasp.rulesetVersion;
+ * ```
+ * @example
+ * Cloudflare Managed Ruleset with overrides by tag
+ * ```ts
+ * import { ManagedRulesetOverride } from "pulumi-edgeguard";
+ *
+ * new ManagedRulesetOverride("managed", {
+ *   zoneId: "0da42c8d2132a9ddaf714f9e7c920711",
+ *   accountId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1",
+ *   ruleset: "Cloudflare Managed Ruleset",
+ *   position: "first",
+ *   categories: [
+ *     { tag: "wordpress", enabled: false },
+ *     { tag: "file-upload", action: "log" },
+ *   ],
+ * });
+ * ```
+ * @destroy
+ * Deletes the rule and its exceptions, or puts an adopted rule back as it was found; `onDestroy` chooses. A warning says
+ * so if the zone then runs no managed ruleset.
+ * @import
+ * `edgeguard import --zone <zone ID> --only rulesets` writes a program and a file for `pulumi import` with every
+ * deployment of the zone. The resource's ID is the ID of its execute rule.
+ * @throws If the account doesn't have the ruleset or the version, or the ruleset doesn't have a tag or a rule.
+ * @throws If an existing rule can't be adopted: it differs, `adopt` is `"never"`, or there are several.
+ * @throws If the rule that `position` names doesn't exist.
+ * @throws If the token lacks a permission.
+ * @see https://developers.cloudflare.com/ruleset-engine/managed-rulesets/override-managed-ruleset/
+ * @see https://developers.cloudflare.com/waf/managed-rules/reference/owasp-core-ruleset/configure-api/
+ * @see https://developers.cloudflare.com/waf/managed-rules/waf-exceptions/
+ * @see `GET /zones/{zone_id}/rulesets/phases/{ruleset_phase}/entrypoint`
+ * @see `POST /zones/{zone_id}/rulesets/{ruleset_id}/rules`
+ * @see `PATCH /zones/{zone_id}/rulesets/{ruleset_id}/rules/{rule_id}`
+ * @see `DELETE /zones/{zone_id}/rulesets/{ruleset_id}/rules/{rule_id}`
  */
 export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideArgs>()(
   managedRulesetOverride,
 ) {
-  /** As declared, or by default; the exceptions are numbered under it. */
+  /** The ref as declared, or the default one. The refs of the exceptions are numbered below it. */
   declare readonly ref: pulumi.Output<string>;
-  /** With the threshold as a number. */
+  /** The settings of the OWASP Core Ruleset, with the score threshold as a number. */
   declare readonly owasp: pulumi.Output<declared.Owasp | undefined>;
-  /** Id of the rule in the zone's entry point. */
+  /** The ID of the rule in the zone's entry point ruleset. */
   declare readonly ruleId: pulumi.Output<string>;
-  /** The rule's own ref: `ref`, but for a rule that was taken over. To name it in another's `position`. */
+  /** The rule's own ref, for use in another rule's `position`. It differs from `ref` if the rule was adopted. */
   declare readonly ruleRef: pulumi.Output<string>;
-  /** Id of the zone's entry point. */
+  /** The ID of the zone's entry point ruleset. */
   declare readonly entryPointId: pulumi.Output<string>;
-  /** Id of the managed ruleset. */
+  /** The ID of the managed ruleset. */
   declare readonly rulesetId: pulumi.Output<string>;
-  /** The version that was in use when it was last looked at: what `"latest"` stood for. */
+  /** The version in use at the last update or refresh: what `"latest"` stood for. */
   declare readonly rulesetVersion: pulumi.Output<string>;
-  /** Other enabled rules of the zone that executed a managed ruleset when it was last looked at. */
+  /** The zone's other enabled rules that executed a managed ruleset at the last update or refresh. */
   declare readonly otherManagedRules: pulumi.Output<readonly OtherManagedRule[]>;
-  /** The rule that existed and was adopted when the resource was created, with what that changed. */
+  /** The existing rule that the resource adopted when it was created, and what that changed. */
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
-  /** That rule as it was found, unless it was this program's own: what a destroy restores. */
+  /** The adopted rule as it was found, which a destroy restores. Absent if the rule was this program's own. */
   declare readonly previous: pulumi.Output<Previous | undefined>;
-  /** What the declaration amounted to when it was last changed. Absent where the preview could not ask Cloudflare. */
+  /** What the declaration amounted to when it last changed. Absent if the preview couldn't read from Cloudflare. */
   declare readonly expansion: pulumi.Output<RulesetExpansion | undefined>;
 
   constructor(name: string, args: ManagedRulesetOverrideArgs, opts?: pulumi.CustomResourceOptions) {
@@ -457,23 +525,23 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
       const zone = shape.zoneId.safeParse(known.zoneId);
       const choice = shape.ruleset.safeParse(known.ruleset);
       const requests = shape.expression.safeParse(known.expression);
-      if (!zone.success || !choice.success || !requests.success) return []; // The check of the resource says what is wrong with it.
+      if (!zone.success || !choice.success || !requests.success) return []; // The check reports what is wrong.
       return [
         {
           key: `${zone.data} ${known.ref}`,
-          clash: `both have the ref ${JSON.stringify(known.ref)} in zone ${zone.data}: give one of them another`,
+          clash: `have the same ref ${JSON.stringify(known.ref)} in zone ${zone.data}: change one of them`,
         },
         {
           key: `${zone.data} ${canonicalJson(choice.data)} ${canonicalExpression(requests.data) ?? ""}`,
-          clash: `execute the same managed ruleset for the same requests of zone ${zone.data}: it runs twice`,
+          clash: `execute the same managed ruleset for the same requests of zone ${zone.data}: it will run twice`,
           warnOnly: true,
         },
       ];
     });
     const equal = claimOnce("ManagedRulesetOverride", name, { ...args, ref: undefined }, (known) => {
-      const { data } = WHOLE.safeParse(pick(known, Object.keys(WHOLE.shape)));
+      const { data } = COMPARED_ARGS.safeParse(pick(known, Object.keys(COMPARED_ARGS.shape)));
       if (data === undefined) return [];
-      const clash = `declare the same rule of zone ${data.zoneId}, equal in every argument: keep one of them`;
+      const clash = `declare the same rule of zone ${data.zoneId}, with identical arguments: remove one of them`;
       return [{ key: canonicalJson(data), clash }];
     });
     const claims = (): void => [claim, equal].forEach((each) => each());
@@ -481,18 +549,22 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
   }
 }
 
-/** What the program deploys, as far as it was checked: by zone and ref. */
-function deploymentsOf(ctx: Context): Map<string, OverrideArgs> {
+/** The program's deployments that have been checked so far, by zone and ref. */
+function declaredDeployments(ctx: Context): Map<string, OverrideArgs> {
   return ctx.shared("declared deployments", () => new Map<string, OverrideArgs>());
 }
 
 /**
- * Another resource of the program that deploys the same ruleset for the same requests, but names it otherwise: one by its
- * name, the other by its ID. What names it alike is told of by the class.
+ * Another resource of the program that deploys the same ruleset for the same requests, one by the ruleset's name, the other
+ * by its ID. The class finds those that name it alike.
  */
-function sameInOtherWords(ctx: Context, args: OverrideArgs, { managed }: Prepared): OverrideArgs | undefined {
+function duplicateUnderOtherName(
+  ctx: Context,
+  args: OverrideArgs,
+  { managed }: Prepared,
+): OverrideArgs | undefined {
   const meaning = (text: string): string => canonicalExpression(text) ?? text;
-  return [...deploymentsOf(ctx).values()].find(
+  return [...declaredDeployments(ctx).values()].find(
     ({ zoneId, ref, ruleset, expression }) =>
       zoneId === args.zoneId &&
       ref !== args.ref &&
@@ -502,17 +574,17 @@ function sameInOtherWords(ctx: Context, args: OverrideArgs, { managed }: Prepare
   );
 }
 
-/** As the class refuses two that are equal in every argument and name their ruleset alike. */
-function doubled(args: OverrideArgs, other: OverrideArgs | undefined): readonly CheckFailure[] {
+/** Refuses two identical resources that name their ruleset differently. The class refuses those that name it alike. */
+function identicalDuplicate(args: OverrideArgs, other: OverrideArgs | undefined): readonly CheckFailure[] {
   const whole = (each: OverrideArgs): string =>
-    canonicalJson({ ...pick(each, Object.keys(WHOLE.shape)), ruleset: "", expression: "" });
+    canonicalJson({ ...pick(each, Object.keys(COMPARED_ARGS.shape)), ruleset: "", expression: "" });
   if (other === undefined || whole(other) !== whole(args)) return [];
-  const reason = `names the ruleset that ${JSON.stringify(other.ref)} deploys, and both declare the same rule of zone ${args.zoneId}, equal in every argument: keep one of them`;
+  const reason = `is the ruleset that ${JSON.stringify(other.ref)} deploys, and both declare the same rule of zone ${args.zoneId}, with identical arguments: remove one of them`;
   return [{ property: "ruleset", reason }];
 }
 
-/** What tells one rule from another. */
-const WHOLE = args.omit({ accountId: true, ref: true, position: true, adopt: true, onDestroy: true });
+/** The arguments that make two resources identical. */
+const COMPARED_ARGS = args.omit({ accountId: true, ref: true, position: true, adopt: true, onDestroy: true });
 
 function defaultRef(name: string): string {
   const full = `${REF_PREFIX}${pulumi.getProject()}/${pulumi.getStack()}/${name}`;
@@ -520,17 +592,17 @@ function defaultRef(name: string): string {
   return `${REF_PREFIX}${createHash("sha256").update(full).digest("hex").slice(0, 40)}`;
 }
 
-/** Why a rule is another resource's by now, so that a destroy keeps it; undefined where it isn't. */
-function holderOf(ctx: Context, state: OverrideState, { id, ref }: ZoneRule): string | undefined {
-  // A rule that was made anew under another ID.
-  if (ctx.holding(id) === "made") return "another resource has taken it over.";
-  // One that this resource made, under the ref that this package gives another.
+/** Why a destroy keeps a rule: it belongs to another resource by now. Undefined if it doesn't. */
+function otherOwner(ctx: Context, state: OverrideState, { id, ref }: ZoneRule): string | undefined {
+  // A rule that was created again under another ID.
+  if (ctx.holding(id) === "made") return "another resource has adopted it.";
+  // A rule that this resource created, with a ref that this package gave it for another resource.
   if (state.previous !== undefined || ref === state.ref || !ref.startsWith(REF_PREFIX)) return undefined;
-  return `its ref is ${JSON.stringify(ref)}, so another resource has taken it over. If none has, delete the rule in the dashboard.`;
+  return `its ref is ${JSON.stringify(ref)}, so another resource has adopted it. If none has, delete the rule in the dashboard.`;
 }
 
-/** The ruleset that the rule executes now; undefined where it cannot be looked at, as a refresh goes on without. */
-async function lookAgain(
+/** The ruleset that the rule executes now. Undefined if it can't be read: a refresh goes on without it. */
+async function readDeployedRuleset(
   ctx: Context,
   { accountId }: OverrideState,
   { deploys }: ZoneRule,

@@ -15,7 +15,7 @@ import {
 
 const accountRulesetsPath = (account: string): string => `/accounts/${account}/rulesets`;
 
-/** Which managed ruleset is meant: one of both. */
+/** A managed ruleset, by ID or by name. */
 export interface RulesetChoice {
   readonly id?: string;
   readonly name?: string;
@@ -32,7 +32,7 @@ export class UnknownRulesetError extends Error {
   }
 }
 
-/** The managed rulesets of an account that a zone may deploy; the list leaves their rules out. */
+/** The managed rulesets that zones of an account can deploy, without their rules. */
 export async function listManagedRulesets(api: EdgeApi, account: string): Promise<ManagedRulesetInfo[]> {
   const found: ManagedRulesetInfo[] = [];
   const pages = byCursor(api, accountRulesetsPath(account), {
@@ -45,7 +45,7 @@ export async function listManagedRulesets(api: EdgeApi, account: string): Promis
   return found;
 }
 
-/** One managed ruleset with its rules, as it is now or was in a version. */
+/** A managed ruleset with its rules, in a version. */
 export async function readManagedRuleset(
   api: EdgeApi,
   account: string,
@@ -61,10 +61,10 @@ export async function readManagedRuleset(
   return { ...info, rules: api.readRecords(path, rules, { what, record: managedRule }).records };
 }
 
-/** Answers that are shared by all resources of the operation; one that failed is asked for again. */
-async function once<T>(ctx: Context, key: string, read: () => Promise<T>): Promise<T> {
+/** Shares an answer between all resources of the operation. A failed request is tried again. */
+async function readOnce<T>(ctx: Context, key: string, read: () => Promise<T>): Promise<T> {
   const answers = ctx.shared("managed rulesets", () => new Map<string, Promise<unknown>>());
-  const known = answers.get(key) as Promise<T> | undefined; // One key is only ever read by one function.
+  const known = answers.get(key) as Promise<T> | undefined; // Each key always has the same type.
   if (known !== undefined) return await known;
   const reading = read();
   answers.set(key, reading);
@@ -77,14 +77,14 @@ async function once<T>(ctx: Context, key: string, read: () => Promise<T>): Promi
 }
 
 function listOnce(ctx: Context, account: string): Promise<ManagedRulesetInfo[]> {
-  return once(ctx, `list ${account}`, () => listManagedRulesets(ctx.api, account));
+  return readOnce(ctx, `list ${account}`, () => listManagedRulesets(ctx.api, account));
 }
 
 /**
- * IDs by name, from the list that is read once per operation, and not at all where no name is given.
+ * IDs by name, from the list that is read once per operation. Without names, nothing is read.
  *
- * @param names each with the property that gives it.
- * @throws UnknownRulesetError when the account has no ruleset of such a name, or several.
+ * @param names each with the argument that has it.
+ * @throws UnknownRulesetError if the account has no ruleset with the name, or several.
  */
 export async function findRulesetIds(
   ctx: Context,
@@ -93,16 +93,17 @@ export async function findRulesetIds(
 ): Promise<Record<string, string>> {
   if (names.size === 0) return {};
   const all = await listOnce(ctx, account);
-  return Object.fromEntries([...names].map(([name, property]) => [name, idOf(name, property, all, account)]));
+  return Object.fromEntries(
+    [...names].map(([name, property]) => [name, idByName(name, property, all, account)]),
+  );
 }
 
 /**
- * Whether a ruleset that an exception gives by ID exists: by the list that is read once per operation, and where that leaves
- * it out, by itself.
+ * Checks that a ruleset exists: in the list that is read once per operation, or by its ID if the list leaves it out.
  *
- * @throws UnknownRulesetError when the account has no such ruleset.
+ * @throws UnknownRulesetError if the account has no such ruleset.
  */
-export async function findSkipped(
+export async function checkRulesetExists(
   ctx: Context,
   account: string,
   id: string,
@@ -111,7 +112,7 @@ export async function findSkipped(
   const all = await listOnce(ctx, account);
   if (all.some((ruleset) => ruleset.id === id)) return;
   try {
-    await once(ctx, `${account} ${id} latest`, () => readManagedRuleset(ctx.api, account, id));
+    await readOnce(ctx, `${account} ${id} latest`, () => readManagedRuleset(ctx.api, account, id));
   } catch (error) {
     if (!isAbsent(error)) throw error;
     throw new UnknownRulesetError(property, unknownId(account, id, all));
@@ -124,9 +125,9 @@ function unknownId(account: string, id: string, all: readonly ManagedRulesetInfo
 }
 
 /**
- * The ruleset that is meant, in the version that is deployed, read once per operation.
+ * The chosen ruleset in the version that is deployed, read once per operation.
  *
- * @throws UnknownRulesetError when the account has no such ruleset or version.
+ * @throws UnknownRulesetError if the account has no such ruleset or version.
  */
 export async function findManagedRuleset(
   ctx: Context,
@@ -135,9 +136,9 @@ export async function findManagedRuleset(
   version = "latest",
 ): Promise<ManagedRuleset> {
   const list = (): Promise<ManagedRulesetInfo[]> => listOnce(ctx, account);
-  const id = choice.id ?? idOf(choice.name ?? "", "ruleset.name", await list(), account);
+  const id = choice.id ?? idByName(choice.name ?? "", "ruleset.name", await list(), account);
   const read = (of: string): Promise<ManagedRuleset> =>
-    once(ctx, `${account} ${id} ${of}`, () => readManagedRuleset(ctx.api, account, id, of));
+    readOnce(ctx, `${account} ${id} ${of}`, () => readManagedRuleset(ctx.api, account, id, of));
 
   let found: ManagedRuleset;
   try {
@@ -149,7 +150,7 @@ export async function findManagedRuleset(
   if (!isDeployable(found)) {
     throw new UnknownRulesetError(
       "ruleset.id",
-      `ruleset ${id} is of kind "${found.kind}" and phase "${found.phase}"; only managed rulesets of phase "${PHASE}" are deployed here`,
+      `ruleset ${id} has the kind "${found.kind}" and the phase "${found.phase}"; only managed rulesets of the phase "${PHASE}" can be deployed`,
     );
   }
   if (version === "latest" || version === found.version) return found;
@@ -164,14 +165,19 @@ export async function findManagedRuleset(
   }
 }
 
-function idOf(name: string, property: string, all: readonly ManagedRulesetInfo[], account: string): string {
+function idByName(
+  name: string,
+  property: string,
+  all: readonly ManagedRulesetInfo[],
+  account: string,
+): string {
   const named = all.filter((ruleset) => ruleset.name === name);
   const [first, ...more] = named;
   if (first !== undefined && more.length === 0) return first.id;
   if (first !== undefined) {
     throw new UnknownRulesetError(
       property,
-      `account ${account} has ${named.length} rulesets ${JSON.stringify(name)}: ${named.map(({ id }) => id).join(", ")}. Give the id of one`,
+      `account ${account} has ${named.length} rulesets named ${JSON.stringify(name)}: ${named.map(({ id }) => id).join(", ")}. Use one of these IDs`,
     );
   }
   const names = all.map((ruleset) => ruleset.name);
@@ -186,7 +192,7 @@ function idOf(name: string, property: string, all: readonly ManagedRulesetInfo[]
   );
 }
 
-/** An answer without kind or phase says nothing against it. */
+/** An answer may lack kind and phase. */
 function isDeployable({ kind, phase }: ManagedRulesetInfo): boolean {
   return (kind === "" || kind === "managed") && (phase === "" || phase === PHASE);
 }

@@ -4,7 +4,7 @@ import { canonicalJson, omit, pick, sameJson } from "../runtime/values";
 import type { DeclaredOverrides, Owasp, Rules } from "./arguments";
 import type { CategoryOverride, ManagedRuleset, Overrides, RuleOverride } from "./wire";
 
-/** From what is declared to the overrides of the rule, back, and whether two of them mean the same. */
+/** Converts declarations to a rule's overrides and back, and compares overrides. */
 
 const { MAX_PARANOIA_LEVEL, SCORE_THRESHOLDS } = MANAGED_RULES;
 
@@ -12,12 +12,12 @@ export const LEVELS = Array.from({ length: MAX_PARANOIA_LEVEL }, (_, index) => i
 
 export const paranoiaTag = (level: number): string => `paranoia-level-${level}`;
 
-/** The level that a tag stands for; undefined for any other tag. */
+/** The level of a paranoia tag. Undefined for any other tag. */
 export function levelOf(tag: string): number | undefined {
   return LEVELS.find((level) => paranoiaTag(level) === tag);
 }
 
-/** To run level N, the tags of every level above N are switched off. */
+/** For level N, the tags of all levels above N are turned off. */
 export function levelsOff({ paranoiaLevel }: Pick<Owasp, "paranoiaLevel">): CategoryOverride[] {
   return LEVELS.filter((level) => level > paranoiaLevel).map((level) => ({
     tag: paranoiaTag(level),
@@ -25,26 +25,26 @@ export function levelsOff({ paranoiaLevel }: Pick<Owasp, "paranoiaLevel">): Cate
   }));
 }
 
-/** The rule that compares the score with the threshold: the ruleset's last one. */
+/** The rule that compares the score with the threshold: the last one of the ruleset. */
 export function scoreRuleOf({ rules }: Pick<ManagedRuleset, "rules">): string | undefined {
   return rules.at(-1)?.id;
 }
 
-/** The name of a score threshold; undefined for any other score. */
+/** The name of a score threshold. Undefined for any other score. */
 export function thresholdName(score: unknown): string | undefined {
   return Object.entries(SCORE_THRESHOLDS).find(([, value]) => value === score)?.[0];
 }
 
 /** `25 (high)`, `30`. */
-export function thresholdInWords(score: number): string {
+export function thresholdLabel(score: number): string {
   const name = thresholdName(score);
   return name === undefined ? String(score) : `${score} (${name})`;
 }
 
-/** Two tags that at least one rule carries both of: which of their entries comes last decides. */
+/** Pairs of tags with a rule that has both. For such a rule, the later entry decides. */
 export type SharedTags = readonly (readonly [string, string])[];
 
-/** Pairs of these tags that share a rule of the ruleset, each in alphabetical order. */
+/** The pairs among these tags that share a rule of the ruleset, each in alphabetical order. */
 export function sharedTagsOf({ rules }: Pick<ManagedRuleset, "rules">, tags: readonly string[]): SharedTags {
   const wanted = [...new Set(tags)].sort();
   return wanted.flatMap((one, index) =>
@@ -56,8 +56,8 @@ export function sharedTagsOf({ rules }: Pick<ManagedRuleset, "rules">, tags: rea
 }
 
 /**
- * The overrides that are meant. Categories stand as declared, the levels that `owasp` switches off behind them; where an
- * entry says the same of such a level, it is sent once. `judge` has refused what contradicts.
+ * The overrides for a declaration. The levels that `owasp` turns off come after the declared categories; an entry that
+ * turns off the same level is sent once. `validate` has refused contradictions.
  */
 export function compileOverrides(
   { owasp, categories = [], rules = {}, action }: DeclaredOverrides,
@@ -74,13 +74,13 @@ export function compileOverrides(
   };
 }
 
-/** Whether both have the same effect, whatever the order of rules, and of categories where it decides nothing. */
+/** Whether both have the same effect. The order of rules doesn't matter, that of categories only if they share rules. */
 export function sameOverrides(a: Overrides, b: Overrides, shared: SharedTags): boolean {
   const rest = (overrides: Overrides): object => omit({ ...overrides }, ["categories"]);
   return sameJson(rest(a), rest(b)) && sameCategories(a.categories, b.categories, shared);
 }
 
-/** Whether two orders of the same entries decide every rule alike. */
+/** Whether two orders of the same entries have the same effect on every rule. */
 export function sameCategories(
   a: readonly CategoryOverride[],
   b: readonly CategoryOverride[],
@@ -91,17 +91,14 @@ export function sameCategories(
   const isFirst = (entries: readonly CategoryOverride[], one: string, other: string): boolean =>
     entries.findIndex(({ tag }) => tag === one) < entries.findIndex(({ tag }) => tag === other);
   const has = (tag: string): boolean => a.some((entry) => entry.tag === tag);
-  // A tag twice is nothing we write: its entries are compared in their order.
+  // Somebody else's overrides may have a tag twice.
   if (new Set(a.map(({ tag }) => tag)).size < a.length) return sameJson(a, b);
   return shared.every(
     ([one, other]) => !has(one) || !has(other) || isFirst(a, one, other) === isFirst(b, one, other),
   );
 }
 
-/**
- * The highest level above which every level is switched off by an entry that says nothing else, and the entries that
- * are left when these are taken away.
- */
+/** The paranoia level that the categories amount to, and the entries that don't belong to it. */
 export function readLevel(categories: readonly CategoryOverride[]): {
   readonly paranoiaLevel: Owasp["paranoiaLevel"];
   readonly left: readonly CategoryOverride[];
@@ -118,28 +115,28 @@ export function readLevel(categories: readonly CategoryOverride[]): {
 }
 
 /**
- * What would have to be declared for these overrides, in the words of `declared` where they say it too. What no argument
- * can say is told in words.
+ * The declaration for these overrides, in the form of `declared` if that means the same. What no argument can express is
+ * described in words.
  */
 export function decompileOverrides(
   live: Overrides,
   declared: DeclaredOverrides,
   scoreRule: string | undefined,
   shared: SharedTags,
-): { readonly declared: DeclaredOverrides; readonly unsaid: readonly string[] } {
+): { readonly declared: DeclaredOverrides; readonly inexpressible: readonly string[] } {
   const wanted = compileOverrides(declared, scoreRule);
-  const unsaid = unsaidIn(live);
+  const inexpressible = inexpressibleIn(live);
   let { categories } = live;
   let rules: Record<string, RuleOverride> = { ...live.rules };
   let { owasp } = declared;
 
   if (owasp !== undefined) {
     const { paranoiaLevel, left } = readLevel(categories);
-    // An entry that repeated what the level says is read back as one that does.
+    // Entries that repeat what the level means are kept.
     const repeated = (declared.categories ?? []).filter(({ tag }) => (levelOf(tag) ?? 0) > paranoiaLevel);
     const consumed = categories.filter((entry) => !left.includes(entry));
-    const isBehind = sameCategories([...left, ...consumed], categories, shared);
-    if (!isBehind) unsaid.push("the paranoia levels are not switched off behind the other categories");
+    const areLast = sameCategories([...left, ...consumed], categories, shared);
+    if (!areLast) inexpressible.push("the paranoia levels aren't turned off after the other categories");
     categories = [...left, ...repeated];
     owasp = { paranoiaLevel };
     const score = scoreRule === undefined ? undefined : rules[scoreRule];
@@ -157,10 +154,10 @@ export function decompileOverrides(
     rules: entries.length === 0 ? undefined : Object.fromEntries(entries),
     action: live.action,
   });
-  return { declared: found as DeclaredOverrides, unsaid }; // An action of tomorrow is drift for the next preview.
+  return { declared: found as DeclaredOverrides, inexpressible }; // An unknown action shows as drift in the next preview.
 }
 
-/** Threshold and action of the last rule belong to `owasp`, but for what only `rules` declares. */
+/** The last rule's threshold and action belong to `owasp`, unless only `rules` declares them. */
 function splitScore(
   score: RuleOverride,
   { owasp, rules }: DeclaredOverrides,
@@ -174,28 +171,26 @@ function splitScore(
   const own = omit({ ...score }, onlyOwasp);
   return {
     owasp: pick({ ...score }, ofOwasp),
-    rules: Object.keys(own).length === 0 ? {} : { [scoreRule]: own }, // Members of the answer, by our names.
+    rules: Object.keys(own).length === 0 ? {} : { [scoreRule]: own },
   };
 }
 
-/** What the overrides hold that no argument says, in words. */
-function unsaidIn({ enabled, further, categories, rules }: Overrides): string[] {
+/** What no argument can express in the overrides, in words. */
+function inexpressibleIn({ enabled, extra, categories, rules }: Overrides): string[] {
   const entries = [
-    ...categories.map(({ tag, further: more }) => [`category ${JSON.stringify(tag)}`, more] as const),
-    ...Object.entries(rules).map(([id, { further: more }]) => [`rule ${id}`, more] as const),
+    ...categories.map(({ tag, extra: more }) => [`category ${JSON.stringify(tag)}`, more] as const),
+    ...Object.entries(rules).map(([id, { extra: more }]) => [`rule ${id}`, more] as const),
   ];
   return [
-    ...(enabled === undefined
-      ? []
-      : [`the whole ruleset is switched ${enabled ? "on" : "off"} by an override`]),
-    ...(further === undefined ? [] : [`the overrides hold ${Object.keys(further).join(", ")}`]),
+    ...(enabled === undefined ? [] : [`an override turns the whole ruleset ${enabled ? "on" : "off"}`]),
+    ...(extra === undefined ? [] : [`the overrides contain ${Object.keys(extra).join(", ")}`]),
     ...entries.flatMap(([what, more]) =>
-      more === undefined ? [] : [`the override of ${what} holds ${Object.keys(more).join(", ")}`],
+      more === undefined ? [] : [`the override of ${what} contains ${Object.keys(more).join(", ")}`],
     ),
   ];
 }
 
-/** The entry in the form of an argument. */
+/** The entry as an argument. */
 function toArgument(entry: CategoryOverride | RuleOverride): unknown {
-  return omit({ ...entry }, ["further"]);
+  return omit({ ...entry }, ["extra"]);
 }

@@ -1,15 +1,15 @@
 import { nearest } from "../runtime/nearest";
 import type { Position } from "./arguments";
-import { byRef } from "./entry-point";
+import { findByRef } from "./entry-point";
 import type { EntryPoint, ZoneRule } from "./wire";
 
-/** Places in a zone's entry point: a rule is named by its ref, which is its id where it was given none. */
+/** Positions in a zone's entry point. A rule is named by its ref, or by its ID if it has none. */
 
-/** What a position is beside. */
+/** The rule that a position refers to. */
 interface Anchor {
   readonly side: "before" | "after";
   readonly ref: string;
-  /** Undefined where there is no such rule. */
+  /** Undefined if it doesn't exist. */
   readonly rule: ZoneRule | undefined;
 }
 
@@ -17,19 +17,19 @@ function anchorOf(position: Position | undefined, found: EntryPoint | undefined)
   if (position === undefined || typeof position === "string") return undefined;
   const [side, ref] =
     "before" in position ? (["before", position.before] as const) : (["after", position.after] as const);
-  return { side, ref, rule: byRef(found, ref) ?? found?.rules.find(({ id }) => id === ref) };
+  return { side, ref, rule: findByRef(found, ref) ?? found?.rules.find(({ id }) => id === ref) };
 }
 
 const indexOf = ({ rules }: EntryPoint, id: string): number => rules.findIndex((rule) => rule.id === id);
 
-/** What a request says of the place. */
+/** A position in a request. */
 export type Placement = { readonly before: string } | { readonly after: string };
 
 /**
- * The place in the API's words: an empty id stands for the top or the bottom (OpenAPI). Undefined where nothing has to be
- * said.
+ * The position in the API's form, in which an empty ID means the top or the bottom. Undefined if none has to be sent.
+ * See `POST /zones/{zone_id}/rulesets/{ruleset_id}/rules`.
  *
- * @throws Error when the rule that is named is not there.
+ * @throws Error if the named rule doesn't exist.
  */
 export function placementOf(
   position: Position | undefined,
@@ -42,11 +42,11 @@ export function placementOf(
   if (missing !== undefined) throw new Error(`${missing}.`);
   const { side, rule } = anchorOf(position, found) ?? {};
   if (rule === undefined) return undefined;
-  return side === "before" ? { before: headOf(found, rule).id } : { after: rule.id };
+  return side === "before" ? { before: firstInBlock(found, rule).id } : { after: rule.id };
 }
 
-/** The first of a rule's exceptions, which nothing is put behind: they are to stand directly in front of it. */
-function headOf(found: EntryPoint | undefined, rule: ZoneRule): ZoneRule {
+/** The first exception in front of a rule, or the rule itself. Nothing goes between a rule and its exceptions. */
+function firstInBlock(found: EntryPoint | undefined, rule: ZoneRule): ZoneRule {
   const rules = found?.rules ?? [];
   const isException = ({ ref, skips }: ZoneRule): boolean =>
     skips !== undefined && /\/exception\/[1-9]\d*$/.test(ref);
@@ -55,8 +55,8 @@ function headOf(found: EntryPoint | undefined, rule: ZoneRule): ZoneRule {
 }
 
 /**
- * Whether the rule stands as declared already; `front` are its exceptions, which belong in front of it. A place beside
- * another rule is directly beside it where it was newly asked for, and else anywhere on that side.
+ * Whether the rule is where it's declared to be. `front` are its own exceptions. A new position next to another rule means
+ * directly next to it; later, anywhere on that side will do.
  */
 export function isInPlace(
   position: Position | undefined,
@@ -71,17 +71,17 @@ export function isInPlace(
   if (position === "last") return at === found.rules.length - 1;
   const { side, rule } = anchorOf(position, found) ?? {};
   if (rule === undefined) return false;
-  if (!directly) return violated(position, found, own) === undefined;
-  return side === "before" ? found.rules[at + 1] === headOf(found, rule) : ahead.at(-1) === rule;
+  if (!directly) return positionOnWrongSide(position, found, own) === undefined;
+  return side === "before" ? found.rules[at + 1] === firstInBlock(found, rule) : ahead.at(-1) === rule;
 }
 
-/** Whether the place lies in front of where the rule stands now. */
+/** Whether the placement is in front of where the rule is now. */
 export function isForward(placement: Placement, found: EntryPoint, own: ZoneRule): boolean {
   const id = "before" in placement ? placement.before : placement.after;
   return id === "" ? "before" in placement : indexOf(found, id) < indexOf(found, own.id);
 }
 
-/** Says that the named rule is not there; undefined where it is. */
+/** The problem with a named rule that doesn't exist. Undefined if it does. */
 export function missingAnchor(
   position: Position | undefined,
   found: EntryPoint | undefined,
@@ -96,10 +96,10 @@ export function missingAnchor(
 }
 
 /**
- * Where the rule stands, if that is not what was declared: on the other side of the rule it was to stand before or
- * behind. First and last are not looked at again, nor is a place beside a rule that is gone.
+ * The rule's actual position, if it's on the wrong side of the rule that it was declared before or after. `"first"` and
+ * `"last"` aren't checked, nor is a position next to a rule that no longer exists.
  */
-export function violated(
+export function positionOnWrongSide(
   position: Position | undefined,
   found: EntryPoint,
   own: ZoneRule,

@@ -3,33 +3,33 @@ import { omitAbsent } from "../runtime/members";
 import { sameJson, type JsonObject } from "../runtime/values";
 import {
   differences,
-  findOwn,
+  findOwnRule,
   toRequest,
   type Computed,
   type Declared,
   type Prepared,
-  type Wanted,
+  type DesiredRule,
 } from "./deployment";
 import type { RuleWriter } from "./entry-point";
-import { closeUp, leadExceptions, ownExceptions, syncExceptions, type Deployment } from "./exceptions";
+import { closeGaps, moveExceptionsFirst, ownExceptions, syncExceptions, type Deployment } from "./exceptions";
 import { isInPlace, placementOf, type Placement } from "./position";
 import { definitionOf, type EntryPoint, type ZoneRule } from "./wire";
 
-/** The writes of one deployment: to what is declared, and away again. */
+/** The writes of a deployment. */
 
-/** What is to be done with a rule that exists. */
+/** How an existing rule is reconciled. */
 export interface Reconciliation {
   readonly rule: ZoneRule;
-  readonly wanted: Wanted;
-  /** Ids of the exceptions that were taken over. */
+  readonly wanted: DesiredRule;
+  /** IDs of the adopted exceptions. */
   readonly adopted?: readonly string[];
-  /** Of the exceptions, where it has changed. */
+  /** The ref of the exceptions, if it changed. */
   readonly formerRef?: string;
-  /** How the declared position is applied: as newly asked for, where the rule is on the wrong side, or not at all. */
-  readonly placing: "asked" | "wrong side" | "none";
+  /** Why the declared position is applied, if it is. */
+  readonly placing: "new position" | "wrong side" | "none";
 }
 
-/** Brings a rule that exists to what is wanted, and its exceptions with it. Writes only what differs. */
+/** Changes an existing rule and its exceptions to what is declared. Writes only what differs. */
 export async function reconcileRule(
   rules: RuleWriter,
   { ref, position }: Pick<Declared, "ref" | "position">,
@@ -37,23 +37,23 @@ export async function reconcileRule(
   { rule, wanted, adopted = [], formerRef = ref, placing }: Reconciliation,
 ): Promise<void> {
   const deployment = { ruleId: rule.id, ref, adopted };
-  // 1. Exceptions first: nothing is blocked meanwhile that is to be excepted.
+  // 1. Exceptions first, so that the rule never blocks what they except.
   await syncExceptions(rules, deployment, exceptions, formerRef);
-  // 2. To its place.
+  // 2. The position.
   const front = ownExceptions(rules.now, deployment).map(({ id }) => id);
-  const isThere = isInPlace(position, rules.now, rule, { front, directly: placing === "asked" });
+  const isThere = isInPlace(position, rules.now, rule, { front, directly: placing === "new position" });
   const moves = placing !== "none" && !isThere;
   const placement = moves ? placementOf(position, rules.now, rules.zone) : undefined;
-  // 3. The rule itself.
-  await changeInPlace(rules, deployment, placement, () => {
-    const held = stillThere(rules.now, rule);
+  // 3. The rule.
+  await changeAndMove(rules, deployment, placement, () => {
+    const held = currentRule(rules.now, rule);
     const differs = differences(held, wanted, sharedTags).length > 0;
     return { differs, body: toRequest(wanted, held) };
   });
 }
 
-/** Removes the rule, or puts one that was taken over back as it was found. */
-export async function withdraw(
+/** Deletes the rule, or puts an adopted one back as it was found. */
+export async function removeOrRestore(
   rules: RuleWriter,
   { previous, position }: Pick<Computed, "previous"> & Pick<Declared, "position">,
   rule: ZoneRule,
@@ -67,25 +67,25 @@ export async function withdraw(
   for (const { id, rule: before } of previous.exceptions ?? []) {
     const exception = rules.now.rules.find((each) => each.id === id);
     if (exception === undefined) {
-      // One that was declared no more is made anew.
+      // Deleted when it was no longer declared.
       const ref = z.string().catch(id).parse(before["ref"]);
-      const made = await rules.add(ref, { ...before, ref, position: { before: rule.id } });
-      ids.push(made.id);
+      const added = await rules.add(ref, { ...before, ref, position: { before: rule.id } });
+      ids.push(added.id);
       continue;
     }
     ids.push(id);
     if (!sameJson(definitionOf(exception.raw), before)) await rules.change(exception, before);
   }
-  // Its exceptions go with it, as on the way here.
+  // Its exceptions move with it.
   const deployment = { ruleId: rule.id, ref: "", adopted: ids };
   const back = position === undefined ? undefined : formerPlace(rules.now, rule, previous.next);
-  await changeInPlace(rules, deployment, back, () => ({
+  await changeAndMove(rules, deployment, back, () => ({
     differs: !sameJson(definitionOf(rule.raw), previous.rule),
     body: previous.rule,
   }));
 }
 
-/** The place in front of the rule that was behind it; undefined where it stands there, or that rule is gone. */
+/** The position in front of the rule that it was found before. Undefined if it's there, or that rule no longer exists. */
 function formerPlace(
   { rules }: EntryPoint,
   { id }: ZoneRule,
@@ -97,25 +97,25 @@ function formerPlace(
   return rules.some((rule) => rule.id === next) ? { before: next } : undefined;
 }
 
-/** Changes a rule where it differs or has to move; its exceptions move with it. */
-async function changeInPlace(
+/** Changes a rule that differs or has to move. Its exceptions move with it. */
+async function changeAndMove(
   rules: RuleWriter,
   deployment: Deployment,
   placement: Placement | undefined,
   definition: () => { readonly differs: boolean; readonly body: JsonObject },
 ): Promise<void> {
-  const position = await leadExceptions(rules, deployment, placement);
+  const position = await moveExceptionsFirst(rules, deployment, placement);
   const { differs, body } = definition();
   if (differs || position !== undefined)
     await rules.change({ id: deployment.ruleId }, { ...body, ...omitAbsent({ position }) });
-  await closeUp(rules, deployment);
+  await closeGaps(rules, deployment);
 }
 
-/** The rule as it is now. */
-export function stillThere(now: EntryPoint, { id, ref }: ZoneRule): ZoneRule {
-  const rule = findOwn(now, { ruleId: id, ruleRef: ref });
+/** The rule as the last answer has it. */
+export function currentRule(now: EntryPoint, { id, ref }: ZoneRule): ZoneRule {
+  const rule = findOwnRule(now, { ruleId: id, ruleRef: ref });
   if (rule !== undefined) return rule;
   throw new Error(
-    `Rule ${id} was removed by somebody else while it was being written. Run \`pulumi refresh\`, then \`pulumi up\`.`,
+    `Rule ${id} was deleted by somebody else during this update. Run \`pulumi refresh\`, then \`pulumi up\`.`,
   );
 }

@@ -5,16 +5,16 @@ import { record } from "../runtime/json";
 import { sameJson, type JsonObject } from "../runtime/values";
 import type { Skip } from "./wire";
 
-/** What an exception skips: as a program says it, as Cloudflare takes it, and back. */
+/** What an exception skips, in the program's form and in Cloudflare's. */
 
-/** A managed ruleset, by its name or its ID, or `"this"` for the one that the resource deploys. */
+/** A managed ruleset, by name or ID, or `"this"` for the one that the resource deploys. */
 export type SkippedRuleset =
   string | { readonly id: pulumi.Input<string> } | { readonly name: pulumi.Input<string> };
 
 /**
- * `"all"` skips all managed rules behind the exception, those of other deployments too. `"this"` skips the ruleset that this
- * resource deploys. `{ rulesets: ["this", "Cloudflare Managed Ruleset"] }` skips whole rulesets, by name or ID.
- * `{ rules: { this: ["<rule ID>"] } }` skips single rules, under the name or ID of their ruleset.
+ * What an exception skips. `"all"` skips every managed rule after the exception, including those of other deployments.
+ * `"this"` skips the ruleset that the resource deploys. `{ rulesets: ["this", "Cloudflare Managed Ruleset"] }` skips whole
+ * rulesets, by name or ID. `{ rules: { this: ["<rule ID>"] } }` skips single rules, under the name or ID of their ruleset.
  */
 export type SkipArgs =
   | LiteralUnion<"all" | "this">
@@ -27,10 +27,10 @@ const THIS = "this";
 export const rulesetId = hexId("a ruleset ID", "Find it with `getManagedRulesets`.");
 export const ruleId = hexId("a rule ID", "Find it with `getManagedRuleset`.");
 
-const text = z.string().min(1, "has to be a ruleset's name or ID; it is empty");
+const text = z.string().min(1, "must be a ruleset's name or ID; it is empty");
 
-/** An ID in lower case, or a name. What is nearly an ID is no name. */
-export function nameOrId(given: string, ctx: z.RefinementCtx): string {
+/** An ID in lower case, or a name. A string that is almost an ID is refused as one. */
+export function parseNameOrId(given: string, ctx: z.RefinementCtx): string {
   if (!/^[0-9a-f]{16,}$/i.test(given)) return given;
   const { data, error } = rulesetId.safeParse(given);
   for (const { message } of error?.issues ?? []) ctx.addIssue({ code: "custom", message });
@@ -40,62 +40,63 @@ export function nameOrId(given: string, ctx: z.RefinementCtx): string {
 const skippedRuleset = z
   .union(
     [text, z.strictObject({ id: rulesetId }), z.strictObject({ name: text })],
-    'has to be the name or ID of a ruleset, or "this"',
+    'must be the name or ID of a ruleset, or "this"',
   )
   .transform((given, ctx) => {
-    if (typeof given === "string") return nameOrId(given, ctx);
+    if (typeof given === "string") return parseNameOrId(given, ctx);
     return "id" in given ? given.id : given.name;
   });
 
-const set = <In>(member: z.ZodType<string, In>, what: string): z.ZodType<string[], In[]> =>
+const nonEmptySet = <In>(member: z.ZodType<string, In>, what: string): z.ZodType<string[], In[]> =>
   z
     .array(member)
-    .min(1, `has to hold at least one ${what}; it is empty`)
+    .min(1, `must list at least one ${what}; it is empty`)
     .transform((texts) => [...new Set(texts)].sort());
 
 const rulesByRuleset = z
   .unknown()
   .refine((given) => !Array.isArray(given), {
-    error: `lists rules without their ruleset. Write { this: [ruleIds] } for rules of this resource's ruleset, or the name or ID of theirs in place of "this"`,
+    error:
+      "lists rules without their ruleset. Write { this: [ruleIds] } for rules of this resource's ruleset; for another one's, use its name or ID instead of this",
   })
   .pipe(
     z
-      .preprocess((given) => given, record(set(ruleId, "rule id")))
+      .preprocess((given) => given, record(nonEmptySet(ruleId, "rule ID")))
       .transform((given, ctx) => {
         const entries = Object.entries(given);
         if (entries.length === 0)
-          ctx.addIssue({ code: "custom", message: "has to name at least one ruleset; it is empty" });
-        return Object.fromEntries(entries.map(([name, ids]) => [nameOrId(name, ctx), ids]));
+          ctx.addIssue({ code: "custom", message: "must name at least one ruleset; it is empty" });
+        return Object.fromEntries(entries.map(([name, ids]) => [parseNameOrId(name, ctx), ids]));
       }),
   );
 
 export const skip = z.union(
   [
     z.enum(["all", THIS]),
-    z.strictObject({ rulesets: set(skippedRuleset, "ruleset") }),
+    z.strictObject({ rulesets: nonEmptySet(skippedRuleset, "ruleset") }),
     z.strictObject({ rules: rulesByRuleset }),
   ],
-  'has to be "all", "this", { rulesets: [names or IDs] } or { rules: { "<ruleset>": [ruleIds] } }',
+  'must be "all", "this", { rulesets: [names or IDs] } or { rules: { "<ruleset>": [ruleIds] } }',
 );
 export type DeclaredSkip = z.output<typeof skip>;
 
-/** IDs of rulesets by the names that a program gives them. */
+/** IDs of rulesets by name. */
 export type RulesetIds = Readonly<Record<string, string>>;
 
-/** The names that only the account's list of rulesets resolves. */
+/** The names that have to be looked up in the account's list of rulesets. */
 export function namesIn(skipped: DeclaredSkip): string[] {
   if (typeof skipped === "string") return [];
   const names = "rulesets" in skipped ? skipped.rulesets : Object.keys(skipped.rules);
   return names.filter((name) => name !== THIS && !isId(name));
 }
 
-/** IDs of the rulesets that something skips, all of it or single rules. */
+/** IDs of the rulesets that are skipped, wholly or in part. */
 export function idsIn(skip: Skip): readonly string[] {
   if (skip === "all" || "other" in skip) return [];
   return "rulesets" in skip ? skip.rulesets : Object.keys(skip.rules);
 }
 
-/** As Cloudflare takes it. @param own the ID of the ruleset that the resource deploys. */
+/** Cloudflare's form. @param own the ID of the ruleset that the resource deploys. */
 export function resolveSkip(skipped: DeclaredSkip, own: string, ids: RulesetIds): Skip {
   if (skipped === "all") return "all";
   if (skipped === THIS) return { rulesets: [own] };
@@ -109,8 +110,8 @@ export function resolveSkip(skipped: DeclaredSkip, own: string, ids: RulesetIds)
   return { rules };
 }
 
-/** What was found, in the words of the declaration that means the same; else as it was found. */
-export function inDeclaredWords(
+/** The declared form that means the same as what exists. If there's none, Cloudflare's form. */
+export function asDeclared(
   found: Skip | undefined,
   declared: readonly unknown[],
   own: string,
@@ -124,8 +125,8 @@ export function inDeclaredWords(
   );
 }
 
-/** What was found, as one would write it: the own ruleset as `"this"`, others by a name that only one has. */
-export function inWords(
+/** What exists as one would write it in a program, with `"this"` for the resource's own ruleset. */
+export function skipArgument(
   found: Exclude<Skip, { other: JsonObject }>,
   own: string,
   nameOf: (id: string) => string,

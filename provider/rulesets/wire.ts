@@ -3,9 +3,9 @@ import { record } from "../runtime/json";
 import { unknownMembers, omitAbsent } from "../runtime/members";
 import { isJsonObject, omit, type JsonObject } from "../runtime/values";
 
-/** Rules and rulesets as Cloudflare writes them, and the mappers between its form and ours. */
+/** Rules and rulesets in Cloudflare's form and ours, with the mappers between the two. */
 
-/** The one phase that managed rulesets are deployed in. */
+/** The phase that managed rulesets are deployed in. */
 export const PHASE = "http_request_firewall_managed";
 
 interface Override {
@@ -13,32 +13,42 @@ interface Override {
   readonly action?: string;
 }
 
+/** An override of all rules with a tag. */
 export interface CategoryOverride extends Override {
   readonly tag: string;
-  /** Members that no argument stands for, as they came. */
-  readonly further?: JsonObject;
+  /** Members that no argument can express, in the API's own form. */
+  readonly extra?: JsonObject;
 }
 
+/** An override of a rule. */
 export interface RuleOverride extends Override {
   readonly scoreThreshold?: number;
-  readonly further?: JsonObject;
+  /** Members that no argument can express, in the API's own form. */
+  readonly extra?: JsonObject;
 }
 
-/** What an execute rule changes of the managed ruleset. The order of categories means something, that of rules does not. */
+/** What an execute rule overrides in the managed ruleset. */
 export interface Overrides {
+  /** The action of all rules. */
   readonly action?: string;
+  /** By tag, in the order that decides: the last one wins. */
   readonly categories: readonly CategoryOverride[];
+  /** By rule ID. Their order doesn't matter. */
   readonly rules: Readonly<Record<string, RuleOverride>>;
-  /** On or off for the whole ruleset: somebody else's, as no argument says it. */
+  /** Turns the whole ruleset on or off. No argument can express this, so it's somebody else's. */
   readonly enabled?: boolean;
-  readonly further?: JsonObject;
+  /** Members that no argument can express, in the API's own form. */
+  readonly extra?: JsonObject;
 }
 
+/**
+ * What a skip rule skips: `"all"` managed rules after it, whole rulesets by ID, or single rules by the ID of their ruleset.
+ * `other` is the API's own form of what no argument can express.
+ */
 export type Skip =
   | "all"
   | { readonly rulesets: readonly string[] }
   | { readonly rules: Readonly<Record<string, readonly string[]>> }
-  /** Something that no argument can say. */
   | { readonly other: JsonObject };
 
 /** A rule of a zone's entry point. */
@@ -49,14 +59,15 @@ export interface ZoneRule {
   readonly expression: string;
   readonly description: string;
   readonly enabled: boolean;
-  /** Of an execute rule. */
+  /** For an execute rule. */
   readonly deploys?: { readonly rulesetId: string; readonly version?: string; readonly overrides: Overrides };
-  /** Of a skip rule. */
+  /** For a skip rule. */
   readonly skips?: Skip;
-  /** The rule as it came. */
+  /** The rule in the API's own form. */
   readonly raw: JsonObject;
 }
 
+/** A zone's entry point ruleset. */
 export interface EntryPoint {
   readonly id: string;
   readonly version: string;
@@ -72,10 +83,11 @@ export interface ManagedRule {
   readonly tags: readonly string[];
   readonly enabled: boolean;
   readonly scoreThreshold?: number;
-  /** The actions that an override may give it; absent where Cloudflare does not say. */
+  /** The actions that an override can set. Absent if Cloudflare doesn't list them. */
   readonly allowedActions?: readonly string[];
 }
 
+/** A managed ruleset without its rules. */
 export interface ManagedRulesetInfo {
   readonly id: string;
   readonly name: string;
@@ -86,35 +98,36 @@ export interface ManagedRulesetInfo {
   readonly lastUpdated?: string;
 }
 
+/** A managed ruleset with its rules. */
 export interface ManagedRuleset extends ManagedRulesetInfo {
   readonly rules: readonly ManagedRule[];
 }
 
-/** Our names and Cloudflare's, in the order in which they are sent: the mapping of both directions. */
+/** Our names and Cloudflare's, in the order in which they are sent. */
 const CATEGORY = { tag: "category", enabled: "enabled", action: "action" };
 const RULE = { id: "id", enabled: "enabled", action: "action", scoreThreshold: "score_threshold" };
 const OVERRIDES = { action: "action", categories: "categories", rules: "rules", enabled: "enabled" };
 
-/** Reads members by our names; what has none is kept in `further`. */
-function named<Shape extends z.ZodRawShape>(names: Readonly<Record<string, string>>, shape: Shape) {
+/** Reads members by our names. Those without one are kept in `extra`. */
+function renamed<Shape extends z.ZodRawShape>(names: Readonly<Record<string, string>>, shape: Shape) {
   return z
     .looseObject({})
     .transform((raw: JsonObject): JsonObject => {
       const known = Object.entries(names).map(([ours, theirs]) => [ours, raw[theirs]] as const);
-      const { extra: further } = unknownMembers(raw, Object.values(names));
-      return { ...Object.fromEntries(known), ...omitAbsent({ further }) };
+      const { extra } = unknownMembers(raw, Object.values(names));
+      return { ...Object.fromEntries(known), ...omitAbsent({ extra }) };
     })
-    .pipe(z.object({ ...shape, further: z.custom<JsonObject>().optional() }));
+    .pipe(z.object({ ...shape, extra: z.custom<JsonObject>().optional() }));
 }
 
 const optional = { enabled: z.boolean().nullish(), action: z.string().nullish() };
 
-const overridesWire = named(OVERRIDES, {
+const overridesWire = renamed(OVERRIDES, {
   ...optional,
-  categories: z.array(named(CATEGORY, { tag: z.string(), ...optional }).transform(omitAbsent)).nullish(),
+  categories: z.array(renamed(CATEGORY, { tag: z.string(), ...optional }).transform(omitAbsent)).nullish(),
   rules: z
     .array(
-      named(RULE, { id: z.string(), ...optional, scoreThreshold: z.number().nullish() }).transform(
+      renamed(RULE, { id: z.string(), ...optional, scoreThreshold: z.number().nullish() }).transform(
         omitAbsent,
       ),
     )
@@ -126,7 +139,7 @@ const overridesWire = named(OVERRIDES, {
 
 const NO_OVERRIDES: Overrides = { categories: [], rules: {} };
 
-/** The member `overrides`; undefined where nothing is overridden, as Cloudflare refuses an empty one. */
+/** The member `overrides`. Undefined if nothing is overridden, because Cloudflare refuses an empty one. */
 export function toOverrides({ action, categories, rules }: Overrides): JsonObject | undefined {
   const toWire = (names: Readonly<Record<string, string>>, entry: JsonObject): JsonObject =>
     omitAbsent(Object.fromEntries(Object.entries(names).map(([ours, theirs]) => [theirs, entry[ours]])));
@@ -142,7 +155,7 @@ export function toOverrides({ action, categories, rules }: Overrides): JsonObjec
 }
 
 const ids = z.array(z.string()).transform((list): readonly string[] => list.sort());
-/** Lists of rules by their ruleset; one that can't be read counts as empty. */
+/** Lists of rules by ruleset. An unreadable one counts as empty. */
 const idLists = record(ids.catch([]));
 
 function fromSkip(raw: JsonObject): Skip {
@@ -159,7 +172,7 @@ export function toSkip(skip: Skip): JsonObject {
   return "other" in skip ? skip.other : skip;
 }
 
-/** Written as text, and understood as a number, too. */
+/** Written as a string. A number is accepted, too. */
 const version = z.union([z.string(), z.number()]).transform(String).nullish();
 
 const zoneRule = z
@@ -177,7 +190,7 @@ const zoneRule = z
   .transform((raw, ctx): ZoneRule => {
     const { action, action_parameters: parameters } = raw;
     const overrides = overridesWire.nullish().safeParse(parameters?.overrides);
-    if (!overrides.success) ctx.addIssue("overrides in a form that this version does not know");
+    if (!overrides.success) ctx.addIssue("overrides have an unknown form");
     const deploys =
       action === "execute" && typeof parameters?.id === "string"
         ? omitAbsent({
@@ -211,7 +224,7 @@ export const entryPoint = z
     rules: (raw.rules ?? []).map((rule) => zoneRule.safeParse(rule).data ?? unreadable(rule)),
   }));
 
-/** A rule in a form that this version does not know. It keeps its place: the order of rules means something. */
+/** A rule in an unknown form. It's kept because the order of the rules matters. */
 function unreadable(rule: unknown): ZoneRule {
   const raw = isJsonObject(rule) ? rule : {};
   const text = (member: string): string => (typeof raw[member] === "string" ? raw[member] : "");
@@ -276,10 +289,10 @@ export const managedRuleset = z
   .looseObject({ ...RULESET_MEMBERS, rules: z.array(z.unknown()).nullish() })
   .transform(({ rules, ...raw }) => ({ info: toInfo(raw), rules: rules ?? [] }));
 
-/** Members of a rule that Cloudflare writes, or that are sent apart. */
-const STAMPS = ["id", "version", "last_updated", "categories", "position"];
+/** Members of a rule that Cloudflare sets, or that are sent separately. */
+const SERVER_MEMBERS = ["id", "version", "last_updated", "categories", "position"];
 
-/** The rule as it may be sent back: everything it holds but Cloudflare's own stamps. */
+/** The rule as it can be sent back, without what only Cloudflare sets. */
 export function definitionOf(raw: JsonObject): JsonObject {
-  return omit(raw, STAMPS);
+  return omit(raw, SERVER_MEMBERS);
 }

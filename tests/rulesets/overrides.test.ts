@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { managedRulesets } from "edgeguard-local";
 import { ACTIONS, type DeclaredOverrides } from "../../provider/rulesets/arguments";
 import { conflictsOf, effectiveRules } from "../../provider/rulesets/effective";
-import { judge } from "../../provider/rulesets/judge";
+import { validate } from "../../provider/rulesets/validate";
 import {
   compileOverrides,
   decompileOverrides,
@@ -70,7 +70,7 @@ function declarations(ruleset: ManagedRuleset, withOwasp: boolean): fc.Arbitrary
       action: optional(action),
     })
     .map((declared) => given(declared) as DeclaredOverrides)
-    .filter((declared) => judge(declared, ruleset).length === 0);
+    .filter((declared) => validate(declared, ruleset).length === 0);
 }
 
 const both = (): readonly (readonly [ManagedRuleset, boolean])[] => [
@@ -114,7 +114,7 @@ test("what is read back of a foreign rule compiles to the same effect, in whatev
         const live = compile(other, ruleset);
         const read = decompileOverrides(live, declared, scoreRuleOf(ruleset), shared);
         const again = compile(read.declared, ruleset);
-        if (read.unsaid.length > 0) return; // Told in words instead.
+        if (read.inexpressible.length > 0) return; // Told in words instead.
         expect(effectiveRules(ruleset, again)).toEqual(effectiveRules(ruleset, live));
       }),
       { numRuns: RUNS },

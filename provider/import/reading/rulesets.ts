@@ -1,11 +1,11 @@
 import { isJsonObject, sameJson, type JsonObject } from "../../runtime/values";
 import type { Context } from "../../runtime/lifecycle";
 import type { DeclaredOverrides } from "../../rulesets/arguments";
-import { asFound } from "../../rulesets/adoption";
+import { snapshotOf } from "../../rulesets/adoption";
 import { outputsOf, REF_PREFIX, tagsOf } from "../../rulesets/deployment";
 import { readEntryPoint } from "../../rulesets/entry-point";
 import { ownExceptions } from "../../rulesets/exceptions";
-import { judge } from "../../rulesets/judge";
+import { validate } from "../../rulesets/validate";
 import { findManagedRuleset, listManagedRulesets, UnknownRulesetError } from "../../rulesets/managed";
 import {
   compileOverrides,
@@ -18,7 +18,7 @@ import {
   thresholdName,
 } from "../../rulesets/overrides";
 
-import { inWords as skipInWords, namesIn, type DeclaredSkip } from "../../rulesets/skip";
+import { skipArgument, namesIn, type DeclaredSkip } from "../../rulesets/skip";
 import type {
   EntryPoint,
   ManagedRuleset,
@@ -128,7 +128,7 @@ async function readDeployment(where: DeploymentContext, rule: ZoneRule): Promise
       ),
     }),
     // As if a create had adopted the rule: a destroy restores it. A destroy removes a rule that this package created.
-    ...(isOwn ? {} : { previous: asFound(found, rule, inFront) }),
+    ...(isOwn ? {} : { previous: snapshotOf(found, rule, inFront) }),
   });
   if (outputs === undefined) return undefined;
   const { drift } = outputs;
@@ -170,7 +170,7 @@ function exceptionArgument(
   nameOf: (id: string) => string,
 ): (JsonObject & { readonly skip: DeclaredSkip })[] {
   if (skips === undefined || (typeof skips === "object" && "other" in skips)) return [];
-  const skip = skipInWords(skips, own, nameOf);
+  const skip = skipArgument(skips, own, nameOf);
   return [{ expression, ...(description === "" ? {} : { description }), skip }];
 }
 
@@ -234,7 +234,7 @@ function overrideArguments(live: Overrides, managed: ManagedRuleset): DeclaredOv
     const { owasp } = words;
     const saysNothing = owasp === undefined || sameJson(owasp, { paranoiaLevel: 4 });
     const isWhole = sameOverrides(compileOverrides(words, scoreRule), live, shared);
-    if (!saysNothing && isWhole && judge(words, managed).length === 0) return words;
+    if (!saysNothing && isWhole && validate(words, managed).length === 0) return words;
   }
   return describeRule({});
 }

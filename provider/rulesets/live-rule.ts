@@ -1,0 +1,69 @@
+import type { DeclaredOverrides, Position } from "./arguments";
+import { tagsOf } from "./deployment";
+import { readExceptions, type ExceptionOwner, type LiveException } from "./exceptions";
+import { decompileOverrides, scoreRuleOf, sharedTagsOf, type SharedTags } from "./overrides";
+import { positionOnWrongSide } from "./position";
+import type { EntryPoint, ManagedRuleset, ZoneRule } from "./wire";
+
+/** An existing rule as arguments. */
+
+/** What a comparison needs to know about the ruleset. */
+export interface RulesetFacts {
+  readonly scoreRule?: string | undefined;
+  readonly sharedTagsAmong: (tags: readonly string[]) => SharedTags;
+}
+
+export function factsOf(managed: ManagedRuleset): RulesetFacts {
+  return { scoreRule: scoreRuleOf(managed), sharedTagsAmong: (tags) => sharedTagsOf(managed, tags) };
+}
+
+interface Declared extends DeclaredOverrides {
+  readonly description?: string | undefined;
+  readonly position?: Position | undefined;
+}
+
+/** The rule's arguments, undefined if it has none. A description that isn't declared is left out. */
+export interface LiveRule extends DeclaredOverrides {
+  readonly expression: string;
+  readonly description: string | undefined;
+  readonly enabled: boolean;
+  readonly exceptions: readonly LiveException[] | undefined;
+  readonly position: Position | undefined;
+  /** What no argument can express. */
+  readonly drift: string | undefined;
+}
+
+export function readLiveRule(
+  declared: Declared,
+  { scoreRule, sharedTagsAmong }: RulesetFacts,
+  found: EntryPoint,
+  rule: ZoneRule,
+  own: ExceptionOwner,
+): LiveRule {
+  const { deploys } = rule;
+  const liveTags = (deploys?.overrides.categories ?? []).map(({ tag }) => tag);
+  const { declared: overrides, inexpressible } =
+    deploys === undefined
+      ? { declared, inexpressible: [`its action is ${JSON.stringify(rule.action)}`] }
+      : decompileOverrides(
+          deploys.overrides,
+          declared,
+          scoreRule,
+          sharedTagsAmong([...tagsOf(declared), ...liveTags]),
+        );
+  const { owasp, categories, rules, action } = overrides;
+  const { exceptions, hasGap } = readExceptions(found, rule, own);
+  const drift = [...inexpressible, ...(hasGap ? ["its exceptions aren't directly in front of it"] : [])];
+  return {
+    owasp,
+    categories,
+    rules,
+    action,
+    expression: rule.expression,
+    description: declared.description === undefined ? undefined : rule.description,
+    enabled: rule.enabled,
+    exceptions: exceptions.length === 0 ? undefined : exceptions,
+    position: positionOnWrongSide(declared.position, found, rule) ?? declared.position,
+    drift: drift.length === 0 ? undefined : drift.join("; "),
+  };
+}

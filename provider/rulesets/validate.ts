@@ -1,0 +1,168 @@
+import { nearest } from "../runtime/nearest";
+import type { DeclaredOverrides, Exceptions } from "./arguments";
+import { acceptsAction } from "./effective";
+import { LEVELS, levelOf, paranoiaTag, scoreRuleOf } from "./overrides";
+import type { ManagedRule, ManagedRuleset } from "./wire";
+
+type Validated = DeclaredOverrides & { readonly exceptions?: Exceptions | undefined };
+
+/** A problem with an argument. */
+export interface Finding {
+  readonly property: string;
+  readonly reason: string;
+}
+
+function findingIf(isWrong: boolean, property: string, reason: string): Finding[] {
+  return isWrong ? [{ property, reason }] : [];
+}
+
+/** Categories that contradict `owasp`, whatever the ruleset. */
+export function contradictions({ owasp, categories = [] }: DeclaredOverrides): Finding[] {
+  if (owasp === undefined) return [];
+  const { paranoiaLevel } = owasp;
+  return categories.flatMap(({ tag, enabled, action }, index): Finding[] => {
+    const level = levelOf(tag);
+    if (level === undefined) return [];
+    const isOff = level > paranoiaLevel;
+    const against = isOff ? enabled === true || action !== undefined : enabled === false;
+    const setting = enabled === undefined ? `action: ${JSON.stringify(action)}` : `enabled: ${enabled}`;
+    const reason =
+      `contradicts owasp.paranoiaLevel: level ${paranoiaLevel} ${isOff ? "turns off" : "needs"} the tag ${JSON.stringify(tag)}, but this entry sets ${setting}. ` +
+      "Change the level or remove the entry";
+    return findingIf(against, `categories[${index}]`, reason);
+  });
+}
+
+/** What is wrong with a declaration for this ruleset. */
+export function validate(declared: Validated, managed: ManagedRuleset): Finding[] {
+  return [
+    ...contradictions(declared),
+    ...validateOwasp(declared, managed),
+    ...validateCategories(declared, managed),
+    ...validateRules(declared, managed),
+    ...validateAction(declared.action, "action", managed.rules, `the rules of ${rulesetLabel(managed)}`),
+    ...validateExceptions(declared, managed),
+  ];
+}
+
+/** Rules of other rulesets aren't checked. */
+function validateExceptions({ exceptions = [] }: Validated, managed: ManagedRuleset): Finding[] {
+  return exceptions.flatMap(({ skip }, index) => {
+    const byRuleset = typeof skip === "object" && "rules" in skip ? Object.entries(skip.rules) : [];
+    return byRuleset
+      .filter(([name]) => ["this", managed.id, managed.name].includes(name))
+      .flatMap(([name, ids]) =>
+        ids.flatMap((id, at) => {
+          const wrong = unknownRule(id, managed);
+          const property = `exceptions[${index}].skip.rules["${name}"][${at}]`;
+          return findingIf(wrong !== undefined, property, `${id}: ${wrong ?? ""}`);
+        }),
+      );
+  });
+}
+
+/** The problem with a rule ID that the ruleset doesn't have. Undefined if it has it. */
+function unknownRule(id: string, managed: ManagedRuleset): string | undefined {
+  const ids = managed.rules.map((rule) => rule.id);
+  if (ids.includes(id)) return undefined;
+  const near = nearest(id, ids);
+  const hint = near === undefined ? "List its rules with `getManagedRuleset`" : `Did you mean "${near}"?`;
+  return `${rulesetLabel(managed)} has no such rule. ${hint}`;
+}
+
+function validateOwasp({ owasp, rules = {} }: DeclaredOverrides, managed: ManagedRuleset): Finding[] {
+  if (owasp === undefined) return [];
+  const scoreRule = managed.rules.find(({ id }) => id === scoreRuleOf(managed));
+  const hasLevels = LEVELS.some((level) =>
+    managed.rules.some(({ tags }) => tags.includes(paranoiaTag(level))),
+  );
+  if (!hasLevels || scoreRule === undefined) {
+    const reason = `${rulesetLabel(managed)} has no paranoia levels, and owasp is only for the OWASP Core Ruleset. Use categories, rules and action instead`;
+    return [{ property: "owasp", reason }];
+  }
+  const own = rules[scoreRule.id] ?? {};
+  const property = `rules["${scoreRule.id}"]`;
+  const contradicts = (member: "action" | "scoreThreshold"): Finding[] =>
+    findingIf(
+      owasp[member] !== undefined && own[member] !== undefined && owasp[member] !== own[member],
+      `${property}.${member}`,
+      `contradicts owasp.${member}: this rule compares the score, and this sets ${String(own[member])}, but owasp sets ${String(owasp[member])}. Remove one of them`,
+    );
+  return [
+    ...validateAction(
+      owasp.action,
+      "owasp.action",
+      [scoreRule],
+      `the rule that compares the score, ${scoreRule.id},`,
+    ),
+    ...contradicts("action"),
+    ...contradicts("scoreThreshold"),
+    ...findingIf(
+      own.enabled === false,
+      `${property}.enabled`,
+      "contradicts owasp: this rule compares the score, and without it the ruleset never acts. Remove one of them; to turn off the whole deployment, set enabled: false",
+    ),
+  ];
+}
+
+function validateCategories({ categories = [] }: DeclaredOverrides, managed: ManagedRuleset): Finding[] {
+  const tags = [...new Set(managed.rules.flatMap((rule) => rule.tags))].sort();
+  return categories.flatMap(({ tag, action }, index): Finding[] => {
+    const property = `categories[${index}]`;
+    const which = JSON.stringify(tag);
+    const tagged = managed.rules.filter((rule) => rule.tags.includes(tag));
+    if (tagged.length > 0)
+      return validateAction(action, `${property}.action`, tagged, `the rules tagged ${which}`);
+    const reason = `${rulesetLabel(managed)} has no rule with the tag ${which}. ${tagHint(tag, tags)}`;
+    return [{ property: `${property}.tag`, reason }];
+  });
+}
+
+function validateRules({ rules = {} }: DeclaredOverrides, managed: ManagedRuleset): Finding[] {
+  const scoreRule = scoreRuleOf(managed);
+  const where = scoreRule === undefined ? "" : ` (${scoreRule})`;
+  return Object.entries(rules).flatMap(([id, { action, scoreThreshold }]): Finding[] => {
+    const property = `rules["${id}"]`;
+    const rule = managed.rules.find((each) => each.id === id);
+    if (rule === undefined) return [{ property, reason: unknownRule(id, managed) ?? "" }];
+    const which = JSON.stringify(rule.description);
+    return [
+      ...validateAction(action, `${property}.action`, [rule], `rule ${which}`),
+      ...findingIf(
+        scoreThreshold !== undefined && rule.scoreThreshold === undefined && id !== scoreRule,
+        `${property}.scoreThreshold`,
+        `only the rule that compares the score${where} accepts a threshold; this is ${which}`,
+      ),
+    ];
+  });
+}
+
+/** Refuses an action that none of the rules accepts. If only some do, the others keep their own. */
+function validateAction(
+  action: string | undefined,
+  property: string,
+  rules: readonly ManagedRule[],
+  which: string,
+): Finding[] {
+  if (action === undefined || rules.some((rule) => acceptsAction(rule, action))) return [];
+  const allowed = [...new Set(rules.flatMap(({ allowedActions = [] }) => allowedActions))].sort();
+  const instead =
+    allowed.length === 0
+      ? "They only add to the score. Set owasp.action instead: the action of the rule that compares it"
+      : `Allowed: ${allowed.join(", ")}`;
+  const verb = rules.length === 1 ? "doesn't" : "don't";
+  return [{ property, reason: `${which} ${verb} accept the action ${JSON.stringify(action)}. ${instead}` }];
+}
+
+const SHOWN_TAGS = 40;
+
+function tagHint(tag: string, tags: readonly string[]): string {
+  const near = nearest(tag, tags);
+  const some = tags.slice(0, SHOWN_TAGS).join(", ");
+  if (near === undefined) return `It has: ${some}${tags.length > SHOWN_TAGS ? ", …" : ""}`;
+  return `Did you mean ${JSON.stringify(near)}?`;
+}
+
+function rulesetLabel({ name, id }: ManagedRuleset): string {
+  return name === "" ? `ruleset ${id}` : JSON.stringify(name);
+}
