@@ -85,7 +85,7 @@ const ALLOWED_THRESHOLDS = "must be low, medium, high or a whole number from 1";
 export const scoreThreshold = z
   .union([z.enum(["low", "medium", "high"]), z.number()], ALLOWED_THRESHOLDS)
   .refine((given) => typeof given !== "number" || (Number.isInteger(given) && given >= 1), {
-    error: ({ input }) => `${ALLOWED_THRESHOLDS}; it is ${describe(input)}`,
+    error: ({ input }) => `${ALLOWED_THRESHOLDS}, not ${describe(input)}`,
   })
   .transform((given) => (typeof given === "number" ? given : SCORE_THRESHOLDS[given]));
 
@@ -103,7 +103,7 @@ export const categories = z
   .array(
     z
       .strictObject({
-        tag: z.string().min(1, "must be a tag of the ruleset; it is empty"),
+        tag: z.string().min(1, "is empty. Name a tag of the ruleset"),
         enabled: z.boolean().exactOptional(),
         action: action.exactOptional(),
       })
@@ -134,7 +134,7 @@ const recordById = <Out, In>(
     .superRefine((given, ctx) => {
       for (const id of Object.keys(given)) {
         if (isId(id)) continue;
-        const message = `is not a ${what} (32 hex digits); it has ${pluralize(id.length, "character")}. Find the ID with \`getManagedRuleset\``;
+        const message = `is not a ${what} (32 hex digits): it has ${pluralize(id.length, "character")}. Find the ID with \`getManagedRuleset\``;
         ctx.addIssue({ code: "custom", path: [id], message });
       }
     })
@@ -174,7 +174,7 @@ export const exceptions = z
   .transform((list) => (list.length === 0 ? undefined : list));
 export type Exceptions = NonNullable<z.output<typeof exceptions>>;
 
-const otherRef = z.string().min(1, "must be the ref of another rule; it is empty");
+const otherRef = z.string().min(1, "is empty. Give the ref of another rule");
 
 export const position = z.union(
   [z.enum(["first", "last"]), z.strictObject({ before: otherRef }), z.strictObject({ after: otherRef })],
@@ -182,7 +182,7 @@ export const position = z.union(
 );
 export type Position = z.output<typeof position>;
 
-const rulesetName = z.string().min(1, "must be the ruleset's name; it is empty");
+const rulesetName = z.string().min(1, "is empty. Give the ruleset's name");
 
 /** A string is a name, or an ID if it looks like one. */
 export const ruleset = z
@@ -204,10 +204,10 @@ export const ruleset = z
 
 export const version = z.string().regex(/^(latest|[1-9]\d*)$/, {
   error: ({ input }) =>
-    `must be "latest" or a version number as a string, such as "37"; it is ${describe(input)}`,
+    `must be "latest" or a version number as a string, such as "37", not ${describe(input)}`,
 });
 
-export const ref = z.string().min(1, "must identify this rule in the zone; it is empty");
+export const ref = z.string().min(1, "is empty. Give a ref that identifies the rule in the zone");
 
 /** The arguments that determine the overrides. */
 export interface DeclaredOverrides {

@@ -27,7 +27,7 @@ const THIS = "this";
 export const rulesetId = hexId("a ruleset ID", "Find it with `getManagedRulesets`.");
 export const ruleId = hexId("a rule ID", "Find it with `getManagedRuleset`.");
 
-const text = z.string().min(1, "must be a ruleset's name or ID; it is empty");
+const text = z.string().min(1, "is empty. Give a ruleset's name or ID");
 
 /** An ID in lower case, or a name. A string that is almost an ID is refused as one. */
 export function parseNameOrId(given: string, ctx: z.RefinementCtx): string {
@@ -50,7 +50,7 @@ const skippedRuleset = z
 const nonEmptySet = <In>(member: z.ZodType<string, In>, what: string): z.ZodType<string[], In[]> =>
   z
     .array(member)
-    .min(1, `must list at least one ${what}; it is empty`)
+    .min(1, `is empty. List at least one ${what}`)
     .transform((texts) => [...new Set(texts)].sort());
 
 const rulesByRuleset = z
@@ -65,7 +65,7 @@ const rulesByRuleset = z
       .transform((given, ctx) => {
         const entries = Object.entries(given);
         if (entries.length === 0)
-          ctx.addIssue({ code: "custom", message: "must name at least one ruleset; it is empty" });
+          ctx.addIssue({ code: "custom", message: "is empty. Name at least one ruleset" });
         return Object.fromEntries(entries.map(([name, ids]) => [parseNameOrId(name, ctx), ids]));
       }),
   );

@@ -3,15 +3,15 @@ import type { RuleAction } from "../../provider/rulesets/arguments";
 import { compareDeclared, compareEffects, isWeaker } from "../../provider/rulesets/compare-effects";
 import type { ManagedRule, Overrides } from "../../provider/rulesets/wire";
 
-/** Whether overrides protect less: by the rules of the ruleset, and without knowing them. */
+/** Whether overrides protect less, with and without knowing the ruleset's rules. */
 
 const none: Overrides = { categories: [], rules: {} };
 
-test("an action is weaker than another one, and off is weaker than any", () => {
+test("actions are ranked from block to log, and off is weaker than any", () => {
   const order = ["block", "managed_challenge", "js_challenge", "log", "off"];
   order.forEach((one, at) => order.forEach((other, index) => expect(isWeaker(one, other)).toBe(index > at)));
   expect(isWeaker("challenge", "js_challenge")).toBe(false);
-  // What an action does that nobody has ranked is not known.
+  // An unranked action may be weaker or stronger.
   expect([isWeaker("rewrite", "log"), isWeaker("log", "rewrite"), isWeaker("rewrite", "block")]).toEqual([
     true,
     true,
@@ -19,10 +19,10 @@ test("an action is weaker than another one, and off is weaker than any", () => {
   ]);
 });
 
-describe("without knowing the rules, a change protects no less", () => {
+describe("without knowing the rules, a change protects as much as before", () => {
   test.each<[string, Overrides, Overrides]>([
     ["when everything blocks", none, { ...none, action: "block" }],
-    ["when log goes, which is the weakest", { ...none, action: "log" }, none],
+    ["when log, the weakest action, is removed", { ...none, action: "log" }, none],
     ["when a tag is no longer off", { ...none, categories: [{ tag: "a", enabled: false }] }, none],
     ["when a tag is on", none, { ...none, categories: [{ tag: "a", enabled: true }] }],
     [
@@ -41,14 +41,14 @@ describe("without knowing the rules, a change may protect less", () => {
     { tag: "b", enabled: true },
   ];
   test.each<[string, Overrides, Overrides, string]>([
-    ["when block goes", { ...none, action: "block" }, none, "all rules action block → by default"],
+    ["when block is removed", { ...none, action: "block" }, none, "all rules action block → by default"],
     ["when a tag is off", none, { ...none, categories: [a] }, "tag a by default → off"],
     ["when a tag is no longer on", { ...none, categories: [b] }, none, "tag b on → by default"],
     [
-      "when a threshold goes",
+      "when a threshold is removed",
       { ...none, rules: { x: { scoreThreshold: 25 } } },
       none,
-      "rule x score threshold 25 (high) → the ruleset's own",
+      "rule x score threshold 25 (high) → the ruleset's default",
     ],
     [
       "when another tag decides",
@@ -61,10 +61,10 @@ describe("without knowing the rules, a change may protect less", () => {
   });
 });
 
-test("what passes without knowing the rules is weaker for no ruleset at all", () => {
+test("a change that passes without knowing the rules is weaker for no ruleset", () => {
   const tags = ["a", "b", "c"];
   const action = fc.constantFrom<RuleAction>("block", "managed_challenge", "log");
-  // From weak to strong more often than not, or little would be proven.
+  // Mostly from weak to strong, so that enough changes pass.
   const overridesOf = (
     enabled: fc.Arbitrary<boolean>,
     to: fc.Arbitrary<RuleAction>,

@@ -11,13 +11,13 @@ import {
   getZoneManagedRulesOutput,
   type LookupOptions,
 } from "pulumi-edgeguard";
-import { Bench, OWASP, REF, VENDOR } from "./support";
+import { RulesetsBench, OWASP, REF, MANAGED } from "./support";
 
 describe.each(["seed", "published"] as const)("lookups of managed rulesets in the %s dialect", (dialect) => {
-  let bench: Bench;
+  let bench: RulesetsBench;
   let opts: LookupOptions;
   beforeAll(async () => {
-    bench = await Bench.start("shop", { dialect });
+    bench = await RulesetsBench.start("shop", { dialect });
     opts = {
       config: { baseUrl: bench.api.url, apiToken: "local-token", accountId: bench.api.accounts.main },
     };
@@ -30,7 +30,7 @@ describe.each(["seed", "published"] as const)("lookups of managed rulesets in th
   const settled = <T>(output: pulumi.Output<T>): Promise<T> =>
     new Promise((done) => void output.apply((value) => done(value)));
 
-  test("list those of the account, without rules, in one request", async () => {
+  test("list the account's rulesets without rules, in one request", async () => {
     const found = await getManagedRulesets({}, opts);
     expect(found).toContainEqual({
       id: managedRulesets.owasp,
@@ -46,7 +46,7 @@ describe.each(["seed", "published"] as const)("lookups of managed rulesets in th
     expect(await settled(getManagedRulesetsOutput({}, opts))).toEqual(found);
   });
 
-  test("read one by id or name, with rules, tags and default actions, and a summary per tag", async () => {
+  test("read a ruleset by ID or name, with rules, tags and default actions, and a summary per tag", async () => {
     const found = await getManagedRuleset({ ruleset: { name: OWASP } }, opts);
     expect(found).toEqual(await getManagedRuleset({ ruleset: { id: managedRulesets.owasp } }, opts));
     expect(found).toEqual(await settled(getManagedRulesetOutput({ ruleset: { name: OWASP } }, opts)));
@@ -59,18 +59,18 @@ describe.each(["seed", "published"] as const)("lookups of managed rulesets in th
     });
     const levels = found.tags.filter(({ tag }) => tag.startsWith("paranoia-level-"));
     expect(levels.map(({ tag }) => tag)).toEqual([1, 2, 3, 4].map((level) => `paranoia-level-${level}`));
-    // Every rule but the one that compares has one level.
+    // Every rule but the one that compares the score has one level.
     expect(levels.reduce((sum, { rules }) => sum + rules, 0)).toBe(found.rules.length - 1);
     expect(levels.every(({ rules, on, actions }) => on === rules && actions["score"] === rules)).toBe(true);
 
-    const { rules, tags } = await getManagedRuleset({ ruleset: { name: VENDOR } }, opts);
+    const { rules, tags } = await getManagedRuleset({ ruleset: { name: MANAGED } }, opts);
     const java = tags.find(({ tag }) => tag === "java");
     const tagged = rules.filter((rule) => rule.tags.includes("java"));
     expect(java).toMatchObject({ rules: tagged.length, on: tagged.filter((rule) => rule.enabled).length });
     expect(Object.values(java?.actions ?? {}).reduce((sum, count) => sum + count)).toBe(tagged.length);
   });
 
-  test("read an older version, and refuse one that is not", async () => {
+  test("read an older version, and refuse one that doesn't exist", async () => {
     const latest = await getManagedRuleset({ ruleset: { name: OWASP } }, opts);
     const older = String(Number(latest.version) - 1);
     const found = await getManagedRuleset({ ruleset: { name: OWASP }, version: older }, opts);
@@ -88,12 +88,12 @@ describe.each(["seed", "published"] as const)("lookups of managed rulesets in th
     ],
     [{ id: "0".repeat(32) }, /has no ruleset 0{32}\. It has: "/],
     [{ id: "x" }, /^getManagedRuleset: ruleset\.id: "x" is not a ruleset ID \(32 hex digits\)/],
-    [{}, /^getManagedRuleset: ruleset: has to give exactly one of id and name; neither is set/],
-  ])("refuse the ruleset %j with a sentence", async (ruleset, sentence) => {
+    [{}, /^getManagedRuleset: ruleset: must have exactly one of id and name; neither is set/],
+  ])("refuse the ruleset %j", async (ruleset, sentence) => {
     await expect(getManagedRuleset({ ruleset } as never, opts)).rejects.toThrow(sentence);
   });
 
-  test("read the rules of a zone in their order; a zone without an entry point has none", async () => {
+  test("read a zone's rules in order, or undefined without an entry point", async () => {
     const found = await getZoneManagedRules({ zoneId: bench.zone }, opts);
     expect(found).toEqual({
       id: seededEntryPoints.shop,
@@ -124,7 +124,7 @@ describe.each(["seed", "published"] as const)("lookups of managed rulesets in th
   describe("explain a zone", () => {
     const explained = () => explainZone({ zoneId: bench.zone }, opts);
 
-    test("as what works there: the same numbers as the service's", async () => {
+    test("with the same numbers as the local API computes", async () => {
       const third = (await bench.managedRules(managedRulesets.owasp)).find(({ categories }) =>
         categories.includes("paranoia-level-3"),
       );
@@ -148,7 +148,7 @@ describe.each(["seed", "published"] as const)("lookups of managed rulesets in th
         REF,
       ]);
       for (const { ref, rules, switchedOff } of deployments) {
-        const { on, off, rules: all } = await bench.effective(ref);
+        const { on, off, rules: all } = await bench.effectiveDeployment(ref);
         expect(rules).toEqual({ on, off });
         const byOverride = all.filter((rule) => !rule.enabled && rule.decided.enabled !== "default");
         expect(byOverride.map(({ id }) => id)).toEqual(
@@ -158,17 +158,17 @@ describe.each(["seed", "published"] as const)("lookups of managed rulesets in th
       expect(deployments[2]).toMatchObject({
         enabled: true,
         ruleset: { name: OWASP },
-        paranoiaLevel: 2, // One rule of level 3 does not raise it.
+        paranoiaLevel: 2, // One rule of level 3 doesn't raise it.
         scoreThreshold: 25,
         action: "managed_challenge",
-        exceptions: [{ skips: "all" }, { skips: 1 }], // The monitoring's, and the hook's; the feed is not concerned.
+        exceptions: [{ skips: "all" }, { skips: 1 }], // The monitoring's and the hook's. The feed's skips another ruleset.
       });
       expect(
         deployments[0]?.otherAction.every(({ by, action }) => by === "category anomaly" && action === "log"),
       ).toBe(true);
     });
 
-    test("as a table for people, with what differs from the defaults below", async () => {
+    test("as a table, followed by what differs from the defaults", async () => {
       await bench.up(
         bench.declare({
           enabled: false,
@@ -193,14 +193,16 @@ describe.each(["seed", "published"] as const)("lookups of managed rulesets in th
       expect(markdown).toContain("   - log: 7 rules, by an override of the whole ruleset");
       expect(markdown).toMatch(/- off: 1 rule: 920100: .* \(`[0-9a-f]{32}`\)/);
       expect(markdown).toContain(
-        '   - not for `http.request.uri.path eq "/health" and http.user_agent contains "monitor"` (Monitoring looks at the health page every second): all of it',
+        '   - exception for `http.request.uri.path eq "/health" and http.user_agent contains "monitor"` (Monitoring looks at the health page every second): skips all of it',
       );
     });
 
-    test("that has nothing deployed in a sentence, and reads a ruleset once for all its deployments", async () => {
+    test("without deployments in one sentence, and read each ruleset once", async () => {
       const { markdown, deployments } = await explainZone({ zoneId: bench.api.zones.empty }, opts);
       expect(deployments).toEqual([]);
-      expect(markdown).toBe(`### Managed rulesets of zone ${bench.api.zones.empty}\n\nNone is deployed.\n`);
+      expect(markdown).toBe(
+        `### Managed rulesets of zone ${bench.api.zones.empty}\n\nThe zone deploys no managed ruleset.\n`,
+      );
       await bench.up(bench.declare());
       await bench.up(bench.declare({ ref: `${REF}-2`, expression: "ssl" }));
       const zoneId = bench.zone;

@@ -1,20 +1,20 @@
 import { managedRulesets, seededRules } from "edgeguard-local";
 import { REGISTER } from "../../provider/register";
 import { RENAME_HINT } from "../../provider/runtime/adoption";
-import { Bench, OWASP, REF, TYPE, type Declaration, type Rule } from "./support";
+import { RulesetsBench, OWASP, REF, TYPE, type Declaration, type Rule } from "./support";
 
-let bench: Bench;
+let bench: RulesetsBench;
 afterEach(() => bench.close());
 
 const HOOK = { expression: 'http.request.uri.path eq "/hook"', skip: "all" };
 
-/** Two zones of every start: one with a rule for the OWASP ruleset as the dashboard makes it, one with overrides and a ref. */
+/** The local API's zones: `blog` has an OWASP deployment as the dashboard makes it, `shop` a deployment with overrides and a ref. */
 const blog = async (): Promise<Declaration> => {
-  bench = await Bench.start("blog");
+  bench = await RulesetsBench.start("blog");
   return bench.declare();
 };
 const shop = async (): Promise<Declaration> => {
-  bench = await Bench.start("shop");
+  bench = await RulesetsBench.start("shop");
   return bench.declare({ ruleset: { id: managedRulesets.managed } });
 };
 const SHOP_CATEGORIES = [
@@ -22,14 +22,14 @@ const SHOP_CATEGORIES = [
   { tag: "anomaly", action: "log" },
 ];
 
-/** The whole entry point, without what counts up with every write. */
+/** The whole entry point, without what changes with every write. */
 const content = async (): Promise<unknown> =>
   (await bench.rules()).map((rule) => ({ ...rule, version: "", last_updated: "" }));
 
 describe("an adopted rule with a skip rule in front of it that is declared as its exception", () => {
   const adopted = async (): Promise<{ declared: Declaration; skipId: string }> => {
     const declared = { ...(await shop()), categories: SHOP_CATEGORIES, exceptions: [HOOK] };
-    const { id } = await bench.add({
+    const { id } = await bench.addRule({
       action: "skip",
       action_parameters: { ruleset: "current" },
       expression: HOOK.expression,
@@ -38,28 +38,25 @@ describe("an adopted rule with a skip rule in front of it that is declared as it
     return { declared, skipId: id };
   };
 
-  test.each(["first", "last"] as const)(
-    "moved %s goes back with it on a destroy, to where both were",
-    async (position) => {
-      const { declared } = await adopted();
-      const before = await bench.order();
-      const recorded = await bench.up({ ...declared, position });
-      expect(await bench.order()).not.toEqual(before);
-      await bench.operation().destroy(TYPE, recorded);
-      expect(await bench.order()).toEqual(before);
-    },
-  );
+  test.each(["first", "last"] as const)("is moved %s with it, and back on a destroy", async (position) => {
+    const { declared } = await adopted();
+    const before = await bench.refs();
+    const recorded = await bench.up({ ...declared, position });
+    expect(await bench.refs()).not.toEqual(before);
+    await bench.operation().destroy(TYPE, recorded);
+    expect(await bench.refs()).toEqual(before);
+  });
 
-  test("is taken over as equal after a run that was killed before it was recorded, and is there after a destroy", async () => {
+  test("is adopted after a run that was killed before recording it, and survives a destroy", async () => {
     const { declared, skipId } = await adopted();
-    await bench.up(declared); // Nothing of it is recorded.
+    await bench.up(declared); // This run isn't recorded.
     const recorded = await bench.up(declared);
-    await bench.settled(declared, recorded);
+    await bench.expectNoChanges(declared, recorded);
     await bench.operation().destroy(TYPE, recorded);
     expect((await bench.rules()).map(({ id }) => id)).toContain(skipId);
   });
 
-  test("has no other rule put between the two by a position in front of it", async () => {
+  test("stays next to it when another rule is positioned before it", async () => {
     const { declared, skipId } = await adopted();
     const recorded = await bench.up(declared);
     const other = bench.declare({
@@ -74,14 +71,14 @@ describe("an adopted rule with a skip rule in front of it that is declared as it
   });
 });
 
-test("an exception whose description is empty is as one without", async () => {
-  bench = await Bench.start("shop");
+test("an exception with an empty description has none", async () => {
+  bench = await RulesetsBench.start("shop");
   const declared = bench.declare({ exceptions: [{ ...HOOK, description: "" }] });
-  await bench.settled(declared, await bench.up(declared));
+  await bench.expectNoChanges(declared, await bench.up(declared));
 });
 
-describe("a rule of somebody else that executes the same ruleset for the same requests", () => {
-  test("and is as declared is taken over by default, without a write, and put back as it was: untouched", async () => {
+describe("somebody else's rule that runs the same ruleset for the same requests", () => {
+  test("is adopted by default if it matches, without a write, and a destroy leaves it untouched", async () => {
     const declared = await blog();
     const before = JSON.stringify(await bench.rules());
     const op = bench.operation();
@@ -99,18 +96,18 @@ describe("a rule of somebody else that executes the same ruleset for the same re
       /" adopts the existing rule .*, which matches the program\. Destroying the resource puts it back as it is now\./,
     );
     expect(recorded.outputs).toMatchObject({ ref: REF, ruleRef: seededRules.blog.owasp });
-    await bench.settled(declared, recorded);
+    await bench.expectNoChanges(declared, recorded);
     await bench.operation().destroy(TYPE, recorded);
     expect(bench.writes()).toEqual([]);
     expect(JSON.stringify(await bench.rules())).toBe(before);
   });
 
-  test("and has overrides, is taken over where they are declared in any words that mean the same", async () => {
+  test("is adopted if its overrides mean the same as the declared ones", async () => {
     const declared = { ...(await shop()), categories: [...SHOP_CATEGORIES].reverse(), version: "latest" };
     const recorded = await bench.up(declared);
     expect(recorded.id).toBe(seededRules.shop.managed);
     expect(bench.writes()).toEqual([]);
-    await bench.settled(declared, recorded);
+    await bench.expectNoChanges(declared, recorded);
   });
 
   const HAS = 'categories: [{ tag: "wordpress", enabled: false }, { tag: "anomaly", action: "log" }]';
@@ -118,22 +115,22 @@ describe("a rule of somebody else that executes the same ruleset for the same re
     [
       'categories.anomaly.action: "log" → not set',
       { categories: [{ tag: "wordpress", enabled: false }] },
-      `To keep what the rule has, declare: ${HAS}. `,
+      `To keep what the rule has now, declare: ${HAS}. `,
     ],
     [
       'description: "Baseline of the security team" → "mine"',
       { categories: SHOP_CATEGORIES, description: "mine" },
-      'To keep what the rule has, declare: description: "Baseline of the security team". ',
+      'To keep what the rule has now, declare: description: "Baseline of the security team". ',
     ],
     [
       "enabled: true → false",
       { categories: SHOP_CATEGORIES, enabled: false },
-      "To keep what the rule has, declare: enabled: true. ",
+      "To keep what the rule has now, declare: enabled: true. ",
     ],
     [
       'version: "latest" → "87"',
       { categories: SHOP_CATEGORIES, version: "87" },
-      'To keep what the rule has, declare: version: "latest". ',
+      'To keep what the rule has now, declare: version: "latest". ',
     ],
     [
       String.raw`exceptions: not set → [{ expression: "http.request.uri.path eq \"/hook\"", skip: "all" }]`,
@@ -143,14 +140,14 @@ describe("a rule of somebody else that executes the same ruleset for the same re
     [
       'categories.wordpress.enabled: false → not set; categories.anomaly.action: "log" → not set; action: not set → "log"',
       { action: "log" },
-      `To keep what the rule has, declare: ${HAS}. `,
+      `To keep what the rule has now, declare: ${HAS}. `,
     ],
   ])(
-    "and differs in %s is refused in the preview, with its id and what to do",
+    "is refused in the preview if it differs in %s, and the message says what to do",
     async (differ, change, keep) => {
       const declared = { ...(await shop()), ...change };
       expect(await bench.operation().refusals(TYPE, declared)).toEqual([
-        `adopt: Zone ${bench.zone} executes "Cloudflare Managed Ruleset" for the same requests already, by rule ${seededRules.shop.managed} ("Baseline of the security team"), ` +
+        `adopt: Zone ${bench.zone} already runs "Cloudflare Managed Ruleset" for the same requests, by rule ${seededRules.shop.managed} ("Baseline of the security team"), ` +
           `which differs in ${differ}. ${keep}Set adopt: "takeOver" to change that rule and manage it, or declare another expression. ${RENAME_HINT}`,
       ]);
       const unchecked = bench.operation({ "edgeguard:liveChecks": "false" });
@@ -159,7 +156,7 @@ describe("a rule of somebody else that executes the same ruleset for the same re
     },
   );
 
-  test("is refused with adopt never, and so is what an earlier run left", async () => {
+  test("is refused with adopt never, as is what an earlier run left behind", async () => {
     const declared = { ...(await blog()), adopt: "never" };
     expect(await bench.operation().refusals(TYPE, declared)).toEqual([
       expect.stringMatching(
@@ -170,19 +167,19 @@ describe("a rule of somebody else that executes the same ruleset for the same re
     await bench.up(other);
     expect(await bench.operation().refusals(TYPE, other)).toEqual([
       expect.stringMatching(
-        /^adopt: .*has a rule with the ref "edgeguard\/site\/dev\/waf" already .*aliases: \[/,
+        /^adopt: .*already has a rule with the ref "edgeguard\/site\/dev\/waf" .*aliases: \[/,
       ),
     ]);
   });
 
-  test("is none where the requests are others, or the ruleset is: a second rule is made", async () => {
+  test("is left alone if its requests or its ruleset differ, and a second rule is added", async () => {
     const declared = await blog();
     await bench.up({ ...declared, expression: 'http.host eq "a.example"', adopt: "never" });
     await bench.up({ ...declared, ref: `${REF}-2`, ruleset: { id: managedRulesets.free }, adopt: "never" });
     expect(bench.writes()).toEqual(["POST /{id}/rules", "POST /{id}/rules"]);
   });
 
-  test("is found in the preview of a resource that moves to its zone, as in that of a new one", async () => {
+  test("is found when a resource moves to its zone", async () => {
     const declared = await blog();
     const recorded = await bench.up({ ...declared, zoneId: bench.api.zones.empty });
     const moved = { ...declared, owasp: { paranoiaLevel: 2 } };
@@ -195,11 +192,11 @@ describe("a rule of somebody else that executes the same ruleset for the same re
     expect(op.said.join()).toContain(`takes over the existing rule ${seededRules.blog.owasp} of zone`);
   });
 
-  test("is recorded as adopted without showing a secret of the program", async () => {
+  test("is recorded as adopted without the program's secrets", async () => {
     const declared = await blog();
     const [rule] = await bench.rules();
     const description = "codename-quicksilver";
-    await bench.edit(rule as Rule, { description });
+    await bench.editRule(rule as Rule, { description });
     const secret = { ...declared, description, __secrets: ["description"] };
     const { inputs, outputs } = await bench.up(secret);
     expect(outputs["adopted"]).toMatchObject({ object: expect.stringContaining("[secret]") as string });
@@ -207,22 +204,22 @@ describe("a rule of somebody else that executes the same ruleset for the same re
     expect(JSON.stringify(outputs["adopted"])).not.toContain(description);
   });
 
-  test("is one of several: an error with their ids, also with takeOver", async () => {
+  test("is refused if there are several, even with takeOver, and the message lists their IDs", async () => {
     const declared = { ...(await blog()), adopt: "takeOver" };
     const [rule] = await bench.rules();
-    const second = await bench.add({
+    const second = await bench.addRule({
       action: "execute",
       action_parameters: { id: managedRulesets.owasp },
       expression: "true",
     });
     expect(await bench.operation().refusals(TYPE, declared)).toEqual([
-      `adopt: Zone ${bench.zone} executes "Cloudflare OWASP Core Ruleset" for the same requests already, by 2 rules: ${rule?.id ?? ""}, ${second.id}. Delete all but one, or declare another expression. ${RENAME_HINT}`,
+      `adopt: Zone ${bench.zone} already runs "Cloudflare OWASP Core Ruleset" for the same requests, by 2 rules: ${rule?.id ?? ""}, ${second.id}. Delete all but one, or declare another expression. ${RENAME_HINT}`,
     ]);
   });
 
-  test("that another resource of a program made is left to it", async () => {
+  test("is adopted beside one that another program created, which is left alone", async () => {
     const declared = await blog();
-    await bench.add({
+    await bench.addRule({
       action: "execute",
       action_parameters: { id: managedRulesets.owasp },
       expression: "true",
@@ -232,31 +229,31 @@ describe("a rule of somebody else that executes the same ruleset for the same re
   });
 });
 
-describe("a rule of somebody else with the ref that is declared", () => {
+describe("somebody else's rule with the declared ref", () => {
   const byRef = { ref: "security-team/managed", expression: "ssl" };
 
-  test("is not taken for one's own: it is refused where it differs", async () => {
+  test("is refused if it differs", async () => {
     const declared = { ...(await shop()), ...byRef };
     expect(await bench.operation().refusals(TYPE, declared)).toEqual([
-      `adopt: Zone ${bench.zone} has a rule with the ref "security-team/managed" already, rule ${seededRules.shop.managed} ("Baseline of the security team"), ` +
+      `adopt: Zone ${bench.zone} already has a rule with the ref "security-team/managed", rule ${seededRules.shop.managed} ("Baseline of the security team"), ` +
         'which differs in categories.wordpress.enabled: false → not set; categories.anomaly.action: "log" → not set; expression: "true" → "ssl". ' +
-        'To keep what the rule has, declare: categories: [{ tag: "wordpress", enabled: false }, { tag: "anomaly", action: "log" }], expression: "true". ' +
+        'To keep what the rule has now, declare: categories: [{ tag: "wordpress", enabled: false }, { tag: "anomaly", action: "log" }], expression: "true". ' +
         `Set adopt: "takeOver" to change that rule and manage it, or declare another ref. ${RENAME_HINT}`,
     ]);
   });
 
-  test("is changed when that is said, and put back", async () => {
+  test("is changed with takeOver, and put back on a destroy", async () => {
     const declared = { ...(await shop()), ...byRef, adopt: "takeOver" };
     const before = await content();
     const recorded = await bench.up(declared);
-    expect(await bench.own("security-team/managed")).toMatchObject({ expression: "ssl" });
-    await bench.settled(declared, recorded);
+    expect(await bench.ownRule("security-team/managed")).toMatchObject({ expression: "ssl" });
+    await bench.expectNoChanges(declared, recorded);
     await bench.operation().destroy(TYPE, recorded);
     expect(await content()).toEqual(before);
   });
 
-  test("is one's own in a replacement that is forced", async () => {
-    bench = await Bench.start("shop");
+  test("is the resource's own in a forced replacement", async () => {
+    bench = await RulesetsBench.start("shop");
     const declared = bench.declare({ ref: "waf", exceptions: [HOOK] });
     const recorded = await bench.up(declared);
     bench.api.clearRequests();
@@ -271,14 +268,14 @@ describe("a rule of somebody else with the ref that is declared", () => {
   });
 });
 
-test("another program of this package that runs the same ruleset for the same requests is warned of", async () => {
-  bench = await Bench.start("shop");
+test("warns if another program's rule runs the same ruleset for the same requests", async () => {
+  bench = await RulesetsBench.start("shop");
   const other = await bench.up(bench.declare({ ref: "edgeguard/other/dev/waf" }));
   const op = bench.operation();
   const recorded = await op.up(TYPE, bench.declare());
   expect(op.warned).toEqual([
     expect.stringContaining(
-      `rule ${other.id} (edgeguard/other/dev/waf) of zone ${bench.zone} executes "Cloudflare OWASP Core Ruleset" for the same requests: it runs twice`,
+      `"Cloudflare OWASP Core Ruleset" will run twice for the same requests, because rule ${other.id} (edgeguard/other/dev/waf) of zone ${bench.zone} executes it, too`,
     ),
   ]);
   const again = bench.operation();
@@ -286,8 +283,8 @@ test("another program of this package that runs the same ruleset for the same re
   expect(again.warned).toEqual([]);
 });
 
-test("a ruleset that two resources name otherwise, and deploy for the same requests, is found once the name is resolved", async () => {
-  bench = await Bench.start("shop");
+test("finds a duplicate whose ruleset is given by name in one resource and by ID in the other", async () => {
+  bench = await RulesetsBench.start("shop");
   const byName = bench.declare({ ruleset: { name: OWASP }, expression: "(ssl)", ref: `${REF}-name` });
   const op = bench.operation();
   const recorded = await op.up(TYPE, byName);
@@ -295,16 +292,16 @@ test("a ruleset that two resources name otherwise, and deploy for the same reque
   await again.preview(TYPE, byName, recorded);
   await again.preview(TYPE, bench.declare({ expression: "ssl", enabled: false }));
   expect(again.warned).toEqual([
-    `edgeguard: managed ruleset "${REF}": "${REF}-name" of this program executes "${OWASP}" for the same requests: it runs twice.`,
+    `edgeguard: managed ruleset "${REF}": "${OWASP}" will run twice for the same requests, because "${REF}-name" of this program executes it, too.`,
   ]);
   expect(await again.refusals(TYPE, bench.declare({ expression: "ssl" }))).toEqual([
-    `ruleset: names the ruleset that "${REF}-name" deploys, and both declare the same rule of zone ${bench.zone}, equal in every argument: keep one of them`,
+    `ruleset: is the ruleset that "${REF}-name" deploys, and both declare the same rule of zone ${bench.zone}, with identical arguments: remove one of them`,
   ]);
 });
 
-test("a rule that an interrupted create of an older declaration left is told as that, and brought to the new one", async () => {
-  bench = await Bench.start("shop");
-  const left = await bench.up(bench.declare({ enabled: false })); // Nothing of it is recorded.
+test("adopts a rule that an interrupted create left behind, and updates it to the new declaration", async () => {
+  bench = await RulesetsBench.start("shop");
+  const left = await bench.up(bench.declare({ enabled: false })); // This run isn't recorded.
   const op = bench.operation();
   const recorded = await op.up(TYPE, bench.declare());
   expect(recorded).toMatchObject({
@@ -314,7 +311,7 @@ test("a rule that an interrupted create of an older declaration left is told as 
   expect(op.said).toEqual([
     expect.stringMatching(
       `^edgeguard: ManagedRulesetOverride "${REF}" takes over the existing rule ${left.id} of zone ${bench.zone} .* and changes enabled: false → true\\. ` +
-        "Destroying the resource deletes it\\. The rule already has this ref: an interrupted update of this resource left it, or the resource was moved without an alias\\.",
+        "Destroying the resource deletes it\\. The rule already has this ref: an interrupted update of this resource left it behind, or the resource was moved without an alias\\.",
     ),
   ]);
 });
@@ -329,7 +326,7 @@ describe("takeOver", () => {
     position: "first",
   });
 
-  test("changes the rule, which keeps its ref and id; a destroy puts everything back where and as it was", async () => {
+  test("changes the rule, which keeps its ref and ID, and a destroy puts everything back", async () => {
     const declared = changed(await shop());
     const before = await content();
     const preview = bench.operation();
@@ -345,22 +342,22 @@ describe("takeOver", () => {
     expect(preview.said).toEqual([
       expect.stringMatching(
         'takes over the existing rule .* and changes categories\\.wordpress\\.enabled: false → not set; categories\\.anomaly\\.action: "log" → not set; .*' +
-          'Destroying the resource puts it back as it is now\\. To keep what the rule has, declare: categories: \\[\\{ tag: "wordpress"',
+          'Destroying the resource puts it back as it is now\\. To keep what the rule has now, declare: categories: \\[\\{ tag: "wordpress"',
       ),
     ]);
     const recorded = await bench.up(declared);
     expect(recorded.outputs["adopted"]).toEqual(adopted);
     expect(recorded.id).toBe(seededRules.shop.managed);
-    expect(await bench.order()).toEqual(["exception/1", "managed", "monitoring", "credentials"]);
-    expect(await bench.own("security-team/managed")).toMatchObject({ description: "ours" });
-    await bench.settled(declared, recorded);
+    expect(await bench.refs()).toEqual(["exception/1", "managed", "monitoring", "credentials"]);
+    expect(await bench.ownRule("security-team/managed")).toMatchObject({ description: "ours" });
+    await bench.expectNoChanges(declared, recorded);
     const op = bench.operation();
     await op.destroy(TYPE, recorded);
     expect(await content()).toEqual(before);
     expect(op.warned).toEqual([]);
   });
 
-  test("remembers through changes and refreshes how the rule was found", async () => {
+  test("still knows how the rule was found after changes and refreshes", async () => {
     const declared = changed(await shop());
     const before = await content();
     let recorded = await bench.up(declared);
@@ -370,17 +367,17 @@ describe("takeOver", () => {
     expect(await content()).toEqual(before);
   });
 
-  test("an argument that is removed goes back to what the rule had", async () => {
+  test("restores what the rule had when an argument is removed", async () => {
     const declared = { ...(await shop()), adopt: "takeOver", categories: SHOP_CATEGORIES };
     const recorded = await bench.up({ ...declared, description: "ours", version: "87" });
     await bench.up(declared, recorded);
-    expect(await bench.own("security-team/managed")).toMatchObject({
+    expect(await bench.ownRule("security-team/managed")).toMatchObject({
       description: "Baseline of the security team",
       action_parameters: { version: "latest" },
     });
   });
 
-  test("takes skip rules in front of it over too, where they are what is declared, and gives them back", async () => {
+  test("adopts matching skip rules in front of the rule as exceptions, and gives them back", async () => {
     const declared = await shop();
     const given = {
       action: "skip",
@@ -388,34 +385,34 @@ describe("takeOver", () => {
       expression: HOOK.expression,
       position: { before: seededRules.shop.managed },
     };
-    const skip = await bench.add(given);
+    const skip = await bench.addRule(given);
     const before = await content();
     const with_ = { ...declared, categories: SHOP_CATEGORIES, exceptions: [HOOK] };
     bench.api.clearRequests();
     const recorded = await bench.up(with_);
     expect(bench.writes()).toEqual(["PATCH /{id}/rules/{id}"]);
-    expect(await bench.own(`${REF}/exception/1`)).toMatchObject({ id: skip.id });
-    await bench.settled(with_, recorded);
+    expect(await bench.ownRule(`${REF}/exception/1`)).toMatchObject({ id: skip.id });
+    await bench.expectNoChanges(with_, recorded);
     await bench.operation().destroy(TYPE, recorded);
     expect(await content()).toEqual(before);
 
-    // Also one that was given up meanwhile: then it is a rule anew.
+    // One that was removed from the program is created again.
     const again = await bench.up(with_);
     const without = await bench.up({ ...with_, exceptions: undefined }, again);
-    expect(await bench.order()).toEqual(["monitoring", "managed", "credentials"]);
+    expect(await bench.refs()).toEqual(["monitoring", "managed", "credentials"]);
     await bench.operation().destroy(TYPE, without);
     const sameBut = (rules: unknown): unknown => (rules as object[]).map((rule) => ({ ...rule, id: "" }));
     expect(sameBut(await content())).toEqual(sameBut(before));
   });
 
-  test("of a rule whose change gets lost is recorded with how it was found", async () => {
+  test("records how the rule was found even if the answer to the change is lost", async () => {
     const declared = changed(await shop());
     const before = await content();
     bench.api.fault({ match: { method: "PATCH" }, times: 2, kind: "dropAfter" });
     const { recorded } = await bench.operation().failedUp(TYPE, declared);
     expect(recorded).toMatchObject({ id: seededRules.shop.managed });
     const repaired = await bench.operation().update(TYPE, recorded?.inputs ?? {}, recorded ?? never());
-    await bench.settled(declared, repaired);
+    await bench.expectNoChanges(declared, repaired);
     await bench.operation().destroy(TYPE, repaired);
     expect(await content()).toEqual(before);
   });
@@ -423,16 +420,16 @@ describe("takeOver", () => {
 
 describe("a destroy", () => {
   test.each([
-    [undefined, "deletes what it made, exceptions first behind the rule", []],
-    ["remove", "deletes it", []],
-    ["restore", "deletes it too: there was nothing before", []],
-    ["keep", "leaves rule and exceptions, and sends nothing", ["exception/1", "own"]],
-  ] as const)("with onDestroy %p of a rule that was made %s", async (onDestroy, _what, left) => {
-    bench = await Bench.start("shop");
+    [undefined, "deletes it, then its exceptions", []],
+    ["remove", "deletes it and its exceptions", []],
+    ["restore", "deletes it, because there was nothing before", []],
+    ["keep", "keeps it and its exceptions, without a write", ["exception/1", "own"]],
+  ] as const)("with onDestroy %p of a rule that it created %s", async (onDestroy, _what, left) => {
+    bench = await RulesetsBench.start("shop");
     const recorded = await bench.up(bench.declare({ onDestroy, exceptions: [HOOK] }));
     bench.api.clearRequests();
     await bench.operation().destroy(TYPE, recorded);
-    expect((await bench.order()).slice(3)).toEqual(left);
+    expect((await bench.refs()).slice(3)).toEqual(left);
     expect(bench.writes()).toEqual(
       left.length === 0 ? ["DELETE /{id}/rules/{id}", "DELETE /{id}/rules/{id}"] : [],
     );
@@ -444,15 +441,15 @@ describe("a destroy", () => {
     ["remove", []],
     ["keep", [expect.objectContaining({ id: seededRules.blog.owasp, enabled: false })]],
     [undefined, [expect.objectContaining({ id: seededRules.blog.owasp, enabled: true })]],
-  ] as const)("with onDestroy %p of a rule that was taken over", async (onDestroy, left) => {
+  ] as const)("with onDestroy %p of an adopted rule", async (onDestroy, left) => {
     const declared = { ...(await blog()), adopt: "takeOver", enabled: false, onDestroy };
     const recorded = await bench.up(declared);
     await bench.operation().destroy(TYPE, recorded);
     expect(await bench.rules()).toEqual(left);
   });
 
-  test("says in one line that the zone is left without a managed ruleset, and only then", async () => {
-    bench = await Bench.start("empty");
+  test("warns if the zone no longer runs a managed ruleset", async () => {
+    bench = await RulesetsBench.start("empty");
     const one = await bench.up(bench.declare());
     const two = await bench.up(bench.declare({ ref: `${REF}-2`, ruleset: { id: managedRulesets.free } }));
     const first = bench.operation();
@@ -461,29 +458,29 @@ describe("a destroy", () => {
     const second = bench.operation();
     await second.destroy(TYPE, two);
     expect(second.warned).toEqual([
-      `edgeguard: zone ${bench.zone} is left without a managed ruleset: no enabled rule executes one any more.`,
+      `edgeguard: zone ${bench.zone} now runs no managed ruleset: none of its enabled rules executes one.`,
     ]);
   });
 
-  test("removes the exceptions that are left where the rule is gone already", async () => {
-    bench = await Bench.start("shop");
+  test("deletes the remaining exceptions if the rule is already gone", async () => {
+    bench = await RulesetsBench.start("shop");
     const recorded = await bench.up(bench.declare({ exceptions: [HOOK] }));
-    await bench.remove(await bench.own());
+    await bench.deleteRule(await bench.ownRule());
     await bench.operation().destroy(TYPE, recorded);
-    expect(await bench.order()).toEqual(["monitoring", "managed", "credentials"]);
+    expect(await bench.refs()).toEqual(["monitoring", "managed", "credentials"]);
   });
 
-  test("goes on where it was interrupted", async () => {
-    bench = await Bench.start("shop");
+  test("continues where it was interrupted", async () => {
+    bench = await RulesetsBench.start("shop");
     const recorded = await bench.up(bench.declare({ exceptions: [HOOK, { ...HOOK, description: "x" }] }));
     bench.api.fault({ match: { method: "DELETE", path: "/rules/" }, kind: "dropAfter" });
-    await bench.operation().destroy(TYPE, recorded); // The lost answer is asked for again: gone is gone.
-    expect(await bench.order()).toEqual(["monitoring", "managed", "credentials"]);
+    await bench.operation().destroy(TYPE, recorded); // The request is repeated; the rule is already gone.
+    expect(await bench.refs()).toEqual(["monitoring", "managed", "credentials"]);
   });
 });
 
 describe("a rename without an alias", () => {
-  test("of a rule that was taken over hands it over: the delete of the old name sends nothing", async () => {
+  test("hands over an adopted rule, and deleting the old name sends nothing", async () => {
     const declared = await blog();
     const recorded = await bench.up(declared);
     const op = bench.operation();
@@ -497,11 +494,11 @@ describe("a rename without an alias", () => {
   const before = () => bench.declare({ exceptions: [HOOK] });
   const after = (more: object = {}) => bench.declare({ ref: `${REF}-renamed`, exceptions: [HOOK], ...more });
   const made = async () => {
-    bench = await Bench.start("shop");
+    bench = await RulesetsBench.start("shop");
     return await bench.up(before());
   };
 
-  test("keeps the rule that was made and its exceptions: they get the new ref, nothing is added or deleted", async () => {
+  test("keeps the rule and its exceptions, which get the new ref", async () => {
     const recorded = await made();
     const ids = (await bench.rules()).map(({ id }) => id);
     bench.api.clearRequests();
@@ -510,7 +507,7 @@ describe("a rename without an alias", () => {
     await preview.preview(TYPE, after());
     expect(preview.said).toEqual([
       expect.stringMatching(
-        `adopts the existing rule ${recorded.id} .* The rule has the ref "${REF}", which no resource of this program holds\\. It keeps its ID and gets the new ref\\.`,
+        `adopts the existing rule ${recorded.id} .* The rule has the ref "${REF}", which no resource of this program uses\\. It keeps its ID and gets the new ref\\.`,
       ),
     ]);
     expect(preview.warned).toEqual([]);
@@ -527,10 +524,10 @@ describe("a rename without an alias", () => {
       `${REF}-renamed`,
     ]);
     expect(renamed.outputs).not.toHaveProperty("previous");
-    await bench.settled(after(), renamed);
+    await bench.expectNoChanges(after(), renamed);
   });
 
-  test("keeps the rule where the old name is destroyed alone, after a run that was killed in between", async () => {
+  test("keeps the rule if the run is killed halfway and the old name is then destroyed", async () => {
     const recorded = await made();
     await bench.up(after());
     const refreshed = (await bench.operation().refresh(TYPE, recorded)) ?? recorded;
@@ -539,7 +536,7 @@ describe("a rename without an alias", () => {
     await op.destroy(TYPE, refreshed);
     expect(bench.writes()).toEqual([]);
     expect(op.said).toEqual([
-      `edgeguard: Rule ${recorded.id} of zone ${bench.zone} is kept: its ref is "${REF}-renamed", so another resource has taken it over. If none has, delete the rule in the dashboard.`,
+      `edgeguard: Rule ${recorded.id} of zone ${bench.zone} is kept: its ref is "${REF}-renamed", so another resource has adopted it. If none has, delete the rule in the dashboard.`,
     ]);
   });
 
@@ -549,7 +546,7 @@ describe("a rename without an alias", () => {
     ["it gets a description", () => ({ description: "ours" })],
     ['adopt is "never"', () => ({ adopt: "never" })],
     ["it moves to another stack", () => ({ ref: "edgeguard/site/prod/waf" })],
-  ])("makes another rule and removes the first where %s", async (_why, more) => {
+  ])("creates another rule and deletes the first if %s", async (_why, more) => {
     const recorded = await made();
     bench.api.clearRequests();
     const op = bench.operation();
@@ -560,16 +557,16 @@ describe("a rename without an alias", () => {
     expect((await bench.rules()).map(({ id }) => id)).not.toContain(recorded.id);
   });
 
-  test("never takes the rule that the program still declares", async () => {
+  test("never takes a rule that the program still declares", async () => {
     const recorded = await made();
     const op = bench.operation();
     expect((await op.preview(TYPE, before(), recorded)).step).toBe("same");
     expect((await op.up(TYPE, after())).id).not.toBe(recorded.id);
-    expect((await bench.own()).id).toBe(recorded.id);
+    expect((await bench.ownRule()).id).toBe(recorded.id);
   });
 
-  test("with a ref of one's own goes on with the same rule", async () => {
-    bench = await Bench.start("shop");
+  test("continues with the same rule if the ref is explicit", async () => {
+    bench = await RulesetsBench.start("shop");
     const declared = bench.declare({ ref: "waf", exceptions: [HOOK] });
     const recorded = await bench.up(declared);
     bench.api.clearRequests();

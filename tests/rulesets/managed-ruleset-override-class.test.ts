@@ -35,13 +35,13 @@ const made = (name: string, more: object = {}) =>
     one.ref.apply(done);
   });
 
-test("the ref names project, stack and resource; one's own is taken as it is", async () => {
+test("the default ref has the project, stack and resource name, and an explicit one is kept", async () => {
   expect(await made("waf-a")).toBe("edgeguard/site/dev/waf-a");
   expect(sent["waf-a"]).toMatchObject({ ref: "edgeguard/site/dev/waf-a", zoneId: ZONE_ID });
   expect(await made("waf-b", { ref: pulumi.output("mine") })).toBe("mine");
 });
 
-test("a ref that would be longer than 120 characters is a digest, the same at every run and another for another name", async () => {
+test("a default ref longer than 120 characters becomes a digest that depends on the name", async () => {
   const long = "w".repeat(120);
   const ref = await made(long);
   expect(ref).toMatch(/^edgeguard\/[0-9a-f]{40}$/);
@@ -49,26 +49,26 @@ test("a ref that would be longer than 120 characters is a digest, the same at ev
   expect(await made(`${long}y`)).not.toBe(ref);
 });
 
-test("two with one ref in a zone are refused in the program, with both names", async () => {
+test("refuses two resources with the same ref in a zone", async () => {
   await made("first", { ref: "twin" });
   const failure = await failureOf(made("second", { ref: "twin" }));
   expect(failure.message).toBe(
-    `edgeguard: ManagedRulesetOverride "first" and "second" both have the ref "twin" in zone ${ZONE_ID}: give one of them another.`,
+    `edgeguard: ManagedRulesetOverride "first" and "second" have the same ref "twin" in zone ${ZONE_ID}: change one of them.`,
   );
   await made("elsewhere", { ref: "twin", zoneId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a502" });
 });
 
-test("two that would run the same ruleset twice for the same requests are warned of", async () => {
+test("warns about two resources that run the same ruleset for the same requests", async () => {
   const expression = 'http.host eq "twice.example"';
   await made("once", { expression });
   await made("twice", { expression });
   await made("not-twice", { expression: 'http.host eq "once.example"' });
   expect(warned).toEqual([
-    `edgeguard: ManagedRulesetOverride "once" and "twice" execute the same managed ruleset for the same requests of zone ${ZONE_ID}: it runs twice.`,
+    `edgeguard: ManagedRulesetOverride "once" and "twice" execute the same managed ruleset for the same requests of zone ${ZONE_ID}: it will run twice.`,
   ]);
 });
 
-test("two that differ in nothing but their names are refused in the program: each would take the other's rule for its own", async () => {
+test("refuses two identical resources, because each would adopt the other's rule", async () => {
   const expression = 'http.host eq "equal.example"';
   const description = "both";
   await made("equal", { expression, description, owasp: { paranoiaLevel: 2, scoreThreshold: "high" } });
@@ -81,6 +81,6 @@ test("two that differ in nothing but their names are refused in the program: eac
     }),
   );
   expect(failure.message).toBe(
-    `edgeguard: ManagedRulesetOverride "equal" and "same" declare the same rule of zone ${ZONE_ID}, equal in every argument: keep one of them.`,
+    `edgeguard: ManagedRulesetOverride "equal" and "same" declare the same rule of zone ${ZONE_ID}, with identical arguments: remove one of them.`,
   );
 });

@@ -1,20 +1,20 @@
 import { managedRulesets, OWASP_SCORE_RULE } from "edgeguard-local";
 import type { Recorded } from "../support/operation";
-import { Bench, REF, TYPE, type Rule } from "./support";
+import { RulesetsBench, REF, TYPE, type Rule } from "./support";
 
-let bench: Bench;
-let foreign: string;
+let bench: RulesetsBench;
+let othersBefore: string;
 beforeEach(async () => {
-  bench = await Bench.start();
-  foreign = await bench.foreign();
+  bench = await RulesetsBench.start();
+  othersBefore = await bench.othersRules();
 });
 afterEach(async () => {
-  const now = await bench.foreign();
+  const now = await bench.othersRules();
   await bench.close();
-  expect(now).toBe(foreign);
+  expect(now).toBe(othersBefore);
 });
 
-/** What a change in the dashboard makes of the parameters. */
+/** The parameters after a change in the dashboard. */
 const withParameters = (rule: Rule, change: Record<string, unknown>): Record<string, unknown> => ({
   action_parameters: { ...(rule["action_parameters"] as object), ...change },
 });
@@ -30,7 +30,7 @@ const WIDER = { rulesets: [managedRulesets.free], rules: { [managedRulesets.owas
 const A = { expression: 'http.request.uri.path eq "/a"', skip: "all" };
 const B = { expression: 'http.request.uri.path eq "/b"', skip: "all" };
 
-/** Everything that can drift, in one declaration. */
+/** A declaration with everything that can drift. */
 const declared = () =>
   bench.declare({
     description: "shop",
@@ -45,10 +45,10 @@ const declared = () =>
     exceptions: [A, B],
   });
 
-/** An up brings everything back to its place, and the next one finds nothing to do. */
-async function putRight(refreshed: Recorded | undefined): Promise<void> {
+/** An update puts everything back, and the next one finds no changes. */
+async function expectRepair(refreshed: Recorded | undefined): Promise<void> {
   const repaired = await bench.up(declared(), refreshed);
-  expect(await bench.order()).toEqual([
+  expect(await bench.refs()).toEqual([
     "monitoring",
     "exception/1",
     "exception/2",
@@ -56,10 +56,10 @@ async function putRight(refreshed: Recorded | undefined): Promise<void> {
     "managed",
     "credentials",
   ]);
-  await bench.settled(declared(), repaired);
+  await bench.expectNoChanges(declared(), repaired);
 }
 
-describe("what somebody changes by hand is shown by a refresh and put right by the next up:", () => {
+describe("a refresh shows what somebody changed by hand, and the next update repairs it:", () => {
   const cases: readonly [string, (rule: Rule) => Record<string, unknown>, Record<string, unknown>][] = [
     ["enabled", () => ({ enabled: false }), { enabled: false }],
     [
@@ -85,7 +85,7 @@ describe("what somebody changes by hand is shown by a refresh and put right by t
       { owasp: { paranoiaLevel: 1, scoreThreshold: 25, action: "managed_challenge" } },
     ],
     [
-      "a level in the middle",
+      "a paranoia level in the middle",
       (rule) => withOverrides(rule, { categories: [...DECLARED_CATEGORIES, OFF(2), OFF(4)] }),
       {
         owasp: { paranoiaLevel: 3, scoreThreshold: 25, action: "managed_challenge" },
@@ -98,9 +98,9 @@ describe("what somebody changes by hand is shown by a refresh and put right by t
       },
     ],
     [
-      "levels before the other categories",
+      "paranoia levels before the other categories",
       (rule) => withOverrides(rule, { categories: [OFF(3), OFF(4), ...DECLARED_CATEGORIES] }),
-      { drift: "the paranoia levels are not switched off behind the other categories" },
+      { drift: "the paranoia levels aren't turned off after the other categories" },
     ],
     [
       "order of categories that share a rule",
@@ -117,7 +117,7 @@ describe("what somebody changes by hand is shown by a refresh and put right by t
       },
     ],
     [
-      "threshold",
+      "score threshold",
       (rule) =>
         withOverrides(rule, {
           rules: [{ id: OWASP_SCORE_RULE, action: "managed_challenge", score_threshold: 60 }],
@@ -131,12 +131,12 @@ describe("what somebody changes by hand is shown by a refresh and put right by t
       { owasp: { paranoiaLevel: 2, scoreThreshold: 25, action: "log" } },
     ],
     [
-      "the last rule's override gone",
+      "the last rule's override removed",
       (rule) => withOverrides(rule, { rules: undefined }),
       { owasp: { paranoiaLevel: 2 } },
     ],
     [
-      "the last rule off",
+      "the last rule turned off",
       (rule) =>
         withOverrides(rule, {
           rules: [{ id: OWASP_SCORE_RULE, action: "managed_challenge", score_threshold: 25, enabled: false }],
@@ -145,12 +145,12 @@ describe("what somebody changes by hand is shown by a refresh and put right by t
     ],
     ["an action for all rules", (rule) => withOverrides(rule, { action: "log" }), { action: "log" }],
     [
-      "the whole ruleset off, which no argument says",
+      "the whole ruleset turned off, which no argument can express",
       (rule) => withOverrides(rule, { enabled: false }),
-      { drift: "the whole ruleset is switched off by an override" },
+      { drift: "an override turns the whole ruleset off" },
     ],
     [
-      "no overrides at all",
+      "all overrides removed",
       (rule) => withParameters(rule, { overrides: undefined }),
       { owasp: { paranoiaLevel: 4 }, categories: undefined },
     ],
@@ -163,9 +163,9 @@ describe("what somebody changes by hand is shown by a refresh and put right by t
 
   test.each(cases)("%s", async (_name, change, shown) => {
     const recorded = await bench.up(declared());
-    await bench.settled(declared(), recorded);
-    const rule = await bench.own();
-    await bench.edit(rule, change(rule));
+    await bench.expectNoChanges(declared(), recorded);
+    const rule = await bench.ownRule();
+    await bench.editRule(rule, change(rule));
     bench.api.clearRequests();
     const refreshed = await bench.operation().refresh(TYPE, recorded);
     expect(bench.writes()).toEqual([]);
@@ -176,63 +176,63 @@ describe("what somebody changes by hand is shown by a refresh and put right by t
     expect(await bench.operation().preview(TYPE, declared(), refreshed)).toMatchObject({ step: "update" });
     const repaired = await bench.up(declared(), refreshed);
     expect(bench.writes()).toEqual(["PATCH /{id}/rules/{id}"]);
-    expect(await bench.own()).toMatchObject({
+    expect(await bench.ownRule()).toMatchObject({
       ...rule,
       version: expect.any(String) as string,
       last_updated: expect.any(String) as string,
     });
-    await bench.settled(declared(), repaired);
+    await bench.expectNoChanges(declared(), repaired);
   });
 
-  test("the place, on the wrong side of the rule it was to stand before", async () => {
+  test("a position on the wrong side of the other rule", async () => {
     const recorded = await bench.up(declared());
-    await bench.edit(await bench.own(), { position: { after: "" } });
+    await bench.editRule(await bench.ownRule(), { position: { after: "" } });
     const refreshed = await bench.operation().refresh(TYPE, recorded);
     expect(refreshed?.inputs).toMatchObject({
       position: { after: "security-team/managed" },
-      drift: "the exceptions do not stand directly in front of it",
+      drift: "its exceptions aren't directly in front of it",
     });
-    await putRight(refreshed);
+    await expectRepair(refreshed);
   });
 
-  test("further in front of it is none", async () => {
+  test("but a position further in front of the other rule isn't drift", async () => {
     const recorded = await bench.up(bench.declare({ position: { before: "security-team/managed" } }));
-    await bench.edit(await bench.own(), { position: { before: "" } });
+    await bench.editRule(await bench.ownRule(), { position: { before: "" } });
     expect((await bench.operation().refresh(TYPE, recorded))?.inputs).toEqual(recorded.inputs);
   });
 
-  const exception = async (number: number): Promise<Rule> => bench.own(`${REF}/exception/${number}`);
+  const exception = async (number: number): Promise<Rule> => bench.ownRule(`${REF}/exception/${number}`);
   const exceptionCases: readonly [string, () => Promise<void>, Record<string, unknown>][] = [
     [
       "changed",
-      async () => bench.edit(await exception(1), { expression: B.expression }),
+      async () => bench.editRule(await exception(1), { expression: B.expression }),
       { exceptions: [{ ...A, expression: B.expression }, B] },
     ],
     [
-      "switched off",
-      async () => bench.edit(await exception(2), { enabled: false }),
+      "turned off",
+      async () => bench.editRule(await exception(2), { enabled: false }),
       { exceptions: [A, { ...B, enabled: false }] },
     ],
     [
-      "made wider",
-      async () => bench.edit(await exception(1), { action_parameters: WIDER }),
+      "changed to skip more",
+      async () => bench.editRule(await exception(1), { action_parameters: WIDER }),
       { exceptions: [{ ...A, skip: { other: WIDER } }, B] },
     ],
-    ["removed", async () => bench.remove(await exception(1)), { exceptions: [B] }],
+    ["removed", async () => bench.deleteRule(await exception(1)), { exceptions: [B] }],
     [
-      "moved behind the rule, where it does nothing",
-      async () => bench.edit(await exception(1), { position: { after: "" } }),
+      "moved after the rule, where it has no effect",
+      async () => bench.editRule(await exception(1), { position: { after: "" } }),
       { exceptions: [B] },
     ],
     [
-      "in another order",
-      async () => bench.edit(await exception(2), { position: { before: (await exception(1)).id } }),
+      "moved in front of another",
+      async () => bench.editRule(await exception(2), { position: { before: (await exception(1)).id } }),
       { exceptions: [B, A] },
     ],
     [
-      "moved away from the rule, where it skips rules of others too",
-      async () => bench.edit(await exception(1), { position: { before: "" } }),
-      { drift: "the exceptions do not stand directly in front of it" },
+      "moved away from the rule, where it also skips other rules",
+      async () => bench.editRule(await exception(1), { position: { before: "" } }),
+      { drift: "its exceptions aren't directly in front of it" },
     ],
   ];
   test.each(exceptionCases)("an exception %s", async (_name, change, shown) => {
@@ -241,50 +241,50 @@ describe("what somebody changes by hand is shown by a refresh and put right by t
     bench.api.clearRequests();
     const refreshed = await bench.operation().refresh(TYPE, recorded);
     expect(refreshed?.inputs).toEqual({ ...recorded.inputs, ...shown });
-    await putRight(refreshed);
+    await expectRepair(refreshed);
   });
 });
 
-test("what was put right by hand before the next up is drift no more", async () => {
+test("what somebody repaired by hand is no longer drift", async () => {
   const recorded = await bench.up(declared());
-  const rule = await bench.own();
-  await bench.edit(rule, withOverrides(rule, { enabled: false }));
+  const rule = await bench.ownRule();
+  await bench.editRule(rule, withOverrides(rule, { enabled: false }));
   const refreshed = await bench.operation().refresh(TYPE, recorded);
   expect(refreshed?.inputs).toHaveProperty("drift");
-  await bench.edit(rule, {});
+  await bench.editRule(rule, {});
   expect(await bench.operation().refresh(TYPE, refreshed ?? recorded)).toEqual(recorded);
 });
 
-describe("no drift is", () => {
-  test("what the service fills in or counts up: ids, versions, times, a log setting of skip rules", async () => {
+describe("isn't drift:", () => {
+  test("what Cloudflare sets: IDs, versions, times, the log setting of skip rules", async () => {
     const recorded = await bench.up(declared());
     for (const ref of [REF, `${REF}/exception/1`]) {
-      const rule = await bench.own(ref);
-      await bench.edit(rule, { description: "twice" });
-      await bench.edit(await bench.own(ref), { description: rule["description"] });
-      expect(await bench.own(ref)).not.toMatchObject({ version: rule["version"] });
+      const rule = await bench.ownRule(ref);
+      await bench.editRule(rule, { description: "twice" });
+      await bench.editRule(await bench.ownRule(ref), { description: rule["description"] });
+      expect(await bench.ownRule(ref)).not.toMatchObject({ version: rule["version"] });
     }
-    await bench.settled(declared(), recorded);
+    await bench.expectNoChanges(declared(), recorded);
   });
 
-  test("an order of categories that decides nothing", async () => {
+  test("an order of categories that makes no difference", async () => {
     const recorded = await bench.up(declared());
-    const rule = await bench.own();
+    const rule = await bench.ownRule();
     const [sqli, evasion, xss] = DECLARED_CATEGORIES;
-    await bench.edit(rule, withOverrides(rule, { categories: [sqli, evasion, xss, OFF(4), OFF(3)] }));
-    await bench.settled(declared(), recorded);
+    await bench.editRule(rule, withOverrides(rule, { categories: [sqli, evasion, xss, OFF(4), OFF(3)] }));
+    await bench.expectNoChanges(declared(), recorded);
   });
 
-  test("what a ruleset looks like that cannot be read any more: the refresh goes on with what is recorded", async () => {
+  test("a ruleset that can no longer be read: the refresh keeps what is recorded", async () => {
     const recorded = await bench.up(declared());
     bench.api.fault({ match: { method: "GET", path: "/accounts/" }, times: 9, kind: "status", status: 403 });
     expect(await bench.operation().refresh(TYPE, recorded)).toEqual(recorded);
   });
 
-  test("another managed ruleset in the zone: it is an output", async () => {
+  test("another managed ruleset in the zone, which shows in an output", async () => {
     const plain = bench.declare();
     const recorded = await bench.up(plain);
-    const added = await bench.add({
+    const added = await bench.addRule({
       action: "execute",
       action_parameters: { id: managedRulesets.free },
       expression: "true",
@@ -294,7 +294,7 @@ describe("no drift is", () => {
     expect(refreshed?.outputs["otherManagedRules"]).toHaveLength(3);
     expect(refreshed?.inputs).toEqual(recorded.inputs);
     expect(await bench.operation().preview(TYPE, plain, refreshed)).toMatchObject({ step: "same" });
-    await bench.remove(added);
+    await bench.deleteRule(added);
   });
 });
 

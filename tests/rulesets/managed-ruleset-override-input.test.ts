@@ -1,44 +1,48 @@
 import { managedRulesets, OWASP_SCORE_RULE } from "edgeguard-local";
 import { SECRETS } from "../../provider/runtime/secrets";
-import { Bench, TYPE } from "./support";
+import { RulesetsBench, TYPE } from "./support";
 import { UNKNOWN } from "../support/operation";
 
-let bench: Bench;
+let bench: RulesetsBench;
 beforeAll(async () => {
-  bench = await Bench.start();
+  bench = await RulesetsBench.start();
 });
 afterAll(() => bench.close());
 beforeEach(() => bench.api.clearRequests());
 
 const RULE = "0123456789abcdef0123456789abcdef";
 
-describe("refused before anything is asked: ", () => {
+describe("the preview refuses, without a request:", () => {
   const cases: readonly [string, Record<string, unknown>, string][] = [
-    ["no ruleset", { ruleset: undefined }, "ruleset: is required and "],
     [
-      "a ruleset without either",
+      "no ruleset",
+      { ruleset: undefined },
+      "ruleset: is required and must be the name of a managed ruleset, { name } or { id }",
+    ],
+    [
+      "a ruleset without an ID or a name",
       { ruleset: {} },
-      "ruleset: has to give exactly one of id and name; neither is set",
+      "ruleset: must have exactly one of id and name; neither is set",
     ],
     [
-      "a ruleset with both",
+      "a ruleset with both an ID and a name",
       { ruleset: { id: managedRulesets.owasp, name: "x" } },
-      "ruleset: has to give exactly one of id and name; both are set",
+      "ruleset: must have exactly one of id and name; both are set",
     ],
     [
-      "a short id",
+      "a ruleset ID that is too short",
       { ruleset: { id: "48" } },
       'ruleset.id: "48" is not a ruleset ID (32 hex digits): it has 2 characters',
     ],
     [
-      "an unknown member",
+      "an unknown option of ruleset",
       { ruleset: { name: "x", title: "x" } },
       'ruleset: unknown option "title". Valid options: id, name.',
     ],
     [
-      "a version",
+      "a version that isn't a number",
       { version: "newest" },
-      'version: has to be "latest" or a version\'s number as text, for example "37"; it is "newest"',
+      'version: must be "latest" or a version number as a string, such as "37", not "newest"',
     ],
     ["an empty expression", { expression: " " }, "expression: is empty. Write which requests"],
     [
@@ -51,48 +55,52 @@ describe("refused before anything is asked: ", () => {
       { exceptions: [{ expression: "(ssl", skip: "all" }] },
       "exceptions[0].expression: column 1: ( is never closed. Add the missing )",
     ],
-    ["an empty ref", { ref: "" }, "ref: has to tell this rule from all others of the zone; it is empty"],
-    ["enabled as text", { enabled: "true" }, 'enabled: must be a boolean, not "true"'],
-    ["no level", { owasp: {} }, "owasp.paranoiaLevel: is required and "],
+    ["an empty ref", { ref: "" }, "ref: is empty. Give a ref that identifies the rule in the zone"],
+    ["enabled as a string", { enabled: "true" }, 'enabled: must be a boolean, not "true"'],
     [
-      "level 5",
+      "owasp without a paranoia level",
+      { owasp: {} },
+      "owasp.paranoiaLevel: is required and must be a whole number from 1 to 4",
+    ],
+    [
+      "paranoia level 5",
       { owasp: { paranoiaLevel: 5 } },
-      "owasp.paranoiaLevel: has to be a whole number from 1 to 4, not 5",
+      "owasp.paranoiaLevel: must be a whole number from 1 to 4, not 5",
     ],
     [
-      "a threshold's name",
+      "an unknown name of a score threshold",
       { owasp: { paranoiaLevel: 1, scoreThreshold: "hard" } },
-      'owasp.scoreThreshold: has to be low, medium, high or a whole number from 1, not "hard"',
+      'owasp.scoreThreshold: must be low, medium, high or a whole number from 1, not "hard"',
     ],
     [
-      "a threshold of nothing",
+      "a score threshold of 0",
       { owasp: { paranoiaLevel: 1, scoreThreshold: 0 } },
-      "owasp.scoreThreshold: has to be low, medium, high or a whole number from 1; it is 0",
+      "owasp.scoreThreshold: must be low, medium, high or a whole number from 1, not 0",
     ],
     [
-      "an action",
+      "an unknown action",
       { owasp: { paranoiaLevel: 1, action: "drop" } },
       'owasp.action: must be "block", "managed_challenge", "js_challenge", "challenge" or "log", not "drop"',
     ],
     [
-      "a wrong word in owasp",
+      "an unknown option of owasp",
       { owasp: { paranoiaLevel: 1, threshold: 40 } },
       'owasp: unknown option "threshold". Did you mean "scoreThreshold"?',
     ],
     [
-      "an empty category override",
+      "a category override that changes nothing",
       { categories: [{ tag: "php" }] },
-      "categories[0]: overrides nothing: set enabled, action or both, or leave the entry out",
+      "categories[0]: overrides nothing. Set enabled, action or both, or remove the entry",
     ],
     [
-      "a tag twice",
+      "two entries for a tag",
       {
         categories: [
           { tag: "php", enabled: true },
           { tag: "php", action: "log" },
         ],
       },
-      'categories[1].tag: is "php", as categories[0] is already: give a tag one entry with all it is to change',
+      'categories[1].tag: "php" already has the entry categories[0]. Merge the two',
     ],
     [
       "a category without a tag",
@@ -100,32 +108,32 @@ describe("refused before anything is asked: ", () => {
       "categories[0].tag: is required and must be a string",
     ],
     [
-      "an empty rule override",
+      "a rule override that changes nothing",
       { rules: { [RULE]: {} } },
-      `rules.${RULE}: overrides nothing: set enabled, action or scoreThreshold, or leave the entry out`,
+      `rules.${RULE}: overrides nothing. Set enabled, action or scoreThreshold, or remove the entry`,
     ],
     [
-      "a rule id",
+      "a rule ID that isn't one",
       { rules: { "949110": { enabled: false } } },
-      "rules.949110: is not a rule ID (32 hexadecimal digits); it is 6 characters. Find it with `getManagedRuleset`",
+      "rules.949110: is not a rule ID (32 hex digits): it has 6 characters. Find the ID with `getManagedRuleset`",
     ],
     [
-      "a position",
+      "an unknown position",
       { position: "top" },
-      'position: has to be "first", "last", { before: ref } or { after: ref }, not "top"',
+      'position: must be "first", "last", { before: ref } or { after: ref }, not "top"',
     ],
     [
       "a position before itself",
       { position: { before: "edgeguard/site/dev/waf" } },
-      'position.before: names the rule itself, "edgeguard/site/dev/waf"',
+      'position.before: "edgeguard/site/dev/waf" is this rule\'s own ref. Name another rule',
     ],
     [
       "an exception that skips nothing",
       { exceptions: [{ expression: "true", skip: { rulesets: [] } }] },
-      "exceptions[0].skip.rulesets: has to hold at least one ruleset; it is empty",
+      "exceptions[0].skip.rulesets: is empty. List at least one ruleset",
     ],
     [
-      "an exception for a rule id",
+      "an exception for a rule ID that isn't one",
       { exceptions: [{ expression: "true", skip: { rules: { [managedRulesets.owasp]: ["1"] } } }] },
       '"1" is not a rule ID (32 hex digits): it has 1 character.',
     ],
@@ -135,41 +143,49 @@ describe("refused before anything is asked: ", () => {
       "exceptions[0].expression: is required and must be a string",
     ],
     [
-      "an exception's skip",
+      "an exception with an unknown skip",
       { exceptions: [{ expression: "true", skip: "some" }] },
-      'exceptions[0].skip: has to be "all", "this", { rulesets: [names or IDs] } or { rules: { "<ruleset>": [ruleIds] } }, not "some"',
+      'exceptions[0].skip: must be "all", "this", { rulesets: [names or IDs] } or { rules: { "<ruleset>": [ruleIds] } }, not "some"',
     ],
     [
-      "an exception's skip that is a list",
+      "an exception that skips a plain list",
       { exceptions: [{ expression: "true", skip: [RULE] }] },
-      'exceptions[0].skip: has to be "all", "this", { rulesets: [names or IDs] } or { rules: { "<ruleset>": [ruleIds] } }, not a list of 1',
+      'exceptions[0].skip: must be "all", "this", { rulesets: [names or IDs] } or { rules: { "<ruleset>": [ruleIds] } }, not a list of 1',
     ],
     [
       "an exception for rules without their ruleset",
       { exceptions: [{ expression: "true", skip: { rules: [RULE] } }] },
-      'exceptions[0].skip.rules: lists rules without their ruleset. Write { this: [ruleIds] } for rules of this resource\'s ruleset, or the name or ID of theirs in place of "this"',
+      "exceptions[0].skip.rules: lists rules without their ruleset. Write { this: [ruleIds] } for rules of this resource's ruleset; for another one's, use its name or ID instead of this",
     ],
     [
-      "an exception for a ruleset's id that is too short",
+      "an exception for a ruleset ID that is too short",
       { exceptions: [{ expression: "true", skip: { rulesets: [RULE.slice(1)] } }] },
       "(32 hex digits)",
     ],
-    ["adopt", { adopt: "always" }, 'adopt: must be "ifEqual", "never" or "takeOver", not "always"'],
-    ["onDestroy", { onDestroy: "delete" }, 'onDestroy: must be "restore", "remove" or "keep", not "delete"'],
     [
-      "a level on that owasp switches off",
+      "an unknown mode of adopt",
+      { adopt: "always" },
+      'adopt: must be "ifEqual", "never" or "takeOver", not "always"',
+    ],
+    [
+      "an unknown mode of onDestroy",
+      { onDestroy: "delete" },
+      'onDestroy: must be "restore", "remove" or "keep", not "delete"',
+    ],
+    [
+      "a category that turns on a level that owasp turns off",
       { owasp: { paranoiaLevel: 2 }, categories: [{ tag: "paranoia-level-3", enabled: true }] },
-      'categories[0]: contradicts owasp.paranoiaLevel: level 2 switches off the tag "paranoia-level-3", and this entry says enabled: true. Change the level, or take the entry out',
+      'categories[0]: contradicts owasp.paranoiaLevel: level 2 turns off the tag "paranoia-level-3", but this entry sets enabled: true. Change the level or remove the entry',
     ],
     [
-      "a level off that owasp needs",
+      "a category that turns off a level that owasp needs",
       { owasp: { paranoiaLevel: 2 }, categories: [{ tag: "paranoia-level-1", enabled: false }] },
-      'categories[0]: contradicts owasp.paranoiaLevel: level 2 needs the tag "paranoia-level-1", and this entry says enabled: false',
+      'categories[0]: contradicts owasp.paranoiaLevel: level 2 needs the tag "paranoia-level-1", but this entry sets enabled: false',
     ],
     [
-      "an action for a level that owasp switches off",
+      "an action for a level that owasp turns off",
       { owasp: { paranoiaLevel: 1 }, categories: [{ tag: "paranoia-level-4", action: "log" }] },
-      'categories[0]: contradicts owasp.paranoiaLevel: level 1 switches off the tag "paranoia-level-4", and this entry says action: "log"',
+      'categories[0]: contradicts owasp.paranoiaLevel: level 1 turns off the tag "paranoia-level-4", but this entry sets action: "log"',
     ],
   ];
   test.each(cases)("%s", async (_name, change, sentence) => {
@@ -178,82 +194,82 @@ describe("refused before anything is asked: ", () => {
     expect(bench.api.requests).toEqual([]);
   });
 
-  test("a missing account, with where it may be set", async () => {
+  test("a missing account, and says where to set it", async () => {
     const refusals = await bench.operation().refusals(TYPE, bench.declare({ accountId: undefined }));
     expect(refusals).toEqual([expect.stringMatching(/^accountId: is required.*edgeguard:accountId/)]);
   });
 });
 
-describe("held against the live ruleset, in the preview: ", () => {
+describe("the preview refuses, after reading the ruleset:", () => {
   const owasp = { paranoiaLevel: 2 };
   let firstRule = "";
   const cases: readonly [string, () => Record<string, unknown>, string][] = [
     [
-      "a ruleset's name, with the nearest",
+      "an unknown ruleset name, suggesting the nearest",
       () => ({ ruleset: { name: "Cloudflare OWASP Core Rules" } }),
       'has no managed ruleset "Cloudflare OWASP Core Rules". Did you mean "Cloudflare OWASP Core Ruleset"?',
     ],
     [
-      "a ruleset that an exception names, with the nearest",
+      "an unknown ruleset name in an exception, suggesting the nearest",
       () => ({ exceptions: [{ expression: "ssl", skip: { rulesets: ["Cloudflare OWASP Core Rules"] } }] }),
       'exceptions[0].skip: account ACCOUNT has no managed ruleset "Cloudflare OWASP Core Rules". Did you mean "Cloudflare OWASP Core Ruleset"?',
     ],
     [
-      "a rule of its own ruleset that an exception names",
+      "an unknown rule of its own ruleset in an exception",
       () => ({ exceptions: [{ expression: "ssl", skip: { rules: { this: [RULE] } } }] }),
       `exceptions[0].skip.rules["this"][0]: ${RULE}: "Cloudflare OWASP Core Ruleset" has no such rule`,
     ],
     [
-      "a ruleset that an exception gives by ID",
+      "an unknown ruleset ID in an exception",
       () => ({ exceptions: [{ expression: "ssl", skip: { rules: { [RULE]: [RULE] } } }] }),
       `exceptions[0].skip: account ACCOUNT has no ruleset ${RULE}. It has: "Cloudflare Managed Ruleset" (${managedRulesets.managed}), `,
     ],
     [
-      "a ruleset's id, with those there are",
+      "an unknown ruleset ID, listing the account's rulesets",
       () => ({ ruleset: { id: RULE } }),
       `has no ruleset ${RULE}. It has: "Cloudflare Managed Ruleset" (${managedRulesets.managed}), `,
     ],
     [
-      "a tag, with the nearest",
+      "an unknown tag, suggesting the nearest",
       () => ({ categories: [{ tag: "evasions", enabled: false }] }),
-      'categories[0].tag: no rule of "Cloudflare OWASP Core Ruleset" has the tag "evasions". Did you mean "evasion"?',
+      'categories[0].tag: "Cloudflare OWASP Core Ruleset" has no rule with the tag "evasions". Did you mean "evasion"?',
     ],
     [
-      "a rule, with the nearest",
+      "an unknown rule ID, suggesting the nearest",
       () => ({ rules: { [`${OWASP_SCORE_RULE.slice(0, 31)}0`]: { enabled: false } } }),
       `rules["${OWASP_SCORE_RULE.slice(0, 31)}0"]: "Cloudflare OWASP Core Ruleset" has no such rule. Did you mean "${OWASP_SCORE_RULE}"?`,
     ],
     [
-      "a rule of nowhere",
+      "an unknown rule ID that is close to none",
       () => ({ rules: { [RULE]: { enabled: false } } }),
-      `rules["${RULE}"]: "Cloudflare OWASP Core Ruleset" has no such rule. \`getManagedRuleset\` lists its rules`,
+      `rules["${RULE}"]: "Cloudflare OWASP Core Ruleset" has no such rule. List its rules with \`getManagedRuleset\``,
     ],
     [
-      "an action for rules that only score",
+      "an action for rules that only add to the score",
       () => ({ categories: [{ tag: "sqli", action: "log" }] }),
-      'categories[0].action: rules tagged "sqli" do not take the action "log". They only add to the score: set owasp.action',
+      'categories[0].action: the rules tagged "sqli" don\'t accept the action "log". They only add to the score. Set owasp.action instead',
     ],
     [
-      "an action that the rules of a tag do not take",
+      "an action that no rule of the tag accepts",
       () => ({
         ruleset: { id: managedRulesets.managed },
         expression: "ssl",
         categories: [{ tag: "file-upload", action: "challenge" }],
       }),
-      'categories[0].action: rules tagged "file-upload" do not take the action "challenge". What can be set: block, log',
+      'categories[0].action: the rules tagged "file-upload" don\'t accept the action "challenge". Allowed: block, log',
     ],
     [
-      "a threshold of a rule that does not compare",
+      "a score threshold on a rule that doesn't compare the score",
       () => ({ rules: { [firstRule]: { scoreThreshold: 40 } } }),
-      `"].scoreThreshold: only the rule that compares the score takes a threshold, here ${OWASP_SCORE_RULE}`,
+      `"].scoreThreshold: only the rule that compares the score (${OWASP_SCORE_RULE}) accepts a threshold`,
     ],
     [
-      "paranoia levels of a ruleset without",
+      "owasp for a ruleset without paranoia levels",
       () => ({ ruleset: { id: managedRulesets.free }, owasp }),
-      'owasp: "Cloudflare Managed Free Ruleset" has no paranoia levels: owasp is for the OWASP core ruleset',
+      'owasp: "Cloudflare Managed Free Ruleset" has no paranoia levels, and owasp is only for the OWASP Core Ruleset',
     ],
     [
-      "a rule that an exception names",
+      "an unknown rule ID in an exception",
       () => ({
         exceptions: [
           { expression: "ssl", skip: { rules: { [managedRulesets.owasp]: [OWASP_SCORE_RULE, RULE] } } },
@@ -262,22 +278,22 @@ describe("held against the live ruleset, in the preview: ", () => {
       `exceptions[0].skip.rules["${managedRulesets.owasp}"][0]: ${RULE}: "Cloudflare OWASP Core Ruleset" has no such rule`,
     ],
     [
-      "two thresholds",
+      "two different score thresholds",
       () => ({
         owasp: { ...owasp, scoreThreshold: 25 },
         rules: { [OWASP_SCORE_RULE]: { scoreThreshold: 60 } },
       }),
-      `rules["${OWASP_SCORE_RULE}"].scoreThreshold: contradicts owasp.scoreThreshold: this is the rule that compares the score, one says 60, the other 25. Keep one`,
+      `rules["${OWASP_SCORE_RULE}"].scoreThreshold: contradicts owasp.scoreThreshold: this rule compares the score, and this sets 60, but owasp sets 25. Remove one of them`,
     ],
     [
-      "two actions",
+      "two different actions",
       () => ({ owasp: { ...owasp, action: "log" }, rules: { [OWASP_SCORE_RULE]: { action: "block" } } }),
       `rules["${OWASP_SCORE_RULE}"].action: contradicts owasp.action`,
     ],
     [
-      "the rule that acts switched off",
+      "turning off the rule that acts on the score",
       () => ({ owasp, rules: { [OWASP_SCORE_RULE]: { enabled: false } } }),
-      `rules["${OWASP_SCORE_RULE}"].enabled: contradicts owasp: this is the rule that compares the score, and without it the ruleset never acts`,
+      `rules["${OWASP_SCORE_RULE}"].enabled: contradicts owasp: this rule compares the score, and without it the ruleset never acts`,
     ],
   ];
   beforeAll(async () => {
@@ -288,14 +304,14 @@ describe("held against the live ruleset, in the preview: ", () => {
     const sentence = template.replace("ACCOUNT", bench.api.accounts.main);
     const declared = bench.declare(change());
     expect(await bench.operation().refusals(TYPE, declared)).toEqual([expect.stringContaining(sentence)]);
-    // And where previews do not ask: by the up, before anything is written.
+    // Without live checks, the update refuses it before anything is written.
     const { message } = await bench.operation({ "edgeguard:liveChecks": "false" }).failedUp(TYPE, declared);
     expect(message).toContain(sentence);
     expect(message).toMatch(/^Managed ruleset "edgeguard\/site\/dev\/waf": .*Nothing was written\.$/);
     expect(bench.writes()).toEqual([]);
   });
 
-  test("all that is wrong is said at once", async () => {
+  test("every mistake at once", async () => {
     const declared = bench.declare({
       categories: [
         { tag: "nonsense", enabled: false },
@@ -306,7 +322,7 @@ describe("held against the live ruleset, in the preview: ", () => {
     expect(await bench.operation().refusals(TYPE, declared)).toHaveLength(3);
   });
 
-  test("what says the same twice is accepted, and what refines a level too", async () => {
+  test("but not overrides that repeat or refine a paranoia level", async () => {
     const rules = await bench.managedRules(managedRulesets.owasp);
     const third = rules.find(({ categories }) => categories.includes("paranoia-level-3"))?.id ?? "";
     const declared = bench.declare({
@@ -320,12 +336,12 @@ describe("held against the live ruleset, in the preview: ", () => {
 
 test.each([
   [
-    "a threshold without a name",
+    "a score threshold that Cloudflare doesn't document",
     { owasp: { paranoiaLevel: 1, scoreThreshold: 30 } },
-    "the threshold 30 is none of those that have a name: 25 (high), 40 (medium), 60 (low)",
+    "the score threshold 30 will be sent as it is, but Cloudflare documents only 25 (high), 40 (medium) and 60 (low)",
   ],
   [
-    "fields that Cloudflare does not document",
+    "fields that Cloudflare doesn't document",
     {
       expression: 'http.hots eq "warned.example"',
       exceptions: [{ expression: "cf.tomorrow.is_safe", skip: "all" }],
@@ -333,14 +349,14 @@ test.each([
     "expression: column 1: Cloudflare doesn't document a field http.hots. Did you mean http.host? exceptions[0].expression: column 1: Cloudflare doesn't document a field cf.tomorrow.is_safe. If the field is new, ignore this warning.",
   ],
   [
-    "a paranoia level that has no effect",
+    "a paranoia level of a disabled deployment",
     { enabled: false, owasp: { paranoiaLevel: 3 } },
-    "enabled is false, so paranoia level 3 has no effect",
+    "paranoia level 3 will have no effect, because enabled is false",
   ],
-])("%s is warned of, by the run that brings it", async (_name, change, sentence) => {
+])("warns about %s in the run that introduces it", async (name, change, sentence) => {
   const declared = bench.declare({
-    expression: `http.host eq "${String(_name.length)}.example"`,
-    ref: _name,
+    expression: `http.host eq "${name.length}.example"`,
+    ref: name,
     ...change,
   });
   const op = bench.operation();
@@ -352,7 +368,7 @@ test.each([
   await bench.operation().destroy(TYPE, recorded);
 });
 
-test("a secret expression is refused, and not warned of, without a piece of it", async () => {
+test("messages about a secret expression don't quote it, and there are no warnings about it", async () => {
   const secret = (expression: string) => bench.declare({ expression, [SECRETS]: ["expression"] });
   const op = bench.operation();
   expect(await op.refusals(TYPE, secret("http.host eq private.example"))).toEqual([
@@ -362,7 +378,7 @@ test("a secret expression is refused, and not warned of, without a piece of it",
   expect(op.warned).toEqual([]);
 });
 
-test("what is not known yet waits, and is no replacement", async () => {
+test("unknown arguments are checked later, and don't replace the rule", async () => {
   const declared = bench.declare({
     owasp: { paranoiaLevel: UNKNOWN },
     categories: [{ tag: UNKNOWN, enabled: true }],

@@ -1,14 +1,14 @@
 import type { LocalApiOptions, ZoneName } from "edgeguard-local";
-import { REF, Bench, TYPE, type Declaration } from "./support";
+import { REF, RulesetsBench, TYPE, type Declaration } from "./support";
 import type { Recorded } from "../support/operation";
 
-let bench: Bench;
+let bench: RulesetsBench;
 afterEach(() => bench.close());
 
 const LONG = process.env["EDGEGUARD_TEST_LONG"] === "1";
 const RUNS = LONG ? 20 : 1;
 const runs = Array.from({ length: RUNS }, (_, index) => index + 1);
-const LEFT_OUT = LONG ? "" : " (1 of 20 runs; EDGEGUARD_TEST_LONG=1 makes all)";
+const RUNS_NOTE = LONG ? "" : " (1 of 20 runs; EDGEGUARD_TEST_LONG=1 makes all of them)";
 const TEN = Array.from({ length: 10 }, (_, index) => index + 1);
 const HOOK = { expression: 'http.request.uri.path eq "/hook"', skip: "all" };
 
@@ -20,9 +20,9 @@ const declaration = (number: number, more: Record<string, unknown> = {}): Declar
     ...more,
   });
 
-/** Answers come after a while that differs from request to request, so that requests overlap. */
+/** Delays each answer differently, so that requests overlap. */
 async function start(zone: ZoneName, options: LocalApiOptions = {}): Promise<void> {
-  bench = await Bench.start(zone, options);
+  bench = await RulesetsBench.start(zone, options);
   for (let index = 0; index < 60; index += 1) {
     for (const method of ["POST", "GET"] as const)
       bench.api.fault({ match: { method }, kind: "slow", delayMs: (index * 7) % 10, when: "after" });
@@ -32,34 +32,35 @@ async function start(zone: ZoneName, options: LocalApiOptions = {}): Promise<voi
 async function expectAll(recorded: readonly Recorded[]): Promise<void> {
   const refs = (await bench.rules()).map(({ ref }) => ref).filter((ref) => ref.startsWith("edgeguard/"));
   expect([...refs].sort()).toEqual(recorded.map(({ outputs }) => String(outputs["ruleRef"])).sort());
-  for (const { id, outputs } of recorded) expect((await bench.own(String(outputs["ruleRef"]))).id).toBe(id);
+  for (const { id, outputs } of recorded)
+    expect((await bench.ownRule(String(outputs["ruleRef"]))).id).toBe(id);
 }
 
-describe.each(["shop", "empty"] as const)("in zone %s, with and without an entry point", (zone) => {
-  test(`ten instances of one program at once all land, and none is lost${LEFT_OUT}`, async () => {
+describe.each(["shop", "empty"] as const)("in zone %s", (zone) => {
+  test(`ten deployments of one program at once are all created${RUNS_NOTE}`, async () => {
     for (const run of runs) {
       await start(zone);
-      const foreign = await bench.foreign();
+      const othersBefore = await bench.othersRules();
       const op = bench.operation();
       const recorded = await Promise.all(TEN.map((number) => op.up(TYPE, declaration(number))));
       await expectAll(recorded);
-      expect(await bench.foreign()).toBe(foreign);
+      expect(await bench.othersRules()).toBe(othersBefore);
       expect(bench.api.requests.filter(({ method }) => method === "PUT")).toEqual([]);
       if (zone === "empty" && run === 1)
         expect(bench.writes().filter((each) => each === "POST ")).toHaveLength(1);
       const destroying = bench.operation();
       await Promise.all(recorded.map((one) => destroying.destroy(TYPE, one)));
-      expect(await bench.foreign()).toBe(foreign);
+      expect(await bench.othersRules()).toBe(othersBefore);
       expect((await bench.rules()).filter(({ ref }) => ref.startsWith("edgeguard/"))).toEqual([]);
       if (run < RUNS) await bench.close();
     }
   });
 
-  test(`two programs that interleave all land, and none is lost${LEFT_OUT}`, async () => {
+  test(`the deployments of two interleaved programs are all created${RUNS_NOTE}`, async () => {
     for (const run of runs) {
       await start(zone);
-      const foreign = await bench.foreign();
-      // Two hosts know nothing of each other, as two processes do not: each has its own lock and its own ledger.
+      const othersBefore = await bench.othersRules();
+      // Like two processes, each has its own lock and its own ledger.
       const [one, other] = [bench.operation(), bench.operation()];
       const recorded = await Promise.all(
         TEN.map((number) =>
@@ -70,21 +71,21 @@ describe.each(["shop", "empty"] as const)("in zone %s, with and without an entry
         ),
       );
       await expectAll([...recorded, ...(await exceptionsOf([1, 2, 3, 4]))]);
-      expect(await bench.foreign()).toBe(foreign);
+      expect(await bench.othersRules()).toBe(othersBefore);
       for (const number of [1, 2, 3, 4]) await expectDirectlyInFront(number);
       const destroying = [bench.operation(), bench.operation()];
       await Promise.all(recorded.map((each, index) => (destroying[index % 2] ?? one).destroy(TYPE, each)));
-      expect(await bench.foreign()).toBe(foreign);
+      expect(await bench.othersRules()).toBe(othersBefore);
       expect((await bench.rules()).filter(({ ref }) => ref.startsWith("edgeguard/"))).toEqual([]);
       if (run < RUNS) await bench.close();
     }
   });
 });
 
-/** Exceptions in the form of a recorded rule. */
+/** Exceptions as recorded rules. */
 async function exceptionsOf(numbers: readonly number[]): Promise<Recorded[]> {
   const refs = numbers.map((number) => `${REF}-${number}/exception/1`);
-  const rules = await Promise.all(refs.map((ref) => bench.own(ref)));
+  const rules = await Promise.all(refs.map((ref) => bench.ownRule(ref)));
   return rules.map(({ id, ref }) => ({ id, inputs: {}, outputs: { ruleRef: ref } }));
 }
 
@@ -93,12 +94,12 @@ async function expectDirectlyInFront(number: number): Promise<void> {
   expect(refs[refs.indexOf(`${REF}-${number}`) - 1]).toBe(`${REF}-${number}/exception/1`);
 }
 
-describe("somebody is faster", () => {
+describe("somebody else is faster", () => {
   const entryPoint = "http_request_firewall_managed/entrypoint";
 
-  test("and makes the entry point between the look and the request: it is used", async () => {
-    bench = await Bench.start("empty");
-    // The look misses what is there already, as it does for whoever looks a moment too early.
+  test("and creates the entry point after it was read: it's used", async () => {
+    bench = await RulesetsBench.start("empty");
+    // The read misses the entry point, as if it came a moment too early.
     await bench.up(declaration(1));
     bench.api.fault({
       match: { method: "GET", path: entryPoint },
@@ -109,14 +110,14 @@ describe("somebody is faster", () => {
     });
     const recorded = await bench.operation({ "edgeguard:liveChecks": "false" }).up(TYPE, declaration(2));
     await expectAll([
-      { ...recorded, outputs: { ruleRef: `${REF}-1` }, id: (await bench.own(`${REF}-1`)).id },
+      { ...recorded, outputs: { ruleRef: `${REF}-1` }, id: (await bench.ownRule(`${REF}-1`)).id },
       recorded,
     ]);
-    expect(bench.api.requests.filter(({ status }) => status === 400)).toHaveLength(1); // 20217, and no more.
+    expect(bench.api.requests.filter(({ status }) => status === 400)).toHaveLength(1); // 20217 only.
   });
 
-  test("and a service that shows writes late is given time", async () => {
-    bench = await Bench.start("empty", { readLagMs: 400 });
+  test("and writes show late: the update waits for them", async () => {
+    bench = await RulesetsBench.start("empty", { readLagMs: 400 });
     const [one, other] = [bench.operation(), bench.operation()];
     const recorded = await Promise.all([one.up(TYPE, declaration(1)), other.up(TYPE, declaration(2))]);
     await new Promise((resolve) => setTimeout(resolve, 450));
@@ -124,26 +125,26 @@ describe("somebody is faster", () => {
   });
 });
 
-describe("an answer that gets lost", () => {
+describe("a lost answer", () => {
   test.each([
-    ["to making the entry point", "empty", { method: "POST", path: "/rulesets$" }],
+    ["to creating the entry point", "empty", { method: "POST", path: "/rulesets$" }],
     ["to adding the rule", "shop", { method: "POST", path: "/rules$" }],
     ["to adding an exception", "shop", { method: "POST", path: "/rules$" }],
-    ["to switching it on", "shop", { method: "PATCH" }],
-  ] as const)("%s makes nothing twice", async (what, zone, match) => {
-    bench = await Bench.start(zone);
-    const foreign = await bench.foreign();
+    ["to enabling the rule", "shop", { method: "PATCH" }],
+  ] as const)("%s creates nothing twice", async (what, zone, match) => {
+    bench = await RulesetsBench.start(zone);
+    const othersBefore = await bench.othersRules();
     if (what.includes("exception")) bench.api.fault({ match, kind: "slow", delayMs: 0 });
     bench.api.fault({ match, kind: "dropAfter" });
     const declared = declaration(1, { exceptions: [HOOK] });
     const recorded = await bench.up(declared);
     expect((await bench.rules()).filter(({ ref }) => ref.startsWith("edgeguard/"))).toHaveLength(2);
-    expect(await bench.foreign()).toBe(foreign);
-    await bench.settled(declared, recorded);
+    expect(await bench.othersRules()).toBe(othersBefore);
+    await bench.expectNoChanges(declared, recorded);
   });
 
-  test("as the process does is picked up by the next up, by the ref", async () => {
-    bench = await Bench.start("shop");
+  test("and a lost process: the next update finds the rule by its ref", async () => {
+    bench = await RulesetsBench.start("shop");
     const declared = declaration(1, { exceptions: [HOOK] });
     bench.api.fault({ match: { method: "POST", path: "/rules$" }, times: 9, kind: "dropAfter" });
     bench.api.fault({
@@ -158,26 +159,26 @@ describe("an answer that gets lost", () => {
     bench.api.clearFaults();
     const again = await bench.up(declared);
     expect((await bench.rules()).filter(({ ref }) => ref.startsWith("edgeguard/"))).toHaveLength(2);
-    await bench.settled(declared, again);
+    await bench.expectNoChanges(declared, again);
   });
 });
 
-test("what fails after the rule was added is recorded with it, and the next up goes on from there", async () => {
-  bench = await Bench.start("shop");
+test("a failure after the rule was added is recorded, and the next update continues from there", async () => {
+  bench = await RulesetsBench.start("shop");
   const declared = declaration(1, { exceptions: [HOOK] });
   bench.api.fault({ match: { method: "POST", path: "/rules$" }, kind: "slow", delayMs: 0 });
   bench.api.fault({ match: { method: "POST", path: "/rules$" }, kind: "status", status: 400, message: "no" });
   const { message, recorded } = await bench.operation().failedUp(TYPE, declared);
   expect(message).toContain('Adding the rule "edgeguard/site/dev/waf-1/exception/1"');
-  expect(await bench.own(`${REF}-1`)).toMatchObject({ id: recorded?.id, enabled: false }); // It does not act without its exception.
+  expect(await bench.ownRule(`${REF}-1`)).toMatchObject({ id: recorded?.id, enabled: false }); // It doesn't act without its exception.
   if (recorded === undefined) throw new Error("nothing was recorded");
   const repaired = await bench.operation().update(TYPE, recorded.inputs, recorded);
-  expect(await bench.own(`${REF}-1`)).toMatchObject({ id: recorded.id, enabled: true });
-  await bench.settled(declared, repaired);
+  expect(await bench.ownRule(`${REF}-1`)).toMatchObject({ id: recorded.id, enabled: true });
+  await bench.expectNoChanges(declared, repaired);
 });
 
-test("a plan without the ruleset, and a token without the right, are told with what to do", async () => {
-  bench = await Bench.start("shop");
+test("a plan without the ruleset and a token without the permission are reported with the fix", async () => {
+  bench = await RulesetsBench.start("shop");
   bench.api.fault({
     match: { method: "POST" },
     kind: "status",
@@ -186,7 +187,7 @@ test("a plan without the ruleset, and a token without the right, are told with w
     message: "not entitled",
   });
   expect((await bench.operation().failedUp(TYPE, declaration(1))).message).toMatch(
-    /not entitled .*The plan may lack this ruleset/,
+    /not entitled .*Your Cloudflare plan may lack this ruleset/,
   );
   bench.api.fault({ match: { method: "POST" }, kind: "status", status: 403, message: "no" });
   expect((await bench.operation().failedUp(TYPE, declaration(1))).message).toMatch(
@@ -203,6 +204,6 @@ test("a plan without the ruleset, and a token without the right, are told with w
     contentType: "application/json",
   });
   expect((await bench.operation().failedUp(TYPE, declaration(1))).message).toMatch(
-    /Check the expression in the dashboard's editor/,
+    /Check the expression in the dashboard's expression editor/,
   );
 });

@@ -1,15 +1,15 @@
 import { managedRulesets, OWASP_SCORE_RULE, seededRules } from "edgeguard-local";
-import { Bench, OWASP, REF, TYPE, VENDOR } from "./support";
+import { RulesetsBench, OWASP, REF, TYPE, MANAGED } from "./support";
 
-let bench: Bench;
-let foreign: string;
+let bench: RulesetsBench;
+let othersBefore: string;
 beforeEach(async () => {
-  bench = await Bench.start();
-  foreign = await bench.foreign();
+  bench = await RulesetsBench.start();
+  othersBefore = await bench.othersRules();
   bench.api.clearRequests();
 });
 afterEach(async () => {
-  expect(await bench.foreign()).toBe(foreign); // Whatever a test does: not a byte of anyone else's rules.
+  expect(await bench.othersRules()).toBe(othersBefore); // No test may change anybody else's rules.
   await bench.close();
 });
 
@@ -19,12 +19,12 @@ const FEED = { expression: 'http.request.uri.path eq "/feed"', description: "par
 const ruleIds = async (ruleset: string): Promise<string[]> =>
   (await bench.managedRules(ruleset)).map(({ id }) => id);
 
-describe("a deployment beside rules of others", () => {
-  test("is added behind them by one request, changed in place, and removed without a trace", async () => {
+describe("a deployment beside other rules", () => {
+  test("is added last with one request, changed in place and removed without a trace", async () => {
     const declared = bench.declare({ owasp: { paranoiaLevel: 1 } });
     const recorded = await bench.up(declared);
     expect(bench.writes()).toEqual(["POST /{id}/rules"]);
-    expect(await bench.order()).toEqual(["monitoring", "managed", "credentials", "own"]);
+    expect(await bench.refs()).toEqual(["monitoring", "managed", "credentials", "own"]);
     expect(recorded.outputs).toMatchObject({
       ruleId: recorded.id,
       ruleRef: REF,
@@ -35,65 +35,65 @@ describe("a deployment beside rules of others", () => {
         { ruleId: seededRules.shop.credentials, rulesetId: managedRulesets.exposedCredentials },
       ],
     });
-    await bench.settled(declared, recorded);
+    await bench.expectNoChanges(declared, recorded);
 
     bench.api.clearRequests();
     const tightened = { ...declared, owasp: { paranoiaLevel: 4, scoreThreshold: "high" } };
     const changed = await bench.up(tightened, recorded);
     expect(changed.id).toBe(recorded.id);
     expect(bench.writes()).toEqual(["PATCH /{id}/rules/{id}"]);
-    await bench.settled(tightened, changed);
+    await bench.expectNoChanges(tightened, changed);
 
     bench.api.clearRequests();
     const op = bench.operation();
     await op.destroy(TYPE, changed);
     expect(bench.writes()).toEqual(["DELETE /{id}/rules/{id}"]);
     expect(op.warned).toEqual([]);
-    expect(await bench.order()).toEqual(["monitoring", "managed", "credentials"]);
-    await bench.operation().destroy(TYPE, changed); // Absent is what was asked for.
+    expect(await bench.refs()).toEqual(["monitoring", "managed", "credentials"]);
+    await bench.operation().destroy(TYPE, changed); // Deleting it again is fine.
     expect(await bench.operation().refresh(TYPE, changed)).toBeUndefined();
   });
 
-  test("never replaces the entry point, whatever it does", async () => {
+  test("never replaces the entry point", async () => {
     const first = await bench.up(bench.declare({ position: "first", exceptions: [HOOK] }));
     const second = await bench.up(bench.declare({ position: "last", exceptions: [FEED, HOOK] }), first);
     await bench.operation().destroy(TYPE, second);
     expect(bench.api.requests.filter(({ method }) => method === "PUT")).toEqual([]);
   });
 
-  test("in another zone is another rule; the old one goes", async () => {
+  test("moves to another zone by replacement", async () => {
     const recorded = await bench.up(bench.declare());
     const moved = { ...bench.declare(), zoneId: bench.api.zones.empty };
     expect(await bench.operation().preview(TYPE, moved, recorded)).toMatchObject({ replaces: ["zoneId"] });
     const there = await bench.up(moved, recorded);
     expect(there.id).not.toBe(recorded.id);
-    expect(await bench.order()).not.toContain("own");
+    expect(await bench.refs()).not.toContain("own");
   });
 
-  test("whose rule was deleted elsewhere says so at the update, and is made anew after a refresh", async () => {
+  test("reports a rule that was deleted outside the program, and drops it on a refresh", async () => {
     const recorded = await bench.up(bench.declare());
-    await bench.remove(await bench.own());
+    await bench.deleteRule(await bench.ownRule());
     const changed = bench.declare({ description: "x" });
     const { message } = await bench.operation().failedUp(TYPE, changed, recorded);
-    expect(message).toMatch(/is gone.*run `pulumi refresh`/);
+    expect(message).toMatch(/no longer exists.*run `pulumi refresh`/);
     expect(await bench.operation().refresh(TYPE, recorded)).toBeUndefined();
   });
 
-  test("whose rule has got another id is found by its ref", async () => {
+  test("finds a rule by its ref when its ID changed", async () => {
     const recorded = await bench.up(bench.declare());
-    const rule = await bench.own();
-    await bench.remove(rule);
+    const rule = await bench.ownRule();
+    await bench.deleteRule(rule);
     const { action, action_parameters, expression, ref } = rule;
-    const again = await bench.add({ action, action_parameters, expression, ref });
+    const again = await bench.addRule({ action, action_parameters, expression, ref });
     const refreshed = await bench.operation().refresh(TYPE, recorded);
     expect(refreshed?.outputs).toMatchObject({ ruleId: again.id });
     expect(refreshed?.inputs).toEqual(recorded.inputs);
     await bench.operation().destroy(TYPE, recorded);
-    expect(await bench.order()).not.toContain("own");
+    expect(await bench.refs()).not.toContain("own");
   });
 });
 
-describe("what is sent, compared with what the specification says", () => {
+describe("sends what Cloudflare documents", () => {
   test("for paranoia level 2, threshold 25 with managed_challenge, and one rule off", async () => {
     const [someRule = ""] = await ruleIds(managedRulesets.owasp);
     bench.api.clearRequests();
@@ -126,7 +126,7 @@ describe("what is sent, compared with what the specification says", () => {
       { ...literal, description: "shop", ref: REF, position: { before: "" } },
     ]);
 
-    // The change sends all of it again: what the service filled in is part of what the rule holds.
+    // A change sends the full definition, including what Cloudflare filled in.
     await bench.up({ ...declared, enabled: false }, recorded);
     const filledIn = { ...literal.action_parameters, version: "latest" };
     expect(bench.bodies("PATCH")).toEqual([
@@ -138,14 +138,14 @@ describe("what is sent, compared with what the specification says", () => {
     [1, ["paranoia-level-2", "paranoia-level-3", "paranoia-level-4"]],
     [2, ["paranoia-level-3", "paranoia-level-4"]],
     [3, ["paranoia-level-4"]],
-  ])("for paranoia level %i: the tags above it are switched off, and nothing else", async (level, tags) => {
+  ])("for paranoia level %i: only the tags above it are turned off", async (level, tags) => {
     await bench.up(bench.declare({ owasp: { paranoiaLevel: level } }));
     const categories = tags.map((category) => ({ category, enabled: false }));
     expect(bench.bodies("POST")[0]?.["action_parameters"]).toEqual({
       id: managedRulesets.owasp,
       overrides: { categories },
     });
-    const { rules } = await bench.effective();
+    const { rules } = await bench.effectiveDeployment();
     const off = rules.filter(({ enabled }) => !enabled);
     expect(off.every(({ categories: own }) => own.some((tag) => tags.includes(tag)))).toBe(true);
     expect(off).toHaveLength(rules.filter((r) => r.categories.some((tag) => tags.includes(tag))).length);
@@ -156,13 +156,13 @@ describe("what is sent, compared with what the specification says", () => {
     expect(bench.bodies("POST")[0]?.["action_parameters"]).toEqual({ id: managedRulesets.owasp });
   });
 
-  test("keeps what else the rule holds: payload logging, a log setting, a description", async () => {
+  test("and keeps what else the rule has: payload logging, a log setting, a description", async () => {
     const declared = bench.declare({ owasp: { paranoiaLevel: 3 } });
     const recorded = await bench.up(declared);
-    const rule = await bench.own();
+    const rule = await bench.ownRule();
     const parameters = rule["action_parameters"] as object;
     const kept = { matched_data: { public_key: "key" } };
-    await bench.edit(rule, {
+    await bench.editRule(rule, {
       action_parameters: { ...parameters, ...kept },
       logging: { enabled: true },
       description: "by hand",
@@ -170,7 +170,7 @@ describe("what is sent, compared with what the specification says", () => {
     const refreshed = await bench.operation().refresh(TYPE, recorded);
     expect(await bench.operation().preview(TYPE, declared, refreshed)).toMatchObject({ step: "same" });
     await bench.up({ ...declared, enabled: false }, recorded);
-    expect(await bench.own()).toMatchObject({
+    expect(await bench.ownRule()).toMatchObject({
       enabled: false,
       description: "by hand",
       logging: { enabled: true },
@@ -178,10 +178,10 @@ describe("what is sent, compared with what the specification says", () => {
     });
   });
 
-  test("looks the last rule up: the ruleset's next version has another", async () => {
+  test("and looks up the last rule, which may change with the ruleset's version", async () => {
     const last = "f".repeat(32);
     const description = "949111: Inbound Anomaly Score Exceeded";
-    await bench.publish(managedRulesets.owasp, {
+    await bench.publishVersion(managedRulesets.owasp, {
       remove: [OWASP_SCORE_RULE],
       add: [{ id: last, description, score_threshold: 40, action: "block" }],
     });
@@ -218,28 +218,28 @@ describe("a change of", () => {
     ],
     ["ref", { ref: "edgeguard/site/dev/other" }, {}],
     ["position", { position: "first" }, {}],
-  ])("%s is one request, in place, and leaves nothing to do", async (_name, change, wanted) => {
-    const before = bench.declareVendor(start);
+  ])("%s is one request and updates in place", async (_name, change, wanted) => {
+    const before = bench.declareManaged(start);
     const recorded = await bench.up(before);
-    const declared = bench.declareVendor({ ...start, ...change });
+    const declared = bench.declareManaged({ ...start, ...change });
     bench.api.clearRequests();
     expect(await bench.operation().preview(TYPE, declared, recorded)).toMatchObject({ step: "update" });
     const changed = await bench.up(declared, recorded);
     expect(changed.id).toBe(recorded.id);
     expect(bench.writes()).toEqual(["PATCH /{id}/rules/{id}"]);
-    expect(await bench.own(String(declared["ref"]))).toMatchObject({ id: recorded.id, ...wanted });
-    await bench.settled(declared, changed);
+    expect(await bench.ownRule(String(declared["ref"]))).toMatchObject({ id: recorded.id, ...wanted });
+    await bench.expectNoChanges(declared, changed);
   });
 
-  test('the form alone, by name or by id, with or without "latest", writes nothing', async () => {
-    const recorded = await bench.up(bench.declareVendor({ ruleset: { name: VENDOR } }));
+  test('the form alone, by name or by ID, with or without "latest", writes nothing', async () => {
+    const recorded = await bench.up(bench.declareManaged({ ruleset: { name: MANAGED } }));
     bench.api.clearRequests();
-    const changed = await bench.up(bench.declareVendor({ version: "latest" }), recorded);
+    const changed = await bench.up(bench.declareManaged({ version: "latest" }), recorded);
     expect(bench.writes()).toEqual([]);
-    await bench.settled(bench.declareVendor({ version: "latest" }), changed);
+    await bench.expectNoChanges(bench.declareManaged({ version: "latest" }), changed);
   });
 
-  test("a threshold from its name to its number is none", async () => {
+  test("a threshold from its name to its number is no change", async () => {
     const recorded = await bench.up(bench.declare({ owasp: { paranoiaLevel: 1, scoreThreshold: "low" } }));
     const same = bench.declare({ owasp: { paranoiaLevel: 1, scoreThreshold: 60 } });
     expect(await bench.operation().preview(TYPE, same, recorded)).toMatchObject({ step: "same" });
@@ -252,7 +252,7 @@ describe("a change of", () => {
     expect(bench.writes()).toEqual([]);
   });
 
-  test("nothing is done for an update that finds everything as declared", async () => {
+  test("nothing writes nothing", async () => {
     const declared = bench.declare({ owasp: { paranoiaLevel: 2 }, exceptions: [HOOK], position: "first" });
     const recorded = await bench.up(declared);
     bench.api.clearRequests();
@@ -260,49 +260,49 @@ describe("a change of", () => {
     expect(bench.writes()).toEqual([]);
   });
 
-  test("paranoia levels up and down is the same rule all along", async () => {
+  test("paranoia levels up and down keeps the same rule", async () => {
     let recorded = await bench.up(bench.declare({ owasp: { paranoiaLevel: 1 } }));
-    const on = [(await bench.effective()).on];
+    const on = [(await bench.effectiveDeployment()).on];
     for (const paranoiaLevel of [2, 3, 4, 1]) {
       const declared = bench.declare({ owasp: { paranoiaLevel } });
       recorded = await bench.up(declared, recorded);
-      await bench.settled(declared, recorded);
-      on.push((await bench.effective()).on);
+      await bench.expectNoChanges(declared, recorded);
+      on.push((await bench.effectiveDeployment()).on);
     }
     expect(on).toEqual([...on.slice(0, 4).sort((a, b) => a - b), on[0]]);
     expect(new Set(on).size).toBe(4);
   });
 });
 
-describe("order", () => {
-  test("of a hundred rule overrides means nothing", async () => {
+describe("the order", () => {
+  test("of a hundred rule overrides doesn't matter", async () => {
     const ids = (await ruleIds(managedRulesets.managed)).slice(0, 100);
     const some = (order: readonly string[]) =>
       Object.fromEntries(order.map((id) => [id, { enabled: Number.parseInt(id.slice(0, 2), 16) % 2 === 0 }]));
-    const declared = bench.declareVendor({ rules: some(ids) });
+    const declared = bench.declareManaged({ rules: some(ids) });
     const recorded = await bench.up(declared);
     const sentIds = overridesOf(bench.bodies("POST")[0]).rules.map(({ id }) => id);
     expect(sentIds).toEqual([...ids].sort());
     const shuffled = ids.map((id, index) => ids[(index * 37) % 100] ?? id);
-    await bench.settled(bench.declareVendor({ rules: some(shuffled) }), recorded);
+    await bench.expectNoChanges(bench.declareManaged({ rules: some(shuffled) }), recorded);
 
-    // And the service may give them back in any order.
-    const rule = await bench.own();
+    // Cloudflare may return them in any order.
+    const rule = await bench.ownRule();
     const parameters = rule["action_parameters"] as Record<string, unknown>;
     const reversed = [...overridesOf(rule).rules].reverse();
-    await bench.edit(rule, { action_parameters: { ...parameters, overrides: { rules: reversed } } });
+    await bench.editRule(rule, { action_parameters: { ...parameters, overrides: { rules: reversed } } });
     expect((await bench.operation().refresh(TYPE, recorded))?.inputs).toEqual(recorded.inputs);
   });
 
-  test("of two tags that share rules is a change, and decides them otherwise", async () => {
+  test("of two tags that share rules matters, and the later tag decides", async () => {
     const off = { tag: "sqli", enabled: false };
     const on = { tag: "java", enabled: true };
     const both = (await bench.managedRules(managedRulesets.managed)).filter(
       ({ categories }) => categories.includes("sqli") && categories.includes("java"),
     );
     expect(both.length).toBeGreaterThan(1);
-    const first = bench.declareVendor({ categories: [off, on] });
-    const swapped = bench.declareVendor({ categories: [on, off] });
+    const first = bench.declareManaged({ categories: [off, on] });
+    const swapped = bench.declareManaged({ categories: [on, off] });
 
     const recorded = await bench.up(first);
     const plan = await bench.operation().preview(TYPE, swapped, recorded);
@@ -310,23 +310,25 @@ describe("order", () => {
       step: "update",
       inputs: {
         expansion: {
-          conflicts: [`${both.length} rules with both tags "java" and "sqli": enabled is decided by "sqli"`],
+          conflicts: [`${both.length} rules with both tags "java" and "sqli": "sqli" decides enabled`],
         },
       },
     });
     const state = async (): Promise<boolean[]> =>
-      (await bench.effective()).rules.filter(({ id }) => both.some((r) => r.id === id)).map((r) => r.enabled);
+      (await bench.effectiveDeployment()).rules
+        .filter(({ id }) => both.some((r) => r.id === id))
+        .map((r) => r.enabled);
     expect(new Set(await state())).toEqual(new Set([true]));
     const changed = await bench.up(swapped, recorded);
     expect(new Set(await state())).toEqual(new Set([false]));
-    await bench.settled(swapped, changed);
+    await bench.expectNoChanges(swapped, changed);
   });
 
-  test("of two tags that share no rule is no change, and the plan stays empty without a request", async () => {
+  test("of two tags that share no rule doesn't matter, and previews send no request", async () => {
     const one = { tag: "wordpress", enabled: false };
     const other = { tag: "java", action: "log" };
-    const recorded = await bench.up(bench.declareVendor({ categories: [one, other] }));
-    const swapped = bench.declareVendor({ categories: [other, one] });
+    const recorded = await bench.up(bench.declareManaged({ categories: [one, other] }));
+    const swapped = bench.declareManaged({ categories: [other, one] });
     bench.api.clearRequests();
     const op = bench.operation();
     const same = await op.up(TYPE, swapped, recorded);
@@ -336,7 +338,7 @@ describe("order", () => {
     expect(bench.api.requests).toEqual([]);
   });
 
-  test("of categories is sent as given, what the paranoia level switches off behind them", async () => {
+  test("of categories is sent as declared, followed by the levels that owasp turns off", async () => {
     const categories = [
       { tag: "sqli", enabled: true },
       { tag: "evasion", enabled: false },
@@ -348,10 +350,10 @@ describe("order", () => {
       "evasion",
       "paranoia-level-4",
     ]);
-    await bench.settled(declared, recorded);
+    await bench.expectNoChanges(declared, recorded);
   });
 
-  test("a category that says of a level what owasp says of it too is sent once", async () => {
+  test("has a category only once that repeats what owasp means", async () => {
     const categories = [
       { tag: "paranoia-level-4", enabled: false },
       { tag: "sqli", enabled: true },
@@ -362,15 +364,15 @@ describe("order", () => {
       "sqli",
       "paranoia-level-4",
     ]);
-    await bench.settled(declared, recorded);
+    await bench.expectNoChanges(declared, recorded);
   });
 });
 
-describe("unset is not false", () => {
-  test("at any level: what is not declared is not sent, and stays as the ruleset has it", async () => {
+describe("unset isn't false:", () => {
+  test("what isn't declared isn't sent and stays as the ruleset has it", async () => {
     const [rule = "", ...others] = await ruleIds(managedRulesets.managed);
     await bench.up(
-      bench.declareVendor({
+      bench.declareManaged({
         categories: [{ tag: "php", action: "log" }],
         rules: { [rule]: { action: "log" } },
       }),
@@ -379,7 +381,7 @@ describe("unset is not false", () => {
       categories: [{ category: "php", action: "log" }],
       rules: [{ id: rule, action: "log" }],
     });
-    const { rules } = await bench.effective();
+    const { rules } = await bench.effectiveDeployment();
     expect(rules.every(({ decided }) => decided.enabled === "default")).toBe(true);
     expect(rules).toHaveLength(others.length + 1);
   });
@@ -387,7 +389,7 @@ describe("unset is not false", () => {
   test("false is sent at every level", async () => {
     const [rule = ""] = await ruleIds(managedRulesets.managed);
     await bench.up(
-      bench.declareVendor({
+      bench.declareManaged({
         enabled: false,
         categories: [{ tag: "php", enabled: false }],
         rules: { [rule]: { enabled: false } },
@@ -404,10 +406,10 @@ describe("unset is not false", () => {
     });
   });
 
-  test("empty lists and records are as unset", async () => {
+  test("empty lists and records count as unset", async () => {
     const recorded = await bench.up(bench.declare({ categories: [], rules: {}, exceptions: [] }));
     expect(bench.bodies("POST")[0]?.["action_parameters"]).toEqual({ id: managedRulesets.owasp });
-    await bench.settled(bench.declare(), recorded);
+    await bench.expectNoChanges(bench.declare(), recorded);
   });
 });
 
@@ -417,25 +419,25 @@ describe("position", () => {
     ["last", ["monitoring", "managed", "credentials", "own"]],
     [{ before: "security-team/managed" }, ["monitoring", "own", "managed", "credentials"]],
     [{ after: seededRules.shop.monitoring }, ["monitoring", "own", "managed", "credentials"]],
-  ])("%j is applied when the rule is made, and when it changes", async (position, order) => {
+  ])("%j is applied when the rule is created and when the position changes", async (position, order) => {
     const declared = bench.declare({ position, exceptions: [HOOK, FEED] });
     const withOwn = order.flatMap((name) =>
       name === "own" ? ["exception/1", "exception/2", "own"] : [name],
     );
     const made = await bench.up(declared);
-    expect(await bench.order()).toEqual(withOwn);
-    await bench.settled(declared, made);
+    expect(await bench.refs()).toEqual(withOwn);
+    await bench.expectNoChanges(declared, made);
     await bench.operation().destroy(TYPE, made);
 
     for (const from of ["first", "last"]) {
       const before = await bench.up(bench.declare({ position: from, exceptions: [HOOK, FEED] }));
       const moved = await bench.up(declared, before);
-      expect(await bench.order()).toEqual(withOwn);
+      expect(await bench.refs()).toEqual(withOwn);
       await bench.operation().destroy(TYPE, moved);
     }
   });
 
-  test("keeps the exceptions in front of the rule at every moment of a move", async () => {
+  test("keeps the exceptions in front of the rule throughout a move", async () => {
     let recorded = await bench.up(bench.declare({ position: "last", exceptions: [HOOK, FEED] }));
     for (const position of ["first", "last"]) {
       bench.api.clearRequests();
@@ -444,39 +446,39 @@ describe("position", () => {
       const ids = bench.api.requests
         .filter(({ method }) => method === "PATCH")
         .map(({ path }) => path.slice(-32));
-      // Forward the exceptions go ahead, backward the rule does.
+      // Forward, the exceptions move first; backward, the rule does.
       expect(ids.indexOf(recorded.id)).toBe(position === "first" ? 2 : 0);
     }
   });
 
-  test("before a rule with exceptions of its own is before these, which stay directly in front of it", async () => {
-    await bench.up(bench.declareVendor({ ref: `${REF}-2`, exceptions: [HOOK, FEED] }));
+  test("before a rule with exceptions is before its exceptions", async () => {
+    await bench.up(bench.declareManaged({ ref: `${REF}-2`, exceptions: [HOOK, FEED] }));
     const declared = bench.declare({ position: { before: `${REF}-2` }, exceptions: [HOOK] });
     const recorded = await bench.up(declared);
     const order = [`exception/1`, "own", `own-2/exception/1`, `own-2/exception/2`, `own-2`];
-    expect((await bench.order()).slice(3)).toEqual(order);
-    await bench.settled(declared, recorded);
+    expect((await bench.refs()).slice(3)).toEqual(order);
+    await bench.expectNoChanges(declared, recorded);
     const moved = await bench.up(bench.declare({ position: "last", exceptions: [HOOK] }), recorded);
     await bench.up(declared, moved);
-    expect((await bench.order()).slice(3)).toEqual(order);
+    expect((await bench.refs()).slice(3)).toEqual(order);
   });
 
-  test("first is not asserted again when somebody else puts a rule in front", async () => {
+  test("first isn't enforced again when somebody else puts a rule in front", async () => {
     const declared = bench.declare({ position: "first" });
     const recorded = await bench.up(declared);
-    const added = await bench.add({
+    const added = await bench.addRule({
       action: "skip",
       action_parameters: { ruleset: "current" },
       expression: "ip.src eq 192.0.2.1",
       position: { before: "" },
     });
-    await bench.settled(declared, recorded);
+    await bench.expectNoChanges(declared, recorded);
     await bench.up({ ...declared, description: "x" }, recorded);
     expect((await bench.rules())[0]?.id).toBe(added.id);
-    await bench.remove(added);
+    await bench.deleteRule(added);
   });
 
-  test("before a rule that is not there is an error of the up that names the nearest, and makes nothing", async () => {
+  test("before a rule that doesn't exist fails the update, which suggests the nearest and creates nothing", async () => {
     const declared = bench.declare({ position: { before: "security-team/manage" } });
     const op = bench.operation();
     const { message, recorded } = await op.failedUp(TYPE, declared);
@@ -484,7 +486,7 @@ describe("position", () => {
       'no managed rule with the ref "security-team/manage" (did you mean "security-team/managed"?)';
     expect(message).toContain(words);
     expect(recorded).toBeUndefined();
-    expect(op.warned[0]).toContain(words); // The preview cannot know what the up makes before.
+    expect(op.warned[0]).toContain(words); // Only a warning, because the update may create that rule first.
     expect(bench.writes()).toEqual([]);
   });
 });
@@ -504,25 +506,25 @@ describe("exceptions", () => {
       ],
     });
     const recorded = await bench.up(declared);
-    expect((await bench.order()).slice(3)).toEqual(["exception/1", "exception/2", "exception/3", "own"]);
+    expect((await bench.refs()).slice(3)).toEqual(["exception/1", "exception/2", "exception/3", "own"]);
     expect(await list()).toEqual([
       [HOOK.expression, { ruleset: "current" }],
       [FEED.expression, { rulesets: [managedRulesets.owasp] }],
       [FEED.expression, { rules: { [managedRulesets.owasp]: [OWASP_SCORE_RULE] } }],
     ]);
-    await bench.settled(declared, recorded);
+    await bench.expectNoChanges(declared, recorded);
     await bench.operation().destroy(TYPE, recorded);
-    expect(await bench.order()).toEqual(["monitoring", "managed", "credentials"]);
+    expect(await bench.refs()).toEqual(["monitoring", "managed", "credentials"]);
   });
 
-  test('skip rulesets by name, and the resource\'s own as "this"; a refresh keeps the words of the program', async () => {
+  test("skip rulesets by name, and the resource's own as \"this\", and a refresh keeps the program's form", async () => {
     const [owasp, managed] = [managedRulesets.owasp, managedRulesets.managed];
     const declared = bench.declare({
       ruleset: OWASP,
       exceptions: [
         { ...HOOK, skip: "this" },
-        { ...FEED, skip: { rulesets: ["this", { name: VENDOR }, managedRulesets.free] } },
-        { ...FEED, skip: { rules: { this: [OWASP_SCORE_RULE], [VENDOR]: [await vendorRule()] } } },
+        { ...FEED, skip: { rulesets: ["this", { name: MANAGED }, managedRulesets.free] } },
+        { ...FEED, skip: { rules: { this: [OWASP_SCORE_RULE], [MANAGED]: [await managedRule()] } } },
       ],
     });
     const recorded = await bench.up(declared);
@@ -530,48 +532,50 @@ describe("exceptions", () => {
     expect(await list()).toEqual([
       [HOOK.expression, { rulesets: [owasp] }],
       [FEED.expression, { rulesets: [owasp, managed, managedRulesets.free].sort() }],
-      [FEED.expression, { rules: { [owasp]: [OWASP_SCORE_RULE], [managed]: [await vendorRule()] } }],
+      [FEED.expression, { rules: { [owasp]: [OWASP_SCORE_RULE], [managed]: [await managedRule()] } }],
     ]);
-    await bench.settled(declared, recorded);
+    await bench.expectNoChanges(declared, recorded);
 
-    // In other words the same: nothing is written. Changed in the dashboard: it shows, and is put right.
+    // Another form of the same is no change. A change in the dashboard shows in a refresh.
     const byId = { ...declared, exceptions: [{ ...HOOK, skip: { rulesets: [owasp] } }] };
     const shorter = await bench.up({ ...declared, exceptions: [{ ...HOOK, skip: "this" }] }, recorded);
     bench.api.clearRequests();
     const reworded = await bench.up(byId, shorter);
     expect(bench.writes()).toEqual([]);
-    await bench.settled(byId, reworded);
-    await bench.edit(await bench.own(`${REF}/exception/1`), { action_parameters: { ruleset: "current" } });
+    await bench.expectNoChanges(byId, reworded);
+    await bench.editRule(await bench.ownRule(`${REF}/exception/1`), {
+      action_parameters: { ruleset: "current" },
+    });
     const refreshed = await bench.operation().refresh(TYPE, shorter);
     expect(refreshed?.outputs["exceptions"]).toEqual([{ ...HOOK, skip: "all" }]);
   });
 
-  const vendorRule = async (): Promise<string> =>
+  const managedRule = async (): Promise<string> =>
     (await bench.managedRules(managedRulesets.managed))[0]?.id ?? "";
 
-  test("are in place before the rule of a new deployment acts", async () => {
+  test("exist before the rule of a new deployment acts", async () => {
     await bench.up(bench.declare({ exceptions: [HOOK] }));
     expect(bench.writes()).toEqual(["POST /{id}/rules", "POST /{id}/rules", "PATCH /{id}/rules/{id}"]);
     expect(bench.bodies("POST").map(({ action, enabled }) => [action, enabled])).toEqual([
       ["execute", false],
       ["skip", true],
     ]);
-    expect(await bench.own()).toMatchObject({ enabled: true });
+    expect(await bench.ownRule()).toMatchObject({ enabled: true });
   });
 
   const A = { expression: 'http.request.uri.path eq "/a"', skip: "all" };
   const B = { expression: 'http.request.uri.path eq "/b"', skip: "all" };
   const C = { expression: 'http.request.uri.path eq "/c"', skip: "all" };
   test.each([
-    ["one more in front", [A, B], [C, A, B], 3],
-    ["one more behind", [A, B], [A, B, C], 1],
-    ["one less", [A, B, C], [B, C], 3],
-    ["another order", [A, B, C], [C, A, B], 3],
-    ["none any more", [A, B], undefined, 2],
-    ["another skip", [A], [{ ...A, skip: { rulesets: [managedRulesets.owasp] } }], 1],
-    ["a description", [A], [{ ...A, description: "x" }], 1],
+    ["adds one in front", [A, B], [C, A, B], 3],
+    ["adds one at the end", [A, B], [A, B, C], 1],
+    ["removes one", [A, B, C], [B, C], 3],
+    ["reorders them", [A, B, C], [C, A, B], 3],
+    ["removes all", [A, B], undefined, 2],
+    ["changes a skip", [A], [{ ...A, skip: { rulesets: [managedRulesets.owasp] } }], 1],
+    ["adds a description", [A], [{ ...A, description: "x" }], 1],
   ])(
-    "%s: changed one by one, and nothing is left unexcepted meanwhile",
+    "a change that %s writes one rule at a time, and nothing loses its exception in between",
     async (_name, before, after, writes) => {
       const recorded = await bench.up(bench.declare({ exceptions: before }));
       const declared = bench.declare(after === undefined ? {} : { exceptions: after });
@@ -581,11 +585,11 @@ describe("exceptions", () => {
       expect((await list()).map((each) => (each as string[])[0])).toEqual(
         (after ?? []).map(({ expression }) => expression),
       );
-      await bench.settled(declared, changed);
+      await bench.expectNoChanges(declared, changed);
     },
   );
 
-  test("follow when the ref changes", async () => {
+  test("follow a change of the ref", async () => {
     const recorded = await bench.up(bench.declare({ exceptions: [A, B] }));
     const declared = bench.declare({ exceptions: [A, B], ref: `${REF}-2` });
     const changed = await bench.up(declared, recorded);
@@ -594,64 +598,68 @@ describe("exceptions", () => {
       `${REF}-2/exception/2`,
       `${REF}-2`,
     ]);
-    await bench.settled(declared, changed);
+    await bench.expectNoChanges(declared, changed);
   });
 });
 
-describe("a version", () => {
-  test("that is newer than the one at hand is an output, not a change", async () => {
+describe("a version of the ruleset", () => {
+  test("that is newer shows in an output and isn't a change", async () => {
     const declared = bench.declare({ version: "latest", owasp: { paranoiaLevel: 2 } });
     const recorded = await bench.up(declared);
-    await bench.publish(managedRulesets.owasp, { add: [{ description: "new", categories: ["sqli"] }] });
+    await bench.publishVersion(managedRulesets.owasp, {
+      add: [{ description: "new", categories: ["sqli"] }],
+    });
     const refreshed = await bench.operation().refresh(TYPE, recorded);
     expect(refreshed?.outputs).toMatchObject({ rulesetVersion: "38" });
     expect(refreshed?.inputs).toEqual(recorded.inputs);
     expect(await bench.operation().preview(TYPE, declared, refreshed)).toMatchObject({ step: "same" });
   });
 
-  test("that lacks an overridden rule is told of by a refresh at once, with no request more", async () => {
+  test("without an overridden rule is a warning of the refresh", async () => {
     const [first] = await ruleIds(managedRulesets.owasp);
     const gone = first ?? "";
     const declared = bench.declare({ rules: { [gone]: { enabled: false } } });
     const recorded = await bench.up(declared);
-    await bench.publish(managedRulesets.owasp, { remove: [gone] });
+    await bench.publishVersion(managedRulesets.owasp, { remove: [gone] });
     const op = bench.operation();
     await op.refresh(TYPE, recorded);
     expect(op.warned).toEqual([
       expect.stringMatching(
         new RegExp(
-          `version 38 of "${OWASP}" lacks what the program names, .*rules\\["${gone}"\\].*Change the program`,
+          `version 38 of "${OWASP}" lacks what these settings name, .*rules\\["${gone}"\\].*Change the program`,
         ),
       ),
     ]);
   });
 
-  test("in which another rule compares the score is told of by a refresh, and the next up sets the threshold there", async () => {
+  test("in which another rule compares the score is a warning of the refresh, and the next update sets the threshold there", async () => {
     const last = "f".repeat(32);
     const declared = bench.declare({ owasp: { paranoiaLevel: 4, scoreThreshold: 60 } });
     const recorded = await bench.up(declared);
-    await bench.publish(managedRulesets.owasp, {
+    await bench.publishVersion(managedRulesets.owasp, {
       remove: [OWASP_SCORE_RULE],
       add: [{ id: last, description: "949111", score_threshold: 40, action: "block" }],
     });
     const op = bench.operation();
     const refreshed = await op.refresh(TYPE, recorded);
-    expect(op.warned.join()).toContain(`rule ${last} compares the score. It was ${OWASP_SCORE_RULE}`);
+    expect(op.warned.join()).toContain(
+      `rule ${last} compares the score. The last update set the score threshold and action of owasp on rule ${OWASP_SCORE_RULE}`,
+    );
     await bench.up(declared, refreshed);
-    expect(overridesOf((await bench.own()) as Record<string, unknown>).rules).toEqual([
+    expect(overridesOf((await bench.ownRule()) as Record<string, unknown>).rules).toEqual([
       { id: last, score_threshold: 60 },
     ]);
   });
 
-  test("that is pinned is what tags and rules are held against", async () => {
-    const latest = Number((await bench.up(bench.declareVendor())).outputs["rulesetVersion"]);
-    await bench.publish(managedRulesets.managed, {
+  test("that is pinned determines which tags and rules are valid", async () => {
+    const latest = Number((await bench.up(bench.declareManaged())).outputs["rulesetVersion"]);
+    await bench.publishVersion(managedRulesets.managed, {
       add: [{ description: "new", categories: ["brand-new"] }],
     });
     const refused = (version: number) =>
       bench.operation().refusals(
         TYPE,
-        bench.declareVendor({
+        bench.declareManaged({
           version: String(version),
           categories: [{ tag: "brand-new", enabled: true }],
           adopt: "takeOver",
@@ -659,7 +667,7 @@ describe("a version", () => {
       );
     expect(await refused(latest)).toEqual([
       expect.stringContaining(
-        'categories[0].tag: no rule of "Cloudflare Managed Ruleset" has the tag "brand-new"',
+        'categories[0].tag: "Cloudflare Managed Ruleset" has no rule with the tag "brand-new"',
       ),
     ]);
     expect(await refused(latest + 1)).toEqual([]);
@@ -669,15 +677,15 @@ describe("a version", () => {
   });
 });
 
-describe("the reviewer sees", () => {
-  test("what a declaration amounts to, in words and numbers that the zone then shows", async () => {
+describe("the preview shows", () => {
+  test("what a deployment amounts to, which then matches the zone", async () => {
     const declared = bench.declare({
       ruleset: { name: OWASP },
       owasp: { paranoiaLevel: 2, scoreThreshold: 25, action: "managed_challenge" },
     });
     const { inputs } = await bench.operation().preview(TYPE, declared);
     const recorded = await bench.up(declared);
-    const { on, off, rules } = await bench.effective();
+    const { on, off, rules } = await bench.effectiveDeployment();
     expect(inputs["expansion"]).toEqual({
       ruleset: `${OWASP} (${managedRulesets.owasp})`,
       version: "latest, now 37",
@@ -691,7 +699,7 @@ describe("the reviewer sees", () => {
     expect(recorded.outputs["expansion"]).toEqual(inputs["expansion"]);
   });
 
-  test("what an update changes against what runs now, rule by rule", async () => {
+  test("what an update changes, rule by rule", async () => {
     const before = { owasp: { paranoiaLevel: 3, scoreThreshold: 40 }, ruleset: { name: OWASP } };
     const recorded = await bench.up(bench.declare(before));
     const preview = async (changes: object): Promise<unknown> => {
@@ -706,7 +714,7 @@ describe("the reviewer sees", () => {
       stronger: [],
       moved: [],
     });
-    // What the levels say by their tags is the same.
+    // The tags of the paranoia levels mean the same as owasp.
     const tags = [{ tag: "paranoia-level-4", enabled: false }];
     expect(await preview({ owasp: undefined, categories: tags })).toEqual({
       weaker: [],
@@ -720,7 +728,7 @@ describe("the reviewer sees", () => {
     });
   });
 
-  test("nothing of it where the service cannot be asked, and that alone makes no plan dirty", async () => {
+  test("none of it without credentials, and that alone isn't a change", async () => {
     const declared = bench.declare({ owasp: { paranoiaLevel: 2 } });
     const fork = bench.operation({ "edgeguard:apiToken": "" });
     const { inputs } = await fork.preview(TYPE, declared);

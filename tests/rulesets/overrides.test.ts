@@ -14,18 +14,18 @@ import {
 import { readManagedRuleset } from "../../provider/rulesets/managed";
 import { toOverrides, type ManagedRuleset, type Overrides } from "../../provider/rulesets/wire";
 import { clientOf } from "../support/edge-client";
-import { Bench } from "./support";
+import { RulesetsBench } from "./support";
 
-/** Laws of overrides, for whatever may be declared of the real rulesets. */
+/** Properties of overrides, for random declarations for the local API's rulesets. */
 
-let bench: Bench;
+let bench: RulesetsBench;
 let owaspRuleset: ManagedRuleset;
-let vendorRuleset: ManagedRuleset;
+let managedRuleset: ManagedRuleset;
 beforeAll(async () => {
-  bench = await Bench.start("empty");
+  bench = await RulesetsBench.start("empty");
   const { client } = clientOf(bench.api.url);
   const read = (id: string) => readManagedRuleset(client, bench.api.accounts.main, id);
-  [owaspRuleset, vendorRuleset] = await Promise.all([
+  [owaspRuleset, managedRuleset] = await Promise.all([
     read(managedRulesets.owasp),
     read(managedRulesets.managed),
   ]);
@@ -40,7 +40,7 @@ const given = <T extends object>(record: T): T =>
   Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T;
 const action = fc.constantFrom(...ACTIONS);
 
-/** Declarations for a ruleset that the checks let through. */
+/** Declarations that are valid for a ruleset. */
 function declarations(ruleset: ManagedRuleset, withOwasp: boolean): fc.Arbitrary<DeclaredOverrides> {
   const tags = [...new Set(ruleset.rules.flatMap((rule) => rule.tags))];
   const ids = ruleset.rules.map(({ id }) => id);
@@ -75,35 +75,35 @@ function declarations(ruleset: ManagedRuleset, withOwasp: boolean): fc.Arbitrary
 
 const both = (): readonly (readonly [ManagedRuleset, boolean])[] => [
   [owaspRuleset, true],
-  [vendorRuleset, false],
+  [managedRuleset, false],
 ];
 
 function compile(declared: DeclaredOverrides, ruleset: ManagedRuleset): Overrides {
   return compileOverrides(declared, scoreRuleOf(ruleset));
 }
 
-function sharedBy(overrides: Overrides, ruleset: ManagedRuleset): ReturnType<typeof sharedTagsOf> {
+function sharedTagsIn(overrides: Overrides, ruleset: ManagedRuleset): ReturnType<typeof sharedTagsOf> {
   return sharedTagsOf(
     ruleset,
     overrides.categories.map(({ tag }) => tag),
   );
 }
 
-test("what is compiled reads back as what was declared", () => {
+test("compiled overrides read back as what was declared", () => {
   for (const [ruleset, withOwasp] of both()) {
     fc.assert(
       fc.property(declarations(ruleset, withOwasp), (declared) => {
         const overrides = compile(declared, ruleset);
-        const shared = sharedBy(overrides, ruleset);
+        const shared = sharedTagsIn(overrides, ruleset);
         const back = decompileOverrides(overrides, declared, scoreRuleOf(ruleset), shared);
-        expect(back).toEqual({ declared, unsaid: [] });
+        expect(back).toEqual({ declared, inexpressible: [] });
       }),
       { numRuns: RUNS },
     );
   }
 });
 
-test("what is read back of a foreign rule compiles to the same effect, in whatever words", () => {
+test("what is read from somebody else's rule compiles to the same effect, whatever form is declared", () => {
   for (const [ruleset, withOwasp] of both()) {
     const shared = sharedTagsOf(
       ruleset,
@@ -114,7 +114,7 @@ test("what is read back of a foreign rule compiles to the same effect, in whatev
         const live = compile(other, ruleset);
         const read = decompileOverrides(live, declared, scoreRuleOf(ruleset), shared);
         const again = compile(read.declared, ruleset);
-        if (read.inexpressible.length > 0) return; // Told in words instead.
+        if (read.inexpressible.length > 0) return; // Described in words instead.
         expect(effectiveRules(ruleset, again)).toEqual(effectiveRules(ruleset, live));
       }),
       { numRuns: RUNS },
@@ -122,16 +122,16 @@ test("what is read back of a foreign rule compiles to the same effect, in whatev
   }
 });
 
-test("two orders of categories that count as the same decide every rule alike", () => {
+test("two orders of categories that count as the same have the same effect on every rule", () => {
   const isDecidedAlike = (a: Overrides, b: Overrides): boolean =>
-    JSON.stringify(effectiveRules(vendorRuleset, a)) === JSON.stringify(effectiveRules(vendorRuleset, b));
+    JSON.stringify(effectiveRules(managedRuleset, a)) === JSON.stringify(effectiveRules(managedRuleset, b));
   fc.assert(
     fc.property(
-      declarations(vendorRuleset, false).filter(({ categories = [] }) => categories.length > 1),
+      declarations(managedRuleset, false).filter(({ categories = [] }) => categories.length > 1),
       fc.infiniteStream(fc.nat()),
       (declared, numbers) => {
-        const overrides = compile(declared, vendorRuleset);
-        const shared = sharedBy(overrides, vendorRuleset);
+        const overrides = compile(declared, managedRuleset);
+        const shared = sharedTagsIn(overrides, managedRuleset);
         const shuffled = overrides.categories
           .map((entry) => [numbers.next().value as number, entry] as const)
           .sort(([a], [b]) => a - b)
@@ -147,16 +147,16 @@ test("two orders of categories that count as the same decide every rule alike", 
   );
 });
 
-test("the conflicts that are told are those rules that the swapped entries would decide otherwise", () => {
+test("conflicts count the rules that the opposite order would decide differently", () => {
   const [one, other] = [
     { tag: "java", enabled: true },
     { tag: "sqli", enabled: false },
   ] as const;
   const first = { categories: [one, other], rules: {} };
   const second = { categories: [other, one], rules: {} };
-  const [conflict, ...more] = conflictsOf(vendorRuleset, first);
-  const before = effectiveRules(vendorRuleset, first);
-  const differ = effectiveRules(vendorRuleset, second).filter(
+  const [conflict, ...more] = conflictsOf(managedRuleset, first);
+  const before = effectiveRules(managedRuleset, first);
+  const differ = effectiveRules(managedRuleset, second).filter(
     (rule, at) => rule.enabled !== before[at]?.enabled,
   );
   expect(conflict).toEqual({
@@ -169,24 +169,24 @@ test("the conflicts that are told are those rules that the swapped entries would
   expect(differ.length).toBeGreaterThan(0);
 });
 
-test("what works is what the local API computes by rules of its own", async () => {
+test("effective rules match what the local API computes independently", async () => {
   await bench.up(bench.declare());
   const samples = [
     ...fc
       .sample(declarations(owaspRuleset, true), { numRuns: 6, seed: 7 })
       .map((d) => [owaspRuleset, d] as const),
     ...fc
-      .sample(declarations(vendorRuleset, false), { numRuns: 10, seed: 7 })
-      .map((d) => [vendorRuleset, d] as const),
+      .sample(declarations(managedRuleset, false), { numRuns: 10, seed: 7 })
+      .map((d) => [managedRuleset, d] as const),
   ];
-  const rule = await bench.own();
+  const rule = await bench.ownRule();
   for (const [ruleset, declared] of samples) {
     const overrides = compile(declared, ruleset);
     const wire = toOverrides(overrides);
-    await bench.edit(rule, {
+    await bench.editRule(rule, {
       action_parameters: { id: ruleset.id, ...(wire === undefined ? {} : { overrides: wire }) },
     });
-    const { rules } = await bench.effective();
+    const { rules } = await bench.effectiveDeployment();
     expect(
       effectiveRules(ruleset, overrides).map(({ id, enabled, action, scoreThreshold, decided }) => ({
         id,

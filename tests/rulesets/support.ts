@@ -12,24 +12,24 @@ import { Operation, rawGet, rawSend, type Recorded } from "../support/operation"
 export const TYPE = "ManagedRulesetOverride";
 export const REF = "edgeguard/site/dev/waf";
 export const OWASP = "Cloudflare OWASP Core Ruleset";
-export const VENDOR = "Cloudflare Managed Ruleset";
+export const MANAGED = "Cloudflare Managed Ruleset";
 
 export type Rule = Record<string, unknown> & { readonly id: string; readonly ref: string };
 export type Declaration = Record<string, unknown> & { readonly zoneId: string };
 
-/** A local API with one zone in view: what a test declares there, what is there, and what was sent. */
-export class Bench {
+/** A local API and one of its zones: what a test declares there, what exists, and what was sent. */
+export class RulesetsBench {
   private constructor(
     readonly api: LocalApi,
     readonly zone: string,
   ) {}
 
-  static async start(zone: ZoneName = "shop", options: LocalApiOptions = {}): Promise<Bench> {
+  static async start(zone: ZoneName = "shop", options: LocalApiOptions = {}): Promise<RulesetsBench> {
     const api = await startLocalApi(options);
-    return new Bench(api, api.zones[zone]);
+    return new RulesetsBench(api, api.zones[zone]);
   }
 
-  /** The OWASP ruleset for all requests, unless said otherwise. */
+  /** The OWASP Core Ruleset for all requests, by default. */
   declare(more: Record<string, unknown> = {}): Declaration {
     return {
       zoneId: this.zone,
@@ -40,8 +40,8 @@ export class Bench {
     };
   }
 
-  /** The same of the vendor-managed ruleset, whose rules carry several tags. */
-  declareVendor(more: Record<string, unknown> = {}): Declaration {
+  /** The Cloudflare Managed Ruleset, whose rules have several tags. */
+  declareManaged(more: Record<string, unknown> = {}): Declaration {
     return this.declare({
       ruleset: { id: managedRulesets.managed },
       expression: 'http.host eq "a.example"',
@@ -61,7 +61,7 @@ export class Bench {
     return `/zones/${this.zone}/rulesets`;
   }
 
-  /** Undefined where the zone has no entry point. */
+  /** Undefined if the zone has no entry point. */
   async entryPoint(): Promise<(Rule & { readonly rules: readonly Rule[] }) | undefined> {
     const { result } = await rawGet(this.api, `${this.path}/phases/http_request_firewall_managed/entrypoint`);
     return (result ?? undefined) as (Rule & { readonly rules: readonly Rule[] }) | undefined;
@@ -71,26 +71,26 @@ export class Bench {
     return (await this.entryPoint())?.rules ?? [];
   }
 
-  /** All that is not ours, as text: ids, order, content, versions and times. */
-  async foreign(): Promise<string> {
+  /** All rules that aren't ours, as text: IDs, order, content, versions and times. */
+  async othersRules(): Promise<string> {
     return JSON.stringify((await this.rules()).filter(({ ref }) => !ref.startsWith("edgeguard/")));
   }
 
-  async own(ref = REF): Promise<Rule> {
+  async ownRule(ref = REF): Promise<Rule> {
     const rule = (await this.rules()).find((each) => each.ref === ref);
     if (rule === undefined) throw new Error(`there is no rule ${ref}`);
     return rule;
   }
 
   /** Refs in the order in which they run. */
-  async order(): Promise<readonly string[]> {
+  async refs(): Promise<readonly string[]> {
     return (await this.rules()).map(
       ({ ref }) => NAMES[ref] ?? ref.replace(`${REF}/`, "").replace(REF, "own"),
     );
   }
 
-  /** Somebody changes a rule in the dashboard: the full definition is sent, as read, but for `change`. */
-  async edit(rule: Rule, change: Record<string, unknown>): Promise<void> {
+  /** Changes a rule as the dashboard does: sends the full definition with `change`. */
+  async editRule(rule: Rule, change: Record<string, unknown>): Promise<void> {
     const entryPoint = await this.entryPoint();
     const body: Record<string, unknown> = { ...rule, ...change };
     const path = `${this.path}/${entryPoint?.id ?? ""}/rules/${rule.id}`;
@@ -98,7 +98,7 @@ export class Bench {
     if (success !== true) throw new Error(JSON.stringify(errors));
   }
 
-  async add(body: Record<string, unknown>): Promise<Rule> {
+  async addRule(body: Record<string, unknown>): Promise<Rule> {
     const entryPoint = await this.entryPoint();
     const { result, success, errors } = await rawSend(
       this.api,
@@ -111,12 +111,12 @@ export class Bench {
     return (result as { rules: Rule[] }).rules.find(({ id }) => !known.has(id)) as Rule;
   }
 
-  async remove(rule: Rule): Promise<void> {
+  async deleteRule(rule: Rule): Promise<void> {
     await rawSend(this.api, "DELETE", `${this.path}/${(await this.entryPoint())?.id ?? ""}/rules/${rule.id}`);
   }
 
-  /** What works in the zone, as the local API computes it by rules of its own. */
-  async effective(ref = REF): Promise<EffectiveWaf["deployments"][number]> {
+  /** The effect of a deployment, as the local API computes it independently. */
+  async effectiveDeployment(ref = REF): Promise<EffectiveWaf["deployments"][number]> {
     const root = this.api.url.replace(/\/client\/v4$/, "");
     const response = await fetch(`${root}/__local/zones/${this.zone}/effective-waf`);
     const { deployments } = (await response.json()) as EffectiveWaf;
@@ -125,7 +125,7 @@ export class Bench {
     return found;
   }
 
-  /** Rules of a managed ruleset, as the account gives them. */
+  /** Rules of a managed ruleset. */
   async managedRules(
     ruleset: string,
   ): Promise<readonly (Rule & { readonly categories: readonly string[] })[]> {
@@ -134,8 +134,8 @@ export class Bench {
     return rules.map((rule) => ({ ...rule, categories: rule.categories ?? [] }));
   }
 
-  /** The vendor publishes the next version of a ruleset. */
-  async publish(ruleset: string, next: object): Promise<void> {
+  /** Publishes the next version of a ruleset. */
+  async publishVersion(ruleset: string, next: object): Promise<void> {
     const root = this.api.url.replace(/\/client\/v4$/, "");
     const response = await fetch(`${root}/__local/rulesets/${ruleset}/versions`, {
       method: "POST",
@@ -145,7 +145,7 @@ export class Bench {
     if (!response.ok) throw new Error(await response.text());
   }
 
-  /** Requests that changed something, ids left out. */
+  /** Requests that changed something, without IDs. */
   writes(): string[] {
     return this.api.requests
       .filter(({ method }) => method !== "GET")
@@ -159,10 +159,10 @@ export class Bench {
   }
 
   /**
-   * An empty plan: preview, refresh and preview again find nothing to do. The previews ask nothing, the refresh writes
+   * Preview, refresh and preview again find no changes. The previews send no request, and the refresh writes
    * nothing.
    */
-  async settled(declaration: Declaration, recorded: Recorded): Promise<void> {
+  async expectNoChanges(declaration: Declaration, recorded: Recorded): Promise<void> {
     this.api.clearRequests();
     expect(await this.operation().preview(TYPE, declaration, recorded)).toMatchObject({ step: "same" });
     expect(this.api.requests).toEqual([]);

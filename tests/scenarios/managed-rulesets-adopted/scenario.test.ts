@@ -7,7 +7,7 @@ const ID = seededRules.blog.owasp;
 
 playScenario({
   title:
-    "a rule that somebody has made in the dashboard is taken over when that is said, and given back as it was",
+    "takeOver adopts a rule from the dashboard, and a destroy puts it back",
   folder: __dirname,
   zone: "blog",
   steps: [
@@ -16,13 +16,13 @@ playScenario({
       code: "failure",
       says: [
         new RegExp(
-          `by rule ${ID}, which differs in owasp\\.paranoiaLevel: 4 → 2\\. To keep what the rule has, declare: owasp: { paranoiaLevel: 4 }\\. Set adopt: "takeOver" to change that rule`,
+          `by rule ${ID}, which differs in owasp\\.paranoiaLevel: 4 → 2\\. To keep what the rule has now, declare: owasp: { paranoiaLevel: 4 }\\. Set adopt: "takeOver" to change that rule`,
         ),
       ],
     },
     {
       run: "up",
-      program: "taken",
+      program: "take-over",
       changes: { create: 2 },
       writes: [`PATCH ${RULE}`],
       says: [

@@ -5,7 +5,7 @@ const ENTRY_POINT = "/zones/{zone}/rulesets/phases/http_request_firewall_managed
 
 playScenario({
   title:
-    "a zone that never had a managed rule gets its entry point with the first, and keeps it when the last one goes",
+    "a zone's first deployment creates its entry point, which stays when the last one is destroyed",
   folder: __dirname,
   zone: "empty",
   steps: [
@@ -19,7 +19,7 @@ playScenario({
       result: {
         name: "zone",
         kind: "zone",
-        rules: [{ ref: "edgeguard/scenario/dev/vendor" }, { ref: "edgeguard/scenario/dev/owasp" }],
+        rules: [{ ref: "edgeguard/scenario/dev/managed" }, { ref: "edgeguard/scenario/dev/owasp" }],
       },
     },
     { run: "refresh", args: ["--expect-no-changes"], changes: { unchanged: 3 } },
@@ -27,7 +27,7 @@ playScenario({
       run: "destroy",
       changes: { delete: 3 },
       writes: [`DELETE ${RULES}/{id}`, `DELETE ${RULES}/{id}`],
-      says: ["is left without a managed ruleset"],
+      says: ["now runs no managed ruleset"],
     },
     { look: ENTRY_POINT, result: { rules: [] } },
   ],

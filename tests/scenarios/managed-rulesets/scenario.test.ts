@@ -5,7 +5,7 @@ const RULES = "/zones/{zone}/rulesets/{id}/rules";
 const ENTRY_POINT = "/zones/{zone}/rulesets/phases/http_request_firewall_managed/entrypoint";
 const [POST, PATCH, DELETE] = [`POST ${RULES}`, `PATCH ${RULES}/{id}`, `DELETE ${RULES}/{id}`];
 
-/** Rules of others, as every start has them: their ids, versions and times of the last change stay what they were. */
+/** Other rules of the zone, whose IDs, versions and times must not change. */
 const seeded = (id: string, version: string) => ({
   id,
   version,
@@ -21,7 +21,7 @@ const off = (level: number) => ({ category: `paranoia-level-${level}`, enabled: 
 
 playScenario({
   title:
-    "a managed ruleset is deployed beside rules of others, changed, repaired and removed; theirs stay as they are",
+    "a managed ruleset is deployed beside other rules, changed, repaired and destroyed, and the others stay as they are",
   folder: __dirname,
   steps: [
     {
@@ -58,7 +58,7 @@ playScenario({
       },
     },
     { run: "preview", args: ["--expect-no-changes"], changes: { unchanged: 2 }, requests: 0 },
-    // Somebody switches it off in the dashboard, and all rules of one level with it.
+    // Somebody disables it in the dashboard, and all rules of a paranoia level with it.
     {
       edit: `PATCH /zones/{zone}/rulesets/${seededEntryPoints.shop}/rules/{rule:waf}`,
       body: {
@@ -73,7 +73,7 @@ playScenario({
       },
     },
     { run: "refresh", changes: { update: 1, unchanged: 1 } },
-    // What drifted is repaired by the same up that brings the next change.
+    // The update that brings the next change also repairs the drift.
     {
       run: "up",
       program: "changed",
@@ -103,7 +103,7 @@ playScenario({
       },
     },
     { run: "refresh", args: ["--expect-no-changes"], changes: { unchanged: 2 } },
-    { run: "destroy", changes: { delete: 2 }, writes: [DELETE, DELETE, DELETE], hides: ["is left without"] },
+    { run: "destroy", changes: { delete: 2 }, writes: [DELETE, DELETE, DELETE], hides: ["runs no managed ruleset"] },
     { look: ENTRY_POINT, result: { rules: [monitoring, managed, credentials] } },
   ],
 });

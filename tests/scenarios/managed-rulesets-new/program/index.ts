@@ -3,7 +3,7 @@ import { ManagedRulesetOverride } from "pulumi-edgeguard";
 
 const zoneId = new pulumi.Config().require("zoneId");
 
-const vendor = new ManagedRulesetOverride("vendor", {
+const managed = new ManagedRulesetOverride("managed", {
   zoneId,
   ruleset: { name: "Cloudflare Managed Ruleset" },
 });
@@ -12,5 +12,5 @@ new ManagedRulesetOverride("owasp", {
   zoneId,
   ruleset: { name: "Cloudflare OWASP Core Ruleset" },
   owasp: { paranoiaLevel: 1, scoreThreshold: "medium" },
-  position: { after: vendor.ruleRef },
+  position: { after: managed.ruleRef },
 });
