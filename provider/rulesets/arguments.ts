@@ -23,13 +23,12 @@ export interface OwaspArgs {
   readonly paranoiaLevel: pulumi.Input<1 | 2 | 3 | 4 | (number & {})>;
   /**
    * The score at which the ruleset acts: `"low"` (60), `"medium"` (40), `"high"` (25), or a whole number from 1. Any number
-   * but these three is a warning. Updates in place.
-   * @defaultValue the ruleset's own.
+   * but these three is a warning. By default, the ruleset's own. Updates in place.
    */
   readonly scoreThreshold?: pulumi.Input<LiteralUnion<"low" | "medium" | "high"> | number>;
   /**
-   * What the ruleset does with a request that reaches the score threshold. Updates in place.
-   * @defaultValue the ruleset's own, which is `"block"`.
+   * What the ruleset does with a request that reaches the score threshold. By default, the ruleset's own action, which is
+   * `"block"`. Updates in place.
    */
   readonly action?: pulumi.Input<LiteralUnion<RuleAction>>;
 }
@@ -62,15 +61,12 @@ export interface ExceptionArgs {
    * The requests, in Cloudflare's Rules language. It's checked like the resource's own `expression`. Updates in place.
    */
   readonly expression: pulumi.Input<string>;
-  /**
-   * What the exception is for. Updates in place.
-   * @defaultValue empty.
-   */
+  /** What the exception is for. Empty by default. Updates in place. */
   readonly description?: pulumi.Input<string>;
   /**
    * What the requests skip. `"this"` is the ruleset that the resource deploys. `"all"` is every managed rule after the
-   * exception, including those of other deployments. `{ rulesets }` and `{ rules }` name rulesets by name or ID. Updates in
-   * place.
+   * exception, including those of other deployments. `{ rulesets }` and `{ rules }` name rulesets by name or ID.
+   * Updates in place.
    */
   readonly skip: pulumi.Input<SkipArgs>;
 }

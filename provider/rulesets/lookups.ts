@@ -56,10 +56,7 @@ export interface ZoneEntryPoint {
 
 /** The arguments of `getManagedRulesets`. */
 export interface ManagedRulesetsArgs {
-  /**
-   * The account, as 32 hex digits.
-   * @defaultValue `edgeguard:accountId`, or `CLOUDFLARE_ACCOUNT_ID`.
-   */
+  /** The account, as 32 hex digits. By default, the setting `edgeguard:accountId`, or `CLOUDFLARE_ACCOUNT_ID`. */
   readonly accountId?: string;
 }
 
@@ -190,8 +187,8 @@ export const getZoneManagedRulesOutput = zoneRules.output;
 /** The arguments of `explainZone`. */
 export interface ExplainZoneArgs extends ZoneArgs {
   /**
-   * The account that has the managed rulesets, as 32 hex digits.
-   * @defaultValue `edgeguard:accountId`, or `CLOUDFLARE_ACCOUNT_ID`.
+   * The account that has the managed rulesets, as 32 hex digits. By default, the setting `edgeguard:accountId`, or
+   * `CLOUDFLARE_ACCOUNT_ID`.
    */
   readonly accountId?: string;
 }

@@ -327,8 +327,8 @@ export interface ManagedRulesetOverrideArgs {
    */
   readonly zoneId: pulumi.Input<string>;
   /**
-   * The account that has the managed ruleset, as 32 hex digits. Changing it sends no request.
-   * @defaultValue `edgeguard:accountId`, or `CLOUDFLARE_ACCOUNT_ID`.
+   * The account that has the managed ruleset, as 32 hex digits. By default, the setting `edgeguard:accountId`, or
+   * `CLOUDFLARE_ACCOUNT_ID`. Changing it sends no request.
    */
   readonly accountId?: pulumi.Input<string>;
   /**
@@ -347,14 +347,14 @@ export interface ManagedRulesetOverrideArgs {
   /**
    * The requests that the ruleset inspects, in Cloudflare's Rules language, such as `http.host eq "www.example.com"`. At
    * most 4,096 characters. An expression that Cloudflare can't parse fails the preview, which says where. A field or
-   * function that Cloudflare doesn't document is a warning. Notation alone (white space, `==` for `eq`) is no change.
-   * Updates in place.
-   * @defaultValue `"true"`: all requests.
+   * function that Cloudflare doesn't document is a warning. Notation alone (white space, `==` for `eq`) is no change. The
+   * default selects all requests. Updates in place.
+   * @defaultValue `"true"`
    */
   readonly expression?: pulumi.Input<string>;
   /**
-   * What the deployment is for. It's sent only if you set it. If you remove it, the rule has no description again. Updates
-   * in place.
+   * What the deployment is for. It's sent only if you set it. If you remove it, the rule has no description again.
+   * Updates in place.
    */
   readonly description?: pulumi.Input<string>;
   /**
@@ -363,7 +363,8 @@ export interface ManagedRulesetOverrideArgs {
    */
   readonly enabled?: pulumi.Input<boolean>;
   /**
-   * The rule's ref, which identifies it in the zone. Two resources of a program can't share one. Updates in place.
+   * The rule's ref, which identifies it in the zone. Two resources of a program can't share one. A default ref longer than
+   * 120 characters is `edgeguard/` and a digest instead. Updates in place.
    *
    * If a rule with this ref exists, a new resource continues with it if the ref begins with `edgeguard/`. With any other
    * ref, the rule is somebody else's and `adopt` decides. An adopted rule keeps its own ref.
@@ -371,15 +372,14 @@ export interface ManagedRulesetOverrideArgs {
    * You can rename the resource without an alias: if a rule of this stack has the default ref of another name, matches
    * the program, and belongs to no other resource of it, the resource adopts that rule and gives it the new ref. Nothing
    * is deleted.
-   * @defaultValue `edgeguard/<project>/<stack>/<name>`. Longer than 120 characters, it's `edgeguard/` and a digest.
+   * @defaultValue `edgeguard/<project>/<stack>/<name>`
    */
   readonly ref?: pulumi.Input<string>;
   /**
    * Where the rule goes among the zone's managed rules: `"first"`, `"last"`, `{ before: ref }` or `{ after: ref }`. Earlier
-   * rules run first. Use the other rule's ID if it has no ref. The position is applied when the rule is created and when
-   * this argument changes. Later, a rule on the wrong side of the other rule is drift; `"first"` and `"last"` aren't
-   * enforced again. Updates in place.
-   * @defaultValue a new rule goes last.
+   * rules run first. Use the other rule's ID if it has no ref. By default, a new rule goes last. The position is applied
+   * when the rule is created and when this argument changes. Later, a rule on the wrong side of the other rule is drift;
+   * `"first"` and `"last"` aren't enforced again. Updates in place.
    */
   readonly position?: pulumi.Input<
     | LiteralUnion<"first" | "last">
@@ -419,9 +419,8 @@ export interface ManagedRulesetOverrideArgs {
   readonly adopt?: pulumi.Input<LiteralUnion<Adopt>>;
   /**
    * What `pulumi destroy` does. `"remove"` deletes the rule. `"restore"` puts an adopted rule back as it was found, and
-   * deletes one that this resource created. `"keep"` leaves the rule and its exceptions as they are. Changing it sends no
-   * request.
-   * @defaultValue `"remove"` for a rule that this resource created, `"restore"` for one that it adopted.
+   * deletes one that this resource created. `"keep"` leaves the rule and its exceptions as they are. By default, a rule that
+   * this resource created is removed, and one that it adopted is restored. Changing it sends no request.
    */
   readonly onDestroy?: pulumi.Input<LiteralUnion<"restore" | "remove" | "keep">>;
 }
