@@ -4,8 +4,8 @@ import type { Condition, Value } from "../rules-language/tree";
 type Hosts = ReadonlySet<string> | undefined;
 
 /**
- * The hosts whose pages an expression selects, in lower case; undefined where it may select pages of any host. What it
- * selects beside the host is left out of account: the pages may be fewer and are never more.
+ * The hosts whose pages an expression selects, in lower case; undefined if it may select pages of any host. Ignores other
+ * conditions than the host, so the policy may apply to fewer pages, but never to more.
  */
 export function coveredHosts(expression: string): Hosts {
   const parsed = parseExpression(expression);
@@ -25,14 +25,14 @@ function hostsOf(condition: Condition): Hosts {
         operand.items.flatMap((item) => (item.kind === "literal" ? [item.value.toLowerCase()] : [])),
       );
     }
-    // All of their hosts, where each names some.
+    // All their hosts, if each operand names some.
     case "or":
       return condition.conditions
         .map(hostsOf)
         .reduce((all, more) =>
           all === undefined || more === undefined ? undefined : new Set([...all, ...more]),
         );
-    // The hosts that all of those allow that name some.
+    // The hosts that all operands have in common; operands without hosts don't count.
     case "and":
       return condition.conditions.map(hostsOf).reduce((all, more) => {
         if (all === undefined || more === undefined) return all ?? more;

@@ -2,20 +2,20 @@ import { describe } from "../runtime/inputs";
 import { nearest } from "../runtime/nearest";
 
 /**
- * Content-security policies as data: parsed, rendered in one order, linted, and asked whether they allow a script.
- * Directives and their meaning: CSP Level 3; which of them Cloudflare supports, its documentation says.
+ * Content Security Policies as data: parsing, rendering in canonical order, linting, and whether one allows a script.
+ * Directives follow CSP Level 3 (https://www.w3.org/TR/CSP3/). Cloudflare's documentation lists those that it supports.
  */
 
-/** Directives by their kebab-case name, each with its sources. */
+/** The sources of each directive, by its kebab-case name. */
 export type Directives = ReadonlyMap<string, readonly string[]>;
 
-/** What a program may write instead of text: `{ scriptSrc: ["'self'", "cdn.example.com"] }`. */
+/** A policy as an object: `{ scriptSrc: ["'self'", "cdn.example.com"] }`. */
 export type TypedDirectives = Readonly<Record<string, readonly string[] | boolean>>;
 
-/** CSP text, or what stands in place of typed directives. */
+/** CSP text or an object of directives, not checked yet. */
 type CspInput = string | Readonly<Record<string, unknown>>;
 
-/** Directives that Page Shield supports, in the order in which they are rendered: https://developers.cloudflare.com/page-shield/policies/csp-directives/ */
+/** Directives that Page Shield supports, in rendering order: https://developers.cloudflare.com/page-shield/policies/csp-directives/ */
 const SUPPORTED = [
   "default-src",
   "script-src",
@@ -35,7 +35,7 @@ const SUPPORTED = [
   "upgrade-insecure-requests",
 ];
 
-/** Directives that browsers know as well, or used to know. */
+/** Other directives that browsers know or used to know. */
 const OTHER_DIRECTIVES = [
   "script-src-elem",
   "script-src-attr",
@@ -59,18 +59,17 @@ const ALL_DIRECTIVES = [...SUPPORTED, ...OTHER_DIRECTIVES];
 /** Directives that take no sources. */
 const SOURCELESS = ["upgrade-insecure-requests", "block-all-mixed-content"];
 
-/** A keyword, nonce or hash that somebody forgot to quote. */
+/** A keyword, nonce or hash without its quotes. */
 const UNQUOTED =
   /^(self|none|unsafe-inline|unsafe-eval|unsafe-hashes|wasm-unsafe-eval|strict-dynamic|report-sample|nonce-.+|sha(256|384|512)-.+)$/i;
 
-/** One mistake in a policy. */
 export interface CspProblem {
-  /** Directive and source in the typed form; empty for a text. */
+  /** Directive and index of the source in an object; empty for text. */
   readonly path: readonly (string | number)[];
   readonly message: string;
 }
 
-/** The value cannot be read as a policy. Holds every mistake in it. */
+/** An invalid policy, with every mistake in it. */
 export class CspError extends Error {
   override readonly name = "CspError";
 
@@ -79,32 +78,32 @@ export class CspError extends Error {
   }
 }
 
-/** @throws CspError for names that are no directives, a directive that stands twice, malformed sources, or nothing at all. */
+/** @throws CspError for unknown or repeated directives, malformed sources, or an empty policy. */
 export function parseCsp(value: CspInput): Directives {
   const directives = new Map<string, readonly string[]>();
   const problems: CspProblem[] = [];
   for (const directive of directivesOf(value)) {
     const { name, written, sources, path } = directive;
-    const meant = ALL_DIRECTIVES.includes(name) ? name : closestDirective(name);
-    if (meant !== name) {
+    const corrected = ALL_DIRECTIVES.includes(name) ? name : closestDirective(name);
+    if (corrected !== name) {
       const [known, form] =
         path.length === 0 ? [SUPPORTED, String] : [SUPPORTED.map(toCamelCase), toCamelCase];
       const advice =
-        meant === undefined
-          ? `Directives: ${known.join(", ")}`
-          : `Did you mean ${JSON.stringify(form(meant))}?`;
+        corrected === undefined
+          ? `Use one of: ${known.join(", ")}`
+          : `Did you mean ${JSON.stringify(form(corrected))}?`;
       problems.push({ path, message: `${JSON.stringify(written)} is not a CSP directive. ${advice}` });
     } else if (directives.has(name)) {
-      const message = `${name} is declared twice; browsers obey the first and ignore the other. Merge them into one`;
+      const message = `${name} is declared twice, and browsers ignore the second one. Merge them`;
       problems.push({ path, message });
     }
-    problems.push(...sourceProblems(directive, meant ?? name));
+    problems.push(...sourceProblems(directive, corrected ?? name));
     directives.set(name, canonicalSources(name, sources.map(String)));
   }
   if (directives.size === 0)
     problems.push({
       path: [],
-      message: "the policy has no directive: write at least one, such as script-src 'self'",
+      message: "the policy has no directives. Write at least one, such as script-src 'self'",
     });
   if (problems.length > 0) throw new CspError(problems);
   return directives;
@@ -114,22 +113,22 @@ function sourceProblems({ sources, path, malformed }: Directive, name: string): 
   if (malformed !== undefined) return [{ path, message: malformed }];
   const isText = path.length === 0;
   return sources.flatMap((source, index): CspProblem[] => {
-    const where = isText ? [] : [...path, index];
+    const sourcePath = isText ? [] : [...path, index];
     if (typeof source !== "string")
-      return [{ path: where, message: `has to be a string; it is ${describe(source)}` }];
+      return [{ path: sourcePath, message: `must be a string, not ${describe(source)}` }];
     if (source === "" || /[\s;,]/.test(source)) {
-      const separate = isText ? "Separate sources with spaces" : "Write each source as an item of its own";
-      const message = `${name} has the source ${JSON.stringify(source)}; a source is one word without space, comma or semicolon. ${separate}`;
-      return [{ path: where, message }];
+      const advice = isText ? "Separate sources with spaces" : "Write each source as an item of its own";
+      const message = `${name} has the source ${JSON.stringify(source)}, but a source is one word without spaces, commas or semicolons. ${advice}`;
+      return [{ path: sourcePath, message }];
     }
     if (!takesSources(name) || !UNQUOTED.test(source)) return [];
     const quoted = `'${/^(nonce|sha)/i.test(source) ? source : source.toLowerCase()}'`;
-    const message = `${name} has ${source} without quotes, which is the name of a host. Write ${quoted}, with single quotes`;
-    return [{ path: where, message }];
+    const message = `${name} has ${source} without quotes, so browsers take it for a hostname. Write ${quoted}, with single quotes`;
+    return [{ path: sourcePath, message }];
   });
 }
 
-/** The directive that a name was probably meant to be, whatever stands between its words. */
+/** The directive that was probably meant, regardless of the characters between its words. */
 function closestDirective(name: string): string | undefined {
   const plain = (text: string): string => text.replace(/[^a-z]/g, "");
   const near = nearest(plain(name), ALL_DIRECTIVES.map(plain));
@@ -140,7 +139,7 @@ function toCamelCase(name: string): string {
   return name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The policy as text, directives and sources in one order. */
+/** The policy as text, in canonical order of directives. */
 export function renderCsp(directives: Directives): string {
   return [...directives]
     .sort(([a], [b]) => rank(SUPPORTED, a) - rank(SUPPORTED, b) || compare(a, b))
@@ -148,98 +147,98 @@ export function renderCsp(directives: Directives): string {
     .join("; ");
 }
 
-/** The text by which two values of a policy are compared: equal policies have equal texts. */
+/** The canonical text of a policy: equal policies have equal texts. */
 export function canonicalCsp(value: CspInput): string {
   return renderCsp(parseCsp(value));
 }
 
-/** What is allowed but rarely meant. `value` is what the user wrote: an empty list is not to be seen in the rendering. */
+/** Warns about what is valid but rarely meant. Takes the value as written, because rendering hides an empty list. */
 export function lintCsp(value: CspInput): string[] {
   const warnings: string[] = [];
   const written = directivesOf(value);
   for (const { name, sources: given } of written) {
     const sources = given.map(String);
     if (!SUPPORTED.includes(name))
-      warnings.push(`${name} is not among the directives that Page Shield supports; it may be ignored`);
+      warnings.push(`Page Shield doesn't list ${name} among its supported directives and may ignore it`);
     if (sources.length === 0 && takesSources(name)) {
       warnings.push(
-        `${name} has no source, which means 'none': nothing is allowed. Write 'none' if that is meant`,
+        `${name} has no sources, which means 'none': it allows nothing. If you mean that, write 'none'`,
       );
     }
     if (sources.length > 1 && sources.some((s) => s.toLowerCase() === "'none'")) {
-      warnings.push(`${name} has 'none' beside other sources; browsers then ignore 'none'`);
+      warnings.push(`${name} has 'none' next to other sources, so browsers ignore 'none'`);
     }
     if (sources.some((s) => /^'nonce-/i.test(s))) {
       warnings.push(
-        `${name} has a nonce, which Page Shield does not support: it would have to differ in every response`,
+        `${name} has a nonce, which Page Shield doesn't support: a nonce has to be different in every response. Use a hash`,
       );
     }
     const embedders = name === "frame-ancestors" ? sources.filter((s) => !/^'(none|self)'$/i.test(s)) : [];
     if (embedders.length > 0) {
       warnings.push(
-        `frame-ancestors says which sites may embed the page, and Page Shield takes only 'none' and 'self' there: ${embedders.join(" ")} may be ignored`,
+        `Page Shield supports only 'none' and 'self' in frame-ancestors (the sites that may embed the page) and may ignore ${embedders.join(" ")}`,
       );
     }
   }
   return [...warnings, ...wideSourceWarnings(written)];
 }
 
-/** What visitors' browsers would run although nobody chose it. Where one of these is meant, the warning does no harm. */
+/** Warns about sources that let browsers run scripts that nobody chose. */
 function wideSourceWarnings(written: readonly Directive[]): string[] {
   const isDeclared = (name: string): boolean => written.some((directive) => directive.name === name);
-  const ofScripts = ["script-src", "script-src-elem", "script-src-attr"];
-  if (!isDeclared("script-src")) ofScripts.push("default-src");
+  const scriptDirectives = ["script-src", "script-src-elem", "script-src-attr"];
+  if (!isDeclared("script-src")) scriptDirectives.push("default-src");
   return written
-    .filter(({ name }) => ofScripts.includes(name))
+    .filter(({ name }) => scriptDirectives.includes(name))
     .flatMap(({ name, sources: given }) => {
       const sources = given.map((source) => String(source).toLowerCase());
-      // Browsers then look at what carries a nonce or a hash; the rest is there for old ones.
+      // With 'strict-dynamic', browsers use only nonces and hashes; the rest is for older browsers.
       const isDynamic = sources.includes("'strict-dynamic'");
-      const allowed = isDynamic
+      const descriptions = isDynamic
         ? []
         : [...new Set(sources)].flatMap((source) => describeWideSource(source, sources));
-      return allowed.length === 0 ? [] : [`${name} is very wide: ${allowed.join(", ")}`];
+      return descriptions.length === 0 ? [] : [`${name} is very permissive: ${descriptions.join(", ")}`];
     });
 }
 
 function describeWideSource(source: string, all: readonly string[]): string[] {
   if (source === "'unsafe-inline'")
-    return all.some((each) => /^'(nonce|sha\d+)-/.test(each)) // Browsers then ignore it.
+    return all.some((each) => /^'(nonce|sha\d+)-/.test(each)) // Next to a nonce or a hash, browsers ignore 'unsafe-inline'.
       ? []
-      : [`${source} runs inline scripts, injected ones too`];
-  if (source === "data:") return [`${source} runs scripts written into a data: URL, injected ones too`];
+      : [`${source} allows inline scripts, including injected ones`];
+  if (source === "data:") return [`${source} allows scripts in data: URLs, including injected ones`];
   if (!["http:", "https:"].includes(source) && !matchesAnyHost(source)) return [];
-  return [`${source} loads scripts from any host${source.startsWith("http:") ? ", also unencrypted" : ""}`];
+  return [`${source} allows scripts from any host${source.startsWith("http:") ? ", even unencrypted" : ""}`];
 }
 
-/** `*`, whatever its scheme and port. */
+/** `*`, with any scheme and port. */
 function matchesAnyHost(source: string): boolean {
   return /^(https?:\/\/)?\*(:(\d+|\*))?\/?$/.test(source);
 }
 
-/** A script as far as a policy cares. */
+/** A script on a page. */
 export interface LoadedScript {
   readonly url: string;
-  /** Hostname of the page it was seen on. */
+  /** Hostname of the page that loads it. */
   readonly host: string;
 }
 
-/** Whether the policy lets the script load; undefined where only the browser could tell ('strict-dynamic'). */
+/** Whether the policy allows the script; undefined if only the browser can tell ('strict-dynamic'). */
 export function allowsScript(directives: Directives, script: LoadedScript): boolean | undefined {
   const sources = ["script-src-elem", "script-src", "default-src"]
     .map((name) => directives.get(name))
     .find((s) => s !== undefined);
   if (sources === undefined) return true;
   if (sources.includes("'strict-dynamic'")) return undefined;
-  if (!URL.canParse(script.url)) return sources.includes("'unsafe-inline'"); // A reported item without a URL is inline.
+  if (!URL.canParse(script.url)) return sources.includes("'unsafe-inline'"); // A detection without a URL is an inline script.
   const url = new URL(script.url);
   return sources.some((source) => matches(source, url, script.host));
 }
 
-/** Whether one source expression matches (CSP Level 3, section 6.7.2). */
+/** Whether one source matches the URL (CSP Level 3, section 6.7.2). */
 function matches(source: string, url: URL, pageHost: string): boolean {
   if (source === "'self'") return url.hostname === pageHost.toLowerCase();
-  if (source.startsWith("'")) return false; // Keywords, nonces and hashes speak of other things than addresses.
+  if (source.startsWith("'")) return false; // Keywords, nonces and hashes don't match URLs.
   const network = ["http:", "https:", "ws:", "wss:"].includes(url.protocol);
   if (source === "*") return network;
   const { scheme, host, port, path } = parseAddress(source) ?? {
@@ -264,17 +263,17 @@ function matches(source: string, url: URL, pageHost: string): boolean {
   return path.endsWith("/") ? url.pathname.startsWith(path) : url.pathname === path;
 }
 
-/** A source expression that is no keyword, in its parts. */
+/** The parts of a source that matches URLs. */
 export interface Address {
-  /** Undefined where the page's own counts. */
+  /** Undefined if the page's own scheme applies. */
   readonly scheme: string | undefined;
-  /** Undefined of a scheme alone, which is for every host. */
+  /** Undefined for a scheme alone, which matches every host. */
   readonly host: string | undefined;
   readonly port: string | undefined;
   readonly path: string;
 }
 
-/** Undefined of what is no address. */
+/** Undefined if the source is not an address. */
 export function parseAddress(source: string): Address | undefined {
   const alone = /^([a-z][a-z0-9+.-]*):$/.exec(source)?.[1];
   if (alone !== undefined) return { scheme: alone, host: undefined, port: undefined, path: "" };
@@ -287,16 +286,15 @@ function defaultPort(url: URL): string {
   return url.protocol === "https:" || url.protocol === "wss:" ? "443" : "80";
 }
 
-/** A directive as it is written. */
 interface Directive {
   /** In kebab-case. */
   readonly name: string;
   readonly written: string;
-  /** Each is a text, or a mistake. */
+  /** Strings, or mistakes. */
   readonly sources: readonly unknown[];
-  /** Its key in the typed form; empty for a text. */
+  /** Its key in an object; empty for text. */
   readonly path: readonly string[];
-  /** Why there are no sources to look at. */
+  /** Why its sources can't be read. */
   readonly malformed?: string;
 }
 
@@ -323,19 +321,19 @@ function fromTyped(typed: Readonly<Record<string, unknown>>): Directive[] {
         path: [key],
       };
       if (Array.isArray(given) || given === true) return directive;
-      const malformed = `has to be a list of sources, or true for a directive without sources; it is ${describe(given)}`;
+      const malformed = `must be a list of sources, or true for a directive without sources, not ${describe(given)}`;
       return { ...directive, malformed };
     });
 }
 
-/** Whether a directive's words are sources. Those of others (report-to, sandbox, trusted-types) are none of our business. */
+/** Whether the words of a directive are sources. Those of report-to, sandbox or trusted-types aren't. */
 function takesSources(name: string): boolean {
   return SUPPORTED.includes(name)
     ? !SOURCELESS.includes(name)
     : name.endsWith("-src") || /-src-(elem|attr)$/.test(name);
 }
 
-/** Sources are a set: keywords first, then hashes, then addresses, each alphabetically. Other words stay as written. */
+/** Sources are a set: keywords first, then nonces and hashes, then addresses, each sorted. Other words stay as written. */
 function canonicalSources(name: string, sources: readonly string[]): readonly string[] {
   if (!takesSources(name)) return sources;
   if (sources.length === 0) return ["'none'"];
@@ -344,7 +342,7 @@ function canonicalSources(name: string, sources: readonly string[]): readonly st
   return [...new Set(sources.map(canonicalSource))].sort((a, b) => group(a) - group(b) || compare(a, b));
 }
 
-/** Lower case where case has no meaning: keywords, scheme and host. A path, nonce or hash keeps its own. */
+/** Keywords, schemes and hosts in lower case. Case matters in paths, nonces and hashes. */
 function canonicalSource(source: string): string {
   if (/^'(nonce|sha\d+)-/i.test(source))
     return source.replace(/^'[a-z0-9]+-/i, (prefix) => prefix.toLowerCase());

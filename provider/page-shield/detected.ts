@@ -19,17 +19,17 @@ import {
 import { ownMember } from "../runtime/values";
 import type { Connection, Cookie, DetectedList, FilterValue, PageInfo, Script } from "./records";
 
-/** One kind of record that Cloudflare detects. */
+/** A kind of detection: scripts, connections or cookies. */
 export interface DetectedKind<T> {
-  /** Last segment of the list's path, and the plural for people. */
+  /** The last segment of the list's path, which is also the plural. */
   readonly path: string;
   readonly noun: string;
   readonly record: z.ZodType<T>;
-  /** Filters that let every record through, also what Cloudflare leaves out by itself. Source: OpenAPI. */
+  /** Query parameters that include what Cloudflare omits by default. */
   readonly includeAll: Readonly<Record<string, FilterValue>>;
 }
 
-/** Members on the wire that scripts and connections share. */
+/** Members that scripts and connections share. */
 const CONNECTION_MEMBERS = {
   id: z.string(),
   url: z.string(),
@@ -104,19 +104,19 @@ export const COOKIES: DetectedKind<Cookie> = {
 };
 
 const RESERVED_PARAMETERS: Readonly<Record<string, string>> = {
-  hosts: "set it by the argument hosts",
-  status: "set it by the argument status",
-  page: "set it by the argument page; without it all pages are read",
-  per_page: "set it by the argument perPage",
-  export: "is refused: its answer is a file, which a lookup does not read; leave it out",
+  hosts: "has its own argument. Use hosts",
+  status: "has its own argument. Use status",
+  page: "has its own argument. Use page, or omit it to read all pages",
+  per_page: "has its own argument. Use perPage",
+  export: "is not supported, because the response is a file. Remove it",
 };
 
-const LIST_FORM = "has to be a word or a list of at least one; leave it out for the default";
+const LIST_FORM = "must be a word or a list of at least one (omit it for the default)";
 
 const commaList = z
   .union([z.string(), z.array(z.string())], LIST_FORM)
   .refine((given) => splitWords(given).length > 0 && splitWords(given).every((word) => word !== ""), {
-    error: ({ input }) => `${LIST_FORM}; it is ${describe(input)}`,
+    error: ({ input }) => `${LIST_FORM}, not ${describe(input)}`,
   })
   .transform((given) => splitWords(given).join(","));
 
@@ -126,13 +126,13 @@ function splitWords(given: string | readonly string[]): string[] {
 
 const wholeNumber = (minimum: number, maximum: number, allowed: string): z.ZodType<number, number> =>
   z.number().refine((n) => Number.isInteger(n) && n >= minimum && n <= maximum, {
-    error: ({ input }) => `has to be ${allowed}; it is ${describe(input)}`,
+    error: ({ input }) => `must be ${allowed}, not ${describe(input)}`,
   });
 
 const filters = record(
   z.union(
     [z.string(), z.number(), z.boolean(), z.array(z.string())],
-    "has to be text, a number, true, false, or a list of texts",
+    "must be a string, a number, true, false or a list of strings",
   ),
 ).superRefine((given, ctx) => {
   for (const name of Object.keys(given)) {
@@ -160,7 +160,7 @@ export const listShape = {
   ).optional(),
 };
 
-/** Arguments of a list, as `listShape` has checked them. */
+/** Arguments of a list, checked by `listShape`. */
 interface ListQuery {
   readonly zoneId: string;
   readonly hosts?: string | undefined;
@@ -170,7 +170,7 @@ interface ListQuery {
   readonly perPage?: number | undefined;
 }
 
-/** Records of one kind: all pages, or the one page asked for. */
+/** Lists detections of one kind: all pages, or one page. */
 export async function listDetected<T extends DetectedRecord>(
   host: Host,
   { path, record }: DetectedKind<T>,
@@ -202,7 +202,7 @@ export async function listDetected<T extends DetectedRecord>(
   return { items: records, ...(resultInfo === undefined ? {} : { pageInfo: toPageInfo(resultInfo) }) };
 }
 
-/** What every kind of record has. */
+/** Members of every kind of detection. */
 export interface DetectedRecord {
   readonly id: string;
   readonly firstSeenAt?: string;
@@ -210,23 +210,24 @@ export interface DetectedRecord {
 }
 
 /**
- * The order a query asks for, to be made here once all pages have been read in the steady one. Undefined where only the
- * API can make it.
+ * Pages are read in the one order that stays stable, so the order that the query asks for is made here afterwards.
+ * Undefined if only the API can make it.
  */
 function clientSideOrder(query: Query): ((a: DetectedRecord, b: DetectedRecord) => number) | undefined {
   const steady = PAGE_SHIELD.STEADY_ORDER;
   const { order_by: by = steady.order_by, direction = steady.direction } = query;
   const member = by === "first_seen_at" ? "firstSeenAt" : by === "last_seen_at" ? "lastSeenAt" : undefined;
-  const toldByApi =
+  const isMaliciousFirst =
     String(query["prioritize_malicious"] ?? false) === "true" && query["order_by"] !== undefined;
-  if (member === undefined || toldByApi || (direction !== "asc" && direction !== "desc")) return undefined;
+  if (member === undefined || isMaliciousFirst || (direction !== "asc" && direction !== "desc"))
+    return undefined;
   if (member === "firstSeenAt" && direction === "asc") return () => 0;
   const sign = direction === "asc" ? 1 : -1;
   const time = (record: DetectedRecord): number => Date.parse(record[member] ?? "") || 0;
   return (a, b) => sign * (time(a) - time(b));
 }
 
-/** One record, with what only the detail has. */
+/** Reads one detection, with the members that lists omit. */
 export function getDetected<T>(
   host: Host,
   { path, noun, record }: DetectedKind<T>,
@@ -239,18 +240,19 @@ export function getDetected<T>(
   });
 }
 
-export function recordId(noun: string): z.ZodType<string, string> {
-  return hexId(`a ${noun} ID`, `Find it in the zone's list of ${noun}s.`);
+/** @param lookup the list that has the ID. */
+export function recordId(noun: string, lookup: string): z.ZodType<string, string> {
+  return hexId(`a ${noun} ID`, `Find it with ${lookup}.`);
 }
 
 function toQuery(args: ListQuery): Query {
-  const further = Object.entries(args.filters ?? {}).map(
+  const filters = Object.entries(args.filters ?? {}).map(
     ([name, value]): [string, string | number | boolean] => [
       name,
       typeof value === "object" ? value.join(",") : value,
     ],
   );
-  return { ...Object.fromEntries(further), hosts: args.hosts, status: args.status };
+  return { ...Object.fromEntries(filters), hosts: args.hosts, status: args.status };
 }
 
 function toPageInfo(info: ResultInfo): PageInfo {
@@ -263,11 +265,11 @@ function toPageInfo(info: ResultInfo): PageInfo {
   });
 }
 
-/** A threshold that is no number would make every script look harmless. */
+/** Validates a threshold. With one that isn't a number, every script would look harmless. */
 export function parseThreshold(given: unknown): number {
   const parsed = threshold.safeParse(given);
   if (parsed.success) return parsed.data;
-  throw new LookupError(`threshold has to be a number from 1 to 100; ${describe(given)} was given.`);
+  throw new LookupError(`threshold must be a number from 1 to 100, not ${describe(given)}.`);
 }
 
 const threshold = z.number().min(1).max(100).default(PAGE_SHIELD.MALICIOUS_BELOW_SCORE);

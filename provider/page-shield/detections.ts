@@ -29,25 +29,43 @@ import {
 export type { Detections, SeenScript } from "./snapshot";
 
 export interface SaveDetectionsOptions extends DetectedFilters, LookupOptions {
-  /** Kinds to keep. Connections and cookies need the Business plan. Default `["scripts"]`. */
+  /**
+   * The kinds of detections to save. Connections and cookies need the Business plan.
+   *
+   * @defaultValue `["scripts"]`
+   */
   readonly include?: readonly LiteralUnion<DetectionKind>[];
 }
 
+/** A kind of detection. */
 export type DetectionKind = (typeof KINDS)[number];
 const KINDS = ["scripts", "connections", "cookies"] as const;
 
 /**
- * Writes what a zone was seen to load into a file that is meant to be committed: a policy built from it (see
- * `scriptSources`) then changes by a reviewed diff, never by itself. Sorted, so that the same findings give the same
- * bytes; a file that holds them already is left alone. All active records are read, duplicates and `/cdn-cgi/` paths
- * among them; `hosts`, `status` and `filters` narrow or widen that. At a prompt, `edgeguard detections save` does it.
+ * Saves the detections of a zone to a file that you commit.
  *
- *     await saveDetections("0da4…", "detections.json", { status: ["active", "infrequent"] });
+ * A policy that `scriptSources` builds from the file changes in a reviewed diff, never by itself. The file is sorted: the
+ * same detections give the same bytes, and a file that already has them is left alone. Saves all active detections,
+ * including duplicates and `/cdn-cgi/` paths; `hosts`, `status` and `filters` change that. The command
+ * `edgeguard detections save` does the same.
  *
- * @param file relative to the working directory, which in a program is that of Pulumi.yaml or of its `main`.
- * @returns what the file holds.
- * @throws LookupError when an argument is wrong or the file cannot be written.
- * @throws when the token lacks Page Shield Read, or the plan lacks a kind; the file is then as it was.
+ * @param zoneId - The zone: 32 hex digits.
+ * @param file - Relative to the working directory: in a program, the folder of Pulumi.yaml or of its `main`.
+ * @returns The content of the file.
+ *
+ * @example Save scripts, including those seen rarely
+ * ```ts
+ * import { saveDetections } from "pulumi-edgeguard";
+ *
+ * void saveDetections("0da42c8d2132a9ddaf714f9e7c920711", "detections.json", {
+ *   status: ["active", "infrequent"],
+ * });
+ * ```
+ *
+ * @throws `LookupError` if an argument is wrong or the file can't be written.
+ * @throws If the token lacks Page Shield Read, or the plan lacks a kind. The file is then unchanged.
+ * @see https://developers.cloudflare.com/page-shield/detection/
+ * @see `GET /zones/{zone_id}/page_shield/scripts`, `/connections` and `/cookies`
  */
 export function saveDetections(
   zoneId: string,
@@ -56,18 +74,18 @@ export function saveDetections(
 ): Promise<Detections> {
   return ask(options, async (host) => {
     const { include, hosts, status, filters } = options;
-    const found = await collectDetections(host, { zoneId, include, hosts, status, filters });
-    await writeDetections(file, found);
-    return found;
+    const detections = await collectDetections(host, { zoneId, include, hosts, status, filters });
+    await writeDetections(file, detections);
+    return detections;
   });
 }
 
-/** What to collect: the options of `saveDetections`, each perhaps undefined. */
+/** Options of `saveDetections`, each possibly undefined. */
 type CollectOptions = { readonly zoneId: string } & {
   readonly [K in "include" | keyof DetectedFilters]?: SaveDetectionsOptions[K] | undefined;
 };
 
-/** Reads what `saveDetections` writes. */
+/** Reads from the API what `saveDetections` saves. */
 export async function collectDetections(host: Host, wanted: CollectOptions): Promise<Detections> {
   const shape = { zoneId: zone, include: includeArg, ...filterShape };
   const { include = ["scripts"], ...listing } = readArgs("saveDetections", shape, wanted);
@@ -87,13 +105,21 @@ export async function collectDetections(host: Host, wanted: CollectOptions): Pro
   };
 }
 
-const includeArg = z.array(z.enum(KINDS)).min(1, "has to name at least one kind; it is empty").optional();
+const includeArg = z.array(z.enum(KINDS)).min(1, "is empty. Name at least one kind").optional();
 
 /**
- * The snapshot in a file that `saveDetections` wrote.
+ * Reads a file that `saveDetections` or `edgeguard detections save` wrote. Sends no request.
  *
- * @param file relative to the working directory, which in a program is that of Pulumi.yaml or of its `main`.
- * @throws LookupError when the file is missing, is no snapshot, or was written by a later version.
+ * @param file - Relative to the working directory: in a program, the folder of Pulumi.yaml or of its `main`.
+ *
+ * @example Use saved detections in a program
+ * ```ts
+ * import { readDetections } from "pulumi-edgeguard";
+ *
+ * export const scripts = readDetections("detections.json").scripts?.length;
+ * ```
+ *
+ * @throws `LookupError` if the file is missing, isn't a snapshot of detections, or was written by a later version.
  */
 export function readDetections(file: string): Detections {
   let text: string;
@@ -101,16 +127,16 @@ export function readDetections(file: string): Detections {
     text = readFileSync(file, "utf8");
   } catch (error) {
     throw new LookupError(
-      `${path.resolve(file)} cannot be read (${errorCode(error)}): write it with \`edgeguard detections save --zone <zone ID> --out ${file}\`.`,
+      `can't read ${path.resolve(file)} (${errorCode(error)}). Write it with \`edgeguard detections save --zone <zone ID> --out ${file}\`.`,
     );
   }
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch (error) {
-    const where = error instanceof Error ? error.message : String(error);
+    const detail = error instanceof Error ? error.message : String(error);
     throw new LookupError(
-      `${path.resolve(file)} is not JSON (${where}): resolve what a merge left, or write it again with \`edgeguard detections save\`.`,
+      `${path.resolve(file)} is not valid JSON (${detail}). Resolve any merge conflict, or write it again with \`edgeguard detections save\`.`,
     );
   }
   return toDetections(json, path.resolve(file));
@@ -151,7 +177,7 @@ function sortedCategories(categories: readonly string[] | undefined): string[] |
   return categories === undefined || categories.length === 0 ? undefined : [...categories].sort();
 }
 
-/** By URL or name, then host: each record begins with the two. Alike in both, by all the rest. */
+/** Sorted by URL or name, then host: each record starts with them. Then by everything else. */
 function sortRecords<T>(records: readonly T[]): T[] {
   return records
     .map((record) => ({ record, key: JSON.stringify(record) }))
@@ -160,15 +186,15 @@ function sortRecords<T>(records: readonly T[]): T[] {
 }
 
 /**
- * Leaves the old file or the new one, never half of one.
+ * Writes the file atomically: an interrupted write leaves the old file.
  *
- * @returns false where the file held just that already.
- * @throws LookupError when it cannot be written.
+ * @returns false if the file already had this content.
+ * @throws LookupError if it can't be written.
  */
-export async function writeDetections(file: string, found: Detections): Promise<boolean> {
-  const text = `${JSON.stringify(found, undefined, 2)}\n`;
-  const held = await readFile(file, "utf8").catch(() => undefined); // A file that cannot be read is replaced, or the write says why not.
-  if (held === text) return false;
+export async function writeDetections(file: string, detections: Detections): Promise<boolean> {
+  const text = `${JSON.stringify(detections, undefined, 2)}\n`;
+  const current = await readFile(file, "utf8").catch(() => undefined); // If it can't be read, it's replaced, or the write fails.
+  if (current === text) return false;
   const draft = `${file}.${process.pid}.tmp`;
   try {
     await writeFile(draft, text);
@@ -177,7 +203,7 @@ export async function writeDetections(file: string, found: Detections): Promise<
   } catch (error) {
     await rm(draft, { force: true });
     throw new LookupError(
-      `${path.resolve(file)} cannot be written (${errorCode(error)}): check that its folder exists and may be written to.`,
+      `can't write ${path.resolve(file)} (${errorCode(error)}). Check that its folder exists and that you may write to it.`,
     );
   }
 }

@@ -38,15 +38,26 @@ const settingsLookup = lookup<ZoneArgs, PageShieldSettingsState>("getPageShieldS
   { zoneId },
   (host, { zoneId }) =>
     host.api.get(`/zones/${zoneId}/page_shield`, {
-      what: `Reading page security of zone ${zoneId}`,
+      what: `Reading Page Shield settings of zone ${zoneId}`,
       schema: settings,
     }),
 );
 
 /**
- * Page Shield of a zone.
+ * Reads the Page Shield settings of a zone.
  *
- * @throws when the zone id is malformed, the token lacks Page Shield Read, or the plan lacks Page Shield.
+ * @example Read whether Page Shield is on
+ * ```ts
+ * import { getPageShieldSettings } from "pulumi-edgeguard";
+ *
+ * const settings = getPageShieldSettings({ zoneId: "0da42c8d2132a9ddaf714f9e7c920711" });
+ *
+ * export const isOn = settings.then(({ enabled }) => enabled);
+ * ```
+ *
+ * @throws If the zone ID is malformed, the token lacks Page Shield Read, or the plan lacks Page Shield.
+ * @see https://developers.cloudflare.com/page-shield/reference/settings/
+ * @see `GET /zones/{zone_id}/page_shield`
  */
 export const getPageShieldSettings = settingsLookup.plain;
 
@@ -73,22 +84,36 @@ const policiesLookup = lookup<ZoneArgs, readonly PageShieldPolicyState[]>("getPa
 );
 
 /**
- * All policies of a zone; Cloudflare gives them in one answer.
+ * Lists all Page Shield policies of a zone, in one request.
  *
- * @throws when the zone id is malformed, the token lacks Page Shield Read, or the plan lacks policies.
+ * @example List the enforced policies
+ * ```ts
+ * import { getPageShieldPolicies } from "pulumi-edgeguard";
+ *
+ * const policies = getPageShieldPolicies({ zoneId: "0da42c8d2132a9ddaf714f9e7c920711" });
+ *
+ * export const enforced = policies.then((all) =>
+ *   all.filter(({ action, enabled }) => enabled && action === "allow").map(({ description }) => description),
+ * );
+ * ```
+ *
+ * @throws If the zone ID is malformed, the token lacks Page Shield Read, or the plan lacks policies.
+ * @see https://developers.cloudflare.com/page-shield/policies/
+ * @see `GET /zones/{zone_id}/page_shield/policies`
  */
 export const getPageShieldPolicies = policiesLookup.plain;
 
 /** `getPageShieldPolicies` for arguments that are outputs. Unknown in a preview without credentials. */
 export const getPageShieldPoliciesOutput = policiesLookup.output;
 
+/** Arguments of `getPageShieldPolicy`. */
 export interface PolicyLookupArgs extends ZoneArgs {
-  /** The policy's id, 32 hexadecimal digits, as `getPageShieldPolicies` gives it. */
+  /** The policy's ID: 32 hex digits, from `getPageShieldPolicies`. */
   readonly policyId: string;
 }
 
 const policyLookup = lookup<PolicyLookupArgs, PageShieldPolicyState>("getPageShieldPolicy")(
-  { zoneId, policyId: recordId("policy") },
+  { zoneId, policyId: recordId("policy", "getPageShieldPolicies") },
   (host, { zoneId, policyId }) =>
     host.api.get(`/zones/${zoneId}/page_shield/policies/${policyId}`, {
       what: `Reading policy ${policyId} of zone ${zoneId}`,
@@ -97,16 +122,30 @@ const policyLookup = lookup<PolicyLookupArgs, PageShieldPolicyState>("getPageShi
 );
 
 /**
- * One policy of a zone.
+ * Reads one Page Shield policy of a zone.
  *
- * @throws when an id is malformed, the zone has no such policy, or the token lacks Page Shield Read.
+ * @example Read a policy by its ID
+ * ```ts
+ * import { getPageShieldPolicy } from "pulumi-edgeguard";
+ *
+ * const policy = getPageShieldPolicy({
+ *   zoneId: "0da42c8d2132a9ddaf714f9e7c920711",
+ *   policyId: "8d5f4a1c0b9e47c2a6f3e1d2c3b4a5f6",
+ * });
+ *
+ * export const csp = policy.then(({ value }) => value);
+ * ```
+ *
+ * @throws If an ID is malformed, the zone has no such policy, or the token lacks Page Shield Read.
+ * @see https://developers.cloudflare.com/page-shield/policies/
+ * @see `GET /zones/{zone_id}/page_shield/policies/{policy_id}`
  */
 export const getPageShieldPolicy = policyLookup.plain;
 
 /** `getPageShieldPolicy` for arguments that are outputs. Unknown in a preview without credentials. */
 export const getPageShieldPolicyOutput = policyLookup.output;
 
-/** The list of one kind of record. */
+/** The list lookup of one kind of detection. */
 function listLookup<T extends DetectedRecord>(
   name: string,
   kind: DetectedKind<T>,
@@ -119,29 +158,60 @@ function listLookup<T extends DetectedRecord>(
 const connectionsLookup = listLookup("getConnections", CONNECTIONS);
 
 /**
- * Outbound connections of a zone, on the Business plan and above. Only `active` ones unless `status` says otherwise.
+ * Lists the outbound connections that Page Shield has seen on a zone's pages. Needs the Business plan.
  *
- * @throws when an argument is wrong, the token lacks Page Shield Read, or the plan lacks connections.
+ * Returns only `active` ones unless you set `status`.
+ *
+ * @example List the hosts that the checkout connects to
+ * ```ts
+ * import { getConnections } from "pulumi-edgeguard";
+ *
+ * const connections = getConnections({
+ *   zoneId: "0da42c8d2132a9ddaf714f9e7c920711",
+ *   hosts: "checkout.shop.example",
+ * });
+ *
+ * export const urls = connections.then(({ items }) => items.map(({ url }) => url));
+ * ```
+ *
+ * @throws If an argument is wrong, the token lacks Page Shield Read, or the plan lacks connections.
+ * @see https://developers.cloudflare.com/page-shield/detection/monitor-connections-scripts/
+ * @see `GET /zones/{zone_id}/page_shield/connections`
  */
 export const getConnections = connectionsLookup.plain;
 
 /** `getConnections` for arguments that are outputs. Unknown in a preview without credentials. */
 export const getConnectionsOutput = connectionsLookup.output;
 
+/** Arguments of `getConnection`. */
 export interface ConnectionArgs extends ZoneArgs {
-  /** The connection's id, 32 hexadecimal digits, as `getConnections` gives it. */
+  /** The connection's ID: 32 hex digits, from `getConnections`. */
   readonly connectionId: string;
 }
 
 const connectionLookup = lookup<ConnectionArgs, Connection>("getConnection")(
-  { zoneId, connectionId: recordId("connection") },
+  { zoneId, connectionId: recordId("connection", "getConnections") },
   (host, { zoneId, connectionId }) => getDetected(host, CONNECTIONS, zoneId, connectionId),
 );
 
 /**
- * One connection, in any state.
+ * Reads one connection, whatever its status.
  *
- * @throws when an id is malformed, the zone has no such connection, or the token lacks Page Shield Read.
+ * @example Read a connection by its ID
+ * ```ts
+ * import { getConnection } from "pulumi-edgeguard";
+ *
+ * const connection = getConnection({
+ *   zoneId: "0da42c8d2132a9ddaf714f9e7c920711",
+ *   connectionId: "8d5f4a1c0b9e47c2a6f3e1d2c3b4a5f6",
+ * });
+ *
+ * export const pages = connection.then(({ pageUrls }) => pageUrls);
+ * ```
+ *
+ * @throws If an ID is malformed, the zone has no such connection, or the token lacks Page Shield Read.
+ * @see https://developers.cloudflare.com/page-shield/detection/monitor-connections-scripts/
+ * @see `GET /zones/{zone_id}/page_shield/connections/{connection_id}`
  */
 export const getConnection = connectionLookup.plain;
 
@@ -151,30 +221,61 @@ export const getConnectionOutput = connectionLookup.output;
 const cookiesLookup = listLookup("getCookies", COOKIES);
 
 /**
- * Cookies of a zone, on the Business plan and above. `status` is sent only where it is set: the OpenAPI document does not
- * have it for cookies. Without it only `active` ones are returned.
+ * Lists the cookies that Page Shield has seen on a zone's pages. Needs the Business plan.
  *
- * @throws when an argument is wrong, the token lacks Page Shield Read, or the plan lacks cookies.
+ * Returns only `active` ones unless you set `status`. It's sent only if set, because Cloudflare's OpenAPI document doesn't
+ * have it for cookies.
+ *
+ * @example List cookies without the Secure attribute
+ * ```ts
+ * import { getCookies } from "pulumi-edgeguard";
+ *
+ * const cookies = getCookies({
+ *   zoneId: "0da42c8d2132a9ddaf714f9e7c920711",
+ *   filters: { secure: false },
+ * });
+ *
+ * export const insecure = cookies.then(({ items }) => items.map(({ name }) => name));
+ * ```
+ *
+ * @throws If an argument is wrong, the token lacks Page Shield Read, or the plan lacks cookies.
+ * @see https://developers.cloudflare.com/page-shield/detection/monitor-connections-scripts/
+ * @see `GET /zones/{zone_id}/page_shield/cookies`
  */
 export const getCookies = cookiesLookup.plain;
 
 /** `getCookies` for arguments that are outputs. Unknown in a preview without credentials. */
 export const getCookiesOutput = cookiesLookup.output;
 
+/** Arguments of `getCookie`. */
 export interface CookieArgs extends ZoneArgs {
-  /** The cookie's id, 32 hexadecimal digits, as `getCookies` gives it. */
+  /** The cookie's ID: 32 hex digits, from `getCookies`. */
   readonly cookieId: string;
 }
 
 const cookieLookup = lookup<CookieArgs, Cookie>("getCookie")(
-  { zoneId, cookieId: recordId("cookie") },
+  { zoneId, cookieId: recordId("cookie", "getCookies") },
   (host, { zoneId, cookieId }) => getDetected(host, COOKIES, zoneId, cookieId),
 );
 
 /**
- * One cookie.
+ * Reads one cookie.
  *
- * @throws when an id is malformed, the zone has no such cookie, or the token lacks Page Shield Read.
+ * @example Read a cookie by its ID
+ * ```ts
+ * import { getCookie } from "pulumi-edgeguard";
+ *
+ * const cookie = getCookie({
+ *   zoneId: "0da42c8d2132a9ddaf714f9e7c920711",
+ *   cookieId: "8d5f4a1c0b9e47c2a6f3e1d2c3b4a5f6",
+ * });
+ *
+ * export const sameSite = cookie.then(({ sameSiteAttribute }) => sameSiteAttribute);
+ * ```
+ *
+ * @throws If an ID is malformed, the zone has no such cookie, or the token lacks Page Shield Read.
+ * @see https://developers.cloudflare.com/page-shield/detection/monitor-connections-scripts/
+ * @see `GET /zones/{zone_id}/page_shield/cookies/{cookie_id}`
  */
 export const getCookie = cookieLookup.plain;
 
@@ -184,30 +285,62 @@ export const getCookieOutput = cookieLookup.output;
 const scriptsLookup = listLookup("getScripts", SCRIPTS);
 
 /**
- * Scripts of a zone, on the Pro plan and above. Only `active` ones unless `status` says otherwise; Cloudflare leaves
- * out duplicates and its own `/cdn-cgi/` paths unless `filters` say otherwise.
+ * Lists the scripts that Page Shield has seen on a zone's pages. Needs the Pro plan.
  *
- * @throws when an argument is wrong, the token lacks Page Shield Read, or the plan lacks scripts.
+ * Returns only `active` ones unless you set `status`. Cloudflare omits duplicates and its own `/cdn-cgi/` paths unless you
+ * set `filters`.
+ *
+ * @example List all scripts, including duplicates
+ * ```ts
+ * import { getScripts } from "pulumi-edgeguard";
+ *
+ * const scripts = getScripts({
+ *   zoneId: "0da42c8d2132a9ddaf714f9e7c920711",
+ *   status: ["active", "infrequent"],
+ *   filters: { exclude_duplicates: false, exclude_cdn_cgi: false },
+ * });
+ *
+ * export const urls = scripts.then(({ items }) => items.map(({ url }) => url));
+ * ```
+ *
+ * @throws If an argument is wrong, the token lacks Page Shield Read, or the plan lacks scripts.
+ * @see https://developers.cloudflare.com/page-shield/detection/monitor-connections-scripts/
+ * @see `GET /zones/{zone_id}/page_shield/scripts`
  */
 export const getScripts = scriptsLookup.plain;
 
 /** `getScripts` for arguments that are outputs. Unknown in a preview without credentials. */
 export const getScriptsOutput = scriptsLookup.output;
 
+/** Arguments of `getScript`. */
 export interface ScriptArgs extends ZoneArgs {
-  /** The script's id, 32 hexadecimal digits, as `getScripts` gives it. */
+  /** The script's ID: 32 hex digits, from `getScripts`. */
   readonly scriptId: string;
 }
 
 const scriptLookup = lookup<ScriptArgs, Script>("getScript")(
-  { zoneId, scriptId: recordId("script") },
+  { zoneId, scriptId: recordId("script", "getScripts") },
   (host, { zoneId, scriptId }) => getDetected(host, SCRIPTS, zoneId, scriptId),
 );
 
 /**
- * One script, in any state, with `pageUrls` and `versions`.
+ * Reads one script, whatever its status, with its `pageUrls` and `versions`.
  *
- * @throws when an id is malformed, the zone has no such script, or the token lacks Page Shield Read.
+ * @example Read the pages that load a script
+ * ```ts
+ * import { getScript } from "pulumi-edgeguard";
+ *
+ * const script = getScript({
+ *   zoneId: "0da42c8d2132a9ddaf714f9e7c920711",
+ *   scriptId: "8d5f4a1c0b9e47c2a6f3e1d2c3b4a5f6",
+ * });
+ *
+ * export const pages = script.then(({ pageUrls }) => pageUrls);
+ * ```
+ *
+ * @throws If an ID is malformed, the zone has no such script, or the token lacks Page Shield Read.
+ * @see https://developers.cloudflare.com/page-shield/detection/monitor-connections-scripts/
+ * @see `GET /zones/{zone_id}/page_shield/scripts/{script_id}`
  */
 export const getScript = scriptLookup.plain;
 

@@ -3,22 +3,40 @@ import { ask, LookupError, readArgs, warnsInPreview, type LookupOptions } from "
 import { filterShape, listDetected, SCRIPTS, parseThreshold } from "./detected";
 import type { DetectedFilters, Script } from "./records";
 
+/** Where to draw the line between harmless and malicious. */
 export interface MaliciousOptions {
-  /** Scores lower than this are malicious, 1 to 100. Default 50. */
+  /**
+   * Scores below this are malicious, from 1 to 100.
+   *
+   * @defaultValue `50`
+   */
   readonly threshold?: number;
 }
 
-/** What the classification goes by. */
+/** A script with the score that decides whether it is malicious. */
 export interface ScoredScript {
   readonly jsIntegrityScore?: number | null | undefined;
 }
 
 /**
- * Whether a script's score is strictly lower than the threshold. Undefined where it has no
- * score, as on plans without scores or before its first analysis: nobody knows, which is not "not malicious".
- * What threat lists say is another matter: `urlReportedMalicious`, `domainReportedMalicious`.
+ * Whether a script's score is below the threshold.
  *
- * @throws LookupError when the threshold is no number from 1 to 100.
+ * Returns undefined if it has no score, as on plans without scores or before its first analysis: unknown doesn't mean
+ * harmless. Threat lists don't count here; see `urlReportedMalicious` and `domainReportedMalicious`.
+ *
+ * @example Find malicious scripts
+ * ```ts
+ * import { getScripts, isMalicious } from "pulumi-edgeguard";
+ *
+ * const scripts = getScripts({ zoneId: "0da42c8d2132a9ddaf714f9e7c920711" });
+ *
+ * export const malicious = scripts.then(({ items }) =>
+ *   items.filter((script) => isMalicious(script) === true).map(({ url }) => url),
+ * );
+ * ```
+ *
+ * @throws `LookupError` if the threshold isn't a number from 1 to 100.
+ * @see https://developers.cloudflare.com/page-shield/how-it-works/malicious-script-detection/
  */
 export function isMalicious(script: ScoredScript, options: MaliciousOptions = {}): boolean | undefined {
   const below = parseThreshold(options.threshold);
@@ -26,12 +44,13 @@ export function isMalicious(script: ScoredScript, options: MaliciousOptions = {}
   return score === undefined ? undefined : score < below;
 }
 
+/** Arguments of `assertNoMaliciousScripts`. */
 export interface AssertNoMaliciousArgs extends DetectedFilters, MaliciousOptions {
-  /** The zone, 32 hexadecimal digits. */
+  /** The zone: 32 hex digits. */
   readonly zoneId: string;
 }
 
-/** A zone has malicious scripts. The message names each of them. */
+/** Thrown if a zone has malicious scripts. The message lists them. */
 export class MaliciousScriptsError extends LookupError {
   override readonly name = "MaliciousScriptsError";
 
@@ -44,18 +63,34 @@ export class MaliciousScriptsError extends LookupError {
 }
 
 /**
- * Fails where the zone has a script whose score is lower than the threshold; previews fail too, with the list. Reads
- * all active scripts, duplicates and `/cdn-cgi/` paths among them; `status`, `hosts` and `filters` narrow or widen that.
- * Scripts without a score cannot be judged: they are counted in a warning. Where credentials are missing, an up fails
- * and a preview warns. To stop a program before it declares anything, await it:
+ * Fails the preview and the update if a zone has a script with a score below the threshold, and lists these scripts.
  *
- *     export = async () => {
- *       await assertNoMaliciousScripts({ zoneId, status: ["active", "infrequent"] });
- *       new PageShieldPolicy(…);
- *     };
+ * Checks all active scripts, including duplicates and `/cdn-cgi/` paths; `status`, `hosts` and `filters` change that.
+ * Scripts without a score can't be checked; a warning counts them. Without credentials, an update fails and a preview
+ * warns. To stop a program before it declares anything, await the assertion.
  *
- * @throws MaliciousScriptsError with the list, worst first; in a program as a sentence of the engine.
- * @throws when an argument is wrong, the token lacks Page Shield Read, or the plan lacks scripts.
+ * @example Stop the program before it declares a policy
+ * ```ts
+ * import { assertNoMaliciousScripts, PageShieldPolicy } from "pulumi-edgeguard";
+ *
+ * const zoneId = "0da42c8d2132a9ddaf714f9e7c920711";
+ *
+ * export = async () => {
+ *   await assertNoMaliciousScripts({ zoneId, status: ["active", "infrequent"] });
+ *   new PageShieldPolicy("checkout", {
+ *     zoneId,
+ *     description: "Checkout: only own scripts",
+ *     action: "allow",
+ *     expression: 'http.host eq "checkout.shop.example"',
+ *     value: "script-src 'self'",
+ *   });
+ * };
+ * ```
+ *
+ * @throws `MaliciousScriptsError` with the list, worst first. In a program, the engine shows its message.
+ * @throws If an argument is wrong, the token lacks Page Shield Read, or the plan lacks scripts.
+ * @see https://developers.cloudflare.com/page-shield/detection/review-malicious-scripts/
+ * @see `GET /zones/{zone_id}/page_shield/scripts`
  */
 export function assertNoMaliciousScripts(
   args: AssertNoMaliciousArgs,
@@ -81,8 +116,8 @@ export function assertNoMaliciousScripts(
     const unscored = scripts.filter((script) => isMalicious(script) === undefined).length;
     if (unscored > 0) {
       host.say.warn(
-        `${what}: ${unscored} of ${scripts.length} scripts of zone ${wanted.zoneId} have no score and could not be judged; ` +
-          "scores come with the plan, and with a script's first analysis.",
+        `${what}: couldn't check ${unscored} of ${scripts.length} scripts of zone ${wanted.zoneId}, which have no score. ` +
+          "Scores depend on the plan and come with a script's first analysis.",
       );
     }
   });
@@ -98,7 +133,7 @@ function maliciousMessage(zone: string, below: number, scripts: readonly Script[
     .map(({ text }) => `  ${text}`);
   const some = scripts.length === 1 ? "a malicious script" : `${scripts.length} malicious scripts`;
   return (
-    `zone ${zone} has ${some}, with a score lower than ${below}. Remove them from the pages, or keep browsers from loading ` +
-    `them with an allow policy; raise or lower the threshold only if the scores are misjudged.\n${lines.join("\n")}`
+    `zone ${zone} has ${some}, with a score below ${below}. Remove them from the pages, or block them with an allow ` +
+    `policy. Change the threshold only if the scores are wrong.\n${lines.join("\n")}`
   );
 }

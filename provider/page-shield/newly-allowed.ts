@@ -1,18 +1,18 @@
 import { ownMember } from "../runtime/values";
 import { parseAddress, type Address, type Directives } from "./csp";
 
-/** What a policy allows that another one doesn't: by directive, with the fallbacks that browsers follow (CSP Level 3). */
+/** What a policy allows that another doesn't, by directive, with the fallbacks that browsers use (CSP Level 3). */
 
 export interface NewlyAllowed {
-  /** The directive whose sources say so; of one that is gone, itself. */
+  /** The directive that allows it now, or the one that was removed. */
   readonly directive: string;
-  /** The directives that decided before: another one, where it fell away or this one came in between. */
+  /** The directives that applied before. They differ from `directive` if one was removed or added. */
   readonly before: readonly string[];
-  /** Sources that the earlier policy doesn't cover; undefined where everything is allowed now. */
+  /** Sources that the earlier policy doesn't cover; undefined if everything is allowed now. */
   readonly sources: readonly string[] | undefined;
 }
 
-/** Where a directive that isn't declared takes its sources from, nearest first. */
+/** The directives whose sources apply if one is not declared, nearest first. */
 const FALLBACKS: Readonly<Record<string, readonly string[]>> = {
   "script-src": ["default-src"],
   "script-src-elem": ["script-src", "default-src"],
@@ -36,110 +36,111 @@ const FALLBACKS: Readonly<Record<string, readonly string[]>> = {
   "frame-ancestors": [],
 };
 
-/** Everything that the second policy lets through and the first does not, or may not: what can't be proven counts. */
+/** Everything that the second policy allows and the first doesn't, or might not: without proof, it counts. */
 export function newlyAllowed(before: Directives, after: Directives): readonly NewlyAllowed[] {
-  const found = new Map<string, { readonly before: Set<string>; sources: Set<string> | undefined }>();
-  const add = (directive: string, was: string, sources: readonly string[] | undefined): void => {
-    const known = found.get(directive) ?? { before: new Set(), sources: new Set() };
-    known.before.add(was);
-    known.sources =
-      sources === undefined || known.sources === undefined
+  const changes = new Map<string, { readonly before: Set<string>; sources: Set<string> | undefined }>();
+  const add = (directive: string, earlier: string, sources: readonly string[] | undefined): void => {
+    const change = changes.get(directive) ?? { before: new Set(), sources: new Set() };
+    change.before.add(earlier);
+    change.sources =
+      sources === undefined || change.sources === undefined
         ? undefined
-        : new Set([...known.sources, ...sources]);
-    found.set(directive, known);
+        : new Set([...change.sources, ...sources]);
+    changes.set(directive, change);
   };
-  const known = new Map<string, readonly string[]>();
+  const cache = new Map<string, readonly string[]>();
   const names = new Set([...Object.keys(FALLBACKS), ...before.keys(), ...after.keys()]);
   for (const name of names) {
-    if (name === "default-src") continue; // It acts through those that fall back to it.
-    const was = effectiveDirective(before, name);
-    const is = effectiveDirective(after, name);
-    if (was === undefined) continue; // Nothing was restricted.
-    if (is === undefined) {
-      add(was, was, undefined);
+    if (name === "default-src") continue; // It applies through the directives that fall back to it.
+    const earlier = effectiveDirective(before, name);
+    const later = effectiveDirective(after, name);
+    if (earlier === undefined) continue; // Nothing was restricted.
+    if (later === undefined) {
+      add(earlier, earlier, undefined);
       continue;
     }
-    const more =
+    const added =
       ownMember(FALLBACKS, name) === undefined
         ? addedKeywords(before, after, name)
-        : addedSources(name, [was, before.get(was) ?? []], [is, after.get(is) ?? []], known);
-    if (more.length > 0) add(is, was, more);
+        : addedSources(name, [earlier, before.get(earlier) ?? []], [later, after.get(later) ?? []], cache);
+    if (added.length > 0) add(later, earlier, added);
   }
-  return [...found].map(([directive, { before, sources }]) => ({
+  return [...changes].map(([directive, { before, sources }]) => ({
     directive,
     before: [...before],
     sources: sources === undefined ? undefined : [...sources],
   }));
 }
 
-/** The directive that decides for this one. */
+/** The directive whose sources apply for this one. */
 function effectiveDirective(directives: Directives, name: string): string | undefined {
   return [name, ...(ownMember(FALLBACKS, name) ?? [])].find((each) => directives.has(each));
 }
 
-/** A directive whose words aren't sources: what any other word than before does is not known. */
+/** For directives whose words aren't sources: any change might allow more. */
 function addedKeywords(before: Directives, after: Directives, name: string): readonly string[] {
-  const [was, is] = [before.get(name) ?? [], after.get(name) ?? []];
+  const [earlier, later] = [before.get(name) ?? [], after.get(name) ?? []];
   // Each word of `sandbox` permits something.
-  if (name === "sandbox") return is.filter((word) => !was.includes(word));
-  return was.join(" ") === is.join(" ") ? [] : is.length === 0 ? [name] : is;
+  if (name === "sandbox") return later.filter((word) => !earlier.includes(word));
+  return earlier.join(" ") === later.join(" ") ? [] : later.length === 0 ? [name] : later;
 }
 
 type DirectiveSources = readonly [directive: string, sources: readonly string[]];
 
-/** @param known what was found before, as most directives fall back to the same few lists. */
+/** @param cache earlier results, because most directives fall back to the same few lists. */
 function addedSources(
   name: string,
-  was: DirectiveSources,
-  is: DirectiveSources,
-  known: Map<string, readonly string[]>,
+  before: DirectiveSources,
+  after: DirectiveSources,
+  cache: Map<string, readonly string[]>,
 ): readonly string[] {
-  const [old, now] = [effectiveSources(name, was), effectiveSources(name, is)];
-  const key = JSON.stringify([old, now]);
-  const same = new Set(old);
-  const more =
-    known.get(key) ??
-    now.filter((source) => !same.has(source) && !old.some((other) => covers(other, source)));
-  known.set(key, more);
-  return more;
+  const [earlier, later] = [effectiveSources(name, before), effectiveSources(name, after)];
+  const key = JSON.stringify([earlier, later]);
+  const same = new Set(earlier);
+  const added =
+    cache.get(key) ??
+    later.filter((source) => !same.has(source) && !earlier.some((other) => covers(other, source)));
+  cache.set(key, added);
+  return added;
 }
 
 const isNonceOrHash = (source: string): boolean => /^'(nonce|sha\d+)-/.test(source);
 
-/** Words that mean something for scripts alone, and for styles besides. A word that isn't here may for anything. */
-const SCRIPT_WORDS = [
+/** Keywords that affect only scripts. A keyword in neither list may affect anything. */
+const SCRIPT_KEYWORDS = [
   "'strict-dynamic'",
   "'unsafe-eval'",
   "'wasm-unsafe-eval'",
   "'trusted-types-eval'",
   "'inline-speculation-rules'",
 ];
-const STYLE_WORDS = ["'unsafe-inline'", "'unsafe-hashes'"];
+/** Keywords that affect only scripts and styles. */
+const STYLE_KEYWORDS = ["'unsafe-inline'", "'unsafe-hashes'"];
 
 /**
- * The sources that have an effect on what `name` stands for: beside others 'none' has none; a nonce or a hash takes
- * 'unsafe-inline' its effect. For scripts 'strict-dynamic' does so, too, and takes that of addresses; for nothing else.
+ * The sources that have an effect on directive `name`. Browsers ignore 'none' next to other sources, and 'unsafe-inline'
+ * next to a nonce or a hash. For scripts only, 'strict-dynamic' makes them ignore 'unsafe-inline' and addresses, too.
  */
 function effectiveSources(name: string, [directive, sources]: DirectiveSources): readonly string[] {
   const isScript = name.startsWith("script-src");
   const isStyle = name.startsWith("style-src");
-  // A worker is a script where a directive of scripts decides.
+  // A worker counts as a script if a script directive applies.
   const isDynamic = (isScript || directive.startsWith("script-src")) && sources.includes("'strict-dynamic'");
   const isStrict = isDynamic || sources.some(isNonceOrHash);
   return sources.filter((source) => {
     if (source === "'none'" || source === "'report-sample'") return false;
     if (source === "'unsafe-inline'" && isStrict) return false;
     if (!source.startsWith("'") || source === "'self'") return !isDynamic;
-    if (SCRIPT_WORDS.includes(source)) return isScript;
-    return isScript || isStyle || !(isNonceOrHash(source) || STYLE_WORDS.includes(source));
+    if (SCRIPT_KEYWORDS.includes(source)) return isScript;
+    return isScript || isStyle || !(isNonceOrHash(source) || STYLE_KEYWORDS.includes(source));
   });
 }
 
-/** Whether whatever `narrow` allows, `wide` allows, too. */
+/** Whether `wide` allows everything that `narrow` allows. */
 function covers(wide: string, narrow: string): boolean {
   if (wide === narrow) return true;
   if (wide === "'unsafe-eval'") return narrow === "'wasm-unsafe-eval'";
-  // `*` is every address of the network, on every port; the page's own is one of them.
+  // `*` allows every network address on every port, including the page's own.
   if (wide === "*") return narrow === "'self'" || isNetworkAddress(narrow);
   if (wide.startsWith("'") || narrow.startsWith("'")) return false;
   const [a, b] = [parseAddress(wide), parseAddress(narrow)];
@@ -152,7 +153,7 @@ function isNetworkAddress(source: string): boolean {
   return address.scheme === undefined || ["http", "https", "ws", "wss"].includes(address.scheme);
 }
 
-/** A scheme as a policy writes it stands for its secure form, too; without one it is the page's own. */
+/** A scheme covers its secure form. Without a scheme, the page's own applies. */
 const SECURE: Readonly<Record<string, string>> = { http: "https", ws: "wss" };
 
 function coversScheme({ scheme: wide }: Address, { scheme: narrow }: Address): boolean {

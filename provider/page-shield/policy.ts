@@ -18,13 +18,12 @@ import { createOnce, type Created } from "../runtime/creation";
 
 const KNOWN_MEMBERS = ["id", "description", "action", "expression", "enabled", "value"];
 
-/** CSP text, or directives by name: what is wrong inside, `parseCsp` says all at once. */
+/** CSP text or directives by name. `parseCsp` checks the content and reports every mistake at once. */
 const cspInput = z.union(
   [z.string(), record(z.unknown())],
-  "has to be CSP text or an object of directives, each a list of sources or true",
+  "must be CSP text or an object of directives, each with a list of sources or true",
 );
 
-/** The canonical form is text. */
 const value = cspInput.transform((given, ctx) => {
   try {
     return canonicalCsp(given);
@@ -38,7 +37,7 @@ const value = cspInput.transform((given, ctx) => {
 
 const args = z.object({
   zoneId,
-  description: z.string().min(1, "has to say in a word what the policy is for; it is empty"),
+  description: z.string().min(1, "is empty. Say in a few words what the policy is for"),
   action: z.enum(["log", "allow", "add_reporting_directives"]),
   expression,
   enabled: z.boolean().default(true),
@@ -66,9 +65,9 @@ export const pageShieldPolicy = defineLifecycle({
       needs: ["value", "description"],
       check: ({ description }, given) => {
         const { data } = cspInput.safeParse(given["value"]);
-        const found = data === undefined ? [] : lintCsp(data);
-        if (found.length === 0) return undefined;
-        return { warning: `policy ${JSON.stringify(description)}: ${found.join("; ")}.` };
+        const warnings = data === undefined ? [] : lintCsp(data);
+        if (warnings.length === 0) return undefined;
+        return { warning: `policy ${JSON.stringify(description)}: ${warnings.join("; ")}.` };
       },
     },
     {
@@ -81,7 +80,7 @@ export const pageShieldPolicy = defineLifecycle({
       needs: ["action", "description"],
       check: ({ action, description }) => {
         if (action !== "add_reporting_directives") return undefined;
-        const warning = `policy ${JSON.stringify(description)}: the action add_reporting_directives is known from the OpenAPI only; a zone may refuse it.`;
+        const warning = `policy ${JSON.stringify(description)}: Cloudflare may reject the action add_reporting_directives, which only its OpenAPI document lists.`;
         return { warning };
       },
     },
@@ -89,12 +88,12 @@ export const pageShieldPolicy = defineLifecycle({
 
   async live({ ctx, args, olds }) {
     const policies = await ctx.once(`policies of ${args.zoneId}`, () => listPolicies(ctx, args.zoneId));
-    // 1. A new policy that cannot be adopted is refused before anything runs.
+    // 1. Fail the preview of a new policy that the update couldn't adopt.
     const isNew = olds["zoneId"] !== args.zoneId;
     const own = isNew ? await findPolicyToAdopt(ctx, args, policies) : findOwnPolicy(policies, args, olds);
-    // 2. Policies beside it that visitors would meet as well.
+    // 2. Warn about other policies that apply to visitors, too.
     warnAboutOtherPolicies(ctx, args, policies, { own, isNew });
-    // 3. What an enforced policy would stop, for the reviewer to see.
+    // 3. Show the reviewer what an enforced policy would block.
     const adopts = isNew && own !== undefined ? adoptionFor(ctx, args, own) : {};
     if (!isEnforced(args)) return adopts;
     return { ...adopts, computed: omitAbsent({ wouldBlock: await computeWouldBlock(ctx, args) }) };
@@ -105,8 +104,8 @@ export const pageShieldPolicy = defineLifecycle({
     const adopted = await findPolicyToAdopt(ctx, args, policies);
     if (adopted !== undefined) {
       const { extra = {} } = args;
-      const isEchoed = sameJson(pick(adopted.raw, Object.keys(extra)), extra);
-      if (!isEchoed || !matchesArgs(adopted, args)) await putPolicy(ctx, args, adopted);
+      const hasExtra = sameJson(pick(adopted.raw, Object.keys(extra)), extra);
+      if (!hasExtra || !matchesArgs(adopted, args)) await putPolicy(ctx, args, adopted);
       return { id: adopted.id, computed: {}, ...adoptionFor(ctx, args, adopted) };
     }
     warnAboutOtherPolicies(ctx, args, policies, { own: undefined, isNew: true });
@@ -116,22 +115,22 @@ export const pageShieldPolicy = defineLifecycle({
   },
 
   async read({ ctx, id, state }) {
-    const found = await readPolicy(ctx, state.zoneId, id);
+    const policy = await readPolicy(ctx, state.zoneId, id);
     return {
-      ...toState(found, state.zoneId),
+      ...toState(policy, state.zoneId),
       ...omitAbsent({ adopt: state.adopt }),
-      ...extraFound(state.extra, found.raw),
+      ...extraFound(state.extra, policy.raw),
     };
   },
 
   async update({ ctx, id, state, args }) {
-    const read = await readPolicy(ctx, args.zoneId, id);
-    // What was declared in `extra` and no longer is, is left out of the PUT: Cloudflare goes back to its own default.
+    const policy = await readPolicy(ctx, args.zoneId, id);
+    // The PUT omits members removed from `extra`, so that Cloudflare goes back to its own default.
     const removed = removedExtra(state.extra, args.extra);
-    const found = { ...read, raw: omit(read.raw, removed) };
-    const kept = removed.filter((name) => read.raw[name] !== undefined);
-    const extraChanged = kept.length > 0 || !sameJson(state.extra ?? {}, args.extra ?? {});
-    if (extraChanged || !matchesArgs(found, args)) await putPolicy(ctx, args, found);
+    const current = { ...policy, raw: omit(policy.raw, removed) };
+    const stillSet = removed.some((name) => policy.raw[name] !== undefined);
+    const extraChanged = stillSet || !sameJson(state.extra ?? {}, args.extra ?? {});
+    if (extraChanged || !matchesArgs(current, args)) await putPolicy(ctx, args, current);
     return {};
   },
 
@@ -144,88 +143,139 @@ export const pageShieldPolicy = defineLifecycle({
 });
 
 export interface PageShieldPolicyArgs {
-  /** The zone, 32 hexadecimal digits. Replaces. */
+  /** The zone that the policy protects: 32 hex digits. Changing it replaces the policy. */
   readonly zoneId: pulumi.Input<string>;
-  /** What the policy is for; the API gives it no other name. At least one character. In place. Source: seed 000, "Policy". */
+  /** What the policy is for, in at least one character. A policy has no other name. Updates in place. */
   readonly description: pulumi.Input<string>;
   /**
-   * What happens to a script that `value` does not allow: `"log"` records it, `"allow"` blocks it. The OpenAPI adds
-   * `"add_reporting_directives"`, which a zone may refuse. In place. Source: seed 000, "Policy" and rule 2.
+   * What happens to a script that `value` doesn't allow: `"log"` reports it, `"allow"` blocks it. Cloudflare's OpenAPI
+   * document also has `"add_reporting_directives"`, which a zone may reject. Updates in place.
    */
   readonly action: pulumi.Input<LiteralUnion<"log" | "allow" | "add_reporting_directives">>;
   /**
-   * Which requests the policy covers, in Cloudflare's Rules language: `http.host eq "www.example.com"`. What Cloudflare
-   * can't read fails the preview, with its place; a field or function that Cloudflare doesn't document is a warning.
-   * Notation alone (white space, `==` for `eq`) is no change. Sent as it is. Updates in place.
+   * The requests that the policy covers, in Cloudflare's Rules language: `http.host eq "www.example.com"`. An invalid
+   * expression fails the preview, with the position of the mistake; a field or function that Cloudflare doesn't document
+   * is a warning. White space and notation (`==` for `eq`) make no difference. Sent as written. Updates in place.
    */
   readonly expression: pulumi.Input<string>;
-  /** Whether the policy acts. Default true, always sent. In place. Source: seed 000, "Policy" (a string on the wire). */
+  /**
+   * Whether the policy applies. Always sent, as a string or a boolean, whichever the zone accepts. Updates in place.
+   *
+   * @defaultValue `true`
+   */
   readonly enabled?: pulumi.Input<boolean>;
   /**
-   * The policy: CSP text, or directives by their camelCase name: `{ scriptSrc: ["'self'", "cdn.example.com"] }`, `true`
-   * for a directive without sources. Order and case that carry no meaning are no change. A misspelt directive, one that
-   * stands twice, and a keyword without quotes are errors. Warnings: an empty list ('none'), a nonce, a directive Page Shield
-   * does not list, hosts in `frame-ancestors`, and a source that lets any script run. Updates in place.
+   * The Content Security Policy: CSP text, or directives by their camelCase name, such as
+   * `{ scriptSrc: ["'self'", "cdn.example.com"] }`, with `true` for a directive without sources. Differences in order and
+   * case that mean nothing are ignored. A misspelled or repeated directive and a keyword without quotes fail the preview.
+   * The preview warns about an empty list (`'none'`), a nonce, a directive that Page Shield doesn't list, hosts in
+   * `frame-ancestors`, and sources that let any script run. Updates in place.
    */
   readonly value: pulumi.Input<
     string | Readonly<Record<string, pulumi.Input<readonly pulumi.Input<string>[] | boolean>>>
   >;
   /**
-   * What to do when the zone has such a policy already. `"ifEqual"`: take over one that is equal in every field.
-   * `"never"`: refuse. `"takeOver"`: take over the one with this description and change what differs.
-   * Default `"ifEqual"`. In place, without a write. A forced replacement needs `"ifEqual"` or `"takeOver"`: with
-   * `"never"` the resource's own object stands in its way.
+   * What to do if the zone already has such a policy. `"ifEqual"` adopts a policy that is equal in every field, `"never"`
+   * fails, and `"takeOver"` adopts the policy with this description and changes what differs. A forced replacement needs
+   * `"ifEqual"` or `"takeOver"`: with `"never"`, the resource's own policy is in the way. Changing it sends no request.
+   *
+   * @defaultValue `"ifEqual"`
    */
   readonly adopt?: pulumi.Input<LiteralUnion<Adopt>>;
-  /** Members of the API's policy that this version does not know by name, sent as they are. In place. */
+  /** Members of the API's policy that have no argument here, sent as they are. Updates in place. */
   readonly extra?: pulumi.Input<Record<string, unknown>>;
 }
 
 /**
- * One content-security policy of a zone. The resource's id is the policy's. An `allow` policy
- * blocks: its preview shows in the input `wouldBlock` which of the zone's active scripts it would stop.
+ * A Page Shield policy: a Content Security Policy (CSP) for the requests that its expression matches.
+ *
+ * Start with a `log` policy, which only reports what it doesn't allow. An `allow` policy blocks it: the preview of an
+ * enabled one shows in `wouldBlock` which of the zone's active scripts it would block, and warns about other enforced
+ * policies, because browsers apply them all.
  *
  * Token permissions: Page Shield Read to preview and refresh; Page Shield Write to update and destroy.
  *
- * @throws when the token lacks a permission, the plan lacks policies, or an existing policy may not be adopted.
+ * @example Report scripts that the checkout shouldn't load
+ * ```ts
+ * import { PageShieldPolicy } from "pulumi-edgeguard";
+ *
+ * new PageShieldPolicy("checkout", {
+ *   zoneId: "0da42c8d2132a9ddaf714f9e7c920711",
+ *   description: "Checkout: report unknown scripts",
+ *   action: "log",
+ *   expression: 'http.host eq "checkout.shop.example"',
+ *   value: "script-src 'self' https://js.payments.example",
+ * });
+ * ```
+ *
+ * @example Block scripts, with the policy as directives
+ * ```ts
+ * import { PageShieldPolicy } from "pulumi-edgeguard";
+ *
+ * const policy = new PageShieldPolicy("shop", {
+ *   zoneId: "0da42c8d2132a9ddaf714f9e7c920711",
+ *   description: "Shop: only known scripts",
+ *   action: "allow",
+ *   expression: 'http.host in {"www.shop.example" "checkout.shop.example"}',
+ *   value: {
+ *     scriptSrc: ["'self'", "https://js.payments.example", "https://cdn.libraries.example"],
+ *     upgradeInsecureRequests: true,
+ *   },
+ * });
+ *
+ * export const wouldBlock = policy.wouldBlock;
+ * ```
+ *
+ * @destroy Deletes the policy, including one that was adopted. Visitors' browsers no longer apply it.
+ *
+ * @import The resource's ID is the policy's ID. `edgeguard import --zone <zone ID>` writes the program and the import file
+ * for the zone's policies. Without it, a policy that is equal in every field is adopted by the next `pulumi up`.
+ *
+ * @throws If the token lacks a permission, or the plan lacks Page Shield policies.
+ * @throws If the expression or the CSP is invalid.
+ * @throws If the zone already has such a policy and it can't be adopted.
+ *
+ * @see https://developers.cloudflare.com/page-shield/policies/
+ * @see `POST /zones/{zone_id}/page_shield/policies`
+ * @see `GET`, `PUT` and `DELETE /zones/{zone_id}/page_shield/policies/{policy_id}`
  */
 export class PageShieldPolicy extends edgeResource<PageShieldPolicyArgs>()(pageShieldPolicy) {
   /** The policy as CSP text, in canonical order. */
   declare readonly value: pulumi.Output<string>;
-  /** For an enabled `allow` policy: what it would have blocked when it was last changed. */
+  /** What an enabled `allow` policy would have blocked when it was last changed. Absent for other policies. */
   declare readonly wouldBlock: pulumi.Output<WouldBlock | undefined>;
-  /** The policy that existed and was adopted when the resource was created, with what that changed. */
+  /** The existing policy that was adopted when the resource was created, and what that changed. */
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
 
   constructor(name: string, args: PageShieldPolicyArgs, opts?: pulumi.CustomResourceOptions) {
     const claim = claimOnce("PageShieldPolicy", name, { ...args }, (known) => {
       const parsed = pageShieldPolicy.args.safeParse(pick(known, Object.keys(pageShieldPolicy.args.shape)));
-      if (!parsed.success) return []; // The check of the resource says what is wrong with it.
+      if (!parsed.success) return []; // The resource's check reports the mistakes.
       const { zoneId, action, enabled, adopt, description } = parsed.data;
-      const whole: Claim = {
+      const content: Claim = {
         key: canonicalJson(omit(parsed.data, ["adopt"])),
-        clash: `declare the same policy of zone ${zoneId}, equal in every field: keep one of them`,
+        clash: `declare the same policy of zone ${zoneId}, equal in every field. Keep one of them`,
       };
-      const named: Claim = {
+      const takeover: Claim = {
         key: `${zoneId} ${description}`,
-        clash: `would both take over the policy of zone ${zoneId} so described: describe them differently`,
+        clash: `would both take over the policy of zone ${zoneId} with this description. Give them different descriptions`,
       };
-      const enforced: Claim = {
+      const enforcement: Claim = {
         key: `${zoneId} enforced`,
-        clash: `are both enforced allow policies of zone ${zoneId}: only scripts that both allow are loaded`,
+        clash: `are both enforced allow policies of zone ${zoneId}, so visitors get only the scripts that both allow`,
         warnOnly: true,
       };
       return [
-        whole,
-        ...(adopt === "takeOver" ? [named] : []),
-        ...(enabled && action === "allow" ? [enforced] : []),
+        content,
+        ...(adopt === "takeOver" ? [takeover] : []),
+        ...(enabled && action === "allow" ? [enforcement] : []),
       ];
     });
     super(name, args, opts, claim);
   }
 }
 
-/** A policy as Cloudflare holds it, in canonical form, with the answer it came from. */
+/** A policy from the API, in canonical form. */
 interface Policy {
   readonly id: string;
   readonly description: string;
@@ -233,7 +283,9 @@ interface Policy {
   readonly expression: string;
   readonly enabled: boolean;
   readonly value: string;
+  /** How the API writes `enabled`. */
   readonly form: BooleanForm;
+  /** The policy as the API returned it. */
   readonly raw: JsonObject;
 }
 
@@ -257,10 +309,10 @@ const wire = z
     raw,
   }));
 
-function toRequest(policy: PolicyArgs, form: BooleanForm, found?: Policy): Record<string, unknown> {
+function toRequest(policy: PolicyArgs, form: BooleanForm, current?: Policy): Record<string, unknown> {
   return {
-    // Members that we do not know: a PUT without them might lose them. Cloudflare's own stamps are left out.
-    ...omit(found?.raw ?? {}, [...KNOWN_MEMBERS, ...STAMPS]),
+    // A PUT without unknown members might lose them. Timestamps and versions are Cloudflare's to set.
+    ...omit(current?.raw ?? {}, [...KNOWN_MEMBERS, ...STAMPS]),
     ...policy.extra,
     description: policy.description,
     action: policy.action,
@@ -272,7 +324,7 @@ function toRequest(policy: PolicyArgs, form: BooleanForm, found?: Policy): Recor
 
 function toState(policy: Policy, zoneId: string): Omit<PolicyArgs, "adopt" | "extra"> {
   const { description, action, expression, enabled, value } = policy;
-  // An action this version does not know is drift, not an error: the next preview shows it and the next up mends it.
+  // An unknown action is drift, not an error: the next preview shows it and the next update corrects it.
   return { zoneId, description, action: action as PolicyArgs["action"], expression, enabled, value };
 }
 
@@ -280,17 +332,17 @@ function canonicalValue(text: string): string {
   try {
     return canonicalCsp(text);
   } catch (error) {
-    if (error instanceof CspError) return text.trim(); // What somebody stored by hand is shown as it is.
+    if (error instanceof CspError) return text.trim(); // Somebody stored an invalid policy by hand; show it as it is.
     throw error;
   }
 }
 
-/** Equal in every declared field that Cloudflare gives back; a further member it does not echo is no difference. */
+/** Whether a policy equals the arguments. A member of `extra` that the API doesn't return makes no difference. */
 function matchesArgs(policy: Policy, args: JsonObject): boolean {
-  const further = Object.entries(isJsonObject(args["extra"]) ? args["extra"] : {});
+  const extra = Object.entries(isJsonObject(args["extra"]) ? args["extra"] : {});
   return (
     FIELDS.every((key) => isSameField(key, policy[key], args[key])) &&
-    further.every(([name, wanted]) => policy.raw[name] === undefined || sameJson(policy.raw[name], wanted))
+    extra.every(([name, wanted]) => policy.raw[name] === undefined || sameJson(policy.raw[name], wanted))
   );
 }
 
@@ -301,22 +353,21 @@ async function findPolicyToAdopt(
   policies: readonly Policy[],
 ): Promise<Policy | undefined> {
   const ids = (found: readonly Policy[]): string => found.map(({ id }) => id).join(", ");
-  const object = `a policy of zone ${args.zoneId}`;
   return await adoptExisting({
     adopt: args.adopt,
     alike: policies.filter((p) => ctx.holding(p.id) === undefined && p.description === args.description),
     equal: () => policies.filter((p) => isUnclaimed(ctx, p.id) && matchesArgs(p, args)),
     refusals: {
       never: (found) =>
-        `There is ${object} equal to this one already (${ids(found)}), and adopt: "never" prevents adopting it. ${RENAME_HINT} ` +
-        'Otherwise set adopt: "ifEqual", delete it in the dashboard, or declare something else.',
+        `zone ${args.zoneId} already has a policy equal to this one (${ids(found)}), and adopt: "never" prevents adopting it. ${RENAME_HINT} ` +
+        'Otherwise set adopt: "ifEqual", delete the policy in the dashboard, or declare a different one.',
       several: (found, are) =>
-        `There are ${found.length} objects that could be adopted, each ${object} ${are === "equal" ? "equal to this one" : `with the description ${JSON.stringify(args.description)}`}: ${ids(found)}. Delete all but one, then run again. ${RENAME_HINT}`,
+        `zone ${args.zoneId} has ${found.length} policies ${are === "equal" ? "equal to this one" : `with the description ${JSON.stringify(args.description)}`}, and only one can be adopted: ${ids(found)}. Delete all but one, then run again. ${RENAME_HINT}`,
     },
   });
 }
 
-/** How a policy is adopted; nothing of one that this program holds, as the resource gives it up in a replacement. */
+/** What the preview says about adopting a policy. Nothing if this program owns the policy and is replacing it. */
 function adoptionFor(ctx: Context, args: PolicyArgs, policy: Policy): { readonly adopts?: Adoption } {
   const { id, raw } = policy;
   if (ctx.holding(id) !== undefined) return {};
@@ -330,7 +381,7 @@ function adoptionFor(ctx: Context, args: PolicyArgs, policy: Policy): { readonly
   return { adopts };
 }
 
-/** Which listed policy is the resource's own. A check is not told its id: by what is recorded, or by what an unrecorded update left. */
+/** The resource's own policy. A check doesn't get its ID, so look for the recorded fields, then for an update that wasn't recorded. */
 function findOwnPolicy(policies: readonly Policy[], args: PolicyArgs, olds: JsonObject): Policy | undefined {
   return (
     policies.find((p) => matchesArgs(p, olds)) ??
@@ -339,7 +390,7 @@ function findOwnPolicy(policies: readonly Policy[], args: PolicyArgs, olds: Json
   );
 }
 
-/** Says what a policy does to visitors beside those that exist, the one it was probably meant to change first. */
+/** Warns about what a policy does together with existing ones. The one it was probably meant to change comes first. */
 function warnAboutOtherPolicies(
   ctx: Context,
   args: PolicyArgs,
@@ -347,11 +398,13 @@ function warnAboutOtherPolicies(
   { own, isNew }: { readonly own: Policy | undefined; readonly isNew: boolean },
 ): void {
   const others = policies.filter((p) => p.id !== own?.id);
-  const isAlike = (p: Policy): boolean => p.description === args.description;
+  const hasSameDescription = (p: Policy): boolean => p.description === args.description;
   const alike =
-    isNew && own === undefined ? others.filter((p) => isAlike(p) && ctx.holding(p.id) === undefined) : [];
+    isNew && own === undefined
+      ? others.filter((p) => hasSameDescription(p) && ctx.holding(p.id) === undefined)
+      : [];
   const enforced = isEnforced(args)
-    ? others.filter(isEnforced).sort((a, b) => Number(isAlike(b)) - Number(isAlike(a)))
+    ? others.filter(isEnforced).sort((a, b) => Number(hasSameDescription(b)) - Number(hasSameDescription(a)))
     : [];
   const warn = (...sentences: string[]): void =>
     ctx.warnOnce(
@@ -360,17 +413,22 @@ function warnAboutOtherPolicies(
   if (enforced.length > 0) {
     const which = enforced.length === 1 ? "another allow policy" : `${enforced.length} allow policies`;
     const listed = enforced.map((p) => {
-      const likeness = isAlike(p) ? ` (same description, different ${differingFields(p, args)})` : "";
-      return `${p.id} ${JSON.stringify(p.description)}${likeness}`;
+      const detail = hasSameDescription(p)
+        ? ` (same description, different ${differingFields(p, args)})`
+        : "";
+      return `${p.id} ${JSON.stringify(p.description)}${detail}`;
     });
     warn(
       `enforces ${which}: ${listed.join(", ")}.`,
-      "Browsers apply every policy of a page: visitors get only the scripts that each of them allows.",
+      "Browsers apply every policy of a page, so visitors get only the scripts that all of them allow.",
     );
   } else if (alike.length > 0) {
     const listed = alike.map((p) => `${p.id} (different ${differingFields(p, args)})`).join(", ");
-    const effect = "It stays as it is, and a second policy is created.";
-    warn(`has this description on ${listed}.`, effect);
+    const [which, pronoun] = alike.length === 1 ? ["a policy", "it"] : [`${alike.length} policies`, "them"];
+    warn(
+      `has ${which} with this description: ${listed}.`,
+      `The update leaves ${pronoun} alone and creates another one.`,
+    );
   }
 }
 
@@ -381,13 +439,13 @@ function adviceOnSameDescription(alike: readonly Policy[]): string[] {
   const [only, ...more] = alike;
   if (only === undefined) return [];
   if (more.length > 0)
-    return [`Delete those that are no longer wanted: ${alike.map(({ id }) => id).join(", ")}.`];
+    return [`Delete those that you no longer need: ${alike.map(({ id }) => id).join(", ")}.`];
   return [
     `An interrupted \`pulumi up\` of this resource may have created ${only.id}. Set adopt: "takeOver" to change it instead of creating a second policy.`,
   ];
 }
 
-/** Creates a policy once, although an answer may get lost. @param before the zone's policies before it. */
+/** Creates a policy exactly once, even if a response is lost. @param before the zone's policies before the request. */
 async function createPolicy(
   ctx: Context,
   args: PolicyArgs,
@@ -396,7 +454,7 @@ async function createPolicy(
   const path = policiesPath(args.zoneId);
   const what = `Creating policy ${JSON.stringify(args.description)} in zone ${args.zoneId}`;
   const known = new Set(before.map(({ id }) => id));
-  const mayBeThis = (p: Policy): boolean =>
+  const mayBeOurs = (p: Policy): boolean =>
     !known.has(p.id) && ctx.holding(p.id) === undefined && matchesArgs(p, args);
   return await createOnce(ctx, {
     path,
@@ -406,7 +464,7 @@ async function createPolicy(
       inEitherForm(ctx, enabledMember(args.zoneId), (form) =>
         ctx.api.post(path, { what, schema: wire, body: toRequest(args, form), ...WRITE_OPTIONS }),
       ),
-    list: async () => (await listPolicies(ctx, args.zoneId, true)).filter(mayBeThis),
+    list: async () => (await listPolicies(ctx, args.zoneId, true)).filter(mayBeOurs),
   });
 }
 
@@ -418,24 +476,24 @@ function isSameField(key: (typeof FIELDS)[number], one: unknown, other: unknown)
   return key === "expression" ? isSameExpression(one, other) : sameJson(one, other);
 }
 
-async function putPolicy(ctx: Context, args: PolicyArgs, found: Policy): Promise<void> {
-  const path = `${policiesPath(args.zoneId)}/${found.id}`;
+async function putPolicy(ctx: Context, args: PolicyArgs, current: Policy): Promise<void> {
+  const path = `${policiesPath(args.zoneId)}/${current.id}`;
   await inEitherForm(ctx, enabledMember(args.zoneId), (form) =>
     ctx.api.put(path, {
-      what: `Updating policy ${found.id} of zone ${args.zoneId}`,
+      what: `Updating policy ${current.id} of zone ${args.zoneId}`,
       schema: z.unknown(),
-      body: toRequest(args, form, found),
+      body: toRequest(args, form, current),
       ...WRITE_OPTIONS,
     }),
   );
 }
 
-/** `enabled` goes out as text first, unless the zone has shown otherwise: one document has it so, another as a boolean. */
+/** `enabled` is sent as a string first, unless the zone returns a boolean: Cloudflare's documents disagree about its type. */
 function enabledMember(zone: string): BooleanMember {
   return { key: `enabled of the policies of zone ${zone}`, pointer: "/enabled", doubtful: true };
 }
 
-/** @param complete whether a policy that cannot be read fails the list, as before a create: it may be the very policy. */
+/** @param complete whether a malformed policy fails the listing. Before a create it must: it may be the policy to adopt. */
 async function listPolicies(ctx: Context, zone: string, complete = false): Promise<readonly Policy[]> {
   const { records } = await ctx.api.list(policiesPath(zone), {
     what: `Listing the policies of zone ${zone}`,
@@ -443,8 +501,8 @@ async function listPolicies(ctx: Context, zone: string, complete = false): Promi
     complete,
     entitlement: ENTITLEMENT,
   });
-  const [shown] = records;
-  if (shown !== undefined) noteShownForm(ctx, enabledMember(zone).key, shown.form);
+  const [first] = records;
+  if (first !== undefined) noteShownForm(ctx, enabledMember(zone).key, first.form);
   return records;
 }
 
@@ -454,7 +512,7 @@ async function readPolicy(ctx: Context, zone: string, id: string): Promise<Polic
     schema: wire,
     advice: ({ status }) =>
       status === 404
-        ? "If it was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` makes it anew."
+        ? "If it was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` then creates it again."
         : undefined,
   });
   noteShownForm(ctx, enabledMember(zone).key, policy.form);
@@ -467,11 +525,10 @@ function policiesPath(zone: string): string {
 
 const ENTITLEMENT = "Page Shield policies (an add-on of the Enterprise plan)";
 
-/** How a policy is written. */
 const WRITE_OPTIONS: Pick<RequestOptions<unknown>, "advice" | "entitlement"> = {
   advice: ({ status }) =>
     status === 400
-      ? `Check expression and value in the dashboard's editor, and whether the plan includes ${ENTITLEMENT}.`
+      ? `Check the expression and the value in the dashboard's editor, and whether the plan includes ${ENTITLEMENT}.`
       : undefined,
   entitlement: ENTITLEMENT,
 };

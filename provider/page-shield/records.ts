@@ -1,169 +1,198 @@
 import type { JsonObject } from "../runtime/values";
 import type { LiteralUnion } from "../runtime/fields";
 
-/** What a zone's Page Shield is set to, and what Cloudflare has seen the zone's pages load. */
-
-/** Page Shield of a zone as it is. What Cloudflare does not give is absent. */
+/** Page Shield settings of a zone, as Cloudflare returns them. Members that it omits are absent. */
 export interface PageShieldSettingsState {
+  /** Whether Page Shield monitors the zone's pages. */
   readonly enabled: boolean;
-  /** When settings were last stored, ISO 8601. */
+  /** When the settings were last changed, in ISO 8601. */
   readonly updatedAt?: string;
-  /** Whether browsers report to Cloudflare's endpoint; read under either of its two names on the wire. */
+  /** Whether browsers report to Cloudflare's endpoint instead of one under the zone's own hostname. */
   readonly useReportingEndpoint?: boolean;
+  /** Whether the path of a connection's URL is recorded, not only its host. */
   readonly useConnectionUrlPath?: boolean;
-  /** Members of the answer that this version does not know, under the API's own names. */
+  /** Members of the response that this version doesn't know, by the API's own names. */
   readonly extra?: JsonObject;
 }
 
-/** A policy as Cloudflare holds it; its texts are as they are stored. */
+/** A Page Shield policy as Cloudflare returns it. */
 export interface PageShieldPolicyState {
-  /** 32 hexadecimal digits. */
+  /** The policy's ID: 32 hex digits. */
   readonly id: string;
+  /** What the policy is for. */
   readonly description?: string;
+  /** What happens to a script that `value` doesn't allow: `"log"` reports it, `"allow"` blocks it. */
   readonly action: LiteralUnion<"log" | "allow" | "add_reporting_directives">;
-  /** Which requests it covers, in Cloudflare's filter language. */
+  /** The requests that it covers, in Cloudflare's Rules language. */
   readonly expression: string;
-  /** A boolean, whichever of its two forms Cloudflare uses. */
+  /** Whether it applies. A boolean, even if Cloudflare returns a string. */
   readonly enabled: boolean;
-  /** CSP text. */
+  /** The Content Security Policy, as text. */
   readonly value: string;
-  /** Members of the answer that this version does not know, under the API's own names. */
+  /** Members of the response that this version doesn't know, by the API's own names. */
   readonly extra?: JsonObject;
 }
 
-/** State of a record: seen lately, fewer than 3 times, or not for a week (`inactive`: only in the OpenAPI document). */
+/** Status of a detection: seen recently, seen fewer than 3 times, or not seen for a week (`inactive`). */
 export type RecordStatus = LiteralUnion<"active" | "infrequent" | "inactive">;
 
 /**
- * An outbound connection seen on a page of the zone. Only `id`, `url` and `host` are always
- * there: the plan decides over the rest, and what it lacks is absent. Timestamps are ISO 8601.
+ * An outbound connection that Page Shield has seen on a page of the zone. Only `id`, `url` and `host` are always present;
+ * the others depend on the plan. Timestamps are in ISO 8601.
  */
 export interface Connection {
-  /** 32 hexadecimal digits. */
+  /** The detection's ID: 32 hex digits. */
   readonly id: string;
-  /** Its path is recorded only where `useConnectionUrlPath` is set. */
+  /** The URL. A connection's path is recorded only with `useConnectionUrlPath`. */
   readonly url: string;
   /** Hostname of the page it was seen on. */
   readonly host: string;
+  /** When Cloudflare added it. */
   readonly addedAt?: string;
+  /** When it was first seen. */
   readonly firstSeenAt?: string;
+  /** When it was last seen. */
   readonly lastSeenAt?: string;
-  /** A threat list names the domain. Not the classification by score: see `isMalicious`. */
+  /** Whether a threat list names the domain. Scores are separate: see `isMalicious`. */
   readonly domainReportedMalicious?: boolean;
+  /** The threat list's categories for the domain, such as `Malware`. */
   readonly maliciousDomainCategories?: readonly string[];
-  /** A threat list names the URL. */
+  /** Whether a threat list names the URL. */
   readonly urlReportedMalicious?: boolean;
+  /** The threat list's categories for the URL. */
   readonly maliciousUrlCategories?: readonly string[];
-  /** Page on which it was first seen. */
+  /** The page on which it was first seen. */
   readonly firstPageUrl?: string;
+  /** How recently and how often it was seen. */
   readonly status?: RecordStatus;
+  /** Whether the URL is one of Cloudflare's own, under `/cdn-cgi/`. */
   readonly urlContainsCdnCgiPath?: boolean;
-  /** Pages on which it was seen. Only in the detail, and of a connection only as the OpenAPI has it. */
+  /** The pages on which it was seen. Only if read by ID; of connections, not every zone returns it. */
   readonly pageUrls?: readonly string[];
-  /** Members of the answer that this version does not know, under the API's own names. */
+  /** Members of the response that this version doesn't know, by the API's own names. */
   readonly extra?: JsonObject;
 }
 
 /**
- * What was found in a script's content. Scores go from 1 to 99, lower is worse; a script that has
- * not been scored has none, whether Cloudflare says null or nothing.
+ * What Cloudflare found in a script's content. Scores range from 1 to 99; lower is worse. A script that isn't scored yet
+ * has none.
  */
 export interface ScriptContent {
-  /** SHA-256 of the content, 64 hexadecimal digits. */
+  /** SHA-256 of the content: 64 hex digits. */
   readonly hash?: string;
-  /** What the classification as malicious goes by: see `isMalicious`. */
+  /** The score that decides whether the script is malicious: see `isMalicious`. */
   readonly jsIntegrityScore?: number;
+  /** The score for obfuscated code. Cloudflare replaced it with `jsIntegrityScore`. */
   readonly obfuscationScore?: number;
+  /** The score for the flow of data. Cloudflare replaced it with `jsIntegrityScore`. */
   readonly dataflowScore?: number;
-  /** Only in the OpenAPI document. */
+  /** The score for cryptomining. Not every zone returns it. */
   readonly cryptominingScore?: number;
-  /** Only in the OpenAPI document. */
+  /** The score for Magecart-style attacks. Not every zone returns it. */
   readonly magecartScore?: number;
-  /** Only in the OpenAPI document. */
+  /** The score for malware. Not every zone returns it. */
   readonly malwareScore?: number;
-  /** When the content was fetched, ISO 8601. */
+  /** When the content was fetched, in ISO 8601. */
   readonly fetchedAt?: string;
-  /** Members of the answer that this version does not know, under the API's own names. */
+  /** Members of the response that this version doesn't know, by the API's own names. */
   readonly extra?: JsonObject;
 }
 
 /**
- * A script seen on a page of the zone: where, as with a connection, and what is known of its
- * content. Only `id`, `url` and `host` are always there; what the plan lacks is absent.
+ * A script that Page Shield has seen on a page of the zone, with what is known about its content. Only `id`, `url` and
+ * `host` are always present; the others depend on the plan.
  */
 export interface Script extends Connection, ScriptContent {
-  /** Contents it had, newest first. Only in the detail. */
+  /** Its contents over time, newest first. Only if read by ID. */
   readonly versions?: readonly ScriptContent[];
 }
 
 /**
- * A cookie seen on a page of the zone. Only `id`, `name` and `host` are always there. Timestamps
- * are ISO 8601.
+ * A cookie that Page Shield has seen on a page of the zone. Only `id`, `name` and `host` are always present. Timestamps are
+ * in ISO 8601.
  */
 export interface Cookie {
-  /** 32 hexadecimal digits. */
+  /** The detection's ID: 32 hex digits. */
   readonly id: string;
+  /** The cookie's name. */
   readonly name: string;
   /** Hostname of the page it was seen on. */
   readonly host: string;
+  /** Who set it. */
   readonly type?: LiteralUnion<"first_party" | "unknown">;
+  /** Its `Domain` attribute. */
   readonly domainAttribute?: string;
+  /** Its `Expires` attribute, in ISO 8601. */
   readonly expiresAttribute?: string;
+  /** Whether it has the `HttpOnly` attribute. */
   readonly httpOnlyAttribute?: boolean;
-  /** In seconds. Null: the cookie was set without one; absent: Cloudflare does not say. */
+  /** Its `Max-Age` attribute, in seconds. Null: the cookie has none; absent: Cloudflare doesn't say. */
   readonly maxAgeAttribute?: number | null;
+  /** Its `Path` attribute. */
   readonly pathAttribute?: string;
+  /** Its `SameSite` attribute. */
   readonly sameSiteAttribute?: LiteralUnion<"lax" | "strict" | "none">;
+  /** Whether it has the `Secure` attribute. */
   readonly secureAttribute?: boolean;
+  /** When it was first seen. */
   readonly firstSeenAt?: string;
+  /** When it was last seen. */
   readonly lastSeenAt?: string;
-  /** Host and path, without a scheme. */
+  /** The page on which it was first seen: host and path, without a scheme. */
   readonly firstPageUrl?: string;
+  /** The pages on which it was seen. */
   readonly pageUrls?: readonly string[];
-  /** In no document; kept where Cloudflare gives it. */
+  /** How recently and how often it was seen. Cloudflare doesn't document it for cookies. */
   readonly status?: RecordStatus;
-  /** Members of the answer that this version does not know, under the API's own names. */
+  /** Members of the response that this version doesn't know, by the API's own names. */
   readonly extra?: JsonObject;
 }
 
-/** A query parameter's value; a list is sent with commas. */
+/** Value of a query parameter. A list is sent separated by commas. */
 export type FilterValue = string | number | boolean | readonly string[];
 
-/** Which records a list returns. */
+/** Which detections a list returns. */
 export interface DetectedFilters {
-  /** Hosts whose pages are meant; `*` at start or end stands for anything. Default: all. */
+  /** Only detections on pages of these hosts; `*` at the start or end matches anything. By default, all hosts. */
   readonly hosts?: string | readonly string[];
-  /** States that are meant, sent as they are. Default: Cloudflare's, which is `active`. */
+  /** Only detections with these statuses, sent as they are. By default, Cloudflare returns `active` ones. */
   readonly status?: RecordStatus | readonly RecordStatus[];
-  /**
-   * Any other query parameter under the API's own name, sent as it is: `{ exclude_cdn_cgi: false }`. Source: OpenAPI
-   * `page-shield-list-page-shield-scripts` and its siblings.
-   */
+  /** Any other query parameter of the API, by its own name and sent as it is: `{ exclude_cdn_cgi: false }`. */
   readonly filters?: Readonly<Record<string, FilterValue>>;
 }
 
+/** Arguments of `getScripts`, `getConnections` and `getCookies`. */
 export interface DetectedListArgs extends DetectedFilters {
-  /** The zone, 32 hexadecimal digits. */
+  /** The zone: 32 hex digits. */
   readonly zoneId: string;
-  /** One page alone, 1 or higher. Default: all pages are read, oldest record first; with `perPage` alone the first. */
+  /** Reads only this page, from 1. By default, all pages are read, oldest first; with `perPage` alone, the first page. */
   readonly page?: number;
-  /** Records per page, 1 to 100. Given, only one page is read. Default 100. */
+  /**
+   * Detections per page, from 1 to 100. If set, only one page is read.
+   *
+   * @defaultValue `100`
+   */
   readonly perPage?: number;
 }
 
-/** Where in the list a page is, as Cloudflare says; what it does not say is absent. */
+/** Position of a page in the list, as Cloudflare reports it. Members that it omits are absent. */
 export interface PageInfo {
+  /** The page, from 1. */
   readonly page?: number;
+  /** Detections per page. */
   readonly perPage?: number;
-  /** Records in this page. */
+  /** Detections on this page. */
   readonly count?: number;
-  /** Records that match, in all pages. */
+  /** Matching detections on all pages. */
   readonly totalCount?: number;
+  /** Number of pages. */
   readonly totalPages?: number;
 }
 
+/** A list of detections. */
 export interface DetectedList<T> {
+  /** The detections, each once. */
   readonly items: readonly T[];
-  /** Only where one page was asked for. */
+  /** Only if one page was read. */
   readonly pageInfo?: PageInfo;
 }

@@ -6,90 +6,119 @@ import { isMalicious, type MaliciousOptions } from "./malicious";
 import { toDetections, type Detections, type SeenScript } from "./snapshot";
 import { LookupError, warn } from "../runtime/lookup";
 
+/** Options of `scriptSources`. */
 export interface ScriptSourcesOptions extends MaliciousOptions {
-  /** What becomes of scripts without a score: `"exclude"` lists them in `leftOut`. Default `"exclude"`. */
+  /**
+   * What to do with scripts without a score: `"include"` allows them, `"exclude"` lists them in `leftOut`.
+   *
+   * @defaultValue `"exclude"`
+   */
   readonly unscored?: LiteralUnion<"exclude" | "include">;
   /**
-   * `"url"`: each script's address without its query, which a policy does not look at. `"host"`: the scheme and host
-   * of the address, where no script of that host is left out; else its addresses. Default `"url"`.
+   * What a source names. `"url"`: each script's URL without its query, which policies ignore. `"host"`: the scheme and
+   * host of the URL if no script of that host is left out, otherwise the URLs.
+   *
+   * @defaultValue `"url"`
    */
   readonly granularity?: LiteralUnion<"url" | "host">;
-  /** Hosts whose pages the policy covers, in full. Scripts of other pages do not count in. Default: all. */
+  /** Full names of the hosts whose pages the policy covers. Ignores scripts on other pages. By default, all hosts. */
   readonly hosts?: string | readonly string[];
 }
 
-/** Why a script is not among the sources. */
+/** Why a script was left out. */
 export type LeftOutReason =
-  /** Its score is lower than the threshold. */
+  /** Its score is below the threshold. */
   | "malicious"
   /** A threat list names its URL or domain, whatever its score. */
   | "reported"
   /** It has no score. */
   | "unscored"
-  /** A source that allows it would allow a script that is left out: a policy cannot tell them apart. */
+  /** Any source that allows it would also allow a left-out script: a policy can't tell them apart. */
   | "indistinct"
-  /** It has no address that a policy could name: inline, `data:`, `blob:` and the like. */
+  /** It has no URL that a policy could name, such as an inline, `data:` or `blob:` script. */
   | "unaddressable";
 
+/** A script that the sources don't allow. */
 export interface LeftOutScript {
+  /** Its URL. */
   readonly url: string;
   /** Hostname of the page it was seen on. */
   readonly host: string;
+  /** Its score, if it has one. */
   readonly jsIntegrityScore?: number;
+  /** Why it was left out. */
   readonly reason: LeftOutReason;
 }
 
+/** Result of `scriptSources`. */
 export interface ScriptSources {
-  /** Sources for a `script-src`: sorted, each once. Empty where nothing is left, which a policy reads as 'none'. */
+  /** Sources for `script-src`, sorted, each once. If empty, a policy takes it for `'none'`. */
   readonly scriptSrc: string[];
-  /** What is not covered, sorted by URL and host: to be looked at, as an enforced policy blocks it. */
+  /** Scripts that the sources don't allow, sorted by URL and host. Review them: an enforced policy blocks them. */
   readonly leftOut: readonly LeftOutScript[];
 }
 
 /**
- * The sources of a policy from a committed snapshot. Nothing is sent, and the same snapshot gives the same list. What it left
- * out, and why, is a warning of the preview; so is a list that came out empty, beside which a policy allows `'self'` alone.
+ * Turns saved detections into sources for a policy's `script-src`. Sends no request; the same detections give the same
+ * sources.
  *
- *     const { scriptSrc, leftOut } = scriptSources(readDetections("detections.json"));
- *     new PageShieldPolicy("checkout", { …, value: { scriptSrc: ["'self'", ...scriptSrc] } });
- *     export const notCovered = leftOut;
+ * The preview warns about scripts that it left out, and why. It also warns if no source remains, because a policy then
+ * allows only `'self'`.
  *
- * @throws LookupError when the snapshot is none, is of a later version, holds no scripts, or an option is wrong.
+ * @example Build a policy from saved detections
+ * ```ts
+ * import { PageShieldPolicy, readDetections, scriptSources } from "pulumi-edgeguard";
+ *
+ * const { scriptSrc, leftOut } = scriptSources(readDetections("detections.json"));
+ *
+ * new PageShieldPolicy("checkout", {
+ *   zoneId: "0da42c8d2132a9ddaf714f9e7c920711",
+ *   description: "Checkout: scripts that were seen",
+ *   action: "log",
+ *   expression: 'http.host eq "checkout.shop.example"',
+ *   value: { scriptSrc: ["'self'", ...scriptSrc] },
+ * });
+ *
+ * export const notCovered = leftOut;
+ * ```
+ *
+ * @throws `LookupError` if the detections are invalid, of a later version or without scripts, or an option is wrong.
+ * @see https://developers.cloudflare.com/page-shield/policies/csp-directives/
  */
-export function scriptSources(snapshot: Detections, options: ScriptSourcesOptions = {}): ScriptSources {
+export function scriptSources(detections: Detections, options: ScriptSourcesOptions = {}): ScriptSources {
   const { unscored = "exclude", granularity = "url", hosts } = options;
   assertOneOf("unscored", unscored, ["exclude", "include"]);
   assertOneOf("granularity", granularity, ["url", "host"]);
   const threshold = parseThreshold(options.threshold);
-  const { scripts } = toDetections(snapshot, "the snapshot");
+  const { scripts } = toDetections(detections, 'the argument "detections"');
   if (scripts === undefined) {
-    throw new LookupError("the snapshot holds no scripts: write it again with --include scripts.");
+    throw new LookupError("the detections have no scripts. Save them again with --include scripts.");
   }
 
-  // 1. What is judged by itself. A bad script counts wherever it was seen: the same address serves every page.
+  // 1. Judge each script. A malicious one counts wherever it was seen: the same URL serves every page.
   const judged = scripts.map((script) => ({
     script,
     address: sourceAddress(script.url),
     reason: reasonToLeaveOut(script, threshold, unscored),
   }));
-  const refused = judged.filter(({ reason }) => reason !== undefined);
+  const rejected = judged.filter(({ reason }) => reason !== undefined);
 
-  // 2. A source that allows the script and nothing that is refused.
+  // 2. Choose a source that allows the script and no rejected one.
   const covered = typeof hosts === "string" ? [hosts] : hosts;
   const scriptSrc = new Set<string>();
   const leftOut: LeftOutScript[] = [];
-  const chosen = new Map<string, string | undefined>();
+  const sourceByAddress = new Map<string, string | undefined>();
   for (const { script, address, reason } of judged) {
     if (covered !== undefined && !covered.includes(script.host)) continue;
     if (address !== undefined && reason === undefined) {
-      if (!chosen.has(address)) {
+      if (!sourceByAddress.has(address)) {
         const candidates = granularity === "host" ? [new URL(address).origin, address] : [address];
-        chosen.set(
+        sourceByAddress.set(
           address,
-          candidates.find((source) => !refused.some((bad) => sourceAllows(source, bad.address))),
+          candidates.find((source) => !rejected.some((other) => sourceAllows(source, other.address))),
         );
       }
-      const source = chosen.get(address);
+      const source = sourceByAddress.get(address);
       if (source !== undefined) {
         scriptSrc.add(source);
         continue;
@@ -104,31 +133,34 @@ export function scriptSources(snapshot: Detections, options: ScriptSourcesOption
     });
   }
   const sources = { scriptSrc: [...scriptSrc].sort(), leftOut: leftOut.sort(byUrl) };
-  for (const sentence of reviewWarnings(sources, covered)) warn(`scriptSources: ${sentence}`);
+  for (const warning of reviewWarnings(sources, covered)) warn(`scriptSources: ${warning}`);
   return sources;
 }
 
 const SHOWN_SCRIPTS = 5;
 
-/** What a reviewer has to know of the sources: an enforced policy blocks what is not among them. */
+/** Tells the reviewer what the sources don't allow, because an enforced policy blocks it. */
 function reviewWarnings(
   { scriptSrc, leftOut }: ScriptSources,
   hosts: readonly string[] | undefined,
 ): string[] {
   const where = hosts === undefined ? "" : ` on ${hosts.join(", ")}`;
-  const sentences: string[] = [];
+  const warnings: string[] = [];
   if (leftOut.length > 0) {
     const shown = leftOut.slice(0, SHOWN_SCRIPTS).map(({ url, reason }) => `${url} (${reason})`);
     const more =
       leftOut.length > shown.length ? `, and ${leftOut.length - shown.length} more in leftOut` : "";
     const scripts = leftOut.length === 1 ? "1 script" : `${leftOut.length} scripts`;
-    sentences.push(
+    warnings.push(
       `left out ${scripts} seen${where}, which an enforced policy blocks: ${shown.join(", ")}${more}.`,
     );
   }
-  if (scriptSrc.length > 0) return sentences;
-  const why = leftOut.length > 0 ? "no script is left" : `the snapshot holds no script seen${where}`;
-  return [...sentences, `${why}, so a policy of "'self'" and this list allows the site's own scripts alone.`];
+  if (scriptSrc.length > 0) return warnings;
+  const reason = leftOut.length > 0 ? "no source is left" : `the detections have no script seen${where}`;
+  return [
+    ...warnings,
+    `${reason}, so a policy of "'self'" and this list allows only the site's own scripts.`,
+  ];
 }
 
 function reasonToLeaveOut(
@@ -142,7 +174,7 @@ function reasonToLeaveOut(
   return malicious === undefined && unscored === "exclude" ? "unscored" : undefined;
 }
 
-/** The URL as a source of a policy: no query, no fragment, and no character that would end the source. */
+/** The URL as a source: without query and fragment, with characters that would end the source encoded. */
 function sourceAddress(url: string): string | undefined {
   if (!URL.canParse(url)) return undefined;
   const { protocol, origin, pathname } = new URL(url);
@@ -158,7 +190,7 @@ function sourceAddress(url: string): string | undefined {
   }
 }
 
-/** Both sides are written as addresses, so that what was encoded in one is encoded in the other. */
+/** Takes both as source addresses, so that both have the same characters encoded. */
 function sourceAllows(source: string, address: string | undefined): boolean {
   if (address === undefined) return false;
   const directives = new Map([["script-src", [source]]]);
@@ -168,7 +200,7 @@ function sourceAllows(source: string, address: string | undefined): boolean {
 function assertOneOf(option: string, given: string, allowed: readonly string[]): void {
   if (allowed.includes(given)) return;
   throw new LookupError(
-    `scriptSources: ${option} has to be ${allowed.map((word) => `"${word}"`).join(" or ")}; ${describe(given)} was given.`,
+    `scriptSources: ${option} must be ${allowed.map((word) => `"${word}"`).join(" or ")}, not ${describe(given)}.`,
   );
 }
 

@@ -21,7 +21,7 @@ const args = z.object({
   onDestroy: z.enum(["restore", "keep"]).exactOptional(),
 });
 
-/** What a zone's page security can be set to. */
+/** Page Shield settings of a zone. */
 export type PageShieldValues = z.infer<typeof settingsShape>;
 
 const computed = z.object({ updatedAt: z.string().exactOptional(), previous: settingsShape });
@@ -38,79 +38,79 @@ export const pageShieldSettings = defineLifecycle({
   computedInputs: ["found"],
   replaceOn: ["zoneId"],
   lostOnHandOver:
-    "What the zone had before it was first set is no longer known, so a destroy will keep today's values; an alias would have kept it.",
+    "The zone's original settings are no longer known, so a destroy will keep today's values. An alias would have preserved them.",
   lock: ({ zoneId }) => LOCK.pageShield(zoneId),
 
-  // Whether the zone is there, its plan has Page Shield, and the token may read it: a create and an update read it first.
+  // Fails the preview if the zone doesn't exist, its plan lacks Page Shield, or the token may not read it.
   async live({ ctx, args, olds }) {
-    const found = await ctx.once(`settings of ${args.zoneId}`, () => readSettings(ctx, args.zoneId));
-    // A zone always has settings: a reviewer sees what a new resource changes of them.
-    return olds["zoneId"] === args.zoneId ? {} : { computed: { found: found.values } };
+    const current = await ctx.once(`settings of ${args.zoneId}`, () => readSettings(ctx, args.zoneId));
+    // A zone always has settings; `found` shows the reviewer what a new resource changes.
+    return olds["zoneId"] === args.zoneId ? {} : { computed: { found: current.values } };
   },
 
   async create({ ctx, args }) {
-    const found = await readSettings(ctx, args.zoneId);
-    const now = await applySettings(ctx, args.zoneId, declaredSettings(args), found, found.values);
-    if (now === found && args.onDestroy !== "keep") {
+    const original = await readSettings(ctx, args.zoneId);
+    const settings = await applySettings(ctx, args.zoneId, declaredSettings(args), original, original.values);
+    if (settings === original && args.onDestroy !== "keep") {
       ctx.say.info(
-        `Page security of zone ${args.zoneId} was as declared already; a destroy will leave it so, as that is what the zone had before.`,
+        `Page Shield of zone ${args.zoneId} already matched the program. A destroy will leave it unchanged, because these are its original settings.`,
       );
     }
-    return { id: args.zoneId, computed: { previous: found.values, ...updatedAt(now) } };
+    return { id: args.zoneId, computed: { previous: original.values, ...updatedAt(settings) } };
   },
 
   async read({ ctx, state }) {
-    const found = await readSettings(ctx, state.zoneId);
-    // Only what was declared is compared: the rest of the zone's settings belongs to others.
-    const now = pickSettings(found.values, Object.keys(declaredSettings(state)));
-    const drifted = SETTINGS.some((key) => now[key] !== declaredSettings(state)[key]);
-    return { ...state, ...now, ...(drifted ? updatedAt(found) : {}) }; // A new time alone is no drift.
+    const current = await readSettings(ctx, state.zoneId);
+    // Compares only declared settings: the resource doesn't own the others.
+    const values = pickSettings(current.values, Object.keys(declaredSettings(state)));
+    const drifted = SETTINGS.some((key) => values[key] !== declaredSettings(state)[key]);
+    return { ...state, ...values, ...(drifted ? updatedAt(current) : {}) }; // A new timestamp alone isn't drift.
   },
 
   async update({ ctx, state, args }) {
-    const found = await readSettings(ctx, args.zoneId);
+    const current = await readSettings(ctx, args.zoneId);
     const wanted = declaredSettings(args);
     const managed = declaredSettings(state);
     const previous: PageShieldValues = { ...state.previous };
     const removed = SETTINGS.filter((key) => wanted[key] === undefined && managed[key] !== undefined);
     for (const key of SETTINGS) {
       if (key === "enabled") continue;
-      const current = found.values[key];
-      // 1. Newly declared: what is there now is what a later removal goes back to.
-      if (wanted[key] !== undefined && managed[key] === undefined && current !== undefined)
-        previous[key] = current;
-      // 2. No longer declared: back to what was there before we first set it.
+      const value = current.values[key];
+      // 1. Newly declared: remember the current value, so that removing the argument restores it.
+      if (wanted[key] !== undefined && managed[key] === undefined && value !== undefined)
+        previous[key] = value;
+      // 2. No longer declared: restore the value from before we first set it.
       const before = previous[key];
       if (wanted[key] !== undefined || managed[key] === undefined) continue;
-      if (before === undefined) ctx.say.warn(originalUnknown(args.zoneId, key, current));
+      if (before === undefined) ctx.say.warn(originalUnknown(args.zoneId, key, value));
       else wanted[key] = before;
     }
-    // 3. Until that has succeeded it stays recorded as declared: the next update has to know what to take back.
-    const now = await applySettings(
+    // 3. If that fails, removed arguments stay recorded, so that the next update still knows what to restore.
+    const settings = await applySettings(
       ctx,
       args.zoneId,
       wanted,
-      found,
+      current,
       previous,
       pickSettings(managed, removed),
     );
-    return { previous, ...updatedAt(now) };
+    return { previous, ...updatedAt(settings) };
   },
 
   async delete({ ctx, state }) {
     if (state.onDestroy === "keep") {
-      ctx.say.info(`Page security of zone ${state.zoneId} is left as it is (onDestroy: "keep").`);
+      ctx.say.info(`Page Shield of zone ${state.zoneId} stays as it is (onDestroy: "keep").`);
       return;
     }
-    const found = await readSettings(ctx, state.zoneId);
+    const current = await readSettings(ctx, state.zoneId);
     const managed = Object.keys(declaredSettings(state));
-    const unseen = SETTINGS.filter((key) => managed.includes(key) && state.previous[key] === undefined);
-    for (const key of unseen) ctx.say.warn(originalUnknown(state.zoneId, key, found.values[key]));
+    const unknown = SETTINGS.filter((key) => managed.includes(key) && state.previous[key] === undefined);
+    for (const key of unknown) ctx.say.warn(originalUnknown(state.zoneId, key, current.values[key]));
     await applySettings(
       ctx,
       state.zoneId,
       pickSettings(state.previous, managed),
-      found,
+      current,
       state.previous,
       {},
       RESTORE_ADVICE,
@@ -119,53 +119,90 @@ export const pageShieldSettings = defineLifecycle({
 });
 
 export interface PageShieldSettingsArgs {
-  /** The zone, 32 hexadecimal digits. Replaces: the old zone gets back what it had (see `onDestroy`). */
+  /**
+   * The zone: 32 hex digits. Changing it replaces the settings: the old zone gets back its original ones, as `onDestroy`
+   * says.
+   */
   readonly zoneId: pulumi.Input<string>;
-  /** Whether scripts, connections and cookies of the zone's pages are monitored. In place. Source: seed 000, "Settings". */
+  /** Whether Page Shield monitors the scripts, connections and cookies of the zone's pages. Updates in place. */
   readonly enabled: pulumi.Input<boolean>;
   /**
-   * Whether browsers report to Cloudflare's endpoint instead of one under the zone's own host. Sent only when set; when
-   * removed, the zone gets back what it had before. Setting it to false needs an entitlement. In place.
-   * Source: seed 000, "Settings" (`use_platform_reporting_endpoint`); OpenAPI `page-shield-update-settings`
-   * (`use_cloudflare_reporting_endpoint`).
+   * Whether browsers report to Cloudflare's endpoint instead of one under the zone's own hostname. Sent only if set; if you
+   * remove it, the zone gets back the value it had before. Setting it to false needs an entitlement. Updates in place.
    */
   readonly useReportingEndpoint?: pulumi.Input<boolean>;
   /**
-   * Whether the path of a connection's URL is recorded too, not only its host. Sent only when set; when removed, the
-   * zone gets back what it had before. Setting it to true needs an entitlement. In place.
-   * Source: seed 000, "Settings" (`use_connection_url_path`).
+   * Whether Page Shield records the path of a connection's URL, not only its host. Sent only if set; if you remove it, the
+   * zone gets back the value it had before. Setting it to true needs an entitlement. Updates in place.
    */
   readonly useConnectionUrlPath?: pulumi.Input<boolean>;
   /**
-   * What a destroy does, as the API has no delete: `"restore"` puts back what the zone had before the first `up`, for
-   * every setting declared here; `"keep"` sends nothing. A process that is killed between the first write and its record
-   * loses what was there: the next `up` then takes its own values for it. Default `"restore"`. In place, without a write.
+   * What a destroy does, because the API can't delete settings. `"restore"` puts back what the zone had before the first
+   * `pulumi up`, for every setting declared here; `"keep"` sends nothing. If the first update is killed before it's
+   * recorded, the original values are lost, and the next one takes its own for them. Changing it sends no request.
+   *
+   * @defaultValue `"restore"`
    */
   readonly onDestroy?: pulumi.Input<LiteralUnion<"restore" | "keep">>;
 }
 
 /**
- * Page security of one zone: the on/off setting and what is reported. A zone has one; two in a
- * program are refused.
+ * The Page Shield settings of a zone: whether it monitors, and what it reports and records.
+ *
+ * Every zone has these settings exactly once, so a program may declare them once per zone. The resource changes only the
+ * settings that the program declares.
  *
  * Token permissions: Page Shield Read to preview and refresh; Page Shield Write to update and destroy.
  *
- * @throws when the token lacks a permission, or the plan lacks an entitlement for a value.
+ * @example Turn on Page Shield
+ * ```ts
+ * import { PageShieldSettings } from "pulumi-edgeguard";
+ *
+ * new PageShieldSettings("shop", { zoneId: "0da42c8d2132a9ddaf714f9e7c920711", enabled: true });
+ * ```
+ *
+ * @example Record the paths of connections, and leave the settings alone on destroy
+ * ```ts
+ * import { PageShieldSettings } from "pulumi-edgeguard";
+ *
+ * const settings = new PageShieldSettings("shop", {
+ *   zoneId: "0da42c8d2132a9ddaf714f9e7c920711",
+ *   enabled: true,
+ *   useConnectionUrlPath: true,
+ *   onDestroy: "keep",
+ * });
+ *
+ * export const previous = settings.previous;
+ * ```
+ *
+ * @destroy Puts back what the zone had before the first update, for every setting declared here. With `onDestroy: "keep"`
+ * it sends nothing. Policies keep working if Page Shield is turned off.
+ *
+ * @import The resource's ID is the zone's ID. `edgeguard import --zone <zone ID>` writes the program and the import file.
+ * Without it, the next `pulumi up` manages the settings and changes what differs.
+ *
+ * @throws If the token lacks a permission, or the plan lacks Page Shield or the entitlement that a value needs.
+ * @throws If Cloudflare accepts the update but doesn't keep a value.
+ * @throws If another resource of the program manages the same zone's settings.
+ *
+ * @see https://developers.cloudflare.com/page-shield/reference/settings/
+ * @see `GET /zones/{zone_id}/page_shield`
+ * @see `PUT /zones/{zone_id}/page_shield`
  */
 export class PageShieldSettings extends edgeResource<PageShieldSettingsArgs>()(pageShieldSettings) {
-  /** When Cloudflare last stored settings, ISO 8601. Absent where it does not say. */
+  /** When the settings were last changed, in ISO 8601. Absent if Cloudflare doesn't say. */
   declare readonly updatedAt: pulumi.Output<string | undefined>;
-  /** What the zone had before this resource first set it: what a destroy restores. */
+  /** The settings from before this resource first changed them. A destroy restores them. */
   declare readonly previous: pulumi.Output<PageShieldValues>;
 
   constructor(name: string, args: PageShieldSettingsArgs, opts?: pulumi.CustomResourceOptions) {
     const claim = claimOnce("PageShieldSettings", name, { zoneId: args.zoneId }, (known) => {
       const zone = pageShieldSettings.args.shape.zoneId.safeParse(known.zoneId);
-      if (!zone.success) return []; // The check of the resource says what is wrong with it.
+      if (!zone.success) return []; // The resource's check reports the mistake.
       return [
         {
           key: zone.data,
-          clash: `both set page security of zone ${zone.data}, which has one: keep one of them`,
+          clash: `both manage Page Shield of zone ${zone.data}. Keep one of them`,
         },
       ];
     });
@@ -176,7 +213,7 @@ export class PageShieldSettings extends edgeResource<PageShieldSettingsArgs>()(p
 interface ZoneSettings {
   readonly values: PageShieldValues;
   readonly updatedAt: string | undefined;
-  /** How Cloudflare spells the reporting member; the seed and the OpenAPI differ. */
+  /** The member's name in this zone's response: Cloudflare's documents use two. */
   readonly reportingMember: "use_cloudflare_reporting_endpoint" | "use_platform_reporting_endpoint";
 }
 
@@ -188,10 +225,10 @@ const response = z.looseObject({
   use_connection_url_path: z.boolean().nullish(),
 });
 
-/** What a zone has now. */
+/** Reads the current settings of a zone. */
 export async function readSettings(ctx: Context, zone: string): Promise<ZoneSettings> {
   const result = await ctx.api.get(`/zones/${zone}/page_shield`, {
-    what: `Reading page security of zone ${zone}`,
+    what: `Reading Page Shield settings of zone ${zone}`,
     schema: response,
     entitlement: ENTITLEMENT,
   });
@@ -213,65 +250,66 @@ export async function readSettings(ctx: Context, zone: string): Promise<ZoneSett
 const ENTITLEMENT = "Page Shield";
 
 const ENTITLEMENT_ADVICE =
-  "The plan may lack an entitlement: useReportingEndpoint: false and useConnectionUrlPath: true need one, and every setting needs a plan with Page Shield.";
+  "Check the zone's plan: every setting needs Page Shield, and useReportingEndpoint: false and useConnectionUrlPath: true need an entitlement of their own.";
 
 const RESTORE_ADVICE =
-  "The plan may no longer allow what the zone had before. Set onDestroy: \"keep\", run `pulumi up`, then destroy; or remove the resource from the stack with `pulumi state delete '<URN>'`.";
+  "The plan may no longer allow the original settings. Set onDestroy: \"keep\", run `pulumi up`, then destroy; or remove the resource from the stack with `pulumi state delete '<URN>'`.";
 
 function originalUnknown(zone: string, key: string, current: boolean | undefined): string {
-  return `page security of zone ${zone}: what ${key} was before it was first set was never answered, so it stays ${String(current ?? "as it is")}.`;
+  return `Page Shield of zone ${zone}: the API never reported the original value of ${key}, so it stays ${String(current ?? "as it is")}.`;
 }
 
 /**
- * Makes the zone's settings what is wanted; sends nothing when they are. `previous` is recorded even where the end is
- * not known: without it a destroy could not put back what was there.
+ * Writes the settings that differ, if any, and returns what the zone then has. `previous` is recorded even if the outcome
+ * is unknown: without it, a destroy couldn't restore the original settings.
  */
 async function applySettings(
   ctx: Context,
   zone: string,
   wanted: Partial<PageShieldValues>,
-  found: ZoneSettings,
+  current: ZoneSettings,
   previous: PageShieldValues,
   reached: Partial<PageShieldValues> = {},
   advice = ENTITLEMENT_ADVICE,
 ): Promise<ZoneSettings> {
-  if (SETTINGS.every((key) => wanted[key] === undefined || wanted[key] === found.values[key])) return found;
-  const what = `Setting page security of zone ${zone}`;
-  const half = (reason: string): PartialFailure<Computed> =>
-    new PartialFailure(zone, { previous, ...updatedAt(found) }, reason, reached);
+  if (SETTINGS.every((key) => wanted[key] === undefined || wanted[key] === current.values[key]))
+    return current;
+  const what = `Updating Page Shield settings of zone ${zone}`;
+  const partialFailure = (reason: string): PartialFailure<Computed> =>
+    new PartialFailure(zone, { previous, ...updatedAt(current) }, reason, reached);
   try {
     await ctx.api.put(`/zones/${zone}/page_shield`, {
       what,
-      schema: z.unknown(), // The answer holds two members or four: what counts is read afterwards.
-      body: toRequest(wanted, found.reportingMember),
+      schema: z.unknown(), // Responses have two or four members, so the settings are read back below.
+      body: toRequest(wanted, current.reportingMember),
       advice: ({ status }) => (status === 400 ? advice : undefined),
       entitlement: `${ENTITLEMENT}, or what useReportingEndpoint: false and useConnectionUrlPath: true need`,
     });
   } catch (error) {
-    if (mayHaveBeenApplied(error)) throw half(error.message);
+    if (mayHaveBeenApplied(error)) throw partialFailure(error.message);
     throw error;
   }
-  const ignoredIn = ({ values }: ZoneSettings): (keyof PageShieldValues)[] =>
+  const notKept = ({ values }: ZoneSettings): (keyof PageShieldValues)[] =>
     SETTINGS.filter((key) => wanted[key] !== undefined && wanted[key] !== values[key]);
-  let now: ZoneSettings;
+  let settings: ZoneSettings;
   try {
-    now = await pollUntil(
+    settings = await pollUntil(
       ctx,
       () => readSettings(ctx, zone),
-      (seen) => ignoredIn(seen).length === 0,
+      (latest) => notKept(latest).length === 0,
       5,
     );
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    throw half(`${what} was accepted, but what the zone has now is not known. ${error.message}`);
+    throw partialFailure(`${what} was accepted, but the result couldn't be read back. ${error.message}`);
   }
-  const ignored = ignoredIn(now);
+  const ignored = notKept(settings);
   if (ignored.length > 0) {
-    throw half(
-      `${what} was accepted, yet the service does not keep ${ignored.map((key) => `${key}: ${String(wanted[key])}`).join(", ")}: the plan may lack the entitlement.`,
+    throw partialFailure(
+      `${what} was accepted, but Cloudflare didn't keep ${ignored.map((key) => `${key}: ${String(wanted[key])}`).join(", ")}. The plan may lack the entitlement.`,
     );
   }
-  return now;
+  return settings;
 }
 
 function toRequest(
@@ -285,7 +323,7 @@ function toRequest(
   });
 }
 
-/** The settings among a declaration's members. */
+/** The settings that are declared. */
 function declaredSettings(args: Partial<PageShieldValues>): Partial<PageShieldValues> {
   return pickSettings(args, SETTINGS);
 }

@@ -3,7 +3,7 @@ import { propertyPath } from "../runtime/inputs";
 import { LookupError } from "../runtime/lookup";
 import { isJsonObject } from "../runtime/values";
 
-/** Version of the file's format. */
+/** Version of the file format. */
 export const VERSION = 1;
 
 const reported = {
@@ -39,40 +39,45 @@ const seenCookie = z.strictObject({
 });
 
 const detections = z.strictObject({
-  version: z.number().refine((version): boolean => version === VERSION, `has to be ${VERSION}`),
+  version: z.number().refine((version): boolean => version === VERSION, `must be ${VERSION}`),
   zoneId: z.string(),
   scripts: z.array(seenScript).exactOptional(),
   connections: z.array(seenConnection).exactOptional(),
   cookies: z.array(seenCookie).exactOptional(),
 });
 
-/** A script as a snapshot keeps it: what a reviewer judges by, without what changes from day to day. */
+/** A script in saved detections: what a reviewer needs, without what changes from day to day. */
 export type SeenScript = Readonly<z.infer<typeof seenScript>>;
+/** A connection in saved detections. */
 export type SeenConnection = Readonly<z.infer<typeof seenConnection>>;
+/** A cookie in saved detections. */
 export type SeenCookie = Readonly<z.infer<typeof seenCookie>>;
 
 /**
- * What a zone was seen to load, fit to be committed. Left out is what changes by itself: ids, the time last seen, hash
- * and time of the content, status, the pages. A mark of a threat list stands there only where it is true.
+ * The saved detections of a zone, fit to be committed. They omit what changes by itself: IDs, when a detection was last
+ * seen, the hash and time of its content, its status and its pages. Threat list marks are present only if true.
  */
 export type Detections = Readonly<z.infer<typeof detections>>;
 
 /**
- * A snapshot that has been looked at; `origin` names it in a sentence.
+ * Validates saved detections.
  *
- * @throws LookupError when it is none, or of a later version.
+ * @param origin names them in messages.
+ * @throws LookupError if they are invalid or of a later version.
  */
 export function toDetections(json: unknown, origin: string): Detections {
   const version = isJsonObject(json) ? json["version"] : undefined;
   if (typeof version === "number" && version > VERSION) {
     throw new LookupError(
-      `${origin} has version ${version}, and this version of pulumi-edgeguard reads ${VERSION}: install a later one.`,
+      `${origin} has format version ${version}, but this pulumi-edgeguard reads only ${VERSION}. Install a later release.`,
     );
   }
   const parsed = detections.safeParse(json);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
+  const where = propertyPath(issue?.path ?? []);
+  const reason = (issue?.message ?? "").replace(/^I/, "i");
   throw new LookupError(
-    `${origin} is no snapshot of detections: ${propertyPath(issue?.path ?? [])} ${issue?.message ?? ""}. Write it again with \`edgeguard detections save\`.`,
+    `${origin} is not a snapshot of detections: ${where === "" ? "" : `${where}: `}${reason}. Write it again with \`edgeguard detections save\`.`,
   );
 }

@@ -10,13 +10,13 @@ import { coveredHosts } from "./covered-hosts";
 import { allowsScript, parseCsp, type LoadedScript } from "./csp";
 import { SCRIPTS } from "./detected";
 
-/** What an enforced `allow` policy would block, as seen at the preview of the change. Each URL counts once. */
+/** What an enforced `allow` policy would block, as of the preview of the change. Each URL counts once. */
 export interface WouldBlock {
-  /** Active scripts on the pages the policy covers that it does not allow. */
+  /** Active scripts on the covered pages that the policy doesn't allow. */
   readonly count: number;
-  /** Active scripts that Page Shield has seen on these pages. With 0, a `count` of 0 tells nothing. */
+  /** Active scripts that Page Shield has seen on the covered pages. If it has seen none, a `count` of 0 says nothing. */
   readonly seen: number;
-  /** The first five URLs of those it would block. */
+  /** The first five URLs that it would block. */
   readonly scripts: readonly string[];
 }
 
@@ -31,7 +31,7 @@ interface EnforcedPolicy {
 const SHOWN_SCRIPTS = 5;
 const SHOWN_HOSTS = 5;
 
-/** Finds out what an enforced policy would block, and tells the reviewer. Undefined where nobody can tell. */
+/** Computes what an enforced policy would block and tells the reviewer. Undefined if that can't be known. */
 export async function computeWouldBlock(ctx: Context, args: EnforcedPolicy): Promise<WouldBlock | undefined> {
   const key = `active scripts of ${args.zoneId}`;
   const scripts = await ctx.once(key, () => unlessForbidden(ctx, () => activeScripts(ctx.api, args.zoneId)));
@@ -40,25 +40,27 @@ export async function computeWouldBlock(ctx: Context, args: EnforcedPolicy): Pro
   const policy = `policy ${JSON.stringify(args.description)}`;
   const hosts = coveredHosts(args.expression);
   const covered = scripts.filter(({ host }) => hosts?.has(host.toLowerCase()) ?? true);
-  for (const sentence of unseenHostWarnings(args.zoneId, hosts, scripts))
-    ctx.warnOnce(`${policy}: ${sentence}`);
+  for (const warning of unseenHostWarnings(args.zoneId, hosts, scripts))
+    ctx.warnOnce(`${policy}: ${warning}`);
 
   const directives = parseCsp(args.value);
   const verdicts = covered.map((script) => ({ script, isAllowed: allowsScript(directives, script) }));
   if (verdicts.some(({ isAllowed }) => isAllowed === undefined)) {
-    ctx.warnOnce(`${policy}: with 'strict-dynamic', only a browser can tell which scripts it would block.`);
+    ctx.warnOnce(
+      `${policy}: with 'strict-dynamic', only a browser can tell which scripts the policy would block.`,
+    );
     return undefined;
   }
   const blocked = uniqueUrls(
     verdicts.flatMap(({ script, isAllowed }) => (isAllowed === false ? [script] : [])),
   );
-  const found = {
+  const wouldBlock = {
     count: blocked.length,
     seen: uniqueUrls(covered).length,
     scripts: blocked.slice(0, SHOWN_SCRIPTS),
   };
-  if (found.seen > 0) ctx.say.info(`${policy}: ${describeImpact(found, hosts)}`);
-  return found;
+  if (wouldBlock.seen > 0) ctx.say.info(`${policy}: ${describeImpact(wouldBlock, hosts)}`);
+  return wouldBlock;
 }
 
 async function activeScripts(api: EdgeApi, zone: string): Promise<LoadedScript[]> {
@@ -66,7 +68,7 @@ async function activeScripts(api: EdgeApi, zone: string): Promise<LoadedScript[]
   const pages = byPage(api, `/zones/${zone}/page_shield/scripts`, {
     what: `Listing the scripts of zone ${zone}`,
     record: z.looseObject({ id: z.string(), url: z.string(), host: z.string() }),
-    // By itself the API leaves out scripts that a policy would stop like any other.
+    // By default the API omits scripts that a policy would block like any other.
     query: { status: "active", ...SCRIPTS.includeAll, ...PAGE_SHIELD.STEADY_ORDER },
     perPage: PAGE_SHIELD.MAX_PER_PAGE,
     key: ({ id }) => id,
@@ -88,7 +90,7 @@ function describeImpact(
   return `would block ${count} of the ${pluralize(seen, "active script")} seen on ${where}${which}.`;
 }
 
-/** Pages on which no script was seen: a mistyped host blocks nothing today, and looks safe. */
+/** Warns about pages without detections: a policy for a mistyped host blocks nothing and looks safe. */
 function unseenHostWarnings(
   zone: string,
   hosts: ReadonlySet<string> | undefined,
@@ -97,20 +99,20 @@ function unseenHostWarnings(
   const seen = [...new Set(scripts.map(({ host }) => host.toLowerCase()))].sort();
   if (seen.length === 0) {
     return [
-      `no active script has been seen on any page of zone ${zone}, so the preview cannot tell what the policy would block. Turn on Page Shield and wait for visitors before you block.`,
+      `Page Shield has seen no active script on any page of zone ${zone}, so the preview can't tell what the policy would block. Turn on Page Shield and wait for visitors before you enforce it.`,
     ];
   }
-  const known = new Set(seen);
-  const unseen = [...(hosts ?? [])].filter((host) => !known.has(host));
-  const sentence = (where: string, advice: string): string =>
-    `no active script has been seen on ${where}, so the preview cannot tell what the policy would block there. ${advice}`;
-  const elsewhere = `Scripts were seen on ${firstHosts(seen)}.`;
-  // A line per host, which may be a mistyped one, unless there are many.
+  const seenHosts = new Set(seen);
+  const unseen = [...(hosts ?? [])].filter((host) => !seenHosts.has(host));
+  const warning = (where: string, advice: string): string =>
+    `Page Shield has seen no active script on ${where}, so the preview can't tell what the policy would block there. ${advice}`;
+  const elsewhere = `It has seen scripts on ${firstHosts(seen)}.`;
+  // One line per host, because one may be mistyped; a single line for many.
   if (unseen.length > SHOWN_HOSTS)
-    return [sentence(`${unseen.length} of its hosts (${firstHosts(unseen)})`, elsewhere)];
+    return [warning(`${unseen.length} of the policy's hosts (${firstHosts(unseen)})`, elsewhere)];
   return unseen.map((host) => {
     const near = nearest(host, seen);
-    return sentence(host, near === undefined ? elsewhere : `Did you mean ${near}?`);
+    return warning(host, near === undefined ? elsewhere : `Did you mean ${near}?`);
   });
 }
 

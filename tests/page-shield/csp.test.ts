@@ -9,10 +9,10 @@ import {
 
 const canonical = (value: string | TypedDirectives) => renderCsp(parseCsp(value));
 
-describe("a policy is rendered in one order", () => {
+describe("renders in canonical order:", () => {
   test.each<[string, string | TypedDirectives, string]>([
     [
-      "directives as the service lists them",
+      "directives in Cloudflare's order",
       "img-src *; script-src 'self'; default-src 'none'",
       "default-src 'none'; script-src 'self'; img-src *",
     ],
@@ -22,17 +22,17 @@ describe("a policy is rendered in one order", () => {
       "script-src 'self' 'unsafe-inline' 'sha256-B' a.com b.com",
     ],
     [
-      "directives beyond those of Page Shield last",
+      "directives that Page Shield doesn't list last",
       "style-src-elem a; script-src 'self'; fenced-frame-src b",
       "script-src 'self'; fenced-frame-src b; style-src-elem a",
     ],
     [
-      "lower case where case has no meaning",
+      "lower case where case doesn't matter",
       "SCRIPT-SRC HTTPS://A.Com:443/P/X.js 'SELF' DATA:",
       "script-src 'self' data: https://a.com:443/P/X.js",
     ],
     [
-      "hashes and nonces as they are",
+      "hashes and nonces in their own case",
       "script-src 'SHA256-aB=' 'nonce-Xy'",
       "script-src 'nonce-Xy' 'sha256-aB='",
     ],
@@ -43,72 +43,74 @@ describe("a policy is rendered in one order", () => {
       { upgradeInsecureRequests: true, scriptSrc: ["'self'"] },
       "script-src 'self'; upgrade-insecure-requests",
     ],
-    ["without one that is false", { scriptSrc: ["'self'"], imgSrc: false }, "script-src 'self'"],
-    ["without stray semicolons and spaces", " ;; script-src\t'self'\n;", "script-src 'self'"],
+    ["a directive that is false omitted", { scriptSrc: ["'self'"], imgSrc: false }, "script-src 'self'"],
+    ["stray semicolons and spaces removed", " ;; script-src\t'self'\n;", "script-src 'self'"],
   ])("%s", (_rule, value, rendered) => {
     expect(canonical(value)).toBe(rendered);
     expect(canonical(rendered)).toBe(rendered);
   });
 });
 
-describe("a policy is refused", () => {
+describe("rejects", () => {
   test.each<[string, string | TypedDirectives, string]>([
     [
-      "with a directive twice",
+      "a repeated directive",
       "script-src 'self'; Script-Src a.com",
-      "script-src is declared twice; browsers obey the first and ignore the other",
+      "script-src is declared twice, and browsers ignore the second one",
     ],
     [
-      "with a directive twice in two spellings",
+      "a directive repeated in another spelling",
       { scriptSrc: ["a"], "script-src": ["b"] },
-      "script-src is declared twice; browsers obey the first and ignore the other",
+      "script-src is declared twice, and browsers ignore the second one",
     ],
     [
-      "with self as a host",
+      "self without quotes",
       "script-src self",
-      "script-src has self without quotes, which is the name of a host. Write 'self', with single quotes",
+      "script-src has self without quotes, so browsers take it for a hostname. Write 'self', with single quotes",
     ],
     [
-      "with an unquoted keyword",
+      "another keyword without quotes",
       { scriptSrc: ["Unsafe-Inline"] },
       "Write 'unsafe-inline', with single quotes",
     ],
-    ["with two sources in one item", { scriptSrc: ["'self' a.com"] }, "a source is one word"],
-    ["with a comma for a space", "script-src 'self', a.com", "a source is one word"],
-    ["with an empty source", { scriptSrc: [""] }, "a source is one word"],
-    ["with a misspelt directive", "script_src 'self'", 'Did you mean "script-src"?'],
-    ["with a directive of nobody", "everything 'self'", "Directives: default-src, script-src, connect-src"],
-    ["with nothing", " ; ", "the policy has no directive"],
-    ["with nothing that holds", { scriptSrc: false }, "the policy has no directive"],
+    ["two sources in one item", { scriptSrc: ["'self' a.com"] }, "a source is one word"],
+    ["sources separated by a comma", "script-src 'self', a.com", "a source is one word"],
+    ["an empty source", { scriptSrc: [""] }, "a source is one word"],
+    ["a misspelled directive", "script_src 'self'", 'Did you mean "script-src"?'],
+    ["an unknown directive", "everything 'self'", "Use one of: default-src, script-src, connect-src"],
+    ["an empty policy", " ; ", "the policy has no directives"],
+    ["a policy whose only directive is false", { scriptSrc: false }, "the policy has no directives"],
   ])("%s", (_what, value, sentence) => {
     expect(() => parseCsp(value)).toThrow(sentence);
   });
 });
 
-describe("a policy is warned of", () => {
+describe("warns about", () => {
   test.each<[string, string | TypedDirectives, string[]]>([
-    ["nothing, where all is well", "default-src 'none'; script-src 'self'; upgrade-insecure-requests", []],
-    ["an empty list", { scriptSrc: [] }, ["script-src has no source, which means 'none'"]],
-    ["an empty directive of a text", "script-src", ["script-src has no source"]],
+    ["nothing in a good policy", "default-src 'none'; script-src 'self'; upgrade-insecure-requests", []],
+    ["an empty list", { scriptSrc: [] }, ["script-src has no sources, which means 'none'"]],
+    ["a directive without sources in text", "script-src", ["script-src has no sources"]],
     [
-      "a directive that Page Shield does not list",
+      "a directive that Page Shield doesn't list",
       "fenced-frame-src 'self'",
-      ["fenced-frame-src is not among the directives that Page Shield supports"],
+      ["Page Shield doesn't list fenced-frame-src among its supported directives"],
     ],
-    ["others that embed the page", "frame-ancestors 'self'", []],
+    ["nothing in frame-ancestors 'self'", "frame-ancestors 'self'", []],
     [
-      "named hosts that embed the page",
+      "hosts in frame-ancestors",
       "frame-ancestors 'self' https://partner.example",
-      ["Page Shield takes only 'none' and 'self' there: https://partner.example may be ignored"],
+      [
+        "Page Shield supports only 'none' and 'self' in frame-ancestors (the sites that may embed the page) and may ignore https://partner.example",
+      ],
     ],
     ["a nonce", "script-src 'nonce-abc'", ["script-src has a nonce"]],
-    ["'none' beside others", "script-src 'None' a.com", ["script-src has 'none' beside other sources"]],
+    ["'none' next to others", "script-src 'None' a.com", ["script-src has 'none' next to other sources"]],
     [
-      "all of it",
+      "several of these at once",
       "script-src; prefetch-src 'none' 'nonce-a'",
       [
-        "script-src has no source",
-        "prefetch-src is not",
+        "script-src has no sources",
+        "Page Shield doesn't list prefetch-src",
         "prefetch-src has 'none'",
         "prefetch-src has a nonce",
       ],
@@ -120,14 +122,14 @@ describe("a policy is warned of", () => {
   });
 });
 
-describe("several mistakes are told together", () => {
-  test("in a typed policy, each at its key", () => {
+describe("reports several mistakes at once", () => {
+  test("in an object, each at its path", () => {
     const value = { scriptsrc: ["self"], script_src: ["a b"], "script-scr": ["'self'"], imgSrc: ["none"] };
     expect(problemsOf(value)).toEqual([
       [["scriptsrc"], '"scriptsrc" is not a CSP directive. Did you mean "scriptSrc"?'],
       [
         ["scriptsrc", 0],
-        "script-src has self without quotes, which is the name of a host. Write 'self', with single quotes",
+        "script-src has self without quotes, so browsers take it for a hostname. Write 'self', with single quotes",
       ],
       [["script_src"], '"script_src" is not a CSP directive. Did you mean "scriptSrc"?'],
       [["script_src", 0], expect.stringContaining("Write each source as an item of its own")],
@@ -136,7 +138,7 @@ describe("several mistakes are told together", () => {
     ]);
   });
 
-  test("in a text", () => {
+  test("in text", () => {
     expect(
       problemsOf("script-scr 'self'; IMG-SRCS self; style-src a,b").map(([, message]) => message),
     ).toEqual([
@@ -158,35 +160,41 @@ describe("several mistakes are told together", () => {
   }
 });
 
-describe("a very wide policy is warned of", () => {
+describe("warns about very permissive sources in", () => {
   test.each<[string, string[]]>([
     [
       "script-src * 'unsafe-inline' http: data:",
       [
-        "script-src is very wide: * loads scripts from any host, 'unsafe-inline' runs inline scripts, injected ones too, " +
-          "http: loads scripts from any host, also unencrypted, data: runs scripts written into a data: URL, injected ones too",
+        "script-src is very permissive: * allows scripts from any host, 'unsafe-inline' allows inline scripts, including injected ones, " +
+          "http: allows scripts from any host, even unencrypted, data: allows scripts in data: URLs, including injected ones",
       ],
     ],
-    ["default-src https:", ["default-src is very wide: https: loads scripts from any host"]],
-    ["script-src https://*:443", ["script-src is very wide: https://*:443 loads scripts from any host"]],
-    ["script-src-attr 'unsafe-inline'; script-src 'self'", ["script-src-attr is very wide: 'unsafe-inline'"]],
-    // What does not reach scripts, or what browsers ignore.
+    ["default-src https:", ["default-src is very permissive: https: allows scripts from any host"]],
+    [
+      "script-src https://*:443",
+      ["script-src is very permissive: https://*:443 allows scripts from any host"],
+    ],
+    [
+      "script-src-attr 'unsafe-inline'; script-src 'self'",
+      ["script-src-attr is very permissive: 'unsafe-inline'"],
+    ],
+    // Sources that don't apply to scripts, or that browsers ignore.
     ["default-src *; script-src 'self'; img-src * data:; style-src 'unsafe-inline'", []],
     ["script-src 'unsafe-inline' 'sha256-abc'", []],
     ["script-src 'strict-dynamic' 'sha256-abc' https: 'unsafe-inline'", []],
     ["script-src https://*.cdn.example", []],
   ])("%s", (value, sentences) => {
-    const warnings = lintCsp(value).filter((warning) => warning.includes("very wide"));
+    const warnings = lintCsp(value).filter((warning) => warning.includes("very permissive"));
     expect(warnings).toEqual(sentences.map((sentence) => expect.stringContaining(sentence) as string));
   });
 });
 
-describe("whether a script may load", () => {
+describe("decides whether a policy allows a script:", () => {
   const page = "www.shop.example";
   const cdn = "https://cdn.example.com/lib/app.js";
 
   test.each<[string, string, boolean | undefined]>([
-    // 1. Which directive speaks.
+    // 1. Which directive applies.
     ["img-src 'none'", cdn, true],
     ["default-src 'none'", cdn, false],
     ["default-src 'none'; script-src cdn.example.com", cdn, true],

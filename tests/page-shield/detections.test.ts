@@ -23,7 +23,7 @@ describe.each(["seed", "published"] as const)("saveDetections in the %s dialect"
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  test("writes every active script, sorted, duplicates and the vendor's paths among them", async () => {
+  test("saves every active script, sorted, including duplicates and Cloudflare's own paths", async () => {
     const saved = await saveDetections(api.zones.shop, file, opts);
     const urls = (saved.scripts ?? []).map(({ url }) => url);
     expect(urls).toEqual([...urls].sort());
@@ -35,7 +35,7 @@ describe.each(["seed", "published"] as const)("saveDetections in the %s dialect"
     expect(await readdir(folder)).toEqual(["detections.json"]);
   });
 
-  test("keeps what a reviewer judges by and nothing that changes by itself", async () => {
+  test("saves what a reviewer needs and nothing that changes by itself", async () => {
     const { scripts } = await saveDetections(api.zones.shop, file, { ...opts, hosts: "checkout.*" });
     const { firstSeenAt, ...rest } = scripts?.find(({ url }) => url.includes("stats-collect")) ?? {};
     expect(firstSeenAt).toMatch(/^2026-/);
@@ -51,7 +51,7 @@ describe.each(["seed", "published"] as const)("saveDetections in the %s dialect"
     });
   });
 
-  test("keeps each attribute of a cookie under its own name", async () => {
+  test("saves each attribute of a cookie under its own name", async () => {
     const cookie = {
       name: "session",
       host: "www.shop.example",
@@ -80,7 +80,7 @@ describe.each(["seed", "published"] as const)("saveDetections in the %s dialect"
     ]);
   });
 
-  test("gives the same bytes for the same findings, in whatever order and however often they were seen", async () => {
+  test("writes the same bytes for the same detections, regardless of order and of when they were last seen", async () => {
     await saveDetections(api.zones.shop, file, opts);
     const before = await readFile(file, "utf8");
     const old = new Date("2020-01-01");
@@ -97,7 +97,7 @@ describe.each(["seed", "published"] as const)("saveDetections in the %s dialect"
     expect((await stat(file)).mtime).toEqual(old);
   });
 
-  test("shows a new script and a fallen score as a change of just those lines", async () => {
+  test("adds only the lines of a new script", async () => {
     await saveDetections(api.zones.blog, file, opts);
     const before = (await readFile(file, "utf8")).split("\n");
     api.detect(api.zones.blog, { scripts: [{ url: "https://zz.example/new.js" }] });
@@ -108,7 +108,7 @@ describe.each(["seed", "published"] as const)("saveDetections in the %s dialect"
     expect(before.filter((line) => !after.includes(line))).toEqual([]);
   });
 
-  test("keeps connections and cookies where they are asked for", async () => {
+  test("saves connections and cookies if asked to", async () => {
     const include = ["cookies", "connections"] as const;
     const saved = await saveDetections(api.zones.shop, file, { ...opts, include });
     expect(Object.keys(saved)).toEqual(["version", "zoneId", "connections", "cookies"]);
@@ -128,7 +128,7 @@ describe.each(["seed", "published"] as const)("saveDetections in the %s dialect"
     ]);
   });
 
-  test("leaves the file as it was when a kind cannot be read", async () => {
+  test("leaves the file unchanged if one kind can't be read", async () => {
     await writeFile(file, "as it was");
     const include = ["scripts", "connections"] as const;
     await expect(saveDetections(api.zones.small, file, { ...opts, include })).rejects.toThrow(
@@ -137,10 +137,10 @@ describe.each(["seed", "published"] as const)("saveDetections in the %s dialect"
     expect(await readFile(file, "utf8")).toBe("as it was");
   });
 
-  test("says so when the file cannot be written", async () => {
+  test("says what to check if the file can't be written", async () => {
     const nowhere = path.join(folder, "missing", "detections.json");
     await expect(saveDetections(api.zones.small, nowhere, opts)).rejects.toThrow(
-      `${nowhere} cannot be written (ENOENT): check that its folder exists`,
+      `can't write ${nowhere} (ENOENT). Check that its folder exists`,
     );
   });
 });
@@ -153,21 +153,24 @@ describe("readDetections", () => {
   afterAll(() => rm(folder, { recursive: true }));
 
   test.each([
-    ["{ not JSON", / is not JSON \(.*\): resolve what a merge left/],
-    ['{"version": 2, "zoneId": "a"}', /has version 2, and this version of pulumi-edgeguard reads 1: install/],
-    ['{"scripts": []}', /is no snapshot of detections: version /],
-    ['{"version": 0, "zoneId": "a"}', /is no snapshot of detections: version /],
-    ['{"version": 1, "zoneId": "a", "scripts": [{"url": 1, "host": "h"}]}', /: scripts\[0\]\.url /],
-    ["[]", /is no snapshot of detections/],
-  ])("refuses %s", async (text, sentence) => {
+    ["{ not JSON", / is not valid JSON \(.*\)\. Resolve any merge conflict/],
+    [
+      '{"version": 2, "zoneId": "a"}',
+      /has format version 2, but this pulumi-edgeguard reads only 1\. Install/,
+    ],
+    ['{"scripts": []}', /is not a snapshot of detections: version: /],
+    ['{"version": 0, "zoneId": "a"}', /is not a snapshot of detections: version: /],
+    ['{"version": 1, "zoneId": "a", "scripts": [{"url": 1, "host": "h"}]}', /: scripts\[0\]\.url: /],
+    ["[]", /is not a snapshot of detections: invalid input/],
+  ])("rejects %s", async (text, sentence) => {
     const file = path.join(folder, "detections.json");
     await writeFile(file, text);
     expect(() => readDetections(file)).toThrow(sentence);
   });
 
-  test("says how to write a file that is missing", () => {
+  test("says how to write a missing file", () => {
     expect(() => readDetections("no-such.json")).toThrow(
-      `${path.resolve("no-such.json")} cannot be read (ENOENT): write it with \`edgeguard detections save --zone <zone ID> --out no-such.json\`.`,
+      `can't read ${path.resolve("no-such.json")} (ENOENT). Write it with \`edgeguard detections save --zone <zone ID> --out no-such.json\`.`,
     );
   });
 });

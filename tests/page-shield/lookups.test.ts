@@ -12,7 +12,6 @@ import {
   type LookupOptions,
 } from "pulumi-edgeguard";
 import { envelope, serve, through } from "../support/edge-client";
-
 import { Operation, rawGet } from "../support/operation";
 
 describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dialect) => {
@@ -40,7 +39,7 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
     });
   });
 
-  test("reads policies with enabled as a boolean, and one of them by its id", async () => {
+  test("reads policies with enabled as a boolean, and one policy by its ID", async () => {
     const policies = await getPageShieldPolicies({ zoneId: shop }, opts);
     expect(policies).toHaveLength(1);
     expect(policies[0]).toMatchObject({ action: "log", enabled: true });
@@ -49,7 +48,7 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
     );
   });
 
-  test("keeps members it does not know under extra, and has no extra where there are none", async () => {
+  test("returns unknown members as extra, and no extra if there are none", async () => {
     const snapshot = api.snapshot();
     const zone = snapshot.pageShield[shop];
     if (zone?.policies[0] === undefined) throw new Error("the seeded zone has a policy");
@@ -61,7 +60,7 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
     expect(items.filter((script) => "extra" in script)).toEqual([]);
   });
 
-  test("lists active scripts unless another status is asked for, and sends no status by itself", async () => {
+  test("lists active scripts unless status is set, and sends no status by default", async () => {
     const active = await getScripts({ zoneId: shop }, opts);
     expect(new Set(active.items.map(({ status }) => status))).toEqual(new Set(["active"]));
     const others = await getScripts({ zoneId: shop, status: ["infrequent", "inactive"] }, opts);
@@ -73,7 +72,7 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
     expect(api.requests.map(({ query }) => query["status"])).toEqual([undefined, "infrequent,inactive"]);
   });
 
-  test("sends status for cookies only where it is set", async () => {
+  test("sends status for cookies only if it's set", async () => {
     await getCookies({ zoneId: shop }, opts);
     const { items } = await getCookies({ zoneId: shop, status: "infrequent" }, opts);
     expect(items.map(({ name }) => name)).toEqual(["ab_variant"]);
@@ -96,7 +95,7 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
     ]);
   });
 
-  test("passes any other filter through under the API's own name", async () => {
+  test("passes any other filter on by the API's own name", async () => {
     const filters = { exclude_cdn_cgi: false, urls: ["cdn-cgi", "nothing"], tomorrow: 7 };
     const { items } = await getScripts({ zoneId: shop, filters }, opts);
     expect(items.map(({ urlContainsCdnCgiPath }) => urlContainsCdnCgiPath)).toEqual([true]);
@@ -107,7 +106,7 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
     });
   });
 
-  test("reads all pages, each record once", async () => {
+  test("reads all pages, each detection once", async () => {
     const urls = Array.from({ length: 205 }, (_, i) => `https://many.example/${i}.js`);
     api.detect(api.zones.empty, { scripts: urls.map((url) => ({ url })) });
     const list = await getScripts({ zoneId: api.zones.empty }, opts);
@@ -116,13 +115,15 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
     expect(api.requests.map(({ query }) => query["page"])).toEqual(["1", "2", "3"]);
   });
 
-  describe("where a record is seen again between the first page and the second", () => {
+  describe("a detection that is seen again between the first page and the second", () => {
     const urls = Array.from({ length: 205 }, (_, i) => `https://many.example/${i}.js`);
     const days = (index: number): string => new Date(Date.UTC(2026, 0, 1) + index * 86_400_000).toISOString();
     const times = (i: number) => ({ first_seen_at: days(i), last_seen_at: days(i) });
 
-    /** The oldest record is on the last page of an order by the time last seen, and jumps to the first. */
-    async function between(kind: "scripts" | "connections" | "cookies"): Promise<LookupOptions> {
+    /** Sorted by time last seen, the oldest record would jump from the last page to the first. */
+    async function seenAgainDuringListing(
+      kind: "scripts" | "connections" | "cookies",
+    ): Promise<LookupOptions> {
       const records = urls.map((url, i) => ({
         ...(kind === "cookies" ? { name: url } : { url }),
         ...times(i),
@@ -133,36 +134,39 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
         `/zones/${api.zones.blog}/page_shield/${kind}?page=3&per_page=100`,
       );
       const oldest = (result as { id: string }[]).at(-1);
-      const front = await through(api, (_method, url) => {
+      const proxy = await through(api, (_method, url) => {
         if (/[?&]page=1&/.test(url))
           api.detect(api.zones.blog, { [kind]: [{ id: oldest?.id ?? "", last_seen_at: days(400) }] });
         return undefined;
       });
-      return { config: { baseUrl: front.url, apiToken: "local-token" } };
+      return { config: { baseUrl: proxy.url, apiToken: "local-token" } };
     }
 
-    test("getScripts reads it, and in the order that was asked for", async () => {
-      const asked = await between("scripts");
-      const { items } = await getScripts({ zoneId: api.zones.blog }, asked);
+    test("is in getScripts, which returns the requested order", async () => {
+      const proxied = await seenAgainDuringListing("scripts");
+      const { items } = await getScripts({ zoneId: api.zones.blog }, proxied);
       expect(items.map(({ url }) => url)).toEqual(urls);
       const filters = { order_by: "last_seen_at", direction: "desc" };
-      const latest = await getScripts({ zoneId: api.zones.blog, filters }, asked);
+      const latest = await getScripts({ zoneId: api.zones.blog, filters }, proxied);
       expect(latest.items.map(({ url }) => url)).toEqual([urls[0], ...urls.slice(1).reverse()]);
     });
 
-    test("getConnections reads it", async () => {
-      const { items } = await getConnections({ zoneId: api.zones.blog }, await between("connections"));
+    test("is in getConnections", async () => {
+      const { items } = await getConnections(
+        { zoneId: api.zones.blog },
+        await seenAgainDuringListing("connections"),
+      );
       expect(items.map(({ url }) => url)).toEqual(urls);
     });
 
-    test("getCookies reads it", async () => {
-      const { items } = await getCookies({ zoneId: api.zones.blog }, await between("cookies"));
+    test("is in getCookies", async () => {
+      const { items } = await getCookies({ zoneId: api.zones.blog }, await seenAgainDuringListing("cookies"));
       expect(items.map(({ name }) => name)).toEqual(urls);
     });
 
-    test("the preview of an enforced policy counts it", async () => {
-      const front = await between("scripts");
-      const op = new Operation({ url: front.config?.["baseUrl"] ?? "" });
+    test("counts in the preview of an enforced policy", async () => {
+      const proxied = await seenAgainDuringListing("scripts");
+      const op = new Operation({ url: proxied.config?.["baseUrl"] ?? "" });
       const { inputs } = await op.preview("PageShieldPolicy", {
         zoneId: api.zones.blog,
         description: "Checkout",
@@ -174,7 +178,7 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
     });
   });
 
-  test("reads one page where one is asked for, and tells where in the list it is", async () => {
+  test("reads one page if asked to, and says where it is in the list", async () => {
     const first = await getScripts({ zoneId: shop, perPage: 6 }, opts);
     const second = await getScripts({ zoneId: shop, page: 2, perPage: 6 }, opts);
     expect(api.requests.map(({ query }) => query)).toEqual([
@@ -187,7 +191,7 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
     expect(beyond).toMatchObject({ items: [], pageInfo: { page: 9, perPage: 100, count: 0 } });
   });
 
-  test("has the pages and versions of a script in its detail only", async () => {
+  test("returns the pages and versions of a script only if it's read by ID", async () => {
     const { items } = await getScripts({ zoneId: shop, filters: { urls: "pay.js" } }, opts);
     const [listed] = items;
     expect(listed).not.toHaveProperty("pageUrls");
@@ -203,7 +207,7 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
     expect(detail.versions?.[0]?.malwareScore).toBe(dialect === "seed" ? undefined : 96);
   });
 
-  test("has the pages of a connection where the service gives them", async () => {
+  test("returns the pages of a connection if the API does", async () => {
     const { items } = await getConnections({ zoneId: shop, filters: { urls: "intents" } }, opts);
     const detail = await getConnection({ zoneId: shop, connectionId: items[0]?.id ?? "" }, opts);
     expect(detail).toEqual(
@@ -211,7 +215,7 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
     );
   });
 
-  test("reads a cookie with all its attributes, and a max age of null as null", async () => {
+  test("reads a cookie with all its attributes, and keeps a max age of null", async () => {
     const { items } = await getCookies({ zoneId: shop, filters: { name: "checkout_session" } }, opts);
     const cookie = await getCookie({ zoneId: shop, cookieId: items[0]?.id ?? "" }, opts);
     expect(cookie).toMatchObject({
@@ -222,12 +226,12 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
       pathAttribute: "/payment",
       firstPageUrl: "checkout.shop.example/payment",
     });
-    // The seed shows null; the published API has no such value and leaves it out.
+    // Cloudflare's guides show null; the OpenAPI document doesn't allow it.
     expect("maxAgeAttribute" in cookie).toBe(dialect === "seed");
     expect(cookie.maxAgeAttribute ?? null).toBeNull();
   });
 
-  test("leaves absent what the plan lacks, null scores too", async () => {
+  test("omits what the plan lacks, including null scores", async () => {
     const { items } = await getScripts({ zoneId: api.zones.small }, opts);
     expect(Object.keys(items[0] ?? {}).sort()).toEqual([
       "addedAt",
@@ -244,14 +248,14 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
     expect(shopped.items[0]).not.toHaveProperty("jsIntegrityScore");
   });
 
-  test("accepts values of status, type and same_site that nobody has seen yet", async () => {
+  test("accepts undocumented values of status, type and same_site", async () => {
     const record = (members: object): string =>
       JSON.stringify({ success: true, errors: [], messages: [], result: { id: "a", host: "h", ...members } });
-    const answer = (body: string): void =>
+    const respondWith = (body: string): void =>
       api.fault({ kind: "raw", status: 200, body, contentType: "application/json", match: {} });
-    answer(record({ url: "https://a.example/a.js", status: "quarantined" }));
+    respondWith(record({ url: "https://a.example/a.js", status: "quarantined" }));
     expect((await getScript({ zoneId: shop, scriptId: shop }, opts)).status).toBe("quarantined");
-    answer(record({ name: "c", type: "third_party", same_site_attribute: "lenient" }));
+    respondWith(record({ name: "c", type: "third_party", same_site_attribute: "lenient" }));
     expect(await getCookie({ zoneId: shop, cookieId: shop }, opts)).toEqual({
       id: "a",
       host: "h",
@@ -261,7 +265,7 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
     });
   });
 
-  test("says what failed, with the service's words, for what the zone or the plan does not have", async () => {
+  test("says what failed, with the API's message, if the zone or the plan lacks something", async () => {
     await expect(getScript({ zoneId: shop, scriptId: "0".repeat(32) }, opts)).rejects.toThrow(
       `Reading script ${"0".repeat(32)} of zone ${shop} failed: GET /zones/${shop}/page_shield/scripts/${"0".repeat(32)} returned 404 Not Found`,
     );
@@ -273,39 +277,39 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
   test.each([
     [{ zoneId: "shop" }, 'zoneId: "shop" is not a zone ID (32 hex digits): it has 4 characters'],
     [{}, "zoneId: is required"],
-    [{ page: 0 }, "page: has to be a whole number, 1 or higher; it is 0."],
-    [{ page: 1.5 }, "page: has to be a whole number, 1 or higher; it is 1.5."],
-    [{ perPage: 101 }, "perPage: has to be a whole number from 1 to 100; it is 101."],
+    [{ page: 0 }, "page: must be a whole number, 1 or higher, not 0."],
+    [{ page: 1.5 }, "page: must be a whole number, 1 or higher, not 1.5."],
+    [{ perPage: 101 }, "perPage: must be a whole number from 1 to 100, not 101."],
     [{ perPage: "20" }, 'perPage: must be a number, not "20"'],
     [
       { hosts: [] },
-      "hosts: has to be a word or a list of at least one; leave it out for the default; it is a list of 0.",
+      "hosts: must be a word or a list of at least one (omit it for the default), not a list of 0.",
     ],
+    [{ status: "" }, 'status: must be a word or a list of at least one (omit it for the default), not "".'],
+    [{ filters: { per_page: 5 } }, "filters.per_page: has its own argument. Use perPage"],
+    [{ filters: { export: "csv" } }, "filters.export: is not supported"],
     [
-      { status: "" },
-      'status: has to be a word or a list of at least one; leave it out for the default; it is "".',
+      { filters: { urls: null } },
+      "filters.urls: must be a string, a number, true, false or a list of strings, not null",
     ],
-    [{ filters: { per_page: 5 } }, "filters.per_page: set it by the argument perPage"],
-    [{ filters: { export: "csv" } }, "filters.export: is refused"],
-    [{ filters: { urls: null } }, "filters.urls: has to be text, a number, true, false, or a list of texts"],
     [{ host: "www.shop.example" }, 'unknown argument "host". Did you mean "hosts"?'],
-  ])("refuses %j before anything is sent", async (wrong, sentence) => {
+  ])("rejects %j before it sends a request", async (wrong, sentence) => {
     const args = "zoneId" in wrong || Object.keys(wrong).length === 0 ? wrong : { zoneId: shop, ...wrong };
-    // @ts-expect-error -- what a program in JavaScript may hand over
-    const asked = getScripts(args, opts);
-    await expect(asked).rejects.toThrow(/^getScripts: /);
-    await expect(asked).rejects.toThrow(sentence);
+    // @ts-expect-error -- as a JavaScript program might
+    const lookup = getScripts(args, opts);
+    await expect(lookup).rejects.toThrow(/^getScripts: /);
+    await expect(lookup).rejects.toThrow(sentence);
     expect(api.requests).toEqual([]);
   });
 
-  test("refuses an id that is none before anything is sent", async () => {
+  test("rejects an invalid ID before it sends a request", async () => {
     await expect(getCookie({ zoneId: shop, cookieId: "../policies" }, opts)).rejects.toThrow(
-      /^getCookie: cookieId: "..\/policies" is not a cookie ID \(32 hex digits\): it has 11 characters, not all of them hex digits\. Find it in the zone's list of cookies\.$/,
+      /^getCookie: cookieId: "..\/policies" is not a cookie ID \(32 hex digits\): it has 11 characters, not all of them hex digits\. Find it with getCookies\.$/,
     );
     expect(api.requests).toEqual([]);
   });
 
-  test("needs credentials, and reads no environment where config is given", async () => {
+  test("needs credentials, and ignores the environment if config is given", async () => {
     process.env["CLOUDFLARE_API_TOKEN"] = "local-token";
     try {
       await expect(getScripts({ zoneId: shop }, { config: { baseUrl: api.url } })).rejects.toThrow(
@@ -318,7 +322,7 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
   });
 });
 
-describe("a record with everything on it", () => {
+describe("a detection with all members", () => {
   const content = (seed: number) => ({
     hash: String(seed).repeat(64).slice(0, 64),
     js_integrity_score: seed + 1,
@@ -396,7 +400,7 @@ describe("a record with everything on it", () => {
   });
   const zoneId = "d".repeat(32);
 
-  test("keeps every member of a script and of its versions under its own name", async () => {
+  test("returns every member of a script and its versions under its own name", async () => {
     const opts = await from({ ...seen, ...content(1), versions: [content(2), content(3)] });
     expect(await getScript({ zoneId, scriptId: seen.id }, opts)).toEqual({
       ...seenRead,
@@ -405,7 +409,7 @@ describe("a record with everything on it", () => {
     });
   });
 
-  test("keeps every member of a connection under its own name", async () => {
+  test("returns every member of a connection under its own name", async () => {
     const opts = await from(seen);
     expect(await getConnection({ zoneId, connectionId: seen.id }, opts)).toEqual(seenRead);
   });
@@ -414,7 +418,7 @@ describe("a record with everything on it", () => {
     { httpOnlyAttribute: true, secureAttribute: false },
     { httpOnlyAttribute: false, secureAttribute: true },
   ])(
-    "keeps every member of a cookie under its own name, with $httpOnlyAttribute for HttpOnly",
+    "returns every member of a cookie under its own name, with $httpOnlyAttribute for HttpOnly",
     async (flags) => {
       const opts = await from(
         cookie({ http_only_attribute: flags.httpOnlyAttribute, secure_attribute: flags.secureAttribute }),

@@ -7,7 +7,7 @@ import {
   type LookupOptions,
 } from "pulumi-edgeguard";
 
-test("a script is malicious when its score is strictly lower than 50", () => {
+test("a script is malicious if its score is below 50", () => {
   expect(limits.PAGE_SHIELD.MALICIOUS_BELOW_SCORE).toBe(50);
   expect([1, 49, 50, 99].map((jsIntegrityScore) => isMalicious({ jsIntegrityScore }))).toEqual([
     true,
@@ -22,17 +22,17 @@ test("a script without a score is unknown, not harmless", () => {
   expect(isMalicious({ jsIntegrityScore: null })).toBeUndefined();
 });
 
-test("the threshold can be set, and has to be one", () => {
+test("the threshold can be changed, to a number from 1 to 100", () => {
   expect(isMalicious({ jsIntegrityScore: 49 }, { threshold: 10 })).toBe(false);
   expect(isMalicious({ jsIntegrityScore: 9 }, { threshold: 10 })).toBe(true);
   for (const threshold of [0, 101, Number.NaN]) {
     expect(() => isMalicious({ jsIntegrityScore: 9 }, { threshold })).toThrow(
-      "threshold has to be a number from 1 to 100",
+      "threshold must be a number from 1 to 100",
     );
   }
 });
 
-test("what threat lists say does not change the classification", () => {
+test("threat lists don't change whether a script counts as malicious", () => {
   const script = { jsIntegrityScore: 90, urlReportedMalicious: true };
   expect(isMalicious(script)).toBe(false);
 });
@@ -60,7 +60,7 @@ describe.each(["seed", "published"] as const)("assertNoMaliciousScripts in the %
     if (!(failure instanceof MaliciousScriptsError)) throw new Error(`not the list: ${String(failure)}`);
     expect(failure.message.split("\n")).toEqual([
       expect.stringMatching(
-        `^zone ${api.zones.shop} has 2 malicious scripts, with a score lower than 50\\. .*\\.$`,
+        `^zone ${api.zones.shop} has 2 malicious scripts, with a score below 50\\. .*\\.$`,
       ),
       "  score 4: https://stats-collect.example.com/c.js on checkout.shop.example, first seen on checkout.shop.example/payment",
       "  score 32: https://cdn.libraries.example/jquery/3.4.1/jquery.min.js on checkout.shop.example, first seen on checkout.shop.example/payment",
@@ -68,30 +68,32 @@ describe.each(["seed", "published"] as const)("assertNoMaliciousScripts in the %
     expect(failure.scripts.map(({ jsIntegrityScore }) => jsIntegrityScore).sort()).toEqual([32, 4]);
   });
 
-  test("passes below the threshold, and tells how many scripts could not be judged", async () => {
+  test("passes if no score is below the threshold, and says how many scripts couldn't be checked", async () => {
     await assertNoMaliciousScripts({ zoneId: api.zones.shop, threshold: 4 }, opts);
     const lines = written.mock.calls.map(([line]) => String(line));
-    expect(lines).toEqual([expect.stringMatching(/2 of \d+ scripts of zone \w+ have no score/)]);
+    expect(lines).toEqual([
+      expect.stringMatching(/couldn't check 2 of \d+ scripts of zone \w+, which have no score/),
+    ]);
   });
 
-  test("warns that it judged nothing where the plan has no scores", async () => {
+  test("warns that it checked nothing if the plan has no scores", async () => {
     await assertNoMaliciousScripts({ zoneId: api.zones.small }, opts);
     expect(String(written.mock.calls[0]?.[0])).toContain("2 of 2 scripts");
   });
 
-  test("looks at what status and hosts name", async () => {
+  test("checks the scripts that status and hosts select", async () => {
     await expect(
       assertNoMaliciousScripts({ zoneId: api.zones.shop, threshold: 13, status: "infrequent" }, opts),
     ).rejects.toThrow("inject.js");
     await assertNoMaliciousScripts({ zoneId: api.zones.shop, hosts: "www.shop.example" }, opts);
   });
 
-  test("looks at duplicates too", async () => {
+  test("checks duplicates, too", async () => {
     await assertNoMaliciousScripts({ zoneId: api.zones.empty }, opts);
     expect(api.requests[0]?.query).toMatchObject({ exclude_duplicates: "false", exclude_cdn_cgi: "false" });
   });
 
-  test("fails where it cannot look", async () => {
+  test("fails if it can't read the scripts", async () => {
     await expect(assertNoMaliciousScripts({ zoneId: api.zones.free }, opts)).rejects.toThrow("403 Forbidden");
   });
 });

@@ -1,55 +1,55 @@
 import { parseCsp } from "../../provider/page-shield/csp";
 import { newlyAllowed } from "../../provider/page-shield/newly-allowed";
 
-const found = (before: string, after: string): string[] =>
+const changes = (before: string, after: string): string[] =>
   newlyAllowed(parseCsp(before), parseCsp(after)).map(
     ({ directive, sources }) => `${directive}: ${sources?.join(" ") ?? "anything"}`,
   );
 
-describe("a policy allows no more", () => {
+describe("a policy allows nothing new", () => {
   test.each([
     ["with the same sources in another order", "script-src a.example 'self'", "script-src 'self' a.example"],
     ["without a source", "script-src 'self' a.example", "script-src 'self'"],
     ["with 'none'", "script-src *", "script-src 'none'"],
-    ["with a directive more", "script-src 'self'", "script-src 'self'; img-src *"],
+    ["with another directive", "script-src 'self'", "script-src 'self'; img-src *"],
     ["with a host that a wildcard covered", "script-src *.example", "script-src a.b.example"],
     ["with a host that a scheme covered", "script-src https:", "script-src https://a.example/x.js"],
-    ["with a secure address in place of any", "script-src http://a.example", "script-src https://a.example"],
+    ["with https instead of http", "script-src http://a.example", "script-src https://a.example"],
     ["with addresses that * covered", "script-src *", "script-src 'self' wss://a.example https:"],
-    ["with a file of a folder", "script-src a.example/js/", "script-src a.example/js/x.js"],
-    ["with a fallback that says the same", "script-src 'self'; default-src 'self'", "default-src 'self'"],
+    ["with a file in a folder that it allowed", "script-src a.example/js/", "script-src a.example/js/x.js"],
+    ["with an equal fallback", "script-src 'self'; default-src 'self'", "default-src 'self'"],
     ["without 'unsafe-inline'", "script-src 'self' 'unsafe-inline'", "script-src 'self'"],
     [
-      "with 'unsafe-inline' that a hash disarms",
+      "with 'unsafe-inline' next to a hash",
       "script-src 'sha256-A='",
       "script-src 'sha256-A=' 'unsafe-inline'",
     ],
     [
-      "with a host that 'strict-dynamic' disarms",
+      "with a host next to 'strict-dynamic'",
       "script-src 'self' 'strict-dynamic'",
       "script-src 'self' 'strict-dynamic' a.example",
     ],
     [
-      "with words that mean something for scripts alone, which another directive decides",
+      "with script keywords in a fallback that scripts don't use",
       "script-src 'self'; default-src 'self'",
       "script-src 'self'; default-src 'self' 'unsafe-eval'; img-src 'self' 'nonce-A'",
     ],
+    ["with a new fallback", "script-src 'self'; img-src *", "script-src 'self'; img-src *; default-src *"],
     [
-      "with a fallback that it had not",
-      "script-src 'self'; img-src *",
-      "script-src 'self'; img-src *; default-src *",
+      "with 'wasm-unsafe-eval' instead of 'unsafe-eval'",
+      "script-src 'unsafe-eval'",
+      "script-src 'wasm-unsafe-eval'",
     ],
-    ["with less of 'unsafe-eval'", "script-src 'unsafe-eval'", "script-src 'wasm-unsafe-eval'"],
   ])("%s", (_, before, after) => {
-    expect(found(before, after)).toEqual([]);
+    expect(changes(before, after)).toEqual([]);
   });
 });
 
-describe("a policy allows more, or may,", () => {
+describe("a policy allows or may allow more", () => {
   test.each([
     ["with a host", "script-src 'self'", "script-src 'self' a.example", "script-src: a.example"],
     [
-      "with a host that 'strict-dynamic' disarms for scripts alone",
+      "with a host that 'strict-dynamic' disables only for scripts",
       "default-src 'self' 'strict-dynamic'",
       "default-src 'self' 'strict-dynamic' a.example",
       "default-src: a.example",
@@ -65,7 +65,7 @@ describe("a policy allows more, or may,", () => {
     ],
     ["with data:, which * doesn't cover", "script-src *", "script-src * data:", "script-src: data:"],
     [
-      "with a whole host for a folder",
+      "with a whole host instead of a folder",
       "script-src a.example/js/",
       "script-src a.example",
       "script-src: a.example",
@@ -77,7 +77,7 @@ describe("a policy allows more, or may,", () => {
       "script-src: 'unsafe-inline'",
     ],
     [
-      "without the hash that disarmed them",
+      "without the hash that disabled 'unsafe-inline'",
       "script-src 'sha256-A=' 'unsafe-inline'",
       "script-src 'unsafe-inline'",
       "script-src: 'unsafe-inline'",
@@ -90,54 +90,59 @@ describe("a policy allows more, or may,", () => {
       "script-src: 'strict-dynamic'",
     ],
     [
-      "without 'strict-dynamic', which disarmed addresses",
+      "without 'strict-dynamic', which disabled addresses",
       "script-src 'nonce-A' 'strict-dynamic' https:",
       "script-src 'nonce-A' https:",
       "script-src: https:",
     ],
     [
-      "with inline styles, which 'strict-dynamic' doesn't disarm",
+      "with inline styles, which 'strict-dynamic' doesn't disable",
       "style-src 'strict-dynamic'",
       "style-src 'strict-dynamic' 'unsafe-inline'",
       "style-src: 'unsafe-inline'",
     ],
-    ["to fetch ahead", "default-src 'none'", "default-src 'none'; prefetch-src *", "prefetch-src: *"],
-    ["in fenced frames", "frame-src 'none'", "frame-src 'none'; fenced-frame-src *", "fenced-frame-src: *"],
+    ["with prefetching", "default-src 'none'", "default-src 'none'; prefetch-src *", "prefetch-src: *"],
+    ["with fenced frames", "frame-src 'none'", "frame-src 'none'; fenced-frame-src *", "fenced-frame-src: *"],
     ["without a directive", "script-src 'self'", "img-src 'self'", "script-src: anything"],
     ["with a wider fallback", "script-src 'self'; default-src *", "default-src *", "default-src: *"],
     [
-      "for elements of their own",
+      "with a directive for script elements",
       "script-src 'self'",
       "script-src 'self'; script-src-elem *",
       "script-src-elem: *",
     ],
-    ["in a sandbox", "sandbox allow-forms", "sandbox allow-forms allow-scripts", "sandbox: allow-scripts"],
     [
-      "when it no longer upgrades",
+      "with another sandbox permission",
+      "sandbox allow-forms",
+      "sandbox allow-forms allow-scripts",
+      "sandbox: allow-scripts",
+    ],
+    [
+      "without upgrades to HTTPS",
       "img-src *; upgrade-insecure-requests",
       "img-src *",
       "upgrade-insecure-requests: anything",
     ],
-    ["when it reports elsewhere", "img-src *; report-to a", "img-src *; report-to b", "report-to: b"],
+    ["with another report destination", "img-src *; report-to a", "img-src *; report-to b", "report-to: b"],
   ])("%s", (_, before, after, expected) => {
-    expect(found(before, after)).toEqual([expected]);
+    expect(changes(before, after)).toEqual([expected]);
   });
 });
 
-test("says which directives decided before", () => {
-  const changes = newlyAllowed(
+test("says which directives applied before", () => {
+  const allowed = newlyAllowed(
     parseCsp("script-src 'self'; img-src a.example; default-src 'none'"),
     parseCsp("default-src *; img-src a.example"),
   );
-  expect(changes).toEqual([
+  expect(allowed).toEqual([
     { directive: "default-src", before: ["script-src", "default-src"], sources: ["*"] },
   ]);
 });
 
-test("is found in long lists, too, from which every directive takes its sources", () => {
+test("compares long lists that every directive falls back to", () => {
   const hosts = (from: number): string =>
     Array.from({ length: 3_000 }, (_, index) => `https://h${index + from}.example`).join(" ");
-  expect(found(`default-src ${hosts(0)}`, `default-src ${hosts(1)}`)).toEqual([
+  expect(changes(`default-src ${hosts(0)}`, `default-src ${hosts(1)}`)).toEqual([
     "default-src: https://h3000.example",
   ]);
 });

@@ -26,15 +26,15 @@ const stored = async () => (await rawGet(api, path))["result"] as Record<string,
 const one = async () => (await stored())[0] ?? {};
 const bodies = (method: string) =>
   api.requests.filter((r) => r.method === method).map(({ body }) => body as Record<string, unknown>);
-/** Made beside us, as the dashboard would; its id. */
-const made = async (more: object = {}): Promise<string> => {
+/** Creates a policy outside the program, as the dashboard would, and returns its ID. */
+const createElsewhere = async (more: object = {}): Promise<string> => {
   const fields = omit(policy, ["zoneId"]);
   const { result } = await rawSend(api, "POST", path, { ...fields, enabled: true, ...more });
   return (result as { id: string }).id;
 };
 
-describe("a life", () => {
-  test("from create to destroy, twice destroyed", async () => {
+describe("lifecycle", () => {
+  test("creates, updates and destroys a policy; destroying it again succeeds", async () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     expect(await stored()).toEqual([{ ...policy, zoneId: undefined, id: recorded.id, enabled: true }]);
     expect(recorded.outputs).toEqual({
@@ -59,7 +59,7 @@ describe("a life", () => {
     expect(await new Operation(api).refresh(TYPE, changed)).toBeUndefined();
   });
 
-  test("destroys twice also where the service answers 404 the second time", async () => {
+  test("destroying it again succeeds if the API returns 404", async () => {
     await api.close();
     await start({ dialect: "seed" });
     const recorded = await new Operation(api).up(TYPE, policy);
@@ -70,7 +70,7 @@ describe("a life", () => {
     ]);
   });
 
-  test("after an up, nothing is found or written by preview, refresh and another up", async () => {
+  test("after an update, preview, refresh and another update change nothing", async () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     api.clearRequests();
     expect(await new Operation(api).preview(TYPE, policy, recorded)).toMatchObject({ step: "same" });
@@ -82,16 +82,16 @@ describe("a life", () => {
     expect(sent(api, "POST", "PUT", "DELETE")).toEqual([]);
   });
 
-  test("in another zone is another policy", async () => {
+  test("changing the zone replaces the policy", async () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     const moved = { ...policy, zoneId: api.zones.blog };
     expect(await new Operation(api).preview(TYPE, moved, recorded)).toMatchObject({ replaces: ["zoneId"] });
-    const there = await new Operation(api).up(TYPE, moved, recorded);
-    expect(there.id).not.toBe(recorded.id);
+    const replacement = await new Operation(api).up(TYPE, moved, recorded);
+    expect(replacement.id).not.toBe(recorded.id);
     expect(await stored()).toEqual([]);
   });
 
-  test("whose policy was deleted elsewhere says so at the update, and is made anew after a refresh", async () => {
+  test("an update of a policy deleted elsewhere fails with advice, and a refresh drops it from state", async () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     await rawSend(api, "DELETE", `${path}/${recorded.id}`);
     const { message } = await new Operation(api).failedUp(TYPE, { ...policy, description: "Till" }, recorded);
@@ -101,8 +101,8 @@ describe("a life", () => {
   });
 });
 
-describe("the value", () => {
-  test("is sent in canonical order, from text and from directives alike", async () => {
+describe("value and expression", () => {
+  test("the value is sent in canonical order, whether it's text or an object", async () => {
     const typed = { imgSrc: ["*"], scriptSrc: ["cdn.example.com", "'self'"] };
     const recorded = await new Operation(api).up(TYPE, { ...policy, value: typed });
     expect(bodies("POST")[0]).toMatchObject({ value: "script-src 'self' cdn.example.com; img-src *" });
@@ -112,7 +112,7 @@ describe("the value", () => {
     });
   });
 
-  test("that the service or a person wrote in another order is not drift", async () => {
+  test("a value stored in another order is not drift", async () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     await rawSend(api, "PUT", `${path}/${recorded.id}`, {
       value: "Script-Src  CDN.example.com 'self';",
@@ -121,7 +121,7 @@ describe("the value", () => {
     expect((await new Operation(api).refresh(TYPE, recorded))?.inputs).toEqual(recorded.inputs);
   });
 
-  test("whose expression is wrong is refused with the place, or warned of", async () => {
+  test("an invalid expression fails the preview with the position, and an undocumented field is a warning", async () => {
     const unquoted = { ...policy, expression: "http.host eq www.empty.example" };
     expect(await new Operation(api).refusals(TYPE, unquoted)).toEqual([
       'expression: column 14: www.empty.example needs quotes. Write "www.empty.example"',
@@ -133,7 +133,7 @@ describe("the value", () => {
     ]);
   });
 
-  test("is no change where only the notation of its expression differs, in the program or at Cloudflare", async () => {
+  test("another notation of the expression is no change, in the program or at Cloudflare", async () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     const other = { ...policy, expression: 'http.host=="www.empty.example"' };
     expect(await new Operation(api).preview(TYPE, other, recorded)).toMatchObject({ step: "same" });
@@ -143,28 +143,28 @@ describe("the value", () => {
     expect(await new Operation(api).preview(TYPE, policy, refreshed)).toMatchObject({ step: "same" });
   });
 
-  test("that is doubtful is warned of once, by the run that brings it", async () => {
+  test("a doubtful value is a warning once, when it changes", async () => {
     const doubtful = { ...policy, value: { scriptSrc: [] } };
     const op = new Operation(api);
     const recorded = await op.up(TYPE, doubtful);
     expect(op.warned).toEqual([
-      expect.stringContaining("policy \"Checkout\": script-src has no source, which means 'none'"),
+      expect.stringContaining("policy \"Checkout\": script-src has no sources, which means 'none'"),
     ]);
     const again = new Operation(api);
     await again.preview(TYPE, doubtful, recorded);
     expect(again.warned).toEqual([]);
   });
 
-  test("that is wrong is refused", async () => {
+  test("an invalid value fails the preview", async () => {
     const refused = (value: unknown) => new Operation(api).refusals(TYPE, { ...policy, value });
     expect(await refused("script-src 'self'; script-src a.com")).toEqual([
-      "value: script-src is declared twice; browsers obey the first and ignore the other. Merge them into one",
+      "value: script-src is declared twice, and browsers ignore the second one. Merge them",
     ]);
     expect(await refused({ imgSrc: 5, fontSrc: [5], scriptsrc: ["self"] })).toEqual([
-      "value.imgSrc: has to be a list of sources, or true for a directive without sources; it is 5",
+      "value.imgSrc: must be a list of sources, or true for a directive without sources, not 5",
       expect.stringMatching(/^value\.fontSrc\[0\]: .* a string.* 5$/),
       'value.scriptsrc: "scriptsrc" is not a CSP directive. Did you mean "scriptSrc"?',
-      "value.scriptsrc[0]: script-src has self without quotes, which is the name of a host. Write 'self', with single quotes",
+      "value.scriptsrc[0]: script-src has self without quotes, so browsers take it for a hostname. Write 'self', with single quotes",
     ]);
     expect(sent(api)).toEqual([]);
   });
@@ -174,10 +174,10 @@ describe("enabled is sent", () => {
   test.each([
     ["published", true],
     ["seed", "true"],
-  ] as const)("in the %s dialect, strict: learned from what the zone holds", async (dialect, form) => {
+  ] as const)("in the form that the zone's policies have (%s dialect, strict)", async (dialect, form) => {
     await api.close();
     await start({ dialect, strict: true });
-    await made({ description: "Other", enabled: form });
+    await createElsewhere({ description: "Other", enabled: form });
     api.clearRequests();
     const recorded = await new Operation(api).up(TYPE, policy);
     await new Operation(api).up(TYPE, { ...policy, description: "Till" }, recorded);
@@ -189,7 +189,7 @@ describe("enabled is sent", () => {
     ["published", ["true", true]],
     ["seed", ["true"]],
   ] as const)(
-    "in the %s dialect, strict, with no example: as a string, then in the other form",
+    "as a string first, then as a boolean, if the zone has no policies (%s dialect, strict)",
     async (dialect, forms) => {
       await api.close();
       await start({ dialect, strict: true });
@@ -198,13 +198,13 @@ describe("enabled is sent", () => {
       expect(bodies("POST").map(({ enabled }) => enabled)).toEqual(forms);
       api.clearRequests();
       await op.up(TYPE, { ...policy, description: "Second" });
-      expect(bodies("POST")).toHaveLength(1); // What was learned holds for the rest of the operation.
+      expect(bodies("POST")).toHaveLength(1); // The operation remembers the accepted form.
     },
   );
 
   const offline = { config: { "edgeguard:liveChecks": "false" } };
   const forms = (method: string) => bodies(method).map(({ enabled }) => enabled);
-  /** Refusals that say neither code nor place. */
+  /** Errors without `source.pointer`. */
   const withoutPointers = () =>
     through(
       api,
@@ -213,7 +213,7 @@ describe("enabled is sent", () => {
     );
 
   test.each(["published", "seed"] as const)(
-    "in the other form after a 400 without a pointer, and then first in the form that was accepted (%s)",
+    "in the other form after a 400 without a pointer, and then in the accepted form first (%s dialect)",
     async (dialect) => {
       await api.close();
       await start({ dialect, strict: true });
@@ -225,18 +225,18 @@ describe("enabled is sent", () => {
     },
   );
 
-  test("as the zone accepts it, also where the zone shows the other form", async () => {
+  test("in the form that the zone accepts, even if it returns the other one", async () => {
     await api.close();
     await start({ dialect: "published", strict: true });
-    // The opposite of what it accepts.
-    const lying = await through(
+    // Returns strings but accepts only booleans.
+    const misleading = await through(
       api,
       () => undefined,
       (text) => text.replace(/"enabled":true/g, '"enabled":"true"'),
     );
-    const recorded = await new Operation(lying, offline).up(TYPE, policy);
+    const recorded = await new Operation(misleading, offline).up(TYPE, policy);
     api.clearRequests();
-    const op = new Operation(lying, offline);
+    const op = new Operation(misleading, offline);
     await op.up(TYPE, { ...policy, description: "Second" });
     await op.up(TYPE, { ...policy, description: "Till" }, recorded);
     expect([...forms("POST"), ...forms("PUT")]).toEqual(["true", true, true]);
@@ -244,7 +244,7 @@ describe("enabled is sent", () => {
 
   test.each([
     [
-      "a refusal of the form, then one of the content",
+      "an error about the form, then one about the content",
       [
         ["/enabled", "expected a boolean"],
         ["/value", "no directive"],
@@ -252,7 +252,7 @@ describe("enabled is sent", () => {
       ["no directive"],
     ],
     [
-      "a refusal of the content, then one of the form",
+      "an error about the content, then one about the form",
       [
         [undefined, "no directive"],
         ["/enabled", "expected text"],
@@ -260,7 +260,7 @@ describe("enabled is sent", () => {
       ["no directive"],
     ],
     [
-      "two without a pointer",
+      "two errors without a pointer",
       [
         [undefined, "expected a boolean"],
         [undefined, "no directive"],
@@ -268,7 +268,7 @@ describe("enabled is sent", () => {
       ["expected a boolean", "no directive"],
     ],
     [
-      "the same twice",
+      "the same error twice",
       [
         [undefined, "too many rules"],
         [undefined, "too many rules"],
@@ -276,14 +276,14 @@ describe("enabled is sent", () => {
       ["too many rules"],
     ],
     [
-      "two of the form",
+      "two errors about the form",
       [
         ["/enabled", "expected a boolean"],
         ["/enabled", "expected text"],
       ],
       ["expected a boolean"],
     ],
-  ] as const)("in both forms, and tells of %s what says more", async (_of, refusals, words) => {
+  ] as const)("in both forms, and reports the more useful of %s", async (_of, refusals, words) => {
     let posts = 0;
     const refusing = await serve((request, response) => {
       if (request.method === "GET") return void response.end(envelope([]));
@@ -293,13 +293,13 @@ describe("enabled is sent", () => {
       response.writeHead(400).end(JSON.stringify({ success: false, errors, messages: [], result: null }));
     });
     const { message } = await new Operation(refusing, offline).failedUp(TYPE, policy);
-    const told = ["expected a boolean", "expected text", "no directive", "too many rules"];
-    expect(told.filter((each) => message.includes(each))).toEqual(words);
+    const messages = ["expected a boolean", "expected text", "no directive", "too many rules"];
+    expect(messages.filter((each) => message.includes(each))).toEqual(words);
     expect(message.split(words[0])).toHaveLength(2);
     expect(posts).toBe(2);
   });
 
-  test("in one form only where a 400 points at another member", async () => {
+  test("in one form only if a 400 points at another member", async () => {
     const pointing = await serve((request, response) => {
       if (request.method === "GET") return void response.end(envelope([]));
       const errors = [{ code: 10001, message: "no", source: { pointer: "/value" } }];
@@ -310,8 +310,8 @@ describe("enabled is sent", () => {
   });
 });
 
-describe("members that this version does not know", () => {
-  test("survive an update, but for the service's own stamps", async () => {
+describe("unknown members of a policy", () => {
+  test("survive an update, except Cloudflare's timestamps and version", async () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     await rawSend(api, "PUT", `${path}/${recorded.id}`, {
       scope: { a: [1] },
@@ -331,7 +331,7 @@ describe("members that this version does not know", () => {
     ]);
   });
 
-  test("are set by extra, and watched for drift", async () => {
+  test("can be set with extra, and show drift", async () => {
     const inputs = { ...policy, extra: { scope: { a: 1, b: [2] } } };
     const recorded = await new Operation(api).up(TYPE, inputs);
     expect(await one()).toMatchObject({ scope: { a: 1, b: [2] } });
@@ -343,7 +343,7 @@ describe("members that this version does not know", () => {
     expect(await one()).toMatchObject({ scope: { a: 1, b: [2] }, other: 1 });
   });
 
-  test("and are no longer declared are left out of the next update, which others survive", async () => {
+  test("are omitted from the next update when removed from extra, and the others survive", async () => {
     const recorded = await new Operation(api).up(TYPE, { ...policy, extra: { scope: 1, level: 2 } });
     await rawSend(api, "PUT", `${path}/${recorded.id}`, { other: 3 });
     const changed = await new Operation(api).up(TYPE, { ...policy, extra: { level: 2 } }, recorded);
@@ -353,7 +353,7 @@ describe("members that this version does not know", () => {
   });
 
   test.each(["id", "description", "action", "expression", "enabled", "value"])(
-    "do not include %s",
+    "%s is not one of them",
     async (name) => {
       expect(await new Operation(api).refusals(TYPE, { ...policy, extra: { [name]: "x" } })).toEqual([
         `extra.${name}: is a known member of the API: set it by its own argument instead of extra`,
@@ -362,9 +362,9 @@ describe("members that this version does not know", () => {
   );
 });
 
-describe("a policy that exists already", () => {
-  test("and is equal in every field is adopted without a write: the preview says so, and what a destroy does", async () => {
-    const id = await made({ value: "script-src cdn.example.com 'self'", enabled: "true" });
+describe("a policy that already exists", () => {
+  test("is adopted without a write if it's equal in every field, and the preview says so and what a destroy does", async () => {
+    const id = await createElsewhere({ value: "script-src cdn.example.com 'self'", enabled: "true" });
     api.clearRequests();
     const op = new Operation(api);
     const adopted = { object: `policy ${id} of zone ${policy.zoneId}`, onDestroy: "deletes it" };
@@ -377,8 +377,8 @@ describe("a policy that exists already", () => {
     expect(sent(api, "POST", "PUT")).toEqual([]);
   });
 
-  test("stays the adopted one in what is recorded: through an update, a refresh and an up that checks nothing live", async () => {
-    await made();
+  test("stays recorded as adopted through updates, refreshes and updates without live checks", async () => {
+    await createElsewhere();
     const recorded = await new Operation(api, { config: { "edgeguard:liveChecks": "false" } }).up(
       TYPE,
       policy,
@@ -398,8 +398,8 @@ describe("a policy that exists already", () => {
     ["expression", "true"],
     ["enabled", false],
     ["value", "script-src 'none'"],
-  ])("but differs in %s is left alone", async (key, value) => {
-    const id = await made({ [key]: value });
+  ])("is left alone if it differs in %s", async (key, value) => {
+    const id = await createElsewhere({ [key]: value });
     const op = new Operation(api);
     const recorded = await op.up(TYPE, policy);
     expect(recorded.id).not.toBe(id);
@@ -408,36 +408,36 @@ describe("a policy that exists already", () => {
       key === "description"
         ? []
         : [
-            `edgeguard: policy "Checkout": zone ${policy.zoneId} already has this description on ${id} (different ${key}). ` +
-              `It stays as it is, and a second policy is created. An interrupted \`pulumi up\` of this resource may have created ${id}. Set adopt: "takeOver" to change it instead of creating a second policy.`,
+            `edgeguard: policy "Checkout": zone ${policy.zoneId} already has a policy with this description: ${id} (different ${key}). ` +
+              `The update leaves it alone and creates another one. An interrupted \`pulumi up\` of this resource may have created ${id}. Set adopt: "takeOver" to change it instead of creating a second policy.`,
           ],
     );
   });
 
-  test("and was left by an interrupted create of an older declaration is named, and adopted when that is said", async () => {
-    const left = await new Operation(api).up(TYPE, { ...policy, value: "script-src 'none'" }); // Nothing of it is recorded.
+  test("is named if an interrupted create may have left it, and adopted with adopt: takeOver", async () => {
+    const left = await new Operation(api).up(TYPE, { ...policy, value: "script-src 'none'" }); // Not recorded in state.
     const op = new Operation(api);
     await op.preview(TYPE, policy);
     expect(op.warned).toEqual([
       expect.stringContaining(`An interrupted \`pulumi up\` of this resource may have created ${left.id}.`),
     ]);
-    const taking = new Operation(api);
-    expect((await taking.up(TYPE, { ...policy, adopt: "takeOver" })).id).toBe(left.id);
-    expect(taking.warned).toEqual([]);
+    const takeOver = new Operation(api);
+    expect((await takeOver.up(TYPE, { ...policy, adopt: "takeOver" })).id).toBe(left.id);
+    expect(takeOver.warned).toEqual([]);
   });
 
-  test("but does not give back a declared extra is taken over, and sent the extra", async () => {
-    const id = await made();
+  test("is adopted and updated if it lacks a member declared in extra", async () => {
+    const id = await createElsewhere();
     const recorded = await new Operation(api).up(TYPE, { ...policy, extra: { scope: 1 } });
     expect(recorded.id).toBe(id);
     expect(await stored()).toMatchObject([{ id, scope: 1 }]);
   });
 
-  test('is refused with adopt: "never", in preview and in up, with its id', async () => {
-    const id = await made();
+  test('fails the preview and the update with adopt: "never", which name its ID', async () => {
+    const id = await createElsewhere();
     const inputs = { ...policy, adopt: "never" };
     expect(await new Operation(api).refusals(TYPE, inputs)).toEqual([
-      expect.stringMatching(`^adopt: There is a policy .*${id}.* prevents adopting it`),
+      expect.stringMatching(`^adopt: zone .* already has a policy .*${id}.* prevents adopting it`),
     ]);
     const offline = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
     const { message } = await offline.failedUp(TYPE, inputs);
@@ -446,8 +446,8 @@ describe("a policy that exists already", () => {
     expect(await stored()).toHaveLength(1);
   });
 
-  test('is changed with adopt: "takeOver" where it has the description', async () => {
-    const id = await made({ action: "allow", scope: 7 });
+  test('is adopted and changed with adopt: "takeOver" if it has the same description', async () => {
+    const id = await createElsewhere({ action: "allow", scope: 7 });
     const op = new Operation(api);
     const recorded = await op.up(TYPE, { ...policy, adopt: "takeOver" });
     expect(recorded).toMatchObject({
@@ -460,9 +460,9 @@ describe("a policy that exists already", () => {
     expect(await stored()).toEqual([expect.objectContaining({ id, action: "log", scope: 7 })]);
   });
 
-  test('is not changed with adopt: "takeOver" where one equal in all fields is there too', async () => {
-    await made({ action: "allow" });
-    const id = await made();
+  test('is left alone with adopt: "takeOver" if another one is equal in all fields', async () => {
+    await createElsewhere({ action: "allow" });
+    const id = await createElsewhere();
     api.clearRequests();
     expect((await new Operation(api).up(TYPE, { ...policy, adopt: "takeOver" })).id).toBe(id);
     expect(sent(api, "PUT", "POST")).toEqual([]);
@@ -471,75 +471,80 @@ describe("a policy that exists already", () => {
   test.each([
     ["ifEqual", {}, "equal to this one"],
     ["takeOver", { action: "allow" }, 'with the description "Checkout"'],
-  ])("several times is refused with adopt: %j, naming all ids", async (adopt, more, likeness) => {
-    const ids = [await made(more), await made(more)];
-    const [reason] = await new Operation(api).refusals(TYPE, { ...policy, adopt });
-    expect(reason).toContain("There are 2 objects that could be adopted");
-    expect(reason).toContain(`${likeness}: ${ids.join(", ")}. Delete all but one`);
-  });
+  ])(
+    "fails the preview if several could be adopted with adopt: %j, and all IDs are named",
+    async (adopt, more, likeness) => {
+      const ids = [await createElsewhere(more), await createElsewhere(more)];
+      const [reason] = await new Operation(api).refusals(TYPE, { ...policy, adopt });
+      expect(reason).toContain(`zone ${policy.zoneId} has 2 policies`);
+      expect(reason).toContain(
+        `${likeness}, and only one can be adopted: ${ids.join(", ")}. Delete all but one`,
+      );
+    },
+  );
 
-  test("does not matter to a policy that has its own already", async () => {
+  test("doesn't matter to a resource that already has its policy", async () => {
     const recorded = await new Operation(api).up(TYPE, { ...policy, adopt: "never" });
-    await made({ description: "Till" });
+    await createElsewhere({ description: "Till" });
     const op = new Operation(api);
     await op.up(TYPE, { ...policy, description: "Till", adopt: "never" }, recorded);
     expect(await stored()).toHaveLength(2);
   });
 });
 
-describe("a create is made once", () => {
+describe("creates a policy exactly once", () => {
   const create = async (kind: "dropBefore" | "dropAfter" | "truncated") => {
     api.fault({ match: { method: "POST" }, kind });
     const op = new Operation(api, { config: { "edgeguard:liveChecks": "false" }, inNoTime: api });
     return { recorded: await op.up(TYPE, policy), op };
   };
 
-  test.each(["dropAfter", "truncated"] as const)("where its answer is lost (%s)", async (kind) => {
+  test.each(["dropAfter", "truncated"] as const)("if its response is lost (%s)", async (kind) => {
     const { recorded, op } = await create(kind);
     expect((await stored()).map(({ id }) => id)).toEqual([recorded.id]);
     expect(bodies("POST")).toHaveLength(1);
     expect(op.said.join()).toContain("was lost; it had been made, and is used");
   });
 
-  test("where it did not arrive", async () => {
+  test("if the request was lost", async () => {
     const { recorded } = await create("dropBefore");
     expect((await stored()).map(({ id }) => id)).toEqual([recorded.id]);
     expect(bodies("POST")).toHaveLength(2);
   });
 
-  test.each([500, 503])("where the service answered %i and had not made it", async (status) => {
+  test.each([500, 503])("if the API returned %i without creating it", async (status) => {
     api.fault({ match: { method: "POST" }, kind: "status", status });
     const recorded = await new Operation(api, { inNoTime: api }).up(TYPE, policy);
     expect((await stored()).map(({ id }) => id)).toEqual([recorded.id]);
   });
 
-  test("where the service returned 500 although it had made it", async () => {
-    const between = await through(api, (method) => (method === "POST" ? 500 : undefined));
-    const recorded = await new Operation(between).up(TYPE, policy);
+  test("if the API returned 500 after creating it", async () => {
+    const proxy = await through(api, (method) => (method === "POST" ? 500 : undefined));
+    const recorded = await new Operation(proxy).up(TYPE, policy);
     expect((await stored()).map(({ id }) => id)).toEqual([recorded.id]);
     expect(bodies("POST")).toHaveLength(1);
   });
 
-  describe("where its answer is lost and the list lags behind", () => {
+  describe("if its response is lost and the list lags", () => {
     const lagging = async (readLagMs: number) => {
       await api.close();
       await start({ readLagMs });
       api.fault({ match: { method: "POST" }, kind: "dropAfter" });
       return new Operation(api, { inNoTime: api });
     };
-    /** What there is once the list has caught up. */
+    /** The policies once the list has caught up. */
     const settled = async () => {
       api.advance(60_000);
       return (await stored()).map(({ id }) => id);
     };
 
-    test.each([4_000, 5_000, 8_000])("by %i ms: is waited for", async (readLagMs) => {
+    test.each([4_000, 5_000, 8_000])("by %i ms: waits for it", async (readLagMs) => {
       const recorded = await (await lagging(readLagMs)).up(TYPE, policy);
       expect(await settled()).toEqual([recorded.id]);
       expect(bodies("POST")).toHaveLength(1);
     });
 
-    test("beyond that: both are named, the second is recorded, and none is deleted", async () => {
+    test("longer: names both, records the second, and deletes none", async () => {
       const op = await lagging(12_000);
       const { message, recorded } = await op.failedUp(TYPE, policy);
       const [first, second] = await settled();
@@ -554,7 +559,7 @@ describe("a create is made once", () => {
       expect(await new Operation(api).preview(TYPE, policy, recorded)).toMatchObject({ step: "same" });
     });
 
-    test("for a minute: that there may be two is said", async () => {
+    test("by a minute: warns that there may be two", async () => {
       const op = await lagging(60_000);
       const recorded = await op.up(TYPE, policy);
       expect(await settled()).toContain(recorded.id);
@@ -563,7 +568,7 @@ describe("a create is made once", () => {
       );
     });
 
-    test("and a second request is refused: the first one's policy is found", async () => {
+    test("and the second request fails: finds the policy of the first", async () => {
       const op = await lagging(12_000);
       const refuse = () =>
         api.fault({ match: { method: "POST" }, kind: "status", status: 403, message: "quota" });
@@ -573,13 +578,13 @@ describe("a create is made once", () => {
     });
   });
 
-  test("by the operation after one that was killed between the POST and its record", async () => {
+  test("if the operation before was killed between the POST and its record", async () => {
     await new Operation(api).up(TYPE, policy);
     const next = await new Operation(api).up(TYPE, policy);
     expect((await stored()).map(({ id }) => id)).toEqual([next.id]);
   });
 
-  test("and gives up where the service never gives an answer", async () => {
+  test("and gives up if the API never responds", async () => {
     const op = new Operation(api, {
       config: { "edgeguard:liveChecks": "false", "edgeguard:maxRetries": "1" },
       inNoTime: api,
@@ -587,17 +592,17 @@ describe("a create is made once", () => {
     api.fault({ match: { method: "POST" }, kind: "status", status: 503, times: 50 });
     const failure = await failureOf(op.up(TYPE, policy));
     expect(failure.message).toContain('Creating policy "Checkout" in zone');
-    expect(bodies("POST")).toHaveLength(2); // The first and one retry, each looked for before the next.
+    expect(bodies("POST")).toHaveLength(2); // The first and one retry, after looking for the policy.
     expect(await stored()).toEqual([]);
   });
 });
 
-describe("what an allow policy would block", () => {
+describe("wouldBlock", () => {
   const shop = () => ({ ...policy, zoneId: api.zones.shop, action: "allow" });
   const wouldBlock = async (more: object, previous?: Recorded) =>
     (await new Operation(api).preview(TYPE, { ...shop(), ...more }, previous)).inputs["wouldBlock"];
 
-  test("is counted by URL and its first five are shown, of the pages that the expression names", async () => {
+  test("counts scripts by URL on the covered pages, and lists the first five", async () => {
     const everywhere = (await wouldBlock({ expression: "true", value: "script-src 'none'" })) as {
       count: number;
       scripts: string[];
@@ -605,7 +610,7 @@ describe("what an allow policy would block", () => {
     const all = "per_page=100&exclude_duplicates=false&exclude_cdn_cgi=false";
     const { result } = await rawGet(api, `/zones/${api.zones.shop}/page_shield/scripts?${all}`);
     const urls = (result as { url: string; host: string }[]).map(({ url }) => url).sort();
-    expect(urls).toContain("https://tags.metrics.example/tag.js?id=M-20417&v=2"); // The content of another one.
+    expect(urls).toContain("https://tags.metrics.example/tag.js?id=M-20417&v=2"); // A duplicate of another script.
     expect(urls).toContain("https://www.shop.example/cdn-cgi/challenge-platform/scripts/jsd/main.js");
     const { size } = new Set(urls);
     expect(everywhere).toEqual({ count: size, seen: size, scripts: [...new Set(urls)].slice(0, 5) });
@@ -632,7 +637,7 @@ describe("what an allow policy would block", () => {
     }
   });
 
-  test("counts a URL once, however many pages load it", async () => {
+  test("counts a URL once, even if several pages load it", async () => {
     const twice = ["a.shop.example", "b.shop.example"].map((host) => ({
       url: "https://cdn.example/x.js",
       host,
@@ -645,7 +650,7 @@ describe("what an allow policy would block", () => {
     });
   });
 
-  test("is none of those seen where all is allowed, and the preview says of how many", async () => {
+  test("is 0 if everything is allowed, and the preview says how many scripts were seen", async () => {
     const op = new Operation(api);
     const expression = 'http.host in {"account.shop.example" "checkout.shop.example"}';
     const { inputs } = await op.preview(TYPE, {
@@ -662,7 +667,7 @@ describe("what an allow policy would block", () => {
   test.each([
     ["action", "log"],
     ["enabled", false],
-  ])("is not looked for where %s is %j", async (name, value) => {
+  ])("is absent if %s is %j, and no script is read", async (name, value) => {
     expect(await wouldBlock({ [name]: value })).toBeUndefined();
     expect(sent(api)).toEqual(["GET /policies"]);
   });
@@ -676,18 +681,21 @@ describe("what an allow policy would block", () => {
     [
       'http.host in {"checkout.shop.example" "static.example"}',
       "on static.example,",
-      "Scripts were seen on account.shop.example, checkout.shop.example, www.shop.example.",
+      "It has seen scripts on account.shop.example, checkout.shop.example, www.shop.example.",
     ],
-  ])("is not to be told for a host on which no script was seen: %s", async (expression, where, advice) => {
-    const op = new Operation(api);
-    await op.preview(TYPE, { ...shop(), expression, value: "script-src 'none'" });
-    const [warning, ...more] = op.warned;
-    expect(more).toEqual([]);
-    expect(warning).toContain(`policy "Checkout": no active script has been seen ${where}`);
-    expect(warning).toContain(advice);
-  });
+  ])(
+    "is unknown for a host without detections, which is a warning: %s",
+    async (expression, where, advice) => {
+      const op = new Operation(api);
+      await op.preview(TYPE, { ...shop(), expression, value: "script-src 'none'" });
+      const [warning, ...more] = op.warned;
+      expect(more).toEqual([]);
+      expect(warning).toContain(`policy "Checkout": Page Shield has seen no active script ${where}`);
+      expect(warning).toContain(advice);
+    },
+  );
 
-  test("is told in one line of many hosts on which no script was seen", async () => {
+  test("is unknown for many hosts without detections, which is one warning", async () => {
     const hosts = Array.from({ length: 40 }, (_, index) => `"shop${index}.example"`);
     const op = new Operation(api);
     await op.preview(TYPE, {
@@ -697,32 +705,32 @@ describe("what an allow policy would block", () => {
     });
     expect(op.warned).toEqual([
       expect.stringContaining(
-        "seen on 40 of its hosts (shop0.example, shop1.example, shop2.example, shop3.example, shop4.example, …),",
+        "has seen no active script on 40 of the policy's hosts (shop0.example, shop1.example, shop2.example, shop3.example, shop4.example, …),",
       ),
     ]);
   });
 
-  test("is not to be told where nothing has been seen at all", async () => {
+  test("is unknown if Page Shield has seen nothing at all", async () => {
     const op = new Operation(api);
     const { inputs } = await op.preview(TYPE, { ...policy, action: "allow" });
     expect(inputs["wouldBlock"]).toEqual({ count: 0, seen: 0, scripts: [] });
     expect(op.said).toEqual([]);
     expect(op.warned).toEqual([
-      expect.stringContaining("no active script has been seen on any page of zone"),
+      expect.stringContaining("Page Shield has seen no active script on any page of zone"),
     ]);
   });
 
-  test("is not to be told with 'strict-dynamic'", async () => {
+  test("is unknown with 'strict-dynamic'", async () => {
     const op = new Operation(api);
     const value = "script-src 'strict-dynamic' 'sha256-abc'";
     const { inputs } = await op.preview(TYPE, { ...shop(), expression: "true", value });
     expect(inputs["wouldBlock"]).toBeUndefined();
     expect(op.warned).toEqual([
-      expect.stringContaining("only a browser can tell which scripts it would block"),
+      expect.stringContaining("only a browser can tell which scripts the policy would block"),
     ]);
   });
 
-  test("is recorded, carried over unchanged, and looked at again only with a change", async () => {
+  test("is recorded, and computed again only if the policy changes", async () => {
     const inputs = { ...shop(), expression: "true", value: "script-src 'self'" };
     const recorded = await new Operation(api).up(TYPE, inputs);
     const before = recorded.outputs["wouldBlock"] as { count: number };
@@ -742,14 +750,14 @@ describe("what an allow policy would block", () => {
     });
   });
 
-  test("does not make a plan dirty by itself", async () => {
+  test("is no change by itself", async () => {
     const inputs = { ...shop(), expression: "true", value: "script-src 'self'" };
     const recorded = await new Operation(api).up(TYPE, inputs);
     const other = { ...recorded, outputs: { ...recorded.outputs, wouldBlock: { count: 99, scripts: [] } } };
     expect(await new Operation(api).preview(TYPE, inputs, other)).toMatchObject({ step: "same" });
   });
 
-  test("may not be set by a program", async () => {
+  test("can't be set by a program", async () => {
     const { inputs } = await new Operation(api).check(TYPE, {
       ...policy,
       wouldBlock: { count: 7, scripts: [] },
@@ -758,31 +766,31 @@ describe("what an allow policy would block", () => {
   });
 });
 
-describe("a second enforced allow policy of a zone", () => {
+describe("a second enforced allow policy in a zone", () => {
   beforeEach(() => {
     const script = { url: "https://cdn.example.com/a.js", host: "www.empty.example" };
     api.detect(api.zones.empty, { scripts: [script] });
   });
 
-  test("is warned of, with the id of the first", async () => {
-    const id = await made({ action: "allow", description: "First" });
+  test("is a warning with the ID of the first", async () => {
+    const id = await createElsewhere({ action: "allow", description: "First" });
     const op = new Operation(api);
     await op.preview(TYPE, { ...policy, action: "allow" });
     expect(op.warned).toEqual([
       `edgeguard: policy "Checkout": zone ${policy.zoneId} already enforces another allow policy: ${id} "First". ` +
-        "Browsers apply every policy of a page: visitors get only the scripts that each of them allows.",
+        "Browsers apply every policy of a page, so visitors get only the scripts that all of them allow.",
     ]);
   });
 
-  test("with the same description and another value is warned of first, with how to change the existing one", async () => {
-    const other = await made({ action: "allow", description: "First" });
-    const alike = await made({ action: "allow", value: "script-src 'none'" });
+  test("with the same description comes first in the warning, with how to change it instead", async () => {
+    const other = await createElsewhere({ action: "allow", description: "First" });
+    const alike = await createElsewhere({ action: "allow", value: "script-src 'none'" });
     for (const liveChecks of ["true", "false"]) {
       const op = new Operation(api, { config: { "edgeguard:liveChecks": liveChecks } });
       await op.up(TYPE, { ...policy, action: "allow", description: "Checkout" });
       expect(op.warned).toEqual([
         `edgeguard: policy "Checkout": zone ${policy.zoneId} already enforces 2 allow policies: ${alike} "Checkout" (same description, different value), ${other} "First". ` +
-          "Browsers apply every policy of a page: visitors get only the scripts that each of them allows. " +
+          "Browsers apply every policy of a page, so visitors get only the scripts that all of them allow. " +
           `An interrupted \`pulumi up\` of this resource may have created ${alike}. Set adopt: "takeOver" to change it instead of creating a second policy.`,
       ]);
       const [, , second] = await stored();
@@ -793,9 +801,9 @@ describe("a second enforced allow policy of a zone", () => {
     expect(takeOver.warned).toEqual([expect.stringContaining(`another allow policy: ${other} "First".`)]);
   });
 
-  test("with the same description is warned of when the resource's own value changes", async () => {
+  test("with the same description is a warning when the resource's own value changes", async () => {
     const recorded = await new Operation(api).up(TYPE, { ...policy, action: "allow" });
-    const twin = await made({ action: "allow", value: "script-src 'none'" });
+    const twin = await createElsewhere({ action: "allow", value: "script-src 'none'" });
     const op = new Operation(api);
     await op.preview(TYPE, { ...policy, action: "allow", value: "script-src https://*.example" }, recorded);
     expect(op.warned).toEqual([
@@ -804,18 +812,18 @@ describe("a second enforced allow policy of a zone", () => {
   });
 
   test.each([
-    ["the other is off", { enabled: false }, {}],
-    ["the other only logs", { action: "log" }, {}],
-    ["this one is off", {}, { enabled: false }],
+    ["the other one is disabled", { enabled: false }, {}],
+    ["the other one only logs", { action: "log" }, {}],
+    ["this one is disabled", {}, { enabled: false }],
     ["this one only logs", {}, { action: "log" }],
-  ])("is not, where %s", async (_why, other, own) => {
-    await made({ action: "allow", description: "First", ...other });
+  ])("is no warning if %s", async (_why, other, own) => {
+    await createElsewhere({ action: "allow", description: "First", ...other });
     const op = new Operation(api);
     await op.preview(TYPE, { ...policy, action: "allow", ...own });
     expect(op.warned).toEqual([]);
   });
 
-  test("is not the policy itself, when it changes", async () => {
+  test("is never the changed policy itself", async () => {
     const recorded = await new Operation(api).up(TYPE, { ...policy, action: "allow" });
     const op = new Operation(api);
     await op.up(TYPE, { ...policy, action: "allow", description: "Till" }, recorded);
@@ -830,7 +838,7 @@ describe("drift", () => {
     ["expression", "true", "true"],
     ["enabled", false, false],
     ["value", "script-src 'none'", "script-src 'none'"],
-  ])("of %s is shown and mended", async (key, value, shown) => {
+  ])("of %s is shown and corrected", async (key, value, shown) => {
     const recorded = await new Operation(api).up(TYPE, policy);
     await rawSend(api, "PUT", `${path}/${recorded.id}`, { [key]: value });
     const refreshed = await new Operation(api).refresh(TYPE, recorded);
@@ -840,14 +848,14 @@ describe("drift", () => {
     expect(await one()).toEqual({ ...fields, enabled: true, id: recorded.id });
   });
 
-  /** What no program may declare, but a dashboard or a later version of the service may store. */
+  /** Values that no program can declare, but the dashboard or a later API may store. */
   test.each([
     ["action", "block_everything", "block_everything"],
     ["value", "script-src self", "script-src self"],
     ["value", "", ""],
     ["description", null, ""],
     ["expression", "", ""],
-  ])("to a %s of %j is shown, mended and destroyed like any other", async (key, value, shown) => {
+  ])("to %s %j is shown, corrected and destroyed like any other", async (key, value, shown) => {
     const recorded = await new Operation(api).up(TYPE, policy);
     const { result } = await rawGet(api, `${path}/${recorded.id}`);
     const body = JSON.stringify({ success: true, result: { ...(result as object), [key]: value } });
@@ -865,20 +873,20 @@ describe("drift", () => {
     drifted();
     expect((await new Operation(api).refresh(TYPE, refreshed))?.inputs).toEqual(refreshed.inputs);
     drifted();
-    const mended = await new Operation(api, { config: { "edgeguard:liveChecks": "false" } }).up(
+    const corrected = await new Operation(api, { config: { "edgeguard:liveChecks": "false" } }).up(
       TYPE,
       policy,
       refreshed,
     );
-    expect(mended.outputs).toEqual(recorded.outputs);
+    expect(corrected.outputs).toEqual(recorded.outputs);
     expect(bodies("PUT")).toHaveLength(1);
     await new Operation(api).destroy(TYPE, refreshed);
     expect(await stored()).toEqual([]);
   });
 });
 
-describe("a refusal of the service", () => {
-  test("for lack of the entitlement passes its words on, with advice", async () => {
+describe("an error from the API", () => {
+  test("about the entitlement is passed on with advice", async () => {
     const op = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
     const { message, recorded } = await op.failedUp(TYPE, { ...policy, zoneId: api.zones.free });
     expect(message).toContain(
@@ -886,10 +894,10 @@ describe("a refusal of the service", () => {
     );
     expect(message).toContain("whether the plan includes Page Shield policies");
     expect(recorded).toBeUndefined();
-    expect(bodies("POST").map(({ enabled }) => enabled)).toEqual(["true", true]); // The 400 points at nothing.
+    expect(bodies("POST").map(({ enabled }) => enabled)).toEqual(["true", true]); // The 400 has no pointer.
   });
 
-  test("of what only informs a reviewer is a warning, and the preview goes on", async () => {
+  test("while computing wouldBlock is only a warning", async () => {
     const op = new Operation(api);
     expect(await op.preview(TYPE, { ...policy, zoneId: api.zones.free, action: "allow" })).toMatchObject({
       step: "create",
@@ -899,11 +907,11 @@ describe("a refusal of the service", () => {
     ]);
   });
 
-  test("of the action add_reporting_directives is warned of beforehand", async () => {
+  test("about the action add_reporting_directives is announced by a warning", async () => {
     const op = new Operation(api);
     await op.preview(TYPE, { ...policy, action: "add_reporting_directives" });
     expect(op.warned).toEqual([
-      expect.stringContaining("add_reporting_directives is known from the OpenAPI only"),
+      expect.stringContaining("Cloudflare may reject the action add_reporting_directives"),
     ]);
   });
 });

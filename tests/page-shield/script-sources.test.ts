@@ -10,7 +10,7 @@ function snapshot(...scripts: Partial<SeenScript>[]): Detections {
 
 const unscored = (url: string): SeenScript => ({ url, host: HOST });
 
-/** Lines on stderr, where a plain script has its warnings. */
+/** Lines on stderr, where warnings go outside a Pulumi program. */
 let warned: string[];
 beforeEach(() => {
   warned = [];
@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 afterEach(() => jest.restoreAllMocks());
 
-test("gives each address once, sorted and without its query", () => {
+test("returns each URL once, sorted and without its query", () => {
   const found = snapshot(
     { url: "https://b.example/b.js?id=2#top" },
     { url: "https://b.example/b.js?id=1" },
@@ -31,7 +31,7 @@ test("gives each address once, sorted and without its query", () => {
   expect(warned).toEqual([]);
 });
 
-test("leaves out the malicious and the unscored, and lists them with the reason", () => {
+test("leaves out malicious and unscored scripts and lists them with the reason", () => {
   const found: Detections = {
     ...snapshot(),
     scripts: [
@@ -57,23 +57,23 @@ test("leaves out the malicious and the unscored, and lists them with the reason"
   });
 });
 
-test("warns where nothing but 'self' is left, and names the first five of what it left out", () => {
+test("warns if only 'self' remains, and names the first five scripts that it left out", () => {
   scriptSources(
     snapshot(...[1, 2, 3, 4, 5, 6].map((i) => ({ url: `https://a.example/${i}.js`, jsIntegrityScore: 1 }))),
   );
   expect(warned.join("")).toContain("https://a.example/5.js (malicious), and 1 more in leftOut.");
-  const alone = "so a policy of \"'self'\" and this list allows the site's own scripts alone.";
-  expect(warned.join("")).toContain(`no script is left, ${alone}`);
+  const alone = "so a policy of \"'self'\" and this list allows only the site's own scripts.";
+  expect(warned.join("")).toContain(`no source is left, ${alone}`);
   scriptSources(snapshot({ url: "https://a.example/a.js" }), { hosts: "ww.shop.example" });
-  expect(warned.at(-1)).toContain(`the snapshot holds no script seen on ww.shop.example, ${alone}`);
+  expect(warned.at(-1)).toContain(`the detections have no script seen on ww.shop.example, ${alone}`);
 });
 
-test("leaves out what a threat list names, whatever its score", () => {
+test("leaves out scripts on a threat list, whatever their score", () => {
   const found = snapshot({ url: "https://a.example/a.js", domainReportedMalicious: true });
   expect(scriptSources(found)).toMatchObject({ scriptSrc: [], leftOut: [{ reason: "reported" }] });
 });
 
-test("never gives a source that lets a left-out script in by its query", () => {
+test("leaves out a script that differs from a left-out one only in its query", () => {
   const found = snapshot(
     { url: "https://a.example/tag.js?id=good" },
     { url: "https://a.example/tag.js?id=bad", jsIntegrityScore: 3 },
@@ -88,7 +88,7 @@ test("never gives a source that lets a left-out script in by its query", () => {
   });
 });
 
-test("never gives a source that lets a left-out script in by its folder", () => {
+test("leaves out a folder that contains a left-out script", () => {
   const found = snapshot(
     { url: "https://a.example/" },
     { url: "https://a.example/deep/bad.js", jsIntegrityScore: 3 },
@@ -96,7 +96,7 @@ test("never gives a source that lets a left-out script in by its folder", () => 
   expect(scriptSources(found).scriptSrc).toEqual([]);
 });
 
-test("gives whole hosts where asked to, but not those that have a left-out script", () => {
+test("returns whole hosts if asked to, except those with a left-out script", () => {
   const found = snapshot(
     { url: "https://cdn.example/good.js" },
     { url: "https://cdn.example/bad.js", jsIntegrityScore: 3 },
@@ -109,7 +109,7 @@ test("gives whole hosts where asked to, but not those that have a left-out scrip
   ]);
 });
 
-test("covers the pages of the named hosts, yet minds a bad script seen elsewhere", () => {
+test("covers only pages of the given hosts, but considers malicious scripts on any page", () => {
   const found = snapshot(
     { url: "https://a.example/a.js" },
     { url: "https://b.example/b.js", host: "checkout.shop.example" },
@@ -129,7 +129,7 @@ test("covers the pages of the named hosts, yet minds a bad script seen elsewhere
   });
 });
 
-test("encodes what would end a source, and lists what has no address", () => {
+test("encodes characters that would end a source, and lists scripts without a URL", () => {
   const found = snapshot(
     { url: "https://a.example/a;b,c'd e.js" },
     { url: "https://a.example/a;b.js", jsIntegrityScore: 3 },
@@ -145,11 +145,13 @@ test("encodes what would end a source, and lists what has no address", () => {
   ]);
 });
 
-test("refuses an option or a snapshot that is none", () => {
+test("rejects invalid options and detections", () => {
   expect(() => scriptSources(snapshot(), { unscored: "yes" })).toThrow(
-    'scriptSources: unscored has to be "exclude" or "include"; "yes" was given.',
+    'scriptSources: unscored must be "exclude" or "include", not "yes".',
   );
-  expect(() => scriptSources(snapshot(), { threshold: Number.NaN })).toThrow("threshold has to be a number");
-  expect(() => scriptSources({ version: 1, zoneId: "a" })).toThrow("the snapshot holds no scripts");
-  expect(() => scriptSources({ ...snapshot(), version: 3 })).toThrow("the snapshot has version 3");
+  expect(() => scriptSources(snapshot(), { threshold: Number.NaN })).toThrow("threshold must be a number");
+  expect(() => scriptSources({ version: 1, zoneId: "a" })).toThrow("the detections have no scripts");
+  expect(() => scriptSources({ ...snapshot(), version: 3 })).toThrow(
+    'the argument "detections" has format version 3',
+  );
 });

@@ -17,8 +17,8 @@ beforeEach(() => start());
 afterEach(() => api.close());
 
 const puts = () => api.requests.filter(({ method }) => method === "PUT").map(({ body }) => body);
-/** Settings of an untouched zone: off, reports to the vendor, no paths. */
-const now = async () => {
+/** The values of the settings. A new zone has: off, reports to Cloudflare, no paths. */
+const current = async () => {
   const { result } = await rawGet(api, path);
   return Object.values(omit(result as Record<string, unknown>, ["updated_at"]));
 };
@@ -32,9 +32,9 @@ describe.each([
     await start({ dialect, strict: true });
   });
 
-  test("sends only what was set, and reads back what counts", async () => {
+  test("sends only declared settings, and reads them back", async () => {
     const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
-    expect(sent(api)).toEqual(["GET ", "GET ", "PUT ", "GET "]); // The first one in the check.
+    expect(sent(api)).toEqual(["GET ", "GET ", "PUT ", "GET "]); // The first one is the check's.
     expect(puts()).toEqual([{ enabled: true }]);
     expect(recorded).toMatchObject({
       id: zone.zoneId,
@@ -47,7 +47,7 @@ describe.each([
     expect(recorded.outputs).not.toHaveProperty("useReportingEndpoint");
   });
 
-  test("spells the reporting member as the service answers it", async () => {
+  test("uses the name of the reporting member that the zone returns", async () => {
     await new Operation(api).up(TYPE, {
       ...zone,
       enabled: true,
@@ -55,10 +55,10 @@ describe.each([
       useConnectionUrlPath: true,
     });
     expect(puts()).toEqual([{ enabled: true, [member]: false, use_connection_url_path: true }]);
-    expect(await now()).toEqual([true, false, true]);
+    expect(await current()).toEqual([true, false, true]);
   });
 
-  test("after an up, neither preview nor refresh nor the next up finds or writes anything", async () => {
+  test("after an update, preview, refresh and another update change nothing", async () => {
     const inputs = { ...zone, enabled: true, useReportingEndpoint: false };
     const recorded = await new Operation(api).up(TYPE, inputs);
     api.clearRequests();
@@ -72,43 +72,40 @@ describe.each([
   });
 });
 
-test("what is as declared already is not written", async () => {
+test("settings that already match are not written", async () => {
   const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: false, useReportingEndpoint: true });
-  expect(sent(api)).toEqual(["GET ", "GET "]); // In the check, and in the create.
+  expect(sent(api)).toEqual(["GET ", "GET "]); // From the check and the create.
   expect(recorded.outputs).toMatchObject({ previous: { enabled: false, useReportingEndpoint: true } });
 });
 
-test.each([2_500, 4_000, 5_000])(
-  "a read that lags %i ms behind the write is waited for",
-  async (readLagMs) => {
-    await api.close();
-    await start({ readLagMs });
-    const recorded = await new Operation(api, { inNoTime: api }).up(TYPE, { ...zone, enabled: true });
-    expect(recorded.outputs).toMatchObject({ enabled: true });
-    expect(puts()).toEqual([{ enabled: true }]);
-  },
-);
+test.each([2_500, 4_000, 5_000])("waits for reads that lag %i ms behind the write", async (readLagMs) => {
+  await api.close();
+  await start({ readLagMs });
+  const recorded = await new Operation(api, { inNoTime: api }).up(TYPE, { ...zone, enabled: true });
+  expect(recorded.outputs).toMatchObject({ enabled: true });
+  expect(puts()).toEqual([{ enabled: true }]);
+});
 
-test("updatedAt is when Cloudflare stored what was written, not what stood before", async () => {
+test("updatedAt is the time of the write, not of the settings before it", async () => {
   const stored = async () => ((await rawGet(api, path))["result"] as { updated_at: string }).updated_at;
-  const untouched = await stored();
+  const original = await stored();
   const first = await new Operation(api).up(TYPE, { ...zone, enabled: true });
   const created = await stored();
   api.advance(1_000);
   const second = await new Operation(api).up(TYPE, { ...zone, enabled: false }, first);
   expect([first.outputs["updatedAt"], second.outputs["updatedAt"]]).toEqual([created, await stored()]);
-  expect(new Set([untouched, created, await stored()]).size).toBe(3);
+  expect(new Set([original, created, await stored()]).size).toBe(3);
 });
 
-describe("an argument that is removed", () => {
-  test("goes back to what was there before it was first set", async () => {
+describe("removing an argument", () => {
+  test("restores the value from before it was first set", async () => {
     await rawSend(api, "PUT", path, { use_cloudflare_reporting_endpoint: false });
     const all = { ...zone, enabled: true, useReportingEndpoint: true, useConnectionUrlPath: true };
     const first = await new Operation(api).up(TYPE, all);
-    expect(await now()).toEqual([true, true, true]);
+    expect(await current()).toEqual([true, true, true]);
     api.clearRequests();
     const second = await new Operation(api).up(TYPE, { ...zone, enabled: true }, first);
-    expect(await now()).toEqual([true, false, false]);
+    expect(await current()).toEqual([true, false, false]);
     expect(puts()).toEqual([
       { use_cloudflare_reporting_endpoint: false, use_connection_url_path: false, enabled: true },
     ]);
@@ -117,32 +114,32 @@ describe("an argument that is removed", () => {
     });
   });
 
-  test("and is declared again later goes back to what was there in between", async () => {
+  test("restores the value from before it was last added", async () => {
     const without = { ...zone, enabled: true };
     const withPath = { ...without, useConnectionUrlPath: false };
     let recorded = await new Operation(api).up(TYPE, without);
     await rawSend(api, "PUT", path, { use_connection_url_path: true });
     recorded = await new Operation(api).up(TYPE, withPath, recorded);
     expect(recorded.outputs["previous"]).toMatchObject({ useConnectionUrlPath: true });
-    expect(await now()).toEqual([true, true, false]);
+    expect(await current()).toEqual([true, true, false]);
     await new Operation(api).up(TYPE, without, recorded);
-    expect(await now()).toEqual([true, true, true]);
+    expect(await current()).toEqual([true, true, true]);
   });
 
-  test("goes back in the end also where the first attempt got no response", async () => {
+  test("restores the value even if the first attempt failed", async () => {
     const first = await new Operation(api).up(TYPE, { ...zone, enabled: true, useConnectionUrlPath: true });
     api.fault({ match: { method: "PUT" }, kind: "status", status: 500, times: 2 });
     const failed = await new Operation(api).failedUp(TYPE, { ...zone, enabled: true }, first);
-    expect(await now()).toEqual([true, true, true]);
+    expect(await current()).toEqual([true, true, true]);
     expect(failed.recorded?.outputs).toMatchObject({ useConnectionUrlPath: true });
     const second = await new Operation(api).up(TYPE, { ...zone, enabled: true }, failed.recorded);
-    expect(await now()).toEqual([true, true, false]);
+    expect(await current()).toEqual([true, true, false]);
     expect(second.outputs).not.toHaveProperty("useConnectionUrlPath");
   });
 });
 
-describe("a destroy", () => {
-  test("puts back what was there, of what was declared", async () => {
+describe("destroy", () => {
+  test("restores the original values of declared settings only", async () => {
     const recorded = await new Operation(api).up(TYPE, {
       ...zone,
       enabled: true,
@@ -150,10 +147,10 @@ describe("a destroy", () => {
     });
     await rawSend(api, "PUT", path, { use_connection_url_path: true });
     await new Operation(api).destroy(TYPE, recorded);
-    expect(await now()).toEqual([false, true, true]);
+    expect(await current()).toEqual([false, true, true]);
   });
 
-  test("twice sends nothing the second time", async () => {
+  test("sends no write the second time", async () => {
     const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
     await new Operation(api).destroy(TYPE, recorded);
     api.clearRequests();
@@ -161,16 +158,16 @@ describe("a destroy", () => {
     expect(sent(api)).toEqual(["GET "]);
   });
 
-  test('with onDestroy: "keep" sends nothing, and says so', async () => {
+  test('sends nothing with onDestroy: "keep", and says so', async () => {
     const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true, onDestroy: "keep" });
     api.clearRequests();
     const op = new Operation(api);
     await op.destroy(TYPE, recorded);
     expect(sent(api)).toEqual([]);
-    expect(op.said).toEqual([expect.stringContaining('is left as it is (onDestroy: "keep")')]);
+    expect(op.said).toEqual([expect.stringContaining('stays as it is (onDestroy: "keep")')]);
   });
 
-  test("of a zone that cannot be found is refused, as a refresh is: the address may be wrong", async () => {
+  test("fails like a refresh if the zone can't be found, because edgeguard:baseUrl may be wrong", async () => {
     const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
     const { zones, ...rest } = api.snapshot();
     api.restore({ ...rest, zones: zones.filter(({ id }) => id !== zone.zoneId) });
@@ -184,7 +181,7 @@ describe("a destroy", () => {
     );
   });
 
-  test("changing onDestroy alone writes nothing", async () => {
+  test("changing onDestroy alone sends no write", async () => {
     const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
     api.clearRequests();
     const kept = await new Operation(api).up(TYPE, { ...zone, enabled: true, onDestroy: "keep" }, recorded);
@@ -193,7 +190,7 @@ describe("a destroy", () => {
   });
 });
 
-test("another zone is a replacement: the old one gets back what it had", async () => {
+test("changing the zone replaces the settings, and the old zone gets back its original ones", async () => {
   const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
   const moved = { zoneId: api.zones.blog, enabled: true };
   expect(await new Operation(api).preview(TYPE, moved, recorded)).toMatchObject({
@@ -201,13 +198,13 @@ test("another zone is a replacement: the old one gets back what it had", async (
     replaces: ["zoneId"],
   });
   await new Operation(api).up(TYPE, moved, recorded);
-  expect(await now()).toEqual([false, true, false]);
+  expect(await current()).toEqual([false, true, false]);
   expect(await rawGet(api, `/zones/${api.zones.blog}/page_shield`)).toMatchObject({
     result: { enabled: true },
   });
 });
 
-test("drift shows in what was declared, and in nothing else", async () => {
+test("drift shows only in declared settings", async () => {
   const inputs = { ...zone, enabled: true, useReportingEndpoint: true };
   const recorded = await new Operation(api).up(TYPE, inputs);
   await rawSend(api, "PUT", path, {
@@ -220,46 +217,46 @@ test("drift shows in what was declared, and in nothing else", async () => {
   expect(refreshed?.inputs).not.toHaveProperty("useConnectionUrlPath");
   expect(refreshed?.outputs["previous"]).toEqual(recorded.outputs["previous"]);
   await new Operation(api).up(TYPE, inputs, refreshed);
-  expect(await now()).toEqual([true, true, true]);
+  expect(await current()).toEqual([true, true, true]);
 });
 
-describe("a refresh does not forget a zone", () => {
+describe("a refresh keeps the settings in state", () => {
   test.each([
     [
-      "because something else than the API answers 404",
+      "if something other than the API returns 404",
       { kind: "raw", status: 404, body: "<html>Not found</html>" } as const,
     ],
-    ["because the service is down", { kind: "status", status: 503 } as const],
-    ["because the token is refused", { kind: "status", status: 403 } as const],
+    ["if the API is down", { kind: "status", status: 503 } as const],
+    ["if the token is rejected", { kind: "status", status: 403 } as const],
   ])("%s", async (_why, fault) => {
     const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
     api.fault({ match: {}, times: 9, ...fault });
     const failure = await failureOf(new Operation(api).refresh(TYPE, recorded));
-    expect(failure.message).toContain(`Reading page security of zone ${zone.zoneId} failed`);
+    expect(failure.message).toContain(`Reading Page Shield settings of zone ${zone.zoneId} failed`);
   });
 });
 
-describe("a change that is refused", () => {
-  test("by the plan is told with what needs an entitlement, and nothing is recorded", async () => {
+describe("a rejected change", () => {
+  test("says which values need an entitlement, and records nothing", async () => {
     const { message, recorded } = await new Operation(api).failedUp(TYPE, {
       zoneId: api.zones.small,
       enabled: true,
       useConnectionUrlPath: true,
     });
     expect(message).toMatch(
-      /^Setting page security of zone \w+ failed: PUT .* returned 403 Forbidden: not entitled/,
+      /^Updating Page Shield settings of zone \w+ failed: PUT .* returned 403 Forbidden: not entitled/,
     );
     expect(message).toContain("useConnectionUrlPath: true need");
     expect(recorded).toBeUndefined();
   });
 
-  test("by a zone without page security fails in reading", async () => {
+  test("fails while reading if the zone's plan lacks Page Shield", async () => {
     const { message } = await new Operation(api).failedUp(TYPE, { zoneId: api.zones.free, enabled: true });
-    expect(message).toContain("Reading page security of zone");
+    expect(message).toContain("Reading Page Shield settings of zone");
     expect(message).toContain("not entitled: page_shield");
   });
 
-  test("silently, by a service that says yes and keeps no, is told and recorded as half done", async () => {
+  test("is reported and recorded as incomplete if Cloudflare accepts it but doesn't keep it", async () => {
     api.fault({
       match: { method: "PUT" },
       kind: "raw",
@@ -272,31 +269,31 @@ describe("a change that is refused", () => {
       enabled: true,
     });
     expect(message).toContain(
-      "was accepted, yet the service does not keep enabled: true: the plan may lack the entitlement",
+      "was accepted, but Cloudflare didn't keep enabled: true. The plan may lack the entitlement",
     );
     expect(recorded?.outputs).toMatchObject({ previous: { enabled: false } });
     const done = await new Operation(api).update(TYPE, { ...zone, enabled: true }, recorded as never);
-    expect(await now()).toEqual([true, true, false]);
+    expect(await current()).toEqual([true, true, false]);
     expect(done.outputs).toMatchObject({ previous: { enabled: false } });
   });
 });
 
-describe("an answer that is lost", () => {
-  test("once is made good by a second attempt", async () => {
+describe("a lost response", () => {
+  test("is made up for by a second attempt", async () => {
     api.fault({ match: { method: "PUT" }, kind: "dropAfter" });
     const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
     expect(recorded.outputs).toMatchObject({ previous: { enabled: false } });
     expect(puts()).toHaveLength(2);
   });
 
-  test("each time leaves what was there before on record, so that a destroy can put it back", async () => {
+  test("to every attempt still records the original settings, so that a destroy restores them", async () => {
     api.fault({ match: { method: "PUT" }, kind: "dropAfter", times: 2 });
     const { recorded, message } = await new Operation(api).failedUp(TYPE, { ...zone, enabled: true });
     expect(message).toContain("Cloudflare may have applied it.");
-    expect(await now()).toEqual([true, true, false]);
+    expect(await current()).toEqual([true, true, false]);
     expect(recorded).toMatchObject({ id: zone.zoneId, outputs: { previous: { enabled: false } } });
     await new Operation(api).destroy(TYPE, recorded as never);
-    expect(await now()).toEqual([false, true, false]);
+    expect(await current()).toEqual([false, true, false]);
   });
 
   test.each([
@@ -304,15 +301,17 @@ describe("an answer that is lost", () => {
     ["is a 500", { kind: "status", status: 500 } as const],
     ["is a 403", { kind: "status", status: 403 } as const],
     ["is a 429", { kind: "status", status: 429 } as const],
-    ["is not the API's", { kind: "raw", status: 200, body: "<html>" } as const],
-  ])("to the reading after the write (it %s) leaves it on record, too", async (_how, fault) => {
+    ["isn't the API's", { kind: "raw", status: 200, body: "<html>" } as const],
+  ])("to the read after the write (it %s) still records the original settings", async (_how, fault) => {
     const op = new Operation(api, { config: { "edgeguard:maxRetries": "0" } });
     api.fault({ match: { method: "PUT" }, kind: "slow", delayMs: 100, when: "after" });
     const failing = op.failedUp(TYPE, { ...zone, enabled: true });
     while (puts().length === 0) await new Promise((resolve) => setTimeout(resolve, 2));
-    api.fault({ match: { method: "GET" }, ...fault }); // The read before the write is over; this strikes the one after.
+    api.fault({ match: { method: "GET" }, ...fault }); // Hits the read after the write: the one before it is over.
     const { recorded, message } = await failing;
-    expect(message).toContain("was accepted, but what the zone has now is not known. Reading page security");
+    expect(message).toContain(
+      "was accepted, but the result couldn't be read back. Reading Page Shield settings",
+    );
     expect(recorded).toMatchObject({
       id: zone.zoneId,
       outputs: { enabled: true, previous: { enabled: false } },

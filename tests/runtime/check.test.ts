@@ -158,11 +158,11 @@ describe("what is refused", () => {
     ["zoneId", 7, /^zoneId: must be a string, not 7$/],
     ["enabled", "true", /^enabled: must be a boolean, not "true"$/],
     ["enabled", ["x"], /^enabled: must be a boolean, not a list of 1$/],
-    ["description", "", /^description: .*it is empty$/],
+    ["description", "", /^description: is empty/],
     ["description", { a: 1 }, /^description: must be a string, not an object$/],
-    ["expression", "  ", /^expression: .*it is empty$/],
+    ["expression", "  ", /^expression: is empty\. Write which requests/],
     ["adopt", "always", /^adopt: must be "ifEqual", "never" or "takeOver", not "always"$/],
-    ["value", 5, /^value: .* CSP text or an object of directives, each a list of sources or true, not 5$/],
+    ["value", 5, /^value: .* CSP text or an object of directives, each with a list of sources or true, not 5$/],
     ["value", { scriptSrc: [1] }, /^value\.scriptSrc\[0\]: .* a string.* 1$/],
     [
       "value",
@@ -467,7 +467,7 @@ describe("live checks", () => {
     });
     const { id } = made["result"] as { id: string };
     expect(await new Operation(api).refusals("PageShieldPolicy", { ...policy, adopt: "never" })).toEqual([
-      expect.stringMatching(`^adopt: There is a policy .* \\(${id}\\), and adopt: "never" prevents`),
+      expect.stringMatching(`^adopt: zone .* already has a policy .* \\(${id}\\), and adopt: "never" prevents`),
     ]);
     expect(api.requests.filter(({ method }) => method !== "GET")).toHaveLength(1);
   });

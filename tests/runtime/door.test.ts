@@ -53,7 +53,7 @@ test("an error of a verb is one sentence, with its headline apart and its trace 
   );
   expect(given(output)).toEqual({
     message: expect.stringMatching(
-      /^Reading page security of zone \w+ failed: .*Run the command again\.$/,
+      /^Reading Page Shield settings of zone \w+ failed: .*Run the command again\.$/,
     ) as string,
     stack: "see the resource (EDGEGUARD_DEBUG=1 adds a stack trace)",
     text: "edgeguard: PageShieldSettings could not be created",

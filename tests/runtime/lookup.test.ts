@@ -37,7 +37,7 @@ describe("in a program", () => {
       ${settings("true")}
     };`);
     expect(code).not.toBe(0);
-    expect(text).toMatch(/error: edgeguard: zone \w+ has 2 malicious scripts, with a score lower than 50\./);
+    expect(text).toMatch(/error: edgeguard: zone \w+ has 2 malicious scripts, with a score below 50\./);
     expect(text).toContain("score 4: https://stats-collect.example.com/c.js on checkout.shop.example");
     expect(text).not.toContain("PageShieldSettings");
     expect(text).not.toMatch(/^\s+at /m);
@@ -65,7 +65,7 @@ describe("in a program", () => {
       const found = edgeguard.getPageShieldSettingsOutput({ zoneId: "${api.zones.free}" });
       ${settings("found.enabled")}`);
     expect(code).not.toBe(0);
-    expect(text).toMatch(/error: edgeguard: Reading page security of zone \w+ failed: .*403 Forbidden/);
+    expect(text).toMatch(/error: edgeguard: Reading Page Shield settings of zone \w+ failed: .*403 Forbidden/);
     expect(text).not.toMatch(/^\s+at /m);
   });
 
@@ -150,7 +150,7 @@ describe("in a plain script", () => {
       env,
     );
     expect(stdout).toBe("2 []\n");
-    expect(stderr).toMatch(/^edgeguard: assertNoMaliciousScripts: 2 of 2 scripts/);
+    expect(stderr).toMatch(/^edgeguard: assertNoMaliciousScripts: couldn't check 2 of 2 scripts/);
   });
 
   test("an error arrives as it is, to be told apart", async () => {

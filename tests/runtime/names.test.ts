@@ -36,7 +36,7 @@ describe.each(NAMES)("%s", (name) => {
     const value = { scriptSrc: ["'self'"], ...member(name, ["x.example"]) };
     const { failures } = await op.check("PageShieldPolicy", { ...policy, value });
     expect(failures.map(({ reason }) => reason)).toEqual([
-      expect.stringMatching(new RegExp(`^value\\.${name}: "${name}" is not a CSP directive\\. Directives: `)),
+      expect.stringMatching(new RegExp(`^value\\.${name}: "${name}" is not a CSP directive\\. Use one of: `)),
     ]);
     const passed = await op.check("PageShieldPolicy", {
       ...policy,
