@@ -14,7 +14,7 @@ import {
 const config = new pulumi.Config();
 const zoneId = config.require("zoneId");
 
-// Page security: watch what the site's pages load, and say what they may.
+// Page Shield: monitor what the site's pages load, and restrict it.
 const settings = new PageShieldSettings("shop", { zoneId, enabled: true, useConnectionUrlPath: true });
 
 const checkout = new PageShieldPolicy("checkout", {
@@ -25,7 +25,7 @@ const checkout = new PageShieldPolicy("checkout", {
   value: { scriptSrc: ["'self'", "js.payments.example"] },
 });
 
-// The OWASP ruleset, beside the managed rules that others have deployed in the zone.
+// The OWASP Core Ruleset, beside the managed rulesets that others deployed in the zone.
 const owasp = new ManagedRulesetOverride("owasp", {
   zoneId,
   ruleset: { name: "Cloudflare OWASP Core Ruleset" },
@@ -33,7 +33,7 @@ const owasp = new ManagedRulesetOverride("owasp", {
   exceptions: [{ expression: 'http.request.uri.path eq "/upload"', skip: "all", description: "big uploads" }],
 });
 
-// An older zone is still on the previous rules: every pull request shows what migrating it would mean.
+// An older zone is still on the previous WAF managed rules. Every pull request shows what its migration would do.
 const migration = new WafMigration("old-shop", { zoneId: config.require("oldZoneId"), target: "assessed" });
 
 // Server errors of the shop and of its API, pushed to the log collector.
@@ -54,7 +54,7 @@ const errors = new LogpushJob("errors", {
   ),
 });
 
-// The account is the setting edgeguard:accountId.
+// The account comes from the setting edgeguard:accountId.
 const catalog = new KvNamespace("catalog", { title: "catalog" });
 const products = new KvEntries("products", { namespaceId: catalog.id, file: "catalog.json" });
 

@@ -3,7 +3,7 @@ import { KvEntries, KvNamespace } from "pulumi-edgeguard";
 
 const { id: namespaceId } = new KvNamespace("site", { title: "site" });
 
-// A handful, inline. Values are secret in the state, as they may hold anything.
+// A few entries, inline. Their values are secret in state.
 new KvEntries("flags", {
   namespaceId,
   entries: {
@@ -12,10 +12,10 @@ new KvEntries("flags", {
   },
 });
 
-// Many, from a file as the vendor's tool takes it. No value of it reaches the state.
+// Many entries, from a file in Wrangler's bulk format. Their values never reach the state.
 const redirects = new KvEntries("redirects", { namespaceId, file: "redirects.json" });
 
-// A key for each file of a folder, whatever it holds.
+// A key for each file in a folder, text or binary.
 const pages = new KvEntries("pages", {
   namespaceId,
   directory: { path: "pages", prefix: "page/" },

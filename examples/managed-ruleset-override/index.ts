@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { ManagedRulesetOverride } from "pulumi-edgeguard";
 
-// One rule of the zone's managed rules. What others have deployed there keeps its ids, order and content.
+// One rule in the zone's entry point ruleset. Everyone else's rules there keep their IDs, order and content.
 const owasp = new ManagedRulesetOverride("owasp", {
   zoneId: new pulumi.Config().require("zoneId"),
   ruleset: { name: "Cloudflare OWASP Core Ruleset" },

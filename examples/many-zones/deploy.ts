@@ -8,24 +8,24 @@ import { automation, command, start } from "./engines";
 import { fanOut, type Finished } from "./fan-out";
 import { readZones, type Zone } from "./zones-file";
 
-const HELP = `Deploys index.ts to every zone of a file, a stack for each, a few at a time.
+const HELP = `Deploys index.ts to every zone in a file, with one stack per zone, a few at a time.
 
 Usage: ts-node deploy.ts [preview|up] [options]
 
-  preview  plan every zone, and write one report over all of them
-  up       deploy (the default)
+  preview  plan every zone, and write one report on all of them
+  up       deploy (default)
 
 Options:
   --zones <file>        the zones (default: zones.json beside this script)
-  --only <stack>        only this one; repeatable
+  --only <stack>        only this stack; repeatable
   --parallel <count>    zones at a time (default: 4)
-  --engine <command>    a command with the CLI's arguments, such as "npx edgeguard-local", in place of the Automation API
+  --engine <command>    a command with the Pulumi CLI's arguments, such as "npx edgeguard-local", instead of the Automation API
   --report <file>       where preview writes its report (default: report.md)
-  --fail-on <kinds>     dangers that make preview fail, as in \`edgeguard report --help\`
-  --accept <digest>     dangers that somebody accepted: the digest in the report; repeatable
-  -h, --help            this text
+  --fail-on <kinds>     dangers that make preview fail, see \`edgeguard report --help\`
+  --accept <digest>     accept the dangers with this digest, as the report shows it; repeatable
+  -h, --help            show this help
 
-Ends with 1 when a zone failed, or the report holds what --fail-on names; the other zones are done all the same.
+Exits with 1 if a zone failed or has dangers that --fail-on names; the other zones are still deployed.
 Example: ts-node deploy.ts preview --fail-on irreversible,unprotect --parallel 8`;
 
 type Options = ReturnType<typeof optionsIn>["values"];
@@ -38,10 +38,10 @@ async function main(): Promise<number> {
   }
   const [verb = "up", ...rest] = positionals;
   if ((verb !== "up" && verb !== "preview") || rest.length > 0)
-    throw new Error(`${positionals.join(" ")}: give preview or up`);
+    throw new Error(`${positionals.join(" ")}: unknown command. Pass preview or up`);
   const parallel = Number(values.parallel);
   if (!Number.isInteger(parallel) || parallel < 1)
-    throw new Error(`--parallel ${values.parallel}: is not a whole number from 1`);
+    throw new Error(`--parallel ${values.parallel} is not a whole number of 1 or more`);
   const zones = chosen(readZones(values.zones), values);
   const engine = values.engine === undefined ? automation : command(values.engine.split(" "));
   const work = (zone: Zone): Promise<string> => {
@@ -50,7 +50,7 @@ async function main(): Promise<number> {
   };
   const finished = await fanOut(zones, parallel, work);
   if (verb === "up") return summary(finished, "done");
-  const planned = finished.map(toldByPlan);
+  const planned = finished.map(countsOrFailure);
   return Math.max(await report(finished, values), summary(planned, "planned"));
 }
 
@@ -73,11 +73,11 @@ function optionsIn(args: string[]) {
 
 function chosen(all: readonly Zone[], { only, zones }: Options): readonly Zone[] {
   const unknown = only?.filter((stack) => !all.some((zone) => zone.stack === stack)) ?? [];
-  if (unknown.length > 0) throw new Error(`--only ${unknown.join(", ")}: not in ${zones}`);
+  if (unknown.length > 0) throw new Error(`--only ${unknown.join(", ")}: no such stack in ${zones}`);
   return all.filter((zone) => only?.includes(zone.stack) ?? true);
 }
 
-/** One report over the plans of all zones. */
+/** Writes one report on the plans of all zones. */
 async function report(finished: readonly Finished<Zone>[], options: Options): Promise<number> {
   const folder = mkdtempSync(path.join(tmpdir(), "many-zones-"));
   try {
@@ -115,7 +115,7 @@ const plan = z.looseObject({
 });
 
 /** "create 2, same 1", or why the preview failed. */
-function toldByPlan({ outcome, ...rest }: Finished<Zone>): Finished<Zone> {
+function countsOrFailure({ outcome, ...rest }: Finished<Zone>): Finished<Zone> {
   if ("failure" in outcome) return { ...rest, outcome };
   const { changeSummary, diagnostics } = plan.parse(JSON.parse(outcome.changes));
   const errors =
@@ -128,7 +128,7 @@ function toldByPlan({ outcome, ...rest }: Finished<Zone>): Finished<Zone> {
 
 const DEFAULT_COLUMNS = 80;
 
-/** A table as wide as the terminal, and how many failed. */
+/** Prints a table as wide as the terminal, and how many zones failed. */
 function summary(finished: readonly Finished<Zone>[], done: string): number {
   const rows = finished.map(({ item, outcome, seconds }) => [
     item.stack,
@@ -149,7 +149,7 @@ function summary(finished: readonly Finished<Zone>[], done: string): number {
     head,
     colWidths: [stack, state, result, seconds].map((width) => width + 2),
     wordWrap: true,
-    wrapOnWordBoundary: false, // An address or an ID may be longer than the column.
+    wrapOnWordBoundary: false, // A URL or ID may be longer than the column.
     style: { head: [], border: [] },
   });
   table.push(...rows);

@@ -2,17 +2,17 @@ import { execFile } from "node:child_process";
 import { LocalWorkspace, type Stack } from "@pulumi/pulumi/automation";
 import type { Zone } from "./zones-file";
 
-/** Deploys one zone, and plans it; throws the reason in one line. */
+/** Plans and deploys one zone. Throws the reason in one line. */
 export interface Engine {
-  /** Answers with the engine's counts. */
+  /** Returns the engine's counts. */
   up(zone: Zone): Promise<string>;
-  /** Answers with what `pulumi preview --json --show-sames` wrote, also when the preview failed. */
+  /** Returns the output of `pulumi preview --json --show-sames`, even if the preview failed. */
   plan(zone: Zone): Promise<string>;
 }
 
 const PLAN = ["preview", "--json", "--show-sames"];
 
-/** With the Automation API, on the Pulumi CLI. */
+/** Uses the Automation API, which needs the Pulumi CLI. */
 export const automation: Engine = {
   async up(zone) {
     const printed: string[] = [];
@@ -29,7 +29,7 @@ export const automation: Engine = {
   },
 };
 
-/** With any command that takes the CLI's arguments, such as `edgeguard-local`. */
+/** Runs any command that takes the CLI's arguments, such as `edgeguard-local`. */
 export function command(words: readonly string[]): Engine {
   const prepare = async ({ stack, zoneId }: Zone): Promise<void> => {
     await ok(run(words, stack, ["stack", "select", stack, "--create"]));
@@ -54,7 +54,7 @@ async function stackOf({ stack: stackName, zoneId }: Zone): Promise<Stack> {
     return stack;
   } catch (error) {
     if (String(error).includes("pulumi ENOENT"))
-      throw new Error('there is no pulumi on PATH: install the Pulumi CLI, or give --engine "<command>"');
+      throw new Error('no pulumi on PATH. Install the Pulumi CLI, or pass --engine "<command>"');
     throw new Error(reasonIn(String(error)));
   }
 }
@@ -73,7 +73,7 @@ function run(
   return start(file, [...before, ...args, "--stack", stack, "--non-interactive", "--cwd", __dirname]);
 }
 
-/** A command to its end, whatever it ends with. */
+/** Runs a command, and resolves whatever its exit code. */
 export function start(file: string, args: readonly string[]): Promise<Ended> {
   return new Promise((resolve) => {
     execFile(file, args, { cwd: __dirname, maxBuffer: 256 * 1024 * 1024 }, (error, stdout, stderr) => {
@@ -89,13 +89,13 @@ async function ok(ending: Promise<Ended>): Promise<Ended> {
   return ended;
 }
 
-/** A failed preview leaves a plan, too, which says why; without one the engine itself had something to say. */
+/** A failed preview has a plan, too, which says why. Without a plan, stderr says why. */
 function planned({ stdout, stderr }: Ended): string {
   if (stdout.trim() === "") throw new Error(reasonIn(stderr));
   return stdout;
 }
 
-/** "+ 2 created, 1 unchanged" of the engine's closing summary. */
+/** "+ 2 created, 1 unchanged" from the engine's summary. */
 export function countsIn(text: string): string {
   const summary = text.slice(text.lastIndexOf("Resources:")).split("\n").slice(1);
   const end = summary.findIndex((line) => line.trim() === "");
@@ -105,11 +105,11 @@ export function countsIn(text: string): string {
     .join(", ");
 }
 
-/** The first error that says more than that there were errors. */
+/** The first error that says more than "update failed". */
 export function reasonIn(text: string): string {
   const errors = text
     .split("\n")
     .map((line) => /\berror: (.+)/.exec(line)?.[1])
     .filter((line) => line !== undefined && !/^(update|preview) failed$/.test(line));
-  return errors[0] ?? text.trim().split("\n").at(-1) ?? "no reason was given";
+  return errors[0] ?? text.trim().split("\n").at(-1) ?? "unknown reason";
 }

@@ -1,4 +1,4 @@
-/** One zone's end: what the engine counted, or why it failed. */
+/** The engine's counts for one zone, or why it failed. */
 export type Outcome = { readonly changes: string } | { readonly failure: string };
 
 export interface Finished<T> {
@@ -8,8 +8,7 @@ export interface Finished<T> {
 }
 
 /**
- * Works on all items, at most `parallel` at a time. One that fails is reported as failed and stops no other; the answers
- * come in the order of the items.
+ * Works on all items, at most `parallel` at a time. A failure doesn't stop the others. Results are in the order of the items.
  */
 export async function fanOut<T>(
   items: readonly T[],

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { PageShieldPolicy, PageShieldSettings } from "pulumi-edgeguard";
 
-// What every zone gets. A stack is one zone, so that a zone that fails leaves the others alone.
+// What every zone gets. Each zone has its own stack, so a failure in one doesn't affect the others.
 const zoneId = new pulumi.Config().require("zoneId");
 
 new PageShieldSettings("settings", { zoneId, enabled: true });

@@ -11,18 +11,18 @@ const zone = z.strictObject({
     .string()
     .regex(
       /^([\w.-]+\/){0,2}[\w.-]{1,100}$/,
-      "is not a stack name (letters, digits, ., _ and -; organization/ or organization/project/ may precede)",
+      "is not a stack name (letters, digits, ., _ and -, optionally after organization/ or organization/project/)",
     ),
   zoneId: z
     .string()
     .regex(/^[0-9a-f]{32}$/i, "is not a zone ID (32 hex digits). Find it on the zone's Overview page"),
 });
 
-/** @throws Error with every mistake in the file, a line each. */
+/** @throws Error with every mistake in the file, one per line. */
 export function readZones(file: string): Zone[] {
-  const read = z.array(zone).min(1, "lists no zone").safeParse(parse(file), { reportInput: true });
+  const read = z.array(zone).min(1, "is empty").safeParse(parse(file), { reportInput: true });
   if (!read.success) throw mistakes(file, read.error.issues.map(sentence));
-  const twice = (["stack", "zoneId"] as const).flatMap((key) => doubled(read.data, key));
+  const twice = (["stack", "zoneId"] as const).flatMap((key) => duplicates(read.data, key));
   if (twice.length > 0) throw mistakes(file, twice);
   return read.data;
 }
@@ -51,19 +51,19 @@ function sentence({ path, message, input }: z.core.$ZodIssue): string {
   return `${place(path)}: ${given}${message}`;
 }
 
-/** Each zone that says what another one says already. */
-function doubled(zones: readonly Zone[], key: keyof Zone): string[] {
+/** A mistake for each zone that repeats another one's value. */
+function duplicates(zones: readonly Zone[], key: keyof Zone): string[] {
   return zones.flatMap((zone, index) => {
     const first = zones.findIndex((other) => other[key] === zone[key]);
     return first === index
       ? []
       : [
-          `${place([index, key])}: ${JSON.stringify(zone[key])} is that of zone ${first + 1} as well. Keep one`,
+          `${place([index, key])}: ${JSON.stringify(zone[key])} is also in zone ${first + 1}. Keep one of them`,
         ];
   });
 }
 
-/** Counted as a reader does. */
+/** The place of a mistake, with zones counted from 1. */
 const place = ([index, ...rest]: readonly PropertyKey[]): string =>
   index === undefined ? "the list" : [`zone ${Number(index) + 1}`, ...rest.map(String)].join(", ");
 

@@ -3,7 +3,7 @@ import { PageShieldPolicy } from "pulumi-edgeguard";
 
 const config = new pulumi.Config();
 
-// Begin with "log". A later `pulumi config set action allow` previews which scripts would be blocked.
+// Start with "log". Later, `pulumi config set action allow` makes the preview show which scripts would be blocked.
 const policy = new PageShieldPolicy("checkout", {
   zoneId: config.require("zoneId"),
   description: "checkout",

@@ -3,8 +3,8 @@ import { WafMigration } from "pulumi-edgeguard";
 
 const config = new pulumi.Config();
 
-// Reads and tells, as long as the target is "assessed". To go on: set target to "finished", preview, and put the digest
-// that the preview shows into confirm. There is no way back.
+// With target "assessed", this only reads. To migrate, set target to "finished", preview, and set confirm to the digest that
+// the preview shows. Cloudflare can't undo the migration.
 const target = config.get("target") === "finished" ? "finished" : "assessed";
 const confirm = config.get("confirm");
 

@@ -10,7 +10,7 @@ import { transform } from "sucrase";
 import { z } from "zod";
 import { REPOSITORY } from "../support/engine";
 
-/** Who may accept the dangers of a pull request, judged by the script of the workflows against a GitHub of our own. */
+/** Who can accept a pull request's dangers: runs the workflows' script against a local stand-in for GitHub. */
 
 const REPO = "shop/edge";
 const HEAD = "a".repeat(40);
@@ -50,13 +50,13 @@ describe("an acceptance", () => {
     ["by somebody with write permission counts", [accept("wendy")], `success: Accepted by wendy: ${DIGEST}`],
     ["by an administrator counts", [accept("adam")], `success: Accepted by adam: ${DIGEST}`],
     [
-      "may say why, below the command",
+      "can give a reason below the command",
       [{ login: "wendy", body: `/edgeguard accept ${HEAD} ${DIGEST} \r\nAgreed with the shop team.` }],
       `success: Accepted by wendy: ${DIGEST}`,
     ],
     ["is needed", [], `failure: Dangers not accepted: ${DIGEST}`],
     [
-      "is a command, not a wish",
+      "needs the command, not prose",
       [{ login: "wendy", body: "LGTM" }],
       `failure: Dangers not accepted: ${DIGEST}`,
     ],
@@ -66,27 +66,27 @@ describe("an acceptance", () => {
       `failure: Dangers not accepted: ${DIGEST}`,
     ],
     [
-      "by somebody who may only read doesn't count",
+      "by a reader doesn't count",
       [accept("rita")],
       `failure: Dangers not accepted (no write permission): ${DIGEST}`,
     ],
     [
-      "by a stranger doesn't count",
+      "by a user without access doesn't count",
       [accept("nobody")],
       `failure: Dangers not accepted (no write permission): ${DIGEST}`,
     ],
     [
-      "by somebody GitHub doesn't know doesn't count",
+      "by an unknown user doesn't count",
       [accept("ghost")],
       `failure: Dangers not accepted (no write permission): ${DIGEST}`,
     ],
     [
-      "by a bot doesn't count, whatever it may write",
+      "by a bot doesn't count, even with write permission",
       [accept("wendy", { type: "Bot" })],
       `failure: Dangers not accepted (a bot): ${DIGEST}`,
     ],
     [
-      "in an edited comment doesn't count: somebody else may have edited it",
+      "in an edited comment doesn't count, as somebody else could have edited it",
       [accept("wendy", { edited: true })],
       `failure: Dangers not accepted (edited): ${DIGEST}`,
     ],
@@ -101,12 +101,12 @@ describe("an acceptance", () => {
       `failure: Dangers not accepted (another digest): ${DIGEST}`,
     ],
     [
-      "counts whatever others comment after it",
+      "counts despite later comments",
       [accept("wendy"), accept("rita"), accept("nobody", { digest: OTHER })],
       `success: Accepted by wendy: ${DIGEST}`,
     ],
     [
-      "is found behind many comments",
+      "is found after many comments",
       [...Array.from({ length: 230 }, () => ({ login: "rita", body: "+1" })), accept("wendy")],
       `success: Accepted by wendy: ${DIGEST}`,
     ],
@@ -115,7 +115,7 @@ describe("an acceptance", () => {
     expect(await afterPreview()).toEqual([expected]);
   });
 
-  test("is judged as soon as it is written, or taken back", async () => {
+  test("is judged as soon as it's written or removed", async () => {
     const waiting = {
       creator: BOT,
       context: "edgeguard",
@@ -129,7 +129,7 @@ describe("an acceptance", () => {
     expect((await afterComment()).at(-1)).toBe(`failure: Dangers not accepted: ${DIGEST}`);
   });
 
-  test("that arrives while another run judges isn't overwritten by it", async () => {
+  test("that arrives while another run judges isn't overwritten", async () => {
     github.onStatus = () => (github.comments = [accept("wendy")]);
     expect(await afterPreview()).toEqual([
       `failure: Dangers not accepted: ${DIGEST}`,
@@ -137,22 +137,20 @@ describe("an acceptance", () => {
     ]);
   });
 
-  test("is not needed without dangers, nor possible without a readable plan of the stack", async () => {
+  test("isn't needed without dangers, and isn't possible without a readable report", async () => {
     expect(await afterPreview({ report: { dangers: [{ verdict: "passes" }], digest: DIGEST } })).toEqual([
       "success: No dangers",
     ]);
     github.comments = [accept("wendy")];
     for (const report of [null, "{", [], { dangers: [{ verdict: "fails" }], digest: `${DIGEST} ` }])
-      expect((await afterPreview({ report })).at(-1)).toBe(
-        "failure: The preview left no report that can be read",
-      );
+      expect((await afterPreview({ report })).at(-1)).toBe("failure: The preview left no readable report");
     expect((await afterPreview({ conclusion: "failure" })).at(-1)).toMatch(/^failure: The preview failed/);
     expect((await afterPreview({ repository: "mallory/edge" })).at(-1)).toMatch(
       /^failure: A fork is planned without/,
     );
   });
 
-  test("of a digest that only somebody else's status names is not waited for", async () => {
+  test("doesn't count for a digest from somebody else's status", async () => {
     github.comments = [accept("wendy")];
     github.statuses = [{ creator: "mallory", context: "edgeguard", state: "failure", description: DIGEST }];
     expect(await afterComment()).toHaveLength(1);
@@ -160,7 +158,7 @@ describe("an acceptance", () => {
     expect(await afterComment()).toHaveLength(1);
   });
 
-  test("leaves a pull request alone that has moved on, or is closed", async () => {
+  test("is ignored if the pull request has newer commits or is closed", async () => {
     github.pull.head.sha = OLDER;
     expect(await afterPreview()).toEqual([]);
     github.pull.state = "closed";
@@ -168,7 +166,7 @@ describe("an acceptance", () => {
     expect(await afterComment()).toHaveLength(1);
   });
 
-  test("is found again by the apply of the merge, with whoever may write by then", async () => {
+  test("is found again when the merge is applied, by permissions at that time", async () => {
     github.comments = [
       accept("wendy"),
       accept("adam", { digest: OTHER }),
@@ -189,7 +187,7 @@ describe("an acceptance", () => {
     expect(await script("accepted")).toMatchObject({ code: 0, stdout: "\n" });
   });
 
-  test("isn't given when GitHub can't be asked", async () => {
+  test("doesn't count if GitHub's API fails", async () => {
     github.comments = [accept("wendy")];
     github.broken = /permission$/;
     expect(await script("accepted")).toEqual({
@@ -199,7 +197,7 @@ describe("an acceptance", () => {
     });
   });
 
-  /** The statuses of the head commit, oldest first, once a run of Preview is judged. */
+  /** The statuses of the head commit, oldest first, after judging a run of Preview. */
   async function afterPreview({
     report = { dangers: [{ verdict: "fails" }], digest: DIGEST },
     conclusion = "success",
@@ -254,7 +252,7 @@ const compiled = compileFunction(`return (async () => {${code}})()`, [
   "console",
 ]) as (...globals: readonly unknown[]) => Promise<void>; // As it is written above.
 
-/** The script in this process, with its own environment and streams. */
+/** Runs the script in this process, with its own environment and streams. */
 async function runHere(verb: string, env: NodeJS.ProcessEnv): Promise<Ended> {
   const printed = { stdout: "", stderr: "" };
   const console = {
@@ -282,14 +280,14 @@ interface Status {
 const posted = z.strictObject({
   context: z.string(),
   state: z.enum(["error", "failure", "pending", "success"]),
-  description: z.string().max(140), // GitHub refuses a longer one.
+  description: z.string().max(140), // GitHub's limit.
   target_url: z.literal("https://github.example/shop/edge/actions/runs/42"),
 });
 
 type Answer = readonly [status: number, body: unknown];
 const refusal = (status: number, message: string): Answer => [status, { message }];
 
-/** What the script asks of GitHub's API, for one repository with one pull request. */
+/** The part of GitHub's API that the script uses, for one repository with one pull request. */
 class GitHub {
   static readonly TOKEN = "ghs_local";
 
@@ -307,7 +305,7 @@ class GitHub {
     rita: "read",
     nobody: "none",
   };
-  /** Of the pull request's head, newest first, as GitHub lists them. */
+  /** Statuses of the pull request's head commit, newest first, as in GitHub's API. */
   statuses: readonly Status[] = [];
   onStatus: () => void = () => undefined;
   broken: RegExp | undefined;

@@ -11,7 +11,7 @@ import { engines, REPOSITORY } from "../support/engine";
 const TOKEN = "local-token";
 const MISSING = "0123456789abcdef0123456789abcdef";
 
-describe("many zones, a stack for each", () => {
+describe("many zones, one stack each", () => {
   let home: string;
   let folder: string;
   let api: LocalApi;
@@ -34,7 +34,7 @@ describe("many zones, a stack for each", () => {
     const real = engine.name !== LOCAL_ENGINE.name;
     const count = real ? 20 : 3;
 
-    it(`deploys ${count} zones and tells which one failed and why, on ${engine.name}`, async () => {
+    it(`deploys ${count} zones and says which one failed and why, on ${engine.name}`, async () => {
       const zones = await manyZones(api, count - 1);
       const declared = [
         ...zones.map((zoneId, index) => ({ stack: `zone-${index + 1}`, zoneId })),
@@ -53,7 +53,7 @@ describe("many zones, a stack for each", () => {
         last: `${count - 1} done, 1 failed`,
         stderr: real ? "" : declared.map(({ stack }) => `${stack}: started\n`).join(""),
       });
-      expect(stdout.replace(/[\s│]+/g, "")).toContain(MISSING); // It is broken to fit.
+      expect(stdout.replace(/[\s│]+/g, "")).toContain(MISSING); // The table wraps it.
       expect(stdout).toMatch(/typo +│ failed +│ /);
       for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
       expect(stdout.match(/│ done +│ \+ 3 created/g)).toHaveLength(count - 1);
@@ -67,7 +67,7 @@ describe("many zones, a stack for each", () => {
     }, 300_000);
   }
 
-  it("previews every zone in one report with one digest, and deploys none", async () => {
+  it("previews all zones in one report with one digest, and deploys none", async () => {
     const [zone = ""] = await manyZones(api, 1);
     const settings = `${api.url}/zones/${zone}/page_shield`;
     const headers = { Authorization: `Bearer ${TOKEN}` };
@@ -91,7 +91,7 @@ describe("many zones, a stack for each", () => {
     expect(await (await fetch(settings, { headers })).json()).toEqual(before);
   });
 
-  it("shows its help, and refuses what it doesn't know", async () => {
+  it("shows its help, and refuses unknown stacks", async () => {
     const help = await deploy("--help");
     expect(help).toMatchObject({ code: 0, stderr: "" });
     for (const option of ["preview", "--zones", "--only", "--parallel", "--engine", "--fail-on", "--accept"])
@@ -99,7 +99,7 @@ describe("many zones, a stack for each", () => {
     const refused = await deploy("--only", "nobody");
     expect(refused).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/--only nobody: not in/) as string,
+      stderr: expect.stringMatching(/--only nobody: no such stack in/) as string,
     });
   });
 
@@ -126,7 +126,7 @@ describe("many zones, a stack for each", () => {
   }
 });
 
-describe("the file of zones", () => {
+describe("the zones file", () => {
   const SHOP = { stack: "shop", zoneId: "a".repeat(32) };
   const complaint = (text: string | undefined): string => {
     const home = mkdtempSync(join(tmpdir(), "edgeguard-zones-"));
@@ -143,7 +143,7 @@ describe("the file of zones", () => {
   };
 
   it.each<[string, string | undefined, string]>([
-    ["is fine", JSON.stringify([SHOP]), "none"],
+    ["is valid", JSON.stringify([SHOP]), "none"],
     ["names the organization", JSON.stringify([{ ...SHOP, stack: "acme/edge/shop" }]), "none"],
     [
       "is missing",
@@ -151,25 +151,25 @@ describe("the file of zones", () => {
       `zones.json can't be read (ENOENT). List the zones there: [{ "stack": "shop", "zoneId": "…" }]`,
     ],
     ["is broken", '[{ "stack": ', "zones.json is not valid JSON: Unexpected end of JSON input"],
-    ["lists no zone", "[]", "zones.json:\n  the list: lists no zone"],
+    ["is empty", "[]", "zones.json:\n  the list: is empty"],
     [
-      "has several mistakes",
+      "lists every mistake",
       JSON.stringify([SHOP, { stack: "blog", zoneId: "shop.example" }, { stack: "my blog", zoneID: "1" }]),
       [
         "zones.json:",
         `zone 2, zoneId: "shop.example" is not a zone ID (32 hex digits). Find it on the zone's Overview page`,
-        `zone 3, stack: "my blog" is not a stack name (letters, digits, ., _ and -; organization/ or organization/project/ may precede)`,
+        `zone 3, stack: "my blog" is not a stack name (letters, digits, ., _ and -, optionally after organization/ or organization/project/)`,
         "zone 3, zoneId: Invalid input: expected string, received undefined",
         'zone 3: Unrecognized key: "zoneID"',
       ].join("\n  "),
     ],
     [
-      "names a zone and a stack twice",
+      "repeats a zone and a stack",
       JSON.stringify([SHOP, SHOP]),
       [
         "zones.json:",
-        'zone 2, stack: "shop" is that of zone 1 as well. Keep one',
-        `zone 2, zoneId: "${SHOP.zoneId}" is that of zone 1 as well. Keep one`,
+        'zone 2, stack: "shop" is also in zone 1. Keep one of them',
+        `zone 2, zoneId: "${SHOP.zoneId}" is also in zone 1. Keep one of them`,
       ].join("\n  "),
     ],
   ])("%s", (_, text, expected) => {
@@ -177,8 +177,8 @@ describe("the file of zones", () => {
   });
 });
 
-describe("a bounded fan-out", () => {
-  it("has never more than so many at work, goes on after a failure, and answers in order", async () => {
+describe("fan-out", () => {
+  it("limits how many run at once, continues after a failure, and returns results in order", async () => {
     let atWork = 0;
     let most = 0;
     const finished = await fanOut([5, 1, 4, 2, 3], 2, async (item) => {
@@ -198,7 +198,7 @@ describe("a bounded fan-out", () => {
     ]);
   });
 
-  it("takes counts and reasons from what an engine prints", () => {
+  it("reads counts and reasons from an engine's output", () => {
     expect(countsIn("…\n\nResources:\n    + 2 created\n    1 unchanged\n\nDuration: 1s\n")).toBe(
       "+ 2 created, 1 unchanged",
     );
@@ -208,7 +208,7 @@ describe("a bounded fan-out", () => {
   });
 });
 
-/** Zones that nobody has set anything in. */
+/** Zones without any settings. */
 async function manyZones(api: LocalApi, count: number): Promise<string[]> {
   const address = `${new URL(api.url).origin}/__local/state`;
   const state = (await (await fetch(address)).json()) as {

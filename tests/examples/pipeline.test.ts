@@ -30,7 +30,7 @@ describe("the pipeline script", () => {
   afterAll(() => api.close());
 
   for (const engine of engines()) {
-    it(`previews, reports, applies, verifies and finds drift, on ${engine.name}`, async () => {
+    it(`previews, reports, applies, checks and finds drift, on ${engine.name}`, async () => {
       const zone = api.zones[engine.command[0] === "pulumi" ? "blog" : "empty"];
       const project = new Project(engine, "pipeline");
       try {
@@ -72,7 +72,7 @@ describe("the pipeline script", () => {
         });
 
         project.write(PROGRAM.replace("enabled: true", "enabled: false"));
-        // What is dangerous is shown, and applied once it is accepted, not before.
+        // Dangers are applied only after they're accepted.
         await dashboard(true);
         expect(await run("plan")).toMatchObject({
           code: 0,
@@ -104,7 +104,7 @@ describe("the pipeline script", () => {
     });
   }
 
-  it("says what it wants", async () => {
+  it("explains its usage", async () => {
     const dir = mkdtempSync(join(tmpdir(), "edgeguard-pipeline-"));
     const { PATH = "" } = process.env;
     expect(await script("deploy", { cwd: dir, env: { PATH, PULUMI_STACK: "dev" } })).toEqual({
@@ -112,7 +112,9 @@ describe("the pipeline script", () => {
       stdout: "",
       stderr: "usage: pipeline.sh plan|preview|apply|drift\n",
     });
-    expect((await script("apply", { cwd: dir, env: { PATH } })).stderr).toContain("name the stack");
+    expect((await script("apply", { cwd: dir, env: { PATH } })).stderr).toContain(
+      "set PULUMI_STACK to the name of the stack",
+    );
     rmSync(dir, { recursive: true });
   });
 });
@@ -123,7 +125,7 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** Runs the script as a project has it that copied it. */
+/** Runs the script from a copy, as in a project. */
 function script(verb: string, at: { cwd: string; env: NodeJS.ProcessEnv }): Promise<Ended> {
   cpSync(SCRIPTS, join(at.cwd, "ci"), { recursive: true });
   return new Promise((resolve) => {

@@ -6,7 +6,7 @@ import ts from "typescript";
 import { edgeguardResources, engines, Project, REPOSITORY } from "../support/engine";
 import { packedModules } from "../support/packed";
 
-/** Each example is copied out of the repository, compiles and is applied as it stands, and leaves nothing to do. */
+/** Copies each example out of the repository, compiles and applies it, and expects no changes afterwards. */
 
 interface Example {
   /** Its resources, by class. */
@@ -52,18 +52,18 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
   "kv-entries": { makes: ["KvEntries", "KvEntries", "KvEntries", "KvNamespace"], config: () => ({}) },
 };
 
-/** Without EDGEGUARD_TEST_LONG=1 the two whose programs do most are applied; the demo applies edge-site. */
+/** Without EDGEGUARD_TEST_LONG=1, only the two largest are applied. The demo applies edge-site. */
 const APPLIED = Object.entries(EXAMPLES).filter(
   ([name]) => process.env["EDGEGUARD_TEST_LONG"] === "1" || ["logpush-job", "kv-entries"].includes(name),
 );
 
-it("covers every example that is a program of its own", () => {
-  const others = ["edge-site", "many-zones", "pipelines", "policy-pack"]; // Run by the demo, and by tests of their own.
+it("covers every example that's a program", () => {
+  const others = ["edge-site", "many-zones", "pipelines", "policy-pack"]; // The demo and other tests run these.
   const folders = readdirSync(FOLDER, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   expect(folders.map(({ name }) => name).sort()).toEqual([...Object.keys(EXAMPLES), ...others].sort());
 });
 
-it("compiles every example in a folder of its own, with the published package", () => {
+it("compiles every example in its own folder, against the packed package", () => {
   const compiled = readdirSync(FOLDER).filter((name) => existsSync(join(FOLDER, name, "tsconfig.json")));
   const parsed = new Map<string, ts.SourceFile | undefined>();
   for (const name of compiled) {
@@ -89,7 +89,7 @@ describe.each(engines())("on $name", (engine) => {
       const project = new Project(engine, name);
       try {
         project.copy(join(FOLDER, name), modules);
-        // Types are compared above, once and not in each run.
+        // Types are checked once, above.
         project.env = { CLOUDFLARE_API_TOKEN: TOKEN, PULUMI_NODEJS_TRANSPILE_ONLY: "true" };
         await project.init({
           "edgeguard:baseUrl": api.url,
@@ -109,7 +109,7 @@ describe.each(engines())("on $name", (engine) => {
   );
 });
 
-/** What the compiler says of a folder, by its own tsconfig.json; files that several folders have in common are read once. */
+/** Compile errors in a folder with its own tsconfig.json. Shared files are parsed once. */
 function mistakesIn(folder: string, parsed: Map<string, ts.SourceFile | undefined>): string[] {
   const file = join(folder, "tsconfig.json");
   const read = ts.readConfigFile(file, (path) => ts.sys.readFile(path));

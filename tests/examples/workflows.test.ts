@@ -26,20 +26,20 @@ describe.each(files)("the workflow %s", (file) => {
   const read = workflow.parse(parse(text));
   const steps = Object.values(read.jobs).flatMap((job) => job.steps);
 
-  it("is one that GitHub accepts", () => {
+  it("is valid for GitHub", () => {
     const { errors } = validateWorkflow(text) as { errors: unknown[] };
     expect(errors).toEqual([]);
-    // The check itself finds what is wrong.
+    // The check does find mistakes.
     expect(
       (validateWorkflow(text.replace("runs-on:", "run-on:")) as { errors: unknown[] }).errors,
     ).not.toEqual([]);
   });
 
-  it("puts nothing of a pull request into a shell command", () => {
+  it("puts no expression into a shell command", () => {
     for (const { run = "" } of steps) expect(run).not.toContain("${{");
   });
 
-  it("has commands that the shell can read, and finds its scripts where they are copied to", () => {
+  it("has valid shell commands, and finds its scripts where they're copied to", () => {
     for (const { run } of steps) {
       if (run === undefined) continue;
       execFileSync("bash", ["-n"], { input: run });
@@ -49,7 +49,7 @@ describe.each(files)("the workflow %s", (file) => {
   });
 });
 
-it("lets one run at a time touch a stack, only merged code write, and each no more than it has to", () => {
+it("runs one job per stack at a time, lets only merged code write, and grants each workflow minimal permissions", () => {
   const groups = files.map((file) => [
     file,
     workflow.parse(parse(readFileSync(join(FOLDER, file), "utf8"))).concurrency.group,

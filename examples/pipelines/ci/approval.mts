@@ -1,5 +1,5 @@
 /**
- * Has somebody with write permission accepted the dangers of a pull request's plan?
+ * Checks whether somebody with write permission accepted the dangers of a pull request's plan.
  *
  *     node ci/approval.mts judge      sets the commit status `edgeguard` of a pull request; see approval.yml
  *     node ci/approval.mts accepted   prints what was accepted for the pull request merged as GITHUB_SHA; see apply.yml
@@ -8,8 +8,8 @@
  *
  *     /edgeguard accept <head commit> <digest>
  *
- * It counts for that commit and that digest alone, and only if its author may write to the repository, isn't a bot, and the
- * comment was never edited: everybody may comment on a public pull request, and a maintainer may edit other people's comments.
+ * It counts only for that commit and digest, and only if its author can write to the repository, isn't a bot, and never edited
+ * the comment: anybody can comment on a public pull request, and a maintainer can edit other people's comments.
  */
 import { readFileSync } from "node:fs";
 
@@ -27,7 +27,7 @@ interface Comment {
   readonly login: string;
   readonly sha: string;
   readonly digest: string;
-  /** Why it doesn't count, whoever wrote it. */
+  /** Why it doesn't count, regardless of permissions. */
   readonly flaw: "a bot" | "edited" | undefined;
 }
 
@@ -43,26 +43,28 @@ async function main([verb, ...rest]: readonly string[]): Promise<void> {
   }
 }
 
-/** After a run of Preview: what it found, and whether that was accepted before. */
+/** After a run of Preview: sets the status by its report and earlier acceptances. */
 async function judgePreview(): Promise<void> {
   const run = at(event(), "workflow_run");
   const sha = textAt(run, "head_sha");
   const pull = await openPullOf(run, sha);
   const found = findingOf(run);
-  if (pull === undefined) console.error(`no open pull request has the head ${sha}: nothing to judge`);
-  else if (typeof found === "string") await settle(pull, sha, found);
+  if (pull === undefined) console.error(`no open pull request has the head commit ${sha}: nothing to judge`);
+  else if (typeof found === "string") await updateStatus(pull, sha, found);
   else await setStatus(sha, found);
 }
 
-/** The digest that has to be accepted, or what the status is without anybody. */
+/** The digest to accept, or the status if no acceptance can change it. */
 function findingOf(run: unknown): Status | string {
   if (at(run, "head_repository", "full_name") !== setting("GITHUB_REPOSITORY"))
-    return failure("A fork is planned without the stack. Push its branch to this repository to judge it");
-  if (at(run, "conclusion") !== "success") return failure("The preview failed: there is nothing to accept");
-  return reported() ?? failure("The preview left no report that can be read");
+    return failure(
+      "A fork is planned without the stack's state. Push its branch to this repository to judge it",
+    );
+  if (at(run, "conclusion") !== "success") return failure("The preview failed, so there's nothing to accept");
+  return reported() ?? failure("The preview left no readable report");
 }
 
-/** After a comment: the digest that is waited for is the one the last preview of the head commit left in its status. */
+/** After a comment: judges the digest that the last preview left in the head commit's status. */
 async function judgeComment(): Promise<void> {
   const number = numberAt(event(), "issue", "number");
   const pull = await get(`/pulls/${number}`);
@@ -73,12 +75,12 @@ async function judgeComment(): Promise<void> {
   );
   const digest = DIGEST.exec(String(at(last, "description")))?.[0];
   if (at(pull, "state") !== "open") console.error(`pull request ${number} isn't open: nothing to judge`);
-  else if (digest === undefined) console.error(`no preview of ${sha} waits for an acceptance`);
-  else await settle(number, sha, digest);
+  else if (digest === undefined) console.error(`no preview of ${sha} is waiting for an acceptance`);
+  else await updateStatus(number, sha, digest);
 }
 
-/** Comments may arrive while this runs, and another run judge them: whoever writes last has read all of them. */
-async function settle(number: number, sha: string, digest: string): Promise<void> {
+/** Repeats until nothing changes, so that a comment that arrives meanwhile, with its own run, isn't overwritten. */
+async function updateStatus(number: number, sha: string, digest: string): Promise<void> {
   let written: string | undefined;
   for (;;) {
     const status = await statusOf(number, sha, digest);
@@ -97,7 +99,7 @@ async function statusOf(number: number, sha: string, digest: string): Promise<St
   return failure(`Dangers not accepted${why}: ${digest}`);
 }
 
-/** The digests accepted for a commit, with who accepted each, and why other commands don't count. */
+/** The digests accepted for a commit, who accepted each, and why other commands don't count. */
 async function acceptances(
   number: number,
   sha: string,
@@ -126,7 +128,7 @@ async function commandsOn(number: number): Promise<Comment[]> {
     const found = listOf(await get(`/issues/${number}/comments?per_page=${PAGE}&page=${page}`));
     for (const comment of found) {
       const [, sha, digest] = COMMAND.exec(String(at(comment, "body")).split("\n", 1)[0]?.trim() ?? "") ?? [];
-      const login = at(comment, "user", "login"); // Nobody, once the account is deleted.
+      const login = at(comment, "user", "login"); // Missing once the account is deleted.
       if (sha === undefined || digest === undefined || typeof login !== "string") continue;
       comments.push({ login, sha, digest, flaw: flawOf(comment) });
     }
@@ -145,7 +147,7 @@ async function canWrite(login: string): Promise<boolean> {
   return permission === "admin" || permission === "write";
 }
 
-/** What was accepted in the pull request whose merge is this commit, for its last commit. */
+/** The digests accepted in the pull request merged as this commit, for its head commit. */
 async function acceptedForMerge(sha: string): Promise<string[]> {
   const pulls = listOf(await get(`/commits/${sha}/pulls?per_page=${PAGE}`));
   const digests = new Set<string>();
@@ -171,8 +173,8 @@ async function openPullOf(run: unknown, sha: string): Promise<number | undefined
 }
 
 /**
- * What has to be accepted, as the report says: the pull request's own run wrote it, so nothing else in it is believed.
- * Undefined when it can't be read.
+ * The digest to accept, or the status, from the report. The pull request's own run wrote it, so nothing else in it is trusted.
+ * Undefined if it can't be read.
  */
 function reported(): Status | string | undefined {
   let report: unknown;
@@ -203,7 +205,7 @@ async function setStatus(sha: string, { state, description }: Status): Promise<v
 
 const get = (path: string, absent: readonly number[] = []): Promise<unknown> => call(path, {}, absent);
 
-/** One request about this repository; an answer other than success ends the run, and with it nothing is accepted. */
+/** Sends one request about this repository. A failure ends the run, so nothing is accepted. */
 async function call(path: string, init: RequestInit, absent: readonly number[] = []): Promise<unknown> {
   const url = `${setting("GITHUB_API_URL")}/repos/${setting("GITHUB_REPOSITORY")}${path}`;
   const response = await fetch(url, {
@@ -228,7 +230,7 @@ function setting(name: string): string {
   return value;
 }
 
-/** A member of what came from outside; undefined where there is none. */
+/** A member of untrusted data; undefined if it's missing. */
 function at(value: unknown, ...path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (here, key) => (typeof here === "object" && here !== null ? Reflect.get(here, key) : undefined),

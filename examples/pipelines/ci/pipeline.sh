@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# One stack in a pipeline:
+# Runs one stack in a pipeline:
 #
 #   pipeline.sh plan      plan, and write the report; fails only if the preview fails
 #   pipeline.sh preview   the same, and fail on dangers that nobody accepted
-#   pipeline.sh apply     plan again, fail on dangers that nobody accepted, apply, and verify that nothing is left to do
-#   pipeline.sh drift     has somebody changed something by hand? 0 no, 3 yes
+#   pipeline.sh apply     plan again, fail on dangers that nobody accepted, apply, and check that no changes are left
+#   pipeline.sh drift     exit with 3 if somebody changed something by hand, else with 0
 #
-# PULUMI_STACK names the stack. ACCEPT lists the digests of accepted dangers, separated by spaces. PULUMI and EDGEGUARD may name
-# other commands than `pulumi` and `npx edgeguard`, OUT another folder for what is written, FAIL_ON other reasons to fail (see
+# PULUMI_STACK names the stack. ACCEPT lists the digests of accepted dangers, separated by spaces. PULUMI and EDGEGUARD set other
+# commands than `pulumi` and `npx edgeguard`, OUT another output folder, and FAIL_ON other dangers to fail on (see
 # `edgeguard report --help`).
 set -euo pipefail
 
-: "${PULUMI_STACK:?name the stack in PULUMI_STACK}"
+: "${PULUMI_STACK:?set PULUMI_STACK to the name of the stack}"
 read -ra pulumi <<<"${PULUMI:-pulumi}"
 read -ra edgeguard <<<"${EDGEGUARD:-npx edgeguard}"
 out=${OUT:-out}
@@ -19,12 +19,12 @@ gate=(--fail-on "${FAIL_ON:-irreversible,unprotect,removes}")
 read -ra accepted <<<"${ACCEPT:-}"
 for digest in ${accepted[@]+"${accepted[@]}"}; do gate+=(--accept "$digest"); done
 
-# What the CLI ends with where --expect-no-changes was not met; older ones end with 255, and the sentence has to tell.
+# Whether the CLI failed because of --expect-no-changes. Older versions exit with 255, so their message decides.
 unmet() { # $1 exit code, $2 file with what was printed
   [ "$1" -eq 7 ] || { [ "$1" -ne 0 ] && grep -q "no changes were expected" "$2"; }
 }
 
-# Whether the plan passes is left in `gated`.
+# Sets `gated` to 0 if the plan passes.
 plan() {
   local planned=0
   gated=0
@@ -32,7 +32,7 @@ plan() {
   "${edgeguard[@]}" report "$out/preview.json" --format json "${gate[@]}" >"$out/report.json" 2>/dev/null || true
   "${edgeguard[@]}" report "$out/preview.json" "${gate[@]}" >"$out/report.md" 2>"$out/gate.txt" || gated=$?
   cat "$out/report.md"
-  # A failed preview has a report, too: it says what failed. Without any report, gate.txt says why.
+  # A failed preview has a report, too, which says what failed. Without a report, gate.txt says why.
   [ -s "$out/report.md" ] && [ "$planned" -eq 0 ] && return
   cat "$out/gate.txt" >&2
   [ "$planned" -eq 0 ] || return "$planned"
@@ -59,7 +59,7 @@ verify() {
   "${pulumi[@]}" preview --expect-no-changes --non-interactive >"$out/verify.txt" 2>&1 || code=$?
   [ "$code" -eq 0 ] && return
   cat "$out/verify.txt"
-  unmet "$code" "$out/verify.txt" && echo "applied, but the plan is not empty: see above" >&2
+  unmet "$code" "$out/verify.txt" && echo "applied, but changes are left: see above" >&2
   return "$code"
 }
 
