@@ -19,7 +19,7 @@ const list = async (kind: string, query: string, member = "url") =>
   each(await call("GET", `${shop}/${kind}?${query}`), member);
 
 describe("lists", () => {
-  test("hold active records only, unless other statuses are asked for", async () => {
+  test("have only active records unless the query says otherwise", async () => {
     expect(new Set(await list("scripts", "page=all", "status"))).toEqual(new Set(["active"]));
     expect(await list("scripts", "status=infrequent,inactive", "status")).toHaveLength(3);
     expect(await list("connections", "status=infrequent")).toEqual(["https://beacon.experiments.example/v"]);
@@ -27,7 +27,7 @@ describe("lists", () => {
     expect(await list("cookies", "status=infrequent", "name")).toEqual(["ab_variant"]);
   });
 
-  test("can be read page by page without overlap and without gaps", async () => {
+  test("can be read page by page, without overlaps or gaps", async () => {
     const whole = await list("scripts", EVERY, "id");
     const pages: unknown[] = [];
     for (let page = 1; page <= 5; page++) {
@@ -45,7 +45,7 @@ describe("lists", () => {
     expect(new Set(pages).size).toBe(24);
   });
 
-  test("give 20 a page by default, at most 100, and nothing beyond the last page", async () => {
+  test("have 20 records per page by default, at most 100, and none after the last page", async () => {
     expect((await call("GET", `${shop}/scripts?status=active,infrequent`)).body).toMatchObject({
       result_info: { per_page: 20, count: 20 },
     });
@@ -58,7 +58,7 @@ describe("lists", () => {
     }
   });
 
-  test("come newest first, and in the order that is asked for", async () => {
+  test("are sorted newest first, or as the query says", async () => {
     const newestFirst = (await list("scripts", EVERY, "last_seen_at")).map(String);
     expect(newestFirst).toEqual([...newestFirst].sort().reverse());
     const oldestFirst = (
@@ -85,7 +85,7 @@ describe("lists", () => {
     expect(await list("scripts", "page_url=*/login")).toHaveLength(2);
   });
 
-  test("leave out duplicates and /cdn-cgi unless asked to keep them", async () => {
+  test("omit duplicates and /cdn-cgi/ unless the query includes them", async () => {
     expect(await list("scripts", "urls=tag.js")).toHaveLength(1);
     expect(await list("scripts", "urls=tag.js&exclude_duplicates=false")).toHaveLength(2);
     expect(await list("scripts", "urls=/cdn-cgi/")).toEqual([]);
@@ -93,7 +93,7 @@ describe("lists", () => {
     expect(await list("connections", "urls=/cdn-cgi/&exclude_cdn_cgi=false")).toHaveLength(1);
   });
 
-  test("put malicious records first when asked to", async () => {
+  test("have malicious records first if the query says so", async () => {
     const scores = await list("scripts", "prioritize_malicious=true", "js_integrity_score");
     expect(new Set(scores.slice(0, 2))).toEqual(new Set([4, 32]));
     expect((await list("connections", "prioritize_malicious=true"))[0]).toBe(
@@ -127,7 +127,7 @@ describe("records", () => {
     expect(scores.filter((score) => score === null)).toHaveLength(2);
   });
 
-  test("say more of a script in its detail", async () => {
+  test("have more members of a script if read by ID", async () => {
     const [id] = await list("scripts", "urls=pay.js", "id");
     const listed = await call("GET", `${shop}/scripts?urls=pay.js`);
     expect(each(listed, "versions")).toEqual([undefined]);
@@ -138,7 +138,7 @@ describe("records", () => {
     });
   });
 
-  test("lack on lower plans what those do not reach", async () => {
+  test("omit on lower plans what those don't have", async () => {
     const [id] = each(await call("GET", `/zones/${api.zones.small}/page_shield/scripts`), "id");
     const script = await call("GET", `/zones/${api.zones.small}/page_shield/scripts/${String(id)}`);
     expect(Object.keys(result(script)).sort()).toEqual(
@@ -160,7 +160,7 @@ describe("records", () => {
     }
   });
 
-  test("of the seed hold what the seed knows: no null scores, ages that may be null, short versions", async () => {
+  test("have fewer members in the dialect of Cloudflare's guides: no null scores, null ages, short versions", async () => {
     const inSeed = callerOf(seedApi);
     const scripts = await inSeed("GET", `${shop}/scripts?page=all`);
     expect(each(scripts, "magecart_score").every((value) => value === undefined)).toBe(true);
@@ -185,7 +185,7 @@ describe("records", () => {
     );
   });
 
-  test("have the same ids at every start", async () => {
+  test("have the same IDs at every start", async () => {
     const again = await startLocalApi();
     expect(each(await callerOf(again)("GET", `${shop}/scripts?${EVERY}`), "id")).toEqual(
       await list("scripts", EVERY, "id"),
@@ -194,7 +194,7 @@ describe("records", () => {
   });
 });
 
-test("a script that is found malicious later shows it, with a new version first", async () => {
+test("a script whose score drops later has a new version first", async () => {
   const [id] = await list("scripts", "urls=banner.js", "id");
   api.detect(api.zones.shop, { scripts: [{ id: String(id), js_integrity_score: 7 }] });
   const detail = await call(

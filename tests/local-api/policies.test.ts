@@ -17,7 +17,7 @@ describe.each<[Dialect, "string" | "boolean"]>([
   });
   afterEach(() => api.close());
 
-  test("are created with an id of the service's own, read and listed", async () => {
+  test("are created with an ID that the API assigns, read and listed", async () => {
     const created = await call("POST", path, { ...newPolicy, id: "f".repeat(32) });
     expect(created).toMatchObject({ status: 200, body: { result: { ...newPolicy, enabled: wire(true) } } });
     expect(idOf(created)).toMatch(/^[0-9a-f]{32}$/);
@@ -26,7 +26,7 @@ describe.each<[Dialect, "string" | "boolean"]>([
     expect((await call("GET", path)).body).toMatchObject({ result: [result(created)] });
   });
 
-  test("are listed in the order of their creation, with result_info only as published", async () => {
+  test("are listed in order of creation, with result_info as the dialect says", async () => {
     const first = idOf(await call("POST", path, newPolicy));
     const second = idOf(await call("POST", path, newPolicy));
     const list = await call("GET", path);
@@ -44,7 +44,7 @@ describe.each<[Dialect, "string" | "boolean"]>([
     ["value", ""],
     ["value", "script-src größe.example"],
     ["value", "'self'; script-src"],
-  ])("are refused with a wrong %s, %j, on POST and PUT, with a pointer to it", async (member, wrong) => {
+  ])("are rejected with an invalid %s, %j, on POST and PUT, with a pointer to it", async (member, wrong) => {
     const id = idOf(await call("POST", path, newPolicy));
     const refused = { status: 400, body: { errors: [{ code: 10001, source: { pointer: `/${member}` } }] } };
     expect(await call("POST", path, { ...newPolicy, [member]: wrong })).toMatchObject(refused);
@@ -52,14 +52,14 @@ describe.each<[Dialect, "string" | "boolean"]>([
     expect(each(await call("GET", path), member)).toEqual([newPolicy[member as keyof typeof newPolicy]]);
   });
 
-  test(`accept both forms of enabled, and give back the ${form}`, async () => {
+  test(`accept both forms of enabled, and return the ${form}`, async () => {
     for (const enabled of [true, "true", false, "false"]) {
       const created = await call("POST", path, { ...newPolicy, enabled });
       expect(result(created)["enabled"]).toBe(wire(String(enabled) === "true"));
     }
   });
 
-  test("change on PUT only in the members that were sent", async () => {
+  test("change only the sent members on PUT", async () => {
     const id = idOf(await call("POST", path, newPolicy));
     expect(result(await call("PUT", `${path}/${id}`, { action: "log", enabled: false }))).toEqual({
       ...newPolicy,
@@ -69,13 +69,13 @@ describe.each<[Dialect, "string" | "boolean"]>([
     });
   });
 
-  test("keep members that nobody knows, and give them back", async () => {
+  test("store unknown members and return them", async () => {
     const id = idOf(await call("POST", path, { ...newPolicy, report_group: "csp", weight: 3 }));
     await call("PUT", `${path}/${id}`, { weight: 4 });
     expect(result(await call("GET", `${path}/${id}`))).toMatchObject({ report_group: "csp", weight: 4 });
   });
 
-  test("refuse a body that lacks members, and point at each", async () => {
+  test("reject a body that lacks members, with a pointer to each", async () => {
     const answer = await call("POST", path, { description: "x", action: "block" });
     expect(answer).toMatchObject({
       status: 400,
@@ -88,7 +88,7 @@ describe.each<[Dialect, "string" | "boolean"]>([
     });
   });
 
-  test("answer a change or read of an unknown id with 404, of a malformed one with a routing error", async () => {
+  test("return 404 for an unknown ID and a routing error for a malformed one", async () => {
     const unknown = { status: 404, body: { success: false, result: null, errors: [{ code: 10004 }] } };
     expect(await call("GET", `${path}/${"0".repeat(32)}`)).toMatchObject(unknown);
     expect(await call("PUT", `${path}/${"0".repeat(32)}`, newPolicy)).toMatchObject(unknown);
@@ -98,7 +98,7 @@ describe.each<[Dialect, "string" | "boolean"]>([
     });
   });
 
-  test("are deleted as the dialect says, also when they are not there", async () => {
+  test("are deleted as the dialect says, even if they don't exist", async () => {
     const id = idOf(await call("POST", path, newPolicy));
     const first = await call("DELETE", `${path}/${id}`);
     const second = await call("DELETE", `${path}/${id}`);
@@ -114,7 +114,7 @@ describe.each<[Dialect, "string" | "boolean"]>([
     expect(each(await call("GET", path), "id")).toEqual([]);
   });
 
-  test("are refused above the quota, which is zero without the entitlement", async () => {
+  test("are rejected above the quota, which is zero without the entitlement", async () => {
     const free = `/zones/${api.zones.free}/page_shield/policies`;
     const { body, status } = await call("POST", free, newPolicy);
     expect(status).toBe(400);
@@ -127,7 +127,7 @@ describe.each<[Dialect, "string" | "boolean"]>([
     });
   });
 
-  test("refuse the form of the other dialect when strict", async () => {
+  test("reject the other dialect's form of enabled if strict", async () => {
     const strict = await startLocalApi({ dialect, strict: true });
     const enabled = form === "string" ? true : "true";
     expect(await callerOf(strict)("POST", path, { ...newPolicy, enabled })).toMatchObject({
@@ -141,7 +141,7 @@ describe.each<[Dialect, "string" | "boolean"]>([
   });
 });
 
-test("the quota is a limit that the caller may lower", async () => {
+test("the quota of policies is an option", async () => {
   const api = await startLocalApi({
     limits: { maxPolicies: { free: 0, pro: 0, business: 0, enterprise: 1 } },
   });

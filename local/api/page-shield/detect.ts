@@ -12,8 +12,8 @@ import {
 import { newConnection, newCookie, newScript } from "./seed";
 
 /**
- * How a test or a person says what the service has found. A record with a known id is changed in the members that are
- * given; any other is new, and what it leaves out is made up from its URL or name.
+ * Detections that a test or a person adds to a zone. A record with an existing ID changes the members that are given; any
+ * other is new, and the members that it omits are derived from its URL or name.
  */
 export interface Detection {
   readonly scripts?: readonly Partial<Script>[] | undefined;
@@ -27,22 +27,22 @@ export const detectionSchema = z.strictObject({
   cookies: z.array(cookie.partial()),
 });
 
-/** "merge" keeps what is not mentioned; "replace" leaves only what is. */
+/** "merge" keeps the existing records, "replace" removes them. */
 export type DetectMode = "merge" | "replace";
 
-export function detect(found: Detected, zone: string, detection: Detection, mode: DetectMode): Detected {
+export function detect(detected: Detected, zone: string, detection: Detection, mode: DetectMode): Detected {
   const host = `www.${zone}`;
   return {
-    scripts: upsert(found.scripts, detection.scripts, mode, (patch, known) => {
+    scripts: upsert(detected.scripts, detection.scripts, mode, (patch, known) => {
       const old = known ?? newScript(zone, { host, score: 90, ...patch, url: required(patch.url, "url") });
       return withVersion({ ...old, ...patch }, patch);
     }),
-    connections: upsert(found.connections, detection.connections, mode, (patch, known) => {
+    connections: upsert(detected.connections, detection.connections, mode, (patch, known) => {
       const old =
         known ?? newConnection(zone, "connection", { host, ...patch, url: required(patch.url, "url") });
       return { ...old, ...patch };
     }),
-    cookies: upsert(found.cookies, detection.cookies, mode, (patch, known) => {
+    cookies: upsert(detected.cookies, detection.cookies, mode, (patch, known) => {
       const old = known ?? newCookie(zone, { host, ...patch, name: required(patch.name, "name") });
       return { ...old, ...patch };
     }),
@@ -66,7 +66,7 @@ function upsert<T extends { readonly id: string }>(
   return [...records.filter(({ id }) => !changed.some((each) => each.id === id)), ...changed];
 }
 
-/** A changed content or score is a new version of the script, and the newest comes first. */
+/** Changed content or a changed score adds a version; the newest comes first. */
 function withVersion(changed: Script, patch: Partial<Script>): Script {
   const newest = changed.versions[0];
   const same = newest?.hash === changed.hash && newest.js_integrity_score === changed.js_integrity_score;
@@ -79,5 +79,5 @@ function withVersion(changed: Script, patch: Partial<Script>): Script {
 
 function required(value: string | undefined, name: string): string {
   if (value !== undefined) return value;
-  throw failures.bodyInvalid([{ pointer: "", message: `a record whose id is not known needs a ${name}` }]);
+  throw failures.bodyInvalid([{ pointer: "", message: `a new record needs a ${name}` }]);
 }

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { identifier } from "../request";
 
 /*
- * What is kept for a zone. Members carry the vendor's names, so that a formatter only chooses among them; the schemas
- * check what comes in from a state file or from the control routes.
+ * The Page Shield state of a zone. Members have Cloudflare's names, so that formatters only choose among them. The schemas
+ * validate state files and requests to the control routes.
  */
 
 const score = z.int().min(1).max(99).nullable();
@@ -79,14 +79,14 @@ const policy = z.strictObject({
   expression: z.string(),
   enabled: z.boolean(),
   value: z.string(),
-  /** Members that we do not know: kept, and given back. */
+  /** Unknown members, stored and returned. */
   further: z.record(z.string(), z.unknown()),
 });
 
-/** What people set. */
+/** What users configure. */
 export const configured = z.strictObject({ settings, policies: z.array(policy) });
 
-/** What the service found. */
+/** What Page Shield detected. */
 export const detected = z.strictObject({
   scripts: z.array(script),
   connections: z.array(connection),

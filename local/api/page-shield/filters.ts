@@ -57,7 +57,7 @@ export function selectScripts(
   query: ScriptQuery,
   maliciousBelow: number,
 ): Script[] {
-  const found = withoutNoise(common(scripts, query), query);
+  const found = withoutNoise(filterCommon(scripts, query), query);
   const unique = query.exclude_duplicates ? withoutDuplicates(found) : found;
   return maliciousFirst(unique, query, (script) => {
     return reported(script) || (script.js_integrity_score ?? Infinity) < maliciousBelow;
@@ -65,25 +65,25 @@ export function selectScripts(
 }
 
 export function selectConnections(connections: readonly Connection[], query: ConnectionQuery): Connection[] {
-  return maliciousFirst(withoutNoise(common(connections, query), query), query, reported);
+  return maliciousFirst(withoutNoise(filterCommon(connections, query), query), query, reported);
 }
 
 export function selectCookies(cookies: readonly Cookie[], query: CookieQuery): Cookie[] {
-  return common(cookies, query).filter(
+  return filterCommon(cookies, query).filter(
     (cookie) =>
       (query.name === undefined || matchesWildcard(cookie.name, query.name)) &&
-      equals(query.path, cookie.path_attribute) &&
-      equals(query.domain, cookie.domain_attribute) &&
-      equals(query.secure, cookie.secure_attribute) &&
-      equals(query.http_only, cookie.http_only_attribute) &&
-      equals(query.same_site, cookie.same_site_attribute) &&
-      equals(query.type, cookie.type),
+      matchesIfSet(query.path, cookie.path_attribute) &&
+      matchesIfSet(query.domain, cookie.domain_attribute) &&
+      matchesIfSet(query.secure, cookie.secure_attribute) &&
+      matchesIfSet(query.http_only, cookie.http_only_attribute) &&
+      matchesIfSet(query.same_site, cookie.same_site_attribute) &&
+      matchesIfSet(query.type, cookie.type),
   );
 }
 
 type Common = Pick<Cookie, "id" | "host" | "status" | "page_urls" | "first_seen_at" | "last_seen_at">;
 
-function common<T extends Common>(records: readonly T[], query: CommonQuery): T[] {
+function filterCommon<T extends Common>(records: readonly T[], query: CommonQuery): T[] {
   return records
     .filter(
       ({ host, status, page_urls }) =>
@@ -104,7 +104,7 @@ function withoutNoise<T extends Connection>(records: readonly T[], query: Connec
   );
 }
 
-/** Same content, same host of the URL, same host of the zone: only the most recently seen one is listed. */
+/** Of scripts with the same content, URL host and page host, only the most recently seen one is listed. */
 function withoutDuplicates(scripts: readonly Script[]): Script[] {
   const newest = new Map<string, Script>();
   for (const script of scripts) {
@@ -133,14 +133,14 @@ function maliciousFirst<T>(
   return [...records.filter(isMalicious), ...records.filter((record) => !isMalicious(record))];
 }
 
-/** Ties go by id, so that pages never overlap. */
+/** Ties are ordered by ID, so that pages never overlap. */
 function byTime({ order_by, direction }: CommonQuery) {
   const sign = direction === "asc" ? 1 : -1;
   return (a: Common, b: Common) =>
     sign * (Date.parse(a[order_by]) - Date.parse(b[order_by])) || (a.id < b.id ? -1 : 1);
 }
 
-/** `*` at the start, at the end, or both; without one the match is exact. */
+/** `*` at the start, the end or both; otherwise the match is exact. */
 function matchesWildcard(text: string, pattern: string): boolean {
   const open = pattern.startsWith("*");
   const end = pattern.length > 1 && pattern.endsWith("*");
@@ -150,6 +150,6 @@ function matchesWildcard(text: string, pattern: string): boolean {
   return end ? text.startsWith(middle) : text === middle;
 }
 
-function equals<T>(wanted: T | undefined, value: T): boolean {
+function matchesIfSet<T>(wanted: T | undefined, value: T): boolean {
   return wanted === undefined || wanted === value;
 }

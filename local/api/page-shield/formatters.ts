@@ -3,7 +3,7 @@ import type { Dialect } from "../options";
 import type { Zone } from "../state";
 import type { Connection, Cookie, Policy, Script, ScriptVersion, Settings } from "./entities";
 
-/** Where an entity is shown, and to whom. */
+/** The dialect and zone that decide which members a response has. */
 export interface View {
   readonly dialect: Dialect;
   readonly zone: Zone;
@@ -11,7 +11,7 @@ export interface View {
 
 export type Wire = Record<string, unknown>;
 
-/** D04: each dialect knows one name. */
+/** Cloudflare's documents use two names for this member; each dialect has one. */
 export function reportingMember(dialect: Dialect) {
   return dialect === "seed" ? "use_platform_reporting_endpoint" : "use_cloudflare_reporting_endpoint";
 }
@@ -25,7 +25,7 @@ export function settingsToWire(settings: Settings, dialect: Dialect): Wire {
   };
 }
 
-/** D03: the seed's answer to an update is shorter than its answer to a read. */
+/** In Cloudflare's guides, the response to an update has fewer members than the response to a read. */
 export function updatedSettingsToWire(settings: Settings, dialect: Dialect): Wire {
   if (dialect === "published") return settingsToWire(settings, dialect);
   return { enabled: settings.enabled, updated_at: settings.updated_at };
@@ -36,43 +36,43 @@ export function policyToWire(policy: Policy, dialect: Dialect): Wire {
   return { ...further, ...known, enabled: dialect === "seed" ? String(enabled) : enabled };
 }
 
-/** A list entry. `page_urls` and `versions` belong to the detail. */
+/** In a list. Only the detail has `page_urls` and `versions`. */
 export function scriptToWire(script: Script, view: View): Wire {
-  return shown(without(script, "page_urls", "versions"), view);
+  return visibleMembers(omitMembers(script, "page_urls", "versions"), view);
 }
 
 export function scriptDetailToWire(script: Script, view: View): Wire {
   const { page_urls, versions } = script;
   const detail = { page_urls, versions: versions.map((version) => versionToWire(version, view)) };
-  return { ...scriptToWire(script, view), ...shown(detail, view) };
+  return { ...scriptToWire(script, view), ...visibleMembers(detail, view) };
 }
 
 export function connectionToWire(connection: Connection, view: View): Wire {
-  return shown(without(connection, "page_urls"), view);
+  return visibleMembers(omitMembers(connection, "page_urls"), view);
 }
 
-/** D16: only the published detail says more than the list. */
+/** The detail has more members than the list only in the OpenAPI document. */
 export function connectionDetailToWire(connection: Connection, view: View): Wire {
-  return shown(view.dialect === "seed" ? connectionToWire(connection, view) : connection, view);
+  return visibleMembers(view.dialect === "seed" ? connectionToWire(connection, view) : connection, view);
 }
 
-/** D13, D15: no status on the wire; the published `max_age_attribute` is an integer or absent. */
+/** Responses have no status. In the OpenAPI document, `max_age_attribute` is an integer or absent. */
 export function cookieToWire(cookie: Cookie, { dialect }: View): Wire {
-  const record = without(cookie, "status");
+  const record = omitMembers(cookie, "status");
   const ageless = dialect === "published" && cookie.max_age_attribute === null;
-  return ageless ? without(record, "max_age_attribute") : record;
+  return ageless ? omitMembers(record, "max_age_attribute") : record;
 }
 
 function versionToWire(version: ScriptVersion, view: View): Wire {
   const { hash, js_integrity_score, fetched_at } = version;
-  return shown(view.dialect === "seed" ? { hash, js_integrity_score, fetched_at } : version, view);
+  return visibleMembers(view.dialect === "seed" ? { hash, js_integrity_score, fetched_at } : version, view);
 }
 
-/** Members that the seed does not know. */
-const publishedOnly = new Set(["cryptomining_score", "magecart_score", "malware_score"]);
+/** Members that Cloudflare's guides don't have. */
+const OPENAPI_ONLY = new Set(["cryptomining_score", "magecart_score", "malware_score"]);
 
-/** Members that a plan must reach; the others are shown on every plan. */
-const fromPlan: Readonly<Record<string, Plan>> = {
+/** Members that need a plan. Every plan has the others. */
+const MINIMUM_PLAN: Readonly<Record<string, Plan>> = {
   first_page_url: "business",
   page_urls: "business",
   hash: "enterprise",
@@ -90,16 +90,16 @@ const fromPlan: Readonly<Record<string, Plan>> = {
   malicious_url_categories: "enterprise",
 };
 
-/** Leaves out what the plan does not reach and, for the seed, what it does not know: a score is an integer or absent. */
-function shown(record: Wire, { dialect, zone }: View): Wire {
+/** Omits what the plan doesn't have and, in the dialect of Cloudflare's guides, null scores and what they don't mention. */
+function visibleMembers(record: Wire, { dialect, zone }: View): Wire {
   const visible = Object.entries(record).filter(([name, value]) => {
-    const needed = fromPlan[name];
+    const needed = MINIMUM_PLAN[name];
     if (needed !== undefined && rank(zone.plan) < rank(needed)) return false;
-    return dialect === "published" || (value !== null && !publishedOnly.has(name));
+    return dialect === "published" || (value !== null && !OPENAPI_ONLY.has(name));
   });
   return Object.fromEntries(visible);
 }
 
-function without(record: Wire, ...names: readonly string[]): Wire {
+function omitMembers(record: Wire, ...names: readonly string[]): Wire {
   return Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)));
 }

@@ -120,7 +120,7 @@ function policyRoutes(app: ApiRouter, root: string, { state, settings }: Service
       const id = readId(c, "policyId");
       const policies = latest(c);
       const left = policies.filter((policy) => policy.id !== id);
-      // D06: the published API gives the same bare answer for a policy that never existed.
+      // By the OpenAPI document, deleting a policy that never existed returns the same 204.
       if (dialect === "seed") find(policies, id, "policy");
       if (left.length < policies.length) store(c, left);
       return dialect === "seed" ? ok(c, { id }) : c.body(null, 204);
@@ -146,7 +146,7 @@ function detectedRoutes(app: ApiRouter, root: string, { state, settings: { diale
     return c.body(toCsv(records.slice(0, limits.maxExportRows)), 200, { "Content-Type": "text/csv" });
   };
 
-  /** The list of a kind and one record of it, each from the plan on that has the kind. */
+  /** The routes of one kind of detection: the list and one record. */
   const kind = <T extends { readonly id: string }, Q extends Parameters<typeof list>[2]>(
     name: string,
     from: {
@@ -204,7 +204,7 @@ function detectedRoutes(app: ApiRouter, root: string, { state, settings: { diale
   });
 }
 
-/** D01: `enabled` is a string by seed and a boolean as published; only a strict API minds which. */
+/** `enabled` is a string in Cloudflare's guides and a boolean in the OpenAPI document. Only a strict API insists. */
 function policyMembers(only: "seed" | "published" | undefined) {
   const text = z.enum(["true", "false"]).transform((value) => value === "true");
   const either = z.union([z.boolean(), text], { error: "expected a boolean, or its string form" });
@@ -220,7 +220,7 @@ function policyMembers(only: "seed" | "published" | undefined) {
   });
 }
 
-/** Directives apart by semicolons, each a name and visible ASCII behind it (CSP Level 3, section 2.2.1). */
+/** Directives separated by semicolons, each a name followed by visible ASCII (CSP Level 3, section 2.2.1). */
 function isContentSecurityPolicy(text: string): boolean {
   const directives = text.split(";").map((directive) => directive.trim());
   const isDirective = (directive: string) => /^[A-Za-z0-9-]+(?:\s+[!-~\s]*)?$/.test(directive);
@@ -228,7 +228,7 @@ function isContentSecurityPolicy(text: string): boolean {
   return written.length > 0 && written.every(isDirective);
 }
 
-/** The id is the service's to give. */
+/** The API assigns the ID. */
 function withoutId(members: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(members).filter(([name]) => name !== "id"));
 }
@@ -243,7 +243,7 @@ function find<T extends { readonly id: string }>(records: readonly T[], id: stri
   return found;
 }
 
-/** RFC 4180, the header naming every member that some row has. */
+/** CSV as in RFC 4180. The header has every member of any row. */
 function toCsv(rows: readonly Readonly<Record<string, unknown>>[]): string {
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   return [columns, ...rows.map((row) => columns.map((column) => cell(row[column])))]

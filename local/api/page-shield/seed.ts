@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import type { Configured, Connection, Cookie, Detected, Script } from "./entities";
 
-/** The day before which everything here was seen. Fixed, so that every start gives the same answers. */
+/** Everything here was seen before this day. Fixed, so that every start returns the same. */
 const SEEDED_AT = Date.parse("2026-09-01T08:00:00.000Z");
 const DAY = 86_400_000;
 
-/** What a zone that nobody touched answers (facts, section 2). */
+/** The settings of a new zone. */
 export function untouched(): Configured {
   return {
     settings: {
@@ -99,7 +99,7 @@ const shopScripts: readonly ScriptFacts[] = [
     score: null,
     pages: ["/orders"],
   },
-  // Two addresses, one content: listed once unless duplicates are asked for.
+  // Two URLs with the same content: listed once unless exclude_duplicates is false.
   {
     host: WWW,
     url: "https://tags.metrics.example/tag.js?id=M-20417&v=2",
@@ -185,7 +185,7 @@ export function smallDetected(): Detected {
   return detectedIn("small", scripts, [], []);
 }
 
-/** A script or connection as a test states it: whatever it leaves out is made up from the URL, always the same. */
+/** The essentials of a script or connection. The other members are derived from the URL, always the same. */
 interface ConnectionFacts {
   readonly host: string;
   readonly url: string;
@@ -196,7 +196,7 @@ interface ConnectionFacts {
 
 interface ScriptFacts extends ConnectionFacts {
   readonly score: number | null;
-  /** The content is that of the script whose URL ends so. */
+  /** End of the URL of the script with the same content. */
   readonly sameAs?: string;
 }
 
@@ -296,7 +296,7 @@ export function newCookie(zone: string, facts: CookieFacts): Cookie {
   };
 }
 
-/** Spread over the days before the seeding; what is inactive was last seen more than a week ago (facts, section 4). */
+/** Spread over the days before `SEEDED_AT`. Inactive records were last seen more than a week ago. */
 function seenTimes(what: string, status: Connection["status"]) {
   const spread = Number.parseInt(sha256(what).slice(0, 6), 16) / 0xffffff;
   const lastSeen = SEEDED_AT - (status === "inactive" ? 9 : 0) * DAY - spread * 2 * DAY;
@@ -310,7 +310,7 @@ function idOf(zone: string, kind: string, name: string): string {
   return sha256(`${zone} ${kind} ${name}`).slice(0, 32);
 }
 
-/** As the vendor writes `added_at` and `updated_at`. */
+/** The format of `added_at` and `updated_at`. */
 export function microseconds(date: Date): string {
   return date.toISOString().replace("Z", "000Z");
 }

@@ -1,7 +1,7 @@
 import { playScenario } from "../../support/scenario";
 
 playScenario({
-  title: "a reviewer sees what an enforced policy would block before it does",
+  title: "the preview of an enforced policy shows what it would block",
   folder: __dirname,
   steps: [
     { run: "up", changes: { create: 2 }, writes: ["POST /zones/{zone}/page_shield/policies"] },
