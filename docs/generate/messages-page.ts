@@ -17,7 +17,7 @@ export function messagesPage(all: readonly PlayedMistake[]): Page {
     summary: "What previews say of the most likely mistakes, and what to do.",
     body: lines(
       "What previews say of the most likely mistakes. Search this page for a few words of your message; the link explains what to do. " +
-        "A message of Cloudflare's own ends in a code: see [API error codes](api-errors.md).",
+        "A message of Cloudflare's own ends in a code: see [API error codes](error-codes.md).",
       section(2, "By message", ["| Message | Explained |", "| --- | --- |", ...rows].join("\n")),
       section(
         2,

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { SymbolFlags, TypeFormatFlags } from "typescript";
 import type * as TypeDoc from "typedoc" with { "resolution-mode": "import" };
 
 /** What the docstrings and types of provider/index.ts say, read with TypeDoc. */
@@ -42,6 +43,8 @@ export interface Item {
   /** The type of an alias or a constant, the result of a function. */
   readonly type: string;
   readonly parameters: readonly Member[];
+  /** Of a function, one line for each overload. */
+  readonly signatures: readonly string[];
 }
 
 export interface Model {
@@ -87,11 +90,11 @@ function inferredTypes({
   const all = new Map(
     (entry === undefined ? [] : checker.getExportsOfModule(entry)).map((each) => [each.name, each]),
   );
-  const WRITTEN_OUT = 1 | 8388608; // TypeFormatFlags.NoTruncation and InTypeAlias
+  const WRITTEN_OUT: TypeFormatFlags = TypeFormatFlags.NoTruncation | TypeFormatFlags.InTypeAlias;
   return (name) => {
     const symbol = all.get(name);
     if (symbol === undefined) return undefined;
-    const isAlias = (symbol.flags & 2097152) !== 0; // SymbolFlags.Alias, as a name from another file is
+    const isAlias = (symbol.flags & SymbolFlags.Alias) !== 0; // As a name from another file is.
     const declared = checker.getDeclaredTypeOfSymbol(isAlias ? checker.getAliasedSymbol(symbol) : symbol);
     return checker.typeToString(declared, undefined, WRITTEN_OUT);
   };
@@ -112,9 +115,10 @@ class Reader {
   items(reflection: TypeDoc.DeclarationReflection, prefix = ""): Item[] {
     const { ReflectionKind } = this.#typedoc;
     const name = prefix + reflection.name;
-    const shape = this.#shapeOf(reflection);
+    const shapes = this.#shapesOf(reflection);
+    const shape = shapes.at(-1);
     const common = { name, file: fileOf(reflection), doc: this.#docOf(reflection) };
-    const nothing = { members: [], parameters: [], type: "" };
+    const nothing = { members: [], parameters: [], signatures: [], type: "" };
     if (reflection.kind === ReflectionKind.Namespace)
       return [
         { ...common, ...nothing, kind: "namespace" },
@@ -125,11 +129,12 @@ class Reader {
       return [
         {
           ...common,
-          doc: shape.hasComment() ? this.#doc(shape.comment) : common.doc,
+          doc: this.#doc(shapes.find((each) => each.hasComment())?.comment ?? reflection.comment),
           kind: "function",
           parameters,
           members: [],
           type: plainType(shape.type),
+          signatures: shapes.map((each) => this.#signature(name, each)),
         },
       ];
     }
@@ -146,22 +151,41 @@ class Reader {
       reflection.type?.visit({ reflection: (t) => t.declaration.children }) ??
       []
     )
-      .filter((child) => child.kind === ReflectionKind.Property && !child.flags.isInherited)
+      .filter(
+        (child) => child.kind === ReflectionKind.Property && !(kind === "class" && child.flags.isInherited),
+      )
       .map((child) => this.#member(child));
-    return [{ ...common, kind, parameters: [], members: own, type: this.#expanded(reflection, kind) }];
+    return [
+      {
+        ...common,
+        kind,
+        parameters: [],
+        signatures: [],
+        members: own,
+        type: this.#expanded(reflection, kind),
+      },
+    ];
   }
 
-  /** The signature of a function, a constant that holds one included. */
-  #shapeOf(reflection: TypeDoc.DeclarationReflection): TypeDoc.SignatureReflection | undefined {
-    return (
-      reflection.signatures?.[0] ??
-      reflection.type?.visit({ reflection: (t) => t.declaration.signatures?.[0] })
-    );
+  /** The overloads of a function, a constant that holds one included. */
+  #shapesOf({ signatures, type }: TypeDoc.DeclarationReflection): readonly TypeDoc.SignatureReflection[] {
+    const held = type?.visit<readonly TypeDoc.SignatureReflection[] | undefined>({
+      reflection: ({ declaration }) => declaration.signatures,
+    });
+    return signatures ?? held ?? [];
+  }
+
+  #signature(name: string, { parameters = [], type }: TypeDoc.SignatureReflection): string {
+    const shown = parameters.map((each) => {
+      const { name: of, type: its, optional } = this.#member(each);
+      return `${each.flags.isRest ? "..." : ""}${of}${optional ? "?" : ""}: ${its}`;
+    });
+    return `${name}(${shown.join(", ")}): ${plainType(type)}`;
   }
 
   #member(reflection: TypeDoc.DeclarationReflection | TypeDoc.ParameterReflection): Member {
     return {
-      name: reflection.name,
+      name: reflection.name === "__namedParameters" ? "args" : reflection.name,
       type: plainType(reflection.type),
       optional: reflection.flags.isOptional || reflection.defaultValue !== undefined,
       doc: this.#docOf(reflection),
@@ -241,7 +265,7 @@ function plainType(type: TypeDoc.SomeType | string | undefined): string {
   for (let start = plain.search(WRAPPERS); start >= 0; start = plain.search(WRAPPERS)) {
     const open = plain.indexOf("<", start);
     let depth = 0;
-    const close = [...plain].findIndex((char, i) => {
+    const close = Array.from(plain).findIndex((char, i) => {
       if (i < open || (char === ">" && plain[i - 1] === "=")) return false;
       depth += char === "<" ? 1 : char === ">" ? -1 : 0;
       return depth === 0;

@@ -81,7 +81,7 @@ export function resourcePage(
       item.doc.throws.length > 0 && `It fails:\n\n${list(item.doc.throws)}`,
       mistakes.length > 0 && "The most likely mistakes, and what the preview says of each:",
       ...mistakes.map(([mistake, played]) => mistakeSection(mistake, played)),
-      "[All messages](../messages.md), [API error codes](../api-errors.md)",
+      "[All messages](../messages.md), [API error codes](../error-codes.md)",
     ),
     section(2, "See also", list(item.doc.see.map(seen))),
   );

@@ -87,7 +87,7 @@ const FILTER =
 const MALFORMED_HEADER =
   "The authorization header is malformed. Set the token again, without spaces, quotes or line breaks.";
 
-const MEANINGS: Readonly<Record<number, string>> = {
+export const MEANINGS: Readonly<Record<number, string>> = {
   6003: MALFORMED_HEADER,
   6111: MALFORMED_HEADER,
   7000: "The API has no such path: check the IDs in it and the base URL.",

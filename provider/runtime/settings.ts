@@ -63,7 +63,7 @@ const integer = (minimum: number, maximum: number): z.ZodType<number, string> =>
     .refine((n) => n >= minimum && n <= maximum, `has to be a whole number from ${minimum} to ${maximum}`);
 
 /** How each plain setting is read; `env` lists the fall-backs in order. */
-const PLAIN = {
+export const PLAIN = {
   baseUrl: {
     env: ["EDGEGUARD_BASE_URL", "CLOUDFLARE_BASE_URL"],
     schema: z.string().superRefine(checkBaseUrl),

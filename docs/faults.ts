@@ -1,0 +1,167 @@
+/** A fault, what happens, and the test that proves it: its file and its title. A test checks that the title exists. */
+interface Fault {
+  readonly fault: string;
+  readonly result: string;
+  readonly test: readonly [file: string, title: string];
+}
+
+export const FAULTS: readonly { readonly area: string; readonly rows: readonly Fault[] }[] = [
+  {
+    area: "Network and API",
+    rows: [
+      {
+        fault: "A read, update or delete gets no answer, or half of one",
+        result: "It's sent again.",
+        test: ["tests/api/retries.test.ts", "are sent again after an answer that was cut off"],
+      },
+      {
+        fault: "The answer to a create is lost",
+        result: "The update looks for the new object and records it. There's one policy, not two.",
+        test: [
+          "tests/engine/interruptions.test.ts",
+          "makes one policy, not two, when the answer to its creation is lost",
+        ],
+      },
+      {
+        fault: "The answer to a create is lost, and the list lags behind",
+        result:
+          "The update waits for the list. If that isn't enough, it names both objects and deletes neither.",
+        test: [
+          "tests/page-shield/policy.test.ts",
+          "beyond that: both are named, the second is recorded, and none is deleted",
+        ],
+      },
+      {
+        fault: "Cloudflare answers 429 with `Retry-After`",
+        result: "Every request of the run waits that long. A wait of more than five seconds is announced.",
+        test: ["tests/api/retries.test.ts", "a wait of more than five seconds is announced"],
+      },
+      {
+        fault: "A storm of 429 during a bulk write to Workers KV",
+        result: "It's waited out, and every entry is confirmed once.",
+        test: ["tests/kv/faults.test.ts", "a storm of 429 is waited out, and every entry is confirmed once"],
+      },
+      {
+        fault: "Half of a bulk write fails to the end",
+        result: "The error names the keys, and the next update sends only those.",
+        test: [
+          "tests/kv/faults.test.ts",
+          "half of the keys unsuccessful to the end: they are named, and the next up sends them alone",
+        ],
+      },
+      {
+        fault: "A bulk write is too large (413)",
+        result: "It's halved until Cloudflare takes it. No half is sent twice.",
+        test: [
+          "tests/kv/faults.test.ts",
+          "a body refused with 413 is halved until it is taken, and no half is sent twice",
+        ],
+      },
+      {
+        fault: "A list changes while its pages are read",
+        result: "No item appears twice.",
+        test: ["tests/api/pages.test.ts", "drops an item that is seen twice"],
+      },
+      {
+        fault: "Cloudflare can't be reached during a preview",
+        result: "The preview goes on with one warning, and checks what this machine can tell.",
+        test: [
+          "tests/scenarios/fork/scenario.test.ts",
+          "a pull request from a fork previews without any credential, with one warning",
+        ],
+      },
+    ],
+  },
+  {
+    area: "Killed processes",
+    rows: [
+      {
+        fault: "The provider process is killed during an update",
+        result: "The next update picks up what it left, and doubles nothing.",
+        test: [
+          "tests/engine/interruptions.test.ts",
+          "picks up what a killed provider host left behind, and doubles nothing",
+        ],
+      },
+      {
+        fault: "The engine is killed during a create",
+        result: "The provider sends nothing more. The next update converges.",
+        test: [
+          "tests/engine/interruptions.test.ts",
+          "sends nothing after the engine was killed in mid-create, and the next up converges",
+        ],
+      },
+      {
+        fault: "A WAF migration is killed at any point",
+        result: "The next update looks at the zone first, and sends the step once.",
+        test: ["tests/migration/waf-migration-kill.test.ts", "the next up converges with one effective PUT"],
+      },
+      {
+        fault: "Ctrl-C during an update",
+        result: "Steps under way finish and are recorded. No other step begins.",
+        test: [
+          "tests/local-engine/interruption.test.ts",
+          "by Ctrl-C lets the running step finish and begins no other",
+        ],
+      },
+      {
+        fault: "Ctrl-C during `edgeguard kv bulk put`",
+        result: "It finishes the requests under way, says how far it came, and exits with 130.",
+        test: [
+          "tests/cli/kv-long-work.test.ts",
+          "stops on Ctrl-C with what is under way, says how far it came, and exits with 130",
+        ],
+      },
+    ],
+  },
+  {
+    area: "Other people",
+    rows: [
+      {
+        fault: "Somebody changes a managed rule in the dashboard",
+        result: "A refresh shows it, and the next update puts it right. What's theirs stays.",
+        test: [
+          "tests/rulesets/managed-ruleset-override-drift.test.ts",
+          "what somebody changes by hand is shown by a refresh and put right by the next up:",
+        ],
+      },
+      {
+        fault: "Ten programs change the managed rules of one zone at the same time",
+        result: "Every rule lands, and none is lost.",
+        test: [
+          "tests/rulesets/managed-ruleset-override-parallel.test.ts",
+          "ten instances of one program at once all land, and none is lost",
+        ],
+      },
+      {
+        fault: "Two resources change one zone at the same time",
+        result: "They take turns, and both changes land.",
+        test: [
+          "tests/runtime/verbs.test.ts",
+          "two resources on one zone, made at the same time, both land, one after the other",
+        ],
+      },
+    ],
+  },
+  {
+    area: "Credentials",
+    rows: [
+      {
+        fault: "The token in stack configuration was rotated",
+        result: "`refresh` and `destroy` use the environment's token, and say so.",
+        test: [
+          "tests/engine/interruptions.test.ts",
+          "refreshes and destroys with the environment's token after the saved one was rotated, and says so",
+        ],
+      },
+      {
+        fault: "A credential reaches an error, a log or the state",
+        result: "It's redacted everywhere.",
+        test: [
+          "tests/engine/interruptions.test.ts",
+          "keeps every credential out of the state and of what is printed",
+        ],
+      },
+    ],
+  },
+];
