@@ -7,7 +7,7 @@ import type * as Key from "./kv/key";
 import type * as Namespace from "./kv/namespace";
 import type * as Options from "./kv/session";
 
-/** `edgeguard kv …`: the commands of `wrangler kv`, with their arguments and options. */
+/** `edgeguard kv …`: the commands of `wrangler kv`, with the same arguments and options. */
 export function register(program: Command, io: Io): void {
   const kv = program.command("kv").description("inspect and edit Workers KV data");
   registerNamespace(kv, io);
@@ -27,7 +27,7 @@ function registerNamespace(kv: Command, io: Io): void {
   namespace
     .command("create")
     .description("create a namespace and print its binding, to append to wrangler.toml")
-    .argument("<NAMESPACE>", "its title; --env is put in front, _preview is appended")
+    .argument("<NAMESPACE>", "its title; --env is prepended and --preview appends _preview")
     .addOption(env())
     .addOption(preview("create the preview namespace"))
     .addOption(accountId())
@@ -68,15 +68,15 @@ function registerKey(kv: Command, io: Io): void {
 
   onData(key.command("put"))
     .description("write one entry, replacing its value, expiration and metadata")
-    .argument("<KEY>", `1 to ${KV.MAX_KEY_BYTES} bytes, printable, without white space`)
+    .argument("<KEY>", `1 to ${KV.MAX_KEY_BYTES} bytes of printable characters without whitespace`)
     .argument("[VALUE]", "the value, as text")
     .option("--path <path>", "read the value from a file, as bytes, instead of VALUE")
     .option(
       "--ttl <seconds>",
-      `expires after so many seconds, at least ${KV.MIN_TTL_SECONDS}; overrides --expiration`,
+      `expire after this many seconds, at least ${KV.MIN_TTL_SECONDS}; overrides --expiration`,
       ttl,
     )
-    .option("--expiration <seconds>", "expires at this time, in seconds since the Unix epoch", wholeNumber)
+    .option("--expiration <seconds>", "expire at this Unix time, in seconds", wholeNumber)
     .option("--metadata <json>", `a JSON object of at most ${KV.MAX_METADATA_BYTES} bytes`)
     .addHelpText(
       "after",
@@ -124,7 +124,7 @@ function registerBulk(kv: Command, io: Io): void {
     .action((file: string, options: Options.BulkPutOptions) => bulks().putBulk(io, file, options));
 
   onData(bulk.command("get"))
-    .description("print entries as a JSON array that bulk put takes, without expirations")
+    .description("print entries as a JSON array for bulk put, without expirations")
     .argument("<FILENAME>", KEYS_FILE)
     .addHelpText("after", example("kv bulk get keys.json --binding CATALOG > entries.json"))
     .action((file: string, options: Options.DataOptions) => bulks().getBulk(io, file, options));
@@ -140,7 +140,7 @@ function registerBulk(kv: Command, io: Io): void {
 
 const KEYS_FILE = "JSON: an array of keys, the output of key list, or a file for bulk put; - for stdin";
 
-/** Commands on one namespace. */
+/** Adds the options of commands on one namespace. */
 function selected(command: Command): Command {
   return command
     .addOption(
@@ -155,14 +155,14 @@ function selected(command: Command): Command {
     .addOption(config());
 }
 
-/** Commands on what a namespace holds. */
+/** Adds the options of commands on a namespace's entries. */
 function onData(command: Command): Command {
   return selected(command)
     .addOption(new Option("--remote", "use the account's data, which is the default").conflicts("local"))
     .option("--local", "use the data of the local API, not the account's")
     .option(
       "--persist-to <directory>",
-      "where the local data is; default: .edgeguard/local-api beside the configuration file",
+      "folder of the local data; default: .edgeguard/local-api next to the configuration file",
     );
 }
 
@@ -198,7 +198,7 @@ function ttl(text: string): number {
 
 const COLON_FORM = /^kv:(namespace|key|bulk)$/;
 
-/** The arguments with `kv:key` and its like spelled `kv key`, as Wrangler does since 3.60.0. */
+/** Replaces `kv:key` and similar by `kv key`, the form that Wrangler has used since 3.60.0. */
 export function modernized(args: readonly string[], io: Io): readonly string[] {
   const [first = "", ...rest] = args;
   const group = COLON_FORM.exec(first)?.[1];

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, extname, join, relative, resolve } from "node:path";
 import { parse as parseJson, printParseErrorCode, type ParseError } from "jsonc-parser";
-// Its types are those of a module, though it can be required as well.
+// Its types are ESM only, although it can be required.
 import type * as Toml from "smol-toml" with { "resolution-mode": "import" };
 import { z } from "zod";
 import { nearest } from "../runtime/nearest";
@@ -10,11 +10,14 @@ import { CommandError } from "../terminal/errors";
 import { foldersFrom, placeIn, unreadable } from "../terminal/files";
 import { printToStderr, type Io } from "../terminal/io";
 
-/** A Worker project's configuration file, as far as Workers KV is concerned. */
+/**
+ * The parts of a Worker's configuration file that concern Workers KV.
+ * https://developers.cloudflare.com/workers/wrangler/configuration/
+ */
 export interface ProjectConfig {
   /** Absolute. */
   readonly path: string;
-  /** As messages call it. */
+  /** Its name in messages. */
   readonly name: string;
   readonly format: "toml" | "json";
   readonly text: string;
@@ -40,9 +43,9 @@ const file = section.extend({ env: z.record(z.string(), section).optional() });
 const NAMES = ["wrangler.json", "wrangler.jsonc", "wrangler.toml"];
 
 /**
- * The file that `--config` names, else the nearest one in this folder or above; undefined where there is none.
+ * The file from `--config`, else the nearest one in this folder or above; undefined if there is none.
  *
- * @throws CommandError naming line and column where it cannot be parsed, or the member that has a wrong form.
+ * @throws CommandError with line and column if it can't be parsed, or with the invalid member.
  */
 export function readProjectConfig(io: Io, given: string | undefined): ProjectConfig | undefined {
   const path = given === undefined ? find(io) : resolve(io.cwd, given);
@@ -56,7 +59,7 @@ export function readProjectConfig(io: Io, given: string | undefined): ProjectCon
     const [issue] = parsed.error.issues;
     const at = (issue?.path ?? []).map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`));
     throw new CommandError(
-      `${name}: ${at.join("").replace(/^\./, "") || "the file"}: ${issue?.message ?? "has a wrong form"}`,
+      `${name}: ${at.join("").replace(/^\./, "") || "the file"}: ${issue?.message ?? "is invalid"}`,
     );
   }
   const { env = {}, ...top } = parsed.data;
@@ -69,37 +72,36 @@ export interface BindingRequest {
   readonly env: string | undefined;
 }
 
-/** @throws CommandError where the file has no such environment, binding or id, with the names it has. */
+/** @throws CommandError with the names that the file has, if it lacks the environment, binding or ID. */
 export function namespaceOf(config: ProjectConfig, { binding, preview, env }: BindingRequest): string {
   const where = env === undefined ? config.name : `environment ${JSON.stringify(env)} of ${config.name}`;
   const bindings = sectionOf(config, env).kv_namespaces ?? [];
   const found = bindings.filter((one) => one.binding === binding);
   const [first, second] = found;
   if (first === undefined) {
-    const inherits = env !== undefined && bindings.length === 0 ? ". An environment inherits none" : "";
+    const inherits =
+      env !== undefined && bindings.length === 0 ? ". Environments don't inherit bindings" : "";
     const names = bindings.map((one) => one.binding);
     throw new CommandError(
-      `${where} has no key-value binding ${JSON.stringify(binding)}${meant(binding, names)}${inherits}.`,
+      `${where} has no KV binding ${JSON.stringify(binding)}${meant(binding, names)}${inherits}.`,
     );
   }
   if (second !== undefined)
-    throw new CommandError(
-      `${where} has ${found.length} key-value bindings ${JSON.stringify(binding)}; keep one.`,
-    );
+    throw new CommandError(`${where} has ${found.length} KV bindings ${JSON.stringify(binding)}; keep one.`);
   const member = preview ? "preview_id" : "id";
   const id = first[member];
   if (id === undefined)
     throw new CommandError(
-      `The binding ${JSON.stringify(binding)} of ${where} has no ${member}${first.id === undefined && first.preview_id === undefined ? "" : preview ? "; leave out --preview for its id" : "; --preview takes its preview_id"}.`,
+      `The binding ${JSON.stringify(binding)} in ${where} has no ${member}${first.id === undefined && first.preview_id === undefined ? "" : preview ? "; leave out --preview to use its id" : "; pass --preview to use its preview_id"}.`,
     );
   if (!/^[0-9a-f]{32}$/i.test(id))
     throw new CommandError(
-      `The ${member} of binding ${JSON.stringify(binding)} of ${where} is ${JSON.stringify(id.slice(0, 40))}; an id has 32 hexadecimal digits.`,
+      `The ${member} of binding ${JSON.stringify(binding)} in ${where} is ${JSON.stringify(id.slice(0, 40))}; an ID has 32 hex digits.`,
     );
   return id.toLowerCase();
 }
 
-/** The binding of this name, where the file has it. @throws CommandError where it has no such environment. */
+/** The binding with this name, if the file has it. @throws CommandError if it has no such environment. */
 export function bindingOf(
   config: ProjectConfig,
   { binding, env }: Pick<BindingRequest, "binding" | "env">,
@@ -107,13 +109,13 @@ export function bindingOf(
   return sectionOf(config, env).kv_namespaces?.find((one) => one.binding === binding);
 }
 
-/** @throws CommandError where it is malformed, or the file has no such environment. */
+/** @throws CommandError if it's malformed, or the file has no such environment. */
 export function accountOf(config: ProjectConfig, env: string | undefined): string | undefined {
   const id = sectionOf(config, env).account_id ?? config.top.account_id;
   if (id === undefined || id === "") return undefined;
   if (/^[0-9a-f]{32}$/i.test(id)) return id.toLowerCase();
   throw new CommandError(
-    `account_id of ${config.name} is ${JSON.stringify(id.slice(0, 40))}; an id has 32 hexadecimal digits.`,
+    `account_id in ${config.name} is ${JSON.stringify(id.slice(0, 40))}; an ID has 32 hex digits.`,
   );
 }
 
@@ -126,7 +128,7 @@ function sectionOf(config: ProjectConfig, env: string | undefined): Section {
   );
 }
 
-/** ` (did you mean "CATALOG"?)`, or the names that there are. */
+/** ` (did you mean "CATALOG"?)`, or the available names. */
 function meant(word: string, names: readonly string[]): string {
   const near = nearest(word, names);
   if (near !== undefined) return ` (did you mean ${JSON.stringify(near)}?)`;
@@ -141,7 +143,7 @@ function find(io: Io): string | undefined {
     if (more.length > 0)
       printToStderr(
         io,
-        `edgeguard: ${basename(first)} is read; ${more.map((path) => basename(path)).join(" and ")} beside it is not. --config names another.`,
+        `edgeguard: using ${basename(first)}, not ${more.map((path) => basename(path)).join(" or ")} next to it. Pass --config to use another file.`,
       );
     return first;
   }
@@ -157,7 +159,7 @@ function read(path: string, name: string): string {
 }
 
 function tomlParser(): typeof Toml {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- an import would be that of a module, in a file that is none
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- the types of an import would be ESM, in a CommonJS file
   return require("smol-toml") as typeof Toml;
 }
 
@@ -179,7 +181,7 @@ function toml(name: string, text: string): unknown {
     return parse(text);
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
-    // What follows the first line quotes the file, which may hold secrets.
+    // After its first line, the message quotes the file, which may have secrets.
     const [reason = ""] = error.message.split("\n");
     throw new CommandError(
       `${name}, line ${error.line}, column ${error.column}: ${reason.replace(/^Invalid TOML document: /, "")}.`,

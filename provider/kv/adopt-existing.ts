@@ -4,65 +4,68 @@ import type { Context } from "../runtime/lifecycle";
 import { omitAbsent } from "../runtime/members";
 import { isUnknownRoute, subjectOf, type NamespaceAddress } from "./address";
 import type { Catalog, Row } from "./catalog";
-import { count, digest, isPast, shown } from "./entry";
-import { deletedKeys, madeNamespaces } from "./held";
+import { formatNumber, digest, isExpired, quoteKeys } from "./entry";
+import { deletedKeys, createdNamespaces } from "./owned-keys";
 import { listKeys, type ListedKey, sameListed } from "./listing";
 import type { Manifest } from "./manifest";
 import { readValues } from "./values";
 import type { Adopt } from "../runtime/fields";
 
-export interface Adoption extends NamespaceAddress {
+export interface AdoptionRequest extends NamespaceAddress {
   readonly adopt?: Adopt | undefined;
 }
 
-interface Manner {
-  /** The namespace's keys, where they are listed anyway. Read to its end. */
+interface AdoptionOptions {
+  /** The namespace's keys, if they're listed anyway. Read to the end. */
   readonly listing?: AsyncIterable<ListedKey> | undefined;
-  /** A preview looks for the first of very many keys only. */
+  /** A preview checks only the first of very many keys. */
   readonly isPreview?: boolean;
 }
 
-/** New keys that a preview looks for: a few requests. */
+/** New keys that a preview checks: a few requests. */
 const PREVIEW_KEYS = 1_000;
 
-/** A declared key that exists, as a listing shows it. */
-interface Found {
+/** A declared key that exists, as listed. */
+interface ExistingKey {
   readonly row: Row;
   readonly listed: ListedKey;
-  /** Digest of its value, as soon as that was read. */
+  /** Digest of its value, once read. */
   value: string | undefined;
 }
 
 /**
- * Looks for declared keys that the manifest does not have: somebody else may have written them. As far as `adopt` allows
- * it, they are entered into the manifest. Where no key is new, or the namespace is, nothing is asked.
+ * Finds declared keys that exist but aren't in the manifest, so somebody else wrote them, and adds them to it if `adopt`
+ * allows. Sends no request if no key is new, or the namespace is.
  *
- * @throws AdoptionError naming the first ten keys; nothing was written.
+ * @throws AdoptionError with the first ten keys; nothing was written.
  */
 export async function adoptExisting(
   ctx: Context,
-  address: Adoption,
+  address: AdoptionRequest,
   catalog: Catalog,
   manifest: Manifest,
-  { listing, isPreview = false }: Manner = {},
+  { listing, isPreview = false }: AdoptionOptions = {},
 ): Promise<void> {
   const { namespaceId, adopt } = address;
-  if (madeNamespaces(ctx).has(namespaceId)) return;
+  if (createdNamespaces(ctx).has(namespaceId)) return;
   const where = subjectOf(ctx, namespaceId);
   const { wanted, others } = newKeys(ctx, address, catalog, manifest, isPreview ? PREVIEW_KEYS : Infinity);
   if (others > 0)
     ctx.say.info(
-      `${where}: looked for the first ${count(wanted.size)} of ${count(wanted.size + others)} new keys.`,
+      `${where}: checked whether the first ${formatNumber(wanted.size)} of ${formatNumber(wanted.size + others)} new keys already exist.`,
     );
-  const existing = await (listing === undefined ? lookFor(ctx, address, wanted) : among(listing, wanted));
+  const existing = await (listing === undefined
+    ? findExisting(ctx, address, wanted)
+    : existingIn(listing, wanted));
   if (existing === undefined || existing.size === 0) return;
 
   const names = [...existing.values()].map(({ listed }) => listed.name);
-  const [exist, are, them] = names.length === 1 ? ["key exists", "is", "it"] : ["keys exist", "are", "them"];
-  const some = `${count(names.length)} declared ${exist} already`;
+  const [exist, are, them] =
+    names.length === 1 ? ["key already exists", "is", "it"] : ["keys already exist", "are", "them"];
+  const some = `${formatNumber(names.length)} declared ${exist}`;
   if (mayAdopt(adopt, "different")) {
     ctx.say.warn(
-      `${where}: ${some} (${shown(names)}); adopt: "takeOver" overwrites ${them}. Destroying the resource deletes ${them}.`,
+      `${where}: ${some} (${quoteKeys(names)}); adopt: "takeOver" overwrites ${them}. Destroying the resource deletes ${them}.`,
     );
     return;
   }
@@ -71,7 +74,7 @@ export async function adoptExisting(
   const requests = Math.ceil(unread.length / KV.MAX_BULK_GET_KEYS);
   if (requests > 1 && mayAdopt(adopt, "equal"))
     ctx.say.info(
-      `${where}: ${some}; comparing ${them} takes ${count(requests)} requests. adopt: "takeOver" overwrites ${them} without looking.`,
+      `${where}: ${some}; comparing ${them} takes ${formatNumber(requests)} requests. adopt: "takeOver" overwrites ${them} without comparing.`,
     );
   for await (const { key, bytes } of readValues(ctx, {
     ...address,
@@ -81,12 +84,12 @@ export async function adoptExisting(
   })) {
     const found = existing.get(key);
     if (found !== undefined) found.value = digest(bytes);
-    if (!mayAdopt(adopt, "equal")) break; // One is enough.
+    if (!mayAdopt(adopt, "equal")) break; // One key with a value is enough to refuse.
   }
   const equal: string[] = [];
   const different: string[] = [];
   for (const { row, listed, value } of existing.values()) {
-    if (value === undefined) continue; // Listed, and without a value: it is just disappearing, and is written like a new one.
+    if (value === undefined) continue; // Listed but without a value, it was just deleted: written like a new one.
     if (mayAdopt(adopt, "equal") && row.value === value && sameListed(row, listed, ctx.api.now() / 1000)) {
       manifest.set(row.key, { ...row, expiration: listed.expiration ?? row.expiration });
       equal.push(listed.name);
@@ -94,17 +97,17 @@ export async function adoptExisting(
   }
   if (different.length > 0)
     throw mayAdopt(adopt, "equal")
-      ? refused(where, different, " with other content")
-      : refused(where, names, "");
+      ? adoptionRefusal(where, different, " with different content")
+      : adoptionRefusal(where, names, "");
   if (equal.length > 0)
     ctx.say.info(
-      `${where}: ${count(equal.length)} declared ${exist} already as declared (${shown(equal)}) and ${are} adopted: destroying the resource deletes ${them}.`,
+      `${where}: ${formatNumber(equal.length)} declared ${exist} as declared (${quoteKeys(equal)}) and ${are} adopted. Destroying the resource deletes ${them}.`,
     );
 }
 
 type Rows = ReadonlyMap<string, Row>;
 
-/** Declared keys that were not written by the resource, and did not go in this operation. @param most to look for. */
+/** Declared keys that the resource didn't write and that weren't deleted in this operation, `most` of them. */
 function newKeys(
   ctx: Context,
   { namespaceId }: NamespaceAddress,
@@ -117,15 +120,19 @@ function newKeys(
   const wanted = new Map<string, Row>();
   let others = 0;
   for (const row of catalog.rows.values()) {
-    if (isPast(row, now) || manifest.has(row.key) || deleted.has(row.key)) continue;
+    if (isExpired(row, now) || manifest.has(row.key) || deleted.has(row.key)) continue;
     if (wanted.size < most) wanted.set(row.key, row);
     else others += 1;
   }
   return { wanted, others };
 }
 
-/** Which of the keys exist, by as few requests as can be: each asked for, or all keys listed where that is cheaper. */
-async function lookFor(ctx: Context, address: Adoption, wanted: Rows): Promise<Map<string, Found>> {
+/** Which of the keys exist. Reads each, or lists the namespace, whichever takes fewer requests. */
+async function findExisting(
+  ctx: Context,
+  address: AdoptionRequest,
+  wanted: Rows,
+): Promise<Map<string, ExistingKey>> {
   if (wanted.size === 0) return new Map();
   const [binary, text]: [Row[], string[]] = [[], []];
   for (const row of wanted.values()) {
@@ -135,10 +142,10 @@ async function lookFor(ctx: Context, address: Adoption, wanted: Rows): Promise<M
   const requests = Math.ceil(text.length / KV.MAX_BULK_GET_KEYS) + binary.length;
   if (requests > 1) {
     const pages = listKeys(ctx.api, address);
-    const listed = await among(pages, wanted, requests * KV.MAX_KEYS_PER_PAGE);
+    const listed = await existingIn(pages, wanted, requests * KV.MAX_KEYS_PER_PAGE);
     if (listed !== undefined) return listed;
   }
-  const existing = new Map<string, Found>();
+  const existing = new Map<string, ExistingKey>();
   const found = (row: Row, listed: ListedKey | undefined, value?: string): void => {
     if (listed !== undefined) existing.set(row.key, { row, listed, value });
   };
@@ -147,7 +154,7 @@ async function lookFor(ctx: Context, address: Adoption, wanted: Rows): Promise<M
     for await (const { key, bytes, metadata, expiration, isAlone } of values) {
       const row = wanted.get(key);
       if (row === undefined) continue;
-      // The time of expiry need not be in the answer to a bulk read.
+      // The answer to a bulk read doesn't always have the expiration.
       const isTimed = row.expiration !== undefined || row.ttl !== undefined;
       const isListed = isAlone === true || (isTimed && expiration === undefined);
       const listed = isListed ? await listedAs(ctx, address, key) : undefined;
@@ -155,30 +162,30 @@ async function lookFor(ctx: Context, address: Adoption, wanted: Rows): Promise<M
     }
   } catch (error) {
     if (!isUnknownRoute(error)) throw error;
-    return (await among(listKeys(ctx.api, address), wanted)) ?? existing; // The older API has no bulk read.
+    return (await existingIn(listKeys(ctx.api, address), wanted)) ?? existing; // Older versions of the API have no bulk read.
   }
   for (const row of binary) found(row, await listedAs(ctx, address, row.key));
   return existing;
 }
 
-/** Which of the keys a listing shows; undefined where it has at least so many. */
-async function among(
+/** Which of the keys a listing has; undefined if it has `most` keys or more. */
+async function existingIn(
   listing: AsyncIterable<ListedKey>,
   wanted: Rows,
   most = Infinity,
-): Promise<Map<string, Found> | undefined> {
-  const existing = new Map<string, Found>();
+): Promise<Map<string, ExistingKey> | undefined> {
+  const existing = new Map<string, ExistingKey>();
   let seen = 0;
   for await (const listed of listing) {
     const row = wanted.get(listed.name);
     if (row !== undefined) existing.set(row.key, { row, listed, value: undefined });
     seen += 1;
-    if (seen === most) return undefined; // Before the next page is asked for.
+    if (seen === most) return undefined; // Before the next page is requested.
   }
   return existing;
 }
 
-/** A key as the listing shows it, which sorts it before all those that begin with it. */
+/** A key as listed. The listing sorts it before all longer keys that begin with it. */
 async function listedAs(
   ctx: Context,
   address: NamespaceAddress,
@@ -189,10 +196,10 @@ async function listedAs(
   return undefined;
 }
 
-function refused(where: string, keys: readonly string[], how: string): AdoptionError {
-  const subject = keys.length === 1 ? "declared key exists" : "declared keys exist";
+function adoptionRefusal(where: string, keys: readonly string[], how: string): AdoptionError {
+  const subject = keys.length === 1 ? "declared key already exists" : "declared keys already exist";
   return new AdoptionError(
-    `${where}: ${count(keys.length)} ${subject} already${how} (${shown(keys)}). ` +
+    `${where}: ${formatNumber(keys.length)} ${subject}${how} (${quoteKeys(keys)}). ` +
       'Nothing was written. Set adopt: "takeOver" to overwrite them, or declare other keys. In a forced replacement ' +
       "(`pulumi state taint`, `--target-replace`) they may be this resource's own.",
   );

@@ -1,44 +1,44 @@
 import type { Entry } from "./entry";
 
-/** What one request carries. */
+/** The content of one request. */
 export interface Batch<T> {
   readonly items: readonly T[];
-  /** Of the request's body, exactly. */
+  /** The exact size of the request's body. */
   readonly bytes: number;
 }
 
 export interface BatchLimits<T> {
   readonly items: number;
-  /** Of the body; a single item may be larger. */
+  /** Limit of the body's size. A single item may exceed it. */
   readonly bytes: number;
-  /** Bytes of one item's JSON. */
+  /** The size of one item's JSON. */
   readonly bytesOf: (item: T) => number;
 }
 
-/** Cuts items into requests. Holds one batch at a time. */
+/** Splits items into requests. Holds one batch at a time. */
 export function* batches<T>(
   items: Iterable<T>,
   limits: BatchLimits<T>,
 ): Generator<Batch<T>, void, undefined> {
-  let held: T[] = [];
+  let batch: T[] = [];
   let bytes = BRACKETS;
   for (const item of items) {
     const more = limits.bytesOf(item);
-    if (held.length > 0 && (held.length >= limits.items || bytes + COMMA + more > limits.bytes)) {
-      yield { items: held, bytes };
-      held = [];
+    if (batch.length > 0 && (batch.length >= limits.items || bytes + COMMA + more > limits.bytes)) {
+      yield { items: batch, bytes };
+      batch = [];
       bytes = BRACKETS;
     }
-    bytes += held.length === 0 ? more : COMMA + more;
-    held.push(item);
+    bytes += batch.length === 0 ? more : COMMA + more;
+    batch.push(item);
   }
-  if (held.length > 0) yield { items: held, bytes };
+  if (batch.length > 0) yield { items: batch, bytes };
 }
 
 const BRACKETS = 2;
 const COMMA = 1;
 
-/** An entry as the bulk write takes it. JSON leaves out the members that are undefined. */
+/** An entry in the form of the bulk write. JSON omits undefined members. */
 export function toRequest(entry: Entry): Record<string, unknown> {
   const { key, value, base64, metadata, expiration, expirationTtl } = entry;
   const asBase64 = !base64 && isShorterAsBase64(value);
@@ -52,7 +52,7 @@ export function toRequest(entry: Entry): Record<string, unknown> {
   };
 }
 
-/** Bytes of the entry's JSON in a bulk write. */
+/** The size of the entry's JSON in a bulk write. */
 export function entryBytes(entry: Entry): number {
   const { key, value, base64, metadata, expiration, expirationTtl } = entry;
   const valueBytes = base64
@@ -69,32 +69,32 @@ const PLAIN = '{"key":,"value":}';
 const FLAG = ',"base64":true';
 
 /**
- * Whether a text takes fewer bytes as base64: of a control character JSON makes six. A value of them alone would be
- * larger than any request may be.
+ * Whether a text takes fewer bytes as base64. JSON writes a control character as six bytes, so a value of nothing else would
+ * exceed any request.
  */
 export function isShorterAsBase64(text: string): boolean {
-  return NOT_ITSELF_IN_JSON.test(text) && bytesAsBase64(Buffer.byteLength(text)) < textBytes(text);
+  return NEEDS_ESCAPING.test(text) && bytesAsBase64(Buffer.byteLength(text)) < textBytes(text);
 }
 
-/** Bytes of a value as base64, with the member that says so. */
+/** The size of a value as base64, including the `base64` member. */
 function bytesAsBase64(bytes: number): number {
   return Math.ceil(bytes / 3) * 4 + EMPTY.length + FLAG.length;
 }
 
-/** Bytes of the text as JSON. Most texts are looked at only: values are long, and no copy of one is made to count it. */
+/** The size of the text as JSON. Values are long, so most are counted without copying them. */
 export function textBytes(text: string): number {
-  return NOT_ITSELF_IN_JSON.test(text) ? Buffer.byteLength(JSON.stringify(text)) : text.length + EMPTY.length;
+  return NEEDS_ESCAPING.test(text) ? Buffer.byteLength(JSON.stringify(text)) : text.length + EMPTY.length;
 }
 
-/** Anything but printable ASCII without quotation mark and backslash. */
-const NOT_ITSELF_IN_JSON = /[^ !#-[\]-~]/;
+/** Anything that JSON escapes or UTF-8 writes in several bytes. */
+const NEEDS_ESCAPING = /[^ !#-[\]-~]/;
 
-/** The body of a bulk write, put together in place: a text of megabytes would lie about until the next full collection. */
+/** The body of a bulk write, built in one buffer: strings of megabytes would stay in memory until the next full collection. */
 export class Body {
   readonly #bytes: Buffer;
   #at: number;
 
-  /** @param sizes bytes of each entry's JSON. */
+  /** @param sizes the size of each entry's JSON. */
   constructor(sizes: readonly number[]) {
     this.#bytes = Buffer.allocUnsafe(
       sizes.reduce((sum, size) => sum + size, BRACKETS + (sizes.length - 1) * COMMA),
@@ -107,17 +107,17 @@ export class Body {
     this.#at += this.#bytes.write(JSON.stringify(toRequest(entry)), this.#at);
   }
 
-  /** An entry that is JSON already. */
+  /** Adds an entry that's already JSON. */
   addText(from: Buffer, start: number, end: number): void {
     this.#separate();
     this.#at += from.copy(this.#bytes, this.#at, start, end);
   }
 
-  /** @throws RangeError where the sizes were wrong: what was never written must not be sent. */
+  /** @throws RangeError if the sizes were wrong: uninitialized bytes must not be sent. */
   done(): Buffer {
     const written = this.#at + this.#bytes.write("]", this.#at);
     if (written !== this.#bytes.length)
-      throw new RangeError(`a body of ${this.#bytes.length} bytes was counted and ${written} were written`);
+      throw new RangeError(`expected a body of ${this.#bytes.length} bytes but wrote ${written}`);
     return this.#bytes;
   }
 

@@ -13,24 +13,21 @@ import {
 } from "./address";
 import { type Batch, batches, Body, textBytes } from "./batches";
 import type { Row, Writable } from "./catalog";
-import { count } from "./entry";
+import { formatNumber } from "./entry";
 
-/**
- * Bulk writes and deletes: what a resource or a command sends is cut into batches, these go out side by side, and what
- * Cloudflare left undone is sent again.
- */
+/** Bulk writes and deletes: split into batches, sent in parallel, and sent again where Cloudflare reports keys as unsuccessful. */
 
 interface BulkRequest<T> extends NamespaceAddress {
   readonly ctx: EntriesContext;
-  /** Called for what Cloudflare has confirmed, as soon as it has. */
+  /** Called with items as soon as Cloudflare confirms them. */
   readonly onDone: (items: readonly T[], answeredAtSeconds: number) => void;
-  /** Called for what may have been carried out or not: the request was broken off. */
+  /** Called with items whose request was interrupted: it may have been applied or not. */
   readonly onUncertain?: (items: readonly T[]) => void;
 }
 
 export interface UploadRequest extends BulkRequest<Row> {
   readonly entries: Writable;
-  /** Which of them are to be written; none that has expired already. */
+  /** Which of them to write; none of them expired. */
   readonly rows: readonly Row[];
 }
 
@@ -39,28 +36,28 @@ export interface RemoveRequest extends BulkRequest<string> {
 }
 
 export interface BulkOutcome {
-  /** Entries or keys that Cloudflare has confirmed. */
+  /** How many entries or keys Cloudflare confirmed. */
   readonly done: number;
-  /** What Cloudflare refuses one by one; it did not keep it from taking the others. */
-  readonly failed: readonly Refused[];
-  /** Why it ended early: Cloudflare, the source, or a cancellation. */
+  /** Keys that Cloudflare refused individually, while it accepted the others. */
+  readonly failed: readonly FailedKey[];
+  /** Why it ended early: an error of the API or the source, or a cancellation. */
   readonly error: Error | undefined;
 }
 
-/** A key that Cloudflare did not take, and why. */
-export interface Refused {
+/** A key that Cloudflare refused, and why. */
+export interface FailedKey {
   readonly key: string;
   readonly reason: string;
 }
 
 /**
- * Writes entries. Never throws: what was written until it ended is the caller's to record. A batch whose outcome nobody
- * knows counts as not written, for writing it again does no harm.
+ * Writes entries. Never throws, because the caller has to record what was written. A batch with an unknown outcome counts
+ * as not written: writing it again is safe.
  */
 export async function upload(request: UploadRequest): Promise<BulkOutcome> {
   const { ctx, namespaceId, entries, rows } = request;
   const keyOf = ({ key }: Row): string => key;
-  return await carryOut(request, rows, {
+  return await sendInBatches(request, rows, {
     what: "entries written",
     keyOf,
     bytesOf: ({ sentBytes }) => sentBytes,
@@ -68,7 +65,7 @@ export async function upload(request: UploadRequest): Promise<BulkOutcome> {
       const body = new Body(some.map(({ sentBytes }) => sentBytes));
       await entries.fill(body, some);
       return await ctx.api.put(`${namespacePath(request)}/bulk`, {
-        what: `Writing ${named(some, keyOf, "entries")} to namespace ${namespaceId}`,
+        what: `Writing ${describeItems(some, keyOf, "entries")} to namespace ${namespaceId}`,
         schema: unsuccessfulKeys,
         body: body.done(),
         advice,
@@ -77,7 +74,7 @@ export async function upload(request: UploadRequest): Promise<BulkOutcome> {
   });
 }
 
-/** Deletes keys, as `upload` writes entries. A key that does not exist, or whose namespace is gone, is removed. */
+/** Deletes keys, as `upload` writes entries. A key that doesn't exist, or whose namespace doesn't, counts as deleted. */
 export async function remove(request: RemoveRequest): Promise<BulkOutcome> {
   const { ctx, namespaceId, keys } = request;
   const keyOf = (key: string): string => key;
@@ -87,7 +84,7 @@ export async function remove(request: RemoveRequest): Promise<BulkOutcome> {
 
   const send = async (some: readonly string[], as: typeof method): Promise<readonly string[]> => {
     const { result } = await ctx.api.send(as, as === "POST" ? `${path}/delete` : path, {
-      what: `Deleting ${named(some, keyOf, "keys")} of namespace ${namespaceId}`,
+      what: `Deleting ${describeItems(some, keyOf, "keys")} from namespace ${namespaceId}`,
       schema: unsuccessfulKeys,
       body: some,
       repeatable: true,
@@ -96,7 +93,7 @@ export async function remove(request: RemoveRequest): Promise<BulkOutcome> {
     method = as;
     return result;
   };
-  /** Where the API does not know the operation, it may know its older form (D37). */
+  /** Older versions of the API delete with `DELETE …/bulk` instead of `POST …/bulk/delete`. */
   const sendInEitherForm = async (some: readonly string[]): Promise<readonly string[]> => {
     try {
       return await send(some, method);
@@ -105,7 +102,7 @@ export async function remove(request: RemoveRequest): Promise<BulkOutcome> {
       return await send(some, "DELETE");
     }
   };
-  return await carryOut(request, keys, {
+  return await sendInBatches(request, keys, {
     what: "keys deleted",
     keyOf,
     bytesOf: textBytes,
@@ -122,22 +119,22 @@ export async function remove(request: RemoveRequest): Promise<BulkOutcome> {
   });
 }
 
-/** The keys that Cloudflare left undone. It answers nothing, an empty object, a sentence, or counts with them (D36). */
+/** The keys that Cloudflare left undone. Depending on its version, the API answers null, a string, or an object. */
 const unsuccessfulKeys = z
   .union([z.null(), z.string(), z.looseObject({ unsuccessful_keys: z.array(z.string()).nullish() })])
   .transform((result) => (typeof result === "object" && result?.unsuccessful_keys) || []);
 
-/** `key "a"` for one, `12 entries` for more: a refusal of one item names it. */
-function named<T>(items: readonly T[], keyOf: (item: T) => string, plural: string): string {
+/** `key "a"` or `12 entries`, so that an error about a single item names it. */
+function describeItems<T>(items: readonly T[], keyOf: (item: T) => string, plural: string): string {
   const [first, ...more] = items;
   return first !== undefined && more.length === 0
     ? `key ${JSON.stringify(keyOf(first))}`
     : `${items.length} ${plural}`;
 }
 
-/** When what Cloudflare left undone is sent again. */
-export const AGAIN = {
-  /** Waits before each attempt; a key takes one write per second (facts 9.1). */
+/** When to resend keys that Cloudflare reported as unsuccessful. */
+export const RESEND = {
+  /** Waits before each attempt. Cloudflare accepts one write per second to a key: https://developers.cloudflare.com/kv/platform/limits/ */
   afterMs: [1_000, 2_000, 4_000],
 } as const;
 
@@ -145,31 +142,36 @@ interface Operation<T> {
   /** As in `entries written`. */
   readonly what: string;
   readonly keyOf: (item: T) => string;
-  /** Bytes of the item's JSON. */
+  /** The size of the item's JSON. */
   readonly bytesOf: (item: T) => number;
-  /** One request. Gives the keys for which Cloudflare says that it did nothing. */
+  /** Sends one request and returns the keys that Cloudflare reports as unsuccessful. */
   readonly send: (items: readonly T[]) => Promise<readonly string[]>;
 }
 
-/** Sends batches side by side, within the client's concurrency and the memory that bodies may take. */
-async function carryOut<T>(
+/** Sends batches in parallel, within the client's concurrency and a limit on the memory for bodies. */
+async function sendInBatches<T>(
   { ctx, namespaceId, onDone, onUncertain }: BulkRequest<T>,
   items: readonly T[],
   { what, keyOf, bytesOf, send }: Operation<T>,
 ): Promise<BulkOutcome> {
-  const tell = progressOf({ say: ctx.say, who: subjectOf(ctx, namespaceId), what, total: items.length });
-  const failed: Refused[] = [];
+  const reportProgress = progressReporter({
+    say: ctx.say,
+    who: subjectOf(ctx, namespaceId),
+    what,
+    total: items.length,
+  });
+  const failed: FailedKey[] = [];
   let done = 0;
 
-  /** Gives the items that Cloudflare left undone without a reason. */
+  /** Returns the items that Cloudflare reports as unsuccessful. */
   const attempt = async (some: readonly T[]): Promise<readonly T[]> => {
     try {
       const unsuccessful = new Set(await send(some));
       const confirmed = some.filter((item) => !unsuccessful.has(keyOf(item)));
       if (confirmed.length > 0) {
-        onDone(confirmed, Math.floor(ctx.api.now() / 1000)); // A lifetime is counted from it, as Cloudflare counts.
+        onDone(confirmed, Math.floor(ctx.api.now() / 1000)); // A TTL counts from this time, by Cloudflare's clock.
         done += confirmed.length;
-        tell(confirmed.length);
+        reportProgress(confirmed.length);
       }
       return some.filter((item) => unsuccessful.has(keyOf(item)));
     } catch (error) {
@@ -180,7 +182,7 @@ async function carryOut<T>(
         failed.push({ key: keyOf(first), reason: error.message });
         return [];
       }
-      // One half after the other: side by side they would take the memory of two batches.
+      // One half after the other: in parallel they'd take the memory of two batches.
       const middle = Math.ceil(some.length / 2);
       const undone = await attempt(some.slice(0, middle));
       return [...undone, ...(await attempt(some.slice(middle)))];
@@ -192,22 +194,19 @@ async function carryOut<T>(
     { batches: ctx.settings.concurrency, bytes: KV.IN_FLIGHT_BYTES },
     async (batch) => {
       let undone = await attempt(batch.items);
-      for (const wait of AGAIN.afterMs) {
+      for (const wait of RESEND.afterMs) {
         if (undone.length === 0) return;
         await ctx.pause(wait);
         undone = await attempt(undone);
       }
-      const reason = `The service named it as unsuccessful ${AGAIN.afterMs.length + 1} times and gave no reason.`;
+      const reason = `Cloudflare reported it as unsuccessful ${RESEND.afterMs.length + 1} times without giving a reason.`;
       failed.push(...undone.map((item) => ({ key: keyOf(item), reason })));
     },
   );
   return { done, failed, error };
 }
 
-/**
- * Does `work` with every batch, several at once. After a failure no batch begins; those that have begun are finished.
- * Never throws: gives the first failure.
- */
+/** Does `work` with several batches at once. After a failure, no new batch starts. Never throws; returns the first failure. */
 async function inParallel<T>(
   source: Iterable<Batch<T>>,
   most: { readonly batches: number; readonly bytes: number },
@@ -230,37 +229,37 @@ async function inParallel<T>(
         running.delete(run);
       });
     running.add(run);
-    await nextTurn(); // What has begun reaches the network before the next one is made.
+    await nextTurn(); // Let this one reach the network before the next body is built.
   }
   await Promise.all(running);
   return failures[0];
 }
 
-/** Shortest time between two lines about the same work. */
+/** The shortest time between two lines of progress. */
 const LINE_EVERY_MS = 5_000;
 
-/** Says how far long work has come, each time that more is done. Work that is done within seconds is not mentioned. */
-export function progressOf(work: {
+/** Reports the progress of long work. Work that ends within seconds isn't mentioned. */
+export function progressReporter(work: {
   readonly say: EntriesContext["say"];
-  /** The resource, as messages name it. */
+  /** How messages name the resource. */
   readonly who: string;
   readonly what: string;
   readonly total: number;
 }): (more: number) => void {
   const { say, who, what, total } = work;
   const startedMs = performance.now();
-  let saidMs = startedMs;
+  let reportedMs = startedMs;
   let done = 0;
   return (more) => {
     done += more;
     const now = performance.now();
-    if (now - saidMs < LINE_EVERY_MS || done === total) return;
-    saidMs = now;
+    if (now - reportedMs < LINE_EVERY_MS || done === total) return;
+    reportedMs = now;
     const rate = done / ((now - startedMs) / 1000);
     const seconds = (total - done) / rate;
     const left = seconds <= 120 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`;
     say.info(
-      `${who}: ${count(done)} of ${count(total)} ${what}, ${count(Number(rate.toPrecision(2)))} per second, about ${left} left`,
+      `${who}: ${formatNumber(done)} of ${formatNumber(total)} ${what}, ${formatNumber(Number(rate.toPrecision(2)))} per second, about ${left} left`,
     );
   };
 }

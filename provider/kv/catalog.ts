@@ -3,92 +3,92 @@ import { createHash } from "node:crypto";
 import { entryBytes, isShorterAsBase64, type Body } from "./batches";
 import {
   checkEntry,
-  isPast,
-  placeOf,
+  isExpired,
+  describePlace,
   recordOf,
   type Entry,
   type EntryDefaults,
   type EntryText,
-  type Given,
+  type RawEntry,
   type Place,
-  type Recorded,
-  type Sound,
+  type RecordedEntry,
+  type ValidEntry,
 } from "./entry";
 import { SourceError } from "./source-handle";
 
-/** Entries that can be sent. Their values are fetched from the source whenever a body is made. */
+/** Entries that can be written. Their values are read from the source whenever a body is built. */
 export interface Writable {
-  /** @throws SourceError where the source is no longer what was checked. */
+  /** @throws SourceError if the source changed since it was checked. */
   fill(body: Body, rows: readonly Row[]): Promise<void>;
 }
 
-/** Declared entries, to be read as often as needed. */
+/** Declared entries, which can be read repeatedly. */
 export interface Source extends Writable {
   readonly kind: "entries" | "file" | "directory";
-  /** What messages call it: the path as it was declared, or `entries`. */
+  /** Its name in messages: the path as declared, or `entries`. */
   readonly name: string;
   readonly defaults: EntryDefaults;
-  /** Every entry, some at a time. A file is held open from then on. @throws SourceError where nothing more can be read. */
-  read(): Iterable<readonly Given[]> | AsyncIterable<readonly Given[]>;
-  /** Keys alone, where that takes less than to read the entries. @throws SourceError */
+  /** Every entry, some at a time. Keeps a file open from then on. @throws SourceError if it can't be read any further. */
+  read(): Iterable<readonly RawEntry[]> | AsyncIterable<readonly RawEntry[]>;
+  /** The keys alone, if that's cheaper than reading the entries. @throws SourceError */
   keys?(): AsyncIterable<readonly string[]>;
-  /** Of a file's bytes as they are, 64 hexadecimal digits. */
+  /** Of a file's bytes: 64 hex digits. */
   sha256?(): Promise<string>;
-  /** The same, of the bytes that `read` has found. */
+  /** The same, of the bytes that `read` read. */
   readonly readSha256?: string | undefined;
   close?(): Promise<void>;
 }
 
-/** A source of entries in a few lines: what the inputs of a KvEntries show in place of the entries. */
+/** A source in brief: what the inputs of a KvEntries show instead of the entries. */
 export interface Summary {
   readonly keys: number;
-  /** Bytes of all values as Cloudflare stores them. */
+  /** The total size of the values as Cloudflare stores them. */
   readonly bytes: number;
-  /** 64 hexadecimal digits, the same for the same entries in whatever order, file or encoding. */
+  /** 64 hex digits. The same entries have the same digest, in any order, file or encoding. */
   readonly digest: string;
-  /** The first ten sentences, then how many more. With any of them nothing may be sent. */
+  /** The first ten problems, then how many more. With a problem, nothing may be sent. */
   readonly problems: readonly string[];
-  /** Entries whose expiry has passed: never sent. */
+  /** Entries that have expired and are never written. */
   readonly expired: number;
-  /** The first ten sentences, then how many more. */
+  /** The first ten warnings, then how many more. */
   readonly warnings: readonly string[];
 }
 
 /**
- * What a declared key is to hold, and what is needed to send it. When a lifetime ends is known when it is written. One
- * flat object: there may be a million of them.
+ * The declared content of a key, and what it takes to send it. A TTL gets its expiration only when it's written. A flat
+ * object, because there may be a million of them.
  */
-export interface Row extends Recorded {
+export interface Row extends RecordedEntry {
   readonly key: string;
-  /** The entry, where it is held. */
+  /** The entry, if it's in memory anyway. */
   readonly entry?: Entry | undefined;
   /** In a bulk file: which entry, counted from 1, and the line on which it begins. */
   readonly position: number | undefined;
   readonly line: number | undefined;
-  /** Where its text stands in the file, in bytes. */
+  /** Where its text is in the file, in bytes. */
   readonly start: number | undefined;
   readonly end: number | undefined;
-  /** Whether that text is what is sent. */
+  /** Whether that text is sent unchanged. */
   readonly isAsIs: boolean;
-  /** Bytes of the entry in the body of a bulk write. */
+  /** The entry's size in the body of a bulk write. */
   readonly sentBytes: number;
-  /** Whether the value is not text. */
+  /** Whether the value isn't UTF-8 text. */
   readonly isBinary: boolean;
 }
 
-/** Declared entries, as far as they were read. */
+/** Declared entries, as far as they could be read. */
 export interface Catalog extends Summary {
   /** By key, in the order of the source. */
   readonly rows: ReadonlyMap<string, Row>;
-  /** Whether it holds the entries themselves, as those of a program are at hand anyway. */
-  readonly isHeld: boolean;
-  /** Of the file that the entries were read from; undefined for other sources. */
+  /** Whether the rows hold the entries themselves: inline entries are in memory anyway. */
+  readonly isInMemory: boolean;
+  /** Of the file; undefined for other sources. */
   readonly sha256: string | undefined;
-  /** What ended the reading early, as the last of the problems says. */
-  readonly broken: SourceError | undefined;
+  /** What ended the reading early; also the last of the problems. */
+  readonly readError: SourceError | undefined;
 }
 
-/** Reads the source once, and lets go of it. */
+/** Reads the source once and closes it. */
 export async function catalogOf(source: Source, nowSeconds?: number): Promise<Catalog> {
   try {
     return await readCatalog(source, nowSeconds);
@@ -97,23 +97,23 @@ export async function catalogOf(source: Source, nowSeconds?: number): Promise<Ca
   }
 }
 
-/** Reads the source once. Never throws for what is wrong with the source: that is among the problems. */
+/** Reads the source once. Reports what's wrong with it among the problems instead of throwing. */
 export async function readCatalog(source: Source, nowSeconds = Date.now() / 1000): Promise<Catalog> {
-  const problems = new FirstFew("problem");
-  const warnings = new FirstFew("warning");
+  const problems = new FirstLines("problem");
+  const warnings = new FirstLines("warning");
   const rows = new Map<string, Row>();
-  /** Of the first entries of their key that are wrong. */
+  /** The places of invalid entries, by key. */
   const refused = new Map<string, Place>();
   const counts = { keys: 0, bytes: 0, expired: 0 };
-  const isHeld = source.kind === "entries";
+  const isInMemory = source.kind === "entries";
 
-  const add = (given: Given): void => {
-    // 1. A bad entry has its place as well.
+  const add = (given: RawEntry): void => {
+    // 1. Duplicate keys, also of invalid entries.
     const key = typeof given.key === "string" ? given.key : undefined;
     const first = key === undefined ? undefined : (rows.get(key) ?? refused.get(key));
     if (first !== undefined)
       problems.add(
-        `${placeOf(given.place, key)}: the key stands in entry ${first.position} (line ${first.line}) already; keep one of the two`,
+        `${describePlace(given.place, key)}: the key is already in entry ${first.position} (line ${first.line}); keep one of them`,
       );
     // 2. The entry itself.
     const checked = checkEntry(given, source.defaults);
@@ -126,40 +126,40 @@ export async function readCatalog(source: Source, nowSeconds = Date.now() / 1000
     checked.warnings.forEach((warning) => warnings.add(warning));
     counts.keys += 1;
     counts.bytes += Buffer.byteLength(stored);
-    if (isPast(entry, nowSeconds)) counts.expired += 1;
-    if (first === undefined) rows.set(entry.key, rowOf(given, checked, isHeld));
+    if (isExpired(entry, nowSeconds)) counts.expired += 1;
+    if (first === undefined) rows.set(entry.key, rowOf(given, checked, isInMemory));
   };
 
-  let broken: SourceError | undefined;
+  let readError: SourceError | undefined;
   try {
     for await (const some of source.read()) some.forEach(add);
   } catch (error) {
     if (!(error instanceof SourceError)) throw error;
-    broken = error;
+    readError = error;
   }
   return {
     ...counts,
     digest: digestOf(rows),
-    problems: [...problems.lines(), ...(broken === undefined ? [] : [broken.message])],
+    problems: [...problems.lines(), ...(readError === undefined ? [] : [readError.message])],
     warnings: warnings.lines(),
     rows,
-    isHeld,
+    isInMemory,
     sha256: source.readSha256,
-    broken,
+    readError,
   };
 }
 
-function rowOf(given: Given, { entry, stored }: Sound, isHeld: boolean): Row {
+function rowOf(given: RawEntry, { entry, stored }: ValidEntry, isInMemory: boolean): Row {
   const { value, metadata, expiration, ttl } = recordOf(entry, stored);
   const text = "text" in given ? given.text : undefined;
-  const isAsIs = text !== undefined && saysJust(entry, given, text);
+  const isAsIs = text !== undefined && canSendAsIs(entry, given, text);
   return {
     key: entry.key,
     value,
     metadata,
     expiration,
     ttl,
-    entry: isHeld ? entry : undefined,
+    entry: isInMemory ? entry : undefined,
     position: given.place.position,
     line: given.place.line,
     start: text?.offset,
@@ -170,7 +170,7 @@ function rowOf(given: Given, { entry, stored }: Sound, isHeld: boolean): Row {
   };
 }
 
-/** Of everything the entries say: keys, stored bytes, metadata and when they end. Their order has no influence. */
+/** The digest of keys, stored bytes, metadata, expirations and TTLs, independent of their order. */
 function digestOf(rows: ReadonlyMap<string, Row>): string {
   const hash = createHash("sha256");
   for (const key of [...rows.keys()].sort()) {
@@ -182,8 +182,8 @@ function digestOf(rows: ReadonlyMap<string, Row>): string {
 
 const SHOWN_LINES = 10;
 
-/** The first ten sentences, and how many more there are. */
-class FirstFew {
+/** Keeps the first ten lines, and counts the rest. */
+class FirstLines {
   readonly #what: string;
   readonly #lines: string[] = [];
   #count = 0;
@@ -207,8 +207,8 @@ class FirstFew {
 
 const AS_IS_MEMBERS: readonly string[] = ["key", "value", "base64", "metadata"];
 
-/** Whether the text in the file says just what Cloudflare is to be told: nothing is added to it or left out. */
-function saysJust(entry: Entry, given: Given, text: EntryText): boolean {
+/** Whether the text in the file can be sent unchanged. */
+function canSendAsIs(entry: Entry, given: RawEntry, text: EntryText): boolean {
   if (!("members" in given)) return false;
   const { members } = given;
   return (
@@ -216,7 +216,7 @@ function saysJust(entry: Entry, given: Given, text: EntryText): boolean {
     entry.expirationTtl === undefined &&
     entry.metadata === members["metadata"] &&
     Object.keys(members).every((name) => AS_IS_MEMBERS.includes(name) && members[name] !== null) &&
-    countMembers(members) === text.members // A member written twice means one thing here, and perhaps another there.
+    countMembers(members) === text.members // Cloudflare might read a duplicate member differently.
   );
 }
 

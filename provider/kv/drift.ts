@@ -1,18 +1,18 @@
 import { KV } from "../limits";
 import type { Context } from "../runtime/lifecycle";
 import { subjectOf, type NamespaceAddress } from "./address";
-import { count, digest, UNCERTAIN } from "./entry";
-import { hasExpired, listKeys, type ListedKey, sameListed } from "./listing";
+import { formatNumber, digest, UNCERTAIN } from "./entry";
+import { mayHaveExpired, listKeys, type ListedKey, sameListed } from "./listing";
 import type { Manifest } from "./manifest";
 import { readValues } from "./values";
 
 export interface Verification extends NamespaceAddress {
   readonly verify?: "keys" | "values" | "none" | undefined;
-  /** When the last entry was written, seconds since the epoch. */
+  /** When the last entry was written, in Unix seconds. */
   readonly writtenAt: number;
 }
 
-/** What differs from the manifest, in words; the manifest is brought to what is there. Undefined where nothing differs. */
+/** Describes the drift from the manifest, and updates the manifest to what exists. Undefined without drift. */
 export async function driftOf(
   ctx: Context,
   state: Verification,
@@ -21,16 +21,16 @@ export async function driftOf(
   const listed = new Map<string, ListedKey>();
   for await (const key of listKeys(ctx.api, state)) if (manifest.has(key.name)) listed.set(key.name, key);
   const now = ctx.api.now() / 1000;
-  // Neither a listing nor a read has to show yet what we have written.
+  // Neither a listing nor a read has to show our own writes yet.
   if (now - state.writtenAt < KV.CONSISTENCY_SECONDS) return undefined;
 
-  const gone: string[] = [];
+  const missing: string[] = [];
   const changed: string[] = [];
   for (const [key, recorded] of manifest) {
-    if (recorded.value === UNCERTAIN.value) continue; // Known to need a write already.
+    if (recorded.value === UNCERTAIN.value) continue; // Already known to need a write.
     const found = listed.get(key);
     if (found === undefined) {
-      if (!hasExpired(recorded, now)) gone.push(key);
+      if (!mayHaveExpired(recorded, now)) missing.push(key);
     } else if (!sameListed(recorded, found, now)) changed.push(key);
   }
   if (state.verify === "values") {
@@ -38,18 +38,20 @@ export async function driftOf(
     const keys = [...listed.keys()].filter(
       (key) => !differing.has(key) && manifest.get(key)?.value !== UNCERTAIN.value,
     );
-    changed.push(...(await otherValues(ctx, state, manifest, keys)));
+    changed.push(...(await changedValues(ctx, state, manifest, keys)));
   }
 
-  // The next update writes both; what is there is still deleted when it is declared no more.
-  for (const key of gone) manifest.delete(key);
+  // The next update writes both. A changed key stays ours, and is deleted once it's no longer declared.
+  for (const key of missing) manifest.delete(key);
   for (const key of changed) manifest.set(key, UNCERTAIN);
-  const parts = [told("gone", gone), told("changed", changed)].filter((part) => part !== undefined);
+  const parts = [driftPart("missing", missing), driftPart("changed", changed)].filter(
+    (part) => part !== undefined,
+  );
   return parts.length === 0 ? undefined : parts.join("; ");
 }
 
-/** Keys whose value is another than the one that was written. */
-async function otherValues(
+/** Keys whose value differs from what was written. */
+async function changedValues(
   ctx: Context,
   { accountId, namespaceId }: NamespaceAddress,
   manifest: Manifest,
@@ -57,7 +59,7 @@ async function otherValues(
 ): Promise<string[]> {
   const requests = Math.ceil(keys.length / KV.MAX_BULK_GET_KEYS);
   ctx.say.info(
-    `${subjectOf(ctx, namespaceId)}: comparing ${count(keys.length)} ${keys.length === 1 ? "value" : "values"} takes ${count(requests)} ${requests === 1 ? "request" : "requests"}.`,
+    `${subjectOf(ctx, namespaceId)}: comparing ${formatNumber(keys.length)} ${keys.length === 1 ? "value" : "values"} takes ${formatNumber(requests)} ${requests === 1 ? "request" : "requests"}.`,
   );
   const others: string[] = [];
   const values = readValues(ctx, { accountId, namespaceId, keys, withMetadata: false });
@@ -69,10 +71,10 @@ async function otherValues(
 
 const SHOWN_KEYS = 10;
 
-/** `2 keys gone: a, b` */
-function told(what: string, keys: readonly string[]): string | undefined {
+/** `2 keys missing: a, b` */
+function driftPart(what: string, keys: readonly string[]): string | undefined {
   if (keys.length === 0) return undefined;
   const first = [...keys].sort().slice(0, SHOWN_KEYS).join(", ");
   const noun = keys.length === 1 ? "key" : "keys";
-  return `${count(keys.length)} ${noun} ${what}: ${first}${keys.length > SHOWN_KEYS ? ", …" : ""}`;
+  return `${formatNumber(keys.length)} ${noun} ${what}: ${first}${keys.length > SHOWN_KEYS ? ", …" : ""}`;
 }

@@ -1,4 +1,4 @@
-/** What `work` makes of every item, several at once, in the order of the items. */
+/** Does `work` with several items at once, and yields the results in the order of the items. */
 export async function* inOrder<T, R>(
   source: Iterable<T> | AsyncIterable<T>,
   most: number,
@@ -8,7 +8,7 @@ export async function* inOrder<T, R>(
   try {
     for await (const item of source) {
       const result = work(item);
-      result.catch(() => undefined); // It is thrown when its turn comes, not before.
+      result.catch(() => undefined); // A failure is thrown when its turn comes.
       begun.push(result);
       const first = begun.length < most ? undefined : begun.shift();
       if (first !== undefined) yield await first;

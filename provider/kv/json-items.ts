@@ -2,29 +2,29 @@ import { isAscii, isUtf8 } from "node:buffer";
 import type { Hash } from "node:crypto";
 import { SourceError, type SourceHandle } from "./source-handle";
 
-/** A JSON array in a file, read piece by piece: entries of a bulk file, or keys. */
+/** Reads a JSON array from a file in pieces: entries of a bulk file, or keys. */
 
-/** An item of the array, as it is written: valid JSON by itself. */
+/** The text of one item of the array, which is valid JSON. */
 export interface Item extends Place {
   readonly text: string;
   /** Counted from 1. */
   readonly position: number;
   readonly bytes: number;
-  /** How many members are written in it, at every depth. */
+  /** How many members it has, at every depth. */
   readonly members: number;
 }
 
-/** A place in a file: its offset, its line counted from 1, and the offset of that line. */
+/** A place in a file: its offset, its line counted from 1, and that line's offset. */
 interface Place {
   readonly offset: number;
   readonly line: number;
   readonly lineOffset: number;
 }
 
-/** The file is no JSON array, or not whole. Nothing that it holds is quoted, for that may be a secret value. */
+/** The file is not a JSON array, or is incomplete. Quotes none of its content, which may be secret. */
 export class NotAnArrayError extends SourceError {
   override readonly name = "NotAnArrayError";
-  /** The sentence with the column too, and in words that fit an array of anything. */
+  /** The message with the column, too, and for an array of anything. */
   readonly withColumn: string;
 
   constructor(message: string, withColumn: string) {
@@ -33,26 +33,26 @@ export class NotAnArrayError extends SourceError {
   }
 }
 
-/** Bytes read at a time; more of them where items are long, for each read costs a request to the file system. */
+/** How much is read at a time; more if items are long, because each read is a system call. */
 const CHUNK_BYTES = 64 * 1024;
 const LONG_CHUNK_BYTES = 1024 * 1024;
-/** Items in a chunk, below which they are long. */
+/** With fewer items in a chunk, they count as long. */
 const FEW_ITEMS = 32;
 
-/** Of a number or a word: what is longer is judged as far as it has been read, and never held as a whole. */
+/** The longest number or word that's kept in memory as a whole; a longer one is checked as far as it was read. */
 const MOST_PLAIN_BYTES = 4096;
 
 /**
- * Every item of the array, some at a time, never the whole file.
+ * Yields the items of the array, some at a time, without reading the whole file into memory.
  *
- * @param hash is given all bytes of the file.
- * @throws NotAnArrayError, after the items before the mistake were given.
+ * @param hash is updated with all bytes of the file.
+ * @throws NotAnArrayError, after yielding the items before the mistake.
  */
 export async function* readItems(file: SourceHandle, hash?: Hash): AsyncGenerator<readonly Item[]> {
   const scanner = new ItemScanner();
   let bytes: Buffer = Buffer.allocUnsafe(CHUNK_BYTES);
   let room = CHUNK_BYTES;
-  /** Where the bytes stand in the file, how many there are, and how far they were looked at. */
+  /** The bytes' offset in the file, their number, and how far they were scanned. */
   let [offset, end, at] = [0, 0, 0];
   for (let isLast = false; !isLast;) {
     const chunk = await file.read(bytes.subarray(end, end + room), offset + end);
@@ -69,7 +69,7 @@ export async function* readItems(file: SourceHandle, hash?: Hash): AsyncGenerato
       mistake = error;
     }
     yield items;
-    if (mistake !== undefined) throw await toldOf(mistake, file);
+    if (mistake !== undefined) throw await errorFor(mistake, file);
 
     const needed = scanner.pending ?? at;
     bytes.copyWithin(0, needed, end);
@@ -81,7 +81,7 @@ export async function* readItems(file: SourceHandle, hash?: Hash): AsyncGenerato
   }
 }
 
-/** Characters before a place on its line, and one more. */
+/** The column of a place, counted from 1 in characters. */
 export async function columnOf(file: SourceHandle, { lineOffset, offset }: Place): Promise<number> {
   let column = 1;
   for await (const piece of file.pieces(lineOffset, offset))
@@ -91,7 +91,7 @@ export async function columnOf(file: SourceHandle, { lineOffset, offset }: Place
 
 type Kind = "empty" | "object" | "other" | "malformed" | "encoding" | "after" | "cut";
 
-/** What is wrong with the array, where, and within which item. */
+/** What's wrong with the array, where, and in which item. */
 export class Mistake extends Error {
   readonly kind: Kind;
   readonly place: Place;
@@ -105,11 +105,11 @@ export class Mistake extends Error {
   }
 }
 
-const WANTED = 'write an array of entries: [{ "key": …, "value": … }, …]';
-const LOOK = "this is no valid JSON; look for a missing comma, quote or bracket,";
-const MALFORMED = `${LOOK} or a comma too many`;
+const EXPECTED_ARRAY = 'write an array of entries: [{ "key": …, "value": … }, …]';
+const INVALID_JSON = "this is not valid JSON; look for a missing comma, quote or bracket,";
+const MALFORMED_BRIEF = `${INVALID_JSON} or an extra comma`;
 
-async function toldOf({ kind, place, item }: Mistake, file: SourceHandle): Promise<NotAnArrayError> {
+async function errorFor({ kind, place, item }: Mistake, file: SourceHandle): Promise<NotAnArrayError> {
   const line = `${file.name}, line ${place.line}`;
   const begins = item === undefined ? "" : `which begins on line ${item.line}`;
   const within = item === undefined ? "the array" : `entry ${item.position}, ${begins}`;
@@ -117,43 +117,43 @@ async function toldOf({ kind, place, item }: Mistake, file: SourceHandle): Promi
     item === undefined ? "" : ` (entry ${item.position}${item.line === place.line ? "" : `, ${begins}`})`;
   const withColumn = async (what: string): Promise<string> =>
     `${line}, column ${await columnOf(file, place)}: ${what}`;
-  const told = async (message: string, brief: string): Promise<NotAnArrayError> =>
+  const errorWith = async (message: string, brief: string): Promise<NotAnArrayError> =>
     new NotAnArrayError(message, await withColumn(brief));
   switch (kind) {
     case "empty":
       return new NotAnArrayError(
-        `${file.name} is empty; ${WANTED}`,
-        `${file.name} is empty; an array was expected`,
+        `${file.name} is empty; ${EXPECTED_ARRAY}`,
+        `${file.name} is empty; expected a JSON array`,
       );
     case "object":
     case "other": {
-      const held = kind === "object" ? "an object" : "something else";
-      return await told(`${line}: the file holds ${held}; ${WANTED}`, "the file holds no array");
+      const found = kind === "object" ? "is an object" : "is not an array";
+      return await errorWith(`${line}: the file ${found}; ${EXPECTED_ARRAY}`, "the file is not a JSON array");
     }
     case "malformed":
-      return await told(
-        `${line}${inItem}: ${LOOK} a comma too many, or a line break within a string`,
-        MALFORMED,
+      return await errorWith(
+        `${line}${inItem}: ${INVALID_JSON} an extra comma, or a line break in a string`,
+        MALFORMED_BRIEF,
       );
     case "after":
-      return await told(`${line}: there is something after the end of the array`, MALFORMED);
+      return await errorWith(`${line}: there is text after the end of the array`, MALFORMED_BRIEF);
     case "encoding": {
       const sentence = `${line}${inItem}: the text is not UTF-8`;
       return new NotAnArrayError(sentence, sentence);
     }
     case "cut": {
-      const ends = (where: string): string => `the file ends within ${where}; it may have been cut off`;
-      return await told(`${line}: ${ends(within)}`, ends("the array"));
+      const ends = (where: string): string => `the file ends inside ${where}; it may be truncated`;
+      return await errorWith(`${line}: ${ends(within)}`, ends("the array"));
     }
   }
 }
 
-/** What may come next. */
+/** What the scanner accepts next. */
 type Expects = "array" | "valueOrEnd" | "value" | "nameOrEnd" | "name" | "colon" | "comma" | "nothing";
 
 /** A value without quotes or brackets. */
 const PLAIN = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
-/** Behind `\u`. */
+/** What follows `\u`. */
 const CODE_UNIT = /^[\dA-Fa-f]{4}$/;
 const BYTE_ORDER_MARK = "\u00ef\u00bb\u00bf";
 
@@ -165,43 +165,43 @@ const IS_DELIMITER = byteSet(' \t\r\n,:[]{}"');
 const BEGINS_PLAIN = byteSet("-0123456789tfn");
 const IS_ESCAPED = byteSet('"\\/bfnrt');
 
-/** 1 for each of the characters. */
+/** A lookup table with 1 for each of the characters. */
 function byteSet(characters: string): Uint8Array {
   const set = new Uint8Array(256);
   for (const byte of Buffer.from(characters)) set[byte] = 1;
   return set;
 }
 
-/** Finds the items of an array in bytes that come piece by piece, and the first byte that JSON does not allow. */
+/** Finds the items of an array in bytes that arrive in pieces, and the first byte that JSON doesn't allow. */
 export class ItemScanner {
   #expects: Expects = "array";
-  /** Brackets and braces that are open. */
+  /** Open brackets and braces. */
   readonly #open: number[] = [];
   #inString = false;
   #bytes: Buffer = Buffer.alloc(0);
-  /** Where the bytes stand in the file. */
+  /** The offset of the bytes in the file. */
   #offset = 0;
   #line = 1;
   #lineOffset = 0;
   #count = 0;
-  /** The item that is not complete yet. */
+  /** The item that isn't complete yet. */
   #item: Place | undefined;
   #members = 0;
 
-  /** Where the item begins that is not complete yet, in the bytes of the last scan. */
+  /** Where the incomplete item starts in the bytes of the last scan. */
   get pending(): number | undefined {
     return this.#item && this.#item.offset - this.#offset;
   }
 
-  /** The bytes of the next scan have so many less before them. */
+  /** The next scan's bytes start this much later in the file. */
   shift(bytes: number): void {
     this.#offset += bytes;
   }
 
   /**
-   * Goes on at `from`, and calls `found` for each item that is complete.
+   * Continues at `from`, and calls `found` for each complete item.
    *
-   * @returns where to go on when there are more bytes.
+   * @returns where to continue when there are more bytes.
    * @throws Mistake
    */
   scan(bytes: Buffer, from: number, isLast: boolean, found: (item: Item) => void): number {
@@ -265,12 +265,12 @@ export class ItemScanner {
     if (!isPlain && !isUtf8(piece)) throw this.#notUtf8(item, at);
     this.#count += 1;
     const { offset, line, lineOffset } = item;
-    // Each member by name: a spread takes ten times as long as all the rest.
+    // A spread would take ten times as long as everything else.
     found({
       offset,
       line,
       lineOffset,
-      text: piece.toString(isPlain ? "latin1" : "utf8"), // The same text, the first way quicker.
+      text: piece.toString(isPlain ? "latin1" : "utf8"), // For ASCII, latin1 gives the same text faster.
       position: this.#count,
       bytes: piece.length,
       members: this.#members,
@@ -321,7 +321,7 @@ export class ItemScanner {
     }
   }
 
-  /** To behind the string's closing quote, or as far as the bytes go: never into the middle of an escape. */
+  /** Skips to after the closing quote, or as far as the bytes go without splitting an escape. */
   #throughString(from: number, found: (item: Item) => void): number {
     const bytes = this.#bytes;
     const end = bytes.length;
@@ -354,7 +354,7 @@ export class ItemScanner {
     return { offset: this.#offset + at, line: this.#line, lineOffset: this.#lineOffset };
   }
 
-  /** @param end where the mistake ends: if there are bytes before it that are no text, these are the mistake. */
+  /** @param end the mistake's end. If bytes before it aren't UTF-8, those are the mistake. */
   #mistake(kind: Kind, at: number, end = at + 1): Mistake {
     const from = this.#item ?? this.#placeOf(at);
     if (kind !== "cut" && !isUtf8(this.#bytes.subarray(from.offset - this.#offset, end)))
@@ -362,7 +362,7 @@ export class ItemScanner {
     return new Mistake(kind, this.#placeOf(at), this.#open.length > 1 ? this.#within : undefined);
   }
 
-  /** On the first line that is not UTF-8. */
+  /** On the first line that isn't UTF-8. */
   #notUtf8(from: Place, end: number): Mistake {
     let start = from.offset - this.#offset;
     let { line, lineOffset } = from;

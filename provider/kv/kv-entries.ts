@@ -2,24 +2,32 @@ import { randomUUID } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { isNamespaceGone, subjectOf, type NamespaceAddress } from "./address";
-import { adoptExisting, type Adoption } from "./adopt-existing";
+import { adoptExisting, type AdoptionRequest } from "./adopt-existing";
 import type { Catalog } from "./catalog";
 import { remove } from "./bulk";
-import { compare, converge, line, NOTHING, type Plan, type Written } from "./converge";
-import { type Declared, fileHash, known, knownPart, look, unchangedFile, withDeclared } from "./declared";
+import { compare, converge, summaryLine, NO_CHANGES, type Plan, type Written } from "./converge";
+import {
+  type Declared,
+  fileHash,
+  cachedCatalog,
+  knownPart,
+  loadCatalog,
+  unchangedFile,
+  withCheckedSource,
+} from "./declaration";
 import { driftOf } from "./drift";
-import { deletedKeys, heldKeys } from "./held";
+import { deletedKeys, ownedKeys } from "./owned-keys";
 import { listKeys } from "./listing";
 import { decodeManifest, encodeManifest, type Manifest } from "./manifest";
-import { count, isPast, type Recorded, shown } from "./entry";
-import { Strangers, type Pruning } from "./prune";
-import { soleOwner } from "./sole-owner";
+import { formatNumber, isExpired, type RecordedEntry, quoteKeys } from "./entry";
+import { UnmanagedKeys, type Pruning } from "./prune";
+import { refuseKeyConflicts } from "./key-conflicts";
 import { SourceError } from "./source-handle";
 import { json, record } from "../runtime/json";
 import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle";
 import { edgeResource, refuseLost } from "../runtime/resource";
 import { redactStrings } from "../runtime/secrets";
-import { hasUnknown, pick, UNKNOWN, type JsonObject } from "../runtime/values";
+import { hasUnknown, pick, pluralize, UNKNOWN, type JsonObject } from "../runtime/values";
 import { accountId, adopt, hexId, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
 
@@ -30,18 +38,18 @@ const args = z.object({
     "Use the ID of a KvNamespace, or find it with `edgeguard kv namespace list`.",
   ),
   entries: record(z.unknown()).exactOptional(),
-  file: z.string().min(1, "has to be a path; it is empty").exactOptional(),
+  file: z.string().min(1, "must be a path; it is empty").exactOptional(),
   directory: z
     .union(
       [
-        z.string().min(1, "has to be a path; it is empty"),
+        z.string().min(1, "must be a path; it is empty"),
         z.strictObject({
-          path: z.string().min(1, "has to be a path; it is empty"),
+          path: z.string().min(1, "must be a path; it is empty"),
           prefix: z.string().exactOptional(),
           ignore: z.array(z.string()).exactOptional(),
         }),
       ],
-      "has to be a path, or { path, prefix, ignore }",
+      "must be a path or { path, prefix, ignore }",
     )
     .exactOptional(),
   defaults: z
@@ -56,7 +64,7 @@ const args = z.object({
 const computed = z.object({
   manifest: z.string(),
   writtenAt: z.number(),
-  // As declared, unless a write was not finished; and what a refresh found.
+  // The declared digest, unless a write was interrupted; and what a refresh found.
   digest: z.string().exactOptional(),
   drift: z.string().exactOptional(),
 });
@@ -70,13 +78,13 @@ export const kvEntries = defineLifecycle({
   args,
   computed,
   computedInputs: ["keys", "bytes", "digest", "fileHash", "drift"],
-  // The class gives no digest of its own: one that arrives is the recorded one, which `ignoreChanges` brings back.
+  // The class passes no digest. One that arrives is the recorded one, restored by `ignoreChanges`.
   hints: ["digest"],
-  // The same content from another place is no change: what is compared is its digest.
+  // Comparing digests means that moving the same content elsewhere isn't a change.
   compared: { ignore: ["entries", "file", "directory", "defaults"], also: ["digest", "drift"] },
   replaceOn: ["accountId", "namespaceId"],
   secret: { entries: redactStrings },
-  // Whoever sees a digest can try contents until one has it: for a short value a matter of seconds.
+  // A short value can be guessed from its digest within seconds.
   secretOutputs: ["manifest", "digest", "fileHash"],
   fromSettings: { accountId: ({ accountId }) => accountId },
   lock: ({ accountId, namespaceId }) => LOCK.entries(accountId, namespaceId),
@@ -90,13 +98,13 @@ export const kvEntries = defineLifecycle({
         const which = set.length === 0 ? "none is set" : `${set.join(" and ")} are set`;
         return {
           property: set[1] ?? "entries",
-          reason: `exactly one of entries, file and directory gives the entries; ${which}`,
+          reason: `set exactly one of entries, file and directory; ${which}`,
         };
       },
     },
   ],
 
-  // A new namespace has no id in a preview; its entries are looked at all the same.
+  // A new namespace has no ID in a preview; its entries are checked all the same.
   deriveWithout: ["accountId", "namespaceId", "entries", "adopt", "prune", "verify"],
 
   async derive({ ctx, args, olds, hints }) {
@@ -106,16 +114,16 @@ export const kvEntries = defineLifecycle({
       const same = ignoredContent(args, olds, hints) ?? (await unchangedFile(args, olds));
       if (same !== undefined) return { computed: same };
       const [declaration, isWhole] = knownPart(args);
-      const catalog = await look(ctx, declaration);
+      const catalog = await loadCatalog(ctx, declaration);
       const { keys, bytes, digest, problems, expired, warnings, sha256 } = catalog;
       if (problems.length > 0) return { failures: problems.map((reason) => ({ property, reason })) };
       if (digest !== olds["digest"]) for (const warning of warnings) ctx.say.warn(`${who}: ${warning}`);
-      // A saved plan takes an unknown for a later value, and nothing for one.
+      // A saved plan accepts only an unknown in place of a value that comes later.
       if (!isWhole) return { computed: { keys: UNKNOWN, bytes: UNKNOWN, digest: UNKNOWN } };
       if (digest !== olds["digest"] && expired > 0)
-        ctx.say.warn(`${who}: ${expired} of ${keys} entries have expired already and are not sent.`);
-      // For what exists, `review` compares with what was written.
-      if (isNew(args, olds)) ctx.say.info(line(who, compare(catalog, new Map())));
+        ctx.say.warn(`${who}: ${expired} of ${keys} entries have already expired and won't be written.`);
+      // For an existing resource, `review` compares with what was written.
+      if (isNew(args, olds)) ctx.say.info(summaryLine(who, compare(catalog, new Map())));
       return {
         computed: { keys, bytes, digest, ...(sha256 === undefined ? {} : { fileHash: fileHash(sha256) }) },
       };
@@ -125,36 +133,38 @@ export const kvEntries = defineLifecycle({
     }
   },
 
-  // What exists, a create asks here, and an update when it is reviewed: only there it is known what was written.
+  // A create looks for existing keys here, an update in `review`, which knows what was written.
   async live({ ctx, args, olds }) {
     if (!isNew(args, olds)) return {};
-    const catalog = await known(ctx, args);
-    return reviewed(await existingFor(ctx, management(args), catalog, new Map(), { isPreview: true }));
+    const catalog = await cachedCatalog(ctx, args);
+    return pruneReview(
+      await adoptAndFindUnmanaged(ctx, managementOf(args), catalog, new Map(), { isPreview: true }),
+    );
   },
 
   async review({ ctx, state, args, inputs, change }) {
-    // Nothing of what an unchanged resource owns may be deleted by another.
-    if (change === "none") heldKeys(ctx, state).addRecorded(state.manifest);
+    // No other resource may delete the keys of an unchanged one.
+    if (change === "none") ownedKeys(ctx, state).addRecorded(state.manifest);
     if (args === undefined || change === "replacement") return [];
     const isWritten = isContentWritten(state, inputs);
     if (isWritten && args.prune === undefined && change === "none") return [];
-    const managed = management(args);
+    const managed = managementOf(args);
     const manifest = await decodeManifest(state.manifest);
-    const catalog = isWritten ? undefined : await known(ctx, args);
+    const catalog = isWritten ? undefined : await cachedCatalog(ctx, args);
     if (catalog !== undefined && catalog.digest !== inputs["digest"])
       throw new Error(
-        `${subjectOf(ctx, args.namespaceId)}: an earlier update left entries unwritten, and their source has changed since, which ignoreChanges ignores. Restore the source, or remove ignoreChanges for one update.`,
+        `${subjectOf(ctx, args.namespaceId)}: an earlier update left entries unwritten. Their source has changed since then, but ignoreChanges hides it. Restore the source, or remove ignoreChanges for one update.`,
       );
-    // What others write under the prefix can be seen only by looking, also where nothing was changed here.
-    const strangers = async (): Promise<Review> => {
+    // Others may have written keys under the prefix, even if nothing changed here.
+    const listUnmanaged = async (): Promise<Review> => {
       const own = { rows: catalog?.rows ?? manifest, manifest, writtenAt: state.writtenAt };
-      return reviewed(await strangersOf(ctx, managed, own));
+      return pruneReview(await findUnmanagedKeys(ctx, managed, own));
     };
-    const pruned = args.prune === undefined ? [] : [strangers];
+    const pruned = args.prune === undefined ? [] : [listUnmanaged];
     if (change === "none") return pruned;
 
-    const plan = catalog === undefined ? NOTHING : compare(catalog, manifest);
-    ctx.say.info(line(subjectOf(ctx, args.namespaceId), plan));
+    const plan = catalog === undefined ? NO_CHANGES : compare(catalog, manifest);
+    ctx.say.info(summaryLine(subjectOf(ctx, args.namespaceId), plan));
     refuseOwnDeletes(ctx, args, plan, manifest);
     const newKeys = async (): Promise<Review> => {
       if (catalog !== undefined) await adoptExisting(ctx, managed, catalog, manifest, { isPreview: true });
@@ -164,35 +174,35 @@ export const kvEntries = defineLifecycle({
   },
 
   async create({ ctx, args, inputs }) {
-    return await withDeclared(ctx, args, inputs["digest"], async (declared) => {
+    return await withCheckedSource(ctx, args, inputs["digest"], async (declared) => {
       const { catalog } = declared;
       const manifest: Manifest = new Map();
-      const managed = management(args);
-      heldKeys(ctx, managed).add(manifest, catalog.rows);
-      const strangers = await existingFor(ctx, managed, catalog, manifest);
-      strangers.refuseTooMany();
+      const managed = managementOf(args);
+      ownedKeys(ctx, managed).add(manifest, catalog.rows);
+      const unmanaged = await adoptAndFindUnmanaged(ctx, managed, catalog, manifest);
+      unmanaged.enforceLimit();
       const id = `${args.namespaceId}/${randomUUID()}`;
-      const work = { ...managed, id, manifest, writtenAt: 0, strangers: strangers.keys };
+      const work = { ...managed, id, manifest, writtenAt: 0, unmanaged: unmanaged.keys };
       return { id, computed: await converge(ctx, declared, work) };
     });
   },
 
   async update({ ctx, id, state, args, inputs }) {
     const manifest = await decodeManifest(state.manifest);
-    const managed = management(args);
-    const bring = async (declared?: Declared): Promise<Written> => {
+    const managed = managementOf(args);
+    const apply = async (declared?: Declared): Promise<Written> => {
       const rows = declared?.catalog.rows ?? manifest;
-      heldKeys(ctx, managed).add(manifest, rows);
-      const strangers = await strangersOf(ctx, managed, { rows, manifest, writtenAt: state.writtenAt });
-      strangers.refuseTooMany();
+      ownedKeys(ctx, managed).add(manifest, rows);
+      const unmanaged = await findUnmanagedKeys(ctx, managed, { rows, manifest, writtenAt: state.writtenAt });
+      unmanaged.enforceLimit();
       if (declared !== undefined) await adoptExisting(ctx, managed, declared.catalog, manifest);
-      const work = { ...managed, id, manifest, writtenAt: state.writtenAt, strangers: strangers.keys };
+      const work = { ...managed, id, manifest, writtenAt: state.writtenAt, unmanaged: unmanaged.keys };
       return await converge(ctx, declared, work);
     };
-    if (isContentWritten(state, inputs)) return await bring();
-    return await withDeclared(ctx, args, inputs["digest"], async (declared) => {
+    if (isContentWritten(state, inputs)) return await apply();
+    return await withCheckedSource(ctx, args, inputs["digest"], async (declared) => {
       refuseOwnDeletes(ctx, args, compare(declared.catalog, manifest), manifest);
-      return await bring(declared);
+      return await apply(declared);
     });
   },
 
@@ -212,11 +222,11 @@ export const kvEntries = defineLifecycle({
   async delete({ ctx, state }) {
     const { accountId, namespaceId } = state;
     const manifest = await decodeManifest(state.manifest);
-    const isHeld = await heldKeys(ctx, state).byOthers();
+    const isHeld = await ownedKeys(ctx, state).byOthers();
     const own = [...manifest.keys()].filter((key) => !isHeld(key));
     if (own.length < manifest.size) {
       ctx.say.info(
-        `${subjectOf(ctx, namespaceId)}: ${manifest.size - own.length} of ${manifest.size} keys are kept: another resource of this operation has them.`,
+        `${subjectOf(ctx, namespaceId)}: keeping ${manifest.size - own.length} of ${manifest.size} keys, which another resource now owns.`,
       );
     }
     const deleted = deletedKeys(ctx, namespaceId);
@@ -226,117 +236,189 @@ export const kvEntries = defineLifecycle({
     const [first] = outcome.failed;
     if (first !== undefined)
       throw new Error(
-        `${outcome.failed.length} keys could not be deleted: ${JSON.stringify(first.key)}: ${first.reason}. Run the command again.`,
+        `Couldn't delete ${pluralize(outcome.failed.length, "key")}, such as ${JSON.stringify(first.key)}: ${first.reason} Run the command again.`,
       );
   },
 });
 
+/** One inline entry of a `KvEntries`: a value with its options. */
 export interface KvEntryArgs {
-  /** Text, or base64 text where `base64` is true. At most 25 MiB after decoding. */
+  /** The value as text, or as base64 if `base64` is true. At most 25 MiB after decoding. Updates in place. */
   readonly value: pulumi.Input<string>;
-  /** Whether `value` is base64 of the bytes to store. Default false. */
+  /**
+   * Whether `value` is base64 of the bytes to store. Updates in place.
+   *
+   * @defaultValue `false`
+   */
   readonly base64?: pulumi.Input<boolean>;
-  /** An object of at most 1,024 bytes as JSON. */
+  /** An object stored beside the value: at most 1,024 bytes of JSON. Updates in place. */
   readonly metadata?: pulumi.Input<Record<string, unknown>>;
-  /** When the entry expires, seconds since the UNIX epoch. A time in the past is not sent. */
+  /** When the entry expires: a Unix time in seconds. An entry that has expired isn't written. Updates in place. */
   readonly expiration?: pulumi.Input<number>;
-  /** Lifetime in seconds, at least 60, from the write. Has precedence over `expiration`. */
+  /** How long the entry lives after it's written: at least 60 seconds. Overrides `expiration`. Updates in place. */
   readonly expirationTtl?: pulumi.Input<number>;
 }
 
 export interface KvEntriesArgs {
-  /** The account, 32 hexadecimal digits. Default: `edgeguard:accountId`, else CLOUDFLARE_ACCOUNT_ID. Replaces. */
+  /**
+   * The account that owns the namespace, as 32 hex digits. By default, the setting `edgeguard:accountId`, or
+   * `CLOUDFLARE_ACCOUNT_ID`. Changing it replaces the entries.
+   */
   readonly accountId?: pulumi.Input<string>;
-  /** The namespace, such as `namespace.id`. Replaces. */
+  /** The namespace's ID, such as `namespace.id`: 32 hex digits. Changing it replaces the entries. */
   readonly namespaceId: pulumi.Input<string>;
   /**
-   * The entries: a map from key to text, or to an object with the value and its options. Values are secret in state.
-   * Keys: 1 to 512 bytes, printable, without white space, not `.` or `..`. A key with invisible characters warns. Set
-   * exactly one of `entries`, `file` and `directory`. Updates in place: only what differs is written.
+   * The entries, inline: a map from key to value, or to an object with the value and its options. Values are secret in the
+   * state. A key has 1 to 512 bytes of printable characters without whitespace and isn't `.` or `..`. A key with invisible
+   * characters causes a warning. Set exactly one of `entries`, `file` and `directory`. Updates in place. Only entries that
+   * differ are written.
    */
   readonly entries?: pulumi.Input<Record<string, pulumi.Input<string | KvEntryArgs>>>;
   /**
-   * A JSON file as `wrangler kv bulk put` takes it: an array of `{ key, value, base64, metadata, expiration,
-   * expiration_ttl }`. The path is relative to the program's folder. The same content in another file changes nothing.
-   * State never holds its values. Updates in place.
+   * A JSON file in the form of `wrangler kv bulk put`: an array of `{ key, value, base64, metadata, expiration,
+   * expiration_ttl }`. The path is relative to the program's folder. Moving the same content to another file changes
+   * nothing. The state never holds its values. Updates in place.
    *
-   * With `ignoreChanges: ["file"]`, neither another path nor other content changes anything, and drift is not repaired:
-   * the file is read once, when the entries are created. In a transform, write `["file", "digest"]`.
+   * With `ignoreChanges: ["file"]`, the file is read once, when the entries are created. After that, neither a new path nor
+   * new content changes anything, and drift isn't repaired. In a transform, write `["file", "digest"]`.
    */
   readonly file?: pulumi.Input<string>;
   /**
-   * A directory whose files are the values, binary or text. Each file's key is its relative path after `prefix`. `ignore`
-   * holds patterns as in .gitignore. State never holds its values. Updates in place. `ignoreChanges: ["directory"]` works
-   * as for `file`.
+   * A directory with one file per key. A file's bytes are the value, text or binary. Pass its path, or an object with
+   * options. The state never holds its values. Updates in place. `ignoreChanges: ["directory"]` works as for `file`.
    */
   readonly directory?: pulumi.Input<
     | string
     | {
+        /** The directory's path, relative to the program's folder. Updates in place. */
         path: pulumi.Input<string>;
+        /** Text before each file's relative path in its key; no slash is added. Updates in place. */
         prefix?: pulumi.Input<string>;
+        /** Files to leave out: patterns as in .gitignore, relative to the directory. Updates in place. */
         ignore?: pulumi.Input<readonly pulumi.Input<string>[]>;
       }
   >;
-  /** Metadata and lifetime of entries that have none of their own. In place. */
+  /** Metadata and TTL of the entries that set none themselves. Updates in place. */
   readonly defaults?: pulumi.Input<{
+    /** Metadata of entries without metadata: at most 1,024 bytes of JSON. Updates in place. */
     metadata?: pulumi.Input<Record<string, unknown>>;
+    /** TTL of entries with neither an expiration nor a TTL: at least 60 seconds. Updates in place. */
     expirationTtl?: pulumi.Input<number>;
   }>;
   /**
-   * What to do with a declared key that exists already and was not written by this resource, in a create and in an update.
-   * `"ifEqual"`: adopt it if it is equal, else refuse. `"never"`: refuse. `"takeOver"`: overwrite it. Default `"ifEqual"`.
-   * Updates in place, without a write.
+   * What to do with a declared key that already exists and wasn't written by this resource, in a create and in an update.
+   * `"ifEqual"` adopts it if its content matches and otherwise refuses. `"takeOver"` overwrites it. `"never"` refuses.
+   * Updates in place. Changing it alone writes nothing.
+   *
+   * @defaultValue `"ifEqual"`
    */
   readonly adopt?: pulumi.Input<LiteralUnion<Adopt>>;
   /**
-   * Delete keys of others that begin with `prefix`: this resource then is the prefix's sole owner. `""` means every key of
-   * the namespace. An `up` refuses to delete more than `maxDeletes`, 100 by default. Unset: keys of others are left alone.
-   * A program in which another KvEntries declares keys under the prefix is refused.
+   * Deletes the keys under a prefix that this resource doesn't declare, whoever wrote them. Without it, keys written by
+   * others stay. A program in which another `KvEntries` declares keys under the prefix is refused. Updates in place.
    */
-  readonly prune?: pulumi.Input<{ prefix: pulumi.Input<string>; maxDeletes?: pulumi.Input<number> }>;
+  readonly prune?: pulumi.Input<{
+    /** The prefix; `""` stands for every key in the namespace. Updates in place. */
+    prefix: pulumi.Input<string>;
+    /**
+     * How many keys written by others one update may delete. With more, the preview and the update fail. Updates in place.
+     *
+     * @defaultValue `100`
+     */
+    maxDeletes?: pulumi.Input<number>;
+  }>;
   /**
-   * How many of its own keys, which it has written and which are no longer declared, an update may delete: with more, the
-   * preview fails, and so does the update. A destroy and a replacement are not limited. No default. Updates in place,
-   * without a write.
-   *
-   * @example maxOwnDeletes: 100 // an export that comes up short does not empty the namespace
+   * How many of its own keys one update may delete: keys that the resource wrote and no longer declares. With more, the
+   * preview and the update fail, so that an incomplete export can't empty the namespace. Destroying or replacing the
+   * resource isn't limited. Without it, updates aren't either. Updates in place. Changing it alone writes nothing.
    */
   readonly maxOwnDeletes?: pulumi.Input<number>;
   /**
-   * What a refresh compares: `"keys"` presence, expiry and metadata by listing the namespace; `"values"` the values too,
-   * a request for every 100 keys; `"none"` nothing. Default `"keys"`. In place, without a write.
+   * What a refresh compares. `"keys"` lists the namespace and compares keys, expirations and metadata. `"values"` also reads
+   * the values, with one request per 100 keys. `"none"` compares nothing. Updates in place. Changing it alone writes nothing.
+   *
+   * @defaultValue `"keys"`
    */
   readonly verify?: pulumi.Input<LiteralUnion<"keys" | "values" | "none">>;
 }
 
 /**
- * Entries of one namespace as desired state: what differs is written in bulk, what is no longer declared is deleted, what
- * others wrote is left alone. The state holds digests, not values, but for inline `entries`, which are secret.
+ * Entries of one Workers KV namespace, declared inline, in a JSON file or as a directory.
+ *
+ * An update writes the entries that differ, in bulk, and deletes those that are no longer declared. Keys written by others
+ * stay, unless `prune` is set. The state holds digests instead of values; only the values of inline `entries` are in the
+ * state, as secrets.
  *
  * Token permissions: Workers KV Storage Read to preview and refresh; Workers KV Storage Write to update and destroy.
  *
- * @throws in the preview for every entry that breaks a limit, by name and place; in an up when keys may not be adopted,
- * the source changed since the preview, or entries are left that could not be written (what was written is recorded).
+ * @example
+ * Inline entries, one with an expiration
+ * ```ts
+ * import { KvEntries, KvNamespace } from "pulumi-edgeguard";
+ *
+ * const accountId = "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1";
+ * const site = new KvNamespace("site", { accountId, title: "site" });
+ *
+ * new KvEntries("banners", {
+ *   accountId,
+ *   namespaceId: site.id,
+ *   entries: {
+ *     "banner/home": "Free shipping",
+ *     "banner/sale": { value: "Today only", expirationTtl: 86_400, metadata: { owner: "marketing" } },
+ *   },
+ * });
+ * ```
+ * @example
+ * Sole owner of a prefix, with a limit on what one update deletes
+ * ```ts
+ * import { KvEntries, KvNamespace } from "pulumi-edgeguard";
+ *
+ * const accountId = "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1";
+ * const site = new KvNamespace("redirects", { accountId, title: "redirects" });
+ * const redirects = { "/old-shop": "/shop", "/imprint": "/legal" };
+ *
+ * new KvEntries("redirects", {
+ *   accountId,
+ *   namespaceId: site.id,
+ *   entries: Object.fromEntries(Object.entries(redirects).map(([from, to]) => [`redirect${from}`, to])),
+ *   prune: { prefix: "redirect/", maxDeletes: 20 },
+ *   maxOwnDeletes: 100,
+ * });
+ * ```
+ * @destroy
+ * Deletes the keys that the resource wrote or adopted. Other keys and the namespace stay.
+ * @import
+ * `edgeguard import --account <account ID> --only kv --with-values` writes each namespace's entries to a file, and
+ * the program and the import file that go with it. The resource's ID is the namespace's ID, a slash and a UUID.
+ * @throws In the preview, for each entry that exceeds a limit: which entry, and where it is.
+ * @throws If declared keys already exist and may not be adopted.
+ * @throws If two `KvEntries` declare the same key, or one prunes what the other declares.
+ * @throws If an update would delete more keys than `maxOwnDeletes` or `prune.maxDeletes` allows.
+ * @throws If the source changed since the preview.
+ * @throws If entries couldn't be written. What was written is recorded, and the next update writes the rest.
+ * @see https://developers.cloudflare.com/kv/api/write-key-value-pairs/
+ * @see `PUT /accounts/{account_id}/storage/kv/namespaces/{namespace_id}/bulk`
+ * @see `POST /accounts/{account_id}/storage/kv/namespaces/{namespace_id}/bulk/delete`
  */
 export class KvEntries extends edgeResource<KvEntriesArgs>()(kvEntries) {
   /** How many entries are declared. */
   declare readonly keys: pulumi.Output<number>;
-  /** Bytes of all values together, as stored. */
+  /** The total size of the values in bytes, as stored. */
   declare readonly bytes: pulumi.Output<number>;
-  /** Digest of the declared content, whatever its source. A secret: a short value can be guessed from it. */
+  /** Digest of the declared content, the same for every kind of source. Secret, because a short value can be guessed from it. */
   declare readonly digest: pulumi.Output<string>;
-  /** SHA-256 of the file as it is, which tells a preview that nothing changed in it. A secret. Unset for other sources. */
+  /** SHA-256 of the file, by which a preview knows that it hasn't changed. Secret. Unset for other sources. */
   declare readonly fileHash: pulumi.Output<string | undefined>;
 
   constructor(name: string, args: KvEntriesArgs, opts?: pulumi.CustomResourceOptions) {
     const { entries, ...rest } = args;
-    refuseLost(`KvEntries "${name}"`, entries); // A secret is without the member already.
+    refuseLost(`KvEntries "${name}"`, entries); // Wrapping it as a secret would drop the lost member.
     const secret = entries === undefined ? {} : { entries: pulumi.secret(entries) };
-    super(name, { ...rest, ...secret, namespaceId: soleOwner(name, args) }, ignoringContent(opts));
+    super(name, { ...rest, ...secret, namespaceId: refuseKeyConflicts(name, args) }, ignoringContent(opts));
   }
 }
 
-/** A source whose changes are ignored takes its content along: that is compared by its digest. */
+/** Ignoring a source's changes also ignores its content, which is compared by the digest. */
 function ignoringContent(
   opts: pulumi.CustomResourceOptions | undefined,
 ): pulumi.CustomResourceOptions | undefined {
@@ -346,7 +428,7 @@ function ignoringContent(
     : opts;
 }
 
-/** Whether the entries are created: for the first time, or by a replacement in another namespace. */
+/** Whether the entries are created, for the first time or in another namespace. */
 function isNew(args: NamespaceAddress, olds: JsonObject): boolean {
   if (olds["digest"] === undefined) return true;
   return (["accountId", "namespaceId"] as const).some(
@@ -354,19 +436,19 @@ function isNew(args: NamespaceAddress, olds: JsonObject): boolean {
   );
 }
 
-/** What is recorded, where the engine was told to ignore changes of the source: it is not read. */
+/** The recorded content, if `ignoreChanges` covers the source: it isn't read then. */
 function ignoredContent(args: NamespaceAddress, olds: JsonObject, hints: JsonObject): JsonObject | undefined {
   const isIgnored = hints["digest"] !== undefined && hints["digest"] === olds["digest"] && !isNew(args, olds);
-  // Drift stays, as no update may read the source to mend it.
+  // Drift stays recorded, because no update may read the source to repair it.
   return isIgnored ? pick(olds, ["keys", "bytes", "digest", "fileHash", "drift"]) : undefined;
 }
 
-/** Whether every declared entry is written, so that an update need not read them. */
+/** Whether every declared entry is written, so that an update doesn't have to read them. */
 function isContentWritten(state: z.infer<typeof computed>, inputs: JsonObject): boolean {
   return state.digest === inputs["digest"] && state.drift === inputs["drift"];
 }
 
-/** @throws where an update deletes more of the resource's own keys than it may. */
+/** @throws If an update would delete more of the resource's own keys than `maxOwnDeletes`. */
 function refuseOwnDeletes(
   ctx: Context,
   {
@@ -378,38 +460,43 @@ function refuseOwnDeletes(
 ): void {
   if (maxOwnDeletes === undefined || removed.length <= maxOwnDeletes) return;
   throw new Error(
-    `${subjectOf(ctx, namespaceId)}: this update deletes ${count(removed.length)} of its ${count(size)} keys (${shown(removed)}); maxOwnDeletes allows ${count(maxOwnDeletes)}. ` +
+    `${subjectOf(ctx, namespaceId)}: this update would delete ${formatNumber(removed.length)} of its ${formatNumber(size)} keys (${quoteKeys(removed)}); maxOwnDeletes allows ${formatNumber(maxOwnDeletes)}. ` +
       "Nothing was written. Check the source of the entries, or raise maxOwnDeletes.",
   );
 }
 
-/** Where and how the keys are managed: what is declared beside the entries. */
-function management({ accountId, namespaceId, adopt, prune }: Adoption & Pruning): Adoption & Pruning {
+/** The arguments other than the entries that decide how keys are managed. */
+function managementOf({
+  accountId,
+  namespaceId,
+  adopt,
+  prune,
+}: AdoptionRequest & Pruning): AdoptionRequest & Pruning {
   return { accountId, namespaceId, adopt, prune };
 }
 
-/** What a create finds. Where it prunes, one listing tells both what exists of its keys and which are strange. */
-async function existingFor(
+/** Adopts what a create finds. If it prunes, one listing serves both. */
+async function adoptAndFindUnmanaged(
   ctx: Context,
-  args: Adoption & Pruning,
+  args: AdoptionRequest & Pruning,
   catalog: Catalog,
   manifest: Manifest,
-  manner: { readonly isPreview?: boolean } = {},
-): Promise<Strangers> {
-  const strangers = await Strangers.of(ctx, args, isAmong(ctx, catalog.rows));
-  const listing = args.prune === undefined ? undefined : strangers.among(listKeys(ctx.api, args));
-  await adoptExisting(ctx, args, catalog, manifest, { ...manner, listing });
-  return strangers;
+  options: { readonly isPreview?: boolean } = {},
+): Promise<UnmanagedKeys> {
+  const unmanaged = await UnmanagedKeys.of(ctx, args, isDeclaredIn(ctx, catalog.rows));
+  const listing = args.prune === undefined ? undefined : unmanaged.collectFrom(listKeys(ctx.api, args));
+  await adoptExisting(ctx, args, catalog, manifest, { ...options, listing });
+  return unmanaged;
 }
 
-/** What a preview says of the keys that are pruned. */
-function reviewed({ sentence, tooMany }: Strangers): Review {
-  if (tooMany !== undefined) return { failures: [{ property: "prune.maxDeletes", reason: tooMany }] };
-  return sentence === undefined ? {} : { pendingWork: sentence };
+/** What a preview reports about pruned keys. */
+function pruneReview({ summary, limitError }: UnmanagedKeys): Review {
+  if (limitError !== undefined) return { failures: [{ property: "prune.maxDeletes", reason: limitError }] };
+  return summary === undefined ? {} : { pendingWork: summary };
 }
 
-/** Keys under the pruned prefix that are neither declared nor written by the resource before. */
-async function strangersOf(
+/** Keys under the pruned prefix that the resource neither declares nor wrote before. */
+async function findUnmanagedKeys(
   ctx: Context,
   pruning: Pruning,
   own: {
@@ -417,19 +504,19 @@ async function strangersOf(
     readonly manifest: Manifest;
     readonly writtenAt: number;
   },
-): Promise<Strangers> {
-  const isDeclared = isAmong(ctx, own.rows);
-  const strangers = await Strangers.of(ctx, pruning, (key) => isDeclared(key) || own.manifest.has(key));
-  return await strangers.list(ctx, own.writtenAt);
+): Promise<UnmanagedKeys> {
+  const isDeclared = isDeclaredIn(ctx, own.rows);
+  const unmanaged = await UnmanagedKeys.of(ctx, pruning, (key) => isDeclared(key) || own.manifest.has(key));
+  return await unmanaged.list(ctx, own.writtenAt);
 }
 
-type Timed = ReadonlyMap<string, Pick<Recorded, "expiration">>;
+type Timed = ReadonlyMap<string, Pick<RecordedEntry, "expiration">>;
 
-/** Whether a key is declared and still to be there: what has expired is never written, so it is not ours. */
-function isAmong(ctx: Context, rows: Timed): (key: string) => boolean {
+/** Whether a key is declared and hasn't expired: expired entries are never written, so they aren't ours. */
+function isDeclaredIn(ctx: Context, rows: Timed): (key: string) => boolean {
   const now = ctx.api.now() / 1000;
   return (key) => {
     const row = rows.get(key);
-    return row !== undefined && !isPast(row, now);
+    return row !== undefined && !isExpired(row, now);
   };
 }

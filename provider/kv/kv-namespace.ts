@@ -3,16 +3,16 @@ import { z } from "zod";
 import { ApiError } from "../api/errors";
 import { byCursor } from "../api/pages";
 import { namespacesPath } from "./address";
-import { declaredKeys, declaredKeysOf, type DeclaredKeys } from "./declared";
-import { deletedKeys, madeNamespaces } from "./held";
+import { declaredKeys, declaredKeysOf, type DeclaredKeys } from "./declaration";
+import { deletedKeys, createdNamespaces } from "./owned-keys";
 import { listNamespacesOf } from "./listing";
-import { declaredOf } from "./sole-owner";
+import { declaredKeysFor } from "./key-conflicts";
 import { KV } from "../limits";
 import type { Adopted, Adoption } from "../runtime/adopted";
 import { adopt as adoptExisting, AdoptionError, RENAME_HINT, sharedIdHint } from "../runtime/adoption";
 import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle";
 import { claimOnce, edgeResource } from "../runtime/resource";
-import { hasUnknown, UNKNOWN } from "../runtime/values";
+import { hasUnknown, pluralize, UNKNOWN } from "../runtime/values";
 import { accountId, adopt, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
 import { createOnce } from "../runtime/creation";
@@ -21,7 +21,7 @@ const args = z.object({
   accountId,
   title: z
     .string()
-    .min(1, "has to name the namespace; it is empty")
+    .min(1, "must not be empty")
     .refine((title) => title.length <= KV.MAX_TITLE_CHARACTERS, {
       error: ({ input }) => `is ${String(input).length} characters; the limit is ${KV.MAX_TITLE_CHARACTERS}`,
     }),
@@ -30,8 +30,8 @@ const args = z.object({
   forceDestroy: z.boolean().exactOptional(),
 });
 
-/** Under this name the class tells the check which keys the program declares. */
-const DECLARED = "__declaredKeys";
+/** Hidden input in which the class passes the keys that the program declares. */
+const DECLARED_KEYS = "__declaredKeys";
 
 export const kvNamespace = defineLifecycle({
   type: "KvNamespace",
@@ -41,7 +41,7 @@ export const kvNamespace = defineLifecycle({
   computed: z.object({ fullTitle: z.string() }),
   computedInputs: ["fullTitle"],
   derivedFrom: { fullTitle: ["title"] },
-  hints: [DECLARED],
+  hints: [DECLARED_KEYS],
   replaceOn: ["accountId"],
   fromSettings: { accountId: ({ accountId }) => accountId },
   lock: ({ accountId, title, preview }) => LOCK.namespace(accountId, fullTitle(title, preview)),
@@ -54,9 +54,10 @@ export const kvNamespace = defineLifecycle({
       warnOfFullAccount(ctx, args, titles.size);
       return {};
     }
-    // Whether the title is free in time is a matter of the order, which only the program knows.
-    if (ctx.holding(existing.id) === "changing") ctx.say.warn(`KvNamespace: ${stillHeld(args, existing)}`);
-    else return await adoptionOf(ctx, args, existing, PREVIEW_KEYS);
+    // Only the program's order decides whether the title is free by then.
+    if (ctx.holding(existing.id) === "changing")
+      ctx.say.warn(`KvNamespace: ${renamePending(args, existing)}`);
+    else return await decideAdoption(ctx, args, existing, PREVIEW_KEYS);
     return {};
   },
 
@@ -66,27 +67,29 @@ export const kvNamespace = defineLifecycle({
     const { accountId, title, preview } = args;
     const isKnown = !hasUnknown([title, preview]);
     if (isKnown && !hasUnknown(accountId)) {
-      const program = programOf(ctx, args);
-      program.had ||= (["accountId", "title", "preview"] as const).every((key) => olds[key] === args[key]);
-      program.declares = declaredKeysOf.catch([]).parse(hints[DECLARED] ?? program.declares);
+      const program = programStateOf(ctx, args);
+      program.isRedeclared ||= (["accountId", "title", "preview"] as const).every(
+        (key) => olds[key] === args[key],
+      );
+      program.declares = declaredKeysOf.catch([]).parse(hints[DECLARED_KEYS] ?? program.declares);
     }
     return Promise.resolve({ computed: { fullTitle: isKnown ? fullTitle(title, preview) : UNKNOWN } });
   },
 
-  // A rename to a title that another namespace has would be refused.
+  // Cloudflare refuses a rename to another namespace's title.
   review({ ctx, id, state, args, change }) {
     if (args === undefined || change !== "update") return Promise.resolve([]);
     const title = fullTitle(args.title, args.preview);
     if (title === state.fullTitle) return Promise.resolve([]);
     const isFree = async (): Promise<Review> => {
       const holder = (await namespacesOnce(ctx, args.accountId)).get(title);
-      // It may bear the title already, or the list may be older than another resource's rename.
+      // Somebody may have renamed it already, or the list may be older than another resource's rename.
       if (holder === undefined || holder.id === id || ctx.holding(holder.id) === "changed") return {};
       if (ctx.holding(holder.id) === "changing") {
-        ctx.say.warn(`KvNamespace: ${stillHeld(args, holder)}`);
+        ctx.say.warn(`KvNamespace: ${renamePending(args, holder)}`);
         return {};
       }
-      const reason = `title: namespace ${holder.id} has the title ${JSON.stringify(title)} already, and titles are unique per account. Choose another title, or rename that namespace first.`;
+      const reason = `title: namespace ${holder.id} already has the title ${JSON.stringify(title)}; titles must be unique per account. Choose another title, or rename that namespace first.`;
       return { failures: [{ property: "title", reason }] };
     };
     return Promise.resolve([isFree]);
@@ -103,7 +106,7 @@ export const kvNamespace = defineLifecycle({
         what: `namespace ${JSON.stringify(title)}`,
         send: () =>
           ctx.api.post(namespacesPath(args.accountId), { what, schema: namespace, body: { title } }),
-        // One that holds keys was there before: a further request is told that the title is taken.
+        // One that holds keys existed before. The next create then fails because the title is taken.
         list: async () => {
           const found = await find();
           return found !== undefined &&
@@ -113,7 +116,7 @@ export const kvNamespace = defineLifecycle({
         },
       });
       const { id } = object;
-      madeNamespaces(ctx).add(id);
+      createdNamespaces(ctx).add(id);
       return { id, computed: { fullTitle: title } };
     } catch (error) {
       if (!isTitleTaken(error)) throw error;
@@ -121,9 +124,9 @@ export const kvNamespace = defineLifecycle({
     const existing = await find();
     if (existing === undefined)
       throw new AdoptionError(
-        `${what} failed: Cloudflare says the title is taken, yet lists no such namespace. Run again in a minute.`,
+        `${what} failed: Cloudflare says the title is taken but doesn't list the namespace yet. Run \`pulumi up\` again in a minute.`,
       );
-    const adopts = await adoptionOf(ctx, args, existing);
+    const adopts = await decideAdoption(ctx, args, existing);
     return { id: existing.id, computed: { fullTitle: title }, ...adopts };
   },
 
@@ -131,7 +134,7 @@ export const kvNamespace = defineLifecycle({
     const what = `Reading namespace ${id}`;
     const found = await ctx.api.get(`${namespacesPath(state.accountId)}/${id}`, { what, schema: namespace });
     if (found.title === fullTitle(state.title, state.preview)) return { ...state, fullTitle: found.title };
-    // A title without the suffix is nobody's preview namespace any more.
+    // Renamed elsewhere to a title without the suffix, it's no longer a preview namespace.
     const preview = state.preview === true && found.title.endsWith(PREVIEW_SUFFIX);
     const title = preview ? found.title.slice(0, -PREVIEW_SUFFIX.length) : found.title;
     return { ...state, title, ...(state.preview === undefined ? {} : { preview }), fullTitle: found.title };
@@ -140,14 +143,14 @@ export const kvNamespace = defineLifecycle({
   async update({ ctx, id, state, args }) {
     const title = fullTitle(args.title, args.preview);
     if (state.fullTitle === title) return { fullTitle: title };
-    // The answer is the namespace or nothing, by the age of the service (facts 8).
+    // Newer versions of the API answer with the namespace, older ones with nothing.
     await ctx.api.put(`${namespacesPath(args.accountId)}/${id}`, {
       what: `Renaming namespace ${id} to ${JSON.stringify(title)}`,
       schema: z.unknown(),
       body: { title },
       advice: ({ errors }) =>
         errors.some((e) => e.code === TITLE_TAKEN)
-          ? "Another namespace of the account bears that title: choose another, or rename that one first."
+          ? "Another namespace in the account has that title. Choose another title, or rename that namespace first."
           : undefined,
     });
     return { fullTitle: title };
@@ -164,64 +167,111 @@ export const kvNamespace = defineLifecycle({
 
 export interface KvNamespaceArgs {
   /**
-   * The account, 32 hexadecimal digits. Default: `edgeguard:accountId`, else CLOUDFLARE_ACCOUNT_ID. Replaces.
+   * The account that owns the namespace, as 32 hex digits. By default, the setting `edgeguard:accountId`, or
+   * `CLOUDFLARE_ACCOUNT_ID`. Changing it replaces the namespace.
    */
   readonly accountId?: pulumi.Input<string>;
-  /** Title of the namespace, 1 to 512 characters, unique per account. Updates in place. */
+  /** The namespace's title: 1 to 512 characters, unique per account. Updates in place. */
   readonly title: pulumi.Input<string>;
   /**
-   * Whether this is the preview namespace: its title in the account then ends in `_preview`, and its snippet says
-   * `preview_id`. Default false. Updates in place.
+   * Whether this is the preview namespace of a binding. Its title in the account then ends in `_preview`, and
+   * `bindingSnippet` returns `preview_id`. Updates in place.
+   *
+   * @defaultValue `false`
    */
   readonly preview?: pulumi.Input<boolean>;
   /**
-   * What to do when the title exists in the account. `"ifEqual"`: take it over if it holds no key. `"never"`: refuse.
-   * `"takeOver"`: take it over with what it holds. Default `"ifEqual"`. In place, without a write.
+   * What to do if the account already has a namespace with this title. `"ifEqual"` adopts it if it has no keys, or only
+   * keys that the program declares. `"takeOver"` adopts it with all its keys. `"never"` refuses. Changing it sends no
+   * request.
+   *
+   * @defaultValue `"ifEqual"`
    */
   readonly adopt?: pulumi.Input<LiteralUnion<Adopt>>;
   /**
-   * Whether a destroy deletes the namespace although it holds keys, and the keys with it. Default false: a destroy then
-   * refuses, and says how many keys there are. In place, without a write.
+   * Whether destroying the resource deletes a namespace that still has keys, and the keys with it. Without it, the destroy
+   * fails and says how many keys there are. Changing it sends no request.
+   *
+   * @defaultValue `false`
    */
   readonly forceDestroy?: pulumi.Input<boolean>;
 }
 
 /**
- * One Workers KV namespace of an account. The resource's ID is the namespace's. A destroy refuses a namespace that holds
- * keys others wrote, unless `forceDestroy` is set.
+ * A Workers KV namespace: one key-value store of an account.
+ *
+ * It holds no keys when it's created. Write them with `KvEntries`, or let a Worker write them through a binding.
  *
  * Token permissions: Workers KV Storage Read to preview and refresh; Workers KV Storage Write to update and destroy.
  *
- * @throws when the token lacks a permission, the title is taken and may not be adopted, or keys remain.
+ * @example
+ * A namespace and its entries
+ * ```ts
+ * import { KvEntries, KvNamespace } from "pulumi-edgeguard";
+ *
+ * const flags = new KvNamespace("flags", { accountId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1", title: "flags" });
+ *
+ * new KvEntries("flags", {
+ *   accountId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1",
+ *   namespaceId: flags.id,
+ *   entries: { "checkout/express": "on" },
+ * });
+ * ```
+ * @example
+ * A preview namespace, and the bindings for the Worker's configuration file
+ * ```ts
+ * import { KvNamespace } from "pulumi-edgeguard";
+ *
+ * const accountId = "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1";
+ * const catalog = new KvNamespace("catalog", { accountId, title: "catalog" });
+ * const preview = new KvNamespace("catalog-preview", { accountId, title: "catalog", preview: true });
+ *
+ * export const bindings = [catalog.bindingSnippet("CATALOG"), preview.bindingSnippet("CATALOG")];
+ * ```
+ * @destroy
+ * Deletes the namespace. A namespace that still has keys is kept, and the destroy fails, unless `forceDestroy` is
+ * set: then its keys are deleted, too.
+ * @import
+ * `edgeguard import --account <account ID> --only kv` writes the program and the import file. The resource's ID is
+ * the namespace's ID.
+ * @throws If the title is empty, too long, or taken by a namespace that may not be adopted.
+ * @throws If another resource of the program still has the title: add that resource to `dependsOn`.
+ * @throws In a destroy, if the namespace still has keys and `forceDestroy` is not set.
+ * @throws If the token lacks a permission.
+ * @see https://developers.cloudflare.com/kv/concepts/kv-namespaces/
+ * @see `POST /accounts/{account_id}/storage/kv/namespaces`
+ * @see `PUT /accounts/{account_id}/storage/kv/namespaces/{namespace_id}`
+ * @see `DELETE /accounts/{account_id}/storage/kv/namespaces/{namespace_id}`
  */
 export class KvNamespace extends edgeResource<KvNamespaceArgs>()(kvNamespace) {
-  /** The title in the account: `title`, with `_preview` behind it for a preview namespace. */
+  /** The title in the account: `title`, followed by `_preview` for a preview namespace. */
   declare readonly fullTitle: pulumi.Output<string>;
-  /** The namespace that existed and was adopted when the resource was created. */
+  /** The existing namespace that the resource adopted when it was created. */
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
 
   constructor(name: string, args: KvNamespaceArgs, opts?: pulumi.CustomResourceOptions) {
     const { accountId, title, preview } = args;
     const claim = claimOnce("KvNamespace", name, { accountId, title, preview }, (known) => {
       const full = fullTitle(known.title, known.preview);
-      const account = known.accountId?.toLowerCase() ?? "of the settings";
+      const account = known.accountId?.toLowerCase() ?? "from the settings";
       return [
         {
           key: `${account} ${full}`,
-          clash: `are both the namespace ${JSON.stringify(full)} of one account: keep one of them`,
+          clash: `both declare the namespace ${JSON.stringify(full)} in the same account: keep one of them`,
         },
       ];
     });
-    const made: { id?: pulumi.Output<pulumi.ID> } = {};
-    const declared = declaredOf(() => made.id);
-    super(name, { ...args, [DECLARED]: declared }, opts, claim);
-    made.id = this.id;
+    const registered: { id?: pulumi.Output<pulumi.ID> } = {};
+    const declared = declaredKeysFor(() => registered.id);
+    super(name, { ...args, [DECLARED_KEYS]: declared }, opts, claim);
+    registered.id = this.id;
   }
 
   /**
-   * The snippet for a Worker's configuration file, as Wrangler prints it when it creates a namespace: the binding with `id`, or with `preview_id` for a preview namespace.
+   * Returns the binding for a Worker's configuration file (wrangler.toml), as Wrangler prints it when it creates a
+   * namespace. It has an `id`, or a `preview_id` for a preview namespace.
    *
-   * @param binding name under which the Worker sees the namespace.
+   * @param binding the name under which the Worker sees the namespace.
    */
   bindingSnippet(binding: string): pulumi.Output<string> {
     return pulumi
@@ -235,7 +285,7 @@ export class KvNamespace extends edgeResource<KvNamespaceArgs>()(kvNamespace) {
 
 const PREVIEW_SUFFIX = "_preview";
 
-/** "A namespace with this account ID and title already exists" (facts 1.5). */
+/** "A namespace with this account ID and title already exists". */
 const TITLE_TAKEN = 10014;
 
 const namespace = z.looseObject({ id: z.string(), title: z.string() });
@@ -255,22 +305,22 @@ function isTitleTaken(error: unknown): boolean {
   return error instanceof ApiError && error.hasCode(TITLE_TAKEN);
 }
 
-/** What the host knows of a namespace of the program before it is made. */
-interface InProgram {
-  /** Whether the resource was declared with this title before: what it had then is its own, though it is replaced. */
-  had: boolean;
+/** What's known about a namespace of the program before it's created. */
+interface ProgramState {
+  /** Whether the resource had this title before: in a replacement, the existing namespace is its own. */
+  isRedeclared: boolean;
   declares: readonly DeclaredKeys[];
 }
 
-function programOf(ctx: Context, { accountId, title, preview }: Address): InProgram {
+function programStateOf(ctx: Context, { accountId, title, preview }: Address): ProgramState {
   const key = `namespace of the program: ${accountId} ${fullTitle(title, preview)}`;
-  return ctx.shared(key, (): InProgram => ({ had: false, declares: [] }));
+  return ctx.shared(key, (): ProgramState => ({ isRedeclared: false, declares: [] }));
 }
 
-/** Keys that a preview looks at; beyond, the create decides. */
+/** A preview reads this many keys at most; the create reads them all. */
 const PREVIEW_KEYS = 10_000;
 
-/** Says of a new namespace that there is no room for it. No failure: Cloudflare raises the limit on request. */
+/** Only a warning: Cloudflare raises the limit on request. */
 function warnOfFullAccount(
   ctx: Context,
   { accountId, title, preview }: Address & { readonly title: string; readonly preview?: boolean | undefined },
@@ -280,59 +330,59 @@ function warnOfFullAccount(
   created.add(fullTitle(title, preview));
   if (existing + created.size <= KV.MAX_NAMESPACES_PER_ACCOUNT) return;
   ctx.warnOnce(
-    `KvNamespace: account ${accountId} has ${existing} namespaces, and the documented limit is ${KV.MAX_NAMESPACES_PER_ACCOUNT}: the update fails unless Cloudflare has raised it. Delete a namespace first, or ask Cloudflare.`,
+    `KvNamespace: account ${accountId} has ${existing} namespaces; the documented limit is ${KV.MAX_NAMESPACES_PER_ACCOUNT}. The update will fail unless Cloudflare raised the limit. Delete a namespace first, or ask Cloudflare to raise it.`,
   );
 }
 
 /**
- * Decides whether a create may have a namespace that exists: an empty one, its own, or one that holds nothing but keys the
- * program declares for it. Whether their values are as declared, the entries find out when they adopt them.
+ * Decides whether a create may adopt an existing namespace: an empty one, its own, or one that holds only keys that the
+ * program declares for it. KvEntries compares their values when it adopts them.
  *
- * @returns nothing for the resource's own, in a replacement.
- * @throws AdoptionError where it may not.
+ * @returns nothing for the resource's own namespace, in a replacement.
+ * @throws AdoptionError if it may not.
  */
-async function adoptionOf(
+async function decideAdoption(
   ctx: Context,
   args: Address & { readonly adopt?: Adopt | undefined; readonly forceDestroy?: boolean | undefined },
   { id }: Namespace,
   most = Number.POSITIVE_INFINITY,
 ): Promise<{ readonly adopts?: Adoption }> {
   const title = JSON.stringify(fullTitle(args.title, args.preview));
-  if (ctx.holding(id) === "changing") throw new AdoptionError(stillHeld(args, { id }));
-  let more = "It keeps the keys it holds.";
-  let strange = "";
-  const own = { isReplaced: false };
-  const isOurs = async (): Promise<boolean> => {
-    const { had, declares } = programOf(ctx, args);
+  if (ctx.holding(id) === "changing") throw new AdoptionError(renamePending(args, { id }));
+  let more = "It keeps its keys.";
+  let foreignKey = "";
+  const outcome = { isReplaced: false };
+  const isAdoptable = async (): Promise<boolean> => {
+    const { isRedeclared, declares } = programStateOf(ctx, args);
     const isHeld = ctx.holding(id) !== undefined;
-    own.isReplaced = had && !isHeld;
-    if (own.isReplaced) return true;
+    outcome.isReplaced = isRedeclared && !isHeld;
+    if (outcome.isReplaced) return true;
     const declared = isHeld ? [] : await Promise.all(declares.map(declaredKeys));
     const { count, first, ours } = await countKeys(ctx, args.accountId, id, {
       enough: 1,
       most,
       isOurs: (key) => declared.some((keys) => keys.has(key)),
     });
-    more = ours === 0 ? "It holds no keys." : "It holds only keys that the program declares.";
-    [strange = ""] = first;
+    more = ours === 0 ? "It has no keys." : "It has only keys that the program declares.";
+    [foreignKey = ""] = first;
     return count === 0;
   };
   await adoptExisting({
     adopt: args.adopt,
     alike: [id],
-    equal: async () => ((await isOurs()) ? [id] : []),
+    equal: async () => ((await isAdoptable()) ? [id] : []),
     refusals: {
-      several: () => "", // A title is given once in an account.
+      several: () => "", // Titles are unique per account.
       never: () =>
-        `Namespace ${title} exists already (${id}) and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise choose another title, or remove adopt.`,
+        `Namespace ${title} already exists (${id}), and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise choose another title, or remove adopt.`,
       different: () =>
-        `Namespace ${title} exists already (${id}) and holds keys that this program doesn't declare for it, such as ${JSON.stringify(strange)}. ${RENAME_HINT} ` +
-        'Otherwise set adopt: "takeOver" to manage it with what it holds, or choose another title.',
+        `Namespace ${title} already exists (${id}) and has keys that this program doesn't declare for it, such as ${JSON.stringify(foreignKey)}. ${RENAME_HINT} ` +
+        'Otherwise set adopt: "takeOver" to manage it with all its keys, or choose another title.',
     },
   });
-  if (own.isReplaced) return {};
+  if (outcome.isReplaced) return {};
   const onDestroy =
-    args.forceDestroy === true ? "deletes it with every key in it" : "deletes it once it holds no keys";
+    args.forceDestroy === true ? "deletes it with all its keys" : "deletes it once it has no keys";
   const object = `namespace ${id} of account ${args.accountId}`;
   return {
     adopts: {
@@ -346,10 +396,10 @@ async function adoptionOf(
   };
 }
 
-function stillHeld({ title, preview }: Address, { id }: Pick<Namespace, "id">): string {
+function renamePending({ title, preview }: Address, { id }: Pick<Namespace, "id">): string {
   return (
-    `Namespace ${JSON.stringify(fullTitle(title, preview))} (${id}) belongs to another resource of this program, which this update renames. ` +
-    "Add that resource to this one's dependsOn, so that it is renamed first."
+    `Namespace ${JSON.stringify(fullTitle(title, preview))} (${id}) belongs to another resource in this program, which this update renames. ` +
+    "Add that resource to this one's dependsOn so that it's renamed first."
   );
 }
 
@@ -361,7 +411,7 @@ async function namespaceByTitle(
   return (await namespacesOf(ctx, account)).get(title);
 }
 
-/** Read once per operation, for a preview. */
+/** Once per preview. */
 function namespacesOnce(ctx: Context, account: string): Promise<Map<string, Namespace>> {
   return ctx.once(`namespaces of ${account}`, () => namespacesOf(ctx, account));
 }
@@ -373,40 +423,40 @@ async function namespacesOf(ctx: Context, account: string): Promise<Map<string, 
   return found;
 }
 
-/** How often a namespace that seems to hold keys is listed again. */
-const LOOK_EVERY_MS = 5_000;
+/** How often a namespace that seems to have keys is listed again. */
+const RECHECK_EVERY_MS = 5_000;
 
-/** @throws when keys of others are left after the time a listing may lag behind. */
+/** @throws If keys remain after the time that a listing may lag behind. */
 async function refuseUnlessEmpty(ctx: Context, account: string, id: string, title: string): Promise<void> {
-  for (let waited = 0; ; waited += LOOK_EVERY_MS) {
+  for (let waited = 0; ; waited += RECHECK_EVERY_MS) {
     const left = await countKeys(ctx, account, id);
     if (left.count === 0) return;
     if (waited >= KV.CONSISTENCY_SECONDS * 1000) {
       const names = left.first.map((name) => JSON.stringify(name)).join(", ");
       throw new Error(
-        `Namespace ${JSON.stringify(title)} (${id}) still holds ${left.count} ${left.count === 1 ? "key" : "keys"}: ${names}${left.count > left.first.length ? ", …" : ""}. ` +
-          "Deleting it would delete them. Remove them first, or set forceDestroy: true, run `pulumi up`, then destroy.",
+        `Namespace ${JSON.stringify(title)} (${id}) still has ${pluralize(left.count, "key")}: ${names}${left.count > left.first.length ? ", …" : ""}. ` +
+          "Deleting the namespace would delete them. Delete them first, or set forceDestroy: true and run `pulumi up` before you destroy.",
       );
     }
     if (waited === 0) {
       ctx.say.info(
-        `Namespace ${JSON.stringify(title)} seems to hold ${left.count} ${left.count === 1 ? "key" : "keys"}; its listing may lag behind, so it is looked at again for up to ${KV.CONSISTENCY_SECONDS} s.`,
+        `Namespace ${JSON.stringify(title)} seems to have ${pluralize(left.count, "key")}. Its listing may lag behind; checking again for up to ${KV.CONSISTENCY_SECONDS} s.`,
       );
     }
-    await ctx.pause(LOOK_EVERY_MS);
+    await ctx.pause(RECHECK_EVERY_MS);
   }
 }
 
 const SHOWN_KEYS = 5;
 
-interface Count {
-  /** Keys of others. */
+interface KeyCount {
+  /** Keys that aren't ours. */
   readonly count: number;
   readonly first: readonly string[];
   readonly ours: number;
 }
 
-/** Keys of a namespace, but for those this operation has deleted; counting ends at `enough` of others, or `most` in all. */
+/** Counts a namespace's keys without those that this operation deleted. Stops at `enough` foreign keys, or `most` in all. */
 async function countKeys(
   ctx: Context,
   account: string,
@@ -416,12 +466,12 @@ async function countKeys(
     most = Number.POSITIVE_INFINITY,
     isOurs = () => false,
   }: { enough?: number; most?: number; isOurs?: (key: string) => boolean } = {},
-): Promise<Count> {
+): Promise<KeyCount> {
   const deleted = deletedKeys(ctx, id);
   const keys = byCursor(ctx.api, `${namespacesPath(account)}/${id}/keys`, {
     what: `Listing the keys of namespace ${id}`,
     record: z.looseObject({ name: z.string() }),
-    complete: true, // A key that was left out would be deleted with the namespace.
+    complete: true, // A skipped key would be deleted with the namespace.
     perPage: KV.MAX_KEYS_PER_PAGE,
     sizeParameter: "limit",
     key: ({ name }) => name,

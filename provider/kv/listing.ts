@@ -5,37 +5,37 @@ import { KV } from "../limits";
 import { omitAbsent } from "../runtime/members";
 import { canonicalJson, type Json } from "../runtime/values";
 import { metadata, namespacePath, namespacesPath, type NamespaceAddress } from "./address";
-import { digest, type Recorded } from "./entry";
+import { digest, type RecordedEntry } from "./entry";
 
-/** A key as the listing shows it. */
+/** A key as listed. */
 export interface ListedKey {
   readonly name: string;
-  /** When it expires, seconds since the epoch, however its lifetime was written. */
+  /** In Unix seconds, also for an entry written with a TTL. */
   readonly expiration?: number;
   readonly metadata?: Json;
 }
 
-/** The published API gives seconds, the seed's command line shows a time (D34). */
+/** The API documents Unix seconds; a date is accepted, too. */
 const seconds = z.union([
   z.number(),
   z
     .string()
     .transform((text) => Math.round(Date.parse(text) / 1000))
-    .refine((time) => !Number.isNaN(time), "is neither seconds nor a time"),
+    .refine((time) => !Number.isNaN(time), "is neither a number of seconds nor a date"),
 ]);
 
 const wire = z
   .looseObject({ name: z.string(), expiration: seconds.nullish(), metadata })
   .transform(({ name, expiration, metadata }): ListedKey => omitAbsent({ name, expiration, metadata }));
 
-/** The keys of a namespace, one page in memory at a time. The service shows a write with a delay of up to 90 s. */
+/** The keys of a namespace, one page in memory at a time. A write may take up to 90 s to be listed. */
 export function listKeys(
   api: EdgeApi,
   request: NamespaceAddress & {
     readonly prefix?: string;
     /** Keys per request, 10 to 1,000. */
     readonly limit?: number;
-    /** False where a key that cannot be read may be left out, with a warning. Default true: it may be somebody's. */
+    /** False if an unreadable key may be skipped with a warning. Default true: the key may be somebody's. */
     readonly complete?: boolean;
   },
 ): AsyncGenerator<ListedKey, void, undefined> {
@@ -51,11 +51,11 @@ export function listKeys(
   });
 }
 
-/** A listed expiry this close to the recorded one is the same: Cloudflare counts a lifetime from its own clock. */
+/** A listed expiration this close to the recorded one counts as equal: Cloudflare counts a TTL by its own clock. */
 const SAME_EXPIRY_SECONDS = 120;
 
-/** Whether a listing shows what is recorded or declared: metadata, and the time of expiry. */
-export function sameListed(wanted: Recorded, listed: ListedKey, nowSeconds: number): boolean {
+/** Whether a listed key has the recorded or declared metadata and expiration. */
+export function sameListed(wanted: RecordedEntry, listed: ListedKey, nowSeconds: number): boolean {
   const metadata = listed.metadata === undefined ? undefined : digest(canonicalJson(listed.metadata));
   if (wanted.metadata !== metadata) return false;
   if (wanted.ttl !== undefined && wanted.expiration === undefined)
@@ -66,24 +66,24 @@ export function sameListed(wanted: Recorded, listed: ListedKey, nowSeconds: numb
 }
 
 /**
- * Whether what is left can be of a lifetime that began not long ago: an entry of a run that was killed can. One that ends
- * much sooner would be gone before its time, and one that ends later was meant otherwise.
+ * Whether the remaining time fits a TTL that started recently, as in a run that was killed. An entry that ends much sooner
+ * would expire early, and one that ends later was written with another TTL.
  */
 function isWithin(left: number, ttl: number): boolean {
   return left <= ttl + SAME_EXPIRY_SECONDS && left >= ttl / 2 - SAME_EXPIRY_SECONDS;
 }
 
-/** Whether an entry that is not there any more has expired as it was to, by Cloudflare's clock. */
-export function hasExpired(recorded: Recorded, nowSeconds: number): boolean {
-  const ahead = Math.max(KV.MIN_TTL_SECONDS, tolerance(recorded)); // As `isPast` has it: the last minute counts as past.
+/** Whether an entry that no longer exists may have expired on time, by Cloudflare's clock. */
+export function mayHaveExpired(recorded: RecordedEntry, nowSeconds: number): boolean {
+  const ahead = Math.max(KV.MIN_TTL_SECONDS, tolerance(recorded)); // Like `isExpired`: the last minute counts as expired.
   return recorded.expiration !== undefined && recorded.expiration <= nowSeconds + ahead;
 }
 
-function tolerance({ ttl }: Recorded): number {
+function tolerance({ ttl }: RecordedEntry): number {
   return ttl === undefined ? 0 : SAME_EXPIRY_SECONDS;
 }
 
-/** The namespaces of an account, in an order that a new title does not shift. */
+/** The namespaces of an account, by ID, so that a rename doesn't shift the pages. */
 export function listNamespacesOf<T extends { readonly id: string }>(
   api: EdgeApi,
   accountId: string,
@@ -98,7 +98,7 @@ export function listNamespacesOf<T extends { readonly id: string }>(
   });
 }
 
-/** Namespaces for people. */
+/** Namespaces in the order of their titles. */
 export async function namespacesByTitle<T extends { readonly id: string; readonly title: string }>(
   all: AsyncGenerator<T, void, undefined>,
 ): Promise<T[]> {

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { metadata, metadataPath, valuePath } from "./address";
-import { checkKey, showKey } from "./entry";
+import { checkKey, quoteKey } from "./entry";
 import { listKeys, listNamespacesOf, namespacesByTitle } from "./listing";
 import { KV } from "../limits";
 import { accountId, hexId } from "../runtime/fields";
@@ -11,26 +11,25 @@ import { camelRecord, optionalBoolean } from "../runtime/members";
 import { nearest } from "../runtime/nearest";
 import type { JsonObject } from "../runtime/values";
 
-/** Key-value namespaces of an account, and what they hold. A write is seen by these with a delay of up to 90 s. */
-
-/** A namespace as Cloudflare holds it. */
+/** A Workers KV namespace of an account. */
 export interface KvNamespaceState {
-  /** 32 hexadecimal digits. */
+  /** The namespace's ID: 32 hex digits. */
   readonly id: string;
-  /** The title in the account; that of a preview namespace ends in `_preview`. */
+  /** The title in the account. A preview namespace's title ends in `_preview`. */
   readonly title: string;
-  /** Whether keys may hold characters that an address encodes. Only in the OpenAPI document. */
+  /** Whether keys may have characters that are encoded in a URL. */
   readonly supportsUrlEncoding?: boolean;
-  /** Members of the answer that this version does not know, under the API's own names. */
+  /** Members of the answer that this version doesn't know, under the API's names. */
   readonly extra?: JsonObject;
 }
 
-/** A key as the listing shows it. */
+/** A key in a namespace. */
 export interface KvKey {
+  /** The key itself. */
   readonly name: string;
-  /** When it expires, seconds since the UNIX epoch. Absent where it does not. */
+  /** When the entry expires: a Unix time in seconds. Absent if it doesn't expire. */
   readonly expiration?: number;
-  /** JSON that was stored beside the value. Absent where there is none. */
+  /** The JSON stored beside the value. Absent if there is none. */
   readonly metadata?: unknown;
 }
 
@@ -50,14 +49,14 @@ const prefix = z
   .string()
   .refine((given) => Buffer.byteLength(given) <= KV.MAX_KEY_BYTES, {
     error: ({ input }) =>
-      `is ${Buffer.byteLength(String(input))} bytes; a key has at most ${KV.MAX_KEY_BYTES}, so no key begins with it`,
+      `is ${Buffer.byteLength(String(input))} bytes, but a key has at most ${KV.MAX_KEY_BYTES}, so no key has this prefix`,
   })
   .optional();
 
 const keyShape = { accountId, namespaceId, key };
 
 export interface KvNamespacesArgs {
-  /** The account, 32 hexadecimal digits. Default: `edgeguard:accountId`, else CLOUDFLARE_ACCOUNT_ID. */
+  /** The account, as 32 hex digits. By default, the setting `edgeguard:accountId`, or `CLOUDFLARE_ACCOUNT_ID`. */
   readonly accountId?: string;
 }
 
@@ -68,9 +67,21 @@ const namespaces = lookup<KvNamespacesArgs, readonly KvNamespaceState[]>("getKvN
 );
 
 /**
- * All namespaces of an account, a request for every 100 (OpenAPI, workers-kv-namespace-list-namespaces).
+ * Returns all Workers KV namespaces of an account, sorted by title. Sends one request per 100 namespaces.
  *
- * @throws when the account is malformed or not given anywhere, or the token lacks Workers KV Storage Read.
+ * @throws If no account ID is set or it's malformed.
+ * @throws If the token lacks Workers KV Storage Read.
+ * @example
+ * List the titles
+ * ```ts
+ * import { getKvNamespaces } from "pulumi-edgeguard";
+ *
+ * const namespaces = getKvNamespaces({ accountId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1" });
+ *
+ * export const titles = namespaces.then((found) => found.map(({ title }) => title));
+ * ```
+ * @see https://developers.cloudflare.com/kv/concepts/kv-namespaces/
+ * @see `GET /accounts/{account_id}/storage/kv/namespaces`
  */
 export function getKvNamespaces(
   args: KvNamespacesArgs = {},
@@ -79,7 +90,7 @@ export function getKvNamespaces(
   return namespaces.plain(args, opts);
 }
 
-/** `getKvNamespaces` for arguments that are outputs. Unknown in a preview without credentials. */
+/** Does the same as `getKvNamespaces` for arguments that are outputs. The result is unknown in a preview without credentials. */
 export function getKvNamespacesOutput(
   args: Inputs<KvNamespacesArgs> = {},
   opts?: LookupOptions,
@@ -88,10 +99,12 @@ export function getKvNamespacesOutput(
 }
 
 export interface KvNamespaceByTitleArgs extends KvNamespacesArgs {
-  /** Title of the namespace, in full but for what `preview` adds. Letters count as they are written. */
+  /** The full title of the namespace, without the `_preview` that `preview` adds. Case-sensitive. */
   readonly title: string;
   /**
-   * Whether its preview namespace is meant, whose title ends in `_preview`. Default false.
+   * Whether to find the preview namespace, whose title ends in `_preview`.
+   *
+   * @defaultValue `false`
    */
   readonly preview?: boolean;
 }
@@ -101,7 +114,7 @@ const byTitle = lookup<KvNamespaceByTitleArgs, KvNamespaceState>("getKvNamespace
 })(
   {
     accountId,
-    title: z.string().min(1, "has to name the namespace; it is empty"),
+    title: z.string().min(1, "must not be empty"),
     preview: z.boolean().optional(),
   },
   async (host, args, form) => {
@@ -113,7 +126,9 @@ const byTitle = lookup<KvNamespaceByTitleArgs, KvNamespaceState>("getKvNamespace
     }
     const near = nearest(title, others);
     const hint =
-      near === undefined ? "getKvNamespaces lists those it has." : `Did you mean ${JSON.stringify(near)}?`;
+      near === undefined
+        ? "Find its title with `edgeguard kv namespace list`."
+        : `Did you mean ${JSON.stringify(near)}?`;
     throw new LookupError(
       `${form}: account ${args.accountId} has no namespace ${JSON.stringify(title)}. ${hint}`,
     );
@@ -121,25 +136,40 @@ const byTitle = lookup<KvNamespaceByTitleArgs, KvNamespaceState>("getKvNamespace
 );
 
 /**
- * The namespace with that title; titles are unique in an account. That there is none is an error, as a program that
- * names a namespace cannot do without; to ask whether there is one, look through `getKvNamespaces`.
+ * Returns the namespace with a title, which is unique in the account. To find out whether one exists, use `getKvNamespaces`.
  *
- * @throws LookupError when the account has no such namespace, or an argument is wrong; else as `getKvNamespaces`.
+ * @throws LookupError if the account has no such namespace, or an argument is invalid.
+ * @throws If the token lacks Workers KV Storage Read.
+ * @example
+ * Write entries to a namespace that another program manages
+ * ```ts
+ * import { getKvNamespaceByTitle, KvEntries } from "pulumi-edgeguard";
+ *
+ * const accountId = "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1";
+ * const namespace = getKvNamespaceByTitle({ accountId, title: "existing" });
+ *
+ * new KvEntries("banner", {
+ *   accountId,
+ *   namespaceId: namespace.then(({ id }) => id),
+ *   entries: { "banner/home": "Free shipping" },
+ * });
+ * ```
+ * @see `GET /accounts/{account_id}/storage/kv/namespaces`
  */
 export const getKvNamespaceByTitle = byTitle.plain;
 
-/** `getKvNamespaceByTitle` for arguments that are outputs. Unknown in a preview without credentials. */
+/** Does the same as `getKvNamespaceByTitle` for arguments that are outputs. The result is unknown in a preview without credentials. */
 export const getKvNamespaceByTitleOutput = byTitle.output;
 
 interface InNamespaceArgs {
-  /** The account, 32 hexadecimal digits. Default: `edgeguard:accountId`, else CLOUDFLARE_ACCOUNT_ID. */
+  /** The account, as 32 hex digits. By default, the setting `edgeguard:accountId`, or `CLOUDFLARE_ACCOUNT_ID`. */
   readonly accountId?: string;
-  /** The namespace, 32 hexadecimal digits, such as `namespace.id` or what `getKvNamespaceByTitle` gives. */
+  /** The namespace's ID: 32 hex digits, such as `namespace.id` or the `id` that `getKvNamespaceByTitle` returns. */
   readonly namespaceId: string;
 }
 
 export interface KvKeysArgs extends InNamespaceArgs {
-  /** Only keys that begin with it. Default: all keys. */
+  /** Returns only keys with this prefix. Without it, returns all keys. */
   readonly prefix?: string;
 }
 
@@ -154,43 +184,79 @@ const keys = lookup<KvKeysArgs, readonly KvKey[]>("getKvKeys", { ofAccount: true
 );
 
 /**
- * Keys of a namespace with expiry and metadata, sorted as Cloudflare sorts them; a request for every 1,000.
+ * Returns the keys of a namespace with their expirations and metadata, in Cloudflare's order. Sends one request per 1,000
+ * keys. A write may take up to 90 seconds to be listed.
  *
- * @throws when an argument is wrong, the namespace does not exist, or the token lacks Workers KV Storage Read.
+ * @throws If an argument is invalid or the namespace doesn't exist.
+ * @throws If the token lacks Workers KV Storage Read.
+ * @example
+ * Count the keys with a prefix
+ * ```ts
+ * import { getKvKeys } from "pulumi-edgeguard";
+ *
+ * const keys = getKvKeys({
+ *   accountId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1",
+ *   namespaceId: "5a0c1e7f3b2d4968a7e1c0f2d3b4b601",
+ *   prefix: "config/",
+ * });
+ *
+ * export const count = keys.then((found) => found.length);
+ * ```
+ * @see https://developers.cloudflare.com/kv/api/list-keys/
+ * @see `GET /accounts/{account_id}/storage/kv/namespaces/{namespace_id}/keys`
  */
 export const getKvKeys = keys.plain;
 
-/** `getKvKeys` for arguments that are outputs. Unknown in a preview without credentials. */
+/** Does the same as `getKvKeys` for arguments that are outputs. The result is unknown in a preview without credentials. */
 export const getKvKeysOutput = keys.output;
 
 export interface KvKeyArgs extends InNamespaceArgs {
-  /** The key, 1 to 512 bytes, as it was written: it is encoded for the address here. */
+  /** The key as it was written, not URL-encoded: 1 to 512 bytes. */
   readonly key: string;
 }
 
 export interface KvValueArgs extends KvKeyArgs {
-  /** `"text"` decodes UTF-8 and refuses anything else; `"bytes"` gives the bytes as stored. Default `"text"`. */
+  /**
+   * How to return the value: `"text"` decodes UTF-8 and refuses anything else, `"bytes"` returns the bytes as stored.
+   *
+   * @defaultValue `"text"`
+   */
   readonly as?: "text" | "bytes";
 }
 
 const value = lookup<KvValueArgs, string | Buffer>("getKvValue", { ofAccount: true, secret: true })(
   { ...keyShape, as: z.enum(["text", "bytes"]).optional() },
   async (host, args, form) => {
-    const which = `the value of key ${showKey(args.key)} in namespace ${args.namespaceId}`;
+    const which = `the value of key ${quoteKey(args.key)} in namespace ${args.namespaceId}`;
     const { bytes } = await host.api.getBytes(valuePath(args, args.key), { what: `Reading ${which}` });
     if (args.as === "bytes") return bytes;
     if (isUtf8(bytes)) return bytes.toString("utf8");
     throw new LookupError(
-      `${form}: ${which} is no text: its ${bytes.length} bytes are not UTF-8. Read it with as: "bytes".`,
+      `${form}: ${which} is not text: its ${bytes.length} bytes are not UTF-8. Read it with as: "bytes".`,
     );
   },
 );
 
 /**
- * The value of one key.
+ * Returns the value of one key, as text or as bytes. A write may take up to 90 seconds to be visible.
  *
- * @throws LookupError when an argument is wrong or the value is no UTF-8; ApiError when the key or its namespace does
- * not exist, or the token lacks Workers KV Storage Read.
+ * @throws LookupError if an argument is invalid, or the value isn't UTF-8 text and `as` isn't `"bytes"`.
+ * @throws ApiError if the key or its namespace doesn't exist, or the token lacks Workers KV Storage Read.
+ * @example
+ * Read a setting
+ * ```ts
+ * import { getKvValue } from "pulumi-edgeguard";
+ *
+ * const value = getKvValue({
+ *   accountId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1",
+ *   namespaceId: "5a0c1e7f3b2d4968a7e1c0f2d3b4b601",
+ *   key: "config/checkout",
+ * });
+ *
+ * export const currency = value.then((json) => (JSON.parse(json) as { currency: string }).currency);
+ * ```
+ * @see https://developers.cloudflare.com/kv/api/read-key-value-pairs/
+ * @see `GET /accounts/{account_id}/storage/kv/namespaces/{namespace_id}/values/{key_name}`
  */
 export function getKvValue(
   args: KvKeyArgs & { readonly as: "bytes" },
@@ -202,9 +268,8 @@ export function getKvValue(args: KvValueArgs, opts?: LookupOptions): Promise<str
 }
 
 /**
- * `getKvValue` for arguments that are outputs. The result is secret, as values are wherever this package holds them.
- * Bytes are for `apply` alone: as an argument of a resource the SDK would take them for an object. Unknown in a preview
- * without credentials.
+ * Does the same as `getKvValue` for arguments that are outputs. The result is secret, and unknown in a preview without credentials. Use
+ * bytes only in `apply`: as an argument of a resource, the SDK would turn them into an object.
  */
 export function getKvValueOutput(
   args: Inputs<KvKeyArgs> & { readonly as: "bytes" },
@@ -223,18 +288,31 @@ export function getKvValueOutput(
 
 const metadataOf = lookup<KvKeyArgs, unknown>("getKvMetadata", { ofAccount: true })(keyShape, (host, args) =>
   host.api.get(metadataPath(args, args.key), {
-    what: `Reading the metadata of key ${showKey(args.key)} in namespace ${args.namespaceId}`,
+    what: `Reading the metadata of key ${quoteKey(args.key)} in namespace ${args.namespaceId}`,
     schema: metadata,
   }),
 );
 
 /**
- * Metadata of one key, JSON of any form; undefined where it has none (OpenAPI,
- * workers-kv-namespace-read-the-metadata-for-a-key).
+ * Returns the metadata of one key: any JSON, or undefined if it has none.
  *
- * @throws when an argument is wrong, the key or its namespace does not exist, or the token lacks Workers KV Storage Read.
+ * @throws If an argument is invalid, or the key or its namespace doesn't exist.
+ * @throws If the token lacks Workers KV Storage Read.
+ * @example
+ * Read who owns an entry
+ * ```ts
+ * import { getKvMetadata } from "pulumi-edgeguard";
+ *
+ * export const metadata = getKvMetadata({
+ *   accountId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1",
+ *   namespaceId: "5a0c1e7f3b2d4968a7e1c0f2d3b4b601",
+ *   key: "config/checkout",
+ * });
+ * ```
+ * @see https://developers.cloudflare.com/kv/api/read-key-value-pairs/
+ * @see `GET /accounts/{account_id}/storage/kv/namespaces/{namespace_id}/metadata/{key_name}`
  */
 export const getKvMetadata = metadataOf.plain;
 
-/** `getKvMetadata` for arguments that are outputs. Unknown in a preview without credentials. */
+/** Does the same as `getKvMetadata` for arguments that are outputs. The result is unknown in a preview without credentials. */
 export const getKvMetadataOutput = metadataOf.output;

@@ -2,32 +2,29 @@ import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { brotliCompress, brotliDecompress, constants } from "node:zlib";
 import { z } from "zod";
-import { DIGEST_BYTES, type Recorded } from "./entry";
+import { DIGEST_BYTES, type RecordedEntry } from "./entry";
 
 const compress = promisify(brotliCompress);
 const decompress = promisify(brotliDecompress);
 
-/** What was written, by key. */
-export type Manifest = Map<string, Recorded>;
+/** What the resource wrote, by key. */
+export type Manifest = Map<string, RecordedEntry>;
 
-/** The manifest in the state cannot be read. */
+/** The manifest in the state can't be read. */
 export class ManifestError extends Error {
   override readonly name = "ManifestError";
 }
 
 /** First byte of the encoded form. */
 const VERSION = 1;
-/** Behind it, the length of the compressed columns. */
+/** The version, and the length of the compressed columns. */
 const HEAD_BYTES = 5;
-/** Of the SHA-256 at the end of the encoded form: finds what was cut off or altered. */
+/** A truncated SHA-256 at the end of the encoded form detects truncation and changes. */
 const CHECKSUM_BYTES = 8;
-/** Of 0 to 11. Above 5 the time grows much faster than the text shrinks: the digests are most of it. */
+/** 0 to 11. Above 5, time grows much faster than size shrinks, because most of it is digests. */
 const BROTLI_QUALITY = 5;
 
-/**
- * What is recorded but for the values' digests, in the order of the keys: alike beside alike compresses best. A column of
- * which no entry has anything is left out.
- */
+/** What's recorded besides the values' digests, in the order of the keys. Columns compress best; empty ones are omitted. */
 const columns = z.object({
   keys: z.array(z.string()),
   metadata: z.array(z.string().nullable()).optional(),
@@ -36,13 +33,13 @@ const columns = z.object({
 });
 
 /**
- * The manifest as one line of text for the state: equal content gives equal text. About 16 bytes of the value's digest
- * and 2 to 8 of the rest per key, times 4/3 for base64.
+ * The manifest as one line of text for the state; equal content gives equal text. Each key takes 16 bytes for the value's
+ * digest and 2 to 8 for the rest, times 4/3 for base64.
  */
 export async function encodeManifest(manifest: Manifest): Promise<string> {
   const keys = [...manifest.keys()].sort();
   const rows = keys.flatMap((key) => manifest.get(key) ?? []);
-  const column = <T>(of: (row: Recorded) => T | undefined): (T | null)[] | undefined =>
+  const column = <T>(of: (row: RecordedEntry) => T | undefined): (T | null)[] | undefined =>
     rows.some((row) => of(row) !== undefined) ? rows.map((row) => of(row) ?? null) : undefined;
   const packed = await compress(
     JSON.stringify({
@@ -55,21 +52,21 @@ export async function encodeManifest(manifest: Manifest): Promise<string> {
   );
   const head = Buffer.alloc(HEAD_BYTES, VERSION);
   head.writeUInt32BE(packed.length, 1);
-  // Digests are noise, which no compression makes smaller.
+  // Digests don't compress.
   const values = Buffer.alloc(rows.length * DIGEST_BYTES);
   rows.forEach(({ value }, i) => values.write(value, i * DIGEST_BYTES, DIGEST_BYTES, "hex"));
   const parts = [head, packed, values];
   return Buffer.concat([...parts, checksum(...parts)]).toString("base64");
 }
 
-/** @throws ManifestError for text that was cut off, altered, or written by a later version. */
+/** @throws ManifestError for text that was truncated, changed, or written by a later version. */
 export async function decodeManifest(text: string): Promise<Manifest> {
   const whole = Buffer.from(text, "base64");
   const body = whole.subarray(0, -CHECKSUM_BYTES);
   const complete = Math.ceil(whole.length / 3) * 4 === text.length; // Node stops reading base64 at its padding.
   if (!complete || !checksum(body).equals(whole.subarray(-CHECKSUM_BYTES))) {
     throw new ManifestError(
-      'The manifest in the state is damaged: its checksum does not match, so it was cut off or altered. Restore the state from a backup, or remove this KvEntries from the state (`pulumi state delete`) and declare it with adopt: "takeOver".',
+      'The manifest in the state is damaged: its checksum doesn\'t match, so it was truncated or changed. Restore the state from a backup, or remove this KvEntries from the state (`pulumi state delete`) and declare it with adopt: "takeOver".',
     );
   }
   if (body[0] !== VERSION) {
@@ -97,7 +94,7 @@ async function columnsIn(packed: Buffer): Promise<z.infer<typeof columns>> {
     return columns.parse(JSON.parse(String(await decompress(packed))));
   } catch (error) {
     throw new ManifestError(
-      'The manifest in the state has a form that this version of pulumi-edgeguard cannot read. Install the version that wrote it, or remove this KvEntries from the state (`pulumi state delete`) and declare it with adopt: "takeOver".',
+      'This version of pulumi-edgeguard can\'t read the manifest in the state. Install the version that wrote it, or remove this KvEntries from the state (`pulumi state delete`) and declare it with adopt: "takeOver".',
       { cause: error },
     );
   }

@@ -2,50 +2,50 @@ import { KV } from "../limits";
 import { propertyPath } from "../runtime/inputs";
 import { isJsonObject, type JsonObject } from "../runtime/values";
 
-/** Metadata of an entry: its form, its size, and numbers that JSON would not bring back as they were written. */
+/** Checks an entry's metadata: its type, its size, and numbers that lose digits in JSON. */
 
-/** Levels of metadata that fit into its bytes: each takes two brackets. */
+/** How many levels of metadata fit into its limit: each takes two brackets. */
 const MOST_LEVELS = KV.MAX_METADATA_BYTES / 2;
 
 /**
- * What is wrong with metadata that was read, or undefined.
+ * The problem with metadata, if any.
  *
- * @param isProgram whether its numbers were a program's: digits that its language had lost nobody could find.
+ * @param isProgram whether it comes from a program, whose language may already have lost digits of its numbers.
  */
 export function checkMetadata(metadata: unknown, isProgram: boolean): string | undefined {
   if (metadata === undefined) return undefined;
-  if (!isJsonObject(metadata)) return `metadata is ${kindOf(metadata)}; write an object`;
+  if (!isJsonObject(metadata)) return `metadata is ${typeName(metadata)}; write an object`;
   if (isTooDeep(metadata))
-    return `metadata is nested deeper than its limit of ${count(KV.MAX_METADATA_BYTES)} bytes allows`;
+    return `metadata is nested deeper than its limit of ${formatNumber(KV.MAX_METADATA_BYTES)} bytes allows`;
   const unsafe = isProgram ? firstNumber(metadata, isUnsafe) : undefined;
-  if (unsafe !== undefined) return notExact(unsafe);
+  if (unsafe !== undefined) return inexactNumber(unsafe);
   const bytes = Buffer.byteLength(JSON.stringify(metadata));
   return bytes > KV.MAX_METADATA_BYTES
-    ? `metadata is ${count(bytes)} bytes of JSON; the limit is ${count(KV.MAX_METADATA_BYTES)}`
+    ? `metadata is ${formatNumber(bytes)} bytes of JSON; the limit is ${formatNumber(KV.MAX_METADATA_BYTES)}`
     : undefined;
 }
 
-/** The place of a number in JSON. */
+/** The path of a number in JSON. */
 type NumberPath = readonly (string | number)[];
 
-/** A number whose digits would be lost, by its path; not by its value, which may be secret. */
-function notExact(path: NumberPath): string {
-  return `${propertyPath(["metadata", ...path])} is a number that JSON numbers do not keep exactly; write it as a string`;
+/** Names the number by its path, because its value may be secret. */
+function inexactNumber(path: NumberPath): string {
+  return `${propertyPath(["metadata", ...path])} is a number that loses digits in JSON; write it as a string`;
 }
 
 /** `26,214,400` */
-export function count(n: number): string {
+export function formatNumber(n: number): string {
   return n.toLocaleString("en-US");
 }
 
-/** The kind of a value, without the value. */
-export function kindOf(value: unknown): string {
+/** The type of a value, without the value. */
+export function typeName(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** Whether metadata has too many levels. Without recursion: it may have more than the stack. */
+/** Whether metadata has too many levels. Not recursive, because they may exceed the stack. */
 export function isTooDeep(metadata: unknown): boolean {
   let level = [metadata];
   for (let depth = 0; level.length > 0; depth += 1) {
@@ -57,19 +57,19 @@ export function isTooDeep(metadata: unknown): boolean {
   return false;
 }
 
-/** Not finite, or whole and so large that a program's language may have lost digits of it already. */
+/** Not finite, or an integer so large that the program's language may have lost digits of it. */
 function isUnsafe(number: number): boolean {
   return !Number.isFinite(number) || (Number.isInteger(number) && !Number.isSafeInteger(number));
 }
 
-/** A number with at most 15 digits and no exponent comes back as it was written. */
+/** A number with at most 15 digits and no exponent is exact. */
 const PERHAPS_INEXACT = /[\d.]{16}|\d[eE]/;
 
 /**
- * What is wrong with a number in an entry's metadata whose digits are not what comes back when it is read as a double and
- * written again: `9007199254740993` becomes `…992`, and `1e400` nothing at all.
+ * The problem with a number in an entry's metadata that changes when it's read as a double and written again:
+ * `9007199254740993` becomes `…992`, and `1e400` becomes `null`.
  *
- * @param text JSON of the whole entry.
+ * @param text the whole entry as JSON.
  * @param entry the same, parsed.
  */
 export function inexactMetadata(text: string, { metadata }: JsonObject): string | undefined {
@@ -78,7 +78,7 @@ export function inexactMetadata(text: string, { metadata }: JsonObject): string 
   const written: unknown = JSON.parse(withNumbersAsTexts(text));
   const digits = isJsonObject(written) ? written["metadata"] : undefined;
   const found = firstNumber(metadata, (_, path) => !isExact(String(valueAt(digits, path))));
-  return found && notExact(found);
+  return found && inexactNumber(found);
 }
 
 function firstNumber(
@@ -99,7 +99,7 @@ function valueAt(root: unknown, path: NumberPath): unknown {
   return path.reduce<unknown>((here, key) => Reflect.get(Object(here) as object, key), root);
 }
 
-/** The same JSON with each number in quotes. */
+/** The same JSON with every number in quotes. */
 function withNumbersAsTexts(json: string): string {
   const parts: string[] = [];
   const token = /"|-?\d[\d.eE+-]*/g;
@@ -115,7 +115,7 @@ function withNumbersAsTexts(json: string): string {
   return parts.join("") + json.slice(from);
 }
 
-/** Behind the closing quote. A pattern would keep a place to go back to for each escape of a value of megabytes. */
+/** The index after the closing quote. A regular expression would keep a backtracking position for each escape of a long value. */
 function endOfString(json: string, from: number): number {
   for (let at = from; ;) {
     const quote = json.indexOf('"', at);
@@ -131,7 +131,7 @@ function isExact(written: string): boolean {
   return Number.isFinite(number) && meaningOf(written) === meaningOf(String(number));
 }
 
-/** Digits without zeros around them, and the power of ten of the last one. */
+/** The digits without leading and trailing zeros, and the last one's power of ten. */
 function meaningOf(number: string): string {
   const [, sign = "", whole = "", fraction = "", exponent = "0"] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(number) ?? [];

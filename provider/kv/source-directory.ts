@@ -9,9 +9,9 @@ import {
   PROGRAM_SPELLING,
   recordOf,
   tooLarge,
-  writtenOf,
+  declaredValueOf,
   type EntryDefaults,
-  type Given,
+  type RawEntry,
 } from "./entry";
 import { inOrder } from "./in-order";
 import { openFile, SourceError } from "./source-handle";
@@ -20,21 +20,21 @@ import { readErrorReason } from "../runtime/files";
 export interface DirectoryOptions {
   /** Absolute path. */
   readonly root: string;
-  /** What messages call it. */
+  /** Its name in messages. */
   readonly name: string;
   readonly prefix: string;
   readonly ignore: readonly string[];
 }
 
-/** Files looked at or read at the same time, which hides the latency of the disk. */
+/** How many files are read in parallel, to hide the latency of the disk. */
 const FILES_AT_ONCE = 16;
 
 /**
- * A key per file: prefix and path, parts separated by "/" on every system, in the order of their code units. The value
- * is the file's text where it is UTF-8 and base64 of its bytes where not.
+ * One key per file: prefix and path, with "/" as the separator on every system, in the order of code units. The value is the
+ * file's text if it's UTF-8, else its bytes as base64.
  *
- * Hidden files are taken as any other. Symbolic links and special files (pipes, sockets, devices) are refused unless a
- * pattern ignores them: a link may lead out of the project or in a circle, and leaving it out silently would be worse.
+ * Hidden files count like any others. Symbolic links and special files (pipes, sockets, devices) are refused unless a
+ * pattern ignores them: a link may lead out of the project or in a circle, and skipping it silently would be worse.
  */
 export class DirectorySource implements Source {
   readonly kind = "directory";
@@ -48,23 +48,23 @@ export class DirectorySource implements Source {
     this.#options = options;
   }
 
-  async *read(): AsyncGenerator<readonly Given[]> {
+  async *read(): AsyncGenerator<readonly RawEntry[]> {
     const { root, name } = this.#options;
     const found = await stat(root).catch((error: unknown) => {
       throw new SourceError(`${name} cannot be read: ${readErrorReason(error)} (looked for ${root})`);
     });
     if (!found.isDirectory())
       throw new SourceError(
-        `${name} is ${found.isFile() ? "a file" : "no directory"}; \`directory\` takes a key per file of a directory`,
+        `${name} is ${found.isFile() ? "a file" : "not a directory"}; \`directory\` takes a directory with one file per key`,
       );
-    const look = async (path: string) => ({ path, content: await glance(root, path) });
-    for await (const { path, content } of inOrder(walk(this.#options), FILES_AT_ONCE, look)) {
-      const read = content === "later" ? await readWhole(join(root, path)) : content;
-      yield [givenFor(this.#options, path, read)];
+    const inspectPath = async (path: string) => ({ path, content: await inspect(root, path) });
+    for await (const { path, content } of inOrder(walk(this.#options), FILES_AT_ONCE, inspectPath)) {
+      const read = content === "later" ? await readContent(join(root, path)) : content;
+      yield [rawEntryOf(this.#options, path, read)];
     }
   }
 
-  /** The keys alone; no file is read. */
+  /** The keys alone, without reading any file. */
   async *keys(): AsyncGenerator<readonly string[]> {
     for await (const path of walk(this.#options)) yield [this.#options.prefix + path];
   }
@@ -76,19 +76,19 @@ export class DirectorySource implements Source {
       found.forEach((given, at) => {
         const checked = checkEntry(given, this.defaults);
         if ("problems" in checked || recordOf(checked.entry, checked.stored).value !== portion[at]?.value)
-          throw new SourceError(`${this.name} has changed since it was checked: the rest was not sent.`);
+          throw new SourceError(`${this.name} has changed since it was checked. The rest was not sent.`);
         body.add(checked.entry);
       });
     }
   }
 
-  async #fileOf(key: string): Promise<Given> {
+  async #fileOf(key: string): Promise<RawEntry> {
     const path = key.slice(this.#options.prefix.length);
-    return givenFor(this.#options, path, await readWhole(join(this.#options.root, path)));
+    return rawEntryOf(this.#options, path, await readContent(join(this.#options.root, path)));
   }
 }
 
-function givenFor({ name, prefix }: DirectoryOptions, path: string, content: Content): Given {
+function rawEntryOf({ name, prefix }: DirectoryOptions, path: string, content: Content): RawEntry {
   const place = { source: name, path };
   const key = prefix + path;
   return "unreadable" in content
@@ -98,13 +98,13 @@ function givenFor({ name, prefix }: DirectoryOptions, path: string, content: Con
 
 type Content = { readonly value: string; readonly base64: boolean } | { readonly unreadable: string };
 
-/** Files up to this size are read before their turn as well; larger ones only when it is their turn. */
-const AHEAD_BYTES = 256 * 1024;
+/** Files up to this size are read ahead; larger ones only in their turn. */
+const READ_AHEAD_BYTES = 256 * 1024;
 
 /** Paths of the files, relative to the directory. */
 async function* walk({ root, name, ignore: patterns }: DirectoryOptions): AsyncGenerator<string> {
   const ignored = ignore({ ignorecase: false }).add([...patterns]);
-  // Depth first by a stack: one directory's names are held at a time for each level.
+  // Depth first with a stack: only one directory's names per level are in memory.
   const levels = [await list(root, name, "")];
   for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
     const path = level.pop();
@@ -115,34 +115,34 @@ async function* walk({ root, name, ignore: patterns }: DirectoryOptions): AsyncG
   }
 }
 
-/** Paths of what a directory holds, those of directories with a slash at the end, the last one first. */
+/** The paths in a directory, in reverse order. Those of directories end in a slash. */
 async function list(root: string, name: string, path: string): Promise<string[]> {
   const found = await readdir(join(root, path), { withFileTypes: true }).catch((error: unknown) => {
     throw new SourceError(`${join(name, path)} cannot be read: ${readErrorReason(error)}`);
   });
   const paths = found.map((one) => path + one.name + (one.isDirectory() ? "/" : ""));
-  return paths.sort().reverse(); // Without a comparator the order is that of code units, on every system the same.
+  return paths.sort().reverse(); // Without a comparator: by code units, which is the same on every system.
 }
 
-async function glance(root: string, path: string): Promise<Content | "later"> {
+async function inspect(root: string, path: string): Promise<Content | "later"> {
   try {
     const found = await lstat(join(root, path));
     if (found.isSymbolicLink())
-      return { unreadable: "is a symbolic link; put a copy in its place, or name it in `ignore`" };
-    if (!found.isFile()) return { unreadable: "is no regular file; name it in `ignore`" };
+      return { unreadable: "is a symbolic link; replace it with a copy, or add it to `ignore`" };
+    if (!found.isFile()) return { unreadable: "is not a regular file; add it to `ignore`" };
     if (found.size > KV.MAX_VALUE_BYTES) return { unreadable: tooLarge(found.size) };
 
-    return found.size > AHEAD_BYTES ? "later" : await readWhole(join(root, path));
+    return found.size > READ_AHEAD_BYTES ? "later" : await readContent(join(root, path));
   } catch (error) {
     return { unreadable: `cannot be read: ${readErrorReason(error)}` };
   }
 }
 
-async function readWhole(path: string): Promise<Content> {
+async function readContent(path: string): Promise<Content> {
   try {
     const file = await openFile(path);
     try {
-      return writtenOf(await file.readFile());
+      return declaredValueOf(await file.readFile());
     } finally {
       await file.close();
     }

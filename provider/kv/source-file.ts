@@ -6,7 +6,7 @@ import {
   FILE_SPELLING,
   type EntryDefaults,
   type EntryText,
-  type Given,
+  type RawEntry,
   type Place,
 } from "./entry";
 import { readItems } from "./json-items";
@@ -14,11 +14,11 @@ import { inexactMetadata } from "./metadata";
 import { SourceError, SourceHandle } from "./source-handle";
 import { isJsonObject } from "../runtime/values";
 
-/** Bytes of the file read at a time, but for a longer entry; and the longest gap between entries that is read with them. */
+/** How much of the file is read at a time, except for a longer entry; and the longest gap that's read along. */
 const WINDOW_BYTES = 1024 * 1024;
 const GAP_BYTES = 64 * 1024;
 
-/** The CLI's bulk JSON, an array of objects. It is opened once: what is sent is of the file that was read. */
+/** A bulk file: a JSON array of entries. It stays open, so that what's sent is from the file that was read. */
 export class FileSource implements Source {
   readonly kind = "file";
   readonly name: string;
@@ -27,7 +27,7 @@ export class FileSource implements Source {
   #opened: SourceHandle | undefined;
   #readSha256: string | undefined;
 
-  /** @param file its absolute path, and what messages call it. */
+  /** @param file its absolute path, and its name in messages. */
   constructor(
     { path, name }: { readonly path: string; readonly name: string },
     defaults: EntryDefaults = {},
@@ -45,11 +45,11 @@ export class FileSource implements Source {
     return await (await this.#open()).sha256();
   }
 
-  async *read(): AsyncGenerator<readonly Given[]> {
+  async *read(): AsyncGenerator<readonly RawEntry[]> {
     const hash = createHash("sha256");
     for await (const items of readItems(await this.#open(), hash)) {
       yield items.map(({ text, position, line, offset, bytes, members }) =>
-        givenIn(text, { source: this.name, position, line }, { offset, bytes, members }),
+        rawEntryOf(text, { source: this.name, position, line }, { offset, bytes, members }),
       );
     }
     this.#readSha256 = hash.digest("hex");
@@ -58,15 +58,15 @@ export class FileSource implements Source {
   async fill(body: Body, rows: readonly Row[]): Promise<void> {
     const file = await this.#open();
     const changed = (): SourceError =>
-      new SourceError(`${this.name} has changed since it was checked: the rest was not sent.`);
+      new SourceError(`${this.name} has changed since it was checked. The rest was not sent.`);
     for (const { from, to, inside } of windows(rows)) {
       const bytes = await file.read(Buffer.allocUnsafe(to - from), from);
-      // Looked at after the reading: what was written before it is not what was checked.
+      // Checked after reading: a write before it changed what was checked.
       if (bytes.length < to - from || !(await file.isUntouched())) throw changed();
       for (const { isAsIs, start, end } of inside) {
         if (isAsIs) body.addText(bytes, start - from, end - from);
         else {
-          const given = givenIn(bytes.toString("utf8", start - from, end - from));
+          const given = rawEntryOf(bytes.toString("utf8", start - from, end - from));
           const checked = checkEntry(given, this.defaults);
           if ("problems" in checked) throw changed();
           body.add(checked.entry);
@@ -85,10 +85,10 @@ export class FileSource implements Source {
   }
 }
 
-function givenIn(json: string, place: Place = {}, text?: EntryText): Given {
+function rawEntryOf(json: string, place: Place = {}, text?: EntryText): RawEntry {
   const members: unknown = JSON.parse(json);
   if (!isJsonObject(members))
-    return { place, key: undefined, unreadable: "is no object; write { key, value, … }" };
+    return { place, key: undefined, unreadable: "is not an object; write { key, value, … }" };
   const { key } = members;
   const inexact = inexactMetadata(json, members);
   return inexact === undefined
@@ -102,7 +102,7 @@ interface Window {
   readonly inside: readonly { readonly isAsIs: boolean; readonly start: number; readonly end: number }[];
 }
 
-/** Parts of the file that hold the entries. */
+/** The parts of the file that have the entries. */
 function* windows(rows: readonly Row[]): Generator<Window> {
   let inside: { isAsIs: boolean; start: number; end: number }[] = [];
   let [from, to] = [0, 0];

@@ -3,19 +3,19 @@ import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { NotRegularError, readErrorReason } from "../runtime/files";
 
-/** A source of entries cannot be read, or holds what Cloudflare does not take. */
+/** A source of entries can't be read, or has entries that Cloudflare refuses. */
 export class SourceError extends Error {
   override readonly name: string = "SourceError";
 }
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** An open file. What is read from it is known to be the file that was opened, as it was then. */
+/** An open file, which can tell whether it changed since it was opened. */
 export class SourceHandle {
-  /** What messages call it. */
+  /** Its name in messages. */
   readonly name: string;
   readonly #file: FileHandle;
-  /** Size and time of the last change when it was opened. */
+  /** Size and modification time when it was opened. */
   readonly #stamp: string;
 
   private constructor(name: string, file: FileHandle, stamp: string) {
@@ -34,7 +34,7 @@ export class SourceHandle {
     }
   }
 
-  /** As many bytes as the buffer takes, from `offset` in the file; fewer at its end alone. @throws SourceError */
+  /** Fills the buffer from `offset` in the file; returns less only at the end of the file. @throws SourceError */
   async read(into: Buffer, offset: number): Promise<Buffer> {
     let length = 0;
     while (length < into.length) {
@@ -49,7 +49,7 @@ export class SourceHandle {
     return into.subarray(0, length);
   }
 
-  /** The bytes from `start` to `end`, piece by piece. A piece is overwritten by the next one. @throws SourceError */
+  /** The bytes from `start` to `end` in pieces. Each piece overwrites the one before. @throws SourceError */
   async *pieces(start = 0, end = Infinity): AsyncGenerator<Buffer> {
     const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, end - start));
     for (let at = start; at < end;) {
@@ -60,14 +60,14 @@ export class SourceHandle {
     }
   }
 
-  /** 64 hexadecimal digits. @throws SourceError */
+  /** 64 hex digits. @throws SourceError */
   async sha256(): Promise<string> {
     const hash = createHash("sha256");
     for await (const piece of this.pieces()) hash.update(piece);
     return hash.digest("hex");
   }
 
-  /** Whether nobody has written to it since it was opened. */
+  /** Whether it's unchanged since it was opened. */
   async isUntouched(): Promise<boolean> {
     return (await stampOf(this.#file)) === this.#stamp;
   }
@@ -78,7 +78,7 @@ export class SourceHandle {
 }
 
 /**
- * Opens a regular file for reading. A pipe would wait for whoever writes to it, a device may never end, and neither can
+ * Opens a regular file for reading. A pipe would block until somebody writes to it, a device may never end, and neither can
  * be read twice.
  *
  * @throws NotRegularError

@@ -18,31 +18,31 @@ import { inOrder } from "./in-order";
 
 export interface FoundValue {
   readonly key: string;
-  /** As they are stored. */
+  /** As stored. */
   readonly bytes: Buffer;
   readonly metadata?: Json;
-  /** Seconds since the epoch, where the answer to a bulk read tells it. */
+  /** In Unix seconds, if the bulk read returned it. */
   readonly expiration?: number;
-  /** Read by a request of its own, without what else there is to the key. */
+  /** Read by its own request, which returns neither metadata nor expiration. */
   readonly isAlone?: true;
 }
 
 export interface ReadRequest extends NamespaceAddress {
   readonly keys: Iterable<string>;
-  /** Keys that are known to hold no text: nothing is asked of the bulk read that it cannot give. */
+  /** Whether a value is known not to be text, so that the bulk read can't return it. */
   readonly isBinary?: (key: string) => boolean;
-  /** Default true. False saves a request for each value that is read singly. */
+  /** Default true. False saves a request for each value that's read individually. */
   readonly withMetadata?: boolean;
-  /** Throws where the API has no bulk read, in place of reading each value singly. Default false. */
+  /** Throws if the API has no bulk read, instead of reading each value individually. Default false. */
   readonly bulkOnly?: boolean;
 }
 
 /**
- * Values of keys, as far as they are there: in bulk, several requests at once, and in no promised order. The bulk read
- * gives text only. A value that it refuses, or that it gives with a replacement character, may be something else and is
- * read singly, as bytes; so is a text that does hold that character, at the cost of one request.
+ * The values of those keys that exist, in no particular order. Reads in bulk, several requests at once. The bulk read
+ * returns only text: a value that it refuses, or returns with a replacement character, is read individually as bytes. Text
+ * that really has that character costs one extra request.
  *
- * @throws ApiError when the namespace is gone or the service fails.
+ * @throws ApiError if the namespace doesn't exist or a request fails.
  */
 export async function* readValues(
   ctx: EntriesContext,
@@ -56,7 +56,7 @@ export async function* readValues(
     yield* found;
     single.push(...unread);
   }
-  // One answer holds one value here, so that no more than `concurrency` values are in memory.
+  // One value per answer, so no more than `concurrency` values are in memory.
   for await (const found of inOrder(single, concurrency, (key) => readSingly(ctx, request, key))) {
     if (found !== undefined) yield found;
   }
@@ -68,26 +68,26 @@ function* chunks(keys: readonly string[]): Generator<readonly string[]> {
 
 interface Part {
   readonly found: readonly FoundValue[];
-  /** Keys whose values the bulk read cannot give as they are. */
+  /** Keys whose values the bulk read can't return exactly. */
   readonly unread: readonly string[];
 }
 
 function bulkReader(ctx: EntriesContext, request: ReadRequest): (keys: readonly string[]) => Promise<Part> {
-  let known = true;
+  let isKnown = true;
   const read = async (keys: readonly string[]): Promise<Part> => {
-    if (!known) return { found: [], unread: keys };
+    if (!isKnown) return { found: [], unread: keys };
     try {
       return await readBulk(ctx, request, keys);
     } catch (error) {
       if (isUnknownRoute(error)) {
         if (request.bulkOnly === true) throw error;
-        known = false; // The older API has no bulk read.
+        isKnown = false; // Older versions of the API have no bulk read.
         return { found: [], unread: keys };
       }
       if (!(error instanceof ApiError) || (error.status !== 413 && error.status !== 400)) throw error;
-      // Of too many bytes at once each value is better taken alone.
+      // Too many bytes in one answer: read each value individually.
       if (error.status === 413 || keys.length === 1) return { found: [], unread: keys };
-      // One value that is no text has all of them refused: its half is found, and the other half read.
+      // A single value that isn't text fails the whole request: bisect to find it.
       const middle = Math.ceil(keys.length / 2);
       const left = await read(keys.slice(0, middle));
       const right = await read(keys.slice(middle));
@@ -99,7 +99,7 @@ function bulkReader(ctx: EntriesContext, request: ReadRequest): (keys: readonly 
 
 async function readBulk(ctx: EntriesContext, request: ReadRequest, keys: readonly string[]): Promise<Part> {
   const values = await ctx.api.post(`${namespacePath(request)}/bulk/get`, {
-    what: `Reading ${keys.length} values of namespace ${request.namespaceId}`,
+    what: `Reading ${keys.length} values from namespace ${request.namespaceId}`,
     schema: bulkValues,
     body: { keys, type: "text", withMetadata: true },
     repeatable: true,
@@ -109,23 +109,23 @@ async function readBulk(ctx: EntriesContext, request: ReadRequest, keys: readonl
   const unread: string[] = [];
   for (const key of keys) {
     const { value, metadata, expiration } = values.get(key) ?? {};
-    if (typeof value !== "string") continue; // It is not there.
+    if (typeof value !== "string") continue; // The key doesn't exist.
     if (NOT_FAITHFUL.test(value)) unread.push(key);
     else found.push(omitAbsent({ key, bytes: Buffer.from(value), metadata, expiration }));
   }
   return { found, unread };
 }
 
-/** What a decoder puts in place of bytes that are no text, and halves of characters, which have no bytes. */
+/** Replacement characters, which stand for bytes that aren't text, and lone surrogates, which have no UTF-8. */
 const NOT_FAITHFUL = /[\uFFFD\p{Surrogate}]/u;
 
 const bulkValue = z
   .looseObject({ value: z.string().nullish(), metadata, expiration: z.number().optional().catch(undefined) })
   .nullable();
 
-/** A map, for a key may be called `__proto__`. */
+/** A map, because a key may be `__proto__`. */
 const bulkValues = z
-  .looseObject({ values: z.unknown().refine(isJsonObject, "is no object") })
+  .looseObject({ values: z.unknown().refine(isJsonObject, "is not an object") })
   .transform(({ values }) => Object.entries(values as object))
   .pipe(z.array(z.tuple([z.string(), bulkValue])))
   .transform((values) => new Map(values));

@@ -1,5 +1,5 @@
 import { escapeInvisible } from "../api/printable";
-import { count } from "../kv/entry";
+import { formatNumber } from "../kv/entry";
 import type { Io } from "./io";
 
 const EVERY_MS = 100;
@@ -46,6 +46,6 @@ export class ProgressLine extends StatusLine {
 
   add(more: number): void {
     this.#done += more;
-    this.show(`${count(this.#done)} of ${count(this.#total)} ${this.#what}`);
+    this.show(`${formatNumber(this.#done)} of ${formatNumber(this.#total)} ${this.#what}`);
   }
 }

@@ -16,7 +16,7 @@ import type { LocalApi, LocalApiOptions, LoggedRequest } from "edgeguard-local";
 import { Agent, request } from "undici";
 import { forwarder } from "../../provider/runtime/forwarder";
 import { catalogOf } from "../../provider/kv/catalog";
-import { openSource } from "../../provider/kv/declared";
+import { openSource } from "../../provider/kv/declaration";
 import { collidingKeys } from "../kv/colliding-keys";
 import { mostInFlight } from "../kv/upload-support";
 import { providerProcess } from "../support/provider-process";

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { Desk, type Ran } from "./support";
 
-/** `--local` and `--persist-to`: the data that `edgeguard-local api --persist-to DIR` serves. */
+/** `--local` and `--persist-to`: the same data as in `edgeguard-local api --persist-to DIR`. */
 
 let desk: Desk;
 beforeAll(async () => {
@@ -20,9 +20,9 @@ async function valueOf(api: LocalApi, namespace: string, key: string): Promise<s
   return await (await fetch(api.url + path, { headers: { authorization: "Bearer local-token" } })).text();
 }
 
-test("without --persist-to the data is in .edgeguard/local-api, and no account is asked", async () => {
+test("without --persist-to, the data is in .edgeguard/local-api, and no request goes to the account", async () => {
   const local = ["--binding", "EXISTING", "--local"];
-  // As a process, and without any setting: a token would be for the account.
+  // As a process without any settings.
   desk.api.clearRequests();
   const env = { PATH: process.env["PATH"] ?? "" };
   const put = desk.start(["kv", "key", "put", "draft", "local value", ...local], { env });
@@ -35,7 +35,7 @@ test("without --persist-to the data is in .edgeguard/local-api, and no account i
   expect(await desk.value("draft")).toBeUndefined();
 });
 
-test("the data lies beside the configuration file, and the first write says that it begins it", async () => {
+test("the data is next to the configuration file, and the first write says that it created it", async () => {
   const below = join(desk.cwd, "worker", "src");
   mkdirSync(below, { recursive: true });
   desk.write("worker/wrangler.toml", `[[kv_namespaces]]\nbinding = "DRAFTS"\nid = "${NEW}"\n`);
@@ -43,18 +43,18 @@ test("the data lies beside the configuration file, and the first write says that
     desk.at({ cwd: below }, "kv", "key", "put", key, "1", "--binding", "DRAFTS", "--local");
   const folder = join(desk.cwd, "worker", ".edgeguard/local-api");
   expect((await put("a")).stderr).toContain(
-    `edgeguard: began local namespace ${NEW} (binding DRAFTS), empty, in ${folder}.\n`,
+    `edgeguard: created local namespace ${NEW} (binding DRAFTS), empty, in ${folder}.\n`,
   );
-  expect((await put("b")).stderr).not.toContain("began");
+  expect((await put("b")).stderr).not.toContain("created");
   expect(existsSync(join(folder, "kv"))).toBe(true);
 });
 
-test("every command on data works on a folder, which the local API then serves, and the other way round", async () => {
+test("every data command works on a folder, also while the local API serves it", async () => {
   const folder = newFolder();
   const at = ["--namespace-id", NEW, "--local", "--persist-to", folder];
   const here = (...args: string[]): Promise<Ran> => desk.here("kv", ...args, ...at);
 
-  expect((await here("key", "list")).stderr).toMatch(/namespace not found/); // Reading begins nothing.
+  expect((await here("key", "list")).stderr).toMatch(/namespace not found/); // Reading creates nothing.
   expect(await here("key", "put", "a", "1")).toMatchObject({ code: 0 });
   desk.write("local.json", '[{"key":"b","value":"2"},{"key":"c","value":"3"}]');
   expect(await here("bulk", "put", "local.json")).toMatchObject({ code: 0 });
@@ -63,7 +63,7 @@ test("every command on data works on a folder, which the local API then serves, 
 
   const api = await startLocalApi({ persistTo: join(desk.cwd, folder) });
   expect(await valueOf(api, NEW, "a")).toBe("1");
-  // The API has the folder now; the commands go through it and see what it sees.
+  // Now the API owns the folder, and the commands go through it.
   expect(await here("key", "put", "d", "4")).toMatchObject({ code: 0 });
   expect(await valueOf(api, NEW, "d")).toBe("4");
   await api.close();
@@ -75,7 +75,7 @@ test("every command on data works on a folder, which the local API then serves, 
   expect(existsSync(join(desk.cwd, folder, "in-use.json"))).toBe(false);
 });
 
-test("while edgeguard-local api serves the folder, both see each other's writes", async () => {
+test("the commands and a running edgeguard-local api see each other's writes", async () => {
   const folder = join(desk.cwd, newFolder());
   const cli = resolve(__dirname, "../../local/bin/edgeguard-local.js");
   const server = spawn(process.execPath, [
@@ -111,7 +111,7 @@ test("while edgeguard-local api serves the folder, both see each other's writes"
   expect(existsSync(join(folder, "in-use.json"))).toBe(false);
 });
 
-test("commands side by side wait for each other, and nothing is lost", async () => {
+test("parallel commands wait for each other", async () => {
   const at = ["--namespace-id", NEW, "--local", "--persist-to", newFolder()];
   const runs = await Promise.all(["a", "b"].map((key) => desk.bin("kv", "key", "put", key, "v", ...at)));
   expect(runs.map(({ code }) => code)).toEqual([0, 0]);
@@ -121,7 +121,7 @@ test("commands side by side wait for each other, and nothing is lost", async () 
   ]);
 });
 
-test("a note that a killed process left keeps nobody out", async () => {
+test("a lock file of a killed process is ignored", async () => {
   const folder = newFolder();
   mkdirSync(join(desk.cwd, folder));
   const gone = spawn(process.execPath, ["-e", ""]);
@@ -131,7 +131,7 @@ test("a note that a killed process left keeps nobody out", async () => {
   expect(await desk.here("kv", "key", "put", "a", "1", ...at)).toMatchObject({ code: 0 });
 });
 
-test("a folder of something else is refused in one sentence, and left as it is", async () => {
+test("refuses a folder with other content, and leaves it as it is", async () => {
   const folder = newFolder();
   mkdirSync(join(desk.cwd, folder));
   const file = desk.write(join(folder, "local-api.json"), "{}");

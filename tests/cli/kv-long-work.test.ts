@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { Desk, ended } from "./support";
 
-/** Many entries: what a person sees while they are sent, and what is left when something goes wrong. */
+/** Many entries: progress, and what's left after a failure. */
 
 let desk: Desk;
 beforeAll(async () => {
@@ -16,7 +16,7 @@ beforeEach(() => {
 const BINDING = ["--binding", "EXISTING"];
 const bulks = (): number => desk.api.requests.filter(({ path }) => path.includes("/bulk")).length;
 
-/** A file of so many entries under `many/`, and one of their keys. */
+/** Writes a file with `count` entries under `many/`, and one with their keys. */
 function files(count: number, valueBytes = 10): string[] {
   const keys = Array.from({ length: count }, (_, i) => `many/${String(i).padStart(6, "0")}`);
   desk.write(
@@ -27,7 +27,7 @@ function files(count: number, valueBytes = 10): string[] {
   return keys;
 }
 
-test("is cut into requests of 10,000, as the provider's is", async () => {
+test("bulk put and bulk delete send 10,000 per request", async () => {
   files(10_001);
   const put = await desk.here("kv", "bulk", "put", "entries.json", ...BINDING);
   expect(put).toMatchObject({
@@ -44,7 +44,7 @@ test("is cut into requests of 10,000, as the provider's is", async () => {
   expect(await desk.keys()).toHaveLength(5);
 });
 
-test("shows on a terminal how far it has come, and nothing of it in a log", async () => {
+test("shows progress on a terminal, but not in a log", async () => {
   files(20_000);
   const LINE = /\r\u001b\[K([\d,]+ of 20,000 (?:entries written|keys deleted))/g;
   const seen = (text: string): string[] => [...text.matchAll(LINE)].map(([, words = ""]) => words);
@@ -57,7 +57,7 @@ test("shows on a terminal how far it has come, and nothing of it in a log", asyn
   expect(logged.stderr.split("\n")).toHaveLength(2);
 });
 
-test("goes on with the keys that the service names as unsuccessful", async () => {
+test("resends keys that Cloudflare reports as unsuccessful", async () => {
   const keys = files(50);
   desk.api.fault({ match: { path: "/bulk" }, kind: "unsuccessful", keys: keys.slice(3, 5) });
   const ran = await desk.here("kv", "bulk", "put", "entries.json", ...BINDING);
@@ -66,7 +66,7 @@ test("goes on with the keys that the service names as unsuccessful", async () =>
   expect(String(await desk.value(keys[4] ?? ""))).toContain(keys[4]);
 });
 
-test("ends with counts and exit code 1 where the service fails, and the same command does the rest", async () => {
+test("ends with counts and exit code 1 if the API fails, and the same command writes the rest", async () => {
   files(20_000);
   desk.api.fault({ match: { path: "/bulk" }, kind: "status", status: 500 });
   const ran = await desk.here("kv", "bulk", "put", "entries.json", ...BINDING);
@@ -80,7 +80,7 @@ test("ends with counts and exit code 1 where the service fails, and the same com
   expect(JSON.parse(listed.stdout)).toHaveLength(20_000);
 });
 
-test("names the entry that the service refuses", async () => {
+test("names the entry that Cloudflare refuses", async () => {
   files(2);
   desk.api.fault({ match: { path: "/bulk" }, kind: "status", status: 413, times: 2 });
   const ran = await desk.here("kv", "bulk", "put", "entries.json", ...BINDING);
@@ -91,7 +91,7 @@ test("names the entry that the service refuses", async () => {
   expect(ran.stderr).toMatch(/Wrote 1 of 2 entries/);
 });
 
-test("stops on Ctrl-C with what is under way, says how far it came, and exits with 130", async () => {
+test("on Ctrl-C, finishes requests in flight, says what was written, and exits with 130", async () => {
   files(20_001);
   const env = { ...desk.env, EDGEGUARD_CONCURRENCY: "1" };
   desk.api.fault({ match: { path: "/bulk" }, kind: "slow", delayMs: 300, times: 3 });
@@ -105,7 +105,7 @@ test("stops on Ctrl-C with what is under way, says how far it came, and exits wi
   expect(bulks()).toBe(1);
 });
 
-test("a listing whose reader has enough ends without a word", async () => {
+test("key list ends silently if its reader closes the pipe", async () => {
   files(20_001);
   expect(await desk.here("kv", "bulk", "put", "entries.json", ...BINDING)).toMatchObject({ code: 0 });
   const child = desk.start(["kv", "key", "list", ...BINDING]);
@@ -122,7 +122,7 @@ test("a listing whose reader has enough ends without a word", async () => {
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
 });
 
-test("a listing that breaks off is no JSON, so that nobody takes it for whole", async () => {
+test("an interrupted listing is invalid JSON, so that it can't be taken for complete", async () => {
   files(4_500);
   await desk.here("kv", "bulk", "put", "entries.json", ...BINDING);
   desk.api.fault({ match: { method: "GET", path: "/keys" }, kind: "slow", delayMs: 0, times: 4 });

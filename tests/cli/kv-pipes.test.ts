@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BIN, Desk, ended, type Ran } from "./support";
 
-/** Files that can be read only once: `-` and what a shell puts into a pipe. */
+/** Files that can be read only once: standard input and pipes. */
 
 let desk: Desk;
-/** Where the command keeps its temporary files. */
+/** The command's folder for temporary files. */
 let temporary: string;
 beforeAll(async () => {
   desk = await Desk.set();
@@ -23,7 +23,7 @@ const KEYS = JSON.stringify(["piped/a", "piped/b"]);
 const from = (input: string, ...args: string[]): Promise<Ran> =>
   desk.at({ input }, "kv", "bulk", ...args, "--binding", "EXISTING");
 
-/** A pipe in the project's folder, into which somebody writes. */
+/** A pipe in the project's folder, with a writer. */
 function pipe(name: string, content: string): string {
   execFileSync("mkfifo", [join(desk.cwd, name)]);
   spawn("bash", ["-c", 'echo "$CONTENT" > "$0"', name], { cwd: desk.cwd, env: { CONTENT: content } });
@@ -33,7 +33,7 @@ function pipe(name: string, content: string): string {
 const piped = async (): Promise<unknown[]> =>
   (await desk.keys()).map(({ name }) => name).filter((name) => String(name).startsWith("piped/"));
 
-test("bulk put and bulk delete read standard input where the file is -", async () => {
+test("bulk put and bulk delete read standard input if the file is -", async () => {
   const wrote = { code: 0, stderr: expect.stringContaining("wrote 2 entries") as string };
   expect(await from(ENTRIES, "put", "-")).toMatchObject(wrote);
   expect(await piped()).toEqual(["piped/a", "piped/b"]);
@@ -45,15 +45,15 @@ test("bulk put and bulk delete read standard input where the file is -", async (
   expect(await piped()).toEqual([]);
 });
 
-test("what is wrong with it is named by line and column, and nothing is sent", async () => {
+test("refuses invalid standard input with line and column, and sends nothing", async () => {
   const ran = await from("[x", "put", "-");
   expect(ran.code).toBe(1);
-  expect(ran.stderr).toContain("standard input, line 1, column 2: this is no valid JSON");
+  expect(ran.stderr).toContain("standard input, line 1, column 2: this is not valid JSON");
   const empty = { code: 1, stderr: expect.stringContaining("standard input is empty") as string };
   expect(await from("", "put", "-")).toMatchObject(empty);
 });
 
-test("bulk put and bulk delete read a pipe, as a shell's <(…) is one", async () => {
+test("bulk put and bulk delete read a pipe, such as a shell's <(…)", async () => {
   const line = `"${process.execPath}" "${BIN}" kv bulk put <(echo "$ENTRIES") --binding EXISTING`;
   const env = { ...desk.env, TMPDIR: temporary, ENTRIES };
   const put = await ended(
@@ -65,7 +65,7 @@ test("bulk put and bulk delete read a pipe, as a shell's <(…) is one", async (
   expect(await piped()).toEqual([]);
 });
 
-test("Ctrl-C while it is read ends the command, and leaves no copy behind", async () => {
+test("Ctrl-C while reading a pipe ends the command and leaves no temporary copy", async () => {
   const env = { ...desk.env, TMPDIR: temporary };
   const args = [BIN, "kv", "bulk", "put", "-", "--binding", "EXISTING"];
   const child = spawn(process.execPath, args, { cwd: desk.cwd, env, stdio: "pipe" });
@@ -76,7 +76,7 @@ test("Ctrl-C while it is read ends the command, and leaves no copy behind", asyn
   expect(await ran).toMatchObject({ code: 130, stderr: "edgeguard: interrupted. Nothing was sent.\n" });
 });
 
-test("a device is refused, which may have no end", async () => {
+test("refuses a device, which may be endless", async () => {
   const refused = {
     code: 1,
     stderr: expect.stringContaining("it is not a regular file but a pipe") as string,
@@ -94,12 +94,12 @@ test("/dev/null is an empty file", async () => {
   expect(await desk.value("blank")).toEqual(Buffer.alloc(0));
 });
 
-test("metadata whose digits would be lost is refused by its place, and so is a name that nothing has", async () => {
+test("refuses metadata that would lose digits, and handles names of inherited members", async () => {
   const metadata = '{"a":[{"id":9007199254740993}]}';
   const args = ["kv", "key", "put", "__proto__", "v", "--metadata", metadata, "--binding", "EXISTING"];
   expect(await desk.here(...args)).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("metadata.a[0].id is a number that JSON numbers do not keep") as string,
+    stderr: expect.stringContaining("metadata.a[0].id is a number that loses digits in JSON") as string,
   });
   expect(await desk.here("kv", "key", "put", "__proto__", "v", "--binding", "EXISTING")).toMatchObject({
     code: 0,

@@ -5,7 +5,7 @@ import { register } from "../../provider/cli/kv";
 import { processIo } from "../../provider/terminal/io";
 import { Desk, type Ran } from "./support";
 
-/** What a person meets before and around the work: help, mistakes, configuration files, questions. */
+/** Help, mistakes, configuration files and confirmations. */
 
 let desk: Desk;
 beforeAll(async () => {
@@ -29,13 +29,13 @@ describe("help", () => {
     ]);
   });
 
-  test("and the version need nothing but the parser", async () => {
+  test("and the version load only the parser", async () => {
     const { version } = jest.requireActual<{ version: string }>("../../provider/package.json");
     expect(await desk.bin("--version")).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: "" });
   });
 });
 
-describe("a wrong command line is exit code 2, one sentence, and no request:", () => {
+describe("a wrong command line exits with 2 and one sentence, without a request:", () => {
   const EXISTING = ["--binding", "EXISTING"];
   const put = (...more: string[]): string[] => ["kv", "key", "put", "key", "value", ...EXISTING, ...more];
   test.each<[string, string[], RegExp]>([
@@ -43,7 +43,7 @@ describe("a wrong command line is exit code 2, one sentence, and no request:", (
     ["an unknown command", ["kv", "key", "putt"], /unknown command 'putt'[^]*Did you mean put/],
     ["an unknown option", put("--tll", "60"), /unknown option '--tll'[^]*Did you mean --ttl/],
     ["a missing argument", ["kv", "key", "get", ...EXISTING], /missing required argument 'KEY'/],
-    ["an argument too many", ["kv", "key", "get", "a", "b", ...EXISTING], /too many arguments/],
+    ["an extra argument", ["kv", "key", "get", "a", "b", ...EXISTING], /too many arguments/],
     [
       "no namespace",
       ["kv", "key", "get", "a"],
@@ -51,39 +51,39 @@ describe("a wrong command line is exit code 2, one sentence, and no request:", (
     ],
     ["two namespaces", put("--namespace-id", "a".repeat(32)), /cannot be used with option '--namespace-id/],
     ["a short id", ["kv", "key", "get", "a", "--namespace-id", "abc"], /An ID has 32 hexadecimal digits/],
-    ["a lifetime below 60 seconds", put("--ttl", "59"), /TTL must be at least 60 seconds/],
-    ["a lifetime that is no number", put("--ttl", "soon"), /Pass a whole number of seconds/],
+    ["a TTL below 60 seconds", put("--ttl", "59"), /TTL must be at least 60 seconds/],
+    ["a TTL that isn't a number", put("--ttl", "soon"), /Pass a whole number of seconds/],
     [
-      "a time that has come",
+      "an expiration in the past",
       put("--expiration", "1000000000"),
       /is 2001-09-09T01:46:40Z; .* at least 60 seconds ahead/,
     ],
     ["no value", ["kv", "key", "put", "key", ...EXISTING], /Pass VALUE or --path/],
     ["two values", put("--path", "wrangler.toml"), /VALUE or --path, not both/],
     [
-      "metadata that is no JSON",
+      "metadata that isn't JSON",
       put("--metadata", "{s3cret"),
       /--metadata is not valid JSON: pass an object/,
     ],
-    ["metadata that is no object", put("--metadata", "[1]"), /--metadata is not an object/],
+    ["metadata that isn't an object", put("--metadata", "[1]"), /--metadata is not an object/],
     [
       "too much metadata",
       put("--metadata", JSON.stringify({ a: "x".repeat(1017) })),
       /is 1,025 bytes of JSON; the limit is 1,024/,
     ],
     ["--persist-to alone", put("--persist-to", "data"), /--persist-to needs --local/],
-    [
-      "--remote beside --local",
-      put("--local", "--remote"),
-      /'--remote' cannot be used with option '--local'/,
-    ],
+    ["--remote with --local", put("--local", "--remote"), /'--remote' cannot be used with option '--local'/],
     ["an empty name", ["kv", "namespace", "create", " "], /name is empty/],
     [
-      "a name too long",
+      "a name that's too long",
       ["kv", "namespace", "create", "n".repeat(513)],
       /is 513 characters; the limit is 512/,
     ],
-    ["a rename of nothing", ["kv", "namespace", "rename", "--new-name", "x"], /exactly one of OLD_NAME/],
+    [
+      "a rename without a namespace",
+      ["kv", "namespace", "rename", "--new-name", "x"],
+      /exactly one of OLD_NAME/,
+    ],
   ])("%s", async (_, args, words) => {
     const ran = await desk.here(...args);
     expect({ code: ran.code, stdout: ran.stdout }).toEqual({ code: 2, stdout: "" });
@@ -92,26 +92,26 @@ describe("a wrong command line is exit code 2, one sentence, and no request:", (
     expect(desk.api.requests).toHaveLength(0);
   });
 
-  test("at the limits it is none", async () => {
+  test("values at the limits are accepted", async () => {
     const metadata = JSON.stringify({ a: "x".repeat(1016) });
     expect(Buffer.byteLength(metadata)).toBe(1024);
     expect(await desk.here(...put("--ttl", "60", "--metadata", metadata))).toMatchObject({ code: 0 });
     expect(await desk.here("kv", "key", "put", "k".repeat(512), "v", ...EXISTING)).toMatchObject({ code: 0 });
-    const soon = Math.ceil(Date.now() / 1000) + 60 + 60; // A minute to spare: a busy machine takes its time.
+    const soon = Math.ceil(Date.now() / 1000) + 60 + 60; // A minute to spare, for a busy machine.
     expect(await desk.here(...put("--expiration", String(soon)))).toMatchObject({ code: 0 });
   });
 });
 
-describe("a failure is exit code 1:", () => {
+describe("a failure exits with 1:", () => {
   const get = ["kv", "key", "get", "greeting"];
 
-  test("without a credential", async () => {
+  test("without credentials", async () => {
     const ran = await desk.at({ env: { EDGEGUARD_BASE_URL: desk.api.url } }, ...get, "--binding", "EXISTING");
     expect(ran).toMatchObject({ code: 1, stdout: "" });
     expect(ran.stderr).toMatch(/credentials are needed and none are set: set CLOUDFLARE_API_TOKEN/);
   });
 
-  test("with one that is refused, which is not printed", async () => {
+  test("with a refused token, which isn't printed", async () => {
     const env = { ...desk.env, CLOUDFLARE_API_TOKEN: "wrong-token-0815" };
     const ran = await desk.at({ env }, ...get, "--binding", "EXISTING");
     expect(ran.code).toBe(1);
@@ -131,7 +131,7 @@ describe("a failure is exit code 1:", () => {
     });
   });
 
-  test("with a setting that makes no sense, by the name of its variable", async () => {
+  test("with an invalid setting, named by its variable", async () => {
     const ran = await desk.at(
       { env: { ...desk.env, EDGEGUARD_CONCURRENCY: "many" } },
       ...get,
@@ -151,7 +151,7 @@ describe("a failure is exit code 1:", () => {
     expect(nowhere.stderr).toMatch(/Check EDGEGUARD_BASE_URL and the network\./);
   });
 
-  test("with a value's file that cannot be had", async () => {
+  test("with a value's file that can't be read", async () => {
     const put = ["kv", "key", "put", "key", "--binding", "EXISTING", "--path"];
     expect((await desk.here(...put, "nothing.bin")).stderr).toMatch(
       /nothing\.bin cannot be read: it does not exist \(looked for \//,
@@ -202,7 +202,7 @@ preview_id = "${id("d")}"
       [["--preview"], "b"],
       [["--env", "staging"], "c"],
       [["--env", "staging", "--preview"], "d"],
-    ])("leads with %j to the namespace of %s", async (options, digit) => {
+    ])("with %j selects the namespace %s", async (options, digit) => {
       desk.write(name, text);
       const ran = await resolved("--binding", "CATALOG", "--config", name, ...options);
       expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining(id(digit)) as string });
@@ -219,7 +219,7 @@ preview_id = "${id("d")}"
     ["bulk put", ["entries.json"]],
     ["bulk get", ["keys.json"]],
     ["bulk delete", ["keys.json", "--yes"]],
-  ])("leads kv %s to the namespace of the environment that --env names", async (command, more) => {
+  ])("selects the environment's namespace for kv %s --env", async (command, more) => {
     desk.write("own.toml", TOML);
     desk.write("entries.json", '[{"key":"greeting","value":"Hello"}]');
     desk.write("keys.json", '["greeting"]');
@@ -230,7 +230,7 @@ preview_id = "${id("d")}"
     expect(new Set(asked)).toEqual(new Set([id("c")]));
   });
 
-  test("gives kv namespace list the account of the environment that --env names", async () => {
+  test("selects the environment's account for kv namespace list --env", async () => {
     desk.write("own.toml", `account_id = "${id("1")}"\n[env.staging]\naccount_id = "${id("2")}"\n`);
     await desk.here("kv", "namespace", "list", "--config", "own.toml", "--env", "staging");
     expect(desk.api.requests.map(({ path }) => path.split("/")[2])).toEqual([id("2")]);
@@ -243,7 +243,7 @@ preview_id = "${id("d")}"
     ["namespace delete", ["--namespace-id", id("a"), "--yes"]],
     ["key get", ["greeting", "--namespace-id", id("a"), "--local"]],
     ["bulk put", ["entries.json", "--namespace-id", id("a")]],
-  ])("makes an environment that it has not an error of kv %s", async (command, more) => {
+  ])("fails kv %s for an unknown environment", async (command, more) => {
     desk.write("own.toml", TOML);
     desk.write("entries.json", '[{"key":"greeting","value":"Hello"}]');
     const options = ["--config", "own.toml", "--env", "stagin"];
@@ -258,7 +258,7 @@ preview_id = "${id("d")}"
     ["a last line without a line break", 'name = "shop"'],
     ["another table", '[vars]\nSHOP = "kettles"\n[env.staging]\n[env.staging.vars]\nSHOP = "test"'],
     ["a namespace", `[[kv_namespaces]]\nbinding = "A"\nid = "${id("a")}"`],
-  ])("stays valid with the output of namespace create behind %s", async (_, before) => {
+  ])("stays valid when namespace create's output is appended to %s", async (_, before) => {
     desk.api.reset();
     const path = desk.write("own.toml", before);
     const create = ["kv", "namespace", "create", "DRAFTS", "--config", "own.toml"];
@@ -272,7 +272,7 @@ preview_id = "${id("d")}"
     });
   });
 
-  test("gets no second table of a binding, and none where its namespaces are an array", async () => {
+  test("doesn't get a second table for a binding, nor one if its namespaces are an array", async () => {
     desk.api.reset();
     const account = `account_id = "${desk.api.accounts.main}"\n`;
     desk.write("own.toml", `${account}[[kv_namespaces]]\nbinding = "CATALOG"\nid = "${id("a")}"`);
@@ -287,15 +287,15 @@ preview_id = "${id("d")}"
     );
     const again = await create("CATALOG", "--config", "own.toml");
     expect(again.stdout).toMatch(/^\n# binding = "CATALOG", id = "\w{32}"\n$/);
-    expect(again.stderr).toContain(`into its table in place of "${id("a")}".`);
+    expect(again.stderr).toContain(`into its table instead of "${id("a")}".`);
     const array = await create("DRAFTS", "--config", "array.toml");
     expect(array.stdout).toMatch(/^\n# binding = "DRAFTS", id = "\w{32}"\n$/);
     expect(array.stderr).toMatch(
-      /array\.toml can't take a further \[\[kv_namespaces\]\] table: add \{ binding = "DRAFTS", id = "\w{32}" \} to its kv_namespaces\./,
+      /array\.toml can't have another \[\[kv_namespaces\]\] table: add \{ binding = "DRAFTS", id = "\w{32}" \} to its kv_namespaces\./,
     );
   });
 
-  test("is the nearest one, in this folder or above", async () => {
+  test("is the nearest one in this folder or above", async () => {
     const below = join(desk.cwd, "src", "deep");
     mkdirSync(below, { recursive: true });
     const ran = await desk.at({ cwd: below }, "kv", "key", "get", "greeting", "--binding", "EXISTING");
@@ -307,28 +307,28 @@ preview_id = "${id("d")}"
     });
     expect(await desk.at({ cwd: "/" }, "kv", "namespace", "list", "--env", "staging")).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/--env names an environment of .*, and there is no wrangler/) as string,
+      stderr: expect.stringMatching(/--env needs a configuration file, but there is no wrangler/) as string,
     });
   });
 
   test.each<[string, string[], RegExp]>([
     [
-      "a binding it has not",
+      "an unknown binding",
       ["--binding", "CATALOGUE"],
-      /own\.toml has no key-value binding "CATALOGUE" \(did you mean "CATALOG"\?\)/,
+      /own\.toml has no KV binding "CATALOGUE" \(did you mean "CATALOG"\?\)/,
     ],
     [
-      "an environment it has not",
+      "an unknown environment",
       ["--binding", "CATALOG", "--env", "production"],
       /own\.toml has no environment "production"; it has "staging", "bare"/,
     ],
     [
-      "a binding that is not inherited",
+      "a binding that isn't inherited",
       ["--binding", "CATALOG", "--env", "bare"],
-      /An environment inherits none/,
+      /Environments don't inherit bindings/,
     ],
-    ["an id that is missing", ["--binding", "DRAFTS"], /has no id; --preview takes its preview_id/],
-  ])("names %s", async (_, options, words) => {
+    ["a missing ID", ["--binding", "DRAFTS"], /has no id; pass --preview to use its preview_id/],
+  ])("is reported with %s", async (_, options, words) => {
     desk.write("own.toml", TOML);
     const ran = await resolved("--config", "own.toml", ...options);
     expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(words) as string });
@@ -343,19 +343,21 @@ preview_id = "${id("d")}"
     ],
     ["bad.json", '{ "kv_namespaces": [{ "binding": 7 }] }', /bad\.json: kv_namespaces\[0\]\.binding: /],
     ["missing.toml", undefined, /missing\.toml cannot be read: it does not exist/],
-  ])("says where %s is wrong, and quotes nothing of it", async (name, text, words) => {
+  ])("is reported as invalid without quoting it: %s", async (name, text, words) => {
     if (text !== undefined) desk.write(name, text);
     const ran = await resolved("--binding", "A", "--config", name);
     expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(words) as string });
     expect(ran.stderr).not.toContain("s3cret");
   });
 
-  test("gives the account, says so where the environment names another, and --account-id has the last word", async () => {
+  test("sets the account, with a warning if the environment variable differs, and --account-id overrides both", async () => {
     const env = { ...desk.env, CLOUDFLARE_ACCOUNT_ID: "e".repeat(32) };
     const both = await desk.at({ env }, "kv", "namespace", "list");
     expect(both).toMatchObject({
       code: 0,
-      stderr: expect.stringMatching(/of wrangler\.toml is used, not the one of the environment/) as string,
+      stderr: expect.stringMatching(
+        /using account [0-9a-f]{32} from wrangler\.toml, not the one in the environment variable/,
+      ) as string,
     });
     const chosen = await desk.at({ env }, "kv", "namespace", "list", "--account-id", "d".repeat(32));
     expect(chosen).toMatchObject({
@@ -364,7 +366,7 @@ preview_id = "${id("d")}"
     });
   });
 
-  test("decides the form of the snippet", async () => {
+  test("decides the format of the binding that namespace create prints", async () => {
     desk.write("own.jsonc", JSONC.replace("{", `{ "account_id": "${desk.api.accounts.main}",`));
     const ran = await desk.here(
       "kv",
@@ -383,52 +385,47 @@ preview_id = "${id("d")}"
   });
 });
 
-describe("a file of entries or keys that is wrong names the place, and nothing is sent:", () => {
+describe("an invalid file is reported with the place, and nothing is sent:", () => {
   test.each<[string, string, string, RegExp]>([
     [
       "put",
       "a missing comma",
       '[\n  {"key":"a","value":"x"}\n  {"key":"b","value":"s3cret"}\n]',
-      /data\.json, line 3, column 3: this is no valid JSON/,
+      /data\.json, line 3, column 3: this is not valid JSON/,
     ],
     [
       "put",
-      "a cut end",
+      "a truncated file",
       '[\n  {"key":"a","value":"x"},\n  {"key"',
       /data\.json, line 3, column 9: the file ends/,
     ],
-    ["put", "no array", '{"key":"a"}', /data\.json, line 1, column 1: the file holds no array/],
+    ["put", "an object", '{"key":"a"}', /data\.json, line 1, column 1: the file is not a JSON array/],
     [
       "put",
-      "entries of wrong form",
+      "invalid entries",
       '[\n{"key":"a b","value":"s3cret"},\n{"key":"c","value":7},\n{"key":"d","value":"x","expiration_ttl":59}]',
-      /entry 1 \(line 2, key "a b"\): key has U\+0020[^]*entry 2 \(line 3, key "c"\): value is a number[^]*expiration_ttl is 59 seconds; the least is 60[^]*Nothing was sent/,
+      /entry 1 \(line 2, key "a b"\): key has U\+0020[^]*entry 2 \(line 3, key "c"\): value is a number[^]*expiration_ttl is 59 seconds; the minimum is 60[^]*Nothing was sent/,
     ],
     [
       "put",
-      "a key twice",
+      "a duplicate key",
       '[{"key":"a","value":"x"},\n{"key":"a","value":"y"}]',
-      /entry 2 \(line 2, key "a"\): the key stands in entry 1 \(line 1\) already/,
+      /entry 2 \(line 2, key "a"\): the key is already in entry 1 \(line 1\)/,
     ],
     [
       "delete",
       "a missing quote",
       '[\n  "a",\n  "b,\n  "c"\n]',
-      /data\.json, line 3, column \d+: this is no valid JSON/,
+      /data\.json, line 3, column \d+: this is not valid JSON/,
     ],
     [
       "delete",
-      "an item that is no key",
+      "an item that isn't a key",
       '[\n  "a",\n  {"id": 7}\n]',
       /data\.json, line 3, column 3: item 2 is neither a string nor an object with a name/,
     ],
-    [
-      "get",
-      "a key out of bounds",
-      '["ok",  "not ok"]',
-      /data\.json, line 1, column 9: item 2 key has U\+0020/,
-    ],
-    ["get", "nothing at all", "", /data\.json is empty/],
+    ["get", "an invalid key", '["ok",  "not ok"]', /data\.json, line 1, column 9: item 2 key has U\+0020/],
+    ["get", "an empty file", "", /data\.json is empty/],
   ])("%s of %s", async (verb, _, text, words) => {
     desk.write("data.json", text);
     const ran = await desk.here(
@@ -446,7 +443,7 @@ describe("a file of entries or keys that is wrong names the place, and nothing i
     expect(desk.api.requests).toHaveLength(0);
   });
 
-  test.each(["put", "get", "delete"])("%s of a file that is not there", async (verb) => {
+  test.each(["put", "get", "delete"])("%s of a missing file", async (verb) => {
     const ran = await desk.here("kv", "bulk", verb, "nowhere.json", "--binding", "EXISTING");
     expect(ran).toMatchObject({
       code: 1,
@@ -466,12 +463,12 @@ describe("a delete", () => {
     [
       "key",
       ["kv", "key", "delete", "greeting"],
-      /Delete key "greeting" of namespace [0-9a-f]{32} \(binding EXISTING\)\? \[y\/n\]/,
+      /Delete key "greeting" from namespace [0-9a-f]{32} \(binding EXISTING\)\? \[y\/n\]/,
     ],
     [
       "bulk",
       ["kv", "bulk", "delete", "keys.json"],
-      /Delete 1 key of namespace "existing" \([0-9a-f]{32}\)\? \[y\/n\]/,
+      /Delete 1 key from namespace "existing" \([0-9a-f]{32}\)\? \[y\/n\]/,
     ],
   ];
   beforeEach(() => {
@@ -481,7 +478,7 @@ describe("a delete", () => {
   const greeting = async (): Promise<string> => String(await desk.value("greeting", existing()));
 
   test.each(DELETES)(
-    "of %s asks at a terminal, and takes anything but a yes for a no",
+    "of a %s asks on a terminal, and takes anything but a yes as a no",
     async (_, args, question) => {
       for (const typed of ["n\n", "\n", "yesterday\n", "\u0003"]) {
         const no = await desk.at({ typed }, ...args, "--binding", "EXISTING");
@@ -498,7 +495,7 @@ describe("a delete", () => {
     },
   );
 
-  test.each(DELETES)("of %s refuses where nobody can answer, unless --yes is given", async (_, args) => {
+  test.each(DELETES)("of a %s fails without a terminal, unless --yes is passed", async (_, args) => {
     const refused = await desk.here(...args, "--binding", "EXISTING");
     expect(refused).toMatchObject({ code: 2, stdout: "" });
     expect(refused.stderr).toMatch(/nothing was deleted: there is no terminal to ask ".*"\. Pass --yes\./);
@@ -508,25 +505,25 @@ describe("a delete", () => {
   });
 });
 
-test("a delete of no keys asks nobody", async () => {
+test("bulk delete of no keys doesn't ask", async () => {
   desk.write("keys.json", "[]");
   const ran = await desk.here("kv", "bulk", "delete", "keys.json", "--binding", "EXISTING");
   expect(ran).toMatchObject({
     code: 0,
-    stderr: "edgeguard: keys.json names no keys; nothing was deleted.\n",
+    stderr: "edgeguard: keys.json has no keys; nothing was deleted.\n",
   });
   expect(desk.api.requests).toHaveLength(0);
 });
 
-test("a name that is taken is said to be, and where its id is found", async () => {
+test("namespace create says if the title is taken, and how to find the ID", async () => {
   const ran = await desk.here("kv", "namespace", "create", "existing");
   expect(ran).toMatchObject({ code: 1, stdout: "" });
   expect(ran.stderr).toMatch(
-    /Creating namespace "existing" failed: .*\[code 10014\].*`edgeguard kv namespace list` shows its id\./,
+    /Creating namespace "existing" failed: .*\[code 10014\].*Find its ID with `edgeguard kv namespace list`\./,
   );
 });
 
-test("--preview beside --namespace-id is said to mean nothing", async () => {
+test("says that --preview has no effect with --namespace-id", async () => {
   const ran = await desk.here(
     "kv",
     "key",
@@ -542,7 +539,7 @@ test("--preview beside --namespace-id is said to mean nothing", async () => {
   });
 });
 
-test("an account that does not exist points at where the command takes it from", async () => {
+test("names the sources of the account ID if the account doesn't exist", async () => {
   const ran = await desk.here("kv", "namespace", "list", "--account-id", "f".repeat(32));
   expect(ran).toMatchObject({ code: 1 });
   expect(ran.stderr).toContain(

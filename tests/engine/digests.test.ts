@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
 import { catalogOf } from "../../provider/kv/catalog";
-import { openSource } from "../../provider/kv/declared";
+import { openSource } from "../../provider/kv/declaration";
 import { edgeguardResources, engines, Project } from "../support/engine";
 import { TOKEN } from "../support/scenario";
 

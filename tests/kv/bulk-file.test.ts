@@ -4,17 +4,17 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { Body, toRequest } from "../../provider/kv/batches";
 import { readCatalog } from "../../provider/kv/catalog";
-import { openSource } from "../../provider/kv/declared";
+import { openSource } from "../../provider/kv/declaration";
 import type { EntryDefaults } from "../../provider/kv/entry";
 import { ItemScanner, Mistake } from "../../provider/kv/json-items";
 
-/** A bulk file is cut into entries without holding more than one, and sent as it stands where it may be. */
+/** A bulk file is split into entries in pieces, and each entry is sent unchanged if possible. */
 
 const FOLDER = mkdtempSync(join(tmpdir(), "edgeguard-bulk-"));
 const PATH = join(FOLDER, "f.json");
 afterAll(() => rmSync(FOLDER, { recursive: true }));
 
-/** Items as the scanner finds them in pieces of so many bytes. */
+/** The items that the scanner finds in pieces of `piece` bytes. */
 function scanned(file: Buffer, piece: number): string[] {
   const scanner = new ItemScanner();
   const texts: string[] = [];
@@ -48,16 +48,13 @@ const object = fc.dictionary(
 );
 
 describe("the scanner", () => {
-  test.each(["", "[", '[{"key":'])(
-    "gives up at once on %j and a line that is no JSON, however long",
-    (start) => {
-      const scanner = new ItemScanner();
-      const first = Buffer.from(start + "A".repeat(10_000));
-      expect(() => scanner.scan(first, 0, false, () => undefined)).toThrow(Mistake);
-    },
-  );
+  test.each(["", "[", '[{"key":'])("stops early at invalid JSON after %j", (start) => {
+    const scanner = new ItemScanner();
+    const first = Buffer.from(start + "A".repeat(10_000));
+    expect(() => scanner.scan(first, 0, false, () => undefined)).toThrow(Mistake);
+  });
 
-  test("finds the entries of any array of objects, wherever its pieces end", () => {
+  test("finds the entries of any array of objects, wherever the pieces are split", () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(object, blank, blank)),
@@ -73,7 +70,7 @@ describe("the scanner", () => {
     );
   });
 
-  test("takes an array of anything, and nothing that is no JSON", () => {
+  test("accepts any JSON array and nothing else", () => {
     const file = '[{"a":"b\\\\"},{"c":{"d":[1,"}"]}},-0.5e3,true,[null,"\\u00e9\\n"]]';
     for (let i = 0; i < file.length; i += 1) {
       for (const other of ["", "x", '"', "{", "]", ",", "\\", "0", "-", ".", "e", ":", "\t", "\u0001"]) {
@@ -102,14 +99,14 @@ interface Sent {
   readonly base64?: true;
 }
 
-/** What is stored, where its text went as base64 because JSON would have made it longer. */
+/** The stored value of text that was sent as base64 because that's shorter. */
 function decoded({ base64, ...entry }: Sent): object {
   return base64 === undefined
     ? entry
     : { ...entry, value: Buffer.from(entry.value, "base64").toString("utf8") };
 }
 
-/** The body that is sent for all entries of a file, and how many of them are sent as they stand. */
+/** The body for all entries of a file, and how many of them are sent unchanged. */
 async function sentOf(
   content: string,
   defaults: EntryDefaults = {},
@@ -130,7 +127,7 @@ async function sentOf(
 }
 
 describe("the body of a bulk write", () => {
-  test("has entries as they stand in the file, byte by byte", async () => {
+  test("has the entries exactly as in the file", async () => {
     const entries = [
       '{"key":"a","value":"\\u00e9 \\"é🙂\\" \\/"}',
       '{ "value" : "AAH/", "base64" : true,\n  "key" : "b" }',
@@ -142,44 +139,44 @@ describe("the body of a bulk write", () => {
   });
 
   test.each<[string, string, object, EntryDefaults]>([
-    ["a member written twice", '{"key":"x","key":"a","value":"v"}', { value: "v" }, {}],
+    ["a duplicate member", '{"key":"x","key":"a","value":"v"}', { value: "v" }, {}],
     [
-      "metadata with a member written twice",
+      "metadata with a duplicate member",
       '{"key":"a","value":"v","metadata":{"m":1,"m":2}}',
       { value: "v", metadata: { m: 2 } },
       {},
     ],
     [
-      "nothing spelled out",
+      "null for unset members",
       '{"key":"a","value":"v","metadata":null,"base64":null,"expiration":null}',
       { value: "v" },
       {},
     ],
     [
-      "a time and a lifetime",
+      "an expiration and a TTL",
       '{"key":"a","value":"v","expiration":4000000000,"expiration_ttl":6e1}',
       { value: "v", expiration_ttl: 60 },
       {},
     ],
     [
-      "metadata to be added",
+      "no metadata but a default for it",
       '{"key":"a","value":"v"}',
       { value: "v", metadata: { d: 1 } },
       { metadata: { d: 1 } },
     ],
     [
-      "defaults to be added",
+      "neither metadata nor a TTL but defaults for both",
       '{"key":"a","value":"v"}',
       { value: "v", metadata: { d: 1 }, expiration_ttl: 90 },
       { metadata: { d: 1 }, expirationTtl: 90 },
     ],
-  ])("says what is meant where the file has %s", async (_, entry, meant, defaults) => {
+  ])("is rewritten if the file has %s", async (_, entry, meant, defaults) => {
     const { body, asIs } = await sentOf(`[${entry}]`, defaults);
     expect(body).toEqual([{ key: "a", ...meant }]);
     expect(asIs).toBe(0);
   });
 
-  test("is the same for entries as they stand and entries written anew, whatever they hold", async () => {
+  test("has the same meaning for unchanged and rewritten entries", async () => {
     const control = fc.nat(300).map((n) => "\0\u001f".repeat(n));
     const value = fc.oneof(text, fc.string({ unit: "grapheme" }), control);
     const entry = fc.record(
@@ -200,7 +197,7 @@ describe("the body of a bulk write", () => {
     );
   });
 
-  test("is put together of entries that lie far apart, in whatever part of a long file", async () => {
+  test("collects entries that are far apart in a long file", async () => {
     const entries = Array.from({ length: 40 }, (_, i) => ({ key: `k${i}`, value: `${i}`.repeat(60_000) }));
     writeFileSync(PATH, JSON.stringify(entries));
     const source = openSource({ file: "f.json" }, FOLDER);

@@ -5,7 +5,7 @@ import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { Operation, type Recorded } from "../support/operation";
 import { emptied } from "./upload-support";
 
-/** A value shows in no line, no message and, of a file or a directory, in no state. */
+/** A value appears in no message, and for a file or directory not in the state either. */
 
 const TYPE = "KvEntries";
 const CANARY = "c4nary-value-aaaaaaaaaaaaaaaa";
@@ -14,7 +14,7 @@ const BASE64 = Buffer.from(CANARY).toString("base64");
 const FOLDER = mkdtempSync(join(tmpdir(), "edgeguard-canary-"));
 const FILE = join(FOLDER, "entries.json");
 const DIRECTORY = join(FOLDER, "values");
-/** Files that are refused, each with the value in it. */
+/** Files that are refused, each containing the value. */
 const BAD_DIRECTORY = join(FOLDER, "bad");
 const source = (value: string): Record<string, Record<string, unknown>> => {
   writeFileSync(
@@ -33,7 +33,7 @@ const source = (value: string): Record<string, Record<string, unknown>> => {
 };
 
 let api: LocalApi;
-/** Everything that was said, refused and thrown. */
+/** Every message and error. */
 let shown: string[];
 
 beforeAll(() => {
@@ -66,12 +66,12 @@ async function failing(inputs: Record<string, unknown>, previous?: Recorded): Pr
   return recorded;
 }
 
-test.each(["entries", "file", "directory"])("a value given by %s is shown nowhere", async (kind) => {
+test.each(["entries", "file", "directory"])("a value from %s appears nowhere", async (kind) => {
   const address = emptied(api);
   const inputs = { ...address, ...source(CANARY)[kind], verify: "values" };
   const states: unknown[] = [];
 
-  // 1. A life with every kind of failure on the way.
+  // 1. Every kind of failure, then a success.
   for (const fault of [
     { kind: "status", status: 400, code: 10012, message: "broken" },
     { kind: "raw", status: 500, body: "<html>no</html>" },
@@ -85,7 +85,7 @@ test.each(["entries", "file", "directory"])("a value given by %s is shown nowher
   const later = { ...recorded, outputs: { ...recorded.outputs, writtenAt: 1 } };
   states.push(recorded, await within((op) => op.refresh(TYPE, later)));
 
-  // 2. A change, an adoption that differs, and bad input that holds the value.
+  // 2. A change, an adoption of different content, and invalid input with the value.
   const other = source(`${CANARY}-2`)[kind];
   states.push(await within((op) => op.up(TYPE, { ...address, ...other }, recorded)));
   await failing({ ...address, ...source(`${CANARY}-3`)[kind] });

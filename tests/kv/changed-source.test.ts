@@ -9,7 +9,7 @@ import { Operation } from "../support/operation";
 import { bulkWrites, difference, held } from "./declared";
 import { emptied } from "./upload-support";
 
-/** What is sent is what was checked: a source that changes meanwhile is not sent, or not sent any further. */
+/** Only what was checked is sent: a source that changes in between isn't sent, or the rest of it isn't. */
 
 const TYPE = "KvEntries";
 const COUNT = 300;
@@ -43,17 +43,17 @@ const SOURCES: [string, () => Record<string, unknown>, string][] = [
 ];
 
 describe.each(SOURCES)("%s", (_, source, path) => {
-  test("that changed after the check is not sent", async () => {
+  test("isn't sent if it changed after the check", async () => {
     const op = new Operation(api);
     const { inputs } = await op.preview(TYPE, { ...address, ...source() });
     writeFileSync(join(folder, path), '[{"key":"other","value":"1"}]');
     api.clearRequests();
     const { message } = await failureOf(Promise.resolve(REGISTER[TYPE]?.create(op.host, inputs)));
-    expect(message).toMatch(/ has changed since it was checked: nothing was sent\. Run the command again/);
+    expect(message).toMatch(/ has changed since it was checked\. Nothing was sent\. Run the command again/);
     expect(api.requests).toEqual([]);
   });
 
-  test("that holds the same in another form by then is sent", async () => {
+  test("is sent if it has the same content in another form", async () => {
     const op = new Operation(api);
     const { inputs } = await op.preview(TYPE, { ...address, ...source() });
     const entries = Array.from(declared, ([key, value]) => ({ key, value })).reverse();
@@ -62,7 +62,7 @@ describe.each(SOURCES)("%s", (_, source, path) => {
     expect(difference(held(api), declared)).toEqual([]);
   });
 
-  test("that changes while it is sent is sent no further, and the next up goes on", async () => {
+  test("isn't sent any further if it changes during the update, and the next update continues", async () => {
     const op = new Operation(api, { config: { "edgeguard:concurrency": "1" } });
     const inputs = { ...address, ...source() };
     api.fault({ kind: "slow", delayMs: 100, times: 2, match: { method: "PUT" } });
@@ -71,7 +71,7 @@ describe.each(SOURCES)("%s", (_, source, path) => {
     appendFileSync(join(folder, path), " ");
     const { message, recorded } = await failing;
     expect(message).toMatch(
-      / has changed since it was checked: the rest was not sent\. \d00 entries were written and are recorded/,
+      / has changed since it was checked\. The rest was not sent\. \d00 entries written and recorded/,
     );
     const sent = bulkWrites(api);
     api.clearRequests();
@@ -82,7 +82,7 @@ describe.each(SOURCES)("%s", (_, source, path) => {
   });
 });
 
-test("a file that is replaced while it is sent is sent as it was checked: it is held open", async () => {
+test("sends a file as it was checked even if it's replaced during the update", async () => {
   const file = join(folder, "f.json");
   const op = new Operation(api, { config: { "edgeguard:concurrency": "1" } });
   api.fault({ kind: "slow", delayMs: 100, times: 2, match: { method: "PUT" } });

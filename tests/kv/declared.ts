@@ -1,21 +1,21 @@
 import { writeFileSync } from "node:fs";
 import type { LocalApi } from "edgeguard-local";
 
-/** What a bulk file declares, by key. */
+/** Values by key. */
 export type Declared = ReadonlyMap<string, string>;
 
 export function writeBulkFile(path: string, declared: Declared): void {
   writeFileSync(path, JSON.stringify(Array.from(declared, ([key, value]) => ({ key, value }))));
 }
 
-/** What the namespace holds that the API starts with, by its own account. */
+/** The values in the namespace that the local API starts with. */
 export function held(api: LocalApi): Declared {
   const { namespaces } = api.snapshot().kv ?? { namespaces: [] };
   const entries = namespaces.find(({ id }) => id === api.namespaces.existing)?.entries ?? [];
   return new Map(entries.map((entry) => [entry.key, "value" in entry ? entry.value : entry.sha256]));
 }
 
-/** In place of an equality of two maps, whose report of 30,000 differences takes minutes. */
+/** Compares two maps. Jest would take minutes to report 30,000 differences. */
 export function difference(found: Declared, declared: Declared): string[] {
   const wrong = [...declared]
     .filter(([key, value]) => found.get(key) !== value)
@@ -24,12 +24,12 @@ export function difference(found: Declared, declared: Declared): string[] {
   return [...wrong, ...strange].slice(0, 10);
 }
 
-/** How many entries each bulk write carried, in the order of arrival. */
+/** How many entries each bulk write had, in the order of arrival. */
 export function bulkWrites(api: LocalApi): number[] {
   return api.requests.filter(({ method }) => method === "PUT").map(({ batch }) => batch?.entries ?? 0);
 }
 
-/** Entries in bulk writes that the service confirmed. */
+/** How many entries were in confirmed bulk writes. */
 export function confirmed(api: LocalApi): number {
   return api.requests
     .filter(({ method, status, fault }) => method === "PUT" && status === 200 && fault !== "unsuccessful")

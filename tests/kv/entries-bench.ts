@@ -7,7 +7,7 @@ import { emptied } from "./upload-support";
 
 export const TYPE = "KvEntries";
 
-/** What a file's tests of entries share: a folder, one local API, and before each test an empty namespace in it. */
+/** Setup for tests of entries: a folder, a local API, and an empty namespace before each test. */
 export class EntriesBench {
   readonly folder: string;
   api!: LocalApi;

@@ -9,7 +9,7 @@ import { Operation, rawGet, rawSend, sent } from "../support/operation";
 import { emptied } from "./upload-support";
 import { EntriesBench, TYPE } from "./entries-bench";
 
-/** Entries arrive as they were written, or are refused: no digit, member, byte or name is lost on the way. */
+/** Entries are stored exactly as declared, or refused. */
 
 const bench = new EntriesBench("exact");
 const { up } = bench;
@@ -27,7 +27,7 @@ async function valueOf(key: string): Promise<Buffer> {
   return Buffer.from(await answer.arrayBuffer());
 }
 
-describe("what is no regular file", () => {
+describe("a special file", () => {
   const pipe = join(bench.folder, "pipe");
   const socket = join(bench.folder, "socket");
   const server = createServer();
@@ -42,45 +42,50 @@ describe("what is no regular file", () => {
     ["a pipe", pipe],
     ["a socket", socket],
     ["a device", "/dev/zero"],
-  ])("is refused as file at once: %s", async (_, given) => {
+  ])("can't be the file of the entries: %s", async (_, given) => {
     expect(await refusals({ file: given })).toEqual([
       `file: ${given} cannot be read: it is not a regular file but a pipe, socket or device (looked for ${given})`,
     ]);
   });
 
-  test("is refused in a directory, and as the directory", async () => {
+  test("can't be in the directory, or be the directory", async () => {
     const directory = join(bench.folder, "special");
     mkdirSync(directory);
     execFileSync("mkfifo", [join(directory, "pipe")]);
     expect(await refusals({ directory })).toEqual([
-      `directory: ${directory}: file "pipe" (key "pipe"): is no regular file; name it in \`ignore\``,
+      `directory: ${directory}: file "pipe" (key "pipe"): is not a regular file; add it to \`ignore\``,
     ]);
     expect(await refusals({ directory: pipe })).toEqual([
-      `directory: ${pipe} is no directory; \`directory\` takes a key per file of a directory`,
+      `directory: ${pipe} is not a directory; \`directory\` takes a directory with one file per key`,
     ]);
   });
 });
 
-describe("a key with a character that nobody sees", () => {
+describe("a key with an invisible character", () => {
   test.each([
     ["zero width", "price\u200b", "price\\u200b", "U+200B as character 6, which is invisible"],
     ["right to left", "\u202egnp.exe", "\\u202egnp.exe", "U+202E as character 1, which is invisible"],
     ["a byte order mark", "\ufeffa", "\\ufeffa", "U+FEFF as character 1, which is invisible"],
     ["a Hangul filler", "a\u3164", "a\\u3164", "U+3164 as character 2, which is invisible"],
     ["a tag", "a\u{e0061}", "a\\u{e0061}", "U+E0061 as character 2, which is invisible"],
-    ["no character yet", "a\u0378", "a\\u0378", "U+0378 as character 2, which Unicode has not assigned"],
-  ])("is written after a warning that shows it: %s", async (_, key, shown, what) => {
+    [
+      "an unassigned code point",
+      "a\u0378",
+      "a\\u0378",
+      "U+0378 as character 2, which Unicode doesn't assign",
+    ],
+  ])("is written, with a warning: %s", async (_, key, shown, what) => {
     const op = new Operation(bench.api);
     await op.preview(TYPE, { ...bench.address, __resourceName: "odd", entries: { [key]: "v" } });
     expect(op.said).toEqual([`edgeguard: KvEntries odd: +1 ~0 -0 (+${shown})`]);
     expect(op.warned).toEqual([
-      `edgeguard: KvEntries odd: key "${shown}": key has ${what}: a Worker that reads the key as it looks won't find it`,
+      `edgeguard: KvEntries odd: key "${shown}": key has ${what}; a Worker that reads the key as it looks won't find it`,
     ]);
     await up({ entries: { [key]: "v" } });
     expect(await listed()).toEqual([{ name: key }]);
   });
 
-  test("is no emoji, and nothing of another alphabet", async () => {
+  test("doesn't include emoji or other alphabets", async () => {
     const op = new Operation(bench.api);
     const entries = { "straße/münchen": "1", "👩‍🚀/❤️/🏴󠁧󠁢󠁳󠁣󠁴󠁿": "2", "日本語/Ελλάδα": "3" };
     await op.preview(TYPE, { ...bench.address, entries });
@@ -89,7 +94,7 @@ describe("a key with a character that nobody sees", () => {
 });
 
 describe("a number in metadata", () => {
-  const LOST = "is a number that JSON numbers do not keep exactly; write it as a string";
+  const LOST = "is a number that loses digits in JSON; write it as a string";
   const written = (metadata: string): string => `[{"key":"a","value":"\\"v","metadata":${metadata}}]`;
 
   test.each([
@@ -98,14 +103,14 @@ describe("a number in metadata", () => {
     ['{"id":1e-400}', "metadata.id"],
     ['{"n":[1,{"a b":0.12345678901234567890}]}', 'metadata.n[1]["a b"]'],
     ['{"s":"\\"{9","__proto__":{"n":-12345678901234567890}}', "metadata.__proto__.n"],
-  ])("whose digits a double does not keep is refused by its place: %s", async (metadata, place) => {
+  ])("is refused if a double loses its digits: %s", async (metadata, place) => {
     writeFileSync(FILE, written(metadata));
     expect(await refusals({ file: FILE })).toEqual([
       `file: ${FILE}: entry 1 (line 1, key "a"): ${place} ${LOST}`,
     ]);
   });
 
-  test("that a double keeps is taken, however it is written", async () => {
+  test("is accepted if a double keeps it, however it's written", async () => {
     const numbers = [
       "9007199254740991",
       "-0",
@@ -123,7 +128,7 @@ describe("a number in metadata", () => {
     expect(await listed()).toEqual([{ name: "a", metadata }]);
   });
 
-  test("is refused in a program too, where its language has lost the digits before", async () => {
+  test("is refused in a program, too, if JavaScript may have lost its digits", async () => {
     const metadata = { n: [1, 2 ** 53] };
     expect(await refusals({ entries: { a: { value: "v", metadata } } })).toEqual([
       `entries: key "a": metadata.n[1] ${LOST}`,
@@ -137,7 +142,7 @@ describe("a number in metadata", () => {
 test.each([
   ["objects", '{"a":', "}"],
   ["arrays", "[", "]"],
-])("metadata nested without end in %s is refused", async (_, open, close) => {
+])("refuses deeply nested metadata: %s", async (_, open, close) => {
   const depth = 100_000;
   const metadata = `{"m":${open.repeat(depth)}1${close.repeat(depth)}}`;
   writeFileSync(FILE, `[{"key":"a","value":"v","metadata":${metadata}}]`);
@@ -146,12 +151,12 @@ test.each([
   ]);
 });
 
-/** Names that every object inherits something under. */
+/** Names of inherited members of every object. */
 const NAMES = ["__proto__", "constructor", "hasOwnProperty", "prototype", "toString", "valueOf"];
 const name = fc.constantFrom(...NAMES);
 
-describe("names that every object inherits", () => {
-  test("are keys and metadata members like any other, from every source", async () => {
+describe("names of inherited members", () => {
+  test("work as keys and metadata members, from every source", async () => {
     const sources = ["entries", "file", "directory"] as const;
     const given = fc.record({
       source: fc.constantFrom(...sources),
@@ -192,23 +197,23 @@ describe("names that every object inherits", () => {
     );
   });
 
-  test("are no members of an entry", async () => {
+  test("aren't members of an entry", async () => {
     const stray: unknown = JSON.parse('{"value":"v","__proto__":1,"constructor":2}');
     expect(await refusals({ entries: { a: stray } })).toEqual(
       ["__proto__", "constructor"].map((member): unknown =>
-        expect.stringContaining(`entries: key "a": there is no member "${member}". Members: `),
+        expect.stringContaining(`entries: key "a": unknown member "${member}"; members: `),
       ),
     );
     writeFileSync(FILE, '[{"__proto__":{"key":"a","value":"v"}}]');
     expect(await refusals({ file: FILE })).toEqual([
-      expect.stringContaining('there is no member "__proto__"'),
+      expect.stringContaining('unknown member "__proto__"'),
       expect.stringContaining("has no key"),
       expect.stringContaining("has no value"),
     ]);
   });
 });
 
-test("text of control characters goes as base64, so that no body is larger than was meant", async () => {
+test("sends control characters as base64, so that no body grows too large", async () => {
   const value = "\0\u0001\u001f".repeat(500_000);
   const directory = join(bench.folder, "control");
   mkdirSync(directory);
@@ -229,7 +234,7 @@ test("text of control characters goes as base64, so that no body is larger than 
   ).toBe("same");
 });
 
-test("a lifetime is counted by Cloudflare's clock: one that is minutes off this machine's is no drift", async () => {
+test("reports no drift of TTLs if Cloudflare's clock differs from this machine's by minutes", async () => {
   const ahead = await startLocalApi({ clock: () => new Date(Date.now() + 600_000) });
   const behind = await startLocalApi({ clock: () => new Date(Date.now() - 600_000) });
   try {
@@ -243,14 +248,14 @@ test("a lifetime is counted by Cloudflare's clock: one that is minutes off this 
       there.advance(100_000);
       const refreshed = await new Operation(there).refresh(TYPE, recorded);
       expect(refreshed?.inputs).not.toHaveProperty("drift");
-      there.advance(100_000); // The one has expired; the other has not been renewed.
+      there.advance(100_000); // One has expired; the other still has its first TTL.
       const later = await new Operation(there).refresh(TYPE, recorded);
       expect(later?.inputs).not.toHaveProperty("drift");
       expect((await new Operation(there).preview(TYPE, inputs, later)).step).toBe("same");
       const gone = `/accounts/${inputs.accountId}/storage/kv/namespaces/${inputs.namespaceId}/bulk/delete`;
       await rawSend(there, "POST", gone, ["long"]);
       const drifted = later && (await new Operation(there).refresh(TYPE, later));
-      expect(drifted?.inputs).toMatchObject({ drift: "1 key gone: long" });
+      expect(drifted?.inputs).toMatchObject({ drift: "1 key missing: long" });
     }
   } finally {
     await ahead.close();

@@ -3,16 +3,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type LocalApi, type LocalApiOptions, startLocalApi } from "edgeguard-local";
 import { RETRY } from "../../provider/api/retry";
-import { AGAIN } from "../../provider/kv/bulk";
+import { RESEND } from "../../provider/kv/bulk";
 import { KV } from "../../provider/limits";
 import { Operation, type Recorded } from "../support/operation";
 import { bulkWrites, confirmed, difference, held, sum, writeBulkFile } from "./declared";
 import { emptied } from "./upload-support";
 
-/** Whatever goes wrong, one more `up` makes the namespace equal to the declaration. */
+/** Whatever fails, the next `up` makes the namespace match the program. */
 
 const TYPE = "KvEntries";
-/** Three bulk writes of a lowered size and short waits: what fails and what is left is the same as with 10,000 each. */
+/** Three small bulk writes and short waits; with 10,000 entries each, the outcome is the same. */
 const COUNT = 300;
 const BATCH = 100;
 const BULK = { method: "PUT", path: "/bulk$" };
@@ -36,14 +36,14 @@ async function start(options: LocalApiOptions = {}): Promise<void> {
 beforeAll(() => {
   jest.replaceProperty(KV, "MAX_BULK_ENTRIES", BATCH as never);
   jest.replaceProperty(RETRY, "baseDelayMs", 5 as never);
-  jest.replaceProperty(AGAIN, "afterMs", [1, 2, 4] as never);
+  jest.replaceProperty(RESEND, "afterMs", [1, 2, 4] as never);
   writeBulkFile(FILE, declared);
   writeBulkFile(CHANGED_FILE, changed);
 });
 afterAll(() => rmSync(FOLDER, { recursive: true }));
 afterEach(() => api.close());
 
-/** Two bulk writes pass, the third and its only retry are struck. */
+/** Two bulk writes succeed; the third and its only retry fail. */
 function onTheThird(kind: "dropBefore" | "dropAfter" | "status"): void {
   api.fault({ kind: "slow", delayMs: 0, times: 2, match: BULK });
   api.fault(
@@ -57,11 +57,11 @@ const up = (previous?: Recorded, more: Record<string, string> = {}): Promise<Rec
 async function failed(previous?: Recorded): Promise<Recorded> {
   const { recorded, message } = await new Operation(api).failedUp(TYPE, inputs, previous);
   if (recorded === undefined) throw new Error(`nothing was recorded: ${message}`);
-  expect(message).toMatch(/200 entries were written and are recorded; run `pulumi up` again to go on\./);
+  expect(message).toMatch(/200 entries written and recorded\. Run `pulumi up` again to continue\./);
   return recorded;
 }
 
-test("a storm of 429 is waited out, and every entry is confirmed once", async () => {
+test("waits out many 429 answers and writes every entry once", async () => {
   await start();
   api.fault({ kind: "status", status: 429, retryAfter: 0.05, times: 10, match: { path: "/storage/kv/" } });
   await up(undefined, { "edgeguard:maxRetries": "12" });
@@ -69,7 +69,7 @@ test("a storm of 429 is waited out, and every entry is confirmed once", async ()
   expect(confirmed(api)).toBe(COUNT);
 });
 
-test("a storm of 429 that outlasts the retries is reported, and the next up goes on", async () => {
+test("reports 429 answers that outlast the retries, and the next update continues", async () => {
   await start();
   api.fault({ kind: "slow", delayMs: 0, times: 2, match: BULK });
   api.fault({ kind: "status", status: 429, retryAfter: 0.05, times: 2, match: BULK });
@@ -86,7 +86,7 @@ describe.each([
 ] as const)("%s", (_, kind) => {
   beforeEach(() => start());
 
-  test("is reported, and the next up sends that batch alone", async () => {
+  test("is reported, and the next update sends only that batch", async () => {
     onTheThird(kind);
     const recorded = await failed();
     api.clearRequests();
@@ -98,7 +98,7 @@ describe.each([
     expect(api.requests).toEqual([]);
   });
 
-  test("is not forgotten by a refresh", async () => {
+  test("is remembered by a refresh", async () => {
     onTheThird(kind);
     const refreshed = await new Operation(api).refresh(TYPE, await failed());
     await up(refreshed);
@@ -106,7 +106,7 @@ describe.each([
     expect(sum(bulkWrites(api).slice(4))).toBe(BATCH);
   });
 
-  test("while values change leaves nothing of it when the change is taken back", async () => {
+  test("while values change leaves no trace after the change is reverted", async () => {
     const before = await up();
     inputs = { ...inputs, file: CHANGED_FILE };
     onTheThird(kind);
@@ -116,7 +116,7 @@ describe.each([
     expect(difference(held(api), declared)).toEqual([]);
   });
 
-  test("while keys are deleted leaves none of them missing when they are declared again", async () => {
+  test("while keys are deleted leaves none missing after they're declared again", async () => {
     const before = await up();
     const fewer = join(FOLDER, "fewer.json");
     writeBulkFile(fewer, new Map([...declared].slice(0, 10)));
@@ -129,7 +129,7 @@ describe.each([
   });
 });
 
-test("a write that may have come to pass is deleted when its keys are declared no more", async () => {
+test("a destroy deletes keys of a write with an unknown outcome", async () => {
   await start();
   onTheThird("dropAfter");
   const recorded = await failed();
@@ -137,7 +137,7 @@ test("a write that may have come to pass is deleted when its keys are declared n
   expect(held(api).size).toBe(0);
 });
 
-test("a body refused with 413 is halved until it is taken, and no half is sent twice", async () => {
+test("halves a body refused with 413 until it's accepted, and sends no half twice", async () => {
   await start({ limits: { maxBodyBytes: 2_000 } });
   await up();
   expect(difference(held(api), declared)).toEqual([]);
@@ -145,7 +145,7 @@ test("a body refused with 413 is halved until it is taken, and no half is sent t
   expect(api.requests.filter(({ status }) => status === 413).length).toBeGreaterThan(0);
 });
 
-test("half of the keys unsuccessful: they alone are sent again", async () => {
+test("resends only the keys that Cloudflare reports as unsuccessful", async () => {
   await start();
   api.fault({ kind: "unsuccessful", fraction: 0.5, times: 3, match: BULK });
   await up();
@@ -153,29 +153,29 @@ test("half of the keys unsuccessful: they alone are sent again", async () => {
   expect(sum(bulkWrites(api))).toBe(COUNT + COUNT / 2);
 });
 
-test("half of the keys unsuccessful to the end: they are named, and the next up sends them alone", async () => {
+test("names keys that stay unsuccessful, and the next update sends only those", async () => {
   await start();
   api.fault({ kind: "unsuccessful", fraction: 0.5, times: 12, match: BULK });
   const { recorded, message } = await new Operation(api).failedUp(TYPE, inputs);
   const left = declared.size - held(api).size;
   expect(left).toBeGreaterThan(0);
-  expect(message).toMatch(new RegExp(`${left} entries could not be written \\("item-\\d+", .*, …\\)`));
+  expect(message).toMatch(new RegExp(`couldn't write ${left} entries \\("item-\\d+", .*, …\\)`));
   api.clearRequests();
   await up(recorded);
   expect(sum(bulkWrites(api))).toBe(left);
   expect(difference(held(api), declared)).toEqual([]);
 });
 
-test("entries left unwritten are sent although changes are ignored, and a source that has changed since fails the preview", async () => {
+test("writes leftover entries despite ignoreChanges, but fails the preview if their source changed", async () => {
   await start();
   onTheThird("status");
   const recorded = await failed();
-  // As the engine brings it back for ignoreChanges: ["file"].
+  // As the engine restores it with ignoreChanges: ["file"].
   const ignoring = { ...inputs, digest: recorded.inputs["digest"] };
   writeBulkFile(FILE, changed);
   try {
     await expect(new Operation(api).preview(TYPE, ignoring, recorded)).rejects.toThrow(
-      /left entries unwritten, .* Restore the source, or remove ignoreChanges for one update\.$/,
+      /left entries unwritten\. .* Restore the source, or remove ignoreChanges for one update\.$/,
     );
   } finally {
     writeBulkFile(FILE, declared);

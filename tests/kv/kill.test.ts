@@ -8,12 +8,12 @@ import { providerProcess, type ProviderProcess } from "../support/provider-proce
 import { bulkWrites, difference, held, sum, writeBulkFile } from "./declared";
 import { emptied } from "./upload-support";
 
-/** kill -9 at a random moment of a create. 20 seeds in the long run. */
+/** kill -9 at a random moment of a create. The long run has 20 seeds. */
 
 const LONG = process.env["EDGEGUARD_TEST_LONG"] === "1";
 const SEEDS = LONG ? 20 : 1;
 const COUNT = 3_000;
-/** Longest answer to a write. Two are in flight at a time, so that a create takes some of these. */
+/** The slowest answer to a write. Two are in flight at a time, so a create takes several times as long. */
 const LONGEST_MS = 300;
 
 const FOLDER = mkdtempSync(join(tmpdir(), "edgeguard-kill-"));
@@ -37,10 +37,10 @@ afterEach(async () => {
 });
 afterAll(() => {
   rmSync(FOLDER, { recursive: true });
-  process.stdout.write(`kill -9: ${SEEDS} seeds; entries there after it: ${moments.join(", ")}\n`);
+  process.stdout.write(`kill -9: ${SEEDS} seeds; entries written by then: ${moments.join(", ")}\n`);
 });
 
-/** Numbers from 0 to 1, the same for the same seed. */
+/** Repeatable numbers from 0 to 1. */
 function random(seed: number): () => number {
   let state = seed * 0x9e3779b9;
   return () => {
@@ -51,7 +51,7 @@ function random(seed: number): () => number {
   };
 }
 
-/** An `up` of a stack without this resource, in a process of its own. */
+/** An `up` of a stack without this resource, in its own process. */
 function up(adopt: string, address: object): ProviderProcess {
   const news = { ...address, file: FILE, adopt, __provider: forwarder("KvEntries") };
   const provider = providerProcess(
@@ -75,37 +75,40 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 describe.each(Array.from({ length: SEEDS }, (_, i) => i + 1))("seed %i", (seed) => {
-  // The short run takes one of the two; both, with all seeds, are for the long one.
-  test.each(LONG ? ["ifEqual", "takeOver"] : ["ifEqual"])("adopt %s", async (adopt) => {
-    const address = emptied(api);
-    const next = random(seed * 2 + (adopt === "ifEqual" ? 0 : 1));
-    for (let write = 0; write < 5; write += 1)
-      api.fault({
-        kind: "slow",
-        delayMs: Math.floor(next() * LONGEST_MS),
-        when: next() < 0.5 ? "before" : "after",
-        match: { method: "PUT" },
-      });
+  // The short run tries only one.
+  test.each(LONG ? ["ifEqual", "takeOver"] : ["ifEqual"])(
+    "with adopt: %j, the next create completes a killed one",
+    async (adopt) => {
+      const address = emptied(api);
+      const next = random(seed * 2 + (adopt === "ifEqual" ? 0 : 1));
+      for (let write = 0; write < 5; write += 1)
+        api.fault({
+          kind: "slow",
+          delayMs: Math.floor(next() * LONGEST_MS),
+          when: next() < 0.5 ? "before" : "after",
+          match: { method: "PUT" },
+        });
 
-    const first = up(adopt, address);
-    // From before the first write to after the last one.
-    const writes = Math.floor(next() * 6);
-    await until(() => first.output().includes("CREATING"));
-    await until(() => bulkWrites(api).length >= writes);
-    await delay(next() * (LONGEST_MS / 2));
-    first.child.kill("SIGKILL");
-    await first.ended;
-    // What arrived whole is carried out without its sender; what did not is not there.
-    await until(() => api.requests.every(({ endedAt }) => endedAt !== null));
-    await delay(LONGEST_MS);
+      const first = up(adopt, address);
+      // Anywhere from before the first write to after the last one.
+      const writes = Math.floor(next() * 6);
+      await until(() => first.output().includes("CREATING"));
+      await until(() => bulkWrites(api).length >= writes);
+      await delay(next() * (LONGEST_MS / 2));
+      first.child.kill("SIGKILL");
+      await first.ended;
+      // Requests that arrived completely are still applied.
+      await until(() => api.requests.every(({ endedAt }) => endedAt !== null));
+      await delay(LONGEST_MS);
 
-    api.clearFaults();
-    const there = held(api).size;
-    moments.push(`${there}`);
-    api.clearRequests();
-    const second = up(adopt, address);
-    if ((await second.ended) !== 0) throw new Error(second.output());
-    expect(difference(held(api), declared)).toEqual([]);
-    expect(sum(bulkWrites(api))).toBe(adopt === "ifEqual" ? COUNT - there : COUNT);
-  });
+      api.clearFaults();
+      const there = held(api).size;
+      moments.push(`${there}`);
+      api.clearRequests();
+      const second = up(adopt, address);
+      if ((await second.ended) !== 0) throw new Error(second.output());
+      expect(difference(held(api), declared)).toEqual([]);
+      expect(sum(bulkWrites(api))).toBe(adopt === "ifEqual" ? COUNT - there : COUNT);
+    },
+  );
 });

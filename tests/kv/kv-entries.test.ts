@@ -36,7 +36,7 @@ const raw = async (method: string, path: string, body?: unknown): Promise<{ id: 
   return answer.result;
 };
 
-/** Every key of the namespace with its value, as a stranger reads them. */
+/** Every key in the namespace with its value. */
 const stored = async (): Promise<Record<string, string>> => {
   const keys = (await raw("GET", `/${namespaceId}/keys`)) as unknown as { name: string }[];
   const values = await Promise.all(
@@ -66,7 +66,7 @@ const puts = (): readonly LoggedRequest[] => api.requests.filter((r) => r.method
 const bulk = (): number[] => puts().map((r) => r.batch?.entries ?? -1);
 
 describe("entries", () => {
-  test("are written in one request, and nothing is asked about them when nothing changed", async () => {
+  test("are written in one request, and unchanged entries need no request", async () => {
     const recorded = await up(
       entries({ a: "1", b: { value: "Mg==", base64: true }, "c/d": { value: "3", metadata: { n: 1 } } }),
     );
@@ -83,7 +83,7 @@ describe("entries", () => {
     expect(api.requests).toEqual([]);
   });
 
-  test("change, come and go by what differs, and the reviewer reads one line", async () => {
+  test("are added, changed and deleted as needed, with one line in the preview", async () => {
     const before = await up(entries({ a: "1", b: "2", c: "3" }));
     await raw("PUT", `/${namespaceId}/bulk`, [{ key: "theirs", value: "x" }]);
     api.clearRequests();
@@ -96,29 +96,29 @@ describe("entries", () => {
     expect(await stored()).toEqual({ theirs: "x" });
   });
 
-  test("that exist already are taken over when equal, and refused by name when not", async () => {
+  test("that already exist are adopted if they match, and refused by name if not", async () => {
     await raw("PUT", `/${namespaceId}/bulk`, [
       { key: "a", value: "1" },
       { key: "b", value: "other" },
     ]);
     const { message } = await new Operation(api).failedUp(TYPE, entries({ a: "1", b: "2", c: "3" }));
     expect(message).toMatch(
-      /1 declared key exists already with other content \("b"\)\. Nothing was written\. Set adopt: "takeOver"/,
+      /1 declared key already exists with different content \("b"\)\. Nothing was written\. Set adopt: "takeOver"/,
     );
     api.clearRequests();
     await up(entries({ a: "1", c: "3" }));
     expect(bulk()).toEqual([1]);
     const never = await new Operation(api).failedUp(TYPE, entries({ a: "1" }, { adopt: "never" }));
-    expect(never.message).toMatch(/1 declared key exists already \("a"\)/);
+    expect(never.message).toMatch(/1 declared key already exists \("a"\)/);
     const op = new Operation(api);
     await op.up(TYPE, entries({ a: "1", b: "2", d: "4" }, { adopt: "takeOver" }));
     expect(op.warned.join("\n")).toContain(
-      '2 declared keys exist already ("a", "b"); adopt: "takeOver" overwrites them.',
+      '2 declared keys already exist ("a", "b"); adopt: "takeOver" overwrites them.',
     );
     expect(await stored()).toEqual({ a: "1", b: "2", c: "3", d: "4" });
   });
 
-  test("that exist already are compared by as few requests as can be: values that are no text singly, at once", async () => {
+  test("that already exist are compared with as few requests as possible", async () => {
     const bytes = Buffer.of(0xff, 0x00, 0x80).toString("base64");
     const declared = entries({ a: "1", b: { value: bytes, base64: true }, c: "3", new: "4" });
     await raw("PUT", `/${namespaceId}/bulk`, [
@@ -141,7 +141,7 @@ describe("entries", () => {
     expect(bulk()).toEqual([1]);
   });
 
-  test("that break a limit are refused in the preview, each with its sentence, and no value is shown", async () => {
+  test("that exceed a limit fail the preview, one message each, without showing a value", async () => {
     const refusals = await new Operation(api).refusals(
       TYPE,
       entries({
@@ -152,16 +152,16 @@ describe("entries", () => {
       }),
     );
     expect(refusals).toHaveLength(4);
-    expect(refusals.join("\n")).toMatch(/serialise it to a JSON string/);
+    expect(refusals.join("\n")).toMatch(/serialize it to a JSON string/);
     expect(refusals.join("\n")).not.toContain("canary");
     expect(await new Operation(api).refusals(TYPE, { accountId, namespaceId })).toEqual([
-      expect.stringMatching(/exactly one of entries, file and directory .* none is set/),
+      expect.stringMatching(/set exactly one of entries, file and directory; none is set/),
     ]);
   });
 });
 
 describe("a file", () => {
-  test("is desired state without a value of it in the state, and the same content elsewhere is no change", async () => {
+  test("leaves no value in the state, and moving its content to another file isn't a change", async () => {
     const first = join(folder, "one.json");
     const second = join(folder, "two.json");
     writeFileSync(
@@ -190,25 +190,25 @@ describe("a file", () => {
     expect(await stored()).toEqual({});
   });
 
-  test("that changes between preview and up is not sent", async () => {
+  test("isn't sent if it changes between preview and update", async () => {
     const file = join(folder, "entries.json");
     writeFileSync(file, JSON.stringify([{ key: "a", value: "1" }]));
     const op = new Operation(api);
     const plan = await op.preview(TYPE, { accountId, namespaceId, file });
     writeFileSync(file, JSON.stringify([{ key: "a", value: "2" }]));
     const message = (await failureOf(Promise.resolve(REGISTER[TYPE]?.create(op.host, plan.inputs)))).message;
-    expect(message).toContain("has changed since it was checked: nothing was sent");
+    expect(message).toContain("has changed since it was checked. Nothing was sent");
     expect(puts()).toEqual([]);
   });
 });
 
 describe("drift", () => {
-  test("is named by a refresh and mended by the next up", async () => {
+  test("is found by a refresh and repaired by the next update", async () => {
     const recorded = await up(entries({ a: "1", b: "2", c: "3" }));
     await raw("POST", `/${namespaceId}/bulk/delete`, ["a"]);
-    const later = { ...recorded, outputs: { ...recorded.outputs, writtenAt: 1 } }; // Long after our own write.
+    const later = { ...recorded, outputs: { ...recorded.outputs, writtenAt: 1 } }; // Long after our write.
     const refreshed = await new Operation(api).refresh(TYPE, later);
-    expect(refreshed?.inputs).toMatchObject({ drift: "1 key gone: a" });
+    expect(refreshed?.inputs).toMatchObject({ drift: "1 key missing: a" });
     api.clearRequests();
     const mended = await up(entries({ a: "1", b: "2", c: "3" }), refreshed);
     expect(bulk()).toEqual([1]);
@@ -218,7 +218,7 @@ describe("drift", () => {
     );
   });
 
-  test("is not an entry that has expired, by the clock of the service, as it was to", async () => {
+  test("doesn't include entries that expired on time by Cloudflare's clock", async () => {
     const at = Math.floor(Date.now() / 1000);
     const declared = entries({
       brief: { value: "1", expirationTtl: 100 },
@@ -231,18 +231,18 @@ describe("drift", () => {
     api.clearRequests();
     expect((await new Operation(api).refresh(TYPE, later))?.inputs).not.toHaveProperty("drift");
     expect(Object.keys(await stored())).toEqual(["long", "timed"]);
-    // What is gone long before its time has not expired.
+    // An entry that's missing long before its expiration didn't expire.
     api.advance(3_600_000);
     await raw("POST", `/${namespaceId}/bulk/delete`, ["long"]);
     const drifted = await new Operation(api).refresh(TYPE, later);
-    expect(drifted?.inputs).toMatchObject({ drift: "1 key gone: long" });
-    // Lifetimes are not renewed, for nothing about their entries has changed.
+    expect(drifted?.inputs).toMatchObject({ drift: "1 key missing: long" });
+    // TTLs don't start again, because their entries didn't change.
     api.clearRequests();
     await up(declared, recorded);
     expect(api.requests).toEqual([]);
   });
 
-  test("right after a write is not looked for: the service may not show it yet", async () => {
+  test("isn't reported right after a write, which may not be visible yet", async () => {
     const inputs = entries({ a: "1" }, { verify: "values" });
     const recorded = await up(inputs);
     await raw("PUT", `/${namespaceId}/bulk`, [{ key: "a", value: "theirs" }]);
@@ -251,7 +251,7 @@ describe("drift", () => {
     expect(api.requests.map(({ path }) => path.split("/").at(-1))).toEqual(["keys"]);
   });
 
-  test("of a value is found only where values are verified", async () => {
+  test('of a value is found only with verify: "values"', async () => {
     const inputs = entries({ a: "1", b: "2" }, { verify: "values", __resourceName: "products" });
     const recorded = await up(inputs);
     await raw("PUT", `/${namespaceId}/bulk`, [{ key: "b", value: "theirs" }]);
@@ -265,7 +265,7 @@ describe("drift", () => {
 });
 
 describe("prune", () => {
-  test("deletes strangers' keys under the prefix after saying how many, and refuses above the limit", async () => {
+  test("previews and deletes unmanaged keys under the prefix, and refuses above the limit", async () => {
     await raw(
       "PUT",
       `/${namespaceId}/bulk`,
@@ -279,10 +279,12 @@ describe("prune", () => {
       TYPE,
       entries({ "p/a": "1" }, { prune: { prefix: "p/", maxDeletes: 1 } }),
     );
-    expect(refused.message).toMatch(/prune would delete 2 keys of others under "p\/"; the limit is 1/);
+    expect(refused.message).toMatch(
+      /prune would delete 2 keys that others wrote under "p\/"; the limit is 1/,
+    );
     api.clearRequests();
     const recorded = await up(inputs);
-    // A look for the reviewer; then one listing tells what is there already and what is strange.
+    // One listing in the preview; then one finds both existing and unmanaged keys.
     expect(api.requests.map(({ method, path }) => `${method} ${path.split(namespaceId)[1] ?? ""}`)).toEqual([
       "GET /keys",
       "GET /keys",
@@ -296,11 +298,11 @@ describe("prune", () => {
     const strict = { ...inputs, prune: { prefix: "p/", maxDeletes: 0 } };
     const unchanged = { ...recorded, outputs: { ...recorded.outputs, prune: strict.prune } };
     await expect(new Operation(api).preview(TYPE, strict, unchanged)).rejects.toThrow(
-      /prune would delete 1 key of others/,
+      /prune would delete 1 key that others wrote/,
     );
     api.clearRequests();
     await up(inputs, recorded);
-    // So soon after a write, a stranger's key is one only if it has a value: one just deleted is listed for a while yet.
+    // Soon after a write, only a key with a value counts: one just deleted is still listed.
     expect(api.requests.map(({ method, path }) => `${method} ${path.split(namespaceId)[1] ?? ""}`)).toEqual([
       "GET /keys",
       "POST /bulk/get",
@@ -312,7 +314,7 @@ describe("prune", () => {
   });
 });
 
-test("keys that the resource itself has written are no strangers, neither when they go nor when they have just gone", async () => {
+test("prune doesn't count keys that the resource itself wrote, even right after it deleted them", async () => {
   const keys = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, i) => [`p/${i}`, "1"]));
   const prune = { prune: { prefix: "p/" } };
@@ -324,7 +326,7 @@ test("keys that the resource itself has written are no strangers, neither when t
 
   api.lagKv(namespaceId, { listing: 60_000 });
   const one = await up(entries(keys(1), prune), many);
-  const after = new Operation(api); // All 150 are listed for another minute.
+  const after = new Operation(api); // All 150 are still listed for another minute.
   expect((await after.preview(TYPE, entries(keys(1), prune), one)).step).toBe("same");
   expect(after.warned).toEqual([]);
   await up(entries(keys(2), prune), one);
@@ -333,21 +335,21 @@ test("keys that the resource itself has written are no strangers, neither when t
 });
 
 test.each([
-  ["much longer than the declared lifetime", 30 * 86_400, 60],
+  ["much longer than its declared TTL", 30 * 86_400, 60],
   ["much shorter", 3_600, 30 * 86_400],
-])("an entry that exists and lives %s is not equal to it", async (_, there, declared) => {
+])("doesn't adopt an entry that lives %s", async (_, there, declared) => {
   await raw("PUT", `/${namespaceId}/bulk`, [{ key: "a", value: "1", expiration_ttl: there }]);
   const { message } = await new Operation(api).failedUp(
     TYPE,
     entries({ a: { value: "1", expirationTtl: declared } }),
   );
-  expect(message).toMatch(/1 declared key exists already with other content \("a"\)/);
+  expect(message).toMatch(/1 declared key already exists with different content \("a"\)/);
 });
 
-test("keys that this operation has deleted are no strangers, though the listing still shows them", async () => {
+test("prune doesn't count keys that the same update deleted, although they're still listed", async () => {
   api.lagKv(namespaceId, { listing: 60_000 });
   const before = await up(entries({ "p/old": "1" }));
-  api.advance(60_000); // It is listed now, and will be for another minute.
+  api.advance(60_000); // From now on it's listed, for a minute after its deletion, too.
   const op = new Operation(api);
   await op.up(TYPE, entries({ "q/new": "2" }), before);
   api.clearRequests();
@@ -356,7 +358,7 @@ test("keys that this operation has deleted are no strangers, though the listing 
   expect(api.requests.filter((r) => r.path.endsWith("/bulk/delete"))).toEqual([]);
 });
 
-test("one resource split in two keeps every key, and nothing is deleted", async () => {
+test("deletes nothing when one resource is split in two", async () => {
   const whole = await up(entries({ a: "1", b: "2" }));
   api.clearRequests();
   const op = new Operation(api);

@@ -4,7 +4,7 @@ import { KvNamespace } from "pulumi-edgeguard";
 import { envelope, failureOf } from "../support/edge-client";
 import { Operation, rawGet, rawSend, sent, type Recorded } from "../support/operation";
 
-/** A namespace by itself: what it is called, whether it may be adopted, and when it may be destroyed. */
+/** A namespace's title, adoption and destroy. */
 
 const TYPE = "KvNamespace";
 
@@ -29,7 +29,7 @@ async function existing(title: string, ...keys: string[]): Promise<string> {
   return id;
 }
 
-const STRANGE = /holds keys that this program doesn't declare for it, such as "a"/;
+const STRANGE = /has keys that this program doesn't declare for it, such as "a"/;
 const NEVER = /adopt: "never" prevents adopting it/;
 
 test.each([
@@ -41,7 +41,7 @@ test.each([
   ["never", "full", "refused", NEVER],
   ["takeOver", "empty", "adopted", undefined],
   ["takeOver", "full", "adopted", undefined],
-] as const)("with adopt: %j a namespace that is %s is %s", async (adopt, state, _, refusal) => {
+] as const)("adopt: %j: an existing %s namespace is %s", async (adopt, state, _, refusal) => {
   const id = await existing("shop", ...(state === "full" ? ["a"] : []));
   const inputs = { accountId, title: "shop", ...(adopt && { adopt }) };
   if (refusal === undefined) {
@@ -53,24 +53,24 @@ test.each([
   expect((await failureOf(unseen.up(TYPE, inputs))).message).toMatch(refusal);
 });
 
-test("a preview namespace has _preview behind its title, in the account and in what is recorded", async () => {
+test("a preview namespace's title ends in _preview, in the account and in the state", async () => {
   const { id, outputs } = await up({ title: "fresh", preview: true });
   expect(outputs).toMatchObject({ title: "fresh", preview: true, fullTitle: "fresh_preview" });
   expect(await titles()).toContainEqual(expect.objectContaining({ id, title: "fresh_preview" }));
 });
 
-test("a destroy refuses a namespace that still holds keys, and names them", async () => {
+test("a destroy fails if the namespace still has keys, and names them", async () => {
   const namespace = await up({ title: "full" });
   await rawSend(api, "PUT", `${path}/${namespace.id}/bulk`, [{ key: "b", value: "v" }]);
   api.clearRequests();
   const { message } = await failureOf(new Operation(api, { inNoTime: api }).destroy(TYPE, namespace));
   expect(message).toMatch(
-    /^Namespace "full" \([0-9a-f]{32}\) still holds 1 key: "b"\. Deleting it would delete them\. .*set forceDestroy: true/,
+    /^Namespace "full" \([0-9a-f]{32}\) still has 1 key: "b"\. Deleting the namespace would delete them\. .*set forceDestroy: true/,
   );
   expect(sent(api, "DELETE")).toEqual([]);
 });
 
-test("forceDestroy deletes a namespace with the keys that it holds", async () => {
+test("forceDestroy deletes a namespace with its keys", async () => {
   const namespace = await up({ title: "full", forceDestroy: true });
   await rawSend(api, "PUT", `${path}/${namespace.id}/bulk`, [{ key: "b", value: "v" }]);
   await new Operation(api, { inNoTime: api }).destroy(TYPE, namespace);
@@ -80,7 +80,7 @@ test("forceDestroy deletes a namespace with the keys that it holds", async () =>
 test.each([
   [false, "id"],
   [true, "preview_id"],
-])("the snippet of a namespace with preview: %j says %s", async (preview, member) => {
+])("with preview: %j, bindingSnippet returns %s", async (preview, member) => {
   await pulumi.runtime.setMocks({
     newResource: ({ inputs }) => ({ id: "5".repeat(32), state: inputs as object }),
     call: ({ inputs }) => inputs as object,
@@ -90,7 +90,7 @@ test.each([
   expect(snippet).toBe(`[[kv_namespaces]]\nbinding = "CATALOG"\n${member} = "${"5".repeat(32)}"\n`);
 });
 
-test("a new namespace that the account has no room for warns in the preview", async () => {
+test("warns in the preview if the account has no room for a new namespace", async () => {
   const full = Array.from({ length: 1_000 }, (_, n) => ({
     id: n.toString(16).padStart(32, "0"),
     title: `n${n}`,
@@ -102,21 +102,21 @@ test("a new namespace that the account has no room for warns in the preview", as
   const op = new Operation(api);
   await op.preview(TYPE, { accountId, title: "one-more" });
   expect(op.warned).toEqual([
-    expect.stringContaining("has 1000 namespaces, and the documented limit is 1000: the update fails unless"),
+    expect.stringContaining("has 1000 namespaces; the documented limit is 1000. The update will fail unless"),
   ]);
 });
 
 describe("a rename", () => {
-  test("to a title that another namespace has fails the preview", async () => {
+  test("to another namespace's title fails the preview", async () => {
     const id = await existing("taken");
     const recorded = await up({ title: "mine" });
     const op = new Operation(api);
     const message = (await failureOf(op.preview(TYPE, { accountId, title: "taken" }, recorded))).message;
-    expect(message).toMatch(`title: namespace ${id} has the title "taken" already`);
+    expect(message).toMatch(`title: namespace ${id} already has the title "taken"`);
     expect(message).toMatch(/Choose another title, or rename that namespace first\./);
   });
 
-  test("that somebody made in the dashboard already is no conflict", async () => {
+  test("that somebody already made in the dashboard is no conflict", async () => {
     const recorded = await up({ title: "mine" });
     await rawSend(api, "PUT", `${path}/${recorded.id}`, { title: "theirs" });
     const op = new Operation(api);
@@ -125,7 +125,7 @@ describe("a rename", () => {
     });
   });
 
-  test("to a title that another resource gives up in the same update warns, and succeeds after that one", async () => {
+  test("to a title that another resource gives up in the same update warns, and works after that rename", async () => {
     const [first, second] = [await up({ title: "first" }), await up({ title: "second" })];
     const op = new Operation(api);
     const plan = await op.preview(TYPE, { accountId, title: "third" }, first);

@@ -34,7 +34,7 @@ const BINARY = Buffer.from([0xff, 0xfe, 0x00, 0x80, 0xef, 0xbb, 0xbf]);
 const binary = (key: string): Entry => ({ key, value: BINARY.toString("base64"), base64: true });
 
 describe("values", () => {
-  test("are read 100 a request, several at once", async () => {
+  test("are read 100 per request, several requests at once", async () => {
     await store(manyEntries(950));
     api.fault({ match: {}, kind: "slow", delayMs: 50, times: 100 });
     const found = await values({ keys: Array.from({ length: 950 }, (_, i) => keyAt(i)) });
@@ -50,7 +50,7 @@ describe("values", () => {
     expect(mostInFlight(api, () => 1)).toBeGreaterThanOrEqual(4);
   });
 
-  test("come with their metadata, under whatever key, and without those that are not there", async () => {
+  test("come with their metadata, whatever their keys, and without missing ones", async () => {
     const entries: Entry[] = [
       textEntry("straße/ü ber", "Grüß Gott 🙂"),
       { key: "__proto__", value: "p", base64: false, metadata: { a: 1 } },
@@ -68,7 +68,7 @@ describe("values", () => {
     expect(api.requests).toHaveLength(1);
   });
 
-  test("that are no text are found by halves and read singly, byte for byte", async () => {
+  test("that aren't text are found by bisection and read individually, byte for byte", async () => {
     const others = Array.from({ length: 7 }, (_, i) => textEntry(`t${i}`, "text"));
     await store([...others, { ...binary("a/b?c#d%"), metadata: { m: true } }]);
     const found = await values({ keys: [...others.map(({ key }) => key), "a/b?c#d%"] });
@@ -87,7 +87,7 @@ describe("values", () => {
     ]);
   });
 
-  test("that are known to be no text are not asked for in bulk", async () => {
+  test("that are known to be binary aren't read in bulk", async () => {
     await store([textEntry("t", "text"), binary("b1"), binary("b2")]);
     const found = await values({
       keys: ["b1", "t", "missing", "b2"],
@@ -103,7 +103,7 @@ describe("values", () => {
     ]);
   });
 
-  test("that a service garbles are read singly", async () => {
+  test("that the bulk read garbles are read individually", async () => {
     const raw: Record<string, Buffer> = { cut: BINARY, real: Buffer.from("a \ufffd b"), half: BINARY };
     const server = await serve((request, response) => {
       request.resume().on("end", () => {
@@ -127,7 +127,7 @@ describe("values", () => {
     expect(server.seen.filter((line) => line.includes("/values/"))).toHaveLength(3);
   });
 
-  test.each([404, 405])("are all read singly where there is no bulk read (%i)", async (status) => {
+  test.each([404, 405])("are all read individually if the API has no bulk read (%i)", async (status) => {
     await store(manyEntries(250));
     api.fault({ match: { path: "/bulk/get" }, kind: "status", status, times: 99 });
     const keys = Array.from({ length: 250 }, (_, i) => keyAt(i));
@@ -138,7 +138,7 @@ describe("values", () => {
     expect(mostInFlight(api, () => 1)).toBeLessThanOrEqual(8);
   });
 
-  test("that are too much for one answer are read singly", async () => {
+  test("that are too large for one answer are read individually", async () => {
     await store(manyEntries(20));
     api.fault({ match: { path: "/bulk/get" }, kind: "status", status: 413 });
     const keys = Array.from({ length: 20 }, (_, i) => keyAt(i));
@@ -146,7 +146,7 @@ describe("values", () => {
     expect(api.requests).toHaveLength(21);
   });
 
-  test("of a namespace that is gone are an error, not an absence", async () => {
+  test("in a missing namespace are an error", async () => {
     place = { ...place, namespaceId: "0".repeat(32) };
     expect((await failureOf(values({ keys: ["a"] }))).message).toContain("namespace not found");
     expect((await failureOf(values({ keys: ["a"], isBinary: () => true }))).message).toContain(
@@ -154,7 +154,7 @@ describe("values", () => {
     );
   });
 
-  test("of a service in trouble are an error", async () => {
+  test("are an error if the API fails", async () => {
     await store(manyEntries(300));
     api.fault({ match: {}, kind: "status", status: 500, times: 99 });
     const keys = Array.from({ length: 300 }, (_, i) => keyAt(i));
@@ -167,7 +167,7 @@ describe("getBytes", () => {
   const pathOf = (key: string) =>
     `/accounts/${place.accountId}/storage/kv/namespaces/${place.namespaceId}/values/${key}`;
 
-  test("gives what is stored, also where it looks like a refusal, with the headers", async () => {
+  test("returns the stored bytes with the headers, even if they look like an error", async () => {
     const value = '{"success":false,"errors":[{"code":1,"message":"no"}],"result":null,"messages":[]}';
     await store([{ key: "v", value, base64: false, expiration: 4_102_444_800 }, textEntry("none", "")]);
     const { client } = clientOf(api.url);
@@ -177,7 +177,7 @@ describe("getBytes", () => {
     expect((await client.getBytes(pathOf("none"), { what })).bytes).toEqual(Buffer.alloc(0));
   });
 
-  test("is sent again as any GET is", async () => {
+  test("is retried like any GET", async () => {
     await store([binary("v")]);
     const { client } = clientOf(api.url, { maxRetries: 3 });
     api.fault({ match: {}, kind: "status", status: 500 });
@@ -187,14 +187,14 @@ describe("getBytes", () => {
     expect(api.requests).toHaveLength(4);
   });
 
-  test("fails in the service's words", async () => {
+  test("fails with Cloudflare's message", async () => {
     const { client } = clientOf(api.url);
     const failure = await failureOf(client.getBytes(pathOf("v"), { what }));
     expect(failure).toMatchObject({ status: 404 });
     expect(failure.message).toContain("get: 'key not found' [code 10009]");
   });
 
-  test("tries the other credential, and hides both", async () => {
+  test("tries the fallback credential, and hides both", async () => {
     await store([binary("v")]);
     const old = { kind: "token", token: "old-token", origin: "edgeguard:apiToken" } as const;
     const { client, debug } = clientOf(api.url, { credential: old, fallback: TOKEN });

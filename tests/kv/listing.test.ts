@@ -15,7 +15,7 @@ afterEach(() => api.close());
 const listed = (more: { prefix?: string; limit?: number } = {}) =>
   all(listKeys(stageFor(api).ctx.api, { ...place, ...more }));
 
-test("gives names, expiry and metadata", async () => {
+test("lists names, expirations and metadata", async () => {
   expect(await listed()).toEqual([
     { name: "config/checkout", metadata: { owner: "shop", revision: 3 } },
     { name: "feature:new-cart", expiration: 4_102_444_800 },
@@ -26,7 +26,7 @@ test("gives names, expiry and metadata", async () => {
   expect(api.requests.map(({ query }) => query)).toEqual([{ limit: "1000" }]);
 });
 
-test("asks for 1,000 keys a request and follows the cursor", async () => {
+test("requests 1,000 keys at a time and follows the cursor", async () => {
   emptied(api);
   await fill(api, place, manyEntries(2_500));
   api.clearRequests();
@@ -40,20 +40,20 @@ test("asks for 1,000 keys a request and follows the cursor", async () => {
   );
 });
 
-test("gives only the keys with the prefix; an empty one is none", async () => {
+test("lists only keys with the prefix; an empty prefix lists all", async () => {
   expect(await listed({ prefix: "straße/" })).toEqual([{ name: "straße/münchen" }]);
   expect(await listed({ prefix: "" })).toHaveLength(5);
   expect(api.requests[1]?.query).toEqual({ limit: "1000" });
 });
 
-test("goes on behind a page without keys", async () => {
+test("continues after a page without keys", async () => {
   await api.close();
   await start({ kvEmptyPages: 2 });
   expect(await listed()).toHaveLength(5);
   expect(api.requests).toHaveLength(3);
 });
 
-test("takes an expiry in seconds or as a time", async () => {
+test("accepts an expiration in seconds or as a date", async () => {
   const keys = [
     { name: "number", expiration: 1_700_000_000 },
     { name: "time", expiration: "2023-11-14T22:13:20Z" },
@@ -67,10 +67,10 @@ test("takes an expiry in seconds or as a time", async () => {
   ]);
 });
 
-test("does not guess at an expiry that is neither", async () => {
+test("refuses any other expiration", async () => {
   const server = await serve(
     (_request, response) => void response.end(envelope([{ name: "a", expiration: "soon" }])),
   );
   const failure = await failureOf(all(listKeys(stageFor(server).ctx.api, place)));
-  expect(failure.message).toContain("is neither seconds nor a time");
+  expect(failure.message).toContain("is neither a number of seconds nor a date");
 });

@@ -13,7 +13,7 @@ import {
 } from "pulumi-edgeguard";
 import { raw } from "../support/scenario";
 
-describe.each(["seed", "published"] as const)("key-value lookups in the %s dialect", (dialect) => {
+describe.each(["seed", "published"] as const)("Workers KV lookups in the %s dialect", (dialect) => {
   let api: LocalApi;
   let opts: LookupOptions;
   let account: string;
@@ -33,11 +33,11 @@ describe.each(["seed", "published"] as const)("key-value lookups in the %s diale
     api.clearRequests();
   });
 
-  /** What comes out, and whether the SDK holds it for a secret. */
+  /** The output's value, and whether it's secret. */
   async function outcome<T>(output: pulumi.Output<T>): Promise<{ value: T; secret: boolean }> {
     const value = await new Promise<T>((done, fail) => {
       output.apply(done);
-      // A failed output has no other way to tell: what was asked for it says why.
+      // Only its promise tells why an output failed.
       (output as unknown as { promise(): Promise<T> }).promise().catch(fail);
     });
     return { value, secret: await pulumi.isSecret(output) };
@@ -48,7 +48,7 @@ describe.each(["seed", "published"] as const)("key-value lookups in the %s diale
     return (result as { id: string }).id;
   }
 
-  test("lists the namespaces of the account of the settings, or of the one given", async () => {
+  test("lists the namespaces of the account in the settings, or of the given one", async () => {
     const encoding = dialect === "seed" ? {} : { supportsUrlEncoding: true };
     const all = [{ id: existing, title: "existing", ...encoding }];
     expect(await getKvNamespaces({}, opts)).toEqual(all);
@@ -57,7 +57,7 @@ describe.each(["seed", "published"] as const)("key-value lookups in the %s diale
     expect(api.requests.map(({ path }) => path)).toEqual([namespaces, namespaces]);
   });
 
-  test("lists more namespaces than a page holds, each once", async () => {
+  test("lists several pages of namespaces, each namespace once", async () => {
     const titles = Array.from({ length: 120 }, (_, i) => `many ${i}`);
     await Promise.all(titles.map(make));
     api.clearRequests();
@@ -80,16 +80,16 @@ describe.each(["seed", "published"] as const)("key-value lookups in the %s diale
     expect({ id: value.id, secret }).toEqual({ id: plain, secret: false });
   });
 
-  test("says that no namespace has the title, and which one may be meant", async () => {
+  test("says that no namespace has the title, and suggests a similar one", async () => {
     await expect(getKvNamespaceByTitle({ title: "exsting" }, opts)).rejects.toThrow(
       `getKvNamespaceByTitle: account ${account} has no namespace "exsting". Did you mean "existing"?`,
     );
     await expect(getKvNamespaceByTitle({ title: "other", preview: true }, opts)).rejects.toThrow(
-      /has no namespace "other_preview"\. getKvNamespaces lists those it has\.$/,
+      /has no namespace "other_preview"\. Find its title with `edgeguard kv namespace list`\.$/,
     );
   });
 
-  test("lists keys with expiry and metadata, all or by prefix", async () => {
+  test("lists keys with expirations and metadata, all or by prefix", async () => {
     const keys = await getKvKeys({ namespaceId: existing }, opts);
     expect(keys).toEqual([
       { name: "config/checkout", metadata: { owner: "shop", revision: 3 } },
@@ -109,7 +109,7 @@ describe.each(["seed", "published"] as const)("key-value lookups in the %s diale
     ]);
   });
 
-  test("reads more keys than a page holds", async () => {
+  test("lists several pages of keys", async () => {
     const entries = Array.from({ length: 1_200 }, (_, i) => ({ key: `many/${i}`, value: "v" }));
     await raw(api, "PUT", `${namespaces}/${existing}/bulk`, entries);
     api.clearRequests();
@@ -118,7 +118,7 @@ describe.each(["seed", "published"] as const)("key-value lookups in the %s diale
     expect(api.requests).toHaveLength(2);
   });
 
-  test("reads values as text, whatever the key is made of", async () => {
+  test("reads values as text, whatever characters the key has", async () => {
     expect(await getKvValue({ namespaceId: existing, key: "straße/münchen" }, opts)).toBe("Grüß Gott");
     const odd = "a/../b?c=1#d%2F&e+f";
     await raw(api, "PUT", `${namespaces}/${existing}/bulk`, [{ key: odd, value: "odd", metadata: [1] }]);
@@ -126,7 +126,7 @@ describe.each(["seed", "published"] as const)("key-value lookups in the %s diale
     expect(await getKvMetadata({ namespaceId: existing, key: odd }, opts)).toEqual([1]);
   });
 
-  test("reads values as bytes, and says of those that are no text what to do", async () => {
+  test("reads values as bytes, and says how to read one that isn't text", async () => {
     const logo = { namespaceId: existing, key: "logo.ico" } as const;
     const stored = Buffer.from("AAABAAEAEBAAAAEAIABoBAAA//4=", "base64");
     expect(await getKvValue({ ...logo, as: "bytes" }, opts)).toEqual(stored);
@@ -134,11 +134,11 @@ describe.each(["seed", "published"] as const)("key-value lookups in the %s diale
       Buffer.from("Hello"),
     );
     await expect(getKvValue(logo, opts)).rejects.toThrow(
-      `getKvValue: the value of key "logo.ico" in namespace ${existing} is no text: its ${stored.length} bytes are not UTF-8. Read it with as: "bytes".`,
+      `getKvValue: the value of key "logo.ico" in namespace ${existing} is not text: its ${stored.length} bytes are not UTF-8. Read it with as: "bytes".`,
     );
   });
 
-  test("holds values for secret where they are outputs", async () => {
+  test("returns secret outputs for values", async () => {
     const key = pulumi.output("greeting");
     const text = await outcome(getKvValueOutput({ namespaceId: existing, key }, opts));
     expect(text).toEqual({ value: "Hello", secret: true });
@@ -150,7 +150,7 @@ describe.each(["seed", "published"] as const)("key-value lookups in the %s diale
     });
   });
 
-  test("reads metadata, and undefined where a key has none", async () => {
+  test("reads metadata, and returns undefined if a key has none", async () => {
     const at = (key: string) => ({ namespaceId: existing, key });
     expect(await getKvMetadata(at("config/checkout"), opts)).toEqual({ owner: "shop", revision: 3 });
     expect(await getKvMetadata(at("greeting"), opts)).toBeUndefined();
@@ -160,7 +160,7 @@ describe.each(["seed", "published"] as const)("key-value lookups in the %s diale
     });
   });
 
-  test("passes on that a key or its namespace does not exist", async () => {
+  test("fails if a key or its namespace doesn't exist", async () => {
     const missing = { namespaceId: existing, key: "missing" };
     for (const asked of [getKvValue(missing, opts), getKvMetadata(missing, opts)]) {
       await expect(asked).rejects.toMatchObject({
@@ -176,37 +176,33 @@ describe.each(["seed", "published"] as const)("key-value lookups in the %s diale
 
   test.each([
     [
-      "a namespace that is none",
+      "an invalid namespace ID",
       () => getKvKeys({ namespaceId: "abc" }, opts),
       /^getKvKeys: namespaceId: "abc" is not a namespace ID \(32 hex digits\): it has 3 characters/,
     ],
     [
-      "an account that is none",
+      "an invalid account ID",
       () => getKvNamespaces({ accountId: "main" }, opts),
       /^getKvNamespaces: accountId: .* is not an account ID \(32 hex digits\)/,
     ],
     [
-      "an account that nobody gives",
+      "a missing account ID",
       () => getKvNamespaces({}, { config: { baseUrl: api.url, apiToken: "t" } }),
       /^getKvNamespaces: accountId: is required\. .*"pulumi config set edgeguard:accountId <id>"/,
     ],
-    [
-      "an empty title",
-      () => getKvNamespaceByTitle({ title: "" }, opts),
-      /title: has to name the namespace; it is empty\.$/,
-    ],
+    ["an empty title", () => getKvNamespaceByTitle({ title: "" }, opts), /title: must not be empty\.$/],
     [
       "an empty key",
       () => getKvValue({ namespaceId: existing, key: "" }, opts),
       /^getKvValue: key: is empty; write 1 to 512 bytes\.$/,
     ],
     [
-      "a key with white space",
+      "a key with whitespace",
       () => getKvMetadata({ namespaceId: existing, key: "a b" }, opts),
       /key: has U\+0020 as character 2/,
     ],
     [
-      "a key that a path cannot hold",
+      "a key that can't be in a path",
       () => getKvValue({ namespaceId: existing, key: ".." }, opts),
       /key: is "\.\.", which Cloudflare refuses/,
     ],
@@ -218,15 +214,15 @@ describe.each(["seed", "published"] as const)("key-value lookups in the %s diale
     [
       "a prefix that is too long",
       () => getKvKeys({ namespaceId: existing, prefix: "p".repeat(513) }, opts),
-      /prefix: is 513 bytes; a key has at most 512/,
+      /prefix: is 513 bytes, but a key has at most 512/,
     ],
     [
-      "a form of values that is none",
+      "an unknown form of value",
       () => getKvValue({ namespaceId: existing, key: "k", as: "json" as "text" }, opts),
       /as: must be "text" or "bytes", not "json"/,
     ],
     [
-      "a misspelt argument",
+      "a misspelled argument",
       () => getKvKeys({ namespaceId: existing, prefx: "a" } as never, opts),
       /unknown argument "prefx"\. Did you mean "prefix"\?/,
     ],

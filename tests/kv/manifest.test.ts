@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { catalogOf, type Catalog, type Row } from "../../provider/kv/catalog";
-import { digest, type Entry, type Recorded, recordOf } from "../../provider/kv/entry";
+import { digest, type Entry, type RecordedEntry, recordOf } from "../../provider/kv/entry";
 import { decodeManifest, encodeManifest, ManifestError, type Manifest } from "../../provider/kv/manifest";
-import { compare, line } from "../../provider/kv/converge";
-import { openSource } from "../../provider/kv/declared";
+import { compare, summaryLine } from "../../provider/kv/converge";
+import { openSource } from "../../provider/kv/declaration";
 
-/** The same numbers for the same seed: a run that fails can be repeated. */
+/** Repeatable numbers, so that a failing run can be repeated. */
 function random(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -14,7 +14,7 @@ function random(seed: number): (below: number) => number {
   };
 }
 
-function anyRecord(below: (n: number) => number): Recorded {
+function anyRecord(below: (n: number) => number): RecordedEntry {
   return {
     value: digest(String(below(1e9))),
     ...(below(2) === 0 ? {} : { metadata: digest(String(below(5))) }),
@@ -32,19 +32,19 @@ function anyKey(below: (n: number) => number): string {
   );
 }
 
-const byKey = (map: Iterable<[string, Recorded]>): [string, Recorded][] =>
+const byKey = (map: Iterable<[string, RecordedEntry]>): [string, RecordedEntry][] =>
   [...map].sort(([a], [b]) => (a < b ? -1 : 1));
 
 describe("a manifest", () => {
-  test("of nothing comes back as nothing", async () => {
+  test("may be empty", async () => {
     const back = await decodeManifest(await encodeManifest(new Map()));
     expect([back.size, [...back]]).toEqual([0, []]);
   });
 
-  test("behaves as a map through sets, deletions and encodings, whatever the keys", async () => {
+  test("behaves like a map, also after encoding and decoding it", async () => {
     for (let seed = 1; seed <= 40; seed += 1) {
       const below = random(seed);
-      const expected = new Map<string, Recorded>();
+      const expected = new Map<string, RecordedEntry>();
       let manifest: Manifest = new Map();
       for (let step = 0; step < 400; step += 1) {
         const known = [...expected.keys()];
@@ -62,7 +62,7 @@ describe("a manifest", () => {
       for (const [key, record] of expected) expect(manifest.get(key)).toEqual(record);
       expect(manifest.has("no such key")).toBe(false);
       expect(manifest.get("no such key")).toBeUndefined();
-      // Equal content is equal text, in whatever order it was made.
+      // Equal content gives equal text, in any order.
       const text = await encodeManifest(manifest);
       const back = await decodeManifest(text);
       expect([...back]).toEqual(byKey(expected));
@@ -73,7 +73,7 @@ describe("a manifest", () => {
     }
   });
 
-  test("keeps keys at the limits of length, and the largest times", async () => {
+  test("keeps keys of the maximum length, and the latest times", async () => {
     const record = { value: digest("v"), expiration: 253_402_300_799, ttl: 253_402_300_799 };
     const keys = ["a", "é".repeat(256), "x".repeat(512), `${"x".repeat(511)}y`, "🙂".repeat(128)];
     const manifest: Manifest = new Map();
@@ -84,7 +84,7 @@ describe("a manifest", () => {
     for (const key of keys) expect(back.get(key)).toEqual(record);
   });
 
-  test("that was cut off or altered anywhere is refused with one sentence", async () => {
+  test("that was truncated or changed anywhere is refused", async () => {
     const manifest: Manifest = new Map();
     for (let i = 0; i < 20; i += 1) manifest.set(`key:${i}`, { value: digest(String(i)) });
     const text = await encodeManifest(manifest);
@@ -98,12 +98,12 @@ describe("a manifest", () => {
     for (const bad of damaged) {
       await expect(decodeManifest(bad)).rejects.toThrow(ManifestError);
       await expect(decodeManifest(bad)).rejects.toThrow(
-        /^The manifest in the state is damaged: its checksum does not match, so it was cut off or altered\. Restore the state/,
+        /^The manifest in the state is damaged: its checksum doesn't match, so it was truncated or changed\. Restore the state/,
       );
     }
   });
 
-  test("of a later format names both formats", async () => {
+  test("of a later version is refused with both format numbers", async () => {
     const bytes = Buffer.from(await encodeManifest(new Map()), "base64").subarray(0, -8);
     bytes.writeUInt8(2, 0);
     const sum = createHash("sha256").update(bytes).digest().subarray(0, 8);
@@ -112,17 +112,17 @@ describe("a manifest", () => {
     );
   });
 
-  test("that is whole and holds something else is refused with a sentence, not with the error of a parser", async () => {
+  test("with unexpected content is refused without a parser's error", async () => {
     const body = Buffer.concat([Buffer.from([1, 0, 0, 0, 4]), Buffer.from("none")]);
     const sum = createHash("sha256").update(body).digest().subarray(0, 8);
     const text = Buffer.concat([body, sum]).toString("base64");
     await expect(decodeManifest(text)).rejects.toThrow(ManifestError);
     await expect(decodeManifest(text)).rejects.toThrow(
-      /^The manifest in the state has a form that this version of pulumi-edgeguard cannot read\. Install/,
+      /^This version of pulumi-edgeguard can't read the manifest in the state\. Install/,
     );
   });
 
-  test.each([1_000, 20_000])("of %i realistic keys is small", async (keys) => {
+  test.each([1_000, 20_000])("of %i realistic keys takes less than 40 characters per key", async (keys) => {
     const manifest: Manifest = new Map();
     for (let i = 0; i < keys; i += 1) {
       manifest.set(`catalog:product:${createHash("sha1").update(String(i)).digest("hex").slice(0, 12)}`, {
@@ -145,7 +145,7 @@ const NOW = 1_800_000_000;
 
 type Written = Partial<Entry> & { readonly key: string };
 
-/** What a program declares, as it is compared. */
+/** The catalog of inline entries. */
 async function declared(...entries: Written[]): Promise<Catalog> {
   const program = entries.map(({ key, value = "v", ...rest }): [string, object] => [key, { value, ...rest }]);
   const catalog = await catalogOf(openSource({ entries: Object.fromEntries(program) }, "/"));
@@ -162,7 +162,7 @@ function written(...entries: Written[]): Manifest {
 const keysOf = (rows: readonly Row[]) => rows.map(({ key }) => key);
 
 describe("the comparison with what was written", () => {
-  test("gives what is new and what differs, then what is declared no more", async () => {
+  test("finds added, changed and removed entries", async () => {
     const manifest = written({ key: "same" }, { key: "differs" }, { key: "gone" }, { key: "meta" });
     const catalog = await declared(
       { key: "new" },
@@ -181,7 +181,7 @@ describe("the comparison with what was written", () => {
     });
   });
 
-  test("finds every part of an entry that differs", async () => {
+  test("finds a difference in every part of an entry", async () => {
     const entry = { key: "k", metadata: { a: 1 }, expirationTtl: 60 };
     const others: Written[] = [
       { ...entry, value: "w" },
@@ -200,7 +200,7 @@ describe("the comparison with what was written", () => {
     expect(compare(await declared({ key: "k" }), timed, NOW).changed).toEqual(["k"]);
   });
 
-  test("finds base64 and text of the same bytes the same, and a lifetime the same whenever it ends", async () => {
+  test("treats base64 and text of the same bytes as equal, and equal TTLs whenever they end", async () => {
     const manifest = written({ key: "a", value: "AAE=", base64: true });
     manifest.set("ttl", {
       ...recordOf({ key: "ttl", value: "v", base64: false, expirationTtl: 60 }),
@@ -210,7 +210,7 @@ describe("the comparison with what was written", () => {
     expect(compare(catalog, manifest, NOW)).toMatchObject({ writes: [], removed: [], unchanged: 2 });
   });
 
-  test("never gives an entry whose expiry has passed, nor removes its key", async () => {
+  test("neither writes an expired entry nor removes its key", async () => {
     const manifest = written({ key: "old", expiration: NOW - 1 }, { key: "changed", expiration: NOW - 1 });
     const catalog = await declared(
       { key: "old", expiration: NOW - 1 },
@@ -226,7 +226,7 @@ describe("the comparison with what was written", () => {
     });
   });
 
-  test("leaves nothing to do once the manifest has taken over what was written", async () => {
+  test("finds no changes once the manifest has what was written", async () => {
     const keys = Array.from({ length: 500 }, (_, i) => ({ key: `k${i}` }));
     const manifest = written(...keys.slice(0, 200), { key: "gone" });
     const catalog = await declared(...keys.map((k, i) => (i % 2 === 0 ? { ...k, value: "w" } : k)));
@@ -239,22 +239,22 @@ describe("the comparison with what was written", () => {
   });
 });
 
-describe("the reviewer's line", () => {
+describe("the preview's line", () => {
   const many = (count: number, letter: string): string[] =>
     Array.from({ length: count }, (_, i) => `${letter}${i}`);
 
   test.each<[string, string[], string[], string[], string]>([
-    ["few keys by name", ["a", "b"], [], ["c"], "KvEntries ns: +2 ~0 -1 (+a, +b, -c)"],
+    ["a few keys", ["a", "b"], [], ["c"], "KvEntries ns: +2 ~0 -1 (+a, +b, -c)"],
     ["nothing", [], [], [], "KvEntries ns: +0 ~0 -0"],
     [
-      "ten of many, with some of each kind",
+      "ten of many keys, with some of each kind",
       many(12_000, "a"),
       many(3, "c"),
       many(1, "r"),
       "KvEntries ns: +12000 ~3 -1 (+a0, +a1, +a2, +a3, +a4, +a5, ~c0, ~c1, ~c2, -r0 …)",
     ],
-    ["a long key cut", ["k".repeat(100)], [], [], `KvEntries ns: +1 ~0 -0 (+${"k".repeat(60)}…)`],
-  ])("gives %s", (_title, added, changed, removed, expected) => {
-    expect(line("KvEntries ns", { added, changed, removed })).toBe(expected);
+    ["a long key, shortened", ["k".repeat(100)], [], [], `KvEntries ns: +1 ~0 -0 (+${"k".repeat(60)}…)`],
+  ])("shows %s", (_title, added, changed, removed, expected) => {
+    expect(summaryLine("KvEntries ns", { added, changed, removed })).toBe(expected);
   });
 });

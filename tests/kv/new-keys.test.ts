@@ -2,7 +2,7 @@ import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";
 import { emptied } from "./upload-support";
 
-/** Keys that join an existing KvEntries may be somebody else's: an update asks for them as a create does. */
+/** An update that declares new keys looks for existing ones, as a create does. */
 
 const TYPE = "KvEntries";
 
@@ -29,7 +29,7 @@ async function up(inputs: Inputs, previous?: Recorded): Promise<Recorded> {
   return await new Operation(api).up(TYPE, inputs, previous);
 }
 
-/** Somebody else writes. */
+/** Writes as somebody else. */
 async function theirs(entries: Record<string, string>, more: Inputs = {}): Promise<void> {
   const body = Object.entries(entries).map(([key, value]) => ({ key, value, ...more }));
   await rawSend(api, "PUT", `${path}/bulk`, body);
@@ -43,7 +43,7 @@ async function stored(...keys: string[]): Promise<unknown> {
 const requests = (): string[] =>
   api.requests.map(({ method, path: full }) => `${method} ${full.split(address.namespaceId)[1] ?? ""}`);
 
-/** What a preview says, its refusal included; it must not send anything but reads. */
+/** What a preview says, including its refusal. It must send nothing but reads. */
 async function preview(inputs: Inputs, previous?: Recorded): Promise<string> {
   api.clearRequests();
   const op = new Operation(api);
@@ -55,7 +55,7 @@ async function preview(inputs: Inputs, previous?: Recorded): Promise<string> {
   return [...op.said, ...op.warned, refusal].join("\n");
 }
 
-/** What an `up` throws that goes straight to its write, as after a preview that saw nothing. */
+/** What an `up` throws if its preview didn't find the conflict. */
 async function failedUpdate(inputs: Inputs, previous: Recorded): Promise<string> {
   const op = new Operation(api);
   const { inputs: checked } = await op.check(TYPE, inputs, previous);
@@ -68,9 +68,9 @@ async function failedUpdate(inputs: Inputs, previous: Recorded): Promise<string>
   return failure?.message ?? "it went through";
 }
 
-const DIFFERS = /1 declared key exists already with other content \("b"\)\. Nothing was written\./;
+const DIFFERS = /1 declared key already exists with different content \("b"\)\. Nothing was written\./;
 
-test("a key that others wrote is refused when an update declares it, in the preview and in the up", async () => {
+test("refuses to adopt a key that others wrote when an update declares it, in the preview and in the update", async () => {
   const recorded = await up(declare({ a: "1" }));
   await theirs({ b: "theirs" });
   const more = declare({ a: "1", b: "mine" });
@@ -79,51 +79,51 @@ test("a key that others wrote is refused when an update declares it, in the prev
   expect(await stored("a", "b")).toEqual({ a: "1", b: "theirs" });
 });
 
-test("two stacks with a half of the keys each keep both halves", async () => {
+test("doesn't let one stack overwrite the keys of another", async () => {
   const first = await up(declare(numbered("first/", 250, "1")));
   await up(declare(numbered("second/", 250, "2")));
   const both = declare({ ...numbered("first/", 250, "1"), ...numbered("second/", 250, "x") });
-  expect(await preview(both, first)).toMatch(/250 declared keys exist already with other content/);
-  expect(await failedUpdate(both, first)).toMatch(/250 declared keys exist already with other content/);
+  expect(await preview(both, first)).toMatch(/250 declared keys already exist with different content/);
+  expect(await failedUpdate(both, first)).toMatch(/250 declared keys already exist with different content/);
 });
 
-test("what exists as it is declared is adopted with a message, and is ours from then on", async () => {
+test("adopts an existing key that matches, says so, and deletes it when it's no longer declared", async () => {
   const recorded = await up(declare({ a: "1" }));
   await theirs({ b: "2" }, { metadata: { n: 1 }, expiration_ttl: 3600 });
   const more = declare({ a: "1", b: { value: "2", metadata: { n: 1 }, expirationTtl: 3600 } });
   const adopted =
-    /1 declared key exists already as declared \("b"\) and is adopted: destroying the resource deletes it\./;
+    /1 declared key already exists as declared \("b"\) and is adopted\. Destroying the resource deletes it\./;
   expect(await preview(more, recorded)).toMatch(adopted);
   api.clearRequests();
   const after = await up(more, recorded);
-  expect(requests()).toEqual(["POST /bulk/get", "POST /bulk/get"]); // The reviewer's look, and the one before a write.
+  expect(requests()).toEqual(["POST /bulk/get", "POST /bulk/get"]); // One in the preview, one before the write.
   await up(declare({ a: "1" }), after);
   expect(await stored("a", "b")).toEqual({ a: "1", b: null });
 });
 
-test('adopt: "never" refuses what is equal too, and adopt: "takeOver" says in the preview what it overwrites', async () => {
+test('adopt: "never" also refuses a key that matches; adopt: "takeOver" says in the preview what it overwrites', async () => {
   const recorded = await up(declare({ a: "1" }));
   await theirs({ b: "2" });
   const never = declare({ a: "1", b: "2" }, { adopt: "never" });
   expect(await preview(never, recorded)).toMatch(
-    /1 declared key exists already \("b"\)\. Nothing was written/,
+    /1 declared key already exists \("b"\)\. Nothing was written/,
   );
-  expect(await failedUpdate(never, recorded)).toMatch(/1 declared key exists already \("b"\)/);
+  expect(await failedUpdate(never, recorded)).toMatch(/1 declared key already exists \("b"\)/);
   const takeOver = declare({ a: "1", b: "mine" }, { adopt: "takeOver" });
   expect(await preview(takeOver, recorded)).toContain(
-    '1 declared key exists already ("b"); adopt: "takeOver" overwrites it.',
+    '1 declared key already exists ("b"); adopt: "takeOver" overwrites it.',
   );
   await up(takeOver, recorded);
   expect(await stored("b")).toEqual({ b: "mine" });
 });
 
-test("a create is refused in the preview, too, where its namespace exists", async () => {
+test("refuses a create in the preview if its namespace exists", async () => {
   await theirs({ b: "theirs" });
   expect(await preview(declare({ a: "1", b: "mine" }))).toMatch(DIFFERS);
   expect(requests()).toEqual(["POST /bulk/get"]);
 });
 
-test("nothing is asked where no key is new, and one request tells of a few new ones", async () => {
+test("sends no read without new keys, and a single one for a few of them", async () => {
   const recorded = await up(declare({ a: "1", b: "2" }));
   api.clearRequests();
   const changed = await up(declare({ a: "one" }), recorded);
@@ -133,7 +133,7 @@ test("nothing is asked where no key is new, and one request tells of a few new o
   expect(requests()).toEqual(["POST /bulk/get", "POST /bulk/get", "PUT /bulk"]);
 });
 
-test("many new keys are looked for in the listing, unless the namespace is so large that reading them costs less", async () => {
+test("finds many new keys by listing the namespace, unless reading them takes fewer requests", async () => {
   const recorded = await up(declare({ a: "1" }));
   const more = declare({ a: "1", ...numbered("new/", 150, "1") });
   await preview(more, recorded);
@@ -141,33 +141,35 @@ test("many new keys are looked for in the listing, unless the namespace is so la
   await theirs(numbered("theirs/", 2_500, "x"));
   await preview(more, recorded);
   expect(requests()).toEqual(["GET /keys", "GET /keys", "POST /bulk/get", "POST /bulk/get"]);
-  // A preview of very many looks at some of them, and says so.
+  // With very many new keys, a preview checks some of them and says so.
   const file = declare({ a: "1", ...numbered("new/", 1_500, "1") });
-  expect(await preview(file, recorded)).toContain("looked for the first 1,000 of 1,500 new keys");
+  expect(await preview(file, recorded)).toContain(
+    "checked whether the first 1,000 of 1,500 new keys already exist",
+  );
 });
 
-test("values that are no text are found singly, each by its own name", async () => {
+test("reads binary values individually", async () => {
   const recorded = await up(declare({ a: "1" }));
   const bytes = Buffer.of(0xff, 0x00, 0x80).toString("base64");
   await theirs({ "b-longer": "x" });
   await theirs({ b: bytes }, { base64: true });
   const more = declare({ a: "1", b: { value: bytes, base64: true } });
-  expect(await preview(more, recorded)).toMatch(/exists already as declared \("b"\)/);
+  expect(await preview(more, recorded)).toMatch(/already exists as declared \("b"\)/);
   expect(requests()).toEqual(["GET /keys", "GET /values/b"]);
   expect(await preview(declare({ a: "1", b: "text" }), recorded)).toMatch(DIFFERS);
 });
 
-test("a key of an update that was killed before it was recorded is taken up again", async () => {
+test("adopts the keys of an update that was killed before they were recorded", async () => {
   const recorded = await up(declare({ a: "1" }));
   const more = declare({ a: "1", b: { value: "2", expirationTtl: 600 } });
-  await up(more, recorded); // Written, and nothing of it recorded.
+  await up(more, recorded); // Written but not recorded.
   api.clearRequests();
   const again = await up(more, recorded);
   expect(requests()).not.toContain("PUT /bulk");
   expect((await new Operation(api).preview(TYPE, more, again)).step).toBe("same");
 });
 
-test("a key that was deleted just now is nobody's, though the listing shows it for a minute yet", async () => {
+test("doesn't take a key for existing that was just deleted, although it's still listed", async () => {
   api.lagKv(address.namespaceId, { listing: 60_000 });
   const all = { a: "1", ...numbered("k/", 150, "1") };
   const whole = await up(declare(all, { adopt: "never" }));
@@ -179,30 +181,30 @@ test("a key that was deleted just now is nobody's, though the listing shows it f
   expect(await stored("k/149")).toEqual({ "k/149": "2" });
 });
 
-test("a preview without an answer is no refusal: it says that it did not look", async () => {
+test("warns that keys were not checked live if the API fails in a preview", async () => {
   const recorded = await up(declare({ a: "1" }));
   api.fault({ kind: "status", status: 503, match: { path: "/bulk/get$" } });
   expect(await preview(declare({ a: "1", b: "2" }), recorded)).toMatch(/live checks skipped: .*503/);
   expect((await rawGet(api, `${path}/keys`))["result"]).toEqual([{ name: "a" }]);
 });
 
-test("a key that another resource has written in the same operation is refused before anything is written", async () => {
+test("refuses a key that another resource wrote in the same update, before writing anything", async () => {
   const op = new Operation(api);
   await op.up(TYPE, declare({ a: "1", b: "1" }));
   api.clearRequests();
   const { message } = await op.failedUp(TYPE, declare({ b: "2", c: "2" }, { adopt: "takeOver" }));
   expect(message).toMatch(
-    /Another KvEntries of this program declares the key "b", too: keep it in one of them/,
+    /Another KvEntries in this program also declares the key "b"\. Nothing was written\. Keep the key in one of them/,
   );
   expect(requests().filter((line) => line.startsWith("PUT"))).toEqual([]);
   expect(await stored("a", "b", "c")).toEqual({ a: "1", b: "1", c: null });
 });
 
-test("more own keys removed than maxOwnDeletes fail the preview and the up; a destroy is not limited", async () => {
+test("fails the preview and the update if they'd delete more of its keys than maxOwnDeletes, but not a destroy", async () => {
   const recorded = await up(declare(numbered("own/", 12, "1"), { maxOwnDeletes: 10 }));
   const none = declare({}, { maxOwnDeletes: 10 });
   const refused =
-    /this update deletes 12 of its 12 keys \("own\/0", .*\); maxOwnDeletes allows 10\. Nothing was written\. Check the source/;
+    /this update would delete 12 of its 12 keys \("own\/0", .*\); maxOwnDeletes allows 10\. Nothing was written\. Check the source/;
   expect(await preview(none, recorded)).toMatch(refused);
   expect(await failedUpdate(none, recorded)).toMatch(refused);
   const fewer = await up(declare(numbered("own/", 2, "1"), { maxOwnDeletes: 10 }), recorded);
@@ -211,7 +213,7 @@ test("more own keys removed than maxOwnDeletes fail the preview and the up; a de
   expect(await stored("own/1")).toEqual({ "own/1": null });
 });
 
-describe("a replacement in another namespace", () => {
+describe("a replacement into another namespace", () => {
   let moved: Inputs;
   let recorded: Recorded;
   let there: string;
@@ -232,23 +234,23 @@ describe("a replacement in another namespace", () => {
     await rawSend(api, "PUT", `${there}/bulk`, body);
   };
 
-  test("tells in the preview what its prune deletes there", async () => {
+  test("previews what prune deletes there", async () => {
     await bulk({ theirs: "x" });
     const said = await preview({ ...declare({ a: "mine" }, { prune: { prefix: "" } }), ...moved }, recorded);
     expect(said).toContain('prune deletes 1 key that others wrote: "theirs"');
     expect(said).toContain("+1 ~0 -0 (+a)");
   });
 
-  test("is refused in the preview where a key is somebody else's", async () => {
+  test("fails the preview if somebody else wrote one of the keys", async () => {
     await bulk({ a: "theirs" });
     const inputs = { ...declare({ a: "mine" }), ...moved };
     await expect(new Operation(api).preview(TYPE, inputs, recorded)).rejects.toThrow(
-      '1 declared key exists already with other content ("a")',
+      '1 declared key already exists with different content ("a")',
     );
   });
 });
 
-test("what a prune deletes is told although the look for new keys fails", async () => {
+test("previews what prune deletes even if the check for existing keys fails", async () => {
   const mine = await up(declare({ a: "mine" }, { prune: { prefix: "" } }));
   await theirs({ strange: "x" });
   api.fault({ match: { path: "/bulk/get" }, kind: "status", status: 500 });
@@ -257,25 +259,25 @@ test("what a prune deletes is told although the look for new keys fails", async 
   expect(said).toContain('prune deletes 1 key that others wrote: "strange"');
 });
 
-test("a refused key fails the preview by its own sentence, and nothing more is looked at", async () => {
+test("fails the preview at the first refused key, without further checks", async () => {
   const mine = await up(declare({ a: "mine" }, { prune: { prefix: "" } }));
   await theirs({ b: "theirs" });
   api.fault({ match: { path: "/keys" }, kind: "status", status: 403, times: 9 });
   api.clearRequests();
   const inputs = declare({ a: "mine", b: "mine" }, { prune: { prefix: "" } });
   await expect(new Operation(api).preview(TYPE, inputs, mine)).rejects.toThrow(
-    '1 declared key exists already with other content ("b")',
+    '1 declared key already exists with different content ("b")',
   );
   api.clearFaults();
   expect(requests().filter((line) => line.includes("/keys"))).toEqual([]);
 });
 
-test("more keys of others than prune.maxDeletes fail the preview of a create, too", async () => {
+test("fails the preview of a create if prune would delete more than prune.maxDeletes", async () => {
   await theirs(numbered("theirs/", 3, "x"));
   const inputs = declare({ a: "mine" }, { prune: { prefix: "", maxDeletes: 2 } });
   expect(await new Operation(api).refusals(TYPE, inputs)).toEqual([
     expect.stringContaining(
-      'prune.maxDeletes: prune would delete 3 keys of others under ""; the limit is 2.',
+      'prune.maxDeletes: prune would delete 3 keys that others wrote under ""; the limit is 2.',
     ),
   ]);
 });

@@ -4,7 +4,7 @@ import { ItemScanner } from "../../provider/kv/json-items";
 import { Operation, rawSend, UNKNOWN, type Recorded } from "../support/operation";
 import { EntriesBench, TYPE } from "./entries-bench";
 
-/** What a preview of entries tells, and what it need not look at. */
+/** What a preview of entries says, and what it doesn't have to read. */
 
 const bench = new EntriesBench("preview");
 const { up } = bench;
@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => void jest.restoreAllMocks());
 
-/** The step of a preview, and whether the file was read entry by entry for it. */
+/** The step of a preview, and whether it parsed the file. */
 async function preview(inputs: Record<string, unknown>, recorded: Recorded) {
   const scan = jest.spyOn(ItemScanner.prototype, "scan");
   const op = new Operation(bench.api);
@@ -26,13 +26,13 @@ async function preview(inputs: Record<string, unknown>, recorded: Recorded) {
   return { step, isRead, checked, said: op.said };
 }
 
-describe("a namespace that is yet to be made", () => {
+describe("a namespace that doesn't exist yet", () => {
   const unknown = { __resourceName: "items", accountId: "a".repeat(32), namespaceId: UNKNOWN };
 
   test.each([
     ["a file", () => ({ file: FILE })],
     ["entries", () => ({ entries: Object.fromEntries(entries.map(({ key, value }) => [key, value])) })],
-  ])("has its entries from %s counted for the reviewer", async (_, declared) => {
+  ])("previews how many entries from %s it gets", async (_, declared) => {
     const op = new Operation(bench.api);
     const { inputs } = await op.preview(TYPE, { ...unknown, ...declared() });
     expect(op.said).toEqual([
@@ -45,13 +45,13 @@ describe("a namespace that is yet to be made", () => {
     expect(bench.api.requests).toEqual([]);
   });
 
-  test("has what is wrong with them refused all the same, as far as it is known", async () => {
+  test("refuses invalid entries, as far as they're known", async () => {
     writeFileSync(FILE, '[{"key":"a b","value":"v"}]');
     mkdirSync(join(bench.folder, "d/ "), { recursive: true });
     writeFileSync(join(bench.folder, "d/ /x"), "v");
     const refusals = async (inputs: object) =>
       await new Operation(bench.api).refusals(TYPE, { ...unknown, ...inputs });
-    const rule = "a key takes printable characters without whitespace";
+    const rule = "use printable characters without whitespace";
     expect(await refusals({ file: FILE })).toEqual([
       `file: ${FILE}: entry 1 (line 1, key "a b"): key has U+0020 as character 2; ${rule}`,
     ]);
@@ -63,7 +63,7 @@ describe("a namespace that is yet to be made", () => {
   });
 });
 
-test("another namespace is no change of these entries: what is written there is told when the new one is checked", async () => {
+test("previews the entries of a replacement only once", async () => {
   const recorded = await up({ file: FILE });
   const op = new Operation(bench.api);
   const { accountId } = bench.address;
@@ -75,19 +75,19 @@ test("another namespace is no change of these entries: what is written there is 
     replaces: ["namespaceId"],
   });
   expect(op.said).toEqual([]);
-  await op.preview(TYPE, moved); // As the engine does before a replacement.
+  await op.preview(TYPE, moved); // The engine checks a replacement a second time.
   expect(op.said.join()).toContain(": +12 ~0 -0 (");
 });
 
-test("a namespace that does not exist fails the preview, as it would the update", async () => {
+test("fails the preview if the namespace doesn't exist", async () => {
   const nowhere = { ...bench.address, file: FILE, namespaceId: "0".repeat(32) };
   expect(await new Operation(bench.api).refusals(TYPE, nowhere)).toEqual([
     expect.stringMatching(/namespace 0{32} failed: .* 404 /),
   ]);
 });
 
-describe("a file whose bytes are the recorded ones", () => {
-  test("is not read entry by entry, and no request is sent", async () => {
+describe("an unchanged file", () => {
+  test("isn't parsed, and no request is sent", async () => {
     const recorded = await up({ file: FILE });
     bench.api.clearRequests();
     expect(await preview({ file: FILE }, recorded)).toMatchObject({ step: "same", isRead: false });
@@ -100,13 +100,13 @@ describe("a file whose bytes are the recorded ones", () => {
     expect(bench.api.requests).toEqual([]);
   });
 
-  test("is read where something else decides what its entries are", async () => {
+  test("is parsed if the defaults changed", async () => {
     const recorded = await up({ file: FILE });
     const defaults = { expirationTtl: 600 };
     expect(await preview({ file: FILE, defaults }, recorded)).toMatchObject({ step: "update", isRead: true });
   });
 
-  test("is read where something was left undone, also after a refresh", async () => {
+  test("is parsed after a partial failure, also after a refresh", async () => {
     bench.api.fault({ kind: "status", status: 400, match: { method: "PUT" } });
     const { recorded } = await new Operation(bench.api).failedUp(TYPE, { ...bench.address, file: FILE });
     const refreshed = recorded && (await new Operation(bench.api).refresh(TYPE, recorded));
@@ -117,8 +117,8 @@ describe("a file whose bytes are the recorded ones", () => {
   });
 });
 
-describe("a file whose bytes are others", () => {
-  test("is no change where it declares the same entries, and its own hash is recorded from then on", async () => {
+describe("a changed file", () => {
+  test("isn't a change if it declares the same entries, and its hash is recorded", async () => {
     const recorded = await up({ file: FILE });
     writeFileSync(FILE, JSON.stringify([...entries].reverse(), null, 2));
     const reformatted = await preview({ file: FILE }, recorded);
@@ -128,7 +128,7 @@ describe("a file whose bytes are others", () => {
     expect(await preview({ file: FILE }, later)).toMatchObject({ step: "same", isRead: false });
   });
 
-  test("is no change where the hash was not recorded, by an earlier version", async () => {
+  test("isn't a change if an earlier version didn't record its hash", async () => {
     const { id, inputs, outputs } = await up({ file: FILE });
     const without = ({ fileHash, ...rest }: Record<string, unknown>) => (
       expect(fileHash).toBeDefined(),
@@ -140,7 +140,7 @@ describe("a file whose bytes are others", () => {
     expect(checked["fileHash"]).toBe(inputs["fileHash"]);
   });
 
-  test("is a change where one entry differs, and the reviewer reads which", async () => {
+  test("is a change if an entry differs, and the preview names the entry", async () => {
     const recorded = await up({ file: FILE });
     writeFileSync(FILE, JSON.stringify([...entries.slice(1), { key: "item-11b", value: "" }]));
     const { step, said } = await preview({ file: FILE }, recorded);

@@ -7,7 +7,7 @@ import { Operation, rawSend, type Recorded } from "../support/operation";
 import { held } from "./declared";
 import { emptied, sentBatches } from "./upload-support";
 
-/** A state as a released version wrote it. It is read for years: what stands here is added to, never changed. */
+/** State written by released versions, which must stay readable: add to it, never change it. */
 
 const TYPE = "KvEntries";
 const ENTRIES = [
@@ -16,7 +16,7 @@ const ENTRIES = [
   { key: "c", value: "3", expiration: 4_102_444_800 },
 ];
 
-test("entries of version 0.1 are refreshed, found unchanged, changed by what differs, and deleted", async () => {
+test("refreshes, previews, updates and deletes entries from version 0.1's state", async () => {
   const folder = mkdtempSync(join(tmpdir(), "edgeguard-recorded-"));
   const file = join(folder, "entries.json");
   const api = await startLocalApi();

@@ -7,7 +7,7 @@ beforeEach(() => (project = new ProjectFolder()));
 afterEach(() => project.remove());
 
 describe("a bulk file", () => {
-  test("is the CLI's array of entries, with every member, and can be read again", async () => {
+  test("may have every member of wrangler's format, and can be read repeatedly", async () => {
     project.put(
       "data/catalog.json",
       `\ufeff[{"key":"a","value":"text \\u00e9 \\ud83d\\ude42","metadata":{"n":[1,null]}},\r\n
@@ -27,7 +27,7 @@ describe("a bulk file", () => {
       expect(await project.entriesOf({ file: "data/catalog.json" })).toEqual(expected);
   });
 
-  test("may be empty of entries", async () => {
+  test("may have no entries", async () => {
     project.put("empty.json", "[]");
     expect(await project.entriesOf({ file: "empty.json" })).toEqual([]);
   });
@@ -35,56 +35,56 @@ describe("a bulk file", () => {
   const entry = (key: string): string => JSON.stringify({ key, value: CANARY });
   test.each<[string, string | Buffer, string]>([
     ["is empty", "", 'f.json is empty; write an array of entries: [{ "key": …, "value": … }, …]'],
-    ["is blank", " \n\n", "f.json, line 3: the file ends within the array; it may have been cut off"],
+    ["is blank", " \n\n", "f.json, line 3: the file ends inside the array; it may be truncated"],
     [
-      "holds an object",
+      "is an object",
       `\n{"key":"${CANARY}"}`,
-      'f.json, line 2: the file holds an object; write an array of entries: [{ "key": …, "value": … }, …]',
+      'f.json, line 2: the file is an object; write an array of entries: [{ "key": …, "value": … }, …]',
     ],
     [
-      "holds a string",
+      "is a string",
       `"${CANARY}"`,
-      'f.json, line 1: the file holds something else; write an array of entries: [{ "key": …, "value": … }, …]',
+      'f.json, line 1: the file is not an array; write an array of entries: [{ "key": …, "value": … }, …]',
     ],
     [
       "lacks a comma",
       `[\n${entry("a")},\n${entry("b")}\n\n${entry("c")}]`,
-      "f.json, line 5 (entry 3): this is no valid JSON; look for a missing comma, quote or bracket, a comma too many, or a line break within a string",
+      "f.json, line 5 (entry 3): this is not valid JSON; look for a missing comma, quote or bracket, an extra comma, or a line break in a string",
     ],
     [
-      "has a comma too many",
+      "has an extra comma",
       `[\n${entry("a")},\n]`,
-      "f.json, line 3: this is no valid JSON; look for a missing comma, quote or bracket, a comma too many, or a line break within a string",
+      "f.json, line 3: this is not valid JSON; look for a missing comma, quote or bracket, an extra comma, or a line break in a string",
     ],
     [
       "lacks a colon",
       `[\n${entry("a")},\n{"key": "b",\n"value" "${CANARY}"}]`,
-      "f.json, line 4 (entry 2, which begins on line 3): this is no valid JSON; look for a missing comma, quote or bracket, a comma too many, or a line break within a string",
+      "f.json, line 4 (entry 2, which begins on line 3): this is not valid JSON; look for a missing comma, quote or bracket, an extra comma, or a line break in a string",
     ],
     [
       "breaks a string into two lines",
       `[\n{"key": "b",\n"value": "${CANARY}\n${CANARY}"}]`,
-      "f.json, line 3 (entry 1, which begins on line 2): this is no valid JSON; look for a missing comma, quote or bracket, a comma too many, or a line break within a string",
+      "f.json, line 3 (entry 1, which begins on line 2): this is not valid JSON; look for a missing comma, quote or bracket, an extra comma, or a line break in a string",
     ],
     [
-      "is no JSON at all",
+      "is not JSON at all",
       `\n\n${CANARY}`,
-      "f.json, line 3: this is no valid JSON; look for a missing comma, quote or bracket, a comma too many, or a line break within a string",
+      "f.json, line 3: this is not valid JSON; look for a missing comma, quote or bracket, an extra comma, or a line break in a string",
     ],
     [
-      "ends within an entry",
+      "ends inside an entry",
       `[\n${entry("a")},\n{"key": "b",\n"value": "${CANARY}`,
-      "f.json, line 4: the file ends within entry 2, which begins on line 3; it may have been cut off",
+      "f.json, line 4: the file ends inside entry 2, which begins on line 3; it may be truncated",
     ],
     [
-      "ends within the array",
+      "ends inside the array",
       `[\n${entry("a")},\n`,
-      "f.json, line 3: the file ends within the array; it may have been cut off",
+      "f.json, line 3: the file ends inside the array; it may be truncated",
     ],
     [
       "goes on after the array",
       `[\n${entry("a")}]\n${entry("b")}`,
-      "f.json, line 3: there is something after the end of the array",
+      "f.json, line 3: there is text after the end of the array",
     ],
     [
       "is not UTF-8",
@@ -95,23 +95,23 @@ describe("a bulk file", () => {
       ]),
       "f.json, line 2: the text is not UTF-8",
     ],
-  ])("that %s is named by its line", async (_title, content, sentence) => {
+  ])("that %s is refused with the line", async (_title, content, sentence) => {
     project.put("f.json", content);
     expect(await project.problemsOf({ file: "f.json" })).toEqual([sentence]);
   });
 
-  test("is named by its line however far down the mistake is", async () => {
+  test("is refused with the line of a mistake far down", async () => {
     const lines = Array.from(
       { length: 9_000 },
       (_, i) => `${JSON.stringify({ key: `k${i}`, value: "v".repeat(100) })},`,
     );
     project.put("long.json", `[\n${lines.join("\n")}\n{"key": "last", "value": x}]`);
     expect(await project.problemsOf({ file: "long.json" })).toEqual([
-      expect.stringMatching(/^long.json, line 9002 \(entry 9001\): this is no valid JSON/),
+      expect.stringMatching(/^long.json, line 9002 \(entry 9001\): this is not valid JSON/),
     ]);
   });
 
-  test("is read the same wherever its pieces end", async () => {
+  test("is read correctly wherever its pieces are split", async () => {
     const entries = Array.from({ length: 9_000 }, (_, i) => ({
       key: `é🙂${i}`,
       value: `日本語"\\\n${"🙂".repeat(i % 23)}`,
@@ -127,7 +127,7 @@ describe("a bulk file", () => {
     expect(await project.problemsOf({ file: "f.json" })).toEqual(["f.json, line 2: the text is not UTF-8"]);
   });
 
-  test("has its bad entries named by position, line and key", async () => {
+  test("is refused with position, line and key of each invalid entry", async () => {
     project.put(
       "f.json",
       `[\n${entry("a")},\n\n{"key":"b",\n "value":{"x":"${CANARY}"}},\n "${CANARY}", {"value":"${CANARY}"},
@@ -135,30 +135,30 @@ describe("a bulk file", () => {
 {"name":"d","value":"v"}\n]`,
     );
     expect(await project.problemsOf({ file: "f.json" })).toEqual([
-      'f.json: entry 2 (line 4, key "b"): value is an object; serialise it to a JSON string',
-      "f.json: entry 3 (line 6): is no object; write { key, value, … }",
+      'f.json: entry 2 (line 4, key "b"): value is an object; serialize it to a JSON string',
+      "f.json: entry 3 (line 6): is not an object; write { key, value, … }",
       "f.json: entry 4 (line 6): has no key; write 1 to 512 bytes of printable characters",
       "f.json: entry 5 (line 7): key is a number; write a string",
-      "f.json: entry 5 (line 7): expiration_ttl is 1 seconds; the least is 60",
-      'f.json: entry 6 (line 7, key "c"): there is no member "expirationTtl". Did you mean "expiration_ttl"?',
-      'f.json: entry 7 (line 8): there is no member "name". Members: key, value, base64, metadata, expiration, expiration_ttl.',
+      "f.json: entry 5 (line 7): expiration_ttl is 1 seconds; the minimum is 60",
+      'f.json: entry 6 (line 7, key "c"): unknown member "expirationTtl"; did you mean "expiration_ttl"?',
+      'f.json: entry 7 (line 8): unknown member "name"; members: key, value, base64, metadata, expiration, expiration_ttl',
       "f.json: entry 7 (line 8): has no key; write 1 to 512 bytes of printable characters",
     ]);
   });
 
-  test("has duplicates named with both positions", async () => {
+  test("is refused with both positions of a duplicate key", async () => {
     project.put(
       "f.json",
       `[${entry("a")},\n${entry("b")},\n${entry("é")},${entry("a")},\n${entry("\u00e9")},${entry("a")}]`,
     );
     expect(await project.problemsOf({ file: "f.json" })).toEqual([
-      'f.json: entry 4 (line 3, key "a"): the key stands in entry 1 (line 1) already; keep one of the two',
-      'f.json: entry 5 (line 4, key "é"): the key stands in entry 3 (line 3) already; keep one of the two',
-      'f.json: entry 6 (line 4, key "a"): the key stands in entry 1 (line 1) already; keep one of the two',
+      'f.json: entry 4 (line 3, key "a"): the key is already in entry 1 (line 1); keep one of them',
+      'f.json: entry 5 (line 4, key "é"): the key is already in entry 3 (line 3); keep one of them',
+      'f.json: entry 6 (line 4, key "a"): the key is already in entry 1 (line 1); keep one of them',
     ]);
   });
 
-  test("that is missing is named with the place where it was looked for", async () => {
+  test("that's missing is named with its absolute path", async () => {
     mkdirSync(join(project.path, "dir"));
     expect(await project.problemsOf({ file: "none.json" })).toEqual([
       `none.json cannot be read: it does not exist (looked for ${join(project.path, "none.json")})`,
@@ -168,14 +168,14 @@ describe("a bulk file", () => {
     ]);
   });
 
-  test("shows what can be read before the mistake, and the mistake last", async () => {
+  test("is refused with the problems before the mistake, and the mistake last", async () => {
     const bad = Array.from({ length: 12 }, (_, i) => `{"key":"k${i}","value":1}`);
     project.put("f.json", `[${bad.join(",")}, oops`);
     const problems = await project.problemsOf({ file: "f.json" });
     expect(problems).toHaveLength(12);
     expect(problems.slice(-2)).toEqual([
       "and 2 more problems",
-      expect.stringMatching(/^f.json, line 1: this is no valid JSON/),
+      expect.stringMatching(/^f.json, line 1: this is not valid JSON/),
     ]);
   });
 });

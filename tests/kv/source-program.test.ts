@@ -1,4 +1,4 @@
-import type { Declaration } from "../../provider/kv/declared";
+import type { Declaration } from "../../provider/kv/declaration";
 import { SourceError } from "../../provider/kv/source-handle";
 import { CANARY, ProjectFolder, summarize, text } from "./source-support";
 
@@ -6,8 +6,8 @@ let project: ProjectFolder;
 beforeEach(() => (project = new ProjectFolder()));
 afterEach(() => project.remove());
 
-describe("entries written in the program", () => {
-  test("are strings or objects, and get the defaults where they say nothing themselves", async () => {
+describe("inline entries", () => {
+  test("are strings or objects, and get the defaults for what they don't set", async () => {
     expect(
       await project.entriesOf({
         entries: {
@@ -32,35 +32,35 @@ describe("entries written in the program", () => {
     sentence,
   ];
   test.each<[string, Declaration, string]>([
-    ofKey("n", 42, 'key "n": value is a number; serialise it to a JSON string'),
-    ofKey("n", true, 'key "n": value is a boolean; serialise it to a JSON string'),
-    ofKey("n", [CANARY], 'key "n": value is an array; serialise it to a JSON string'),
-    ofKey("n", { id: CANARY }, 'key "n": value is an object; serialise it to a JSON string'),
-    ofKey("n", { value: { id: CANARY } }, 'key "n": value is an object; serialise it to a JSON string'),
+    ofKey("n", 42, 'key "n": value is a number; serialize it to a JSON string'),
+    ofKey("n", true, 'key "n": value is a boolean; serialize it to a JSON string'),
+    ofKey("n", [CANARY], 'key "n": value is an array; serialize it to a JSON string'),
+    ofKey("n", { id: CANARY }, 'key "n": value is an object; serialize it to a JSON string'),
+    ofKey("n", { value: { id: CANARY } }, 'key "n": value is an object; serialize it to a JSON string'),
     ofKey("n", null, 'key "n": has no value; write a string'),
     ofKey("n", { base64: true }, 'key "n": has no value; write a string'),
     ofKey(
       "n",
       { value: CANARY, expirationTTl: 60 },
-      'key "n": there is no member "expirationTTl". Did you mean "expirationTtl"?',
+      'key "n": unknown member "expirationTTl"; did you mean "expirationTtl"?',
     ),
     ofKey(
       "n",
       { value: CANARY, colour: CANARY },
-      'key "n": there is no member "colour". Members: value, base64, metadata, expiration, expirationTtl.',
+      'key "n": unknown member "colour"; members: value, base64, metadata, expiration, expirationTtl',
     ),
     ofKey("n", { value: CANARY, base64: "yes" }, 'key "n": base64 is a string; write true or false'),
     ...["A", "AA", "AB==", "A A=", "AAA=\n", "_-8=", CANARY].map((value) =>
       ofKey(
         "n",
         { value, base64: true },
-        'key "n": value is not valid base64: it takes A-Z, a-z, 0-9, + and /, padded with =, without spaces or line breaks',
+        'key "n": value is not valid base64; use A-Z, a-z, 0-9, + and /, padded with =, without spaces or line breaks',
       ),
     ),
     ofKey(
       "n",
       `${CANARY}\ud83d`,
-      'key "n": value holds half of a surrogate pair, which UTF-8 cannot express; give the bytes as base64 if they are meant',
+      'key "n": value has half of a surrogate pair, which UTF-8 can\'t encode; if you mean these bytes, pass them as base64',
     ),
     ofKey("n", { value: CANARY, metadata: CANARY }, 'key "n": metadata is a string; write an object'),
     ofKey("n", { value: CANARY, metadata: [CANARY] }, 'key "n": metadata is an array; write an object'),
@@ -69,8 +69,12 @@ describe("entries written in the program", () => {
       { value: CANARY, metadata: { m: "é".repeat(509) } },
       'key "n": metadata is 1,026 bytes of JSON; the limit is 1,024',
     ),
-    ofKey("n", { value: "", expirationTtl: 59 }, 'key "n": expirationTtl is 59 seconds; the least is 60'),
-    ofKey("n", { value: "", expirationTtl: 60.5 }, 'key "n": expirationTtl is 60.5; write whole seconds'),
+    ofKey("n", { value: "", expirationTtl: 59 }, 'key "n": expirationTtl is 59 seconds; the minimum is 60'),
+    ofKey(
+      "n",
+      { value: "", expirationTtl: 60.5 },
+      'key "n": expirationTtl is 60.5; write a whole number of seconds',
+    ),
     ofKey(
       "n",
       { value: "", expirationTtl: CANARY },
@@ -79,17 +83,17 @@ describe("entries written in the program", () => {
     ofKey(
       "n",
       { value: "", expiration: -1 },
-      'key "n": expiration is -1; write whole seconds since 1970, not below 0',
+      'key "n": expiration is -1; write a whole number of seconds since 1970, 0 or more',
     ),
     ofKey(
       "n",
       { value: "", expiration: "2030-01-01" },
-      'key "n": expiration is a string; write a number: seconds since 1970',
+      'key "n": expiration is a string; write a number of seconds since 1970',
     ),
     ofKey(
       "n",
       { value: "", expiration: 1_767_225_600_000 },
-      'key "n": expiration is 1767225600000, which lies beyond the year 9999; it counts seconds, not milliseconds',
+      'key "n": expiration is 1767225600000, which is after the year 9999; write seconds, not milliseconds',
     ),
     ofKey("", CANARY, 'key "": key is empty; write 1 to 512 bytes'),
     ofKey(".", CANARY, 'key ".": key is ".", which Cloudflare refuses'),
@@ -97,17 +101,17 @@ describe("entries written in the program", () => {
     ofKey(
       "é🙂 x",
       CANARY,
-      'key "é🙂 x": key has U+0020 as character 3; a key takes printable characters without whitespace',
+      'key "é🙂 x": key has U+0020 as character 3; use printable characters without whitespace',
     ),
     ofKey(
       "a\u0007",
       CANARY,
-      'key "a\\u0007": key has U+0007 as character 2; a key takes printable characters without whitespace',
+      'key "a\\u0007": key has U+0007 as character 2; use printable characters without whitespace',
     ),
     ofKey(
       "a\u00a0b",
       CANARY,
-      'key "a\u00a0b": key has U+00A0 as character 2; a key takes printable characters without whitespace',
+      'key "a\u00a0b": key has U+00A0 as character 2; use printable characters without whitespace',
     ),
     ofKey(
       "é".repeat(257),
@@ -118,7 +122,7 @@ describe("entries written in the program", () => {
     expect(await project.problemsOf(declaration)).toEqual([sentence]);
   });
 
-  test("may be as large as the limits and not a byte larger", async () => {
+  test("may be as large as the limits, and not a byte larger", async () => {
     const key = "é".repeat(256);
     const metadata = { m: "x".repeat(1016) };
     expect(
@@ -132,7 +136,7 @@ describe("entries written in the program", () => {
       bytes: 26_214_400,
       problems: [],
       warnings: [
-        'key "k": value is 26,214,400 bytes, more than the 25,000,000 of the documentation; Cloudflare may refuse it',
+        'key "k": value is 26,214,400 bytes, more than 25,000,000 (25 MB); Cloudflare may refuse it',
       ],
     });
     expect(await project.problemsOf({ entries: { k: "x".repeat(26_214_401) } })).toEqual([
@@ -140,14 +144,14 @@ describe("entries written in the program", () => {
     ]);
   });
 
-  test("take emoji, and any letter of any script, in a key", async () => {
+  test("may have emoji and letters of any script in their keys", async () => {
     const keys = ["👩‍👩‍👧", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "日本語", 'a,b;c"d\\e', "...", "__proto__", "%20"];
     expect(await project.problemsOf({ entries: Object.fromEntries(keys.map((key) => [key, "v"])) })).toEqual(
       [],
     );
   });
 
-  test("are all named, the first ten in words", async () => {
+  test("are refused with the first ten problems and the number of the others", async () => {
     const entries = Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`k${i}`, 1]));
     const problems = await project.problemsOf({ entries });
     expect(problems).toHaveLength(11);
@@ -157,19 +161,19 @@ describe("entries written in the program", () => {
 
 describe("a declaration is refused", () => {
   test.each<[string, Declaration, string]>([
-    ["without a source", {}, "write exactly one of entries, file and directory; none is given"],
+    ["without a source", {}, "set exactly one of entries, file and directory; none is set"],
     [
       "with two sources",
       { file: "a", directory: "b" },
-      "write exactly one of entries, file and directory; file and directory are given",
+      "set exactly one of entries, file and directory; file and directory are set",
     ],
     [
-      "with a default lifetime that is too short",
+      "with a default TTL that's too short",
       { entries: {}, defaults: { expirationTtl: 10 } },
-      "defaults.expirationTtl is 10 seconds; the least is 60",
+      "defaults.expirationTtl is 10 seconds; the minimum is 60",
     ],
     [
-      "with default metadata that is no object",
+      "with default metadata that isn't an object",
       { entries: {}, defaults: { metadata: CANARY } },
       "defaults.metadata is a string; write an object",
     ],

@@ -2,14 +2,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { catalogOf, type Source, type Summary } from "../../provider/kv/catalog";
-import { openSource, type Declaration } from "../../provider/kv/declared";
+import { openSource, type Declaration } from "../../provider/kv/declaration";
 import { checkEntry, type Entry } from "../../provider/kv/entry";
 import { SourceError } from "../../provider/kv/source-handle";
 
-/** Stands in every bad value: no message may hold it. */
+/** Part of every invalid value; no message may contain it. */
 export const CANARY = "canary-7f3a";
 
-/** Folder of a program, with the sources that it declares. */
+/** A program's folder with its sources. */
 export class ProjectFolder {
   readonly path = mkdtempSync(join(tmpdir(), "edgeguard-kv-"));
 

@@ -12,7 +12,7 @@ beforeEach(() => (project = new ProjectFolder()));
 afterEach(() => project.remove());
 
 describe("a directory", () => {
-  test("gives a key per file, sorted, with text as it is and anything else as base64", async () => {
+  test("has one key per file, sorted, with text as it is and other values as base64", async () => {
     const binary = Buffer.of(0, 0xff, 0xfe, 0x80);
     project.put("public/b.bin", binary);
     project.put("public/a/z.txt", "\ufeffzett");
@@ -32,7 +32,7 @@ describe("a directory", () => {
     ]);
   });
 
-  test("leaves out what .gitignore patterns name, by letter case, and links among it", async () => {
+  test("leaves out what case-sensitive .gitignore patterns match, including links", async () => {
     for (const path of ["a.map", "a.MAP", "keep.map", "tmp/a.txt", "sub/tmp/b.txt", "sub/c.txt"])
       project.put(`d/${path}`, "v");
     symlinkSync("/etc/hostname", join(project.path, "d/link"));
@@ -42,7 +42,7 @@ describe("a directory", () => {
     expect(entries.map(({ key }) => key)).toEqual(["a.MAP", "keep.map", "sub/c.txt", "sub/tmp/b.txt"]);
   });
 
-  test("is refused with links, special files and files that are too large, all named", async () => {
+  test("is refused with the names of links, special files and files that are too large", async () => {
     project.put("d/good.txt", CANARY);
     project.put("d/with space.txt", CANARY);
     project.put("d/large.bin", "");
@@ -52,20 +52,20 @@ describe("a directory", () => {
     execFileSync("mkfifo", [join(project.path, "d/pipe")]);
     expect(await project.problemsOf({ directory: { path: "d", prefix: "p/" } })).toEqual([
       'd: file "large.bin" (key "p/large.bin"): value is 26,214,401 bytes; the limit is 26,214,400',
-      'd: file "link" (key "p/link"): is a symbolic link; put a copy in its place, or name it in `ignore`',
-      'd: file "loop" (key "p/loop"): is a symbolic link; put a copy in its place, or name it in `ignore`',
-      'd: file "pipe" (key "p/pipe"): is no regular file; name it in `ignore`',
-      'd: file "with space.txt" (key "p/with space.txt"): key has U+0020 as character 7; a key takes printable characters without whitespace',
+      'd: file "link" (key "p/link"): is a symbolic link; replace it with a copy, or add it to `ignore`',
+      'd: file "loop" (key "p/loop"): is a symbolic link; replace it with a copy, or add it to `ignore`',
+      'd: file "pipe" (key "p/pipe"): is not a regular file; add it to `ignore`',
+      'd: file "with space.txt" (key "p/with space.txt"): key has U+0020 as character 7; use printable characters without whitespace',
     ]);
   });
 
-  test("that is missing, or no directory, is named", async () => {
+  test("that's missing, or is a file, is refused", async () => {
     project.put("file", "v");
     expect(await project.problemsOf({ directory: "none" })).toEqual([
       `none cannot be read: it does not exist (looked for ${join(project.path, "none")})`,
     ]);
     expect(await project.problemsOf({ directory: "file" })).toEqual([
-      "file is a file; `directory` takes a key per file of a directory",
+      "file is a file; `directory` takes a directory with one file per key",
     ]);
   });
 });
@@ -73,7 +73,7 @@ describe("a directory", () => {
 describe("the summary", () => {
   const bulk = (entries: readonly object[]): string => JSON.stringify(entries);
 
-  test("has the same digest for the same entries in another order, form or place", async () => {
+  test("has the same digest for the same entries in any order, form or place", async () => {
     project.put(
       "a.json",
       bulk([
@@ -112,7 +112,7 @@ describe("the summary", () => {
     });
   });
 
-  test("has another digest when anything about an entry changes", async () => {
+  test("has a different digest if anything about an entry changes", async () => {
     const entry = { value: "v", metadata: { a: 1 }, expirationTtl: 60 };
     const variants: Record<string, unknown>[] = [
       { k: entry },
@@ -132,7 +132,7 @@ describe("the summary", () => {
     expect(new Set(digests).size).toBe(variants.length);
   });
 
-  test("has a digest that is the SHA-256 of what every entry says, sorted by key", async () => {
+  test("has the SHA-256 of all entries, sorted by key, as its digest", async () => {
     const keys = ["a", "é", "b/1", "🙂", "B", "\ue000"];
     const entry = (key: string) => ({ value: `of ${key}`, metadata: { key }, expirationTtl: 60 });
     const rows = [...keys]
@@ -147,7 +147,7 @@ describe("the summary", () => {
     }
   });
 
-  test("finds every key among many that were chosen to collide in a hash without a seed", async () => {
+  test("handles many keys that collide in an unseeded hash", async () => {
     const keys = collidingKeys(14);
     expect([keys.length, new Set(keys.map((key) => fnv1a(key))).size]).toEqual([16_384, 1]);
     project.put("chosen.json", bulk(keys.map((key) => ({ key, value: "v" }))));
@@ -155,13 +155,13 @@ describe("the summary", () => {
     expect([problems, rows.size, keys.filter((key) => !rows.has(key))]).toEqual([[], keys.length, []]);
   });
 
-  test("counts entries whose expiry has passed, and those whose last minute has begun", async () => {
+  test("counts entries as expired in their last minute, too", async () => {
     const at = (expiration: number): object => ({ value: "v", expiration });
     const source = project.open({ entries: { a: at(0), b: at(1059), c: at(1060), d: "v" } });
     expect(await summarize(source, 1000)).toMatchObject({ keys: 4, expired: 2, problems: [] });
   });
 
-  test("takes a file of 20,000 entries", async () => {
+  test("handles a file with 20,000 entries", async () => {
     const lines = Array.from({ length: 20_000 }, (_, i) =>
       JSON.stringify({ key: `catalog:product:${i}`, value: `{"id":${i},"text":"${"x".repeat(100)}"}` }),
     );

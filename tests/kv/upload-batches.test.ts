@@ -1,6 +1,6 @@
 import { batches, Body, entryBytes, toRequest, type Batch } from "../../provider/kv/batches";
 import type { Entry } from "../../provider/kv/entry";
-import { progressOf } from "../../provider/kv/bulk";
+import { progressReporter } from "../../provider/kv/bulk";
 import { manyEntries, textEntry } from "./upload-support";
 
 const cut = (entries: Iterable<Entry>, items: number, bytes: number) => [
@@ -20,7 +20,7 @@ const strange: Entry[] = [
 ];
 
 describe("a batch", () => {
-  test("knows the bytes of its body to the last, whatever it holds", () => {
+  test("knows the exact size of its body, whatever it contains", () => {
     for (const most of [1, 3, 8]) {
       const found = cut(strange, most, Infinity);
       expect(found.map(({ bytes }) => bytes)).toEqual(found.map((batch) => Buffer.byteLength(bodyOf(batch))));
@@ -28,7 +28,7 @@ describe("a batch", () => {
     }
   });
 
-  test("has a body of that size, made entry by entry or of texts as they stand", () => {
+  test("has a body of that size, from entries or from unchanged text", () => {
     const [batch] = cut(strange, 100, Infinity);
     const texts = Buffer.from(strange.map((entry) => JSON.stringify(toRequest(entry))).join(""));
     const body = new Body(strange.map(entryBytes));
@@ -44,31 +44,31 @@ describe("a batch", () => {
     expect(JSON.parse(bytes.toString())).toEqual(JSON.parse(JSON.stringify(strange.map(toRequest))));
   });
 
-  test("is never sent with a body that is not full, for what lies in the rest of it is not ours to send", () => {
+  test("is never sent with a body that isn't full: the rest is uninitialized memory", () => {
     const body = new Body([100]);
     body.add(textEntry("a", "1"));
-    expect(() => body.done()).toThrow(new RangeError("a body of 102 bytes was counted and 25 were written"));
+    expect(() => body.done()).toThrow(new RangeError("expected a body of 102 bytes but wrote 25"));
   });
 
-  test("is closed by the number of its entries", () => {
+  test("is limited by its number of entries", () => {
     const found = cut(manyEntries(25), 10, Infinity);
     expect(found.map(({ items }) => items.length)).toEqual([10, 10, 5]);
     expect(cut([], 10, Infinity)).toEqual([]);
   });
 
-  test("is closed by its bytes, and filled up to them", () => {
+  test("is limited by its size, and filled up to it", () => {
     const [whole] = cut(manyEntries(4), 4, Infinity);
     const bytes = whole?.bytes ?? 0;
     expect(cut(manyEntries(8), 100, bytes).map(({ items }) => items.length)).toEqual([4, 4]);
     expect(cut(manyEntries(4), 100, bytes - 1).map(({ items }) => items.length)).toEqual([3, 1]);
   });
 
-  test("may be one entry that is larger than a batch", () => {
+  test("may be a single entry that's larger than the limit", () => {
     const found = cut([textEntry("a", "1"), textEntry("b", "x".repeat(1000)), textEntry("c", "1")], 10, 500);
     expect(found.map(({ items }) => items.map(({ key }) => key))).toEqual([["a"], ["b"], ["c"]]);
   });
 
-  test("is given before the next one is read", () => {
+  test("is returned before the next one is read", () => {
     let read = 0;
     const counted = function* () {
       for (const entry of manyEntries(100)) {
@@ -90,7 +90,7 @@ describe("progress", () => {
     now = 0;
     lines = [];
     const say = { info: (line: string) => void lines.push(line), warn: () => undefined };
-    const add = progressOf({ say, who: "KvEntries 5a0c", what: "entries written", total });
+    const add = progressReporter({ say, who: "KvEntries 5a0c", what: "entries written", total });
     for (const [atMs, count] of steps) {
       now = atMs;
       add(count);
@@ -101,7 +101,7 @@ describe("progress", () => {
   beforeEach(() => void jest.spyOn(performance, "now").mockImplementation(() => now));
   afterEach(() => void jest.restoreAllMocks());
 
-  test("is told with counts, rate and what remains", () => {
+  test("shows counts, rate and remaining time", () => {
     expect(told(100_000, [[4_938, 30_000], [5_000, 10_000]])).toEqual([
       "KvEntries 5a0c: 40,000 of 100,000 entries written, 8,000 per second, about 8 s left",
     ]); // prettier-ignore
@@ -110,7 +110,7 @@ describe("progress", () => {
     ]); // prettier-ignore
   });
 
-  test("is told at most every five seconds, and not of what is finished", () => {
+  test("is shown at most every five seconds, and not when the work is done", () => {
     const steps = Array.from({ length: 130 }, (_, i) => [(i + 1) * 100, 10] as const);
     expect(told(1_300, steps)).toHaveLength(2);
     expect(told(10, [[9_000, 10]])).toEqual([]);

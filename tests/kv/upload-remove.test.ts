@@ -37,7 +37,7 @@ async function removed(
   return { ...outcome, confirmed };
 }
 
-test("deletes 10,000 keys a request, several at once, and leaves the others", async () => {
+test("deletes 10,000 keys per request, several requests at once, and no others", async () => {
   const keys = await filled(35_001);
   api.fault({ match: {}, kind: "slow", delayMs: 100, times: 4 });
   const outcome = await removed(keys.slice(1), stageFor(api).ctx);
@@ -49,14 +49,14 @@ test("deletes 10,000 keys a request, several at once, and leaves the others", as
   expect(storedKeys(api)).toEqual([keyAt(0)]);
 });
 
-test("a key that is not there is removed already", async () => {
+test("counts a missing key as deleted", async () => {
   expect(await removed(["never", "written"], stageFor(api).ctx)).toMatchObject({ done: 2, failed: [] });
 });
 
 test.each([
   ["405", { status: 405, code: 10_405 }],
-  ["a 404 of the route", { status: 404, code: 7003 }],
-])("asks in the older form after %s, and then at once", async (_name, answer) => {
+  ["a 404 for the route", { status: 404, code: 7003 }],
+])("uses the older form of the API after %s, and from then on", async (_name, answer) => {
   const keys = await filled(20_000);
   api.fault({ match: { method: "POST", path: "/bulk/delete" }, kind: "status", ...answer, times: 9 });
   const { ctx } = stageFor(api, { config: { concurrency: "1" } });
@@ -65,13 +65,13 @@ test.each([
   expect(storedKeys(api)).toEqual([]);
 });
 
-test("fails with the service's words where it knows neither form", async () => {
+test("fails with Cloudflare's message if the API has neither form", async () => {
   api.fault({ match: {}, kind: "status", status: 405, times: 9 });
   const { error } = await removed(["a"], stageFor(api).ctx);
-  expect(error?.message).toContain(`Deleting key "a" of namespace ${place.namespaceId} failed: DELETE `);
+  expect(error?.message).toContain(`Deleting key "a" from namespace ${place.namespaceId} failed: DELETE `);
 });
 
-test("a namespace that is gone has no keys left: all are removed, and one request told it", async () => {
+test("counts all keys in a missing namespace as deleted after one request", async () => {
   const gone = { ...place, namespaceId: "0".repeat(32) };
   const { ctx } = stageFor(api, { config: { concurrency: "1" } });
   const keys = Array.from({ length: 30_000 }, (_, i) => keyAt(i));
@@ -79,7 +79,7 @@ test("a namespace that is gone has no keys left: all are removed, and one reques
   expect(sentBatches(api)).toEqual(["POST bulk/delete 10000"]);
 });
 
-test.each(["dropBefore", "dropAfter"] as const)("is sent again after %s: it does no harm", async (kind) => {
+test.each(["dropBefore", "dropAfter"] as const)("is sent again after %s", async (kind) => {
   const keys = await filled(10);
   api.fault({ match: {}, kind });
   expect(await removed(keys, stageFor(api).ctx)).toMatchObject({ done: 10, failed: [] });
@@ -87,7 +87,7 @@ test.each(["dropBefore", "dropAfter"] as const)("is sent again after %s: it does
   expect(storedKeys(api)).toEqual([]);
 });
 
-test("unsuccessful keys are deleted again alone, and named where they stay", async () => {
+test("resends only unsuccessful keys, and names those that stay", async () => {
   const keys = await filled(100);
   api.fault({ match: {}, kind: "unsuccessful", keys: [keyAt(7)], times: 9 });
   const outcome = await removed(keys, stageFor(api).ctx);
@@ -96,7 +96,7 @@ test("unsuccessful keys are deleted again alone, and named where they stay", asy
   expect(storedKeys(api)).toEqual([keyAt(7)]);
 });
 
-test("a failure that stays says what is gone already", async () => {
+test("reports how many keys were deleted before a failure", async () => {
   const keys = await filled(30_000);
   api.fault({ match: {}, kind: "slow", delayMs: 0 });
   api.fault({ match: {}, kind: "status", status: 500, times: 9 });

@@ -10,7 +10,7 @@ export interface Stage {
   readonly ctx: EntriesContext;
   /** Everything that was printed. */
   readonly said: string[];
-  /** Waits that were asked for; none takes any time. */
+  /** Requested waits; none takes any time. */
   readonly pauses: number[];
 }
 
@@ -21,7 +21,7 @@ interface Options {
   readonly closing?: AbortSignal;
 }
 
-/** What the runtime hands to a verb, with waits cut short. Each test has a rate budget of its own: the address differs. */
+/** The context that the runtime passes to a verb, without waits. Each test has its own address, and so its own rate budget. */
 export function stageFor(
   api: { readonly url: string },
   { config = {}, env = {}, ...signals }: Options = {},
@@ -62,7 +62,7 @@ export function textEntry(key: string, value: string): Entry {
   return { key, value, base64: false };
 }
 
-/** All of these entries, as an upload takes them. @param onFill called with the keys of each body that is made. */
+/** The arguments of an upload for these entries. @param onFill called with the keys of each body. */
 export function allOf(
   given: Iterable<Entry>,
   onFill: (keys: readonly string[]) => void = () => undefined,
@@ -86,7 +86,7 @@ function rowOf(entry: Entry): Row {
   return { key: entry.key, ...recordOf(entry), ...place, ...sending };
 }
 
-/** Writes entries, beforehand and without trouble. */
+/** Writes entries before a test. */
 export async function fill(
   api: { readonly url: string },
   place: { readonly accountId: string; readonly namespaceId: string },
@@ -113,7 +113,7 @@ export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   return found;
 }
 
-/** What the namespaces hold, by the API's own account. */
+/** All entries in the local API. */
 export function stored(api: LocalApi) {
   return (api.snapshot().kv?.namespaces ?? []).flatMap(({ entries }) => entries);
 }
@@ -122,14 +122,14 @@ export function storedKeys(api: LocalApi): string[] {
   return stored(api).map(({ key }) => key);
 }
 
-/** Method, last part of the path, and how many entries or keys the request carried. */
+/** The method, the end of the path, and the number of entries or keys of each request. */
 export function sentBatches(api: LocalApi): string[] {
   return api.requests.map(({ method, path, batch }) =>
     `${method} ${path.replace(/^.*\/namespaces\/[0-9a-f]+\//, "")} ${batch?.entries ?? ""}`.trimEnd(),
   );
 }
 
-/** The most that was in flight at a time, weighed. */
+/** The largest total weight of requests in flight. */
 export function mostInFlight(
   api: LocalApi,
   weight: (request: LocalApi["requests"][number]) => number,

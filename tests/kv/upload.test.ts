@@ -28,9 +28,9 @@ const start = async (options: Parameters<typeof startLocalApi>[0] = {}) => {
 beforeEach(() => start());
 afterEach(() => api.close());
 
-/** A tenth of the service's own size: what happens is the same, in a tenth of the time. */
+/** A tenth of Cloudflare's limit, which behaves the same in a tenth of the time. */
 const BATCH = 1_000;
-const SERVICE_BATCH = KV.MAX_BULK_ENTRIES;
+const FULL_BATCH = KV.MAX_BULK_ENTRIES;
 beforeEach(() => {
   jest.replaceProperty(KV, "MAX_BULK_ENTRIES", BATCH as never);
   jest.replaceProperty(RETRY, "baseDelayMs", 5 as never);
@@ -58,7 +58,7 @@ const failOn = (fault: Omit<Extract<Fault, { kind: "status" }>, "match" | "kind"
   api.fault({ match: { method: "PUT", path: "/bulk" }, kind: "status", ...fault });
 
 describe("entries", () => {
-  test("are written as declared, in the API's names", async () => {
+  test("are written as declared, with the API's names", async () => {
     const { ctx } = stageFor(api);
     const entries: Entry[] = [
       textEntry("text", "Grüß Gott"),
@@ -91,15 +91,15 @@ describe("entries", () => {
     });
   });
 
-  test("that are none cost no request", async () => {
+  test("take no request if there are none", async () => {
     expect(await uploaded([], stageFor(api).ctx)).toMatchObject({ done: 0, failed: [] });
     expect(api.requests).toHaveLength(0);
   });
 
   test("100,000 take 10 to 13 requests, at least 4 and at most 8 of them in flight", async () => {
     await api.close();
-    jest.replaceProperty(KV, "MAX_BULK_ENTRIES", SERVICE_BATCH);
-    await start({ latencyMs: 500 }); // Long beside the making of a batch, on a busy machine too.
+    jest.replaceProperty(KV, "MAX_BULK_ENTRIES", FULL_BATCH);
+    await start({ latencyMs: 500 }); // Much longer than building a batch takes, on a busy machine, too.
     const outcome = await uploaded(manyEntries(100_000), stageFor(api).ctx);
     expect(outcome).toMatchObject({ done: 100_000, failed: [] });
     expect(outcome.error).toBeUndefined();
@@ -111,7 +111,7 @@ describe("entries", () => {
     expect(storedKeys(api)).toHaveLength(100_000);
   });
 
-  test("that take long are told of while they are written, with what remains", async () => {
+  test("that take long are reported with the remaining time", async () => {
     const { ctx, said } = stageFor(api, { config: { concurrency: "1" } });
     const time = jest.spyOn(performance, "now");
     let at = 0;
@@ -124,7 +124,7 @@ describe("entries", () => {
     ]);
   });
 
-  test("of a wide client are still no more than 64 MiB of bodies at once, and no body is made ahead of its time", async () => {
+  test("never take more than the memory limit for bodies, whatever the concurrency", async () => {
     await api.close();
     await start({ latencyMs: 100, kvStore: "digests" });
     const value = "x".repeat(6 * 1024 * 1024);
@@ -146,7 +146,7 @@ describe("entries", () => {
   });
 });
 
-describe("trouble that passes is outlasted", () => {
+describe("retries", () => {
   const wholly = async (requests: number, config: Readonly<Record<string, string>> = {}) => {
     const outcome = await uploaded(manyEntries(5_000), stageFor(api, { config }).ctx);
     expect(outcome).toMatchObject({ done: 5_000, failed: [] });
@@ -155,25 +155,25 @@ describe("trouble that passes is outlasted", () => {
     expect(new Set(storedKeys(api))).toEqual(new Set(outcome.confirmed));
   };
 
-  test("a storm of 429", async () => {
+  test("outlast many 429 answers", async () => {
     failOn({ status: 429, times: 9 });
     await wholly(5 + 9, { maxRetries: "10" });
   });
 
-  test("a 500 on the third batch", async () => {
+  test("outlast a 500 on the third batch", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 0, times: 2 });
     failOn({ status: 500 });
     await wholly(5 + 1);
   });
 
-  test.each(["dropBefore", "dropAfter", "truncated"] as const)("a lost answer (%s)", async (kind) => {
+  test.each(["dropBefore", "dropAfter", "truncated"] as const)("outlast a lost answer (%s)", async (kind) => {
     api.fault({ match: { path: "/bulk" }, kind, times: 2 });
     await wholly(5 + 2);
   });
 });
 
-describe("trouble that stays ends the upload", () => {
-  test("no batch begins after it, those in flight are finished, and what was written is told", async () => {
+describe("a lasting failure", () => {
+  test("starts no further batch, finishes those in flight, and reports what was written", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 300, times: 2 });
     failOn({ status: 500, times: 100 });
     const { ctx } = stageFor(api, { config: { maxRetries: "0", concurrency: "3" } });
@@ -186,7 +186,7 @@ describe("trouble that stays ends the upload", () => {
     expect(storedKeys(api).sort()).toEqual(outcome.confirmed.sort());
   });
 
-  test("the next upload of the rest completes it", async () => {
+  test("is completed by the next upload", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 100, times: 3 });
     failOn({ status: 503, times: 2 });
     const { ctx } = stageFor(api, { config: { maxRetries: "0" } });
@@ -201,7 +201,7 @@ describe("trouble that stays ends the upload", () => {
     expect(storedKeys(api)).toHaveLength(5_000);
   });
 
-  test("a batch that may have been written counts as not written", async () => {
+  test("counts a batch with an unknown outcome as not written", async () => {
     api.fault({ match: {}, kind: "dropAfter" });
     const { ctx } = stageFor(api, { config: { maxRetries: "0" } });
     const outcome = await uploaded(manyEntries(10), ctx);
@@ -209,7 +209,7 @@ describe("trouble that stays ends the upload", () => {
     expect(storedKeys(api)).toHaveLength(10);
   });
 
-  test("a namespace that is gone is said to be", async () => {
+  test("says if the namespace is missing", async () => {
     const gone = { ...place, namespaceId: "0".repeat(32) };
     const { error } = await uploaded(manyEntries(1), stageFor(api).ctx, gone);
     expect(error?.message).toContain(`Writing key "${keyAt(0)}" to namespace ${gone.namespaceId} failed: `);
@@ -219,7 +219,7 @@ describe("trouble that stays ends the upload", () => {
     );
   });
 
-  test("a source that is no longer what was checked is no worse: what it gave before may be written", async () => {
+  test("of a source that changed keeps what was written before", async () => {
     const { rows, entries } = allOf(manyEntries(2_500));
     const fill: typeof entries.fill = (body, some) =>
       some.some(({ key }) => key === keyAt(2_000))
@@ -232,7 +232,7 @@ describe("trouble that stays ends the upload", () => {
     });
   });
 
-  test("no further body is made", async () => {
+  test("builds no further body", async () => {
     failOn({ status: 400 });
     let made = 0;
     const { ctx } = stageFor(api, { config: { concurrency: "1" } });
@@ -247,7 +247,7 @@ describe("trouble that stays ends the upload", () => {
 });
 
 describe("a body that is too large (413)", () => {
-  test("is halved until it is not", async () => {
+  test("is halved until it's accepted", async () => {
     failOn({ status: 413, times: 3 });
     const { ctx } = stageFor(api);
     expect(await uploaded(manyEntries(1_000), ctx)).toMatchObject({ done: 1_000, failed: [] });
@@ -255,7 +255,7 @@ describe("a body that is too large (413)", () => {
     expect(storedKeys(api)).toHaveLength(1_000);
   });
 
-  test("down to the entry that is too large itself, which is named with the reason", async () => {
+  test("is halved down to the entry that's too large, which is named with the reason", async () => {
     failOn({ status: 413, code: 10_024, message: "payload too large", times: 3 });
     const outcome = await uploaded(manyEntries(4), stageFor(api).ctx);
     expect(outcome).toMatchObject({ done: 3, failed: [{ key: keyAt(0) }] });
@@ -273,7 +273,7 @@ describe("unsuccessful_keys", () => {
   const unsuccessful = (fault: { keys?: string[]; fraction?: number; times?: number }) =>
     api.fault({ match: {}, kind: "unsuccessful", ...fault });
 
-  test("are written again alone", async () => {
+  test("are resent alone", async () => {
     unsuccessful({ fraction: 0.5, times: 3 });
     const { ctx, pauses } = stageFor(api);
     const outcome = await uploaded(manyEntries(1_000), ctx);
@@ -283,12 +283,12 @@ describe("unsuccessful_keys", () => {
     expect(storedKeys(api)).toHaveLength(1_000);
   });
 
-  test("that stay are named, and keep nothing else from being written", async () => {
+  test("that stay unsuccessful are named, and everything else is written", async () => {
     unsuccessful({ keys: [keyAt(3), keyAt(1_200)], times: 100 });
     const outcome = await uploaded(manyEntries(2_000), stageFor(api).ctx);
     expect(outcome.error).toBeUndefined();
     expect(outcome.done).toBe(1_998);
-    const reason = "The service named it as unsuccessful 4 times and gave no reason.";
+    const reason = "Cloudflare reported it as unsuccessful 4 times without giving a reason.";
     expect([...outcome.failed].sort((a, b) => (a.key < b.key ? -1 : 1))).toEqual([
       { key: keyAt(3), reason },
       { key: keyAt(1_200), reason },
@@ -308,7 +308,7 @@ describe("the answer to a write", () => {
     },
   );
 
-  test("that cannot be understood is no success", async () => {
+  test("isn't a success if it can't be parsed", async () => {
     const server = await serve((request, response) => {
       request.resume().on("end", () => response.end(envelope({ unsuccessful_keys: [1] })));
     });
@@ -318,7 +318,7 @@ describe("the answer to a write", () => {
 });
 
 describe("a cancelled operation", () => {
-  test("that is closing finishes what is in flight and begins nothing", async () => {
+  test("finishes what's in flight and starts nothing", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 300, times: 100 });
     const closing = new AbortController();
     const { ctx } = stageFor(api, { closing: closing.signal, config: { concurrency: "2" } });
@@ -329,7 +329,7 @@ describe("a cancelled operation", () => {
     expect(api.requests).toHaveLength(2);
   });
 
-  test("that is broken off counts nothing that was not answered", async () => {
+  test("that's aborted counts only confirmed entries", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 5_000, times: 100 });
     const gone = new AbortController();
     const { ctx } = stageFor(api, { signal: gone.signal });
@@ -340,7 +340,7 @@ describe("a cancelled operation", () => {
   });
 });
 
-test("no value is in any message, error or debug line", async () => {
+test("no value appears in any message, error or debug line", async () => {
   const canary = "canary-4711";
   const entries = Array.from({ length: 4 }, (_, i) => textEntry(keyAt(i), `${canary} ${i}`));
   const { ctx, said } = stageFor(api, { env: { EDGEGUARD_DEBUG: "1" }, config: { maxRetries: "0" } });

@@ -22,7 +22,7 @@ const counts = (successful: number, ...unsuccessful: string[]) => ({
 });
 
 describe("a bulk write", () => {
-  test("stores value, metadata and expiry of each pair, the last of a key winning", async () => {
+  test("stores the value, metadata and expiration of each pair; the last pair of a key wins", async () => {
     const answer = await kv.put([
       { key: "a", value: "first" },
       { key: "b", value: "aGVsbG8=", base64: true, metadata: ["any", { json: true }] },
@@ -39,15 +39,15 @@ describe("a bulk write", () => {
   });
 
   test.each([
-    ["no array", { key: "a", value: "1" }, 400, 10012, undefined],
-    ["no JSON", "[{", 400, 10012, undefined],
-    ["a pair that is none", ["a"], 400, 10012, "/0"],
+    ["an object", { key: "a", value: "1" }, 400, 10012, undefined],
+    ["invalid JSON", "[{", 400, 10012, undefined],
+    ["a pair that isn't an object", ["a"], 400, 10012, "/0"],
     ["no key", [{ value: "1" }], 400, 10012, "/0/key"],
     ["no value", [{ key: "a" }], 400, 10012, "/0/value"],
-    ["a value that is no text", [{ key: "a", value: 1 }], 400, 10012, "/0/value"],
-    ["base64 that is none", [{ key: "a", value: "a-b_", base64: true }], 400, 10012, "/0/value"],
-    ["base64 cut short", [{ key: "a", value: "aGVsbG8", base64: true }], 400, 10012, "/0/value"],
-    ["base64 as a text", [{ key: "a", value: "", base64: "true" }], 400, 10012, "/0/base64"],
+    ["a value that isn't a string", [{ key: "a", value: 1 }], 400, 10012, "/0/value"],
+    ["invalid base64", [{ key: "a", value: "a-b_", base64: true }], 400, 10012, "/0/value"],
+    ["truncated base64", [{ key: "a", value: "aGVsbG8", base64: true }], 400, 10012, "/0/value"],
+    ["base64 as a string", [{ key: "a", value: "", base64: "true" }], 400, 10012, "/0/base64"],
     ["an empty key", [{ key: "", value: "1" }], 400, 10042, "/0/key"],
     ["the key .", [{ key: ".", value: "1" }], 400, 10042, "/0/key"],
     ["the key ..", [{ key: "..", value: "1" }], 400, 10042, "/0/key"],
@@ -59,9 +59,15 @@ describe("a bulk write", () => {
       10047,
       "/0/metadata",
     ],
-    ["a lifetime of 59 s", [{ key: "a", value: "", expiration_ttl: 59 }], 400, 10034, "/0/expiration_ttl"],
-    ["a time 59 s ahead", [{ key: "a", value: "", expiration: SECONDS + 59 }], 400, 10033, "/0/expiration"],
-  ])("with %s is refused as a whole", async (_, body, status, code, pointer) => {
+    ["a TTL of 59 s", [{ key: "a", value: "", expiration_ttl: 59 }], 400, 10034, "/0/expiration_ttl"],
+    [
+      "an expiration 59 s ahead",
+      [{ key: "a", value: "", expiration: SECONDS + 59 }],
+      400,
+      10033,
+      "/0/expiration",
+    ],
+  ])("is refused as a whole with %s", async (_, body, status, code, pointer) => {
     const good = { key: "good", value: "1" };
     const shifted = pointer?.replace("/0", "/1");
     const sent = Array.isArray(body) ? [good, ...(body as unknown[])] : body;
@@ -69,7 +75,7 @@ describe("a bulk write", () => {
     expect((await kv.list()).names).toEqual([]);
   });
 
-  test("takes what is just at the limits", async () => {
+  test("accepts pairs at the limits", async () => {
     expect(
       await kv.put([
         { key: "ü".repeat(256), value: "", metadata: "x".repeat(1022), expiration_ttl: 60 },
@@ -78,14 +84,14 @@ describe("a bulk write", () => {
     ).toMatchObject(counts(2));
   });
 
-  test("holds 10,000 pairs at most", async () => {
+  test("accepts up to 10,000 pairs", async () => {
     const pairs = (count: number) =>
       Array.from({ length: count }, (_, index) => ({ key: `k${index}`, value: "v" }));
     expect(await kv.put(pairs(10_001))).toMatchObject(failed(400, 10029));
     expect(await kv.put(pairs(10_000))).toMatchObject(counts(10_000));
   });
 
-  test("measures a value by its bytes after base64: 26,214,400 and no more", async () => {
+  test("accepts up to 26,214,400 bytes per value, after decoding base64", async () => {
     const value = Buffer.alloc(26_214_400, 65);
     expect(await kv.put([{ key: "a", value: value.toString("base64"), base64: true }])).toMatchObject(
       counts(1),
@@ -98,7 +104,7 @@ describe("a bulk write", () => {
     expect(Buffer.from(await read.arrayBuffer()).equals(value)).toBe(true);
   });
 
-  test("answers nothing by seed", async () => {
+  test('answers null in the "seed" dialect', async () => {
     const seed = await startLocalApi({ dialect: "seed" });
     const other = await newNamespace(seed);
     expect(await other.put([{ key: "a", value: "1" }])).toMatchObject({
@@ -115,7 +121,7 @@ describe("a bulk delete", () => {
   test.each([
     ["POST", "/bulk/delete"],
     ["DELETE", "/bulk"],
-  ])("by %s %s deletes the keys it names, there or not", async (method, path) => {
+  ])("by %s %s deletes the given keys, existing or not", async (method, path) => {
     await kv.put(["a", "b", "c"].map((key) => ({ key, value: key })));
     expect(await kv.call(method, kv.path + path, ["a", "c", "never"])).toMatchObject(counts(3));
     expect((await kv.list()).names).toEqual(["b"]);
@@ -132,7 +138,7 @@ describe("a bulk read", () => {
   const read = (body: unknown) => kv.call("POST", `${kv.path}/bulk/get`, body);
   const values = (values: object) => ({ status: 200, body: { result: { values } } });
 
-  test("answers each key's value as text or as JSON, with its metadata when asked; null where there is none", async () => {
+  test("returns values as text or JSON, with metadata on request, and null for missing keys", async () => {
     await kv.put([
       { key: "a", value: '{"n":1}', metadata: { m: 1 }, expiration_ttl: 60 },
       { key: "b", value: "2" },
@@ -150,7 +156,7 @@ describe("a bulk read", () => {
     });
   });
 
-  test("takes 1 to 100 keys", async () => {
+  test("accepts 1 to 100 keys", async () => {
     const keys = Array.from({ length: 101 }, (_, index) => `k${index}`);
     expect(await read({ keys: keys.slice(1) })).toMatchObject({ status: 200 });
     expect(await read({ keys })).toMatchObject(failed(400, 10029));
@@ -158,7 +164,7 @@ describe("a bulk read", () => {
     expect(await read({})).toMatchObject(failed(400, 10029));
   });
 
-  test("refuses values that are not of the type asked for, and requests that make no sense", async () => {
+  test("refuses values that aren't of the requested type, and invalid requests", async () => {
     await kv.put([
       { key: "binary", value: "/w==", base64: true },
       { key: "text", value: "text" },
@@ -175,7 +181,7 @@ describe("a bulk read", () => {
 describe("an unsuccessful fault", () => {
   const pairs = ["a", "b", "c", "d"].map((key) => ({ key, value: key }));
 
-  test("leaves some keys of a bulk write undone and names them", async () => {
+  test("skips some keys of a bulk write and names them", async () => {
     const match = { path: kv.id };
     api.fault({ kind: "unsuccessful", match, fraction: 0.5 });
     expect(await kv.put(pairs)).toMatchObject(counts(2, "a", "b"));
@@ -187,7 +193,7 @@ describe("an unsuccessful fault", () => {
     expect(api.requests.filter(({ fault }) => fault === "unsuccessful")).toHaveLength(3);
   });
 
-  test("can name the keys, and strikes deletes as well", async () => {
+  test("can name the keys, and applies to deletes, too", async () => {
     await kv.put(pairs);
     api.fault({ kind: "unsuccessful", match: {}, keys: ["b", "x"] });
     const answer = await kv.call("POST", `${kv.path}/bulk/delete`, ["a", "b"]);
@@ -195,7 +201,7 @@ describe("an unsuccessful fault", () => {
     expect((await kv.list()).names).toEqual(["b", "c", "d"]);
   });
 
-  test("waits for a bulk request, and says how much in one way", async () => {
+  test("waits for a bulk request, and takes one of keys, count and fraction", async () => {
     expect(() => api.fault({ kind: "unsuccessful", match: {} })).toThrow("one of keys, count and fraction");
     expect(() => api.fault({ kind: "unsuccessful", match: {}, count: 1, fraction: 1 })).toThrow("one of");
     api.fault({ kind: "unsuccessful", match: {}, count: 1 });

@@ -24,9 +24,9 @@ export interface KvCaller {
   readonly call: Call;
   put(pairs: readonly Pair[]): Promise<Answer>;
   list(query?: string): Promise<Listing>;
-  /** Names over all pages, with how many pages there were, and how many of them empty. */
+  /** The names on all pages, the number of pages, and how many were empty. */
   listAll(query?: string): Promise<{ names: string[]; pages: number; empty: number }>;
-  /** Undefined when there is none. */
+  /** Undefined if there is none. */
   text(key: string): Promise<string | undefined>;
 }
 

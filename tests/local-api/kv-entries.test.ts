@@ -27,7 +27,7 @@ async function put(key: string, body: string | Uint8Array<ArrayBuffer> | FormDat
 const binary = new Uint8Array([0, 255, 13, 10, 45, 45, 200, 0xef, 0xbb, 0xbf]);
 
 describe("a value", () => {
-  test("is written and read as the very bytes, without an envelope", async () => {
+  test("is written and read byte for byte, without an envelope", async () => {
     expect(await put("raw", binary)).toMatchObject({ status: 200, body: { success: true, result: null } });
     const answer = await get("raw");
     expect(new Uint8Array(await answer.arrayBuffer())).toEqual(binary);
@@ -43,7 +43,7 @@ describe("a value", () => {
     expect(await kv.text("empty")).toBe("");
   });
 
-  test("comes in a form with its metadata, as a text or as a file", async () => {
+  test("may be in a form with its metadata, as text or as a file", async () => {
     const form = new FormData();
     form.append("value", new Blob([binary]), "value.bin");
     form.append("metadata", JSON.stringify({ revision: 2 }));
@@ -66,7 +66,7 @@ describe("a value", () => {
     expect(await put("x", broken)).toMatchObject(failed(400, 10047));
   });
 
-  test("is overwritten whole: a write without metadata and expiry clears them", async () => {
+  test("is replaced completely: a write without metadata and expiration clears them", async () => {
     await kv.put([{ key: "a", value: "1", metadata: { m: 1 }, expiration_ttl: 100 }]);
     expect((await kv.list()).keys).toEqual([{ name: "a", metadata: { m: 1 }, expiration: SECONDS + 100 }]);
     await put("a", "2");
@@ -74,7 +74,7 @@ describe("a value", () => {
     expect(await kv.text("a")).toBe("2");
   });
 
-  test("that is not there is answered so, and may be deleted", async () => {
+  test("that doesn't exist is a 404, and may be deleted", async () => {
     expect(await kv.call("GET", `${kv.path}/values/none`)).toMatchObject(failed(404, 10009));
     expect(await metadata("none")).toMatchObject(failed(404, 10009));
     const remove = () => kv.call("DELETE", `${kv.path}/values/a`);
@@ -93,7 +93,7 @@ describe("a value", () => {
     }
   });
 
-  test("above the limit is refused", async () => {
+  test("is refused above the limit", async () => {
     expect(await put("a", "x".repeat(5000))).toMatchObject({ status: 200 });
     expect(await put("a", "x".repeat(5001))).toMatchObject(failed(413, 10024));
   });
@@ -122,19 +122,19 @@ describe("a key", () => {
     expect((await kv.list()).names).toEqual([]);
   });
 
-  test("has 512 bytes of UTF-8 at most", async () => {
+  test("has up to 512 bytes of UTF-8", async () => {
     expect(await put("ü".repeat(256), "1")).toMatchObject({ status: 200 });
     expect(await put("ü".repeat(257), "1")).toMatchObject(failed(414, 10030));
   });
 
-  test("is one part of the path, well encoded", async () => {
+  test("is one correctly encoded segment of the path", async () => {
     expect(await kv.call("PUT", `${kv.path}/values/a/b`, "1")).toMatchObject({ status: 404 });
     expect(await kv.call("PUT", `${kv.path}/values/%FF`, "1")).toMatchObject(failed(400, 10042));
   });
 });
 
-describe("an expiry", () => {
-  test("comes true by the clock, in reads and in listings", async () => {
+describe("an expiration", () => {
+  test("follows the clock, in reads and listings", async () => {
     await put("ttl", "1", "?expiration_ttl=60");
     await put("time", "2", `?expiration=${SECONDS + 120}`);
     await put("both", "3", `?expiration=${SECONDS + 600}&expiration_ttl=90`);
@@ -154,7 +154,7 @@ describe("an expiry", () => {
     expect((await controlOf(api)("GET", "/clock")).body).toEqual({ now: "2026-10-01T00:02:00.500Z" });
   });
 
-  test("lies 60 seconds ahead at least; a lifetime wins over a time", async () => {
+  test("is at least 60 seconds ahead; a TTL overrides an expiration", async () => {
     expect(await put("a", "1", "?expiration_ttl=59")).toMatchObject(failed(400, 10034));
     expect(await put("a", "1", "?expiration_ttl=soon")).toMatchObject(failed(400, 10034));
     expect(await put("a", "1", `?expiration=${SECONDS + 59}`)).toMatchObject(failed(400, 10033));
@@ -162,13 +162,13 @@ describe("an expiry", () => {
     expect(await put("a", "1", `?expiration=${SECONDS + 60}`)).toMatchObject({ status: 200 });
   });
 
-  test("never comes back: the clock only moves ahead", async () => {
+  test("never comes back, because the clock only moves ahead", async () => {
     expect(() => api.advance(-1)).toThrow("the clock only moves ahead");
     expect(await controlOf(api)("POST", "/clock", { advanceMs: -1 })).toMatchObject({ status: 400 });
   });
 });
 
-test("by seed and strict, keys have no blanks and metadata is an object", async () => {
+test('the strict "seed" dialect refuses keys with whitespace and metadata that isn\'t an object', async () => {
   const strict = await startLocalApi({ dialect: "seed", strict: true });
   try {
     const path = `${namespacesOf(strict)}/${strict.namespaces.existing}/bulk`;

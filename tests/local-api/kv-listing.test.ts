@@ -12,7 +12,7 @@ const numbered = (from: number, to: number) =>
 const pairs = (keys: readonly string[]) => keys.map((key) => ({ key, value: key }));
 
 describe("a listing of keys", () => {
-  test("is sorted by the bytes of UTF-8, not by UTF-16", async () => {
+  test("is sorted by UTF-8 bytes, not by UTF-16", async () => {
     const { kv } = await namespaceIn();
     const names = ["b", "\u{1F388}", "\uFF5E", "ü", "B", "a/2", "a/10", "\uE000", "a"];
     await kv.put(pairs(names));
@@ -21,7 +21,7 @@ describe("a listing of keys", () => {
     expect(byBytes).not.toEqual([...names].sort());
   });
 
-  test("goes on by cursor, each key once, and ends with an empty cursor", async () => {
+  test("continues by cursor, with each key once, and ends with an empty cursor", async () => {
     const { kv } = await namespaceIn();
     const names = numbered(0, 2500);
     await kv.put(pairs([...names].reverse()));
@@ -31,14 +31,14 @@ describe("a listing of keys", () => {
     expect((await kv.list("prefix=k0024&limit=100")).cursor).toBe("");
   });
 
-  test("has no cursor at its end by seed", async () => {
+  test('ends without a cursor in the "seed" dialect', async () => {
     const { kv } = await namespaceIn({ dialect: "seed" });
     await kv.put(pairs(numbered(0, 11)));
     expect((await kv.list("limit=10")).cursor).toMatch(/./);
     expect((await kv.list()).cursor).toBeUndefined();
   });
 
-  test("shows the keys of a prefix, which every page repeats", async () => {
+  test("shows the keys with a prefix, which every page request repeats", async () => {
     const { kv } = await namespaceIn();
     await kv.put(pairs(["a", "ü/1", "ü/2", "ü", "v", ...numbered(0, 30)]));
     expect((await kv.list(`prefix=${encodeURIComponent("ü")}`)).names).toEqual(["ü", "ü/1", "ü/2"]);
@@ -51,7 +51,7 @@ describe("a listing of keys", () => {
     expect((await kv.list("prefix=none")).names).toEqual([]);
   });
 
-  test("goes on behind the last key, whatever was written or deleted meanwhile", async () => {
+  test("continues after the last key, whatever was written or deleted in between", async () => {
     const { kv } = await namespaceIn();
     await kv.put(pairs(numbered(0, 40)));
     const first = await kv.list("limit=10");
@@ -62,7 +62,7 @@ describe("a listing of keys", () => {
     expect((await kv.list()).names).toEqual(["a", ...numbered(0, 7), "k000009x", ...numbered(15, 40)]);
   });
 
-  test("refuses limits beyond 10 and 1000, and cursors that are not its own", async () => {
+  test("refuses limits outside 10 to 1000, and invalid cursors", async () => {
     const { kv } = await namespaceIn();
     for (const limit of ["9", "1001", "x", "10.5"]) {
       expect(await kv.call("GET", `${kv.path}/keys?limit=${limit}`)).toMatchObject(failed(400, 10028));
@@ -72,7 +72,7 @@ describe("a listing of keys", () => {
     }
   });
 
-  test("may have empty pages while a cursor remains: before every page, or where a fault says", async () => {
+  test("may have empty pages: before every page, or by a fault", async () => {
     const often = await namespaceIn({ kvEmptyPages: 2 });
     await often.kv.put(pairs(numbered(0, 30)));
     expect(await often.kv.listAll("limit=10")).toEqual({ names: numbered(0, 30), pages: 9, empty: 6 });
@@ -85,7 +85,7 @@ describe("a listing of keys", () => {
 });
 
 describe("a lag", () => {
-  test("hides writes and deletes from listings until it is over", async () => {
+  test("hides writes and deletes from listings until it has passed", async () => {
     const { api, kv } = await namespaceIn({ kvLagMs: { listing: 1000 } });
     await kv.put(pairs(["a", "b"]));
     expect((await kv.list()).names).toEqual([]);
@@ -99,7 +99,7 @@ describe("a lag", () => {
     expect((await kv.list()).names).toEqual(["b"]);
   });
 
-  test("hides them from reads, metadata and bulk reads, by its own measure", async () => {
+  test("hides them from reads, metadata and bulk reads with its own duration", async () => {
     const { api, kv } = await namespaceIn({ kvLagMs: { reads: 1000, listing: 200 } });
     const read = () => kv.call("POST", `${kv.path}/bulk/get`, { keys: ["a"] });
     await kv.put([{ key: "a", value: "1", metadata: 1 }]);
@@ -114,7 +114,7 @@ describe("a lag", () => {
     expect(await kv.text("a")).toBe("2");
   });
 
-  test("can begin and end in the middle of a story, for one namespace", async () => {
+  test("can start and end at any time, for one namespace", async () => {
     const { api, kv } = await namespaceIn();
     const other = await newNamespace(api);
     await kv.put(pairs(["a"]));
@@ -137,8 +137,8 @@ describe("a lag", () => {
   });
 });
 
-describe("a hundred thousand keys", () => {
-  test("are written, listed, prefixed and deleted", async () => {
+describe("100,000 keys", () => {
+  test("can be written, listed, listed by prefix and deleted", async () => {
     const { api, kv } = await namespaceIn({ kvStore: "digests" });
     const names = numbered(0, 100_000);
     const batches = Array.from({ length: 10 }, (_, index) =>

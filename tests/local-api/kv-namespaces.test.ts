@@ -29,7 +29,7 @@ test("a namespace is created, read, renamed and deleted with its keys", async ()
   expect(await call("DELETE", `${path}/${id}`, {})).toMatchObject(failed(404, 10013));
 });
 
-test("by seed, a namespace is an id and a title, and renaming says nothing", async () => {
+test('in the "seed" dialect, a namespace has an ID and a title, and a rename answers an empty object', async () => {
   const api = await start({ dialect: "seed" });
   const call = callerOf(api);
   const id = idOf(await call("POST", namespacesOf(api), { title: "prices" }));
@@ -38,7 +38,7 @@ test("by seed, a namespace is an id and a title, and renaming says nothing", asy
   expect(result(await call("GET", `${namespacesOf(api)}/${id}`))).toEqual({ id, title: "other" });
 });
 
-test("a title is unique, not empty and of 512 characters at most", async () => {
+test("a title is unique, not empty, and has up to 512 characters", async () => {
   const api = await start();
   const call = callerOf(api);
   const path = namespacesOf(api);
@@ -53,7 +53,7 @@ test("a title is unique, not empty and of 512 characters at most", async () => {
   expect(await call("POST", path, [])).toMatchObject(failed(400, 10012));
 });
 
-test("namespaces are listed by page in the order asked for, without a number of pages", async () => {
+test("namespaces are listed by page in the requested order, without a number of pages", async () => {
   const api = await start();
   const call = callerOf(api);
   const path = namespacesOf(api);
@@ -81,14 +81,14 @@ test("namespaces are listed by page in the order asked for, without a number of 
   }
 });
 
-test("an account holds as many namespaces as its limit says", async () => {
+test("an account's number of namespaces is limited", async () => {
   const api = await start({ limits: { maxNamespaces: 2 } });
   const call = callerOf(api);
   expect(await call("POST", namespacesOf(api), { title: "a" })).toMatchObject({ status: 200 });
   expect(await call("POST", namespacesOf(api), { title: "b" })).toMatchObject(failed(400, 10018));
 });
 
-test("other accounts, malformed ids and other methods lead nowhere; rights are as everywhere", async () => {
+test("refuses other accounts, malformed IDs, unknown methods and missing permissions", async () => {
   const api = await start({ credentials: [{ token: "local-token" }, { token: "reader", readOnly: true }] });
   const call = callerOf(api);
   const code = (answer: unknown) => (answer as { body: { errors: { code: number }[] } }).body.errors[0]?.code;
@@ -109,7 +109,7 @@ test("other accounts, malformed ids and other methods lead nowhere; rights are a
   expect(await callerOf(api, {})("GET", `${path}/keys`)).toMatchObject(failed(400, 9106));
 });
 
-test("the seeded namespace has a handful of keys of every sort", async () => {
+test("the initial namespace has keys of every kind", async () => {
   const api = await start();
   const { keys } = await kvCaller(api, api.namespaces.existing).list();
   expect(keys).toEqual([

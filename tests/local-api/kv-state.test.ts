@@ -15,7 +15,7 @@ import { failed, kvCaller, namespacesOf, newNamespace } from "./kv-client";
 import { virtualTime } from "../support/virtual-time";
 
 describe("the request log", () => {
-  test("counts keys and values instead of keeping them", async () => {
+  test("has counts instead of keys and values", async () => {
     const api = await start();
     const kv = await newNamespace(api);
     api.clearRequests();
@@ -45,7 +45,7 @@ describe("the request log", () => {
     ]);
   });
 
-  test("counts also what a fault kept from being carried out", async () => {
+  test("also counts requests that a fault dropped", async () => {
     const api = await start();
     const kv = await newNamespace(api);
     api.fault({ kind: "dropBefore", match: { method: "PUT" } });
@@ -54,7 +54,7 @@ describe("the request log", () => {
     expect((await kv.list()).names).toEqual([]);
   });
 
-  test("tells from when to when a request was in flight, by the real clock", async () => {
+  test("has each request's start and end by the real clock", async () => {
     const time = virtualTime();
     const api = await start({ latencyMs: 100, clock: () => new Date(0) });
     const kv = kvCaller(api, api.namespaces.existing);
@@ -80,7 +80,7 @@ describe("the request log", () => {
   });
 });
 
-test("digests of values are enough for a gigabyte of them: what they were is not known", async () => {
+test("stores only digests of values on request, and then can't return the values", async () => {
   const api = await start({ kvStore: "digests" });
   const kv = await newNamespace(api);
   await kv.put([{ key: "a", value: "abc", metadata: 1 }]);
@@ -93,7 +93,7 @@ test("digests of values are enough for a gigabyte of them: what they were is not
 });
 
 describe("state", () => {
-  test("holds KV: it is kept, put back and reset with the rest", async () => {
+  test("includes KV, which is saved, restored and reset with the rest", async () => {
     const api = await start();
     const before = api.snapshot();
     const existing = kvCaller(api, api.namespaces.existing);
@@ -117,7 +117,7 @@ describe("state", () => {
     expect(api.snapshot().kv).toEqual(after.kv);
   });
 
-  test("is told with the account", async () => {
+  test("is described with the account", async () => {
     const api = await start();
     expect((await controlOf(api)("GET", "/info")).body).toMatchObject({
       accounts: [{ id: api.accounts.main, name: "main" }],
@@ -132,7 +132,7 @@ describe("in a folder, KV", () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  test("outlives the process: namespaces, values, metadata, expiry, deletes and the seed", async () => {
+  test("survives the process: namespaces, values, metadata, expirations, deletes and the initial data", async () => {
     let now = Date.parse("2026-10-01T00:00:00Z");
     const clock = () => new Date(now);
     const first = await start({ persistTo: folder, clock });
@@ -164,7 +164,7 @@ describe("in a folder, KV", () => {
     ]);
   });
 
-  test("is left alone by writes to the rest, and appended to by its own", async () => {
+  test("isn't touched by other writes, and is appended to by its own", async () => {
     const api = await start({ persistTo: folder });
     const kv = kvCaller(api, api.namespaces.existing);
     await callerOf(api)("POST", `/zones/${api.zones.empty}/page_shield/policies`, newPolicy);
@@ -177,7 +177,7 @@ describe("in a folder, KV", () => {
     expect(readFileSync(join(folder, "local-api.json"), "utf8")).not.toContain("greeting");
   });
 
-  test("is tidied when it is opened: stale lines and a line cut short go", async () => {
+  test("drops outdated lines and an incomplete last line when it's opened", async () => {
     const first = await start({ persistTo: folder });
     const kv = await newNamespace(first);
     for (let round = 0; round < 20; round++) await kv.put([{ key: "a", value: `round ${round}` }]);
@@ -195,7 +195,7 @@ describe("in a folder, KV", () => {
     expect((await kvCaller(third, kv.id).list()).names).toEqual(["a", "b"]);
   });
 
-  test("is put back and reset as well", async () => {
+  test("is restored and reset, too", async () => {
     const first = await start({ persistTo: folder });
     const kv = await newNamespace(first);
     await kv.put([{ key: "a", value: "1" }]);
@@ -205,16 +205,20 @@ describe("in a folder, KV", () => {
     expect((await start({ persistTo: folder })).snapshot().kv).toEqual(kept);
   });
 
-  test("that is not ours stops the start with a sentence", async () => {
+  test("that's invalid stops the start with one sentence", async () => {
     const first = await start({ persistTo: folder });
     await newNamespace(first);
     await first.close();
     const entries = join(folder, "kv", `${first.namespaces.existing}.jsonl`);
     appendFileSync(entries, "nonsense\n");
     await expect(startLocalApi({ persistTo: folder })).rejects.toThrow(LocalApiStartError);
-    await expect(startLocalApi({ persistTo: folder })).rejects.toThrow(`${entries} is not a state`);
+    await expect(startLocalApi({ persistTo: folder })).rejects.toThrow(
+      `${entries} is not data of this local API`,
+    );
     const titles = join(folder, "kv", "namespaces.json");
     writeFileSync(titles, "{}");
-    await expect(startLocalApi({ persistTo: folder })).rejects.toThrow(`${titles} is not a state`);
+    await expect(startLocalApi({ persistTo: folder })).rejects.toThrow(
+      `${titles} is not data of this local API`,
+    );
   });
 });

@@ -553,7 +553,7 @@ describe("KV entries", () => {
   });
 
   test("show which keys they adopt, and that a destroy deletes them", () => {
-    const line = `one: 2 declared keys exist already as declared ("a", "b") and are adopted: destroying the resource deletes them.`;
+    const line = `one: 2 declared keys already exist as declared ("a", "b") and are adopted. Destroying the resource deletes them.`;
     const text = reportOn([line], of("one", 5));
     expect(text).toContain(
       '2 existing keys will be adopted, matching the program: `"a"`, `"b"`. Destroying the resource deletes the keys that it adopted.',

@@ -7,23 +7,23 @@ import {
   bytesOf,
   contentOf,
   Digest,
-  keep,
+  storedValue,
   readableText,
   textOf,
   type Value,
   type ValueStore,
 } from "./value";
 
-/** What is kept under a key. */
+/** The entry of a key. */
 export interface Entry {
   readonly value: Value;
-  /** Seconds since the epoch, from which on it is gone. */
+  /** In Unix seconds. */
   readonly expiration: number | undefined;
   /** JSON. */
   readonly metadata: string | undefined;
 }
 
-/** A key, and what is kept under it from now on: nothing after a delete. */
+/** A key and its new entry; undefined for a delete. */
 export type Change = readonly [key: Bytes, entry: Entry | undefined];
 
 const common = {
@@ -32,7 +32,7 @@ const common = {
   metadata: z.unknown().optional(),
 };
 
-/** An entry outside the store: written as a client would put it, or by its digest. */
+/** An entry outside the store: as a client would write it, or by its digest. */
 export const entryRecord = z.union([
   z.strictObject({ ...common, value: z.string(), base64: z.boolean().optional() }),
   z.strictObject({ ...common, sha256: z.string().regex(/^[0-9a-f]{64}$/), length: z.int().min(0) }),
@@ -48,7 +48,7 @@ export type EntryRecord = z.infer<typeof entryRecord>;
 export type NamespaceRecord = z.infer<typeof namespaceRecord>;
 export type KvSnapshot = z.infer<typeof kvSnapshot>;
 
-export function toRecord(key: Bytes, { value, expiration, metadata }: Entry): EntryRecord {
+export function recordOf(key: Bytes, { value, expiration, metadata }: Entry): EntryRecord {
   return {
     key: textOf(key),
     ...valueRecord(value),
@@ -57,16 +57,16 @@ export function toRecord(key: Bytes, { value, expiration, metadata }: Entry): En
   };
 }
 
-export function fromRecord(record: EntryRecord, store: ValueStore): [Bytes, Entry] {
+export function changeOf(record: EntryRecord, store: ValueStore): [Bytes, Entry] {
   const { key, expiration, metadata } = record;
   const value =
     "sha256" in record
       ? new Digest(bytesIn(Buffer.from(record.sha256, "hex")), record.length)
-      : keep(record.base64 === true ? Buffer.from(record.value, "base64") : record.value, store);
+      : storedValue(record.base64 === true ? Buffer.from(record.value, "base64") : record.value, store);
   return [bytesOf(key), { value, expiration, metadata: metadataOf(metadata) }];
 }
 
-/** A write without metadata, or with null, leaves none. */
+/** Metadata of null means none. */
 export function metadataOf(metadata: unknown): string | undefined {
   return metadata === undefined || metadata === null ? undefined : JSON.stringify(metadata);
 }

@@ -1,8 +1,8 @@
 import { refusal } from "../envelope";
 
 /**
- * What KV refuses, in the vendor's numbers. 10009, 10012, 10013, 10014, 10019, 10029 and 10034 are in facts 1.5; the
- * others are in the list of codes that public clients carry. The statuses of those, and the wording, are ours.
+ * Workers KV's errors with Cloudflare's codes. The statuses of 10009, 10012, 10013, 10014, 10019, 10029 and 10034 are
+ * Cloudflare's, too. Of the others, public clients list only the codes: their statuses, and all wording, are the local API's.
  */
 export const kvFailures = {
   keyNotFound: () => refusal(404, 10009, "get: 'key not found'"),

@@ -18,10 +18,10 @@ import { bytesOf, textOf, type ValueStore } from "./value";
 import {
   type Change,
   entryRecord,
-  fromRecord,
+  changeOf,
   type NamespaceRecord,
   namespaceRecord,
-  toRecord,
+  recordOf,
 } from "./entities";
 
 /** A line of a namespace's file. */
@@ -31,14 +31,14 @@ const TITLES_FILE = "namespaces.json";
 const NEWLINE = 0x0a;
 const PART_CHARACTERS = 4_000_000;
 
-interface Kept extends NamespaceRecord {
+interface StoredNamespace extends NamespaceRecord {
   entries(): Iterable<Change>;
 }
 
 /**
- * KV in a folder: the namespaces in one small file, and beside it one file each with a line per written or deleted key.
- * A write appends its lines before it is answered, so a million keys cost as much to keep as a thousand, a thousand
- * times; what later lines made stale goes when the folder is next opened. A file is read whole: up to 2 GB.
+ * Stores KV in a folder: a small file with the namespaces, and for each a file with one line per written or deleted key.
+ * Lines are appended before a write is answered, so a write costs the same however many keys there are. Outdated lines are
+ * dropped when the folder is next opened. A file is read as a whole, so it may have up to 2 GB.
  */
 export class Journal {
   readonly #folder: string;
@@ -49,7 +49,7 @@ export class Journal {
     this.#folder = join(persistTo, "kv");
   }
 
-  /** Whether an earlier run, or this one, left anything. */
+  /** Whether this run or an earlier one stored anything. */
   exists(): boolean {
     return existsSync(this.#file(TITLES_FILE));
   }
@@ -59,11 +59,11 @@ export class Journal {
     try {
       return z.array(namespaceRecord).parse(JSON.parse(readFileSync(file, "utf8")));
     } catch (cause) {
-      throw notOurs(file, cause);
+      throw invalidFile(file, cause);
     }
   }
 
-  /** Everything that was ever written to a namespace, oldest first. A last line that was cut short is cut off. */
+  /** All changes of a namespace, oldest first. Removes an incomplete last line. */
   *changes(id: string): Iterable<Change> {
     const file = this.#entriesFile(id);
     if (!existsSync(file)) return;
@@ -80,7 +80,7 @@ export class Journal {
     writeLines(this.#entriesFile(id), "a", changes);
   }
 
-  /** Names the namespaces that are there; the file of any other goes. */
+  /** Stores the titles of the namespaces, and deletes the files of all others. */
   rename(namespaces: readonly NamespaceRecord[]): void {
     const file = this.#file(TITLES_FILE);
     const titles = namespaces.map(({ id, title }) => ({ id, title }));
@@ -91,14 +91,14 @@ export class Journal {
     for (const name of readdirSync(this.#folder)) if (!wanted.has(name)) rmSync(this.#file(name));
   }
 
-  replaceEntries(namespace: Kept): void {
+  replaceEntries(namespace: StoredNamespace): void {
     const file = this.#entriesFile(namespace.id);
     writeLines(`${file}.new`, "w", namespace.entries());
     renameSync(`${file}.new`, file);
   }
 
-  /** Puts these in place of all that was there. */
-  replace(namespaces: readonly Kept[]): void {
+  /** Replaces everything. */
+  replace(namespaces: readonly StoredNamespace[]): void {
     mkdirSync(this.#folder, { recursive: true });
     for (const namespace of namespaces) this.replaceEntries(namespace);
     this.rename(namespaces);
@@ -107,9 +107,9 @@ export class Journal {
   #parse(file: string, text: string): Change {
     try {
       const parsed = line.parse(JSON.parse(text));
-      return "deleted" in parsed ? [bytesOf(parsed.key), undefined] : fromRecord(parsed, this.#store);
+      return "deleted" in parsed ? [bytesOf(parsed.key), undefined] : changeOf(parsed, this.#store);
     } catch (cause) {
-      throw notOurs(file, cause);
+      throw invalidFile(file, cause);
     }
   }
 
@@ -126,7 +126,7 @@ function writeLines(file: string, flags: "a" | "w", changes: Iterable<Change>): 
   const descriptor = openSync(file, flags);
   let part = "";
   for (const [key, entry] of changes) {
-    const record = entry === undefined ? { key: textOf(key), deleted: true } : toRecord(key, entry);
+    const record = entry === undefined ? { key: textOf(key), deleted: true } : recordOf(key, entry);
     part += `${JSON.stringify(record)}\n`;
     if (part.length < PART_CHARACTERS) continue;
     appendFileSync(descriptor, part);
@@ -136,9 +136,9 @@ function writeLines(file: string, flags: "a" | "w", changes: Iterable<Change>): 
   closeSync(descriptor);
 }
 
-function notOurs(file: string, cause: unknown): LocalApiStartError {
+function invalidFile(file: string, cause: unknown): LocalApiStartError {
   return new LocalApiStartError(
-    `${file} is not a state of this local API: delete its folder, or persist to another one.`,
+    `${file} is not data of this local API. Delete its folder, or persist to another one.`,
     { cause },
   );
 }

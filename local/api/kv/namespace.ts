@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Bytes } from "./value";
 import type { Change, Entry } from "./entities";
 
-/** How long a write stays out of sight, in milliseconds. Writes always see each other. */
+/** How long a write stays invisible, in milliseconds. Writes always see each other. */
 export interface KvLag {
   readonly listing: number;
   readonly reads: number;
@@ -15,7 +15,7 @@ export const kvLagSchema: z.ZodType<Partial<KvLag>> = z.strictObject({
 
 export const noLag: KvLag = { listing: 0, reads: 0 };
 
-/** What a key held, from when on. */
+/** A key's entry since a point in time. */
 interface Version {
   readonly entry: Entry | undefined;
   readonly since: number;
@@ -23,7 +23,7 @@ interface Version {
 
 interface ListRequest {
   readonly prefix: Bytes;
-  /** Only keys beyond this one. */
+  /** Only keys after this one. */
   readonly after: Bytes;
   readonly limit: number;
 }
@@ -32,11 +32,11 @@ interface ListRequest {
 export class Namespace {
   lag = noLag;
   readonly #entries = new Map<Bytes, Entry>();
-  /** Of keys written under a lag, the last written last. Of each, oldest first; the first holds since ever. */
+  /** Versions of keys written during a lag, in the order of writes. Each key's are oldest first; the first has no start. */
   readonly #history = new Map<Bytes, readonly Version[]>();
-  /** Every key that a listing may show, sorted; keys that are gone stay until they are too many. */
+  /** Every key that may be listed, sorted. Deleted keys stay until there are too many. */
   #sorted: Bytes[] = [];
-  /** Keys that came since it was sorted. */
+  /** Keys added since the last sort. */
   #added: Bytes[] = [];
   #gone = 0;
 
@@ -50,7 +50,7 @@ export class Namespace {
     this.#clock = clock;
   }
 
-  /** Keys kept, also expired ones. */
+  /** Stored keys, including expired ones. */
   get size(): number {
     return this.#entries.size;
   }
@@ -67,12 +67,12 @@ export class Namespace {
     }
   }
 
-  /** What a read is shown. */
+  /** The entry that a read returns. */
   read(key: Bytes): Entry | undefined {
     return this.#visible(key, this.lag.reads, this.#clock().getTime());
   }
 
-  /** Keys in the order of their bytes; `more` when others follow. The work is that of one page. */
+  /** One page of keys in byte order, and whether more follow. Costs no more than one page. */
   list({ prefix, after, limit }: ListRequest): {
     readonly page: readonly (readonly [Bytes, Entry])[];
     readonly more: boolean;
@@ -95,7 +95,7 @@ export class Namespace {
     return { page, more: false };
   }
 
-  /** What the last writes left, lag or no lag. */
+  /** The current entries, regardless of lag. */
   *entries(): Iterable<readonly [Bytes, Entry]> {
     const now = this.#clock().getTime();
     for (const [key, entry] of this.#entries) if (!hasExpired(entry, now)) yield [key, entry];
@@ -126,7 +126,7 @@ export class Namespace {
     ]);
   }
 
-  /** Drops the history of keys whose last write everybody sees. */
+  /** Drops the history of keys whose last write is visible everywhere. */
   #forget(now: number): void {
     const longest = this.#longestLag();
     for (const [key, versions] of this.#history) {
@@ -142,17 +142,17 @@ export class Namespace {
   #sort(): void {
     if (this.#added.length === 0 && this.#gone * 2 <= this.#sorted.length) return;
     const merged: Bytes[] = [];
-    const take = (key: Bytes) => {
+    const append = (key: Bytes) => {
       if (merged.at(-1) !== key && (this.#entries.has(key) || this.#history.has(key))) merged.push(key);
     };
 
     let next = 0;
     for (const added of this.#added.sort()) {
       for (let key = this.#sorted[next]; key !== undefined && key <= added; key = this.#sorted[++next])
-        take(key);
-      take(added);
+        append(key);
+      append(added);
     }
-    for (; next < this.#sorted.length; next++) take(this.#sorted[next] as Bytes);
+    for (; next < this.#sorted.length; next++) append(this.#sorted[next] as Bytes);
     this.#sorted = merged;
     this.#added = [];
     this.#gone = 0;

@@ -2,15 +2,15 @@ import type { ApiContext } from "../context";
 import type { Limits } from "../limits";
 import type { Settings } from "../options";
 import { bodyBytes, bodyJson, requireJsonType } from "../request";
-import { type Bytes, bytesIn, bytesOf, keep } from "./value";
+import { type Bytes, bytesIn, bytesOf, storedValue } from "./value";
 import { type Change, type Entry, metadataOf } from "./entities";
 import { kvFailures } from "./failures";
 
-/** What the request log says of a request that carries keys or values, in place of its body. */
+/** What the request log shows instead of a body with keys or values. */
 export interface Batch {
-  /** Pairs written, or keys deleted or asked for. */
+  /** Number of pairs written, or of keys deleted or read. */
   readonly entries: number;
-  /** Of the body. */
+  /** The body's size. */
   readonly bytes: number;
   /** The first five. */
   readonly keys: readonly string[];
@@ -18,7 +18,7 @@ export interface Batch {
 
 const batchPath = /^\/accounts\/[^/]+\/storage\/kv\/namespaces\/[^/]+\/(bulk(?:\/delete|\/get)?|values\/.+)$/;
 
-/** The last part of the path as the client encoded it: routers decode a little, and too early. */
+/** The last segment of the path as the client encoded it: routers decode parts of it too early. */
 function keyInPath(c: ApiContext): string | undefined {
   const path = (c.env.incoming.url ?? "").split("?")[0] ?? "";
   const encoded = /\/(?:values|metadata)\/([^/]+)\/?$/.exec(path)?.[1];
@@ -33,14 +33,14 @@ export function readKey(c: ApiContext, settings: Settings): Bytes {
   return checkedKey(keyInPath(c) ?? "", settings);
 }
 
-/** Pairs of a bulk write. The first that breaks a rule refuses all. */
+/** The pairs of a bulk write. One invalid pair fails them all. */
 export async function readPairs(c: ApiContext, settings: Settings): Promise<Change[]> {
   const items = await readArray(c, settings.limits.maxKvPairs);
   const now = settings.clock().getTime();
   return items.map((item, index) => readPair(item, `/${index}`, settings, now));
 }
 
-/** Keys of a bulk delete. */
+/** The keys of a bulk delete. */
 export async function readKeys(c: ApiContext, settings: Settings): Promise<Bytes[]> {
   const items = await readArray(c, settings.limits.maxKvPairs);
   return items.map((item, index) => {
@@ -57,9 +57,9 @@ export interface BulkGet {
 
 export async function readBulkGet(c: ApiContext, settings: Settings): Promise<BulkGet> {
   const body = await readJson(c);
-  if (!isRecord(body)) throw kvFailures.bodyInvalid("it is no object");
+  if (!isRecord(body)) throw kvFailures.bodyInvalid("it is not an object");
   const { keys = [], type = "text", withMetadata = false } = body;
-  if (!isTexts(keys)) throw kvFailures.bodyInvalid("keys are strings", "/keys");
+  if (!isStrings(keys)) throw kvFailures.bodyInvalid("keys are strings", "/keys");
   if (type !== "text" && type !== "json") throw kvFailures.bodyInvalid("text or json", "/type");
   if (typeof withMetadata !== "boolean") throw kvFailures.bodyInvalid("true or false", "/withMetadata");
 
@@ -70,7 +70,7 @@ export async function readBulkGet(c: ApiContext, settings: Settings): Promise<Bu
   return { keys, type, withMetadata };
 }
 
-/** One value: the body as it is, or the parts `value` and `metadata` of a form. */
+/** One value: the raw body, or the parts `value` and `metadata` of a form. */
 export async function readEntry(c: ApiContext, settings: Settings): Promise<Entry> {
   const { limits, kvStore } = settings;
   const { value, metadata } = await readValue(c);
@@ -82,16 +82,16 @@ export async function readEntry(c: ApiContext, settings: Settings): Promise<Entr
     expiration_ttl: numberIn(c.req.query("expiration_ttl")),
   };
   return {
-    value: keep(value, kvStore),
+    value: storedValue(value, kvStore),
     expiration: expirationOf(times, "", limits, settings.clock().getTime()),
     metadata: checkedMetadata(metadata, undefined, settings),
   };
 }
 
-/** Of a create or a rename. */
+/** The title in a create or a rename. */
 export async function readTitle(c: ApiContext, { maxNamespaceTitleCharacters }: Limits): Promise<string> {
   const body = await readJson(c);
-  if (!isRecord(body)) throw kvFailures.bodyInvalid("it is no object");
+  if (!isRecord(body)) throw kvFailures.bodyInvalid("it is not an object");
   const { title = "" } = body;
   if (typeof title !== "string") throw kvFailures.bodyInvalid("the title is a string", "/title");
   if (title === "") throw kvFailures.titleMissing();
@@ -118,14 +118,14 @@ function readPair(item: unknown, pointer: string, settings: Settings, now: numbe
   return [
     checkedKey(key, settings, `${pointer}/key`),
     {
-      value: keep(content, kvStore),
+      value: storedValue(content, kvStore),
       expiration: expirationOf(item, pointer, limits, now),
       metadata: checkedMetadata(metadata, `${pointer}/metadata`, settings),
     },
   ];
 }
 
-/** Only the seed forbids blanks and control characters. */
+/** In the "seed" dialect, a strict API refuses whitespace and control characters; the published API accepts them. */
 function checkedKey(key: string, { limits, dialect, strict }: Settings, pointer?: string): Bytes {
   const bytes = bytesOf(key);
   if (["", ".", ".."].includes(key)) throw kvFailures.keyIllegal(pointer);
@@ -136,7 +136,7 @@ function checkedKey(key: string, { limits, dialect, strict }: Settings, pointer?
   return bytes;
 }
 
-/** D33: an object by seed, any JSON as published; only a strict API minds. */
+/** In the "seed" dialect, a strict API accepts only objects; the published API accepts any JSON. */
 function checkedMetadata(
   metadata: unknown,
   pointer: string | undefined,
@@ -149,12 +149,12 @@ function checkedMetadata(
     throw kvFailures.metadataInvalid(why, pointer);
   }
   if (strict && dialect === "seed" && text !== undefined && !isRecord(metadata)) {
-    throw kvFailures.metadataInvalid("it is no object", pointer);
+    throw kvFailures.metadataInvalid("it is not an object", pointer);
   }
   return text;
 }
 
-/** A lifetime wins over a time. */
+/** A TTL overrides an expiration. */
 function expirationOf(
   { expiration, expiration_ttl: ttl }: Readonly<Record<string, unknown>>,
   pointer: string,
@@ -190,7 +190,7 @@ async function readValue(c: ApiContext): Promise<{ value: Buffer; metadata?: unk
 
 async function readArray(c: ApiContext, most: number): Promise<unknown[]> {
   const body = await readJson(c);
-  if (!Array.isArray(body)) throw kvFailures.bodyInvalid("it is no array");
+  if (!Array.isArray(body)) throw kvFailures.bodyInvalid("it is not an array");
   if (body.length > most) throw kvFailures.tooManyKeys(body.length, most);
   return body as unknown[];
 }
@@ -202,13 +202,13 @@ async function readJson(c: ApiContext): Promise<unknown> {
   return json.value;
 }
 
-/** Padded, without line breaks. Searches for what does not belong: matching 30 MB as a whole exhausts the stack. */
+/** Padded, without line breaks. Searches for invalid characters, because matching 30 MB as a whole exhausts the stack. */
 function isBase64(text: string): boolean {
   const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
   return text.length % 4 === 0 && !/[^A-Za-z0-9+/]/.test(text.slice(0, text.length - padding));
 }
 
-/** A query parameter that is no number is kept as it is, and refused by whoever expects one. */
+/** A query parameter that isn't a number stays text, for the check to refuse. */
 function numberIn(text: string | undefined): unknown {
   return text === undefined || !/^\d+$/.test(text) ? text : Number(text);
 }
@@ -217,7 +217,7 @@ function isWhole(value: unknown): value is number {
   return Number.isSafeInteger(value);
 }
 
-function isTexts(value: unknown): value is string[] {
+function isStrings(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((each) => typeof each === "string");
 }
 
@@ -225,7 +225,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Where a listing goes on: behind a key, and after so many empty pages. Opaque to clients, and never twice the same. */
+/** Where a listing continues: after a key and a number of empty pages. Opaque to clients. */
 interface Cursor {
   readonly after: Bytes;
   readonly emptyPages: number;
@@ -244,7 +244,7 @@ export function decodeCursor(cursor: string | undefined): Cursor {
   return decoded;
 }
 
-/** Parts of a multipart/form-data body by name, as bytes: the platform's own reader takes a part without a file for text. */
+/** The parts of a multipart/form-data body by name, as bytes: the platform's parser decodes a part without a file as text. */
 function multipartParts(contentType: string, body: Buffer): Map<string, Buffer> | undefined {
   const boundary = /;\s*boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType);
   if (boundary === null) return undefined;

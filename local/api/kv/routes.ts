@@ -8,7 +8,7 @@ import { kvFailures } from "./failures";
 import type { Namespace } from "./namespace";
 import type { BulkGet } from "./requests";
 import * as requests from "./requests";
-import type { KvStore, Titled } from "./store";
+import type { KvStore, ListedNamespace } from "./store";
 import type { Services } from "../services";
 
 export function kvRoutes(app: ApiRouter, services: Services): void {
@@ -21,7 +21,7 @@ export function kvRoutes(app: ApiRouter, services: Services): void {
 
 function namespaceRoutes(app: ApiRouter, root: string, { state: { kv }, settings }: Services) {
   const { dialect, limits } = settings;
-  const shown = ({ id, title }: Titled) =>
+  const namespaceView = ({ id, title }: ListedNamespace) =>
     dialect === "seed" ? { id, title } : { id, title, supports_url_encoding: true };
   const requireFree = (title: string, operation: string, itself?: Namespace) => {
     const taken = kv.namespaces().some((each) => each.title === title && each !== itself);
@@ -44,7 +44,7 @@ function namespaceRoutes(app: ApiRouter, root: string, { state: { kv }, settings
       const all = [...kv.listed()].sort((a, b) => (a[order] < b[order] ? -sign : sign));
       const items = all.slice((page - 1) * perPage, page * perPage);
       const info = { page, per_page: perPage, count: items.length, total_count: all.length };
-      return ok(c, items.map(shown), info);
+      return ok(c, items.map(namespaceView), info);
     },
 
     POST: async (c) => {
@@ -52,19 +52,19 @@ function namespaceRoutes(app: ApiRouter, root: string, { state: { kv }, settings
       requireFree(title, "create namespace");
       const most = limits.maxNamespaces;
       if (kv.namespaces().length >= most) throw kvFailures.tooManyNamespaces(most);
-      return ok(c, shown(kv.create(title)));
+      return ok(c, namespaceView(kv.create(title)));
     },
   });
 
   route(app, `${root}/:namespaceId`, {
-    GET: (c) => ok(c, shown(namespaceOf(c, kv, "get namespace"))),
+    GET: (c) => ok(c, namespaceView(namespaceOf(c, kv, "get namespace"))),
 
     PUT: async (c) => {
       const namespace = namespaceOf(c, kv, "rename namespace");
       const title = await requests.readTitle(c, limits);
       requireFree(title, "rename namespace", namespace);
       kv.rename(namespace, title);
-      return ok(c, dialect === "seed" ? {} : shown(namespace));
+      return ok(c, dialect === "seed" ? {} : namespaceView(namespace));
     },
 
     DELETE: (c) => {
@@ -75,7 +75,7 @@ function namespaceRoutes(app: ApiRouter, root: string, { state: { kv }, settings
 }
 
 function bulkRoutes(app: ApiRouter, path: string, { state: { kv }, settings }: Services) {
-  /** Carries the changes out, but for those a fault names; the answer differs by dialect (D36). */
+  /** Applies the changes, except those that a fault names. The dialects answer differently. */
   const write = (c: ApiContext, operation: string, changes: readonly Change[]) => {
     const failed = unsuccessful(c, changes);
     const done = changes.filter(([key]) => !failed.has(key));
@@ -188,7 +188,7 @@ function namespaceOf(c: ApiContext, kv: KvStore, operation: string): Namespace {
   return namespace;
 }
 
-/** Keys that the fault which struck the request keeps from being written. */
+/** The keys that the request's fault reports as unsuccessful. */
 function unsuccessful(c: ApiContext, changes: readonly Change[]): Set<Change[0]> {
   const fault = c.get("fault");
   if (fault?.kind !== "unsuccessful") return new Set();
@@ -200,7 +200,7 @@ function unsuccessful(c: ApiContext, changes: readonly Change[]): Set<Change[0]>
   return new Set(keys.slice(0, fault.count ?? Math.ceil(keys.length * (fault.fraction ?? 1))));
 }
 
-/** An entry of a bulk read, which answers text only. */
+/** An entry in the answer to a bulk read, which returns only text. */
 function found(
   key: string,
   { value, metadata, expiration }: Entry,

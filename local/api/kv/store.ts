@@ -1,55 +1,55 @@
 import { randomUUID } from "node:crypto";
-import { type Change, fromRecord, type KvSnapshot, toRecord } from "./entities";
+import { type Change, changeOf, type KvSnapshot, recordOf } from "./entities";
 import { kvFailures } from "./failures";
 import type { Journal } from "./journal";
 import { type KvLag, Namespace } from "./namespace";
 import { Shelf } from "../shelf";
 import type { ValueStore } from "./value";
 
-/** What a listing tells of a namespace. */
-export interface Titled {
+/** A namespace as listed. */
+export interface ListedNamespace {
   readonly id: string;
   readonly title: string;
 }
 
-const EVERYTHING = "namespaces";
+const NAMESPACES_KEY = "namespaces";
 
 interface KvStoreOptions {
   readonly clock: () => Date;
-  /** Of every namespace, until it is given its own. */
+  /** Of every namespace, unless it gets its own. */
   readonly lag: KvLag;
   /** How long the listing of namespaces lags behind. */
   readonly listLagMs: number;
   readonly values: ValueStore;
-  /** Where it is kept; undefined keeps it nowhere. */
+  /** Where it's stored; undefined for memory only. */
   readonly journal: Journal | undefined;
 }
 
 /** The namespaces of the account. */
 export class KvStore {
   #namespaces = new Map<string, Namespace>();
-  /** Ids and titles, as the listing of namespaces shows them in time. */
-  readonly #titles: Shelf<readonly Titled[]>;
+  /** IDs and titles, which are listed with a lag. */
+  readonly #titles: Shelf<readonly ListedNamespace[]>;
 
   readonly #options: KvStoreOptions;
 
-  /** What the journal holds, else `seed`. */
+  /** Starts from the journal if there is one, else from `seed`. */
   constructor(seed: KvSnapshot, options: KvStoreOptions) {
     this.#options = options;
     const { journal, clock, listLagMs } = options;
     this.#titles = new Shelf({ clock, lagMs: listLagMs, onWrite: () => undefined });
     if (journal?.exists() === true) this.#load(journal);
     else this.#fill(seed);
-    this.#titles.reset([[EVERYTHING, this.#titled()]]);
+    this.#titles.reset([[NAMESPACES_KEY, this.#titled()]]);
   }
 
   namespaces(): readonly Namespace[] {
     return [...this.#namespaces.values()];
   }
 
-  /** What a listing of namespaces is shown. */
-  listed(): readonly Titled[] {
-    return this.#titles.visible(EVERYTHING);
+  /** The namespaces as listed. */
+  listed(): readonly ListedNamespace[] {
+    return this.#titles.visible(NAMESPACES_KEY);
   }
 
   namespace(id: string): Namespace | undefined {
@@ -59,21 +59,21 @@ export class KvStore {
   create(title: string): Namespace {
     const id = randomUUID().replaceAll("-", "");
     const created = this.#add(id, title);
-    this.#titles.write(EVERYTHING, this.#titled());
+    this.#titles.write(NAMESPACES_KEY, this.#titled());
     this.#keep((journal) => journal.rename(this.namespaces()));
     return created;
   }
 
   rename(namespace: Namespace, title: string): void {
     namespace.title = title;
-    this.#titles.write(EVERYTHING, this.#titled());
+    this.#titles.write(NAMESPACES_KEY, this.#titled());
     this.#keep((journal) => journal.rename(this.namespaces()));
   }
 
-  /** Its keys go too. */
+  /** Also deletes its keys. */
   remove({ id }: Namespace): void {
     this.#namespaces.delete(id);
-    this.#titles.write(EVERYTHING, this.#titled());
+    this.#titles.write(NAMESPACES_KEY, this.#titled());
     this.#keep((journal) => journal.rename(this.namespaces()));
   }
 
@@ -82,7 +82,7 @@ export class KvStore {
     this.#keep((journal) => journal.append(namespace.id, changes));
   }
 
-  /** What is not given stays. */
+  /** Members that aren't given stay. */
   setLag(id: string, lag: Partial<KvLag>): KvLag {
     const namespace = this.namespace(id);
     if (namespace === undefined) throw kvFailures.namespaceNotFound("set lag");
@@ -95,15 +95,15 @@ export class KvStore {
       namespaces: this.namespaces().map((namespace) => ({
         id: namespace.id,
         title: namespace.title,
-        entries: Array.from(namespace.entries(), ([key, entry]) => toRecord(key, entry)),
+        entries: Array.from(namespace.entries(), ([key, entry]) => recordOf(key, entry)),
       })),
     };
   }
 
-  /** Puts other namespaces in place of these; listings and reads see them at once. */
+  /** Replaces all namespaces. Listings and reads see them at once. */
   restore(snapshot: KvSnapshot): void {
     this.#fill(snapshot);
-    this.#titles.reset([[EVERYTHING, this.#titled()]]);
+    this.#titles.reset([[NAMESPACES_KEY, this.#titled()]]);
     this.#options.journal?.replace(this.namespaces());
   }
 
@@ -113,12 +113,12 @@ export class KvStore {
       this.#add(
         id,
         title,
-        entries.map((record) => fromRecord(record, this.#options.values)),
+        entries.map((record) => changeOf(record, this.#options.values)),
       );
     }
   }
 
-  #titled(): readonly Titled[] {
+  #titled(): readonly ListedNamespace[] {
     return this.namespaces().map(({ id, title }) => ({ id, title }));
   }
 
@@ -144,7 +144,7 @@ export class KvStore {
     return namespace;
   }
 
-  /** The first write keeps all that the seed put there as well. */
+  /** The first write also stores what the seed created. */
   #keep(change: (journal: Journal) => void): void {
     const { journal } = this.#options;
     if (journal === undefined) return;

@@ -2,15 +2,15 @@ import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 
 /**
- * Text in which each character stands for one byte. V8 keeps such a string at one byte a character and compares it
- * byte by byte: a million short keys and values cost little, and sort as their UTF-8 does. ASCII text is its own bytes.
+ * Text with one character per byte. V8 stores such strings with one byte per character and compares them byte by byte, so a
+ * million short keys and values take little memory and sort like their UTF-8. ASCII text stays the same.
  */
 export type Bytes = string & { readonly isBytes: true };
 
-/** "digests" keeps only what tells one value from another: for measuring a client that writes a gigabyte. */
+/** "digests" stores only digests of values, to measure a client that writes a gigabyte. */
 export type ValueStore = "memory" | "digests";
 
-/** What is left of a value where only digests are kept. */
+/** A value of which only the digest is stored. */
 export class Digest {
   constructor(
     readonly sha256: Bytes,
@@ -18,13 +18,13 @@ export class Digest {
   ) {}
 }
 
-/** A buffer costs about a hundred bytes of its own, and lies outside the heap: worth it for long values. */
+/** A buffer has an overhead of about a hundred bytes but is outside the heap, which pays off for long values. */
 export type Value = Bytes | Buffer | Digest;
 
 const LONG_FROM = 4096;
 
-/** What is kept of `content`: text, or bytes that the caller may go on to change. */
-export function keep(content: string | Buffer, store: ValueStore): Value {
+/** The stored form of `content`. Copies bytes, because the caller may change them. */
+export function storedValue(content: string | Buffer, store: ValueStore): Value {
   if (store === "digests") {
     const sha256 = createHash("sha256").update(content).digest();
     return new Digest(bytesIn(sha256), Buffer.byteLength(content));
@@ -34,13 +34,13 @@ export function keep(content: string | Buffer, store: ValueStore): Value {
   return long ? Buffer.from(content) : bytesIn(content);
 }
 
-/** The bytes of a value; undefined where only a digest was kept. */
+/** The bytes of a value; undefined if only its digest was stored. */
 export function contentOf(value: Value): Buffer | undefined {
   if (value instanceof Digest) return undefined;
   return typeof value === "string" ? bufferOf(value) : value;
 }
 
-/** The value as text; undefined where it is none. */
+/** The value as text; undefined if it isn't UTF-8. */
 export function readableText(content: Buffer): string | undefined {
   return isUtf8(content) ? content.toString() : undefined;
 }

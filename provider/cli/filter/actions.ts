@@ -1,7 +1,7 @@
 import { createReadStream, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { LOGPUSH } from "../../limits";
-import { count } from "../../kv/entry";
+import { formatNumber } from "../../kv/entry";
 import { FilterError, parseFilter, leavesOf, type CheckedFilter } from "../../logpush/filter-read";
 import { compileFilter, sizeOf, sizeProblem, filterTree } from "../../logpush/filter-text";
 import {
@@ -107,7 +107,7 @@ function assertReadable({ lines, unreadable, examples }: FilterTest): void {
   if (unreadable < lines) return;
   const [first] = examples.unreadable;
   const why = first === undefined ? "" : `; line ${first.line} ${first.reason}`;
-  throw new CommandError(`none of ${count(lines)} lines is a JSON object${why}.`);
+  throw new CommandError(`none of ${formatNumber(lines)} lines is a JSON object${why}.`);
 }
 
 /** Says what makes the counts less reliable than they look. */
@@ -122,13 +122,13 @@ function warn(
     const first = examples.unreadable.map(({ line, reason }) => `line ${line} ${reason}`).join(", ");
     printToStderr(
       io,
-      `edgeguard: ${count(unreadable)} of ${count(lines)} lines cannot be read${first === "" ? "" : `: ${first}`}.`,
+      `edgeguard: ${formatNumber(unreadable)} of ${formatNumber(lines)} lines cannot be read${first === "" ? "" : `: ${first}`}.`,
     );
   }
   for (const [field, without] of Object.entries(missingFields)) {
     printToStderr(
       io,
-      `edgeguard: ${field} is missing in ${count(without)} of ${count(lines)} lines: its comparisons fail there, which may not be what Cloudflare does. Use sample lines that have it.`,
+      `edgeguard: ${field} is missing in ${formatNumber(without)} of ${formatNumber(lines)} lines: its comparisons fail there, which may not be what Cloudflare does. Use sample lines that have it.`,
     );
   }
 }
@@ -140,7 +140,7 @@ function formatResult(filter: CheckedFilter, text: string, result: FilterTest): 
     examples.map(({ line, fields: all }) => `  line ${line}: ${truncate(JSON.stringify(pick(all, fields)))}`);
   const { passed, rejected } = result.examples;
   const parts = [
-    `The filter, ${count(operators)} of about ${count(LOGPUSH.MAX_FILTER_OPERATORS)} operators and ${count(bytes)} of about ${count(LOGPUSH.MAX_FILTER_BYTES)} bytes:`,
+    `The filter, ${formatNumber(operators)} of about ${formatNumber(LOGPUSH.MAX_FILTER_OPERATORS)} operators and ${formatNumber(bytes)} of about ${formatNumber(LOGPUSH.MAX_FILTER_BYTES)} bytes:`,
     ...filterTree(text).map((line) => `  ${line}`),
     "",
     counts(result),
@@ -151,9 +151,9 @@ function formatResult(filter: CheckedFilter, text: string, result: FilterTest): 
 }
 
 function counts({ lines, passed, rejected, unreadable }: FilterTest): string {
-  const not = rejected === 0 ? "" : `, ${count(rejected)} ${rejected === 1 ? "does" : "do"} not`;
-  const bad = unreadable === 0 ? "" : `, ${count(unreadable)} cannot be read`;
-  return `${count(passed)} of ${count(lines)} ${lines === 1 ? "line" : "lines"} ${passed === 1 ? "passes" : "pass"}${not}${bad}.`;
+  const not = rejected === 0 ? "" : `, ${formatNumber(rejected)} ${rejected === 1 ? "does" : "do"} not`;
+  const bad = unreadable === 0 ? "" : `, ${formatNumber(unreadable)} cannot be read`;
+  return `${formatNumber(passed)} of ${formatNumber(lines)} ${lines === 1 ? "line" : "lines"} ${passed === 1 ? "passes" : "pass"}${not}${bad}.`;
 }
 
 const MAX_CHARACTERS = 200;

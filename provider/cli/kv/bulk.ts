@@ -1,6 +1,6 @@
 import { remove, upload, type BulkOutcome } from "../../kv/bulk";
 import { readCatalog, type Catalog, type Row, type Source } from "../../kv/catalog";
-import { count, showKey, writtenOf } from "../../kv/entry";
+import { formatNumber, quoteKey, declaredValueOf } from "../../kv/entry";
 import { NotAnArrayError } from "../../kv/json-items";
 import { compare } from "../../kv/converge";
 import { FileSource } from "../../kv/source-file";
@@ -30,10 +30,10 @@ async function putEntries(io: Io, file: InputFile, options: BulkPutOptions): Pro
   const work = async (checked: Checked): Promise<void> => {
     const { catalog, rows, expired } = checked;
     for (const warning of catalog.warnings) printToStderr(io, `edgeguard: ${warning}`);
-    const left = expired === 0 ? "" : `, and left out ${entries(expired)} that expired already`;
+    const left = expired === 0 ? "" : `, skipped ${entries(expired)} that had expired`;
     if (options.dryRun === true) {
-      const found = `${entries(rows.length)} to write, values of ${count(catalog.bytes)} bytes in all${left}`;
-      printToStderr(io, `edgeguard: ${file.name} is in order: ${found}. Nothing was sent to ${target.name}.`);
+      const found = `${entries(rows.length)} to write, values of ${formatNumber(catalog.bytes)} bytes in all${left}`;
+      printToStderr(io, `edgeguard: ${file.name} is valid: ${found}. Nothing was sent to ${target.name}.`);
       return;
     }
     const stop = io.interrupted();
@@ -41,7 +41,7 @@ async function putEntries(io: Io, file: InputFile, options: BulkPutOptions): Pro
       const progress = new ProgressLine(io, "entries written", rows.length);
       const outcome = await send(session, checked, (more) => progress.add(more));
       progress.clear();
-      const counts = `Wrote ${count(outcome.done)} of ${entries(rows.length)} to ${session.name}`;
+      const counts = `Wrote ${formatNumber(outcome.done)} of ${entries(rows.length)} to ${session.name}`;
       demandAll(io, outcome, counts, stop);
       const done = `wrote ${entries(outcome.done)} to ${session.name} in ${secondsSince(begun)}`;
       printToStderr(io, `edgeguard: ${done}${left}.`);
@@ -51,7 +51,7 @@ async function putEntries(io: Io, file: InputFile, options: BulkPutOptions): Pro
   await withEntries(new FileSource(file), work);
 }
 
-/** Entries in the form that `bulk put` takes, so that what was read can be written elsewhere. */
+/** Prints entries in the form of `bulk put`, so that they can be written elsewhere. */
 export async function getBulk(io: Io, argument: string, options: DataOptions): Promise<void> {
   const keys = await withInputFile(io, argument, readKeys);
   await onNamespace(io, options, async ({ ctx, accountId, namespaceId, name }) => {
@@ -69,54 +69,61 @@ export async function getBulk(io: Io, argument: string, options: DataOptions): P
     if (missing.size === 0) return;
     const some = [...missing].slice(0, 10).map((key) => JSON.stringify(key));
     const names = `${some.join(", ")}${missing.size > some.length ? ", …" : ""}`;
-    throw new CommandError(`${count(missing.size)} of ${keysOf(keys.length)} are not in ${name}: ${names}.`);
+    throw new CommandError(
+      `${formatNumber(missing.size)} of ${keysOf(keys.length)} are not in ${name}: ${names}.`,
+    );
   });
 }
 
 export async function deleteBulk(io: Io, argument: string, options: DeleteOptions): Promise<void> {
   const keys = await withInputFile(io, argument, readKeys);
   if (keys.length === 0) {
-    printToStderr(io, `edgeguard: ${argument} names no keys; nothing was deleted.`);
+    printToStderr(io, `edgeguard: ${argument} has no keys; nothing was deleted.`);
     return;
   }
   const stop = io.interrupted();
   const work = async (session: NamespaceSession): Promise<void> => {
     const { ctx, accountId, namespaceId, name } = session;
-    // A delete takes what is not there for deleted; a namespace that is not there is a mistake.
+    // Deleting from a missing namespace succeeds, but it's a mistake.
     const title = await titleOf(session);
     await confirm(
       io,
-      `Delete ${keysOf(keys.length)} of namespace ${JSON.stringify(title)} (${namespaceId})?`,
+      `Delete ${keysOf(keys.length)} from namespace ${JSON.stringify(title)} (${namespaceId})?`,
       options.yes,
     );
     const progress = new ProgressLine(io, "keys deleted", keys.length);
     const onDone = (some: readonly string[]): void => progress.add(some.length);
     const outcome = await remove({ ctx, accountId, namespaceId, keys, onDone });
     progress.clear();
-    demandAll(io, outcome, `Deleted ${count(outcome.done)} of ${keysOf(keys.length)} of ${name}`, stop);
-    printToStderr(io, `edgeguard: deleted ${keysOf(outcome.done)} of ${name}.`);
+    demandAll(
+      io,
+      outcome,
+      `Deleted ${formatNumber(outcome.done)} of ${keysOf(keys.length)} from ${name}`,
+      stop,
+    );
+    printToStderr(io, `edgeguard: deleted ${keysOf(outcome.done)} from ${name}.`);
   };
   await onNamespace(io, options, work, { closing: stop });
 }
 
 function entryOf({ key, bytes, metadata }: FoundValue): object {
-  const { value, base64 } = writtenOf(bytes);
+  const { value, base64 } = declaredValueOf(bytes);
   return { key, value, ...(base64 && { base64 }), ...(metadata !== undefined && { metadata }) };
 }
 
 function entries(n: number): string {
-  return `${count(n)} ${n === 1 ? "entry" : "entries"}`;
+  return `${formatNumber(n)} ${n === 1 ? "entry" : "entries"}`;
 }
 
 function keysOf(n: number): string {
-  return `${count(n)} ${n === 1 ? "key" : "keys"}`;
+  return `${formatNumber(n)} ${n === 1 ? "key" : "keys"}`;
 }
 
 function secondsSince(startedMs: number): string {
   return `${((performance.now() - startedMs) / 1000).toFixed(1)} s`;
 }
 
-/** Entries that were read and checked, and can be sent. */
+/** Checked entries, ready to send. */
 export interface Checked {
   readonly catalog: Catalog;
   readonly entries: Source;
@@ -126,19 +133,21 @@ export interface Checked {
 }
 
 /**
- * Does `work` with the entries of a source as it is now. Entries are checked before the first is sent, and their values
- * read again when they are: a file is held open and must not change.
+ * Does `work` with the entries of a source. Checks all of them before the first is sent, and reads their values again when
+ * they are. A file stays open and must not change.
  *
- * @throws CommandError naming what is wrong with the entries.
+ * @throws CommandError with everything that's wrong with the entries.
  */
 export async function withEntries<T>(source: Source, work: (checked: Checked) => Promise<T>): Promise<T> {
   try {
     const catalog = await readCatalog(source);
-    const { problems, broken } = catalog;
+    const { problems, readError } = catalog;
     if (problems.length > 0) {
-      const told =
-        broken instanceof NotAnArrayError ? [...problems.slice(0, -1), `${broken.withColumn}.`] : problems;
-      throw new CommandError(`${told.join("\n  ")}\n  Nothing was sent.`);
+      const lines =
+        readError instanceof NotAnArrayError
+          ? [...problems.slice(0, -1), `${readError.withColumn}.`]
+          : problems;
+      throw new CommandError(`${lines.join("\n  ")}\n  Nothing was sent.`);
     }
     const { writes: rows, past: expired } = compare(catalog, new Map());
     return await work({ catalog, entries: source, rows, expired });
@@ -147,7 +156,7 @@ export async function withEntries<T>(source: Source, work: (checked: Checked) =>
   }
 }
 
-/** Writes the entries by the provider's own batches, and calls `onWritten` with how many more were. */
+/** Writes the entries in the provider's batches, and calls `onWritten` with the number of each. */
 export async function send(
   { ctx, accountId, namespaceId }: NamespaceSession,
   { entries, rows }: Checked,
@@ -166,16 +175,16 @@ export async function send(
 const SHOWN_KEYS = 10;
 
 /**
- * Names what was not done.
+ * Reports failed keys.
  *
  * @param counts as in `Wrote 3 of 5 entries`.
- * @throws for an outcome that is not all it was to be.
+ * @throws unless everything was written or deleted.
  */
 export function demandAll(io: Io, { failed, error }: BulkOutcome, counts: string, stop: AbortSignal): void {
   for (const { key, reason } of failed.slice(0, SHOWN_KEYS))
-    printToStderr(io, `edgeguard: key ${showKey(key)}: ${reason}`);
+    printToStderr(io, `edgeguard: key ${quoteKey(key)}: ${reason}`);
   if (failed.length > SHOWN_KEYS)
-    printToStderr(io, `edgeguard: and ${count(failed.length - SHOWN_KEYS)} more keys`);
+    printToStderr(io, `edgeguard: and ${formatNumber(failed.length - SHOWN_KEYS)} more keys`);
   if (error !== undefined && stop.aborted) throw new InterruptedError(`interrupted. ${counts}.`);
   if (error !== undefined)
     throw new UnfinishedError(

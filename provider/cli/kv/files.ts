@@ -11,18 +11,18 @@ import { isJsonObject, ownMember } from "../../runtime/values";
 import { CommandError, InterruptedError } from "../../terminal/errors";
 import type { Io } from "../../terminal/io";
 
-/** A file that a command reads, more than once. */
+/** A file that a command reads several times. */
 export interface InputFile {
   readonly path: string;
-  /** What messages call it. */
+  /** Its name in messages. */
   readonly name: string;
 }
 
 /**
- * Does `work` with the file that an argument names: `-` is standard input. What comes through a pipe can be read only
- * once, so it is copied into a temporary file first, which nobody else may read and which goes afterwards.
+ * Does `work` with the file that an argument names; `-` is standard input. A pipe can be read only once, so it's first
+ * copied to a private temporary file, which is removed afterwards.
  *
- * @throws CommandError where it cannot be read.
+ * @throws CommandError if it can't be read.
  */
 export async function withInputFile<T>(
   io: Io,
@@ -34,7 +34,7 @@ export async function withInputFile<T>(
   if (!isStdin && !(await isStream(path))) return await work({ path, name: argument });
 
   const name = isStdin ? "standard input" : argument;
-  const stop = io.interrupted(); // Until the copy is gone again, Ctrl-C must not just end the process.
+  const stop = io.interrupted(); // Ctrl-C must not end the process before the copy is removed.
   const folder = await mkdtemp(join(tmpdir(), "edgeguard-"));
   try {
     const copy = join(folder, "input");
@@ -50,17 +50,17 @@ export async function withInputFile<T>(
   }
 }
 
-/** Whether a path is a pipe, or empty like /dev/null. What is missing is told by whoever opens it. */
+/** Whether a path is a pipe or /dev/null. A missing file is reported when it's opened. */
 async function isStream(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined);
   return found?.isFIFO() === true || path === devNull;
 }
 
 /**
- * Keys of a JSON file, each of them once: an array of strings, of objects with a `name` as `key list` prints them, or of
- * entries with a `key` as `bulk put` takes them.
+ * The distinct keys of a JSON file: an array of strings, of objects with a `name` as in the output of `key list`, or of
+ * entries with a `key` as in a file for `bulk put`.
  *
- * @throws CommandError naming line and column of the first item that is no key, or of what is no array.
+ * @throws CommandError with line and column, if it's not an array or an item isn't a key.
  */
 export async function readKeys({ path, name }: InputFile): Promise<readonly string[]> {
   let file: SourceHandle | undefined;

@@ -5,9 +5,9 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { ApiError, isAbsent } from "../../api/errors";
 import { isNamespaceGone, metadataPath, valuePath } from "../../kv/address";
-import { checkKey, count, showKey, tooLarge, writtenOf } from "../../kv/entry";
+import { checkKey, formatNumber, quoteKey, tooLarge, declaredValueOf } from "../../kv/entry";
 import { listKeys as keysOf } from "../../kv/listing";
-import { openSource } from "../../kv/declared";
+import { openSource } from "../../kv/declaration";
 import { inexactMetadata, isTooDeep } from "../../kv/metadata";
 import { KV } from "../../limits";
 import { isJsonObject } from "../../runtime/values";
@@ -26,7 +26,7 @@ import {
 } from "./session";
 import { NotRegularError } from "../../runtime/files";
 
-/** One entry goes the way of many: the same checks, the same request, the same retries. */
+/** Writes one entry like many: with the same checks, request and retries. */
 export async function putKey(
   io: Io,
   key: string,
@@ -42,10 +42,10 @@ export async function putKey(
       const { error, failed } = await send(session, checked);
       if (error !== undefined) throw error;
       if (failed[0] !== undefined)
-        throw new CommandError(`key ${showKey(key)} was not written: ${failed[0].reason}`);
+        throw new CommandError(`key ${quoteKey(key)} was not written: ${failed[0].reason}`);
       printToStderr(
         io,
-        `edgeguard: wrote key ${showKey(key)}, ${count(bytes)} ${bytes === 1 ? "byte" : "bytes"}, to ${session.name}${ends(entry)}.`,
+        `edgeguard: wrote key ${quoteKey(key)}, ${formatNumber(bytes)} ${bytes === 1 ? "byte" : "bytes"}, to ${session.name}${ends(entry)}.`,
       );
     };
     await onNamespace(io, options, work, { writes: true });
@@ -56,25 +56,25 @@ export async function listKeys(io: Io, options: ListOptions): Promise<void> {
   const { prefix } = options;
   await onNamespace(io, options, async ({ ctx, accountId, namespaceId }) => {
     const at = { accountId, namespaceId, ...(prefix === undefined ? {} : { prefix }) };
-    await printArray(io, shown(keysOf(ctx.api, { ...at, complete: false })));
+    await printArray(io, listedMembers(keysOf(ctx.api, { ...at, complete: false })));
   });
 }
 
 export async function getKey(io: Io, key: string, options: GetOptions): Promise<void> {
   refuseBadKey(key);
   await onNamespace(io, options, async (session) => {
-    const what = `Reading key ${showKey(key)} of ${session.name}`;
+    const what = `Reading key ${quoteKey(key)} in ${session.name}`;
     try {
       const { bytes } = await session.ctx.api.getBytes(valuePath(session, key), { what });
       if (options.text === true && !isUtf8(bytes))
         throw new CommandError(
-          `the value of key ${showKey(key)} is not UTF-8 text but ${count(bytes.length)} other bytes. Leave out --text to get them as they are.`,
+          `the value of key ${quoteKey(key)} is not UTF-8 text: ${formatNumber(bytes.length)} bytes. Leave out --text to get them as they are.`,
         );
       await print(io, bytes);
-      // For a reader at a terminal only: elsewhere it would be a byte too many.
+      // Only at a terminal: elsewhere it would be an extra byte.
       if (options.text === true && io.stdout.isTTY === true) await print(io, "\n");
     } catch (error) {
-      throw isKeyMissing(error) ? new CommandError(`${session.name} has no key ${showKey(key)}.`) : error;
+      throw isKeyMissing(error) ? new CommandError(`${session.name} has no key ${quoteKey(key)}.`) : error;
     }
   });
 }
@@ -82,12 +82,12 @@ export async function getKey(io: Io, key: string, options: GetOptions): Promise<
 export async function deleteKey(io: Io, key: string, options: DeleteOptions): Promise<void> {
   refuseBadKey(key);
   await onNamespace(io, options, async (session) => {
-    await confirm(io, `Delete key ${showKey(key)} of ${session.name}?`, options.yes);
+    await confirm(io, `Delete key ${quoteKey(key)} from ${session.name}?`, options.yes);
     const existed = await exists(session, key);
-    // Sent in any case: a key that was just written elsewhere may not show yet.
+    // Sent in any case: a key written elsewhere just now may not be visible yet.
     try {
       await session.ctx.api.delete(valuePath(session, key), {
-        what: `Deleting key ${showKey(key)} of ${session.name}`,
+        what: `Deleting key ${quoteKey(key)} from ${session.name}`,
         schema: z.unknown(),
       });
     } catch (error) {
@@ -96,17 +96,17 @@ export async function deleteKey(io: Io, key: string, options: DeleteOptions): Pr
     printToStderr(
       io,
       existed
-        ? `edgeguard: deleted key ${showKey(key)} of ${session.name}.`
-        : `edgeguard: ${session.name} had no key ${showKey(key)}; there was nothing to delete.`,
+        ? `edgeguard: deleted key ${quoteKey(key)} from ${session.name}.`
+        : `edgeguard: ${session.name} has no key ${quoteKey(key)}; nothing to delete.`,
     );
   });
 }
 
-/** Cloudflare answers a delete alike whether the key existed or not. A token that may only write is no obstacle. */
+/** The answer to a delete doesn't tell whether the key existed. A token that can only write is enough. */
 async function exists(session: NamespaceSession, key: string): Promise<boolean> {
   try {
     await session.ctx.api.get(metadataPath(session, key), {
-      what: `Looking for key ${showKey(key)} of ${session.name}`,
+      what: `Looking for key ${quoteKey(key)} in ${session.name}`,
       schema: z.unknown(),
     });
     return true;
@@ -125,7 +125,7 @@ interface Given {
   readonly expirationTtl?: number;
 }
 
-/** What the command line says of the entry; the limits are looked at where those of all entries are. */
+/** The entry from the command line. Its limits are checked like those of any entry. */
 function entryOf(io: Io, key: string, text: string | undefined, options: PutOptions): Given {
   const { path, ttl, expiration, metadata } = options;
   if (text === undefined && path === undefined) throw new UsageError("no value. Pass VALUE or --path.");
@@ -146,14 +146,14 @@ function fileValue(io: Io, path: string): { readonly value: string; readonly bas
     if (!found.isFile() && !found.isFIFO() && whole !== devNull)
       throw new NotRegularError(found.isDirectory());
     if (found.size > KV.MAX_VALUE_BYTES) throw new CommandError(`${path}: ${tooLarge(found.size)}.`);
-    return writtenOf(readFileSync(whole));
+    return declaredValueOf(readFileSync(whole));
   } catch (error) {
     if (error instanceof CommandError) throw error;
     throw unreadable(path, whole, error);
   }
 }
 
-/** The parser's own words would quote what was given, which may be a secret. */
+/** Not with the parser's message, which would quote the text: it may be secret. */
 function parsedMetadata(text: string): unknown {
   const how = `pass an object and quote it for the shell, as in '{"owner":"shop"}'.`;
   let parsed: unknown;
@@ -163,13 +163,13 @@ function parsedMetadata(text: string): unknown {
     throw new UsageError(`--metadata is not valid JSON: ${how}`);
   }
   if (!isJsonObject(parsed)) throw new UsageError(`--metadata is not an object: ${how}`);
-  if (isTooDeep(parsed)) throw new UsageError("--metadata is nested too deep.");
+  if (isTooDeep(parsed)) throw new UsageError("--metadata is nested too deeply.");
   const inexact = inexactMetadata(`{"metadata":${text}}`, { metadata: parsed });
   if (inexact !== undefined) throw new UsageError(`--metadata: ${inexact}.`);
   const bytes = Buffer.byteLength(JSON.stringify(parsed));
   if (bytes <= KV.MAX_METADATA_BYTES) return parsed;
   throw new UsageError(
-    `--metadata is ${count(bytes)} bytes of JSON; the limit is ${count(KV.MAX_METADATA_BYTES)}.`,
+    `--metadata is ${formatNumber(bytes)} bytes of JSON; the limit is ${formatNumber(KV.MAX_METADATA_BYTES)}.`,
   );
 }
 
@@ -179,15 +179,15 @@ function tooSoon(expiration: number): string {
 
 function refuseBadKey(key: string): void {
   const problem = checkKey(key);
-  if (problem !== undefined) throw new UsageError(`key ${showKey(key)}: ${problem}.`);
+  if (problem !== undefined) throw new UsageError(`key ${quoteKey(key)}: ${problem}.`);
 }
 
 function isKeyMissing(error: unknown): boolean {
   return isAbsent(error) && !isNamespaceGone(error);
 }
 
-/** Members of the seed's listing, in its order. */
-async function* shown(
+/** The documented members of `wrangler kv key list`, in their order. */
+async function* listedMembers(
   keys: AsyncIterable<{ readonly name: string; readonly expiration?: number }>,
 ): AsyncGenerator<object> {
   for await (const { name, expiration } of keys)
@@ -195,7 +195,7 @@ async function* shown(
 }
 
 function ends({ expirationTtl, expiration }: Given): string {
-  if (expirationTtl !== undefined) return `; it expires in ${count(expirationTtl)} seconds`;
+  if (expirationTtl !== undefined) return `; it expires in ${formatNumber(expirationTtl)} seconds`;
   return expiration === undefined ? "" : `; it expires at ${timeOf(expiration)}`;
 }
 

@@ -3,7 +3,7 @@ import { isJsonObject } from "../../runtime/values";
 import { CommandError } from "../../terminal/errors";
 import type { Io } from "../../terminal/io";
 
-/** What is needed of `edgeguard-local`, which is loaded by name and only here: the package works without it. */
+/** The part of `edgeguard-local` that's used here. The package is optional, so it's loaded by name. */
 interface LocalPackage {
   openLocalData(request: {
     readonly folder: string;
@@ -17,24 +17,24 @@ interface LocalPackage {
   }>;
 }
 
-/** Where `--local` keeps its data unless `--persist-to` says otherwise: beside the configuration file. */
+/** The default of `--persist-to`, next to the configuration file. */
 const DEFAULT_FOLDER = ".edgeguard/local-api";
 
 const PACKAGE = "edgeguard-local";
 
 interface LocalDataRequest {
-  /** As `--persist-to` gives it. */
+  /** The value of `--persist-to`. */
   readonly folder: string | undefined;
   /** Absolute path of the configuration file. */
   readonly beside: string | undefined;
   readonly namespaceId: string;
   readonly title: string;
-  /** Whether the namespace is begun where there is none. */
+  /** Whether to create the namespace if it doesn't exist. */
   readonly begin: boolean;
 }
 
 interface LocalData {
-  /** Settings that lead to the data. */
+  /** Settings for access to the data. */
   readonly config: Readonly<Record<string, string>>;
   /** Absolute. */
   readonly folder: string;
@@ -77,13 +77,13 @@ function load(io: Io): LocalPackage {
   const found = resolvePackage([__dirname, io.cwd]);
   if (found === undefined)
     throw new CommandError(
-      `--local needs the package ${PACKAGE}, which is not installed here: run "npm install --save-dev ${PACKAGE}".`,
+      `--local needs the package ${PACKAGE}, which is not installed here. Run "npm install --save-dev ${PACKAGE}".`,
     );
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- an optional peer, found where the user has it
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- an optional peer, resolved where the user installed it
   const module: unknown = require(found);
   if (isLocalPackage(module)) return module;
   throw new CommandError(
-    `--local needs a later version of the package ${PACKAGE} than ${found} is: install the one of this package's version.`,
+    `--local needs a newer version of the package ${PACKAGE} than ${found}. Install the same version as this package.`,
   );
 }
 

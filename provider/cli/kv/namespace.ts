@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { namespacePath, namespacesPath } from "../../kv/address";
-import { count } from "../../kv/entry";
+import { formatNumber } from "../../kv/entry";
 import { listKeys as keysOf, listNamespacesOf, namespacesByTitle } from "../../kv/listing";
 import { KV } from "../../limits";
 import { nearest } from "../../runtime/nearest";
@@ -22,7 +22,7 @@ import { snippetFor } from "./snippet";
 
 const namespace = z.looseObject({ id: z.string(), title: z.string() });
 
-/** The title is the one that Wrangler gives: `[<env>-]<NAMESPACE>[_preview]`. */
+/** Creates a namespace with the title that Wrangler gives it: `[<env>-]<NAMESPACE>[_preview]`. */
 export async function createNamespace(io: Io, name: string, options: ProjectOptions): Promise<void> {
   const { env, preview = false } = options;
   const title = `${env === undefined ? "" : `${env}-`}${checkedTitle(name)}${preview ? "_preview" : ""}`;
@@ -34,9 +34,9 @@ export async function createNamespace(io: Io, name: string, options: ProjectOpti
       body: { title },
       advice: ({ status, errors }) =>
         errors.some(({ code }) => code === TITLE_TAKEN)
-          ? "`edgeguard kv namespace list` shows its id."
+          ? "Find its ID with `edgeguard kv namespace list`."
           : status >= 500
-            ? "Look with `edgeguard kv namespace list` before you try again."
+            ? "Check with `edgeguard kv namespace list` whether it exists before you try again."
             : undefined,
     });
     const { text, advice } = snippetFor(project.config, { env, binding: bindingFor(name), preview, id });
@@ -69,7 +69,7 @@ export async function renameNamespace(
       schema: z.unknown(),
       body: { title },
     });
-    printToStderr(io, `edgeguard: namespace ${namespaceId} is now called ${JSON.stringify(title)}.`);
+    printToStderr(io, `edgeguard: renamed namespace ${namespaceId} to ${JSON.stringify(title)}.`);
   };
   if (oldTitle === undefined) {
     await onNamespace(io, options, (session) => rename(session, session.namespaceId));
@@ -98,20 +98,20 @@ export async function deleteNamespace(io: Io, options: DeleteNamespaceOptions): 
     io,
     options,
     async (session) => {
-      if (options.yes !== true) await confirm(io, await consequence(session));
+      if (options.yes !== true) await confirm(io, await deletionQuestion(session));
       await session.ctx.api.delete(namespacePath(session), {
         what: `Deleting ${session.name}`,
         schema: z.unknown(),
       });
       const rest =
         options.binding === undefined ? "" : ` Remove its binding from ${target.config?.name ?? ""}.`;
-      printToStderr(io, `edgeguard: ${session.name} is deleted.${rest}`);
+      printToStderr(io, `edgeguard: deleted ${session.name}.${rest}`);
     },
     { target },
   );
 }
 
-/** The namespace of a session as the service has it. @throws ApiError where there is none. */
+/** The title of a session's namespace. @throws ApiError if it doesn't exist. */
 export async function titleOf(session: NamespaceSession): Promise<string> {
   const { title } = await session.ctx.api.get(namespacePath(session), {
     what: `Reading ${session.name}`,
@@ -120,15 +120,15 @@ export async function titleOf(session: NamespaceSession): Promise<string> {
   return title;
 }
 
-/** What a person has to know before they say yes. */
-async function consequence(session: NamespaceSession): Promise<string> {
+/** The question to confirm, with the number of keys that would be deleted. */
+async function deletionQuestion(session: NamespaceSession): Promise<string> {
   const title = await titleOf(session);
   const listed = keysOf(session.ctx.api, session);
   let keys = 0;
   while (keys < KV.MAX_KEYS_PER_PAGE && (await listed.next()).done !== true) keys += 1;
   const more = keys === KV.MAX_KEYS_PER_PAGE ? " or more" : "";
   const what =
-    keys === 0 ? "which holds no keys" : `with ${count(keys)}${more} ${keys === 1 ? "key" : "keys"}`;
+    keys === 0 ? "which has no keys" : `with ${formatNumber(keys)}${more} ${keys === 1 ? "key" : "keys"}`;
   return `Delete namespace ${JSON.stringify(title)} (${session.namespaceId}), ${what}?`;
 }
 
@@ -148,7 +148,7 @@ function checkedTitle(title: string): string {
   return title;
 }
 
-/** A name that a binding may have, made of the namespace's. */
+/** A valid binding name, made from the namespace's name. */
 function bindingFor(name: string): string {
   const plain = name.replace(/[^A-Za-z0-9_]/g, "_");
   return /^\d/.test(plain) ? `_${plain}` : plain;

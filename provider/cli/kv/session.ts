@@ -6,11 +6,11 @@ import { printToStderr, type Io } from "../../terminal/io";
 import { accountOf, namespaceOf, readProjectConfig, type ProjectConfig } from "../wrangler-config";
 import { openLocalData } from "./local-data";
 
-/** What a command works on, by its options: the account, the namespace, and a way there. */
+/** Finds the account and namespace that a command's options select, and connects to them. */
 
 const CONFIG_FILES = "wrangler.toml, wrangler.json or wrangler.jsonc";
 
-/** Of every command. */
+/** Options of every command. */
 export interface ProjectOptions {
   readonly env?: string;
   readonly accountId?: string;
@@ -18,7 +18,7 @@ export interface ProjectOptions {
   readonly preview?: boolean;
 }
 
-/** Of commands on one namespace. */
+/** Options of commands on one namespace. */
 export interface SelectorOptions extends ProjectOptions {
   readonly binding?: string;
   readonly namespaceId?: string;
@@ -32,7 +32,7 @@ export interface DeleteNamespaceOptions extends SelectorOptions {
   readonly yes?: boolean;
 }
 
-/** Of commands on what a namespace holds. */
+/** Options of commands on a namespace's entries. */
 export interface DataOptions extends SelectorOptions {
   readonly local?: boolean;
   readonly persistTo?: string;
@@ -61,40 +61,40 @@ export interface BulkPutOptions extends DataOptions {
   readonly dryRun?: boolean;
 }
 
-/** The project a command is run for, as far as it was needed. */
+/** The project that a command runs for. */
 export interface Project {
-  /** Undefined where neither the command line nor a configuration file names one. */
+  /** Undefined if neither the command line nor a configuration file sets one. */
   readonly accountId: string | undefined;
   readonly config: ProjectConfig | undefined;
 }
 
 export interface Target extends Project {
   readonly namespaceId: string;
-  /** As messages call it: `namespace 0f2a…`, with the binding where one was given. */
+  /** Its name in messages: `namespace 0f2a…`, with the binding if one was given. */
   readonly name: string;
 }
 
 /**
- * @param envNeedsFile false where `--env` means something without a configuration file, too.
- * @throws CommandError where the configuration file is malformed, or has no such environment.
+ * @param envNeedsFile false if `--env` also has a meaning without a configuration file.
+ * @throws CommandError if the configuration file is malformed, or has no such environment.
  */
 export function projectOf(io: Io, options: ProjectOptions, { envNeedsFile = true } = {}): Project {
   const config = readProjectConfig(io, options.config);
   if (options.env !== undefined && config === undefined && envNeedsFile)
     throw new UsageError(
-      `--env names an environment of a configuration file, and there is no ${CONFIG_FILES} in ${io.cwd} or above. Leave it out, or give the file with --config.`,
+      `--env needs a configuration file, but there is no ${CONFIG_FILES} in ${io.cwd} or above. Leave it out, or pass the file with --config.`,
     );
   const fromFile = config === undefined ? undefined : accountOf(config, options.env);
   const fromEnv = io.env["EDGEGUARD_ACCOUNT_ID"] ?? io.env["CLOUDFLARE_ACCOUNT_ID"];
   if (options.accountId === undefined && fromFile !== undefined && differs(fromFile, fromEnv))
     printToStderr(
       io,
-      `edgeguard: account ${fromFile} of ${config?.name ?? "the file"} is used, not the one of the environment.`,
+      `edgeguard: using account ${fromFile} from ${config?.name ?? "the file"}, not the one in the environment variable.`,
     );
   return { accountId: options.accountId ?? fromFile, config };
 }
 
-/** @throws UsageError without a selector; CommandError where the configuration file does not tell. */
+/** @throws UsageError without a selector; CommandError if the configuration file doesn't have the namespace's ID. */
 export function targetOf(io: Io, options: SelectorOptions): Target {
   const { binding, namespaceId, preview = false, env } = options;
   if (binding === undefined && namespaceId === undefined)
@@ -104,13 +104,13 @@ export function targetOf(io: Io, options: SelectorOptions): Target {
     if (preview)
       printToStderr(
         io,
-        "edgeguard: --preview has no effect with --namespace-id, which names the namespace itself.",
+        "edgeguard: --preview has no effect with --namespace-id, which already selects one namespace.",
       );
     return { ...project, namespaceId, name: `namespace ${namespaceId}` };
   }
   if (project.config === undefined)
     throw new UsageError(
-      `--binding is looked up in a configuration file, and there is no ${CONFIG_FILES} in ${io.cwd} or above. Give --namespace-id, or the file with --config.`,
+      `--binding needs a configuration file, but there is no ${CONFIG_FILES} in ${io.cwd} or above. Pass --namespace-id, or the file with --config.`,
     );
   const id = namespaceOf(project.config, { binding: binding ?? "", preview, env });
   return { ...project, namespaceId: id, name: `namespace ${id} (binding ${binding ?? ""})` };
@@ -120,23 +120,23 @@ function differs(account: string, other: string | undefined): boolean {
   return other !== undefined && other.trim() !== "" && other.trim().toLowerCase() !== account;
 }
 
-/** A way to Cloudflare for one command. */
+/** One command's connection to Cloudflare. */
 export interface Session {
   readonly ctx: EntriesContext;
   readonly accountId: string;
 }
 
 export interface NamespaceSession extends Session, NamespaceAddress {
-  /** As messages call the namespace. */
+  /** The namespace's name in messages. */
   readonly name: string;
 }
 
 export interface SessionOptions {
-  /** Fires when no further request may begin. */
+  /** Aborted when no further request may start. */
   readonly closing?: AbortSignal;
 }
 
-/** Does `work` on the account, by the settings of the environment (README, "Settings"). */
+/** Does `work` on the account, with the settings from the environment. */
 export async function onAccount<T>(
   io: Io,
   project: Project,
@@ -148,15 +148,15 @@ export async function onAccount<T>(
   return await connected(new Host({ config: (key) => config.get(key), ...common(io), ...options }), work);
 }
 
-/** Does `work` on a namespace that exists already, of the account or of the local data. */
+/** Does `work` on an existing namespace, of the account or of the local data. */
 export async function onNamespace<T>(
   io: Io,
   options: SelectorOptions | DataOptions,
   work: (session: NamespaceSession) => Promise<T>,
   more: SessionOptions & {
-    /** Given where it was resolved before. */
+    /** Set if it was resolved before. */
     readonly target?: Target;
-    /** Whether local data is begun where there is none. */
+    /** Whether to create the local namespace if it doesn't exist. */
     readonly writes?: boolean;
   } = {},
 ): Promise<T> {
@@ -175,7 +175,7 @@ export async function onNamespace<T>(
     title: options.binding ?? namespaceId,
     begin: writes,
   });
-  if (data.begun) printToStderr(io, `edgeguard: began local ${name}, empty, in ${data.folder}.`);
+  if (data.begun) printToStderr(io, `edgeguard: created local ${name}, empty, in ${data.folder}.`);
   try {
     const config = new Map(Object.entries(data.config));
     const host = new Host({ config: (key) => config.get(key), ...common(io), env: {}, ...session });
@@ -199,7 +199,7 @@ async function connected<T>(host: Host, work: (session: Session) => Promise<T>):
         "no account. Pass --account-id, or set account_id in the configuration file or CLOUDFLARE_ACCOUNT_ID.",
       );
     const { api, settings, ...context } = host.context("kv");
-    // Uploads tell of their progress in the provider's way; here the commands do it in their own.
+    // The commands report progress themselves, on one line.
     const say = { ...host.say, info: () => undefined };
     return await work({
       ctx: { name: undefined, api, settings, say, pause: (ms) => context.pause(ms) },

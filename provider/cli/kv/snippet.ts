@@ -1,30 +1,30 @@
 import { bindingOf, isToml, type ProjectConfig } from "../wrangler-config";
 
-/** A namespace that was made, and the binding it is to have. */
-export interface Made {
+/** A new namespace, and the binding for it. */
+export interface CreatedNamespace {
   readonly env: string | undefined;
   readonly binding: string;
   readonly preview: boolean;
   readonly id: string;
 }
 
-/** What goes into the configuration file, and what a person does with it. */
+/** The text for the configuration file, and what to do with it. */
 export interface Snippet {
-  /** For stdout: appending it to the file leaves valid TOML, whatever the file ends with. */
+  /** For stdout: appended to the file, it always leaves valid TOML. */
   readonly text: string;
   /** For stderr. */
   readonly advice: string;
 }
 
-/** A binding has one table for `id` and `preview_id`: where the file has it already, the snippet is a comment. */
-export function snippetFor(config: ProjectConfig | undefined, made: Made): Snippet {
-  const { env, binding, preview, id } = made;
+/** A binding has one table for `id` and `preview_id`: if the file already has it, the snippet is a comment. */
+export function snippetFor(config: ProjectConfig | undefined, created: CreatedNamespace): Snippet {
+  const { env, binding, preview, id } = created;
   const where = config?.name ?? "the configuration file";
   const member = preview ? "preview_id" : "id";
   const existing = config && bindingOf(config, { binding, env });
   const previous = existing?.[member];
-  const instead = previous === undefined ? "" : ` in place of ${JSON.stringify(previous)}`;
-  const named = `${JSON.stringify(binding)}${env === undefined ? "" : ` of environment ${JSON.stringify(env)}`}`;
+  const instead = previous === undefined ? "" : ` instead of ${JSON.stringify(previous)}`;
+  const named = `${JSON.stringify(binding)}${env === undefined ? "" : ` in environment ${JSON.stringify(env)}`}`;
 
   if (config?.format === "json") {
     const section = { kv_namespaces: [{ binding, [member]: id }] };
@@ -43,12 +43,12 @@ export function snippetFor(config: ProjectConfig | undefined, made: Made): Snipp
       advice: `${where} already has the binding ${named}: write ${set} into its table${instead}.`,
     };
   const table = env === undefined ? "kv_namespaces" : `env.${tomlKey(env)}.kv_namespaces`;
-  // The line break in front ends a last line that has none.
+  // The leading line break ends a last line without one.
   const text = `\n[[${table}]]\nbinding = ${JSON.stringify(binding)}\n${set}\n`;
   if (config === undefined || isToml(config.text + text)) return { text, advice: `Add to ${where}:` };
   return {
     text: comment,
-    advice: `${where} can't take a further [[${table}]] table: add { binding = ${JSON.stringify(binding)}, ${set} } to its kv_namespaces.`,
+    advice: `${where} can't have another [[${table}]] table: add { binding = ${JSON.stringify(binding)}, ${set} } to its kv_namespaces.`,
   };
 }
 

@@ -2,8 +2,8 @@ import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { open } from "node:fs/promises";
 import { catalogOf } from "../../kv/catalog";
-import { checkEntry, count, FILE_SPELLING, isPast } from "../../kv/entry";
-import { fileHash, openSource } from "../../kv/declared";
+import { checkEntry, formatNumber, FILE_SPELLING, isExpired } from "../../kv/entry";
+import { fileHash, openSource } from "../../kv/declaration";
 import { listKeys, type ListedKey } from "../../kv/listing";
 import { encodeManifest } from "../../kv/manifest";
 import { readValues } from "../../kv/values";
@@ -52,8 +52,8 @@ async function writeEntries(
 
   const listed = new Map<string, ListedKey>();
   for await (const key of listKeys(host.api, { ...address, complete: false })) {
-    if (!isPast(key, Date.now() / 1000)) listed.set(key.name, key);
-    if (listed.size % 1_000 === 0) progress(`${count(listed.size)} keys`);
+    if (!isExpired(key, Date.now() / 1000)) listed.set(key.name, key);
+    if (listed.size % 1_000 === 0) progress(`${formatNumber(listed.size)} keys`);
   }
   const file = await open(path, "wx", SECRET_MODE);
   let [read, written, expiring] = [0, 0, 0];
@@ -65,7 +65,7 @@ async function writeEntries(
       withMetadata: false,
     })) {
       read += 1;
-      if (read % 100 === 0) progress(`${count(read)} of ${count(listed.size)} values`);
+      if (read % 100 === 0) progress(`${formatNumber(read)} of ${formatNumber(listed.size)} values`);
       const { metadata, expiration } = listed.get(key) ?? {};
       const members = {
         key,
@@ -90,7 +90,7 @@ async function writeEntries(
   }
   if (expiring > 0)
     inventory.notes.push(
-      `In the file of ${namespace.what}, ${count(expiring)} of ${count(written)} entries have an expiration. Updates don't write them again after that.`,
+      `In the file of ${namespace.what}, ${formatNumber(expiring)} of ${formatNumber(written)} entries have an expiration. Updates don't write them again after that.`,
     );
   return written;
 }
@@ -107,7 +107,7 @@ async function entriesIn(
   return {
     resource: TYPES.kvEntries,
     id: `${namespace.id}/${randomUUID()}`,
-    what: `the ${count(keys)} ${keys === 1 ? "entry" : "entries"} of ${namespace.what}`,
+    what: `the ${formatNumber(keys)} ${keys === 1 ? "entry" : "entries"} of ${namespace.what}`,
     labels: namespace.labels,
     scope,
     args: (writing) => ({

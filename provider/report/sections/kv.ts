@@ -116,13 +116,13 @@ export function pruned(all: StepView): OthersKeys | undefined {
 /** Keys of others that `adopt: "takeOver"` overwrites. */
 export function overwritten(all: StepView): OthersKeys | undefined {
   const line =
-    /^([\d,]+) declared (keys?) exists? already \((.*)\); adopt: "takeOver" overwrites (?:it|them)\./s;
+    /^([\d,]+) declared (keys?) already exists? \((.*)\); adopt: "takeOver" overwrites (?:it|them)\./s;
   return othersKeys(all, line, (keys, names) => say`${keys} will be overwritten: ${names}`);
 }
 
 /** Existing keys that match the program. */
 function adopted(all: StepView): OthersKeys | undefined {
-  const line = /^([\d,]+) declared (keys?) exists? already as declared \((.*)\) and (?:is|are) adopted: /s;
+  const line = /^([\d,]+) declared (keys?) already exists? as declared \((.*)\) and (?:is|are) adopted\. /s;
   return othersKeys(
     all,
     line,
@@ -161,7 +161,7 @@ const linesByPrefix = oncePerPlan((plan): ReadonlyMap<string, readonly string[]>
   const lines = new Map<string, string[]>();
   for (const message of ownMessages(plan.diagnostics).sort(compare)) {
     const [whole, start = "", line = ""] =
-      /^(KvEntries .*?: )((?:\+\d+ ~\d+ -\d|prune deletes |[\d,]+ declared keys? exists? already ).*)$/s.exec(
+      /^(KvEntries .*?: )((?:\+\d+ ~\d+ -\d|prune deletes |[\d,]+ declared keys? already exists? ).*)$/s.exec(
         message,
       ) ?? [];
     if (whole === undefined) continue;

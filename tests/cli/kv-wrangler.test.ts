@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { Desk } from "./support";
 
-/** The vendor's own command line is the rival and the measure: the same commands are to have the same effect. */
+/** The commands must have the same effect as Wrangler's. */
 
-/** Version of the tool on PATH, or why there is none to compare with. */
-function vendorsVersion(): readonly number[] | undefined {
+/** The version of Wrangler on PATH, if any. */
+function wranglerVersion(): readonly number[] | undefined {
   try {
     const said = execFileSync("wrangler", ["--version"], { encoding: "utf8", timeout: 20_000 });
     return /(\d+)\.(\d+)\.(\d+)/.exec(said)?.slice(1).map(Number);
@@ -17,7 +17,7 @@ function vendorsVersion(): readonly number[] | undefined {
   }
 }
 
-const version = vendorsVersion();
+const version = wranglerVersion();
 const compared = version === undefined ? test.skip : test;
 const WHY = version === undefined ? " (not run: no wrangler on PATH)" : ` (wrangler ${version.join(".")})`;
 
@@ -27,7 +27,7 @@ const ENTRIES = [
   { key: "bulk/three", value: "3", metadata: { rank: 3 }, expiration: 4_102_444_800 },
 ];
 
-/** Commands on one namespace, as both tools take them. */
+/** Commands on one namespace, for both tools. */
 const SCRIPT: string[][] = [
   ["key", "put", "a/b?c%d", "a value"],
   ["key", "put", "greeting", "changed", "--metadata", '{"by":"hand"}', "--expiration", "4102444800"],
@@ -37,12 +37,12 @@ const SCRIPT: string[][] = [
   ["bulk", "delete", "keys.json"],
 ];
 
-async function play(tool: "edgeguard" | "vendor"): Promise<unknown> {
+async function runCommands(tool: "edgeguard" | "wrangler"): Promise<unknown> {
   const desk = await Desk.set();
   desk.write("entries.json", JSON.stringify(ENTRIES));
   desk.write("keys.json", '["bulk/one", "logo.ico"]');
   desk.write("picture.bin", Buffer.from([0, 0xff, 0x0d, 0x0a, 0x80]));
-  const home = mkdtempSync(join(tmpdir(), "edgeguard-vendor-"));
+  const home = mkdtempSync(join(tmpdir(), "edgeguard-wrangler-"));
   mkdirSync(join(home, "config"));
   const env = {
     ...desk.env,
@@ -60,7 +60,7 @@ async function play(tool: "edgeguard" | "vendor"): Promise<unknown> {
         const { code, stderr } = await desk.here(...args, ...(verb === "delete" ? ["--yes"] : []));
         expect({ args, code, stderr }).toMatchObject({ code: 0 });
       } else {
-        // Later versions of it work locally unless told otherwise; without a terminal it takes a yes for granted.
+        // Version 4 and later work locally by default. Without a terminal, Wrangler doesn't ask.
         const more = major >= 4 ? ["--remote"] : [];
         await promisify(execFile)("wrangler", [...args, ...more], { cwd: desk.cwd, env });
       }
@@ -73,8 +73,8 @@ async function play(tool: "edgeguard" | "vendor"): Promise<unknown> {
   }
 }
 
-test("the commands leave what they say", async () => {
-  expect(await play("edgeguard")).toEqual({
+test("the commands have the expected effect", async () => {
+  expect(await runCommands("edgeguard")).toEqual({
     title: "existing",
     entries: [
       { key: "a/b?c%d", value: "a value" },
@@ -92,6 +92,6 @@ test("the commands leave what they say", async () => {
   });
 });
 
-compared(`the same commands of the vendor's tool leave the same${WHY}`, async () => {
-  expect(await play("edgeguard")).toEqual(await play("vendor"));
+compared(`wrangler's commands have the same effect${WHY}`, async () => {
+  expect(await runCommands("edgeguard")).toEqual(await runCommands("wrangler"));
 });

@@ -4,8 +4,7 @@ const NAMESPACE = "/accounts/{account}/storage/kv/namespaces/5a0c1e7f3b2d4968a7e
 const BULK = "/accounts/{account}/storage/kv/namespaces/{id}/bulk";
 
 playScenario({
-  title:
-    "keys of others are pruned under a prefix owned alone, lost keys are found and mended, what expired is left to rest",
+  title: "prune deletes keys of others under a prefix, drift is repaired, and expired entries stay expired",
   folder: __dirname,
   config: { namespaceId: "5a0c1e7f3b2d4968a7e1c0f2d3b4b601" },
   steps: [
@@ -22,44 +21,49 @@ playScenario({
       changes: { create: 2 },
       says: [
         /prune deletes 1 key that others wrote: "p\/theirs"/,
-        /1 of 4 entries have expired already and are not sent/,
+        /1 of 4 entries have already expired and won't be written/,
       ],
     },
     { run: "up", changes: { create: 2 }, writes: [`PUT ${BULK}`, `POST ${BULK}/delete`] },
     { look: `${NAMESPACE}/keys?prefix=p/`, result: [{ name: "p/a" }, { name: "p/b" }, { name: "p/brief" }] },
-    // The one request is the look at the prefix that prune asks for in every preview.
+    // With prune, every preview lists the prefix.
     { run: "preview", args: ["--expect-no-changes"], requests: 1 },
     { run: "refresh", args: ["--expect-no-changes"] },
     { edit: `POST ${NAMESPACE}/bulk/delete`, body: ["p/a"] },
     { ageSeconds: 3_000 },
-    { advanceSeconds: 200 }, // The entry that lives for 100 seconds is gone: that is no drift, and it is not written again.
+    { advanceSeconds: 200 }, // The entry with a TTL of 100 seconds has expired: that's not drift, and it isn't written again.
     { run: "refresh", changes: { update: 1, unchanged: 1 } },
-    { run: "preview", args: ["--diff"], changes: { update: 1, unchanged: 1 }, says: [/1 key gone: p\/a"/] },
+    {
+      run: "preview",
+      args: ["--diff"],
+      changes: { update: 1, unchanged: 1 },
+      says: [/1 key missing: p\/a"/],
+    },
     { run: "up", changes: { update: 1, unchanged: 1 }, writes: [`PUT ${BULK}`] },
     { look: `${NAMESPACE}/keys?prefix=p/`, result: [{ name: "p/a" }, { name: "p/b" }] },
     { run: "preview", args: ["--expect-no-changes"], requests: 1 },
     {
       run: "preview",
-      program: "joined",
+      program: "unmanaged-key",
       code: "failure",
       says: [
-        /KvEntries own: 1 declared key exists already with other content \("q\/theirs"\)\. Nothing was written\./,
+        /KvEntries own: 1 declared key already exists with different content \("q\/theirs"\)\. Nothing was written\./,
       ],
     },
     {
       run: "preview",
-      program: "covered",
+      program: "conflict",
       code: "failure",
       says: [
-        /KvEntries "own" prunes the prefix "p\/" of namespace .*, and KvEntries "other" declares "p\/other"/,
+        /KvEntries "own" prunes the prefix "p\/" in namespace .*, and so would delete "p\/other", which KvEntries "other" declares/,
       ],
     },
     {
-      run: "preview", // Of a namespace that has no id yet.
-      program: "shared",
+      run: "preview", // For a namespace that has no ID yet.
+      program: "duplicate-key",
       code: "failure",
       says: [
-        /KvEntries "inline" and "bulk" both declare the key "b" of one namespace: keep it in one of them\./,
+        /KvEntries "inline" and "bulk" both declare the key "b" in the same namespace\. Keep it in one of them\./,
       ],
     },
     { run: "destroy", changes: { delete: 2 }, writes: [`POST ${BULK}/delete`] },

@@ -4,22 +4,22 @@ import { z } from "zod";
 import type { Context } from "../runtime/lifecycle";
 import { canonicalJson, hasUnknown, isJsonObject, sameJson, type JsonObject } from "../runtime/values";
 import { readCatalog, type Catalog, type Source, type Writable } from "./catalog";
-import { checkDefaults, PROGRAM_SPELLING, type EntryDefaults, type Given } from "./entry";
+import { checkDefaults, PROGRAM_SPELLING, type EntryDefaults, type RawEntry } from "./entry";
 import { DirectorySource } from "./source-directory";
 import { FileSource } from "./source-file";
 import { SourceError } from "./source-handle";
 
-/** A key per file. */
+/** One key per file. */
 export interface DirectoryDeclaration {
   /** Relative to the project. */
   readonly path: string;
-  /** Stands before every key, as it is: no slash is added. */
+  /** Text before each file's relative path in its key; no slash is added. */
   readonly prefix?: string | undefined;
-  /** Patterns of a .gitignore, relative to the directory. */
+  /** Patterns as in .gitignore, relative to the directory. */
   readonly ignore?: readonly string[] | undefined;
 }
 
-/** Where the entries of a KvEntries come from: one of `entries`, `file` and `directory`. */
+/** The source of a KvEntries: one of `entries`, `file` and `directory`. */
 export interface Declaration {
   readonly entries?: Readonly<Record<string, unknown>> | undefined;
   readonly file?: string | undefined;
@@ -27,13 +27,13 @@ export interface Declaration {
   readonly defaults?: EntryDefaults | undefined;
 }
 
-/** @throws SourceError for a declaration that names no source or several, or has defaults out of bounds. */
+/** @throws SourceError unless the declaration has exactly one source and valid defaults. */
 export function openSource(declaration: Declaration, projectDir = process.cwd()): Source {
   const { entries = {}, file, directory, defaults = {} } = declaration;
   const named = (["entries", "file", "directory"] as const).filter((name) => declaration[name] !== undefined);
   if (named.length !== 1) {
-    const given = named.length === 0 ? "none is given" : `${named.join(" and ")} are given`;
-    throw new SourceError(`write exactly one of entries, file and directory; ${given}`);
+    const given = named.length === 0 ? "none is set" : `${named.join(" and ")} are set`;
+    throw new SourceError(`set exactly one of entries, file and directory; ${given}`);
   }
   const [problem] = checkDefaults(defaults);
   if (problem !== undefined) throw new SourceError(problem);
@@ -49,7 +49,7 @@ function programSource(program: Readonly<Record<string, unknown>>, defaults: Ent
     kind: "entries",
     name: "entries",
     defaults,
-    read: () => [Object.entries(program).map(([key, written]) => givenBy(key, written))],
+    read: () => [Object.entries(program).map(([key, written]) => programEntry(key, written))],
     fill: (body, rows) => {
       for (const { entry } of rows) if (entry !== undefined) body.add(entry);
       return Promise.resolve();
@@ -57,13 +57,13 @@ function programSource(program: Readonly<Record<string, unknown>>, defaults: Ent
   };
 }
 
-/** An entry written in the program: a string, or an object with `value`. */
-function givenBy(key: string, written: unknown): Given {
-  // An object none of whose members is known was meant to be the value itself.
+/** An inline entry: a string, or an object with `value`. */
+function programEntry(key: string, written: unknown): RawEntry {
+  // An object without any known member was meant to be the value itself.
   const isValue =
     isJsonObject(written) && !PROGRAM_SPELLING.members.some((name) => Object.hasOwn(written, name));
   return isValue
-    ? { place: {}, key, unreadable: "value is an object; serialise it to a JSON string" }
+    ? { place: {}, key, unreadable: "value is an object; serialize it to a JSON string" }
     : {
         place: {},
         key,
@@ -72,7 +72,7 @@ function givenBy(key: string, written: unknown): Given {
       };
 }
 
-/** The declaration as far as it is known, and whether that is all of it. Values of a program may come from elsewhere. */
+/** The known part of a declaration, and whether that's all of it: inline values may be outputs of other resources. */
 export function knownPart(declaration: Declaration): [known: Declaration, isWhole: boolean] {
   const entries: unknown = declaration.entries;
   if (!hasUnknown(entries)) return [declaration, true];
@@ -82,20 +82,20 @@ export function knownPart(declaration: Declaration): [known: Declaration, isWhol
   return [{ ...declaration, entries: Object.fromEntries(known) }, false];
 }
 
-/** What `check` records of a file. */
+/** What `check` records about a file. */
 const recordedFile = z.object({
   keys: z.number(),
   bytes: z.number(),
-  digest: z.string().regex(/^[0-9a-f]{64}$/), // Not so where something was left undone.
+  digest: z.string().regex(/^[0-9a-f]{64}$/), // Not a digest after a partial failure.
   fileHash: z.string(),
 });
 
-/** How the hash of a file is recorded. Another manner of reading needs another word in front: what it finds may differ. */
+/** The recorded form of a file's hash. Change the prefix when files are read differently, so that recorded hashes don't match. */
 export function fileHash(sha256: string): string {
   return `sha256:${sha256}`;
 }
 
-/** What is recorded of a file that is the same, byte by byte: it need not be read entry by entry. @throws SourceError */
+/** What's recorded about a file, if it hasn't changed by a single byte and doesn't have to be parsed. @throws SourceError */
 export async function unchangedFile(
   declaration: Declaration,
   olds: JsonObject,
@@ -103,62 +103,65 @@ export async function unchangedFile(
   const recorded = recordedFile.safeParse(olds);
   if (!recorded.success || !sameJson(olds["defaults"], declaration.defaults)) return undefined;
   if (declaration.file === undefined) return undefined;
-  return await reading(declaration, async (source) =>
+  return await withSource(declaration, async (source) =>
     recorded.data.fileHash === fileHash((await source.sha256?.()) ?? "") ? recorded.data : undefined,
   );
 }
 
-/** Reads a source, and remembers for this operation what it holds. @throws SourceError */
-export async function look(ctx: Pick<Context, "shared">, declaration: Declaration): Promise<Catalog> {
-  const catalog = await reading(declaration, (source) => readCatalog(source));
-  keptIn(ctx).keep(keyOf(declaration), catalog);
+/** Reads a source and caches it for this operation. @throws SourceError */
+export async function loadCatalog(ctx: Pick<Context, "shared">, declaration: Declaration): Promise<Catalog> {
+  const catalog = await withSource(declaration, (source) => readCatalog(source));
+  catalogCache(ctx).keep(cacheKeyOf(declaration), catalog);
   return catalog;
 }
 
-/** What was read of a source in this operation already, or else now. @throws SourceError */
-export async function known(ctx: Pick<Context, "shared">, declaration: Declaration): Promise<Catalog> {
-  return keptIn(ctx).get(keyOf(declaration)) ?? (await look(ctx, declaration));
+/** The source as read earlier in this operation, else as it is now. @throws SourceError */
+export async function cachedCatalog(
+  ctx: Pick<Context, "shared">,
+  declaration: Declaration,
+): Promise<Catalog> {
+  return catalogCache(ctx).get(cacheKeyOf(declaration)) ?? (await loadCatalog(ctx, declaration));
 }
 
-/** A source that was read, and the entries that can be sent from it. */
+/** A source that was read, and its entries. */
 export interface Declared {
   readonly catalog: Catalog;
   readonly entries: Writable;
 }
 
 /**
- * Does `work` with the entries, if the source still is what `check` saw. A file is held open, so that nothing else is
- * sent than what was looked at here.
+ * Does `work` with the entries, if the source is still what `check` saw. Keeps a file open, so that exactly what was checked
+ * is sent.
  *
- * @throws where it is not: nothing was sent.
+ * @throws if the source has changed: nothing was sent.
  */
-export async function withDeclared<T>(
+export async function withCheckedSource<T>(
   ctx: Pick<Context, "shared">,
   declaration: Declaration,
   digest: unknown,
   work: (declared: Declared) => Promise<T>,
 ): Promise<T> {
-  return await reading(declaration, async (source) => {
-    const kept = keptIn(ctx).take(keyOf(declaration));
-    const isSame = kept?.isHeld === true || (kept !== undefined && (await isUnchanged(source, kept)));
+  return await withSource(declaration, async (source) => {
+    const kept = catalogCache(ctx).take(cacheKeyOf(declaration));
+    const isSame = kept?.isInMemory === true || (kept !== undefined && (await isUnchanged(source, kept)));
     const catalog = isSame ? kept : await readCatalog(source);
     const [problem] = catalog.problems;
-    if (problem !== undefined) throw new Error(`${problem} Nothing was sent.`);
+    if (problem !== undefined) throw new Error(`${problem}. Nothing was sent.`);
     if (catalog.digest !== digest) {
       throw new Error(
-        `${source.name} has changed since it was checked: nothing was sent. Run the command again when it is complete.`,
+        `${source.name} has changed since it was checked. Nothing was sent. Run the command again when the source is complete.`,
       );
     }
     return await work({ catalog, entries: source });
   });
 }
 
-/** Whether a file is the one that was read. */
+/** Whether a file is still the one that was read. */
 async function isUnchanged(source: Source, { sha256 }: Catalog): Promise<boolean> {
   return sha256 !== undefined && sha256 === (await source.sha256?.());
 }
 
-async function reading<T>(declaration: Declaration, work: (source: Source) => Promise<T>): Promise<T> {
+async function withSource<T>(declaration: Declaration, work: (source: Source) => Promise<T>): Promise<T> {
   const { entries, file, directory, defaults } = declaration;
   const source = openSource({ entries, file, directory, defaults });
   try {
@@ -168,12 +171,12 @@ async function reading<T>(declaration: Declaration, work: (source: Source) => Pr
   }
 }
 
-/** Bytes that catalogs of one operation may take; a source beyond is read again. */
-const KEPT_BYTES = 250_000_000;
+/** How much memory the cached catalogs of one operation may take. Beyond it, sources are read again. */
+const CACHED_BYTES = 250_000_000;
 const BYTES_A_ROW = 250;
 
-/** By what is declared. */
-class KeptCatalogs {
+/** Catalogs by declaration. */
+class CatalogCache {
   readonly #catalogs = new Map<string, Catalog>();
 
   get(key: string): Catalog | undefined {
@@ -184,9 +187,9 @@ class KeptCatalogs {
     this.#catalogs.delete(key);
     this.#catalogs.set(key, catalog);
     let total = 0;
-    for (const [other, { rows, bytes, isHeld }] of [...this.#catalogs].reverse()) {
-      total += rows.size * BYTES_A_ROW + (isHeld ? bytes : 0);
-      if (total > KEPT_BYTES) this.#catalogs.delete(other);
+    for (const [other, { rows, bytes, isInMemory }] of [...this.#catalogs].reverse()) {
+      total += rows.size * BYTES_A_ROW + (isInMemory ? bytes : 0);
+      if (total > CACHED_BYTES) this.#catalogs.delete(other);
     }
   }
 
@@ -197,16 +200,16 @@ class KeptCatalogs {
   }
 }
 
-function keptIn(ctx: Pick<Context, "shared">): KeptCatalogs {
-  return ctx.shared("catalogs of key-value entries", () => new KeptCatalogs());
+function catalogCache(ctx: Pick<Context, "shared">): CatalogCache {
+  return ctx.shared("catalogs of KV entries", () => new CatalogCache());
 }
 
-/** A digest, since entries of a program may be long. */
-function keyOf({ entries, file, directory, defaults }: Declaration): string {
+/** A digest, because inline entries may be long. */
+function cacheKeyOf({ entries, file, directory, defaults }: Declaration): string {
   return hash("sha256", canonicalJson({ entries, file, directory, defaults }));
 }
 
-/** Which keys a KvEntries declares: their names, or where they are read from. */
+/** Which keys a KvEntries declares: the keys themselves, or their source. */
 export const declaredKeysOf = z.array(
   z.object({
     keys: z.array(z.string()).optional(),
@@ -225,7 +228,7 @@ export const declaredKeysOf = z.array(
 );
 export type DeclaredKeys = z.infer<typeof declaredKeysOf>[number];
 
-/** The declared keys, as far as they can be read: the check says what is wrong with a source. */
+/** The declared keys, as far as they can be read: `check` reports what's wrong with a source. */
 export async function declaredKeys({
   keys: names,
   ...declaration
@@ -233,7 +236,7 @@ export async function declaredKeys({
   const keys = new Set(names);
   if (names !== undefined) return keys;
   try {
-    await reading(declaration, async (source) => {
+    await withSource(declaration, async (source) => {
       for await (const some of source.keys?.() ?? keysIn(source)) some.forEach((key) => keys.add(key));
     });
   } catch (error) {

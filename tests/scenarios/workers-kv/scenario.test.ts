@@ -6,9 +6,9 @@ const BULK = `${NAMESPACES}/{id}/bulk`;
 
 playScenario({
   title:
-    "key-value data is declared inline, from a file and from a folder, changes by what differs, and goes with its namespace",
+    "entries are declared inline, in a file and as a directory, updated by difference, and destroyed with their namespace",
   folder: __dirname,
-  // The listing shows a write or a deletion a minute late, as the real one may.
+  // Listings lag by a minute, as Cloudflare's may.
   api: { kvLagMs: { listing: 60_000 } },
   config: { file: join(__dirname, "data/products.json"), directory: join(__dirname, "data/pages") },
   steps: [
@@ -42,14 +42,14 @@ playScenario({
       writes: [`PUT ${NAMESPACES}/{id}`],
     },
     {
-      run: "up", // The keys are as declared, though no listing shows it yet: nothing is written, and nothing is deleted.
+      run: "up", // The keys match, although no listing shows it yet: nothing is written or deleted.
       program: "split",
       changes: { create: 2, delete: 1, unchanged: 4 },
-      says: [/declared keys? exists? already as declared/],
+      says: [/declared keys? already exists? as declared/],
     },
     { run: "preview", args: ["--expect-no-changes"], requests: 0 },
     {
-      run: "up", // Another file and another directory, whose changes are ignored: another argument alone changes.
+      run: "up", // Changes of file and directory are ignored; only another argument changes.
       program: "ignoring",
       changes: { update: 1, unchanged: 5 },
       says: [/KvEntries bulk: \+0 ~0 -0/],

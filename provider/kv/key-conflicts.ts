@@ -1,0 +1,152 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import * as pulumi from "@pulumi/pulumi";
+import { perRun, refusal } from "../runtime/program";
+import { declaredKeys, type DeclaredKeys } from "./declaration";
+
+/** The arguments of a KvEntries that decide which keys it declares and which it deletes. */
+interface Inputs {
+  readonly namespaceId: pulumi.Input<string>;
+  readonly entries?: pulumi.Input<Readonly<Record<string, unknown>>>;
+  readonly file?: pulumi.Input<string>;
+  readonly directory?: pulumi.Input<
+    | string
+    | {
+        readonly path: pulumi.Input<string>;
+        readonly prefix?: pulumi.Input<string>;
+        readonly ignore?: pulumi.Input<readonly pulumi.Input<string>[]>;
+      }
+  >;
+  readonly prune?: pulumi.Input<{ readonly prefix: pulumi.Input<string> }>;
+}
+
+/** One KvEntries of the program. */
+export interface KeyDeclaration {
+  readonly name: string;
+  /** The prefix that it prunes. */
+  readonly prefix?: string | undefined;
+  readonly declaration: DeclaredKeys;
+}
+
+/** A namespace of the program: its ID, or the output that will have it. */
+type Namespace = string | pulumi.OutputInstance<string>;
+
+/** All KvEntries of one run of a program. */
+export class KeyDeclarations {
+  /** By namespace, with whether it compared itself with the others. If so, later ones compare themselves with it. */
+  readonly #all = new Map<Namespace, Map<KeyDeclaration, boolean>>();
+  readonly #keys = new Map<KeyDeclaration, Promise<ReadonlySet<string>>>();
+  readonly #comparisons = new Map<KeyDeclaration, Map<KeyDeclaration, Promise<void>>>();
+
+  /** @throws if two declare the same key, or one prunes, and so would delete, a key that another declares. */
+  async add(namespace: Namespace, mine: KeyDeclaration): Promise<void> {
+    const members = getOrCreate(this.#all, namespace, () => new Map<KeyDeclaration, boolean>()).set(
+      mine,
+      false,
+    );
+    if (mine.prefix !== undefined) await nextTurn(); // Let the rest of the program declare its resources.
+    members.set(mine, true);
+    for (const [other, hasCompared] of [...members])
+      if (other !== mine && (hasCompared || mine.prefix !== undefined))
+        await this.#compareOnce(namespace, other, mine);
+  }
+
+  /** What's declared for a namespace, as far as that's known. */
+  of(namespace: Namespace): DeclaredKeys[] {
+    return [...(this.#all.get(namespace)?.keys() ?? [])].map(({ declaration }) => declaration);
+  }
+
+  /** Throws the same error for both of a pair, so that the engine shows it once. */
+  async #compareOnce(namespace: Namespace, one: KeyDeclaration, other: KeyDeclaration): Promise<void> {
+    const comparisonsOf = (resource: KeyDeclaration): Map<KeyDeclaration, Promise<void>> =>
+      getOrCreate(this.#comparisons, resource, () => new Map<KeyDeclaration, Promise<void>>());
+    await getOrCreate(
+      comparisonsOf(one),
+      other,
+      () => comparisonsOf(other).get(one) ?? this.#compare(namespace, one, other),
+    );
+  }
+
+  async #compare(namespace: Namespace, one: KeyDeclaration, other: KeyDeclaration): Promise<void> {
+    const keysOf = (resource: KeyDeclaration): Promise<ReadonlySet<string>> =>
+      getOrCreate(this.#keys, resource, () => declaredKeys(resource.declaration));
+    const [keys, others] = [await keysOf(one), await keysOf(other)];
+    const where = typeof namespace === "string" ? `namespace ${namespace}` : "the same namespace";
+    refusePrunedKeys(where, one, other, others);
+    refusePrunedKeys(where, other, one, keys);
+    for (const key of others) {
+      if (!keys.has(key)) continue;
+      throw refusal(
+        `edgeguard: KvEntries "${one.name}" and "${other.name}" both declare the key ${JSON.stringify(key)} in ${where}. Keep it in one of them.`,
+      );
+    }
+  }
+}
+
+function getOrCreate<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const value = map.get(key) ?? make();
+  map.set(key, value);
+  return value;
+}
+
+const DECLARATIONS = new WeakMap<object, KeyDeclarations>();
+
+/**
+ * Refuses a program in which two KvEntries declare the same key, or one prunes what another declares.
+ *
+ * @returns the namespace's ID; for a resource that prunes, only after the comparison, so that nothing is deleted before.
+ */
+export function refuseKeyConflicts(name: string, args: Inputs): pulumi.Input<string> {
+  const { namespaceId, entries, file, directory, prune } = args;
+  const declaration = pulumi
+    .output({ keys: keyNames(entries), file, directory, prune })
+    .apply(({ keys, file, directory, prune }): KeyDeclaration => {
+      return { name, prefix: prune?.prefix, declaration: { keys, file, directory } };
+    });
+  const declarations = perRun(DECLARATIONS, () => new KeyDeclarations());
+  // In the preview of a new namespace, only the output itself shows that two resources have the same one.
+  if (pulumi.Output.isInstance(namespaceId))
+    declaration.apply(async (mine) => {
+      await declarations.add(namespaceId, mine);
+    });
+  const checked = declaration.apply((mine) =>
+    pulumi.output(namespaceId).apply(async (id) => {
+      await declarations.add(id, mine);
+      return id;
+    }),
+  );
+  return prune === undefined ? namespaceId : checked;
+}
+
+/** What the program declares for a namespace that it creates. Called before the namespace is registered. */
+export async function declaredKeysFor(
+  namespace: () => pulumi.OutputInstance<string> | undefined,
+): Promise<DeclaredKeys[] | undefined> {
+  await nextTurn(); // Let the rest of the program declare its resources.
+  const id = namespace();
+  const found = id === undefined ? [] : perRun(DECLARATIONS, () => new KeyDeclarations()).of(id);
+  return found.length === 0 ? undefined : found;
+}
+
+/** The keys alone: values may be secret or unknown. */
+function keyNames(entries: Inputs["entries"]): pulumi.Input<string[] | undefined> {
+  if (entries === undefined || !(pulumi.Output.isInstance(entries) || entries instanceof Promise))
+    return entries && Object.keys(entries);
+  return pulumi.unsecret(pulumi.output(entries).apply((known) => Object.keys(known)));
+}
+
+function refusePrunedKeys(
+  where: string,
+  owner: KeyDeclaration,
+  other: KeyDeclaration,
+  keys: ReadonlySet<string>,
+): void {
+  const { prefix } = owner;
+  if (prefix === undefined) return;
+  for (const key of keys) {
+    if (!key.startsWith(prefix)) continue;
+    throw refusal(
+      `edgeguard: KvEntries "${owner.name}" prunes the prefix ${JSON.stringify(prefix)} in ${where}, and so would delete ${JSON.stringify(key)}, which KvEntries "${other.name}" declares. ` +
+        `Move these keys to "${owner.name}", or choose a longer prefix.`,
+    );
+  }
+}
