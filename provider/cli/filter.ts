@@ -19,7 +19,7 @@ export function register(program: Command, io: Io): void {
     )
     .option(
       "--dataset <name>",
-      "the dataset whose fields the filter is checked against; default: the documented dataset that fits best",
+      "check the filter against the fields of this dataset (default: the documented dataset that fits best)",
     )
     .addOption(
       new Option("--zone <id>", "check against the fields that the API lists for this zone")
@@ -48,9 +48,9 @@ export function register(program: Command, io: Io): void {
 }
 
 const HELP = `
-The filter's fields, operators and values are checked as a LogpushJob checks them in a preview.
+Checks the filter's fields, operators and values as a preview of a LogpushJob does.
 
-Exit codes: 0 at least one line was tested, however many pass; 1 no line could be read; 2 the filter or the usage is wrong.
+Exit codes: 0 at least one line was tested, even if none passed; 1 no line could be read; 2 invalid filter or usage.
 
 Example:
   $ edgeguard filter '{"where":{"key":"EdgeResponseStatus","operator":"geq","value":500}}' sample.ndjson`;

@@ -9,9 +9,9 @@ import { jobLabel, type JobArgs } from "./job-args";
 import { hasSameIdentity, jobFromApi, type Job } from "./job";
 
 /**
- * Which existing job a create takes over; undefined when it is to make a new one.
+ * The existing job that a create adopts; undefined if it creates a new one.
  *
- * @throws AdoptionError naming the ids.
+ * @throws AdoptionError with the IDs of the jobs.
  */
 export async function findJobToAdopt(
   ctx: Context,
@@ -21,19 +21,19 @@ export async function findJobToAdopt(
 ): Promise<Job | undefined> {
   const alike = jobs.filter((job) => hasSameIdentity(args, job) && isUnclaimed(ctx, job.id));
   const ids = alike.map(({ id }) => id).join(", ");
-  const object = `log-push job ${JSON.stringify(args.name)} of dataset ${args.dataset} in ${scopeName(scopeOf(args))}`;
+  const object = `Logpush job ${JSON.stringify(args.name)} of dataset ${args.dataset} in ${scopeName(scopeOf(args))}`;
   return await adopt({
     adopt: args.adopt,
     alike,
     equal: () => alike.filter((job) => isAsDeclared(args, job, allFields)),
     refusals: {
       several: () =>
-        `There are ${alike.length} jobs that could be adopted, each a ${object}: ${ids}. Delete all but one, or choose another name. ${RENAME_HINT}`,
+        `Several jobs could be adopted, each a ${object}: ${ids}. Delete all but one, or choose another name. ${RENAME_HINT}`,
       never: () =>
-        `There is a ${object} already (${ids}), and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise choose another name, or delete it.`,
+        `A ${object} already exists (${ids}), and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise choose another name, or delete the job.`,
       different: (job) =>
-        `There is a ${object} already (${ids}), which differs in ${changesInWords(changesOf(shownJob(args, job, allFields), shownArgs(args), ctx))}. ` +
-        `If an interrupted \`pulumi up\` of this resource created it (it has the same name), set adopt: "takeOver" to continue with it. ${RENAME_HINT} Otherwise choose another name, or delete the job.`,
+        `A ${object} already exists (${ids}) but differs in ${changesInWords(changesOf(shownJob(args, job, allFields), shownArgs(args), ctx))}. ` +
+        `If an interrupted \`pulumi up\` of this resource created it (it has the same name), set adopt: "takeOver" to continue. ${RENAME_HINT} Otherwise choose another name, or delete the job.`,
     },
   });
 }
@@ -42,7 +42,7 @@ function isAsDeclared(args: JobArgs, job: Job, allFields: readonly string[] | un
   return sameJson(jobFromApi(args, job, { allFields, strict: true }), args);
 }
 
-/** How a job is adopted; nothing of one that this program holds, as the resource gives it up in a replacement. */
+/** What the preview says of adopting the job. Nothing if this program already owns it: then a replacement hands it over. */
 export function adoptionOf(
   ctx: Context,
   args: JobArgs,
@@ -61,7 +61,7 @@ export function adoptionOf(
   return { adopts };
 }
 
-/** The job in arguments, as far as the API shows them. */
+/** The existing job as arguments, as far as the API shows them. */
 function shownJob(args: JobArgs, job: Job, allFields: readonly string[] | undefined): JsonObject {
   const exists = jobFromApi(args, job, { allFields, strict: true });
   const names = Object.keys({ ...args, ...exists }).filter((name) => !SECRETS.includes(name));
@@ -70,12 +70,12 @@ function shownJob(args: JobArgs, job: Job, allFields: readonly string[] | undefi
   const isSamePlace = samePlace(exists.destinationConf, args.destinationConf);
   const how = isSamePlace ? "with other credentials or options" : "another place there";
   const differs = isElsewhere && shown === declared ? `${shown}, ${how}` : shown;
-  // What the job lacks has to be there by its name: what is declared of it is a change.
+  // A declared member that the job lacks is a change, too, so its name must be there.
   const members = Object.fromEntries(names.map((name) => [name, ownMember(exists, name)]));
   return { ...members, destinationShown: differs };
 }
 
-/** What is declared, by the same names. */
+/** The declared job, by the same names. */
 function shownArgs(args: JobArgs): JsonObject {
   return { ...omit({ ...args }, SECRETS), destinationShown: shownDestination(args.destinationConf) };
 }

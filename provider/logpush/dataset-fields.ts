@@ -1,8 +1,9 @@
 import { ownMember } from "../runtime/values";
 
 /**
- * Fields of the main datasets by type, as the vendor's dataset pages list them: they type the filter builders, and let a
- * preview judge a filter without asking. Which fields a zone really has, its plan decides: the live check asks.
+ * Fields of the main datasets by type. They type the filter builders, and let a preview check a filter without a request.
+ * Which fields a zone has depends on its plan: the live check asks the API. Source:
+ * https://developers.cloudflare.com/logs/logpush/logpush-job/datasets/.
  */
 
 const FIELD_TYPES = [
@@ -17,7 +18,7 @@ const FIELD_TYPES = [
   "object",
 ] as const;
 
-/** Types of fields in Cloudflare's words. `"int or string"` is a time, whose form a job's `timestampFormat` decides. */
+/** A field's type, as Cloudflare names it. `"int or string"` is a time, whose format the job's `timestampFormat` decides. */
 export type FieldType = (typeof FIELD_TYPES)[number];
 
 // prettier-ignore
@@ -130,16 +131,16 @@ type Tables = typeof DATASET_FIELDS;
 type NamesIn<Table, Type extends FieldType> =
   Table extends Readonly<Partial<Record<Type, readonly (infer Name)[]>>> ? Name : never;
 
-/** Names that a field of this type has in one of the datasets above. */
+/** Names of the fields that have this type in at least one of the datasets above. */
 export type FieldsOfType<Type extends FieldType> = {
   [D in keyof Tables]: Type extends keyof Tables[D] ? NamesIn<Pick<Tables[D], Type>, Type> : never;
 }[keyof Tables] &
   string;
 
-/** Names of all fields above. */
+/** Names of all the fields above. */
 export type KnownField = { [Type in FieldType]: FieldsOfType<Type> }[FieldType];
 
-/** Fields that the service does not let a filter use, whatever their type (facts 7.3). */
+/** Fields that filters can't use, whatever their type: https://developers.cloudflare.com/logs/logpush/logpush-job/filters/. */
 const NOT_FILTERABLE: Readonly<Record<string, readonly string[]>> = {
   firewall_events: [
     "Action",
@@ -168,17 +169,17 @@ const TYPES = new Map(
   ]),
 );
 
-/** The documented fields of a dataset; undefined for one whose fields only the service knows. */
+/** The documented fields of a dataset; undefined if only the API knows them. */
 export function documentedFields(dataset: string): ReadonlyMap<string, FieldType> | undefined {
   return TYPES.get(dataset);
 }
 
-/** Every dataset whose fields are documented, with them. */
+/** Every dataset with documented fields. */
 export function documentedDatasets(): readonly (readonly [string, ReadonlyMap<string, FieldType>])[] {
   return [...TYPES];
 }
 
-/** The types of fields that Cloudflare lists; the documented one where it does not say. */
+/** The types of fields that the API lists; the documented type if the API doesn't say. */
 export function typesOf(
   dataset: string,
   listed: readonly { readonly name: string; readonly type: FieldType | undefined }[],
@@ -187,18 +188,18 @@ export function typesOf(
   return new Map(listed.map(({ name, type }) => [name, type ?? documented?.get(name)]));
 }
 
-/** The types that a field has in the datasets above; none for any other field. */
+/** The types that a field has in the datasets above; none for an unknown field. */
 export function documentedTypes(field: string): readonly FieldType[] {
   return [...TYPES.values()].flatMap((types) => types.get(field) ?? []);
 }
 
-/** The type that Cloudflare's own text of a field begins with: `int; HTTP status code …`. */
+/** The type that Cloudflare's description of a field starts with: `int; HTTP status code …`. */
 export function typeInText(text: string): FieldType | undefined {
   const word = text.split(";", 1)[0]?.trim() ?? "";
   return FIELD_TYPES.find((type) => type === word);
 }
 
-/** Datasets of the OpenAPI (`logpush_dataset`); the service may have more. */
+/** The datasets in the OpenAPI document (`logpush_dataset`). Cloudflare may have more. */
 export const DATASETS = [
   "access_requests",
   "audit_logs",
@@ -237,9 +238,10 @@ export const DATASETS = [
   "zero_trust_network_sessions",
 ] as const;
 
+/** A dataset that this version knows. */
 export type Dataset = (typeof DATASETS)[number];
 
-/** Datasets that a zone has (facts 7.2, observed): the others are the account's. */
+/** The datasets of zones; the others belong to accounts. */
 export const ZONE_DATASETS: readonly string[] = [
   "http_requests",
   "firewall_events",

@@ -3,101 +3,102 @@ import { ownMember } from "../runtime/values";
 import type { Destination } from "./destination";
 
 /**
- * A row for each scheme of a destination: it says how the text is checked, what of it is secret, how a builder's members
- * become the text, and how an import gets them back. Source: OpenAPI, `logpush_destination_conf`, and Cloudflare's page of
- * each destination.
+ * One row per destination scheme: how its string is checked, which parts are secret, how a builder's members become the
+ * string, and how an import gets them back. Source: https://developers.cloudflare.com/logs/logpush/logpush-job/enable-destinations/
+ * and the pages below it, and `logpush_destination_conf` of the OpenAPI document.
  */
 
-/** A destination in its parts, each as it is written. */
+/** The parts of a destination, still encoded. */
 export interface ParsedDestination {
   readonly scheme: string;
-  /** Before the `@` of an address; a password may be in it. */
+  /** What stands before the `@`; may contain a password. */
   readonly userInfo: string | undefined;
-  /** Bucket, or host with port. */
+  /** The bucket, or the host with its port. */
   readonly host: string;
-  /** With its leading slash; empty where there is none. */
+  /** With its leading slash; empty if there is none. */
   readonly path: string;
-  /** In order, still encoded. */
+  /** In the order they were written. */
   readonly parameters: readonly (readonly [name: string, value: string])[];
 }
 
-/** A builder's member that is a credential. */
+/** A builder's member that holds a credential. */
 export class Credential {
   constructor(
     readonly value: string,
-    /** For people: `address of the endpoint`. */
+    /** Names it in messages: `URL of the endpoint`. */
     readonly meaning: string,
   ) {}
 }
 
 export type Member = string | boolean | Credential | Readonly<Record<string, Credential>>;
 
-/** A builder's members in the order of its argument. */
+/** A builder's members, in the order that a program writes them. */
 export type Members = Readonly<Record<string, Member | undefined>>;
 
 type Shape = Readonly<Record<string, z.ZodType<string>>>;
 type Strings = Readonly<Record<string, string>>;
 
-/** A parameter of the query. */
+/** A query parameter. */
 export interface Parameter {
-  /** The builder's member for it; undefined where no builder has one. */
+  /** The builder's member for it; undefined if no builder has one. */
   readonly member?: string;
   readonly required?: true;
-  /** In the text where the member is left out. */
-  readonly fallback?: string;
-  /** Of a credential: what it is, for people. */
+  /** Written if the member is left out. */
+  readonly defaultValue?: string;
+  /** Describes a credential in messages. */
   readonly secret?: string;
-  /** Whether the member is true or false. */
+  /** The member is a boolean. */
   readonly flag?: true;
-  /** Stands before the value, and is left out of the member. */
-  readonly word?: string;
-  /** The one value there is. */
-  readonly only?: string;
-  /** What its value looks like by the documentation; Cloudflare's own examples differ, so another one is warned of. */
-  readonly form?: { readonly is: RegExp; readonly words: string };
-  /** What is wrong with the value, which is still encoded. */
-  readonly problems?: (value: string) => readonly (string | false)[];
+  /** Written before the value and left out of the member. */
+  readonly prefix?: string;
+  /** The only documented value. */
+  readonly onlyValue?: string;
+  /** The documented form. Cloudflare's own examples deviate from it, so another form is a warning, not an error. */
+  readonly form?: { readonly pattern: RegExp; readonly words: string };
+  /** What is wrong with the value (still encoded), continuing from the parameter's name: `must be …`. */
+  readonly problem?: (value: string) => string | false;
 }
 
-/** How a builder's members say all but the parameters. */
+/** Maps the builder's members to everything but the query parameters. */
 interface Address {
   readonly shape: Shape;
-  /** What stands behind `://`. */
+  /** Writes what follows `://`. */
   readonly write: (members: Strings) => string;
-  /** Undefined where no members make this address. */
+  /** Undefined if no members produce this address. */
   readonly read: (parsed: ParsedDestination) => Members | undefined;
-  /** What else of the text it reads. */
-  readonly takes?: readonly ("user" | "query")[];
+  /** What else it reads. */
+  readonly reads?: readonly ("user" | "query")[];
 }
 
 export interface Scheme {
-  /** Whether `host` is a bucket, container or stream: then neither it nor the path is a secret. */
+  /** Whether `host` is a bucket, container or stream: then neither it nor the path is secret. */
   readonly place: "bucket" | "endpoint";
-  /** Whether Cloudflare wants proof that the destination is one's own. "perhaps": it says so when it does. */
-  readonly proof: "always" | "unless keys" | "perhaps" | "never";
-  /** Whether `{DATE}` in its path becomes the day. */
-  readonly dated?: true;
-  /** Undefined where there is no builder. */
+  /** What `host` is, if not a host. */
+  readonly hostIs?: "bucket name" | "stream name";
+  /** Whether Cloudflare requires an ownership challenge. "if asked": its answer to the create says so. */
+  readonly proof: "always" | "unless keys" | "if asked" | "never";
+  /** Whether Cloudflare replaces `{DATE}` in the path. */
+  readonly supportsDate?: true;
+  /** Undefined if there is no builder. */
   readonly address?: Address;
-  /** In the order in which a builder writes them. */
+  /** In the order that a builder writes them. */
   readonly parameters: Readonly<Record<string, Parameter>>;
-  /** What its path has to be. */
   readonly path?: { readonly form: RegExp; readonly problem: string };
 }
 
-/** Where a member is missing it says so, without the value of the others. */
-function text(words: string): z.ZodString {
+/** A missing member says so without showing the values of the others. */
+function requiredString(reason: string): z.ZodString {
   return z
-    .string({ error: ({ input }) => (input === undefined ? "is required: a text" : words) })
-    .min(1, "is empty");
+    .string({ error: ({ input }) => (input === undefined ? "is required and must be a string" : reason) })
+    .min(1, "must not be empty");
 }
 
-const word = text("has to be a text");
-const credential = text("has to be a text; it is a value that is not shown");
-const folders = z.string("has to be a text").exactOptional();
+const plainString = requiredString("must be a string");
+const credential = requiredString("must be a string (secret value not shown)");
+const optionalPath = z.string("must be a string").exactOptional();
 
 const BUCKET: Address = {
-  shape: { bucket: word, path: folders },
+  shape: { bucket: plainString, path: optionalPath },
   write: ({ bucket = "", path }) => `${bucket}${encodedPath(path)}`,
   read: ({ host, path }) => ({ bucket: host, path: decodedPath(path) }),
 };
@@ -105,21 +106,21 @@ const BUCKET: Address = {
 const SIGNED_CONTAINER: Address = {
   shape: {
     sasUrl: credential.refine((url) => /^https:\/\/[^?]+\?./.test(url), {
-      error: "has to be the container's address with its signature: https://…/container?sv=…&sig=…",
+      error: "must be the container's URL with its shared access signature: https://…/container?sv=…&sig=…",
     }),
-    path: folders,
+    path: optionalPath,
   },
   write: ({ sasUrl = "", path }) => {
     const [address = "", query = ""] = sasUrl.replace("https://", "").split("?");
     return `${address.replace(/\/+$/, "")}${encodedPath(path)}?${query}`;
   },
-  takes: ["query"],
+  reads: ["query"],
   read: ({ host, path, parameters }) => {
     const [container = "", ...inner] = path.split("/").filter((folder) => folder !== "");
     if (container === "") return undefined;
     const sasUrl = withQuery(`https://${host}/${container}`, queryOf(parameters));
     return {
-      sasUrl: new Credential(sasUrl, "address of the container with its signature"),
+      sasUrl: new Credential(sasUrl, "URL of the container with its shared access signature"),
       path: decodedPath(inner.join("/")),
     };
   },
@@ -127,14 +128,14 @@ const SIGNED_CONTAINER: Address = {
 
 const HEADER = "header_";
 
-/** An address of one's own, with headers that are parameters in the text. */
+/** Any URL. Its headers are query parameters in the string. */
 const URL_WITH_HEADERS: Address = {
   shape: {
     url: credential.refine((url) => url.startsWith("https://"), {
-      error: "has to begin with https://, the only protocol the service pushes by",
+      error: "must start with https://, the only protocol that Logpush pushes over",
     }),
     headers: z
-      .record(z.string(), credential, "has to be an object of texts")
+      .record(z.string(), credential, "must be an object of strings")
       .transform((headers) =>
         queryOf(Object.entries(headers).map(([name, value]) => [HEADER + name, encodeURIComponent(value)])),
       )
@@ -142,7 +143,7 @@ const URL_WITH_HEADERS: Address = {
   },
   write: ({ url = "", headers = "" }) =>
     withQuery(url.slice("https://".length), headers, url.includes("?") ? "&" : "?"),
-  takes: ["user", "query"],
+  reads: ["user", "query"],
   read: ({ host, path, parameters, userInfo }) => {
     const headers = parameters.filter(([name]) => name.startsWith(HEADER));
     const query = parameters.filter(([name]) => !name.startsWith(HEADER));
@@ -155,14 +156,14 @@ const URL_WITH_HEADERS: Address = {
       return [name, new Credential(decoded(value), `header ${name} of the endpoint`)] as const;
     });
     return {
-      url: isHarmless ? url : new Credential(url, "address of the endpoint"),
+      url: isHarmless ? url : new Credential(url, "URL of the endpoint"),
       headers: headers.length === 0 ? undefined : Object.fromEntries(headerMembers),
     };
   },
 };
 
 const ENDPOINT: Address = {
-  shape: { endpoint: word },
+  shape: { endpoint: plainString },
   write: ({ endpoint = "" }) => withoutScheme(endpoint),
   read: ({ host, path }) => ({ endpoint: `${host}${path}` }),
 };
@@ -171,12 +172,12 @@ const SECRET_URL: Address = {
   shape: { url: credential },
   write: ({ url = "" }) => withoutScheme(url),
   read: ({ host, path }) => ({
-    url: new Credential(`https://${host}${path}`, "address of the HTTP source"),
+    url: new Credential(`https://${host}${path}`, "URL of the HTTP source"),
   }),
 };
 
 const KEYS = {
-  "access-key-id": { member: "accessKeyId", secret: "access key id of the bucket {host}" },
+  "access-key-id": { member: "accessKeyId", secret: "access key ID of the bucket {host}" },
   "secret-access-key": { member: "secretAccessKey", secret: "secret access key of the bucket {host}" },
 } as const satisfies Scheme["parameters"];
 
@@ -186,40 +187,53 @@ const AMAZON = {
   region: {
     member: "region",
     required: true,
-    form: { is: /^[a-z0-9-]*$/i, words: "letters, digits and hyphens" },
-    problems: (region) => [
-      /^cn-/i.test(region) && 'has a "region" in China, which the service cannot push to',
-    ],
+    form: { pattern: /^[a-z0-9-]*$/i, words: "letters, digits and hyphens" },
+    problem: (region) => /^cn-/i.test(region) && "is in China, where Logpush can't push. Use another region",
   },
-  sse: { member: "sse", only: "AES256" },
+  sse: { member: "sse", onlyValue: "AES256" },
   endpoint: { member: "endpoint" },
   ...KEYS,
 } as const satisfies Scheme["parameters"];
 
 const SCHEMES = {
-  s3: { place: "bucket", proof: "unless keys", dated: true, address: BUCKET, parameters: AMAZON },
+  s3: {
+    place: "bucket",
+    hostIs: "bucket name",
+    proof: "unless keys",
+    supportsDate: true,
+    address: BUCKET,
+    parameters: AMAZON,
+  },
   r2: {
     place: "bucket",
-    proof: "perhaps", // Not where the bucket is the job's own account's.
-    dated: true,
+    hostIs: "bucket name",
+    proof: "if asked", // Not if the bucket belongs to the job's own account.
+    supportsDate: true,
     address: BUCKET,
     parameters: {
       "account-id": {
         member: "accountId",
         required: true,
-        problems: (id) => [
-          !/^([0-9a-f]{32})?$/i.test(id) && 'has an "account-id" that is not 32 hexadecimal digits',
-        ],
+        problem: (id) =>
+          !/^([0-9a-f]{32})?$/i.test(id) &&
+          "is not an account ID (32 hex digits). Find it on the Overview page of any of the account's zones",
       },
       "access-key-id": { ...KEYS["access-key-id"], required: true },
       "secret-access-key": { ...KEYS["secret-access-key"], required: true },
     },
   },
-  gs: { place: "bucket", proof: "always", dated: true, address: BUCKET, parameters: {} },
+  gs: {
+    place: "bucket",
+    hostIs: "bucket name",
+    proof: "always",
+    supportsDate: true,
+    address: BUCKET,
+    parameters: {},
+  },
   azure: {
     place: "bucket",
     proof: "always",
-    dated: true,
+    supportsDate: true,
     address: SIGNED_CONTAINER,
     parameters: { sig: { required: true, secret: "signature" } },
   },
@@ -230,12 +244,12 @@ const SCHEMES = {
     address: ENDPOINT,
     parameters: {
       channel: { member: "channel", required: true },
-      "insecure-skip-verify": { member: "insecureSkipVerify", flag: true, fallback: "false" },
+      "insecure-skip-verify": { member: "insecureSkipVerify", flag: true, defaultValue: "false" },
       sourcetype: { member: "sourcetype" },
       header_Authorization: {
         member: "token",
         required: true,
-        word: "Splunk",
+        prefix: "Splunk",
         secret: "token of the collector, without the word Splunk",
       },
     },
@@ -245,8 +259,8 @@ const SCHEMES = {
     proof: "never",
     address: ENDPOINT,
     parameters: {
-      "header_DD-API-KEY": { member: "apiKey", required: true, secret: "Datadog's API key" },
-      ddsource: { member: "ddsource", fallback: "cloudflare" },
+      "header_DD-API-KEY": { member: "apiKey", required: true, secret: "Datadog API key" },
+      ddsource: { member: "ddsource", defaultValue: "cloudflare" },
       service: { member: "service" },
       host: { member: "host" },
       ddtags: { member: "ddtags" },
@@ -260,10 +274,10 @@ const SCHEMES = {
     path: {
       form: /\/receiver\/v1\/http\/[^/]+/,
       problem:
-        "has to be the address of an HTTP source, https replaced by sumo: sumo://endpoint/receiver/v1/http/…",
+        "must be the URL of an HTTP source: https://endpoint/receiver/v1/http/… (as a string, with sumo:// instead of https://)",
     },
   },
-  // Younger than the OpenAPI: only on Cloudflare's pages.
+  // Newer than the OpenAPI document: only on Cloudflare's pages.
   sentinelone: {
     place: "endpoint",
     proof: "never",
@@ -274,7 +288,12 @@ const SCHEMES = {
     proof: "never",
     parameters: { ibm_api_key: { required: true, secret: "API key" } },
   },
-  kinesis: { place: "bucket", proof: "perhaps", parameters: { ...AMAZON, "sts-assume-role-arn": {} } },
+  kinesis: {
+    place: "bucket",
+    hostIs: "stream name",
+    proof: "if asked",
+    parameters: { ...AMAZON, "sts-assume-role-arn": {} },
+  },
 } as const satisfies Readonly<Record<Destination["scheme"], Scheme & { readonly address: Address }>> &
   Readonly<Record<string, Scheme>>;
 
@@ -282,7 +301,7 @@ const ROWS: ReadonlyMap<string, Scheme> = new Map(Object.entries(SCHEMES));
 
 export const SCHEME_NAMES: readonly string[] = [...ROWS.keys()];
 
-/** Names of parameters that hold no credential, whatever the scheme. */
+/** Parameters that never hold a credential, whatever the scheme. */
 export const NON_SECRET_PARAMETERS: readonly string[] = [
   ...[...ROWS.values()].flatMap(({ parameters }) =>
     Object.entries(parameters).flatMap(([name, { secret }]) => (secret === undefined ? [name] : [])),
@@ -297,7 +316,7 @@ export function schemeOf({ scheme }: ParsedDestination): Scheme {
   return found;
 }
 
-/** The parts of a text that is a destination, or undefined. What its scheme demands is not looked at. */
+/** The parts of a destination; undefined if the string isn't one. Doesn't check what the scheme requires. */
 export function parseDestination(text: string): ParsedDestination | undefined {
   const [, scheme = "", userInfo, host = "", path = "", query] =
     /^([a-z][a-z0-9+.-]*):\/\/(?:([^/?#]*)@)?([^/?#@]*)([^?#]*)(?:\?([^#]*))?$/i.exec(text) ?? [];
@@ -312,12 +331,12 @@ export function parseDestination(text: string): ParsedDestination | undefined {
   return { scheme: scheme.toLowerCase(), userInfo, host, path, parameters };
 }
 
-/** A parameter's value, still encoded. */
+/** The parameter's value, still encoded. */
 export function valueOf({ parameters }: ParsedDestination, name: string): string | undefined {
   return parameters.find(([each]) => each === name)?.[1];
 }
 
-/** What a builder made; its canonical form is the text, each value encoded for its place. */
+/** What a builder returns. Its canonical form is the string, with each value encoded. */
 export const typedDestination = z.discriminatedUnion("scheme", [
   builderSchema("s3"),
   builderSchema("r2"),
@@ -341,28 +360,28 @@ function builderSchema(
     shape[member] = required === true ? schemaOf(parameter) : schemaOf(parameter).exactOptional();
   }
   return z.strictObject<Shape>(shape).transform((members: Strings) => {
-    const query = parameters.flatMap(([name, { member = "", fallback, word }]): [string, string][] => {
-      const value = members[member] ?? fallback;
-      const whole = word === undefined ? value : `${word} ${withoutPrefix(value ?? "", word)}`;
+    const query = parameters.flatMap(([name, { member = "", defaultValue, prefix }]): [string, string][] => {
+      const value = members[member] ?? defaultValue;
+      const whole = prefix === undefined ? value : `${prefix} ${withoutPrefix(value ?? "", prefix)}`;
       return whole === undefined ? [] : [[name, encodeURIComponent(whole)]];
     });
     return `${scheme}://${withQuery(address.write(members), queryOf(query))}`;
   });
 }
 
-function schemaOf({ flag, only, secret }: Parameter): z.ZodType<string> {
-  if (flag === true) return z.boolean("has to be true or false").transform(String);
-  if (only !== undefined) return z.literal(only, `has to be ${only}`);
-  return secret === undefined ? word : credential;
+function schemaOf({ flag, onlyValue, secret }: Parameter): z.ZodType<string> {
+  if (flag === true) return z.boolean("must be true or false").transform(String);
+  if (onlyValue !== undefined) return z.literal(onlyValue, `must be "${onlyValue}"`);
+  return secret === undefined ? plainString : credential;
 }
 
-/** The builder's members that make the destination; undefined where no builder says all of it. */
+/** The builder's members that produce the destination; undefined if no builder can express all of it. */
 export function membersOf(parsed: ParsedDestination): Members | undefined {
   const { address, parameters } = schemeOf(parsed);
-  const { takes = [] } = address ?? {};
+  const { reads = [] } = address ?? {};
   const isExpressible =
-    (parsed.userInfo === undefined || takes.includes("user")) &&
-    (takes.includes("query") ||
+    (parsed.userInfo === undefined || reads.includes("user")) &&
+    (reads.includes("query") ||
       parsed.parameters.every(([name]) => ownMember(parameters, name)?.member !== undefined));
   const place = isExpressible ? address?.read(parsed) : undefined;
   if (place === undefined) return undefined;
@@ -373,25 +392,25 @@ export function membersOf(parsed: ParsedDestination): Members | undefined {
   return { ...place, ...(Object.fromEntries(others) as Members) };
 }
 
-/** A builder's argument begins with what it has to be given, and ends with flags. */
+/** Required members first, flags last. */
 function inBuilderOrder(parameters: readonly [string, Parameter][]): readonly [string, Parameter][] {
   const rank = ({ required, flag }: Parameter): number => (required === true ? 0 : flag === true ? 2 : 1);
   return [...parameters].sort(([, a], [, b]) => rank(a) - rank(b));
 }
 
 function memberIn(parsed: ParsedDestination, name: string, parameter: Parameter): Member | undefined {
-  const { member, secret, flag, fallback, word } = parameter;
+  const { member, secret, flag, defaultValue, prefix } = parameter;
   const written = valueOf(parsed, name);
   if (member === undefined || written === undefined) return undefined;
-  const value = withoutPrefix(decoded(written), word);
+  const value = withoutPrefix(decoded(written), prefix);
   const meaning = secret?.replace("{host}", () => parsed.host);
   if (meaning !== undefined) return new Credential(value, meaning);
-  if (value === fallback) return undefined;
+  if (value === defaultValue) return undefined;
   return flag === true ? value === "true" : value;
 }
 
-function withoutPrefix(value: string, word: string | undefined): string {
-  return word === undefined ? value : value.replace(new RegExp(`^${word}\\s+`, "i"), "");
+function withoutPrefix(value: string, prefix: string | undefined): string {
+  return prefix === undefined ? value : value.replace(new RegExp(`^${prefix}\\s+`, "i"), "");
 }
 
 function queryOf(parameters: ParsedDestination["parameters"]): string {
@@ -402,7 +421,7 @@ function withQuery(address: string, query: string, between = "?"): string {
   return query === "" ? address : `${address}${between}${query}`;
 }
 
-/** With its leading slash; the braces of {DATE} are Cloudflare's and stay. */
+/** With its leading slash. The braces of {DATE} stay: Cloudflare replaces it. */
 function encodedPath(path = ""): string {
   const inner = path.replace(/^\/+|\/+$/g, "");
   return inner === "" ? "" : `/${inner.split("/").map(encodedFolder).join("/")}`;
@@ -425,21 +444,21 @@ export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // A percent sign that encodes nothing: compared and shown as it is.
+    return text; // A stray percent sign.
   }
 }
 
-/** Whether it is a folder of an address that nobody would write by hand. */
+/** Whether a path segment is too long to be written by hand, so that it may be a token. */
 export function isToken(folder: string): boolean {
   return folder.length >= 16;
 }
 
-/** What stands in the place of a credential that is not shown: signs, or a word for it and nothing else. */
+/** Whether it stands for a hidden credential: only signs such as `****`, or only a word such as `redacted`. */
 export function isMasked(text: string): boolean {
   return isMaskedAddress(text) || /^x{4,}$|^[<[({]?(redacted|masked|hidden)[>\])}]?$/i.test(decoded(text));
 }
 
-/** Of a part that people name themselves, such as a folder: a word may be its name, and only signs are none. */
+/** The same for parts that users name, such as a folder: a word may be its name, so only signs count. */
 export function isMaskedAddress(text: string): boolean {
   return /^[*•.]+$|\*{3}|•{3}/.test(decoded(text));
 }

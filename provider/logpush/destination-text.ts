@@ -19,99 +19,145 @@ import {
 } from "./destination-schemes";
 
 /**
- * The text that says where a job pushes to: what is wrong with it, what of it is secret, and how two of them compare
- * where secrets are hidden. No sentence of this file holds a part of the text that may be a secret.
+ * A destination as a string: what is wrong with it, which parts are secret, and how two compare if secrets are hidden.
+ * No message here contains a part that may be secret.
  */
 
 /** A bucket, a host, or a host with its port. */
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
 /**
- * Whether a `/`, `?` or `&` may stand in a user or password, unencoded: the parts then are not what they seem, and none of
- * them may be shown. An `@` of a path or query that is meant is written as %40.
+ * Whether a user or password may contain an unencoded `/`, `?` or `&`. Then the parts aren't what they seem, and none may
+ * be shown. An `@` that belongs to a path or query is written as %40.
  */
 export function isAmbiguous({ host, path, parameters }: ParsedDestination): boolean {
   return (host !== "" && !HOST.test(host)) || [path, ...parameters.flat()].some((part) => part.includes("@"));
 }
 
-/** What is wrong with the text, each a sentence that goes on from the property's name. */
-export function destinationProblems(text: string): readonly string[] {
-  if (text.length > LOGPUSH.MAX_DESTINATION_CHARACTERS) {
-    return [`is ${text.length} characters; the limit is ${LOGPUSH.MAX_DESTINATION_CHARACTERS}`];
-  }
-  const parsed = parseDestination(text);
-  if (parsed === undefined) return [unreadableProblem(text)];
-  const { scheme, host, path } = parsed;
-  const { place, parameters, path: demanded } = schemeOf(parsed);
-  const problems = [
-    /\s/.test(text) && "holds white space; write it as %20",
-    /<[^>]*>/.test(text) && "holds a <…> of the documentation; put your own value in its place",
-    host === "" && `needs a ${place === "bucket" ? "bucket" : "host"} after ${scheme}://`,
-    host !== "" &&
-      !HOST.test(host.replace(/[\s<>{}]/g, "")) &&
-      "needs a host, or host:port, after :// and after the @ of a user and password; write @ / ? # in a password as %40 %2F %3F %23",
-    missingProblem(parsed),
-    duplicateProblem(parsed),
-    placeholderProblem(parsed),
-    ...Object.entries(parameters).flatMap(([name, parameter]) => {
-      const value = valueOf(parsed, name);
-      return value === undefined ? [] : (parameter.problems?.(value) ?? []);
-    }),
-    demanded?.form.test(path) === false && demanded.problem,
-  ];
-  return problems.filter((problem) => typeof problem === "string");
+/** What is wrong with a destination. */
+export interface DestinationProblem {
+  /** The builder's member that causes it, if there is one. */
+  readonly member?: string | undefined;
+  /** Continues from the property's path. */
+  readonly reason: string;
 }
 
-/** What no builder would have written, and Cloudflare may accept all the same; each goes on from the property's name. */
+/** @param fromBuilder whether a builder wrote the string: then the problems name the builder's members. */
+export function destinationProblems(text: string, fromBuilder = false): readonly DestinationProblem[] {
+  if (text.length > LOGPUSH.MAX_DESTINATION_CHARACTERS) {
+    const reason = `must be at most ${LOGPUSH.MAX_DESTINATION_CHARACTERS} characters, not ${text.length}`;
+    return [{ reason }];
+  }
+  const parsed = parseDestination(text);
+  if (parsed === undefined) return [{ reason: unreadableProblem(text) }];
+  const { parameters, path: required } = schemeOf(parsed);
+  const reasons = [
+    spaceProblem(parsed, text),
+    /<[^>]*>/.test(text) && "contains a <…> placeholder from the docs. Replace it with your own value",
+    ...missingProblems(parsed, fromBuilder),
+    duplicateProblem(parsed),
+    placeholderProblem(parsed),
+    required?.form.test(parsed.path) === false && required.problem,
+  ];
+  return [
+    ...hostProblems(parsed, fromBuilder),
+    ...reasons.filter((reason) => typeof reason === "string").map((reason) => ({ reason })),
+    ...Object.entries(parameters).flatMap(([name, { member, problem }]) => {
+      const value = valueOf(parsed, name);
+      const reason = value !== undefined && problem?.(value);
+      if (typeof reason !== "string") return [];
+      return [fromBuilder ? { member, reason } : { reason: `"${name}" ${reason}` }];
+    }),
+  ];
+}
+
+function hostProblems(parsed: ParsedDestination, fromBuilder: boolean): readonly DestinationProblem[] {
+  const { scheme, host } = parsed;
+  const { hostIs } = schemeOf(parsed);
+  if (host === "") return [{ reason: `has no ${hostIs ?? "host"} after ${scheme}://` }];
+  // Other problems already report placeholders, and white space in what isn't a name.
+  if (HOST.test(host.replace(hostIs === undefined ? /[\s<>{}]/g : /[<>{}]/g, ""))) return [];
+  if (hostIs !== undefined) {
+    const reason = 'has characters that no name has. Use letters, digits, ".", "-" and "_"';
+    return fromBuilder && hostIs === "bucket name"
+      ? [{ member: "bucket", reason }]
+      : [{ reason: `the ${hostIs} ${reason}` }];
+  }
+  const reason =
+    "has an invalid host. Write host or host:port after :// and after the @ of a user and password; write @ / ? # in a password as %40 %2F %3F %23";
+  return [{ reason }];
+}
+
+function spaceProblem(parsed: ParsedDestination, text: string): string | false {
+  const isReported = schemeOf(parsed).hostIs !== undefined && /\s/.test(parsed.host);
+  return !isReported && /\s/.test(text) && "contains white space. Write it as %20";
+}
+
+/** What no builder writes but Cloudflare may accept. */
 export function destinationWarnings(text: string): readonly string[] {
   const parsed = parseDestination(text);
   if (parsed === undefined) return [];
-  const doubts = [
+  const warnings = [
     ...Object.entries(schemeOf(parsed).parameters).flatMap(([name, parameter]) => {
       const value = valueOf(parsed, name);
       return value === undefined ? [] : valueWarnings(name, value, parameter);
     }),
-    parsed.path.includes("//") && "has an empty folder, //, in its path",
+    parsed.path.includes("//") && "its path has an empty folder (//)",
   ];
-  return doubts.filter((doubt) => typeof doubt === "string");
+  return warnings.filter((warning) => typeof warning === "string");
 }
 
 function unreadableProblem(text: string): string {
   const [, scheme] = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text) ?? [];
   if (scheme === undefined || SCHEME_NAMES.includes(scheme.toLowerCase())) {
-    return "has to be an address such as s3://bucket/path?region=us-east-1; it is a value that is not shown";
+    return "must be a URL such as s3://bucket/path?region=us-east-1 (secret value not shown)";
   }
-  if (scheme.toLowerCase() === "http") return "begins with http://; the service pushes to https:// only";
+  if (scheme.toLowerCase() === "http")
+    return "starts with http://, but Logpush only pushes to https://. Use https://";
   const near = nearest(scheme, SCHEME_NAMES);
-  const advice = near === undefined ? `Schemes: ${SCHEME_NAMES.join(", ")}` : `Did you mean ${near}://?`;
+  const advice = near === undefined ? `Use one of: ${SCHEME_NAMES.join(", ")}` : `Did you mean ${near}://?`;
   return `has a scheme that Logpush doesn't push to. ${advice}`;
 }
 
-function missingProblem(parsed: ParsedDestination): string | false {
+/** Parameters that the scheme requires, and the key pair if the storage isn't Amazon's own or one key is given. */
+function missingProblems(parsed: ParsedDestination, fromBuilder: boolean): readonly string[] {
   const { parameters } = schemeOf(parsed);
-  // Both keys, where storage is not Amazon's own or one of them is given.
-  const wantsKeys = ["endpoint", ...KEY_PAIR].some(
+  const needsKeys = ["endpoint", ...KEY_PAIR].some(
     (name) => Object.hasOwn(parameters, name) && valueOf(parsed, name) !== undefined,
   );
   const missing = Object.entries(parameters)
-    .filter(([name, { required }]) => required === true || (wantsKeys && KEY_PAIR.includes(name)))
-    .filter(([name]) => (valueOf(parsed, name) ?? "") === "")
-    .map(([name]) => JSON.stringify(name));
-  return missing.length > 0 && `lacks ${missing.join(", ")} in its query, which ${parsed.scheme}:// needs`;
+    .filter(([name, { required }]) => required === true || (needsKeys && KEY_PAIR.includes(name)))
+    .filter(([name]) => (valueOf(parsed, name) ?? "") === "");
+  if (missing.length === 0) return [];
+  const members = missing.map(([, { member }]) => member);
+  if (fromBuilder && members.every((member) => member !== undefined)) {
+    return [
+      `has no ${members.join(" and no ")}. Set accessKeyId and secretAccessKey, or neither; endpoint needs both`,
+    ];
+  }
+  const names = missing.map(([name]) => JSON.stringify(name)).join(", ");
+  const query = missing.map(([name]) => `${name}=…`).join("&");
+  return [`has no ${names} in its query, which ${parsed.scheme}:// requires. Add ${query}`];
 }
 
 function duplicateProblem(parsed: ParsedDestination): string | false {
   const names = parsed.parameters.map(([name]) => name);
   const twice = names.find((name, index) => parsed.scheme !== "https" && names.indexOf(name) !== index);
   if (twice === undefined) return false;
-  return `has ${isKnownName(parsed, twice) ? `the parameter "${twice}"` : "a parameter"} twice; keep one`;
+  return `has ${isKnownName(parsed, twice) ? `the parameter "${twice}"` : "a parameter"} twice. Remove one`;
 }
 
-function valueWarnings(name: string, value: string, { only, flag, form }: Parameter): (string | false)[] {
+function valueWarnings(
+  name: string,
+  value: string,
+  { onlyValue, flag, form }: Parameter,
+): (string | false)[] {
   return [
-    only !== undefined && value !== only && `has an "${name}" other than ${only}, the only one documented`,
-    flag === true && !/^(true|false)?$/.test(value) && `has an "${name}" that is neither true nor false`,
-    form?.is.test(decoded(value)) === false && `has an unusual "${name}": ${form.words} are usual`,
+    onlyValue !== undefined &&
+      value !== onlyValue &&
+      `"${name}" is not ${onlyValue}, the only documented value`,
+    flag === true && !/^(true|false)?$/.test(value) && `"${name}" is neither true nor false`,
+    form?.pattern.test(decoded(value)) === false && `"${name}" has other characters than ${form.words}`,
   ];
 }
 
@@ -119,14 +165,14 @@ function placeholderProblem(parsed: ParsedDestination): string | false {
   const { scheme, host, path, parameters } = parsed;
   const inPath = path.match(/\{[^}]*\}?/g) ?? [];
   if (inPath.some((word) => word !== "{DATE}"))
-    return "has a placeholder in its path that is not {DATE}, the only one there is";
-  if (inPath.length > 0 && schemeOf(parsed).dated !== true)
-    return `has {DATE} in its path, which the service replaces for s3, r2, gs and azure only, not for ${scheme}`;
+    return "has a placeholder in its path that Cloudflare doesn't replace. Use {DATE}, the only one there is";
+  if (inPath.length > 0 && schemeOf(parsed).supportsDate !== true)
+    return `has {DATE} in its path, which Cloudflare replaces for s3, r2, gs and azure only, not for ${scheme}. Remove it`;
   const isElsewhere = [host, ...parameters.map(([, value]) => value)].some((part) => /\{[^}]*\}/.test(part));
-  return isElsewhere && "has a placeholder outside its path; {DATE} becomes the day in the path only";
+  return isElsewhere && "has a placeholder outside its path. Cloudflare replaces {DATE} in the path only";
 }
 
-/** Whether Cloudflare is known to want a token for the destination. */
+/** Whether Cloudflare always requires an ownership token for the destination. */
 export function needsProof(text: string): boolean {
   const parsed = parseDestination(text);
   if (parsed === undefined) return false;
@@ -136,8 +182,7 @@ export function needsProof(text: string): boolean {
 }
 
 /**
- * The destination for people: scheme, and what cannot hold a credential. `s3://bucket/path`, but `https://host`, whose
- * path may be one.
+ * The destination without what may be a credential: `s3://bucket/path`, but only `https://host`, since the path may be one.
  */
 export function shownDestination(text: string): string {
   const parsed = parseDestination(text);
@@ -146,20 +191,20 @@ export function shownDestination(text: string): string {
   return schemeOf(parsed).place === "bucket" ? `${scheme}://${host}${path}` : `${scheme}://${host}`;
 }
 
-/** From now on the redactor hides what of the destination is secret. */
+/** Makes the redactor hide the secret parts of the destination. */
 export function hideDestination(redactor: Redactor, text: string): void {
   redactor.addWhole(text);
   redactor.add(...secretsOfDestination(text));
 }
 
-/** Every form in which a secret of the destination may come up in a message; of what cannot be read for sure, all of it. */
+/** Every form in which a message may contain a secret of the destination; all of it if it can't be parsed reliably. */
 function secretsOfDestination(text: string): string[] {
   const parsed = parseDestination(text);
   if (parsed === undefined || isAmbiguous(parsed)) return encodings(text.replace(/^\w+:\/\//, ""));
   const { parameters, userInfo } = parsed;
   const parts = [
     ...parameters.filter(([name, value]) => isSecret(parsed, name, value)).map(([, value]) => value),
-    // An unencoded `&` in a credential makes its rest look like a name.
+    // After an unencoded `&` in a credential, the rest looks like a name.
     ...parameters.map(([name]) => name).filter((name) => !isKnownName(parsed, name)),
     ...(userInfo === undefined ? [] : [userInfo, ...userInfo.split(":").slice(1)]),
     ...secretSegments(parsed),
@@ -167,22 +212,22 @@ function secretsOfDestination(text: string): string[] {
   return parts.flatMap(encodings).filter((secret) => !/^(true|false|\d{1,4})$/.test(secret));
 }
 
-/** What a shared access signature says beside its signature: versions, permissions, times. */
+/** Parameters of a shared access signature that aren't the signature: versions, permissions, times. */
 const SAS_PARAMETERS = ["sv", "ss", "sr", "srt", "sp", "se", "st", "spr", "sip", "si"];
 
 const SECRET_NAME = /^header_|key|token|secret|sig|pass|auth|cred/i;
 
-/** Replacing a shorter value, such as `index=main`, would garble every message and hide nothing. */
+/** Hiding a shorter value, such as `index=main`, would garble every message and protect nothing. */
 const LONG_VALUE_CHARACTERS = 8;
 
-/** A name that says so; or a value of a name that says nothing, unless it is as short as ordinary words are. */
+/** By its name, or by its length if the name says nothing. */
 function isSecret({ scheme }: ParsedDestination, name: string, value: string): boolean {
   if (NON_SECRET_PARAMETERS.includes(name)) return false;
   if (scheme === "azure" && SAS_PARAMETERS.includes(name)) return false;
   return SECRET_NAME.test(name) || value.length >= LONG_VALUE_CHARACTERS;
 }
 
-/** Whether a person wrote the name, so that it may be shown. */
+/** Whether the name is a documented one, which can't be part of a credential and may be shown. */
 function isKnownName(parsed: ParsedDestination, name: string): boolean {
   return (
     [...NON_SECRET_PARAMETERS, ...SAS_PARAMETERS, ...KEY_PAIR].includes(name) ||
@@ -195,7 +240,7 @@ function secretSegments({ scheme, path }: ParsedDestination): string[] {
   return scheme === "https" ? path.split("/").filter(isToken) : [];
 }
 
-/** As it is written, decoded, encoded in each of the common ways; and of `Bearer abc` the `abc`. */
+/** As written, decoded, and encoded in each common way; for `Bearer abc` also `abc` alone. */
 function encodings(written: string): string[] {
   const plain = decoded(written);
   const words = plain.split(/\s+/);
@@ -211,7 +256,7 @@ function lowerCased(encoded: string): string {
   return encoded.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
 }
 
-/** Equal in every part: the order of parameters and their encoding carry no meaning. */
+/** Whether all parts are equal, whatever the order and encoding of the parameters. */
 export function sameDestination(a: string, b: string): boolean {
   if (a === b) return true;
   const [left, right] = [parseDestination(a), parseDestination(b)];
@@ -224,7 +269,7 @@ function canonical(parsed: ParsedDestination): string {
   return JSON.stringify([scheme, userInfo, hostOf(parsed), trimEnd(path, "/"), sorted]);
 }
 
-/** A bucket as it is written; of a host, case and the port that https has anyway carry no meaning. */
+/** A bucket as written. For a host, neither its case nor port 443 matters. */
 function hostOf(parsed: ParsedDestination): string {
   return schemeOf(parsed).place === "bucket" ? parsed.host : plainHost(parsed.host);
 }
@@ -237,7 +282,7 @@ function comparable(name: string, value: string): string {
   return name === "endpoint" ? plainHost(decoded(value)) : decoded(value);
 }
 
-/** Whether scheme, host and each folder of the path agree. */
+/** Whether the scheme, the host and each folder of the path agree. */
 function placesAgree(
   one: ParsedDestination,
   other: ParsedDestination,
@@ -256,8 +301,8 @@ function placesAgree(
 }
 
 /**
- * Whether both name one bucket, host and folder: what a proof of ownership is bound to, unlike the credentials. A folder
- * that is hidden in one of them is taken for the other's.
+ * Whether both name the same bucket or host and the same folder, whatever the credentials: an ownership token is bound to
+ * that. A hidden folder matches any.
  */
 export function samePlace(a: string, b: string): boolean {
   const [left, right] = [parseDestination(a), parseDestination(b)];
@@ -270,13 +315,13 @@ export function samePlace(a: string, b: string): boolean {
 }
 
 /**
- * Whether what Cloudflare shows can be the declared destination. It may hide a credential, or leave parameters out; what
- * it does show has to be as declared.
+ * Whether what Cloudflare shows can be the declared destination. It may hide credentials or leave parameters out; what it
+ * does show must match.
  */
 export function agreesWith(declared: string, shown: string | null | undefined): boolean {
   if (shown === undefined || shown === null || shown === "") return true;
   const [wanted, found] = [parseDestination(declared), parseDestination(shown)];
-  // A mask within an address hides that part of it, and not the rest.
+  // A mask inside an address hides only that part of it.
   if (wanted === undefined || found === undefined) return declared === shown || isMasked(shown);
   const agrees = (one: string, seen: string, mask = isMaskedAddress): boolean =>
     mask(seen) || decoded(one) === decoded(seen);
@@ -293,7 +338,7 @@ export function agreesWith(declared: string, shown: string | null | undefined): 
   );
 }
 
-/** Whether `shown` is the destination with every part of it, of which some credentials may be hidden. */
+/** Whether `shown` is the complete destination, with or without hidden credentials. */
 export function isShownAs(declared: string, shown: string): boolean {
   if (sameDestination(declared, shown)) return true;
   const [wanted, found] = [parseDestination(declared), parseDestination(shown)];
@@ -305,7 +350,7 @@ export function isShownAs(declared: string, shown: string): boolean {
   );
 }
 
-/** Whether Cloudflare has hidden a credential of it. */
+/** Whether Cloudflare has hidden a credential in it. */
 export function hidesCredentials(text: string): boolean {
   const parsed = parseDestination(text);
   if (parsed === undefined) return isMasked(text);

@@ -2,94 +2,139 @@ import type * as pulumi from "@pulumi/pulumi";
 import type { LiteralUnion } from "../runtime/fields";
 
 /**
- * Destinations of a log-push job by kind, each in place of a text with credentials inside (facts 7.4; the vendor's page
- * of each destination). A `LogpushJob` takes one as `destination`. It is secret there: in state, and in every message.
- * In a `path`, `{DATE}` becomes the day, as 20250131.
+ * Builders for the destinations of a Logpush job, one for each kind, instead of a string with credentials in it. A
+ * `LogpushJob` takes the result as `destination`, which is secret in the state and in messages. In a `path`, Cloudflare
+ * replaces `{DATE}` with the day, such as 20250131.
+ *
+ * @see https://developers.cloudflare.com/logs/logpush/logpush-job/enable-destinations/
  */
 
-/** A bucket of Amazon S3, or of storage that speaks its protocol. */
+/** A bucket in Amazon S3 or in S3-compatible storage. */
 export interface S3Destination {
+  /** The bucket's name. Updates in place. */
   readonly bucket: pulumi.Input<string>;
-  /** Folder in the bucket. Default: none. */
+  /**
+   * The folder in the bucket. Updates in place.
+   * @defaultValue the bucket's root
+   */
   readonly path?: pulumi.Input<string>;
-  /** Region of the bucket, such as `us-east-1`. Not in China. */
+  /** The bucket's region, such as `us-east-1`. Logpush can't push to regions in China. Updates in place. */
   readonly region: pulumi.Input<string>;
-  /** Server-side encryption, where the bucket's policy demands it. Default: none. */
+  /**
+   * Server-side encryption, if the bucket's policy requires it. Updates in place.
+   * @defaultValue none
+   */
   readonly sse?: pulumi.Input<LiteralUnion<"AES256">>;
-  /** Host of S3-compatible storage, without the bucket: `sfo2.digitaloceanspaces.com`. Needs the keys. Default: Amazon. */
+  /**
+   * The host of S3-compatible storage, without the bucket: `sfo2.digitaloceanspaces.com`. Needs both keys. Updates in place.
+   * @defaultValue Amazon S3
+   */
   readonly endpoint?: pulumi.Input<string>;
-  /** With the secret key: then the service wants no proof of ownership. */
+  /** The access key ID. With both keys, Cloudflare requires no ownership challenge. Updates in place. */
   readonly accessKeyId?: pulumi.Input<string>;
+  /** The secret access key. Updates in place. */
   readonly secretAccessKey?: pulumi.Input<string>;
 }
 
-/** A bucket of the vendor's own object storage. */
+/** A bucket in Cloudflare R2. */
 export interface R2Destination {
+  /** The bucket's name. Updates in place. */
   readonly bucket: pulumi.Input<string>;
-  /** Folder in the bucket. Default: none. */
+  /**
+   * The folder in the bucket. Updates in place.
+   * @defaultValue the bucket's root
+   */
   readonly path?: pulumi.Input<string>;
-  /** Account that has the bucket, 32 hexadecimal digits. */
+  /** The account that owns the bucket: its ID, 32 hex digits. Updates in place. */
   readonly accountId: pulumi.Input<string>;
+  /** The access key ID of an R2 API token. Updates in place. */
   readonly accessKeyId: pulumi.Input<string>;
+  /** The secret access key of an R2 API token. Updates in place. */
   readonly secretAccessKey: pulumi.Input<string>;
 }
 
-/** A bucket of Google Cloud Storage. Wants a proof of ownership. */
+/** A bucket in Google Cloud Storage. Needs an ownership challenge. */
 export interface GsDestination {
+  /** The bucket's name. Updates in place. */
   readonly bucket: pulumi.Input<string>;
-  /** Folder in the bucket. Default: none. */
+  /**
+   * The folder in the bucket. Updates in place.
+   * @defaultValue the bucket's root
+   */
   readonly path?: pulumi.Input<string>;
 }
 
-/** A container of Azure Blob Storage. Wants a proof of ownership. */
+/** A container in Azure Blob Storage. Needs an ownership challenge. */
 export interface AzureDestination {
-  /** Address of the container with its shared access signature: `https://account.blob.core.windows.net/logs?sv=…&sig=…`. */
+  /**
+   * The container's URL with its shared access signature: `https://account.blob.core.windows.net/logs?sv=…&sig=…`. Updates in
+   * place.
+   */
   readonly sasUrl: pulumi.Input<string>;
-  /** Folder in the container. Default: none. */
+  /**
+   * The folder in the container. Updates in place.
+   * @defaultValue the container's root
+   */
   readonly path?: pulumi.Input<string>;
 }
 
-/** Any endpoint that takes POST requests over HTTPS. */
+/** Any endpoint that accepts POST requests over HTTPS. */
 export interface HttpsDestination {
-  /** Address, with its query if it has one. */
+  /** The URL, including its query if it has one. Updates in place. */
   readonly url: pulumi.Input<string>;
-  /** Headers of every push, such as `{ Authorization: "Bearer …" }`. Default: none. */
+  /**
+   * Headers of every push, such as `{ Authorization: "Bearer …" }`. Updates in place.
+   * @defaultValue none
+   */
   readonly headers?: pulumi.Input<Record<string, pulumi.Input<string>>>;
 }
 
-/** An HTTP event collector of Splunk. */
+/** A Splunk HTTP Event Collector. */
 export interface SplunkDestination {
-  /** Host, port and path: `splunk.example.com:8088/services/collector/raw`. */
+  /** The host, port and path: `splunk.example.com:8088/services/collector/raw`. Updates in place. */
   readonly endpoint: pulumi.Input<string>;
-  /** A GUID of your own choice. */
+  /** A GUID of your choice. Updates in place. */
   readonly channel: pulumi.Input<string>;
-  /** The collector's token, without the word Splunk. */
+  /** The collector's token, without the word `Splunk`. Updates in place. */
   readonly token: pulumi.Input<string>;
-  /** Default: the collector's. */
+  /**
+   * The source type of the events. Updates in place.
+   * @defaultValue the collector's
+   */
   readonly sourcetype?: pulumi.Input<string>;
-  /** Accept any certificate. Default false. */
+  /**
+   * Whether to accept any certificate. Updates in place.
+   * @defaultValue `false`
+   */
   readonly insecureSkipVerify?: pulumi.Input<boolean>;
 }
 
-/** The log intake of Datadog. */
+/** Datadog's log intake. */
 export interface DatadogDestination {
-  /** Host and path: `http-intake.logs.datadoghq.com/api/v2/logs`. */
+  /** The host and path: `http-intake.logs.datadoghq.com/api/v2/logs`. Updates in place. */
   readonly endpoint: pulumi.Input<string>;
+  /** The Datadog API key. Updates in place. */
   readonly apiKey: pulumi.Input<string>;
-  /** Default `cloudflare`, by which Datadog knows the form of the lines. */
+  /**
+   * The source, by which Datadog recognizes the format of the lines. Updates in place.
+   * @defaultValue `cloudflare`
+   */
   readonly ddsource?: pulumi.Input<string>;
+  /** Datadog's `service` of the lines. Updates in place. */
   readonly service?: pulumi.Input<string>;
+  /** Datadog's `host` of the lines. Updates in place. */
   readonly host?: pulumi.Input<string>;
+  /** Datadog's tags of the lines. Updates in place. */
   readonly ddtags?: pulumi.Input<string>;
 }
 
-/** An HTTP source of Sumo Logic. Wants a proof of ownership. */
+/** A Sumo Logic HTTP source. Needs an ownership challenge. */
 export interface SumoDestination {
-  /** Address of the source, as Sumo Logic shows it: `https://…/receiver/v1/http/…`. */
+  /** The source's URL, as Sumo Logic shows it: `https://…/receiver/v1/http/…`. Updates in place. */
   readonly url: pulumi.Input<string>;
 }
 
-/** What a builder of this file made. */
+/** What a builder returns. */
 export type Destination =
   | ({ readonly scheme: "s3" } & S3Destination)
   | ({ readonly scheme: "r2" } & R2Destination)
@@ -100,26 +145,26 @@ export type Destination =
   | ({ readonly scheme: "datadog" } & DatadogDestination)
   | ({ readonly scheme: "sumo" } & SumoDestination);
 
-/** A bucket of Amazon S3, or with `endpoint` and keys of S3-compatible storage. */
+/** Pushes to a bucket in Amazon S3 or, with `endpoint` and keys, in S3-compatible storage. */
 export const s3 = (args: S3Destination): Destination => ({ scheme: "s3", ...args });
 
-/** A bucket of the vendor's own object storage. */
+/** Pushes to a bucket in Cloudflare R2. */
 export const r2 = (args: R2Destination): Destination => ({ scheme: "r2", ...args });
 
-/** A bucket of Google Cloud Storage. */
+/** Pushes to a bucket in Google Cloud Storage. */
 export const gs = (args: GsDestination): Destination => ({ scheme: "gs", ...args });
 
-/** A container of Azure Blob Storage. */
+/** Pushes to a container in Azure Blob Storage. */
 export const azure = (args: AzureDestination): Destination => ({ scheme: "azure", ...args });
 
-/** Any endpoint that takes POST requests over HTTPS; New Relic and others document theirs. */
+/** Pushes to any endpoint that accepts POST requests over HTTPS, such as New Relic's. */
 export const https = (args: HttpsDestination): Destination => ({ scheme: "https", ...args });
 
-/** An HTTP event collector of Splunk. */
+/** Pushes to a Splunk HTTP Event Collector. */
 export const splunk = (args: SplunkDestination): Destination => ({ scheme: "splunk", ...args });
 
-/** The log intake of Datadog. */
+/** Pushes to Datadog's log intake. */
 export const datadog = (args: DatadogDestination): Destination => ({ scheme: "datadog", ...args });
 
-/** An HTTP source of Sumo Logic. */
+/** Pushes to a Sumo Logic HTTP source. */
 export const sumo = (args: SumoDestination): Destination => ({ scheme: "sumo", ...args });

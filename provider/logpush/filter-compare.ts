@@ -2,8 +2,8 @@ import { childrenOf, isLeaf, readFilter, type Leaf, type Node } from "./filter-r
 import { filterMeaning } from "./filter-text";
 
 /**
- * Whether every line that the first filter lets through passes the second one, too. No filter lets everything through.
- * False where that can't be proven.
+ * Whether every line that passes the first filter passes the second one, too. Without a filter, every line passes. False if
+ * it can't be proven.
  */
 export function passesAtLeast(before: string | undefined, after: string | undefined): boolean {
   if (after === undefined || after === "" || filterMeaning(before) === filterMeaning(after)) return true;
@@ -12,7 +12,7 @@ export function passesAtLeast(before: string | undefined, after: string | undefi
   return "filter" in one && "filter" in other && new Proof().implies(one.filter.where, other.filter.where);
 }
 
-/** Remembers what it has found of each pair: groups in groups would be gone through again and again. */
+/** Remembers the answer for each pair, since nested groups would ask for it again and again. */
 class Proof {
   readonly #known = new Map<Node, Map<Node, boolean>>();
 
@@ -26,7 +26,7 @@ class Proof {
 
   #decide(before: Node, after: Node): boolean {
     if (isLeaf(before) && isLeaf(after)) return leafImplies(before, after);
-    // What holds for each of the one, or in each of the other, is asked first: nothing is lost by it.
+    // Splitting an "or" before, or an "and" after, first loses no proof.
     if (!isLeaf(before) && "or" in before) return before.or.every((child) => this.implies(child, after));
     if (!isLeaf(after) && "and" in after) return after.and.every((child) => this.implies(before, child));
     return (
@@ -56,10 +56,10 @@ const leafKey = ({ operator, value }: Leaf): string => JSON.stringify([operator,
 const valuesOf = ({ value }: Leaf): readonly string[] =>
   typeof value === "string" ? [value] : value.map(String);
 
-/** Of a field of numbers, 5 and 5.0 are one value. */
+/** For a numeric field, 5 and 5.0 are the same value. */
 const mayEqual = (a: string, b: string): boolean => a === b || Number(a) === Number(b);
 
-/** `gt 10` lets through no more than `geq 5` does. */
+/** What passes `gt 10` passes `geq 5`. */
 function boundsImply(before: Leaf, after: Leaf): boolean {
   const [old, now] = [Number(before.value), Number(after.value)];
   if (Array.isArray(before.value) || Array.isArray(after.value) || Number.isNaN(old) || Number.isNaN(now))
@@ -71,7 +71,7 @@ function boundsImply(before: Leaf, after: Leaf): boolean {
   return pair === "geq gt" && old > now;
 }
 
-/** `startsWith "/api/v1"` lets through no more than `startsWith "/api"`, and no more than `contains "api"`. */
+/** What passes `startsWith "/api/v1"` passes `startsWith "/api"` and `contains "api"`. */
 function affixesImply(before: Leaf, after: Leaf): boolean {
   const [old, now] = [before.value, after.value];
   if (typeof old !== "string" || typeof now !== "string") return false;

@@ -11,15 +11,15 @@ import {
   type Operator,
 } from "./filter-read";
 
-/** Holds a filter against the fields of its dataset. */
+/** Checks a filter against the fields of its dataset. */
 
 export interface FieldList {
   readonly dataset: string;
-  /** Undefined where a field is there and its type is not known. */
+  /** Undefined if the field exists but its type is unknown. */
   readonly types: ReadonlyMap<string, FieldType | undefined>;
-  /** Whether what is not in the list does not exist. The documented list is not the last word, Cloudflare's is. */
+  /** Whether every other field is a mistake. The documented list is not complete; the API's is. */
   readonly complete: boolean;
-  /** Look for fields that do not exist, and at nothing else. */
+  /** Report only fields that don't exist. */
   readonly existenceOnly?: boolean;
 }
 
@@ -29,7 +29,7 @@ export function fieldIssues({ where }: CheckedFilter, fields: FieldList): Filter
   );
 }
 
-/** What is wrong, and at which member of the comparison. */
+/** What is wrong, and with which member of the comparison. */
 interface LeafIssue {
   readonly at: readonly (string | number)[];
   readonly reason: string;
@@ -41,43 +41,43 @@ function leafIssues(leaf: Leaf, fields: FieldList): readonly LeafIssue[] {
   if (!types.has(key)) return complete ? [{ at: ["key"], reason: unknownField(key, fields) }] : [];
   if (existenceOnly) return [];
   if (!isFilterable(dataset, key)) {
-    const reason = `is ${key}, which the service does not let a filter of ${dataset} use`;
+    const reason = `${key} can't be used in a filter of dataset ${dataset}. Choose another field`;
     return [{ at: ["key"], reason }];
   }
   const type = types.get(key);
   return type === undefined ? [] : typeIssues(leaf, type);
 }
 
-/** One sentence for a name that a dataset does not have, with the one that was probably meant. */
+/** Says that a dataset lacks a field, and which one was probably meant. */
 export function unknownField(name: string, { dataset, types }: Pick<FieldList, "dataset" | "types">): string {
   const near = nearest(name, [...types.keys()]);
   const advice =
-    near === undefined ? "getLogpushFields lists those it has." : `Did you mean ${JSON.stringify(near)}?`;
-  return `is ${JSON.stringify(name)}, a field that dataset ${dataset} does not have. ${advice}`;
+    near === undefined ? "List its fields with getLogpushFields." : `Did you mean ${JSON.stringify(near)}?`;
+  return `${JSON.stringify(name)} is not a field of dataset ${dataset}. ${advice}`;
 }
 
 function typeIssues({ key, operator, value }: Leaf, type: FieldType): readonly LeafIssue[] {
   const fitting = OPERATOR_NAMES.filter((name) => allows(name, type));
   if (fitting.length === 0) {
-    const reason = `is ${key}, whose type ${type} no filter can use; choose a field that holds one value`;
+    const reason = `${key} has type ${type}, which no filter can use. Choose a field that holds one value`;
     return [{ at: ["key"], reason }];
   }
   if (!allows(operator, type)) {
-    const reason = `is ${operator}, which does not fit ${key}, a field of type ${type}. Operators for it: ${fitting.join(", ")}`;
+    const reason = `${operator} doesn't work with ${key}, a field of type ${type}. Use one of: ${fitting.join(", ")}`;
     return [{ at: ["operator"], reason }];
   }
-  const ofType = `${key} is a field of type ${type}`;
+  const field = `since ${key} is a field of type ${type}`;
   if (typeof value === "string") {
-    const wanted = expectedValue(value, type);
-    if (wanted === undefined) return [];
-    return [{ at: ["value"], reason: `is ${describe(value)}; ${ofType} and takes ${wanted}` }];
+    const expected = expectedValue(value, type);
+    if (expected === undefined) return [];
+    return [{ at: ["value"], reason: `must be ${expected}, not ${describe(value)}, ${field}` }];
   }
   const element = elementType(type);
-  const takes = element === "number" ? "numbers without quotes" : "texts";
+  const expected = element === "number" ? "a number without quotes" : "a string";
   return value.flatMap((each, index) =>
     element === undefined || typeof each === element
       ? []
-      : [{ at: ["value", index], reason: `is ${describe(each)}; ${ofType}, so ${operator} takes ${takes}` }],
+      : [{ at: ["value", index], reason: `must be ${expected}, not ${describe(each)}, ${field}` }],
   );
 }
 
@@ -86,7 +86,7 @@ function allows(operator: Operator, type: FieldType): boolean {
   return on.includes(type);
 }
 
-/** What the field takes instead, where the text cannot be a value of it. */
+/** What a field of the type accepts; undefined if it accepts the value. */
 function expectedValue(value: string, type: FieldType): string | undefined {
   switch (type) {
     case "int":
@@ -97,7 +97,9 @@ function expectedValue(value: string, type: FieldType): string | undefined {
     case "bool":
       return value === "true" || value === "false" ? undefined : "true or false";
     case "int or string":
-      return /^\d+$/.test(value) || isTime(value) ? undefined : "a number or a time as 2025-01-31T00:00:00Z";
+      return /^\d+$/.test(value) || isTime(value)
+        ? undefined
+        : "a number or a time like 2025-01-31T00:00:00Z";
     default:
       return undefined;
   }
@@ -110,7 +112,7 @@ function elementType(type: FieldType): "string" | "number" | undefined {
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
-/** Whether it is a time as RFC 3339 writes it. */
+/** Whether it is an RFC 3339 time. */
 export function isTime(text: string): boolean {
   return TIME.test(text) && !Number.isNaN(Date.parse(text));
 }

@@ -4,11 +4,11 @@ import { isJsonObject, ownMember, type JsonObject } from "../runtime/values";
 import type { FieldType } from "./dataset-fields";
 
 /**
- * The filter of a Logpush job as data, and how it is read: from what the builders make, or from JSON. Source: Cloudflare's
- * page of filters, and OpenAPI, `logpush_filter`.
+ * The filter of a Logpush job as data, read from the builders or from JSON. Source:
+ * https://developers.cloudflare.com/logs/logpush/logpush-job/filters/ and `logpush_filter` of the OpenAPI document.
  */
 
-/** How an operator is used: what its value is, and what fields it applies to. */
+/** Whether an operator takes one value or a list, and the field types it works with. */
 interface OperatorUse {
   readonly value: "one" | "list";
   readonly on: readonly FieldType[];
@@ -22,7 +22,7 @@ const affix: OperatorUse = { value: "one", on: ["string"] };
 const containment: OperatorUse = { value: "one", on: ["string", "array[string]", "array[int]"] };
 const membership: OperatorUse = { value: "list", on: ["string", ...NUMBERS] };
 
-/** The 14 operators under Cloudflare's names, each with its builder's. */
+/** The 14 operators by Cloudflare's name, each with its builder's name. */
 export const OPERATORS = {
   eq: { builder: "eq", ...equality },
   "!eq": { builder: "notEq", ...equality },
@@ -47,7 +47,7 @@ export function isOperator(text: unknown): text is Operator {
   return typeof text === "string" && Object.hasOwn(OPERATORS, text);
 }
 
-/** A comparison as Cloudflare takes it: one value is a text, whatever the field's type; a list keeps its numbers. */
+/** A comparison as it is sent: a single value is a string whatever the field's type; a list keeps its numbers. */
 export interface Leaf {
   readonly key: string;
   readonly operator: Operator;
@@ -57,7 +57,7 @@ export interface Leaf {
 export type Group = { readonly and: readonly Node[] } | { readonly or: readonly Node[] };
 export type Node = Leaf | Group;
 
-/** A filter that has been read: every node is what it should be. */
+/** A valid filter. */
 export interface CheckedFilter {
   readonly where: Node;
 }
@@ -70,17 +70,30 @@ export function isLeaf(node: Node): node is Leaf {
   return "key" in node;
 }
 
-/** Where in a filter: `["where", "and", 0, "operator"]`. */
+/** A place in a filter: `["where", "and", 0, "operator"]`. */
 export type FilterPath = readonly (string | number)[];
 
 /** What is wrong, and where in the filter. */
 export interface FilterIssue {
   readonly path: FilterPath;
-  /** Goes on from the path: `is an empty group; …`. */
+  /** Continues from the path: `must be …`. */
   readonly reason: string;
 }
 
-/** Every comparison with its place. */
+export function issuePath({ path }: FilterIssue): string {
+  return propertyPath(["filter", ...path]);
+}
+
+/** `filter.where.and[0].operator: must be …`. */
+export function issueText(issue: FilterIssue): string {
+  return `${issuePath(issue)}: ${issue.reason}`;
+}
+
+export function withoutStop(sentence: string): string {
+  return sentence.replace(/\.$/, "");
+}
+
+/** Every comparison with its path. */
 export function* leavesOf(node: Node, path: FilterPath): Generator<{ leaf: Leaf; path: FilterPath }> {
   if (isLeaf(node)) {
     yield { leaf: node, path };
@@ -90,45 +103,38 @@ export function* leavesOf(node: Node, path: FilterPath): Generator<{ leaf: Leaf;
   for (const [index, child] of childrenOf(node).entries()) yield* leavesOf(child, [...path, word, index]);
 }
 
-/** A filter that cannot be read: where, and why. */
+/** An invalid filter. Its message names every problem with its path. */
 export class FilterError extends Error {
   override readonly name = "FilterError";
   constructor(readonly issues: readonly FilterIssue[]) {
-    super(
-      issues
-        .map(({ path, reason }) => `${propertyPath(["filter", ...path])} ${reason.replace(/\.$/, "")}`)
-        .join("; ") + ".",
-    );
+    super(`${issues.map((issue) => withoutStop(issueText(issue))).join("; ")}.`);
   }
 }
 
 export type ReadResult = { readonly filter: CheckedFilter } | { readonly issues: readonly FilterIssue[] };
 
-/**
- * Reads a filter: the builders' object, or its JSON as a text. Everything that is wrong is named with its place; what is
- * right comes out in the form Cloudflare takes, one value as a text whatever the field's type.
- */
+/** Reads a filter, the builders' object or JSON as a string, into the form that is sent; or returns all that is wrong with it. */
 export function readFilter(given: unknown): ReadResult {
   const { issues, where } = new Reader(given);
   return where === null || issues.length > 0 ? { issues } : { filter: { where } };
 }
 
-/** @throws FilterError naming every place that is wrong. */
+/** @throws FilterError with everything that is wrong. */
 export function parseFilter(given: unknown): CheckedFilter {
   const result = readFilter(given);
   if ("filter" in result) return result.filter;
   throw new FilterError(result.issues);
 }
 
-/** Groups in groups beyond this are no filter: each is an operator, and Cloudflare takes about 30. */
+/** Far above what Cloudflare accepts: each group is an operator, and the limit is about 30. */
 const MAX_DEPTH = 100;
 
 const SHAPE = '{"where": {"and": [{"key": "…", "operator": "eq", "value": "…"}]}}';
 const LEAF = ["key", "operator", "value"];
 const GROUPS = ["and", "or"];
-const INEXACT_REASON = `is a whole number larger than ${Number.MAX_SAFE_INTEGER}, of which digits are lost here; write it as a text, in quotes`;
+const INEXACT_REASON = `is a whole number above ${Number.MAX_SAFE_INTEGER}, which would lose digits. Write it as a string, in quotes`;
 
-/** Goes on after what is wrong, so that all of it is named. `null` stands for what could not be read. */
+/** Continues after a problem, so that all are reported. `null` stands for what couldn't be read. */
 class Reader {
   readonly issues: FilterIssue[] = [];
   readonly where: Node | null;
@@ -144,7 +150,7 @@ class Reader {
 
   #refuseOthers(json: JsonObject, known: readonly string[], path: FilterPath): void {
     const others = keysOf(json).filter((key) => !known.includes(key));
-    if (others.length > 0) this.#refuse(path, `knows ${quoted(known)} only; it has ${quoted(others)}`);
+    if (others.length > 0) this.#refuse(path, `must have only ${quoted(known)}, not ${quoted(others)}`);
   }
 
   #root(given: unknown): Node | null {
@@ -154,38 +160,37 @@ class Reader {
         json = JSON.parse(given);
       } catch (error) {
         const why = error instanceof Error ? error.message : String(error);
-        return this.#refuse([], `is no JSON (${why}); it has to look like ${SHAPE}`);
+        return this.#refuse([], `is not valid JSON (${why}). Write it like ${SHAPE}`);
       }
     }
     if (!isJsonObject(json))
-      return this.#refuse([], `has to be an object like ${SHAPE}; it is ${describe(json)}`);
+      return this.#refuse([], `must be an object like ${SHAPE}, not ${describe(json)}`);
     if (json["where"] === undefined)
-      return this.#refuse([], `has no "where"; write {"where": …} around its conditions`);
+      return this.#refuse([], `has no "where". Wrap its conditions in {"where": …}`);
     this.#refuseOthers(json, ["where"], []);
     return this.#node(json["where"], ["where"]);
   }
 
   #node(json: unknown, path: FilterPath): Node | null {
     if (path.length > 2 * MAX_DEPTH)
-      return this.#refuse(path, `lies more than ${MAX_DEPTH} groups deep; make the filter flatter`);
+      return this.#refuse(path, `is nested more than ${MAX_DEPTH} groups deep. Flatten the filter`);
     if (!isJsonObject(json))
-      return this.#refuse(path, `has to be a comparison or a group of them; it is ${describe(json)}`);
+      return this.#refuse(path, `must be a comparison or a group of them, not ${describe(json)}`);
     const keys = keysOf(json);
     const groups = keys.filter((key) => GROUPS.includes(key));
     const members = keys.filter((key) => LEAF.includes(key));
     if (groups.length > 0 && members.length > 0) {
       return this.#refuse(
         path,
-        `is a comparison and a group at once: it has ${quoted([...members, ...groups])}. Put the comparison into the group`,
+        `is both a comparison and a group: it has ${quoted([...members, ...groups])}. Move the comparison into the group`,
       );
     }
-    if (groups.length > 1)
-      return this.#refuse(path, 'has both "and" and "or"; put one of them into the other');
+    if (groups.length > 1) return this.#refuse(path, 'has both "and" and "or". Nest one in the other');
     const [word] = groups;
     if (word === undefined && members.length === 0) {
       return this.#refuse(
         path,
-        `is neither a comparison, {"key", "operator", "value"}, nor a group, {"and": […]} or {"or": […]}${keys.length === 0 ? "" : `; it has ${quoted(keys)}`}`,
+        `must be a comparison, {"key", "operator", "value"}, or a group, {"and": […]} or {"or": […]}${keys.length === 0 ? "" : `; it has ${quoted(keys)}`}`,
       );
     }
     this.#refuseOthers(json, word === undefined ? LEAF : groups, path);
@@ -194,9 +199,8 @@ class Reader {
 
   #group(word: string, children: unknown, path: FilterPath): Node | null {
     if (!Array.isArray(children))
-      return this.#refuse(path, `has to be a list of conditions; it is ${describe(children)}`);
-    if (children.length === 0)
-      return this.#refuse(path, "is an empty group; a group holds at least one condition");
+      return this.#refuse(path, `must be a list of conditions, not ${describe(children)}`);
+    if (children.length === 0) return this.#refuse(path, "is an empty group. Add at least one condition");
     const nodes = children
       .map((child, index) => this.#node(child, [...path, index]))
       .filter((node) => node !== null);
@@ -205,7 +209,7 @@ class Reader {
 
   #leaf({ key, operator, value }: JsonObject, path: FilterPath): Leaf | null {
     if (typeof key !== "string" || key === "")
-      this.#refuse([...path, "key"], `has to be the name of a log field; it is ${describeValue(key)}`);
+      this.#refuse([...path, "key"], `${must(key)} be the name of a log field${insteadOf(key)}`);
     if (!isOperator(operator)) return this.#refuse([...path, "operator"], unknownOperator(operator));
     const at = [...path, "value"];
     const isList = OPERATORS[operator].value === "list";
@@ -217,31 +221,31 @@ class Reader {
     if (typeof value === "string") return value;
     if (isInexact(value)) return this.#refuse(path, INEXACT_REASON);
     if (typeof value === "boolean" || isFiniteNumber(value)) return String(value);
-    const advice = Array.isArray(value) ? `; for a list there are "in" and "!in"` : "";
+    const advice = Array.isArray(value) ? `. For a list, use "in" or "!in"` : "";
     return this.#refuse(
       path,
-      `has to be a text, a number, true or false for ${operator}; it is ${describeValue(value)}${advice}`,
+      `${must(value)} be a string, a number, true or false for ${operator}${insteadOf(value)}${advice}`,
     );
   }
 
   #list(operator: Operator, value: unknown, path: FilterPath): readonly (string | number)[] | null {
     if (!Array.isArray(value)) {
-      const hint = typeof value === "string" && value.includes(",") ? ", not a text with commas" : "";
-      return this.#refuse(path, `has to be a list for ${operator}${hint}; it is ${describeValue(value)}`);
+      const what = typeof value === "string" && value.includes(",") ? "the comma-separated string " : "";
+      return this.#refuse(path, `${must(value)} be a list for ${operator}${insteadOf(value, what)}`);
     }
     if (value.length === 0)
-      return this.#refuse(path, "is an empty list, which no line is in; name at least one value");
+      return this.#refuse(path, "is an empty list, which contains no line's value. Add at least one value");
     const elements: (string | number)[] = [];
     for (const [index, element] of (value as readonly unknown[]).entries()) {
       if (isInexact(element)) this.#refuse([...path, index], INEXACT_REASON);
       else if (typeof element === "string" || isFiniteNumber(element)) elements.push(element);
-      else this.#refuse([...path, index], `has to be a text or a number; it is ${describeValue(element)}`);
+      else this.#refuse([...path, index], `must be a string or a number${insteadOf(element)}`);
     }
     const odd = elements.findIndex((element) => typeof element !== typeof elements[0]);
     if (odd > 0 && elements.length === value.length) {
       this.#refuse(
         [...path, odd],
-        `is ${describe(elements[odd])} in a list that began with ${describe(elements[0])}; a field holds texts or numbers, not both`,
+        `is ${describe(elements[odd])} in a list that starts with ${describe(elements[0])}. Use only strings or only numbers`,
       );
     }
     return elements;
@@ -260,7 +264,7 @@ function isFiniteNumber(value: unknown): value is number {
   return typeof value === "number" && Number.isFinite(value);
 }
 
-/** How other tools, and one example of the OpenAPI, write operators. */
+/** Operators as other tools, and one example of the OpenAPI document, write them. */
 const FOREIGN_OPERATORS: Readonly<Record<string, Operator>> = {
   neq: "!eq",
   ne: "!eq",
@@ -280,16 +284,25 @@ const FOREIGN_OPERATORS: Readonly<Record<string, Operator>> = {
 
 function unknownOperator(operator: unknown): string {
   if (typeof operator !== "string")
-    return `has to be one of ${OPERATOR_NAMES.join(", ")}; it is ${describeValue(operator)}`;
+    return `${must(operator)} be one of ${OPERATOR_NAMES.join(", ")}${insteadOf(operator)}`;
   const meant =
     ownMember(FOREIGN_OPERATORS, operator) ??
     OPERATOR_NAMES.find((name) => OPERATORS[name].builder === operator) ??
     nearest(operator, OPERATOR_NAMES);
   const advice =
     meant === undefined
-      ? `Operators: ${OPERATOR_NAMES.join(", ")}`
+      ? `Use one of: ${OPERATOR_NAMES.join(", ")}`
       : `Did you mean ${JSON.stringify(meant)}?`;
-  return `is ${describe(operator)}, which is no operator. ${advice}`;
+  return `${describe(operator)} is not an operator. ${advice}`;
+}
+
+function must(value: unknown): string {
+  return value === undefined ? "is required and must" : "must";
+}
+
+/** Names the value that was given, if there is one. */
+function insteadOf(value: unknown, what = ""): string {
+  return value === undefined ? "" : `, not ${what}${describeValue(value)}`;
 }
 
 function describeValue(value: unknown): string {

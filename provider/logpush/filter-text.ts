@@ -1,9 +1,9 @@
 import { LOGPUSH } from "../limits";
 import { childrenOf, isLeaf, readFilter, type CheckedFilter, type Group, type Node } from "./filter-read";
 
-/** A filter as the text that is sent, what it means, its size as Cloudflare counts it, and its tree for people. */
+/** A filter as the JSON that is sent, its meaning, its size as Cloudflare counts it, and a readable tree. */
 
-/** JSON without white space, in the author's order; a comparison alone is put into a group, as Cloudflare's examples have it. */
+/** JSON without white space, in the author's order. A single comparison is put into a group, as in Cloudflare's examples. */
 export function compileFilter(filter: CheckedFilter): string {
   return JSON.stringify({ where: withOrderedMembers(grouped(filter)) });
 }
@@ -12,13 +12,13 @@ function grouped({ where }: CheckedFilter): Group {
   return isLeaf(where) ? { and: [where] } : where;
 }
 
-/** Members in one order. */
+/** Always writes the members in the same order. */
 function withOrderedMembers(node: Node): Node {
   if (isLeaf(node)) return { key: node.key, operator: node.operator, value: node.value };
   return "and" in node ? { and: node.and.map(withOrderedMembers) } : { or: node.or.map(withOrderedMembers) };
 }
 
-/** The same for filters that let the same lines through, whatever the order of a group's conditions or a list's elements. */
+/** Equal for filters with the same meaning, whatever the order of a group's conditions or a list's elements. */
 export function canonicalFilter(filter: CheckedFilter): string {
   return JSON.stringify({ where: sorted(grouped(filter)) });
 }
@@ -39,7 +39,7 @@ function inOrder<T>(elements: readonly T[]): readonly T[] {
     .map(({ element }) => element);
 }
 
-/** What a recorded filter means; a text that is no filter stands for itself, and no filter is the empty text. */
+/** The canonical form of a recorded filter. An invalid one stands for itself; no filter is the empty string. */
 export function filterMeaning(text: unknown): string {
   if (typeof text !== "string" || text === "") return "";
   const read = readFilter(text);
@@ -47,9 +47,9 @@ export function filterMeaning(text: unknown): string {
 }
 
 export interface FilterSize {
-  /** Comparisons, and groups. */
+  /** Comparisons and groups. */
   readonly operators: number;
-  /** UTF-8, before the text is escaped into the request. */
+  /** In UTF-8, before it is escaped for the request. */
   readonly bytes: number;
 }
 
@@ -61,21 +61,21 @@ function operatorsIn(node: Node): number {
   return isLeaf(node) ? 1 : childrenOf(node).reduce((sum, child) => sum + operatorsIn(child), 1);
 }
 
-/** One sentence where the filter is larger than the service takes. */
+/** Says that the filter is larger than Cloudflare accepts. */
 export function sizeProblem(filter: CheckedFilter): string | undefined {
   const { operators, bytes } = sizeOf(filter);
   const parts = [
     operators > LOGPUSH.MAX_FILTER_OPERATORS &&
-      `has ${operators} operators (each comparison, each "and" and "or"); the service takes about ${LOGPUSH.MAX_FILTER_OPERATORS}`,
+      `has ${operators} operators (each comparison, "and" and "or" counts); Cloudflare accepts about ${LOGPUSH.MAX_FILTER_OPERATORS}`,
     bytes > LOGPUSH.MAX_FILTER_BYTES &&
-      `is ${bytes} bytes; the service takes about ${LOGPUSH.MAX_FILTER_BYTES}`,
+      `has ${bytes} bytes; Cloudflare accepts about ${LOGPUSH.MAX_FILTER_BYTES}`,
   ].filter((part) => part !== false);
   if (parts.length === 0) return undefined;
-  return `${parts.join(", and ")}. Write several eq as one in, or split the job; filterChecks: "warn" sends it all the same.`;
+  return `${parts.join(", and ")}. Combine several eq into one in, or split the job.`;
 }
 
 /**
- * A filter as an indented tree, a line for each comparison and group. A text that is no filter stays as it is.
+ * A filter as an indented tree, with a line for each comparison and group. An invalid filter stays as it is.
  *
  * ```text
  * all of

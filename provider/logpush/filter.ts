@@ -4,28 +4,29 @@ import { parseFilter, type Operator } from "./filter-read";
 import { compileFilter } from "./filter-text";
 
 /**
- * Builders of a log-push filter, one for each operator of the service (seed 002, "Filter"; the operators and what they
- * apply to: facts 7.3). Fields of the main datasets are known by name and type: `startsWith("EdgeResponseStatus", "5")`
- * does not compile, since that field is a number. Any other name is taken as it is, and checked against the service's
- * own list in the preview.
+ * Builders for Logpush filters, one for each of Cloudflare's operators. They know the fields of the main datasets by name
+ * and type: `startsWith("EdgeResponseStatus", "5")` doesn't compile, since that field is a number. Any other field name
+ * compiles, and the preview checks it against the API's list.
  *
- * `in` is a word of the language, so it is `filter.in(…)`, or `filter.isIn(…)` where the builders are taken out of the
- * namespace: `const { where, and, eq, isIn } = filter;`.
+ * `in` is a reserved word, so write `filter.in(…)`, or `isIn(…)` after `const { where, and, eq, isIn } = filter;`.
+ *
+ * @see https://developers.cloudflare.com/logs/logpush/logpush-job/filters/
  */
 
-/** One comparison. Its value may be an output of another resource; a number, true or false is sent as a text. */
+/** One comparison. Its value may be an output of another resource. Numbers and booleans are sent as strings. */
 export interface Condition {
   readonly key: string;
   readonly operator: Operator;
   readonly value: pulumi.Input<string | number | boolean> | readonly pulumi.Input<string | number>[];
 }
 
-/** Conditions of which all (`and`) or at least one (`or`) have to hold. */
+/** Conditions of which all (`and`) or at least one (`or`) must hold. */
 export type ConditionGroup = { readonly and: readonly FilterNode[] } | { readonly or: readonly FilterNode[] };
 
+/** A condition or a group of them. */
 export type FilterNode = Condition | ConditionGroup;
 
-/** The filter of a log-push job: the lines for which it holds are sent, the others are not. */
+/** The filter of a Logpush job: the job pushes the log lines that match it. */
 export interface Filter {
   readonly where: FilterNode;
 }
@@ -39,17 +40,17 @@ type ListField = FieldsOfType<"array[string]" | "array[int]">;
 type Ordered = NumberField | TimeField;
 type Comparable = TextField | FlagField | Ordered;
 
-/** Any text, without taking the known names from the editor's list. */
+/** Any string. Keeps the known names in the editor's completion. */
 type Other = string & {};
 
-/** The field itself where it fits, or may fit; else the fields that would. */
+/** The field itself if it fits or is unknown; otherwise the fields that fit, for the compiler's message. */
 type Fitting<Field extends string, Good extends string> = Field extends Good
   ? Field
   : Field extends KnownField
     ? Good
     : Field;
 
-/** What a field is compared with; one that has different types in different datasets takes each. */
+/** What a field is compared with. A field with different types in different datasets takes each of them. */
 type ValueOf<Field extends string> = Field extends KnownField
   ? | (Field extends NumberField ? number | `${number}` : never)
     | (Field extends FlagField ? boolean | "true" | "false" : never)
@@ -64,22 +65,22 @@ type ElementOf<Field extends string> = Field extends KnownField
     | (Field extends TimeField ? number | string : never)
   : string | number;
 
-/** The whole filter: `where(and(eq("ClientRequestHost", "example.com"), geq("EdgeResponseStatus", 500)))`. */
+/** Makes a filter from a condition or a group: `where(and(eq("ClientRequestHost", "example.com"), geq("EdgeResponseStatus", 500)))`. */
 export function where(node: FilterNode): Filter {
   return { where: node };
 }
 
-/** Holds where every condition holds. Counts as one operator of the service's about 30. */
+/** Matches if every condition does. Counts as one of the about 30 operators that a filter may have. */
 export function and(...conditions: readonly [FilterNode, ...FilterNode[]]): ConditionGroup {
   return { and: conditions };
 }
 
-/** Holds where at least one condition holds. Counts as one operator of the service's about 30. */
+/** Matches if at least one condition does. Counts as one of the about 30 operators that a filter may have. */
 export function or(...conditions: readonly [FilterNode, ...FilterNode[]]): ConditionGroup {
   return { or: conditions };
 }
 
-/** Compares a field of one of these types, or one that is not known, with a value of its type. */
+/** Compares a field of one of these types, or an unknown field, with a value of its type. */
 const comparison =
   <Good extends string>(operator: Operator) =>
   <Field extends Good | Other>(field: Fitting<Field, Good>, value: pulumi.Input<ValueOf<Field>>): Condition =>
@@ -100,54 +101,60 @@ const membership =
     values: readonly pulumi.Input<ElementOf<Field>>[],
   ): Condition => ({ key: field, operator, value: values });
 
-/** Equal: texts letter by letter, numbers by value, flags as true or false. */
+/** Equals the value: strings exactly, numbers by value, booleans as true or false. */
 export const eq = comparison<Comparable>("eq");
 
-/** Not equal, the service's `!eq`. */
+/** Doesn't equal the value. Cloudflare's `!eq`. */
 export const notEq = comparison<Comparable>("!eq");
 
-/** Less than, for numbers and times. */
+/** Is less than the value, for numbers and times. */
 export const lt = comparison<Ordered>("lt");
 
-/** Less than or equal, for numbers and times. */
+/** Is less than or equal to the value, for numbers and times. */
 export const leq = comparison<Ordered>("leq");
 
-/** Greater than, for numbers and times. */
+/** Is greater than the value, for numbers and times. */
 export const gt = comparison<Ordered>("gt");
 
-/** Greater than or equal, for numbers and times. */
+/** Is greater than or equal to the value, for numbers and times. */
 export const geq = comparison<Ordered>("geq");
 
-/** Begins with the text. */
+/** Starts with the string. */
 export const startsWith = affix("startsWith");
 
-/** Ends with the text. */
+/** Ends with the string. */
 export const endsWith = affix("endsWith");
 
-/** Does not begin with the text, the service's `!startsWith`. */
+/** Doesn't start with the string. Cloudflare's `!startsWith`. */
 export const notStartsWith = affix("!startsWith");
 
-/** Does not end with the text, the service's `!endsWith`. */
+/** Doesn't end with the string. Cloudflare's `!endsWith`. */
 export const notEndsWith = affix("!endsWith");
 
-/** The text holds the other text; or the list holds the element. */
+/** Contains the value: a string contains a substring, or a list contains an element. */
 export const contains = comparison<TextField | ListField>("contains");
 
-/** The service's `!contains`: the text does not hold the other text; or the list does not hold the element. */
+/** Doesn't contain the value: neither as a substring of a string, nor as an element of a list. Cloudflare's `!contains`. */
 export const notContains = comparison<TextField | ListField>("!contains");
 
-/** Is one of these, the service's `in`: a list of numbers for a field of numbers, of texts for a field of texts. */
+/** Is one of the values. List numbers for a numeric field, strings for a string field. Cloudflare's `in`. */
 export const isIn = membership("in");
 export { isIn as in };
 
-/** Is none of these, the service's `!in`. */
+/** Is none of the values. Cloudflare's `!in`. */
 export const notIn = membership("!in");
 
 /**
- * The text that a job sends for a filter: canonical JSON with the top-level `where`, without white space. For use outside
- * of a `LogpushJob`; its values may not be outputs.
+ * Returns the string that a job sends for a filter: JSON with a top-level `where`, without white space. For use outside a
+ * `LogpushJob`. The filter's values can't be outputs.
  *
- * @throws FilterError naming every place of the filter that is wrong.
+ * @throws FilterError with everything that is wrong, and where.
+ * @example Use a filter outside of a LogpushJob
+ * ```ts
+ * import { filter } from "pulumi-edgeguard";
+ *
+ * export const text = filter.compile(filter.where(filter.geq("EdgeResponseStatus", 500)));
+ * ```
  */
 export function compile(given: Filter | string): string {
   return compileFilter(parseFilter(given));
@@ -155,12 +162,12 @@ export function compile(given: Filter | string): string {
 
 export { FilterError, type Operator } from "./filter-read";
 
-/** The service compares with texts, whatever the field's type: numbers and flags become texts here. */
+/** Cloudflare compares with strings, whatever the field's type. */
 function condition(
   operator: Operator,
   key: string,
   value: pulumi.Input<string | number | boolean>,
 ): Condition {
   const scalar = typeof value === "number" || typeof value === "boolean" ? String(value) : value;
-  return { key, operator, value: scalar }; // An output's value becomes a text in the check.
+  return { key, operator, value: scalar }; // The check turns an output's value into a string.
 }

@@ -8,7 +8,7 @@ import { typeInText, type FieldType } from "./dataset-fields";
 import { wireJob, type Job } from "./job";
 import { shownDestination } from "./destination-text";
 
-/** Calls of the log-push API, for jobs of a zone and of an account alike (OpenAPI, tags "Logpush jobs for …"). */
+/** Requests to the Logpush API, `/{zones|accounts}/{id}/logpush`. */
 
 export interface Scope {
   readonly kind: "zone" | "account";
@@ -21,7 +21,7 @@ export function scopeOf(args: {
 }): Scope {
   if (args.zoneId !== undefined) return { kind: "zone", id: args.zoneId };
   if (args.accountId !== undefined) return { kind: "account", id: args.accountId };
-  throw new Error("a log-push job is of a zone or of an account, and neither is given");
+  throw new Error("a Logpush job needs a zone or an account");
 }
 
 export function scopeName({ kind, id }: Scope): string {
@@ -44,7 +44,7 @@ export async function listJobs(
 ): Promise<readonly Job[]> {
   const path = dataset === undefined ? jobsPath(scope) : `${logpushPath(scope)}/datasets/${dataset}/jobs`;
   const { records } = await api.list(path, {
-    what: `Listing the log-push jobs of ${scopeName(scope)}`,
+    what: `Listing the Logpush jobs of ${scopeName(scope)}`,
     record: wireJob,
     complete,
     advice: zeroTrustAdvice,
@@ -54,28 +54,28 @@ export async function listJobs(
 }
 
 interface JobListOptions {
-  /** Of this dataset alone. */
+  /** Only jobs of this dataset. */
   readonly dataset?: string | undefined;
-  /** Whether a job that cannot be read fails the list, as before a create: it may be the very job. */
+  /** Whether an unreadable job fails the list. Before a create it must: it may be the very job. */
   readonly complete?: boolean;
 }
 
 export async function readJob(api: EdgeApi, scope: Scope, id: string): Promise<Job> {
   return await api.get(`${jobsPath(scope)}/${id}`, {
-    what: `Reading log-push job ${id} of ${scopeName(scope)}`,
+    what: `Reading Logpush job ${id} of ${scopeName(scope)}`,
     schema: wireJob,
-    advice: ({ status }) =>
-      status === 404
-        ? "If it was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` makes it anew."
-        : undefined,
+    advice: ({ status }) => (status === 404 ? DELETED_ADVICE : undefined),
   });
 }
 
-/** A field of a dataset, as the service describes it. */
+const DELETED_ADVICE =
+  "If it was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` creates it again.";
+
+/** A field of a dataset, as the API describes it. */
 export interface ListedField {
   readonly name: string;
   readonly type: FieldType | undefined;
-  /** The service's own words, its type included. */
+  /** Cloudflare's description, including the type. */
   readonly text: string;
 }
 
@@ -97,18 +97,18 @@ export async function listFields(api: EdgeApi, scope: Scope, dataset: string): P
 
 const ENTITLEMENT = "Logpush";
 
-/** Cloudflare refuses a dataset of Zero Trust by these words: https://developers.cloudflare.com/logs/logpush/permissions/. */
+/** How Cloudflare rejects a Zero Trust dataset: https://developers.cloudflare.com/logs/logpush/permissions/. */
 const zeroTrustAdvice: Advice = ({ status, errors }) =>
   status === 403 && errors.some(({ message }) => /for product\b/i.test(message))
-    ? "A Zero Trust dataset needs a token with Zero Trust: PII Read as well as Logs Write: edit its permissions in the dashboard."
+    ? "A Zero Trust dataset needs a token with Zero Trust: PII Read and Logs Write. Edit its permissions in the dashboard."
     : undefined;
 
 type Advice = NonNullable<RequestOptions<unknown>["advice"]>;
 
-/** Where the service points when it refuses a token, or the lack of one. */
+/** Where Cloudflare points if it rejects an ownership token, or a request without one. */
 const CHALLENGE_POINTER = "/ownership_challenge";
 
-/** The service wants a proof of ownership that the request did not have. */
+/** Whether Cloudflare rejected a request because it lacks an ownership token. */
 export function isProofRequired(error: unknown): boolean {
   return (
     error instanceof ApiError &&
@@ -117,27 +117,24 @@ export function isProofRequired(error: unknown): boolean {
   );
 }
 
-/** The next step after a refused create or update, where the answer's status, code or pointer tells one. */
+/** The next step after a rejected create or update, if the status, code or pointer tells one. */
 const jobAdvice: Advice = ({ status, errors }) => {
   const points = (to: string): boolean => errors.some(({ pointer }) => pointer?.startsWith(to) === true);
   const ofProduct = zeroTrustAdvice({ status, errors });
   if (ofProduct !== undefined) return ofProduct;
   if (status === 403 && errors.some(({ code }) => code === 1004)) {
-    return `Either the Logpush job limit is reached (documented: ${LOGPUSH.MAX_JOBS_PER_ZONE} jobs per zone), or the plan has no Logpush. Delete a job, or ask Cloudflare for the entitlement. Where this job replaces another of the program, set deleteBeforeReplace: true in its options.`;
+    return `Either the Logpush job limit is reached (documented: ${LOGPUSH.MAX_JOBS_PER_ZONE} jobs per zone), or the plan doesn't include Logpush. Delete a job, or ask Cloudflare for the entitlement. If this job replaces another of the program, set deleteBeforeReplace: true in its options.`;
   }
   if (points(CHALLENGE_POINTER)) {
-    return "Remove ownershipChallenge and run `pulumi up`: the service then writes a new token to the destination.";
+    return "Remove ownershipChallenge and run `pulumi up`: Cloudflare then writes a new token to the destination.";
   }
   if (points("/destination_conf")) {
-    return "The service writes a test file before it accepts a destination: check the name, the permissions and the credentials.";
+    return "Cloudflare writes a test file before it accepts a destination. Check the destination's name, permissions and credentials.";
   }
-  if (status === 404) {
-    return "If it was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` makes it anew.";
-  }
-  return undefined;
+  return status === 404 ? DELETED_ADVICE : undefined;
 };
 
-/** How a job is written. */
+/** Options of the requests that write a job. */
 export const writeOptions = { advice: jobAdvice, entitlement: ENTITLEMENT };
 
 const challenge = z.looseObject({
@@ -146,37 +143,37 @@ const challenge = z.looseObject({
   valid: z.boolean().nullish(),
 });
 
-/** Where Cloudflare has written a token: the file's name at the destination, and what else it says, if anything. */
+/** An ownership token that Cloudflare wrote: the file's name at the destination, and Cloudflare's message, if any. */
 export interface WrittenToken {
   readonly filename: string;
   readonly note: string;
 }
 
-/** Has Cloudflare write a token to the destination. */
+/** Asks Cloudflare to write an ownership token to the destination. */
 export async function requestChallenge(
   api: EdgeApi,
   scope: Scope,
   destination: string,
 ): Promise<WrittenToken> {
   const { filename, message, valid } = await api.post(`${logpushPath(scope)}/ownership`, {
-    what: `Asking for a proof of ownership of ${shownDestination(destination)}`,
+    what: `Requesting an ownership challenge for ${shownDestination(destination)}`,
     schema: challenge,
     body: { destination_conf: destination },
-    repeatable: true, // It writes one more file at worst.
+    repeatable: true, // At worst it writes another file.
     ...writeOptions,
   });
   const note = api.redactor.redact(message ?? "").replace(/\.$/, "");
   if (valid !== false && typeof filename === "string" && filename !== "") return { filename, note };
   throw new Error(
-    `Cloudflare could not write the ownership token to ${shownDestination(destination)}${note === "" ? "" : `: ${note}`}. ` +
-      "Check that it exists and that Cloudflare may write there, then run `pulumi up` again.",
+    `Cloudflare couldn't write the ownership token to ${shownDestination(destination)}${note === "" ? "" : `: ${note}`}. ` +
+      "Check that the destination exists and that Cloudflare may write there, then run `pulumi up` again.",
   );
 }
 
-/** The CVE flag, under either spelling of its name. Not doubted without need: each request writes to the destination. */
+/** The CVE flag, in either spelling. Not tried in the other form without a reason: each request writes to the destination. */
 const CVE_FLAG = { key: "the CVE flag", pointer: "/output_options/CVE-2021-44", doubtful: false };
 
-/** Sends the flag as text, and once more as a boolean where that is what was refused. */
+/** Sends the CVE flag as a string, and again as a boolean if Cloudflare rejected the string. */
 export function withCveFlag<T>(ctx: Context, send: (form: BooleanForm) => Promise<T>): Promise<T> {
   return inEitherForm(ctx, CVE_FLAG, send);
 }

@@ -1,21 +1,22 @@
 import { z } from "zod";
 import { LOGPUSH } from "../limits";
 import { accountId, adopt, zoneId } from "../runtime/fields";
-import { errorMessages, propertyPath } from "../runtime/inputs";
+import { errorMessages } from "../runtime/inputs";
 import type { Rule } from "../runtime/lifecycle";
 import { extra } from "../runtime/members";
 import { nearest } from "../runtime/nearest";
+import type { JsonObject } from "../runtime/values";
 import { DATASETS, documentedFields, ZONE_DATASETS } from "./dataset-fields";
 import { typedDestination } from "./destination-schemes";
 import { destinationWarnings, destinationProblems } from "./destination-text";
 import { fieldIssues } from "./filter-fields";
-import { parseFilter, readFilter, type FilterIssue } from "./filter-read";
+import { issuePath, issueText, parseFilter, readFilter, withoutStop, type FilterIssue } from "./filter-read";
 import { compileFilter, sizeProblem } from "./filter-text";
 import { fieldsInTemplate, outputOptions } from "./output-options";
 
-/** Arguments of a Logpush job: a schema for each, with its canonical form, and rules that look at several. */
+/** Arguments of a Logpush job: a schema for each with its canonical form, and rules that compare several. */
 
-/** Members of a job that the API has and we set, or that are its own. */
+/** Members of a job in the API that this version knows. */
 export const JOB_MEMBERS = [
   "id",
   "name",
@@ -35,14 +36,15 @@ export const JOB_MEMBERS = [
   "error_message",
 ] as const;
 
-const BUILDER_REASON = "has to be a text, or made by a builder such as destination.s3";
+const BUILDER_REASON =
+  "must come from a builder such as destination.s3(…). Set a plain string as destinationConf instead";
 
-/** A text, or what a builder made; the canonical form is the text. */
+/** A string, or what a builder returned. The canonical form is the string. */
 const destinationConf = z.unknown().transform((given, ctx): string => {
   const refuse = (message: string, path: PropertyKey[] = []): void =>
     ctx.addIssue({ code: "custom", path, message });
   if (given === undefined) {
-    refuse("is required: set destination, or destinationConf as a text");
+    refuse("is required. Set destination, or destinationConf as a string");
     return z.NEVER;
   }
   let text: string;
@@ -54,23 +56,28 @@ const destinationConf = z.unknown().transform((given, ctx): string => {
     if (typed.data === undefined) return z.NEVER;
     text = typed.data;
   }
-  const problems = destinationProblems(text);
-  for (const problem of problems) refuse(problem);
+  const problems = destinationProblems(text, typeof given !== "string");
+  for (const { member, reason } of problems) refuse(reason, member === undefined ? [] : [member]);
   return problems.length === 0 ? text : z.NEVER;
 });
 
-/** Of a typed destination, without a value of it. */
+/** What is wrong with a builder's destination, without any of its values. */
 function typedDestinationReason(issue: z.core.$ZodIssue): string {
   const isOfWhole = issue.code === "invalid_union" || issue.path.length === 0;
   return isOfWhole && issue.code !== "unrecognized_keys" ? BUILDER_REASON : issue.message;
 }
 
-/** JSON, or what the builders made; the canonical form is JSON without white space. An empty text is no filter. */
+/**
+ * The argument as the program wrote it: the class passes `destination`, from a builder, and `destinationConf`, a string, as
+ * one argument.
+ */
+export function destinationName(given: JsonObject): "destination" | "destinationConf" {
+  return typeof given["destinationConf"] === "string" ? "destinationConf" : "destination";
+}
+
+/** JSON, or what the builders returned. The canonical form is JSON without white space. An empty string is no filter. */
 const filter = z
-  .union(
-    [z.string(), z.looseObject({})],
-    "has to be made by the builders, filter.where(…), or be JSON as a text",
-  )
+  .union([z.string(), z.looseObject({})], "must come from filter.where(…), or be JSON as a string")
   .transform((given, ctx): string | undefined => {
     if (given === "") return undefined;
     const result = readFilter(given);
@@ -87,7 +94,7 @@ function uploadLimit(
 ): z.ZodType<number, number> {
   return z.number().refine((n) => n === 0 || (Number.isInteger(n) && n >= MIN && n <= MAX), {
     error: ({ input }) =>
-      `has to be a whole number of ${unit} from ${MIN} to ${MAX}, or 0 for no limit; it is ${String(input)}`,
+      `must be a whole number of ${unit} from ${MIN} to ${MAX}, or 0 for no limit, not ${String(input)}`,
   });
 }
 
@@ -95,21 +102,22 @@ const boundedString = (most: number): z.ZodType<string, string> =>
   z
     .string()
     .trim()
-    .min(1, "is empty")
+    .min(1, "must not be empty")
     .refine((text) => text.length <= most, {
-      error: ({ input }) => `is ${String(input).length} characters; the limit is ${most}`,
+      error: ({ input }) => `must be at most ${most} characters, not ${String(input).length}`,
     });
+
+/** A dataset's name. Cloudflare may add datasets that this version doesn't know. */
+export const datasetName = z.string().regex(/^[a-z][a-z0-9_]*$/, {
+  error: ({ input }) =>
+    `${JSON.stringify(input)} is not the name of a dataset. Use lowercase letters, digits and _, as in http_requests`,
+});
 
 export const jobArgs = z.object({
   zoneId: zoneId.exactOptional(),
   accountId: accountId.exactOptional(),
   name: boundedString(LOGPUSH.MAX_NAME_CHARACTERS),
-  dataset: z
-    .string()
-    .regex(
-      /^[a-z][a-z0-9_]*$/,
-      "has to be the name of a dataset, such as http_requests: small letters, digits and _",
-    ),
+  dataset: datasetName,
   destinationConf,
   outputOptions: outputOptions.exactOptional(),
   filter: filter.exactOptional(),
@@ -119,7 +127,7 @@ export const jobArgs = z.object({
   maxUploadBytes: uploadLimit(LOGPUSH.UPLOAD_BYTES, "bytes").exactOptional(),
   maxUploadIntervalSeconds: uploadLimit(LOGPUSH.UPLOAD_INTERVAL_SECONDS, "seconds").exactOptional(),
   maxUploadRecords: uploadLimit(LOGPUSH.UPLOAD_RECORDS, "lines").exactOptional(),
-  // "" is the API's word for a job that is not of the other kind: the same as to say nothing.
+  // "" means the same as leaving it out.
   kind: z
     .enum(["", "edge"])
     .transform((kind) => (kind === "" ? undefined : kind))
@@ -131,7 +139,7 @@ export const jobArgs = z.object({
 
 export type JobArgs = z.output<typeof jobArgs>;
 
-/** What can be said of a job's arguments together, without asking the service. */
+/** Checks of several arguments that need no request. */
 export const jobRules: readonly Rule<JobArgs>[] = [
   {
     needs: [],
@@ -139,10 +147,7 @@ export const jobRules: readonly Rule<JobArgs>[] = [
       const set = ["zoneId", "accountId"].filter((name) => given[name] !== undefined && given[name] !== null);
       if (set.length === 1) return undefined;
       const which = set.length === 0 ? "neither is set" : "both are set";
-      return {
-        property: set[1] ?? "zoneId",
-        reason: `exactly one of zoneId and accountId says whose lines are pushed; ${which}`,
-      };
+      return { property: set[1] ?? "zoneId", reason: `set either zoneId or accountId; ${which}` };
     },
   },
   {
@@ -150,7 +155,9 @@ export const jobRules: readonly Rule<JobArgs>[] = [
     check: (args) => {
       if (args.filter === undefined) return undefined;
       const problem = sizeProblem(parseFilter(args.filter));
-      return problem === undefined ? undefined : filterFinding(args, [{ path: [], reason: problem }]);
+      if (problem === undefined) return undefined;
+      const advice = args.filterChecks === "warn" ? "" : ' To send it anyway, set filterChecks: "warn".';
+      return filterFinding(args, [{ path: [], reason: `${problem}${advice}` }]);
     },
   },
   {
@@ -168,7 +175,7 @@ export const jobRules: readonly Rule<JobArgs>[] = [
       kind === "edge" && dataset !== "http_requests"
         ? {
             property: "kind",
-            reason: `is "edge", which is for the dataset http_requests only; this is ${dataset}`,
+            reason: `"edge" is for dataset http_requests only, not ${dataset}. Remove it`,
           }
         : undefined,
   },
@@ -178,7 +185,7 @@ export const jobRules: readonly Rule<JobArgs>[] = [
       outputOptions?.mergeSubrequests === true && dataset !== "http_requests"
         ? {
             property: "outputOptions.mergeSubrequests",
-            reason: `is true, which is for the dataset http_requests only; this is ${dataset}`,
+            reason: `true is for dataset http_requests only, not ${dataset}. Remove it`,
           }
         : undefined,
   },
@@ -188,13 +195,13 @@ export const jobRules: readonly Rule<JobArgs>[] = [
       if (!(DATASETS as readonly string[]).includes(dataset)) {
         const near = nearest(dataset, DATASETS);
         return {
-          warning: `${jobLabel(name)}: this version does not know the dataset ${JSON.stringify(dataset)}${near === undefined ? "." : `; did you mean ${JSON.stringify(near)}?`}`,
+          warning: `${jobLabel(name)}: unknown dataset ${JSON.stringify(dataset)}; sending it unchecked.${near === undefined ? "" : ` Did you mean ${JSON.stringify(near)}?`}`,
         };
       }
       const ofZone = ZONE_DATASETS.includes(dataset);
       if (ofZone === (zoneId !== undefined)) return undefined;
       return {
-        warning: `${jobLabel(name)}: ${dataset} was last seen as a dataset of ${ofZone ? "zones" : "accounts"}; set ${ofZone ? "zoneId" : "accountId"} instead if the service refuses it.`,
+        warning: `${jobLabel(name)}: Cloudflare may reject dataset ${dataset} here: it was last seen on ${ofZone ? "zones" : "accounts"}. If it does, set ${ofZone ? "zoneId" : "accountId"} instead.`,
       };
     },
   },
@@ -204,23 +211,24 @@ export const jobRules: readonly Rule<JobArgs>[] = [
       /^[a-zA-Z0-9.-]*$/.test(name)
         ? undefined
         : {
-            warning: `${jobLabel(name)}: older versions of the service take letters, digits, "." and "-" in a name only.`,
+            warning: `${jobLabel(name)}: older versions of the API reject this name. They accept only letters, digits, "." and "-".`,
           },
   },
   {
     needs: ["name", "destinationConf"],
-    check: ({ name, destinationConf }) => {
-      const doubts = destinationWarnings(destinationConf);
-      return doubts.length === 0
-        ? undefined
-        : { warning: `${jobLabel(name)}: destinationConf ${doubts.join("; it ")}. It is sent as it is.` };
+    check: ({ name, destinationConf }, given) => {
+      const warnings = destinationWarnings(destinationConf);
+      if (warnings.length === 0) return undefined;
+      return {
+        warning: `${jobLabel(name)}: Cloudflare may reject ${destinationName(given)}, which is sent as written: ${warnings.join("; ")}.`,
+      };
     },
   },
   {
     needs: ["name", "outputOptions"],
     check: ({ name, outputOptions }) =>
       outputOptions?.sampleRate === 0
-        ? { warning: `${jobLabel(name)}: outputOptions.sampleRate is 0: it sends no line at all.` }
+        ? { warning: `${jobLabel(name)}: the job will push no lines, since outputOptions.sampleRate is 0.` }
         : undefined,
   },
   {
@@ -232,28 +240,28 @@ export const jobRules: readonly Rule<JobArgs>[] = [
       return absent.length === 0
         ? undefined
         : {
-            warning: `${jobLabel(name)}: outputOptions.recordTemplate uses ${absent.join(", ")}, which fieldNames does not have: the service writes null there.`,
+            warning: `${jobLabel(name)}: Cloudflare will write null for ${absent.join(", ")}, which outputOptions.recordTemplate uses but fieldNames doesn't list.`,
           };
     },
   },
 ];
 
-/** The job as messages call it. */
+/** The job's name in messages. */
 export function jobLabel(name: string): string {
   return `LogpushJob ${JSON.stringify(name)}`;
 }
 
-/** All that is wrong with a filter as one finding: a refusal at its first place, or by wish a warning. */
+/** Reports all problems of a filter at once: as a failure at the first one's path, or as a warning if `filterChecks` says so. */
 export function filterFinding(
   { name, filterChecks = "error" }: Pick<JobArgs, "name" | "filterChecks">,
   issues: readonly FilterIssue[],
 ): { readonly property: string; readonly reason: string } | { readonly warning: string } | undefined {
   const [first, ...more] = issues;
   if (first === undefined) return undefined;
-  const at = ({ path }: FilterIssue): string => propertyPath(["filter", ...path]);
-  const others = more.map((issue) => `; ${at(issue)} ${issue.reason.replace(/\.$/, "")}`).join("");
-  const reason = others === "" ? first.reason : `${first.reason.replace(/\.$/, "")}${others}`;
+  const reason = [first.reason, ...more.map(issueText)].map(withoutStop).join("; ");
   return filterChecks === "warn"
-    ? { warning: `${jobLabel(name)}: ${at(first)} ${reason}` }
-    : { property: at(first), reason };
+    ? {
+        warning: `${jobLabel(name)}: Cloudflare may reject the filter, which is sent as written: ${issueText({ ...first, reason })}.`,
+      }
+    : { property: issuePath(first), reason };
 }

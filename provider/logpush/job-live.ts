@@ -3,6 +3,7 @@ import { LOGPUSH } from "../limits";
 import type { CheckFailure } from "../runtime/inputs";
 import type { Context, Findings } from "../runtime/lifecycle";
 import { unlessForbidden } from "../runtime/live";
+import { nearest } from "../runtime/nearest";
 import { sameJson, type JsonObject } from "../runtime/values";
 import { adoptionOf, findJobToAdopt } from "./adopt-job";
 import { DATASETS, typesOf, ZONE_DATASETS } from "./dataset-fields";
@@ -14,7 +15,7 @@ import { listFields, listJobs, scopeName, scopeOf, type ListedField } from "./jo
 import { filterFinding, jobLabel, type JobArgs } from "./job-args";
 import { warnOfMissingProof, lacksProof } from "./ownership";
 
-/** What a preview asks Cloudflare about a job: whether it may be adopted, has room, and has the fields it names. */
+/** The live checks of a job: whether an existing job can be adopted, the zone has room, and the fields exist. */
 
 interface Request {
   readonly ctx: Context;
@@ -25,20 +26,20 @@ interface Request {
 export async function checkJobLive({ ctx, args, olds }: Request): Promise<Findings> {
   const scope = scopeOf(args);
   let adopts: Pick<Findings, "adopts"> = {};
-  // 1. A new job, or a replacement, that cannot be made or adopted is refused before anything runs.
+  // 1. A job that can be neither created nor adopted fails the preview.
   if (!isSameJob(args, olds)) {
     const jobs = await jobsOf(ctx, args);
     const adopted = await findJobToAdopt(ctx, args, jobs, pinnedFields(args, olds));
     if (adopted === undefined) {
       warnOfMissingProof(ctx, args);
-      // The room that a replacement needs is judged where it is known which job goes.
+      // The review checks the limit for a replacement: it knows which job goes.
       const full = Object.keys(olds).length === 0 ? limitFailure(ctx, args, jobs) : undefined;
       if (full !== undefined) return { failures: [full] };
     } else adopts = adoptionOf(ctx, args, adopted, pinnedFields(args, olds));
   } else if (isNewDestination(args, olds)) {
     warnOfMissingProof(ctx, args);
   }
-  // 2. Its fields are those of the dataset, as the service lists them for this plan.
+  // 2. Its fields must be among those that the API lists for the dataset on this plan.
   const wantsFields = args.outputOptions?.fieldNames !== undefined || args.filter !== undefined;
   if (!wantsFields) return adopts;
   const judge = async (): Promise<Findings> => {
@@ -53,7 +54,7 @@ export async function checkJobLive({ ctx, args, olds }: Request): Promise<Findin
       return { failures: [{ property: "dataset", reason }] };
     }
   };
-  // The update itself asks only for what "all" stands for.
+  // Only "all" needs the list in the update, too. Otherwise a missing permission is just a warning.
   if (args.outputOptions?.fieldNames === "all") return { ...adopts, ...(await judge()) };
   return { ...adopts, ...(await unlessForbidden(ctx, judge)) };
 }
@@ -77,7 +78,7 @@ function checkFields(
     });
   }
   if (filter !== undefined && !sameJson([olds["filter"], olds["dataset"]], [filter, dataset])) {
-    // Where it only warns, what the documentation says of the fields has been said before.
+    // With "warn", the rules have already warned of what is documented.
     const existenceOnly = args.filterChecks === "warn";
     const list = { dataset, types, complete: true, existenceOnly };
     const finding = filterFinding(args, fieldIssues(parseFilter(filter), list));
@@ -90,7 +91,7 @@ function checkFields(
   if (names.length === 0) {
     failures.push({
       property: "outputOptions.fieldNames",
-      reason: `is "all", and the service lists no field of dataset ${dataset}; name the fields`,
+      reason: `can't be "all", since the API lists no fields of dataset ${dataset}. Name the fields`,
     });
   }
   const pinned = pinnedFields(args, olds) ?? names;
@@ -98,7 +99,7 @@ function checkFields(
   return { computed: { allFields: pinned }, failures };
 }
 
-/** The fields that "all" has stood for since it was written, for the same dataset of the same zone or account. */
+/** The fields that "all" stood for when it was set, for the same dataset of the same zone or account. */
 function pinnedFields(args: JobArgs, olds: JsonObject): readonly string[] | undefined {
   const before = olds["outputOptions"] as { readonly fieldNames?: unknown } | undefined;
   const same = (["zoneId", "accountId", "dataset"] as const).every((key) => sameJson(olds[key], args[key]));
@@ -109,7 +110,7 @@ function pinnedFields(args: JobArgs, olds: JsonObject): readonly string[] | unde
     : undefined;
 }
 
-/** What "all" stands for: once resolved it stays. */
+/** The fields that "all" stands for. Once resolved, they stay. */
 export async function resolvedFields(
   ctx: Context,
   args: JobArgs,
@@ -133,15 +134,15 @@ function warnOfFieldChanges(
   const more = names.filter((name) => !pinned.includes(name));
   const fewer = pinned.filter((name) => !names.includes(name));
   if (more.length > 0) {
-    const [is, it] = more.length === 1 ? ["field is", "it"] : ["fields are", "them"];
+    const it = more.length === 1 ? "it" : "them";
     ctx.say.warn(
-      `${jobLabel(args.name)}: fieldNames "all" stands for the ${pinned.length} fields that ${args.dataset} had when it was written; ${more.length} ${is} new since: ${firstFields(more)}. ` +
-        `To send ${it} too, name the fields, or take their names from getLogpushFields.`,
+      `${jobLabel(args.name)}: the job won't push ${more.length} new ${more.length === 1 ? "field" : "fields"} of ${args.dataset}: ${firstFields(more)}. ` +
+        `fieldNames "all" stands for the ${pinned.length} fields that the dataset had when it was set. To push ${it}, too, name the fields, or take their names from getLogpushFields.`,
     );
   }
   if (fewer.length > 0) {
     ctx.say.warn(
-      `${jobLabel(args.name)}: fieldNames "all" stands for fields that ${args.dataset} has no longer: ${firstFields(fewer)}. Name the fields to leave them out.`,
+      `${jobLabel(args.name)}: fieldNames "all" includes fields that ${args.dataset} no longer has: ${firstFields(fewer)}. To drop them, name the fields.`,
     );
   }
 }
@@ -150,54 +151,57 @@ function firstFields(names: readonly string[]): string {
   return `${names.slice(0, MAX_FIELDS_SHOWN).join(", ")}${names.length > MAX_FIELDS_SHOWN ? ", …" : ""}`;
 }
 
-/** Whether an update is enough, of all that is recorded. */
+/** Whether the recorded job can become the declared one by an update. */
 function isSameJob(args: JobArgs, olds: JsonObject): boolean {
   return (["zoneId", "accountId", "dataset", "kind"] as const).every((key) => sameJson(olds[key], args[key]));
 }
 
-/** Whether the job is another one, or pushes to another place, than the one that is recorded. */
+/** Whether the job is new, or pushes to another place than recorded. */
 export function isNewDestination(args: JobArgs, olds: JsonObject): boolean {
   return (
     !isSameJob(args, olds) || typeof olds["destinationConf"] !== "string" || isDestinationMoved(args, olds)
   );
 }
 
-/** Whether a destination that is recorded is another place, whatever its credentials. */
+/** Whether the recorded destination is another place, whatever its credentials. */
 export function isDestinationMoved({ destinationConf }: JobArgs, olds: JsonObject): boolean {
   const before = olds["destinationConf"];
   return typeof before === "string" && !samePlace(before, destinationConf);
 }
 
-/** Why the service has no fields for the dataset, where that is certain. */
+/** Why the API lists no fields for the dataset, if that is certain. */
 function wrongDatasetReason({ dataset, zoneId }: JobArgs): string | undefined {
   const kind = zoneId === undefined ? "account" : "zone";
   if (!(DATASETS as readonly string[]).includes(dataset)) {
-    return `is ${JSON.stringify(dataset)}, which the service does not know for this ${kind}`;
+    const near = nearest(dataset, DATASETS);
+    const advice =
+      near === undefined ? `Datasets: ${DATASETS.join(", ")}` : `Did you mean ${JSON.stringify(near)}?`;
+    return `${JSON.stringify(dataset)} is not a dataset of this ${kind}. ${advice}`;
   }
-  if (ZONE_DATASETS.includes(dataset) === (kind === "zone")) return undefined; // It may know no fields of this one.
+  if (ZONE_DATASETS.includes(dataset) === (kind === "zone")) return undefined; // The API may just list no fields.
   const other = kind === "zone" ? "accountId" : "zoneId";
-  return `is ${JSON.stringify(dataset)}, which this ${kind} does not have; set ${other} instead of ${kind}Id`;
+  return `${JSON.stringify(dataset)} is not a dataset of this ${kind}. Set ${other} instead of ${kind}Id`;
 }
 
-/** The jobs of the zone or account, read once per operation. */
+/** Reads the jobs of the zone or account once per operation. */
 function jobsOf(ctx: Context, args: JobArgs): Promise<readonly Job[]> {
   const scope = scopeOf(args);
-  return ctx.once(`log-push jobs of ${scopeName(scope)}`, () => listJobs(ctx.api, scope));
+  return ctx.once(`Logpush jobs of ${scopeName(scope)}`, () => listJobs(ctx.api, scope));
 }
 
-/** A new job that there is no room for. */
+/** The failure of a new job above the limit. */
 function limitFailure(ctx: Context, args: JobArgs, jobs: readonly Job[]): CheckFailure | undefined {
   const full = limitReason(ctx, args, jobs);
   if (full === undefined) return undefined;
-  const reason = `${jobLabel(args.name)}: ${full}. Delete a job first, in an update of its own; or, if Cloudflare has raised the limit, say so with "pulumi config set edgeguard:logpushJobsPerZone <number>".`;
+  const reason = `${jobLabel(args.name)}: ${full}. Delete a job first, in a separate update. If Cloudflare has raised your limit, run "pulumi config set edgeguard:logpushJobsPerZone <number>".`;
   return { property: "", reason };
 }
 
 /**
- * Why job `id` has to be deleted before its replacement is created; undefined where there is room for both, or where an
- * existing job becomes the replacement. A create that is certain to fail deletes nothing first.
+ * Why job `id` must be deleted before its replacement is created. Undefined if there is room for both, if an existing job
+ * becomes the replacement, or if the create is sure to fail.
  *
- * @throws AdoptionError where the create would be refused.
+ * @throws AdoptionError if the existing job can't be adopted.
  */
 export async function deleteFirstReason(
   ctx: Context,
@@ -205,16 +209,16 @@ export async function deleteFirstReason(
   id: string,
 ): Promise<string | undefined> {
   const jobs = await jobsOf(ctx, args);
-  if (!jobs.some((job) => job.id === id)) return undefined; // It leaves the zone, or is gone: that makes no room here.
+  if (!jobs.some((job) => job.id === id)) return undefined; // In another zone or gone: deleting it makes no room here.
   if (lacksProof(args)) return undefined;
   if ((await findJobToAdopt(ctx, args, jobs, undefined)) !== undefined) return undefined;
   const full = limitReason(ctx, args, jobs);
   if (full === undefined) return undefined;
-  plannedJobs(ctx, args).set(jobKey(args), 0); // It takes the place of the old one.
-  return `${jobLabel(args.name)}: ${full}. Job ${id} is deleted before its replacement is created: nothing is pushed in between.`;
+  plannedJobs(ctx, args).set(jobKey(args), 0); // It takes the old one's place.
+  return `${jobLabel(args.name)}: ${full}. Job ${id} will be deleted before its replacement is created; nothing is pushed in between.`;
 }
 
-/** The jobs that the operation creates in the scope: how many more each of them makes. */
+/** The jobs that this operation creates in the scope, and how many each adds: none if it replaces one. */
 function plannedJobs(ctx: Context, args: JobArgs): Map<string, 0 | 1> {
   return ctx.shared(`new Logpush jobs of ${scopeName(scopeOf(args))}`, () => new Map<string, 0 | 1>());
 }
@@ -223,15 +227,15 @@ function jobKey({ name, dataset, kind }: JobArgs): string {
   return JSON.stringify([name, dataset, kind]);
 }
 
-/** Says that there is no room for this job, beside those that the operation creates before it. It takes the room there is. */
+/** Why there is no room for this job beside those that the operation creates. Otherwise reserves the room. */
 function limitReason(ctx: Context, args: JobArgs, jobs: readonly Job[]): string | undefined {
-  if (args.zoneId === undefined) return undefined; // No limit is documented for the jobs of an account.
+  if (args.zoneId === undefined) return undefined; // No limit is documented for accounts.
   const planned = plannedJobs(ctx, args);
   const own = jobKey(args);
   const more = [...planned].filter(([key, more]) => key !== own && more === 1).length;
   const { logpushJobsPerZone: raised } = ctx.settings;
   const limit = raised ?? LOGPUSH.MAX_JOBS_PER_ZONE;
-  const isRaised = raised === undefined && jobs.length > limit; // More than the documented ones were made already.
+  const isRaised = raised === undefined && jobs.length > limit; // The zone already has more than documented.
   if (isRaised || jobs.length + more < limit) {
     planned.set(own, 1);
     return undefined;

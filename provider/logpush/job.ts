@@ -7,13 +7,13 @@ import { JOB_MEMBERS, type JobArgs } from "./job-args";
 import { optionsFromApi, optionsToRequest, unknownOptions, type OutputOptions } from "./output-options";
 import { agreesWith, sameDestination } from "./destination-text";
 
-/** A job as Cloudflare holds it, and its two forms: what is sent, and what is recorded. */
+/** A job as the API returns it, and its two forms: what is sent, and what is recorded. */
 export interface Job {
   readonly id: string;
   readonly name: string;
   readonly dataset: string;
   readonly kind: "edge" | undefined;
-  /** The answer it came from. */
+  /** The response it came from. */
   readonly raw: JsonObject;
 }
 
@@ -38,12 +38,12 @@ export const wireJob = z
     raw,
   }));
 
-/** Whether the job bears what names a job: zone or account, dataset and name; and its kind, which no update changes. */
+/** Whether the job has the same name and dataset, and the same kind, which no update changes. */
 export function hasSameIdentity({ name, dataset, kind }: JobArgs, job: Job): boolean {
   return job.name === name && job.dataset === dataset && job.kind === kind;
 }
 
-/** How a job fares; absent where there is nothing to tell. */
+/** The health of a job. Absent members have no value. */
 export interface JobHealth {
   readonly lastComplete?: string;
   readonly lastError?: string;
@@ -62,7 +62,7 @@ export function healthOf({ raw }: Job): JobHealth {
   });
 }
 
-/** Members that are sent as they are declared, and what they are where nobody declares them (facts 7.2). */
+/** Members that are sent as declared: the value that resets them, and the values that count as the default. */
 const SIMPLE = {
   frequency: { name: "frequency", unset: "high", defaults: ["high"] },
   maxUploadBytes: { name: "max_upload_bytes", unset: null, defaults: [0] },
@@ -72,15 +72,15 @@ const SIMPLE = {
 type SimpleMember = keyof typeof SIMPLE;
 const SIMPLE_MEMBERS = Object.keys(SIMPLE) as readonly SimpleMember[];
 
-/** Whether the member has been set by somebody; null is as good as missing. */
+/** Whether somebody has set the member. Null means missing. */
 function isSet(member: SimpleMember, raw: JsonObject): boolean {
   const value = raw[SIMPLE[member].name] ?? undefined;
   return value !== undefined && !(SIMPLE[member].defaults as readonly unknown[]).includes(value);
 }
 
 /**
- * A declaration as the service holds it, equal to it where nothing differs. What the service does not give back, or
- * hides, is as declared. `strict` looks at undeclared members too.
+ * The job as arguments, equal to the declared ones if nothing differs. What the API doesn't return, or hides, is as
+ * declared. `strict` compares undeclared members, too.
  */
 export function jobFromApi(
   declared: JobArgs,
@@ -105,18 +105,18 @@ export function jobFromApi(
     if (own !== undefined) found[member] = simpleFromApi(member, own, raw[SIMPLE[member].name]);
     else if (strict && isSet(member, raw)) found[member] = raw[SIMPLE[member].name];
   }
-  // Of the arguments' own types, or drift that is only ever shown.
+  // Drift may have any type; it is only shown.
   return omitUndefined({ ...found, ...extraFound(declared.extra, raw) }) as JobArgs;
 }
 
-/** Null is the service's word for its default; a member it leaves out tells nothing. */
+/** Null means the default. A missing member says nothing. */
 function simpleFromApi(member: SimpleMember, own: unknown, value: unknown): unknown {
   if (value === undefined) return own;
   if (value !== null) return value;
   return (SIMPLE[member].defaults as readonly unknown[]).includes(own) ? own : undefined;
 }
 
-/** A filter of the same meaning is the declared one, however it is written. One that is not given back is kept. */
+/** The declared filter, if the one found has the same meaning or isn't returned. */
 function filterFromApi(declared: string | undefined, raw: unknown): string | undefined {
   if (raw === undefined) return declared;
   const text = typeof raw === "string" && raw !== "" ? raw : undefined;
@@ -137,11 +137,11 @@ function outputOptionsFromApi(
 interface RequestDetails {
   readonly allFields: readonly string[] | undefined;
   readonly form: BooleanForm;
-  /** Sent where the destination is new to the job. */
+  /** Sent if the destination is new to the job. */
   readonly token: string | undefined;
 }
 
-/** The body of a create: what is declared. */
+/** The body of `POST /zones/{zone_id}/logpush/jobs`: what is declared. */
 export function createRequest(
   args: JobArgs,
   { allFields, form, token }: RequestDetails,
@@ -162,8 +162,8 @@ export function createRequest(
 }
 
 /**
- * The body of an update: the whole job, without what the API does not let change. What was declared before and no longer
- * is, goes to its default; what others set under names we do not know is kept.
+ * The body of `PUT /zones/{zone_id}/logpush/jobs/{job_id}`: the whole job, without what can't change. What is no longer
+ * declared goes back to its default. Unknown members that others set are kept.
  */
 export function updateRequest(
   args: JobArgs,
@@ -174,8 +174,8 @@ export function updateRequest(
   const { outputOptions: options } = args;
   const unset = before.outputOptions === undefined ? undefined : null;
   const plain = SIMPLE_MEMBERS.map((member): [string, unknown] => {
-    const isForgotten = args[member] === undefined && before[member] !== undefined;
-    return [SIMPLE[member].name, isForgotten ? SIMPLE[member].unset : args[member]];
+    const isRemoved = args[member] === undefined && before[member] !== undefined;
+    return [SIMPLE[member].name, isRemoved ? SIMPLE[member].unset : args[member]];
   });
   return {
     ...unknownMembers(raw, removedExtra(before.extra, args.extra)),
@@ -186,7 +186,7 @@ export function updateRequest(
     filter: args.filter ?? "",
     ...omitUndefined({
       ownership_challenge: token,
-      // Cloudflare replaces them as a whole, so all that is to hold is sent.
+      // Cloudflare replaces the options as a whole, so all of them are sent.
       output_options:
         options === undefined
           ? unset
@@ -199,13 +199,13 @@ export function updateRequest(
   };
 }
 
-/** Names of output options that are declared no longer, as far as Cloudflare does not set them to a default we know. */
+/** Output options that are no longer declared and have no known default. */
 function removedOptions({ outputOptions: now }: JobArgs, { outputOptions: before }: JobArgs): string[] {
-  const isForgotten = before?.fieldNames !== undefined && now?.fieldNames === undefined;
-  return [...removedExtra(before?.extra, now?.extra), ...(isForgotten ? ["field_names"] : [])];
+  const isRemoved = before?.fieldNames !== undefined && now?.fieldNames === undefined;
+  return [...removedExtra(before?.extra, now?.extra), ...(isRemoved ? ["field_names"] : [])];
 }
 
-/** Whether an update has something to do: as far as Cloudflare shows the job by that, else by what is recorded. */
+/** Whether an update has something to do, judged by what the API shows, and by the recorded job for the rest. */
 export function differs(
   args: JobArgs,
   before: JobArgs,
@@ -221,7 +221,7 @@ export function differs(
   );
 }
 
-/** Whether something has changed that Cloudflare does not give back: then what is recorded has to tell. */
+/** Whether something changed that the API doesn't return. */
 function hasHiddenChange(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
   const hidden = (name: string): boolean => raw[name] === undefined;
   return (
@@ -233,7 +233,7 @@ function hasHiddenChange(args: JobArgs, before: JobArgs, { raw }: Job): boolean 
       (member) =>
         !sameJson(args[member], before[member]) &&
         (hidden(SIMPLE[member].name) ||
-          // Null stands for each of its defaults, which one of them it is only Cloudflare knows.
+          // Null may stand for any of the defaults.
           (raw[SIMPLE[member].name] === null && args[member] !== undefined)),
     ) ||
     !sameJson(args.extra, before.extra) ||
@@ -241,7 +241,7 @@ function hasHiddenChange(args: JobArgs, before: JobArgs, { raw }: Job): boolean 
   );
 }
 
-/** Whether something that is declared no longer is still set. */
+/** Whether something that is no longer declared is still set. */
 function hasLeftovers(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
   const isIn = (holder: JsonObject, name: string): boolean => (holder[name] ?? undefined) !== undefined;
   const options = raw["output_options"];
@@ -256,7 +256,7 @@ function hasLeftovers(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
   );
 }
 
-/** Whether the author has put the fields into another order, which Cloudflare has not. */
+/** Whether the program reordered the fields, and Cloudflare has another order. */
 function isReordered(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
   const wanted = args.outputOptions?.fieldNames;
   const options = raw["output_options"];

@@ -15,7 +15,7 @@ import type { Filter } from "./filter";
 import { filterMeaning } from "./filter-text";
 import { differs, healthOf, jobFromApi, type Job } from "./job";
 import { jobsPath, listJobs, scopeName, readJob, scopeOf } from "./job-api";
-import { jobArgs, jobLabel, jobRules, type JobArgs } from "./job-args";
+import { destinationName, jobArgs, jobLabel, jobRules, type JobArgs } from "./job-args";
 import {
   deleteFirstReason,
   isNewDestination,
@@ -51,14 +51,15 @@ export const logpushJob = defineLifecycle({
   args: jobArgs,
   computed,
   computedInputs: ["destinationShown", "destinationMoved", "allFields"],
-  // A token is used up by the change it was made for.
+  // The create or update that the token was issued for uses it up.
   compared: { ignore: ["ownershipChallenge"], also: [] },
   equal: {
     filter: (before, after) => filterMeaning(before) === filterMeaning(after),
-    // A refresh or an import may have recorded what the service shows, credentials hidden.
+    // A refresh or an import may have recorded the destination with its credentials hidden.
     destinationConf: (before, after) =>
       typeof before === "string" && typeof after === "string" && isShownAs(after, before),
   },
+  writtenAs: (given) => ({ destinationConf: destinationName(given) }),
   replaceOn: ["zoneId", "accountId", "dataset", "kind"],
   secret: {
     destinationConf: (redactor, given) =>
@@ -77,7 +78,7 @@ export const logpushJob = defineLifecycle({
     return Promise.resolve({
       computed: {
         destinationShown: shownDestination(args.destinationConf),
-        // A reviewer sees neither of two destinations.
+        // The destinations are secret, so a reviewer couldn't see the change.
         ...(isDestinationMoved(args, olds) ? { destinationMoved: true } : {}),
       },
       ...(due === undefined ? {} : { pendingWork: due }),
@@ -87,7 +88,7 @@ export const logpushJob = defineLifecycle({
     });
   },
 
-  // What "all" stands for may have grown, also where nothing was changed here.
+  // The dataset may have new fields even if the job hasn't changed.
   liveAlways: ({ outputOptions }) => outputOptions?.fieldNames === "all",
 
   live: checkJobLive,
@@ -108,7 +109,7 @@ export const logpushJob = defineLifecycle({
     const allFields = await resolvedFields(ctx, args, inputs);
     const adopted = await findJobToAdopt(ctx, args, jobs, allFields);
     if (adopted !== undefined) {
-      // What it was before is not known: all that is undeclared goes to its default.
+      // Everything undeclared goes back to its default.
       const before = jobFromApi(args, adopted, { allFields, strict: true });
       return {
         id: adopted.id,
@@ -130,10 +131,10 @@ export const logpushJob = defineLifecycle({
 
   async read({ ctx, id, state }) {
     const job = await readJob(ctx.api, scopeOf(state), id);
-    const declared = pick(state, Object.keys(jobArgs.shape)) as JobArgs; // The part of the state that it is.
+    const declared = pick(state, Object.keys(jobArgs.shape)) as JobArgs; // State contains every argument.
     const found = jobFromApi(declared, job, { allFields: state.allFields });
     warnIfFailing(ctx, found, job);
-    const { ownershipChallenge } = state; // No answer holds it.
+    const { ownershipChallenge } = state; // The API never returns it.
     return {
       ...found,
       ...(ownershipChallenge === undefined ? {} : { ownershipChallenge }),
@@ -155,114 +156,198 @@ export const logpushJob = defineLifecycle({
   async delete({ ctx, id, state }) {
     const scope = scopeOf(state);
     await ctx.api.delete(`${jobsPath(scope)}/${id}`, {
-      what: `Deleting log-push job ${id} of ${scopeName(scope)}`,
+      what: `Deleting Logpush job ${id} of ${scopeName(scope)}`,
       schema: z.unknown(),
     });
   },
 });
 
+/** Arguments of a `LogpushJob`. */
 export interface LogpushJobArgs {
-  /** The zone whose lines are pushed, 32 hexadecimal digits. Exactly one of `zoneId` and `accountId`. Replaces. */
+  /** The zone whose logs are pushed: its ID, 32 hex digits. Set either `zoneId` or `accountId`. Changing it replaces the job. */
   readonly zoneId?: pulumi.Input<string>;
-  /** The account whose lines are pushed, for datasets that belong to no zone. No setting gives it. Replaces. */
+  /**
+   * The account whose logs are pushed: its ID, 32 hex digits. For datasets that don't belong to a zone. Set either `zoneId`
+   * or `accountId`; the setting `edgeguard:accountId` doesn't apply. Changing it replaces the job.
+   */
   readonly accountId?: pulumi.Input<string>;
   /**
-   * Name of the job, 1 to 512 characters; with zone or account and dataset it tells the job from others. Default
-   * `<project>-<stack>-<name>` of the program, in which what is no letter, digit, `.` or `-` becomes `-`. In place.
-   * Source: seed 002, "Log-push job".
+   * The job's name, 1 to 512 characters. Together with the zone or account and the dataset, it tells the job from others.
+   * Updates in place.
+   *
+   * @defaultValue `<project>-<stack>-<resource name>`, with `-` for everything but letters, digits, `.` and `-`
    */
   readonly name?: pulumi.Input<string>;
-  /** Which log lines: `http_requests`, `firewall_events`, …. Replaces. Source: seed 002, "Log-push job". */
+  /** The kind of log, such as `http_requests` or `firewall_events`. Changing it replaces the job. */
   readonly dataset: pulumi.Input<LiteralUnion<Dataset>>;
   /**
-   * Where to push to, made by a builder: `destination.s3({ bucket: "logs", region: "us-east-1" })`. Exactly one of
-   * `destination` and `destinationConf`. Secret. Updates in place. With `ignoreChanges: ["destination"]`, another destination
-   * is no change: nothing is sent.
+   * Where to push, from a builder: `destination.s3({ bucket: "logs", region: "us-east-1" })`. Set either `destination` or
+   * `destinationConf`. Secret, and recorded as `destinationConf`. Updates in place. With `ignoreChanges: ["destination"]`,
+   * changing it sends nothing.
    */
   readonly destination?: pulumi.Input<Destination>;
   /**
-   * Where to push to, as the API's text: `s3://logs/http/{DATE}?region=us-east-1`, at most 4,096 characters. Secret.
-   * In place; a change of the order of its parameters is no change. Source: seed 002, "Log-push job".
+   * Where to push, as the API's string: `s3://logs/http/{DATE}?region=us-east-1`, at most 4,096 characters. Set either
+   * `destination` or `destinationConf`. Secret. The order of its parameters doesn't matter. Updates in place.
    */
   readonly destinationConf?: pulumi.Input<string>;
   /**
-   * What is written of each line, and how. Sent as a whole: a member that is left out is at its default. Default: the
-   * service's. In place. Source: seed 002, "Log-push job".
+   * What is written of each log line, and how. Sent as a whole: options that are left out are reset to their defaults.
+   * Updates in place.
+   *
+   * @defaultValue Cloudflare's defaults
    */
   readonly outputOptions?: pulumi.Input<OutputOptionsArgs>;
   /**
-   * Which lines are pushed: made by the builders of `filter`, or JSON as a text. Compared by its meaning: the order of
-   * a group's conditions, of a list's elements and of members, and white space are no change. At most 30 operators
-   * (comparisons and groups) and 1,000 bytes. Default: all lines. In place. Source: seed 002, "Filter".
+   * Which log lines are pushed: from the `filter` builders, or JSON as a string. At most about 30 operators (comparisons
+   * and groups) and 1,000 bytes. Compared by meaning: white space and the order of conditions, list elements and members
+   * don't matter. Updates in place.
+   *
+   * @defaultValue all lines
    */
   readonly filter?: pulumi.Input<Filter | string>;
   /**
-   * What to do where a filter is larger than documented ("about 30 operators and 1000 bytes"), or does not fit what is
-   * documented of its fields: `"error"` refuses it, `"warn"` says so and sends it. Default `"error"`. In place, without
-   * a write.
+   * What to do with a filter that exceeds the documented limits ("about 30 operators and 1000 bytes") or doesn't fit its
+   * fields as documented. `"error"` fails the preview; `"warn"` warns and sends it. Changing it sends no request.
+   *
+   * @defaultValue `"error"`
    */
   readonly filterChecks?: pulumi.Input<LiteralUnion<"error" | "warn">>;
-  /** Whether the job pushes. Default true, always sent: the API's own default is off. In place. Source: OpenAPI. */
+  /**
+   * Whether the job pushes logs. Always sent, because the API's own default is `false`. Updates in place.
+   *
+   * @defaultValue `true`
+   */
   readonly enabled?: pulumi.Input<boolean>;
-  /** How often files are made; deprecated by the service for the limits below. Default `"high"`. In place. Source: OpenAPI. */
+  /**
+   * How often files are written. Cloudflare has deprecated it in favor of the three limits below. Updates in place.
+   *
+   * @defaultValue `"high"`
+   */
   readonly frequency?: pulumi.Input<LiteralUnion<"high" | "low">>;
-  /** Most bytes of a file before compression: 5,000,000 to 1,000,000,000, or 0 for no limit. Default: the service's. In place. */
+  /**
+   * The maximum size of a file in bytes, before compression: 5,000,000 to 1,000,000,000, or 0 for no limit. Updates in place.
+   *
+   * @defaultValue Cloudflare's default
+   */
   readonly maxUploadBytes?: pulumi.Input<number>;
-  /** Most seconds between files: 30 to 300, or 0 for no limit. Default: the service's. In place. */
+  /**
+   * The maximum time between files in seconds: 30 to 300, or 0 for no limit. Updates in place.
+   *
+   * @defaultValue Cloudflare's default
+   */
   readonly maxUploadIntervalSeconds?: pulumi.Input<number>;
-  /** Most lines of a file: 1,000 to 1,000,000, or 0 for no limit. Default: the service's. In place. */
+  /**
+   * The maximum number of lines in a file: 1,000 to 1,000,000, or 0 for no limit. Updates in place.
+   *
+   * @defaultValue Cloudflare's default
+   */
   readonly maxUploadRecords?: pulumi.Input<number>;
-  /** `"edge"`: delivered by the edge itself, for `http_requests` only. Default `""`. Replaces. Source: OpenAPI. */
+  /**
+   * `"edge"` makes an Edge Log Delivery job, for dataset `http_requests` only. Changing it replaces the job.
+   *
+   * @defaultValue `""`, an ordinary job
+   */
   readonly kind?: pulumi.Input<LiteralUnion<"" | "edge">>;
   /**
-   * The token that proves the destination to be yours, where it has to be: S3 without keys, Google Cloud Storage, Azure,
-   * Sumo Logic. Without one an update has Cloudflare write it to the destination, creates no job, and names the file. Good
-   * for 7 days. Secret. Write-only: it is sent with a create and a changed destination; a change of it alone is none.
+   * The ownership token for destinations that need one: S3 without keys, Google Cloud Storage, Azure and Sumo Logic. Without
+   * it, an update asks Cloudflare to write the token to the destination, creates no job, and names the token's file. Valid
+   * for 7 days. Secret. Write-only. It is sent with a create or a changed destination; changing it alone does nothing.
    */
   readonly ownershipChallenge?: pulumi.Input<string>;
   /**
-   * What to do when there is a job of this name, dataset and zone or account. `"ifEqual"`: take over one that is equal
-   * in all that the API shows, and write it once. `"never"`: refuse. `"takeOver"`: change what differs. Default
-   * `"ifEqual"`. In place, without a write.
+   * What to do with an existing job of this name, dataset and zone or account. `"ifEqual"` adopts one that matches in
+   * everything that the API shows, and writes it once. `"takeOver"` also changes what differs. `"never"` refuses. Changing
+   * it sends no request.
+   *
+   * @defaultValue `"ifEqual"`
    */
   readonly adopt?: pulumi.Input<LiteralUnion<Adopt>>;
-  /** Members of the API's job that this version does not know by name, sent as they are. In place. */
+  /** Members of the API's job that this version doesn't know, sent as they are. Updates in place. */
   readonly extra?: pulumi.Input<Record<string, unknown>>;
 }
 
 /**
- * A job that pushes log lines of a zone or an account to a destination (seed 002, "Log-push job"). The resource's id is
- * the job's number. A refresh warns of a job that is failing.
+ * A Logpush job, which pushes one dataset of a zone or an account to a destination.
+ *
+ * The destination is always secret, in the state and in messages. Some destinations need an ownership challenge: the first
+ * `pulumi up` asks Cloudflare to write a token there and names the file; set `ownershipChallenge` to its content and run
+ * `pulumi up` again. A refresh warns if the job is failing.
  *
  * Token permissions: Logs Write, for a preview as well. Of the zone or the account, as the job is; a Zero Trust dataset
  * also needs Zero Trust: PII Read.
  *
- * @throws in the preview for a filter, field, destination or token that is wrong; in an up when a proof of ownership is
- * needed, the quota is used up, or an existing job may not be taken over.
+ * @example Push server errors to an HTTPS endpoint
+ * ```ts
+ * import { destination, filter, LogpushJob } from "pulumi-edgeguard";
+ *
+ * const { and, geq, notContains, where } = filter;
+ *
+ * new LogpushJob("server-errors", {
+ *   zoneId: "0da42c8d2132a9ddaf714f9e7c920711",
+ *   dataset: "http_requests",
+ *   destination: destination.https({
+ *     url: "https://logs.example.com/cloudflare",
+ *     headers: { Authorization: `Bearer ${process.env["LOGS_TOKEN"] ?? ""}` },
+ *   }),
+ *   outputOptions: {
+ *     fieldNames: ["EdgeStartTimestamp", "ClientRequestHost", "ClientRequestPath", "EdgeResponseStatus", "RayID"],
+ *     timestampFormat: "rfc3339",
+ *   },
+ *   filter: where(and(geq("EdgeResponseStatus", 500), notContains("ClientRequestPath", "/health"))),
+ * });
+ * ```
+ * @example Push an account's audit log, with credentials from the stack's configuration
+ * ```ts
+ * import * as pulumi from "@pulumi/pulumi";
+ * import { destination, LogpushJob } from "pulumi-edgeguard";
+ *
+ * const token = new pulumi.Config().getSecret("splunkToken"); // pulumi config set --secret splunkToken <token>
+ *
+ * new LogpushJob("audit-log", {
+ *   accountId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1",
+ *   dataset: "audit_logs",
+ *   destination: destination.splunk({
+ *     endpoint: "splunk.example.com:8088/services/collector/raw",
+ *     channel: "9d3c1f52-7a44-4f0e-9b1d-2f6a1c0e8b57",
+ *     token: pulumi.output(token).apply((value) => value ?? "local-token"),
+ *   }),
+ *   outputOptions: { fieldNames: "all" },
+ *   maxUploadIntervalSeconds: 60,
+ * });
+ * ```
+ * @destroy Deletes the job. Logs that it has pushed stay at the destination.
+ * @import `edgeguard import --zone <zone ID> --only logpush`, or `--account <account ID>`, writes the program and the import
+ * file. The resource's ID is the job's number.
+ * @throws in the preview, if the filter, a field, the destination or the ownership token is invalid.
+ * @throws in the preview, if an existing job may not be adopted, or the zone's job limit is reached.
+ * @throws in the update, if the destination needs an ownership token. Cloudflare has then written one there.
+ * @see https://developers.cloudflare.com/logs/logpush/
+ * @see `POST /zones/{zone_id}/logpush/jobs` and `PUT /zones/{zone_id}/logpush/jobs/{job_id}`
+ * @see `POST /accounts/{account_id}/logpush/jobs` and `PUT /accounts/{account_id}/logpush/jobs/{job_id}`
  */
 export class LogpushJob extends edgeResource<LogpushJobArgs>()(logpushJob) {
-  /** Secret. */
+  /** The destination as the API's string. Secret. */
   declare readonly destinationConf: pulumi.Output<string>;
   /** The destination without what may be a credential: `s3://bucket/path`, `https://host`. */
   declare readonly destinationShown: pulumi.Output<string>;
-  /** The filter as it is sent; undefined where all lines are pushed. */
+  /** The filter as it is sent. Undefined if all lines are pushed. */
   declare readonly filter: pulumi.Output<string | undefined>;
-  /** For `fieldNames: "all"`: the fields it stands for. */
+  /** The fields that `fieldNames: "all"` stands for. */
   declare readonly allFields: pulumi.Output<readonly string[] | undefined>;
-  /** Up to when lines have been pushed, as last read. */
+  /** The time up to which logs have been pushed, as last read. */
   declare readonly lastComplete: pulumi.Output<string | undefined>;
-  /** When a push last failed, as last read; undefined after one that did not. */
+  /** When a push last failed, as last read. Undefined after a push that succeeded. */
   declare readonly lastError: pulumi.Output<string | undefined>;
+  /** Why the last push failed, in Cloudflare's words, as last read. */
   declare readonly errorMessage: pulumi.Output<string | undefined>;
-  /** The job that existed and was adopted when the resource was created, with what that changed. */
+  /** The existing job that the resource adopted when it was created, and what that changed. */
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
 
   constructor(name: string, args: LogpushJobArgs, opts?: pulumi.CustomResourceOptions) {
     const { destination, destinationConf, ownershipChallenge, name: given, ...rest } = args;
     if (destination !== undefined && destinationConf !== undefined) {
-      throw refusal(
-        `edgeguard: LogpushJob "${name}": exactly one of destination and destinationConf says where to push to; both are set.`,
-      );
+      throw refusal(`edgeguard: LogpushJob "${name}": set either destination or destinationConf, not both.`);
     }
     const jobName = given ?? defaultName(name);
     const { zoneId, accountId, dataset } = args;
@@ -271,7 +356,7 @@ export class LogpushJob extends edgeResource<LogpushJobArgs>()(logpushJob) {
       return [
         {
           key: JSON.stringify([owner, known.dataset, known.name]),
-          clash: `are both the log-push job ${JSON.stringify(known.name)} of dataset ${known.dataset} in ${owner}: name them differently`,
+          clash: `are both the Logpush job ${JSON.stringify(known.name)} of dataset ${known.dataset} in ${owner}: give each its own name`,
         },
       ];
     });
@@ -292,7 +377,7 @@ export class LogpushJob extends edgeResource<LogpushJobArgs>()(logpushJob) {
   }
 }
 
-/** The engine knows a destination as destinationConf, however it was declared. */
+/** The engine knows the destination as `destinationConf`, however it was declared. */
 function renameIgnoredChanges(opts: pulumi.CustomResourceOptions | undefined): pulumi.CustomResourceOptions {
   const { ignoreChanges, ...others } = opts ?? {};
   if (ignoreChanges === undefined) return others;
@@ -300,14 +385,14 @@ function renameIgnoredChanges(opts: pulumi.CustomResourceOptions | undefined): p
   return { ...others, ignoreChanges: ignoreChanges.map(sent) };
 }
 
-/** Told from the jobs of other programs and stacks, in the characters that every version of the service takes. */
+/** Differs between programs and stacks, and uses only characters that every version of the API accepts. */
 function defaultName(name: string): string {
   return `${pulumi.getProject()}-${pulumi.getStack()}-${name}`.replace(/[^a-zA-Z0-9.-]/g, "-");
 }
 
 /**
- * A credential in the place of another. The outputs of an import hold what the service shows, which does not tell them
- * apart; the inputs of the last run do, unless they come from there as well.
+ * Reports a new credential for the same destination. After an import, the outputs have credentials hidden and can't show
+ * the difference; the inputs of the last run can, unless they come from the import, too.
  */
 function credentialChange(
   ctx: Context,
@@ -317,16 +402,16 @@ function credentialChange(
   if (typeof before !== "string" || sameDestination(declared, before)) return undefined;
   if (hidesCredentials(before)) {
     ctx.say.warn(
-      `${jobLabel(name)}: what is recorded of the destination hides its credentials, so a new one is not told from the old: it is sent with the job's next change.`,
+      `${jobLabel(name)}: a changed credential won't be detected, because the recorded destination hides its credentials. The next change of the job sends it.`,
     );
     return undefined;
   }
   return samePlace(declared, before)
-    ? `${jobLabel(name)}: the destination is the same place with other credentials or options; the job is written.`
+    ? `${jobLabel(name)}: the update writes the job, whose destination keeps its place but has other credentials or options.`
     : undefined;
 }
 
-/** What is recorded besides the arguments. The service's words may hold what is secret. */
+/** The outputs besides the arguments. Cloudflare's error message may quote a secret. */
 function computedOutputs(
   ctx: Context,
   args: JobArgs,
@@ -342,9 +427,9 @@ function computedOutputs(
   };
 }
 
-/** Says of a job whose last push failed, and nothing came after it. */
+/** Warns of a job whose last push failed. */
 function warnIfFailing(ctx: Context, { name }: JobArgs, job: Job): void {
-  const { lastComplete, lastError, errorMessage = "the service gives no reason" } = healthOf(job);
+  const { lastComplete, lastError, errorMessage = "Cloudflare gives no reason" } = healthOf(job);
   if (lastError === undefined) return;
   if (lastComplete !== undefined && Date.parse(lastComplete) >= Date.parse(lastError)) return;
   const since =

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Redactor } from "../api/redact";
+import { datasetName } from "./job-args";
 import type { Dataset, FieldType } from "./dataset-fields";
 import { healthOf, type Job } from "./job";
 import { listFields, listJobs, scopeOf, type Scope } from "./job-api";
@@ -12,60 +13,70 @@ import { hideDestination, shownDestination } from "./destination-text";
 /** Logpush jobs of a zone or an account, and the fields of its datasets. */
 
 interface ScopeArgs {
-  /** The zone, 32 hexadecimal digits. Exactly one of `zoneId` and `accountId`. */
+  /** The zone's ID, 32 hex digits. Set either `zoneId` or `accountId`. */
   readonly zoneId?: string;
-  /** The account, 32 hexadecimal digits. No setting gives it, so that a zone is never taken for an account. */
+  /**
+   * The account's ID, 32 hex digits. Set either `zoneId` or `accountId`. The setting `edgeguard:accountId` doesn't apply, so
+   * that a zone is never mistaken for an account.
+   */
   readonly accountId?: string;
 }
 
+/** Arguments of `getLogpushFields`. */
 export interface LogpushFieldsArgs extends ScopeArgs {
-  /** Which log lines: `http_requests`, `firewall_events`, …. */
+  /** The kind of log, such as `http_requests` or `firewall_events`. */
   readonly dataset: Dataset | (string & {});
 }
 
 /** A field of a dataset, as Cloudflare describes it. */
 export interface LogpushFieldState {
+  /** The field's name, such as `ClientIP`. */
   readonly name: string;
-  /** Absent where Cloudflare does not begin its description with a type that is known. */
+  /** The field's type. Absent if Cloudflare's description doesn't start with a known type. */
   readonly type?: FieldType;
-  /** Cloudflare's own words. */
+  /** Cloudflare's own description. */
   readonly description: string;
 }
 
+/** Arguments of `getLogpushJobs`. */
 export interface LogpushJobsArgs extends ScopeArgs {
-  /** Only jobs of this dataset. Default: all. */
+  /**
+   * Only jobs of this dataset.
+   * @defaultValue all datasets
+   */
   readonly dataset?: Dataset | (string & {});
 }
 
-/** A Logpush job as Cloudflare holds it. Its destination is shown without what may be a credential. */
+/** A Logpush job as the API returns it. Its destination is shown without what may be a credential. */
 export interface LogpushJobState {
+  /** The job's number, as a string. */
   readonly id: string;
+  /** The job's name; empty if it has none. */
   readonly name: string;
+  /** The kind of log that it pushes. */
   readonly dataset: string;
+  /** Whether it pushes. */
   readonly enabled: boolean;
+  /** `"edge"` for an Edge Log Delivery job. */
   readonly kind?: "edge";
-  /** Scheme with bucket and path, or with host: `s3://bucket/path`, `https://host`. */
+  /** The scheme with the bucket and path, or with the host: `s3://bucket/path`, `https://host`. */
   readonly destination: string;
-  /** JSON as a text. Absent where there is none, and where Cloudflare does not show it. */
+  /** The filter, as JSON. Absent if there is none, or if the API doesn't return it. */
   readonly filter?: string;
-  /** What is not at its default; `fieldNames` where Cloudflare shows them. */
+  /** The options that aren't at their default, and `fieldNames` if the API returns them. */
   readonly outputOptions: OutputOptions;
+  /** The time up to which logs have been pushed. */
   readonly lastComplete?: string;
+  /** When a push last failed. Absent after a push that succeeded. */
   readonly lastError?: string;
+  /** Why the last push failed, in Cloudflare's words. */
   readonly errorMessage?: string;
 }
-
-const dataset = z
-  .string()
-  .regex(
-    /^[a-z][a-z0-9_]*$/,
-    "has to be the name of a dataset, such as http_requests: small letters, digits and _",
-  );
 
 const scopeShape = { zoneId: zoneId.optional(), accountId: accountId.optional() };
 
 const fields = lookup<LogpushFieldsArgs, readonly LogpushFieldState[]>("getLogpushFields")(
-  { ...scopeShape, dataset },
+  { ...scopeShape, dataset: datasetName },
   async (host, args, form) => {
     const found = await listFields(host.api, readScope(form, args), args.dataset);
     return found.map(({ name, type, text }) => ({ ...omitAbsent({ name, type }), description: text }));
@@ -73,18 +84,37 @@ const fields = lookup<LogpushFieldsArgs, readonly LogpushFieldState[]>("getLogpu
 );
 
 /**
- * The fields of a dataset, as the plan of the zone or account has them (OpenAPI,
- * get-zones-zone_id-logpush-datasets-dataset_id-fields).
+ * Returns the fields of a dataset, as the zone or account has them on its plan.
  *
- * @throws when an argument is wrong, there is no such dataset, or the token lacks Logs Write.
+ * @throws If an argument is invalid.
+ * @throws If the zone or account has no such dataset.
+ * @throws If the token lacks Logs Write.
+ * @example Push every field except cookies
+ * ```ts
+ * import { destination, getLogpushFields, LogpushJob } from "pulumi-edgeguard";
+ *
+ * const zoneId = "0da42c8d2132a9ddaf714f9e7c920711";
+ * const fields = getLogpushFields({ zoneId, dataset: "http_requests" });
+ *
+ * new LogpushJob("all-but-cookies", {
+ *   zoneId,
+ *   dataset: "http_requests",
+ *   destination: destination.https({ url: "https://logs.example.com/cloudflare" }),
+ *   outputOptions: {
+ *     fieldNames: fields.then((list) => list.map(({ name }) => name).filter((name) => name !== "Cookies")),
+ *   },
+ * });
+ * ```
+ * @see https://developers.cloudflare.com/logs/logpush/logpush-job/datasets/
+ * @see `GET /zones/{zone_id}/logpush/datasets/{dataset_id}/fields`
  */
 export const getLogpushFields = fields.plain;
 
-/** `getLogpushFields` for arguments that are outputs. Unknown in a preview without credentials. */
+/** Returns what `getLogpushFields` does, for arguments that are outputs. Unknown in a preview without credentials. */
 export const getLogpushFieldsOutput = fields.output;
 
 const jobs = lookup<LogpushJobsArgs, readonly LogpushJobState[]>("getLogpushJobs")(
-  { ...scopeShape, dataset: dataset.optional() },
+  { ...scopeShape, dataset: datasetName.optional() },
   async (host, args, form) => {
     const found = await listJobs(host.api, readScope(form, args), { dataset: args.dataset });
     return found.map(stateOf);
@@ -92,14 +122,25 @@ const jobs = lookup<LogpushJobsArgs, readonly LogpushJobState[]>("getLogpushJobs
 );
 
 /**
- * The Logpush jobs of a zone or account, all or those of one dataset; Cloudflare gives them in one answer (OpenAPI,
- * get-zones-zone_id-logpush-jobs and get-zones-zone_id-logpush-datasets-dataset_id-jobs).
+ * Returns the Logpush jobs of a zone or account: all, or those of one dataset. The API returns them in one response.
  *
- * @throws when an argument is wrong, or the token lacks Logs Write.
+ * @throws If an argument is invalid.
+ * @throws If the token lacks Logs Write.
+ * @example List the jobs that are failing
+ * ```ts
+ * import { getLogpushJobs } from "pulumi-edgeguard";
+ *
+ * const jobs = getLogpushJobs({ zoneId: "0da42c8d2132a9ddaf714f9e7c920711" });
+ *
+ * export const failing = jobs.then((list) => list.filter((job) => job.lastError !== undefined).map((job) => job.name));
+ * ```
+ * @see https://developers.cloudflare.com/logs/logpush/
+ * @see `GET /zones/{zone_id}/logpush/jobs`
+ * @see `GET /zones/{zone_id}/logpush/datasets/{dataset_id}/jobs`
  */
 export const getLogpushJobs = jobs.plain;
 
-/** `getLogpushJobs` for arguments that are outputs. Unknown in a preview without credentials. */
+/** Returns what `getLogpushJobs` does, for arguments that are outputs. Unknown in a preview without credentials. */
 export const getLogpushJobsOutput = jobs.output;
 
 function readScope(
@@ -108,14 +149,14 @@ function readScope(
 ): Scope {
   if ((args.zoneId === undefined) !== (args.accountId === undefined)) return scopeOf(args);
   const which = args.zoneId === undefined ? "neither is set" : "both are set";
-  throw new LookupError(`${form}: exactly one of zoneId and accountId says whose; ${which}.`);
+  throw new LookupError(`${form}: set either zoneId or accountId; ${which}.`);
 }
 
 function stateOf(job: Job): LogpushJobState {
   const { id, name, dataset, kind, raw } = job;
   const text = typeof raw["destination_conf"] === "string" ? raw["destination_conf"] : "";
   const redactor = new Redactor();
-  hideDestination(redactor, text); // Cloudflare's words may hold what the destination hides.
+  hideDestination(redactor, text); // The error message may quote a credential.
   const { errorMessage, ...health } = healthOf(job);
   return {
     id,
@@ -141,5 +182,5 @@ function optionsOf(raw: unknown): OutputOptions {
     ...(listed === undefined ? {} : { fieldNames: listed }),
     ...optionsFromApi({}, raw, undefined),
     ...unknownMembers(unknownOptions(raw), []),
-  }; // Of Cloudflare's own types, as far as this version knows them.
+  };
 }

@@ -5,48 +5,84 @@ import type { LiteralUnion } from "../runtime/fields";
 import { extra, extraFound } from "../runtime/members";
 import { isJsonObject, omit, sameJson, type JsonObject } from "../runtime/values";
 
-/** What a job writes of each line, and how (seed 002, `output_options`; OpenAPI, logpush_output_options). */
+/** The `output_options` of a job: what it writes of each line, and how. Source: `logpush_output_options` of the OpenAPI document. */
 
+/** What a Logpush job writes of each log line, and how. */
 export interface OutputOptionsArgs {
   /**
-   * The fields to send, in this order; or `"all"`: every field that the dataset has when the job is made. They are then
-   * kept in the output `allFields`; a preview warns when the dataset has got more. Default: the service's choice.
+   * The fields to send, in this order, or `"all"` for every field that the dataset has when the job is created. The output
+   * `allFields` keeps those fields, and a preview warns once the dataset has more or fewer. By default, Cloudflare
+   * chooses. Updates in place.
    */
   readonly fieldNames?: pulumi.Input<LiteralUnion<"all"> | readonly pulumi.Input<string>[]>;
-  /** Share of the lines to send, 0 to 1, after the filter. Default 1, all. */
+  /**
+   * The share of lines to send, from 0 to 1, after the filter. Updates in place.
+   * @defaultValue `1`, all lines
+   */
   readonly sampleRate?: pulumi.Input<number>;
-  /** How times are written. Default `"unixnano"`. */
+  /**
+   * The format of timestamps. Updates in place.
+   * @defaultValue `"unixnano"`
+   */
   readonly timestampFormat?: pulumi.Input<
     LiteralUnion<"unixnano" | "unix" | "rfc3339" | "rfc3339ms" | "rfc3339ns">
   >;
-  /** The form of a line, which sets the defaults of the members below. Default `"ndjson"`. */
+  /**
+   * The format of a line, which sets the defaults of the members below. Updates in place.
+   * @defaultValue `"ndjson"`
+   */
   readonly outputType?: pulumi.Input<LiteralUnion<"ndjson" | "csv">>;
-  /** Before each batch. Default: nothing. */
+  /**
+   * Written before each batch. Updates in place.
+   * @defaultValue nothing
+   */
   readonly batchPrefix?: pulumi.Input<string>;
-  /** After each batch. Default: nothing. */
+  /**
+   * Written after each batch. Updates in place.
+   * @defaultValue nothing
+   */
   readonly batchSuffix?: pulumi.Input<string>;
-  /** Before each line. Default `{`; nothing for csv. */
+  /**
+   * Written before each line. Updates in place.
+   * @defaultValue `{`; nothing for CSV
+   */
   readonly recordPrefix?: pulumi.Input<string>;
-  /** After each line. Default `}` and a line break; a line break for csv. */
+  /**
+   * Written after each line. Updates in place.
+   * @defaultValue `}` and a line break; only a line break for CSV
+   */
   readonly recordSuffix?: pulumi.Input<string>;
-  /** Go template of a line, in place of the list of fields: `{{.ClientIP}} {{.RayID}}`. Its fields need to be in `fieldNames`. */
+  /**
+   * A Go template for a line, used instead of the list of fields: `{{.ClientIP}} {{.RayID}}`. List its fields in
+   * `fieldNames`. Updates in place.
+   */
   readonly recordTemplate?: pulumi.Input<string>;
-  /** Between lines. Default: nothing. */
+  /**
+   * Written between lines. Updates in place.
+   * @defaultValue nothing
+   */
   readonly recordDelimiter?: pulumi.Input<string>;
-  /** Between fields. Default `,`. Without effect beside `recordTemplate`. */
+  /**
+   * Written between fields. Has no effect with `recordTemplate`. Updates in place.
+   * @defaultValue `,`
+   */
   readonly fieldDelimiter?: pulumi.Input<string>;
-  /** Merge subrequests into the request they belong to; dataset `http_requests` only. Default false. */
+  /**
+   * Whether subrequests are merged into the request they belong to. Only for dataset `http_requests`. Updates in place.
+   * @defaultValue `false`
+   */
   readonly mergeSubrequests?: pulumi.Input<boolean>;
   /**
-   * Write `${` as `x{`, against CVE-2021-44228. Default false. Sent as text; where Cloudflare points at it as
-   * wrong, once more as a boolean.
+   * Whether `${` is written as `x{`, to mitigate CVE-2021-44228. Sent as a string, and again as a boolean if Cloudflare
+   * rejects the string. Updates in place.
+   * @defaultValue `false`
    */
   readonly cve202144228?: pulumi.Input<boolean>;
-  /** Members of the API that this version does not know by name, sent as they are. */
+  /** Options of the API that this version doesn't know, sent as they are. Updates in place. */
   readonly extra?: pulumi.Input<Record<string, unknown>>;
 }
 
-/** Our names, the API's, and what holds where nothing is declared; for csv, where that differs. Source: OpenAPI. */
+/** The API's names, and the defaults; for CSV where they differ. Source: `logpush_output_options` of the OpenAPI document. */
 const MEMBERS = {
   fieldNames: { wire: "field_names" },
   sampleRate: { wire: "sample_rate", unset: 1 },
@@ -66,13 +102,13 @@ const MEMBERS = {
 type Name = keyof typeof MEMBERS;
 const NAMES = Object.keys(MEMBERS) as readonly Name[];
 
-/** How the OpenAPI of 2024 spells the flag (facts D08). */
+/** How the OpenAPI document of 2024 spells the flag. */
 const MISSPELT_FLAG = "CVE-2021-4428";
 const KNOWN_ON_WIRE: readonly string[] = [...NAMES.map((name) => MEMBERS[name].wire), MISSPELT_FLAG];
 
 const fieldNames = z
-  .array(z.string().min(1, "is empty; it has to be the name of a log field"))
-  .min(1, 'is an empty list; name at least one field, or write "all"')
+  .array(z.string().min(1, "must be the name of a log field, not an empty string"))
+  .min(1, 'must not be an empty list. Name at least one field, or set "all"')
   .superRefine((names, ctx) => {
     const seen = new Set<string>();
     for (const [index, name] of names.entries()) {
@@ -80,20 +116,20 @@ const fieldNames = z
         ctx.addIssue({
           code: "custom",
           path: [index],
-          message: `is ${JSON.stringify(name)} once more; keep one`,
+          message: `repeats ${JSON.stringify(name)}. Remove it`,
         });
       seen.add(name);
     }
   });
 
-const BOOLEAN_REASON = "has to be true or false";
+const BOOLEAN_REASON = "must be true or false";
 
 export const outputOptions = z.strictObject({
-  fieldNames: z.union([z.literal("all"), fieldNames], 'has to be a list of fields or "all"').exactOptional(),
+  fieldNames: z.union([z.literal("all"), fieldNames], 'must be a list of fields or "all"').exactOptional(),
   sampleRate: z
     .number()
     .refine((rate) => rate >= 0 && rate <= 1, {
-      error: ({ input }) => `has to be from 0 to 1, the share of lines to send; it is ${String(input)}`,
+      error: ({ input }) => `must be from 0 to 1, the share of lines to send, not ${String(input)}`,
     })
     .exactOptional(),
   timestampFormat: z.enum(["unixnano", "unix", "rfc3339", "rfc3339ms", "rfc3339ns"]).exactOptional(),
@@ -115,7 +151,7 @@ export const outputOptions = z.strictObject({
 
 export type OutputOptions = z.output<typeof outputOptions>;
 
-/** The whole of `output_options`: Cloudflare sets what is left out of it to its default. */
+/** The complete `output_options`: Cloudflare resets to its default what is left out. */
 export function optionsToRequest(
   options: OutputOptions,
   allFields: readonly string[] | undefined,
@@ -147,7 +183,7 @@ export function optionsFromApi(
   raw: unknown,
   allFields: readonly string[] | undefined,
 ): OutputOptions {
-  if (!isJsonObject(raw)) return declared; // Not given back: nothing is known of it.
+  if (!isJsonObject(raw)) return declared; // The API doesn't show it.
   const isCsv = (raw["output_type"] ?? declared.outputType) === "csv";
   const found: Record<string, unknown> = { ...fieldsFromApi(declared, raw, allFields, isCsv) };
   for (const name of NAMES) {
@@ -159,7 +195,7 @@ export function optionsFromApi(
     if (!asDeclared) found[name] = value;
     else if (own !== undefined) found[name] = own;
   }
-  return { ...found, ...extraFound(declared.extra, raw) }; // Of the members' own types, or drift that is only ever shown.
+  return { ...found, ...extraFound(declared.extra, raw) }; // Drift may have any type; it is only shown.
 }
 
 function fieldsFromApi(
@@ -172,12 +208,12 @@ function fieldsFromApi(
   const listed: unknown = raw["field_names"];
   const wanted = fieldNames === "all" ? allFields : fieldNames;
   if (!Array.isArray(listed) || wanted === undefined || sameJson(listed, wanted)) return { fieldNames };
-  // Where each field bears its name, another order is Cloudflare's own business.
+  // Only CSV depends on the order; elsewhere Cloudflare may reorder the fields.
   const sameFields = sameJson([...(listed as unknown[])].sort(), [...wanted].sort());
   return { fieldNames: sameFields && !isCsv ? fieldNames : (listed as string[]) };
 }
 
-/** A member of the answer; null is as good as missing. The flag comes as either of two types, under either of two names. */
+/** A member of the response. Null means missing. The CVE flag has two possible types and two possible names. */
 function valueFromApi(raw: JsonObject, name: Name): unknown {
   const value = raw[MEMBERS[name].wire] ?? undefined;
   if (name !== "cve202144228") return value;
@@ -185,14 +221,14 @@ function valueFromApi(raw: JsonObject, name: Name): unknown {
   return typeof flag === "string" ? flag === "true" : flag;
 }
 
-/** The service may keep a rate with fewer digits. */
+/** Cloudflare may keep a rate with fewer digits. */
 function sameValue(own: unknown, found: unknown): boolean {
   return typeof own === "number" && typeof found === "number"
     ? Math.fround(own) === Math.fround(found)
     : sameJson(own, found);
 }
 
-/** Fields that a template uses: `{{.ClientIP}}` or `{{ .ClientIP }}`. */
+/** The fields that a template uses, as `{{.ClientIP}}` or `{{ .ClientIP }}`. */
 export function fieldsInTemplate(template: string): string[] {
   return [...template.matchAll(/\{\{-?\s*\.(\w+)\s*-?\}\}/g)].map(([, name = ""]) => name);
 }

@@ -6,11 +6,11 @@ import { requestChallenge, scopeOf } from "./job-api";
 import { jobLabel, type JobArgs } from "./job-args";
 
 /**
- * The token that proves a destination to be one's own: a JSON web token that Cloudflare writes to a file there, bound
- * to a zone or account and to the destination, good for seven days.
+ * The ownership token: a JSON web token that Cloudflare writes to a file at the destination. It is bound to the zone or
+ * account and to the destination, and valid for seven days.
  */
 
-/** What a token claims. Cloudflare documents the claims in words, not by name: each is looked for under several. */
+/** Cloudflare documents the token's claims but not their names, so each has several candidates. */
 const CLAIM_NAMES = {
   objectType: ["objecttype", "type", "scope"],
   objectId: ["objectid", "object", "oid", "zoneid", "accountid", "sub"],
@@ -19,7 +19,7 @@ const CLAIM_NAMES = {
 
 const payload = z.record(z.string(), z.unknown());
 
-/** What the token claims, by names in small letters; undefined where it is none that can be read. */
+/** The token's claims by lowercase name; undefined if it can't be read. */
 function readClaims(token: string): ReadonlyMap<string, unknown> | undefined {
   const [, middle, , ...more] = token.trim().split(".");
   if (middle === undefined || more.length > 0) return undefined;
@@ -35,34 +35,34 @@ function readClaims(token: string): ReadonlyMap<string, unknown> | undefined {
 
 type TokenFinding = { readonly reason: string } | { readonly warning: string } | undefined;
 
-const GET_NEW_TOKEN = "Remove it and run `pulumi up` for a new one";
+const GET_NEW_TOKEN = "Remove it and run `pulumi up` to get a new one";
 
-/** What is to be said of the token, if one is given: goes on from the argument's name and holds nothing of the token. */
+/** What is wrong with the token, continuing from the argument's name. Contains no part of the token. */
 export function tokenFinding(args: JobArgs): TokenFinding {
   const { ownershipChallenge: token, destinationConf: destination } = args;
   if (token === undefined) return undefined;
   const scope = scopeOf(args);
   const claims = readClaims(token);
   if (claims === undefined) {
-    return { warning: "is no JSON web token, so nothing of it could be checked; the service will" };
+    return { warning: "is not a JSON web token, so only Cloudflare will check it" };
   }
   const claim = (of: keyof typeof CLAIM_NAMES): string | undefined =>
     CLAIM_NAMES[of].map((name) => claims.get(name)).find((value) => typeof value === "string");
   const expiry = claims.get("exp");
   const expiresAt = typeof expiry === "number" ? new Date(expiry * 1000) : undefined;
   if (expiresAt !== undefined && expiresAt <= new Date())
-    return { reason: `expired on ${day(expiresAt)}; a token lasts 7 days. ${GET_NEW_TOKEN}` };
+    return { reason: `expired on ${day(expiresAt)}; a token is valid for 7 days. ${GET_NEW_TOKEN}` };
   const objectType = claim("objectType")?.toLowerCase();
   const otherKind = ["zone", "account"].find((kind) => objectType?.includes(kind) === true);
   if (otherKind !== undefined && otherKind !== scope.kind) {
     return {
-      reason: `was issued for ${otherKind === "zone" ? "a zone" : "an account"}; this job is of ${scope.kind} ${scope.id}. ${GET_NEW_TOKEN}`,
+      reason: `was issued for ${otherKind === "zone" ? "a zone" : "an account"}, but this job belongs to ${scope.kind} ${scope.id}. ${GET_NEW_TOKEN}`,
     };
   }
   const objectId = claim("objectId")?.toLowerCase();
   if (objectId !== undefined && /^[0-9a-f]{32}$/.test(objectId) && objectId !== scope.id) {
     return {
-      reason: `was issued for ${scope.kind} ${objectId}; this job is of ${scope.id}. ${GET_NEW_TOKEN}`,
+      reason: `was issued for ${scope.kind} ${objectId}, but this job belongs to ${scope.id}. ${GET_NEW_TOKEN}`,
     };
   }
   const claimed = claim("destination");
@@ -71,32 +71,32 @@ export function tokenFinding(args: JobArgs): TokenFinding {
     const own = shownDestination(destination);
     const which =
       parseDestination(claimed) === undefined || other === own
-        ? "for another destination than the declared one"
-        : `for ${other}; this job pushes to ${own}`;
+        ? "for another destination than this job's"
+        : `for ${other}, but this job pushes to ${own}`;
     return { reason: `was issued ${which}. ${GET_NEW_TOKEN}` };
   }
   return undefined;
 }
 
-/** 2025-01-31, in universal time. */
+/** As 2025-01-31, in UTC. */
 function day(date: Date): string {
-  return Number.isNaN(date.getTime()) ? "a day that cannot be read" : date.toISOString().slice(0, 10);
+  return Number.isNaN(date.getTime()) ? "an unreadable date" : date.toISOString().slice(0, 10);
 }
 
-/** Whether Cloudflare is known to want a token, and none is given. */
+/** Whether Cloudflare always requires a token for this destination, and none is set. */
 export function lacksProof({ ownershipChallenge, destinationConf }: JobArgs): boolean {
   return ownershipChallenge === undefined && needsProof(destinationConf);
 }
 
-/** Says in a preview what the up will do about a proof of ownership that is not given. */
+/** Warns in a preview of what the update will do without an ownership token. */
 export function warnOfMissingProof(ctx: Context, args: JobArgs): void {
   if (!lacksProof(args)) return;
   ctx.say.warn(
-    `${jobLabel(args.name)}: ${shownDestination(args.destinationConf)} needs a proof of ownership, and ownershipChallenge is not set. The update will have Cloudflare write a token to the destination, create no job, and name the token's file.`,
+    `${jobLabel(args.name)}: ${shownDestination(args.destinationConf)} needs an ownership challenge, and ownershipChallenge is not set. The update will ask Cloudflare to write a token to the destination and name the token's file. It won't create or change the job.`,
   );
 }
 
-/** @throws when the token would be refused. */
+/** @throws if Cloudflare would reject the token. */
 export function assertTokenUsable(args: JobArgs): void {
   const finding = tokenFinding(args);
   if (finding !== undefined && "reason" in finding) {
@@ -104,12 +104,12 @@ export function assertTokenUsable(args: JobArgs): void {
   }
 }
 
-/** Has Cloudflare write a token, and says where it is: the job itself is left alone. */
+/** Asks Cloudflare to write a token, and returns an error that says where it is. Doesn't touch the job. */
 export async function proofError(ctx: Context, args: JobArgs, what: "created" | "changed"): Promise<Error> {
   const { filename, note } = await requestChallenge(ctx.api, scopeOf(args), args.destinationConf);
   return new Error(
     `${jobLabel(args.name)} was not ${what}: prove that you own ${shownDestination(args.destinationConf)}. ` +
       `Cloudflare wrote a token to the file ${JSON.stringify(filename)} there${note === "" ? "" : ` (${note})`}. ` +
-      "Set its content as ownershipChallenge, a secret, and run `pulumi up` within 7 days.",
+      "Set ownershipChallenge to the file's content, as a secret, and run `pulumi up` within 7 days.",
   );
 }

@@ -7,38 +7,41 @@ import type { Filter } from "./filter";
 import { isTime } from "./filter-fields";
 import { isLeaf, leavesOf, parseFilter, type CheckedFilter, type Node, type Operator } from "./filter-read";
 
-/** Runs a filter over sample log lines, before it is deployed. */
+/** Tests a filter against sample log lines before it is deployed. */
 
 /** A log line: an object, or its JSON. */
 export type LogLine = string | Readonly<Record<string, unknown>>;
 
 /**
- * Where lines come from: the path of a file of NDJSON, which may be compressed (`.gz`, as Logpush stores them); a
- * stream of such a file; or anything that gives one line after the other.
+ * A source of log lines: the path of an NDJSON file, plain or compressed (`.gz`, as Logpush stores them); a stream of NDJSON;
+ * or anything that yields one line after the other.
  */
 export type LogLines = string | NodeJS.ReadableStream | Iterable<LogLine> | AsyncIterable<LogLine>;
 
 export interface TestFilterOptions {
-  /** How many lines of each kind are kept as examples. Default 3. */
+  /**
+   * How many lines of each kind are kept as examples.
+   * @defaultValue `3`
+   */
   readonly examples?: number;
 }
 
 /** What a filter does to the lines. */
 export interface FilterTest {
-  /** Lines that were read; blank ones are not counted. */
+  /** Number of lines that were read, without blank ones. */
   readonly lines: number;
-  /** Of these, what a job with the filter would send, before its sample rate. */
+  /** How many of them a job with the filter would push, before its sample rate. */
   readonly passed: number;
-  /** Of these, what it would not send. */
+  /** How many of them it would not push. */
   readonly rejected: number;
-  /** Lines that are not a JSON object: neither passed nor rejected. */
+  /** How many of them aren't a JSON object. They neither pass nor are rejected. */
   readonly unreadable: number;
   /**
-   * Fields of the filter, with the number of lines that lack them. Such a line can't tell what Cloudflare will do: sample
-   * lines need the fields of the filter, whatever fields the job sends.
+   * Fields of the filter, with the number of lines that lack them. Such a line can't show what Cloudflare will do: sample
+   * lines need the fields of the filter, whatever fields the job pushes.
    */
   readonly missingFields: Readonly<Record<string, number>>;
-  /** The first of each kind. `line` counts from 1, blank lines included. */
+  /** The first lines of each kind. `line` counts from 1, including blank lines. */
   readonly examples: {
     readonly passed: readonly FilterExample[];
     readonly rejected: readonly FilterExample[];
@@ -46,6 +49,7 @@ export interface FilterTest {
   };
 }
 
+/** A sample line that was tested. */
 export interface FilterExample {
   readonly line: number;
   readonly fields: Readonly<Record<string, unknown>>;
@@ -54,11 +58,23 @@ export interface FilterExample {
 const DEFAULT_EXAMPLES = 3;
 
 /**
- * Counts which sample lines a filter lets through, and keeps the first of each kind. Reads line by line, so that a file
- * may be larger than memory. A line without a field fails every comparison with it, and passes the negated ones.
+ * Counts which sample lines pass a filter, and keeps the first of each kind. It reads line by line, so a file may be larger
+ * than memory. A line that lacks a field fails every comparison with it, and passes the negated ones.
  *
- * @param filter what a `LogpushJob` takes: the builders' object, or JSON.
- * @throws FilterError when the filter is wrong; an Error when a file cannot be read.
+ * @param filter the filter as a `LogpushJob` takes it: from the builders, or JSON.
+ * @param lines a file's path, a stream, or the lines themselves.
+ * @returns the counts and the examples.
+ * @throws FilterError if the filter is invalid, and an Error if a file can't be read.
+ * @example Test a filter before deploying it
+ * ```ts
+ * import { filter, testFilter } from "pulumi-edgeguard";
+ *
+ * const errors = filter.where(filter.geq("EdgeResponseStatus", 500));
+ * export const passed = testFilter(errors, [
+ *   { EdgeResponseStatus: 200 },
+ *   { EdgeResponseStatus: 503 },
+ * ]).then((result) => result.passed);
+ * ```
  */
 export async function testFilter(
   filter: Filter | string,
@@ -101,7 +117,7 @@ export async function testFilter(
   };
 }
 
-/** The line's fields, or why there are none. */
+/** The line's fields, or why it can't be read. */
 function readLine(given: LogLine): JsonObject | string {
   if (typeof given !== "string") return given;
   try {
@@ -112,7 +128,7 @@ function readLine(given: LogLine): JsonObject | string {
   }
 }
 
-/** One line after the other, wherever they come from. */
+/** Yields the lines of any source. */
 export async function* linesOf(lines: LogLines): AsyncGenerator<LogLine, void, undefined> {
   if (typeof lines === "string") yield* linesOfFile(lines);
   else if ("pipe" in lines) yield* split(lines);
@@ -126,7 +142,7 @@ export async function* linesOf(lines: LogLines): AsyncGenerator<LogLine, void, u
 
 async function* linesOfFile(path: string): AsyncGenerator<string, void, undefined> {
   try {
-    if (!(await stat(path)).isFile()) throw new Error("it is not a file. Name a file of NDJSON");
+    if (!(await stat(path)).isFile()) throw new Error("it is not a file. Name an NDJSON file");
     const file = createReadStream(path);
     if (!path.endsWith(".gz")) return yield* split(file);
     const unpacked = createGunzip();
@@ -134,11 +150,11 @@ async function* linesOfFile(path: string): AsyncGenerator<string, void, undefine
     return yield* split(file.pipe(unpacked));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`The log lines in ${JSON.stringify(path)} cannot be read: ${why}.`, { cause: error });
+    throw new Error(`Can't read log lines from ${JSON.stringify(path)}: ${why}.`, { cause: error });
   }
 }
 
-/** Lines of a stream whose chunks end anywhere, also within a character. */
+/** The lines of a stream whose chunks may end within a line, or within a character. */
 async function* split(stream: NodeJS.ReadableStream): AsyncGenerator<string, void, undefined> {
   const decoder = new StringDecoder("utf8");
   let rest = "";
@@ -152,8 +168,8 @@ async function* split(stream: NodeJS.ReadableStream): AsyncGenerator<string, voi
 }
 
 /**
- * Whether a filter lets a log line through. A field that the line does not have, or that holds something a comparison
- * cannot use, fails the comparison, and so passes its negation.
+ * Whether a log line passes a filter. If the line lacks a field, or the field holds something that can't be compared, the
+ * comparison fails and its negation passes.
  */
 export function passes({ where }: CheckedFilter, line: JsonObject): boolean {
   return holds(where, line);
@@ -195,7 +211,7 @@ const equal: Test = (found, wanted) => {
 const contains: Test = (found, wanted) =>
   Array.isArray(found) ? found.some((element) => equal(element, wanted)) : includes(found, wanted);
 
-/** What each operator asks, its negation left out. */
+/** Each operator's test, without its negation. */
 const TESTS: Readonly<Record<Operator, Test>> = {
   eq: equal,
   "!eq": equal,
@@ -213,28 +229,28 @@ const TESTS: Readonly<Record<Operator, Test>> = {
   "!in": equal,
 };
 
-/** Both as numbers, or both as times where either is written as one. */
+/** Both as numbers, or both as times if either is written as one. */
 function comparable(found: unknown, wanted: string | number): readonly [number, number] | undefined {
   if (typeof found !== "number" && typeof found !== "string") return undefined;
   const asTimes =
     (typeof found === "string" && isTime(found)) || (typeof wanted === "string" && isTime(wanted));
-  if (!asTimes && typeof found === "string") return undefined; // A text has no order.
+  if (!asTimes && typeof found === "string") return undefined; // Strings have no order.
   const [a, b] = asTimes ? [timeIn(found), timeIn(wanted)] : [numberIn(found), numberIn(wanted)];
   return a === undefined || b === undefined ? undefined : [a, b];
 }
 
-/** Digits of JSON: what a numeric field's value is written with. */
+/** A number as JSON writes it. */
 const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 
-/** The number that a text says; undefined where it says none. */
+/** The number that a string contains; undefined if it isn't one. */
 export function numberIn(value: string | number): number | undefined {
   if (typeof value === "number") return value;
   return NUMBER.test(value) ? Number(value) : undefined;
 }
 
 /**
- * A time as milliseconds since the UNIX epoch, from RFC 3339, or from a whole number whose size tells its unit: the
- * forms that a job's `timestampFormat` has, and milliseconds, as some fields have them.
+ * A time in milliseconds since the Unix epoch, from RFC 3339 or from a whole number whose size tells its unit: every
+ * `timestampFormat` of a job, and milliseconds, which some fields use.
  */
 export function timeIn(value: string | number): number | undefined {
   if (typeof value === "string" && isTime(value)) return Date.parse(value);

@@ -16,9 +16,9 @@ import { jobLabel, type JobArgs } from "./job-args";
 import { tokenFinding, proofError } from "./ownership";
 import { createOnce, type Created } from "../runtime/creation";
 
-/** What creates and changes a job: the two requests, and what to do with their answers. */
+/** The requests that create and update a job, and what to do with their responses. */
 
-/** Makes the job once, although an answer may get lost or hold nothing. */
+/** Creates exactly one job, even if the response is lost or empty. */
 export async function createJob(
   ctx: Context,
   args: JobArgs,
@@ -35,7 +35,7 @@ export async function createJob(
   const send = (): Promise<Job | undefined> =>
     withCveFlag(ctx, (form) =>
       ctx.api.post(jobsPath(scope), {
-        what: `Creating log-push job ${JSON.stringify(args.name)} in ${scopeName(scope)}`,
+        what: `Creating Logpush job ${JSON.stringify(args.name)} in ${scopeName(scope)}`,
         schema: optionalJob,
         body: createRequest(args, { allFields, form, token }),
         ...writeOptions,
@@ -46,7 +46,7 @@ export async function createJob(
     const id = ({ id }: Job): string => id;
     const { object, doubled } = await createOnce(ctx, { what: jobLabel(args.name), path, id, send, list });
     if ("name" in object.raw) return { object, doubled };
-    // It is made: if only its health cannot be read now, its id has to be recorded all the same.
+    // The job exists: its ID must be recorded even if its health can't be read now.
     return { object: await readJob(ctx.api, scope, object.id).catch(() => object), doubled };
   } catch (error) {
     if (token === undefined && isProofRequired(error)) throw await proofError(ctx, args, "created");
@@ -54,10 +54,10 @@ export async function createJob(
   }
 }
 
-/** The answer to a create, which may hold the job or not (seed 002: "not shown"). */
+/** The response to a write, which may lack the job. */
 const optionalJob = z.unknown().transform((answer) => wireJob.safeParse(answer).data);
 
-/** Sends the whole job. `before` is what is recorded of it, or what it was found to be. */
+/** Updates a job, sending all of it. `before` is the recorded job, or the one that was found. */
 export async function writeJob(
   ctx: Context,
   args: JobArgs,
@@ -71,7 +71,7 @@ export async function writeJob(
   try {
     const answered = await withCveFlag(ctx, (form) =>
       ctx.api.put(path, {
-        what: `Updating log-push job ${job.id} of ${scopeName(scope)}`,
+        what: `Updating Logpush job ${job.id} of ${scopeName(scope)}`,
         schema: optionalJob,
         body: updateRequest(args, before, job, { allFields, form, token }),
         ...writeOptions,
@@ -84,7 +84,7 @@ export async function writeJob(
   }
 }
 
-/** The token goes with a destination that is new to the job, and that it was made for. */
+/** The ownership token, if the destination is new to the job and the token was issued for it. */
 function tokenFor(args: JobArgs, before: JobArgs): string | undefined {
   if (sameDestination(args.destinationConf, before.destinationConf)) return undefined;
   const finding = tokenFinding(args);

@@ -5,7 +5,7 @@ import type { Host } from "./host";
 import { checkInputs, type CheckFailure } from "./inputs";
 import type { Args, Findings, Rule } from "./lifecycle";
 import { liveCheck } from "./live";
-import { hasUnknown, omit, pick, sameJson, type JsonObject } from "./values";
+import { hasUnknown, omit, ownMember, pick, sameJson, type JsonObject } from "./values";
 import type { z } from "zod";
 
 export interface CheckResult {
@@ -29,7 +29,8 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   };
   // 1. Each argument by its schema.
   const secrets = resource.secrets(news);
-  const { inputs, failures, known, corrected } = checkInputs(lifecycle.args.shape, given, secrets);
+  const { inputs, failures: found, known, corrected } = checkInputs(lifecycle.args.shape, given, secrets);
+  const failures = asWritten(found, lifecycle.writtenAs?.(given) ?? {});
   Object.assign(inputs, pick(news, KEPT));
   if (misconfigured !== undefined)
     return { inputs, failures: refusals(host, [{ property: "", reason: misconfigured }, ...failures]) };
@@ -100,6 +101,17 @@ function byRules<Shape extends z.ZodRawShape>(
     failed: findings.flatMap((finding) => ("warning" in finding ? [] : [finding])),
     warnings: findings.flatMap((finding) => ("warning" in finding ? [finding.warning] : [])),
   };
+}
+
+/** The failures under the names that the program wrote. */
+function asWritten(
+  failures: readonly CheckFailure[],
+  names: Readonly<Record<string, string>>,
+): readonly CheckFailure[] {
+  return failures.map(({ property, reason }) => ({
+    property: property.replace(/^\w+/, (name) => ownMember(names, name) ?? name),
+    reason,
+  }));
 }
 
 /** Stands in no sentence. */

@@ -104,6 +104,8 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly hints?: readonly string[];
   /** Arguments that a setting gives where the program does not. */
   readonly fromSettings?: Readonly<Record<string, (settings: Settings) => unknown>>;
+  /** The names that the program wrote for arguments that the class passes under another name. */
+  readonly writtenAs?: (given: JsonObject) => Readonly<Record<string, string>>;
   /** Arguments whose change needs another object. */
   readonly replaceOn: readonly (keyof Shape & string)[];
   /** Arguments that may hold a credential: always secret, and never printed. Each says what of it a message may not show. */

@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { startLocalApi } from "edgeguard-local";
 import { Shell } from "./shell";
 
-/** `edgeguard filter`: what a filter lets through, before it is deployed. */
+/** `edgeguard filter` tests a Logpush filter before it is deployed. */
 
 const { cwd, bin, here } = new Shell("filter");
 
@@ -37,31 +37,31 @@ beforeAll(() => {
   writeFileSync(join(cwd, "broken.ndjson"), `${LINES[1] ?? ""}\nnot JSON\n[1]\n{"RayID":"d"}\n`);
 });
 
-const TOLD = `The filter, 5 of about 30 operators and 224 of about 1,000 bytes:
+const OUTPUT = `The filter, 5 of about 30 operators and 224 of about 1,000 bytes:
   all of
     any of
       ClientRequestHost eq "www.shop.example"
       ClientRequestPath contains "/api"
     EdgeResponseStatus geq "500"
 
-2 of 4 lines pass, 2 do not.
+2 of 4 lines pass, 2 don't.
 
 For example, these pass:
   line 2: {"ClientRequestHost":"www.shop.example","ClientRequestPath":"/cart","EdgeResponseStatus":503}
   line 3: {"ClientRequestHost":"blog.shop.example","ClientRequestPath":"/api/posts","EdgeResponseStatus":500}
 
-And these do not:
+For example, these don't pass:
   line 1: {"ClientRequestHost":"www.shop.example","ClientRequestPath":"/","EdgeResponseStatus":200}
   line 5: {"ClientRequestHost":"blog.shop.example","ClientRequestPath":"/\u2028","EdgeResponseStatus":500}
 `;
 
 describe("the built command", () => {
-  test("counts what passes of a file, with the first of each kind", async () => {
-    expect(await bin([FILTER, "lines.ndjson"])).toMatchObject({ code: 0, stdout: TOLD, stderr: "" });
+  test("counts the lines of a file that pass, and shows the first of each kind", async () => {
+    expect(await bin([FILTER, "lines.ndjson"])).toMatchObject({ code: 0, stdout: OUTPUT, stderr: "" });
   });
 
-  test("takes the filter from a file, and the lines from a pipe", async () => {
-    expect(await bin(["@filter.json"], NDJSON)).toMatchObject({ code: 0, stdout: TOLD, stderr: "" });
+  test("reads the filter from a file and the lines from a pipe", async () => {
+    expect(await bin(["@filter.json"], NDJSON)).toMatchObject({ code: 0, stdout: OUTPUT, stderr: "" });
   });
 
   test("prints the lines that pass, byte for byte, and nothing else to stdout", async () => {
@@ -69,32 +69,36 @@ describe("the built command", () => {
     expect(ran).toMatchObject({
       code: 0,
       stdout: `${LINES[1] ?? ""}\n${LINES[2] ?? ""}\n`,
-      stderr: "edgeguard: 2 of 4 lines pass, 2 do not.\n",
+      stderr: "edgeguard: 2 of 4 lines pass, 2 don't.\n",
     });
   });
 });
 
 test.each([
-  ["compressed", [FILTER, "lines.ndjson.gz"], ""],
-  ["from -", [FILTER, "-"], NDJSON],
-  ["with the line breaks of Windows", [FILTER], NDJSON.replaceAll("\n", "\r\n")],
-  ["for a filter as the API holds it, a text in a text", [JSON.stringify(FILTER), "lines.ndjson"], ""],
+  ["that are compressed", [FILTER, "lines.ndjson.gz"], ""],
+  ["from standard input as -", [FILTER, "-"], NDJSON],
+  ["with Windows line breaks", [FILTER], NDJSON.replaceAll("\n", "\r\n")],
+  [
+    "for a filter copied from an API request, JSON in a JSON string",
+    [JSON.stringify(FILTER), "lines.ndjson"],
+    "",
+  ],
 ])("reads lines %s", async (_, args, input) => {
-  expect(await here(args, { input })).toEqual({ code: 0, stdout: TOLD, stderr: "" });
+  expect(await here(args, { input })).toEqual({ code: 0, stdout: OUTPUT, stderr: "" });
 });
 
-test("prints compressed lines as they were, and all examples that are asked for", async () => {
+test("prints compressed lines unchanged, and as many examples as --examples says", async () => {
   expect((await here([FILTER, "lines.ndjson.gz", "--print"])).stdout).toBe(
     `${LINES[1] ?? ""}\n${LINES[2] ?? ""}\n`,
   );
   const none = await here([FILTER, "lines.ndjson", "--examples", "0"]);
-  expect(none.stdout.trimEnd().split("\n").at(-1)).toBe("2 of 4 lines pass, 2 do not.");
+  expect(none.stdout.trimEnd().split("\n").at(-1)).toBe("2 of 4 lines pass, 2 don't.");
   expect((await here([FILTER, "lines.ndjson", "--examples", "1"])).stdout.match(/^ {2}line /gm)).toHaveLength(
     2,
   );
 });
 
-test("gives all of it as JSON", async () => {
+test("prints the complete result as JSON", async () => {
   const { code, stdout } = await here([FILTER, "lines.ndjson", "--format", "json"]);
   expect({ code, result: JSON.parse(stdout) as unknown }).toMatchObject({
     code: 0,
@@ -112,15 +116,15 @@ test("gives all of it as JSON", async () => {
   });
 });
 
-test("says what makes the counts say less than they seem to", async () => {
+test("warns of what makes the counts less reliable than they look", async () => {
   const ran = await here([FILTER, "broken.ndjson"]);
   expect(ran.code).toBe(0);
-  expect(ran.stdout).toContain("1 of 4 lines passes, 1 does not, 2 cannot be read.");
+  expect(ran.stdout).toContain("1 of 4 lines passes, 1 doesn't, 2 can't be read.");
   expect(ran.stderr.split("\n")).toEqual([
-    "edgeguard: 2 of 4 lines cannot be read: line 2 is not valid JSON, line 3 is not a JSON object.",
+    "edgeguard: 2 of 4 lines can't be read: line 2 is not valid JSON, line 3 is not a JSON object.",
     ...["ClientRequestHost", "ClientRequestPath", "EdgeResponseStatus"].map(
       (field) =>
-        `edgeguard: ${field} is missing in 1 of 4 lines: its comparisons fail there, which may not be what Cloudflare does. Use sample lines that have it.`,
+        `edgeguard: comparisons with ${field} fail for 1 of 4 lines that don't have it; Cloudflare may decide otherwise. Use sample lines that have it.`,
     ),
     "",
   ]);
@@ -128,38 +132,43 @@ test("says what makes the counts say less than they seem to", async () => {
     or: Array.from({ length: 30 }, (_, i) => ({ key: "RayID", operator: "eq", value: String(i) })),
   };
   expect((await here([JSON.stringify({ where: many }), "lines.ndjson"])).stderr).toMatch(
-    /the filter has 31 operators .* about 30/,
+    /the filter has 31 operators .* about 30.* A LogpushJob sends it only with filterChecks: "warn"\./,
   );
 });
 
-describe("ends with", () => {
+describe("exits with", () => {
   test.each<[number, string, string[], RegExp]>([
-    [1, "no line", [FILTER], /^edgeguard: there are no log lines/],
-    [1, "a file of lines that is not there", [FILTER, "nothing.ndjson"], /nothing\.ndjson" cannot be read/],
+    [1, "no lines", [FILTER], /^edgeguard: no log lines\. Write one JSON object on each line/],
+    [
+      1,
+      "a missing file of lines",
+      [FILTER, "nothing.ndjson"],
+      /Can't read log lines from ".*nothing\.ndjson"/,
+    ],
     [1, "a folder", [FILTER, "."], /it is not a file/],
     [
       1,
-      "a file of a filter that is not there",
+      "a missing file with the filter",
       ["@nothing.json", "lines.ndjson"],
       /^edgeguard: the filter in nothing\.json cannot be read: it does not exist/,
     ],
     [2, "no filter", [], /missing required argument 'filter'/],
-    [2, "a filter that is not JSON", ["{", "lines.ndjson"], /filter is no JSON/],
-    [2, "a filter without where", ['{"and":[]}', "lines.ndjson"], /filter has no "where"/],
+    [2, "a filter that is not JSON", ["{", "lines.ndjson"], /filter: is not valid JSON/],
+    [2, "a filter without where", ['{"and":[]}', "lines.ndjson"], /filter: has no "where"/],
     [
       2,
-      "an operator of other tools",
+      "another tool's operator",
       [FILTER.replace("geq", "gte"), "lines.ndjson"],
-      /filter\.where\.and\[1\]\.operator is "gte", which is no operator\. Did you mean "geq"\?\n$/,
+      /filter\.where\.and\[1\]\.operator: "gte" is not an operator\. Did you mean "geq"\?\n$/,
     ],
-    [2, "an empty group", ['{"where":{"and":[]}}', "lines.ndjson"], /filter\.where\.and is an empty group/],
+    [2, "an empty group", ['{"where":{"and":[]}}', "lines.ndjson"], /filter\.where\.and: is an empty group/],
     [
       2,
-      "lines and a result on stdout at once",
+      "--print together with --format",
       [FILTER, "lines.ndjson", "--print", "--format", "json"],
       /'--print' cannot be used with option '--format/,
     ],
-    [2, "a number of examples that is none", [FILTER, "--examples", "many"], /Pass a number from 0 to 9999/],
+    [2, "--examples that isn't a number", [FILTER, "--examples", "many"], /Pass a number from 0 to 9999/],
     [2, "an unknown format", [FILTER, "--format", "csv"], /Allowed choices are text, json/],
   ])("%i for %s", async (code, _, args, sentence) => {
     const ran = await here(args);
@@ -167,24 +176,25 @@ describe("ends with", () => {
     expect(ran.stderr).toMatch(sentence);
   });
 
-  test("1 for lines of which none is JSON", async () => {
+  test("1 if no line is JSON", async () => {
     expect(await here([FILTER], { input: "one\ntwo\n" })).toEqual({
       code: 1,
       stdout: "",
-      stderr: "edgeguard: none of 2 lines is a JSON object; line 1 is not valid JSON.\n",
+      stderr:
+        "edgeguard: none of 2 lines is a JSON object; line 1 is not valid JSON. Write one JSON object on each line (NDJSON).\n",
     });
   });
 
-  test("0 where no line passes: that is an answer, too", async () => {
+  test("0 even if no line passes", async () => {
     const none = FILTER.replace("500", "600");
     const ran = await here([none, "lines.ndjson"]);
     expect(ran).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining("0 of 4 lines pass, 4 do not.") as string,
+      stdout: expect.stringContaining("0 of 4 lines pass, 4 don't.") as string,
     });
   });
 
-  test("2 where somebody at a terminal gives no lines", async () => {
+  test("2 without lines at a terminal", async () => {
     expect(await here([FILTER], { tty: true })).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/no log lines to test/) as string,
@@ -192,7 +202,7 @@ describe("ends with", () => {
   });
 });
 
-describe("fields that do not fit, as a LogpushJob would refuse them", () => {
+describe("rejects what a preview of a LogpushJob would reject:", () => {
   const on = (key: string, operator = "eq", value = "50"): string =>
     JSON.stringify({ where: { key, operator, value } });
   const STATUS = '{"EdgeResponseStatus":500}';
@@ -201,28 +211,32 @@ describe("fields that do not fit, as a LogpushJob would refuse them", () => {
     [
       "an operator for another type, without a dataset",
       [on("EdgeResponseStatus", "contains")],
-      "filter.where.operator is contains, which does not fit EdgeResponseStatus, a field of type int. Operators for it: eq, !eq, lt, leq, gt, geq, in, !in.\n",
+      "filter.where.operator: contains doesn't work with EdgeResponseStatus, a field of type int. Use one of: eq, !eq, lt, leq, gt, geq, in, !in.\n",
     ],
     [
       "a field that no documented dataset has",
       [on("EdgeResponseStatu")],
-      'filter.where.key is "EdgeResponseStatu", a field that dataset http_requests does not have. Did you mean "EdgeResponseStatus"? If it is for another dataset, pass --dataset <name>.\n',
+      'filter.where.key: "EdgeResponseStatu" is not a field of dataset http_requests. Did you mean "EdgeResponseStatus"? If it is for another dataset, pass --dataset <name>.\n',
     ],
     [
-      "a field of another dataset than the given one",
+      "a field of another dataset",
       [on("QueryName"), "--dataset", "http_requests"],
-      'is "QueryName", a field that dataset http_requests does not have. getLogpushFields lists those it has. If Cloudflare has added the field, pass --zone <id> or --account <id>',
+      '"QueryName" is not a field of dataset http_requests. List its fields with getLogpushFields. If Cloudflare has added the field, pass --zone <id> or --account <id>',
     ],
-    ["a field that no filter may use", [on("Action"), "--dataset", "firewall_events"], "is Action, which"],
     [
-      "a dataset that does not exist",
+      "a field that filters can't use",
+      [on("Action"), "--dataset", "firewall_events"],
+      "Action can't be used in a filter of dataset firewall_events",
+    ],
+    [
+      "an unknown dataset",
       [on("RayID"), "--dataset", "http_request"],
       "--dataset http_request is not a known dataset. Did you mean http_requests?\n",
     ],
     [
       "a zone without a dataset",
       [on("RayID"), "--zone", "0".repeat(32)],
-      "--zone and --account list the fields of a dataset. Pass --dataset <name>.\n",
+      "--zone and --account need a dataset. Pass --dataset <name>.\n",
     ],
     ["a zone by its name", [on("RayID"), "--zone", "shop.example"], "An ID has 32 hexadecimal digits."],
   ])("%s", async (_, args, sentence) => {
@@ -234,16 +248,16 @@ describe("fields that do not fit, as a LogpushJob would refuse them", () => {
     });
   });
 
-  test("a dataset that only the API knows is said to be unchecked", async () => {
+  test("but only warns of a dataset whose fields only the API knows", async () => {
     const ran = await here([on("QueryName"), "--dataset", "gateway_dns"], { input: '{"QueryName":"50"}' });
     expect(ran).toMatchObject({
       code: 0,
       stderr:
-        "edgeguard: the fields of gateway_dns are not listed here and were not checked. Pass --zone <id> or --account <id> to check them against the API.\n",
+        "edgeguard: the fields of gateway_dns aren't checked: this version doesn't list them. Pass --zone <id> or --account <id> to check them against the API.\n",
     });
   });
 
-  test("the fields of a zone are those that the API lists for it", async () => {
+  test("with --zone, a field that the API doesn't list for the zone", async () => {
     const api = await startLocalApi({
       logpush: { fields: { http_requests: { NewField: "string", JA4: null } } },
     });
@@ -254,9 +268,7 @@ describe("fields that do not fit, as a LogpushJob would refuse them", () => {
       expect(await here([on("NewField"), ...live], options)).toMatchObject({ code: 0, stderr: "" });
       expect(await here([on("JA4"), ...live], options)).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining(
-          'is "JA4", a field that dataset http_requests does not have.',
-        ) as string,
+        stderr: expect.stringContaining('"JA4" is not a field of dataset http_requests.') as string,
       });
       const elsewhere = ["--dataset", "audit_logs", "--zone", api.zones.shop];
       expect(await here([on("ActionType"), ...elsewhere], options)).toMatchObject({
@@ -269,7 +281,7 @@ describe("fields that do not fit, as a LogpushJob would refuse them", () => {
   });
 });
 
-test("its help has one example", async () => {
+test("shows one example in its help", async () => {
   const { code, stdout } = await here(["--help"]);
   expect(code).toBe(0);
   expect(stdout.match(/^ {2}\$ edgeguard filter .*$/gm)).toHaveLength(1);

@@ -1,25 +1,23 @@
 import { documentedFields, typeInText } from "../../provider/logpush/dataset-fields";
 import * as filter from "../../provider/logpush/filter";
 import { fieldIssues } from "../../provider/logpush/filter-fields";
-import { parseFilter, readFilter, type FilterIssue } from "../../provider/logpush/filter-read";
+import { issueText, parseFilter, readFilter } from "../../provider/logpush/filter-read";
 import { sizeOf, sizeProblem } from "../../provider/logpush/filter-text";
-import { propertyPath } from "../../provider/runtime/inputs";
+
 import { passes } from "../../provider/logpush/test-filter";
 
 const { and, contains, eq, geq, or, where } = filter;
 
-const said = (issues: readonly FilterIssue[]) =>
-  issues.map(({ path, reason }) => `${propertyPath(["filter", ...path])} ${reason}`);
-const refusals = (given: unknown) => {
+const problems = (given: unknown) => {
   const result = readFilter(given);
-  return "issues" in result ? said(result.issues) : [];
+  return "issues" in result ? result.issues.map(issueText) : [];
 };
 const leaf = (key: string, operator: string, value: unknown) => ({
   where: { and: [{ key, operator, value }] },
 });
 
 describe("the builders", () => {
-  test("compile to the service's JSON, in the order they were written", () => {
+  test("compile to Cloudflare's JSON, in the order of the program", () => {
     const typed = where(
       and(
         eq("ClientRequestHost", "example.com"),
@@ -49,12 +47,12 @@ describe("the builders", () => {
     [filter.in("A", [200, 201]), { operator: "in", value: [200, 201] }],
     [filter.isIn("A", ["x"]), { operator: "in", value: ["x"] }],
     [filter.notIn("A", ["x", "y"]), { operator: "!in", value: ["x", "y"] }],
-  ])("write %j as the service does", (built, written) => {
+  ])("write %j with Cloudflare's operator", (built, written) => {
     const text = filter.compile(where(built));
     expect(JSON.parse(text)).toEqual({ where: { and: [{ key: "A", ...written }] } });
   });
 
-  test("and a text of JSON with scalars come to the same", () => {
+  test("compile to the same as JSON with numbers and booleans", () => {
     const raw = `{ "where" : {"and":[ {"value":200, "key":"EdgeResponseStatus","operator":"eq"},
       {"operator":"eq","key":"WorkerSubrequest","value":true} ] } }`;
     expect(filter.compile(raw)).toBe(
@@ -62,119 +60,116 @@ describe("the builders", () => {
     );
   });
 
-  test("refuse in one error, with every place", () => {
+  test("report every problem with its path in one error", () => {
     expect(() =>
       filter.compile('{"where":{"or":[{"and":[]},{"key":"A","operator":"is","value":"x"}]}}'),
     ).toThrow(
       new filter.FilterError([
         {
           path: ["where", "or", 0, "and"],
-          reason: "is an empty group; a group holds at least one condition",
+          reason: "is an empty group. Add at least one condition",
         },
         {
           path: ["where", "or", 1, "operator"],
-          reason: 'is "is", which is no operator. Did you mean "in"?',
+          reason: '"is" is not an operator. Did you mean "in"?',
         },
       ]),
     );
   });
 });
 
-describe("a filter is refused", () => {
+describe("rejects a filter", () => {
   test.each([
-    ['{"where":', /^filter is no JSON \(.*\); it has to look like \{"where"/],
-    ['"text"', /^filter has to be an object like .*; it is "text"$/],
-    [[], /^filter has to be an object like .*; it is a list of 0$/],
-    [{}, 'filter has no "where"; write {"where": …} around its conditions'],
-    [{ and: [] }, 'filter has no "where"; write {"where": …} around its conditions'],
-    [{ ...leaf("A", "eq", "x"), limit: 3 }, 'filter knows "where" only; it has "limit"'],
-    [{ where: "A eq x" }, 'filter.where has to be a comparison or a group of them; it is "A eq x"'],
-    [{ where: {} }, /^filter\.where is neither a comparison, .*, nor a group, .*\]\}$/],
-    [{ where: { not: [] } }, /^filter\.where is neither .*; it has "not"$/],
-    [{ where: { and: {} } }, "filter.where.and has to be a list of conditions; it is an object"],
-    [{ where: { and: [] } }, "filter.where.and is an empty group; a group holds at least one condition"],
+    ['{"where":', /^filter: is not valid JSON \(.*\)\. Write it like \{"where"/],
+    ['"text"', /^filter: must be an object like .*, not "text"$/],
+    [[], /^filter: must be an object like .*, not a list of 0$/],
+    [{}, 'filter: has no "where". Wrap its conditions in {"where": …}'],
+    [{ and: [] }, 'filter: has no "where". Wrap its conditions in {"where": …}'],
+    [{ ...leaf("A", "eq", "x"), limit: 3 }, 'filter: must have only "where", not "limit"'],
+    [{ where: "A eq x" }, 'filter.where: must be a comparison or a group of them, not "A eq x"'],
+    [{ where: {} }, /^filter\.where: must be a comparison, .*, or a group, .*\]\}$/],
+    [{ where: { not: [] } }, /^filter\.where: must be a comparison, .*; it has "not"$/],
+    [{ where: { and: {} } }, "filter.where.and: must be a list of conditions, not an object"],
+    [{ where: { and: [] } }, "filter.where.and: is an empty group. Add at least one condition"],
     [
       { where: { and: [{ or: [] }] } },
-      "filter.where.and[0].or is an empty group; a group holds at least one condition",
+      "filter.where.and[0].or: is an empty group. Add at least one condition",
     ],
     [
       { where: { and: [leaf("A", "eq", "x").where], or: [leaf("A", "eq", "x").where] } },
-      'filter.where has both "and" and "or"; put one of them into the other',
+      'filter.where: has both "and" and "or". Nest one in the other',
     ],
     [
       { where: { or: [{ key: "A", operator: "eq", value: "x", and: [] }] } },
-      'filter.where.or[0] is a comparison and a group at once: it has "key", "operator", "value", "and". Put the comparison into the group',
+      'filter.where.or[0]: is both a comparison and a group: it has "key", "operator", "value", "and". Move the comparison into the group',
     ],
     [
       { where: { and: [{ key: "A", operator: "eq", value: "x", note: 1 }] } },
-      'filter.where.and[0] knows "key", "operator", "value" only; it has "note"',
+      'filter.where.and[0]: must have only "key", "operator", "value", not "note"',
     ],
-    [leaf("", "eq", "x"), 'filter.where.and[0].key has to be the name of a log field; it is ""'],
+    [leaf("", "eq", "x"), 'filter.where.and[0].key: must be the name of a log field, not ""'],
     [
       { where: { and: [{ operator: "eq", value: "x" }] } },
-      "filter.where.and[0].key has to be the name of a log field; it is missing",
+      "filter.where.and[0].key: is required and must be the name of a log field",
     ],
-    [
-      leaf("A", "neq", "x"),
-      'filter.where.and[0].operator is "neq", which is no operator. Did you mean "!eq"?',
-    ],
-    [leaf("A", ">=", "x"), 'filter.where.and[0].operator is ">=", which is no operator. Did you mean "geq"?'],
+    [leaf("A", "neq", "x"), 'filter.where.and[0].operator: "neq" is not an operator. Did you mean "!eq"?'],
+    [leaf("A", ">=", "x"), 'filter.where.and[0].operator: ">=" is not an operator. Did you mean "geq"?'],
     [
       leaf("A", "startswith", "x"),
-      'filter.where.and[0].operator is "startswith", which is no operator. Did you mean "startsWith"?',
+      'filter.where.and[0].operator: "startswith" is not an operator. Did you mean "startsWith"?',
     ],
     [
       leaf("A", "matches-regexp", "x"),
-      'filter.where.and[0].operator is "matches-regexp", which is no operator. Operators: eq, !eq, lt, leq, gt, geq, startsWith, endsWith, !startsWith, !endsWith, contains, !contains, in, !in',
+      'filter.where.and[0].operator: "matches-regexp" is not an operator. Use one of: eq, !eq, lt, leq, gt, geq, startsWith, endsWith, !startsWith, !endsWith, contains, !contains, in, !in',
     ],
-    [leaf("A", "toString", "x"), /^filter\.where\.and\[0\]\.operator is "toString", which is no operator/],
-    [leaf("A", 5 as never, "x"), /operator has to be one of eq, .*; it is 5$/],
+    [leaf("A", "toString", "x"), /^filter\.where\.and\[0\]\.operator: "toString" is not an operator/],
+    [leaf("A", 5 as never, "x"), /operator: must be one of eq, .*, not 5$/],
     [
       leaf("A", "eq", undefined),
-      /^filter\.where\.and\[0\]\.value has to be a text, a number, true or false for eq; it is missing$/,
+      "filter.where.and[0].value: is required and must be a string, a number, true or false for eq",
     ],
-    [leaf("A", "eq", null), /it is null$/],
-    [leaf("A", "eq", Number.NaN), /it is NaN$/],
-    [leaf("A", "eq", ["x"]), /it is a list of 1; for a list there are "in" and "!in"$/],
+    [leaf("A", "eq", null), /, not null$/],
+    [leaf("A", "eq", Number.NaN), /, not NaN$/],
+    [leaf("A", "eq", ["x"]), /, not a list of 1\. For a list, use "in" or "!in"$/],
     [
       leaf("A", "in", "200,201"),
-      'filter.where.and[0].value has to be a list for in, not a text with commas; it is "200,201"',
+      'filter.where.and[0].value: must be a list for in, not the comma-separated string "200,201"',
     ],
-    [leaf("A", "!in", 200), "filter.where.and[0].value has to be a list for !in; it is 200"],
+    [leaf("A", "!in", 200), "filter.where.and[0].value: must be a list for !in, not 200"],
     [
       leaf("A", "in", []),
-      "filter.where.and[0].value is an empty list, which no line is in; name at least one value",
+      "filter.where.and[0].value: is an empty list, which contains no line's value. Add at least one value",
     ],
-    [leaf("A", "in", [1, true]), "filter.where.and[0].value[1] has to be a text or a number; it is true"],
+    [leaf("A", "in", [1, true]), "filter.where.and[0].value[1]: must be a string or a number, not true"],
     [
       leaf("A", "in", ["200", 201]),
-      'filter.where.and[0].value[1] is 201 in a list that began with "200"; a field holds texts or numbers, not both',
+      'filter.where.and[0].value[1]: is 201 in a list that starts with "200". Use only strings or only numbers',
     ],
-  ])("as %j", (given, sentence) => {
-    const [only, ...more] = refusals(given);
+  ])("written as %j", (given, sentence) => {
+    const [only, ...more] = problems(given);
     expect(more).toEqual([]);
     if (typeof sentence === "string") expect(only).toBe(sentence);
     else expect(only).toMatch(sentence);
   });
 
-  test("where it is nested so deep that reading it would end the process", () => {
+  test("nested so deeply that reading it would exhaust the stack", () => {
     const deep = `{"where":${'{"and":['.repeat(120)}{"key":"A","operator":"eq","value":"x"}${"]}".repeat(120)}}`;
-    expect(refusals(deep)).toEqual([expect.stringContaining("lies more than 100 groups deep")]);
-    const abyss = `{"where":${'{"and":['.repeat(200_000)}`;
-    expect(refusals(abyss)).toEqual([expect.stringContaining("is no JSON")]);
+    expect(problems(deep)).toEqual([expect.stringContaining("is nested more than 100 groups deep")]);
+    const deeper = `{"where":${'{"and":['.repeat(200_000)}`;
+    expect(problems(deeper)).toEqual([expect.stringContaining("is not valid JSON")]);
   });
 });
 
 describe("the size of a filter", () => {
-  // A comparison takes 38 bytes at least, so that many of them pass the other limit first: groups do not.
+  // Each comparison takes at least 38 bytes, so 30 of them would exceed the limit of bytes; groups don't.
   const nested = (...more: readonly filter.FilterNode[]) =>
     where(and(...([...Array.from({ length: 14 }, () => or(eq("A", ""))), ...more] as [filter.FilterNode])));
 
   test.each([
-    // `and`, 14 times `or` with a comparison each, and one more: thirty operators, the most there may be.
+    // One `and`, 14 `or` with a comparison each, and one more comparison: 30 operators, the limit.
     [nested(eq("A", "")), 30, undefined],
-    [nested(eq("A", ""), eq("A", "")), 31, /^has 31 operators .* the service takes about 30\. /],
-    // A comparison alone goes out in a group.
+    [nested(eq("A", ""), eq("A", "")), 31, /^has 31 operators .* Cloudflare accepts about 30\. /],
+    // A single comparison is sent in a group.
     [where(eq("A", "")), 2, undefined],
     [where(or(and(eq("A", ""), eq("A", "")), and(eq("A", "")))), 6, undefined],
   ])("counts comparisons and groups (%#)", (given, operators, sentence) => {
@@ -185,7 +180,7 @@ describe("the size of a filter", () => {
     else expect(problem).toMatch(sentence);
   });
 
-  /** {"where":{"and":[{"key":"A","operator":"eq","value":"…"}]}} is 58 bytes around its value. */
+  /** {"where":{"and":[{"key":"A","operator":"eq","value":"…"}]}} has 58 bytes around the value. */
   const around = 58;
   test.each([
     ["a".repeat(1_000 - around), 1_000, false],
@@ -202,16 +197,16 @@ describe("the size of a filter", () => {
     expect(sizeProblem(checked) !== undefined).toBe(tooLarge);
   });
 
-  test("is told in one sentence where both limits are passed, with what to do", () => {
+  test("above both limits is one message with advice", () => {
     const [first, ...more] = Array.from({ length: 40 }, (_, i) => eq(`Field${i}`, "x"));
     const problem = sizeProblem(parseFilter(where(and(first ?? eq("A", ""), ...more))));
     expect(problem).toMatch(
-      /^has 41 operators \(each comparison, each "and" and "or"\); the service takes about 30, and is \d+ bytes; the service takes about 1000\. Write several eq as one in/,
+      /^has 41 operators \(each comparison, "and" and "or" counts\); Cloudflare accepts about 30, and has \d+ bytes; Cloudflare accepts about 1000\. Combine several eq into one in, or split the job\.$/,
     );
   });
 });
 
-/** Which of the lines, in which the field is this, that or absent, a comparison lets through. */
+/** Which lines pass a comparison, by the field's value in the line. */
 describe("a comparison", () => {
   test.each<[string, unknown, readonly unknown[], readonly boolean[]]>([
     ["eq", "5", [4, 5, "5", "05", true, undefined], [false, true, true, false, false, false]],
@@ -236,7 +231,7 @@ describe("a comparison", () => {
     ["contains", "7", [[7], ["7"], [70], 7], [true, true, false, false]],
     ["in", [5, 6], [5, 6, 7, "5", undefined], [true, true, false, true, false]],
     ["!in", ["a", "b"], ["a", "b", "c", undefined], [false, false, true, true]],
-    // Times: as a date, in seconds, in milliseconds and in nanoseconds.
+    // Times as RFC 3339, and in seconds, milliseconds and nanoseconds.
     [
       "gt",
       "2025-01-31T00:00:00Z",
@@ -256,10 +251,10 @@ describe("a comparison", () => {
   });
 });
 
-describe("a filter is held against the fields of its dataset", () => {
+describe("checks a filter against the fields of its dataset:", () => {
   const found = (dataset: string, key: string, operator: string, value: unknown, complete = false) => {
     const types = documentedFields(dataset) ?? new Map();
-    return said(fieldIssues(parseFilter(leaf(key, operator, value)), { dataset, types, complete }));
+    return fieldIssues(parseFilter(leaf(key, operator, value)), { dataset, types, complete }).map(issueText);
   };
   const HTTP = "http_requests";
 
@@ -285,42 +280,47 @@ describe("a filter is held against the fields of its dataset", () => {
       "EdgeResponseStatus",
       "startsWith",
       "5",
-      "filter.where.and[0].operator is startsWith, which does not fit EdgeResponseStatus, a field of type int. Operators for it: eq, !eq, lt, leq, gt, geq, in, !in",
+      "filter.where.and[0].operator: startsWith doesn't work with EdgeResponseStatus, a field of type int. Use one of: eq, !eq, lt, leq, gt, geq, in, !in",
     ],
-    ["ClientRequestHost", "lt", "x", /lt, which does not fit ClientRequestHost, a field of type string/],
-    ["WorkerSubrequest", "in", ["true"], /Operators for it: eq, !eq$/],
-    [
-      "SecurityActions",
-      "eq",
-      "block",
-      /a field of type array\[string\]\. Operators for it: contains, !contains$/,
-    ],
-    ["EdgeStartTimestamp", "startsWith", "2025", /does not fit EdgeStartTimestamp/],
+    ["ClientRequestHost", "lt", "x", /lt doesn't work with ClientRequestHost, a field of type string/],
+    ["WorkerSubrequest", "in", ["true"], /Use one of: eq, !eq$/],
+    ["SecurityActions", "eq", "block", /a field of type array\[string\]\. Use one of: contains, !contains$/],
+    ["EdgeStartTimestamp", "startsWith", "2025", /doesn't work with EdgeStartTimestamp/],
     [
       "Cookies",
       "contains",
       "x",
-      "filter.where.and[0].key is Cookies, whose type object no filter can use; choose a field that holds one value",
+      "filter.where.and[0].key: Cookies has type object, which no filter can use. Choose a field that holds one value",
     ],
     [
       "EdgeResponseStatus",
       "eq",
       "5xx",
-      'filter.where.and[0].value is "5xx"; EdgeResponseStatus is a field of type int and takes a whole number',
+      'filter.where.and[0].value: must be a whole number, not "5xx", since EdgeResponseStatus is a field of type int',
     ],
-    ["EdgeResponseStatus", "eq", "1.5", /takes a whole number$/],
-    ["EdgeResponseCompressionRatio", "eq", "much", /takes a number$/],
-    ["WorkerSubrequest", "eq", "yes", /takes true or false$/],
-    ["EdgeStartTimestamp", "gt", "yesterday", /takes a number or a time as 2025-01-31T00:00:00Z$/],
-    ["BotDetectionIDs", "contains", "seven", /takes a whole number$/],
+    ["EdgeResponseStatus", "eq", "1.5", /must be a whole number, not "1\.5"/],
+    ["EdgeResponseCompressionRatio", "eq", "much", /must be a number, not "much"/],
+    ["WorkerSubrequest", "eq", "yes", /must be true or false, not "yes"/],
+    [
+      "EdgeStartTimestamp",
+      "gt",
+      "yesterday",
+      /must be a number or a time like 2025-01-31T00:00:00Z, not "yesterday"/,
+    ],
+    ["BotDetectionIDs", "contains", "seven", /must be a whole number, not "seven"/],
     [
       "EdgeResponseStatus",
       "in",
       ["200"],
-      'filter.where.and[0].value[0] is "200"; EdgeResponseStatus is a field of type int, so in takes numbers without quotes',
+      'filter.where.and[0].value[0]: must be a number without quotes, not "200", since EdgeResponseStatus is a field of type int',
     ],
-    ["ClientCountry", "!in", [49], /so !in takes texts$/],
-  ])("%s %s %j does not", (key, operator, value, sentence) => {
+    [
+      "ClientCountry",
+      "!in",
+      [49],
+      /must be a string, not 49, since ClientCountry is a field of type string$/,
+    ],
+  ])("%s %s %j doesn't fit", (key, operator, value, sentence) => {
     const [only, ...more] = found(HTTP, key, operator, value);
     expect(more).toEqual([]);
     if (typeof sentence === "string") expect(only).toBe(sentence);
@@ -336,18 +336,20 @@ describe("a filter is held against the fields of its dataset", () => {
     "OriginatorRayID",
     "RuleID",
     "Source",
-  ])("firewall_events cannot be filtered by %s", (key) => {
+  ])("firewall_events can't be filtered by %s", (key) => {
     expect(found("firewall_events", key, "eq", "x")).toEqual([
-      `filter.where.and[0].key is ${key}, which the service does not let a filter of firewall_events use`,
+      `filter.where.and[0].key: ${key} can't be used in a filter of dataset firewall_events. Choose another field`,
     ]);
   });
 
-  test("a field that a complete list lacks is named, with the nearest", () => {
+  test("a field that isn't in a complete list is an error, with the nearest one", () => {
     expect(found(HTTP, "ClientRequestHots", "eq", "x", true)).toEqual([
-      'filter.where.and[0].key is "ClientRequestHots", a field that dataset http_requests does not have. Did you mean "ClientRequestHost"?',
+      'filter.where.and[0].key: "ClientRequestHots" is not a field of dataset http_requests. Did you mean "ClientRequestHost"?',
     ]);
     expect(found(HTTP, "Zzzzzzzzzzzz", "eq", "x", true)).toEqual([
-      expect.stringMatching(/does not have\. getLogpushFields lists those it has\.$/),
+      expect.stringMatching(
+        /is not a field of dataset http_requests\. List its fields with getLogpushFields\.$/,
+      ),
     ]);
   });
 
@@ -357,7 +359,7 @@ describe("a filter is held against the fields of its dataset", () => {
     ["int or string; a time", "int or string"],
     ["The client's IP address", undefined],
     ["", undefined],
-  ])("the service's text %j tells the type %s", (text, type) => {
+  ])("the description %j means type %s", (text, type) => {
     expect(typeInText(text)).toBe(type);
   });
 });

@@ -6,9 +6,9 @@ import { b, benchForEach, FILTER, refreshed, restart, step, TYPE, up, type Membe
 
 benchForEach();
 
-describe("a job of that name that exists already", () => {
+describe("an existing job of the same name", () => {
   test.each([{}, { filter: "hidden" }, { destination: "redacted", defaults: "hidden" }] as const)(
-    "and is equal in all that the API shows is adopted, and written once (%j): the preview says so",
+    "is adopted and written once if it matches in all that the API shows, and the preview says so (%j)",
     async (logpush) => {
       await restart({ logpush });
       const id = await b.made();
@@ -25,7 +25,7 @@ describe("a job of that name that exists already", () => {
     },
   );
 
-  test("is adopted with a word on what an interrupted rename leaves; one's own, in a replacement, is without it", async () => {
+  test("is adopted with advice on interrupted renames, unless it's the program's own in a replacement", async () => {
     const recorded = await up(b.job);
     const rename = new Operation(b.api);
     await rename.up(TYPE, b.job);
@@ -38,7 +38,7 @@ describe("a job of that name that exists already", () => {
     expect(replacement.said).toEqual([]);
   });
 
-  test("with another filter, which the service does not show, gets the declared one", async () => {
+  test("gets the declared filter if the API doesn't show its own", async () => {
     await restart({ logpush: { filter: "hidden" } });
     const id = await b.made({ filter: FILTER.replace("500", "400") });
     expect((await up(omit(b.job, ["filter"]))).id).toBe(id);
@@ -74,9 +74,9 @@ describe("a job of that name that exists already", () => {
     ],
     ['frequency: "low" → not set', { frequency: "low" }],
     ["maxUploadBytes: 5000000 → not set", { max_upload_bytes: 5_000_000 }],
-  ])("but differs in %s is refused, in preview and in up, with its id", async (key, more) => {
+  ])("is refused in preview and update, with its ID, if it differs in %s", async (key, more) => {
     const id = await b.made(more);
-    const sentence = `There is a log-push job "shop-requests" of dataset http_requests in zone ${b.api.zones.empty} already (${id}), which differs in ${key}. If an interrupted \`pulumi up\` of this resource created it (it has the same name), set adopt: "takeOver" to continue with it. If you renamed or moved this resource, add its old name to its options: aliases: [{ name: "old-name" }]. Otherwise choose another name, or delete the job.`;
+    const sentence = `A Logpush job "shop-requests" of dataset http_requests in zone ${b.api.zones.empty} already exists (${id}) but differs in ${key}. If an interrupted \`pulumi up\` of this resource created it (it has the same name), set adopt: "takeOver" to continue. If you renamed or moved this resource, add its old name to its options: aliases: [{ name: "old-name" }]. Otherwise choose another name, or delete the job.`;
     const [reason, ...others] = await new Operation(b.api).refusals(TYPE, b.job);
     expect(reason).toContain(`adopt: ${sentence}`);
     expect(others).toEqual([]);
@@ -85,17 +85,17 @@ describe("a job of that name that exists already", () => {
     expect(b.sent("POST", "PUT")).toEqual(["POST /jobs"]);
   });
 
-  test("and was left by an interrupted create of an older declaration is continued with when that is said", async () => {
-    const left = await up({ ...b.job, enabled: false }); // Nothing of it is recorded.
+  test('that an interrupted create left behind is adopted and changed with adopt: "takeOver"', async () => {
+    const left = await up({ ...b.job, enabled: false }); // Not recorded in the state.
     const [reason] = await new Operation(b.api).refusals(TYPE, b.job);
     expect(reason).toContain(
-      `(${left.id}), which differs in enabled: false → true. If an interrupted \`pulumi up\``,
+      `(${left.id}) but differs in enabled: false → true. If an interrupted \`pulumi up\``,
     );
     expect((await up({ ...b.job, adopt: "takeOver" })).id).toBe(left.id);
     expect(await b.stored()).toHaveLength(1);
   });
 
-  test('is changed in all that differs with adopt: "takeOver"', async () => {
+  test('gets everything that differs changed with adopt: "takeOver"', async () => {
     const id = await b.made({
       enabled: false,
       filter: "",
@@ -120,17 +120,17 @@ describe("a job of that name that exists already", () => {
     const id = await b.made();
     expect(await new Operation(b.api).refusals(TYPE, { ...b.job, adopt: "never" })).toEqual([
       expect.stringMatching(
-        `^adopt: There is a .*${id}.* prevents adopting it\\. .*aliases: \\[\\{ name: "old-name" \\}\\]`,
+        `^adopt: A Logpush job .*${id}.* prevents adopting it\\. .*aliases: \\[\\{ name: "old-name" \\}\\]`,
       ),
     ]);
   });
 
   test.each(["ifEqual", "takeOver", "never"])(
-    "several times is refused with adopt: %j, naming all ids",
+    "is refused if there are several, with all their IDs (adopt: %j)",
     async (adopt) => {
       const ids = [await b.made(), await b.made({ enabled: false })];
       const [reason] = await new Operation(b.api).refusals(TYPE, { ...b.job, adopt });
-      expect(reason).toContain(`There are 2 jobs that could be adopted`);
+      expect(reason).toContain("Several jobs could be adopted, each a Logpush job");
       expect(reason).toContain(`: ${ids.join(", ")}. Delete all but one`);
     },
   );
@@ -139,24 +139,24 @@ describe("a job of that name that exists already", () => {
     ["another dataset", { dataset: "dns_logs", output_options: null, filter: "" }],
     ["another kind", { kind: "edge" }],
     ["another name", { name: "else" }],
-  ])("but is of %s is left alone", async (_what, more) => {
+  ])("is left alone if it has %s", async (_what, more) => {
     const id = await b.made(more);
     expect((await up(b.job)).id).not.toBe(id);
     expect(await b.stored()).toHaveLength(2);
   });
 
-  test("does not matter to a job that is recorded already", async () => {
+  test("doesn't matter once the resource's own job is recorded", async () => {
     const recorded = await up({ ...b.job, adopt: "never" });
     await up({ ...b.job, adopt: "never", enabled: false }, recorded);
     expect(await b.stored()).toHaveLength(1);
   });
 });
 
-describe("a create is made once", () => {
+describe("a create makes exactly one job", () => {
   const create = (op = new Operation(b.api, { config: { "edgeguard:liveChecks": "false" } })) =>
     op.up(TYPE, b.job);
 
-  test.each(["dropAfter", "truncated"] as const)("where its answer is lost (%s)", async (kind) => {
+  test.each(["dropAfter", "truncated"] as const)("if the response is lost (%s)", async (kind) => {
     b.api.fault({ match: { method: "POST" }, kind });
     const recorded = await create();
     expect((await b.stored()).map(({ id }) => String(id))).toEqual([recorded.id]);
@@ -164,7 +164,7 @@ describe("a create is made once", () => {
   });
 
   test.each([5_000, 12_000])(
-    "or both are named, where its answer is lost and the list lags by %i ms",
+    "or names both, if the response is lost and the list lags by %i ms",
     async (readLagMs) => {
       await restart({ readLagMs });
       b.api.fault({ match: { method: "POST" }, kind: "dropAfter" });
@@ -188,14 +188,14 @@ describe("a create is made once", () => {
     },
   );
 
-  test("where the service returned 500 although it had made it", async () => {
+  test("if the API returns 500 although it created the job", async () => {
     const between = await through(b.api, (method) => (method === "POST" ? 500 : undefined));
     const recorded = await new Operation(between).up(TYPE, b.job);
     expect((await b.stored()).map(({ id }) => String(id))).toEqual([recorded.id]);
     expect(b.bodies("POST")).toHaveLength(1);
   });
 
-  test("where the answer does not hold the job, which is then looked for", async () => {
+  test("if the response doesn't contain the job, which is then looked up", async () => {
     await restart({ logpush: { created: "none" } });
     await b.made({ name: "another" });
     b.api.clearRequests();
@@ -206,7 +206,7 @@ describe("a create is made once", () => {
     expect(b.sent("POST")).toEqual(["POST /jobs"]);
   });
 
-  test("where the answer holds no more than the id, by which it is read", async () => {
+  test("if the response contains only the ID, by which the job is then read", async () => {
     const fault = (id: number) =>
       b.api.fault({
         match: { method: "POST" },
@@ -220,14 +220,14 @@ describe("a create is made once", () => {
     const recorded = await create();
     expect(recorded.id).toBe(id);
     expect(b.sent().at(-1)).toBe(`GET /jobs/${id}`);
-    // That it cannot be read is no reason to lose it.
+    // It is recorded even if it can't be read.
     fault(Number(id));
     b.api.fault({ match: { method: "GET", path: `/jobs/${id}$` }, kind: "status", status: 403 });
     const unread = await new Operation(b.api).up(TYPE, { ...b.job, name: "unread" });
     expect(unread.id).toBe(id);
   });
 
-  test("by the operation after one that was killed between the POST and its record", async () => {
+  test("if the previous update was killed between the POST and its record", async () => {
     await create();
     const next = await create();
     expect((await b.stored()).map(({ id }) => String(id))).toEqual([next.id]);

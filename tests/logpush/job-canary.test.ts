@@ -5,7 +5,7 @@ import { Operation, rawSend, type Recorded } from "../support/operation";
 import { bench, TYPE, type Bench, type Members } from "./support";
 import { typedDestination } from "../../provider/logpush/destination-schemes";
 
-/** A destination's credentials and a token show in no line, no message, and in no part of the state but the two secret ones. */
+/** The credentials of a destination and a token appear in no message, and in no part of the state but the two secret ones. */
 
 const CANARY = "c4nary/key+of=every&kind";
 const ACCOUNT = "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1";
@@ -36,7 +36,7 @@ const DESTINATIONS: Readonly<Record<string, (host: string) => unknown>> = {
     destination.sumo({ url: `https://${host}.example.com/receiver/v1/http/c4naryCollectorCode` }),
 };
 
-/** What nobody may read, in the forms that a service may have it in. */
+/** What must not appear, in the forms that the API may return it in. */
 const FORBIDDEN = [
   "c4nary",
   Buffer.from(CANARY).toString("base64").slice(0, 20),
@@ -44,7 +44,7 @@ const FORBIDDEN = [
 ];
 
 let b: Bench;
-/** Everything that was said, refused and thrown. */
+/** All messages, warnings and errors. */
 let shown: string[];
 let states: (Recorded | undefined)[];
 beforeAll(async () => {
@@ -93,7 +93,7 @@ test.each(Object.keys(DESTINATIONS))("%s", async (scheme) => {
   const echoed = (method: string) =>
     b.api.fault({ match: { method }, kind: "status", status: 400, code: 1002, message: echo });
 
-  // 1. Every kind of failure on the way to a job.
+  // 1. Every way that a create can fail.
   if (proven) await failing(inputs);
   echoed("GET");
   await failing(full);
@@ -104,7 +104,7 @@ test.each(Object.keys(DESTINATIONS))("%s", async (scheme) => {
   const recorded = await within((op) => op.up(TYPE, full));
   states.push(recorded);
 
-  // 2. Its health repeats the destination, and so does the service's own remark on a read.
+  // 2. The job's health quotes the destination, and so does a message of the API.
   b.api.logpush.setHealth(Number(recorded.id), { last_error: "2026-02-03T10:00:00Z", error_message: echo });
   const job = (await b.stored()).find(({ id }) => id === Number(recorded.id));
   b.api.fault({
@@ -118,7 +118,7 @@ test.each(Object.keys(DESTINATIONS))("%s", async (scheme) => {
   expect(sick?.outputs["errorMessage"]).toContain("cannot use");
   states.push(sick);
 
-  // 3. A change elsewhere, refused and made, drift, and a delete that fails.
+  // 3. A failed update, a new destination, drift, and a failed delete.
   echoed("PUT");
   await failing({ ...full, enabled: false }, recorded);
   if (proven) await failing({ ...inputs, destinationConf: second }, recorded);
@@ -130,7 +130,7 @@ test.each(Object.keys(DESTINATIONS))("%s", async (scheme) => {
     shown.push((error as Error).message),
   );
 
-  // 4. Bad input that holds the credential.
+  // 4. Invalid input that contains the credential.
   const broken = [
     text.replace("://", ":/"),
     text.replace(scheme, "nope"),

@@ -36,7 +36,7 @@ describe("output options", () => {
     "CVE-2021-44228": "true",
   };
 
-  test.each(["published", "seed"] as const)("all of them are sent, and found again (%s)", async (dialect) => {
+  test.each(["published", "seed"] as const)("are all sent and read back (%s)", async (dialect) => {
     await restart({ dialect });
     const inputs = { ...b.job, outputOptions: EVERY };
     const recorded = await up(inputs);
@@ -46,7 +46,7 @@ describe("output options", () => {
   });
 
   test.each(Object.keys(EVERY))(
-    "a change of %s in the dashboard is drift, declared or not, and is mended",
+    "changed in the dashboard are drift, declared or not, and are reverted: %s",
     async (key) => {
       const other: Members = {
         fieldNames: ["ClientIP"],
@@ -67,7 +67,7 @@ describe("output options", () => {
       expect(await step(inputs, drifted)).toBe("update");
       await up(inputs, drifted);
       expect((await refreshed(recorded)).inputs).toEqual(recorded.inputs);
-      // 2. Not declared: what is not at its default was changed by somebody.
+      // 2. Not declared: it's drift unless it's at its default.
       if (["fieldNames", "recordDelimiter"].includes(key)) return;
       const few = { ...b.job, name: "few", outputOptions: { fieldNames: ["RayID"] } };
       const plain = await up(few);
@@ -80,7 +80,7 @@ describe("output options", () => {
     },
   );
 
-  test("at their defaults are no drift, shown or not, and in whatever form", async () => {
+  test("at their defaults aren't drift, whether and however the API returns them", async () => {
     const recorded = await up(b.job);
     const answers: Members[] = [
       { field_names: ["ClientIP", "RayID"] },
@@ -118,7 +118,7 @@ describe("output options", () => {
     }
   });
 
-  test("the order of fields is the author's: sent when he changes it, no drift when the service does", async () => {
+  test("keep the program's order of fields: a change is sent, and Cloudflare's own order isn't drift", async () => {
     const recorded = await up(b.job);
     await b.changed(recorded.id, { output_options: { field_names: ["RayID", "ClientIP"] } });
     expect((await refreshed(recorded)).inputs).toEqual(recorded.inputs);
@@ -126,7 +126,7 @@ describe("output options", () => {
     const turned = { ...b.job, outputOptions: { fieldNames: ["RayID", "ClientIP"] } };
     await up(turned, recorded);
     expect(await b.one()).toMatchObject({ output_options: { field_names: ["RayID", "ClientIP"] } });
-    // In csv a column has no name: there the order is the content.
+    // CSV columns have no names, so there the order matters.
     const csv = { ...b.job, name: "csv", outputOptions: { ...b.job.outputOptions, outputType: "csv" } };
     const table = await up(csv);
     await b.changed(table.id, { output_options: { field_names: ["RayID", "ClientIP"], output_type: "csv" } });
@@ -140,18 +140,18 @@ describe("output options", () => {
     const flags = (method: string) =>
       b.bodies(method).map((body) => (body["output_options"] as Members)["CVE-2021-44228"]);
 
-    test("is sent as text, and once more as a boolean where the service points at it", async () => {
+    test("is sent as a string, and again as a boolean if Cloudflare points at it", async () => {
       await restart({ logpush: { cve: "booleanOnly" } });
       const op = new Operation(b.api);
       const recorded = await op.up(TYPE, flagged());
       expect(flags("POST")).toEqual(["true", true]);
       await op.up(TYPE, { ...flagged(), name: "second" });
-      expect(flags("POST")).toEqual(["true", true, true]); // What was learned holds for the rest of the operation.
+      expect(flags("POST")).toEqual(["true", true, true]); // Remembered for the rest of the operation.
       expect((await refreshed(recorded)).inputs).toEqual(recorded.inputs);
       expect(await b.stored()).toHaveLength(2);
     });
 
-    test("is sent as text alone where that is taken", async () => {
+    test("is sent only as a string if Cloudflare accepts that", async () => {
       await restart({ logpush: { cve: "stringOnly" } });
       const recorded = await up(flagged());
       expect(flags("POST")).toEqual(["true"]);
@@ -159,7 +159,7 @@ describe("output options", () => {
       expect(flags("PUT")).toEqual(["false"]);
     });
 
-    test("is not sent again for a 400 that points elsewhere", async () => {
+    test("is not sent again after a 400 that points elsewhere", async () => {
       b.api.fault({
         match: { method: "POST" },
         kind: "status",
@@ -176,8 +176,8 @@ describe('fieldNames: "all"', () => {
   const all = () => ({ ...b.job, outputOptions: { fieldNames: "all", sampleRate: 0.5 } });
   const names = (method: string) =>
     b.bodies(method).map((body) => (body["output_options"] as { field_names: string[] }).field_names);
-  /** A service whose dataset has these fields. */
-  const having = (fields: string[]) =>
+  /** Serves the local API with these fields in every dataset. */
+  const serveFields = (fields: string[]) =>
     serve(async (request, response) => {
       const isFields = request.url?.endsWith("/fields") === true;
       const chunks: Buffer[] = [];
@@ -198,8 +198,8 @@ describe('fieldNames: "all"', () => {
       );
     });
 
-  test("is resolved once, kept, and shown to the reviewer", async () => {
-    const service = await having(["ClientIP", "ClientRequestHost", "EdgeResponseStatus", "RayID"]);
+  test("is resolved once, then kept and shown in the preview", async () => {
+    const service = await serveFields(["ClientIP", "ClientRequestHost", "EdgeResponseStatus", "RayID"]);
     const recorded = await new Operation(service).up(TYPE, all());
     const FIELDS = ["ClientIP", "ClientRequestHost", "EdgeResponseStatus", "RayID"];
     expect(names("POST")).toEqual([FIELDS]);
@@ -215,25 +215,33 @@ describe('fieldNames: "all"', () => {
     expect((await new Operation(service).refresh(TYPE, recorded))?.inputs).toEqual(recorded.inputs);
   });
 
-  test("stays what it was when the dataset has grown, and the preview says so", async () => {
-    const before = await having(["ClientIP", "ClientRequestHost", "EdgeResponseStatus", "RayID"]);
+  test("keeps its fields when the dataset changes, and the preview warns", async () => {
+    const before = await serveFields(["ClientIP", "ClientRequestHost", "EdgeResponseStatus", "RayID"]);
     const recorded = await new Operation(before).up(TYPE, all());
-    const after = await having(["ClientIP", "ClientRequestHost", "EdgeResponseStatus", "JA4", "BotScore"]);
+    const after = await serveFields([
+      "ClientIP",
+      "ClientRequestHost",
+      "EdgeResponseStatus",
+      "JA4",
+      "BotScore",
+    ]);
     const op = new Operation(after);
     expect(await op.preview(TYPE, all(), recorded)).toMatchObject({ step: "same" });
     expect(op.warned).toEqual([
       expect.stringMatching(
-        /fieldNames "all" stands for the 4 fields that http_requests had when it was written; 2 fields are new since: JA4, BotScore\. To send them too, name the fields/,
+        /the job won't push 2 new fields of http_requests: JA4, BotScore\. fieldNames "all" stands for the 4 fields that the dataset had when it was set\. To push them, too, name the fields/,
       ),
-      expect.stringMatching(/stands for fields that http_requests has no longer: RayID\./),
+      expect.stringMatching(
+        /includes fields that http_requests no longer has: RayID\. To drop them, name the fields\./,
+      ),
     ]);
     const changed = await new Operation(after).up(TYPE, { ...all(), enabled: false }, recorded);
     expect(names("PUT")).toEqual([["ClientIP", "ClientRequestHost", "EdgeResponseStatus", "RayID"]]);
     expect(changed.outputs["allFields"]).toEqual(recorded.outputs["allFields"]);
   });
 
-  test("given up for a list of the same fields is not written", async () => {
-    const service = await having(["ClientIP", "ClientRequestHost", "EdgeResponseStatus", "RayID"]);
+  test("replaced by a list of the same fields sends nothing", async () => {
+    const service = await serveFields(["ClientIP", "ClientRequestHost", "EdgeResponseStatus", "RayID"]);
     const recorded = await new Operation(service).up(TYPE, all());
     const listed = { fieldNames: recorded.outputs["allFields"], sampleRate: 0.5 };
     const after = await new Operation(service).up(TYPE, { ...all(), outputOptions: listed }, recorded);
@@ -241,7 +249,7 @@ describe('fieldNames: "all"', () => {
     expect(after.outputs).not.toHaveProperty("allFields");
   });
 
-  test("is drift where somebody has chosen fields, and what it was comes back", async () => {
+  test("is drift if somebody selected fields, and the update restores them", async () => {
     const recorded = await up(all());
     await b.changed(recorded.id, { output_options: { field_names: ["RayID"], sample_rate: 0.5 } });
     const drifted = await refreshed(recorded);
@@ -250,7 +258,7 @@ describe('fieldNames: "all"', () => {
     expect(names("PUT").at(-1)).toEqual(recorded.outputs["allFields"]);
   });
 
-  test("is resolved by the up where the preview could not look", async () => {
+  test("is resolved by the update if the preview made no live checks", async () => {
     const offline = new Operation(b.api, { config: { "edgeguard:liveChecks": "false" } });
     const recorded = await offline.up(TYPE, all());
     expect(names("POST")[0]).toContain("RayID");

@@ -7,7 +7,7 @@ import { failureOf } from "../support/edge-client";
 import { Operation, rawSend, type Recorded } from "../support/operation";
 import { bench, TYPE, type Bench, type Members } from "./support";
 
-/** The proof of ownership: the service writes a token to the destination, and wants it back. */
+/** The ownership challenge: Cloudflare writes a token to the destination, and the job must send it back. */
 
 const BUCKET = "s3://shop-logs/http/{DATE}?region=eu-west-1";
 const ELSEWHERE = "s3://other-logs/http?region=eu-west-1";
@@ -25,7 +25,7 @@ afterEach(() => b.api.close());
 const up = (inputs: Members, previous?: Recorded) => new Operation(b.api).up(TYPE, inputs, previous);
 const offline = { config: { "edgeguard:liveChecks": "false" } };
 
-/** As a person does it: has a token written, and reads it from the bucket. */
+/** Requests a token, and reads it from the bucket. */
 async function token(destination_conf = BUCKET, scope = `/zones/${b.api.zones.empty}`): Promise<string> {
   await rawSend(b.api, "POST", `${scope}/logpush/ownership`, { destination_conf });
   const bucket = destination_conf.replace(/^s3:\/\/([^/?]+).*$/, "s3/$1/");
@@ -33,14 +33,14 @@ async function token(destination_conf = BUCKET, scope = `/zones/${b.api.zones.em
   return b.api.logpush.read(written?.path ?? "");
 }
 
-/** A token of the service's form, saying what a test wants it to. */
+/** A token in Cloudflare's format with the given claims. */
 function claiming(claims: Members): string {
   const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
   return `${part({ alg: "HS256", typ: "JWT" })}.${part(claims)}.c2lnbmF0dXJl`;
 }
 
 describe("without a token", () => {
-  test("a create has one written, makes nothing, and names the file; with it the job is made", async () => {
+  test("a create requests one, creates no job, and names the file; with it, the job is created", async () => {
     const { message, recorded } = await new Operation(b.api).failedUp(TYPE, job);
     expect(recorded).toBeUndefined();
     expect(await b.stored()).toEqual([]);
@@ -49,7 +49,7 @@ describe("without a token", () => {
     const name = /the file "([^"]+)" there/.exec(message)?.[1] ?? "";
     expect(message).toBe(
       `LogpushJob "shop-requests" was not created: prove that you own s3://shop-logs/http/{DATE}. Cloudflare wrote a token to the file ${JSON.stringify(name)} there (this local API keeps it in ${join(b.api.logpush.folder, file?.path ?? "")}). ` +
-        "Set its content as ownershipChallenge, a secret, and run `pulumi up` within 7 days.",
+        "Set ownershipChallenge to the file's content, as a secret, and run `pulumi up` within 7 days.",
     );
     expect(file?.path.endsWith(name)).toBe(true);
 
@@ -66,19 +66,19 @@ describe("without a token", () => {
     });
   });
 
-  test("a preview asks for none, and says what the up will do", async () => {
+  test("a preview requests none, and says what the update will do", async () => {
     const op = new Operation(b.api);
     await op.preview(TYPE, job);
     expect(op.warned).toEqual([
       expect.stringMatching(
-        /s3:\/\/shop-logs\/http\/\{DATE\} needs a proof of ownership, and ownershipChallenge is not set\. The update will have Cloudflare write a token to the destination, create no job, and name the token's file\.$/,
+        /s3:\/\/shop-logs\/http\/\{DATE\} needs an ownership challenge, and ownershipChallenge is not set\. The update will ask Cloudflare to write a token to the destination and name the token's file\. It won't create or change the job\.$/,
       ),
     ]);
     expect(b.sent("POST", "PUT")).toEqual([]);
     expect(b.api.logpush.files()).toEqual([]);
   });
 
-  test("an existing job that is equal needs none", async () => {
+  test("an existing job that matches needs none", async () => {
     const id = await b.made({ destination_conf: BUCKET, ownership_challenge: await token() });
     b.api.clearRequests();
     const op = new Operation(b.api);
@@ -87,8 +87,8 @@ describe("without a token", () => {
     expect(op.warned).toEqual([]);
   });
 
-  test("a destination that turns out to need one is asked for all the same", async () => {
-    // Whose account the bucket is in only the service knows.
+  test("a create requests one if Cloudflare turns out to require it", async () => {
+    // Only Cloudflare knows which account owns the bucket.
     const foreign =
       "r2://logs?account-id=00000000000000000000000000000001&access-key-id=KEYKEY&secret-access-key=SECRET";
     const { message } = await new Operation(b.api).failedUp(TYPE, { ...b.job, destinationConf: foreign });
@@ -99,17 +99,17 @@ describe("without a token", () => {
     expect(await b.stored()).toHaveLength(1);
   });
 
-  test("a destination that the service cannot write to is told as that", async () => {
+  test("a create fails with the reason if Cloudflare can't write to the destination", async () => {
     b.api.logpush.configure({ unwritable: ["s3://shop-logs"] });
     const { message } = await new Operation(b.api).failedUp(TYPE, job);
     expect(message).toBe(
-      "Cloudflare could not write the ownership token to s3://shop-logs/http/{DATE}: error writing object: access denied. " +
-        "Check that it exists and that Cloudflare may write there, then run `pulumi up` again.",
+      "Cloudflare couldn't write the ownership token to s3://shop-logs/http/{DATE}: error writing object: access denied. " +
+        "Check that the destination exists and that Cloudflare may write there, then run `pulumi up` again.",
     );
   });
 });
 
-describe("a token that would be refused is refused before anything is sent", () => {
+describe("rejects a token before any request", () => {
   const now = () => Math.floor(Date.now() / 1000);
   const good = () => ({
     object_type: "zone",
@@ -119,35 +119,35 @@ describe("a token that would be refused is refused before anything is sent", () 
   });
   test.each<[string, () => Members, RegExp]>([
     [
-      "expired",
+      "that has expired",
       () => ({ exp: 1_738_281_600 }),
-      /^ownershipChallenge: expired on 2025-01-31; a token lasts 7 days\. Remove it and run `pulumi up` for a new one$/,
+      /^ownershipChallenge: expired on 2025-01-31; a token is valid for 7 days\. Remove it and run `pulumi up` to get a new one$/,
     ],
     [
       "for an account",
       () => ({ object_type: "account" }),
-      /^ownershipChallenge: was issued for an account; this job is of zone \w{32}\. /,
+      /^ownershipChallenge: was issued for an account, but this job belongs to zone \w{32}\. /,
     ],
     [
       "for another zone",
       () => ({ object_id: b.api.zones.shop }),
-      /^ownershipChallenge: was issued for zone 5a0c1e7f3b2d4968a7e1c0f2d3b4a501; this job is of 5a0c1e7f3b2d4968a7e1c0f2d3b4a505\. /,
+      /^ownershipChallenge: was issued for zone 5a0c1e7f3b2d4968a7e1c0f2d3b4a501, but this job belongs to 5a0c1e7f3b2d4968a7e1c0f2d3b4a505\. /,
     ],
     [
       "for another bucket",
       () => ({ destination_conf: ELSEWHERE }),
-      /^ownershipChallenge: was issued for s3:\/\/other-logs\/http; this job pushes to s3:\/\/shop-logs\/http\/\{DATE\}\. /,
+      /^ownershipChallenge: was issued for s3:\/\/other-logs\/http, but this job pushes to s3:\/\/shop-logs\/http\/\{DATE\}\. /,
     ],
     [
       "for another region",
       () => ({ destination_conf: BUCKET.replace("eu-west-1", "us-east-1") }),
-      /^ownershipChallenge: was issued for another destination than the declared one\. /,
+      /^ownershipChallenge: was issued for another destination than this job's\. /,
     ],
-  ])("in preview and in up: %s", async (_what, wrong, sentence) => {
+  ])("%s, in preview and update", async (_what, wrong, sentence) => {
     const inputs = { ...job, ownershipChallenge: claiming({ ...good(), ...wrong() }) };
     expect(await new Operation(b.api).refusals(TYPE, inputs)).toEqual([expect.stringMatching(sentence)]);
     expect(b.sent()).toEqual([]);
-    // An up whose check came too early for it: the verb looks again.
+    // The create checks it again, since it may have expired after the preview.
     const { inputs: checked } = await new Operation(b.api).check(TYPE, job);
     const unchecked = { ...checked, ownershipChallenge: inputs.ownershipChallenge };
     const failure = await failureOf(
@@ -157,36 +157,36 @@ describe("a token that would be refused is refused before anything is sent", () 
     expect(b.sent("POST")).toEqual([]);
   });
 
-  test("one that cannot be read is left to the service, with a warning", async () => {
+  test("but only warns of one that can't be read, and lets Cloudflare decide", async () => {
     const op = new Operation(b.api, offline);
     const { message } = await op.failedUp(TYPE, { ...job, ownershipChallenge: "00000000000000000000" });
     expect(op.warned[0]).toContain(
-      "ownershipChallenge is no JSON web token, so nothing of it could be checked",
+      "ownershipChallenge is not a JSON web token, so only Cloudflare will check it.",
     );
     expect(message).toContain("ownership_challenge is invalid");
     expect(message).toContain(
-      "Remove ownershipChallenge and run `pulumi up`: the service then writes a new token",
+      "Remove ownershipChallenge and run `pulumi up`: Cloudflare then writes a new token",
     );
   });
 
-  test("under the names of other claims too", async () => {
+  test("whose claims have other names", async () => {
     const other = { "object-type": "ZONE", objectId: b.api.zones.shop.toUpperCase(), dest_conf: BUCKET };
     expect(
       await new Operation(b.api, offline).refusals(TYPE, { ...job, ownershipChallenge: claiming(other) }),
     ).toEqual([expect.stringContaining("was issued for zone 5a0c1e7f3b2d4968a7e1c0f2d3b4a501")]);
   });
 
-  test("an empty one, and one that is too long", async () => {
+  test("that is empty or too long", async () => {
     const refused = (ownershipChallenge: string) =>
       new Operation(b.api, offline).refusals(TYPE, { ...job, ownershipChallenge });
-    expect(await refused("")).toEqual(["ownershipChallenge: is empty"]);
+    expect(await refused("")).toEqual(["ownershipChallenge: must not be empty"]);
     expect(await refused("t".repeat(4_097))).toEqual([
-      "ownershipChallenge: is 4097 characters; the limit is 4096",
+      "ownershipChallenge: must be at most 4096 characters, not 4097",
     ]);
   });
 });
 
-describe("a job that is there", () => {
+describe("an existing job", () => {
   let recorded: Recorded;
   let inputs: Members;
   beforeEach(async () => {
@@ -196,24 +196,24 @@ describe("a job that is there", () => {
   });
 
   test.each<[string, () => Members]>([
-    ["taken away", () => omit(inputs, ["ownershipChallenge"])],
-    ["expired long since", () => ({ ...inputs, ownershipChallenge: claiming({ exp: 1 }) })],
-    ["another one", () => ({ ...inputs, ownershipChallenge: "anything" })],
-  ])("does not change with its token: %s", async (_what, other) => {
+    ["removed", () => omit(inputs, ["ownershipChallenge"])],
+    ["expired", () => ({ ...inputs, ownershipChallenge: claiming({ exp: 1 }) })],
+    ["replaced", () => ({ ...inputs, ownershipChallenge: "anything" })],
+  ])("doesn't change if its token is %s", async (_what, other) => {
     const op = new Operation(b.api);
     expect(await op.preview(TYPE, other(), recorded)).toMatchObject({ step: "same" });
     expect(op.warned).toEqual([]);
-    // Nor is it sent with a change of something else.
+    // Another change doesn't send it, either.
     await up({ ...other(), enabled: false }, recorded);
     expect(b.bodies("PUT")).toHaveLength(1);
     expect(b.bodies("PUT")[0]).not.toHaveProperty("ownership_challenge");
   });
 
-  test("keeps its token through a refresh, as the service never gives it back", async () => {
+  test("keeps its token in a refresh, since the API never returns it", async () => {
     expect((await new Operation(b.api).refresh(TYPE, recorded))?.inputs).toEqual(recorded.inputs);
   });
 
-  test("that is to push elsewhere needs a token for there", async () => {
+  test("needs a new token to push to another destination", async () => {
     const moved = { ...omit(inputs, ["ownershipChallenge"]), destinationConf: ELSEWHERE };
     const { message, recorded: half } = await new Operation(b.api).failedUp(TYPE, moved, recorded);
     expect(message).toContain("was not changed: prove that you own s3://other-logs/http.");
@@ -233,7 +233,7 @@ describe("a job that is there", () => {
     expect(await b.one()).toMatchObject({ destination_conf: ELSEWHERE });
   });
 
-  test("needs none for other parameters of the same bucket, nor is it given one that does not fit", async () => {
+  test("needs no new token for other parameters of the same bucket, and sends none that doesn't fit", async () => {
     const encrypted = { ...inputs, destinationConf: `${BUCKET}&sse=AES256` };
     await up(encrypted, recorded);
     expect(b.bodies("PUT")).toMatchObject([{ destination_conf: `${BUCKET}&sse=AES256` }]);
@@ -241,7 +241,7 @@ describe("a job that is there", () => {
   });
 });
 
-test("a token that has run out by the service's clock is refused by it, and the sentence says what to do", async () => {
+test("a token that expired by Cloudflare's clock fails the create, and the message says what to do", async () => {
   const inputs = { ...job, ownershipChallenge: await token() };
   b.api.advance(8 * DAY);
   const { message } = await new Operation(b.api, offline).failedUp(TYPE, inputs);

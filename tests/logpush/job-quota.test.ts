@@ -4,10 +4,10 @@ import { b, benchForEach, TYPE, up, type Members } from "./support";
 
 benchForEach();
 
-/** The job of the tests as another one of the zone, in another dataset. */
+/** The tests' job with another dataset, which replaces it. */
 const events = (): Members => ({ ...omit(b.job, ["filter", "outputOptions"]), dataset: "firewall_events" });
 
-/** Fills the zone up to so many jobs. */
+/** Creates jobs until the zone has this many. */
 async function fill(upTo: number): Promise<void> {
   for (let made = (await b.stored()).length; made < upTo; made += 1)
     await b.made({ name: `another-${made}` });
@@ -15,7 +15,7 @@ async function fill(upTo: number): Promise<void> {
 
 const dry = { config: { "edgeguard:liveChecks": "false" } };
 
-describe("a replacement where the zone has all the jobs it may have", () => {
+describe("a replacement in a zone at its job limit", () => {
   let recorded: Recorded;
   beforeEach(async () => {
     recorded = await up(b.job);
@@ -28,7 +28,7 @@ describe("a replacement where the zone has all the jobs it may have", () => {
     const plan = await op.preview(TYPE, events(), recorded);
     expect(plan).toMatchObject({ step: "replace", replaces: ["dataset"], deletesFirst: true });
     expect(op.warned).toEqual([
-      `edgeguard: LogpushJob "shop-requests": zone ${b.api.zones.empty} has 4 Logpush jobs, and the documented limit is 4. Job ${recorded.id} is deleted before its replacement is created: nothing is pushed in between.`,
+      `edgeguard: LogpushJob "shop-requests": zone ${b.api.zones.empty} has 4 Logpush jobs, and the documented limit is 4. Job ${recorded.id} will be deleted before its replacement is created; nothing is pushed in between.`,
     ]);
     expect(b.sent()).toEqual(["GET /jobs"]);
 
@@ -54,7 +54,7 @@ describe("a replacement where the zone has all the jobs it may have", () => {
     expect(b.sent("POST", "DELETE")).toEqual(["POST /jobs", `DELETE /jobs/${recorded.id}`]);
   });
 
-  test("counts what the same operation creates before it", async () => {
+  test("counts the jobs that the same operation creates", async () => {
     const [other] = (await b.stored()).filter(({ id }) => String(id) !== recorded.id);
     await new Operation(b.api).destroy(TYPE, { ...recorded, id: String(other?.["id"]) });
     const op = new Operation(b.api);
@@ -62,43 +62,43 @@ describe("a replacement where the zone has all the jobs it may have", () => {
     expect((await op.preview(TYPE, events(), recorded)).deletesFirst).toBe(true);
   });
 
-  test("keeps the old job until the destination of the new one is proven", async () => {
+  test("keeps the old job while the new destination lacks an ownership token", async () => {
     const unproven = { ...events(), destinationConf: "s3://logs/x?region=us-east-1" };
     const op = new Operation(b.api);
     expect((await op.preview(TYPE, unproven, recorded)).deletesFirst).toBe(false);
   });
 
-  test("keeps the old job where somebody else's is in the way of the new one, and refuses in the preview", async () => {
+  test("keeps the old job if another job is in the way of the new one, and fails the preview", async () => {
     const [another] = (await b.stored()).filter(({ id }) => String(id) !== recorded.id);
     await new Operation(b.api).destroy(TYPE, { ...recorded, id: String(another?.["id"]) });
     await b.made({ dataset: "firewall_events", output_options: null });
     b.api.clearRequests();
     await expect(new Operation(b.api).preview(TYPE, events(), recorded)).rejects.toThrow(
-      /There is a log-push job "shop-requests" of dataset firewall_events .* differs in filter/,
+      /A Logpush job "shop-requests" of dataset firewall_events .* differs in filter/,
     );
     await new Operation(b.api).failedUp(TYPE, events(), recorded);
     expect(b.sent("POST", "DELETE")).toEqual([]);
   });
 
-  test("by a job that exists already needs no room", async () => {
+  test("needs no room if it adopts an existing job", async () => {
     const [another] = (await b.stored()).filter(({ id }) => String(id) !== recorded.id);
     await new Operation(b.api).destroy(TYPE, { ...recorded, id: String(another?.["id"]) });
     await b.made({ dataset: "firewall_events", output_options: null, filter: "" });
     expect((await new Operation(b.api).preview(TYPE, events(), recorded)).deletesFirst).toBe(false);
   });
 
-  test("is judged the same when the engine asks twice", async () => {
+  test("gets the same answer when the engine asks twice", async () => {
     const op = new Operation(b.api);
     expect((await op.preview(TYPE, events(), recorded)).deletesFirst).toBe(true);
     expect((await op.preview(TYPE, events(), recorded)).deletesFirst).toBe(true);
   });
 
-  test("in another zone has nothing to delete first", async () => {
+  test("in another zone deletes nothing first", async () => {
     const moved = { ...events(), zoneId: b.api.zones.shop };
     expect((await new Operation(b.api).preview(TYPE, moved, recorded)).deletesFirst).toBe(false);
   });
 
-  test("names the option where nothing was looked at, and leaves the old job alone", async () => {
+  test("without live checks keeps the old job, and the error names deleteBeforeReplace", async () => {
     const op = new Operation(b.api, dry);
     expect((await op.preview(TYPE, events(), recorded)).deletesFirst).toBe(false);
     const { message } = await op.failedUp(TYPE, events(), recorded);
@@ -108,10 +108,10 @@ describe("a replacement where the zone has all the jobs it may have", () => {
 });
 
 describe("a new job", () => {
-  test("that the zone has no room for is refused in the preview, unless the limit was raised", async () => {
+  test("above the zone's limit fails the preview, unless the limit was raised", async () => {
     await fill(4);
     expect(await new Operation(b.api).refusals(TYPE, b.job)).toEqual([
-      `LogpushJob "shop-requests": zone ${b.api.zones.empty} has 4 Logpush jobs, and the documented limit is 4. Delete a job first, in an update of its own; or, if Cloudflare has raised the limit, say so with "pulumi config set edgeguard:logpushJobsPerZone <number>".`,
+      `LogpushJob "shop-requests": zone ${b.api.zones.empty} has 4 Logpush jobs, and the documented limit is 4. Delete a job first, in a separate update. If Cloudflare has raised your limit, run "pulumi config set edgeguard:logpushJobsPerZone <number>".`,
     ]);
     const raised = new Operation(b.api, { config: { "edgeguard:logpushJobsPerZone": "5" } });
     expect(await raised.refusals(TYPE, b.job)).toEqual([]);

@@ -9,8 +9,8 @@ const { and, contains, eq, geq, or, where } = filter;
 
 benchForEach();
 
-describe("a life", () => {
-  test("from create to destroy, twice destroyed", async () => {
+describe("a Logpush job", () => {
+  test("is created, updated and destroyed; destroying it again is safe", async () => {
     const recorded = await up(b.job);
     expect(await b.stored()).toEqual([
       expect.objectContaining({
@@ -48,7 +48,7 @@ describe("a life", () => {
     { logpush: { destination: "redacted" } },
     { logpush: { filter: "hidden" } },
     { logpush: { defaults: "hidden", created: "none", filter: "hidden", destination: "redacted" } },
-  ])("after an up, nothing is found or written by preview, refresh and another up (%j)", async (options) => {
+  ])("shows no changes in preview, refresh and another update after it was created (%j)", async (options) => {
     await restart(options);
     const inputs = { ...b.job, frequency: "high", maxUploadRecords: 1_000, kind: "edge" };
     const recorded = await up(inputs);
@@ -62,7 +62,7 @@ describe("a life", () => {
     expect(b.sent("POST", "PUT", "DELETE")).toEqual([]);
   });
 
-  test("of an account's job", async () => {
+  test("can belong to an account", async () => {
     const account = b.api.accounts.main;
     const inputs = {
       ...omit(b.job, ["zoneId", "filter"]),
@@ -84,7 +84,7 @@ describe("a life", () => {
     ["zoneId", () => ({ zoneId: b.api.zones.shop })],
     ["dataset", () => ({ dataset: "firewall_events", outputOptions: {}, filter: undefined })],
     ["kind", () => ({ kind: "edge" })],
-  ])("is another job where its %s changes", async (key, more) => {
+  ])("is replaced if its %s changes", async (key, more) => {
     const recorded = await up(b.job);
     const other = { ...b.job, ...more() };
     expect(await new Operation(b.api).preview(TYPE, other, recorded)).toMatchObject({ replaces: [key] });
@@ -93,13 +93,13 @@ describe("a life", () => {
     expect((await b.stored()).map(({ id }) => String(id))).toEqual(key === "zoneId" ? [] : [there.id]);
   });
 
-  test('says nothing of a kind that is ""', async () => {
+  test('sends no kind if it is ""', async () => {
     const recorded = await up({ ...b.job, kind: "" });
     expect(b.bodies("POST")[0]).not.toHaveProperty("kind");
     expect(await step(b.job, recorded)).toBe("same");
   });
 
-  test("whose job was deleted elsewhere says so at the update, and is made anew after a refresh", async () => {
+  test("that was deleted elsewhere fails the update, which advises a refresh", async () => {
     const recorded = await up(b.job);
     await rawSend(b.api, "DELETE", `${b.jobs}/${recorded.id}`);
     const { message } = await new Operation(b.api).failedUp(TYPE, { ...b.job, name: "till" }, recorded);
@@ -108,7 +108,7 @@ describe("a life", () => {
     expect(await new Operation(b.api).refresh(TYPE, recorded)).toBeUndefined();
   });
 
-  test("in a preview where much is not known yet", async () => {
+  test("is previewed while some of its arguments are unknown", async () => {
     const unknown = { ...b.job, destinationConf: UNKNOWN, outputOptions: { fieldNames: [UNKNOWN] } };
     expect(await new Operation(b.api).preview(TYPE, unknown)).toMatchObject({ step: "create" });
     expect(b.sent()).toEqual([]);
@@ -121,8 +121,8 @@ describe("a life", () => {
   });
 });
 
-/** Every member of the seed's table, sent as the seed says. */
-test("a job with all that the seed shows is one POST to the zone's jobs, with email and key", async () => {
+/** The complete example of https://developers.cloudflare.com/logs/logpush/examples/example-logpush-curl/. */
+test("creates a job with one POST /zones/{zone_id}/logpush/jobs, with email and API key", async () => {
   const arrived: { method: string; url: string; headers: Members; body: unknown }[] = [];
   const service = await serve(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -200,7 +200,7 @@ describe("the filter", () => {
     { "or": [ {"operator":"geq","key":"EdgeResponseStatus","value":500}, {"value":"/api","key":"ClientRequestPath","operator":"contains"} ] },
     { "key": "ClientRequestHost", "operator": "eq", "value": "example.com" } ] } }`;
 
-  test("given typed, raw, and raw in another order and spacing, is the same", async () => {
+  test("is the same from builders, as JSON, and as JSON in another order and spacing", async () => {
     const recorded = await up({ ...b.job, filter: typed });
     b.api.clearRequests();
     for (const form of [typed, filter.compile(typed), JSON.stringify(typed, null, 2), elsewise]) {
@@ -211,13 +211,13 @@ describe("the filter", () => {
     expect(b.sent("PUT", "POST")).toEqual([]);
   });
 
-  test("of the dashboard, written in another order, is no drift", async () => {
+  test("isn't drift if the dashboard wrote it in another order", async () => {
     const recorded = await up({ ...b.job, filter: typed });
     await b.changed(recorded.id, { filter: elsewise.replace(":500", ':"500"').replace(/\s+/g, " ") });
     expect((await refreshed(recorded)).inputs).toEqual(recorded.inputs);
   });
 
-  test("that lets other lines through is drift, and is mended", async () => {
+  test("is drift if it matches other lines, and the update restores it", async () => {
     const recorded = await up(b.job);
     const other = FILTER.replace("500", "400");
     await b.changed(recorded.id, { filter: other });
@@ -228,7 +228,7 @@ describe("the filter", () => {
     expect(await b.one()).toMatchObject({ filter: FILTER });
   });
 
-  test("that was taken away, or added where there was none, is drift too", async () => {
+  test("is drift if it was removed, or added to a job without one", async () => {
     const recorded = await up(b.job);
     await b.changed(recorded.id, { filter: "" });
     const without = await refreshed(recorded);
@@ -245,7 +245,7 @@ describe("the filter", () => {
     expect(await b.one()).toMatchObject({ filter: "" });
   });
 
-  test("that the service does not give back is kept from the state, and its change is written", async () => {
+  test("is kept from the state if the API doesn't return it, and a change is written", async () => {
     await restart({ logpush: { filter: "hidden" } });
     const recorded = await up(b.job);
     expect((await refreshed(recorded)).inputs["filter"]).toBe(FILTER);
@@ -256,7 +256,7 @@ describe("the filter", () => {
     expect(b.bodies("PUT")[1]).toMatchObject({ filter: "" });
   });
 
-  test("that the dashboard holds and nobody can read is shown as it is, and mended", async () => {
+  test("is shown as it is if it's invalid, and the update restores it", async () => {
     const recorded = await up(b.job);
     const raw = { ...(await b.one()), filter: '{"where":"tomorrow"}' };
     const drifted = () =>
@@ -277,7 +277,7 @@ describe("the filter", () => {
 });
 
 describe("an update", () => {
-  test("sends the whole job without dataset and kind, whatever changed, and once", async () => {
+  test("sends the whole job once, without dataset and kind, whatever changed", async () => {
     const inputs = { ...b.job, kind: "edge", outputOptions: { ...b.job.outputOptions, sampleRate: 0.5 } };
     const recorded = await up(inputs);
     b.api.clearRequests();
@@ -293,7 +293,7 @@ describe("an update", () => {
     ]);
   });
 
-  test("is not sent where nothing differs", async () => {
+  test("sends nothing if nothing differs", async () => {
     const recorded = await up(b.job);
     b.api.clearRequests();
     for (const more of [
@@ -314,20 +314,20 @@ describe("an update", () => {
     ["maxUploadRecords", { maxUploadRecords: 0 }, { max_upload_records: null }],
     ["outputOptions", {}, { output_options: null }],
     ["filter", {}, { filter: "" }],
-  ])("that no longer declares %s brings it back to its default", async (key, more, body) => {
+  ])("resets %s to its default if it is no longer declared", async (key, more, body) => {
     const recorded = await up({ ...b.job, ...more });
     b.api.clearRequests();
     const without = omit(b.job, [key]);
     const after = await up(without, recorded);
     const [sent] = b.bodies("PUT");
-    // Zero and null are both "no limit of ours": then there is nothing to do.
+    // Zero and null both mean the default, so there is nothing to do.
     if (key === "maxUploadRecords") expect(sent).toBeUndefined();
     else expect(sent).toMatchObject(body);
     expect(after.outputs).not.toHaveProperty(key);
     expect(await step(without, await refreshed(after))).toBe("same");
   });
 
-  test("keeps members of the service that this version does not know", async () => {
+  test("keeps members that this version doesn't know", async () => {
     const recorded = await up(b.job);
     await b.changed(recorded.id, {
       label: { a: [1] },
@@ -342,7 +342,7 @@ describe("an update", () => {
     expect(b.bodies("PUT").at(-1)).not.toHaveProperty("last_complete");
   });
 
-  test("sends what extra has, watches it, and leaves out what it has no longer", async () => {
+  test("sends what extra contains, detects its drift, and drops what it no longer contains", async () => {
     const options = { ...b.job.outputOptions, extra: { compress: "zstd" } };
     const inputs = { ...b.job, outputOptions: options, extra: { label: "a" } };
     const recorded = await up(inputs);
@@ -359,7 +359,7 @@ describe("an update", () => {
     expect(body?.["output_options"]).toEqual({ field_names: ["ClientIP", "RayID"] });
   });
 
-  test("of a credential in the destination is sent, although the service hides it", async () => {
+  test("sends a new credential of the destination, although the API hides it", async () => {
     await restart({ logpush: { destination: "redacted" } });
     const recorded = await up(b.job);
     const rotated = HTTPS.replace("first", "second");
@@ -369,7 +369,7 @@ describe("an update", () => {
     expect(b.api.snapshot().logpush.jobs.map(({ destination_conf }) => destination_conf)).toContain(rotated);
   });
 
-  test("of a credential is sent after an import, whose outputs hold the hidden one", async () => {
+  test("sends a new credential after an import, whose outputs have the old one hidden", async () => {
     await restart({ logpush: { destination: "redacted" } });
     const made = await up(b.job);
     const shown = String((await b.one())["destination_conf"]);
@@ -382,7 +382,9 @@ describe("an update", () => {
     const first = new Operation(b.api);
     const applied = await first.up(TYPE, b.job, imported); // Nothing to do, and the inputs are now the program's.
     expect(b.sent("PUT")).toEqual([]);
-    expect(first.warned.join()).toMatch(/hides its credentials, so a new one is not told from the old/);
+    expect(first.warned.join()).toMatch(
+      /a changed credential won't be detected, because the recorded destination hides its credentials/,
+    );
 
     const rotated = HTTPS.replace("first", "second");
     expect(await step(b.job, applied)).toBe("same");
@@ -391,7 +393,7 @@ describe("an update", () => {
     expect(b.bodies("PUT")).toMatchObject([{ destination_conf: rotated }]);
   });
 
-  test("of a folder is sent, also where its old name sounds like a mask", async () => {
+  test("sends a new folder, even if the old one's name looks like a hidden credential", async () => {
     const place = (folder: string) => ({ ...b.job, destinationConf: `https://logs.example.com/${folder}` });
     const recorded = await up(place("redacted"));
     expect(await step(place("raw"), recorded)).toBe("update");
@@ -399,7 +401,7 @@ describe("an update", () => {
     expect(b.bodies("PUT")).toMatchObject([{ destination_conf: "https://logs.example.com/raw" }]);
   });
 
-  test("that names no fields any more is sent, beside other options that stay", async () => {
+  test("resets the fields if they are no longer named, and keeps other options", async () => {
     const named = await up({ ...b.job, outputOptions: { fieldNames: ["ClientIP"], sampleRate: 0.5 } });
     await up({ ...b.job, outputOptions: { sampleRate: 0.5 } }, named);
     expect(b.bodies("PUT")).toMatchObject([{ output_options: { sample_rate: 0.5 } }]);
@@ -410,7 +412,7 @@ describe("an update", () => {
     ["maxUploadRecords", 0],
     ["maxUploadRecords", 100_000],
     ["maxUploadIntervalSeconds", 30],
-  ])("that sets %s to %s is sent, although the service shows null for its default", async (name, value) => {
+  ])("sends %s set to its default %s, for which the API returns null", async (name, value) => {
     const recorded = await up(b.job);
     const limited = await up({ ...b.job, [name]: value }, recorded);
     expect(b.sent("PUT")).toHaveLength(1);
@@ -422,7 +424,7 @@ describe("an update", () => {
 describe("the health of a job", () => {
   const ERROR = { last_error: "2026-02-03T10:00:00Z", error_message: "no permission to write." };
 
-  test("is shown, and makes no plan dirty", async () => {
+  test("is recorded, and a change of it shows no changes in the preview", async () => {
     const recorded = await up(b.job);
     b.api.logpush.setHealth(Number(recorded.id), { last_complete: "2026-02-03T09:00:00Z", ...ERROR });
     const sick = await refreshed(recorded);
@@ -450,9 +452,13 @@ describe("the health of a job", () => {
       { ...ERROR, last_complete: "2026-02-03T09:59:59Z" },
       /; nothing has been pushed since 2026-02-03T09:59:59Z\.$/,
     ],
-    ["after the error", { ...ERROR, last_complete: "2026-02-03T12:00:00+01:00" }, undefined],
-    ["with no error", { last_complete: "2026-02-03T09:59:59Z" }, undefined],
-  ])("is warned of on refresh where it last pushed %s", async (_when, health, sentence) => {
+    [
+      "after the error, so there is no warning",
+      { ...ERROR, last_complete: "2026-02-03T12:00:00+01:00" },
+      undefined,
+    ],
+    ["without an error, so there is no warning", { last_complete: "2026-02-03T09:59:59Z" }, undefined],
+  ])("makes a refresh warn if it failed and last pushed %s", async (_when, health, sentence) => {
     const recorded = await up(b.job);
     b.api.logpush.setHealth(Number(recorded.id), health);
     const op = new Operation(b.api);
@@ -470,7 +476,7 @@ describe("drift", () => {
     ["maxUploadBytes", { max_upload_bytes: 6_000_000 }, 6_000_000],
     ["maxUploadIntervalSeconds", { max_upload_interval_seconds: null }, undefined],
     ["maxUploadRecords", { max_upload_records: 2_000 }, 2_000],
-  ])("of %s is shown and mended", async (key, members, shown) => {
+  ])("of %s is detected and reverted", async (key, members, shown) => {
     const inputs = {
       ...b.job,
       frequency: "high",
@@ -481,24 +487,24 @@ describe("drift", () => {
     const recorded = await up(inputs);
     await b.changed(recorded.id, members);
     const drifted = await refreshed(recorded);
-    const unlimited = key === "maxUploadIntervalSeconds"; // 30 seconds is what the service does by itself.
+    const unlimited = key === "maxUploadIntervalSeconds"; // Null means the default, 30 seconds.
     expect(drifted.inputs[key]).toEqual(unlimited ? 30 : shown);
     expect(await step(inputs, drifted)).toBe(unlimited ? "same" : "update");
     const mended = await up(inputs, drifted);
-    const moved = key === "destinationConf" ? { destinationMoved: true } : {}; // Up to the next change.
+    const moved = key === "destinationConf" ? { destinationMoved: true } : {}; // Stays until the next change.
     expect((await refreshed(mended)).inputs).toEqual({ ...recorded.inputs, ...moved });
   });
 
   test.each([
-    ["a host in another case", "https://Logs.Example.com/in", "https://logs.example.com/in"],
-    ["a host without the usual port", "https://logs.example.com:443/in", "https://logs.example.com/in"],
+    ["its host in another case", "https://Logs.Example.com/in", "https://logs.example.com/in"],
+    ["its host without the default port", "https://logs.example.com:443/in", "https://logs.example.com/in"],
     [
-      "an endpoint of storage in another case",
+      "the endpoint of S3-compatible storage in another case",
       "s3://logs/in?region=auto&endpoint=S3.Example.com:443&access-key-id=a&secret-access-key=b",
       "s3://logs/in?region=auto&endpoint=s3.example.com&access-key-id=a&secret-access-key=b",
     ],
   ])(
-    "is none where the destination comes back with %s, and nothing is written",
+    "is not reported if the API returns the destination with %s, and nothing is written",
     async (_what, declared, shown) => {
       const job = { ...b.job, destinationConf: declared };
       const recorded = await up(job);
@@ -516,7 +522,7 @@ describe("drift", () => {
     },
   );
 
-  test("of a bucket in another case, or of another port, is seen", async () => {
+  test("is reported for a bucket in another case, or another port", async () => {
     for (const [declared, shown] of [
       [
         "s3://logs/in?region=auto&access-key-id=a&secret-access-key=b",
@@ -530,7 +536,7 @@ describe("drift", () => {
     }
   });
 
-  test("of the destination is seen although its credentials are hidden, and only then", async () => {
+  test("of the destination is reported even with hidden credentials, but not of the hidden part", async () => {
     await restart({ logpush: { destination: "redacted" } });
     const recorded = await up(b.job);
     await b.changed(recorded.id, { destination_conf: HTTPS.replace("first", "other") });

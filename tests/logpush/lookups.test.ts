@@ -26,7 +26,7 @@ beforeEach(() => {
 
 const known = <T>(output: pulumi.Output<T>) => new Promise<T>((done) => output.apply(done));
 
-test("lists the fields of a dataset with their types, of a zone and of an account", async () => {
+test("lists the fields of a zone's or account's dataset with their types", async () => {
   const fields = await getLogpushFields({ zoneId, dataset: "http_requests" }, opts);
   expect(fields).toContainEqual({ name: "EdgeResponseStatus", type: "int", description: "int" });
   expect(fields).toContainEqual({
@@ -47,7 +47,7 @@ test("lists the fields of a dataset with their types, of a zone and of an accoun
   ]);
 });
 
-test("says nothing of a type where the service's text begins with none", async () => {
+test("returns no type if Cloudflare's description starts with none", async () => {
   const service = await serve((_request, response) => {
     response.end(envelope({ ClientIP: "the client's address", RayID: null }));
   });
@@ -125,29 +125,29 @@ test.each([
   [
     "neither zone nor account",
     () => getLogpushJobs({}, opts),
-    "getLogpushJobs: exactly one of zoneId and accountId says whose; neither is set.",
+    "getLogpushJobs: set either zoneId or accountId; neither is set.",
   ],
   [
-    "both",
+    "both zone and account",
     () => getLogpushFields({ zoneId, accountId: zoneId, dataset: "x" }, opts),
-    "getLogpushFields: exactly one of zoneId and accountId says whose; both are set.",
+    "getLogpushFields: set either zoneId or accountId; both are set.",
   ],
   [
-    "a zone that is none",
+    "a malformed zone ID",
     () => getLogpushJobs({ zoneId: "shop" }, opts),
     /^getLogpushJobs: zoneId: .* is not a zone ID \(32 hex digits\)/,
   ],
   [
-    "a dataset that is none",
+    "a malformed dataset",
     () => getLogpushFields({ zoneId, dataset: "../jobs" }, opts),
-    /^getLogpushFields: dataset: has to be the name of a dataset/,
+    /^getLogpushFields: dataset: "\.\.\/jobs" is not the name of a dataset/,
   ],
-])("refuses %s before anything is sent", async (_what, lookup, sentence) => {
+])("rejects %s before any request", async (_what, lookup, sentence) => {
   await expect(lookup()).rejects.toThrow(sentence);
   expect(api.requests).toEqual([]);
 });
 
-test("passes on that there is no such dataset", async () => {
+test("fails if there is no such dataset", async () => {
   await expect(getLogpushFields({ zoneId, dataset: "audit_logs" }, opts)).rejects.toMatchObject({
     name: "ApiError",
     status: 404,

@@ -1,11 +1,11 @@
 import { type LocalApi, type LocalApiOptions, startLocalApi } from "edgeguard-local";
 import { Operation, rawGet, rawSend, type Recorded, type Step } from "../support/operation";
 
-/** What the tests of log-push jobs share: a local API, a job in its empty zone, and a look at what was sent. */
+/** Shared by the tests of Logpush jobs: a local API, a job in its empty zone, and the requests that were sent. */
 
 export const TYPE = "LogpushJob";
 
-/** Needs no proof of ownership. */
+/** A destination that needs no ownership challenge. */
 export const HTTPS = "https://logs.example.com/in?header_Authorization=Bearer%20first-secret-token";
 
 export const FILTER =
@@ -17,17 +17,17 @@ export interface Bench {
   readonly api: LocalApi;
   /** Path of the zone's jobs. */
   readonly jobs: string;
-  /** Arguments of a job, as the class hands them to the engine. */
+  /** Arguments of a job, as the class passes them to the engine. */
   readonly job: Members & { readonly outputOptions: Members };
-  /** The zone's jobs, as anyone may see them. */
+  /** The zone's jobs, as the API returns them. */
   stored(): Promise<Members[]>;
   one(): Promise<Members>;
-  /** Method and path of what was sent, below `/logpush`. */
+  /** Method and path below `/logpush` of the requests. */
   sent(...methods: string[]): string[];
   bodies(method: string): Members[];
-  /** Makes a job beside us, as the dashboard would: equal to `job` but for what is given. Its id. */
+  /** Creates a job as the dashboard would: `job` with some members changed. Returns its ID. */
   made(more?: Members): Promise<string>;
-  /** Changes one beside us. */
+  /** Changes a job as the dashboard would. */
   changed(id: string, members: Members): Promise<void>;
 }
 
@@ -65,7 +65,7 @@ export async function bench(options: LocalApiOptions = {}): Promise<Bench> {
         filter: FILTER,
         ...more,
       });
-      const shown = result as { readonly id: number } | null; // Where the API does not show it, it is the last one.
+      const shown = result as { readonly id: number } | null; // If the API doesn't return it, it's the last one.
       return String(shown?.id ?? (await stored()).at(-1)?.["id"]);
     },
     changed: async (id, members) => {
@@ -74,10 +74,10 @@ export async function bench(options: LocalApiOptions = {}): Promise<Bench> {
   };
 }
 
-/** The bench of the test that runs. */
+/** The setup of the running test. */
 export let b: Bench;
 
-/** Gives each test of a file a bench of its own. */
+/** Gives each test of a file its own setup. */
 export function benchForEach(): void {
   beforeEach(async () => {
     b = await bench();
@@ -85,7 +85,7 @@ export function benchForEach(): void {
   afterEach(() => b.api.close());
 }
 
-/** The same with a service that behaves otherwise. */
+/** Starts over with a local API that behaves differently. */
 export async function restart(options: LocalApiOptions): Promise<void> {
   await b.api.close();
   b = await bench(options);

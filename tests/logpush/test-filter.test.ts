@@ -38,7 +38,7 @@ const RESULT = {
   },
 };
 
-test("counts what passes, with the first lines of each kind, wherever lines come from", async () => {
+test("counts the lines that pass and keeps the first of each kind, for every source of lines", async () => {
   const file = join(FOLDER, "lines.ndjson");
   writeFileSync(file, NDJSON);
   const packed = join(FOLDER, "lines.log.gz");
@@ -49,7 +49,7 @@ test("counts what passes, with the first lines of each kind, wherever lines come
       yield line;
     }
   }
-  // Chunks that end anywhere, also within a character.
+  // Chunks that end within a line, and within a character.
   const bytes = Buffer.from(NDJSON);
   const chunks = Array.from({ length: bytes.length }, (_, i) => bytes.subarray(i, i + 1));
 
@@ -62,7 +62,7 @@ test("counts what passes, with the first lines of each kind, wherever lines come
   expect(await testFilter(filter.compile(errors), [NDJSON])).toEqual(RESULT);
 });
 
-test("says which lines are none, and which lack a field that the filter looks at", async () => {
+test("reports unreadable lines, and lines that lack a field of the filter", async () => {
   const lines = [
     "",
     '{"ClientRequestHost":"example.com"}',
@@ -85,7 +85,7 @@ test("says which lines are none, and which lack a field that the filter looks at
   });
 });
 
-test("reads more than it keeps", async () => {
+test("keeps only the examples of a large source", async () => {
   function* many() {
     for (let i = 0; i < 50_000; i += 1)
       yield { ClientRequestHost: "example.com", EdgeResponseStatus: i % 600 };
@@ -96,28 +96,24 @@ test("reads more than it keeps", async () => {
 
 test.each([
   [
-    "a file that is not there",
+    "a missing file",
     () => testFilter(errors, join(FOLDER, "none")),
-    /^The log lines in ".*none" cannot be read: .*ENOENT/,
+    /^Can't read log lines from ".*none": .*ENOENT/,
   ],
   [
     "a folder",
     () => testFilter(errors, FOLDER),
-    /cannot be read: it is not a file\. Name a file of NDJSON\.$/,
+    /^Can't read log lines from ".*": it is not a file\. Name an NDJSON file\.$/,
   ],
-  [
-    "a filter that is none",
-    () => testFilter('{"where":{}}', LINES),
-    /^filter\.where is neither a comparison/,
-  ],
-])("refuses %s", async (_what, run, sentence) => {
+  ["an invalid filter", () => testFilter('{"where":{}}', LINES), /^filter\.where: must be a comparison/],
+])("fails for %s", async (_what, run, sentence) => {
   await expect(run()).rejects.toThrow(sentence);
 });
 
-test("refuses a packed file that is broken", async () => {
+test("fails for a corrupt .gz file", async () => {
   const broken = join(FOLDER, "broken.gz");
   writeFileSync(broken, "plain");
   await expect(testFilter(errors, broken)).rejects.toThrow(
-    /^The log lines in ".*broken\.gz" cannot be read: .*incorrect header check\.$/,
+    /^Can't read log lines from ".*broken\.gz": .*incorrect header check\.$/,
   );
 });

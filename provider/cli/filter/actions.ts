@@ -24,7 +24,7 @@ export interface FilterOptions extends FieldOptions {
   readonly print?: true;
 }
 
-/** @throws UsageError for a filter that is wrong; CommandError where no line could be judged. */
+/** @throws UsageError for an invalid filter; CommandError if no line could be tested. */
 export async function testFilterOn(
   io: Io,
   given: string,
@@ -60,7 +60,7 @@ function parseArgument(text: string): CheckedFilter {
   }
 }
 
-/** The API takes a filter as JSON within a text, and that is how it is copied. */
+/** A filter copied from an API request is JSON in a JSON string. */
 function unescapeFilter(text: string): string {
   if (!text.startsWith('"')) return text;
   try {
@@ -75,15 +75,15 @@ function sourceOf(io: Io, file: string): LogLines {
   if (file !== "-") {
     const path = resolve(io.cwd, file);
     const found = statSync(path, { throwIfNoEntry: false });
-    const isPipe = found?.isFile() === false && !found.isDirectory(); // As the shell's <(…) makes it.
+    const isPipe = found?.isFile() === false && !found.isDirectory(); // Such as the shell's <(…).
     return isPipe ? createReadStream(path) : path;
   }
   if (io.stdin.isTTY === true)
-    throw new UsageError("no log lines to test. Name a file of NDJSON, or pipe one in.");
+    throw new UsageError("no log lines to test. Name an NDJSON file, or pipe one in.");
   return io.stdin;
 }
 
-/** The same lines; those that pass are printed on their way. */
+/** Passes the lines on, and prints those that pass the filter. */
 async function* printPassing(io: Io, filter: CheckedFilter, lines: LogLines): AsyncGenerator<LogLine> {
   for await (const line of linesOf(lines)) {
     yield line;
@@ -103,32 +103,35 @@ function fieldsOf(line: string): JsonObject | undefined {
 }
 
 function assertReadable({ lines, unreadable, examples }: FilterTest): void {
-  if (lines === 0) throw new CommandError("there are no log lines. Each line is one JSON object (NDJSON).");
+  if (lines === 0) throw new CommandError("no log lines. Write one JSON object on each line (NDJSON).");
   if (unreadable < lines) return;
   const [first] = examples.unreadable;
   const why = first === undefined ? "" : `; line ${first.line} ${first.reason}`;
-  throw new CommandError(`none of ${formatNumber(lines)} lines is a JSON object${why}.`);
+  throw new CommandError(
+    `none of ${formatNumber(lines)} lines is a JSON object${why}. Write one JSON object on each line (NDJSON).`,
+  );
 }
 
-/** Says what makes the counts less reliable than they look. */
+/** Warns of what makes the counts less reliable than they look. */
 function warn(
   io: Io,
   filter: CheckedFilter,
   { lines, unreadable, missingFields, examples }: FilterTest,
 ): void {
   const size = sizeProblem(filter);
-  if (size !== undefined) printToStderr(io, `edgeguard: the filter ${size}`);
+  if (size !== undefined)
+    printToStderr(io, `edgeguard: the filter ${size} A LogpushJob sends it only with filterChecks: "warn".`);
   if (unreadable > 0) {
     const first = examples.unreadable.map(({ line, reason }) => `line ${line} ${reason}`).join(", ");
     printToStderr(
       io,
-      `edgeguard: ${formatNumber(unreadable)} of ${formatNumber(lines)} lines cannot be read${first === "" ? "" : `: ${first}`}.`,
+      `edgeguard: ${formatNumber(unreadable)} of ${formatNumber(lines)} lines can't be read${first === "" ? "" : `: ${first}`}.`,
     );
   }
   for (const [field, without] of Object.entries(missingFields)) {
     printToStderr(
       io,
-      `edgeguard: ${field} is missing in ${formatNumber(without)} of ${formatNumber(lines)} lines: its comparisons fail there, which may not be what Cloudflare does. Use sample lines that have it.`,
+      `edgeguard: comparisons with ${field} fail for ${formatNumber(without)} of ${formatNumber(lines)} lines that don't have it; Cloudflare may decide otherwise. Use sample lines that have it.`,
     );
   }
 }
@@ -145,14 +148,14 @@ function formatResult(filter: CheckedFilter, text: string, result: FilterTest): 
     "",
     counts(result),
     ...(passed.length === 0 ? [] : ["", "For example, these pass:", ...shown(passed)]),
-    ...(rejected.length === 0 ? [] : ["", "And these do not:", ...shown(rejected)]),
+    ...(rejected.length === 0 ? [] : ["", "For example, these don't pass:", ...shown(rejected)]),
   ];
   return `${parts.join("\n")}\n`;
 }
 
 function counts({ lines, passed, rejected, unreadable }: FilterTest): string {
-  const not = rejected === 0 ? "" : `, ${formatNumber(rejected)} ${rejected === 1 ? "does" : "do"} not`;
-  const bad = unreadable === 0 ? "" : `, ${formatNumber(unreadable)} cannot be read`;
+  const not = rejected === 0 ? "" : `, ${formatNumber(rejected)} ${rejected === 1 ? "doesn't" : "don't"}`;
+  const bad = unreadable === 0 ? "" : `, ${formatNumber(unreadable)} can't be read`;
   return `${formatNumber(passed)} of ${formatNumber(lines)} ${lines === 1 ? "line" : "lines"} ${passed === 1 ? "passes" : "pass"}${not}${bad}.`;
 }
 

@@ -9,7 +9,7 @@ import { UsageError } from "../../terminal/errors";
 import { requireCredential, withVariables } from "../../terminal/failure";
 import { printToStderr, type Io } from "../../terminal/io";
 
-/** Holds the filter against the fields of its dataset, as a LogpushJob does in a preview. */
+/** Checks the filter against the fields of its dataset, as a preview of a LogpushJob does. */
 
 export interface FieldOptions {
   readonly dataset?: string;
@@ -17,12 +17,12 @@ export interface FieldOptions {
   readonly account?: string;
 }
 
-/** @throws UsageError for a dataset that does not exist, or fields that do not fit. */
+/** @throws UsageError for an unknown dataset, or for fields that don't fit. */
 export async function checkFields(io: Io, filter: CheckedFilter, options: FieldOptions): Promise<void> {
   const { dataset, zone, account } = options;
   if (zone !== undefined || account !== undefined) {
     if (dataset === undefined)
-      throw new UsageError("--zone and --account list the fields of a dataset. Pass --dataset <name>.");
+      throw new UsageError("--zone and --account need a dataset. Pass --dataset <name>.");
     const scope: Scope =
       zone === undefined ? { kind: "account", id: account ?? "" } : { kind: "zone", id: zone };
     refuse(fieldIssues(filter, await liveFields(io, scope, dataset)));
@@ -39,15 +39,18 @@ export async function checkFields(io: Io, filter: CheckedFilter, options: FieldO
     refuse(fieldIssues(filter, { dataset, types, complete: true }), advice);
   } else if ((DATASETS as readonly string[]).includes(dataset)) {
     const how = `Pass --zone <id> or --account <id> to check them against the API.`;
-    printToStderr(io, `edgeguard: the fields of ${dataset} are not listed here and were not checked. ${how}`);
+    printToStderr(
+      io,
+      `edgeguard: the fields of ${dataset} aren't checked: this version doesn't list them. ${how}`,
+    );
   } else {
     const near = nearest(dataset, DATASETS);
-    const advice = near === undefined ? `Choose from ${DATASETS.join(", ")}.` : `Did you mean ${near}?`;
+    const advice = near === undefined ? `Use one of: ${DATASETS.join(", ")}.` : `Did you mean ${near}?`;
     throw new UsageError(`--dataset ${dataset} is not a known dataset. ${advice}`);
   }
 }
 
-/** Without a dataset: what is wrong in the one that fits best. */
+/** Without a dataset: what is wrong for the one that fits best. */
 function issuesAnywhere(filter: CheckedFilter): readonly FilterIssue[] {
   const [best = []] = documentedDatasets()
     .map(([dataset, types]) => fieldIssues(filter, { dataset, types, complete: true }))
@@ -55,7 +58,7 @@ function issuesAnywhere(filter: CheckedFilter): readonly FilterIssue[] {
   return best;
 }
 
-/** The fields that the plan of the zone or account has. */
+/** The fields that the zone or account has on its plan. */
 async function liveFields(io: Io, scope: Scope, dataset: string): Promise<FieldList> {
   const out = (line: string): void => printToStderr(io, withVariables(line));
   const closing = io.interrupted();
@@ -75,7 +78,7 @@ async function liveFields(io: Io, scope: Scope, dataset: string): Promise<FieldL
   }
 }
 
-/** @param unknown what to do about a field that is right and not known. */
+/** @param unknown what to do if an unknown field is correct. */
 function refuse(issues: readonly FilterIssue[], unknown = ""): void {
   if (issues.length === 0) return;
   const isUnknown = issues.some(({ path }) => path.at(-1) === "key");
