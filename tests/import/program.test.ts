@@ -177,7 +177,7 @@ describe("what can't be declared", () => {
     expect(stderr).toContain(
       `policy ${String(second["id"])} "twice" of zone shop.example: a program can't tell it apart from policy ${String(first["id"])} "twice"`,
     );
-    expect(stderr).toMatch(/Logpush job 102 "" of zone shop\.example: name: is empty/);
+    expect(stderr).toMatch(/Logpush job 102 "" of zone shop\.example: name: must not be empty/);
     expect(stderr).toMatch(
       /Logpush job 104 "same" of zone shop\.example: a program can't tell it apart from Logpush job 103 "same"/,
     );

@@ -108,7 +108,7 @@ describe("log-push jobs of a zone and an account", () => {
         // 2. A token that has run out is refused in the preview, before anything is sent.
         const late = await run(["preview"], program(api, token(expired()) + first(TYPED)));
         expect(late.code).not.toBe(0);
-        expect(late.text).toMatch(/expired on 2025-01-31; a token lasts 7 days/);
+        expect(late.text).toMatch(/expired on 2025-01-31; a token is valid for 7 days/);
         expect(writes()).toEqual([]);
 
         // 3. With a good one the job is made; the account has its job already, which is taken over and written once.
