@@ -25,7 +25,7 @@ export function idsOf(answer: Answer): string[] {
   return rulesOf(answer).map(({ id }) => id);
 }
 
-/** A zone's rulesets, by plain HTTP. */
+/** A zone's rulesets over HTTP. */
 export class ZoneRulesets {
   readonly call: Call;
   readonly root: string;
@@ -51,7 +51,7 @@ export class ZoneRulesets {
     return this.call("PUT", this.entryPoint, body);
   }
 
-  /** Makes an empty entry point. */
+  /** Creates an empty entry point. */
   create(): Promise<Answer> {
     return this.call("POST", this.root, { name: "default", kind: "zone", phase: PHASE, rules: [] });
   }
@@ -70,7 +70,7 @@ export class ZoneRulesets {
 
   async effective(): Promise<EffectiveWaf> {
     const { body } = await controlOf(this.#api)("GET", `/zones/${this.#zoneId}/effective-waf`);
-    return body as EffectiveWaf; // Ours, and typed where it is made.
+    return body as EffectiveWaf; // A control route of ours.
   }
 
   async #id(): Promise<string> {

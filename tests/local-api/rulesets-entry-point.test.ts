@@ -14,7 +14,7 @@ const execute = {
   expression: 'http.host eq "a.example"',
 };
 
-describe("the entry point of a zone", () => {
+describe("a zone's entry point", () => {
   let api: LocalApi;
   let now = new Date("2026-09-02T10:00:00Z");
   let shop: ZoneRulesets;
@@ -32,7 +32,7 @@ describe("the entry point of a zone", () => {
   });
   afterAll(() => api.close());
 
-  test("is there in two of the seeded zones, and absent in the others", async () => {
+  test("exists in two of the seeded zones", async () => {
     const blog = new ZoneRulesets(api, api.zones.blog);
     expect([idOf(await shop.read()), idOf(await blog.read())]).toEqual(Object.values(seededEntryPoints));
     expect(idsOf(await shop.read())).toEqual([monitoring, managed, credentials]);
@@ -60,7 +60,7 @@ describe("the entry point of a zone", () => {
     expect(await shop.call("GET", `${root}/versions/${version + 2}`)).toMatchObject({ status: 404 });
   });
 
-  test("is made once: a second time is refused as 20217", async () => {
+  test("is created once, and a second POST fails with 20217", async () => {
     const made = await empty.create();
     expect(made).toMatchObject({
       status: 200,
@@ -86,7 +86,7 @@ describe("the entry point of a zone", () => {
     ]);
   });
 
-  test("is made by PUT too, and keeps its first name", async () => {
+  test("is also created by PUT, and keeps its first name", async () => {
     const made = await empty.put({ name: "default", rules: [execute] });
     const again = await empty.put({ name: "other", rules: [] });
     expect([made, again]).toMatchObject([
@@ -95,7 +95,7 @@ describe("the entry point of a zone", () => {
     ]);
   });
 
-  test("gives a rule its id, its ref, its version and what was left unsaid", async () => {
+  test("gives a rule an ID, a ref, a version and defaults", async () => {
     const [rule] = rulesOf(await empty.put({ rules: [execute] }));
     expect(rule?.id).toMatch(/^[0-9a-f]{32}$/);
     expect(rule).toEqual({
@@ -111,13 +111,13 @@ describe("the entry point of a zone", () => {
     });
   });
 
-  test("says that a skip rule logs, unless told otherwise", async () => {
+  test("lets skip rules log by default", async () => {
     const skip = { action: "skip", action_parameters: { ruleset: "current" }, expression: "true" };
     const rules = rulesOf(await empty.put({ rules: [skip, { ...skip, logging: { enabled: false } }] }));
     expect(rules.map((rule) => rule["logging"])).toEqual([{ enabled: true }, { enabled: false }]);
   });
 
-  test("replaced by PUT keeps the rules whose ids are sent, and takes all others for new", async () => {
+  test("keeps the rules whose IDs a PUT sends, and replaces all others", async () => {
     const before = rulesOf(await shop.read());
     const [first, second] = before;
     now = new Date("2026-09-02T11:00:00Z");
@@ -134,20 +134,20 @@ describe("the entry point of a zone", () => {
     });
   });
 
-  test("takes empty ids and refs for none, as the migration's configuration has them", async () => {
+  test("treats empty IDs and refs as unset, as the configuration of a migration has them", async () => {
     const [rule] = rulesOf(
       await empty.put({ name: "default", rules: [{ ...execute, id: "", ref: "", version: "" }] }),
     );
     expect(rule?.ref).toBe(rule?.id);
   });
 
-  test("changes its description alone by PUT", async () => {
+  test("keeps its rules if a PUT only has a description", async () => {
     const before = result(await shop.read());
     await shop.call("PUT", `${shop.root}/${seededEntryPoints.shop}`, { description: "reviewed" });
     expect(result(await shop.read())).toMatchObject({ description: "reviewed", rules: before["rules"] });
   });
 
-  test("takes a rule at its end, and answers with all of them", async () => {
+  test("adds a rule at the end and returns all rules", async () => {
     const before = rulesOf(await shop.read());
     const answer = await shop.add({ ...execute, ref: "mine", description: "d", enabled: false });
     const after = rulesOf(answer);
@@ -164,7 +164,7 @@ describe("the entry point of a zone", () => {
     ["after all", { after: "" }, 3],
     ["first, by index", { index: 1 }, 0],
     ["third, by index", { index: 3 }, 2],
-    ["behind the last, by index", { index: 4 }, 3],
+    ["after the last, by index", { index: 4 }, 3],
   ])("places a new rule %s", async (_, position, index) => {
     const ids = idsOf(await shop.add({ ...execute, position }));
     expect(ids.filter((id) => ![monitoring, managed, credentials].includes(id as never))).toEqual([
@@ -172,7 +172,7 @@ describe("the entry point of a zone", () => {
     ]);
   });
 
-  test("moves a rule by its position alone, and leaves its version", async () => {
+  test("moves a rule by its position alone, without a new version of the rule", async () => {
     const before = rulesOf(await shop.read());
     const answer = await shop.change(credentials, { position: { before: managed } });
     expect(rulesOf(answer)).toEqual([before[0], before[2], before[1]]);
@@ -184,7 +184,7 @@ describe("the entry point of a zone", () => {
     ]);
   });
 
-  test("changes a rule as a whole: what a PATCH leaves out goes back to its default", async () => {
+  test("replaces a rule's definition: what a PATCH omits gets its default", async () => {
     const before = rulesOf(await shop.read());
     now = new Date("2026-09-02T11:00:00Z");
     const after = rulesOf(await shop.change(managed, execute));
@@ -202,7 +202,7 @@ describe("the entry point of a zone", () => {
     expect([after[0], after[2]]).toEqual([before[0], before[2]]);
   });
 
-  test("sent back as it was read changes no rule, though the ruleset has a new version", async () => {
+  test("keeps a rule's version if a PATCH changes nothing, but gets a new version itself", async () => {
     const [, rule] = rulesOf(await shop.read());
     now = new Date("2026-09-02T11:00:00Z");
     const answer = await shop.change(managed, rule ?? {});
@@ -210,7 +210,7 @@ describe("the entry point of a zone", () => {
     expect(result(answer)["version"]).toBe("7");
   });
 
-  test("gives up a rule, also the last, and stays", async () => {
+  test("still exists when its last rule is deleted", async () => {
     const blog = new ZoneRulesets(api, api.zones.blog);
     expect(await blog.remove(seededRules.blog.owasp)).toMatchObject({
       status: 200,
@@ -220,7 +220,7 @@ describe("the entry point of a zone", () => {
     expect(result(await blog.read())).toMatchObject({ rules: [] });
   });
 
-  test("is deleted with all its rules, and can be made again", async () => {
+  test("is deleted with its rules, and can be created again", async () => {
     const path = `${shop.root}/${seededEntryPoints.shop}`;
     expect(await shop.call("DELETE", path)).toMatchObject({ status: 204, body: undefined });
     expect(await shop.read()).toMatchObject({ status: 404, body: { errors: [{ code: 10003 }] } });
@@ -228,7 +228,7 @@ describe("the entry point of a zone", () => {
     expect((await shop.create()).status).toBe(200);
   });
 
-  test("is left alone by a dry run, which refuses what the real one would", async () => {
+  test("isn't changed by a dry run, which refuses the same mistakes", async () => {
     const before = result(await shop.read());
     const rule = `${shop.root}/${seededEntryPoints.shop}/rules/${managed}?dry_run=true`;
     expect(await shop.call("PUT", `${shop.entryPoint}?dry_run=true`, { rules: [] })).toMatchObject({
@@ -243,7 +243,7 @@ describe("the entry point of a zone", () => {
     expect(result(await shop.read())).toEqual(before);
   });
 
-  test("loses no rule to writes of others at the same time", async () => {
+  test("loses no rule to parallel writes", async () => {
     await empty.create();
     const refs = Array.from({ length: 30 }, (_, index) => `writer-${index}`);
     const path = `${empty.root}/${idOf(await empty.read())}/rules`;
@@ -263,7 +263,7 @@ describe("the entry point of a zone", () => {
     expect(result(await empty.read())["version"]).toBe("61");
   });
 
-  test("lags behind a write by as much as reads do, though writes see each other", async () => {
+  test("shows a write after the read lag, though writes see each other", async () => {
     const slow = await startLocalApi({ readLagMs: 1000, clock: () => now });
     const zone = new ZoneRulesets(slow, slow.zones.blog);
     const path = `${zone.root}/${seededEntryPoints.blog}/rules`;
@@ -275,7 +275,7 @@ describe("the entry point of a zone", () => {
     await slow.close();
   });
 
-  test("is part of a snapshot, and nothing is deployed in a state that knows of none", async () => {
+  test("is part of a snapshot, and doesn't exist in a snapshot without rulesets", async () => {
     await shop.add({ ...execute, ref: "kept" });
     const snapshot = api.snapshot();
     const before = result(await shop.read());
@@ -293,7 +293,7 @@ describe("the entry point of a zone", () => {
     expect((await shop.read()).status).toBe(404);
   });
 
-  test("is read in the phase of the path, of which only one is served", async () => {
+  test("is read in the path's phase, and only one phase is served", async () => {
     const other = `${shop.root}/phases/http_ratelimit/entrypoint`;
     expect(await shop.call("GET", other)).toMatchObject({ status: 404, body: { errors: [{ code: 10003 }] } });
     expect(await shop.call("PUT", other, { rules: [] })).toMatchObject({

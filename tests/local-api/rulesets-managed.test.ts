@@ -19,7 +19,7 @@ describe("the managed rulesets of an account", () => {
   const read = async (id: string) => rulesOf(await call("GET", `${root}/${id}`));
   const publish = (id: string, body: unknown) => controlOf(api)("POST", `/rulesets/${id}/versions`, body);
 
-  test("are listed without rules, under the vendor's ids", async () => {
+  test("are listed without rules, with Cloudflare's IDs", async () => {
     const list = await call("GET", root);
     expect(each(list, "id")).toEqual(Object.values(managedRulesets));
     expect(each(list, "rules")).toEqual([undefined, undefined, undefined, undefined]);
@@ -39,7 +39,7 @@ describe("the managed rulesets of an account", () => {
     });
   });
 
-  test("are listed by page with a cursor, until there is none", async () => {
+  test("are listed in pages with a cursor", async () => {
     const seen: unknown[] = [];
     let cursor: string | undefined = "";
     for (let page = 0; page < 9 && cursor !== undefined; page++) {
@@ -55,7 +55,7 @@ describe("the managed rulesets of an account", () => {
     expect((await call("GET", `${root}?per_page=51`)).status).toBe(400);
   });
 
-  test("hold rules enough to be worth overriding: several tags, some off, not all taking every action", async () => {
+  test("have many rules with several tags, some of them off, some with fewer actions", async () => {
     const rules = await read(managedRulesets.managed);
     expect(rules.length).toBeGreaterThanOrEqual(120);
     expect(unique(rules.map(({ id }) => id))).toBe(rules.length);
@@ -74,7 +74,7 @@ describe("the managed rulesets of an account", () => {
     await other.close();
   });
 
-  test("score by rules of one paranoia level each, and act in the last one", async () => {
+  test("score with rules of one paranoia level each, and act in the last rule", async () => {
     const rules = await read(managedRulesets.owasp);
     const scoring = rules.slice(0, -1);
     const levels = scoring.map(({ categories }) =>
@@ -89,7 +89,7 @@ describe("the managed rulesets of an account", () => {
     expect(rules.at(-1)).toMatchObject({ id: OWASP_SCORE_RULE, action: "block", score_threshold: 40 });
   });
 
-  test("show an expression only where the published schema wants one", async () => {
+  test("show an expression only in the dialect whose schema requires one", async () => {
     const seed = await startLocalApi({ dialect: "seed" });
     const [rule] = rulesOf(await callerOf(seed)("GET", `${root}/${managedRulesets.free}`));
     expect(rule).not.toHaveProperty("expression");
@@ -97,7 +97,7 @@ describe("the managed rulesets of an account", () => {
     await seed.close();
   });
 
-  test("can be read in an older version, which differs from the latest", async () => {
+  test("can be read in an older version", async () => {
     const path = `${root}/${managedRulesets.managed}/versions`;
     expect(each(await call("GET", path), "version")).toEqual(["87", "88"]);
     const [before, after] = [
@@ -108,7 +108,7 @@ describe("the managed rulesets of an account", () => {
     expect((await call("GET", `${path}/86`)).status).toBe(404);
   });
 
-  test("move when a version is published: rules come, go and change, and the score rule stays the last", async () => {
+  test("change when a version is published, and the rule that compares the score stays the last", async () => {
     const before = await read(managedRulesets.owasp);
     const [gone, changed] = before;
     const published = await publish(managedRulesets.owasp, {
@@ -141,7 +141,7 @@ describe("the managed rulesets of an account", () => {
     expect(await version()).toBe("22");
   });
 
-  test("are one plain array by the specification, whatever page is asked for", async () => {
+  test("are one plain array in the dialect without pages", async () => {
     const seed = await startLocalApi({ dialect: "seed" });
     const list = await callerOf(seed)("GET", `${root}?per_page=1`);
     expect(each(list, "id")).toEqual(Object.values(managedRulesets));
@@ -153,17 +153,17 @@ describe("the managed rulesets of an account", () => {
     ["an unknown ruleset", "0".repeat(32), {}, 404],
     ["an unknown rule", managedRulesets.free, { remove: ["0".repeat(32)] }, 404],
     [
-      "a rule that is there already",
+      "a rule that already exists",
       managedRulesets.owasp,
       { add: [{ id: OWASP_SCORE_RULE, description: "x" }] },
       400,
     ],
-    ["a member that rules do not have", managedRulesets.free, { add: [{ description: "x", tags: [] }] }, 400],
+    ["a member that rules don't have", managedRulesets.free, { add: [{ description: "x", tags: [] }] }, 400],
   ])("refuse to publish %s", async (_, id, body, status) => {
     expect((await publish(id, body)).status).toBe(status);
   });
 
-  test("are the vendor's alone: unknown, misrouted and changing requests are refused", async () => {
+  test("are read-only, and unknown IDs and paths are refused", async () => {
     const owasp = `${root}/${managedRulesets.owasp}`;
     expect(await call("GET", `${root}/${"0".repeat(32)}`)).toMatchObject({ status: 404 });
     expect(await call("GET", `${root}/owasp`)).toMatchObject({

@@ -39,13 +39,13 @@ test.each([
   'http.request.uri.path matches r#"a"b$"# or http.request.full_uri strict wildcard "*\\"*"',
   'is_timed_hmac_valid_v0("key", concat(http.host, "/"), 100000, http.request.timestamp.sec, 8)',
   "\n  ssl\r\n  and\tssl\n",
-])("an expression is taken as it is sent: %j", async (expression) => {
+])("an expression is stored as it was sent: %j", async (expression) => {
   const other = new ZoneRulesets(api, api.zones.small);
   expect(await other.put({ rules: [expressed(expression)] })).toMatchObject({ status: 200 });
   expect(rulesOf(await other.read())).toMatchObject([{ expression }]);
 });
 
-test("an expression that is none is told with the line and the column", async () => {
+test("an invalid expression is refused with line and column", async () => {
   const rule = expressed("ssl\n or http.host eq shop.example");
   const { body } = await shop.add(rule);
   expect(JSON.stringify(body)).toContain(
@@ -53,26 +53,26 @@ test("an expression that is none is told with the line and the column", async ()
   );
 });
 
-describe("a rule is refused, with its code and the place,", () => {
+describe("refuses a rule, with code and pointer,", () => {
   test.each<[string, object, number, string]>([
     ["without an expression", { ...execute({}), expression: undefined }, 20125, "/expression"],
     ["with a blank expression", expressed(" "), 20125, "/expression"],
-    ["with an expression that is no text", expressed(1), 10001, "/expression"],
-    ["with a longer expression than 4,096 characters", expressed("x".repeat(4097)), 20126, "/expression"],
+    ["with an expression that isn't a string", expressed(1), 10001, "/expression"],
+    ["with an expression of more than 4,096 characters", expressed("x".repeat(4097)), 20126, "/expression"],
     ["with an open string", expressed('http.host eq "a'), 20127, "/expression"],
     ["with an open parenthesis", expressed('(http.host eq "a"'), 20127, "/expression"],
     ["with brackets that cross", expressed('(http.host in {"a")}'), 20127, "/expression"],
     ["with a field that does not exist", expressed('URI Path eq "/"'), 20127, "/expression"],
     ["with an unquoted host", expressed("http.host eq shop.example"), 20127, "/expression"],
-    ["with a text instead of an expression", expressed('"true"'), 20127, "/expression"],
-    ["with a foreign sign", expressed("true; true"), 20127, "/expression"],
+    ["with a string instead of an expression", expressed('"true"'), 20127, "/expression"],
+    ["with an invalid character", expressed("true; true"), 20127, "/expression"],
     ["with nothing to compare with", expressed("http.host eq and ssl"), 20127, "/expression"],
     ["with two conditions side by side", expressed("ssl cf.client.bot"), 20127, "/expression"],
-    ["with an operator at its end", expressed("ssl and"), 20127, "/expression"],
+    ["with an operator at the end", expressed("ssl and"), 20127, "/expression"],
     ["with a set that is not closed", expressed('http.host in {"a"'), 20127, "/expression"],
     ["with commas in a set", expressed('http.host in {"a", "b"}'), 20127, "/expression"],
     ["with an operator in capitals", expressed("ssl AND ssl"), 20127, "/expression"],
-    ["nested without end", expressed("(".repeat(4096)), 20127, "/expression"],
+    ["with endless nesting", expressed("(".repeat(4096)), 20127, "/expression"],
     ["without an action", { ...execute({}), action: undefined }, 20119, "/action"],
     ["with an action of other phases", { ...execute({}), action: "block" }, 20120, "/action"],
     ["without parameters", { ...execute({}), action_parameters: undefined }, 20118, "/action_parameters"],
@@ -90,8 +90,8 @@ describe("a rule is refused, with its code and the place,", () => {
       20122,
       "/action_parameters/version",
     ],
-    ["with an id, as if it were there already", { ...execute({}), id: NONE }, 20152, "/id"],
-    ["with a ref that another has", { ...execute({}), ref: "security-team/managed" }, 20150, "/ref"],
+    ["with an ID, although it's new", { ...execute({}), id: NONE }, 20152, "/id"],
+    ["with another rule's ref", { ...execute({}), ref: "security-team/managed" }, 20150, "/ref"],
   ])("%s", async (_, rule, code, pointer) => {
     await expectRefused(rule, code, pointer);
   });
@@ -127,7 +127,7 @@ describe("a rule is refused, with its code and the place,", () => {
     ],
     ["an action that does not exist", overrides({ action: "allow" }), 20130, `${at}/action`],
     [
-      "an action that the rules do not take",
+      "an action that the rules don't accept",
       execute({ id: managed, overrides: { categories: [{ category: "file-upload", action: "challenge" }] } }),
       20130,
       `${at}/categories/0/action`,
@@ -152,7 +152,7 @@ describe("a rule is refused, with its code and the place,", () => {
     await expectRefused(rule, code, pointer);
   });
 
-  test("overriding the threshold of a rule that does not compare the score", async () => {
+  test("overriding the threshold of a rule that doesn't compare the score", async () => {
     const account = await callerOf(api)("GET", `/accounts/${api.accounts.main}/rulesets/${owasp}`);
     const id = rulesOf(account)[0]?.id;
     const rules = [{ id, score_threshold: 25 }];
@@ -181,18 +181,18 @@ describe("a rule is refused, with its code and the place,", () => {
   });
 
   test.each<[string, object, number, string]>([
-    ["two places", { before: "", index: 1 }, 20160, ""],
-    ["no place", {}, 20160, ""],
+    ["two positions", { before: "", index: 1 }, 20160, ""],
+    ["no position", {}, 20160, ""],
     ["before an unknown rule", { before: NONE }, 20161, "/before"],
     ["after an unknown rule", { after: NONE }, 20161, "/after"],
-    ["at 0", { index: 0 }, 20162, "/index"],
-    ["beyond the end", { index: 5 }, 20162, "/index"],
-    ["by a word", { first: true }, 10001, "/first"],
+    ["index 0", { index: 0 }, 20162, "/index"],
+    ["an index beyond the end", { index: 5 }, 20162, "/index"],
+    ["an unknown member", { first: true }, 10001, "/first"],
   ])("placed at %s", async (_, position, code, pointer) => {
     await expectRefused({ ...execute({}), position }, code, `/position${pointer}`);
   });
 
-  test("placed beside itself", async () => {
+  test("placed next to itself", async () => {
     const position = { after: seededRules.shop.managed };
     expect(await shop.change(seededRules.shop.managed, { position })).toMatchObject({
       status: 400,
@@ -206,7 +206,7 @@ describe("a rule is refused, with its code and the place,", () => {
     const refusal = { status: 400, body: { success: false, result: null, errors: [error] } };
     expect(await shop.add(rule)).toMatchObject(refusal);
     expect(result(await shop.read())).toEqual(before);
-    if (code === 20162) return; // One place fewer for a rule that is there.
+    if (code === 20162) return; // An existing rule has one index less.
 
     expect(await shop.change(seededRules.shop.monitoring, rule)).toMatchObject(refusal);
     const inList = { ...refusal.body, errors: [{ code, source: { pointer: `/rules/0${pointer}` } }] };
@@ -229,7 +229,7 @@ test.each([
   ).toBe(200);
 });
 
-test("all that is wrong is said at once", async () => {
+test("reports all problems at once", async () => {
   const rules = [expressed(""), { ...overrides({}), expression: "(" }, { ...execute({}), id: NONE }];
   expect(await shop.put({ rules })).toMatchObject({
     status: 400,
@@ -244,7 +244,7 @@ test("all that is wrong is said at once", async () => {
   });
 });
 
-test("two rules of one list share neither ref nor id", async () => {
+test("refuses two rules with the same ref or ID in one list", async () => {
   const [rule] = rulesOf(await shop.read());
   const twice = [
     { ...execute({}), ref: "same" },
@@ -264,7 +264,7 @@ test.each([
   ["of a phase that does not exist", { phase: "none" }, 10001],
   ["without a name", { name: "" }, 10001],
   ["with an unknown member", { source: "mine" }, 10001],
-])("a ruleset %s is not made", async (_, members, code) => {
+])("refuses to create a ruleset %s", async (_, members, code) => {
   const zone = new ZoneRulesets(api, api.zones.empty);
   expect(
     await zone.call("POST", zone.root, { name: "default", kind: "zone", phase: PHASE, ...members }),
@@ -275,7 +275,7 @@ test.each([
   expect((await zone.read()).status).toBe(404);
 });
 
-test("kind and phase of a ruleset cannot be changed, nor a managed ruleset at all", async () => {
+test("refuses to change the kind or phase of a ruleset, or anything of a managed ruleset", async () => {
   const path = `${shop.root}/${seededEntryPoints.shop}`;
   const refused = (code: number) => ({ status: 400, body: { errors: [{ code }] } });
   expect(await shop.call("PUT", path, { kind: "root" })).toMatchObject(refused(20181));
@@ -285,7 +285,7 @@ test("kind and phase of a ruleset cannot be changed, nor a managed ruleset at al
   expect((await shop.call("GET", `${shop.root}/${owasp}`)).status).toBe(200);
 });
 
-test("a plan without managed rules executes the free ruleset alone", async () => {
+test("the free plan only executes the free ruleset", async () => {
   const zone = new ZoneRulesets(api, api.zones.free);
   for (const id of [managed, owasp, exposedCredentials]) {
     expect(await zone.put({ rules: [execute({ id })] })).toMatchObject({
@@ -296,7 +296,7 @@ test("a plan without managed rules executes the free ruleset alone", async () =>
   expect((await zone.put({ rules: [execute({ id: free })] })).status).toBe(200);
 });
 
-test("a zone has room for so many rules", async () => {
+test("refuses more rules than the limit", async () => {
   const small = await startLocalApi({ limits: { maxZoneRules: 3 } });
   const zone = new ZoneRulesets(small, small.zones.shop);
   expect((await zone.add(execute({}))).body).toMatchObject({

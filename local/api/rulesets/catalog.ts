@@ -7,18 +7,18 @@ import { owaspRules } from "./owasp";
 const FIRST_AT = "2026-06-02T09:00:00.000000Z";
 const SECOND_AT = "2026-08-18T09:30:00.000000Z";
 
-interface Edition {
+interface SeededRuleset {
   readonly name: string;
   readonly description: string;
-  /** The number of the oldest version that can still be asked for. */
+  /** The oldest version that can still be read. */
   readonly version: number;
   readonly rules: (at: string) => ManagedRule[];
 }
 
-const editions: Readonly<Record<string, Edition>> = {
+const seededRulesets: Readonly<Record<string, SeededRuleset>> = {
   [managedRulesets.managed]: {
     name: "Cloudflare Managed Ruleset",
-    description: "Rules of the vendor's security team against known attacks",
+    description: "Cloudflare's own rules against known attacks",
     version: 87,
     rules: managedRules,
   },
@@ -42,7 +42,7 @@ const editions: Readonly<Record<string, Edition>> = {
   },
 };
 
-/** The managed rulesets of the account, in all their versions. */
+/** The account's managed rulesets, in all their versions. */
 export class Catalog {
   /** Oldest version first. */
   readonly #versions = new Map<string, readonly ManagedRuleset[]>();
@@ -59,20 +59,20 @@ export class Catalog {
 
   /** Each ruleset in its latest version. */
   all(): ManagedRuleset[] {
-    return Object.keys(editions).flatMap((id) => this.latest(id) ?? []);
+    return Object.keys(seededRulesets).flatMap((id) => this.latest(id) ?? []);
   }
 
   latest(id: string): ManagedRuleset | undefined {
     return this.versions(id).at(-1);
   }
 
-  /** The version that `action_parameters.version` asks for; "latest" where it says nothing. */
+  /** The version that `action_parameters.version` asks for, by default the latest. */
   resolve(id: string, version = "latest"): ManagedRuleset | undefined {
     if (version === "latest") return this.latest(id);
     return this.versions(id).find((each) => String(each.version) === version);
   }
 
-  /** Oldest first; none where the ruleset is not known. */
+  /** Oldest first. Empty for an unknown ruleset. */
   versions(id: string): readonly ManagedRuleset[] {
     const known = this.#versions.get(id);
     if (known !== undefined) return known;
@@ -83,12 +83,12 @@ export class Catalog {
     return versions;
   }
 
-  /** From now on `latest` is this version; who has named an older one keeps it. */
+  /** Publishes a new latest version. Deployments that pin an older one keep it. */
   publish(id: string, { add, remove, change }: NextVersion, at: string): ManagedRuleset {
     const last = this.latest(id);
     if (last === undefined) throw failures.notFound(`managed ruleset ${id}`);
     const named = (rule: string) =>
-      last.rules.find((each) => each.id === rule) ?? fail(`rule ${rule} of ruleset ${id}`);
+      last.rules.find((each) => each.id === rule) ?? notFound(`rule ${rule} of ruleset ${id}`);
 
     const next: Publication = {
       ruleset: id,
@@ -104,7 +104,7 @@ export class Catalog {
           throw failures.bodyInvalid([{ pointer: `/add/${index}/id`, message }]);
         }
         const number = (last.version + 1) * 1_000_000 + index;
-        const like = last.rules[0] ?? fail(`a rule of ruleset ${id}`);
+        const like = last.rules[0] ?? notFound(`a rule of ruleset ${id}`);
         return { ...like, ...identity(id, number, at), categories: [], enabled: true, ...rule };
       }),
     };
@@ -116,11 +116,11 @@ export class Catalog {
 
 const seeded = new Map<string, readonly ManagedRuleset[]>();
 
-/** What every start has; made when it is first asked for. */
+/** The versions that every start has, generated on first use. */
 function seededVersions(id: string): readonly ManagedRuleset[] {
   const known = seeded.get(id);
   if (known !== undefined) return known;
-  const edition = Object.hasOwn(editions, id) ? editions[id] : undefined;
+  const edition = Object.hasOwn(seededRulesets, id) ? seededRulesets[id] : undefined;
   if (edition === undefined) return [];
   const first = { ...edition, id, last_updated: FIRST_AT, rules: edition.rules(FIRST_AT) };
   const versions = seededPublications(first).reduce(withVersion, [first]);
@@ -133,7 +133,7 @@ function withVersion(versions: readonly ManagedRuleset[], change: Publication): 
   return last === undefined ? [] : [...versions, apply(last, change)];
 }
 
-/** New rules come before the last one, which in the OWASP ruleset acts on what all others have added up. */
+/** New rules go before the last one, which acts on the score in the OWASP Core Ruleset. */
 function apply(last: ManagedRuleset, { at, add, remove, change }: Publication): ManagedRuleset {
   const kept = last.rules
     .filter(({ id }) => !remove.includes(id))
@@ -143,7 +143,7 @@ function apply(last: ManagedRuleset, { at, add, remove, change }: Publication): 
   return { ...last, version: last.version + 1, last_updated: at, rules: [...others, ...add, ...acting] };
 }
 
-/** The second version of two rulesets: a rule came, and in one of them one went and one changed its tags. */
+/** The second version of two rulesets: both add a rule, and one also removes a rule and changes another's tags. */
 function seededPublications({ id, rules }: ManagedRuleset): Publication[] {
   const [like, , retagged] = rules;
   const retired = rules.at(-1);
@@ -174,6 +174,6 @@ function seededPublications({ id, rules }: ManagedRuleset): Publication[] {
   return [];
 }
 
-function fail(what: string): never {
+function notFound(what: string): never {
   throw failures.notFound(what);
 }

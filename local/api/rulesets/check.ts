@@ -17,23 +17,23 @@ import { managedRulesets } from "./ids";
 import { overrideProblems } from "./overrides";
 import { type Problem, problems } from "./problems";
 
-/** An empty text stands for nothing: the migration's configuration has such members (facts D21). */
-const given = z
+/** An empty string counts as unset: the configuration of a WAF migration has such members. */
+const optionalText = z
   .string()
   .transform((text) => (text === "" ? undefined : text))
   .optional();
 
-/** What a rule may be sent as; what its members say is looked at by `checkRule`. */
+/** The members of a rule in a request. `checkRule` checks their values. */
 export const ruleMembers = {
-  id: given,
-  ref: given,
-  action: given,
+  id: optionalText,
+  ref: optionalText,
+  action: optionalText,
   action_parameters: z.record(z.string(), z.unknown()).optional(),
   expression: z.string().optional(),
   description: z.string().optional(),
   enabled: z.boolean().optional(),
   logging: z.strictObject({ enabled: z.boolean() }).optional(),
-  /** Read-only: whoever sends back what was read sends these too. */
+  /** Read-only, but accepted so that clients can send back what they read. */
   version: z.unknown().optional(),
   last_updated: z.unknown().optional(),
   categories: z.unknown().optional(),
@@ -42,29 +42,29 @@ export const ruleMembers = {
 export const ruleRequest = z.strictObject(ruleMembers);
 export type RuleRequest = z.infer<typeof ruleRequest>;
 
-/** A rule that may be kept. */
+/** A valid rule. */
 export interface CheckedRule {
-  /** Of the rule that it replaces. */
+  /** The ID of the rule that it replaces. */
   readonly id: string | undefined;
   readonly ref: string | undefined;
   readonly definition: RuleDefinition;
 }
 
-/** What a rule is judged by. */
-interface Judgement {
+/** What a rule is checked against. */
+interface RuleContext {
   readonly catalog: Catalog;
   readonly plan: Plan;
   readonly limits: Limits;
 }
 
-/** The rule, with the service's defaults filled in, or all that is wrong with it. */
+/** The rule with Cloudflare's defaults filled in, or all its problems. */
 export function checkRule(
   sent: RuleRequest,
-  judge: Judgement,
+  ctx: RuleContext,
   pointer: string,
 ): { readonly rule: CheckedRule } | { readonly problems: readonly Problem[] } {
   const { id, ref, action, action_parameters: parameters, logging } = sent;
-  const found = expressionProblems(sent.expression ?? "", judge.limits, `${pointer}/expression`);
+  const found = expressionProblems(sent.expression ?? "", ctx.limits, `${pointer}/expression`);
   if (action === undefined) return { problems: [...found, problems.actionMissing(`${pointer}/action`)] };
   if (action !== "execute" && action !== "skip") {
     return { problems: [...found, problems.actionNotAllowed(action, PHASE, `${pointer}/action`)] };
@@ -74,16 +74,16 @@ export function checkRule(
 
   if (action === "execute") {
     const parsed = executeParameters.safeParse(parameters);
-    if (!parsed.success) return { problems: [...found, ...malformed(parsed.error, at)] };
-    found.push(...executeProblems(parsed.data, judge, at));
+    if (!parsed.success) return { problems: [...found, ...schemaProblems(parsed.error, at)] };
+    found.push(...executeProblems(parsed.data, ctx, at));
   } else {
     const parsed = skipParameters.safeParse(parameters);
-    if (!parsed.success) return { problems: [...found, ...malformed(parsed.error, at)] };
-    found.push(...skipProblems(parsed.data, judge, at));
+    if (!parsed.success) return { problems: [...found, ...schemaProblems(parsed.error, at)] };
+    found.push(...skipProblems(parsed.data, ctx, at));
   }
   if (found.length > 0) return { problems: found };
 
-  // INV: what the service fills in. Clients must not take it for a change.
+  // Undocumented: skip rules log by default. Clients must not take this for a change.
   const logs = logging ?? (action === "skip" ? { enabled: true } : undefined);
   const definition = ruleDefinition.parse({
     action,
@@ -104,21 +104,21 @@ function expressionProblems(expression: string, limits: Limits, pointer: string)
   return why === undefined ? [] : [problems.expressionInvalid(expression, why, pointer)];
 }
 
-function executeProblems({ id, version, overrides }: ExecuteParameters, judge: Judgement, at: string) {
-  const latest = judge.catalog.latest(id);
+function executeProblems({ id, version, overrides }: ExecuteParameters, ctx: RuleContext, at: string) {
+  const latest = ctx.catalog.latest(id);
   if (latest === undefined) return [problems.rulesetUnknown(id, `${at}/id`)];
-  if (!isEntitled(latest, judge.plan)) return [problems.notEntitledRuleset(latest.name, `${at}/id`)];
-  const ruleset = judge.catalog.resolve(id, version);
+  if (!isEntitled(latest, ctx.plan)) return [problems.notEntitledRuleset(latest.name, `${at}/id`)];
+  const ruleset = ctx.catalog.resolve(id, version);
   if (ruleset === undefined) return [problems.versionUnknown(version ?? "", `${at}/version`)];
   return overrides === undefined ? [] : overrideProblems(overrides, ruleset, `${at}/overrides`);
 }
 
-/** DOC: on the lowest plan there is one ruleset. */
+/** Free plans only have the Free Managed Ruleset: https://developers.cloudflare.com/waf/managed-rules/ */
 function isEntitled({ id }: ManagedRuleset, plan: Plan): boolean {
   return id === managedRulesets.free || rank(plan) >= rank("pro");
 }
 
-function skipProblems(sent: SkipParameters, { catalog }: Judgement, at: string): Problem[] {
+function skipProblems(sent: SkipParameters, { catalog }: RuleContext, at: string): Problem[] {
   const { ruleset, rulesets, rules, phases, products } = sent;
   const members = { ruleset, rulesets, rules, phases, products };
   const used = Object.entries(members).filter(([, value]) => value !== undefined);
@@ -139,7 +139,7 @@ function skipProblems(sent: SkipParameters, { catalog }: Judgement, at: string):
   for (const [name, value] of used) {
     const count = typeof value === "string" ? 1 : Object.keys(value ?? {}).length;
     if (count === 0) found.push(problems.skipNothing(`${at}/${name}`));
-    if (Array.isArray(value)) found.push(...twice(value, `${at}/${name}`));
+    if (Array.isArray(value)) found.push(...duplicates(value, `${at}/${name}`));
   }
 
   if (ruleset !== undefined && ruleset !== "current") {
@@ -158,7 +158,7 @@ function skipProblems(sent: SkipParameters, { catalog }: Judgement, at: string):
       });
     }
   }
-  // INV: the schema has both, for phases of which this one is none.
+  // The OpenAPI document has both members, but they're for other phases.
   phases?.forEach((each, index) => {
     found.push(problems.skipNotAllowed("phases", each, `${at}/phases/${index}`));
   });
@@ -168,7 +168,7 @@ function skipProblems(sent: SkipParameters, { catalog }: Judgement, at: string):
   return found;
 }
 
-function twice(values: readonly unknown[], pointer: string): Problem[] {
+function duplicates(values: readonly unknown[], pointer: string): Problem[] {
   return values.flatMap((value, index) =>
     values.findIndex((other) => isDeepStrictEqual(other, value)) < index
       ? [problems.overriddenTwice(String(value), `${pointer}/${index}`)]
@@ -176,7 +176,7 @@ function twice(values: readonly unknown[], pointer: string): Problem[] {
   );
 }
 
-function malformed(error: z.ZodError, pointer: string): Problem[] {
+function schemaProblems(error: z.ZodError, pointer: string): Problem[] {
   return error.issues.map((issue) => {
     const path = issue.path.map((part) => `/${String(part)}`).join("");
     if (issue.code !== "unrecognized_keys") return problems.invalidJson(issue.message, pointer + path);

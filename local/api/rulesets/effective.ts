@@ -1,8 +1,8 @@
 import type { Catalog } from "./catalog";
 import type { EntryPoint, ManagedRule, Overrides, SkipParameters, ZoneRule } from "./entities";
 
-/** What decided whether a rule is on, and what it does. */
-type Decider = "default" | "ruleset" | `category ${string}` | "rule";
+/** What decided whether a rule is on, and its action. */
+type DecidedBy = "default" | "ruleset" | `category ${string}` | "rule";
 
 export interface EffectiveRule {
   readonly id: string;
@@ -11,13 +11,13 @@ export interface EffectiveRule {
   readonly enabled: boolean;
   readonly action: string;
   readonly score_threshold?: number;
-  readonly decided: { readonly enabled: Decider; readonly action: Decider };
-  /** Ids of the zone's skip rules that leave this one out for what their expressions match. */
+  readonly decided: { readonly enabled: DecidedBy; readonly action: DecidedBy };
+  /** IDs of the zone's skip rules that skip this rule. */
   readonly skippedBy: readonly string[];
 }
 
 export interface EffectiveDeployment {
-  /** Of the zone's rule that executes the ruleset. */
+  /** The ID of the zone's execute rule. */
   readonly id: string;
   readonly ref: string;
   readonly enabled: boolean;
@@ -36,15 +36,16 @@ interface EffectiveException {
   readonly skips: SkipParameters;
 }
 
-/** What of the managed rulesets works in a zone. */
+/** The effect of the managed rulesets in a zone. */
 export interface EffectiveWaf {
   readonly deployments: readonly EffectiveDeployment[];
   readonly exceptions: readonly EffectiveException[];
 }
 
 /**
- * Computes it from what is stored, by rules of its own: an override of a rule wins over those of its categories, the
- * last matching category that speaks of the member over earlier ones, any category over the ruleset (facts 5.1).
+ * Computes the effect independently of the provider: a rule's own override wins over those of its categories, the last
+ * category that sets a member over earlier ones, and any category over the ruleset. See
+ * https://developers.cloudflare.com/ruleset-engine/managed-rulesets/override-managed-ruleset/
  */
 export function effectiveWaf(entryPoint: EntryPoint | undefined, catalog: Catalog): EffectiveWaf {
   const rules = entryPoint?.rules ?? [];
@@ -92,23 +93,23 @@ function deploymentOf(rule: ZoneRule, before: readonly ZoneRule[], catalog: Cata
 
 function decide(rule: ManagedRule, overrides: Overrides): Omit<EffectiveRule, "skippedBy"> {
   const { id, description, categories } = rule;
-  let enabled: [boolean, Decider] = [rule.enabled, "default"];
-  let action: [string, Decider] = [rule.action, "default"];
+  let enabled: [boolean, DecidedBy] = [rule.enabled, "default"];
+  let action: [string, DecidedBy] = [rule.action, "default"];
   let threshold = rule.score_threshold;
 
-  // From the weakest to the strongest: what speaks later wins.
-  const speaking: (readonly [{ enabled?: boolean | undefined; action?: string | undefined }, Decider])[] = [
+  // From the weakest to the strongest: the last one wins.
+  const applying: (readonly [{ enabled?: boolean | undefined; action?: string | undefined }, DecidedBy])[] = [
     [overrides, "ruleset"],
   ];
   for (const override of overrides.categories ?? []) {
-    if (categories.includes(override.category)) speaking.push([override, `category ${override.category}`]);
+    if (categories.includes(override.category)) applying.push([override, `category ${override.category}`]);
   }
   for (const override of overrides.rules ?? []) {
     if (override.id !== id) continue;
-    speaking.push([override, "rule"]);
+    applying.push([override, "rule"]);
     threshold = override.score_threshold ?? threshold;
   }
-  for (const [override, decider] of speaking) {
+  for (const [override, decider] of applying) {
     if (override.enabled !== undefined) enabled = [override.enabled, decider];
     if (rule.allowed_override_actions.some((allowed) => allowed === override.action)) {
       action = [override.action ?? action[0], decider];
@@ -125,7 +126,7 @@ function decide(rule: ManagedRule, overrides: Overrides): Omit<EffectiveRule, "s
   };
 }
 
-/** Only what comes after a skip rule is skipped by it. */
+/** A skip rule only skips what comes after it. */
 function skips(rule: ZoneRule, ruleset: string, id: string): boolean {
   if (rule.action !== "skip" || !rule.enabled) return false;
   const parameters = rule.action_parameters;

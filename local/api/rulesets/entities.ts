@@ -2,8 +2,8 @@ import { z } from "zod";
 import { identifier } from "../request";
 
 /*
- * What is kept of rulesets. Members carry the vendor's names. Rules of managed rulesets are generated (managed.ts,
- * owasp.ts), so that only what was published after the seeding has to be kept of them.
+ * What is stored about rulesets, with Cloudflare's names. The rules of managed rulesets are generated (managed.ts,
+ * owasp.ts); only later versions are stored.
  */
 
 /** The only phase of this local API. */
@@ -11,11 +11,11 @@ export const PHASE = "http_request_firewall_managed";
 
 const timestamp = z.iso.datetime({ offset: true });
 
-/** What a rule may be told to do instead of its own action. */
+/** The actions that an override can set. */
 export const overrideActions = ["block", "challenge", "js_challenge", "log", "managed_challenge"] as const;
 const overrideAction = z.enum(overrideActions);
 
-/** A rule of a managed ruleset, of which nobody but the vendor changes anything. */
+/** A rule of a managed ruleset, which only Cloudflare changes. */
 const managedRule = z.strictObject({
   id: identifier,
   version: z.int().min(1),
@@ -24,7 +24,7 @@ const managedRule = z.strictObject({
   description: z.string(),
   /** `score` adds to the anomaly score; `rewrite` marks the request. */
   action: z.enum([...overrideActions, "score", "rewrite"]),
-  /** Of `score`. */
+  /** For `score`. */
   increment: z.int().optional(),
   categories: z.array(z.string().min(1)),
   enabled: z.boolean(),
@@ -32,7 +32,7 @@ const managedRule = z.strictObject({
   score_threshold: z.int().optional(),
 });
 
-/** How the next version of a managed ruleset differs from the last. */
+/** A new version of a managed ruleset, by its differences from the last. */
 const publication = z.strictObject({
   ruleset: identifier,
   at: timestamp,
@@ -42,7 +42,7 @@ const publication = z.strictObject({
 });
 
 const shape = managedRule.shape;
-const saidOfRule = {
+const optionalMembers = {
   action: shape.action.exactOptional(),
   categories: shape.categories.exactOptional(),
   enabled: shape.enabled.exactOptional(),
@@ -50,16 +50,20 @@ const saidOfRule = {
   score_threshold: z.int().exactOptional(),
 };
 
-/** What the control route takes: the next version of a managed ruleset, by its differences from the last. */
+/** The body of the control route that publishes a version, by its differences from the last. */
 export const nextVersion = z.strictObject({
-  /** What is not said of a new rule is as in the first rule of the ruleset; it has no categories then. */
+  /** Omitted members are those of the ruleset's first rule, but without categories. */
   add: z
-    .array(z.strictObject({ id: identifier.exactOptional(), description: shape.description, ...saidOfRule }))
+    .array(
+      z.strictObject({ id: identifier.exactOptional(), description: shape.description, ...optionalMembers }),
+    )
     .default([]),
-  /** Ids. */
+  /** Rule IDs. */
   remove: z.array(identifier).default([]),
   change: z
-    .array(z.strictObject({ id: identifier, description: shape.description.exactOptional(), ...saidOfRule }))
+    .array(
+      z.strictObject({ id: identifier, description: shape.description.exactOptional(), ...optionalMembers }),
+    )
     .default([]),
 });
 
@@ -100,7 +104,7 @@ export const executeParameters = z.strictObject({
 export const skipParameters = z.strictObject({
   ruleset: z.string().optional(),
   rulesets: z.array(z.string()).optional(),
-  /** Of each ruleset, the ids of the rules to skip. */
+  /** Rule IDs by ruleset ID. */
   rules: z.record(z.string(), z.array(z.string())).optional(),
   phases: z.array(z.string()).optional(),
   products: z.array(z.string()).optional(),
@@ -113,7 +117,12 @@ const definition = {
   logging: z.strictObject({ enabled: z.boolean() }).optional(),
 };
 
-const kept = { id: identifier, version: z.int().min(1), last_updated: timestamp, ref: z.string().min(1) };
+const storedMembers = {
+  id: identifier,
+  version: z.int().min(1),
+  last_updated: timestamp,
+  ref: z.string().min(1),
+};
 
 const execute = { ...definition, action: z.literal("execute"), action_parameters: executeParameters };
 const skip = { ...definition, action: z.literal("skip"), action_parameters: skipParameters };
@@ -122,11 +131,11 @@ export const ruleDefinition = z.discriminatedUnion("action", [z.strictObject(exe
 
 /** A rule of a zone. */
 const zoneRule = z.discriminatedUnion("action", [
-  z.strictObject({ ...kept, ...execute }),
-  z.strictObject({ ...kept, ...skip }),
+  z.strictObject({ ...storedMembers, ...execute }),
+  z.strictObject({ ...storedMembers, ...skip }),
 ]);
 
-/** The entry point of a zone: the rules that execute managed rulesets, or skip them, in their order. */
+/** A zone's entry point ruleset, with its execute and skip rules in order. */
 const entryPoint = z.strictObject({
   id: identifier,
   name: z.string().min(1),
@@ -136,7 +145,7 @@ const entryPoint = z.strictObject({
   rules: z.array(zoneRule),
 });
 
-/** What is kept for a zone: nothing until somebody has made the entry point. */
+/** What is stored about a zone: nothing until its entry point is created. */
 const deployed = z.strictObject({ entryPoint: entryPoint.optional() });
 
 export const rulesetsSnapshot = z.strictObject({
@@ -150,7 +159,7 @@ export type NextVersion = z.infer<typeof nextVersion>;
 export type ExecuteParameters = z.infer<typeof executeParameters>;
 export type Overrides = NonNullable<ExecuteParameters["overrides"]>;
 export type SkipParameters = z.infer<typeof skipParameters>;
-/** What a client says of a rule; the service adds id, version, time and, where there is none, the ref. */
+/** A rule as a client sends it. Cloudflare adds the ID, version, time and, if there's none, the ref. */
 export type RuleDefinition = z.infer<typeof ruleDefinition>;
 export type ZoneRule = z.infer<typeof zoneRule>;
 export type EntryPoint = z.infer<typeof entryPoint>;

@@ -4,12 +4,12 @@ import type { Zone } from "../state";
 import { type CheckedRule, checkRule, type RuleRequest } from "./check";
 import { type EntryPoint, PHASE, type ZoneRule } from "./entities";
 import { newId } from "./ids";
-import { placed, type Position } from "./position";
+import { withRuleAt, type Position } from "./position";
 import { type Problem, problems, refused } from "./problems";
 import type { RulesetStore } from "./store";
 
-/** Where and by what an entry point changes. */
-export interface Workplace {
+/** The zone whose entry point changes, and its limits. */
+export interface WriteContext {
   readonly store: RulesetStore;
   readonly zone: Zone;
   readonly limits: Limits;
@@ -22,24 +22,24 @@ interface EntryPointRequest {
 }
 
 /*
- * Each function gives the entry point as it would be, or throws what the service refuses; nothing is written before
- * `store.write`. Products in this process use `putEntryPoint`, which writes too.
+ * Each function returns the new entry point, or throws Cloudflare's refusal. Nothing is written before `store.write`.
+ * Other products of the local API use `putEntryPoint`, which also writes.
  */
 
-/** Replaces all rules of the zone, or makes its entry point; the name is that of the first time (facts D24). */
-export function putEntryPoint(place: Workplace, request: EntryPointRequest): EntryPoint {
-  const old = place.store.latest(place.zone.id);
-  const next = old === undefined ? created(place, request) : replaced(place, old, request);
-  place.store.write(place.zone.id, next);
+/** Replaces all rules of the zone, or creates its entry point. An existing entry point keeps its name. */
+export function putEntryPoint(ctx: WriteContext, request: EntryPointRequest): EntryPoint {
+  const old = ctx.store.latest(ctx.zone.id);
+  const next = old === undefined ? createEntryPoint(ctx, request) : replaceEntryPoint(ctx, old, request);
+  ctx.store.write(ctx.zone.id, next);
   return next;
 }
 
-export function created(
-  place: Workplace,
+export function createEntryPoint(
+  ctx: WriteContext,
   { name = "zone", description = "", rules = [] }: EntryPointRequest,
 ) {
-  const now = place.store.now();
-  const checked = checkedRules(place, rules, []);
+  const now = ctx.store.now();
+  const checked = checkedRules(ctx, rules, []);
   return {
     id: newId(),
     name,
@@ -50,14 +50,18 @@ export function created(
   };
 }
 
-/** A rule whose id is sent stays the rule it was; one without is new, whatever it holds (facts 5.2). */
-export function replaced(place: Workplace, old: EntryPoint, request: EntryPointRequest): EntryPoint {
-  const now = place.store.now();
-  // INV: the schema says that no rules is the default; a PUT of a description alone should cost nobody their rules.
+/** A rule with an ID stays the same rule. Without one, it's new, whatever its content. */
+export function replaceEntryPoint(
+  ctx: WriteContext,
+  old: EntryPoint,
+  request: EntryPointRequest,
+): EntryPoint {
+  const now = ctx.store.now();
+  // In the OpenAPI document, the default is no rules. Here, a PUT of a description alone keeps the rules.
   const rules =
     request.rules === undefined
       ? old.rules
-      : checkedRules(place, request.rules, old.rules).map((rule) => {
+      : checkedRules(ctx, request.rules, old.rules).map((rule) => {
           const known = old.rules.find(({ id }) => id === rule.id);
           return known === undefined ? newRule(rule, now) : changedRule(known, rule, now);
         });
@@ -65,36 +69,36 @@ export function replaced(place: Workplace, old: EntryPoint, request: EntryPointR
 }
 
 export function withRule(
-  place: Workplace,
+  ctx: WriteContext,
   old: EntryPoint,
   request: RuleRequest,
   position?: Position,
 ): EntryPoint {
-  const now = place.store.now();
-  const rule = newRule(checkedRule(place, request, old.rules), now);
-  requireRoom(place, old.rules.length + 1);
-  return next(old, placed([...old.rules, rule], rule, position), now);
+  const now = ctx.store.now();
+  const rule = newRule(checkedRule(ctx, request, old.rules), now);
+  requireRoom(ctx, old.rules.length + 1);
+  return next(old, withRuleAt([...old.rules, rule], rule, position), now);
 }
 
-/** The whole definition is replaced; what is not sent goes back to its default. A position alone only moves. */
+/** Replaces the whole definition: omitted members get their defaults. A position alone only moves the rule. */
 export function withChangedRule(
-  place: Workplace,
+  ctx: WriteContext,
   old: EntryPoint,
   rule: ZoneRule,
   request: RuleRequest,
   position?: Position,
 ): EntryPoint {
-  const now = place.store.now();
+  const now = ctx.store.now();
   const { id, ...definition } = request;
   if (id !== undefined && id !== rule.id) throw refused(problems.idUnknown(id, "/id"));
   const onlyMoves = position !== undefined && Object.values(definition).every((each) => each === undefined);
   const others = old.rules.filter((each) => each.id !== rule.id);
-  const changed = onlyMoves ? rule : changedRule(rule, checkedRule(place, definition, others), now);
+  const changed = onlyMoves ? rule : changedRule(rule, checkedRule(ctx, definition, others), now);
   const rules = old.rules.map((each) => (each.id === rule.id ? changed : each));
-  return next(old, position === undefined ? rules : placed(rules, changed, position), now);
+  return next(old, position === undefined ? rules : withRuleAt(rules, changed, position), now);
 }
 
-export function withoutRule({ store }: Workplace, old: EntryPoint, rule: ZoneRule): EntryPoint {
+export function withoutRule({ store }: WriteContext, old: EntryPoint, rule: ZoneRule): EntryPoint {
   return next(
     old,
     old.rules.filter(({ id }) => id !== rule.id),
@@ -111,15 +115,15 @@ function newRule({ ref, definition }: CheckedRule, now: string): ZoneRule {
   return { ...definition, id, ref: ref ?? id, version: 1, last_updated: now };
 }
 
-/** An equal definition leaves the rule as it was. */
+/** An equal definition changes nothing, not even the version. */
 function changedRule(old: ZoneRule, { ref, definition }: CheckedRule, now: string): ZoneRule {
   const { id, version, last_updated } = old;
   const changed = { ...definition, id, ref: ref ?? id, version, last_updated };
   return isDeepStrictEqual(changed, old) ? old : { ...changed, version: version + 1, last_updated: now };
 }
 
-function checkedRule(place: Workplace, request: RuleRequest, others: readonly ZoneRule[]): CheckedRule {
-  const result = checkRule(request, judgement(place), "");
+function checkedRule(ctx: WriteContext, request: RuleRequest, others: readonly ZoneRule[]): CheckedRule {
+  const result = checkRule(request, ruleContext(ctx), "");
   const found = "problems" in result ? [...result.problems] : [];
   if (request.id !== undefined) found.push(problems.idUnknown(request.id, "/id"));
   const { ref } = request;
@@ -131,7 +135,7 @@ function checkedRule(place: Workplace, request: RuleRequest, others: readonly Zo
 }
 
 function checkedRules(
-  place: Workplace,
+  ctx: WriteContext,
   requests: readonly RuleRequest[],
   known: readonly ZoneRule[],
 ): CheckedRule[] {
@@ -141,7 +145,7 @@ function checkedRules(
   const refs = new Set<string | undefined>();
   requests.forEach((request, index) => {
     const pointer = `/rules/${index}`;
-    const result = checkRule(request, judgement(place), pointer);
+    const result = checkRule(request, ruleContext(ctx), pointer);
     if ("problems" in result) found.push(...result.problems);
     else rules.push(result.rule);
 
@@ -155,15 +159,15 @@ function checkedRules(
     refs.add(ref);
   });
   if (found.length > 0) throw refused(...found);
-  requireRoom(place, rules.length);
+  requireRoom(ctx, rules.length);
   return rules;
 }
 
-function requireRoom({ limits }: Workplace, wanted: number): void {
+function requireRoom({ limits }: WriteContext, wanted: number): void {
   const quota = limits.maxZoneRules;
   if (wanted > quota) throw refused(problems.tooManyRules(wanted, quota, PHASE));
 }
 
-function judgement({ store, zone, limits }: Workplace) {
+function ruleContext({ store, zone, limits }: WriteContext) {
   return { catalog: store.catalog, plan: zone.plan, limits };
 }

@@ -1,10 +1,10 @@
 import type { Dialect } from "../options";
 import { type EntryPoint, type ManagedRule, type ManagedRuleset, PHASE, type ZoneRule } from "./entities";
 
-/** D19: `source` is known to the specification only; the published schema allows it. */
+/** Cloudflare's guides show `source`. The OpenAPI document allows it, but doesn't list it. */
 const common = { source: "firewall_managed", phase: PHASE };
 
-/** As lists show it. */
+/** A ruleset as in a list. */
 function rulesetToWire({ id, name, description, version, last_updated }: ManagedRuleset | EntryPoint) {
   return { id, name, description, version: String(version), last_updated, ...common };
 }
@@ -43,7 +43,7 @@ function managedRuleToWire(rule: ManagedRule, dialect: Dialect) {
     enabled,
     allowed_override_actions: rule.allowed_override_actions,
     ...(rule.score_threshold === undefined ? {} : { score_threshold: rule.score_threshold }),
-    // The schema requires an expression; the vendor shows none of a managed rule's (facts, section 13).
+    // The OpenAPI document requires an expression, but Cloudflare's guides show managed rules without one.
     ...(dialect === "published" ? { expression: "true" } : {}),
   };
 }

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 
-/** Ids of managed rulesets as the vendor documents them (facts 1.1). */
+/** The IDs of managed rulesets: https://developers.cloudflare.com/waf/managed-rules/ */
 export const managedRulesets = {
   managed: "efb7b8c949ac4650a09736fc376e9aee",
   owasp: "4814384a9e5d4991b9815dcfc25d2f1f",
@@ -8,17 +8,17 @@ export const managedRulesets = {
   free: "77454fe2d30c4220b5701f6fdfb893ba",
 } as const;
 
-/** The last rule of the OWASP ruleset: compares the score with the threshold (facts 1.1). */
+/** The last rule of the OWASP Core Ruleset, which compares the score with the threshold. */
 export const OWASP_SCORE_RULE = "6179ae15870a4bb7b2d480d4843b323c";
 
-/** A rule of the vendor-managed ruleset that the vendor's own examples name (facts 6.4). */
+/** A rule of the Cloudflare Managed Ruleset that Cloudflare's examples name. */
 export const EXAMPLE_MANAGED_RULE = "23ee7cebe6e8443e99ecf932ab579455";
 
 export function newId(): string {
   return randomUUID().replaceAll("-", "");
 }
 
-/** The same id for the same words, at every start. */
+/** An ID that is the same at every start. */
 export function idFrom(...words: readonly (string | number)[]): string {
   return createHash("sha256").update(words.join(" ")).digest("hex").slice(0, 32);
 }

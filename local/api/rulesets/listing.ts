@@ -16,15 +16,15 @@ interface Query {
   readonly cursor?: string | undefined;
 }
 
-/** D26: one plain array by the specification, pages with a cursor as published; the last page has none. */
-export function listed(
+/** Cloudflare's guides show one plain array; the OpenAPI document has pages with a cursor, and the last page has none. */
+export function listResponse(
   c: ApiContext,
   rulesets: readonly { readonly id: string }[],
   { per_page, cursor }: Query,
   { dialect, limits }: Settings,
 ): Response {
   if (dialect === "seed") return ok(c, rulesets);
-  const start = cursor === undefined ? 0 : behind(rulesets, cursor);
+  const start = cursor === undefined ? 0 : indexAfter(rulesets, cursor);
   const page = rulesets.slice(start, start + (per_page ?? limits.maxRulesetsPerPage));
   const last = page.at(-1);
   if (last === undefined || start + page.length === rulesets.length) return ok(c, page);
@@ -32,9 +32,9 @@ export function listed(
   return ok(c, page, { cursors: { after } });
 }
 
-function behind(rulesets: readonly { readonly id: string }[], cursor: string): number {
+function indexAfter(rulesets: readonly { readonly id: string }[], cursor: string): number {
   const id = Buffer.from(cursor, "base64url").toString();
   const index = rulesets.findIndex((each) => each.id === id);
-  if (index < 0) throw failures.queryInvalid(["cursor: it is none that a list gave"]);
+  if (index < 0) throw failures.queryInvalid(["cursor: no list returned it"]);
   return index + 1;
 }

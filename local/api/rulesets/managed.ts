@@ -1,7 +1,7 @@
 import { type ManagedRule, overrideActions } from "./entities";
 import { EXAMPLE_MANAGED_RULE, idFrom, managedRulesets } from "./ids";
 
-/** What the rules watch over: a tag, a name, and the tags that come with it. */
+/** What the rules protect: a tag, a name, and the tags that it implies. */
 const technologies = [
   ["wordpress", "WordPress", ["php"]],
   ["drupal", "Drupal", ["php"]],
@@ -19,7 +19,7 @@ const technologies = [
   ["anomaly", "Unusual requests", []],
 ] as const;
 
-/** What the rules watch for. */
+/** What the rules detect. */
 const attacks = [
   ["sqli", "SQL injection"],
   ["xss", "cross-site scripting"],
@@ -36,8 +36,8 @@ const attacks = [
 const years = ["cve-2021", "cve-2022", "cve-2023", "cve-2024", "cve-2025"] as const;
 
 /**
- * The vendor-managed ruleset: a rule for each technology and attack, so that most rules carry several tags. Some are
- * off until somebody turns them on; an upload cannot be challenged, so those rules take fewer actions.
+ * The Cloudflare Managed Ruleset: a rule for each technology and attack, so that most rules have several tags. Some are
+ * off by default. Uploads can't be challenged, so those rules accept fewer actions.
  */
 export function managedRules(at: string): ManagedRule[] {
   return technologies.flatMap(([technology, name, implied], row) =>
@@ -63,7 +63,7 @@ export function managedRules(at: string): ManagedRule[] {
   );
 }
 
-/** What every zone has, also on the lowest plan: few rules, against what harms everybody. */
+/** The Cloudflare Managed Free Ruleset, which every plan has: a few rules against widespread attacks. */
 export function freeRules(at: string): ManagedRule[] {
   const threats = [
     ["log4j", "log-message lookups of a remote object", "java"],
@@ -75,17 +75,17 @@ export function freeRules(at: string): ManagedRule[] {
     ["apache-struts", "expressions in a content type", "java"],
     ["file-inclusion", "configuration files of the system", "anomaly"],
   ] as const;
-  return threats.map(([tag, what, further], index) => ({
+  return threats.map(([tag, what, impliedTag], index) => ({
     ...identity(managedRulesets.free, 200_000 + index, at),
     description: `Widespread: ${what} (${200_000 + index})`,
     action: "block",
-    categories: [tag, further],
+    categories: [tag, impliedTag],
     enabled: true,
     allowed_override_actions: [...overrideActions],
   }));
 }
 
-/** Marks requests whose credentials are known to be stolen: by default in a header, for the origin to see. */
+/** The exposed credentials check: marks requests with stolen credentials, by default in a header for the origin. */
 export function exposedCredentialsRules(at: string): ManagedRule[] {
   const forms = ["WordPress", "Drupal", "Joomla", "Magento", "ASP.NET", "JSON body", "form fields"] as const;
   return forms.map((form, index) => ({
@@ -98,7 +98,7 @@ export function exposedCredentialsRules(at: string): ManagedRule[] {
   }));
 }
 
-/** What is the same in all generated rules. */
+/** The members that identify a generated rule. */
 export function identity(ruleset: string, number: number, at: string) {
   return {
     id: idFrom(ruleset, "rule", number),

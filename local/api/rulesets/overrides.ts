@@ -1,7 +1,7 @@
 import type { ManagedRule, ManagedRuleset, Overrides } from "./entities";
 import { type Problem, problems } from "./problems";
 
-/** What is wrong with the overrides of a ruleset. */
+/** The problems of a ruleset's overrides. */
 export function overrideProblems(overrides: Overrides, ruleset: ManagedRuleset, at: string): Problem[] {
   const { action, enabled, sensitivity_level, categories, rules } = overrides;
   const found: Problem[] = [];
@@ -20,7 +20,7 @@ function categoryProblems(categories: Overrides["categories"], { rules }: Manage
     const pointer = `${at}/${index}`;
     const tagged = rules.filter((rule) => rule.categories.includes(category));
     if (tagged.length === 0) return [problems.categoryUnknown(category, `${pointer}/category`)];
-    // The schema wants items to differ; the same category twice may, and the last wins.
+    // The OpenAPI document requires unique items. Two different entries of a category are fine, and the last one wins.
     const text = JSON.stringify(override);
     const first = categories?.findIndex((other) => JSON.stringify(other) === text);
     return [
@@ -40,25 +40,25 @@ function ruleProblems(overrides: Overrides["rules"], { rules }: ManagedRuleset, 
     if (rule === undefined) return [problems.ruleUnknown(id, `${pointer}/id`)];
     const isEmpty = score_threshold === undefined && Object.keys(changes).length === 0;
     const isFirst = overrides?.findIndex((other) => other.id === id) === index;
-    const takesThreshold = score_threshold === undefined || rule.score_threshold !== undefined;
+    const acceptsThreshold = score_threshold === undefined || rule.score_threshold !== undefined;
     return [
       ...(isEmpty ? [problems.overrideEmpty(pointer)] : []),
       ...(isFirst ? [] : [problems.overriddenTwice(`rule ${id}`, pointer)]),
-      ...(takesThreshold ? [] : [problems.thresholdNotAllowed(`${pointer}/score_threshold`)]),
+      ...(acceptsThreshold ? [] : [problems.thresholdNotAllowed(`${pointer}/score_threshold`)]),
       ...membersProblems(changes, [rule], pointer),
     ];
   });
 }
 
-/** An action is refused where none of the rules takes it: those that do not keep their own. */
+/** Refuses an action that none of the rules accepts. If only some do, the others keep their own. */
 function membersProblems(
   { action, sensitivity_level }: { action?: string | undefined; sensitivity_level?: string | undefined },
   rules: readonly ManagedRule[],
   at: string,
 ): Problem[] {
-  const takes = (rule: ManagedRule) => rule.allowed_override_actions.some((allowed) => allowed === action);
+  const accepts = (rule: ManagedRule) => rule.allowed_override_actions.some((allowed) => allowed === action);
   return [
-    ...(action === undefined || rules.some(takes)
+    ...(action === undefined || rules.some(accepts)
       ? []
       : [problems.overrideActionNotAllowed(action, `${at}/action`)]),
     ...(sensitivity_level === undefined ? [] : [problems.sensitivityNotAllowed(`${at}/sensitivity_level`)]),

@@ -3,11 +3,11 @@ import { managedRulesets, OWASP_SCORE_RULE } from "./ids";
 import { identity } from "./managed";
 
 interface Family {
-  /** The thousands of its rules' numbers. */
+  /** The first three digits of its rules' numbers. */
   readonly number: number;
   readonly name: string;
   readonly tags: readonly string[];
-  /** Rules of the paranoia levels 1 to 4. */
+  /** How many rules each paranoia level has. */
   readonly levels: readonly [number, number, number, number];
 }
 
@@ -26,10 +26,10 @@ const families: readonly Family[] = [
 ];
 
 const places = ["arguments", "cookies", "header values", "the path", "the body", "file names"] as const;
-/** Critical, error, warning, notice. */
+/** For critical, error, warning and notice. */
 const increments = [5, 4, 3, 2] as const;
 
-/** The OWASP core ruleset: its rules add to a score, and the last one acts on it. Every rule has one paranoia level. */
+/** The OWASP Core Ruleset: its rules add to a score, and the last one acts on it. Every other rule has one paranoia level. */
 export function owaspRules(at: string): ManagedRule[] {
   return [...families.flatMap((family) => familyRules(family, at)), scoreRule(at)];
 }
@@ -50,7 +50,7 @@ function familyRules({ number, name, tags, levels }: Family, at: string): Manage
   });
 }
 
-/** The threshold that the vendor calls medium is the default (facts 5.2). */
+/** The default threshold is medium. */
 function scoreRule(at: string): ManagedRule {
   return {
     ...identity(managedRulesets.owasp, 949_110, at),

@@ -2,18 +2,18 @@ import { z } from "zod";
 import type { ZoneRule } from "./entities";
 import { problems, refused } from "./problems";
 
-/** Where a rule goes; an empty id means before, or after, all others. */
+/** Where a rule goes. An empty ID means before, or after, all others. */
 export const position = z.strictObject({
   before: z.string().optional(),
   after: z.string().optional(),
-  /** Of the first rule: 1. */
+  /** Starts at 1. */
   index: z.int().optional(),
 });
 
 export type Position = z.infer<typeof position>;
 
-/** The rules with this one of them at its place; without a position they stay in their order. */
-export function placed(rules: readonly ZoneRule[], rule: ZoneRule, at?: Position): ZoneRule[] {
+/** The rules with one of them moved to a position. Without one, they keep their order. */
+export function withRuleAt(rules: readonly ZoneRule[], rule: ZoneRule, at?: Position): ZoneRule[] {
   if (at === undefined) return [...rules];
   const others = rules.filter(({ id }) => id !== rule.id);
   const index = indexAmong(others, at);

@@ -1,9 +1,9 @@
 import { ApiFailure, type ApiMessage } from "../envelope";
 
 /**
- * What rulesets refuse. 10003, 20125, 20217 and 50002 are the vendor's, with its wording (facts 1.5 and public
- * clients); of 20119 and 20127 the wording is. Every other number here is ours, as none is documented, and so is the
- * status 400 of all.
+ * The errors of rulesets. 10003, 20125, 20217 and 50002 are Cloudflare's codes and wording, as public clients record them;
+ * 20119 and 20127 have Cloudflare's wording. Cloudflare documents no others: all other codes are ours, and so is the
+ * status 400.
  */
 export type Problem = ApiMessage;
 
@@ -28,15 +28,15 @@ export const problems = {
   versionUnknown: (version: string, pointer: string) =>
     invalid(20122, version, "version", "the ruleset has no such version", pointer),
 
-  overrideEmpty: (pointer: string) => problem(20123, "an override has to change something", pointer),
+  overrideEmpty: (pointer: string) => problem(20123, "an override must change something", pointer),
   categoryUnknown: (category: string, pointer: string) =>
     invalid(20128, category, "category", "no rule of the ruleset has it", pointer),
   ruleUnknown: (id: string, pointer: string) =>
     invalid(20129, id, "id", "the ruleset has no such rule", pointer),
   overrideActionNotAllowed: (action: string, pointer: string) =>
-    invalid(20130, action, "action", "the rules that it is for do not take it", pointer),
+    invalid(20130, action, "action", "the rules that it is for do not accept it", pointer),
   thresholdNotAllowed: (pointer: string) =>
-    problem(20131, "only the rule that compares the score takes a score_threshold", pointer),
+    problem(20131, "only the rule that compares the score accepts a score_threshold", pointer),
   sensitivityNotAllowed: (pointer: string) =>
     problem(20132, "sensitivity_level is only applicable to the phases of DDoS protection", pointer),
   overriddenTwice: (what: string, pointer: string) =>
@@ -44,14 +44,14 @@ export const problems = {
 
   skipAmbiguous: (one: string, other: string, pointer: string) =>
     problem(20140, `${one} is incompatible with ${other}`, pointer),
-  skipNothing: (pointer: string) => problem(20141, "a skip rule has to say what it skips", pointer),
+  skipNothing: (pointer: string) => problem(20141, "a skip rule must say what it skips", pointer),
   skipNotAllowed: (what: string, value: string, pointer: string) =>
     invalid(20142, value, what, "it cannot be skipped here", pointer),
 
   refTaken: (ref: string, pointer: string) =>
     invalid(20150, ref, "ref", "another rule of the ruleset has it", pointer),
   idUnknown: (id: string, pointer: string) =>
-    invalid(20152, id, "id", "the ruleset has no such rule: leave the id of a new rule out", pointer),
+    invalid(20152, id, "id", "the ruleset has no such rule: omit the id of a new rule", pointer),
   idTwice: (id: string, pointer: string) => invalid(20153, id, "id", "two rules have it", pointer),
 
   positionAmbiguous: (pointer: string) =>
@@ -65,13 +65,13 @@ export const problems = {
     problem(20170, `exceeded the maximum number of rules in the phase ${phase}: ${wanted} out of ${quota}`),
   kindInvalid: (kind: string, why: string) => invalid(20180, kind, "kind", why, "/kind"),
   immutable: (member: string, value: string) =>
-    invalid(20181, value, member, "it cannot change", `/${member}`),
-  readOnly: () => problem(20182, "a managed ruleset can only be changed by the vendor"),
+    invalid(20181, value, member, "it cannot be changed", `/${member}`),
+  readOnly: () => problem(20182, "only Cloudflare can change a managed ruleset"),
   entryPointExists: (phase: string) =>
     invalid(20217, "zone", "kind", `exceeded maximum number of zone rulesets for phase ${phase}`, "/kind"),
 
   notEntitledPhase: (phase: string) => problem(50002, `not entitled to use the phase ${phase}`),
-  /** The number is that of a phase. */
+  /** The code is that of a phase. */
   notEntitledRuleset: (name: string, pointer: string) =>
     problem(50002, `not entitled to use the ruleset ${name}`, pointer),
 };

@@ -6,17 +6,17 @@ import { BASE_PATH, route } from "../route";
 import { readBody, readId, readQuery } from "../request";
 import { ruleMembers, ruleRequest } from "./check";
 import { type EntryPoint, type ManagedRuleset, nextVersion, PHASE, type ZoneRule } from "./entities";
-import type { Workplace } from "./entry-point";
+import type { WriteContext } from "./entry-point";
 import * as edit from "./entry-point";
 import * as wire from "./formatters";
-import { listed, pageParameters } from "./listing";
+import { listResponse, pageParameters } from "./listing";
 import { position } from "./position";
 import { entryPointAbsent, problems, refused } from "./problems";
 import type { Services } from "../services";
 import { effectiveWaf } from "./effective";
 import { managedToWire } from "./formatters";
 
-/** Every phase that a path may name (OpenAPI `rulesets_RulesetPhase`); only one of them is served here. */
+/** The phases that a path may name (OpenAPI schema `rulesets_RulesetPhase`). Only one of them is served here. */
 const phases = [
   "ddos_l4",
   "ddos_l7",
@@ -54,7 +54,7 @@ export function rulesetRoutes(app: ApiRouter, services: Services): void {
   ruleRoutes(app, `${zoneRoot}/:rulesetId/rules`, services);
 }
 
-/** Read-only: an account here has the managed rulesets and no others. */
+/** Read-only: the account has only managed rulesets. */
 function accountRoutes(app: ApiRouter, root: string, { state: { rulesets }, settings }: Services) {
   const { dialect, limits } = settings;
   const query = pageParameters(limits);
@@ -69,7 +69,8 @@ function accountRoutes(app: ApiRouter, root: string, { state: { rulesets }, sett
   };
 
   route(app, root, {
-    GET: (c) => listed(c, rulesets.catalog.all().map(wire.managedToWire), readQuery(c, query), settings),
+    GET: (c) =>
+      listResponse(c, rulesets.catalog.all().map(wire.managedToWire), readQuery(c, query), settings),
   });
   route(app, `${root}/phases/:phase/entrypoint`, {
     GET: (c) => {
@@ -77,7 +78,7 @@ function accountRoutes(app: ApiRouter, root: string, { state: { rulesets }, sett
     },
   });
   route(app, `${root}/:rulesetId`, { GET: (c) => detail(c, known(c).at(-1)) });
-  // Known to the vendor, not to the published schema that answers are judged by; the shape is that of the others (INV).
+  // Our OpenAPI subset doesn't have versions; their form is that of the other routes.
   route(app, `${root}/:rulesetId/versions`, { GET: (c) => ok(c, known(c).map(wire.managedToWire)) });
   route(app, `${root}/:rulesetId/versions/:version`, {
     GET: (c) =>
@@ -112,9 +113,13 @@ function entryPointRoutes(app: ApiRouter, path: string, services: Services) {
     PUT: async (c) => {
       requirePhase(readPhase(c));
       const sent = await readBody(c, replacement);
-      const place = workplace(c, services);
-      const old = store.latest(place.zone.id);
-      return write(c, place, old === undefined ? edit.created(place, sent) : edit.replaced(place, old, sent));
+      const context = writeContext(c, services);
+      const old = store.latest(context.zone.id);
+      return write(
+        c,
+        context,
+        old === undefined ? edit.createEntryPoint(context, sent) : edit.replaceEntryPoint(context, old, sent),
+      );
     },
   });
 }
@@ -128,20 +133,20 @@ function zoneRoutes(app: ApiRouter, root: string, services: Services) {
     GET: (c) => {
       const entryPoint = store.visible(c.get("zone").id);
       const own = entryPoint === undefined ? [] : [wire.entryPointToWire(entryPoint)];
-      // INV: so that clients look for the kind that they want.
+      // Includes managed rulesets, so that clients have to look for the kind that they want.
       const all = [...own, ...store.catalog.all().map(wire.managedToWire)];
-      return listed(c, all, readQuery(c, query), settings);
+      return listResponse(c, all, readQuery(c, query), settings);
     },
 
     POST: async (c) => {
       const { kind, phase: wanted, ...sent } = await readBody(c, creation);
       requirePhase(wanted);
       if (kind !== "zone") {
-        throw refused(problems.kindInvalid(kind, "a zone has only rulesets of the kind zone here"));
+        throw refused(problems.kindInvalid(kind, "a zone only has rulesets of the kind zone here"));
       }
-      const place = workplace(c, services);
-      if (store.latest(place.zone.id) !== undefined) throw refused(problems.entryPointExists(wanted));
-      return write(c, place, edit.created(place, sent));
+      const context = writeContext(c, services);
+      if (store.latest(context.zone.id) !== undefined) throw refused(problems.entryPointExists(wanted));
+      return write(c, context, edit.createEntryPoint(context, sent));
     },
   });
 
@@ -158,8 +163,8 @@ function zoneRoutes(app: ApiRouter, root: string, services: Services) {
       const old = ownRuleset(c, services);
       if (kind !== undefined && kind !== "zone") throw refused(problems.immutable("kind", kind));
       if (wanted !== undefined && wanted !== PHASE) throw refused(problems.immutable("phase", wanted));
-      const place = workplace(c, services);
-      return write(c, place, edit.replaced(place, old, sent));
+      const context = writeContext(c, services);
+      return write(c, context, edit.replaceEntryPoint(context, old, sent));
     },
 
     DELETE: (c) => {
@@ -170,7 +175,7 @@ function zoneRoutes(app: ApiRouter, root: string, services: Services) {
   });
 }
 
-/** https://developers.cloudflare.com/ruleset-engine/rulesets-api/endpoints: every version, and one with its rules. */
+/** https://developers.cloudflare.com/ruleset-engine/rulesets-api/endpoints/: all versions, and one with its rules. */
 function versionRoutes(app: ApiRouter, root: string, { state: { rulesets: store } }: Services) {
   const known = (c: ApiContext): readonly EntryPoint[] => {
     const id = readId(c, "rulesetId");
@@ -194,8 +199,8 @@ function ruleRoutes(app: ApiRouter, root: string, services: Services) {
     POST: async (c) => {
       const { position, ...sent } = await readBody(c, ruleBody);
       const old = ownRuleset(c, services);
-      const place = workplace(c, services);
-      return write(c, place, edit.withRule(place, old, sent, position));
+      const context = writeContext(c, services);
+      return write(c, context, edit.withRule(context, old, sent, position));
     },
   });
 
@@ -203,24 +208,24 @@ function ruleRoutes(app: ApiRouter, root: string, services: Services) {
     PATCH: async (c) => {
       const { position, ...sent } = await readBody(c, ruleBody);
       const old = ownRuleset(c, services);
-      const place = workplace(c, services);
-      return write(c, place, edit.withChangedRule(place, old, ruleOf(c, old), sent, position));
+      const context = writeContext(c, services);
+      return write(c, context, edit.withChangedRule(context, old, ruleOf(c, old), sent, position));
     },
 
     DELETE: (c) => {
       const old = ownRuleset(c, services);
-      const place = workplace(c, services);
-      return write(c, place, edit.withoutRule(place, old, ruleOf(c, old)));
+      const context = writeContext(c, services);
+      return write(c, context, edit.withoutRule(context, old, ruleOf(c, old)));
     },
   });
 }
 
-function workplace(c: ApiContext, { state, settings }: Services): Workplace {
+function writeContext(c: ApiContext, { state, settings }: Services): WriteContext {
   return { store: state.rulesets, zone: c.get("zone"), limits: settings.limits };
 }
 
-/** Nothing awaits between the read of the old entry point and this: requests cannot lose each other's changes. */
-function write(c: ApiContext, { store, zone }: Workplace, entryPoint: EntryPoint): Response {
+/** Nothing is awaited between reading the old entry point and this, so requests can't lose each other's changes. */
+function write(c: ApiContext, { store, zone }: WriteContext, entryPoint: EntryPoint): Response {
   if (isDryRun(c)) return ok(c, null);
   store.write(zone.id, entryPoint);
   return ok(c, wire.entryPointDetailToWire(entryPoint));
@@ -230,7 +235,7 @@ function isDryRun(c: ApiContext): boolean {
   return c.req.query("dry_run") === "true";
 }
 
-/** The ruleset of the path, for a change. */
+/** The ruleset in the path, to be changed. */
 function ownRuleset(c: ApiContext, { state: { rulesets } }: Services): EntryPoint {
   const id = readId(c, "rulesetId");
   if (rulesets.catalog.latest(id) !== undefined) throw refused(problems.readOnly());
@@ -255,12 +260,12 @@ function readPhase(c: ApiContext): string {
   return parsed.data;
 }
 
-/** The one phase of this local API; a zone of the vendor's may be entitled to more. */
+/** The local API has one phase. At Cloudflare, a zone may be entitled to more. */
 function requirePhase(wanted: string): void {
   if (wanted !== PHASE) throw refused(problems.notEntitledPhase(wanted));
 }
 
-/** What Cloudflare does not have: publishing versions of its managed rulesets, and what acts in a zone. */
+/** Control routes, which Cloudflare doesn't have: publish a version of a managed ruleset, show what acts in a zone. */
 export function rulesetControlRoutes(controls: ControlRoutes, { state }: Services): void {
   controls.add(
     "GET",

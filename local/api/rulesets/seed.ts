@@ -1,7 +1,7 @@
 import type { Deployed, EntryPoint, RulesetsSnapshot, ZoneRule } from "./entities";
 import { managedRulesets } from "./ids";
 
-/** Ids of what is deployed at every start, so that programs and documents may name them. */
+/** IDs of what is deployed at every start, for programs and docs to name. */
 export const seededEntryPoints = {
   shop: "5a0c1e7f3b2d4968a7e1c0f2d3b4c101",
   blog: "5a0c1e7f3b2d4968a7e1c0f2d3b4c102",
@@ -9,15 +9,15 @@ export const seededEntryPoints = {
 
 export const seededRules = {
   shop: {
-    /** Skips all that follows for requests of the monitoring. */
+    /** Skips all later rules for the monitoring's requests. */
     monitoring: "5a0c1e7f3b2d4968a7e1c0f2d3b4c111",
-    /** Executes the vendor-managed ruleset with overrides; has a ref of its own. */
+    /** Executes the Cloudflare Managed Ruleset with overrides, and has its own ref. */
     managed: "5a0c1e7f3b2d4968a7e1c0f2d3b4c112",
-    /** Executes the check for exposed credentials on the login. */
+    /** Executes the exposed credentials check for the login page. */
     credentials: "5a0c1e7f3b2d4968a7e1c0f2d3b4c113",
   },
   blog: {
-    /** Executes the OWASP core ruleset, as a dashboard would set it up. */
+    /** Executes the OWASP Core Ruleset, as the dashboard sets it up. */
     owasp: "5a0c1e7f3b2d4968a7e1c0f2d3b4c121",
   },
 } as const;

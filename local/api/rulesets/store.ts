@@ -3,11 +3,11 @@ import { Shelf, type ShelfOptions } from "../shelf";
 import { Catalog } from "./catalog";
 import type { Deployed, EntryPoint, ManagedRuleset, NextVersion, RulesetsSnapshot } from "./entities";
 
-/** The rulesets of all zones, and the managed ones of the account. */
+/** The rulesets of all zones, and the account's managed rulesets. */
 export class RulesetStore {
   #catalog = new Catalog();
   readonly #zones: Shelf<Deployed>;
-  /** Every version that a zone's entry point has had since this process filled the store, by zone. */
+  /** All versions of each zone's entry point since this process filled the store. */
   readonly #versions = new Map<string, EntryPoint[]>();
   readonly #shelf: ShelfOptions;
 
@@ -20,29 +20,29 @@ export class RulesetStore {
     return this.#catalog;
   }
 
-  /** Now, as the vendor writes it. */
+  /** The current time in Cloudflare's format. */
   now(): string {
     return microseconds(this.#shelf.clock());
   }
 
-  /** What the last write left: what the next write starts from. */
+  /** The result of the last write, which the next write starts from. */
   latest(zoneId: string): EntryPoint | undefined {
     return this.#zones.latest(zoneId).entryPoint;
   }
 
-  /** What a read is shown. */
+  /** What reads see. */
   visible(zoneId: string): EntryPoint | undefined {
     return this.#zones.visible(zoneId).entryPoint;
   }
 
-  /** Without an entry point the zone has none from now on. */
+  /** Without an entry point, deletes the zone's. */
   write(zoneId: string, entryPoint: EntryPoint | undefined): void {
     this.#zones.write(zoneId, entryPoint === undefined ? {} : { entryPoint });
     if (entryPoint === undefined) this.#versions.delete(zoneId);
     else this.#versions.set(zoneId, [...(this.#versions.get(zoneId) ?? []), entryPoint]);
   }
 
-  /** Oldest first; an entry point that was deleted has none. */
+  /** Oldest first. A deleted entry point has none. */
   versions(zoneId: string): readonly EntryPoint[] {
     return this.#versions.get(zoneId) ?? [];
   }
@@ -58,7 +58,7 @@ export class RulesetStore {
     return { published: [...this.#catalog.publications], zones: Object.fromEntries(deployed) };
   }
 
-  /** Puts this in place of everything; reads see it at once. */
+  /** Replaces everything. Reads see it at once. */
   fill(zoneIds: readonly string[], { published, zones }: RulesetsSnapshot): void {
     this.#catalog = new Catalog(published);
     this.#zones.reset(zoneIds.map((id) => [id, zones[id] ?? {}]));
