@@ -39,14 +39,14 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
       {
         fault: "A storm of 429 during a bulk write to Workers KV",
         result: "It's waited out, and every entry is confirmed once.",
-        test: ["tests/kv/faults.test.ts", "a storm of 429 is waited out, and every entry is confirmed once"],
+        test: ["tests/kv/faults.test.ts", "waits out many 429 answers and writes every entry once"],
       },
       {
         fault: "Half of a bulk write fails to the end",
         result: "The error names the keys, and the next update sends only those.",
         test: [
           "tests/kv/faults.test.ts",
-          "half of the keys unsuccessful to the end: they are named, and the next up sends them alone",
+          "names keys that stay unsuccessful, and the next update sends only those",
         ],
       },
       {
@@ -54,7 +54,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
         result: "It's halved until Cloudflare takes it. No half is sent twice.",
         test: [
           "tests/kv/faults.test.ts",
-          "a body refused with 413 is halved until it is taken, and no half is sent twice",
+          "halves a body refused with 413 until it's accepted, and sends no half twice",
         ],
       },
       {

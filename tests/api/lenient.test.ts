@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { upload } from "../../provider/kv/bulk";
 import { entryPoint } from "../../provider/rulesets/wire";
-import { allOf, stageFor, textEntry } from "../kv/upload-support";
+import { uploadOf, contextFor, textEntry } from "../kv/upload-support";
 import { clientOf, envelope, failureOf, serve } from "../support/edge-client";
 import { Operation } from "../support/operation";
 
@@ -60,10 +60,10 @@ describe("an answer without a result", () => {
     });
     const written: string[] = [];
     const outcome = await upload({
-      ctx: stageFor(server).ctx,
+      ctx: contextFor(server).ctx,
       accountId: ACCOUNT_ID,
       namespaceId: NAMESPACE_ID,
-      ...allOf([textEntry("a", "1"), textEntry("b", "2")]),
+      ...uploadOf([textEntry("a", "1"), textEntry("b", "2")]),
       onDone: (rows) => written.push(...rows.map(({ key }) => key)),
     });
     expect({ outcome, written }).toEqual({ outcome: { done: 2, failed: [] }, written: ["a", "b"] });

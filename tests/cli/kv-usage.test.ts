@@ -50,7 +50,7 @@ describe("a wrong command line exits with 2 and one sentence, without a request:
       /no namespace\. Pass --binding <name> or --namespace-id <id>/,
     ],
     ["two namespaces", put("--namespace-id", "a".repeat(32)), /cannot be used with option '--namespace-id/],
-    ["a short id", ["kv", "key", "get", "a", "--namespace-id", "abc"], /An ID has 32 hexadecimal digits/],
+    ["a short id", ["kv", "key", "get", "a", "--namespace-id", "abc"], /An ID has 32 hex digits/],
     ["a TTL below 60 seconds", put("--ttl", "59"), /TTL must be at least 60 seconds/],
     ["a TTL that isn't a number", put("--ttl", "soon"), /Pass a whole number of seconds/],
     [

@@ -6,8 +6,8 @@ import { RETRY } from "../../provider/api/retry";
 import { RESEND } from "../../provider/kv/bulk";
 import { KV } from "../../provider/limits";
 import { Operation, type Recorded } from "../support/operation";
-import { bulkWrites, confirmed, difference, held, sum, writeBulkFile } from "./declared";
-import { emptied } from "./upload-support";
+import { bulkWrites, confirmed, difference, storedValues, sum, writeBulkFile } from "./namespace-values";
+import { emptyNamespace } from "./upload-support";
 
 /** Whatever fails, the next `up` makes the namespace match the program. */
 
@@ -30,7 +30,7 @@ let inputs: Record<string, unknown>;
 
 async function start(options: LocalApiOptions = {}): Promise<void> {
   api = await startLocalApi(options);
-  inputs = { ...emptied(api), file: FILE };
+  inputs = { ...emptyNamespace(api), file: FILE };
 }
 
 beforeAll(() => {
@@ -65,7 +65,7 @@ test("waits out many 429 answers and writes every entry once", async () => {
   await start();
   api.fault({ kind: "status", status: 429, retryAfter: 0.05, times: 10, match: { path: "/storage/kv/" } });
   await up(undefined, { "edgeguard:maxRetries": "12" });
-  expect(difference(held(api), declared)).toEqual([]);
+  expect(difference(storedValues(api), declared)).toEqual([]);
   expect(confirmed(api)).toBe(COUNT);
 });
 
@@ -75,7 +75,7 @@ test("reports 429 answers that outlast the retries, and the next update continue
   api.fault({ kind: "status", status: 429, retryAfter: 0.05, times: 2, match: BULK });
   const recorded = await failed();
   await up(recorded);
-  expect(difference(held(api), declared)).toEqual([]);
+  expect(difference(storedValues(api), declared)).toEqual([]);
   expect(confirmed(api)).toBe(COUNT);
 });
 
@@ -92,7 +92,7 @@ describe.each([
     api.clearRequests();
     const again = await up(recorded);
     expect(bulkWrites(api)).toEqual([BATCH]);
-    expect(difference(held(api), declared)).toEqual([]);
+    expect(difference(storedValues(api), declared)).toEqual([]);
     api.clearRequests();
     expect((await new Operation(api).preview(TYPE, inputs, again)).step).toBe("same");
     expect(api.requests).toEqual([]);
@@ -102,7 +102,7 @@ describe.each([
     onTheThird(kind);
     const refreshed = await new Operation(api).refresh(TYPE, await failed());
     await up(refreshed);
-    expect(difference(held(api), declared)).toEqual([]);
+    expect(difference(storedValues(api), declared)).toEqual([]);
     expect(sum(bulkWrites(api).slice(4))).toBe(BATCH);
   });
 
@@ -113,7 +113,7 @@ describe.each([
     const recorded = await failed(before);
     inputs = { ...inputs, file: FILE };
     await up(recorded);
-    expect(difference(held(api), declared)).toEqual([]);
+    expect(difference(storedValues(api), declared)).toEqual([]);
   });
 
   test("while keys are deleted leaves none missing after they're declared again", async () => {
@@ -125,7 +125,7 @@ describe.each([
     const { recorded } = await new Operation(api).failedUp(TYPE, { ...inputs, file: fewer }, before);
     api.clearFaults();
     await up(recorded);
-    expect(difference(held(api), declared)).toEqual([]);
+    expect(difference(storedValues(api), declared)).toEqual([]);
   });
 });
 
@@ -134,13 +134,13 @@ test("a destroy deletes keys of a write with an unknown outcome", async () => {
   onTheThird("dropAfter");
   const recorded = await failed();
   await new Operation(api).destroy(TYPE, recorded);
-  expect(held(api).size).toBe(0);
+  expect(storedValues(api).size).toBe(0);
 });
 
 test("halves a body refused with 413 until it's accepted, and sends no half twice", async () => {
   await start({ limits: { maxBodyBytes: 2_000 } });
   await up();
-  expect(difference(held(api), declared)).toEqual([]);
+  expect(difference(storedValues(api), declared)).toEqual([]);
   expect(confirmed(api)).toBe(COUNT);
   expect(api.requests.filter(({ status }) => status === 413).length).toBeGreaterThan(0);
 });
@@ -149,7 +149,7 @@ test("resends only the keys that Cloudflare reports as unsuccessful", async () =
   await start();
   api.fault({ kind: "unsuccessful", fraction: 0.5, times: 3, match: BULK });
   await up();
-  expect(difference(held(api), declared)).toEqual([]);
+  expect(difference(storedValues(api), declared)).toEqual([]);
   expect(sum(bulkWrites(api))).toBe(COUNT + COUNT / 2);
 });
 
@@ -157,13 +157,13 @@ test("names keys that stay unsuccessful, and the next update sends only those", 
   await start();
   api.fault({ kind: "unsuccessful", fraction: 0.5, times: 12, match: BULK });
   const { recorded, message } = await new Operation(api).failedUp(TYPE, inputs);
-  const left = declared.size - held(api).size;
+  const left = declared.size - storedValues(api).size;
   expect(left).toBeGreaterThan(0);
   expect(message).toMatch(new RegExp(`couldn't write ${left} entries \\("item-\\d+", .*, …\\)`));
   api.clearRequests();
   await up(recorded);
   expect(sum(bulkWrites(api))).toBe(left);
-  expect(difference(held(api), declared)).toEqual([]);
+  expect(difference(storedValues(api), declared)).toEqual([]);
 });
 
 test("writes leftover entries despite ignoreChanges, but fails the preview if their source changed", async () => {
@@ -181,5 +181,5 @@ test("writes leftover entries despite ignoreChanges, but fails the preview if th
     writeBulkFile(FILE, declared);
   }
   await new Operation(api).up(TYPE, ignoring, recorded);
-  expect(difference(held(api), declared)).toEqual([]);
+  expect(difference(storedValues(api), declared)).toEqual([]);
 });

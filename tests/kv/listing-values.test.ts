@@ -4,13 +4,13 @@ import { readValues, type ReadRequest } from "../../provider/kv/values";
 import { clientOf, envelope, failureOf, serve, TOKEN } from "../support/edge-client";
 import {
   all,
-  emptied,
+  emptyNamespace,
   fill,
   keyAt,
   manyEntries,
   mostInFlight,
   sentBatches,
-  stageFor,
+  contextFor,
   textEntry,
 } from "./upload-support";
 
@@ -18,7 +18,7 @@ let api: LocalApi;
 let place: { accountId: string; namespaceId: string };
 beforeEach(async () => {
   api = await startLocalApi();
-  place = emptied(api);
+  place = emptyNamespace(api);
 });
 afterEach(() => api.close());
 
@@ -28,7 +28,7 @@ async function store(entries: Iterable<Entry>): Promise<void> {
 }
 
 const values = (request: Omit<ReadRequest, "accountId" | "namespaceId">, from: { url: string } = api) =>
-  all(readValues(stageFor(from, { config: { maxRetries: "1" } }).ctx, { ...place, ...request }));
+  all(readValues(contextFor(from, { config: { maxRetries: "1" } }).ctx, { ...place, ...request }));
 
 const BINARY = Buffer.from([0xff, 0xfe, 0x00, 0x80, 0xef, 0xbb, 0xbf]);
 const binary = (key: string): Entry => ({ key, value: BINARY.toString("base64"), base64: true });

@@ -1,7 +1,7 @@
 import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { listKeys } from "../../provider/kv/listing";
 import { envelope, failureOf, serve } from "../support/edge-client";
-import { all, emptied, fill, keyAt, manyEntries, stageFor } from "./upload-support";
+import { all, emptyNamespace, fill, keyAt, manyEntries, contextFor } from "./upload-support";
 
 let api: LocalApi;
 let place: { accountId: string; namespaceId: string };
@@ -13,7 +13,7 @@ beforeEach(() => start());
 afterEach(() => api.close());
 
 const listed = (more: { prefix?: string; limit?: number } = {}) =>
-  all(listKeys(stageFor(api).ctx.api, { ...place, ...more }));
+  all(listKeys(contextFor(api).ctx.api, { ...place, ...more }));
 
 test("lists names, expirations and metadata", async () => {
   expect(await listed()).toEqual([
@@ -27,7 +27,7 @@ test("lists names, expirations and metadata", async () => {
 });
 
 test("requests 1,000 keys at a time and follows the cursor", async () => {
-  emptied(api);
+  emptyNamespace(api);
   await fill(api, place, manyEntries(2_500));
   api.clearRequests();
   const names = (await listed()).map(({ name }) => name);
@@ -60,7 +60,7 @@ test("accepts an expiration in seconds or as a date", async () => {
     { name: "none", expiration: null, metadata: null },
   ];
   const server = await serve((_request, response) => void response.end(envelope(keys)));
-  expect(await all(listKeys(stageFor(server).ctx.api, place))).toEqual([
+  expect(await all(listKeys(contextFor(server).ctx.api, place))).toEqual([
     { name: "number", expiration: 1_700_000_000 },
     { name: "time", expiration: 1_700_000_000 },
     { name: "none" },
@@ -71,6 +71,6 @@ test("refuses any other expiration", async () => {
   const server = await serve(
     (_request, response) => void response.end(envelope([{ name: "a", expiration: "soon" }])),
   );
-  const failure = await failureOf(all(listKeys(stageFor(server).ctx.api, place)));
+  const failure = await failureOf(all(listKeys(contextFor(server).ctx.api, place)));
   expect(failure.message).toContain("is neither a number of seconds nor a date");
 });

@@ -71,12 +71,12 @@ describe("a directory", () => {
 });
 
 describe("the summary", () => {
-  const bulk = (entries: readonly object[]): string => JSON.stringify(entries);
+  const bulkJson = (entries: readonly object[]): string => JSON.stringify(entries);
 
   test("has the same digest for the same entries in any order, form or place", async () => {
     project.put(
       "a.json",
-      bulk([
+      bulkJson([
         { key: "x", value: "1" },
         { key: "y", value: "AA==", base64: true },
         { key: "z", value: "é" },
@@ -84,7 +84,7 @@ describe("the summary", () => {
     );
     project.put(
       "b.json",
-      bulk([
+      bulkJson([
         { key: "z", value: "w6k=", base64: true },
         { value: "\0", key: "y" },
         { key: "x", value: "1" },
@@ -150,7 +150,7 @@ describe("the summary", () => {
   test("handles many keys that collide in an unseeded hash", async () => {
     const keys = collidingKeys(14);
     expect([keys.length, new Set(keys.map((key) => fnv1a(key))).size]).toEqual([16_384, 1]);
-    project.put("chosen.json", bulk(keys.map((key) => ({ key, value: "v" }))));
+    project.put("chosen.json", bulkJson(keys.map((key) => ({ key, value: "v" }))));
     const { problems, rows } = await catalogOf(project.open({ file: "chosen.json" }));
     expect([problems, rows.size, keys.filter((key) => !rows.has(key))]).toEqual([[], keys.length, []]);
   });

@@ -1,13 +1,13 @@
 import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { remove, type BulkOutcome, type RemoveRequest } from "../../provider/kv/bulk";
 import {
-  emptied,
+  emptyNamespace,
   fill,
   keyAt,
   manyEntries,
   mostInFlight,
   sentBatches,
-  stageFor,
+  contextFor,
   storedKeys,
 } from "./upload-support";
 
@@ -15,7 +15,7 @@ let api: LocalApi;
 let place: { accountId: string; namespaceId: string };
 beforeEach(async () => {
   api = await startLocalApi();
-  place = emptied(api);
+  place = emptyNamespace(api);
 });
 afterEach(() => api.close());
 
@@ -40,7 +40,7 @@ async function removed(
 test("deletes 10,000 keys per request, several requests at once, and no others", async () => {
   const keys = await filled(35_001);
   api.fault({ match: {}, kind: "slow", delayMs: 100, times: 4 });
-  const outcome = await removed(keys.slice(1), stageFor(api).ctx);
+  const outcome = await removed(keys.slice(1), contextFor(api).ctx);
   expect(outcome).toMatchObject({ done: 35_000, failed: [] });
   expect(sentBatches(api).sort()).toEqual(
     [10_000, 10_000, 10_000, 5_000].map((n) => `POST bulk/delete ${n}`),
@@ -50,7 +50,7 @@ test("deletes 10,000 keys per request, several requests at once, and no others",
 });
 
 test("counts a missing key as deleted", async () => {
-  expect(await removed(["never", "written"], stageFor(api).ctx)).toMatchObject({ done: 2, failed: [] });
+  expect(await removed(["never", "written"], contextFor(api).ctx)).toMatchObject({ done: 2, failed: [] });
 });
 
 test.each([
@@ -59,7 +59,7 @@ test.each([
 ])("uses the older form of the API after %s, and from then on", async (_name, answer) => {
   const keys = await filled(20_000);
   api.fault({ match: { method: "POST", path: "/bulk/delete" }, kind: "status", ...answer, times: 9 });
-  const { ctx } = stageFor(api, { config: { concurrency: "1" } });
+  const { ctx } = contextFor(api, { config: { concurrency: "1" } });
   expect(await removed(keys, ctx)).toMatchObject({ done: 20_000, failed: [] });
   expect(sentBatches(api)).toEqual(["POST bulk/delete 10000", "DELETE bulk 10000", "DELETE bulk 10000"]);
   expect(storedKeys(api)).toEqual([]);
@@ -67,13 +67,13 @@ test.each([
 
 test("fails with Cloudflare's message if the API has neither form", async () => {
   api.fault({ match: {}, kind: "status", status: 405, times: 9 });
-  const { error } = await removed(["a"], stageFor(api).ctx);
+  const { error } = await removed(["a"], contextFor(api).ctx);
   expect(error?.message).toContain(`Deleting key "a" from namespace ${place.namespaceId} failed: DELETE `);
 });
 
 test("counts all keys in a missing namespace as deleted after one request", async () => {
   const gone = { ...place, namespaceId: "0".repeat(32) };
-  const { ctx } = stageFor(api, { config: { concurrency: "1" } });
+  const { ctx } = contextFor(api, { config: { concurrency: "1" } });
   const keys = Array.from({ length: 30_000 }, (_, i) => keyAt(i));
   expect(await removed(keys, ctx, gone)).toMatchObject({ done: 30_000, failed: [] });
   expect(sentBatches(api)).toEqual(["POST bulk/delete 10000"]);
@@ -82,7 +82,7 @@ test("counts all keys in a missing namespace as deleted after one request", asyn
 test.each(["dropBefore", "dropAfter"] as const)("is sent again after %s", async (kind) => {
   const keys = await filled(10);
   api.fault({ match: {}, kind });
-  expect(await removed(keys, stageFor(api).ctx)).toMatchObject({ done: 10, failed: [] });
+  expect(await removed(keys, contextFor(api).ctx)).toMatchObject({ done: 10, failed: [] });
   expect(sentBatches(api)).toEqual(["POST bulk/delete 10", "POST bulk/delete 10"]);
   expect(storedKeys(api)).toEqual([]);
 });
@@ -90,7 +90,7 @@ test.each(["dropBefore", "dropAfter"] as const)("is sent again after %s", async 
 test("resends only unsuccessful keys, and names those that stay", async () => {
   const keys = await filled(100);
   api.fault({ match: {}, kind: "unsuccessful", keys: [keyAt(7)], times: 9 });
-  const outcome = await removed(keys, stageFor(api).ctx);
+  const outcome = await removed(keys, contextFor(api).ctx);
   expect(outcome).toMatchObject({ done: 99, failed: [{ key: keyAt(7) }] });
   expect(sentBatches(api)).toEqual(["POST bulk/delete 100", ...Array<string>(3).fill("POST bulk/delete 1")]);
   expect(storedKeys(api)).toEqual([keyAt(7)]);
@@ -100,7 +100,7 @@ test("reports how many keys were deleted before a failure", async () => {
   const keys = await filled(30_000);
   api.fault({ match: {}, kind: "slow", delayMs: 0 });
   api.fault({ match: {}, kind: "status", status: 500, times: 9 });
-  const { ctx } = stageFor(api, { config: { maxRetries: "0", concurrency: "1" } });
+  const { ctx } = contextFor(api, { config: { maxRetries: "0", concurrency: "1" } });
   const outcome = await removed(keys, ctx);
   expect(outcome).toMatchObject({ done: 10_000, error: { status: 500 } });
   expect(storedKeys(api)).toHaveLength(20_000);

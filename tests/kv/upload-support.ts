@@ -6,7 +6,7 @@ import { recordOf, type Entry } from "../../provider/kv/entry";
 import { upload, type UploadRequest } from "../../provider/kv/bulk";
 import { Host } from "../../provider/runtime/host";
 
-export interface Stage {
+export interface TestContext {
   readonly ctx: EntriesContext;
   /** Everything that was printed. */
   readonly said: string[];
@@ -22,10 +22,10 @@ interface Options {
 }
 
 /** The context that the runtime passes to a verb, without waits. Each test has its own address, and so its own rate budget. */
-export function stageFor(
+export function contextFor(
   api: { readonly url: string },
   { config = {}, env = {}, ...signals }: Options = {},
-): Stage {
+): TestContext {
   const settings: Readonly<Record<string, string>> = {
     baseUrl: api.url,
     apiToken: "local-token",
@@ -51,7 +51,7 @@ export function stageFor(
 }
 
 /** The namespace that the local API starts with, emptied. */
-export function emptied(api: LocalApi): { readonly accountId: string; readonly namespaceId: string } {
+export function emptyNamespace(api: LocalApi): { readonly accountId: string; readonly namespaceId: string } {
   const snapshot = api.snapshot();
   const namespaces = (snapshot.kv?.namespaces ?? []).map((namespace) => ({ ...namespace, entries: [] }));
   api.restore({ ...snapshot, kv: { namespaces } });
@@ -63,7 +63,7 @@ export function textEntry(key: string, value: string): Entry {
 }
 
 /** The arguments of an upload for these entries. @param onFill called with the keys of each body. */
-export function allOf(
+export function uploadOf(
   given: Iterable<Entry>,
   onFill: (keys: readonly string[]) => void = () => undefined,
 ): Pick<UploadRequest, "entries" | "rows"> {
@@ -92,8 +92,8 @@ export async function fill(
   place: { readonly accountId: string; readonly namespaceId: string },
   entries: Iterable<Entry>,
 ): Promise<void> {
-  const { ctx } = stageFor(api);
-  const outcome = await upload({ ctx, ...place, ...allOf(entries), onDone: () => undefined });
+  const { ctx } = contextFor(api);
+  const outcome = await upload({ ctx, ...place, ...uploadOf(entries), onDone: () => undefined });
   expect(outcome).toMatchObject({ failed: [] });
   expect(outcome.error).toBeUndefined();
 }

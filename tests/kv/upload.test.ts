@@ -7,13 +7,13 @@ import { upload, type BulkOutcome, type UploadRequest } from "../../provider/kv/
 import { KV } from "../../provider/limits";
 import { envelope, serve, until } from "../support/edge-client";
 import {
-  allOf,
-  emptied,
+  uploadOf,
+  emptyNamespace,
   keyAt,
   manyEntries,
   mostInFlight,
   sentBatches,
-  stageFor,
+  contextFor,
   stored,
   storedKeys,
   textEntry,
@@ -23,7 +23,7 @@ let api: LocalApi;
 let place: { accountId: string; namespaceId: string };
 const start = async (options: Parameters<typeof startLocalApi>[0] = {}) => {
   api = await startLocalApi(options);
-  place = emptied(api);
+  place = emptyNamespace(api);
 };
 beforeEach(() => start());
 afterEach(() => api.close());
@@ -46,7 +46,7 @@ async function uploaded(
   where = place,
 ): Promise<Outcome> {
   const confirmed: string[] = [];
-  const work = "rows" in given ? given : allOf(given);
+  const work = "rows" in given ? given : uploadOf(given);
   const onDone = (rows: readonly Row[]) => void confirmed.push(...rows.map(({ key }) => key));
   const outcome = await upload({ ctx, ...where, ...work, onDone });
   expect(outcome.done).toBe(confirmed.length);
@@ -59,7 +59,7 @@ const failOn = (fault: Omit<Extract<Fault, { kind: "status" }>, "match" | "kind"
 
 describe("entries", () => {
   test("are written as declared, with the API's names", async () => {
-    const { ctx } = stageFor(api);
+    const { ctx } = contextFor(api);
     const entries: Entry[] = [
       textEntry("text", "Grüß Gott"),
       { key: "straße/1", value: "AAEC/w==", base64: true, metadata: { owner: "shop", tags: ["a"] } },
@@ -71,7 +71,7 @@ describe("entries", () => {
     const outcome = await upload({
       ctx,
       ...place,
-      ...allOf(entries),
+      ...uploadOf(entries),
       onDone: (_, at) => void times.push(at),
     });
     expect(outcome).toEqual({ done: 4, failed: [] });
@@ -92,7 +92,7 @@ describe("entries", () => {
   });
 
   test("take no request if there are none", async () => {
-    expect(await uploaded([], stageFor(api).ctx)).toMatchObject({ done: 0, failed: [] });
+    expect(await uploaded([], contextFor(api).ctx)).toMatchObject({ done: 0, failed: [] });
     expect(api.requests).toHaveLength(0);
   });
 
@@ -100,7 +100,7 @@ describe("entries", () => {
     await api.close();
     jest.replaceProperty(KV, "MAX_BULK_ENTRIES", FULL_BATCH);
     await start({ latencyMs: 500 }); // Much longer than building a batch takes, on a busy machine, too.
-    const outcome = await uploaded(manyEntries(100_000), stageFor(api).ctx);
+    const outcome = await uploaded(manyEntries(100_000), contextFor(api).ctx);
     expect(outcome).toMatchObject({ done: 100_000, failed: [] });
     expect(outcome.error).toBeUndefined();
     expect(api.requests.length).toBeGreaterThanOrEqual(10);
@@ -112,11 +112,11 @@ describe("entries", () => {
   });
 
   test("that take long are reported with the remaining time", async () => {
-    const { ctx, said } = stageFor(api, { config: { concurrency: "1" } });
+    const { ctx, said } = contextFor(api, { config: { concurrency: "1" } });
     const time = jest.spyOn(performance, "now");
     let at = 0;
     time.mockImplementation(() => at);
-    const { entries, rows } = allOf(manyEntries(3_000), () => (at += 6_000));
+    const { entries, rows } = uploadOf(manyEntries(3_000), () => (at += 6_000));
     expect(await uploaded({ entries, rows }, ctx)).toMatchObject({ done: 3_000 });
     expect(said).toEqual([
       `edgeguard: KvEntries ${place.namespaceId}: 1,000 of 3,000 entries written, 170 per second, about 12 s left`,
@@ -133,9 +133,9 @@ describe("entries", () => {
     let ahead = 0;
     const large = Array.from({ length: 20 }, (_, i) => textEntry(keyAt(i), value));
     const outcome = await upload({
-      ctx: stageFor(api, { config: { concurrency: "32" } }).ctx,
+      ctx: contextFor(api, { config: { concurrency: "32" } }).ctx,
       ...place,
-      ...allOf(large, (keys) => (ahead = Math.max(ahead, (made += keys.length) - confirmed))),
+      ...uploadOf(large, (keys) => (ahead = Math.max(ahead, (made += keys.length) - confirmed))),
       onDone: (written) => void (confirmed += written.length),
     });
     expect(outcome).toEqual({ done: 20, failed: [] });
@@ -148,7 +148,7 @@ describe("entries", () => {
 
 describe("retries", () => {
   const wholly = async (requests: number, config: Readonly<Record<string, string>> = {}) => {
-    const outcome = await uploaded(manyEntries(5_000), stageFor(api, { config }).ctx);
+    const outcome = await uploaded(manyEntries(5_000), contextFor(api, { config }).ctx);
     expect(outcome).toMatchObject({ done: 5_000, failed: [] });
     expect(outcome.error).toBeUndefined();
     expect(api.requests).toHaveLength(requests);
@@ -176,7 +176,7 @@ describe("a lasting failure", () => {
   test("starts no further batch, finishes those in flight, and reports what was written", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 300, times: 2 });
     failOn({ status: 500, times: 100 });
-    const { ctx } = stageFor(api, { config: { maxRetries: "0", concurrency: "3" } });
+    const { ctx } = contextFor(api, { config: { maxRetries: "0", concurrency: "3" } });
     const outcome = await uploaded(manyEntries(8_000), ctx);
     expect(outcome).toMatchObject({ done: 2_000, failed: [] });
     expect(outcome.error?.message).toMatch(
@@ -189,7 +189,7 @@ describe("a lasting failure", () => {
   test("is completed by the next upload", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 100, times: 3 });
     failOn({ status: 503, times: 2 });
-    const { ctx } = stageFor(api, { config: { maxRetries: "0" } });
+    const { ctx } = contextFor(api, { config: { maxRetries: "0" } });
     const first = await uploaded(manyEntries(5_000), ctx);
     expect(first.error).toBeDefined();
     expect(first.done).toBe(3_000);
@@ -203,7 +203,7 @@ describe("a lasting failure", () => {
 
   test("counts a batch with an unknown outcome as not written", async () => {
     api.fault({ match: {}, kind: "dropAfter" });
-    const { ctx } = stageFor(api, { config: { maxRetries: "0" } });
+    const { ctx } = contextFor(api, { config: { maxRetries: "0" } });
     const outcome = await uploaded(manyEntries(10), ctx);
     expect(outcome).toMatchObject({ done: 0, failed: [], error: { outcome: "unknown" } });
     expect(storedKeys(api)).toHaveLength(10);
@@ -211,7 +211,7 @@ describe("a lasting failure", () => {
 
   test("says if the namespace is missing", async () => {
     const gone = { ...place, namespaceId: "0".repeat(32) };
-    const { error } = await uploaded(manyEntries(1), stageFor(api).ctx, gone);
+    const { error } = await uploaded(manyEntries(1), contextFor(api).ctx, gone);
     expect(error?.message).toContain(`Writing key "${keyAt(0)}" to namespace ${gone.namespaceId} failed: `);
     expect(error?.message).toContain("[code 10013]");
     expect(error?.message).toContain(
@@ -220,12 +220,12 @@ describe("a lasting failure", () => {
   });
 
   test("of a source that changed keeps what was written before", async () => {
-    const { rows, entries } = allOf(manyEntries(2_500));
+    const { rows, entries } = uploadOf(manyEntries(2_500));
     const fill: typeof entries.fill = (body, some) =>
       some.some(({ key }) => key === keyAt(2_000))
         ? Promise.reject(new SourceError("catalog.json has changed since it was checked"))
         : entries.fill(body, some);
-    const outcome = await uploaded({ rows, entries: { ...entries, fill } }, stageFor(api).ctx);
+    const outcome = await uploaded({ rows, entries: { ...entries, fill } }, contextFor(api).ctx);
     expect(outcome).toMatchObject({
       done: 2_000,
       error: { message: "catalog.json has changed since it was checked" },
@@ -235,9 +235,9 @@ describe("a lasting failure", () => {
   test("builds no further body", async () => {
     failOn({ status: 400 });
     let made = 0;
-    const { ctx } = stageFor(api, { config: { concurrency: "1" } });
+    const { ctx } = contextFor(api, { config: { concurrency: "1" } });
     const { error } = await uploaded(
-      allOf(manyEntries(10_000), () => (made += 1)),
+      uploadOf(manyEntries(10_000), () => (made += 1)),
       ctx,
     );
     expect(error).toMatchObject({ status: 400 });
@@ -249,7 +249,7 @@ describe("a lasting failure", () => {
 describe("a body that is too large (413)", () => {
   test("is halved until it's accepted", async () => {
     failOn({ status: 413, times: 3 });
-    const { ctx } = stageFor(api);
+    const { ctx } = contextFor(api);
     expect(await uploaded(manyEntries(1_000), ctx)).toMatchObject({ done: 1_000, failed: [] });
     expect(sentBatches(api)).toEqual([1_000, 500, 250, 125, 125, 250, 500].map((n) => `PUT bulk ${n}`));
     expect(storedKeys(api)).toHaveLength(1_000);
@@ -257,7 +257,7 @@ describe("a body that is too large (413)", () => {
 
   test("is halved down to the entry that's too large, which is named with the reason", async () => {
     failOn({ status: 413, code: 10_024, message: "payload too large", times: 3 });
-    const outcome = await uploaded(manyEntries(4), stageFor(api).ctx);
+    const outcome = await uploaded(manyEntries(4), contextFor(api).ctx);
     expect(outcome).toMatchObject({ done: 3, failed: [{ key: keyAt(0) }] });
     expect(outcome.error).toBeUndefined();
     expect(outcome.failed[0]?.reason).toMatch(
@@ -275,7 +275,7 @@ describe("unsuccessful_keys", () => {
 
   test("are resent alone", async () => {
     unsuccessful({ fraction: 0.5, times: 3 });
-    const { ctx, pauses } = stageFor(api);
+    const { ctx, pauses } = contextFor(api);
     const outcome = await uploaded(manyEntries(1_000), ctx);
     expect(outcome).toMatchObject({ done: 1_000, failed: [] });
     expect(sentBatches(api)).toEqual([1_000, 500, 250, 125].map((n) => `PUT bulk ${n}`));
@@ -285,7 +285,7 @@ describe("unsuccessful_keys", () => {
 
   test("that stay unsuccessful are named, and everything else is written", async () => {
     unsuccessful({ keys: [keyAt(3), keyAt(1_200)], times: 100 });
-    const outcome = await uploaded(manyEntries(2_000), stageFor(api).ctx);
+    const outcome = await uploaded(manyEntries(2_000), contextFor(api).ctx);
     expect(outcome.error).toBeUndefined();
     expect(outcome.done).toBe(1_998);
     const reason = "Cloudflare reported it as unsuccessful 4 times without giving a reason.";
@@ -304,7 +304,7 @@ describe("the answer to a write", () => {
       const server = await serve((request, response) => {
         request.resume().on("end", () => response.end(envelope(result)));
       });
-      expect(await uploaded(manyEntries(2), stageFor(server).ctx)).toMatchObject({ done: 2, failed: [] });
+      expect(await uploaded(manyEntries(2), contextFor(server).ctx)).toMatchObject({ done: 2, failed: [] });
     },
   );
 
@@ -312,7 +312,7 @@ describe("the answer to a write", () => {
     const server = await serve((request, response) => {
       request.resume().on("end", () => response.end(envelope({ unsuccessful_keys: [1] })));
     });
-    const outcome = await uploaded(manyEntries(2), stageFor(server).ctx);
+    const outcome = await uploaded(manyEntries(2), contextFor(server).ctx);
     expect(outcome).toMatchObject({ done: 0, error: { outcome: "unknown" } });
   });
 });
@@ -321,7 +321,7 @@ describe("a cancelled operation", () => {
   test("finishes what's in flight and starts nothing", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 300, times: 100 });
     const closing = new AbortController();
-    const { ctx } = stageFor(api, { closing: closing.signal, config: { concurrency: "2" } });
+    const { ctx } = contextFor(api, { closing: closing.signal, config: { concurrency: "2" } });
     const running = uploaded(manyEntries(8_000), ctx);
     await until(() => api.requests.length === 2);
     closing.abort();
@@ -332,7 +332,7 @@ describe("a cancelled operation", () => {
   test("that's aborted counts only confirmed entries", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 5_000, times: 100 });
     const gone = new AbortController();
-    const { ctx } = stageFor(api, { signal: gone.signal });
+    const { ctx } = contextFor(api, { signal: gone.signal });
     const running = uploaded(manyEntries(2_000), ctx);
     await until(() => api.requests.length === 2);
     gone.abort();
@@ -343,7 +343,7 @@ describe("a cancelled operation", () => {
 test("no value appears in any message, error or debug line", async () => {
   const canary = "canary-4711";
   const entries = Array.from({ length: 4 }, (_, i) => textEntry(keyAt(i), `${canary} ${i}`));
-  const { ctx, said } = stageFor(api, { env: { EDGEGUARD_DEBUG: "1" }, config: { maxRetries: "0" } });
+  const { ctx, said } = contextFor(api, { env: { EDGEGUARD_DEBUG: "1" }, config: { maxRetries: "0" } });
   failOn({ status: 413, times: 3 });
   const refused = await uploaded(entries, ctx);
   api.fault({ match: {}, kind: "unsuccessful", fraction: 1, times: 4 });

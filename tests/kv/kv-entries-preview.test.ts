@@ -2,13 +2,13 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ItemScanner } from "../../provider/kv/json-items";
 import { Operation, rawSend, UNKNOWN, type Recorded } from "../support/operation";
-import { EntriesBench, TYPE } from "./entries-bench";
+import { EntriesSetup, TYPE } from "./entries-setup";
 
 /** What a preview of entries says, and what it doesn't have to read. */
 
-const bench = new EntriesBench("preview");
-const { up } = bench;
-const FILE = join(bench.folder, "f.json");
+const setup = new EntriesSetup("preview");
+const { up } = setup;
+const FILE = join(setup.folder, "f.json");
 const entries = Array.from({ length: 12 }, (_, i) => ({ key: `item-${i}`, value: `value ${i}` }));
 
 beforeEach(() => {
@@ -19,8 +19,8 @@ afterEach(() => void jest.restoreAllMocks());
 /** The step of a preview, and whether it parsed the file. */
 async function preview(inputs: Record<string, unknown>, recorded: Recorded) {
   const scan = jest.spyOn(ItemScanner.prototype, "scan");
-  const op = new Operation(bench.api);
-  const { step, inputs: checked } = await op.preview(TYPE, { ...bench.address, ...inputs }, recorded);
+  const op = new Operation(setup.api);
+  const { step, inputs: checked } = await op.preview(TYPE, { ...setup.address, ...inputs }, recorded);
   const isRead = scan.mock.calls.length > 0;
   scan.mockRestore();
   return { step, isRead, checked, said: op.said };
@@ -33,7 +33,7 @@ describe("a namespace that doesn't exist yet", () => {
     ["a file", () => ({ file: FILE })],
     ["entries", () => ({ entries: Object.fromEntries(entries.map(({ key, value }) => [key, value])) })],
   ])("previews how many entries from %s it gets", async (_, declared) => {
-    const op = new Operation(bench.api);
+    const op = new Operation(setup.api);
     const { inputs } = await op.preview(TYPE, { ...unknown, ...declared() });
     expect(op.said).toEqual([
       `edgeguard: KvEntries items: +12 ~0 -0 (${entries
@@ -42,20 +42,20 @@ describe("a namespace that doesn't exist yet", () => {
         .join(", ")} …)`,
     ]);
     expect(inputs).toMatchObject({ keys: 12, bytes: 86, namespaceId: UNKNOWN });
-    expect(bench.api.requests).toEqual([]);
+    expect(setup.api.requests).toEqual([]);
   });
 
   test("refuses invalid entries, as far as they're known", async () => {
     writeFileSync(FILE, '[{"key":"a b","value":"v"}]');
-    mkdirSync(join(bench.folder, "d/ "), { recursive: true });
-    writeFileSync(join(bench.folder, "d/ /x"), "v");
+    mkdirSync(join(setup.folder, "d/ "), { recursive: true });
+    writeFileSync(join(setup.folder, "d/ /x"), "v");
     const refusals = async (inputs: object) =>
-      await new Operation(bench.api).refusals(TYPE, { ...unknown, ...inputs });
+      await new Operation(setup.api).refusals(TYPE, { ...unknown, ...inputs });
     const rule = "use printable characters without whitespace";
     expect(await refusals({ file: FILE })).toEqual([
       `file: ${FILE}: entry 1 (line 1, key "a b"): key has U+0020 as character 2; ${rule}`,
     ]);
-    expect(await refusals({ directory: join(bench.folder, "d") })).toEqual([expect.stringContaining(rule)]);
+    expect(await refusals({ directory: join(setup.folder, "d") })).toEqual([expect.stringContaining(rule)]);
     const some = { "a b": "v", c: UNKNOWN, d: { value: UNKNOWN, expirationTtl: 1 } };
     expect(await refusals({ entries: some })).toEqual([expect.stringContaining(rule)]);
     expect(await refusals({ entries: UNKNOWN })).toEqual([]);
@@ -65,11 +65,11 @@ describe("a namespace that doesn't exist yet", () => {
 
 test("previews the entries of a replacement only once", async () => {
   const recorded = await up({ file: FILE });
-  const op = new Operation(bench.api);
-  const { accountId } = bench.address;
+  const op = new Operation(setup.api);
+  const { accountId } = setup.address;
   const path = `/accounts/${accountId}/storage/kv/namespaces`;
-  const { result } = await rawSend(bench.api, "POST", path, { title: "another" });
-  const moved = { ...bench.address, file: FILE, namespaceId: (result as { id: string }).id };
+  const { result } = await rawSend(setup.api, "POST", path, { title: "another" });
+  const moved = { ...setup.address, file: FILE, namespaceId: (result as { id: string }).id };
   expect(await op.preview(TYPE, moved, recorded)).toMatchObject({
     step: "replace",
     replaces: ["namespaceId"],
@@ -80,8 +80,8 @@ test("previews the entries of a replacement only once", async () => {
 });
 
 test("fails the preview if the namespace doesn't exist", async () => {
-  const nowhere = { ...bench.address, file: FILE, namespaceId: "0".repeat(32) };
-  expect(await new Operation(bench.api).refusals(TYPE, nowhere)).toEqual([
+  const nowhere = { ...setup.address, file: FILE, namespaceId: "0".repeat(32) };
+  expect(await new Operation(setup.api).refusals(TYPE, nowhere)).toEqual([
     expect.stringMatching(/namespace 0{32} failed: .* 404 /),
   ]);
 });
@@ -89,15 +89,15 @@ test("fails the preview if the namespace doesn't exist", async () => {
 describe("an unchanged file", () => {
   test("isn't parsed, and no request is sent", async () => {
     const recorded = await up({ file: FILE });
-    bench.api.clearRequests();
+    setup.api.clearRequests();
     expect(await preview({ file: FILE }, recorded)).toMatchObject({ step: "same", isRead: false });
-    const elsewhere = join(bench.folder, "elsewhere.json");
+    const elsewhere = join(setup.folder, "elsewhere.json");
     writeFileSync(elsewhere, JSON.stringify(entries));
     const { step, isRead, checked } = await preview({ file: elsewhere }, recorded);
     expect([step, isRead]).toEqual(["same", false]);
     const { keys, bytes, digest, fileHash } = recorded.inputs;
     expect(checked).toMatchObject({ keys, bytes, digest, fileHash });
-    expect(bench.api.requests).toEqual([]);
+    expect(setup.api.requests).toEqual([]);
   });
 
   test("is parsed if the defaults changed", async () => {
@@ -107,9 +107,9 @@ describe("an unchanged file", () => {
   });
 
   test("is parsed after a partial failure, also after a refresh", async () => {
-    bench.api.fault({ kind: "status", status: 400, match: { method: "PUT" } });
-    const { recorded } = await new Operation(bench.api).failedUp(TYPE, { ...bench.address, file: FILE });
-    const refreshed = recorded && (await new Operation(bench.api).refresh(TYPE, recorded));
+    setup.api.fault({ kind: "status", status: 400, match: { method: "PUT" } });
+    const { recorded } = await new Operation(setup.api).failedUp(TYPE, { ...setup.address, file: FILE });
+    const refreshed = recorded && (await new Operation(setup.api).refresh(TYPE, recorded));
     if (refreshed === undefined) throw new Error("nothing was recorded");
     const { step, isRead, said } = await preview({ file: FILE }, refreshed);
     expect([step, isRead]).toEqual(["update", true]);
@@ -146,7 +146,7 @@ describe("a changed file", () => {
     const { step, said } = await preview({ file: FILE }, recorded);
     expect(step).toBe("update");
     expect(said).toEqual([
-      `edgeguard: KvEntries ${bench.address.namespaceId}: +1 ~0 -1 (+item-11b, -item-0)`,
+      `edgeguard: KvEntries ${setup.address.namespaceId}: +1 ~0 -1 (+item-11b, -item-0)`,
     ]);
   });
 });

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { startLocalApi } from "edgeguard-local";
 import { forwarder } from "../../provider/runtime/forwarder";
 import { Operation, rawSend, type Recorded } from "../support/operation";
-import { held } from "./declared";
-import { emptied, sentBatches } from "./upload-support";
+import { storedValues } from "./namespace-values";
+import { emptyNamespace, sentBatches } from "./upload-support";
 
 /** State written by released versions, which must stay readable: add to it, never change it. */
 
@@ -21,7 +21,7 @@ test("refreshes, previews, updates and deletes entries from version 0.1's state"
   const file = join(folder, "entries.json");
   const api = await startLocalApi();
   try {
-    const address = emptied(api);
+    const address = emptyNamespace(api);
     const bulk = `/accounts/${address.accountId}/storage/kv/namespaces/${address.namespaceId}/bulk`;
     const defaults = { metadata: { d: 1 } };
     const inputs = {
@@ -61,9 +61,9 @@ test("refreshes, previews, updates and deletes entries from version 0.1's state"
     writeFileSync(file, JSON.stringify(ENTRIES.slice(1).map((entry) => ({ ...entry, value: "AAAA" }))));
     const changed = await new Operation(api).up(TYPE, { ...address, file, defaults }, state);
     expect(sentBatches(api)).toEqual(["PUT bulk 2", "POST bulk/delete 1"]);
-    expect([...held(api).keys()]).toEqual(["b/é", "c"]);
+    expect([...storedValues(api).keys()]).toEqual(["b/é", "c"]);
     await new Operation(api).destroy(TYPE, changed);
-    expect(held(api).size).toBe(0);
+    expect(storedValues(api).size).toBe(0);
   } finally {
     rmSync(folder, { recursive: true });
     await api.close();

@@ -5,8 +5,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { forwarder } from "../../provider/runtime/forwarder";
 import { providerProcess, type ProviderProcess } from "../support/provider-process";
-import { bulkWrites, difference, held, sum, writeBulkFile } from "./declared";
-import { emptied } from "./upload-support";
+import { bulkWrites, difference, storedValues, sum, writeBulkFile } from "./namespace-values";
+import { emptyNamespace } from "./upload-support";
 
 /** kill -9 at a random moment of a create. The long run has 20 seeds. */
 
@@ -79,7 +79,7 @@ describe.each(Array.from({ length: SEEDS }, (_, i) => i + 1))("seed %i", (seed) 
   test.each(LONG ? ["ifEqual", "takeOver"] : ["ifEqual"])(
     "with adopt: %j, the next create completes a killed one",
     async (adopt) => {
-      const address = emptied(api);
+      const address = emptyNamespace(api);
       const next = random(seed * 2 + (adopt === "ifEqual" ? 0 : 1));
       for (let write = 0; write < 5; write += 1)
         api.fault({
@@ -102,12 +102,12 @@ describe.each(Array.from({ length: SEEDS }, (_, i) => i + 1))("seed %i", (seed) 
       await delay(LONGEST_MS);
 
       api.clearFaults();
-      const there = held(api).size;
+      const there = storedValues(api).size;
       moments.push(`${there}`);
       api.clearRequests();
       const second = up(adopt, address);
       if ((await second.ended) !== 0) throw new Error(second.output());
-      expect(difference(held(api), declared)).toEqual([]);
+      expect(difference(storedValues(api), declared)).toEqual([]);
       expect(sum(bulkWrites(api))).toBe(adopt === "ifEqual" ? COUNT - there : COUNT);
     },
   );

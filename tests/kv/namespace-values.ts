@@ -2,21 +2,21 @@ import { writeFileSync } from "node:fs";
 import type { LocalApi } from "edgeguard-local";
 
 /** Values by key. */
-export type Declared = ReadonlyMap<string, string>;
+export type Values = ReadonlyMap<string, string>;
 
-export function writeBulkFile(path: string, declared: Declared): void {
+export function writeBulkFile(path: string, declared: Values): void {
   writeFileSync(path, JSON.stringify(Array.from(declared, ([key, value]) => ({ key, value }))));
 }
 
 /** The values in the namespace that the local API starts with. */
-export function held(api: LocalApi): Declared {
+export function storedValues(api: LocalApi): Values {
   const { namespaces } = api.snapshot().kv ?? { namespaces: [] };
   const entries = namespaces.find(({ id }) => id === api.namespaces.existing)?.entries ?? [];
   return new Map(entries.map((entry) => [entry.key, "value" in entry ? entry.value : entry.sha256]));
 }
 
 /** Compares two maps. Jest would take minutes to report 30,000 differences. */
-export function difference(found: Declared, declared: Declared): string[] {
+export function difference(found: Values, declared: Values): string[] {
   const wrong = [...declared]
     .filter(([key, value]) => found.get(key) !== value)
     .map(([key]) => `not as declared: ${key}`);

@@ -6,30 +6,30 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { startLocalApi } from "edgeguard-local";
 import { Operation, rawGet, rawSend, sent } from "../support/operation";
-import { emptied } from "./upload-support";
-import { EntriesBench, TYPE } from "./entries-bench";
+import { emptyNamespace } from "./upload-support";
+import { EntriesSetup, TYPE } from "./entries-setup";
 
 /** Entries are stored exactly as declared, or refused. */
 
-const bench = new EntriesBench("exact");
-const { up } = bench;
-const FILE = join(bench.folder, "f.json");
+const setup = new EntriesSetup("exact");
+const { up } = setup;
+const FILE = join(setup.folder, "f.json");
 
-const refusals = (inputs: object) => new Operation(bench.api).refusals(TYPE, { ...bench.address, ...inputs });
+const refusals = (inputs: object) => new Operation(setup.api).refusals(TYPE, { ...setup.address, ...inputs });
 const path = (): string =>
-  `/accounts/${bench.address.accountId}/storage/kv/namespaces/${bench.address.namespaceId}`;
-const listed = async (): Promise<unknown> => (await rawGet(bench.api, `${path()}/keys`))["result"];
+  `/accounts/${setup.address.accountId}/storage/kv/namespaces/${setup.address.namespaceId}`;
+const listed = async (): Promise<unknown> => (await rawGet(setup.api, `${path()}/keys`))["result"];
 
 async function valueOf(key: string): Promise<Buffer> {
-  const answer = await fetch(`${bench.api.url}${path()}/values/${encodeURIComponent(key)}`, {
+  const answer = await fetch(`${setup.api.url}${path()}/values/${encodeURIComponent(key)}`, {
     headers: { authorization: "Bearer local-token" },
   });
   return Buffer.from(await answer.arrayBuffer());
 }
 
 describe("a special file", () => {
-  const pipe = join(bench.folder, "pipe");
-  const socket = join(bench.folder, "socket");
+  const pipe = join(setup.folder, "pipe");
+  const socket = join(setup.folder, "socket");
   const server = createServer();
   beforeAll(async () => {
     execFileSync("mkfifo", [pipe]);
@@ -49,7 +49,7 @@ describe("a special file", () => {
   });
 
   test("can't be in the directory, or be the directory", async () => {
-    const directory = join(bench.folder, "special");
+    const directory = join(setup.folder, "special");
     mkdirSync(directory);
     execFileSync("mkfifo", [join(directory, "pipe")]);
     expect(await refusals({ directory })).toEqual([
@@ -75,8 +75,8 @@ describe("a key with an invisible character", () => {
       "U+0378 as character 2, which Unicode doesn't assign",
     ],
   ])("is written, with a warning: %s", async (_, key, shown, what) => {
-    const op = new Operation(bench.api);
-    await op.preview(TYPE, { ...bench.address, __resourceName: "odd", entries: { [key]: "v" } });
+    const op = new Operation(setup.api);
+    await op.preview(TYPE, { ...setup.address, __resourceName: "odd", entries: { [key]: "v" } });
     expect(op.said).toEqual([`edgeguard: KvEntries odd: +1 ~0 -0 (+${shown})`]);
     expect(op.warned).toEqual([
       `edgeguard: KvEntries odd: key "${shown}": key has ${what}; a Worker that reads the key as it looks won't find it`,
@@ -86,9 +86,9 @@ describe("a key with an invisible character", () => {
   });
 
   test("doesn't include emoji or other alphabets", async () => {
-    const op = new Operation(bench.api);
+    const op = new Operation(setup.api);
     const entries = { "straße/münchen": "1", "👩‍🚀/❤️/🏴󠁧󠁢󠁳󠁣󠁴󠁿": "2", "日本語/Ελλάδα": "3" };
-    await op.preview(TYPE, { ...bench.address, entries });
+    await op.preview(TYPE, { ...setup.address, entries });
     expect(op.warned).toEqual([]);
   });
 });
@@ -166,9 +166,9 @@ describe("names of inherited members", () => {
     let runs = 0;
     await fc.assert(
       fc.asyncProperty(given, async ({ source, keys, member }) => {
-        bench.address = emptied(bench.api);
+        setup.address = emptyNamespace(setup.api);
         const metadata: unknown = JSON.parse(`{"${member}":{"${member}":"m"}}`);
-        const directory = join(bench.folder, `names-${(runs += 1)}`);
+        const directory = join(setup.folder, `names-${(runs += 1)}`);
         mkdirSync(directory);
         for (const key of keys) writeFileSync(join(directory, key), `v ${key}`);
         const entries = keys.map((key) => ({ key, value: `v ${key}`, metadata }));
@@ -184,12 +184,12 @@ describe("names of inherited members", () => {
         expect(await listed()).toEqual(found.sort((a, b) => (a.name < b.name ? -1 : 1)));
         for (const key of keys) expect(String(await valueOf(key))).toBe(`v ${key}`);
 
-        bench.api.clearRequests();
-        const op = new Operation(bench.api);
-        expect((await op.preview(TYPE, { ...bench.address, ...declared }, recorded)).step).toBe("same");
+        setup.api.clearRequests();
+        const op = new Operation(setup.api);
+        expect((await op.preview(TYPE, { ...setup.address, ...declared }, recorded)).step).toBe("same");
         const refreshed = await op.refresh(TYPE, recorded);
         expect(refreshed?.outputs).toEqual(recorded.outputs);
-        expect(sent(bench.api, "PUT")).toEqual([]);
+        expect(sent(setup.api, "PUT")).toEqual([]);
         await up({ entries: {} }, recorded);
         expect(await listed()).toEqual([]);
       }),
@@ -215,7 +215,7 @@ describe("names of inherited members", () => {
 
 test("sends control characters as base64, so that no body grows too large", async () => {
   const value = "\0\u0001\u001f".repeat(500_000);
-  const directory = join(bench.folder, "control");
+  const directory = join(setup.folder, "control");
   mkdirSync(directory);
   for (const key of ["a", "b", "c"]) writeFileSync(join(directory, key), value);
   writeFileSync(FILE, JSON.stringify([{ key: "a", value }]));
@@ -226,11 +226,11 @@ test("sends control characters as base64, so that no body grows too large", asyn
   recorded = await up({ file: FILE }, recorded);
   expect((await valueOf("a")).equals(Buffer.from(value))).toBe(true);
   await up({ entries: { a: { value, metadata: { m: 1 } } } }, recorded);
-  const bodies = bench.api.requests.flatMap(({ batch }) => (batch === undefined ? [] : [batch.bytes]));
+  const bodies = setup.api.requests.flatMap(({ batch }) => (batch === undefined ? [] : [batch.bytes]));
   expect(bodies.length).toBeGreaterThan(3);
   expect(Math.max(...bodies)).toBeLessThan(8 * 1024 * 1024);
   expect(
-    (await new Operation(bench.api).preview(TYPE, { ...bench.address, file: FILE }, recorded)).step,
+    (await new Operation(setup.api).preview(TYPE, { ...setup.address, file: FILE }, recorded)).step,
   ).toBe("same");
 });
 

@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { Operation, type Recorded } from "../support/operation";
-import { emptied } from "./upload-support";
+import { emptyNamespace } from "./upload-support";
 
 export const TYPE = "KvEntries";
 
 /** Setup for tests of entries: a folder, a local API, and an empty namespace before each test. */
-export class EntriesBench {
+export class EntriesSetup {
   readonly folder: string;
   api!: LocalApi;
   address!: { readonly accountId: string; readonly namespaceId: string };
@@ -19,7 +19,7 @@ export class EntriesBench {
       this.api = await startLocalApi();
     });
     beforeEach(() => {
-      this.address = emptied(this.api);
+      this.address = emptyNamespace(this.api);
       this.api.clearRequests();
     });
     afterAll(async () => {

@@ -6,8 +6,8 @@ import { KV } from "../../provider/limits";
 import { REGISTER } from "../../provider/register";
 import { failureOf, until } from "../support/edge-client";
 import { Operation } from "../support/operation";
-import { bulkWrites, difference, held } from "./declared";
-import { emptied } from "./upload-support";
+import { bulkWrites, difference, storedValues } from "./namespace-values";
+import { emptyNamespace } from "./upload-support";
 
 /** Only what was checked is sent: a source that changes in between isn't sent, or the rest of it isn't. */
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "edgeguard-changed-"));
-  address = emptied(api);
+  address = emptyNamespace(api);
   api.clearRequests();
   api.clearFaults();
   mkdirSync(join(folder, "d"));
@@ -59,7 +59,7 @@ describe.each(SOURCES)("%s", (_, source, path) => {
     const entries = Array.from(declared, ([key, value]) => ({ key, value })).reverse();
     writeFileSync(join(folder, "f.json"), JSON.stringify(entries));
     await REGISTER[TYPE]?.create(op.host, inputs);
-    expect(difference(held(api), declared)).toEqual([]);
+    expect(difference(storedValues(api), declared)).toEqual([]);
   });
 
   test("isn't sent any further if it changes during the update, and the next update continues", async () => {
@@ -78,7 +78,7 @@ describe.each(SOURCES)("%s", (_, source, path) => {
     await new Operation(api).up(TYPE, inputs, recorded);
     expect([...sent, ...bulkWrites(api)]).toEqual([100, 100, 100]);
     const now = path.startsWith("d/") ? new Map(declared).set("item-299", "value 299 ") : declared;
-    expect(difference(held(api), now)).toEqual([]);
+    expect(difference(storedValues(api), now)).toEqual([]);
   });
 });
 
@@ -91,5 +91,5 @@ test("sends a file as it was checked even if it's replaced during the update", a
   rmSync(file);
   writeFileSync(file, "[]");
   await running;
-  expect(difference(held(api), declared)).toEqual([]);
+  expect(difference(storedValues(api), declared)).toEqual([]);
 });

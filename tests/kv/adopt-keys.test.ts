@@ -1,6 +1,6 @@
 import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";
-import { emptied } from "./upload-support";
+import { emptyNamespace } from "./upload-support";
 
 /** An update that declares new keys looks for existing ones, as a create does. */
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 beforeEach(() => {
-  address = emptied(api);
+  address = emptyNamespace(api);
   path = `/accounts/${address.accountId}/storage/kv/namespaces/${address.namespaceId}`;
   api.lagKv(address.namespaceId, { listing: 0, reads: 0 });
 });
@@ -30,7 +30,7 @@ async function up(inputs: Inputs, previous?: Recorded): Promise<Recorded> {
 }
 
 /** Writes as somebody else. */
-async function theirs(entries: Record<string, string>, more: Inputs = {}): Promise<void> {
+async function writeElsewhere(entries: Record<string, string>, more: Inputs = {}): Promise<void> {
   const body = Object.entries(entries).map(([key, value]) => ({ key, value, ...more }));
   await rawSend(api, "PUT", `${path}/bulk`, body);
 }
@@ -72,7 +72,7 @@ const DIFFERS = /1 declared key already exists with different content \("b"\)\. 
 
 test("refuses to adopt a key that others wrote when an update declares it, in the preview and in the update", async () => {
   const recorded = await up(declare({ a: "1" }));
-  await theirs({ b: "theirs" });
+  await writeElsewhere({ b: "theirs" });
   const more = declare({ a: "1", b: "mine" });
   expect(await preview(more, recorded)).toMatch(DIFFERS);
   expect(await failedUpdate(more, recorded)).toMatch(DIFFERS);
@@ -89,7 +89,7 @@ test("doesn't let one stack overwrite the keys of another", async () => {
 
 test("adopts an existing key that matches, says so, and deletes it when it's no longer declared", async () => {
   const recorded = await up(declare({ a: "1" }));
-  await theirs({ b: "2" }, { metadata: { n: 1 }, expiration_ttl: 3600 });
+  await writeElsewhere({ b: "2" }, { metadata: { n: 1 }, expiration_ttl: 3600 });
   const more = declare({ a: "1", b: { value: "2", metadata: { n: 1 }, expirationTtl: 3600 } });
   const adopted =
     /1 declared key already exists as declared \("b"\) and is adopted\. Destroying the resource deletes it\./;
@@ -103,7 +103,7 @@ test("adopts an existing key that matches, says so, and deletes it when it's no 
 
 test('adopt: "never" also refuses a key that matches; adopt: "takeOver" says in the preview what it overwrites', async () => {
   const recorded = await up(declare({ a: "1" }));
-  await theirs({ b: "2" });
+  await writeElsewhere({ b: "2" });
   const never = declare({ a: "1", b: "2" }, { adopt: "never" });
   expect(await preview(never, recorded)).toMatch(
     /1 declared key already exists \("b"\)\. Nothing was written/,
@@ -118,7 +118,7 @@ test('adopt: "never" also refuses a key that matches; adopt: "takeOver" says in 
 });
 
 test("refuses a create in the preview if its namespace exists", async () => {
-  await theirs({ b: "theirs" });
+  await writeElsewhere({ b: "theirs" });
   expect(await preview(declare({ a: "1", b: "mine" }))).toMatch(DIFFERS);
   expect(requests()).toEqual(["POST /bulk/get"]);
 });
@@ -138,7 +138,7 @@ test("finds many new keys by listing the namespace, unless reading them takes fe
   const more = declare({ a: "1", ...numbered("new/", 150, "1") });
   await preview(more, recorded);
   expect(requests()).toEqual(["GET /keys"]);
-  await theirs(numbered("theirs/", 2_500, "x"));
+  await writeElsewhere(numbered("theirs/", 2_500, "x"));
   await preview(more, recorded);
   expect(requests()).toEqual(["GET /keys", "GET /keys", "POST /bulk/get", "POST /bulk/get"]);
   // With very many new keys, a preview checks some of them and says so.
@@ -151,8 +151,8 @@ test("finds many new keys by listing the namespace, unless reading them takes fe
 test("reads binary values individually", async () => {
   const recorded = await up(declare({ a: "1" }));
   const bytes = Buffer.of(0xff, 0x00, 0x80).toString("base64");
-  await theirs({ "b-longer": "x" });
-  await theirs({ b: bytes }, { base64: true });
+  await writeElsewhere({ "b-longer": "x" });
+  await writeElsewhere({ b: bytes }, { base64: true });
   const more = declare({ a: "1", b: { value: bytes, base64: true } });
   expect(await preview(more, recorded)).toMatch(/already exists as declared \("b"\)/);
   expect(requests()).toEqual(["GET /keys", "GET /values/b"]);
@@ -252,7 +252,7 @@ describe("a replacement into another namespace", () => {
 
 test("previews what prune deletes even if the check for existing keys fails", async () => {
   const mine = await up(declare({ a: "mine" }, { prune: { prefix: "" } }));
-  await theirs({ strange: "x" });
+  await writeElsewhere({ strange: "x" });
   api.fault({ match: { path: "/bulk/get" }, kind: "status", status: 500 });
   const said = await preview(declare({ a: "mine", b: "new" }, { prune: { prefix: "" } }), mine);
   expect(said).toContain("live checks skipped: ");
@@ -261,7 +261,7 @@ test("previews what prune deletes even if the check for existing keys fails", as
 
 test("fails the preview at the first refused key, without further checks", async () => {
   const mine = await up(declare({ a: "mine" }, { prune: { prefix: "" } }));
-  await theirs({ b: "theirs" });
+  await writeElsewhere({ b: "theirs" });
   api.fault({ match: { path: "/keys" }, kind: "status", status: 403, times: 9 });
   api.clearRequests();
   const inputs = declare({ a: "mine", b: "mine" }, { prune: { prefix: "" } });
@@ -273,7 +273,7 @@ test("fails the preview at the first refused key, without further checks", async
 });
 
 test("fails the preview of a create if prune would delete more than prune.maxDeletes", async () => {
-  await theirs(numbered("theirs/", 3, "x"));
+  await writeElsewhere(numbered("theirs/", 3, "x"));
   const inputs = declare({ a: "mine" }, { prune: { prefix: "", maxDeletes: 2 } });
   expect(await new Operation(api).refusals(TYPE, inputs)).toEqual([
     expect.stringContaining(

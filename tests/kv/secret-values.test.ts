@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { Operation, type Recorded } from "../support/operation";
-import { emptied } from "./upload-support";
+import { emptyNamespace } from "./upload-support";
 
 /** A value appears in no message, and for a file or directory not in the state either. */
 
@@ -34,7 +34,7 @@ const source = (value: string): Record<string, Record<string, unknown>> => {
 
 let api: LocalApi;
 /** Every message and error. */
-let shown: string[];
+let messages: string[];
 
 beforeAll(() => {
   mkdirSync(DIRECTORY);
@@ -47,7 +47,7 @@ beforeAll(() => {
 afterAll(() => rmSync(FOLDER, { recursive: true }));
 beforeEach(async () => {
   api = await startLocalApi();
-  shown = [];
+  messages = [];
 });
 afterEach(() => api.close());
 
@@ -56,18 +56,18 @@ async function within<T>(work: (op: Operation) => Promise<T>): Promise<T> {
   try {
     return await work(op);
   } finally {
-    shown.push(...op.said, ...op.warned);
+    messages.push(...op.said, ...op.warned);
   }
 }
 
 async function failing(inputs: Record<string, unknown>, previous?: Recorded): Promise<Recorded | undefined> {
   const { error, recorded } = await within((op) => op.failedUp(TYPE, inputs, previous));
-  shown.push(error.message, error.stack ?? "", JSON.stringify(Reflect.get(error, "reasons") ?? ""));
+  messages.push(error.message, error.stack ?? "", JSON.stringify(Reflect.get(error, "reasons") ?? ""));
   return recorded;
 }
 
 test.each(["entries", "file", "directory"])("a value from %s appears nowhere", async (kind) => {
-  const address = emptied(api);
+  const address = emptyNamespace(api);
   const inputs = { ...address, ...source(CANARY)[kind], verify: "values" };
   const states: unknown[] = [];
 
@@ -97,11 +97,11 @@ test.each(["entries", "file", "directory"])("a value from %s appears nowhere", a
   }[kind];
   const refusals = await within((op) => op.refusals(TYPE, { ...address, ...bad }));
   expect(refusals).toHaveLength({ entries: 2, file: 1, directory: 3 }[kind] ?? 0);
-  shown.push(...refusals);
+  messages.push(...refusals);
 
-  expect(shown.length).toBeGreaterThan(5);
+  expect(messages.length).toBeGreaterThan(5);
   for (const text of [CANARY, BASE64.slice(0, 24)]) {
-    expect(shown.join("\n")).not.toContain(text);
+    expect(messages.join("\n")).not.toContain(text);
     if (kind !== "entries") expect(JSON.stringify(states)).not.toContain(text);
   }
 });
