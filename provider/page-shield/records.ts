@@ -33,7 +33,10 @@ export interface PageShieldPolicyState {
   readonly extra?: JsonObject;
 }
 
-/** Status of a detection: seen recently, seen fewer than 3 times, or not seen for a week (`inactive`). */
+/**
+ * Status of a detection: seen recently, seen fewer than 3 times, or not seen for a week. Only Cloudflare's
+ * OpenAPI document has `inactive`.
+ */
 export type RecordStatus = LiteralUnion<"active" | "infrequent" | "inactive">;
 
 /**
@@ -67,7 +70,7 @@ export interface Connection {
   readonly status?: RecordStatus;
   /** Whether the URL is one of Cloudflare's own, under `/cdn-cgi/`. */
   readonly urlContainsCdnCgiPath?: boolean;
-  /** The pages on which it was seen. Only if read by ID; of connections, not every zone returns it. */
+  /** The pages on which it was seen. Only if read by ID; for connections, only Cloudflare's OpenAPI document has it. */
   readonly pageUrls?: readonly string[];
   /** Members of the response that this version doesn't know, by the API's own names. */
   readonly extra?: JsonObject;
@@ -86,11 +89,11 @@ export interface ScriptContent {
   readonly obfuscationScore?: number;
   /** The score for the flow of data. Cloudflare replaced it with `jsIntegrityScore`. */
   readonly dataflowScore?: number;
-  /** The score for cryptomining. Not every zone returns it. */
+  /** The score for cryptomining. Only Cloudflare's OpenAPI document has it. */
   readonly cryptominingScore?: number;
-  /** The score for Magecart-style attacks. Not every zone returns it. */
+  /** The score for Magecart-style attacks. Only Cloudflare's OpenAPI document has it. */
   readonly magecartScore?: number;
-  /** The score for malware. Not every zone returns it. */
+  /** The score for malware. Only Cloudflare's OpenAPI document has it. */
   readonly malwareScore?: number;
   /** When the content was fetched, in ISO 8601. */
   readonly fetchedAt?: string;

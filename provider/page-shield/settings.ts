@@ -128,7 +128,8 @@ export interface PageShieldSettingsArgs {
   readonly enabled: pulumi.Input<boolean>;
   /**
    * Whether browsers report to Cloudflare's endpoint instead of one under the zone's own hostname. Sent only if set; if you
-   * remove it, the zone gets back the value it had before. Setting it to false needs an entitlement. Updates in place.
+   * remove it, the zone gets back the value it had before. Setting it to false needs an entitlement. The API calls it
+   * `use_cloudflare_reporting_endpoint` or `use_platform_reporting_endpoint`. Updates in place.
    */
   readonly useReportingEndpoint?: pulumi.Input<boolean>;
   /**
