@@ -2,10 +2,10 @@ import { digestOf } from "../runtime/digest";
 import { pluralize } from "../runtime/values";
 import { blocking, findingsOf, isCut, LOST, type Finding } from "./findings";
 import type { Origin, Sending, SentRule, WireRule } from "./rules";
-import type { Mode } from "./service";
-import { confirmationDigest, sendingOf, type Situation } from "./situation";
+import type { Mode } from "./api";
+import { confirmationDigest, rulesToSendNext, type Observation } from "./observation";
 import { isReached, stateText, type Target } from "./state";
-import { ruleWords } from "./words";
+import { ruleText } from "./rule-text";
 
 export type Plan = "pro" | "business" | "enterprise";
 
@@ -18,7 +18,7 @@ export interface MigrationRequest {
 }
 
 /** What to do for it. */
-export type Next =
+export type NextStep =
   /** Nothing: recording what is there is all. */
   | { readonly kind: "record" }
   /** Nothing may be sent: a switch is under way, or nobody knows. */
@@ -30,7 +30,7 @@ export interface Assessment {
   readonly findings: readonly Finding[];
   /** Of the next step towards the target; of the last one where the target is to assess. */
   readonly digest?: string;
-  readonly next: Next;
+  readonly next: NextStep;
   /** For people: at most 15 lines, and one for each rule that is sent. */
   readonly lines: readonly string[];
   /** Of everything that a reviewer would want to know of; not of what can only be said of a moment. */
@@ -42,24 +42,24 @@ const MAX_LINES = 15;
 const SENT = "what would be sent, in this order:";
 
 /** Everything that follows from what was read and what is requested. Sends nothing. */
-export function assess(situation: Situation, request: MigrationRequest): Assessment {
-  const findings = findingsOf(situation, request.configured);
-  const sending = sendingOf(situation, request.configured);
-  const steps = stepsOf(situation, request, sending);
+export function assess(observation: Observation, request: MigrationRequest): Assessment {
+  const findings = findingsOf(observation, request.configured);
+  const sending = rulesToSendNext(observation, request.configured);
+  const steps = stepsOf(observation, request, sending);
   const digest = steps.at(-1)?.digest;
-  const next = decide(situation, request, findings, sending);
+  const next = decide(observation, request, findings, sending);
   const waits = next.kind === "wait" ? [`an up sends nothing, and waits: ${next.why}`] : [];
   return {
     findings,
     next,
     ...(digest === undefined ? {} : { digest }),
-    lines: fitted(
-      [...sections(situation, request, findings, sending, steps), waits],
-      seeAll(situation, findings),
+    lines: shortened(
+      [...sections(observation, request, findings, sending, steps), waits],
+      fullListsHint(observation, findings),
     ),
     assessmentDigest: digestOf({
-      state: situation.state,
-      compatible: situation.open?.compatible ?? null,
+      state: observation.state,
+      compatible: observation.open?.compatible ?? null,
       findings,
       digest: digest ?? null,
     }),
@@ -73,28 +73,28 @@ interface Step {
 
 /** The steps that may be confirmed now, the last one last. */
 function stepsOf(
-  situation: Situation,
+  observation: Observation,
   { target, plan }: MigrationRequest,
   sending: Sending | undefined,
 ): Step[] {
   if (sending === undefined) return [];
   const step = (to: Step["target"]): Step => ({
     target: to,
-    digest: confirmationDigest(situation, to, sending),
+    digest: confirmationDigest(observation, to, sending),
   });
-  if (target !== "assessed") return isReached(target, situation.state) ? [] : [step(target)];
-  const mayValidate = situation.state.phase === "start" && plan !== "pro" && plan !== "business";
+  if (target !== "assessed") return isReached(target, observation.state) ? [] : [step(target)];
+  const mayValidate = observation.state.phase === "start" && plan !== "pro" && plan !== "business";
   return [...(mayValidate ? [step("validation")] : []), step("finished")];
 }
 
 /** The one place that decides whether something is sent. */
 function decide(
-  situation: Situation,
+  observation: Observation,
   { target, plan, confirm }: MigrationRequest,
   findings: readonly Finding[],
   sending: Sending | undefined,
-): Next {
-  const { zoneId, state } = situation;
+): NextStep {
+  const { zoneId, state } = observation;
   if (state.phase === "retired") {
     if (target === "assessed") return { kind: "record" };
     return {
@@ -114,10 +114,10 @@ function decide(
     return {
       kind: "refuse",
       property: "target",
-      reason: `cannot be "${target}" yet: zone ${zoneId} is blocked, and nothing is sent.${listed(blocks.map(({ text }) => text))}`,
+      reason: `cannot be "${target}" yet: zone ${zoneId} is blocked, and nothing is sent.${indented(blocks.map(({ text }) => text))}`,
     };
   }
-  const digest = confirmationDigest(situation, target, sending);
+  const digest = confirmationDigest(observation, target, sending);
   const mode = target === "finished" ? "pending" : "validation";
   if (confirm === digest) return { kind: "send", mode, sending, digest };
   const why =
@@ -127,19 +127,19 @@ function decide(
   return {
     kind: "refuse",
     property: "confirm",
-    reason: `${why} Where you agree with this, write confirm: "${digest}"${listed(meaning(situation, mode, findings, sending))}`,
+    reason: `${why} Where you agree with this, write confirm: "${digest}"${indented(confirmationLines(observation, mode, findings, sending))}`,
   };
 }
 
-function listed(lines: readonly string[]): string {
+function indented(lines: readonly string[]): string {
   return lines.map((line) => `\n  ${line}`).join("");
 }
 
 const NO_WAY_BACK = "no step can be undone";
 
 /** What a confirmation stands for. */
-function meaning(
-  situation: Situation,
+function confirmationLines(
+  observation: Observation,
   mode: Mode,
   findings: readonly Finding[],
   { rules }: Sending,
@@ -150,10 +150,10 @@ function meaning(
       : "both versions are enabled, and the new one runs first";
   const important = findings.filter(({ weight, about }) => weight !== "note" && about !== "code");
   return [
-    `zone ${situation.zoneId} is sent ${pluralize(rules.length, "rule")} with waf_migration=${mode}: ${effect}, and ${NO_WAY_BACK}`,
+    `zone ${observation.zoneId} is sent ${pluralize(rules.length, "rule")} with waf_migration=${mode}: ${effect}, and ${NO_WAY_BACK}`,
     ...numbered(rules),
     ...important.map(({ text }) => text),
-    ...(seeAll(situation, important).isCut ? [seeAll(situation, important).line] : []),
+    ...(fullListsHint(observation, important).isCut ? [fullListsHint(observation, important).line] : []),
   ];
 }
 
@@ -165,19 +165,19 @@ const ORIGINS: Readonly<Record<Origin, string>> = {
 
 /** Every rule has its line: what is confirmed is seen. */
 function numbered(rules: readonly SentRule[]): string[] {
-  return rules.map(({ rule, origin }, index) => `${index + 1}. ${ruleWords(rule)}${ORIGINS[origin]}`);
+  return rules.map(({ rule, origin }, index) => `${index + 1}. ${ruleText(rule)}${ORIGINS[origin]}`);
 }
 
 /** Lines that belong together; the longest give way first where there are too many. */
 function sections(
-  situation: Situation,
+  observation: Observation,
   request: MigrationRequest,
   findings: readonly Finding[],
   sending: Sending | undefined,
   steps: readonly Step[],
 ): string[][] {
-  const { zoneId, state, open } = situation;
-  const head = `WafMigration of zone ${zoneId}: ${verdict(situation, findings)}`;
+  const { zoneId, state, open } = observation;
+  const head = `WafMigration of zone ${zoneId}: ${verdict(observation, findings)}`;
   if (open === undefined) return [[`${head}: ${findings[0]?.text ?? stateText(state)}.`]];
   const texts = (wanted: (finding: Finding) => boolean): string[] =>
     findings.filter(wanted).map(({ text }) => text);
@@ -190,7 +190,7 @@ function sections(
     texts(({ weight }) => weight === "notCounted"),
     rules.length === 0 ? [] : [SENT, ...numbered(rules)],
     texts(({ about }) => about === "owasp"),
-    joined(texts(({ weight }) => weight === "lost")),
+    inOneLine(texts(({ weight }) => weight === "lost")),
     texts(({ weight, about }) => weight === "changes" && ["pageRules", "nothingOn"].includes(about)),
     texts(({ weight, about }) => weight === "note" && !["dashboard", "owasp"].includes(about)),
     [`${code}; ${dashboard}`],
@@ -200,13 +200,16 @@ function sections(
 }
 
 /** Where a person finds what a line or the list of lines has cut. */
-function seeAll({ zoneId }: Situation, findings: readonly Finding[]): { isCut: boolean; line: string } {
+function fullListsHint(
+  { zoneId }: Observation,
+  findings: readonly Finding[],
+): { isCut: boolean; line: string } {
   const line = `all that "…" stands for: migrationReadiness({ zones: ["${zoneId}"] }).json, and after an up the output findings (pulumi stack export)`;
   return { isCut: findings.some(isCut), line };
 }
 
 /** In one line; a beginning that all have in common is said once. */
-function joined(texts: readonly string[]): string[] {
+function inOneLine(texts: readonly string[]): string[] {
   return texts.length === 0 ? [] : [texts.join("; ").replaceAll(`; ${LOST}`, "; ")];
 }
 
@@ -216,7 +219,7 @@ function confirmLine({ target, digest }: Step, confirm: string | undefined): str
   return `${label}: target: "${target}", confirm: "${digest}"`;
 }
 
-function verdict({ state }: Situation, findings: readonly Finding[]): string {
+function verdict({ state }: Observation, findings: readonly Finding[]): string {
   const blocks = blocking(findings).length;
   const counted = findings.every(({ weight }) => weight !== "notCounted");
   switch (state.phase) {
@@ -235,7 +238,7 @@ function verdict({ state }: Situation, findings: readonly Finding[]): string {
 }
 
 /** The rules that are sent are never cut; of everything else the longest section gives way. */
-function fitted(all: readonly (readonly string[])[], see: ReturnType<typeof seeAll>): string[] {
+function shortened(all: readonly (readonly string[])[], see: ReturnType<typeof fullListsHint>): string[] {
   const shown = all.map((section) => [...section]);
   const others = shown.filter(([first]) => first !== SENT);
   const total = (): number => others.reduce((sum, section) => sum + section.length, 0);

@@ -13,8 +13,8 @@ import {
   type Sending,
   type WireRule,
 } from "./rules";
-import { readEntryPoint, readVersion, type EntryPoint } from "./service";
-import { ruleWords } from "./words";
+import { readEntryPoint, readVersion, type EntryPoint } from "./api";
+import { ruleText } from "./rule-text";
 import { pollUntil } from "../runtime/creation";
 
 /**
@@ -35,7 +35,7 @@ export const concurrentChange = z.object({
 });
 export type ConcurrentChange = z.infer<typeof concurrentChange>;
 
-export interface Written {
+export interface SentStep {
   readonly zoneId: string;
   /** The entry point at the last look before the PUT. */
   readonly before: EntryPoint | undefined;
@@ -45,34 +45,34 @@ export interface Written {
 }
 
 /** Reads the entry point after the PUT, and puts back what the PUT has overwritten of others. */
-export async function afterWrite(ctx: Context, written: Written): Promise<ConcurrentChange[]> {
+export async function checkAfterPut(ctx: Context, written: SentStep): Promise<ConcurrentChange[]> {
   const { zoneId, sending } = written;
   try {
     const after = await readAfter(ctx, written);
     if (after === undefined)
-      return [unknown(`the entry point of zone ${zoneId} still shows the version before the PUT`)];
+      return [unknownChange(`the entry point of zone ${zoneId} still shows the version before the PUT`)];
     const overwritten = await writtenBetween(ctx, written, after);
-    if (overwritten === undefined) return gone(sending, after);
+    if (overwritten === undefined) return missingRules(sending, after);
     if (overwritten === "unreadable") {
       return [
-        unknown(
+        unknownChange(
           `somebody wrote to the entry point of zone ${zoneId} in the moment before the PUT (version ${written.before?.version ?? 0}, then ${after.version ?? "?"}), and what they wrote can't be read`,
         ),
-        ...gone(sending, after),
+        ...missingRules(sending, after),
       ];
     }
-    return [...(await restore(ctx, written, after, overwritten)), ...gone(sending, after)];
+    return [...(await restore(ctx, written, after, overwritten)), ...missingRules(sending, after)];
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     return [
-      unknown(
+      unknownChange(
         `whether the PUT overwrote somebody's rule in zone ${zoneId} was not checked: ${error.message}`,
       ),
     ];
   }
 }
 
-function unknown(why: string): ConcurrentChange {
+function unknownChange(why: string): ConcurrentChange {
   return {
     outcome: "unknown",
     text: `${why.replace(/\.$/, "")}. Look in the account's audit log who changed the managed rules, and compare.`,
@@ -82,7 +82,7 @@ function unknown(why: string): ConcurrentChange {
 /** The newest version there is; undefined where none shows the PUT. */
 async function readAfter(
   ctx: Context,
-  { zoneId, before, answered }: Written,
+  { zoneId, before, answered }: SentStep,
 ): Promise<EntryPoint | undefined> {
   const newest = (now: EntryPoint | undefined): EntryPoint | undefined => {
     if (now === undefined) return undefined;
@@ -105,7 +105,7 @@ async function readAfter(
  */
 async function writtenBetween(
   { api }: Context,
-  { zoneId, before, sending, answered }: Written,
+  { zoneId, before, sending, answered }: SentStep,
   after: EntryPoint,
 ): Promise<readonly WireRule[] | "unreadable" | undefined> {
   const { id, version: latest } = after;
@@ -146,7 +146,7 @@ function effectsOf(rules: readonly WireRule[]): string {
 /** Puts back what others had added or changed. What the confirmed step changes itself stays changed, and is named. */
 async function restore(
   ctx: Context,
-  { zoneId: zone, before, sending }: Written,
+  { zoneId: zone, before, sending }: SentStep,
   after: EntryPoint,
   theirs: readonly WireRule[],
 ): Promise<ConcurrentChange[]> {
@@ -177,9 +177,9 @@ async function restore(
     const id = String(rule["id"]);
     const old = known.get(id);
     const isTheirs = old === undefined || !sameJson(contentOf(old), contentOf(rule));
-    if (isTheirs && !holds(after, rule)) {
+    if (isTheirs && !containsRule(after, rule)) {
       const did = old === undefined ? "added" : "changed";
-      const begin = `somebody ${did} a rule in the moment before the PUT, which overwrote it: ${inFull(rule)}.`;
+      const begin = `somebody ${did} a rule in the moment before the PUT, which overwrote it: ${ruleLabel(rule)}.`;
       const { outcome, text } = await putBack(rule).catch((error: unknown) => {
         if (!(error instanceof Error) || error instanceof CancelledError) throw error;
         return { outcome: "lost" as const, text: `Put it back by hand: ${error.message}` };
@@ -191,7 +191,7 @@ async function restore(
   const left = new Set(theirs.map((rule) => rule["id"]));
   const back = before?.id === after.id ? (before?.rules ?? []) : [];
   for (const rule of back.filter(({ id }) => there.has(id) && !left.has(id))) {
-    const text = `somebody removed a rule in the moment before the PUT, which put it back: ${inFull(rule)}. Remove it again if it was to go.`;
+    const text = `somebody removed a rule in the moment before the PUT, which put it back: ${ruleLabel(rule)}. Remove it again if it was to go.`;
     changes.push({ outcome: "lost", rule: fromWire(rule), text });
   }
   return changes;
@@ -202,18 +202,18 @@ export function differencesOf(before: readonly WireRule[], after: readonly WireR
   const known = new Map(before.map((rule) => [rule["id"], rule]));
   const left = new Set(after.map((rule) => rule["id"]));
   return [
-    ...before.filter(({ id }) => !left.has(id)).map((rule) => `removed: ${inFull(rule)}`),
+    ...before.filter(({ id }) => !left.has(id)).map((rule) => `removed: ${ruleLabel(rule)}`),
     ...after.flatMap((rule) => {
       const old = known.get(rule["id"]);
-      if (old === undefined) return [`added: ${inFull(rule)}`];
+      if (old === undefined) return [`added: ${ruleLabel(rule)}`];
       const isSame = sameJson(contentOf(old), contentOf(rule));
-      return isSame ? [] : [`changed: ${inFull(rule)}, before: ${ruleWords(old)}`];
+      return isSame ? [] : [`changed: ${ruleLabel(rule)}, before: ${ruleText(old)}`];
     }),
   ];
 }
 
 /** Whether the rule is there as it is. */
-function holds({ rules }: EntryPoint, rule: WireRule): boolean {
+function containsRule({ rules }: EntryPoint, rule: WireRule): boolean {
   return rules.some((each) =>
     each["id"] === rule["id"]
       ? sameJson(contentOf(each), contentOf(rule))
@@ -222,14 +222,14 @@ function holds({ rules }: EntryPoint, rule: WireRule): boolean {
 }
 
 /** What a rule does, and its name. */
-function inFull(rule: WireRule): string {
+function ruleLabel(rule: WireRule): string {
   const { description, ref } = rule;
   const name = typeof description === "string" && description !== "" ? description : ref;
-  return `${ruleWords(rule)}${typeof name === "string" ? ` (${JSON.stringify(name)})` : ""}`;
+  return `${ruleText(rule)}${typeof name === "string" ? ` (${JSON.stringify(name)})` : ""}`;
 }
 
 /** Rules that were sent, and that the entry point doesn't hold. */
-function gone({ rules }: Sending, after: EntryPoint): ConcurrentChange[] {
+function missingRules({ rules }: Sending, after: EntryPoint): ConcurrentChange[] {
   const ids = new Set(after.rules.map((rule) => rule["id"]));
   const identities = new Set(after.rules.map(identityOf));
   const missing = rules
@@ -238,6 +238,6 @@ function gone({ rules }: Sending, after: EntryPoint): ConcurrentChange[] {
   return missing.map((rule) => ({
     outcome: "lost",
     rule: fromWire(rule),
-    text: `a rule that was sent is not in the entry point (${pluralize(after.rules.length, "rule")}): ${inFull(rule)}. Somebody removed it right after the PUT, or Cloudflare did not take it.`,
+    text: `a rule that was sent is not in the entry point (${pluralize(after.rules.length, "rule")}): ${ruleLabel(rule)}. Somebody removed it right after the PUT, or Cloudflare did not take it.`,
   }));
 }

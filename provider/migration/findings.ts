@@ -1,10 +1,25 @@
 import { z } from "zod";
 import { MIGRATION } from "../limits";
 import { canonicalJson, pluralize } from "../runtime/values";
-import { expressionOf, isMigrated, isOwasp, switchOf, urlOf, type Legacy, type Listing } from "./legacy";
-import { sendingOf, type Situation } from "./situation";
+import {
+  expressionOf,
+  isMigrated,
+  isOwasp,
+  switchOf,
+  urlOf,
+  type PreviousRules,
+  type Listing,
+} from "./previous-rules";
+import { rulesToSendNext, type Observation } from "./observation";
 import { deploys, fromWire, type WireRule } from "./rules";
-import { mappedAction, mappedSensitivity, owaspOf, OWASP_RULESET, ruleWords, thresholdWords } from "./words";
+import {
+  mappedAction,
+  mappedSensitivity,
+  owaspOf,
+  OWASP_RULESET,
+  ruleText,
+  thresholdText,
+} from "./rule-text";
 
 /** One thing to know before a zone migrates. */
 export const finding = z.object({
@@ -25,19 +40,19 @@ export type Finding = z.infer<typeof finding>;
 const DASHBOARD = "Security > WAF > Managed rules";
 
 /** Everything that is to be known, the gravest first. */
-export function findingsOf(situation: Situation, configured?: readonly WireRule[]): Finding[] {
-  const { state, open, zoneId } = situation;
+export function findingsOf(observation: Observation, configured?: readonly WireRule[]): Finding[] {
+  const { state, open, zoneId } = observation;
   if (state.phase === "retired") {
     const text = "the vendor has retired the migration: it can be neither assessed nor made here any more";
-    return [finds("note", "retired", text)];
+    return [newFinding("note", "retired", text)];
   }
   if (state.phase === "finished" || open === undefined) {
-    return situation.deploys === false
-      ? [finds("changes", "nothingOn", FINISHED_WITHOUT)]
-      : [finds("note", "finished", FINISHED)];
+    return observation.deploys === false
+      ? [newFinding("changes", "nothingOn", FINISHED_WITHOUT)]
+      : [newFinding("note", "finished", FINISHED)];
   }
-  const { legacy, compatible } = open;
-  const blocks = [...uriOverrides(zoneId, legacy), ...supportNeeded(legacy)];
+  const { previous, compatible } = open;
+  const blocks = [...uriOverrides(zoneId, previous), ...supportNeeded(previous)];
   const incompatible =
     compatible === undefined
       ? "the check gave no verdict, so nothing may be sent"
@@ -46,16 +61,18 @@ export function findingsOf(situation: Situation, configured?: readonly WireRule[
     "the service's state is one that nobody has documented: nothing is sent while it lasts";
   return [
     ...blocks,
-    ...(compatible !== true && blocks.length === 0 ? [finds("blocks", "compatibility", incompatible)] : []),
-    ...contradiction(situation),
-    ...notCounted(legacy),
-    ...owaspMapping(legacy, open.proposed?.rules ?? []),
-    ...lost(legacy),
-    ...exceptions(situation, configured),
-    ...sendingFindings(situation, configured),
-    ...(state.phase === "other" ? [finds("note", "state", undocumented)] : []),
-    finds("changes", "code", CODE),
-    finds("note", "dashboard", `in the dashboard: ${DASHBOARD}`),
+    ...(compatible !== true && blocks.length === 0
+      ? [newFinding("blocks", "compatibility", incompatible)]
+      : []),
+    ...contradiction(observation),
+    ...notCounted(previous),
+    ...owaspMapping(previous, open.proposed?.rules ?? []),
+    ...lostOverrides(previous),
+    ...exceptions(observation, configured),
+    ...sendingFindings(observation, configured),
+    ...(state.phase === "other" ? [newFinding("note", "state", undocumented)] : []),
+    newFinding("changes", "code", CODE),
+    newFinding("note", "dashboard", `in the dashboard: ${DASHBOARD}`),
   ];
 }
 
@@ -70,7 +87,12 @@ export function blocking(findings: readonly Finding[]): Finding[] {
   return findings.filter(({ weight }) => weight === "blocks");
 }
 
-function finds(weight: Finding["weight"], about: string, text: string, items?: readonly string[]): Finding {
+function newFinding(
+  weight: Finding["weight"],
+  about: string,
+  text: string,
+  items?: readonly string[],
+): Finding {
   return { weight, about, text, ...(items === undefined ? {} : { items: [...items] }) };
 }
 
@@ -78,17 +100,17 @@ function itemsOf<T>(list: Listing<T>): readonly T[] {
   return "items" in list ? list.items : [];
 }
 
-function uriOverrides(zone: string, { overrides }: Legacy): Finding[] {
+function uriOverrides(zone: string, { overrides }: PreviousRules): Finding[] {
   return itemsOf(overrides).map(({ id, urls }) => {
     const shown = [...(urls ?? []).slice(0, 2), ...((urls ?? []).length > 2 ? [CUT] : [])];
     const forThese = urls?.[0] === undefined ? "" : ` (${shown.join(", ")})`;
     const text = `URI-based override ${id}${forThese}: delete it first, with DELETE /zones/${zone}/firewall/waf/overrides/${id}`;
-    return finds("blocks", "uriOverride", text, urls ?? undefined);
+    return newFinding("blocks", "uriOverride", text, urls ?? undefined);
   });
 }
 
 /** Beyond the documented measures Cloudflare's support has to migrate the zone. */
-function supportNeeded({ firewallRules }: Legacy): Finding[] {
+function supportNeeded({ firewallRules }: PreviousRules): Finding[] {
   const all = itemsOf(firewallRules);
   const migrated = all.filter(isMigrated);
   const { MAX_FIREWALL_RULES, MAX_EXPRESSION_BYTES } = MIGRATION;
@@ -97,40 +119,40 @@ function supportNeeded({ firewallRules }: Legacy): Finding[] {
   const tooLong = migrated.flatMap((rule) => {
     const bytes = Buffer.byteLength(expressionOf(rule));
     const text = `the expression of firewall rule ${rule.id} is ${bytes} bytes; without support it is at most ${MAX_EXPRESSION_BYTES}: contact the vendor's support`;
-    return bytes > MAX_EXPRESSION_BYTES ? [finds("blocks", "firewallExpression", text)] : [];
+    return bytes > MAX_EXPRESSION_BYTES ? [newFinding("blocks", "firewallExpression", text)] : [];
   });
   return [
-    ...(ids.length > MAX_FIREWALL_RULES ? [finds("blocks", "firewallRules", tooMany, ids)] : []),
+    ...(ids.length > MAX_FIREWALL_RULES ? [newFinding("blocks", "firewallRules", tooMany, ids)] : []),
     ...tooLong,
   ];
 }
 
 /** From validation the entry point is sent as it stands; where the zone is at its start, that would lose the proposal. */
-function contradiction({ state }: Situation): Finding[] {
+function contradiction({ state }: Observation): Finding[] {
   if (state.phase !== "validation" || state.raw?.trim().toLowerCase() !== "start") return [];
   const text = `the service shows both versions enabled and yet says "${state.raw}": what a step would do is not clear, so none is sent; look in the dashboard (${DASHBOARD})`;
-  return [finds("blocks", "state", text)];
+  return [newFinding("blocks", "state", text)];
 }
 
-function notCounted(legacy: Legacy): Finding[] {
+function notCounted(previous: PreviousRules): Finding[] {
   const lists: [string, string, Listing<unknown>][] = [
-    ["firewallRules", "firewall rules", legacy.firewallRules],
-    ["pageRules", "page rules", legacy.pageRules],
-    ["uriOverride", "URI-based overrides", legacy.overrides],
-    ["settings", "previous settings", legacy.packages],
-    ["owaspGroups", "OWASP group overrides, which are not carried over,", legacy.owaspGroups],
-    ["owaspRules", "OWASP rule overrides, which are not carried over,", legacy.owaspRules],
+    ["firewallRules", "firewall rules", previous.firewallRules],
+    ["pageRules", "page rules", previous.pageRules],
+    ["uriOverride", "URI-based overrides", previous.overrides],
+    ["settings", "previous settings", previous.packages],
+    ["owaspGroups", "OWASP group overrides, which are not carried over,", previous.owaspGroups],
+    ["owaspRules", "OWASP rule overrides, which are not carried over,", previous.owaspRules],
   ];
   // Without the packages nothing is known of what is in them; that is said once.
-  const known = "unread" in legacy.packages ? lists.slice(0, 4) : lists;
+  const known = "unread" in previous.packages ? lists.slice(0, 4) : lists;
   return known.flatMap(([about, noun, list]) => {
     if (!("unread" in list)) return [];
-    return [finds("notCounted", about, `${noun} not counted: check by hand (${list.unread})`)];
+    return [newFinding("notCounted", about, `${noun} not counted: check by hand (${list.unread})`)];
   });
 }
 
 /** The documented mapping applied to the old setting, and whether the proposal agrees with it. */
-function owaspMapping({ packages }: Legacy, proposed: readonly WireRule[]): Finding[] {
+function owaspMapping({ packages }: PreviousRules, proposed: readonly WireRule[]): Finding[] {
   const owasp = itemsOf(packages).find(isOwasp);
   if (owasp === undefined) return [];
   const sensitivity = owasp.sensitivity ?? "default";
@@ -140,22 +162,22 @@ function owaspMapping({ packages }: Legacy, proposed: readonly WireRule[]): Find
   const to =
     mapped === undefined
       ? "the OWASP ruleset is not deployed"
-      : `paranoia level ${mapped.paranoiaLevel}, ${thresholdWords(mapped.scoreThreshold)}`;
+      : `paranoia level ${mapped.paranoiaLevel}, ${thresholdText(mapped.scoreThreshold)}`;
   const text = `OWASP sensitivity ${sensitivity} -> ${to}${mapped === undefined ? "" : became}`;
   const rule = proposed.find((each) => owaspOf(each) !== undefined);
   const offered = rule === undefined ? undefined : owaspOf(rule);
   const agrees =
     proposed.length === 0 ||
     (offered?.paranoiaLevel === mapped?.paranoiaLevel && offered?.scoreThreshold === mapped?.scoreThreshold);
-  const instead = rule === undefined ? `no rule for ruleset ${OWASP_RULESET}` : ruleWords(rule);
+  const instead = rule === undefined ? `no rule for ruleset ${OWASP_RULESET}` : ruleText(rule);
   const otherwise = `the service proposes otherwise than the documented mapping: ${instead}`;
-  return [finds("changes", "owasp", text), ...(agrees ? [] : [finds("note", "owasp", otherwise)])];
+  return [newFinding("changes", "owasp", text), ...(agrees ? [] : [newFinding("note", "owasp", otherwise)])];
 }
 
 /** A line names no more than these. */
 const SHOWN_NAMES = 5;
 
-function lost({ owaspGroups, owaspRules }: Legacy): Finding[] {
+function lostOverrides({ owaspGroups, owaspRules }: PreviousRules): Finding[] {
   const groups = itemsOf(owaspGroups).filter(({ mode }) => mode === "off");
   const groupNames = groups.map(({ id, name }) => name ?? id);
   const ruleIds = itemsOf(owaspRules).map(({ id }) => id);
@@ -170,14 +192,14 @@ export const LOST = "not carried over: ";
 
 function lostFindings(about: string, noun: string, items: readonly string[]): Finding[] {
   if (items.length === 0) return [];
-  const text = `${LOST}${pluralize(items.length, noun)}: ${names(items)}`;
-  return [finds("lost", about, text, items)];
+  const text = `${LOST}${pluralize(items.length, noun)}: ${shortList(items)}`;
+  return [newFinding("lost", about, text, items)];
 }
 
 /** How a list that was cut ends. */
 const CUT = "…";
 
-function names(all: readonly string[], between = ", "): string {
+function shortList(all: readonly string[], between = ", "): string {
   return [...all.slice(0, SHOWN_NAMES), ...(all.length > SHOWN_NAMES ? [CUT] : [])].join(between);
 }
 
@@ -190,18 +212,18 @@ export function isCut({ text, items }: Finding): boolean {
  * Firewall rules that bypass the previous rules and page rules that turn them off, against the exceptions that are sent
  *: Cloudflare converts them, and afterwards they act on the new rules no longer.
  */
-function exceptions(situation: Situation, configured: readonly WireRule[] | undefined): Finding[] {
-  const { open } = situation;
+function exceptions(observation: Observation, configured: readonly WireRule[] | undefined): Finding[] {
+  const { open } = observation;
   if (open === undefined) return [];
-  const bypasses = itemsOf(open.legacy.firewallRules).filter(isMigrated);
-  const off = itemsOf(open.legacy.pageRules).filter((rule) => switchOf(rule) === "off");
+  const bypasses = itemsOf(open.previous.firewallRules).filter(isMigrated);
+  const off = itemsOf(open.previous.pageRules).filter((rule) => switchOf(rule) === "off");
   if (bypasses.length + off.length === 0) return [];
-  const sending = sendingOf(situation, configured)?.rules.map(({ rule }) => rule);
+  const sending = rulesToSendNext(observation, configured)?.rules.map(({ rule }) => rule);
   const rules = sending ?? open.proposed?.rules;
   const urls = off.map(urlOf);
   if (rules === undefined) {
     const text = `no longer act on the managed rules: ${pluralize(bypasses.length, "bypassing firewall rule")} and ${pluralize(off.length, "disabling page rule")}, unless they become exceptions (skip rules); what is proposed was not read`;
-    return [finds("changes", "pageRules", text, [...bypasses.map(expressionOf), ...urls])];
+    return [newFinding("changes", "pageRules", text, [...bypasses.map(expressionOf), ...urls])];
   }
   const left = rules.filter(({ action }) => action === "skip");
   /** Each exception stands for one of them. */
@@ -222,7 +244,7 @@ function exceptions(situation: Situation, configured: readonly WireRule[] | unde
   ];
   const become = `become exceptions to the managed rules (skip rules): ${shares.join(", ")}`;
   return [
-    finds("note", "exceptions", become),
+    newFinding("note", "exceptions", become),
     ...lostFindings("firewallRules", "bypassing firewall rule", missingBypasses),
     ...lostFindings("pageRules", "disabling page rule", missingPages),
   ];
@@ -237,8 +259,8 @@ function isFor(expression: string, url: string): boolean {
 }
 
 /** What becomes of the entry point by the next step. */
-function sendingFindings(situation: Situation, configured: readonly WireRule[] | undefined): Finding[] {
-  const sending = sendingOf(situation, configured);
+function sendingFindings(observation: Observation, configured: readonly WireRule[] | undefined): Finding[] {
+  const sending = rulesToSendNext(observation, configured);
   if (sending === undefined) return [];
   const { dropped, overwritten, passedOver } = sending;
   const rules = sending.rules.map(({ rule }) => rule);
@@ -246,8 +268,8 @@ function sendingFindings(situation: Situation, configured: readonly WireRule[] |
   const first = rules.findIndex(deploys);
   const late = rules.filter(({ action }, index) => action === "skip" && first >= 0 && index > first);
   const words = (found: readonly WireRule[], between?: string): string =>
-    names(found.map(ruleWords), between);
-  const named = names(dropped.map((rule) => `${String(rule["id"])} ${ruleWords(rule)}`));
+    shortList(found.map(ruleText), between);
+  const named = shortList(dropped.map((rule) => `${String(rule["id"])} ${ruleText(rule)}`));
   const texts = {
     changed: `other settings for ${pluralize(changed.length, "rule")} of the entry point: ${words(changed)}`,
     dropped: `configuration leaves out ${pluralize(dropped.length, "rule")} of the entry point: ${named}`,
@@ -255,11 +277,11 @@ function sendingFindings(situation: Situation, configured: readonly WireRule[] |
     late: `behind an execute rule, and without effect on it: ${words(late)}`,
   };
   const all: readonly (readonly [boolean, Finding])[] = [
-    [changed.length > 0, finds("note", "entryPoint", texts.changed, overwritten.map(whole))],
-    [dropped.length > 0, finds("lost", "entryPoint", texts.dropped, dropped.map(whole))],
-    [passedOver.length > 0, finds("note", "proposed", texts.passedOver, passedOver.map(whole))],
-    [first < 0, finds("changes", "nothingOn", NOTHING_SENT)],
-    [late.length > 0, finds("note", "order", texts.late, late.map(whole))],
+    [changed.length > 0, newFinding("note", "entryPoint", texts.changed, overwritten.map(ruleJson))],
+    [dropped.length > 0, newFinding("lost", "entryPoint", texts.dropped, dropped.map(ruleJson))],
+    [passedOver.length > 0, newFinding("note", "proposed", texts.passedOver, passedOver.map(ruleJson))],
+    [first < 0, newFinding("changes", "nothingOn", NOTHING_SENT)],
+    [late.length > 0, newFinding("note", "order", texts.late, late.map(ruleJson))],
   ];
   return all.flatMap(([holds, found]) => (holds ? [found] : []));
 }
@@ -267,6 +289,6 @@ function sendingFindings(situation: Situation, configured: readonly WireRule[] |
 const NOTHING_SENT = "no execute rule that is sent is enabled: no managed rule would act on the zone";
 
 /** A rule as somebody would write it again. */
-function whole(rule: WireRule): string {
+function ruleJson(rule: WireRule): string {
   return canonicalJson(fromWire(rule));
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ApiError } from "../api/errors";
 import { assess } from "./assessment";
 import type { Finding } from "./findings";
-import { observe, type Situation } from "./situation";
+import { observe, type Observation } from "./observation";
 import { stateText } from "./state";
 import { zoneId, type LiteralUnion } from "../runtime/fields";
 import type { Host } from "../runtime/host";
@@ -82,9 +82,9 @@ async function readinessOf(host: Host, zone: string): Promise<ZoneReadiness> {
   }
 }
 
-function judged(situation: Situation): ZoneReadiness {
-  const { zoneId, state } = situation;
-  const { findings } = assess(situation, { target: "assessed" });
+function judged(observation: Observation): ZoneReadiness {
+  const { zoneId, state } = observation;
+  const { findings } = assess(observation, { target: "assessed" });
   const because = (weight: Finding["weight"]): string[] =>
     findings.filter((each) => each.weight === weight).map(({ text }) => text);
   const known = { zoneId, migrationState: stateText(state), findings };

@@ -4,7 +4,7 @@ import type { Assessment } from "./assessment";
 import { concurrentChange, type ConcurrentChange } from "./concurrent";
 import { finding } from "./findings";
 import { fromWire, type MigrationRule } from "./rules";
-import type { Situation } from "./situation";
+import type { Observation } from "./observation";
 import { stateText, TARGETS, type MigrationState, type Target } from "./state";
 
 /** What is recorded of a migration. */
@@ -40,7 +40,7 @@ export type Computed = z.infer<typeof computed>;
 
 /** What was proposed and confirmed stays recorded when it can no longer be read. */
 export function recordOf(
-  { open, state, deploys }: Situation,
+  { open, state, deploys }: Observation,
   { findings, digest }: Pick<Assessment, "findings" | "digest">,
   history: History,
   before: Computed | undefined,

@@ -162,7 +162,7 @@ export function effectOf(rule: WireRule): string {
 }
 
 /** Rules by their identity, each to be taken once. */
-class Stock {
+class RulePool {
   readonly #left = new Map<string, WireRule[]>();
 
   constructor(rules: readonly WireRule[]) {
@@ -172,7 +172,7 @@ class Stock {
     }
   }
 
-  take(like: WireRule): WireRule | undefined {
+  claim(like: WireRule): WireRule | undefined {
     return this.#left.get(identityOf(like))?.shift();
   }
 
@@ -236,10 +236,10 @@ export function rulesToSend(request: {
 
 /** The entry point's own rules in their places; one that is wanted takes the wanted content. Then what is new. */
 function merged(own: readonly WireRule[], wanted: readonly WireRule[]): SentRule[] {
-  const stock = new Stock(wanted);
+  const stock = new RulePool(wanted);
   const kept = own.map((rule): SentRule => {
-    const match = stock.take(rule);
-    return match === undefined ? { rule: stripped(rule), origin: "kept" } : taken(rule, match);
+    const match = stock.claim(rule);
+    return match === undefined ? { rule: stripped(rule), origin: "kept" } : withWantedContent(rule, match);
   });
   const rest = new Set(stock.rest());
   return [
@@ -250,15 +250,15 @@ function merged(own: readonly WireRule[], wanted: readonly WireRule[]): SentRule
 
 /** The wanted rules in their order; one that exists keeps its id and ref, so that it stays the same rule. */
 function identified(own: readonly WireRule[], wanted: readonly WireRule[]): SentRule[] {
-  const stock = new Stock(own);
+  const stock = new RulePool(own);
   return wanted.map((rule): SentRule => {
-    const match = stock.take(rule);
-    return match === undefined ? { rule, origin: "new" } : taken(match, rule);
+    const match = stock.claim(rule);
+    return match === undefined ? { rule, origin: "new" } : withWantedContent(match, rule);
   });
 }
 
 /** The existing rule with the wanted content. */
-function taken(own: WireRule, wanted: WireRule): SentRule {
+function withWantedContent(own: WireRule, wanted: WireRule): SentRule {
   const rule = { ...stripped(own), enabled: true, ...wanted, ...pick(stripped(own), ["id", "ref"]) };
   const same = canonicalJson(contentOf(rule)) === canonicalJson(contentOf(own));
   return same ? { rule: stripped(own), origin: "kept" } : { rule, origin: "changed" };

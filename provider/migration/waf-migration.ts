@@ -1,14 +1,14 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { MIGRATION } from "../limits";
-import { advance, arrivalWords } from "./advance";
+import { advance, arrivalText } from "./advance";
 import { assess, type MigrationRequest } from "./assessment";
 import type { ConcurrentChange } from "./concurrent";
 import type { Finding } from "./findings";
 import { computed, recordOf, stateOf, withArrival, type HistoryEntry } from "./record";
 import { configuration, toWire, type MigrationRule } from "./rules";
-import { readEntryPoint, readState } from "./service";
-import { isDeployed, observe, type Situation } from "./situation";
+import { readEntryPoint, readState } from "./api";
+import { isDeployed, observe, type Observation } from "./observation";
 import { isFurther, stateText, TARGETS, type Target } from "./state";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
 import { claimOnce, edgeResource } from "../runtime/resource";
@@ -57,7 +57,7 @@ const args = z.object({
 type MigrationArgs = z.output<typeof args>;
 
 /** What a confirmation is judged by: where none of them changes, there is nothing new to confirm. */
-const JUDGED = ["zoneId", "target", "confirm"] as const;
+const CONFIRMED_ARGS = ["zoneId", "target", "confirm"] as const;
 
 export const wafMigration = defineLifecycle({
   type: "WafMigration",
@@ -67,7 +67,7 @@ export const wafMigration = defineLifecycle({
   computed,
   computedInputs: ["assessmentDigest", "assessment"],
   derivedFrom: { assessment: ["configuration"] },
-  // A changed situation is a change to see, although an update does no more than record it.
+  // A changed observation is a change to see, although an update does no more than record it.
   compared: { ignore: [], also: ["assessmentDigest"] },
   // What was not looked at is no change.
   equal: { assessmentDigest: (_recorded, now) => now === undefined },
@@ -93,7 +93,7 @@ export const wafMigration = defineLifecycle({
 
   derive({ args, olds }) {
     if (olds["zoneId"] !== args.zoneId) return Promise.resolve({});
-    const failure = lowered(args, olds["target"]);
+    const failure = loweredTarget(args, olds["target"]);
     // What was assessed before holds until it is looked at again.
     const computed = pick(olds, ["assessmentDigest", "assessment"]);
     return Promise.resolve({ computed, ...(failure === undefined ? {} : { failures: [failure] }) });
@@ -103,14 +103,15 @@ export const wafMigration = defineLifecycle({
   liveAlways: ({ target }) => target === "assessed",
 
   async live({ ctx, args, olds }) {
-    if (args.target !== "assessed" && sameJson(pick(olds, JUDGED), pick(args, JUDGED))) return {};
-    const situation = await observe(ctx.api, args.zoneId);
-    readings(ctx).set(args.zoneId, situation);
-    const { next, lines, assessmentDigest } = assess(situation, requestOf(args));
+    if (args.target !== "assessed" && sameJson(pick(olds, CONFIRMED_ARGS), pick(args, CONFIRMED_ARGS)))
+      return {};
+    const observation = await observe(ctx.api, args.zoneId);
+    observations(ctx).set(args.zoneId, observation);
+    const { next, lines, assessmentDigest } = assess(observation, requestOf(args));
     // Whether it was finished before the paths went away is recorded, which the update knows.
     const isDeclared = olds["zoneId"] === args.zoneId && olds["target"] === args.target;
-    if (situation.state.phase === "retired" && args.target !== "assessed" && isDeclared) return {};
-    const findings = { computed: shownOf(situation, args) };
+    if (observation.state.phase === "retired" && args.target !== "assessed" && isDeclared) return {};
+    const findings = { computed: assessmentOutputs(observation, args) };
     if (next.kind === "refuse") {
       const { property, reason } = next;
       return { ...findings, failures: [{ property, reason }] };
@@ -118,7 +119,7 @@ export const wafMigration = defineLifecycle({
     const isUnchanged =
       isDeclared && olds["plan"] === args.plan && olds["assessmentDigest"] === assessmentDigest;
     if (!isUnchanged) ctx.say.info(lines.join("\n"));
-    else if (args.quiet !== true) ctx.say.info(unchangedWords(lines));
+    else if (args.quiet !== true) ctx.say.info(unchangedText(lines));
     return findings;
   },
 
@@ -139,11 +140,11 @@ export const wafMigration = defineLifecycle({
   },
 
   async create({ ctx, args }) {
-    return { id: args.zoneId, computed: await go(ctx, args, undefined) };
+    return { id: args.zoneId, computed: await runMigration(ctx, args, undefined) };
   },
 
   async update({ ctx, state, args }) {
-    return await go(ctx, args, computed.parse(state), state.target);
+    return await runMigration(ctx, args, computed.parse(state), state.target);
   },
 
   async read({ ctx, state }) {
@@ -158,13 +159,18 @@ export const wafMigration = defineLifecycle({
     if (text === state.migrationState) return { ...state, ...switches };
     const history = [...withArrival(state.history, now)];
     if (history.length > state.history.length)
-      ctx.say.info(`WafMigration of zone ${state.zoneId}: ${arrivalWords(history, now)}`);
+      ctx.say.info(`WafMigration of zone ${state.zoneId}: ${arrivalText(history, now)}`);
     if (state.target !== "assessed" || !isFurther(state.target, now))
       return { ...state, ...switches, history };
     // Recorded as a whole, so that the next preview finds nothing new in it.
-    const situation = await observe(ctx.api, state.zoneId);
-    const record = recordOf(situation, assess(situation, requestOf(state)), history, computed.parse(state));
-    return { ...state, ...withoutSecrets(ctx, record), ...shownOf(situation, state) };
+    const observation = await observe(ctx.api, state.zoneId);
+    const record = recordOf(
+      observation,
+      assess(observation, requestOf(state)),
+      history,
+      computed.parse(state),
+    );
+    return { ...state, ...withoutSecrets(ctx, record), ...assessmentOutputs(observation, state) };
   },
 
   // There is nothing to ask for: a migration has no way back.
@@ -270,7 +276,7 @@ export class WafMigration extends edgeResource<WafMigrationArgs>()(wafMigration)
   declare readonly concurrentChanges: pulumi.Output<readonly ConcurrentChange[] | undefined>;
   /** What the last preview that looked has printed. */
   declare readonly assessment: pulumi.Output<readonly string[] | undefined>;
-  /** Changes when the situation of the zone does. */
+  /** Changes when the observation of the zone does. */
   declare readonly assessmentDigest: pulumi.Output<string | undefined>;
 
   constructor(name: string, args: WafMigrationArgs, opts?: pulumi.CustomResourceOptions) {
@@ -284,12 +290,12 @@ export class WafMigration extends edgeResource<WafMigrationArgs>()(wafMigration)
 }
 
 /** The first line of an assessment that is recorded already. */
-function unchangedWords([head = ""]: readonly string[]): string {
+function unchangedText([head = ""]: readonly string[]): string {
   return `${head.replace(/\.$/, "")} (unchanged since the last update; the output assessment has it all).`;
 }
 
 /** As an input, where an engine indents by itself. */
-function trimmed(lines: readonly string[]): string[] {
+function withoutIndent(lines: readonly string[]): string[] {
   return lines.map((line) => line.trimStart());
 }
 
@@ -298,11 +304,11 @@ function requestOf({ target, plan, confirm, configuration }: MigrationArgs): Mig
 }
 
 /** What was read in this operation, by zone. */
-function readings(ctx: Context): Map<string, Situation> {
-  return ctx.shared("readings of migrations", () => new Map<string, Situation>());
+function observations(ctx: Context): Map<string, Observation> {
+  return ctx.shared("readings of migrations", () => new Map<string, Observation>());
 }
 
-async function go(
+async function runMigration(
   ctx: Context,
   args: MigrationArgs,
   before: z.infer<typeof computed> | undefined,
@@ -311,7 +317,7 @@ async function go(
   // What is sent is judged by a fresh look; what is only recorded is what the check has just shown.
   const seen =
     args.target === "assessed"
-      ? (readings(ctx).get(args.zoneId) ?? (await observe(ctx.api, args.zoneId)))
+      ? (observations(ctx).get(args.zoneId) ?? (await observe(ctx.api, args.zoneId)))
       : undefined;
   const waitSeconds = args.waitFor?.timeout ?? MIGRATION.MAX_SWITCH_SECONDS;
   try {
@@ -319,7 +325,7 @@ async function go(
     const reached = await advance({ ctx, zoneId: args.zoneId, from, request, waitSeconds, before, seen });
     if (seen === undefined) return withoutSecrets(ctx, reached);
     // A check that could not look left the assessment to this: unrecorded it would be a change in the next preview.
-    const { assessment, assessmentDigest } = shownOf(seen, args);
+    const { assessment, assessmentDigest } = assessmentOutputs(seen, args);
     return {
       ...withoutSecrets(ctx, reached),
       assessment: assessment.map((line) => ctx.redact(line)),
@@ -333,15 +339,15 @@ async function go(
 }
 
 /** What a reviewer sees of an assessment, and what tells whether it has changed. */
-function shownOf(
-  situation: Situation,
+function assessmentOutputs(
+  observation: Observation,
   args: Parameters<typeof requestOf>[0],
 ): { readonly assessment: readonly string[]; readonly assessmentDigest: string } {
-  const { lines, assessmentDigest } = assess(situation, requestOf(args));
-  return { assessment: trimmed(lines), assessmentDigest };
+  const { lines, assessmentDigest } = assess(observation, requestOf(args));
+  return { assessment: withoutIndent(lines), assessmentDigest };
 }
 
-const WORDS_OF_OURS = ["weight", "about", "outcome"];
+const FIXED_WORDS = ["weight", "about", "outcome"];
 
 /** Findings and changes of others quote rules that are sent, whose configuration may be a secret; the outputs are none. */
 function withoutSecrets(ctx: Context, reached: z.infer<typeof computed>): z.infer<typeof computed> {
@@ -352,13 +358,13 @@ function withoutSecrets(ctx: Context, reached: z.infer<typeof computed>): z.infe
     "concurrentChanges",
   ]);
   const redacted: unknown = JSON.parse(JSON.stringify(quoting), (key, member: unknown) =>
-    typeof member === "string" && !WORDS_OF_OURS.includes(key) ? ctx.redact(member) : member,
+    typeof member === "string" && !FIXED_WORDS.includes(key) ? ctx.redact(member) : member,
   );
   return computed.parse({ ...reached, ...(redacted as object) });
 }
 
 /** A target is a floor, and the ways only lead forward. */
-function lowered(
+function loweredTarget(
   { target, zoneId }: MigrationArgs,
   before: unknown,
 ): { readonly property: string; readonly reason: string } | undefined {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { startLocalApi, type LocalApi, type WafAction, type WafSettingsChange } from "edgeguard-local";
 import { canonicalJson, isJsonObject, omit, type JsonObject } from "../../provider/runtime/values";
 import { Operation, rawGet, type Recorded } from "../support/operation";
-import { createChecked, fresh, puts, rulesOf, TYPE, VENDOR } from "./support";
+import { createChecked, resetApi, puts, rulesOf, TYPE, CLOUDFLARE } from "./support";
 
 /**
  * Random sequences of what users, colleagues and the network do, against the state machine of the seed (seed 001, "States
@@ -126,11 +126,11 @@ const WAYS: Readonly<Record<string, readonly string[]>> = {
 
 const CONFIGURATION = [
   { action: "skip", expression: "ip.src eq 192.0.2.1", actionParameters: { ruleset: "current" } },
-  { action: "execute", expression: "true", actionParameters: { id: VENDOR } },
+  { action: "execute", expression: "true", actionParameters: { id: CLOUDFLARE } },
 ];
 const CONFIGURED: readonly JsonObject[] = [
   { action: "skip", expression: "ip.src eq 192.0.2.1", action_parameters: { ruleset: "current" } },
-  { action: "execute", expression: "true", action_parameters: { id: VENDOR } },
+  { action: "execute", expression: "true", action_parameters: { id: CLOUDFLARE } },
 ];
 
 /** What a rule does, in the test's own words. */
@@ -446,7 +446,7 @@ test(
         fc.constantFrom(...ZONES, "migrateEnterprise" as const, "migrateDeployed" as const),
         fc.array(action, { minLength: 3, maxLength: 8 }),
         async (name, actions) => {
-          fresh(api);
+          resetApi(api);
           const story = new Story(name, tokens[run++ % RUNS]?.token ?? "");
           for (const each of actions) await story.does(each);
           const { phase } = api.waf(story.zone);

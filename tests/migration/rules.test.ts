@@ -7,9 +7,9 @@ import {
   type Origin,
   type WireRule,
 } from "../../provider/migration/rules";
-import { confirmationDigest, sendingOf, type Situation } from "../../provider/migration/situation";
-import { mappedAction, mappedSensitivity, ruleWords } from "../../provider/migration/words";
-import { OWASP, SCORE_RULE, VENDOR } from "./support";
+import { confirmationDigest, rulesToSendNext, type Observation } from "../../provider/migration/observation";
+import { mappedAction, mappedSensitivity, ruleText } from "../../provider/migration/rule-text";
+import { OWASP, SCORE_RULE, CLOUDFLARE } from "./support";
 
 /** What is sent, what it stands for and how it is told: without a service. */
 
@@ -55,29 +55,29 @@ describe("what is sent", () => {
 
   test("from start: own rules first, then the proposed ones, stripped of what is empty", () => {
     const own = [kept("a".repeat(32), skip("ssl"))];
-    const proposed = [offered(execute(VENDOR))];
+    const proposed = [offered(execute(CLOUDFLARE))];
     const { rules } = rulesToSend({ state: start, own, proposed, configured: undefined });
     expect(rules.map(({ rule }) => rule)).toEqual([
       { id: "a".repeat(32), ref: "a".repeat(32), enabled: true, logging: { enabled: true }, ...skip("ssl") },
-      { enabled: true, ...execute(VENDOR) },
+      { enabled: true, ...execute(CLOUDFLARE) },
     ]);
   });
 
   test.each<[string, WireRule, WireRule, Origin]>([
-    ["an equal one", execute(VENDOR), execute(VENDOR), "kept"],
+    ["an equal one", execute(CLOUDFLARE), execute(CLOUDFLARE), "kept"],
     [
       "one at the version latest",
-      execute(VENDOR, { action_parameters: { id: VENDOR, version: "latest" } }),
-      execute(VENDOR),
+      execute(CLOUDFLARE, { action_parameters: { id: CLOUDFLARE, version: "latest" } }),
+      execute(CLOUDFLARE),
       "kept",
     ],
     [
       "one with other overrides",
-      execute(VENDOR, { action_parameters: { id: VENDOR, overrides: { action: "log" } } }),
-      execute(VENDOR),
+      execute(CLOUDFLARE, { action_parameters: { id: CLOUDFLARE, overrides: { action: "log" } } }),
+      execute(CLOUDFLARE),
       "changed",
     ],
-    ["one that is disabled", execute(VENDOR, { enabled: false }), execute(VENDOR), "changed"],
+    ["one that is disabled", execute(CLOUDFLARE, { enabled: false }), execute(CLOUDFLARE), "changed"],
     ["an equal exception", skip("ssl"), skip("ssl"), "kept"],
   ])(
     "from start: of a proposed rule and %s only the existing one, with its id, ref and place",
@@ -101,12 +101,12 @@ describe("what is sent", () => {
   );
 
   test.each<[string, WireRule, WireRule]>([
-    ["another ruleset", execute(OWASP), execute(VENDOR)],
-    ["another expression", execute(VENDOR, { expression: "ssl" }), execute(VENDOR)],
-    ["another action", skip("true"), execute(VENDOR)],
+    ["another ruleset", execute(OWASP), execute(CLOUDFLARE)],
+    ["another expression", execute(CLOUDFLARE, { expression: "ssl" }), execute(CLOUDFLARE)],
+    ["another action", skip("true"), execute(CLOUDFLARE)],
     [
       "other parameters of an exception",
-      skip("ssl", { action_parameters: { rulesets: [VENDOR] } }),
+      skip("ssl", { action_parameters: { rulesets: [CLOUDFLARE] } }),
       skip("ssl"),
     ],
   ])("from start: %s makes another rule, which is added", (_what, there, proposal) => {
@@ -125,13 +125,13 @@ describe("what is sent", () => {
 
   test("from start: a rule twice in the entry point is matched once", () => {
     const own = [
-      kept("a".repeat(32), execute(VENDOR)),
-      kept("b".repeat(32), execute(VENDOR, { enabled: false })),
+      kept("a".repeat(32), execute(CLOUDFLARE)),
+      kept("b".repeat(32), execute(CLOUDFLARE, { enabled: false })),
     ];
     const { rules } = rulesToSend({
       state: start,
       own,
-      proposed: [offered(execute(VENDOR))],
+      proposed: [offered(execute(CLOUDFLARE))],
       configured: undefined,
     });
     expect(idsAndOrigins(rules)).toEqual([
@@ -150,7 +150,7 @@ describe("what is sent", () => {
     const { rules, passedOver } = rulesToSend({
       state: validation,
       own,
-      proposed: [offered(execute(OWASP)), offered(execute(VENDOR))],
+      proposed: [offered(execute(OWASP)), offered(execute(CLOUDFLARE))],
       configured: undefined,
     });
     expect(idsAndOrigins(rules)).toEqual([["a".repeat(32), "kept"]]);
@@ -159,11 +159,11 @@ describe("what is sent", () => {
 
   test("from validation: a configuration in its own order, existing rules with their id and ref, others dropped", () => {
     const own = [
-      kept("a".repeat(32), execute(VENDOR)),
+      kept("a".repeat(32), execute(CLOUDFLARE)),
       kept("b".repeat(32), skip("ssl")),
       kept("c".repeat(32), execute(OWASP)),
     ];
-    const configured = [skip("not ssl"), execute(OWASP, { enabled: false }), execute(VENDOR)];
+    const configured = [skip("not ssl"), execute(OWASP, { enabled: false }), execute(CLOUDFLARE)];
     const { rules, dropped } = rulesToSend({ state: validation, own, proposed: [], configured });
     expect(idsAndOrigins(rules)).toEqual([
       [null, "new"],
@@ -204,14 +204,14 @@ test("a rule goes from one form to the other and back, with members nobody knows
 });
 
 describe("the digest", () => {
-  const situation = (own: readonly WireRule[], phase: "start" | "validation" = "start"): Situation => ({
+  const situation = (own: readonly WireRule[], phase: "start" | "validation" = "start"): Observation => ({
     zoneId: "a".repeat(32),
     state: { phase },
     open: {
       compatible: true,
       proposed: { name: "default", rules: [offered(execute(OWASP)), offered(skip("ssl"))] },
       entryPoint: { name: "zone", rules: own },
-      legacy: {
+      previous: {
         packages: { items: [{ id: "p", sensitivity: "high" }] },
         owaspGroups: { items: [] },
         owaspRules: { items: [] },
@@ -221,8 +221,8 @@ describe("the digest", () => {
       },
     },
   });
-  const digest = (one: Situation): string => {
-    const sending = sendingOf(one, undefined);
+  const digest = (one: Observation): string => {
+    const sending = rulesToSendNext(one, undefined);
     if (sending === undefined) throw new Error("nothing would be sent");
     return confirmationDigest(one, "finished", sending);
   };
@@ -246,7 +246,7 @@ describe("the digest", () => {
       execute(OWASP, { enabled: false }),
       execute(OWASP, { action_parameters: { id: OWASP, version: "36" } }),
       skip("not ssl"),
-      execute(VENDOR),
+      execute(CLOUDFLARE),
       { ...skip("ssl"), ref: "named" },
       skip("ssl", { logging: { enabled: false } }),
     ];
@@ -262,10 +262,10 @@ describe("in words", () => {
   });
 
   test.each<[string, WireRule]>([
-    ["execute Cloudflare Managed Ruleset", execute(VENDOR)],
+    ["execute Cloudflare Managed Ruleset", execute(CLOUDFLARE)],
     [
       "execute Cloudflare Managed Ruleset where ssl (disabled)",
-      execute(VENDOR, { expression: "ssl", enabled: false }),
+      execute(CLOUDFLARE, { expression: "ssl", enabled: false }),
     ],
     [`execute ruleset ${"e".repeat(32)}`, execute("e".repeat(32))],
     [
@@ -290,9 +290,9 @@ describe("in words", () => {
     ],
     [
       "execute Cloudflare Managed Ruleset: action log for all its rules, 2 tags changed (1 off, 1 block), 1 rule changed (1 on)",
-      execute(VENDOR, {
+      execute(CLOUDFLARE, {
         action_parameters: {
-          id: VENDOR,
+          id: CLOUDFLARE,
           overrides: {
             action: "log",
             categories: [
@@ -306,7 +306,7 @@ describe("in words", () => {
     ],
     [
       "execute Cloudflare Managed Ruleset: overrides that this version cannot read",
-      execute(VENDOR, { action_parameters: { id: VENDOR, overrides: { rules: "all" } } }),
+      execute(CLOUDFLARE, { action_parameters: { id: CLOUDFLARE, overrides: { rules: "all" } } }),
     ],
     ["skip all later rules where ssl", skip("ssl")],
     [
@@ -315,13 +315,13 @@ describe("in words", () => {
     ],
     [
       "skip 2 rules of Cloudflare Managed Ruleset",
-      skip("true", { action_parameters: { rules: { [VENDOR]: ["a", "b"] } } }),
+      skip("true", { action_parameters: { rules: { [CLOUDFLARE]: ["a", "b"] } } }),
     ],
     ["skip what its parameters say", skip("true", { action_parameters: { phases: ["x"] } })],
     [`skip all later rules where ${"x".repeat(70)}…`, skip("x".repeat(71))],
     ["log where ssl", { action: "log", expression: "ssl" }],
   ])("%s", (words, rule) => {
-    expect(ruleWords(rule)).toBe(words);
+    expect(ruleText(rule)).toBe(words);
   });
 
   test("the seed's table: what an old sensitivity and an old action become", () => {
@@ -348,12 +348,12 @@ describe("in words", () => {
 });
 
 describe("an assessment", () => {
-  const many = (count: number, more: object = {}): Situation => ({
+  const many = (count: number, more: object = {}): Observation => ({
     zoneId: "a".repeat(32),
     state: { phase: "start" },
     open: {
       compatible: false,
-      legacy: {
+      previous: {
         packages: { items: [{ id: "p", name: "OWASP", sensitivity: "medium", action_mode: "simulate" }] },
         owaspGroups: { items: Array.from({ length: count }, (_, i) => ({ id: `g${i}`, mode: "off" })) },
         owaspRules: { items: Array.from({ length: count }, (_, i) => ({ id: `r${i}`, mode: "off" })) },

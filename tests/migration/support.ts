@@ -19,7 +19,7 @@ export interface Rule {
 }
 
 /** Back to the seeded state, as a new one would be, at the price of none. */
-export function fresh(api: LocalApi): void {
+export function resetApi(api: LocalApi): void {
   api.reset();
   api.clearFaults();
   api.clearRequests();
@@ -41,13 +41,13 @@ export async function digestFor(
 }
 
 /** Brings the zone there, with the confirmation it asks for; what a preview looks at has been looked at for that. */
-export async function brought(api: LocalApi, inputs: JsonObject, previous?: Recorded): Promise<Recorded> {
+export async function migrated(api: LocalApi, inputs: JsonObject, previous?: Recorded): Promise<Recorded> {
   const blind = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
-  return await blind.up(TYPE, await confirmed(api, inputs, previous), previous);
+  return await blind.up(TYPE, await withConfirmation(api, inputs, previous), previous);
 }
 
 /** The inputs with the confirmation that they need now. */
-export async function confirmed(
+export async function withConfirmation(
   api: LocalApi,
   inputs: JsonObject,
   previous?: Recorded,
@@ -75,7 +75,7 @@ export function puts(api: Pick<LocalApi, "requests">): string[] {
 }
 
 /** How the zone's migration went on, as the service counts it. */
-export function effective(api: LocalApi, zone: string): string[] {
+export function effectiveSteps(api: LocalApi, zone: string): string[] {
   return api
     .waf(zone)
     .migration.steps.filter((step) => step.effective)
@@ -98,5 +98,5 @@ export const PUT = {
 };
 
 export const OWASP = "4814384a9e5d4991b9815dcfc25d2f1f";
-export const VENDOR = "efb7b8c949ac4650a09736fc376e9aee";
+export const CLOUDFLARE = "efb7b8c949ac4650a09736fc376e9aee";
 export const SCORE_RULE = "6179ae15870a4bb7b2d480d4843b323c";

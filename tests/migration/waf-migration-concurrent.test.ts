@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { startLocalApi, type Fault, type LocalApi } from "edgeguard-local";
 import type { JsonObject } from "../../provider/runtime/values";
-import { confirmed, digestFor, effective, entryPoint, PUT, puts, rulesOf, TYPE } from "./support";
+import { withConfirmation, digestFor, effectiveSteps, entryPoint, PUT, puts, rulesOf, TYPE } from "./support";
 import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";
 
 /** What others write to a zone's entry point around the one PUT of a migration, which replaces all of it. */
@@ -63,7 +63,7 @@ describe("a rule that a colleague adds", () => {
     "in the moment before the PUT, %s, is put back where it was, and the update says so",
     async (where) => {
       const zoneId = api.zones.migrateDeployed;
-      const inputs = await confirmed(api, { zoneId, target: "finished" });
+      const inputs = await withConfirmation(api, { zoneId, target: "finished" });
       const path = await rulesPath(zoneId);
       const first = where.startsWith("before");
       const op = blind();
@@ -91,7 +91,7 @@ describe("a rule that a colleague adds", () => {
 
   test("in that moment is named with all it holds where earlier versions cannot be read", async () => {
     const zoneId = api.zones.migrateDeployed;
-    const inputs = await confirmed(api, { zoneId, target: "finished" });
+    const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const path = await rulesPath(zoneId);
     api.fault({ kind: "status", status: 403, times: 9, match: { method: "GET", path: "/versions/" } });
     const op = blind();
@@ -108,7 +108,7 @@ describe("a rule that a colleague adds", () => {
 
   test("is put back where the PUT's answer was lost, too", async () => {
     const zoneId = api.zones.migrateDeployed;
-    const inputs = await confirmed(api, { zoneId, target: "finished" });
+    const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const path = await rulesPath(zoneId);
     const op = blind();
     api.inDashboard(zoneId, { do: "failAfterPut", status: 500 });
@@ -122,7 +122,7 @@ describe("a rule that a colleague adds", () => {
 
   test("while the update reads the zone is judged anew: nothing is sent, and the refusal names it", async () => {
     const zoneId = api.zones.migrateDeployed;
-    const inputs = await confirmed(api, { zoneId, target: "finished" });
+    const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const path = await rulesPath(zoneId);
     const { message } = await around(
       { method: "GET", path: entryPoint(zoneId) },
@@ -137,7 +137,7 @@ describe("a rule that a colleague adds", () => {
 
   test("and takes away again while the update reads keeps the confirmation", async () => {
     const zoneId = api.zones.migrateDeployed;
-    const inputs = await confirmed(api, { zoneId, target: "finished" });
+    const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const path = await rulesPath(zoneId);
     const { outputs } = await around(
       { method: "GET", path: entryPoint(zoneId) },
@@ -154,12 +154,12 @@ describe("a rule that a colleague adds", () => {
 
   test("right after the PUT stays as it is, without a word", async () => {
     const zoneId = api.zones.migrateDeployed;
-    const inputs = await confirmed(api, { zoneId, target: "finished" });
+    const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const path = await rulesPath(zoneId);
     api.fault({ kind: "slow", delayMs: 150, when: "after", match: PUT_OF(zoneId) });
     const op = blind();
     const running = op.up(TYPE, inputs);
-    await until(() => effective(api, zoneId).length > 0);
+    await until(() => effectiveSteps(api, zoneId).length > 0);
     await change("POST", path, { ...SKIP, ref: "pay" });
     const { outputs } = await running;
     expect(outputs).not.toHaveProperty("concurrentChanges");
@@ -170,7 +170,7 @@ describe("a rule that a colleague adds", () => {
 
 test("a colleague's change of a rule in the moment before the PUT is made again", async () => {
   const zoneId = api.zones.migrateDeployed;
-  const inputs = await confirmed(api, { zoneId, target: "finished" });
+  const inputs = await withConfirmation(api, { zoneId, target: "finished" });
   const [skip] = await rulesOf(api, zoneId);
   const path = `${await rulesPath(zoneId)}/${skip?.id ?? ""}`;
   const { action, action_parameters, ref } = skip ?? {};
@@ -186,13 +186,13 @@ test("a colleague's change of a rule in the moment before the PUT is made again"
 
 test("a rule that was sent and that somebody removes right after is named", async () => {
   const zoneId = api.zones.migrateDeployed;
-  const inputs = await confirmed(api, { zoneId, target: "finished" });
+  const inputs = await withConfirmation(api, { zoneId, target: "finished" });
   const [skip] = await rulesOf(api, zoneId);
   const path = `${await rulesPath(zoneId)}/${skip?.id ?? ""}`;
   api.fault({ kind: "slow", delayMs: 150, when: "after", match: PUT_OF(zoneId) });
   const op = blind();
   const running = op.up(TYPE, inputs);
-  await until(() => effective(api, zoneId).length > 0);
+  await until(() => effectiveSteps(api, zoneId).length > 0);
   await change("DELETE", path);
   expect((await running).outputs["concurrentChanges"]).toMatchObject([
     { outcome: "lost", rule: { expression: skip?.expression } },
@@ -210,7 +210,7 @@ describe("two updates of one zone at the same moment send one PUT", () => {
   ] as const)("to %s (%s, a switch shows %s)", async (target, name, pendingShows) => {
     const zoneId = api.zones[name];
     api.changeWaf({ pendingShows, pendingMs: 300 });
-    const inputs = await confirmed(api, { zoneId, target });
+    const inputs = await withConfirmation(api, { zoneId, target });
     const both: Recorded[] = await Promise.all([blind().up(TYPE, inputs), blind().up(TYPE, inputs)]);
     expect(both.map(({ outputs }) => outputs["migrationState"])).toEqual([target, target]);
     expect(puts(api)).toEqual([target === "validation" ? PUT.validation : PUT.pending]);

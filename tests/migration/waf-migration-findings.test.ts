@@ -2,7 +2,7 @@ import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { migrationReadiness } from "pulumi-edgeguard";
 import type { Finding } from "../../provider/migration/findings";
 import type { JsonObject } from "../../provider/runtime/values";
-import { brought, OWASP, rulesOf, TYPE, VENDOR } from "./support";
+import { migrated, OWASP, rulesOf, TYPE, CLOUDFLARE } from "./support";
 import { Operation } from "../support/operation";
 
 /** What a reviewer is shown of a migration, and what stays recorded of it. */
@@ -45,7 +45,7 @@ describe("seven OWASP rules that are not carried over", () => {
   });
 
   test("stay recorded after the zone is finished, refreshed and updated", async () => {
-    const finished = await brought(api, { zoneId, target: "finished" });
+    const finished = await migrated(api, { zoneId, target: "finished" });
     const before = (outputs: JsonObject): unknown =>
       about(outputs["assessedBefore"] as Finding[], "owaspRules")?.items;
     expect(before(finished.outputs)).toEqual(OVERRIDDEN);
@@ -85,12 +85,12 @@ test("every rule that would be sent has its line: exceptions and rules that are 
 
 describe("without an enabled rule that executes a managed ruleset", () => {
   const configuration = [
-    { action: "execute", expression: "true", enabled: false, actionParameters: { id: VENDOR } },
+    { action: "execute", expression: "true", enabled: false, actionParameters: { id: CLOUDFLARE } },
     { action: "skip", expression: "ssl", actionParameters: { rulesets: [OWASP] } },
   ];
 
   test("a finished zone says that no managed rule acts, and newRulesEnabled is false", async () => {
-    const recorded = await brought(api, { zoneId, target: "finished", configuration });
+    const recorded = await migrated(api, { zoneId, target: "finished", configuration });
     expect((await rulesOf(api, zoneId)).some(({ action, enabled }) => action === "execute" && enabled)).toBe(
       false,
     );
@@ -109,7 +109,7 @@ describe("without an enabled rule that executes a managed ruleset", () => {
   });
 
   test("a zone in validation has newRulesEnabled false, too", async () => {
-    const { outputs } = await brought(api, { zoneId, target: "validation", configuration });
+    const { outputs } = await migrated(api, { zoneId, target: "validation", configuration });
     expect(outputs).toMatchObject({ migrationState: "validation", newRulesEnabled: false });
   });
 });
@@ -142,7 +142,7 @@ describe("firewall rules and page rules that leave out the managed rules", () =>
         expression: 'http.host eq "static.shop.example"',
         actionParameters: { ruleset: "current" },
       },
-      { action: "execute", expression: "true", actionParameters: { id: VENDOR } },
+      { action: "execute", expression: "true", actionParameters: { id: CLOUDFLARE } },
     ];
     const { findings, text } = await assessed({ configuration });
     expect(text).toContain("0 of 1 bypassing firewall rule, 1 of 2 disabling page rules");
@@ -171,7 +171,7 @@ describe("firewall rules and page rules that leave out the managed rules", () =>
 test("a secret configuration is quoted by no finding, neither at first nor after a change", async () => {
   const canary = "c4naryZq7xKw2mVp9rTb";
   const configuration = [
-    { action: "execute", expression: "true", actionParameters: { id: VENDOR } },
+    { action: "execute", expression: "true", actionParameters: { id: CLOUDFLARE } },
     {
       action: "skip",
       expression: `http.cookie contains "${canary}"`,

@@ -2,17 +2,17 @@ import { startLocalApi, type LocalApi, type WafSettingsChange } from "edgeguard-
 import { omit, pick, type JsonObject } from "../../provider/runtime/values";
 import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";
 import {
-  brought,
-  confirmed,
+  migrated,
+  withConfirmation,
   digestFor,
-  effective,
+  effectiveSteps,
   entryPoint,
   OWASP,
   PUT,
   puts,
   rulesOf,
   TYPE,
-  VENDOR,
+  CLOUDFLARE,
 } from "./support";
 
 /** What happens to a migration besides its steps: switches that take time, lost answers, colleagues, ways back. */
@@ -52,7 +52,7 @@ describe("what a confirmation stands for", () => {
 
   test("includes what the step takes away: a rule that a colleague adds after the review is not deleted", async () => {
     const zoneId = zone("migrateEnterprise");
-    const validated = await brought(api, { zoneId, target: "validation" });
+    const validated = await migrated(api, { zoneId, target: "validation" });
     const args = { zoneId, target: "finished", configuration: validated.outputs["proposedConfiguration"] };
     const confirm = await digestFor(api, args, validated);
     await addBeside(zoneId, SKIP);
@@ -65,7 +65,7 @@ describe("what a confirmation stands for", () => {
 
   test("includes what the step overwrites: a colleague's change of a rule is not lost in silence", async () => {
     const zoneId = zone("migrateEnterprise");
-    const validated = await brought(api, { zoneId, target: "validation" });
+    const validated = await migrated(api, { zoneId, target: "validation" });
     const args = { zoneId, target: "finished", configuration: validated.outputs["proposedConfiguration"] };
     const confirm = await digestFor(api, args, validated);
     const found = (await rawGet(api, entryPoint(zoneId)))["result"] as { id: string };
@@ -85,7 +85,7 @@ describe("a finished migration whose paths the vendor has taken away", () => {
     ["gets a plan", (inputs) => ({ ...inputs, plan: "pro" })],
   ])("can still be edited: it %s", async (_, edited) => {
     const zoneId = zone("migratePro");
-    const done = await brought(api, { zoneId, target: "finished" });
+    const done = await migrated(api, { zoneId, target: "finished" });
     api.inDashboard(zoneId, { do: "retire", status: 410 });
     const inputs = pick(done.inputs, ["zoneId", "target", "confirm"]);
     const after = await new Operation(api).up(TYPE, edited(inputs), done);
@@ -111,7 +111,7 @@ test("overrides of the previous OWASP package that cannot be read are named as n
 describe("a switch that takes time", () => {
   test("is waited for", async () => {
     api.changeWaf({ pendingMs: 300 });
-    const recorded = await brought(api, { zoneId: zone("migratePro"), target: "finished" });
+    const recorded = await migrated(api, { zoneId: zone("migratePro"), target: "finished" });
     expect(recorded.outputs).toMatchObject({ migrationState: "finished" });
     expect(puts(api)).toEqual([PUT.pending]);
   });
@@ -122,7 +122,7 @@ describe("a switch that takes time", () => {
       api.changeWaf({ pendingShows });
       const zoneId = zone("migratePro");
       api.inDashboard(zoneId, { do: "hang" });
-      const inputs = await confirmed(api, { zoneId, target: "finished", waitFor: { timeout: 0 } });
+      const inputs = await withConfirmation(api, { zoneId, target: "finished", waitFor: { timeout: 0 } });
       const { message, recorded } = await new Operation(api).failedUp(TYPE, inputs);
       expect(message).toMatch(
         /after 0 s its state is .*, not finished\. What was sent stays sent: the next up waits on/,
@@ -176,7 +176,7 @@ describe("a switch that takes time", () => {
         waitFor: { timeout: 0 },
         ...(plan === undefined ? {} : { plan }),
       };
-      const inputs = await confirmed(api, args);
+      const inputs = await withConfirmation(api, args);
       await new Operation(api).failedUp(TYPE, inputs); // As if its process had been killed before the record.
       const rules = await rulesOf(api, zoneId);
       await new Operation(api).failedUp(TYPE, inputs);
@@ -184,7 +184,7 @@ describe("a switch that takes time", () => {
       expect((await new Operation(api).up(TYPE, inputs)).outputs).toMatchObject({
         migrationState: "finished",
       });
-      expect(effective(api, zoneId)).toEqual(["start > pending"]);
+      expect(effectiveSteps(api, zoneId)).toEqual(["start > pending"]);
       expect(await rulesOf(api, zoneId)).toEqual(rules);
     },
   );
@@ -204,18 +204,18 @@ describe("a switch that takes time", () => {
   ])("is followed under names that nobody has seen, told in %s", async (_how, change) => {
     api.changeWaf({ ...change, pendingMs: 100 });
     const zoneId = zone("migrateEnterprise");
-    const validating = await brought(api, { zoneId, target: "validation" });
+    const validating = await migrated(api, { zoneId, target: "validation" });
     expect(validating.outputs).toMatchObject({ migrationState: "validation" });
-    const recorded = await brought(api, { zoneId, target: "finished" }, validating);
+    const recorded = await migrated(api, { zoneId, target: "finished" }, validating);
     expect(recorded.outputs).toMatchObject({ migrationState: "finished" });
-    expect(effective(api, zoneId)).toEqual(["start > validation", "validation > pending"]);
+    expect(effectiveSteps(api, zoneId)).toEqual(["start > validation", "validation > pending"]);
     expect(puts(api)).toEqual([PUT.validation, PUT.pending]);
   });
 
   test("that the vendor cuts off is told at once", async () => {
     const zoneId = zone("migratePro");
     api.inDashboard(zoneId, { do: "hang" });
-    const inputs = await confirmed(api, { zoneId, target: "finished" });
+    const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const running = new Operation(api).failedUp(TYPE, inputs);
     while (puts(api).length === 0) await new Promise((done) => setTimeout(done, 5));
     api.inDashboard(zoneId, { do: "retire", status: 404 });
@@ -258,7 +258,7 @@ describe("an answer that is no answer", () => {
     "%s: the zone tells",
     async (_what, fault, carriedOut) => {
       const zoneId = zone("migratePro");
-      const inputs = await confirmed(api, { zoneId, target: "finished" });
+      const inputs = await withConfirmation(api, { zoneId, target: "finished" });
       api.fault({ ...fault, match: { method: "PUT" } });
       if (carriedOut) {
         const op = new Operation(api);
@@ -277,7 +277,7 @@ describe("an answer that is no answer", () => {
         const done = await new Operation(api).update(TYPE, inputs, recorded);
         expect(done.outputs).toMatchObject({ migrationState: "finished" });
       }
-      expect(effective(api, zoneId)).toEqual(["start > pending"]);
+      expect(effectiveSteps(api, zoneId)).toEqual(["start > pending"]);
     },
     15_000,
   );
@@ -285,7 +285,7 @@ describe("an answer that is no answer", () => {
   describe("and leaves open whether the step was taken", () => {
     const failed = async (target: "validation" | "finished", previous?: Recorded): Promise<Recorded> => {
       const zoneId = zone("migrateEnterprise");
-      const inputs = await confirmed(api, { zoneId, target }, previous);
+      const inputs = await withConfirmation(api, { zoneId, target }, previous);
       api.fault({ kind: "dropBefore", match: { method: "PUT" } });
       const { recorded } = await new Operation(api).failedUp(TYPE, inputs, previous);
       if (recorded === undefined) throw new Error("nothing was recorded");
@@ -321,7 +321,7 @@ describe("an answer that is no answer", () => {
     });
 
     test("keeps the step before it as what was reached", async () => {
-      const validated = await brought(api, { zoneId: zone("migrateEnterprise"), target: "validation" });
+      const validated = await migrated(api, { zoneId: zone("migrateEnterprise"), target: "validation" });
       const recorded = await failed("finished", validated);
       expect(recorded.outputs).toMatchObject({ target: "validation", migrationState: "validation" });
     });
@@ -330,15 +330,15 @@ describe("an answer that is no answer", () => {
   test.each([500, 400, 403])("is %i although the configuration was taken: the zone tells", async (status) => {
     const zoneId = zone("migrateEnterprise");
     api.inDashboard(zoneId, { do: "failAfterPut", status, times: 2 });
-    const validating = await brought(api, { zoneId, target: "validation" });
-    const recorded = await brought(api, { zoneId, target: "finished" }, validating);
+    const validating = await migrated(api, { zoneId, target: "validation" });
+    const recorded = await migrated(api, { zoneId, target: "finished" }, validating);
     expect(recorded.outputs).toMatchObject({ migrationState: "finished" });
     expect(puts(api)).toEqual([PUT.validation, PUT.pending]);
   });
 
   test("is a rate limit: everything is read and judged again before the PUT is sent again", async () => {
     const zoneId = zone("migratePro");
-    const inputs = await confirmed(api, { zoneId, target: "finished" });
+    const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     api.fault({ kind: "status", status: 429, retryAfter: 1, match: { method: "PUT" } });
     const op = new Operation(api);
     const running = op.up(TYPE, inputs);
@@ -347,12 +347,12 @@ describe("an answer that is no answer", () => {
     api.inDashboard(zoneId, { do: "package", sensitivity: "low" });
     await expect(running).rejects.toThrow(/confirm does not fit/);
     expect(puts(api)).toHaveLength(1);
-    expect(effective(api, zoneId)).toEqual([]);
+    expect(effectiveSteps(api, zoneId)).toEqual([]);
   });
 
   test("is a rate limit that stays: it is what the error names", async () => {
     const zoneId = zone("migratePro");
-    const inputs = await confirmed(api, { zoneId, target: "finished" });
+    const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     api.fault({ kind: "status", status: 429, times: 20, match: { method: "PUT" } });
     const patient = { config: { "edgeguard:maxRetries": "5" } };
     const { message } = await new Operation(api, patient).failedUp(TYPE, inputs);
@@ -363,13 +363,13 @@ describe("an answer that is no answer", () => {
 
   test("refuses: said with what to do, and nothing is recorded", async () => {
     const zoneId = zone("migratePro");
-    const inputs = await confirmed(api, { zoneId, target: "validation" });
+    const inputs = await withConfirmation(api, { zoneId, target: "validation" });
     const { message, recorded } = await new Operation(api).failedUp(TYPE, inputs);
     expect(message).toMatch(
       /validation is available to Enterprise zones only \[code 12023\].*Validation is for Enterprise zones only/,
     );
     expect(recorded).toBeUndefined();
-    expect(effective(api, zoneId)).toEqual([]);
+    expect(effectiveSteps(api, zoneId)).toEqual([]);
   });
 });
 
@@ -384,7 +384,7 @@ describe("a zone that others bring further", () => {
       const zoneId = zone("migrateEnterprise");
       const inputs = { zoneId, target };
       const recorded =
-        target === "assessed" ? await new Operation(api).up(TYPE, inputs) : await brought(api, inputs);
+        target === "assessed" ? await new Operation(api).up(TYPE, inputs) : await migrated(api, inputs);
       api.inDashboard(zoneId, { do: action });
       api.clearRequests();
       const op = new Operation(api);
@@ -420,7 +420,7 @@ describe("a zone that others bring further", () => {
 
   test("between review and apply is done, and nothing is sent", async () => {
     const zoneId = zone("migratePro");
-    const inputs = await confirmed(api, { zoneId, target: "finished" });
+    const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const assessed = await new Operation(api).up(TYPE, { zoneId, target: "assessed" });
     const op = new Operation(api);
     const plan = await op.preview(TYPE, inputs, assessed);
@@ -433,7 +433,7 @@ describe("a zone that others bring further", () => {
 
   test("in the moment between the last read and the PUT is done, and nothing is sent", async () => {
     const zoneId = zone("migratePro");
-    const inputs = await confirmed(api, { zoneId, target: "finished" });
+    const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     api.clearRequests();
     const path = "phases/http_request_firewall_managed/entrypoint";
     api.fault({ kind: "slow", delayMs: 300, when: "after", match: { method: "GET", path } });
@@ -448,7 +448,7 @@ describe("a zone that others bring further", () => {
 
   test("while the zone is read is no refusal of the configuration: the zone is read once more", async () => {
     const zoneId = zone("migratePro");
-    const inputs = await confirmed(api, { zoneId, target: "finished" });
+    const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     api.clearRequests();
     const path = "/waf_migration/config";
     api.fault({ kind: "slow", delayMs: 300, when: "before", match: { method: "GET", path } });
@@ -483,7 +483,7 @@ describe("a zone that others bring further", () => {
 
   test("and that the vendor then retires keeps what is recorded", async () => {
     const zoneId = zone("migratePro");
-    const finished = await brought(api, { zoneId, target: "finished" });
+    const finished = await migrated(api, { zoneId, target: "finished" });
     api.inDashboard(zoneId, { do: "retire", status: 410 });
     const op = new Operation(api);
     expect(await op.refresh(TYPE, finished)).toEqual(finished);
@@ -499,7 +499,7 @@ describe("there is no way back", () => {
     ["finished", "assessed", /or remove the resource, which forgets it and leaves the zone as it is/],
   ] as const)("from %s to %s: refused in the preview, without a request", async (from, to, instead) => {
     const zoneId = zone("migrateEnterprise");
-    const recorded = await brought(api, { zoneId, target: from });
+    const recorded = await migrated(api, { zoneId, target: from });
     api.clearRequests();
     const refused = await new Operation(api).refusals(TYPE, { zoneId, target: to }, recorded);
     expect(refused).toEqual([
@@ -510,7 +510,7 @@ describe("there is no way back", () => {
   });
 
   test("another zone starts a migration of its own, and leaves the old one as it is", async () => {
-    const finished = await brought(api, { zoneId: zone("migratePro"), target: "finished" });
+    const finished = await migrated(api, { zoneId: zone("migratePro"), target: "finished" });
     const inputs = { zoneId: zone("migrateBusiness"), target: "assessed" };
     const op = new Operation(api);
     expect(await op.preview(TYPE, inputs, finished)).toMatchObject({ replaces: ["zoneId"] });
@@ -541,7 +541,7 @@ describe("there is no way back", () => {
   ] as const)("a destroy of %s sends nothing", async (target, warnings) => {
     const inputs = { zoneId: zone("migrateEnterprise"), target };
     const recorded =
-      target === "assessed" ? await new Operation(api).up(TYPE, inputs) : await brought(api, inputs);
+      target === "assessed" ? await new Operation(api).up(TYPE, inputs) : await migrated(api, inputs);
     api.clearRequests();
     const op = new Operation(api, { config: { "edgeguard:apiToken": "" } }); // Not even a credential is needed.
     await op.destroy(TYPE, recorded);
@@ -550,7 +550,7 @@ describe("there is no way back", () => {
   });
 
   test("a rename without alias sends nothing either", async () => {
-    const recorded = await brought(api, { zoneId: zone("migratePro"), target: "finished" });
+    const recorded = await migrated(api, { zoneId: zone("migratePro"), target: "finished" });
     api.clearRequests();
     const op = new Operation(api);
     await op.up(TYPE, recorded.inputs);
@@ -561,7 +561,7 @@ describe("there is no way back", () => {
 });
 
 describe("bad input is refused before anything is sent:", () => {
-  const execute = { action: "execute", expression: "true", actionParameters: { id: VENDOR } };
+  const execute = { action: "execute", expression: "true", actionParameters: { id: CLOUDFLARE } };
   test.each<[string, JsonObject, RegExp]>([
     ["no zone", { zoneId: undefined }, /^zoneId: is required/],
     [
@@ -648,7 +648,7 @@ test("rules that nobody proposed survive with all they hold", async () => {
     ],
   });
   const kept = await rulesOf(api, zoneId);
-  await brought(api, { zoneId, target: "finished" });
+  await migrated(api, { zoneId, target: "finished" });
   const after = await rulesOf(api, zoneId);
   expect([after[0], after[2]]).toEqual([kept[0], kept[2]]);
   expect(await digestFor(api, { zoneId: zone("migratePro"), target: "finished" })).toMatch(/^[0-9a-f]{64}$/);

@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { forwarder } from "../../provider/runtime/forwarder";
 import type { JsonObject } from "../../provider/runtime/values";
-import { confirmed, effective, PUT, puts, rulesOf, TYPE } from "./support";
+import { withConfirmation, effectiveSteps, PUT, puts, rulesOf, TYPE } from "./support";
 import { Operation, type Recorded } from "../support/operation";
 import { providerProcess, type ProviderProcess } from "../support/provider-process";
 
@@ -107,7 +107,7 @@ function arrived({ zone, step, point: { at, nth = 1, when } }: Case): boolean {
   const [method = "", path = ""] = at.split(" ");
   const wanted = new RegExp(`^/zones/${zone}/${path}$`);
   const asked = api.requests.filter((r) => r.method === method && wanted.test(r.path))[nth - 1];
-  const carriedOut = when !== "after" || effective(api, zone).length > stepsBefore(step);
+  const carriedOut = when !== "after" || effectiveSteps(api, zone).length > stepsBefore(step);
   return asked?.endedAt === null && carriedOut;
 }
 
@@ -145,7 +145,7 @@ test(`the next up converges with one effective PUT, from each of ${2 * POINTS.le
         api.inDashboard(one.zone, { do: "validate" });
         one.recorded = await operation().up(TYPE, { zoneId: one.zone, target: "validation" });
       }
-      one.inputs = await confirmed(api, one.inputs, one.recorded, operation());
+      one.inputs = await withConfirmation(api, one.inputs, one.recorded, operation());
     }),
   );
   api.clearRequests();
@@ -182,7 +182,7 @@ test(`the next up converges with one effective PUT, from each of ${2 * POINTS.le
   await host.ended;
   // What has arrived whole is carried out, although nobody waits for the answer.
   await until(() =>
-    cases.filter(isLate).every(({ zone, step }) => effective(api, zone).length > stepsBefore(step)),
+    cases.filter(isLate).every(({ zone, step }) => effectiveSteps(api, zone).length > stepsBefore(step)),
   );
   api.clearFaults();
 
@@ -200,7 +200,7 @@ test(`the next up converges with one effective PUT, from each of ${2 * POINTS.le
         point: POINTS.indexOf(point),
         at: `${point.at}, ${point.when ?? point.nth ?? ""}`,
         state: outputs["migrationState"],
-        effective: effective(api, zone).slice(stepsBefore(step)),
+        effective: effectiveSteps(api, zone).slice(stepsBefore(step)),
         before,
         sent,
         rules: (await rulesOf(api, zone)).length,

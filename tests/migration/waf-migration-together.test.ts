@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { forwarder } from "../../provider/runtime/forwarder";
-import { confirmed, entryPoint, PUT, puts, rulesOf, TYPE } from "./support";
+import { withConfirmation, entryPoint, PUT, puts, rulesOf, TYPE } from "./support";
 import { Operation, rawGet, rawSend } from "../support/operation";
 import { providerProcess, type ProviderProcess } from "../support/provider-process";
 
@@ -103,7 +103,7 @@ test(
     let within = 0;
     for (const [round, zoneId] of zones.entries()) {
       const op = new Operation(api, { config: { "edgeguard:apiToken": tokens[round] ?? "" } });
-      const inputs = await confirmed(api, { zoneId, target: "finished" }, undefined, op);
+      const inputs = await withConfirmation(api, { zoneId, target: "finished" }, undefined, op);
       const before = await rulesOf(api, zoneId);
       const { id } = (await rawGet(api, entryPoint(zoneId)))["result"] as { id: string };
       api.clearRequests();

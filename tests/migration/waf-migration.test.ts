@@ -1,11 +1,11 @@
 import { startLocalApi, type LocalApi, type WafAction } from "edgeguard-local";
 import { Operation, rawSend, type Recorded } from "../support/operation";
 import {
-  brought,
-  confirmed,
+  migrated,
+  withConfirmation,
   createChecked,
   digestFor,
-  effective,
+  effectiveSteps,
   entryPoint,
   OWASP,
   PUT,
@@ -13,7 +13,7 @@ import {
   rulesOf,
   SCORE_RULE,
   TYPE,
-  VENDOR,
+  CLOUDFLARE,
 } from "./support";
 
 /** One migration through the verbs, as the engine calls them. What a zone becomes is asked of the service. */
@@ -149,7 +149,7 @@ describe("an assessed zone", () => {
   });
 
   test("at the limits themselves is not blocked", async () => {
-    const recorded = await brought(api, { zoneId: zone("migrateLimits"), target: "finished" });
+    const recorded = await migrated(api, { zoneId: zone("migrateLimits"), target: "finished" });
     expect(recorded.outputs).toMatchObject({ migrationState: "finished" });
     expect(await rulesOf(api, zone("migrateLimits"))).toHaveLength(202);
   });
@@ -290,7 +290,7 @@ describe("a confirmation", () => {
       "waf_migration=validation: both versions are enabled, and the new one runs first, and no step can be undone",
     );
     const op = new Operation(api);
-    await op.up(TYPE, await confirmed(api, inputs));
+    await op.up(TYPE, await withConfirmation(api, inputs));
     expect(op.said.join("\n")).toContain(
       'is validation. Both versions act now, the new one first: look at the security events, adjust the new rules, then set target: "finished".',
     );
@@ -310,7 +310,7 @@ describe("a confirmation", () => {
 
   const configuration = [
     { action: "execute", expression: "true", actionParameters: { id: OWASP } },
-    { action: "execute", expression: "true", actionParameters: { id: VENDOR } },
+    { action: "execute", expression: "true", actionParameters: { id: CLOUDFLARE } },
   ];
   const actions: readonly (readonly [string, (id: string) => WafAction])[] = [
     ["the old sensitivity", () => ({ do: "package", sensitivity: "low" })],
@@ -340,7 +340,7 @@ describe("a confirmation", () => {
         ...(own ? { configuration } : {}),
       };
       const op = new Operation(api);
-      const plan = await op.preview(TYPE, await confirmed(api, inputs));
+      const plan = await op.preview(TYPE, await withConfirmation(api, inputs));
       api.inDashboard(inputs.zoneId, action(inputs.zoneId));
       await expect(createChecked(op, plan.inputs)).rejects.toThrow(/nothing is sent/);
       expect(puts(api)).toEqual([]);
@@ -350,20 +350,20 @@ describe("a confirmation", () => {
   test("stops fitting when somebody adds a rule to the entry point, and fits again when it is gone", async () => {
     const zoneId = zone("migrateDeployed");
     const op = new Operation(api);
-    const plan = await op.preview(TYPE, await confirmed(api, { zoneId, target: "finished" }));
+    const plan = await op.preview(TYPE, await withConfirmation(api, { zoneId, target: "finished" }));
     const before = await rulesOf(api, zoneId);
     const stranger = { action: "skip", expression: "ssl", action_parameters: { ruleset: "current" } };
     await rawSend(api, "PUT", entryPoint(zoneId), { rules: [...before, stranger] });
     await expect(createChecked(op, plan.inputs)).rejects.toThrow(/confirm does not fit/);
-    expect(effective(api, zoneId)).toEqual([]);
+    expect(effectiveSteps(api, zoneId)).toEqual([]);
     await rawSend(api, "PUT", entryPoint(zoneId), { rules: before });
     expect((await createChecked(op, plan.inputs)).outputs).toMatchObject({ migrationState: "finished" });
-    expect(effective(api, zoneId)).toEqual(["start > pending"]);
+    expect(effectiveSteps(api, zoneId)).toEqual(["start > pending"]);
   });
 
   test("is not judged where the zone is there already, nor where it was judged before", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "finished" };
-    const recorded = await brought(api, inputs);
+    const recorded = await migrated(api, inputs);
     api.clearRequests();
     // Unchanged: nobody is asked.
     expect(await new Operation(api).preview(TYPE, recorded.inputs, recorded)).toMatchObject({ step: "same" });
@@ -388,7 +388,7 @@ describe("a zone is brought", () => {
         .map(
           ({ method, path, query }) => `${method} ${path.split("/").at(-1) ?? ""} ${JSON.stringify(query)}`,
         );
-    const validation = await confirmed(api, { zoneId, target: "validation" });
+    const validation = await withConfirmation(api, { zoneId, target: "validation" });
     const blind = { config: { "edgeguard:liveChecks": "false" } }; // The verbs that write, alone.
     api.clearRequests();
     const recorded = await new Operation(api, blind).up(TYPE, validation);
@@ -397,7 +397,7 @@ describe("a zone is brought", () => {
       'GET config {"phase_two":"1"}',
       'PUT entrypoint {"waf_migration":"validation","phase_two":"1"}',
     ]);
-    const finished = await confirmed(api, { zoneId, target: "finished" }, recorded);
+    const finished = await withConfirmation(api, { zoneId, target: "finished" }, recorded);
     api.clearRequests();
     await new Operation(api, blind).up(TYPE, finished, recorded);
     expect(steps()).toEqual([
@@ -405,13 +405,16 @@ describe("a zone is brought", () => {
       'GET config {"phase_two":"1"}',
       'PUT entrypoint {"waf_migration":"pending","phase_two":"1"}',
     ]);
-    expect(effective(api, zoneId)).toEqual(["start > validation", "validation > pending"]);
+    expect(effectiveSteps(api, zoneId)).toEqual(["start > validation", "validation > pending"]);
   });
 
   test("straight to the end, with the proposed rules and nothing else", async () => {
     const zoneId = zone("migratePro");
     const op = new Operation(api);
-    const recorded = await op.up(TYPE, await confirmed(api, { zoneId, plan: "pro", target: "finished" }));
+    const recorded = await op.up(
+      TYPE,
+      await withConfirmation(api, { zoneId, plan: "pro", target: "finished" }),
+    );
     expect(recorded.outputs).toMatchObject({
       migrationState: "finished",
       previousRulesEnabled: false,
@@ -433,7 +436,7 @@ describe("a zone is brought", () => {
           expression: "true",
           enabled: true,
           action_parameters: {
-            id: VENDOR,
+            id: CLOUDFLARE,
             overrides: {
               categories: [{ category: "wordpress", enabled: false }],
               rules: [{ id: IS_TEXT, action: "log", enabled: true }],
@@ -474,7 +477,7 @@ describe("a zone is brought", () => {
     expect(refusal).toMatch(
       /1\. skip .* \[there already\]\n.*2\. execute Cloudflare Managed Ruleset \[there already/,
     );
-    await brought(api, { zoneId, target: "finished" });
+    await migrated(api, { zoneId, target: "finished" });
     const after = await rulesOf(api, zoneId);
     expect(after.map(({ id, ref }) => ({ id, ref })).slice(0, 2)).toEqual(
       before.map(({ id, ref }) => ({ id, ref })),
@@ -488,7 +491,7 @@ describe("a zone is brought", () => {
 
   test("through validation with what was adjusted there, and nothing twice", async () => {
     const zoneId = zone("migrateEnterprise");
-    const validating = await brought(api, { zoneId, plan: "enterprise", target: "validation" });
+    const validating = await migrated(api, { zoneId, plan: "enterprise", target: "validation" });
     expect(validating.outputs).toMatchObject({
       migrationState: "validation",
       previousRulesEnabled: true,
@@ -512,7 +515,7 @@ describe("a zone is brought", () => {
     expect(op.said[0]).toMatch(
       /the service proposes this beside it, which is not sent: execute Cloudflare OWASP .*score threshold 40/,
     );
-    const finished = await brought(api, inputs, validating);
+    const finished = await migrated(api, inputs, validating);
     expect(await rulesOf(api, zoneId)).toEqual(now);
     expect(finished.outputs["history"]).toMatchObject([
       { step: "validation", event: "sent" },
@@ -537,12 +540,12 @@ describe("a zone is brought", () => {
         expression: "true",
         actionParameters: { id: OWASP, overrides: { rules: [{ id: SCORE_RULE, scoreThreshold: 25 }] } },
       },
-      { action: "execute", expression: "true", actionParameters: { id: VENDOR } },
+      { action: "execute", expression: "true", actionParameters: { id: CLOUDFLARE } },
     ];
     const inputs = { zoneId, target: "finished", configuration };
     const [refusal] = await new Operation(api).refusals(TYPE, inputs);
     expect(refusal).toContain("configuration leaves out 2 rules of the entry point");
-    await brought(api, inputs);
+    await migrated(api, inputs);
     const after = await rulesOf(api, zoneId);
     const idOf = (rules: typeof after, ruleset: string): string | undefined =>
       rules.find(({ action_parameters }) => action_parameters["id"] === ruleset)?.id;
@@ -551,18 +554,18 @@ describe("a zone is brought", () => {
       id: idOf(before, OWASP),
       action_parameters: { overrides: { rules: [{ id: SCORE_RULE, score_threshold: 25 }] } },
     });
-    expect(after[2]?.id).toBe(idOf(before, VENDOR));
+    expect(after[2]?.id).toBe(idOf(before, CLOUDFLARE));
     expect(puts(api)).toEqual([PUT.pending]);
   });
 
   test("from its start with a configuration in place of the proposed one", async () => {
     const zoneId = zone("migratePro");
-    const configuration = [{ action: "execute", expression: "true", actionParameters: { id: VENDOR } }];
+    const configuration = [{ action: "execute", expression: "true", actionParameters: { id: CLOUDFLARE } }];
     const inputs = { zoneId, target: "finished", configuration };
     const assessed = await new Operation(api).up(TYPE, { ...inputs, target: "assessed" });
-    const recorded = await brought(api, inputs, assessed);
+    const recorded = await migrated(api, inputs, assessed);
     expect((await rulesOf(api, zoneId)).map(({ action_parameters }) => action_parameters["id"])).toEqual([
-      VENDOR,
+      CLOUDFLARE,
     ]);
     expect(recorded.outputs["proposedConfiguration"]).toHaveLength(2);
     expect(recorded.outputs["configurationDigest"]).toBe(recorded.inputs["confirm"]);
@@ -572,10 +575,10 @@ describe("a zone is brought", () => {
     const zoneId = zone("migrateEnterprise");
     const assessed = await new Operation(api).up(TYPE, { zoneId, target: "assessed" });
     const configuration = assessed.outputs["proposedConfiguration"];
-    await brought(api, { zoneId, target: "finished", configuration }, assessed);
+    await migrated(api, { zoneId, target: "finished", configuration }, assessed);
     const own = await rulesOf(api, zoneId);
     api.reset();
-    await brought(api, { zoneId, target: "finished" });
+    await migrated(api, { zoneId, target: "finished" });
     const content = (rules: typeof own) =>
       rules.map(({ action, expression, action_parameters, enabled, description }) => ({
         action,
@@ -592,6 +595,6 @@ describe("a zone is brought", () => {
     expect(await new Operation(api).refusals(TYPE, inputs)).toHaveLength(1);
     for (const { id } of api.waf(inputs.zoneId).overrides)
       await rawSend(api, "DELETE", `/zones/${inputs.zoneId}/firewall/waf/overrides/${id}`);
-    expect((await brought(api, inputs)).outputs).toMatchObject({ migrationState: "finished" });
+    expect((await migrated(api, inputs)).outputs).toMatchObject({ migrationState: "finished" });
   });
 });

@@ -3,7 +3,7 @@ import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { getScripts, KvEntries } from "pulumi-edgeguard";
 import { readFilter } from "../../provider/logpush/filter-read";
 import { fromWire, toWire } from "../../provider/migration/rules";
-import { mappedSensitivity, ruleWords, rulesetName } from "../../provider/migration/words";
+import { mappedSensitivity, ruleText, rulesetName } from "../../provider/migration/rule-text";
 import { report } from "../../provider/report";
 import { REGISTER } from "../../provider/register";
 import { read } from "../report/plans";
@@ -65,7 +65,7 @@ describe.each(NAMES)("%s", (name) => {
   test("is a rule's member, a sensitivity and a ruleset that the migration does not know", () => {
     const rule = { action: name, expression: "true", ...member(name, { deep: member(name, 1) }) };
     expect(JSON.stringify(toWire(fromWire(rule)))).toContain(`"${name}":{"deep":{"${name}":1}}`);
-    expect(ruleWords(rule)).toMatch(new RegExp(`^${name}`));
+    expect(ruleText(rule)).toMatch(new RegExp(`^${name}`));
     expect(mappedSensitivity(name)).toEqual(mappedSensitivity(undefined));
     expect(rulesetName(name)).toBe(`ruleset ${name}`);
   });

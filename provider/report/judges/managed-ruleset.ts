@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { rulesetName } from "../../migration/words";
+import { rulesetName } from "../../migration/rule-text";
 import * as declared from "../../rulesets/arguments";
 import { compareDeclared } from "../../rulesets/compare-effects";
 import { compileOverrides } from "../../rulesets/overrides";

@@ -1,4 +1,4 @@
-import { rulesetName } from "../../migration/words";
+import { rulesetName } from "../../migration/rule-text";
 import type { RulesetExpansion } from "../../rulesets/effective";
 import type { Block } from "../model";
 import { joined, say, value, words, type Phrase } from "../phrase";

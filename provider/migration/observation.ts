@@ -3,7 +3,7 @@ import { ApiError } from "../api/errors";
 import { digestOf } from "../runtime/digest";
 import { omitAbsent } from "../runtime/members";
 import { canonicalJson, pick } from "../runtime/values";
-import { readLegacy, type Legacy, type Listing } from "./legacy";
+import { readPreviousRules, type PreviousRules, type Listing } from "./previous-rules";
 import { contentOf, deploys, rulesToSend, type Sending, type WireRule } from "./rules";
 import {
   readCheck,
@@ -14,11 +14,11 @@ import {
   RetiredError,
   type Configuration,
   type EntryPoint,
-} from "./service";
+} from "./api";
 import { decideState, isSameState, RETIRED, type MigrationState, type Target } from "./state";
 
 /** All that is known of a zone's migration at one moment. */
-export interface Situation {
+export interface Observation {
   readonly zoneId: string;
   readonly state: MigrationState;
   /** Whether an enabled rule of the entry point executes a ruleset; absent where nobody looked. */
@@ -31,7 +31,7 @@ export interface Situation {
     readonly proposed?: Configuration;
     /** Absent where the zone never had one. */
     readonly entryPoint?: EntryPoint;
-    readonly legacy: Legacy;
+    readonly previous: PreviousRules;
   };
 }
 
@@ -40,14 +40,14 @@ export interface Situation {
  * process finishes it. The check and the configuration come last but for the entry point: what a step is
  * judged by is then as fresh as it can be.
  */
-export async function observe(api: EdgeApi, zoneId: string, again = true): Promise<Situation> {
+export async function observe(api: EdgeApi, zoneId: string, again = true): Promise<Observation> {
   let seen: MigrationState | undefined;
   try {
     const status = await readStatus(api, zoneId);
     const early = decideState(status);
     if (early.phase === "finished")
       return { zoneId, state: early, deploys: isDeployed(await readEntryPoint(api, zoneId)) };
-    const legacy = await readLegacy(api, zoneId);
+    const previous = await readPreviousRules(api, zoneId);
     const verdict = await readCheck(api, zoneId);
     const state = decideState(status, verdict.state);
     seen = state;
@@ -57,7 +57,7 @@ export async function observe(api: EdgeApi, zoneId: string, again = true): Promi
       zoneId,
       state,
       deploys: isDeployed(entryPoint),
-      open: { compatible: verdict.compatible, legacy, ...omitAbsent({ proposed, entryPoint }) },
+      open: { compatible: verdict.compatible, previous, ...omitAbsent({ proposed, entryPoint }) },
     };
   } catch (error) {
     if (error instanceof RetiredError) return { zoneId, state: RETIRED };
@@ -68,7 +68,7 @@ export async function observe(api: EdgeApi, zoneId: string, again = true): Promi
   }
 }
 
-function isRefusal(error: unknown): boolean {
+function isClientError(error: unknown): boolean {
   return error instanceof ApiError && error.status !== undefined && error.status < 500;
 }
 
@@ -86,14 +86,14 @@ async function proposal(
   try {
     return await readProposed(api, zoneId);
   } catch (error) {
-    if (phase === "start" || !isRefusal(error)) throw error;
+    if (phase === "start" || !isClientError(error)) throw error;
     return undefined;
   }
 }
 
 /** What the next step would send; undefined where no step is left or known. */
-export function sendingOf(
-  { state, open }: Situation,
+export function rulesToSendNext(
+  { state, open }: Observation,
   configured: readonly WireRule[] | undefined,
 ): Sending | undefined {
   if (open === undefined || (state.phase !== "start" && state.phase !== "validation")) return undefined;
@@ -103,7 +103,7 @@ export function sendingOf(
 }
 
 /** The body's name: that of the entry point, which never changes, else the proposed one. */
-export function bodyOf({ open }: Situation, { rules }: Sending): Configuration {
+export function bodyOf({ open }: Observation, { rules }: Sending): Configuration {
   const name = open?.entryPoint?.name ?? open?.proposed?.name;
   return { ...omitAbsent({ name }), rules: rules.map(({ rule }) => rule) };
 }
@@ -114,11 +114,11 @@ export function bodyOf({ open }: Situation, { rules }: Sending): Configuration {
  * gives. It stops fitting when any of them changes.
  */
 export function confirmationDigest(
-  situation: Situation,
+  observation: Observation,
   target: Target,
   { rules, dropped, overwritten }: Sending,
 ): string {
-  const { zoneId, open } = situation;
+  const { zoneId, open } = observation;
   const lost = [...dropped, ...overwritten].map(contentOf);
   return digestOf({
     zoneId,
@@ -126,14 +126,14 @@ export function confirmationDigest(
     proposed: open?.proposed
       ? { name: open.proposed.name ?? null, rules: open.proposed.rules.map(contentOf) }
       : null,
-    previous: open === undefined ? null : settingsOf(open.legacy),
+    previous: open === undefined ? null : previousSettings(open.previous),
     rules: rules.map(({ rule }) => contentOf(rule)),
     ...(lost.length === 0 ? {} : { lost }),
   });
 }
 
 /** Settings and overrides of the previous rules, in an order of their own. */
-function settingsOf({ packages, owaspGroups, owaspRules, overrides }: Legacy): unknown {
+function previousSettings({ packages, owaspGroups, owaspRules, overrides }: PreviousRules): unknown {
   return {
     packages: sorted(packages, (one) => pick(one, ["id", "sensitivity", "action_mode"])),
     owaspGroups: sorted(owaspGroups, (one) => pick(one, ["id", "mode", "modified_rules_count"])),

@@ -13,7 +13,7 @@ import { MIGRATION } from "../limits";
 /** A list, or why it is not known. */
 export type Listing<T> = { readonly items: readonly T[] } | { readonly unread: string };
 
-export interface Legacy {
+export interface PreviousRules {
   readonly packages: Listing<Package>;
   /** Of the OWASP package: groups that are switched off or hold changed rules, and rules that are switched off. */
   readonly owaspGroups: Listing<Group>;
@@ -67,7 +67,7 @@ const pageRule = z.looseObject({
 export type PageRule = z.infer<typeof pageRule>;
 
 /** Reads all of it; lists that refuse are told as such. */
-export async function readLegacy(api: EdgeApi, zone: string): Promise<Legacy> {
+export async function readPreviousRules(api: EdgeApi, zone: string): Promise<PreviousRules> {
   const root = `/zones/${zone}`;
   const pages = async <T extends { readonly id: string }>(
     path: string,
@@ -86,7 +86,7 @@ export async function readLegacy(api: EdgeApi, zone: string): Promise<Legacy> {
     for await (const item of list) items.push(item);
     return items;
   };
-  const owasp = async (): Promise<Pick<Legacy, "packages" | "owaspGroups" | "owaspRules">> => {
+  const owasp = async (): Promise<Pick<PreviousRules, "packages" | "owaspGroups" | "owaspRules">> => {
     const packages = await listing(() => pages("/firewall/waf/packages", "previous packages", packageWire));
     if ("unread" in packages) return { packages, owaspGroups: packages, owaspRules: packages };
     const id = packages.items.find(isOwasp)?.id;

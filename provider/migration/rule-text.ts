@@ -7,11 +7,11 @@ import type { WireRule } from "./rules";
 /** Rules and old settings in the words of people. */
 
 /** The rulesets whose IDs never change. */
-const VENDOR_RULESET = "efb7b8c949ac4650a09736fc376e9aee";
+const CLOUDFLARE_RULESET = "efb7b8c949ac4650a09736fc376e9aee";
 export const OWASP_RULESET = "4814384a9e5d4991b9815dcfc25d2f1f";
 
 const RULESET_NAMES: Readonly<Record<string, string>> = {
-  [VENDOR_RULESET]: "Cloudflare Managed Ruleset",
+  [CLOUDFLARE_RULESET]: "Cloudflare Managed Ruleset",
   [OWASP_RULESET]: "Cloudflare OWASP Core Ruleset",
 };
 
@@ -84,15 +84,15 @@ function paranoiaLevelOf({ categories }: Changes): number | undefined {
 }
 
 /** One line: what it does, for which requests, and what it changes. */
-export function ruleWords(rule: WireRule): string {
+export function ruleText(rule: WireRule): string {
   const off = rule["enabled"] === false ? " (disabled)" : "";
-  const where = expressionWords(rule.expression);
+  const where = expressionText(rule.expression);
   if (rule.action === "execute") {
     const { id } = executed(rule);
-    const words = changeWords(rule);
+    const words = overridesText(rule);
     return `execute ${rulesetName(id)}${where}${off}${words === "" ? "" : `: ${words}`}`;
   }
-  if (rule.action === "skip") return `skip ${skipWords(rule)}${where}${off}`;
+  if (rule.action === "skip") return `skip ${skipText(rule)}${where}${off}`;
   return `${rule.action}${where}${off}`;
 }
 
@@ -102,14 +102,14 @@ export function rulesetName(id: string | undefined): string {
 
 const SHOWN_EXPRESSION = 70;
 
-function expressionWords(expression: string): string {
+function expressionText(expression: string): string {
   const text = expression.replace(/\s+/g, " ").trim();
   if (text === "true") return "";
   const cut = text.length > SHOWN_EXPRESSION ? `${text.slice(0, SHOWN_EXPRESSION)}…` : text;
   return ` where ${cut}`;
 }
 
-function skipWords({ action_parameters }: WireRule): string {
+function skipText({ action_parameters }: WireRule): string {
   const parameters: JsonObject = isJsonObject(action_parameters) ? action_parameters : {};
   const { rulesets, rules } = parameters;
   if (parameters["ruleset"] === "current") return "all later rules";
@@ -120,7 +120,7 @@ function skipWords({ action_parameters }: WireRule): string {
     .join(", ");
 }
 
-function changeWords(rule: WireRule): string {
+function overridesText(rule: WireRule): string {
   const { id, changes } = executed(rule);
   if (changes === undefined) return "overrides that this version cannot read";
   const { categories, rules } = changes;
@@ -132,24 +132,24 @@ function changeWords(rule: WireRule): string {
     parts.push(level === undefined ? "a choice of paranoia levels of its own" : words);
   }
   const scored = rules?.find(({ score_threshold }) => typeof score_threshold === "number");
-  if (typeof scored?.score_threshold === "number") parts.push(thresholdWords(scored.score_threshold));
+  if (typeof scored?.score_threshold === "number") parts.push(thresholdText(scored.score_threshold));
   else if (id === OWASP_RULESET) parts.push("the ruleset's own score threshold");
   if (typeof scored?.action === "string") parts.push(`action ${scored.action}`);
   if (changes.enabled === false) parts.push("all its rules off");
   if (typeof changes.action === "string") parts.push(`action ${changes.action} for all its rules`);
   parts.push(
-    ...groupWords("tag", categories?.filter(({ category }) => levelOf(category) === undefined) ?? []),
+    ...changeCounts("tag", categories?.filter(({ category }) => levelOf(category) === undefined) ?? []),
   );
-  parts.push(...groupWords("rule", rules?.filter((each) => each !== scored) ?? []));
+  parts.push(...changeCounts("rule", rules?.filter((each) => each !== scored) ?? []));
   return parts.join(", ");
 }
 
-export function thresholdWords(score: number): string {
+export function thresholdText(score: number): string {
   return `score threshold ${thresholdLabel(score)}`;
 }
 
 /** `3 rules changed (2 off, 1 log)`. */
-function groupWords(noun: string, changed: readonly z.infer<typeof override>[]): string[] {
+function changeCounts(noun: string, changed: readonly z.infer<typeof override>[]): string[] {
   if (changed.length === 0) return [];
   const kinds = changed.map(({ enabled, action }) =>
     enabled === false ? "off" : (action ?? (enabled === true ? "on" : "changed")),
