@@ -12,35 +12,35 @@ import { bodyOf, isDeployed, observe, type Observation } from "./observation";
 import { isFurther, isReached, isSameState, stateText, type MigrationState, type Target } from "./state";
 import { pollUntil } from "../runtime/creation";
 
-/** Brings a zone to where it is to be, forward only. */
+/** Takes a zone to its target, forward only. */
 
 export interface MigrationRun {
   readonly ctx: Context;
   readonly zoneId: string;
   readonly request: MigrationRequest;
-  /** The target that was reached before: what is recorded while nobody knows whether the step was taken. */
+  /** The target reached before: stays recorded while it's unclear whether the step was accepted. */
   readonly from: Target;
-  /** How long Cloudflare may take to switch. */
+  /** How long to wait for Cloudflare's switch. */
   readonly waitSeconds: number;
-  /** What is recorded; undefined for a resource that is new. */
+  /** What is recorded; undefined for a new resource. */
   readonly before: Computed | undefined;
-  /** What was read a moment ago; good enough where nothing is sent. */
+  /** What was just read; fresh enough if nothing is sent. */
   readonly seen?: Observation | undefined;
 }
 
-/** What a run has come to by now. */
+/** A run in progress. */
 interface RunState extends MigrationRun {
   readonly observation: Observation;
   readonly history: History;
-  /** What others wrote while the step was sent. */
+  /** What others wrote while the step was being sent. */
   readonly concurrent?: readonly ConcurrentChange[];
 }
 
 /**
- * Reads, judges, and sends at most one configuration that the confirmation fits. What was sent, or may have been, is
- * recorded whatever happens next: the next `up` looks where the zone is and goes on from there.
+ * Reads the zone, decides, and sends at most one configuration: one that the confirmation matches. What was sent, or may
+ * have been, is recorded in any case: the next `up` reads the zone and continues from there.
  *
- * @throws when nothing may be sent, before anything is; PartialFailure when the end is not reached.
+ * @throws if nothing may be sent, before anything is; PartialFailure if the target isn't reached.
  */
 export async function advance(start: MigrationRun): Promise<Computed> {
   const { ctx, zoneId, request, before } = start;
@@ -48,16 +48,16 @@ export async function advance(start: MigrationRun): Promise<Computed> {
   const first = start.seen ?? (await observe(ctx.api, zoneId));
   let observation = first;
   for (let attempt = 1; ; attempt += 1) {
-    // Once finished is finished for ever: that Cloudflare takes the paths away afterwards changes nothing.
+    // Finished stays finished, also after Cloudflare has removed the migration's paths.
     if (observation.state.phase === "retired" && before?.migrationState === "finished") return before;
     const run: RunState = { ...start, observation, history };
     const { next, ...assessment } = assess(observation, request);
     if (next.kind === "record") return recordOnly(run, assessment);
     if (isUnderWay(history, request.target, MIGRATION.MAX_SWITCH_SECONDS))
-      return await waitForTarget(run, "it was sent before, and is not sent again");
-    if (next.kind === "wait") return await waitForTarget(run, `nothing is sent, as ${next.why}`);
+      return await waitForTarget(run, "it was already sent and isn't sent again");
+    if (next.kind === "wait") return await waitForTarget(run, `nothing is sent because ${next.why}`);
     if (next.kind === "refuse") {
-      // Where the zone went on between the first read and the last, what they say together is not so.
+      // If the zone moved on between the first read and the last, their combination is wrong.
       if (attempt < MAX_ATTEMPTS && !isSameState(await readState(ctx.api, zoneId), observation.state)) {
         observation = await observe(ctx.api, zoneId);
         continue;
@@ -65,69 +65,72 @@ export async function advance(start: MigrationRun): Promise<Computed> {
       const reason = `${next.property} ${next.reason}${changesSince(first, observation)}`;
       throw new Error(`WafMigration of zone ${zoneId}: ${reason}`);
     }
-    // The same rules fit the same confirmation: whoever has just sent them has sent this step.
+    // Whoever moved the zone on has sent this very step: the same confirmation still matches.
     if (!isSameState(first.state, observation.state))
-      return await waitForTarget(run, "somebody else has just taken the zone further, so nothing is sent");
+      return await waitForTarget(run, "somebody else just moved the zone on, so nothing is sent");
 
     const lock = `${ctx.settings.baseUrl.replace(/\/+$/, "")}/zones/${zoneId}`;
     const sent = await withMachineLock(lock, ctx, () => send(run, next, attempt));
     if (typeof sent !== "number") return await waitForTarget(sent, "it was sent");
     if (attempt === MAX_ATTEMPTS) {
       throw new Error(
-        `WafMigration of zone ${zoneId}: it keeps changing, and nothing is sent. Run again later.`,
+        `WafMigration of zone ${zoneId}: the zone keeps changing, so nothing was sent. Run \`pulumi up\` again later.`,
       );
     }
     await ctx.pause(sent);
-    observation = await observe(ctx.api, zoneId); // Everything is read and judged again first.
+    observation = await observe(ctx.api, zoneId); // Read and decide again before anything is sent.
   }
 }
 
-/** What a refusal adds where the zone was another when this update began: what has changed since. */
+/** The changes since this update began, as part of a refusal. */
 function changesSince(first: Observation, now: Observation): string {
   const changes = differencesOf(first.open?.entryPoint?.rules ?? [], now.open?.entryPoint?.rules ?? []);
   return changes.length === 0 ? "" : ["", "since this update began:", ...changes].join("\n  ");
 }
 
 /**
- * The one write. The entry point is read as the last thing before it and compared, so that between what was confirmed and
- * the PUT lies no more than one round trip; `afterWrite` then repairs what was written within it. Other processes on this
- * machine are locked out meanwhile. Returns how long to wait before the next look where it was not sent.
+ * The only write. Right before it, the entry point is read and compared, so that only one round trip lies between what
+ * was confirmed and the PUT; `checkAfterPut` repairs what others write within it. Other processes on this machine are
+ * locked out meanwhile. If nothing was sent, returns how many milliseconds to wait before the next attempt.
  */
 async function send(
   run: RunState,
   { mode, sending }: Extract<NextStep, { kind: "send" }>,
   attempt: number,
 ): Promise<RunState | number> {
-  const { ctx, zoneId, request, observation, history } = run;
+  const { ctx, zoneId, request, observation } = run;
   const state = await readState(ctx.api, zoneId);
   const entryPoint = await readEntryPoint(ctx.api, zoneId);
   if (!isSameState(state, observation.state) || !sameJson(entryPoint, observation.open?.entryPoint)) return 0;
   let answered: EntryPoint | undefined;
-  let taken: History;
+  let history: History;
   try {
     answered = await putConfiguration(ctx.api, zoneId, mode, bodyOf(observation, sending));
-    taken = withEvent(history, request.target, "sent");
-    report(run, `${pluralize(sending.rules.length, "rule")} sent with waf_migration=${mode}, and taken.`);
+    history = withEvent(run.history, request.target, "sent");
+    report(
+      run,
+      `sent ${pluralize(sending.rules.length, "rule")} with waf_migration=${mode}; Cloudflare accepted them.`,
+    );
   } catch (error) {
     const wait = waitAfter(ctx, error, attempt);
     if (wait !== undefined) return wait;
-    taken = await afterFailure({ ...run, observation: { ...observation, state } }, error);
+    history = await afterFailure({ ...run, observation: { ...observation, state } }, error);
   }
   let concurrent: readonly ConcurrentChange[];
   try {
     concurrent = await checkAfterPut(ctx, { zoneId, before: entryPoint, sending, answered });
   } catch (error) {
-    const reason = `the step was sent; whether it overwrote somebody's rule was not looked at. ${messageOf(error)}`;
-    throw partialFailure({ ...run, history: taken }, state, reason);
+    const reason = `the step was sent, but whether it overwrote somebody's rule was not checked. ${messageOf(error)}`;
+    throw partialFailure({ ...run, history }, state, reason);
   }
   for (const { text } of concurrent) ctx.say.warn(`WafMigration of zone ${zoneId}: ${text}`);
-  return { ...run, history: taken, concurrent };
+  return { ...run, history, concurrent };
 }
 
-/** How often a zone that keeps changing is looked at again before its step. */
+/** How often to read a zone that keeps changing before giving up. */
 const MAX_ATTEMPTS = 5;
 
-/** Nothing is to be sent: the zone is where it is to be, or further, or is only looked at. */
+/** Records the zone without sending anything: it has reached its target, is further, or is only assessed. */
 function recordOnly(run: RunState, assessment: Pick<Assessment, "findings" | "digest">): Computed {
   const { request, observation, before } = run;
   const { state } = observation;
@@ -135,19 +138,19 @@ function recordOnly(run: RunState, assessment: Pick<Assessment, "findings" | "di
   const history = withArrival(looked, state);
   if (history.length > looked.length) {
     const isAhead = isFurther(request.target, state);
-    report(run, isAhead ? arrivalText(history, state) : `is ${stateLabel(state)} already; nothing was sent.`);
+    report(run, isAhead ? arrivalText(history, state) : `already at ${stateLabel(state)}; nothing was sent.`);
   }
   return recordOf(observation, assessment, history, before);
 }
 
-/** How the zone has come to where it is, as the latest entry says. */
+/** How the zone got to its state, by the latest entry of its history. */
 export function arrivalText(history: History, state: MigrationState): string {
   return history.at(-1)?.event === "reached"
-    ? `is ${stateLabel(state)} now.`
-    : `was brought to ${stateLabel(state)} outside of this program; nothing was sent.`;
+    ? `reached ${stateLabel(state)}.`
+    : `somebody moved the zone to ${stateLabel(state)} outside of this program; nothing was sent.`;
 }
 
-/** How long to wait after a refusal for now, which was surely not carried out; undefined after any other error. */
+/** How long to wait after an error that certainly changed nothing and may pass; undefined after any other error. */
 function waitAfter({ settings }: Context, error: unknown, attempt: number): number | undefined {
   if (!(error instanceof ApiError) || error.outcome !== "notDone") return undefined;
   const busy = error.status === 429 || error.status === undefined;
@@ -158,9 +161,10 @@ function waitAfter({ settings }: Context, error: unknown, attempt: number): numb
 }
 
 /**
- * An error is no proof that nothing happened: the zone is. Returns the history with the step where the zone has gone on.
+ * An error doesn't prove that nothing happened, so this reads the zone. Returns the history with the step if the zone
+ * has moved on.
  *
- * @throws where it has not, or nobody knows.
+ * @throws if it hasn't, or if that is unclear.
  */
 async function afterFailure(run: RunState, error: unknown): Promise<History> {
   if (!(error instanceof Error)) throw error;
@@ -173,25 +177,22 @@ async function afterFailure(run: RunState, error: unknown): Promise<History> {
     state = await pollUntil(ctx, () => readState(ctx.api, zoneId), hasGoneOn, unclear ? 4 : 1);
   } catch (second) {
     if (!unclear) throw error;
-    const reason = `${error.message} Where the zone is now is not known: ${messageOf(second)}`;
+    const reason = `${error.message} The zone's current state is unknown: ${messageOf(second)}`;
     throw partialFailure(run, observation.state, reason, "unclear");
   }
   if (hasGoneOn(state)) {
-    report(
-      run,
-      `the zone has gone on to ${stateLabel(state)}, although the answer was another. ${error.message}`,
-    );
+    report(run, `the zone moved on to ${stateLabel(state)} in spite of this answer: ${error.message}`);
     return withEvent(run.history, request.target, unclear ? "sent" : "unclear");
   }
-  if (!unclear) throw new Error(`${error.message} The zone is as it was.`, { cause: error });
-  const still = `The zone still is at ${stateLabel(observation.state)}. The next up looks again, and sends only what the confirmation fits.`;
+  if (!unclear) throw new Error(`${error.message} The zone is unchanged.`, { cause: error });
+  const still = `The zone is still at ${stateLabel(observation.state)}. Run \`pulumi up\` again: it reads the zone first, and sends only what the confirmation matches.`;
   throw partialFailure(run, observation.state, `${error.message} ${still}`, "unclear");
 }
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 15_000;
 
-/** Waits until the zone is where it is to be, or the time is up. */
+/** Waits until the zone reaches its target, or until the time is up. */
 async function waitForTarget(run: RunState, why: string): Promise<Computed> {
   const { ctx, zoneId, request, waitSeconds, observation } = run;
   const end = performance.now() + waitSeconds * 1000;
@@ -210,19 +211,22 @@ async function waitForTarget(run: RunState, why: string): Promise<Computed> {
       if (!announced) {
         report(
           run,
-          `${why}; waiting up to ${waitSeconds} s for ${request.target}. The switch may take minutes, up to an hour.`,
+          `${why}; waiting up to ${waitSeconds} s for ${request.target}. The switch can take minutes, up to an hour.`,
         );
         announced = true;
       }
       await ctx.pause(Math.min(pause, left));
     }
   } catch (error) {
-    throw partialFailure(run, state, `where the zone is now is not known. ${messageOf(error)}`);
+    throw partialFailure(run, state, `the zone's current state is unknown. ${messageOf(error)}`);
   }
   if (isReached(request.target, state)) {
     const arrived: Observation = { zoneId, state, ...(deploys === undefined ? {} : { deploys }) };
     const history = withArrival(run.history, state);
-    report(run, `is ${stateLabel(state)}. ${deploys === false ? NOTHING_ACTS : AFTERWARDS[request.target]}`);
+    report(
+      run,
+      `reached ${stateLabel(state)}. ${deploys === false ? NOTHING_ACTS : AFTERWARDS[request.target]}`,
+    );
     const kept = recordOf(observation, assess(observation, request), history, run.before, run.concurrent);
     return recordOf(arrived, { findings: assess(arrived, request).findings }, history, kept);
   }
@@ -230,20 +234,20 @@ async function waitForTarget(run: RunState, why: string): Promise<Computed> {
     run,
     state,
     state.phase === "retired"
-      ? `the vendor has retired the migration before it was ${request.target}: look in the dashboard how far the zone has come.`
-      : `after ${waitSeconds} s its state is ${stateLabel(state)}, not ${request.target}. What was sent stays sent: the next up waits on, and waitFor.timeout says how long.`,
+      ? `Cloudflare retired the migration before the zone reached ${request.target}. Check in the dashboard how far it got.`
+      : `after ${waitSeconds} s the zone is at ${stateLabel(state)}, not ${request.target}. What was sent stays sent. Run \`pulumi up\` again to keep waiting; waitFor.timeout sets for how long.`,
   );
 }
 
 const AFTERWARDS = {
   assessed: "",
   validation:
-    'Both versions act now, the new one first: look at the security events, adjust the new rules, then set target: "finished".',
-  finished: "It cannot be undone. Adopt the new rules with ManagedRulesetOverride.",
+    'Both versions run now, the new one first. Check the security events, adjust the new rules, then set target: "finished".',
+  finished: "This can't be undone. Adopt the new rules with ManagedRulesetOverride.",
 };
 
 const NOTHING_ACTS =
-  "No enabled rule executes a managed ruleset, so no managed rule acts on the zone: deploy one with ManagedRulesetOverride.";
+  "No enabled rule executes a managed ruleset, so no managed rules act on the zone. Deploy a ruleset with ManagedRulesetOverride.";
 
 function partialFailure(
   run: RunState,

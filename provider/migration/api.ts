@@ -6,12 +6,12 @@ import { omitAbsent } from "../runtime/members";
 import { wireRule, type WireRule } from "./rules";
 import { decideState, RETIRED, type MigrationState } from "./state";
 
-/** The migration's own calls, and the entry point that it writes. */
+/** The migration's API calls, and the entry point that it writes. */
 
-/** Of the two PUTs of a migration. */
+/** The `waf_migration` parameter of the two PUTs. */
 export type Mode = "validation" | "pending";
 
-/** What Cloudflare proposes to make of the entry point. */
+/** The entry point's name and rules, as read, proposed or sent. */
 export interface Configuration {
   readonly name?: string;
   readonly rules: readonly WireRule[];
@@ -20,13 +20,13 @@ export interface Configuration {
 /** A version of the entry point. */
 export interface EntryPoint extends Configuration {
   readonly id?: string;
-  /** Counts up by one with every write, whoever makes it. Absent where it is no number. */
+  /** Goes up by one with every write, whoever makes it. Absent if it isn't a number. */
   readonly version?: number;
 }
 
 const PHASE_TWO = { phase_two: 1 };
 
-/** The migration's paths are gone for everybody: Cloudflare has announced it. */
+/** Cloudflare has removed the migration's paths, as it announced. */
 export class RetiredError extends Error {
   override readonly name = "RetiredError";
 }
@@ -37,7 +37,7 @@ const check = z.looseObject({
 });
 
 export interface Verdict {
-  /** Undefined where Cloudflare gave no verdict. */
+  /** Undefined if Cloudflare gave no verdict. */
   readonly compatible: boolean | undefined;
   readonly state: string | undefined;
 }
@@ -71,7 +71,7 @@ const entryPoint = z
     ...(Number.isInteger(Number(version ?? NaN)) ? { version: Number(version) } : {}),
   }));
 
-/** What Cloudflare makes of the zone's previous settings. */
+/** The new configuration that Cloudflare derives from the zone's previous settings. */
 export async function readProposed(api: EdgeApi, zone: string): Promise<Configuration> {
   const what = `Reading the configuration proposed for zone ${zone}`;
   return await unlessRetired(api, zone, () =>
@@ -79,7 +79,7 @@ export async function readProposed(api: EdgeApi, zone: string): Promise<Configur
   );
 }
 
-/** The status as it is; of its members nothing is documented. */
+/** The status as is: Cloudflare documents none of its members. */
 export async function readStatus(api: EdgeApi, zone: string): Promise<unknown> {
   const what = `Reading the migration status of zone ${zone}`;
   return await unlessRetired(api, zone, () =>
@@ -87,7 +87,7 @@ export async function readStatus(api: EdgeApi, zone: string): Promise<unknown> {
   );
 }
 
-/** Where the zone is, at one request, or two where the status has no word for it. */
+/** The zone's state. Takes one request, or two if the status doesn't tell. */
 export async function readState(api: EdgeApi, zone: string): Promise<MigrationState> {
   try {
     const status = await readStatus(api, zone);
@@ -100,13 +100,13 @@ export async function readState(api: EdgeApi, zone: string): Promise<MigrationSt
   }
 }
 
-/** The zone's entry point; undefined where it never had one. */
+/** The zone's entry point; undefined if it never had one. */
 export function readEntryPoint(api: EdgeApi, zone: string): Promise<EntryPoint | undefined> {
   const what = `Reading the entry point of zone ${zone}`;
   return unlessAbsent(() => api.get(entryPointPath(zone), { what, schema: entryPoint }));
 }
 
-/** The rules of an earlier version (https://developers.cloudflare.com/ruleset-engine/rulesets-api/endpoints). */
+/** The rules of an earlier version (`GET /zones/{zone_id}/rulesets/{ruleset_id}/versions/{ruleset_version}`). */
 export async function readVersion(
   api: EdgeApi,
   zone: string,
@@ -120,7 +120,7 @@ export async function readVersion(
   return rules;
 }
 
-/** Sends the configuration. Once: whether it may be sent again is for a look at the zone to say, never for a timer. */
+/** Sends the configuration once: only reading the zone can tell whether to send it again, never a timer. */
 export async function putConfiguration(
   api: EdgeApi,
   zone: string,
@@ -130,7 +130,7 @@ export async function putConfiguration(
   return await unlessRetired(api, zone, () =>
     api.put(entryPointPath(zone), {
       what: `Sending the configuration of zone ${zone} with waf_migration=${mode}`,
-      // Nobody has documented what this PUT answers; without it the entry point is read.
+      // Cloudflare doesn't document the answer to this PUT; without one the entry point is read.
       schema: entryPoint.optional().catch(undefined),
       query: { waf_migration: mode, ...PHASE_TWO },
       body: { ...omitAbsent({ name }), rules },
@@ -142,9 +142,9 @@ export async function putConfiguration(
 }
 
 const REFUSED =
-  'Validation is for Enterprise zones only; look at the findings of target: "assessed" and at the rules that were sent.';
+  'Validation is for Enterprise zones only. For other reasons, compare the rules that were sent with the findings of target: "assessed".';
 
-/** 404 and 410 on a path of the migration say that it is gone, where the zone itself is there. */
+/** 404 or 410 on a path of the migration means that it's retired, provided that the zone itself exists. */
 async function unlessRetired<T>(api: EdgeApi, zone: string, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
@@ -152,8 +152,10 @@ async function unlessRetired<T>(api: EdgeApi, zone: string, ask: () => Promise<T
     if (!(error instanceof ApiError)) throw error;
     const gone = error.status === 404 || error.status === 410 || isUnroutable(error);
     if (!gone) throw error;
-    // A zone that does not exist, or an address that is wrong, is no retirement: the entry point then fails alike.
+    // If the zone or the base URL is wrong, reading the entry point fails the same way.
     if (error.init.foreign === true || isUnroutable(error)) await readEntryPoint(api, zone);
-    throw new RetiredError(`${error.message} The vendor has retired the migration: nothing can be migrated.`);
+    throw new RetiredError(
+      `${error.message} Cloudflare has retired the migration, so nothing can be migrated.`,
+    );
   }
 }

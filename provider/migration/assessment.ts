@@ -9,7 +9,7 @@ import { ruleText } from "./rule-text";
 
 export type Plan = "pro" | "business" | "enterprise";
 
-/** What a program asks of one zone. */
+/** What a program wants of one zone. */
 export interface MigrationRequest {
   readonly target: Target;
   readonly plan?: Plan | undefined;
@@ -17,38 +17,38 @@ export interface MigrationRequest {
   readonly configured?: readonly WireRule[] | undefined;
 }
 
-/** What to do for it. */
+/** What an update does about it. */
 export type NextStep =
-  /** Nothing: recording what is there is all. */
+  /** Sends nothing: only records the zone. */
   | { readonly kind: "record" }
-  /** Nothing may be sent: a switch is under way, or nobody knows. */
+  /** Sends nothing: a switch is in progress, or the state is unknown. */
   | { readonly kind: "wait"; readonly why: string }
   | { readonly kind: "send"; readonly mode: Mode; readonly sending: Sending; readonly digest: string }
   | { readonly kind: "refuse"; readonly property: "target" | "confirm"; readonly reason: string };
 
 export interface Assessment {
   readonly findings: readonly Finding[];
-  /** Of the next step towards the target; of the last one where the target is to assess. */
+  /** Of the next step toward the target; with the target `assessed`, of the step to `finished`. */
   readonly digest?: string;
   readonly next: NextStep;
-  /** For people: at most 15 lines, and one for each rule that is sent. */
+  /** The text of the preview: at most 15 lines, plus one for each rule to send. */
   readonly lines: readonly string[];
-  /** Of everything that a reviewer would want to know of; not of what can only be said of a moment. */
+  /** Changes when something that a reviewer needs to know changes. */
   readonly assessmentDigest: string;
 }
 
-/** Besides the rules that are sent. */
+/** In addition to the rules to send. */
 const MAX_LINES = 15;
-const SENT = "what would be sent, in this order:";
+const SENT = "the next step would send these rules, in this order:";
 
-/** Everything that follows from what was read and what is requested. Sends nothing. */
+/** Derives everything from what was read and what is requested. Sends no request. */
 export function assess(observation: Observation, request: MigrationRequest): Assessment {
   const findings = findingsOf(observation, request.configured);
   const sending = rulesToSendNext(observation, request.configured);
   const steps = stepsOf(observation, request, sending);
   const digest = steps.at(-1)?.digest;
   const next = decide(observation, request, findings, sending);
-  const waits = next.kind === "wait" ? [`an up sends nothing, and waits: ${next.why}`] : [];
+  const waits = next.kind === "wait" ? [`the update sends nothing and waits: ${next.why}`] : [];
   return {
     findings,
     next,
@@ -71,7 +71,7 @@ interface Step {
   readonly digest: string;
 }
 
-/** The steps that may be confirmed now, the last one last. */
+/** The steps that can be confirmed now, in order. */
 function stepsOf(
   observation: Observation,
   { target, plan }: MigrationRequest,
@@ -87,7 +87,7 @@ function stepsOf(
   return [...(mayValidate ? [step("validation")] : []), step("finished")];
 }
 
-/** The one place that decides whether something is sent. */
+/** The only place that decides whether something is sent. */
 function decide(
   observation: Observation,
   { target, plan, confirm }: MigrationRequest,
@@ -100,21 +100,21 @@ function decide(
     return {
       kind: "refuse",
       property: "target",
-      reason: `cannot be "${target}": the vendor has retired the migration, so zone ${zoneId} can only be target: "assessed". Nothing is sent.`,
+      reason: `can't be "${target}": Cloudflare has retired the migration, so nothing is sent. Set target: "assessed" for zone ${zoneId}`,
     };
   }
   if (target === "assessed" || isReached(target, state)) return { kind: "record" };
   if (state.phase === "other")
-    return { kind: "wait", why: `nobody has documented its state ${JSON.stringify(stateText(state))}` };
+    return { kind: "wait", why: `Cloudflare doesn't document the state ${JSON.stringify(stateText(state))}` };
   if (state.phase === "validation" && (plan === "pro" || plan === "business"))
-    return { kind: "wait", why: `plan "${plan}" has no validation, so that a switch has to be under way` };
+    return { kind: "wait", why: `plan "${plan}" has no validation, so a switch must be in progress` };
 
   const blocks = blocking(findings);
   if (blocks.length > 0 || sending === undefined) {
     return {
       kind: "refuse",
       property: "target",
-      reason: `cannot be "${target}" yet: zone ${zoneId} is blocked, and nothing is sent.${indented(blocks.map(({ text }) => text))}`,
+      reason: `can't be "${target}" yet: zone ${zoneId} is blocked, so nothing is sent. Resolve this first:${indented(blocks.map(({ text }) => text))}`,
     };
   }
   const digest = confirmationDigest(observation, target, sending);
@@ -122,12 +122,12 @@ function decide(
   if (confirm === digest) return { kind: "send", mode, sending, digest };
   const why =
     confirm === undefined
-      ? "is missing, and nothing is sent without it."
-      : "does not fit: it was given for something else than what would be sent now, and nothing is sent.";
+      ? "is missing, so nothing is sent."
+      : "doesn't match: it confirms something other than what would be sent now, so nothing is sent.";
   return {
     kind: "refuse",
     property: "confirm",
-    reason: `${why} Where you agree with this, write confirm: "${digest}"${indented(confirmationLines(observation, mode, findings, sending))}`,
+    reason: `${why} If you agree with the following, set confirm: "${digest}"${indented(confirmationLines(observation, mode, findings, sending))}`,
   };
 }
 
@@ -137,7 +137,7 @@ function indented(lines: readonly string[]): string {
 
 const NO_WAY_BACK = "no step can be undone";
 
-/** What a confirmation stands for. */
+/** What a confirmation approves. */
 function confirmationLines(
   observation: Observation,
   mode: Mode,
@@ -146,11 +146,11 @@ function confirmationLines(
 ): string[] {
   const effect =
     mode === "pending"
-      ? "the new rules are enabled and the previous ones turned off"
-      : "both versions are enabled, and the new one runs first";
+      ? "the new rules are turned on and the previous ones off"
+      : "both versions are turned on, and the new one runs first";
   const important = findings.filter(({ weight, about }) => weight !== "note" && about !== "code");
   return [
-    `zone ${observation.zoneId} is sent ${pluralize(rules.length, "rule")} with waf_migration=${mode}: ${effect}, and ${NO_WAY_BACK}`,
+    `zone ${observation.zoneId} gets ${pluralize(rules.length, "rule")} with waf_migration=${mode}: ${effect}, and ${NO_WAY_BACK}`,
     ...numbered(rules),
     ...important.map(({ text }) => text),
     ...(fullListsHint(observation, important).isCut ? [fullListsHint(observation, important).line] : []),
@@ -159,16 +159,16 @@ function confirmationLines(
 
 const ORIGINS: Readonly<Record<Origin, string>> = {
   new: "",
-  kept: " [there already]",
-  changed: " [there already, with other settings]",
+  kept: " [exists]",
+  changed: " [exists with other settings]",
 };
 
-/** Every rule has its line: what is confirmed is seen. */
+/** Every rule has a line: nobody confirms what the preview doesn't show. */
 function numbered(rules: readonly SentRule[]): string[] {
   return rules.map(({ rule, origin }, index) => `${index + 1}. ${ruleText(rule)}${ORIGINS[origin]}`);
 }
 
-/** Lines that belong together; the longest give way first where there are too many. */
+/** Lines that belong together. If there are too many, the longest section is cut first. */
 function sections(
   observation: Observation,
   request: MigrationRequest,
@@ -199,22 +199,22 @@ function sections(
   ];
 }
 
-/** Where a person finds what a line or the list of lines has cut. */
+/** Tells where to find what is cut. */
 function fullListsHint(
   { zoneId }: Observation,
   findings: readonly Finding[],
 ): { isCut: boolean; line: string } {
-  const line = `all that "…" stands for: migrationReadiness({ zones: ["${zoneId}"] }).json, and after an up the output findings (pulumi stack export)`;
+  const line = `full lists behind "…": migrationReadiness({ zones: ["${zoneId}"] }).json, or after an update the output findings (pulumi stack export)`;
   return { isCut: findings.some(isCut), line };
 }
 
-/** In one line; a beginning that all have in common is said once. */
+/** Joins findings in one line, with their common beginning once. */
 function inOneLine(texts: readonly string[]): string[] {
   return texts.length === 0 ? [] : [texts.join("; ").replaceAll(`; ${LOST}`, "; ")];
 }
 
 function confirmLine({ target, digest }: Step, confirm: string | undefined): string {
-  if (confirm === digest) return `confirmed: the next up sends it, target "${target}"`;
+  if (confirm === digest) return `confirmed: the next update sends it, target "${target}"`;
   const label = target === "validation" ? "to validate (Enterprise only)" : "to finish";
   return `${label}: target: "${target}", confirm: "${digest}"`;
 }
@@ -232,12 +232,12 @@ function verdict({ state }: Observation, findings: readonly Finding[]): string {
     default: {
       const at = state.phase === "start" ? "the previous rules are active" : "in validation";
       if (blocks > 0) return `blocked; ${at}`;
-      return `eligible${counted ? "" : ", as far as was counted"}; ${at}`;
+      return `eligible${counted ? "" : ", as far as could be counted"}; ${at}`;
     }
   }
 }
 
-/** The rules that are sent are never cut; of everything else the longest section gives way. */
+/** Never cuts the rules to send; of everything else, cuts the longest section. */
 function shortened(all: readonly (readonly string[])[], see: ReturnType<typeof fullListsHint>): string[] {
   const shown = all.map((section) => [...section]);
   const others = shown.filter(([first]) => first !== SENT);

@@ -18,18 +18,18 @@ import { ruleText } from "./rule-text";
 import { pollUntil } from "../runtime/creation";
 
 /**
- * What somebody else wrote to the entry point while a migration's PUT was on its way. The PUT replaces the whole list and
- * Cloudflare offers no condition for it, so a rule added after the last look is overwritten. The entry point's version
- * counts every write, and earlier versions can be read: what was overwritten is found there and put back.
+ * What somebody else wrote to the entry point while a migration's PUT was on its way. The PUT replaces the whole list, and
+ * Cloudflare offers no conditional write, so a rule added after the last read is overwritten. Every write adds a version
+ * of the entry point that can be read later: what was overwritten is found there and restored.
  */
 
 export const concurrentChange = z.object({
   /**
-   * `restored`: overwritten by the PUT and put back. `lost`: not there any more, or not as it was. `unknown`: somebody
-   * wrote, and what can't be read.
+   * `restored`: overwritten by the PUT and put back. `lost`: gone, or no longer as it was. `unknown`: somebody wrote
+   * something that can't be read.
    */
   outcome: z.enum(["restored", "lost", "unknown"]),
-  /** The rule as it was. */
+  /** The rule as it was. Absent if it can't be read. */
   rule: z.custom<MigrationRule>((rule) => typeof rule === "object" && rule !== null).exactOptional(),
   text: z.string(),
 });
@@ -37,14 +37,14 @@ export type ConcurrentChange = z.infer<typeof concurrentChange>;
 
 export interface SentStep {
   readonly zoneId: string;
-  /** The entry point at the last look before the PUT. */
+  /** The entry point as last read before the PUT. */
   readonly before: EntryPoint | undefined;
   readonly sending: Sending;
-  /** What the PUT answered, where that was the entry point. */
+  /** The answer to the PUT, if it was the entry point. */
   readonly answered: EntryPoint | undefined;
 }
 
-/** Reads the entry point after the PUT, and puts back what the PUT has overwritten of others. */
+/** Reads the entry point after the PUT, and restores rules of others that the PUT overwrote. */
 export async function checkAfterPut(ctx: Context, written: SentStep): Promise<ConcurrentChange[]> {
   const { zoneId, sending } = written;
   try {
@@ -56,7 +56,7 @@ export async function checkAfterPut(ctx: Context, written: SentStep): Promise<Co
     if (overwritten === "unreadable") {
       return [
         unknownChange(
-          `somebody wrote to the entry point of zone ${zoneId} in the moment before the PUT (version ${written.before?.version ?? 0}, then ${after.version ?? "?"}), and what they wrote can't be read`,
+          `somebody wrote to the entry point of zone ${zoneId} just before the PUT (version ${written.before?.version ?? 0}, then ${after.version ?? "?"}), but what they wrote can't be read`,
         ),
         ...missingRules(sending, after),
       ];
@@ -66,7 +66,7 @@ export async function checkAfterPut(ctx: Context, written: SentStep): Promise<Co
     if (!(error instanceof ApiError)) throw error;
     return [
       unknownChange(
-        `whether the PUT overwrote somebody's rule in zone ${zoneId} was not checked: ${error.message}`,
+        `couldn't check whether the PUT overwrote somebody's rule in zone ${zoneId}: ${error.message}`,
       ),
     ];
   }
@@ -75,11 +75,11 @@ export async function checkAfterPut(ctx: Context, written: SentStep): Promise<Co
 function unknownChange(why: string): ConcurrentChange {
   return {
     outcome: "unknown",
-    text: `${why.replace(/\.$/, "")}. Look in the account's audit log who changed the managed rules, and compare.`,
+    text: `${why.replace(/\.$/, "")}. Check the account's audit log for changes to the managed rules, and compare.`,
   };
 }
 
-/** The newest version there is; undefined where none shows the PUT. */
+/** The newest version; undefined if no version shows the PUT. */
 async function readAfter(
   ctx: Context,
   { zoneId, before, answered }: SentStep,
@@ -89,7 +89,7 @@ async function readAfter(
     if (now.id !== before?.id && now.id !== answered?.id) return now;
     const known = answered?.version ?? (before?.version ?? 0) + 1;
     if (now.version === undefined || now.version >= known) return now;
-    return answered; // A read that lags behind; the answer is newer.
+    return answered; // The read lags behind: the answer is newer.
   };
   return await pollUntil(
     ctx,
@@ -99,10 +99,7 @@ async function readAfter(
   );
 }
 
-/**
- * The rules as they were when the PUT replaced them, where somebody had changed them since the last look; undefined where
- * nobody had.
- */
+/** The rules that the PUT replaced if somebody changed them after the last read; undefined if nobody did. */
 async function writtenBetween(
   { api }: Context,
   { zoneId, before, sending, answered }: SentStep,
@@ -119,7 +116,7 @@ async function writtenBetween(
   const read = (version: number): Promise<readonly WireRule[]> => readVersion(api, zoneId, id, version);
   try {
     if (ours !== undefined) {
-      // The migration may write more than once, and so may a second one of the same content.
+      // The migration can write more than once, and so can another run with the same rules.
       for (let version = ours - 1; version > base; version -= 1) {
         const rules = await read(version);
         if (!isOurs(rules)) return rules;
@@ -143,7 +140,7 @@ function effectsOf(rules: readonly WireRule[]): string {
   return rules.map(effectOf).join("\n");
 }
 
-/** Puts back what others had added or changed. What the confirmed step changes itself stays changed, and is named. */
+/** Restores what others added or changed. A rule that the confirmed step changes, too, is only reported. */
 async function restore(
   ctx: Context,
   { zoneId: zone, before, sending }: SentStep,
@@ -155,7 +152,7 @@ async function restore(
   const there = new Set(after.rules.map((rule) => rule["id"]));
   const changes: ConcurrentChange[] = [];
   const writer = new RuleWriter(ctx, zone, { id: after.id ?? "", version: "", rules: [] });
-  /** The nearest rule in front that exists now. */
+  /** The nearest preceding rule that still exists. */
   let front: string | undefined;
   const putBack = async (rule: WireRule): Promise<Pick<ConcurrentChange, "outcome" | "text">> => {
     const id = String(rule["id"]);
@@ -164,10 +161,10 @@ async function restore(
     if (!known.has(id)) {
       const position = front === undefined ? { index: 1 } : { after: front };
       front = (await writer.add(ref, { ...body, position })).id;
-      return { outcome: "restored", text: `It was added back, with ID ${front}.` };
+      return { outcome: "restored", text: `It was added again with ID ${front}.` };
     }
     if (!kept.includes(id)) {
-      const text = "The confirmed step changes that rule, too: make their change again by hand.";
+      const text = "The confirmed step changes that rule, too. Repeat their change by hand.";
       return { outcome: "lost", text };
     }
     await writer.change({ id }, body);
@@ -179,10 +176,10 @@ async function restore(
     const isTheirs = old === undefined || !sameJson(contentOf(old), contentOf(rule));
     if (isTheirs && !containsRule(after, rule)) {
       const did = old === undefined ? "added" : "changed";
-      const begin = `somebody ${did} a rule in the moment before the PUT, which overwrote it: ${ruleLabel(rule)}.`;
+      const begin = `somebody ${did} a rule just before the PUT, which overwrote it: ${ruleLabel(rule)}.`;
       const { outcome, text } = await putBack(rule).catch((error: unknown) => {
         if (!(error instanceof Error) || error instanceof CancelledError) throw error;
-        return { outcome: "lost" as const, text: `Put it back by hand: ${error.message}` };
+        return { outcome: "lost" as const, text: `Restore it by hand: ${error.message}` };
       });
       changes.push({ outcome, rule: fromWire(rule), text: `${begin} ${text}` });
     }
@@ -191,13 +188,13 @@ async function restore(
   const left = new Set(theirs.map((rule) => rule["id"]));
   const back = before?.id === after.id ? (before?.rules ?? []) : [];
   for (const rule of back.filter(({ id }) => there.has(id) && !left.has(id))) {
-    const text = `somebody removed a rule in the moment before the PUT, which put it back: ${ruleLabel(rule)}. Remove it again if it was to go.`;
+    const text = `somebody removed a rule just before the PUT, which put it back: ${ruleLabel(rule)}. Remove it again if it should go.`;
     changes.push({ outcome: "lost", rule: fromWire(rule), text });
   }
   return changes;
 }
 
-/** What distinguishes two versions of the entry point, a line for each rule. */
+/** The differences between two versions of the entry point, one line for each rule. */
 export function differencesOf(before: readonly WireRule[], after: readonly WireRule[]): string[] {
   const known = new Map(before.map((rule) => [rule["id"], rule]));
   const left = new Set(after.map((rule) => rule["id"]));
@@ -212,7 +209,7 @@ export function differencesOf(before: readonly WireRule[], after: readonly WireR
   ];
 }
 
-/** Whether the rule is there as it is. */
+/** Whether the entry point contains the rule unchanged. */
 function containsRule({ rules }: EntryPoint, rule: WireRule): boolean {
   return rules.some((each) =>
     each["id"] === rule["id"]
@@ -221,14 +218,14 @@ function containsRule({ rules }: EntryPoint, rule: WireRule): boolean {
   );
 }
 
-/** What a rule does, and its name. */
+/** What a rule does, and its description or ref. */
 function ruleLabel(rule: WireRule): string {
   const { description, ref } = rule;
   const name = typeof description === "string" && description !== "" ? description : ref;
   return `${ruleText(rule)}${typeof name === "string" ? ` (${JSON.stringify(name)})` : ""}`;
 }
 
-/** Rules that were sent, and that the entry point doesn't hold. */
+/** Rules that were sent but aren't in the entry point. */
 function missingRules({ rules }: Sending, after: EntryPoint): ConcurrentChange[] {
   const ids = new Set(after.rules.map((rule) => rule["id"]));
   const identities = new Set(after.rules.map(identityOf));
@@ -238,6 +235,6 @@ function missingRules({ rules }: Sending, after: EntryPoint): ConcurrentChange[]
   return missing.map((rule) => ({
     outcome: "lost",
     rule: fromWire(rule),
-    text: `a rule that was sent is not in the entry point (${pluralize(after.rules.length, "rule")}): ${ruleLabel(rule)}. Somebody removed it right after the PUT, or Cloudflare did not take it.`,
+    text: `a rule that was sent is not in the entry point (${pluralize(after.rules.length, "rule")}): ${ruleLabel(rule)}. Somebody removed it right after the PUT, or Cloudflare didn't accept it. Add it by hand if it should be there.`,
   }));
 }

@@ -21,29 +21,29 @@ import {
   thresholdText,
 } from "./rule-text";
 
-/** One thing to know before a zone migrates. */
+/** One thing to know about a zone before it migrates. */
 export const finding = z.object({
   /**
-   * `blocks`: nothing is sent while it holds. `notCounted`: could not be read, look by hand. `lost`: not carried over.
-   * `changes`: is so from then on. `note`: everything else.
+   * `blocks`: prevents the migration. `notCounted`: couldn't be read, so check it by hand. `lost`: not carried over.
+   * `changes`: changes with the migration. `note`: everything else.
    */
   weight: z.enum(["blocks", "notCounted", "lost", "changes", "note"]),
-  /** What it is about, in one word. */
+  /** The topic, in one word. */
   about: z.string(),
-  /** One line; a long list is cut in it. */
+  /** One line, in which a long list is cut. */
   text: z.string(),
-  /** All that the text counts, where it counts something. */
+  /** Everything that the text counts. Absent if it counts nothing. */
   items: z.array(z.string()).exactOptional(),
 });
 export type Finding = z.infer<typeof finding>;
 
 const DASHBOARD = "Security > WAF > Managed rules";
 
-/** Everything that is to be known, the gravest first. */
+/** Everything to know about a zone, the most serious first. */
 export function findingsOf(observation: Observation, configured?: readonly WireRule[]): Finding[] {
   const { state, open, zoneId } = observation;
   if (state.phase === "retired") {
-    const text = "the vendor has retired the migration: it can be neither assessed nor made here any more";
+    const text = "Cloudflare has retired the migration: the zone can no longer be assessed or migrated";
     return [newFinding("note", "retired", text)];
   }
   if (state.phase === "finished" || open === undefined) {
@@ -55,10 +55,10 @@ export function findingsOf(observation: Observation, configured?: readonly WireR
   const blocks = [...uriOverrides(zoneId, previous), ...supportNeeded(previous)];
   const incompatible =
     compatible === undefined
-      ? "the check gave no verdict, so nothing may be sent"
-      : "the check says that the zone is not compatible, and nothing that was read tells why: ask the vendor's support";
+      ? "Cloudflare's compatibility check gave no verdict, so nothing is sent"
+      : "Cloudflare's check says that the zone isn't compatible, and its settings don't show why: ask Cloudflare's support";
   const undocumented =
-    "the service's state is one that nobody has documented: nothing is sent while it lasts";
+    "the zone is in a state that Cloudflare doesn't document: nothing is sent until it changes";
   return [
     ...blocks,
     ...(compatible !== true && blocks.length === 0
@@ -77,9 +77,9 @@ export function findingsOf(observation: Observation, configured?: readonly WireR
 }
 
 const FINISHED =
-  "the previous rules are off and the new ones on; their settings, groups and rules are managed with ManagedRulesetOverride now";
+  "the previous rules are off and the new ones on; manage their settings, groups and rules with ManagedRulesetOverride";
 const FINISHED_WITHOUT =
-  "the previous rules are off, and no enabled rule executes a managed ruleset: no managed rule acts on the zone; deploy one with ManagedRulesetOverride";
+  "the previous rules are off, and no enabled rule executes a managed ruleset, so no managed rules act on the zone; deploy a ruleset with ManagedRulesetOverride";
 const CODE =
   "infrastructure code for the previous packages, groups and rules stops working: use ManagedRulesetOverride";
 
@@ -104,21 +104,21 @@ function uriOverrides(zone: string, { overrides }: PreviousRules): Finding[] {
   return itemsOf(overrides).map(({ id, urls }) => {
     const shown = [...(urls ?? []).slice(0, 2), ...((urls ?? []).length > 2 ? [CUT] : [])];
     const forThese = urls?.[0] === undefined ? "" : ` (${shown.join(", ")})`;
-    const text = `URI-based override ${id}${forThese}: delete it first, with DELETE /zones/${zone}/firewall/waf/overrides/${id}`;
+    const text = `URI-based override ${id}${forThese}: delete it first with DELETE /zones/${zone}/firewall/waf/overrides/${id}`;
     return newFinding("blocks", "uriOverride", text, urls ?? undefined);
   });
 }
 
-/** Beyond the documented measures Cloudflare's support has to migrate the zone. */
+/** Beyond the documented limits, Cloudflare's support has to migrate the zone. */
 function supportNeeded({ firewallRules }: PreviousRules): Finding[] {
   const all = itemsOf(firewallRules);
   const migrated = all.filter(isMigrated);
   const { MAX_FIREWALL_RULES, MAX_EXPRESSION_BYTES } = MIGRATION;
-  const tooMany = `${migrated.length} firewall rules bypass the managed rules and would be migrated (of ${pluralize(all.length, "firewall rule")}); without support it is at most ${MAX_FIREWALL_RULES}: contact the vendor's support`;
+  const tooMany = `${migrated.length} firewall rules bypass the managed rules and would be migrated (of ${pluralize(all.length, "firewall rule")}); the migration takes at most ${MAX_FIREWALL_RULES}: contact Cloudflare's support`;
   const ids = migrated.map(({ id }) => id);
   const tooLong = migrated.flatMap((rule) => {
     const bytes = Buffer.byteLength(expressionOf(rule));
-    const text = `the expression of firewall rule ${rule.id} is ${bytes} bytes; without support it is at most ${MAX_EXPRESSION_BYTES}: contact the vendor's support`;
+    const text = `the expression of firewall rule ${rule.id} has ${bytes} bytes; the migration takes at most ${MAX_EXPRESSION_BYTES}: contact Cloudflare's support`;
     return bytes > MAX_EXPRESSION_BYTES ? [newFinding("blocks", "firewallExpression", text)] : [];
   });
   return [
@@ -127,10 +127,10 @@ function supportNeeded({ firewallRules }: PreviousRules): Finding[] {
   ];
 }
 
-/** From validation the entry point is sent as it stands; where the zone is at its start, that would lose the proposal. */
+/** From validation the step sends the entry point as it is. If the zone were at start, that would lose the proposal. */
 function contradiction({ state }: Observation): Finding[] {
   if (state.phase !== "validation" || state.raw?.trim().toLowerCase() !== "start") return [];
-  const text = `the service shows both versions enabled and yet says "${state.raw}": what a step would do is not clear, so none is sent; look in the dashboard (${DASHBOARD})`;
+  const text = `Cloudflare shows both versions as enabled, yet reports the state "${state.raw}": it's unclear what a step would do, so nothing is sent; check the dashboard (${DASHBOARD})`;
   return [newFinding("blocks", "state", text)];
 }
 
@@ -143,15 +143,15 @@ function notCounted(previous: PreviousRules): Finding[] {
     ["owaspGroups", "OWASP group overrides, which are not carried over,", previous.owaspGroups],
     ["owaspRules", "OWASP rule overrides, which are not carried over,", previous.owaspRules],
   ];
-  // Without the packages nothing is known of what is in them; that is said once.
+  // If the packages can't be read, their content can't either: one finding is enough.
   const known = "unread" in previous.packages ? lists.slice(0, 4) : lists;
   return known.flatMap(([about, noun, list]) => {
     if (!("unread" in list)) return [];
-    return [newFinding("notCounted", about, `${noun} not counted: check by hand (${list.unread})`)];
+    return [newFinding("notCounted", about, `${noun} not counted: check them by hand (${list.unread})`)];
   });
 }
 
-/** The documented mapping applied to the old setting, and whether the proposal agrees with it. */
+/** Applies the documented mapping to the previous setting, and compares the proposal with it. */
 function owaspMapping({ packages }: PreviousRules, proposed: readonly WireRule[]): Finding[] {
   const owasp = itemsOf(packages).find(isOwasp);
   if (owasp === undefined) return [];
@@ -170,11 +170,11 @@ function owaspMapping({ packages }: PreviousRules, proposed: readonly WireRule[]
     proposed.length === 0 ||
     (offered?.paranoiaLevel === mapped?.paranoiaLevel && offered?.scoreThreshold === mapped?.scoreThreshold);
   const instead = rule === undefined ? `no rule for ruleset ${OWASP_RULESET}` : ruleText(rule);
-  const otherwise = `the service proposes otherwise than the documented mapping: ${instead}`;
+  const otherwise = `Cloudflare's proposal differs from the documented mapping: ${instead}`;
   return [newFinding("changes", "owasp", text), ...(agrees ? [] : [newFinding("note", "owasp", otherwise)])];
 }
 
-/** A line names no more than these. */
+/** The most names in one line. */
 const SHOWN_NAMES = 5;
 
 function lostOverrides({ owaspGroups, owaspRules }: PreviousRules): Finding[] {
@@ -187,7 +187,7 @@ function lostOverrides({ owaspGroups, owaspRules }: PreviousRules): Finding[] {
   ];
 }
 
-/** How a sentence about what is lost begins. */
+/** The beginning of each finding about a loss. */
 export const LOST = "not carried over: ";
 
 function lostFindings(about: string, noun: string, items: readonly string[]): Finding[] {
@@ -196,21 +196,21 @@ function lostFindings(about: string, noun: string, items: readonly string[]): Fi
   return [newFinding("lost", about, text, items)];
 }
 
-/** How a list that was cut ends. */
+/** The end of a list that is cut. */
 const CUT = "…";
 
 function shortList(all: readonly string[], between = ", "): string {
   return [...all.slice(0, SHOWN_NAMES), ...(all.length > SHOWN_NAMES ? [CUT] : [])].join(between);
 }
 
-/** Whether the line does not name all that it counts. */
+/** Whether the text doesn't name everything that it counts. */
 export function isCut({ text, items }: Finding): boolean {
   return items !== undefined && text.includes(CUT);
 }
 
 /**
- * Firewall rules that bypass the previous rules and page rules that turn them off, against the exceptions that are sent
- *: Cloudflare converts them, and afterwards they act on the new rules no longer.
+ * Compares firewall rules that bypass the previous rules, and page rules that turn them off, with the exceptions to send.
+ * Cloudflare converts them to exceptions; the originals have no effect on the new rules.
  */
 function exceptions(observation: Observation, configured: readonly WireRule[] | undefined): Finding[] {
   const { open } = observation;
@@ -222,11 +222,11 @@ function exceptions(observation: Observation, configured: readonly WireRule[] | 
   const rules = sending ?? open.proposed?.rules;
   const urls = off.map(urlOf);
   if (rules === undefined) {
-    const text = `no longer act on the managed rules: ${pluralize(bypasses.length, "bypassing firewall rule")} and ${pluralize(off.length, "disabling page rule")}, unless they become exceptions (skip rules); what is proposed was not read`;
+    const text = `have no effect on the new rules: ${pluralize(bypasses.length, "bypassing firewall rule")} and ${pluralize(off.length, "disabling page rule")}, unless they become exceptions (skip rules); Cloudflare's proposal was not read`;
     return [newFinding("changes", "pageRules", text, [...bypasses.map(expressionOf), ...urls])];
   }
   const left = rules.filter(({ action }) => action === "skip");
-  /** Each exception stands for one of them. */
+  /** Uses each exception for one rule only. */
   const isConverted = (fits: (skip: WireRule) => boolean): boolean => {
     const at = left.findIndex(fits);
     if (at >= 0) left.splice(at, 1);
@@ -250,7 +250,7 @@ function exceptions(observation: Observation, configured: readonly WireRule[] | 
   ];
 }
 
-/** Whether an expression names the host and the path of a page rule's pattern, however it compares them. */
+/** Whether an expression contains the host and path of a page rule's pattern, whatever its operators. */
 function isFor(expression: string, url: string): boolean {
   const [, host = "", path = ""] = /^(?:https?:\/\/)?([^/]*)(\/.*)?$/.exec(url) ?? [];
   return [...host.split("*"), ...path.split("*")]
@@ -258,7 +258,7 @@ function isFor(expression: string, url: string): boolean {
     .every((part) => expression.includes(JSON.stringify(part).slice(1, -1)));
 }
 
-/** What becomes of the entry point by the next step. */
+/** What the next step does to the entry point. */
 function sendingFindings(observation: Observation, configured: readonly WireRule[] | undefined): Finding[] {
   const sending = rulesToSendNext(observation, configured);
   if (sending === undefined) return [];
@@ -271,10 +271,10 @@ function sendingFindings(observation: Observation, configured: readonly WireRule
     shortList(found.map(ruleText), between);
   const named = shortList(dropped.map((rule) => `${String(rule["id"])} ${ruleText(rule)}`));
   const texts = {
-    changed: `other settings for ${pluralize(changed.length, "rule")} of the entry point: ${words(changed)}`,
-    dropped: `configuration leaves out ${pluralize(dropped.length, "rule")} of the entry point: ${named}`,
-    passedOver: `the service proposes this beside it, which is not sent: ${words(passedOver, "; ")}`,
-    late: `behind an execute rule, and without effect on it: ${words(late)}`,
+    changed: `changes the settings of ${pluralize(changed.length, "rule")} of the entry point: ${words(changed)}`,
+    dropped: `configuration removes ${pluralize(dropped.length, "rule")} from the entry point: ${named}`,
+    passedOver: `proposed by Cloudflare, but not sent: ${words(passedOver, "; ")}`,
+    late: `placed after an execute rule, so without effect on it: ${words(late)}`,
   };
   const all: readonly (readonly [boolean, Finding])[] = [
     [changed.length > 0, newFinding("note", "entryPoint", texts.changed, overwritten.map(ruleJson))],
@@ -286,9 +286,10 @@ function sendingFindings(observation: Observation, configured: readonly WireRule
   return all.flatMap(([holds, found]) => (holds ? [found] : []));
 }
 
-const NOTHING_SENT = "no execute rule that is sent is enabled: no managed rule would act on the zone";
+const NOTHING_SENT =
+  "none of the execute rules to send is enabled, so no managed rules would act on the zone";
 
-/** A rule as somebody would write it again. */
+/** A rule in the form of `configuration`. */
 function ruleJson(rule: WireRule): string {
   return canonicalJson(fromWire(rule));
 }

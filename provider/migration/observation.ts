@@ -17,28 +17,27 @@ import {
 } from "./api";
 import { decideState, isSameState, RETIRED, type MigrationState, type Target } from "./state";
 
-/** All that is known of a zone's migration at one moment. */
+/** Everything that one reading tells about a zone's migration. */
 export interface Observation {
   readonly zoneId: string;
   readonly state: MigrationState;
-  /** Whether an enabled rule of the entry point executes a ruleset; absent where nobody looked. */
+  /** Whether an enabled rule of the entry point executes a ruleset. Absent if the entry point wasn't read. */
   readonly deploys?: boolean;
-  /** What is read only while there is something left to migrate. */
+  /** Read only while something is left to migrate. */
   readonly open?: {
-    /** Undefined where the check gave no verdict. */
+    /** Undefined if the check gave no verdict. */
     readonly compatible: boolean | undefined;
-    /** Absent where the zone cannot migrate, or Cloudflare proposes nothing any more. */
+    /** Absent if the zone can't migrate, or if Cloudflare no longer proposes anything. */
     readonly proposed?: Configuration;
-    /** Absent where the zone never had one. */
+    /** Absent if the zone never had one. */
     readonly entryPoint?: EntryPoint;
     readonly previous: PreviousRules;
   };
 }
 
 /**
- * Reads a zone, without a change; once more where the zone has gone on between two of the requests, as while another
- * process finishes it. The check and the configuration come last but for the entry point: what a step is
- * judged by is then as fresh as it can be.
+ * Reads a zone without changing it. Reads it again if it moved on between two requests, as when another process finishes
+ * it. The check, the configuration and the entry point come last, so that a step is judged by the freshest data.
  */
 export async function observe(api: EdgeApi, zoneId: string, again = true): Promise<Observation> {
   let seen: MigrationState | undefined;
@@ -72,12 +71,12 @@ function isClientError(error: unknown): boolean {
   return error instanceof ApiError && error.status !== undefined && error.status < 500;
 }
 
-/** Without such a rule no managed rule acts on the zone, whatever the migration's status says. */
+/** Without such a rule, no managed rules act on the zone, whatever the migration's status says. */
 export function isDeployed(entryPoint: EntryPoint | undefined): boolean {
   return entryPoint?.rules.some(deploys) === true;
 }
 
-/** From start it is what is sent, so it is needed; later it is only shown. */
+/** Required at start, where it is what a step sends; later it's only shown. */
 async function proposal(
   api: EdgeApi,
   zoneId: string,
@@ -91,7 +90,7 @@ async function proposal(
   }
 }
 
-/** What the next step would send; undefined where no step is left or known. */
+/** What the next step would send; undefined if no step is left or known. */
 export function rulesToSendNext(
   { state, open }: Observation,
   configured: readonly WireRule[] | undefined,
@@ -102,16 +101,16 @@ export function rulesToSendNext(
   return rulesToSend({ state, own: open.entryPoint?.rules ?? [], proposed, configured });
 }
 
-/** The body's name: that of the entry point, which never changes, else the proposed one. */
+/** The body to send. An entry point keeps its name; a new one gets the proposed name. */
 export function bodyOf({ open }: Observation, { rules }: Sending): Configuration {
   const name = open?.entryPoint?.name ?? open?.proposed?.name;
   return { ...omitAbsent({ name }), rules: rules.map(({ rule }) => rule) };
 }
 
 /**
- * What a confirmation stands for: zone and target, what Cloudflare proposes, the previous settings and overrides, and
- * the rules to be sent, and those of the zone that go or are overwritten; no IDs, versions and times that Cloudflare
- * gives. It stops fitting when any of them changes.
+ * The digest that confirms a step. It covers the zone, the target, Cloudflare's proposal, the previous settings and
+ * overrides, the rules to send, and the zone's rules that are removed or overwritten, but no IDs, versions and times that
+ * Cloudflare assigns. It stops matching when any of them changes.
  */
 export function confirmationDigest(
   observation: Observation,
@@ -132,7 +131,7 @@ export function confirmationDigest(
   });
 }
 
-/** Settings and overrides of the previous rules, in an order of their own. */
+/** Settings and overrides of the previous rules, sorted, so that their order doesn't matter. */
 function previousSettings({ packages, owaspGroups, owaspRules, overrides }: PreviousRules): unknown {
   return {
     packages: sorted(packages, (one) => pick(one, ["id", "sensitivity", "action_mode"])),

@@ -6,17 +6,18 @@ import { byPage } from "../api/pages";
 import { MIGRATION } from "../limits";
 
 /**
- * What a zone has of the previous rules, as far as a migration is concerned. Cloudflare is taking these paths away, and
- * firewall rules and page rules are outside the documented contract: what does not answer is told, never guessed.
+ * The parts of a zone's previous rules that matter for its migration. Cloudflare is removing these paths, and the
+ * migration guide doesn't cover firewall rules and page rules: what can't be read is reported, never guessed.
  */
 
-/** A list, or why it is not known. */
+/** A list, or why it couldn't be read. */
 export type Listing<T> = { readonly items: readonly T[] } | { readonly unread: string };
 
 export interface PreviousRules {
   readonly packages: Listing<Package>;
-  /** Of the OWASP package: groups that are switched off or hold changed rules, and rules that are switched off. */
+  /** Groups of the OWASP package that are off or contain changed rules. */
   readonly owaspGroups: Listing<Group>;
+  /** Rules of the OWASP package that are off. */
   readonly owaspRules: Listing<Rule>;
   /** URI-based overrides. */
   readonly overrides: Listing<Override>;
@@ -66,7 +67,7 @@ const pageRule = z.looseObject({
 });
 export type PageRule = z.infer<typeof pageRule>;
 
-/** Reads all of it; lists that refuse are told as such. */
+/** Reads all lists. A list that Cloudflare refuses is reported as unread. */
 export async function readPreviousRules(api: EdgeApi, zone: string): Promise<PreviousRules> {
   const root = `/zones/${zone}`;
   const pages = async <T extends { readonly id: string }>(
@@ -79,7 +80,7 @@ export async function readPreviousRules(api: EdgeApi, zone: string): Promise<Pre
     const list = byPage(api, root + path, {
       what,
       record: schema,
-      complete: true, // What is left out of the findings would not be confirmed, and cannot be undone.
+      complete: true, // Nobody could confirm what the findings leave out.
       perPage: MIGRATION.MAX_PER_PAGE,
       key: ({ id }) => id,
     });
@@ -114,7 +115,7 @@ export async function readPreviousRules(api: EdgeApi, zone: string): Promise<Pre
 
 const NONE = { items: [] };
 
-/** A refusal is an answer. Trouble on the way is none: what was not read today would look like a change tomorrow. */
+/** A refusal is an answer. Other failures throw: a list that is missing today would look like a change tomorrow. */
 async function listing<T>(read: () => Promise<T[]>): Promise<Listing<T>> {
   try {
     return { items: await read() };
@@ -125,7 +126,7 @@ async function listing<T>(read: () => Promise<T[]>): Promise<Listing<T>> {
   }
 }
 
-/** Where nothing is promised, nothing is needed: whatever keeps the list from being read is told. */
+/** A list that Cloudflare's migration guide doesn't promise: any failure counts as unread. */
 async function undocumented<T>(read: () => Promise<readonly T[]>): Promise<Listing<T>> {
   try {
     return { items: await read() };
@@ -138,7 +139,7 @@ async function undocumented<T>(read: () => Promise<readonly T[]>): Promise<Listi
 function answerOf(error: unknown): string {
   if (!(error instanceof ApiError) || error.status === undefined) return "Cloudflare gave no answer";
   const right = missingPermission(error);
-  return `Cloudflare returned ${error.status}${right === undefined ? "" : `; it needs the permission ${right}`}`;
+  return `Cloudflare returned ${error.status}${right === undefined ? "" : `; grant the token ${right}`}`;
 }
 
 function only<T>(list: Listing<T>, wanted: (item: T) => boolean): Listing<T> {
@@ -149,7 +150,7 @@ export function isOwasp({ detection_mode, name }: Package): boolean {
   return detection_mode === "anomaly" || /owasp/i.test(name ?? "");
 }
 
-/** Firewall rules that let requests pass by the managed rules: those that are migrated. */
+/** Whether a firewall rule bypasses the managed rules: only those are migrated. */
 export function isMigrated({ action, products }: FirewallRule): boolean {
   return action === "bypass" && (products === null || products === undefined || products.includes("waf"));
 }
@@ -158,7 +159,7 @@ export function expressionOf({ filter, expression }: FirewallRule): string {
   return filter?.expression ?? expression ?? "";
 }
 
-/** What an active page rule does to the previous rules; undefined where nothing. */
+/** Whether an active page rule turns the previous rules on or off; undefined if neither. */
 export function switchOf({ status, actions }: PageRule): "on" | "off" | undefined {
   if (status === "disabled") return undefined;
   const off = actions?.some(

@@ -8,45 +8,46 @@ import { zoneId, type LiteralUnion } from "../runtime/fields";
 import type { Host } from "../runtime/host";
 import { lookup } from "../runtime/lookup";
 
-/** Which zones can migrate to managed rulesets, for a person or a pull request. Reads only. */
-
 export interface MigrationReadinessArgs {
-  /** The zones, each 32 hexadecimal digits. */
+  /** The IDs of the zones, 32 hex digits each. */
   readonly zones: readonly string[];
 }
 
 /**
- * `ready`: nothing that was read stands in its way, all of which was read. `blocked`: something has to be done first.
- * `notCounted`: firewall rules, page rules or previous settings did not answer: check by hand. `underWay`: in a state that
- * is none of the documented ones, as while a switch is pending. `done`, `retired`, and `notRead`: the zone itself did not answer.
+ * How far a zone is. `ready`: everything was read, and nothing blocks. `blocked`: something has to be resolved first.
+ * `notCounted`: firewall rules, page rules or previous settings couldn't be read, so check them by hand. `underWay`: in an
+ * undocumented state, as while a switch is in progress. `done`: finished. `retired`: Cloudflare has retired the migration.
+ * `notRead`: the zone couldn't be read.
  */
 export type Readiness = LiteralUnion<
   "ready" | "blocked" | "notCounted" | "underWay" | "done" | "retired" | "notRead"
 >;
 
+/** One zone of the report. */
 export interface ZoneReadiness {
   readonly zoneId: string;
   readonly readiness: Readiness;
-  /** `start`, `validation`, `finished`, `retired`, else Cloudflare's own word. Absent where the zone was not read. */
+  /** `start`, `validation`, `finished` or `retired`, else Cloudflare's own word. Absent if the zone couldn't be read. */
   readonly migrationState?: string;
-  /** What blocks it, what was not counted, or why it was not read. */
+  /** What blocks it, what was not counted, or why it couldn't be read. */
   readonly because: readonly string[];
+  /** Everything to know before it migrates, the most serious first. */
   readonly findings: readonly Finding[];
 }
 
-/** The same report in three forms. */
+/** A report on zones, as data and in three forms of text. */
 export interface MigrationReadiness {
   readonly zones: readonly ZoneReadiness[];
-  /** One line a zone, for a terminal. */
+  /** One line per zone, for a terminal. */
   readonly table: string;
-  /** One line a zone, for a pull request. */
+  /** One row per zone, for a pull request. */
   readonly markdown: string;
   /** `zones` as JSON. */
   readonly json: string;
 }
 
 const report = lookup<MigrationReadinessArgs, MigrationReadiness>("migrationReadiness")(
-  { zones: z.array(zoneId).min(1, "has to name at least one zone; it is empty") },
+  { zones: z.array(zoneId).min(1, "is empty. Name at least one zone") },
   async (host, { zones }) => {
     const read = await Promise.all([...new Set(zones)].map((zone) => readinessOf(host, zone)));
     return {
@@ -59,20 +60,32 @@ const report = lookup<MigrationReadinessArgs, MigrationReadiness>("migrationRead
 );
 
 /**
- * How far each zone is from managed rulesets: ready, blocked and by what, done, retired; about ten requests a zone, none of
- * which writes. Judged by phase two, in which every zone may migrate but those with URI-based
- * overrides; phase one's conditions (the previous rules off or Cloudflare's own only, no firewall or page rule that acts on
- * them) no longer hold. More than 200 firewall rules to migrate, or an expression over 4 KB, need Cloudflare's support.
+ * Reports how far zones are with their WAF migration: ready, blocked and by what, done or retired. Only reads, with about
+ * ten requests per zone.
  *
- * @throws LookupError when a zone is malformed or none is named; when credentials are missing. A zone that cannot be read
- * is a line of the report.
+ * A zone counts by the rules of phase 2, in which every zone can migrate except those with URI-based overrides. The
+ * conditions of phase 1 no longer apply: the previous rules off or Cloudflare's own only, and no firewall rule or page rule
+ * that acts on them. More than 200 firewall rules to migrate, or an expression over 4 KB, need Cloudflare's support.
+ *
+ * A zone that can't be read is a line of the report.
+ *
+ * @throws LookupError if a zone ID is malformed, if there's none, or if credentials are missing.
+ *
+ * @example Which zones are ready
+ * ```ts
+ * import { migrationReadiness } from "pulumi-edgeguard";
+ *
+ * export const readiness = migrationReadiness({ zones: ["0da42c8d2132a9ddaf714f9e7c920711"] }).then(
+ *   ({ table }) => table,
+ * );
+ * ```
+ * @see https://developers.cloudflare.com/waf/reference/migration-guides/waf-managed-rules-migration/
  */
 export const migrationReadiness = report.plain;
 
-/** `migrationReadiness` for arguments that are outputs. Unknown in a preview without credentials. */
+/** `migrationReadiness` for arguments that are outputs. Its result is unknown in a preview without credentials. */
 export const migrationReadinessOutput = report.output;
 
-/** A zone that does not answer is one line of the report, not its end. */
 async function readinessOf(host: Host, zone: string): Promise<ZoneReadiness> {
   try {
     return judged(await observe(host.api, zone));
@@ -93,7 +106,7 @@ function judged(observation: Observation): ZoneReadiness {
   const blocks = because("blocks");
   if (blocks.length > 0) return { ...known, readiness: "blocked", because: blocks };
   if (state.phase === "other")
-    return { ...known, readiness: "underWay", because: [`the service says ${stateText(state)}`] };
+    return { ...known, readiness: "underWay", because: [`Cloudflare reports the state ${stateText(state)}`] };
   const notCounted = because("notCounted");
   if (notCounted.length > 0) return { ...known, readiness: "notCounted", because: notCounted };
   return { ...known, readiness: "ready", because: [] };
@@ -105,14 +118,13 @@ const WORDS: Readonly<Record<string, string>> = {
   notRead: "not read",
 };
 
-/** The cells of one line: zone, readiness, state, reasons. */
 function cells({ zoneId: zone, readiness, migrationState = "", because }: ZoneReadiness): string[] {
   const [first = "", ...more] = because;
   const reason = more.length === 0 ? first : `${first} (and ${more.length} more)`;
   return [zone, WORDS[readiness] ?? readiness, migrationState, reason];
 }
 
-const HEAD = ["zone", "readiness", "state", "because"];
+const HEAD = ["zone", "readiness", "state", "reason"];
 
 function tableOf(zones: readonly ZoneReadiness[]): string {
   const rows = [HEAD, ...zones.map(cells)];
@@ -132,7 +144,7 @@ function markdownOf(zones: readonly ZoneReadiness[]): string {
   return [line(HEAD), line(HEAD.map(() => "---")), ...zones.map(cells).map(line)].join("\n");
 }
 
-/** Addresses of a URI-based override are somebody's text. */
+/** URLs of an override may contain Markdown. */
 function escaped(cell: string): string {
   return cell.replace(/[\\|*_`<>]/g, (character) => `\\${character}`).replace(/\s+/g, " ");
 }

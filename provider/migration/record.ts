@@ -7,13 +7,14 @@ import { fromWire, type MigrationRule } from "./rules";
 import type { Observation } from "./observation";
 import { stateText, TARGETS, type MigrationState, type Target } from "./state";
 
-/** What is recorded of a migration. */
+/** The recorded outputs of a migration. */
 
 const historyEntry = z.object({
   step: z.enum(TARGETS),
   /**
-   * `assessed`: read for the first time. `sent`: Cloudflare took the configuration. `unclear`: it was sent, and whether
-   * it was taken is not known. `reached`: the zone is there. `found`: it was there without this resource.
+   * `assessed`: read for the first time. `sent`: Cloudflare accepted the configuration. `unclear`: it was sent, but
+   * whether Cloudflare accepted it is unknown. `reached`: the zone completed the step. `found`: the zone completed it
+   * without this resource.
    */
   event: z.enum(["assessed", "sent", "unclear", "reached", "found"]),
   /** ISO 8601. */
@@ -38,7 +39,7 @@ export const computed = z.object({
 });
 export type Computed = z.infer<typeof computed>;
 
-/** What was proposed and confirmed stays recorded when it can no longer be read. */
+/** The proposal and its digest stay recorded once they can no longer be read. */
 export function recordOf(
   { open, state, deploys }: Observation,
   { findings, digest }: Pick<Assessment, "findings" | "digest">,
@@ -48,7 +49,7 @@ export function recordOf(
 ): Computed {
   const compatible = open === undefined ? before?.compatible : open.compatible;
   const proposed = open?.proposed?.rules.map(fromWire) ?? before?.proposedConfiguration;
-  // What is found of a zone that is finished says nothing of what its migration has lost.
+  // The findings of a finished zone no longer tell what its migration lost.
   const assessedBefore = open === undefined ? (before?.assessedBefore ?? before?.findings) : undefined;
   const changes = [...(before?.concurrentChanges ?? []), ...concurrent];
   return {
@@ -86,7 +87,7 @@ export function withEvent(
   return [...history, { step, event, at: now.toISOString() }];
 }
 
-/** The state's step, where it is not recorded yet: reached after it was sent, found where it was not. */
+/** Adds the state's step if it isn't recorded yet: `reached` if this resource sent it, else `found`. */
 export function withArrival(history: History, { phase }: MigrationState): History {
   if (phase !== "validation" && phase !== "finished") return history;
   const own = history.filter(({ step }) => step === phase).map(({ event }) => event);
@@ -94,7 +95,7 @@ export function withArrival(history: History, { phase }: MigrationState): Histor
   return withEvent(history, phase, own.length > 0 ? "reached" : "found");
 }
 
-/** Whether the step was sent and taken so lately that the switch may still be under way. */
+/** Whether the step was sent so recently that the switch may still be in progress. */
 export function isUnderWay(history: History, step: Target, withinSeconds: number, now = Date.now()): boolean {
   const sent = history.filter((entry) => entry.step === step).at(-1);
   return sent?.event === "sent" && now - Date.parse(sent.at) < withinSeconds * 1000;

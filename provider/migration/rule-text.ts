@@ -4,9 +4,9 @@ import { omitAbsent } from "../runtime/members";
 import { pluralize, isJsonObject, ownMember, type JsonObject } from "../runtime/values";
 import type { WireRule } from "./rules";
 
-/** Rules and old settings in the words of people. */
+/** Rules and previous settings as text. */
 
-/** The rulesets whose IDs never change. */
+/** Managed rulesets have the same ID in every zone. */
 const CLOUDFLARE_RULESET = "efb7b8c949ac4650a09736fc376e9aee";
 export const OWASP_RULESET = "4814384a9e5d4991b9815dcfc25d2f1f";
 
@@ -20,7 +20,7 @@ export interface OwaspSettings {
   readonly scoreThreshold: number;
 }
 
-/** What an old sensitivity becomes, by the documented mapping. */
+/** What a previous sensitivity becomes (https://developers.cloudflare.com/waf/reference/migration-guides/waf-managed-rules-migration/). */
 const MAPPING: Readonly<Record<string, OwaspSettings>> = {
   high: { paranoiaLevel: 2, scoreThreshold: 40 },
   medium: { paranoiaLevel: 1, scoreThreshold: 25 },
@@ -28,13 +28,13 @@ const MAPPING: Readonly<Record<string, OwaspSettings>> = {
   default: { paranoiaLevel: 2, scoreThreshold: 40 },
 };
 
-/** Undefined where the old set was off: then the new one is not deployed. */
+/** Undefined if the previous package was off: then the new ruleset isn't deployed. */
 export function mappedSensitivity(sensitivity: string | undefined): OwaspSettings | undefined {
   const word = sensitivity?.toLowerCase() ?? "default";
   return word === "off" ? undefined : (ownMember(MAPPING, word) ?? MAPPING["default"]);
 }
 
-/** The old action maps almost directly, and Simulate becomes `log`. */
+/** The same action, except that Simulate becomes `log`. */
 export function mappedAction(action: string): string {
   return action.toLowerCase() === "simulate" ? "log" : action.toLowerCase();
 }
@@ -51,7 +51,7 @@ const overrides = z.looseObject({
   rules: z.array(override.extend({ id: z.string() })).nullish(),
 });
 
-/** What an execute rule makes of the OWASP ruleset; undefined for any other rule, or where it cannot be read. */
+/** How an execute rule configures the OWASP ruleset; undefined for any other rule, or if its overrides can't be read. */
 export function owaspOf(rule: WireRule): (Partial<OwaspSettings> & { readonly action?: string }) | undefined {
   const { id, changes } = executed(rule);
   if (id !== OWASP_RULESET || changes === undefined) return undefined;
@@ -75,7 +75,7 @@ function executed({ action, action_parameters }: WireRule): {
   return { id: typeof id === "string" ? id : undefined, changes: parsed.data };
 }
 
-/** N where exactly the tags above N are off; undefined for any other choice. */
+/** N if exactly the tags above N are off; undefined for any other choice. */
 function paranoiaLevelOf({ categories }: Changes): number | undefined {
   const switchedOff = (categories ?? []).filter(({ enabled }) => enabled === false);
   const off = new Set(switchedOff.flatMap(({ category }) => levelOf(category) ?? []));
@@ -83,7 +83,7 @@ function paranoiaLevelOf({ categories }: Changes): number | undefined {
   return [...off].every((each) => each > level) && level > 0 ? level : undefined;
 }
 
-/** One line: what it does, for which requests, and what it changes. */
+/** One line: what the rule does, for which requests, and with which overrides. */
 export function ruleText(rule: WireRule): string {
   const off = rule["enabled"] === false ? " (disabled)" : "";
   const where = expressionText(rule.expression);
@@ -112,9 +112,9 @@ function expressionText(expression: string): string {
 function skipText({ action_parameters }: WireRule): string {
   const parameters: JsonObject = isJsonObject(action_parameters) ? action_parameters : {};
   const { rulesets, rules } = parameters;
-  if (parameters["ruleset"] === "current") return "all later rules";
+  if (parameters["ruleset"] === "current") return "all remaining rules";
   if (Array.isArray(rulesets)) return rulesets.map((id) => rulesetName(String(id))).join(", ");
-  if (!isJsonObject(rules)) return "what its parameters say";
+  if (!isJsonObject(rules)) return "as its parameters say";
   return Object.entries(rules)
     .map(([id, list]) => `${pluralize(Array.isArray(list) ? list.length : 0, "rule")} of ${rulesetName(id)}`)
     .join(", ");
@@ -122,18 +122,18 @@ function skipText({ action_parameters }: WireRule): string {
 
 function overridesText(rule: WireRule): string {
   const { id, changes } = executed(rule);
-  if (changes === undefined) return "overrides that this version cannot read";
+  if (changes === undefined) return "overrides that this version can't read";
   const { categories, rules } = changes;
   const parts: string[] = [];
   const levels = (categories ?? []).some(({ category }) => levelOf(category) !== undefined);
   if (id === OWASP_RULESET || levels) {
     const level = paranoiaLevelOf(changes);
     const words = `paranoia level ${level ?? ""}${levels ? "" : " (no tag is off)"}`;
-    parts.push(level === undefined ? "a choice of paranoia levels of its own" : words);
+    parts.push(level === undefined ? "a custom choice of paranoia levels" : words);
   }
   const scored = rules?.find(({ score_threshold }) => typeof score_threshold === "number");
   if (typeof scored?.score_threshold === "number") parts.push(thresholdText(scored.score_threshold));
-  else if (id === OWASP_RULESET) parts.push("the ruleset's own score threshold");
+  else if (id === OWASP_RULESET) parts.push("the ruleset's default score threshold");
   if (typeof scored?.action === "string") parts.push(`action ${scored.action}`);
   if (changes.enabled === false) parts.push("all its rules off");
   if (typeof changes.action === "string") parts.push(`action ${changes.action} for all its rules`);

@@ -5,64 +5,92 @@ import { unknownMembers } from "../runtime/members";
 import { canonicalJson, isJsonObject, omit, ownMember, pick, type JsonObject } from "../runtime/values";
 import type { MigrationState } from "./state";
 
-/** Rules of an entry point in their two forms, and which of them a migration sends. */
+/** Rules of an entry point, in the form of the API and of `configuration`, and which of them a migration sends. */
 
-/** A rule as Cloudflare writes it. */
+/** A rule in the form of the API. */
 export const wireRule = z.looseObject({ action: z.string(), expression: z.string() });
 export type WireRule = z.infer<typeof wireRule>;
 
+/** The override of a category (tag) in an execute rule. */
 export interface CategoryChange {
-  /** The tag: `paranoia-level-3`. */
+  /** The tag, such as `paranoia-level-3`. Updates in place. */
   readonly category: string;
+  /** Whether the rules with this tag are on. Updates in place. */
   readonly enabled?: boolean;
+  /** The action of the rules with this tag. Updates in place. */
   readonly action?: string;
+  /** The sensitivity of the rules with this tag. Updates in place. */
   readonly sensitivityLevel?: string;
 }
 
+/** The override of one rule of a managed ruleset in an execute rule. */
 export interface RuleChange {
-  /** Of a rule of the managed ruleset. */
+  /** The ID of a rule of the managed ruleset. Updates in place. */
   readonly id: string;
+  /** Whether the rule is on. Updates in place. */
   readonly enabled?: boolean;
+  /** The action of the rule. Updates in place. */
   readonly action?: string;
-  /** Of the OWASP ruleset's last rule. */
+  /** The score threshold, on the last rule of the OWASP Core Ruleset. Updates in place. */
   readonly scoreThreshold?: number;
+  /** The sensitivity of the rule. Updates in place. */
   readonly sensitivityLevel?: string;
 }
 
+/** What an execute rule executes, or what a skip rule skips. */
 export interface MigrationRuleParameters {
-  /** Of an execute rule: the managed ruleset. */
+  /** The ID of the managed ruleset that an execute rule executes. Updates in place. */
   readonly id?: string;
-  /** A version, or `latest`. */
+  /** The version of the managed ruleset, or `latest`. Updates in place. */
   readonly version?: string;
+  /** The overrides of an execute rule. Updates in place. */
   readonly overrides?: {
+    /** The action of all rules of the ruleset. Updates in place. */
     readonly action?: string;
+    /** Whether all rules of the ruleset are on. Updates in place. */
     readonly enabled?: boolean;
+    /** The sensitivity of all rules of the ruleset. Updates in place. */
     readonly sensitivityLevel?: string;
+    /** Overrides by category (tag). Updates in place. */
     readonly categories?: readonly CategoryChange[];
+    /** Overrides of single rules. Updates in place. */
     readonly rules?: readonly RuleChange[];
   };
-  /** Of a skip rule: `current` leaves out every rule that follows. */
+  /** On a skip rule, `current` skips all remaining rules. Updates in place. */
   readonly ruleset?: string;
+  /** The IDs of the managed rulesets that a skip rule skips. Updates in place. */
   readonly rulesets?: readonly string[];
+  /** The IDs of the rules that a skip rule skips, by ruleset ID. Updates in place. */
   readonly rules?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** A rule of a zone's entry point, without what Cloudflare itself writes on it. */
+/** A rule of a zone's entry point, without the members that Cloudflare adds. */
 export interface MigrationRule {
+  /** What the rule does: execute a managed ruleset, or skip rules. Updates in place. */
   readonly action: LiteralUnion<"execute" | "skip">;
-  /** Which requests it is for, in Cloudflare's filter language; `true` is all of them. */
+  /** The requests that the rule applies to, in Cloudflare's Rules language; `"true"` is all requests. Updates in place. */
   readonly expression: string;
+  /** A description of the rule. Updates in place. */
   readonly description?: string;
-  /** Default true. */
+  /**
+   * Whether the rule is on. Updates in place.
+   * @defaultValue `true`
+   */
   readonly enabled?: boolean;
+  /** A name of the rule that stays when its ID changes. Updates in place. */
   readonly ref?: string;
+  /** What the rule executes or skips. Updates in place. */
   readonly actionParameters?: MigrationRuleParameters;
-  readonly logging?: { readonly enabled: boolean };
-  /** Members of the API's rule that this version does not know by name, as they are. */
+  /** Whether requests that match the rule are logged. Updates in place. */
+  readonly logging?: {
+    /** Whether to log them. Updates in place. */
+    readonly enabled: boolean;
+  };
+  /** Members of the API's rule that this version doesn't know, sent as they are. Updates in place. */
   readonly extra?: JsonObject;
 }
 
-/** Names that differ between the two forms, wherever they stand. */
+/** Names that differ between the two forms, at any depth. */
 const NAMES: Readonly<Record<string, string>> = {
   actionParameters: "action_parameters",
   scoreThreshold: "score_threshold",
@@ -82,7 +110,7 @@ const MEMBERS = [
   "logging",
 ] as const;
 
-/** Members that Cloudflare writes; `categories` of a rule are its tags. */
+/** Members that Cloudflare adds; `categories` of a rule are its tags. */
 const STAMPS = ["id", "version", "last_updated", "categories"];
 
 export function toWire({ extra, ...rule }: MigrationRule): WireRule {
@@ -90,7 +118,7 @@ export function toWire({ extra, ...rule }: MigrationRule): WireRule {
   return { ...extra, ...known, action: rule.action, expression: rule.expression };
 }
 
-/** The readable form; what is given to `configuration`. */
+/** A rule in the form of `configuration`. */
 export function fromWire(raw: WireRule): MigrationRule {
   const members = withoutBlank(omit(raw, STAMPS));
   const own = renamed(members, SURFACE) as JsonObject;
@@ -113,21 +141,21 @@ function renamed(value: unknown, names: Readonly<Record<string, string>>): unkno
   );
 }
 
-/** `config` comes back with empty texts where Cloudflare will fill something in. */
+/** A proposal has empty strings where Cloudflare fills in a value later. */
 function withoutBlank(rule: JsonObject): Record<string, unknown> {
   const blank = Object.keys(rule).filter((key) => rule[key] === "" || rule[key] === null);
   return omit(rule, blank);
 }
 
-/** As it may be sent: with its identity, without Cloudflare's stamps and without empty members. */
+/** A rule as it can be sent: with its ID, without the members that Cloudflare adds and without empty ones. */
 export function stripped(rule: WireRule): WireRule {
   const sent = withoutBlank(omit(rule, ["version", "last_updated", "categories"]));
   return { ...sent, action: rule.action, expression: rule.expression };
 }
 
 /**
- * What the rule does, the same before and after Cloudflare has stored it: it fills in `ref`, `enabled`, `description`,
- * the version `latest`, and that a skip rule logs.
+ * The rule's content, the same before and after Cloudflare stores it. Cloudflare fills in `ref`, `enabled`, `description`,
+ * the version `latest` and the logging of a skip rule.
  */
 export function contentOf(rule: WireRule): JsonObject {
   const { ref, enabled, description, action_parameters, logging, ...rest } = withoutBlank(rule);
@@ -143,12 +171,12 @@ export function contentOf(rule: WireRule): JsonObject {
   };
 }
 
-/** Whether the rule lets a managed ruleset act on the zone. */
+/** Whether the rule makes a managed ruleset act on the zone. */
 export function deploys(rule: WireRule): boolean {
   return rule.action === "execute" && rule["enabled"] !== false;
 }
 
-/** What makes a rule the one it is: for an execute rule that is the ruleset, whatever it overrides. */
+/** Identifies a rule without its ID: action, expression, and the ruleset it executes or what it skips. */
 export function identityOf(rule: WireRule): string {
   const { action_parameters } = contentOf(rule);
   const parameters = isJsonObject(action_parameters) ? action_parameters : {};
@@ -156,12 +184,12 @@ export function identityOf(rule: WireRule): string {
   return canonicalJson([rule.action, rule.expression.trim(), what ?? null]);
 }
 
-/** What it does, however it is called. */
+/** The rule's effect, whatever its ref and description. */
 export function effectOf(rule: WireRule): string {
   return canonicalJson(omit(contentOf(rule), ["ref", "description"]));
 }
 
-/** Rules by their identity, each to be taken once. */
+/** Rules by their identity. Each can be claimed once. */
 class RulePool {
   readonly #left = new Map<string, WireRule[]>();
 
@@ -181,11 +209,11 @@ class RulePool {
   }
 }
 
-/** Where a rule that is sent comes from. */
+/** Where a rule to send comes from. */
 export type Origin =
-  /** In the entry point already, and sent back as it is. */
+  /** Exists in the entry point, and is sent back unchanged. */
   | "kept"
-  /** In the entry point already, with another content. */
+  /** Exists in the entry point with other content. */
   | "changed"
   | "new";
 
@@ -196,17 +224,17 @@ export interface SentRule {
 
 export interface Sending {
   readonly rules: readonly SentRule[];
-  /** Rules of the entry point that are not among those sent: they go. */
+  /** Rules of the entry point that are removed, as they aren't sent. */
   readonly dropped: readonly WireRule[];
-  /** Rules of the entry point that are sent with another content. */
+  /** Rules of the entry point that are sent with other content. */
   readonly overwritten: readonly WireRule[];
-  /** Proposed, and not sent as it is proposed: shown beside. */
+  /** Proposed rules that aren't sent as proposed. */
   readonly passedOver: readonly WireRule[];
 }
 
 /**
- * What the next step sends. From start: the entry point's own rules, then those proposed, or configured in their place.
- * From validation: the entry point as it stands, as that is what was validated and adjusted, or what is configured.
+ * What the next step sends. From start: the entry point's own rules, then the proposed or the configured ones. From
+ * validation: the configured rules, or the entry point as it is, because that is what was validated and adjusted.
  */
 export function rulesToSend(request: {
   readonly state: MigrationState;
@@ -234,7 +262,7 @@ export function rulesToSend(request: {
   };
 }
 
-/** The entry point's own rules in their places; one that is wanted takes the wanted content. Then what is new. */
+/** The entry point's own rules in place, with the wanted content if they match a wanted rule. Then the new rules. */
 function merged(own: readonly WireRule[], wanted: readonly WireRule[]): SentRule[] {
   const stock = new RulePool(wanted);
   const kept = own.map((rule): SentRule => {
@@ -248,7 +276,7 @@ function merged(own: readonly WireRule[], wanted: readonly WireRule[]): SentRule
   ];
 }
 
-/** The wanted rules in their order; one that exists keeps its id and ref, so that it stays the same rule. */
+/** The wanted rules in order. A rule that exists keeps its ID and ref, so that it stays the same rule. */
 function identified(own: readonly WireRule[], wanted: readonly WireRule[]): SentRule[] {
   const stock = new RulePool(own);
   return wanted.map((rule): SentRule => {
@@ -257,14 +285,11 @@ function identified(own: readonly WireRule[], wanted: readonly WireRule[]): Sent
   });
 }
 
-/** The existing rule with the wanted content. */
 function withWantedContent(own: WireRule, wanted: WireRule): SentRule {
   const rule = { ...stripped(own), enabled: true, ...wanted, ...pick(stripped(own), ["id", "ref"]) };
-  const same = canonicalJson(contentOf(rule)) === canonicalJson(contentOf(own));
-  return same ? { rule: stripped(own), origin: "kept" } : { rule, origin: "changed" };
+  const isSame = canonicalJson(contentOf(rule)) === canonicalJson(contentOf(own));
+  return isSame ? { rule: stripped(own), origin: "kept" } : { rule, origin: "changed" };
 }
-
-/** The argument `configuration`: rules in the form of the output `proposedConfiguration`. */
 
 const changeable = {
   enabled: z.boolean().exactOptional(),
@@ -274,12 +299,17 @@ const changeable = {
 
 const parameters = z.looseObject({
   id: hexId("a ruleset ID", "Use the ID of a managed ruleset.").exactOptional(),
-  version: z.string().min(1, 'has to be a version or "latest"; it is empty').exactOptional(),
+  version: z.string().min(1, 'is empty. Use a version or "latest"').exactOptional(),
   overrides: z
     .looseObject({
       ...changeable,
       categories: z
-        .array(z.looseObject({ category: z.string().min(1, "has to be a tag; it is empty"), ...changeable }))
+        .array(
+          z.looseObject({
+            category: z.string().min(1, 'is empty. Use a tag such as "paranoia-level-3"'),
+            ...changeable,
+          }),
+        )
         .exactOptional(),
       rules: z
         .array(
@@ -299,11 +329,11 @@ const parameters = z.looseObject({
 
 const rule = z
   .strictObject({
-    action: z.string().min(1, 'has to be "execute" or "skip"; it is empty'),
-    expression: z.string().trim().min(1, 'has to select requests, "true" for all of them; it is empty'),
+    action: z.string().min(1, 'is empty. Use "execute" or "skip"'),
+    expression: z.string().trim().min(1, 'is empty. Use an expression, or "true" for all requests'),
     description: z.string().exactOptional(),
     enabled: z.boolean().exactOptional(),
-    ref: z.string().min(1, "is empty: leave it out").exactOptional(),
+    ref: z.string().min(1, "is empty. Leave it out").exactOptional(),
     actionParameters: parameters.exactOptional(),
     logging: z.strictObject({ enabled: z.boolean() }).exactOptional(),
     extra: record(json).exactOptional(),
@@ -312,15 +342,15 @@ const rule = z
     const refuse = (message: string): void =>
       ctx.addIssue({ code: "custom", path: ["actionParameters"], message });
     if (action === "execute" && actionParameters?.id === undefined)
-      refuse("needs id, the managed ruleset that an execute rule is for");
+      refuse("has no id. Set id to the managed ruleset to execute");
     if (action === "skip" && actionParameters === undefined)
-      refuse('says what a skip rule leaves out, { ruleset: "current" } for every rule that follows');
+      refuse('is missing. Set what to skip, such as { ruleset: "current" } for all remaining rules');
   });
 
-/** A complete list: an empty one would leave the zone without managed rules. */
+/** The argument `configuration`: a complete list of rules. */
 export const configuration: z.ZodType<readonly MigrationRule[], readonly MigrationRule[]> = z
   .array(rule)
-  .min(1, "has to hold at least one rule: an empty list would leave the zone without managed rules")
+  .min(1, "is empty, which would leave the zone without managed rules. List at least one rule")
   .superRefine((rules, ctx) => {
     const seen = new Map<string, number>();
     rules.forEach((each, index) => {
@@ -330,7 +360,7 @@ export const configuration: z.ZodType<readonly MigrationRule[], readonly Migrati
       ctx.addIssue({
         code: "custom",
         path: [index],
-        message: `is the same rule as configuration[${first}], by action, expression and what it is for: keep one of them`,
+        message: `repeats configuration[${first}]: same action, expression and target. Keep one of them`,
       });
     });
   });

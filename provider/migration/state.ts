@@ -9,9 +9,9 @@ export type Phase =
   | "validation"
   /** The new rules are on, the previous ones off. There is no way back. */
   | "finished"
-  /** Cloudflare has taken the migration's paths away. */
+  /** Cloudflare has removed the migration's paths. */
   | "retired"
-  /** Something the seed does not describe: a switch in progress, or a name of tomorrow. Nothing is ever sent then. */
+  /** Anything undocumented: a switch in progress, or a state added later. Nothing is ever sent then. */
   | "other";
 
 export interface MigrationState {
@@ -22,15 +22,16 @@ export interface MigrationState {
   readonly newRulesEnabled?: boolean;
 }
 
-/** Where a migration is to go. Each is a floor: a zone may be further. */
+/** The targets of a migration. Each is a minimum: a zone may be further. */
 export const TARGETS = ["assessed", "validation", "finished"] as const;
 export type Target = (typeof TARGETS)[number];
 
 export const RETIRED: MigrationState = { phase: "retired" };
 
 /**
- * The one place that decides the state. Of the status nothing is documented but what it tells, so it is read by what its
- * members mean; of the words for the state only `start` is. What the check said counts where the status has no word.
+ * The only place that decides the state. Cloudflare documents what the status tells but not its members, so they're read
+ * by the meaning of their names. Of the words for the state, only `start` is documented. The check's word counts if the
+ * status has none.
  */
 export function decideState(status: unknown, checkState?: string): MigrationState {
   const leaves = leavesOf(status);
@@ -47,7 +48,7 @@ function phaseOf(previous: boolean | undefined, next: boolean | undefined, raw: 
   return raw?.trim().toLowerCase() === "start" ? "start" : "other";
 }
 
-/** Whether two looks saw the same; a word that only one of them asked for is no difference. */
+/** Whether two readings agree; a member that only one of them has is no difference. */
 export function isSameState(a: MigrationState, b: MigrationState): boolean {
   const same = (x: unknown, y: unknown): boolean => x === undefined || y === undefined || x === y;
   return (
@@ -64,16 +65,16 @@ export function isReached(target: Target, { phase }: MigrationState): boolean {
   return target === "validation" && phase === "validation";
 }
 
-/** Whether the zone has gone on without this resource's program asking for it. */
+/** Whether the zone is further than the program asks for. */
 export function isFurther(target: Target, { phase }: MigrationState): boolean {
   if (phase === "finished") return target !== "finished";
   return phase === "validation" && target === "assessed";
 }
 
-/** The state as an output: one of the words above, or Cloudflare's own where it is none of them. */
+/** The state as an output: one of the phases, or Cloudflare's own word for any other state. */
 export function stateText({ phase, raw }: MigrationState): string {
   if (phase !== "other") return phase;
-  // A word of ours that the rest of the status contradicts may not be taken for the state.
+  // A phase's name that the rest of the status contradicts would be misleading.
   const misleading =
     raw === undefined || ["start", "validation", "finished", "retired", "other"].includes(raw);
   return misleading ? "unknown" : raw;
@@ -88,7 +89,7 @@ interface Leaf {
   readonly value: unknown;
 }
 
-/** Every plain value of the answer, with the words of the names that lead to it: `rules.oldWaf` is rules, old, waf. */
+/** Every plain value of the answer, with the words of its path: `rules.oldWaf` is rules, old, waf. */
 function leavesOf(value: unknown, words: readonly string[] = [], name = ""): Leaf[] {
   if (!isJsonObject(value)) return [{ words, name, value }];
   return Object.entries(value).flatMap(([key, member]) => leavesOf(member, [...words, ...wordsOf(key)], key));
@@ -102,17 +103,17 @@ function wordsOf(key: string): string[] {
     .filter((word) => word !== "");
 }
 
-/** Undefined where no member tells, or two tell different things. */
+/** Undefined if no member tells, or if two contradict each other. */
 function switchNamed(
   leaves: readonly Leaf[],
   names: readonly string[],
   others: readonly string[],
 ): boolean | undefined {
-  const told = leaves
+  const values = leaves
     .filter(({ words }) => words.some((w) => names.includes(w)) && !words.some((w) => others.includes(w)))
     .map(({ value }) => switchOf(value))
     .filter((value) => value !== undefined);
-  return new Set(told).size === 1 ? told[0] : undefined;
+  return new Set(values).size === 1 ? values[0] : undefined;
 }
 
 function switchOf(value: unknown): boolean | undefined {
@@ -122,7 +123,7 @@ function switchOf(value: unknown): boolean | undefined {
   return word === "off" || word === "disabled" ? false : undefined;
 }
 
-/** `migration_state`, else the one member that ends in `state`. */
+/** `migration_state`, else the only member whose name ends in `state`. */
 function stateWord(leaves: readonly Leaf[]): string | undefined {
   const states = leaves.filter(
     ({ name, value }) =>

@@ -12,13 +12,13 @@ import { isDeployed, observe, type Observation } from "./observation";
 import { isFurther, stateText, TARGETS, type Target } from "./state";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
 import { claimOnce, edgeResource } from "../runtime/resource";
-import { pick, sameJson } from "../runtime/values";
+import { pick, pluralize, sameJson } from "../runtime/values";
 import { zoneId, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
 
-/** Seconds, or a text of hours, minutes and seconds; the canonical form is seconds. */
+/** Seconds, or text with hours, minutes and seconds; normalized to seconds. */
 const timeout = z
-  .union([z.number(), z.string()], 'has to be seconds, or a text such as "30m" or "1h"')
+  .union([z.number(), z.string()], 'must be seconds, or text such as "30m" or "1h"')
   .transform((given, ctx) => {
     const [, h, m, s] = /^(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/.exec(String(given)) ?? [];
     const text = [h, m, s].some((part) => part !== undefined);
@@ -31,7 +31,7 @@ const timeout = z
     if (Number.isInteger(seconds) && seconds >= 0 && seconds <= MAX_WAIT_SECONDS) return seconds;
     ctx.addIssue({
       code: "custom",
-      message: `has to be 0 to ${MAX_WAIT_SECONDS} seconds, or a text such as "30m" or "1h"; it is ${JSON.stringify(given)}`,
+      message: `must be 0 to ${MAX_WAIT_SECONDS} seconds, or text such as "30m" or "1h", not ${JSON.stringify(given)}`,
     });
     return z.NEVER;
   });
@@ -48,7 +48,7 @@ const args = z.object({
     .transform((given) => given.trim().toLowerCase())
     .refine((given) => /^[0-9a-f]{64}$/.test(given), {
       error: ({ input }) =>
-        `has to be the digest that the preview shows, 64 hexadecimal digits; it is ${String(input).length} characters`,
+        `must be the digest that the preview shows (64 hex digits), but has ${pluralize(String(input).length, "character")}`,
     })
     .exactOptional(),
   waitFor: z.strictObject({ timeout: timeout.exactOptional() }).exactOptional(),
@@ -56,7 +56,7 @@ const args = z.object({
 });
 type MigrationArgs = z.output<typeof args>;
 
-/** What a confirmation is judged by: where none of them changes, there is nothing new to confirm. */
+/** A change of these needs a new look at the confirmation. */
 const CONFIRMED_ARGS = ["zoneId", "target", "confirm"] as const;
 
 export const wafMigration = defineLifecycle({
@@ -67,13 +67,13 @@ export const wafMigration = defineLifecycle({
   computed,
   computedInputs: ["assessmentDigest", "assessment"],
   derivedFrom: { assessment: ["configuration"] },
-  // A changed observation is a change to see, although an update does no more than record it.
+  // A change in the zone shows in the preview, although the update only records it.
   compared: { ignore: [], also: ["assessmentDigest"] },
-  // What was not looked at is no change.
+  // A zone that wasn't read is not a change.
   equal: { assessmentDigest: (_recorded, now) => now === undefined },
   replaceOn: ["zoneId"],
-  lostOnHandOver: "Its history begins anew; an alias would have kept it.",
-  // The same as of the rules of its entry point, which a step replaces as a whole.
+  lostOnHandOver: "Its history starts over; an alias would have kept it.",
+  // The lock of the entry point's rules, which a step replaces as a whole.
   lock: ({ zoneId }) => LOCK.managedRules(zoneId),
 
   rules: [
@@ -83,7 +83,7 @@ export const wafMigration = defineLifecycle({
         target === "validation" && plan !== undefined && plan !== "enterprise"
           ? {
               property: "target",
-              reason: `is "validation", which is for Enterprise zones only; plan is "${plan}". Set target: "finished", which goes there at once`,
+              reason: `"validation" is for Enterprise zones only, and plan is "${plan}". Set target: "finished", which skips validation`,
             }
           : undefined,
     },
@@ -94,12 +94,12 @@ export const wafMigration = defineLifecycle({
   derive({ args, olds }) {
     if (olds["zoneId"] !== args.zoneId) return Promise.resolve({});
     const failure = loweredTarget(args, olds["target"]);
-    // What was assessed before holds until it is looked at again.
+    // The previous assessment stays until the zone is read again.
     const computed = pick(olds, ["assessmentDigest", "assessment"]);
     return Promise.resolve({ computed, ...(failure === undefined ? {} : { failures: [failure] }) });
   },
 
-  // Others change what would be migrated: only a look at Cloudflare can show a reviewer what is so today.
+  // Others change what would be migrated, so every preview reads the zone.
   liveAlways: ({ target }) => target === "assessed",
 
   async live({ ctx, args, olds }) {
@@ -108,7 +108,7 @@ export const wafMigration = defineLifecycle({
     const observation = await observe(ctx.api, args.zoneId);
     observations(ctx).set(args.zoneId, observation);
     const { next, lines, assessmentDigest } = assess(observation, requestOf(args));
-    // Whether it was finished before the paths went away is recorded, which the update knows.
+    // The update knows from its record whether the zone was finished before Cloudflare retired the migration.
     const isDeclared = olds["zoneId"] === args.zoneId && olds["target"] === args.target;
     if (observation.state.phase === "retired" && args.target !== "assessed" && isDeclared) return {};
     const findings = { computed: assessmentOutputs(observation, args) };
@@ -123,7 +123,7 @@ export const wafMigration = defineLifecycle({
     return findings;
   },
 
-  // A step that failed is still to be made, also where a refresh has cleared the failure.
+  // A failed step is still pending, even if a refresh cleared the failure.
   review({ state, args, change }) {
     if (args === undefined || change === "replacement") return Promise.resolve([]);
     const { zoneId, target } = args;
@@ -133,8 +133,8 @@ export const wafMigration = defineLifecycle({
     if (!isOpen || state.migrationState === "retired") return Promise.resolve([]);
     const what =
       last.event === "sent"
-        ? `the step to ${target} was sent at ${last.at}, and ${at}: the update waits for it`
-        : `the answer to the step to ${target} was lost, and ${at}: the update looks first, and sends the step only if the zone has not gone on`;
+        ? `the step to ${target} was sent at ${last.at}, and ${at}. The update waits for it`
+        : `the answer to the step to ${target} was lost, and ${at}. The update reads the zone first, and sends the step only if the zone hasn't moved on`;
     const pendingWork = `WafMigration of zone ${zoneId}: ${what}.`;
     return Promise.resolve([() => Promise.resolve({ pendingWork })]);
   },
@@ -151,7 +151,7 @@ export const wafMigration = defineLifecycle({
     const now = await readState(ctx.api, state.zoneId);
     const text = stateText(now);
     if (now.phase === "retired") {
-      ctx.say.info(`WafMigration of zone ${state.zoneId}: the vendor has retired the migration.`);
+      ctx.say.info(`WafMigration of zone ${state.zoneId}: Cloudflare has retired the migration.`);
       return state.migrationState === "finished" ? state : { ...state, ...stateOf(now, undefined) };
     }
     const entryPoint = now.newRulesEnabled === true ? await readEntryPoint(ctx.api, state.zoneId) : undefined;
@@ -162,7 +162,7 @@ export const wafMigration = defineLifecycle({
       ctx.say.info(`WafMigration of zone ${state.zoneId}: ${arrivalText(history, now)}`);
     if (state.target !== "assessed" || !isFurther(state.target, now))
       return { ...state, ...switches, history };
-    // Recorded as a whole, so that the next preview finds nothing new in it.
+    // Recorded completely, so that the next preview finds nothing new.
     const observation = await observe(ctx.api, state.zoneId);
     const record = recordOf(
       observation,
@@ -173,128 +173,186 @@ export const wafMigration = defineLifecycle({
     return { ...state, ...withoutSecrets(ctx, record), ...assessmentOutputs(observation, state) };
   },
 
-  // There is nothing to ask for: a migration has no way back.
+  // A migration can't be undone, so there's nothing to send.
   delete({ ctx, state }) {
     if (state.target !== "assessed") {
       ctx.say.warn(
-        `WafMigration of zone ${state.zoneId} is forgotten, and nothing was sent: the zone stays as it is, last seen ${state.migrationState}. A migration cannot be undone.`,
+        `WafMigration of zone ${state.zoneId}: only removed from the state. Nothing was sent, and the zone stays as it is, last seen at ${state.migrationState}. A migration can't be undone.`,
       );
     }
     return Promise.resolve();
   },
 });
 
+/** The arguments of a {@link WafMigration}. */
 export interface WafMigrationArgs {
-  /** The zone, 32 hexadecimal digits. Replaces: the other zone's migration begins, the old zone stays as it is. */
+  /**
+   * The ID of the zone, 32 hex digits. Changing it replaces the migration. The migration of the other zone begins, and the
+   * old zone stays as it is.
+   */
   readonly zoneId: pulumi.Input<string>;
   /**
-   * The zone's plan. With `"pro"` and `"business"` the target `"validation"` is refused in the preview. Default: not
-   * known, and Cloudflare judges. In place, without a write. Source: seed 001, "States and transitions".
+   * The plan of the zone. With `"pro"` and `"business"`, the preview refuses the target `"validation"`, which is for
+   * Enterprise. Without it, Cloudflare decides. Updates in place. A change writes nothing to the zone.
    */
   readonly plan?: pulumi.Input<LiteralUnion<"pro" | "business" | "enterprise">>;
   /**
-   * How far the zone is to go, at least. `"assessed"` only reads, in every preview, and prints what would happen: in full
-   * where that is new or has changed since the last update, else in one line (see `quiet`).
-   * `"validation"` (Enterprise) enables both versions, the new one first. `"finished"` enables the new rules and turns the
-   * previous ones off. There is no way back: a lower target for the same zone is refused. In place.
-   * Source: seed 001, "API migration sequence".
+   * The state that the zone has to reach, or be past. A lower target for the same zone is refused: there's no way back.
+   *
+   * - `"assessed"` only reads. Every preview shows what would happen: in full if it's new or has changed since the last
+   *   update, else in one line (see `quiet`).
+   * - `"validation"` (Enterprise) turns on both versions; the new rules run first.
+   * - `"finished"` turns on the new rules and turns off the previous ones.
+   *
+   * Updates in place.
    */
   readonly target: pulumi.Input<LiteralUnion<Target>>;
   /**
-   * The complete list of rules to send in place of the proposed one; the output `proposedConfiguration` is what to start
-   * from. From start they come after the entry point's own rules; from validation they replace the entry point. A rule
-   * that exists (same action, expression and ruleset) keeps its id and ref. At least one rule, none twice. Sent with the
-   * next step only. In place.
+   * The complete list of rules to send instead of the proposed ones. Start from the output `proposedConfiguration`. At least
+   * one rule, and no rule twice.
+   *
+   * From start, they come after the entry point's own rules. From validation, they replace the entry point. A rule that
+   * exists (same action, expression and ruleset) keeps its ID and ref. They are only sent with the next step. Updates in
+   * place.
    */
   readonly configuration?: pulumi.Input<readonly pulumi.Input<MigrationRule>[]>;
   /**
-   * The digest that the preview shows for the next step: without it nothing is sent. It stands for the zone, the target,
-   * what Cloudflare proposes, the previous settings and overrides, and the rules to be sent; it stops fitting when any
-   * of them changes. It is judged only while something is still to be sent. In place, without a write once the zone is there.
+   * The digest of the next step, as the preview shows it. Nothing is sent without it. It covers the zone, the target,
+   * Cloudflare's proposal, the previous settings and overrides, and the rules to send, and stops matching when any of them
+   * changes. It's only checked while something is left to send. Updates in place. Once the zone has reached its target, a
+   * change writes nothing to the zone.
    */
   readonly confirm?: pulumi.Input<string>;
   /**
-   * How long an `up` waits for the switch: seconds, or a text such as `"30m"`; at most a day. When the time is up the
-   * `up` fails with what is known, and the next one waits on. Default `{ timeout: "1h" }`. In place, without a write.
+   * How long an update waits for Cloudflare's switch. When the time is up, the update fails with what is known, and the
+   * next update keeps waiting. Updates in place. A change writes nothing to the zone.
+   * @defaultValue `{ timeout: "1h" }`
    */
-  readonly waitFor?: pulumi.Input<{ timeout?: pulumi.Input<number | string> }>;
-  /** Whether an assessment that hasn't changed since the last update prints nothing at all. Default: one line. Updates in place, without a write. */
+  readonly waitFor?: pulumi.Input<{
+    /**
+     * Seconds, or text such as `"30m"`; at most a day. Updates in place.
+     * @defaultValue `"1h"`
+     */
+    timeout?: pulumi.Input<number | string>;
+  }>;
+  /**
+   * Whether to print nothing for an assessment that hasn't changed since the last update, instead of one line. Updates
+   * in place. A change writes nothing to the zone.
+   * @defaultValue `false`
+   */
   readonly quiet?: pulumi.Input<boolean>;
 }
 
 /**
- * The migration of one zone from the previous managed firewall rules to managed rulesets. It cannot be undone,
- * so it is assessed first, confirmed by a digest of everything that would be sent, and sent once. Set `protect: true`. A
- * destroy forgets: nothing is sent. The resource's id is the zone's.
+ * Migrates one zone from the previous WAF managed rules to managed rulesets, in reviewed steps.
  *
- * The previous OWASP rules (2.x) had a sensitivity and no paranoia levels. The new ones are based on 3.x, which has them: a
- * sensitivity becomes a paranoia level and a score threshold, and what is not set becomes level 2.
+ * Cloudflare can't undo the migration. So it's assessed first, confirmed with a digest of everything that would be sent,
+ * and sent once. Set `protect: true`. The resource's ID is the zone's ID.
  *
- * Phase two, which this is, lets every zone migrate but those with URI-based overrides. It replaced the conditions of
- * phase one: the previous rules disabled, or only Cloudflare's own ruleset enabled; no firewall rule or page rule that
- * bypasses, enables or disables them; no URI-based overrides.
+ * The previous OWASP package (2.x) had a sensitivity and no paranoia levels. The OWASP Core Ruleset (3.x) has them: a
+ * sensitivity becomes a paranoia level and a score threshold, and an unset one becomes level 2.
  *
- * A step replaces all rules of the zone's entry point, and Cloudflare offers no condition for that write. So the entry
- * point is read once more right before it and has to equal what was confirmed, and updates on one machine take turns. A
- * rule that somebody adds or changes in the one round trip that remains is overwritten, found in the entry point's
- * earlier versions and put back, with a warning and in `concurrentChanges`. On two machines at the same moment the step
- * may be sent twice, with the same rules.
+ * This is phase 2 of Cloudflare's migration, in which every zone can migrate except those with URI-based overrides. The
+ * conditions of phase 1 no longer apply: the previous rules off or Cloudflare's own only, no firewall rule or page rule
+ * that bypasses, enables or disables them, and no URI-based overrides.
+ *
+ * A step replaces all rules of the zone's entry point, and Cloudflare offers no conditional write. So right before the
+ * write, the entry point is read again and has to equal what was confirmed, and updates on one machine take turns. A rule
+ * that somebody adds or changes in the remaining round trip is overwritten, found in the entry point's earlier versions and
+ * put back, with a warning and in `concurrentChanges`. Two machines at the same moment may send the step twice, with the
+ * same rules.
  *
  * Token permissions: Zone WAF Read, Firewall Services Read and Page Rules Read to preview and refresh; Zone WAF Write,
- * Firewall Services Read and Page Rules Read to update and destroy. Without the two of the previous rules, what they
- * would show is named as not counted.
+ * Firewall Services Read and Page Rules Read to update and destroy.
+ * Without Firewall Services Read and Page Rules Read, the assessment says what it couldn't count.
  *
- * @throws in the preview when something blocks the zone, the confirmation is missing or does not fit, or the target is
- * lower than before; in an up for the same reasons, before anything is sent, or when the switch is not done in time.
+ * @example Assess a zone
+ * ```ts
+ * import { WafMigration } from "pulumi-edgeguard";
+ *
+ * const zoneId = "0da42c8d2132a9ddaf714f9e7c920711";
+ *
+ * const migration = new WafMigration("shop", { zoneId, target: "assessed" }, { protect: true });
+ *
+ * export const digest = migration.configurationDigest;
+ * ```
+ *
+ * @example Finish the migration once it's reviewed
+ * ```ts
+ * import * as pulumi from "@pulumi/pulumi";
+ * import { WafMigration } from "pulumi-edgeguard";
+ *
+ * const zoneId = "0da42c8d2132a9ddaf714f9e7c920711";
+ * // The digest that the preview shows: pulumi config set wafConfirm <digest>
+ * const confirm = new pulumi.Config().get("wafConfirm");
+ *
+ * new WafMigration(
+ *   "shop",
+ *   confirm === undefined ? { zoneId, target: "assessed" } : { zoneId, target: "finished", confirm },
+ *   { protect: true },
+ * );
+ * ```
+ *
+ * @destroy Removes the migration from the state and sends nothing: the zone stays as it is.
+ * @import Not needed: declare the zone with the target it has reached. An update then records the zone's state and sends
+ * nothing. `edgeguard import` skips migrations.
+ *
+ * @throws in the preview if the zone is blocked, if the confirmation is missing or doesn't match, or if the target is lower
+ * than before.
+ * @throws in the update for the same reasons, before anything is sent.
+ * @throws in the update if Cloudflare's switch takes longer than `waitFor.timeout`.
+ *
+ * @see https://developers.cloudflare.com/waf/reference/migration-guides/waf-managed-rules-migration/
+ * @see `GET /zones/{zone_id}/waf_migration/check`, `GET /zones/{zone_id}/waf_migration/config`
+ * @see `PUT /zones/{zone_id}/rulesets/phases/http_request_firewall_managed/entrypoint`
  */
 export class WafMigration extends edgeResource<WafMigrationArgs>()(wafMigration) {
-  /** Whether Cloudflare says that the zone can migrate. Absent where it was not asked: the zone was finished already. */
+  /** Whether Cloudflare says that the zone can migrate. Absent if the zone was already finished when first read. */
   declare readonly compatible: pulumi.Output<boolean | undefined>;
-  /** `start`, `validation`, `finished`, `retired`; else Cloudflare's own word, or `unknown`. */
+  /** The state of the zone: `start`, `validation`, `finished` or `retired`, else Cloudflare's own word or `unknown`. */
   declare readonly migrationState: pulumi.Output<string>;
-  /** What Cloudflare proposed when it was last asked, in the form of `configuration`. */
+  /** The rules that Cloudflare last proposed, in the form of `configuration`. */
   declare readonly proposedConfiguration: pulumi.Output<readonly MigrationRule[] | undefined>;
-  /** What `confirm` has to be for the next step; for `target: "assessed"` that of `"finished"`. */
+  /** The digest that confirms the next step; with `target: "assessed"`, the step to `"finished"`. */
   declare readonly configurationDigest: pulumi.Output<string | undefined>;
-  /** Whether the previous managed rules act on the zone. Absent where Cloudflare does not say. */
+  /** Whether the previous managed rules act on the zone. Absent if Cloudflare doesn't say. */
   declare readonly previousRulesEnabled: pulumi.Output<boolean | undefined>;
   /**
-   * Whether the new rules act on the zone: Cloudflare says that they are on, and an enabled rule of the entry point executes
-   * a managed ruleset. Absent where Cloudflare doesn't say.
+   * Whether the new rules act on the zone: Cloudflare says that they're on, and an enabled rule of the entry point executes
+   * a managed ruleset. Absent if Cloudflare doesn't say.
    */
   declare readonly newRulesEnabled: pulumi.Output<boolean | undefined>;
-  /** What is to be known, the gravest first. Each names in `items` all that its text counts. */
+  /** Everything to know about the migration, the most serious first. `items` lists all that a finding counts. */
   declare readonly findings: pulumi.Output<readonly Finding[]>;
-  /** The findings from before the zone was finished: what its migration did not carry over. Absent until then. */
+  /** The findings from before the zone was finished, such as what wasn't carried over. Absent until then. */
   declare readonly assessedBefore: pulumi.Output<readonly Finding[] | undefined>;
-  /** Each step with its time, oldest first. */
+  /** The steps with their times, oldest first. */
   declare readonly history: pulumi.Output<readonly HistoryEntry[]>;
   /**
-   * What others wrote to the entry point's rules while a step was sent, with each rule as it was: put back, or lost.
-   * Absent where nobody did.
+   * What others wrote to the entry point while a step was being sent, with each rule as it was: put back, or lost. Absent
+   * if nobody did.
    */
   declare readonly concurrentChanges: pulumi.Output<readonly ConcurrentChange[] | undefined>;
-  /** What the last preview that looked has printed. */
+  /** The lines that the last preview which read the zone printed. */
   declare readonly assessment: pulumi.Output<readonly string[] | undefined>;
-  /** Changes when the observation of the zone does. */
+  /** A digest that changes when the assessment does. */
   declare readonly assessmentDigest: pulumi.Output<string | undefined>;
 
   constructor(name: string, args: WafMigrationArgs, opts?: pulumi.CustomResourceOptions) {
     const claim = claimOnce("WafMigration", name, { zoneId: args.zoneId }, (known) => {
       const zone = wafMigration.args.shape.zoneId.safeParse(known.zoneId);
-      if (!zone.success) return []; // The check of the resource says what is wrong with it.
+      if (!zone.success) return []; // The resource's check reports it.
       return [{ key: zone.data, clash: `both migrate zone ${zone.data}: keep one of them` }];
     });
     super(name, args, opts, claim);
   }
 }
 
-/** The first line of an assessment that is recorded already. */
 function unchangedText([head = ""]: readonly string[]): string {
-  return `${head.replace(/\.$/, "")} (unchanged since the last update; the output assessment has it all).`;
+  return `${head.replace(/\.$/, "")} (unchanged since the last update; the output assessment has the details).`;
 }
 
-/** As an input, where an engine indents by itself. */
+/** Lines of an input: engines indent them. */
 function withoutIndent(lines: readonly string[]): string[] {
   return lines.map((line) => line.trimStart());
 }
@@ -303,9 +361,9 @@ function requestOf({ target, plan, confirm, configuration }: MigrationArgs): Mig
   return { target, plan, confirm, configured: configuration?.map(toWire) };
 }
 
-/** What was read in this operation, by zone. */
+/** The zones read in this operation, by ID. */
 function observations(ctx: Context): Map<string, Observation> {
-  return ctx.shared("readings of migrations", () => new Map<string, Observation>());
+  return ctx.shared("observed migrations", () => new Map<string, Observation>());
 }
 
 async function runMigration(
@@ -314,7 +372,7 @@ async function runMigration(
   before: z.infer<typeof computed> | undefined,
   from: Target = "assessed",
 ) {
-  // What is sent is judged by a fresh look; what is only recorded is what the check has just shown.
+  // A step is decided by a fresh read. An assessment records what the check has just shown.
   const seen =
     args.target === "assessed"
       ? (observations(ctx).get(args.zoneId) ?? (await observe(ctx.api, args.zoneId)))
@@ -324,7 +382,7 @@ async function runMigration(
     const request = requestOf(args);
     const reached = await advance({ ctx, zoneId: args.zoneId, from, request, waitSeconds, before, seen });
     if (seen === undefined) return withoutSecrets(ctx, reached);
-    // A check that could not look left the assessment to this: unrecorded it would be a change in the next preview.
+    // If the check couldn't read the zone, the assessment is still missing: the next preview would show it as a change.
     const { assessment, assessmentDigest } = assessmentOutputs(seen, args);
     return {
       ...withoutSecrets(ctx, reached),
@@ -338,7 +396,6 @@ async function runMigration(
   }
 }
 
-/** What a reviewer sees of an assessment, and what tells whether it has changed. */
 function assessmentOutputs(
   observation: Observation,
   args: Parameters<typeof requestOf>[0],
@@ -347,9 +404,10 @@ function assessmentOutputs(
   return { assessment: withoutIndent(lines), assessmentDigest };
 }
 
+/** Members whose words are fixed, so that they can't quote a secret. */
 const FIXED_WORDS = ["weight", "about", "outcome"];
 
-/** Findings and changes of others quote rules that are sent, whose configuration may be a secret; the outputs are none. */
+/** Findings and concurrent changes quote rules of `configuration`, which may be secret; these outputs aren't. */
 function withoutSecrets(ctx: Context, reached: z.infer<typeof computed>): z.infer<typeof computed> {
   const { findings, assessedBefore, concurrentChanges } = reached;
   const quoting = pick({ findings, assessedBefore, concurrentChanges }, [
@@ -363,7 +421,7 @@ function withoutSecrets(ctx: Context, reached: z.infer<typeof computed>): z.infe
   return computed.parse({ ...reached, ...(redacted as object) });
 }
 
-/** A target is a floor, and the ways only lead forward. */
+/** A target is a minimum, and a migration only moves forward. */
 function loweredTarget(
   { target, zoneId }: MigrationArgs,
   before: unknown,
@@ -372,10 +430,10 @@ function loweredTarget(
   if (was === undefined || TARGETS.indexOf(target) >= TARGETS.indexOf(was)) return undefined;
   const instead =
     was === "validation"
-      ? 'keep target: "validation", or go on to target: "finished"'
-      : `keep target: "${was}", which sends nothing any more`;
+      ? 'Keep target: "validation", or continue with target: "finished"'
+      : `Keep target: "${was}", which sends nothing any more`;
   return {
     property: "target",
-    reason: `cannot go back from "${was}" to "${target}" for zone ${zoneId}: a migration has no way back. Instead ${instead}; or remove the resource, which forgets it and leaves the zone as it is. After an update that failed, run \`pulumi refresh\` first, which records how far the zone is`,
+    reason: `can't go back from "${was}" to "${target}" for zone ${zoneId}: a migration can't be undone. ${instead}. Or remove the resource, which leaves the zone as it is. After a failed update, run \`pulumi refresh\` first: it records how far the zone is`,
   };
 }

@@ -3,8 +3,6 @@ import { LookupError, migrationReadiness, type MigrationReadiness } from "pulumi
 import { puts } from "./support";
 import { failureOf } from "../support/edge-client";
 
-/** A report over zones, read only. */
-
 let api: LocalApi;
 beforeAll(async () => {
   api = await startLocalApi();
@@ -20,7 +18,7 @@ function readinessOf(...zones: string[]): Promise<MigrationReadiness> {
   return migrationReadiness({ zones }, { config });
 }
 
-test("is one line a zone: ready, blocked and by what, done, retired", async () => {
+test("reports one line per zone: ready, blocked and by what, done or retired", async () => {
   const names = [
     "migrateEnterprise",
     "migrateLimits",
@@ -44,17 +42,17 @@ test("is one line a zone: ready, blocked and by what, done, retired", async () =
   ]);
   const lines = table.split("\n");
   expect(lines).toHaveLength(1 + names.length);
-  expect(lines[0]).toMatch(/^zone +readiness +state +because$/);
+  expect(lines[0]).toMatch(/^zone +readiness +state +reason$/);
   expect(lines[1]).toBe(`${api.zones.migrateEnterprise}  ready      start`);
   expect(lines[3]).toMatch(
-    /blocked +start +URI-based override [0-9a-f]{32} .*: delete it first, with DELETE .* \(and 1 more\)$/,
+    /blocked +start +URI-based override [0-9a-f]{32} .*: delete it first with DELETE .* \(and 1 more\)$/,
   );
   expect(lines[4]).toMatch(
-    /201 firewall rules bypass the managed rules .* at most 200: contact the vendor's support/,
+    /201 firewall rules bypass the managed rules .* at most 200: contact Cloudflare's support/,
   );
-  expect(lines[5]).toMatch(/is 4097 bytes; without support it is at most 4096/);
+  expect(lines[5]).toMatch(/has 4097 bytes; the migration takes at most 4096/);
   expect(markdown.split("\n").slice(0, 3)).toEqual([
-    "| zone | readiness | state | because |",
+    "| zone | readiness | state | reason |",
     "| --- | --- | --- | --- |",
     `| ${api.zones.migrateEnterprise} | ready | start |  |`,
   ]);
@@ -71,20 +69,23 @@ test.each([
   ["/pagerules", "page rules"],
   ["/firewall/waf/overrides", "URI-based overrides"],
   ["/firewall/waf/packages", "previous settings"],
-])("is never ready where %s does not answer", async (path, noun) => {
+])("a zone isn't ready if %s can't be read", async (path, noun) => {
   api.fault({ kind: "status", status: 403, match: { path } });
   const { zones } = await readinessOf(api.zones.migratePro);
   expect(zones).toMatchObject([
-    { readiness: "notCounted", because: [expect.stringContaining(`${noun} not counted: check by hand`)] },
+    {
+      readiness: "notCounted",
+      because: [expect.stringContaining(`${noun} not counted: check them by hand`)],
+    },
   ]);
 });
 
-test("takes trouble with firewall rules for no answer too", async () => {
+test("a server error of the firewall rules counts as not read", async () => {
   api.fault({ kind: "status", status: 500, match: { path: "/firewall/rules" } });
   expect((await readinessOf(api.zones.migratePro)).zones).toMatchObject([{ readiness: "notCounted" }]);
 });
 
-test("goes on where one zone cannot be read", async () => {
+test("reports the other zones if one can't be read", async () => {
   const nowhere = "0".repeat(32);
   const { zones } = await readinessOf(nowhere, api.zones.migratePro, api.zones.migratePro);
   expect(zones).toMatchObject([
@@ -93,7 +94,7 @@ test("goes on where one zone cannot be read", async () => {
   ]);
 });
 
-test("says that a switch is under way", async () => {
+test("says that a switch is in progress", async () => {
   api.inDashboard(api.zones.migrateBusiness, { do: "hang" });
   api.changeWaf({ stateNames: { pending: "phase-8" } });
   await fetch(
@@ -105,12 +106,12 @@ test("says that a switch is under way", async () => {
     },
   );
   const { zones } = await readinessOf(api.zones.migrateBusiness);
-  expect(zones).toMatchObject([{ readiness: "underWay", because: ["the service says phase-8"] }]);
+  expect(zones).toMatchObject([{ readiness: "underWay", because: ["Cloudflare reports the state phase-8"] }]);
 });
 
-test("needs zones, and says what is wrong with them before it asks", async () => {
+test("refuses an empty list or a malformed zone ID without a request", async () => {
   for (const [given, sentence] of [
-    [[], /migrationReadiness: zones: has to name at least one zone/],
+    [[], /migrationReadiness: zones: is empty\. Name at least one zone/],
     [["5a0c"], /migrationReadiness: zones\[0\]: "5a0c" is not a zone ID \(32 hex digits\)/],
   ] as const) {
     const failure = await failureOf(readinessOf(...given));

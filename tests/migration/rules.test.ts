@@ -11,7 +11,7 @@ import { confirmationDigest, rulesToSendNext, type Observation } from "../../pro
 import { mappedAction, mappedSensitivity, ruleText } from "../../provider/migration/rule-text";
 import { OWASP, SCORE_RULE, CLOUDFLARE } from "./support";
 
-/** What is sent, what it stands for and how it is told: without a service. */
+/** Which rules a step sends, what its digest covers, and how rules read as text. Needs no API. */
 
 const execute = (id: string, more: object = {}): WireRule => ({
   action: "execute",
@@ -25,8 +25,8 @@ const skip = (expression: string, more: object = {}): WireRule => ({
   action_parameters: { ruleset: "current" },
   ...more,
 });
-/** As the service keeps a rule. */
-const kept = (id: string, rule: WireRule): WireRule => ({
+/** A rule as Cloudflare stores it. */
+const stored = (id: string, rule: WireRule): WireRule => ({
   ...rule,
   id,
   ref: id,
@@ -36,8 +36,8 @@ const kept = (id: string, rule: WireRule): WireRule => ({
   enabled: true,
   ...(rule.action === "skip" ? { logging: { enabled: true } } : {}),
 });
-/** As `config` gives it. */
-const offered = (rule: WireRule): WireRule => ({
+/** A rule as `GET /zones/{zone_id}/waf_migration/config` proposes it. */
+const proposedRule = (rule: WireRule): WireRule => ({
   id: "",
   version: "",
   ref: "",
@@ -49,13 +49,13 @@ const offered = (rule: WireRule): WireRule => ({
 const idsAndOrigins = (rules: readonly { rule: WireRule; origin: Origin }[]): unknown[] =>
   rules.map(({ rule, origin }) => [rule["id"] ?? null, origin]);
 
-describe("what is sent", () => {
+describe("a step sends", () => {
   const start = { phase: "start" } as const;
   const validation = { phase: "validation" } as const;
 
-  test("from start: own rules first, then the proposed ones, stripped of what is empty", () => {
-    const own = [kept("a".repeat(32), skip("ssl"))];
-    const proposed = [offered(execute(CLOUDFLARE))];
+  test("from start: the own rules, then the proposed ones, without empty members", () => {
+    const own = [stored("a".repeat(32), skip("ssl"))];
+    const proposed = [proposedRule(execute(CLOUDFLARE))];
     const { rules } = rulesToSend({ state: start, own, proposed, configured: undefined });
     expect(rules.map(({ rule }) => rule)).toEqual([
       { id: "a".repeat(32), ref: "a".repeat(32), enabled: true, logging: { enabled: true }, ...skip("ssl") },
@@ -64,32 +64,32 @@ describe("what is sent", () => {
   });
 
   test.each<[string, WireRule, WireRule, Origin]>([
-    ["an equal one", execute(CLOUDFLARE), execute(CLOUDFLARE), "kept"],
+    ["an equal rule", execute(CLOUDFLARE), execute(CLOUDFLARE), "kept"],
     [
-      "one at the version latest",
+      "a rule with the version latest",
       execute(CLOUDFLARE, { action_parameters: { id: CLOUDFLARE, version: "latest" } }),
       execute(CLOUDFLARE),
       "kept",
     ],
     [
-      "one with other overrides",
+      "a rule with other overrides",
       execute(CLOUDFLARE, { action_parameters: { id: CLOUDFLARE, overrides: { action: "log" } } }),
       execute(CLOUDFLARE),
       "changed",
     ],
-    ["one that is disabled", execute(CLOUDFLARE, { enabled: false }), execute(CLOUDFLARE), "changed"],
+    ["a disabled rule", execute(CLOUDFLARE, { enabled: false }), execute(CLOUDFLARE), "changed"],
     ["an equal exception", skip("ssl"), skip("ssl"), "kept"],
   ])(
-    "from start: of a proposed rule and %s only the existing one, with its id, ref and place",
-    (_what, there, proposal, origin) => {
+    "from start: one rule for a proposed rule and %s, with the ID, ref and place of the existing one",
+    (_what, existing, proposal, origin) => {
       const own = [
-        { ...kept("a".repeat(32), there), ref: "mine", enabled: there["enabled"] ?? true },
-        kept("b".repeat(32), skip("true")),
+        { ...stored("a".repeat(32), existing), ref: "mine", enabled: existing["enabled"] ?? true },
+        stored("b".repeat(32), skip("true")),
       ];
       const { rules } = rulesToSend({
         state: start,
         own,
-        proposed: [offered(proposal)],
+        proposed: [proposedRule(proposal)],
         configured: undefined,
       });
       expect(idsAndOrigins(rules)).toEqual([
@@ -109,12 +109,12 @@ describe("what is sent", () => {
       skip("ssl", { action_parameters: { rulesets: [CLOUDFLARE] } }),
       skip("ssl"),
     ],
-  ])("from start: %s makes another rule, which is added", (_what, there, proposal) => {
-    const own = [kept("a".repeat(32), there)];
+  ])("from start: an additional rule if the existing one has %s", (_what, existing, proposal) => {
+    const own = [stored("a".repeat(32), existing)];
     const { rules } = rulesToSend({
       state: start,
       own,
-      proposed: [offered(proposal)],
+      proposed: [proposedRule(proposal)],
       configured: undefined,
     });
     expect(idsAndOrigins(rules)).toEqual([
@@ -123,15 +123,15 @@ describe("what is sent", () => {
     ]);
   });
 
-  test("from start: a rule twice in the entry point is matched once", () => {
+  test("from start: both of two equal existing rules, of which a proposed rule matches one", () => {
     const own = [
-      kept("a".repeat(32), execute(CLOUDFLARE)),
-      kept("b".repeat(32), execute(CLOUDFLARE, { enabled: false })),
+      stored("a".repeat(32), execute(CLOUDFLARE)),
+      stored("b".repeat(32), execute(CLOUDFLARE, { enabled: false })),
     ];
     const { rules } = rulesToSend({
       state: start,
       own,
-      proposed: [offered(execute(CLOUDFLARE))],
+      proposed: [proposedRule(execute(CLOUDFLARE))],
       configured: undefined,
     });
     expect(idsAndOrigins(rules)).toEqual([
@@ -140,9 +140,9 @@ describe("what is sent", () => {
     ]);
   });
 
-  test("from validation: the entry point as it stands; the proposal is shown beside it", () => {
+  test("from validation: the entry point as it is; the proposal is only shown", () => {
     const own = [
-      kept(
+      stored(
         "a".repeat(32),
         execute(OWASP, { action_parameters: { id: OWASP, overrides: { action: "log" } } }),
       ),
@@ -150,18 +150,18 @@ describe("what is sent", () => {
     const { rules, passedOver } = rulesToSend({
       state: validation,
       own,
-      proposed: [offered(execute(OWASP)), offered(execute(CLOUDFLARE))],
+      proposed: [proposedRule(execute(OWASP)), proposedRule(execute(CLOUDFLARE))],
       configured: undefined,
     });
     expect(idsAndOrigins(rules)).toEqual([["a".repeat(32), "kept"]]);
     expect(passedOver).toHaveLength(2);
   });
 
-  test("from validation: a configuration in its own order, existing rules with their id and ref, others dropped", () => {
+  test("from validation: the configuration in its order; existing rules keep ID and ref, others are removed", () => {
     const own = [
-      kept("a".repeat(32), execute(CLOUDFLARE)),
-      kept("b".repeat(32), skip("ssl")),
-      kept("c".repeat(32), execute(OWASP)),
+      stored("a".repeat(32), execute(CLOUDFLARE)),
+      stored("b".repeat(32), skip("ssl")),
+      stored("c".repeat(32), execute(OWASP)),
     ];
     const configured = [skip("not ssl"), execute(OWASP, { enabled: false }), execute(CLOUDFLARE)];
     const { rules, dropped } = rulesToSend({ state: validation, own, proposed: [], configured });
@@ -174,7 +174,7 @@ describe("what is sent", () => {
   });
 });
 
-test("a rule goes from one form to the other and back, with members nobody knows", () => {
+test("a rule converts to the form of configuration and back, with unknown members", () => {
   const wire = execute(OWASP, {
     description: "own",
     enabled: false,
@@ -204,12 +204,12 @@ test("a rule goes from one form to the other and back, with members nobody knows
 });
 
 describe("the digest", () => {
-  const situation = (own: readonly WireRule[], phase: "start" | "validation" = "start"): Observation => ({
+  const observation = (own: readonly WireRule[], phase: "start" | "validation" = "start"): Observation => ({
     zoneId: "a".repeat(32),
     state: { phase },
     open: {
       compatible: true,
-      proposed: { name: "default", rules: [offered(execute(OWASP)), offered(skip("ssl"))] },
+      proposed: { name: "default", rules: [proposedRule(execute(OWASP)), proposedRule(skip("ssl"))] },
       entryPoint: { name: "zone", rules: own },
       previous: {
         packages: { items: [{ id: "p", sensitivity: "high" }] },
@@ -227,22 +227,23 @@ describe("the digest", () => {
     return confirmationDigest(one, "finished", sending);
   };
 
-  test("is of what the rules do: ids, versions, times and what the service fills in do not matter", () => {
-    const fresh = digest(situation([]));
-    // As after a PUT that was carried out, and of which nothing is recorded.
-    const stored = [
-      kept("c".repeat(32), execute(OWASP, { action_parameters: { id: OWASP, version: "latest" } })),
-      kept("d".repeat(32), skip("ssl")),
+  test("covers what the rules do: IDs, versions, times and what Cloudflare fills in don't matter", () => {
+    const original = digest(observation([]));
+    // As after a PUT of which nothing is recorded.
+    const rules = [
+      stored("c".repeat(32), execute(OWASP, { action_parameters: { id: OWASP, version: "latest" } })),
+      stored("d".repeat(32), skip("ssl")),
     ];
-    expect(digest(situation(stored, "validation"))).toBe(fresh);
-    expect(contentOf(stored[0] ?? execute(OWASP))).toEqual(contentOf(execute(OWASP)));
+    expect(digest(observation(rules, "validation"))).toBe(original);
+    expect(contentOf(rules[0] ?? execute(OWASP))).toEqual(contentOf(execute(OWASP)));
   });
 
-  test("is another one where a rule that is sent, or goes, does something else", () => {
-    const of = (rule: WireRule): string => digest(situation([{ ...kept("c".repeat(32), rule), ...rule }]));
-    const fresh = digest(situation([]));
+  test("changes if a rule that is sent or removed does something else", () => {
+    const of = (rule: WireRule): string =>
+      digest(observation([{ ...stored("c".repeat(32), rule), ...rule }]));
+    const original = digest(observation([]));
     const others = [
-      // The same is sent for these, as they take the proposed content: what they did is lost, and part of what is confirmed.
+      // The step sends the same for these, but overwrites what they did.
       execute(OWASP, { enabled: false }),
       execute(OWASP, { action_parameters: { id: OWASP, version: "36" } }),
       skip("not ssl"),
@@ -250,11 +251,11 @@ describe("the digest", () => {
       { ...skip("ssl"), ref: "named" },
       skip("ssl", { logging: { enabled: false } }),
     ];
-    expect(new Set([fresh, ...others.map(of)]).size).toBe(7);
+    expect(new Set([original, ...others.map(of)]).size).toBe(7);
   });
 });
 
-describe("in words", () => {
+describe("the text of a rule", () => {
   const owasp = (overrides: object): WireRule =>
     execute(OWASP, { action_parameters: { id: OWASP, overrides } });
   const off = (...levels: number[]) => ({
@@ -269,7 +270,7 @@ describe("in words", () => {
     ],
     [`execute ruleset ${"e".repeat(32)}`, execute("e".repeat(32))],
     [
-      "execute Cloudflare OWASP Core Ruleset: paranoia level 1, the ruleset's own score threshold",
+      "execute Cloudflare OWASP Core Ruleset: paranoia level 1, the ruleset's default score threshold",
       owasp(off(2, 3, 4)),
     ],
     [
@@ -281,11 +282,11 @@ describe("in words", () => {
       owasp({ rules: [{ id: SCORE_RULE, score_threshold: 33 }] }),
     ],
     [
-      "execute Cloudflare OWASP Core Ruleset: a choice of paranoia levels of its own, the ruleset's own score threshold",
+      "execute Cloudflare OWASP Core Ruleset: a custom choice of paranoia levels, the ruleset's default score threshold",
       owasp(off(2, 4)),
     ],
     [
-      "execute Cloudflare OWASP Core Ruleset: a choice of paranoia levels of its own, the ruleset's own score threshold",
+      "execute Cloudflare OWASP Core Ruleset: a custom choice of paranoia levels, the ruleset's default score threshold",
       owasp(off(1, 2, 3, 4)),
     ],
     [
@@ -305,10 +306,10 @@ describe("in words", () => {
       }),
     ],
     [
-      "execute Cloudflare Managed Ruleset: overrides that this version cannot read",
+      "execute Cloudflare Managed Ruleset: overrides that this version can't read",
       execute(CLOUDFLARE, { action_parameters: { id: CLOUDFLARE, overrides: { rules: "all" } } }),
     ],
-    ["skip all later rules where ssl", skip("ssl")],
+    ["skip all remaining rules where ssl", skip("ssl")],
     [
       "skip Cloudflare OWASP Core Ruleset where ssl",
       skip("ssl", { action_parameters: { rulesets: [OWASP] } }),
@@ -317,14 +318,14 @@ describe("in words", () => {
       "skip 2 rules of Cloudflare Managed Ruleset",
       skip("true", { action_parameters: { rules: { [CLOUDFLARE]: ["a", "b"] } } }),
     ],
-    ["skip what its parameters say", skip("true", { action_parameters: { phases: ["x"] } })],
-    [`skip all later rules where ${"x".repeat(70)}…`, skip("x".repeat(71))],
+    ["skip as its parameters say", skip("true", { action_parameters: { phases: ["x"] } })],
+    [`skip all remaining rules where ${"x".repeat(70)}…`, skip("x".repeat(71))],
     ["log where ssl", { action: "log", expression: "ssl" }],
-  ])("%s", (words, rule) => {
-    expect(ruleText(rule)).toBe(words);
+  ])("is: %s", (text, rule) => {
+    expect(ruleText(rule)).toBe(text);
   });
 
-  test("the seed's table: what an old sensitivity and an old action become", () => {
+  test("previous sensitivities and actions map as Cloudflare documents", () => {
     const table = ["High", "Medium", "Low", "Default", undefined, "tomorrow's", "off"].map((sensitivity) => {
       const to = mappedSensitivity(sensitivity);
       return [sensitivity, to === undefined ? "not deployed" : `PL${to.paranoiaLevel} ${to.scoreThreshold}`];
@@ -367,7 +368,7 @@ describe("an assessment", () => {
     },
   });
 
-  test("has at most 15 lines, whatever there is to say; the findings hold all of it", () => {
+  test("has at most 15 lines, however much there is to say; the findings have everything", () => {
     const { lines, findings, next } = assess(many(300), { target: "finished" });
     expect(lines).toHaveLength(15);
     expect(lines).toContainEqual(expect.stringMatching(/^ {2}… and 29\d more$/));
@@ -378,10 +379,10 @@ describe("an assessment", () => {
     expect(next).toMatchObject({ kind: "refuse", property: "target" });
   });
 
-  test("without a verdict, or against one that nothing explains, sends nothing", () => {
+  test("sends nothing without a verdict, or against one that nothing explains", () => {
     for (const [compatible, words] of [
-      [undefined, "the check gave no verdict"],
-      [false, "the check says that the zone is not compatible"],
+      [undefined, "check gave no verdict"],
+      [false, "check says that the zone isn't compatible"],
     ] as const) {
       const { next } = assess(many(0, { compatible }), { target: "finished", confirm: "0".repeat(64) });
       expect(next).toMatchObject({
@@ -392,7 +393,7 @@ describe("an assessment", () => {
     }
   });
 
-  test("says where the service proposes otherwise than the documented mapping", () => {
+  test("says if Cloudflare's proposal differs from the documented mapping", () => {
     const rule = execute(OWASP, {
       action_parameters: { id: OWASP, overrides: { rules: [{ id: SCORE_RULE, score_threshold: 60 }] } },
     });
@@ -400,7 +401,7 @@ describe("an assessment", () => {
       target: "assessed",
     });
     expect(lines.join("\n")).toMatch(
-      /proposes otherwise than the documented mapping: .*score threshold 60 \(low\)/,
+      /proposal differs from the documented mapping: .*score threshold 60 \(low\)/,
     );
   });
 });

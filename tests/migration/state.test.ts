@@ -1,15 +1,15 @@
 import { decideState, isFurther, isReached, stateText, TARGETS } from "../../provider/migration/state";
 
-/** The table that decides where a zone is. Names of members and states are nobody's documentation but for `start`. */
+/** How a status is read. Cloudflare documents none of its members, and of the states only `start`. */
 
-describe("the state of a migration is", () => {
+describe("the status means", () => {
   const on = { old_waf: "enabled", new_waf: "enabled" };
   const over = { old_waf: "disabled", new_waf: "enabled" };
   const before = { old_waf: "enabled", new_waf: "disabled" };
   const neither = { old_waf: "disabled", new_waf: "disabled" };
 
   test.each([
-    // Previous rules off and new ones on: finished, whatever it is called and however it is said.
+    // Previous rules off and new ones on: finished, whatever the names and values.
     ["finished", { ...over, migration_state: "finished" }, undefined],
     ["finished", { ...over, migration_state: "phase-nine" }, undefined],
     ["finished", over, "start"],
@@ -22,7 +22,7 @@ describe("the state of a migration is", () => {
     ["validation", { ...on, migration_state: "anything" }, undefined],
     ["validation", { old: true, new: true }, undefined],
     ["validation", { previous: "on", next: "on" }, "start"],
-    // The one word that is documented.
+    // The only documented state.
     ["start", { ...before, migration_state: "start" }, undefined],
     ["start", { ...before, state: "Start" }, undefined],
     ["start", { ...neither, migration_state: "start" }, undefined],
@@ -30,7 +30,7 @@ describe("the state of a migration is", () => {
     ["start", {}, "start"],
     ["start", null, "start"],
     ["start", "start", "start"],
-    // Anything else is kept as it is, and nothing follows from it.
+    // Anything else is recorded as it is and leads to nothing.
     ["other", { ...before, migration_state: "pending" }, "start"],
     ["other", { migration_state: "finished" }, undefined],
     ["other", { ...before, migration_state: "finished" }, "finished"],
@@ -50,7 +50,7 @@ describe("the state of a migration is", () => {
     expect(decideState(status, check).phase).toBe(phase);
   });
 
-  test("told with what was read", () => {
+  test("Cloudflare's own word for an undocumented state, unless it contradicts the rest", () => {
     expect(decideState({ ...before, migration_state: "switching" })).toEqual({
       phase: "other",
       raw: "switching",
@@ -59,13 +59,13 @@ describe("the state of a migration is", () => {
     });
     expect(stateText(decideState({ ...before, migration_state: "switching" }))).toBe("switching");
     expect(stateText(decideState(over))).toBe("finished");
-    // A word of ours that the flags contradict is nobody's state.
+    // The word "finished" is contradicted by the previous rules being on.
     expect(stateText(decideState({ ...before, migration_state: "finished" }))).toBe("unknown");
     expect(stateText(decideState({}))).toBe("unknown");
   });
 });
 
-test("a target is a floor: reached by what is further, and never by what nobody knows", () => {
+test("a target is a minimum: a later state reaches it, an unknown one never does", () => {
   const phases = ["start", "validation", "finished", "other", "retired"] as const;
   const rows = phases.map((phase) => [
     phase,

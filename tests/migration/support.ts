@@ -4,8 +4,6 @@ import type { JsonObject } from "../../provider/runtime/values";
 import { USUAL_WAF } from "../local-api/waf-client";
 import { Operation, rawGet, type Recorded } from "../support/operation";
 
-/** What the tests of migrations share: a zone, its resource, and what reached the service. */
-
 export const TYPE = "WafMigration";
 
 export interface Rule {
@@ -18,7 +16,7 @@ export interface Rule {
   readonly action_parameters: JsonObject;
 }
 
-/** Back to the seeded state, as a new one would be, at the price of none. */
+/** Resets the local API to its seeded state, which is faster than starting another. */
 export function resetApi(api: LocalApi): void {
   api.reset();
   api.clearFaults();
@@ -26,7 +24,7 @@ export function resetApi(api: LocalApi): void {
   api.changeWaf(USUAL_WAF);
 }
 
-/** The digest that a preview asks for; it refuses without it. */
+/** The digest that a preview without confirmation asks for. */
 export async function digestFor(
   api: LocalApi,
   inputs: JsonObject,
@@ -35,12 +33,12 @@ export async function digestFor(
 ): Promise<string> {
   const refusals = await op.refusals(TYPE, inputs, previous);
   await op.host.close();
-  const digest = /write confirm: "([0-9a-f]{64})"/.exec(refusals.join("\n"))?.[1];
-  if (digest === undefined) throw new Error(`no digest is asked for: ${JSON.stringify(refusals)}`);
+  const digest = /set confirm: "([0-9a-f]{64})"/.exec(refusals.join("\n"))?.[1];
+  if (digest === undefined) throw new Error(`no digest is requested: ${JSON.stringify(refusals)}`);
   return digest;
 }
 
-/** Brings the zone there, with the confirmation it asks for; what a preview looks at has been looked at for that. */
+/** Migrates the zone with the confirmation that it needs. The preview for it has done the live checks already. */
 export async function migrated(api: LocalApi, inputs: JsonObject, previous?: Recorded): Promise<Recorded> {
   const blind = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
   return await blind.up(TYPE, await withConfirmation(api, inputs, previous), previous);
@@ -56,7 +54,7 @@ export async function withConfirmation(
   return { ...inputs, confirm: await digestFor(api, inputs, previous, op) };
 }
 
-/** A create with what a check has returned before, as the engine does when something happened in between. */
+/** A create with inputs that were checked earlier, as an engine does it. */
 export async function createChecked(op: Operation, inputs: JsonObject): Promise<Recorded> {
   const verbs = REGISTER[TYPE];
   if (verbs === undefined) throw new Error("the type is not registered");
@@ -64,7 +62,7 @@ export async function createChecked(op: Operation, inputs: JsonObject): Promise<
   return { id, inputs, outputs: JSON.parse(JSON.stringify(outs)) as JsonObject };
 }
 
-/** PUTs of the entry point with their query, in order. */
+/** The writes with their paths and queries, in order. */
 export function puts(api: Pick<LocalApi, "requests">): string[] {
   return api.requests
     .filter(({ method }) => method !== "GET")
@@ -74,7 +72,7 @@ export function puts(api: Pick<LocalApi, "requests">): string[] {
     });
 }
 
-/** How the zone's migration went on, as the service counts it. */
+/** The steps that the local API carried out for the zone. */
 export function effectiveSteps(api: LocalApi, zone: string): string[] {
   return api
     .waf(zone)

@@ -77,7 +77,7 @@ describe("a rule that a colleague adds", () => {
       expect(rules.findIndex(({ ref }) => ref === "pay")).toBe(first ? 0 : 2);
       expect(rules.find(({ ref }) => ref === "pay")).toMatchObject({ ...SKIP, enabled: true });
       expect(op.warned.join("\n")).toMatch(
-        /somebody added a rule in the moment before the PUT, which overwrote it: skip all later rules where .*pay\.example.* \("added by a colleague"\)\. It was added back, with ID [0-9a-f]{32}\./,
+        /somebody added a rule just before the PUT, which overwrote it: skip all remaining rules where .*pay\.example.* \("added by a colleague"\)\. It was added again with ID [0-9a-f]{32}\./,
       );
       expect(recorded.outputs).toMatchObject({
         migrationState: "finished",
@@ -101,7 +101,7 @@ describe("a rule that a colleague adds", () => {
       () => change("POST", path, SKIP),
     );
     expect(op.warned.join("\n")).toMatch(
-      /somebody wrote to the entry point of zone .* \(version \d+, then \d+\), and what they wrote can't be read\. Look in the account's audit log/,
+      /somebody wrote to the entry point of zone .* \(version \d+, then \d+\), but what they wrote can't be read\. Check the account's audit log/,
     );
     expect(recorded.outputs["concurrentChanges"]).toMatchObject([{ outcome: "unknown" }]);
   });
@@ -130,7 +130,7 @@ describe("a rule that a colleague adds", () => {
       () => change("POST", path, SKIP),
     );
     expect(message).toMatch(
-      /confirm does not fit[\s\S]*since this update began:\n {2}added: skip all later rules where .*pay\.example.* \("added by a colleague"\)/,
+      /confirm doesn't match[\s\S]*since this update began:\n {2}added: skip all remaining rules where .*pay\.example.* \("added by a colleague"\)/,
     );
     expect(puts(api).filter((line) => line.startsWith("PUT"))).toEqual([]);
   });

@@ -38,7 +38,7 @@ describe("seven OWASP rules that are not carried over", () => {
     const { findings, text } = await assessed();
     expect(about(findings, "owaspRules")?.items).toEqual(OVERRIDDEN);
     expect(text).toMatch(/7 OWASP rule overrides: 960001, 960002, 981001, 981002, 981003, …/);
-    expect(text).toContain(`all that "…" stands for: migrationReadiness({ zones: ["${zoneId}"] }).json`);
+    expect(text).toContain(`full lists behind "…": migrationReadiness({ zones: ["${zoneId}"] }).json`);
     const config = { baseUrl: api.url, apiToken: "local-token" };
     const { json } = await migrationReadiness({ zones: [zoneId] }, { config });
     for (const id of OVERRIDDEN) expect(json).toContain(`"${id}"`);
@@ -79,7 +79,7 @@ test("every rule that would be sent has its line: exceptions and rules that are 
   for (const text of [op.said.join("\n"), JSON.stringify(plan.inputs["assessment"]), refusal])
     for (const [i, { expression }] of rules.entries())
       expect(text).toContain(
-        `${i + 1}. skip all later rules where ${expression}${i === 4 ? " (disabled)" : ""}`,
+        `${i + 1}. skip all remaining rules where ${expression}${i === 4 ? " (disabled)" : ""}`,
       );
 });
 
@@ -95,7 +95,7 @@ describe("without an enabled rule that executes a managed ruleset", () => {
       false,
     );
     const words =
-      /previous rules are off, and no enabled rule executes a managed ruleset: no managed rule acts/;
+      /previous rules are off, and no enabled rule executes a managed ruleset, so no managed rules act/;
     for (const { outputs } of [recorded, await new Operation(api).refresh(TYPE, recorded)].filter(
       (each) => each !== undefined,
     )) {

@@ -68,7 +68,7 @@ describe("an assessed zone", () => {
     const text = op.said.join("\n");
     for (const words of [
       "eligible; the previous rules are active",
-      "1. skip all later rules where ip.src in {203.0.113.0/28}",
+      "1. skip all remaining rules where ip.src in {203.0.113.0/28}",
       "3. execute Cloudflare Managed Ruleset: 2 rules changed (1 off, 1 block)",
       "4. execute Cloudflare OWASP Core Ruleset: paranoia level 1, score threshold 40 (medium), action block",
       "OWASP sensitivity low -> paranoia level 1, score threshold 40 (medium); action block -> block",
@@ -113,19 +113,19 @@ describe("an assessed zone", () => {
     [
       "migrateOverrides",
       [
-        /URI-based override [0-9a-f]{32} \(.*checkout.*\): delete it first, with DELETE \/zones\/.{32}\/firewall\/waf\/overrides\/[0-9a-f]{32}/,
+        /URI-based override [0-9a-f]{32} \(.*checkout.*\): delete it first with DELETE \/zones\/.{32}\/firewall\/waf\/overrides\/[0-9a-f]{32}/,
         /blog/,
       ],
       false,
     ],
     [
       "migrateManyRules",
-      [/201 firewall rules bypass the managed rules .*at most 200: contact the vendor's support/],
+      [/201 firewall rules bypass the managed rules .*at most 200: contact Cloudflare's support/],
       true,
     ],
     [
       "migrateLongRule",
-      [/expression of firewall rule [0-9a-f]{32} is 4097 bytes; .*at most 4096: contact/],
+      [/expression of firewall rule [0-9a-f]{32} has 4097 bytes; .*at most 4096: contact/],
       true,
     ],
   ] as const)("%s is blocked, and by what", async (name, sentences, compatible) => {
@@ -139,7 +139,7 @@ describe("an assessed zone", () => {
       recorded,
     );
     expect(refused).toEqual([
-      expect.stringMatching(/^target: cannot be "finished" yet: zone .* is blocked, and nothing is sent/),
+      expect.stringMatching(/^target: can't be "finished" yet: zone .* is blocked, so nothing is sent/),
     ]);
     for (const sentence of sentences) {
       expect(op.said[0]).toMatch(sentence);
@@ -164,7 +164,7 @@ describe("an assessed zone", () => {
     const recorded = await new Operation(api).up(TYPE, inputs);
     expect((await said(inputs))[0]?.split("\n").length).toBeGreaterThan(5);
     expect(await said(inputs, recorded)).toEqual([
-      `edgeguard: WafMigration of zone ${inputs.zoneId}: eligible; the previous rules are active (unchanged since the last update; the output assessment has it all).`,
+      `edgeguard: WafMigration of zone ${inputs.zoneId}: eligible; the previous rules are active (unchanged since the last update; the output assessment has the details).`,
     ]);
     expect(await said({ ...inputs, quiet: true }, recorded)).toEqual([]);
     api.inDashboard(inputs.zoneId, { do: "package", sensitivity: "medium" });
@@ -191,17 +191,17 @@ describe("an assessed zone", () => {
   test.each([
     [
       "/firewall/rules",
-      "firewall rules not counted: check by hand (Cloudflare returned 403; it needs the permission Firewall Services Read (in the dashboard: Zone > Firewall Services > Read))",
+      "firewall rules not counted: check them by hand (Cloudflare returned 403; grant the token Firewall Services Read (in the dashboard: Zone > Firewall Services > Read))",
     ],
     [
       "/pagerules",
-      "page rules not counted: check by hand (Cloudflare returned 403; it needs the permission Page Rules Read (in the dashboard: Zone > Page Rules > Read))",
+      "page rules not counted: check them by hand (Cloudflare returned 403; grant the token Page Rules Read (in the dashboard: Zone > Page Rules > Read))",
     ],
   ])("without an answer from %s is assessed all the same, and says so", async (path, words) => {
     api.fault({ kind: "status", status: 403, code: 10000, match: { path } });
     const op = new Operation(api);
     const { outputs } = await op.up(TYPE, { zoneId: zone("migratePro"), target: "assessed" });
-    expect(op.said[0]).toContain("eligible, as far as was counted");
+    expect(op.said[0]).toContain("eligible, as far as could be counted");
     expect(op.said[0]).toContain(words);
     expect(outputs["findings"]).toContainEqual(
       expect.objectContaining({ weight: "notCounted", text: words }),
@@ -229,11 +229,11 @@ describe("an assessed zone", () => {
       api.inDashboard(zoneId, { do: "retire", status });
       const op = new Operation(api);
       const recorded = await op.up(TYPE, { zoneId, target: "assessed" });
-      expect(op.said[0]).toContain("the vendor has retired the migration");
+      expect(op.said[0]).toContain("Cloudflare has retired the migration");
       expect(recorded.outputs).toMatchObject({ migrationState: "retired" });
       for (const target of ["validation", "finished"])
         expect(await new Operation(api).refusals(TYPE, { zoneId, target }, recorded)).toEqual([
-          expect.stringContaining(`target: cannot be "${target}": the vendor has retired the migration`),
+          expect.stringContaining(`target: can't be "${target}": Cloudflare has retired the migration`),
         ]);
       expect(puts(api)).toEqual([]);
     },
@@ -265,21 +265,19 @@ describe("a confirmation", () => {
   test("is asked for with what it stands for; without it, and with another, nothing is sent", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "finished" };
     const [missing] = await new Operation(api).refusals(TYPE, inputs);
-    expect(missing).toMatch(
-      /^confirm: is missing, and nothing is sent without it\. .*write confirm: "[0-9a-f]{64}"/,
-    );
-    expect(missing).toMatch(/is sent 2 rules with waf_migration=pending: .*no step can be undone/);
+    expect(missing).toMatch(/^confirm: is missing, so nothing is sent\. .*set confirm: "[0-9a-f]{64}"/);
+    expect(missing).toMatch(/gets 2 rules with waf_migration=pending: .*no step can be undone/);
     expect(missing).toMatch(
       /2\. execute Cloudflare OWASP Core Ruleset: paranoia level 2, score threshold 40/,
     );
     const other = { ...inputs, confirm: "0".repeat(64) };
     expect(await new Operation(api).refusals(TYPE, other)).toEqual([
-      expect.stringMatching(/^confirm: does not fit: /),
+      expect.stringMatching(/^confirm: doesn't match: /),
     ]);
     // Where the preview could not look, the up does.
     const blind = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
-    await expect(blind.up(TYPE, inputs)).rejects.toThrow(/confirm is missing, and nothing is sent/);
-    await expect(blind.up(TYPE, other)).rejects.toThrow(/confirm does not fit/);
+    await expect(blind.up(TYPE, inputs)).rejects.toThrow(/confirm is missing, so nothing is sent/);
+    await expect(blind.up(TYPE, other)).rejects.toThrow(/confirm doesn't match/);
     expect(puts(api)).toEqual([]);
   });
 
@@ -287,12 +285,12 @@ describe("a confirmation", () => {
     const inputs = { zoneId: zone("migrateEnterprise"), plan: "enterprise", target: "validation" };
     const [missing] = await new Operation(api).refusals(TYPE, inputs);
     expect(missing).toContain(
-      "waf_migration=validation: both versions are enabled, and the new one runs first, and no step can be undone",
+      "waf_migration=validation: both versions are turned on, and the new one runs first, and no step can be undone",
     );
     const op = new Operation(api);
     await op.up(TYPE, await withConfirmation(api, inputs));
     expect(op.said.join("\n")).toContain(
-      'is validation. Both versions act now, the new one first: look at the security events, adjust the new rules, then set target: "finished".',
+      'reached validation. Both versions run now, the new one first. Check the security events, adjust the new rules, then set target: "finished".',
     );
   });
 
@@ -354,7 +352,7 @@ describe("a confirmation", () => {
     const before = await rulesOf(api, zoneId);
     const stranger = { action: "skip", expression: "ssl", action_parameters: { ruleset: "current" } };
     await rawSend(api, "PUT", entryPoint(zoneId), { rules: [...before, stranger] });
-    await expect(createChecked(op, plan.inputs)).rejects.toThrow(/confirm does not fit/);
+    await expect(createChecked(op, plan.inputs)).rejects.toThrow(/confirm doesn't match/);
     expect(effectiveSteps(api, zoneId)).toEqual([]);
     await rawSend(api, "PUT", entryPoint(zoneId), { rules: before });
     expect((await createChecked(op, plan.inputs)).outputs).toMatchObject({ migrationState: "finished" });
@@ -425,7 +423,7 @@ describe("a zone is brought", () => {
       ],
     });
     expect(op.said.join("\n")).toMatch(
-      /2 rules sent with waf_migration=pending.*\n.*is finished\. It cannot be undone/,
+      /sent 2 rules with waf_migration=pending.*\n.*reached finished\. This can't be undone/,
     );
     const body = api.requests.find(({ method }) => method === "PUT")?.body;
     expect(body).toEqual({
@@ -474,9 +472,7 @@ describe("a zone is brought", () => {
     const zoneId = zone("migrateDeployed");
     const before = await rulesOf(api, zoneId);
     const [refusal] = await new Operation(api).refusals(TYPE, { zoneId, target: "finished" });
-    expect(refusal).toMatch(
-      /1\. skip .* \[there already\]\n.*2\. execute Cloudflare Managed Ruleset \[there already/,
-    );
+    expect(refusal).toMatch(/1\. skip .* \[exists\]\n.*2\. execute Cloudflare Managed Ruleset \[exists/);
     await migrated(api, { zoneId, target: "finished" });
     const after = await rulesOf(api, zoneId);
     expect(after.map(({ id, ref }) => ({ id, ref })).slice(0, 2)).toEqual(
@@ -509,11 +505,11 @@ describe("a zone is brought", () => {
 
     const inputs = { zoneId, plan: "enterprise", target: "finished" };
     const [refusal] = await new Operation(api).refusals(TYPE, inputs, validating);
-    expect(refusal).toContain("paranoia level 4 (no tag is off), score threshold 60 (low) [there already]");
+    expect(refusal).toContain("paranoia level 4 (no tag is off), score threshold 60 (low) [exists]");
     const op = new Operation(api);
     await op.check(TYPE, { zoneId, target: "assessed" });
     expect(op.said[0]).toMatch(
-      /the service proposes this beside it, which is not sent: execute Cloudflare OWASP .*score threshold 40/,
+      /proposed by Cloudflare, but not sent: execute Cloudflare OWASP .*score threshold 40/,
     );
     const finished = await migrated(api, inputs, validating);
     expect(await rulesOf(api, zoneId)).toEqual(now);
@@ -544,7 +540,7 @@ describe("a zone is brought", () => {
     ];
     const inputs = { zoneId, target: "finished", configuration };
     const [refusal] = await new Operation(api).refusals(TYPE, inputs);
-    expect(refusal).toContain("configuration leaves out 2 rules of the entry point");
+    expect(refusal).toContain("configuration removes 2 rules from the entry point");
     await migrated(api, inputs);
     const after = await rulesOf(api, zoneId);
     const idOf = (rules: typeof after, ruleset: string): string | undefined =>

@@ -90,9 +90,9 @@ describe("migrations of seven zones", () => {
         expect(summaryOf(first.text)).toEqual({ create: 8 });
         expect(puts(api)).toEqual([]);
         for (const words of [
-          /a605: blocked; [\s\S]*URI-based override [0-9a-f]{32} .*: delete it first, with DELETE/,
-          /a606: blocked; [\s\S]*201 firewall rules bypass the managed rules .*contact the vendor's support/,
-          /a607: blocked; [\s\S]*is 4097 bytes; without support it is at most 4096: contact the vendor's support/,
+          /a605: blocked; [\s\S]*URI-based override [0-9a-f]{32} .*: delete it first with DELETE/,
+          /a606: blocked; [\s\S]*201 firewall rules bypass the managed rules .*contact Cloudflare's support/,
+          /a607: blocked; [\s\S]*has 4097 bytes; the migration takes at most 4096: contact Cloudflare's support/,
           /a60c: finished: the previous rules are off and the new ones on/,
         ])
           expect(first.text).toMatch(words);
@@ -143,9 +143,9 @@ describe("migrations of seven zones", () => {
           }));
         const refused = await run(project, ["preview"], last({}));
         expect(refused.code).not.toBe(0);
-        expect(refused.text).toMatch(/does not fit: .*1\. skip all later rules where ssl \[there already\]/s);
+        expect(refused.text).toMatch(/doesn't match: .*1\. skip all remaining rules where ssl \[exists\]/s);
         expect(puts(api)).toEqual([]);
-        const confirm = /write confirm: "([0-9a-f]{64})"/.exec(refused.text)?.[1] ?? "";
+        const confirm = /set confirm: "([0-9a-f]{64})"/.exec(refused.text)?.[1] ?? "";
         const third = await run(project, up, last({ confirm }));
         expect(summaryOf(third.text)).toEqual({ update: 1, unchanged: 7 });
         expect(puts(api)).toEqual([PUT.pending]);
@@ -176,7 +176,7 @@ describe("migrations of seven zones", () => {
           const lowered = await run(project, ["preview"], wishes);
           expect(lowered.code).not.toBe(0);
           expect(lowered.text).toContain(
-            `cannot go back from "finished" to "${target}" for zone ${zones[zone]}`,
+            `can't go back from "finished" to "${target}" for zone ${zones[zone]}`,
           );
         }
         if (mode === undefined && engines().length > 1) {
@@ -198,7 +198,7 @@ describe("migrations of seven zones", () => {
           /WafMigration::migratePro" cannot be deleted\s+because it is protected/,
         );
         expect(destroyed.text).toMatch(
-          /zone .{32} is forgotten, and nothing was sent: .* last seen finished/,
+          /zone .{32}: only removed from the state\. Nothing was sent, .* last seen at finished/,
         );
         expect(api.requests).toEqual([]);
       } finally {

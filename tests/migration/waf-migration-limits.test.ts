@@ -2,8 +2,6 @@ import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { Operation } from "../support/operation";
 import { TYPE } from "./support";
 
-/** What of a zone's firewall rules counts for its migration, and how its state is asked for. */
-
 let api: LocalApi;
 let inputs: { readonly zoneId: string; readonly target: "assessed" };
 beforeAll(async () => {
@@ -28,8 +26,8 @@ async function blockers(): Promise<unknown[]> {
 
 test.each([
   ["201 firewall rules that bypass the WAF need support", bypass(["waf"]), ["firewallRules"]],
-  ["201 firewall rules that bypass something else don't", bypass(["rateLimit"]), []],
-  ["201 firewall rules that block don't", block, []],
+  ["201 firewall rules that bypass something else don't need support", bypass(["rateLimit"]), []],
+  ["201 firewall rules that block don't need support", block, []],
 ])("%s", async (_, rule, expected) => {
   const rules = Array.from({ length: 201 }, () => rule);
   api.inDashboard(inputs.zoneId, { do: "firewallRules", rules });
@@ -38,14 +36,14 @@ test.each([
 
 test.each([
   ["an expression over 4 KB needs support in a rule that bypasses the WAF", "waf", ["firewallExpression"]],
-  ["an expression over 4 KB doesn't in a rule that bypasses something else", "rateLimit", []],
+  ["an expression over 4 KB needs no support in a rule that bypasses something else", "rateLimit", []],
 ])("%s", async (_, product, expected) => {
   const expression = `http.request.uri.path eq "${"x".repeat(4_200)}"`;
   api.inDashboard(inputs.zoneId, { do: "firewallRules", rules: [bypass([product], expression)] });
   expect(await blockers()).toEqual(expected);
 });
 
-test("phase_two=1 goes with the check and the configuration; the status takes no query", async () => {
+test("the check and the configuration are read with phase_two=1, the status without a query", async () => {
   await new Operation(api).up(TYPE, inputs);
   const asked = api.requests
     .filter(({ path }) => path.includes("/waf_migration/"))

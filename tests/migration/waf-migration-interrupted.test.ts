@@ -125,7 +125,7 @@ describe("a switch that takes time", () => {
       const inputs = await withConfirmation(api, { zoneId, target: "finished", waitFor: { timeout: 0 } });
       const { message, recorded } = await new Operation(api).failedUp(TYPE, inputs);
       expect(message).toMatch(
-        /after 0 s its state is .*, not finished\. What was sent stays sent: the next up waits on/,
+        /after 0 s the zone is at .*, not finished\. What was sent stays sent\. Run `pulumi up` again/,
       );
       expect(recorded?.outputs).toMatchObject({
         migrationState: pendingShows === "both" ? "validation" : "pending",
@@ -136,7 +136,7 @@ describe("a switch that takes time", () => {
       const preview = new Operation(api);
       expect(await preview.preview(TYPE, inputs, recorded)).toMatchObject({ step: "update" });
       expect(preview.warned).toEqual([
-        expect.stringMatching(/the step to finished was sent at .*: the update waits for it/),
+        expect.stringMatching(/the step to finished was sent at .*\. The update waits for it/),
       ]);
       // The engine calls update for what is half done, although nothing differs; still no second PUT, and what was
       // confirmed is not judged again by what has come since.
@@ -147,7 +147,7 @@ describe("a switch that takes time", () => {
       expect(await refresh.refresh(TYPE, recorded)).toMatchObject({
         outputs: { migrationState: "finished" },
       });
-      expect(refresh.said).toEqual([expect.stringContaining("is finished now")]);
+      expect(refresh.said).toEqual([expect.stringContaining("reached finished")]);
       const done = await new Operation(api).update(TYPE, inputs, recorded);
       expect(done.outputs).toMatchObject({
         migrationState: "finished",
@@ -220,7 +220,7 @@ describe("a switch that takes time", () => {
     while (puts(api).length === 0) await new Promise((done) => setTimeout(done, 5));
     api.inDashboard(zoneId, { do: "retire", status: 404 });
     const { message, recorded } = await running;
-    expect(message).toContain("has retired the migration before it was finished");
+    expect(message).toContain("Cloudflare retired the migration before the zone reached finished");
     expect(recorded?.outputs).toMatchObject({
       migrationState: "retired",
       history: [{ step: "finished", event: "sent" }],
@@ -233,7 +233,7 @@ describe("a switch that takes time", () => {
     const op = new Operation(api);
     const { message } = await op.failedUp(TYPE, inputs);
     expect(op.said[0]).toContain('state "phase-two-ready"');
-    expect(message).toContain('its state is "phase-two-ready", not finished');
+    expect(message).toContain('the zone is at "phase-two-ready", not finished');
     expect(puts(api)).toEqual([]);
   });
 
@@ -241,7 +241,7 @@ describe("a switch that takes time", () => {
     const zoneId = zone("migrateValidating");
     api.changeWaf({ stateNames: { validation: "start" } });
     expect(await new Operation(api).refusals(TYPE, { zoneId, target: "finished" })).toEqual([
-      expect.stringMatching(/both versions enabled and yet says "start"/),
+      expect.stringMatching(/both versions as enabled, yet reports the state "start"/),
     ]);
     expect(puts(api)).toEqual([]);
   });
@@ -264,12 +264,12 @@ describe("an answer that is no answer", () => {
         const op = new Operation(api);
         const { outputs } = await op.up(TYPE, inputs);
         expect(outputs).toMatchObject({ migrationState: "finished" });
-        expect(op.said.join("\n")).toContain("has gone on to finished, although the answer was another");
+        expect(op.said.join("\n")).toContain("moved on to finished in spite of this answer");
         expect(puts(api)).toEqual([PUT.pending]);
       } else {
         const { message, recorded } = await new Operation(api).failedUp(TYPE, inputs);
         expect(message).toMatch(
-          /Cloudflare may have applied it\. .*The zone still is at start\. The next up looks again/,
+          /Cloudflare may have applied it\. .*The zone is still at start\. Run `pulumi up` again/,
         );
         expect(recorded?.outputs["history"]).toMatchObject([{ step: "finished", event: "unclear" }]);
         expect(puts(api)).toEqual([PUT.pending]); // Not sent again by a timer: by a person's next up.
@@ -299,7 +299,7 @@ describe("an answer that is no answer", () => {
       expect(await preview.preview(TYPE, recorded.inputs, recorded)).toMatchObject({ step: "update" });
       expect(preview.warned).toEqual([
         expect.stringMatching(
-          /the answer to the step to finished was lost, and the zone was last seen at start: the update looks first, and sends the step only if the zone has not gone on/,
+          /the answer to the step to finished was lost, and the zone was last seen at start\. The update reads the zone first, and sends the step only if the zone hasn't moved on/,
         ),
       ]);
       const done = await new Operation(api).up(TYPE, recorded.inputs, recorded);
@@ -315,7 +315,7 @@ describe("an answer that is no answer", () => {
       expect(refreshed?.inputs).toMatchObject({ target: "assessed" });
       const op = new Operation(api);
       expect(await op.preview(TYPE, recorded.inputs, refreshed)).toMatchObject({ step: "update" });
-      expect(op.said.join("\n")).toContain('confirmed: the next up sends it, target "finished"');
+      expect(op.said.join("\n")).toContain('confirmed: the next update sends it, target "finished"');
       const withdrawn = { zoneId: zone("migrateEnterprise"), target: "assessed" };
       expect(await new Operation(api).refusals(TYPE, withdrawn, refreshed)).toEqual([]);
     });
@@ -345,7 +345,7 @@ describe("an answer that is no answer", () => {
     while (!api.requests.some(({ status }) => status === 429))
       await new Promise((done) => setTimeout(done, 5));
     api.inDashboard(zoneId, { do: "package", sensitivity: "low" });
-    await expect(running).rejects.toThrow(/confirm does not fit/);
+    await expect(running).rejects.toThrow(/confirm doesn't match/);
     expect(puts(api)).toHaveLength(1);
     expect(effectiveSteps(api, zoneId)).toEqual([]);
   });
@@ -356,7 +356,7 @@ describe("an answer that is no answer", () => {
     api.fault({ kind: "status", status: 429, times: 20, match: { method: "PUT" } });
     const patient = { config: { "edgeguard:maxRetries": "5" } };
     const { message } = await new Operation(api, patient).failedUp(TYPE, inputs);
-    expect(message).toMatch(/returned 429 Too Many Requests.*The zone is as it was\./);
+    expect(message).toMatch(/returned 429 Too Many Requests.*The zone is unchanged\./);
     expect(message).not.toContain("keeps changing");
     expect(puts(api)).toHaveLength(5);
   });
@@ -390,7 +390,9 @@ describe("a zone that others bring further", () => {
       const op = new Operation(api);
       const refreshed = await op.refresh(TYPE, recorded);
       const state = action === "finish" ? "finished" : "validation";
-      expect(op.said).toEqual([expect.stringContaining(`was brought to ${state} outside of this program`)]);
+      expect(op.said).toEqual([
+        expect.stringContaining(`somebody moved the zone to ${state} outside of this program`),
+      ]);
       if (refreshed === undefined) throw new Error("the resource is gone");
       expect(refreshed.inputs).toMatchObject({ target });
       expect(refreshed.outputs).toMatchObject({ target, migrationState: state });
@@ -427,7 +429,7 @@ describe("a zone that others bring further", () => {
     api.inDashboard(zoneId, { do: "finish" });
     const recorded = await op.update(TYPE, plan.inputs, assessed);
     expect(recorded.outputs).toMatchObject({ migrationState: "finished" });
-    expect(op.said.at(-1)).toContain("is finished already; nothing was sent");
+    expect(op.said.at(-1)).toContain("already at finished; nothing was sent");
     expect(puts(api)).toEqual([]);
   });
 
@@ -487,23 +489,23 @@ describe("a zone that others bring further", () => {
     api.inDashboard(zoneId, { do: "retire", status: 410 });
     const op = new Operation(api);
     expect(await op.refresh(TYPE, finished)).toEqual(finished);
-    expect(op.said).toEqual([expect.stringContaining("the vendor has retired the migration")]);
+    expect(op.said).toEqual([expect.stringContaining("Cloudflare has retired the migration")]);
     expect(await new Operation(api).preview(TYPE, finished.inputs, finished)).toMatchObject({ step: "same" });
   });
 });
 
 describe("there is no way back", () => {
   test.each([
-    ["validation", "assessed", /Instead keep target: "validation", or go on to target: "finished"/],
-    ["finished", "validation", /Instead keep target: "finished", which sends nothing any more/],
-    ["finished", "assessed", /or remove the resource, which forgets it and leaves the zone as it is/],
+    ["validation", "assessed", /Keep target: "validation", or continue with target: "finished"/],
+    ["finished", "validation", /Keep target: "finished", which sends nothing any more/],
+    ["finished", "assessed", /Or remove the resource, which leaves the zone as it is/],
   ] as const)("from %s to %s: refused in the preview, without a request", async (from, to, instead) => {
     const zoneId = zone("migrateEnterprise");
     const recorded = await migrated(api, { zoneId, target: from });
     api.clearRequests();
     const refused = await new Operation(api).refusals(TYPE, { zoneId, target: to }, recorded);
     expect(refused).toEqual([
-      expect.stringContaining(`target: cannot go back from "${from}" to "${to}" for zone ${zoneId}`),
+      expect.stringContaining(`target: can't go back from "${from}" to "${to}" for zone ${zoneId}`),
     ]);
     expect(refused[0]).toMatch(instead);
     expect(api.requests).toEqual([]);
@@ -519,7 +521,7 @@ describe("there is no way back", () => {
     expect(moved.id).toBe(zone("migrateBusiness"));
     expect(op.warned).toEqual([
       expect.stringMatching(
-        /zone .*601 is forgotten, and nothing was sent: the zone stays as it is, last seen finished/,
+        /zone .*601: only removed from the state\. Nothing was sent, and the zone stays as it is, last seen at finished/,
       ),
     ]);
     expect(puts(api)).toEqual([]);
@@ -531,13 +533,19 @@ describe("there is no way back", () => {
         { ...finished.inputs, zoneId: zone("migrateBusiness") },
         finished,
       ),
-    ).toEqual([expect.stringMatching(/^confirm: does not fit/)]);
+    ).toEqual([expect.stringMatching(/^confirm: doesn't match/)]);
   });
 
   test.each([
     ["assessed", []],
-    ["validation", [expect.stringMatching(/is forgotten, and nothing was sent: .* last seen validation\./)]],
-    ["finished", [expect.stringMatching(/is forgotten, and nothing was sent: .* last seen finished\./)]],
+    [
+      "validation",
+      [expect.stringMatching(/only removed from the state\. Nothing was sent, .* last seen at validation\./)],
+    ],
+    [
+      "finished",
+      [expect.stringMatching(/only removed from the state\. Nothing was sent, .* last seen at finished\./)],
+    ],
   ] as const)("a destroy of %s sends nothing", async (target, warnings) => {
     const inputs = { zoneId: zone("migrateEnterprise"), target };
     const recorded =
@@ -579,12 +587,12 @@ describe("bad input is refused before anything is sent:", () => {
     [
       "validation on Pro",
       { plan: "pro", target: "validation" },
-      /^target: is "validation", which is for Enterprise zones only; plan is "pro"/,
+      /^target: "validation" is for Enterprise zones only, and plan is "pro"/,
     ],
     [
       "a short confirm",
       { confirm: "yes" },
-      /^confirm: has to be the digest that the preview shows, 64 hexadecimal digits; it is 3 characters/,
+      /^confirm: must be the digest that the preview shows \(64 hex digits\), but has 3 characters/,
     ],
     [
       "a misspelt argument",
@@ -594,18 +602,18 @@ describe("bad input is refused before anything is sent:", () => {
     [
       "a timeout of words",
       { waitFor: { timeout: "soon" } },
-      /^waitFor\.timeout: has to be 0 to 86400 seconds, .* it is "soon"/,
+      /^waitFor\.timeout: must be 0 to 86400 seconds, .* not "soon"/,
     ],
     [
       "a timeout of two days",
       { waitFor: { timeout: "48h" } },
-      /^waitFor\.timeout: has to be 0 to 86400 seconds/,
+      /^waitFor\.timeout: must be 0 to 86400 seconds/,
     ],
-    ["no rule", { configuration: [] }, /^configuration: has to hold at least one rule/],
+    ["no rule", { configuration: [] }, /^configuration: is empty, .* List at least one rule/],
     [
       "a rule twice",
       { configuration: [execute, execute] },
-      /^configuration\[1\]: is the same rule as configuration\[0\]/,
+      /^configuration\[1\]: repeats configuration\[0\]/,
     ],
     [
       "a rule in the API's words",
@@ -615,12 +623,12 @@ describe("bad input is refused before anything is sent:", () => {
     [
       "a rule without its ruleset",
       { configuration: [{ action: "execute", expression: "true" }] },
-      /^configuration\[0\]\.actionParameters: needs id/,
+      /^configuration\[0\]\.actionParameters: has no id/,
     ],
     [
       "a blank expression",
       { configuration: [{ ...execute, expression: " " }] },
-      /^configuration\[0\]\.expression: has to select requests/,
+      /^configuration\[0\]\.expression: is empty\. Use an expression/,
     ],
   ])("%s", async (_what, change, sentence) => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed", ...change };

@@ -135,7 +135,7 @@ test(
       const sent = puts(api).filter((each) => each.startsWith("PUT"));
       const told = outcomes(round).sort();
       for (const each of told) {
-        expect(each).toMatch(/^(finished$|failed: .*confirm does not fit)/);
+        expect(each).toMatch(/^(finished$|failed: .*confirm doesn't match)/);
         const kind = each.replace(/:.*/, "");
         ends.set(kind, (ends.get(kind) ?? 0) + 1);
       }

@@ -229,7 +229,7 @@ class Story {
     try {
       const { inputs: checked, failures } = await op.check(TYPE, inputs, this.#recorded);
       if (this.#isLower(target)) {
-        if (!failures.some(({ reason }) => reason.startsWith("target: cannot go back")))
+        if (!failures.some(({ reason }) => reason.startsWith("target: can't go back")))
           throw new Error("a lower target was not refused");
         return;
       }
@@ -252,7 +252,7 @@ class Story {
       this.#isLower(target as Target) ? undefined : this.#recorded,
     );
     await op.host.close();
-    const digest = /write confirm: "([0-9a-f]{64})"/.exec(failures.map(({ reason }) => reason).join())?.[1];
+    const digest = /set confirm: "([0-9a-f]{64})"/.exec(failures.map(({ reason }) => reason).join())?.[1];
     if (digest === undefined) return undefined;
     const proposed = await this.#proposed();
     const rules = await this.#sending(wanted["configuration"] !== undefined, proposed);
