@@ -46,7 +46,7 @@ describe("the status means", () => {
     ["other", [], undefined],
     ["other", null, "startled"],
     ["other", { from_state: "start", to_state: "finished" }, undefined],
-  ] as const)("%s for %j and a check of %j", (phase, status, check) => {
+  ] as const)("%s: %j, with the state %j from the check", (phase, status, check) => {
     expect(decideState(status, check).phase).toBe(phase);
   });
 
