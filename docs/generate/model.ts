@@ -54,6 +54,12 @@ export interface Model {
 
 export async function readModel(): Promise<Model> {
   const typedoc = await import("typedoc");
+  // TypeDoc drops a comment with @import: in JavaScript the tag imports types.
+  const { prototype } = typedoc.Comment;
+  const getTag = prototype.getTag; // eslint-disable-line @typescript-eslint/unbound-method -- Called with its object.
+  prototype.getTag = function (name) {
+    return name === "@import" ? undefined : getTag.call(this, name);
+  };
   const app = await typedoc.Application.bootstrap({
     entryPoints: [join(REPOSITORY, "provider/index.ts")],
     tsconfig: join(REPOSITORY, "provider/tsconfig.json"),
