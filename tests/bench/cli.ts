@@ -6,15 +6,15 @@ import { join, resolve } from "node:path";
 import type { Row } from "./table";
 
 /**
- * What `edgeguard kv bulk put` costs as a person has it: the whole process, from its start to its exit. The service only
- * takes its time: what it does with the entries is nothing of ours, and would slow both down on the same cores.
+ * Measures `edgeguard kv bulk put` as a whole process, from start to exit. The server only waits and answers: processing the
+ * entries would slow down both sides on the same cores.
  */
 
 const LATENCY_MS = 50;
 const ENTRIES = 100_000;
 const VALUE_BYTES = 64;
-const MOST_MB = 200;
-const MOST_MS = 300;
+const MAX_MB = 200;
+const MAX_MS = 300;
 const TOKEN = "local-token";
 const BIN = resolve("provider/dist/cli/main.js");
 
@@ -45,7 +45,7 @@ export async function cli(): Promise<Row[]> {
         what: `kv bulk put of ${ENTRIES.toLocaleString("en-US")} entries, ${LATENCY_MS} ms a request`,
         ours: ours.ms / 1000,
         unit: "s",
-        against: "1,000 at a time, one after the other",
+        against: "1,000 at a time, sequentially",
         theirs: theirs / 1000,
         atMost: 1 / 5,
       },
@@ -54,7 +54,7 @@ export async function cli(): Promise<Row[]> {
         ours: ours.peakMb,
         unit: "MB",
         against: "the bound",
-        theirs: MOST_MB,
+        theirs: MAX_MB,
         atMost: 1,
       },
       {
@@ -62,7 +62,7 @@ export async function cli(): Promise<Row[]> {
         ours: version.ms,
         unit: "ms",
         against: "the bound",
-        theirs: MOST_MS,
+        theirs: MAX_MS,
         atMost: 1,
       },
     ];
@@ -72,7 +72,7 @@ export async function cli(): Promise<Row[]> {
   }
 }
 
-/** One run of the built bin, and the most memory it held. */
+/** Runs the built command once, and measures its peak memory. */
 async function edgeguard(
   folder: string,
   url: string,
@@ -95,15 +95,15 @@ async function edgeguard(
       CLOUDFLARE_API_TOKEN: TOKEN,
     },
   });
-  let said = "";
-  child.stderr.on("data", (part: Buffer) => (said += part.toString()));
+  let stderr = "";
+  child.stderr.on("data", (part: Buffer) => (stderr += part.toString()));
   const [code] = (await once(child, "close")) as [number | null];
   const ms = performance.now() - started;
-  if (code !== 0) throw new Error(said);
+  if (code !== 0) throw new Error(stderr);
   return { ms, peakMb: (Number(readFileSync(peak, "utf8")) * 1024) / 1e6 };
 }
 
-/** As the vendor's tool sends it, 1,000 a request and one after the other; a process as well, of nothing but that. */
+/** A minimal process that uploads sequentially, 1,000 entries per request, as Wrangler does. */
 async function oneByOne(folder: string, url: string, file: string): Promise<number> {
   const script = join(folder, "one-by-one.cjs");
   writeFileSync(
@@ -118,7 +118,7 @@ async function oneByOne(folder: string, url: string, file: string): Promise<numb
          const body = JSON.stringify(entries.slice(i, i + 1000));
          const answer = await request("${url}/accounts/${ID}/storage/kv/namespaces/${ID}/bulk", { method: "PUT", dispatcher, headers, body });
          await answer.body.dump();
-         if (answer.statusCode !== 200) throw new Error("the service answered " + answer.statusCode);
+         if (answer.statusCode !== 200) throw new Error("the server answered " + answer.statusCode);
        }
        await dispatcher.close();
      })();`,
@@ -126,6 +126,6 @@ async function oneByOne(folder: string, url: string, file: string): Promise<numb
   const started = performance.now();
   const child = spawn(process.execPath, [script], { stdio: ["ignore", "ignore", "inherit"] });
   const [code] = (await once(child, "close")) as [number | null];
-  if (code !== 0) throw new Error("the rival failed");
+  if (code !== 0) throw new Error("the sequential upload failed");
   return performance.now() - started;
 }

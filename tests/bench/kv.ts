@@ -22,7 +22,7 @@ import { mostInFlight } from "../kv/upload-support";
 import { providerProcess } from "../support/provider-process";
 import { median, type Row } from "./table";
 
-/** What key-value data costs. The API and the provider have a process each. */
+/** Measures KvEntries. The API and the provider each run in their own process. */
 
 const LATENCY_MS = 50;
 const MB = 1_000_000;
@@ -55,7 +55,7 @@ async function requestsOf(service: Service): Promise<LoggedRequest[]> {
   return answer;
 }
 
-/** Everything of the namespace goes. */
+/** Deletes all entries. */
 async function empty(service: Service): Promise<void> {
   await fetch(control(service, "state"), { method: "DELETE" });
 }
@@ -74,7 +74,7 @@ interface Run {
   readonly peakMb: number;
 }
 
-/** An `up`, or with `preview` the part of it that only looks, in a provider process of its own. */
+/** Runs an update, or with `preview` only its check and diff, in a new provider process. */
 async function run(
   service: Service,
   args: Record<string, unknown>,
@@ -117,7 +117,7 @@ async function run(
   return JSON.parse(line.slice("GIVEN ".length)) as Run;
 }
 
-/** A bulk file of entries of about `bytes`; entry `odd` has another value. */
+/** Writes a bulk file with entries of about `bytes` each. Entry `odd` has another value. */
 async function write(path: string, count: number, bytes: number, odd = -1): Promise<void> {
   const entries = function* () {
     for (let i = 0; i < count; i += 1) {
@@ -143,7 +143,7 @@ async function hashAlone(path: string): Promise<number> {
   return times.sort((a, b) => a - b)[2] ?? Number.NaN;
 }
 
-/** As the vendor's command line sends it: 1,000 a request, one after the other, in a process that is warm. */
+/** Uploads sequentially, 1,000 entries per request, as Wrangler does, in this warm process. */
 async function oneByOne(service: Service, file: string): Promise<number> {
   const agent = new Agent({ connections: 1 });
   const path = `${service.url}/accounts/${service.accountId}/storage/kv/namespaces/${service.namespaceId}/bulk`;
@@ -157,7 +157,7 @@ async function oneByOne(service: Service, file: string): Promise<number> {
       body: JSON.stringify(entries.slice(i, i + 1_000)),
     });
     await body.dump();
-    if (statusCode !== 200) throw new Error(`the rival was answered ${statusCode}`);
+    if (statusCode !== 200) throw new Error(`the server answered ${statusCode}`);
   }
   const took = performance.now() - started;
   await agent.close();
@@ -167,7 +167,7 @@ async function oneByOne(service: Service, file: string): Promise<number> {
 const writesOf = (requests: readonly LoggedRequest[]) => requests.filter(({ method }) => method === "PUT");
 const inFlight = (requests: readonly LoggedRequest[]) =>
   mostInFlight({ requests } as unknown as LocalApi, ({ method }) => (method === "PUT" ? 1 : 0));
-/** A figure that may be no larger than the bound, or than `atMost` times the rival's. */
+/** A figure with an upper bound: `atMost` times `theirs`. */
 const bound = (
   what: string,
   ours: number,
@@ -191,7 +191,7 @@ export async function kv({ long = false } = {}): Promise<Row[]> {
   }
 }
 
-/** Other work of the machine only ever makes a run longer: the best of some is nearest to what it costs. */
+/** Other load only makes a run longer, so the best of several is closest to the actual cost. */
 const RUNS = 3;
 const RIVAL_RUNS = 2;
 const UNCHANGED_RUNS = 3;
@@ -228,12 +228,12 @@ async function hundredThousand(folder: string): Promise<Row[]> {
     const few = await run(service, { file: small, adopt: "takeOver" });
     await requestsOf(service);
 
-    /** Median of check and diff of what did not change, each in a process of its own. */
+    /** Median time of check and diff without changes, each in a new process. */
     const unchanged = async (path: string, old: Recorded): Promise<number> => {
       const times: number[] = [];
       for (let i = 0; i < UNCHANGED_RUNS; i += 1) {
         const again = await run(service, { file: path, adopt: "takeOver" }, { recorded: old });
-        if (again.changes) throw new Error("an unchanged file was a change");
+        if (again.changes) throw new Error("the diff of an unchanged file found changes");
         times.push(again.checkMs);
       }
       return times.sort((a, b) => a - b)[Math.floor(UNCHANGED_RUNS / 2)] ?? Number.NaN;
@@ -255,7 +255,7 @@ async function hundredThousand(folder: string): Promise<Row[]> {
         requests.length - writesOf(requests).length,
         "requests",
         2,
-        "a look in the check and one in the create",
+        "one read in check, one in create",
       ),
       {
         what: `${n}: most in flight`,
@@ -299,7 +299,7 @@ async function hundredThousand(folder: string): Promise<Row[]> {
   }
 }
 
-/** Reading keys that somebody chose to be slow in a table without a seed, beside as many ordinary ones of the same length. */
+/** Reads keys chosen to collide in an unseeded hash table, against as many ordinary keys of the same length. */
 async function chosenKeys(folder: string): Promise<Row> {
   const chosen = collidingKeys(16);
   const ordinary = chosen.map((key, i) => `catalog/item-${String(i).padStart(key.length - 13, "0")}`);
@@ -316,7 +316,7 @@ async function chosenKeys(folder: string): Promise<Row> {
   return bound(what, await reading(chosen), "ms", theirs, "ordinary keys", 1.5);
 }
 
-/** By bytes a body holds 83 values of 100 KB, by number 10,000 entries: a few requests more are granted. */
+/** A request holds 83 values of 100 KB by size, or 10,000 entries by number. The bounds allow a few more requests. */
 const LARGE = [
   { what: "1 GB of 10,000", count: 10_000, bytes: 100_000, mostMb: 400, mostRequests: 125 },
   { what: "1,000,000 entries", count: 1_000_000, bytes: 130, mostMb: 800, mostRequests: 104 },

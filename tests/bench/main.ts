@@ -11,7 +11,7 @@ import { cli } from "./cli";
 import { kv } from "./kv";
 import { median, print, type Row } from "./table";
 
-/** What the product costs, as ratios against a rival or a bound of the same run: `npm run bench`, `-- --json`, `-- --long`. */
+/** Measures costs as ratios to an alternative or a bound, in the same run: `npm run bench`, `-- --json`, `-- --long`. */
 
 type Verbs = Readonly<Record<string, (...args: unknown[]) => unknown>>;
 
@@ -54,7 +54,7 @@ async function client(): Promise<Row> {
 
 async function state(): Promise<Row[]> {
   const type = "PageShieldPolicy";
-  // The same forwarding, as a provider object that the SDK serializes for every program run.
+  // The same forwarding as a provider object, which the SDK serializes on every run.
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- what a closure in state has to do
   const load = (): Verbs => require("pulumi-edgeguard/runtime") as Verbs;
   const provider = Object.fromEntries(
@@ -87,7 +87,7 @@ async function runs(): Promise<Row[]> {
   const api = await startLocalApi();
   const project = new Project(LOCAL_ENGINE, "bench");
   project.env = { CLOUDFLARE_API_TOKEN: "local-token" };
-  project.program(join(__dirname, "../scenarios/whole-life/program"));
+  project.program(join(__dirname, "../scenarios/lifecycle/program"));
   await project.init({ zoneId: api.zones.empty, "edgeguard:baseUrl": api.url });
   const preview = await median(3, () => project.ok("preview"));
   await project.ok("up", "--yes", "--skip-preview");

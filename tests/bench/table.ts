@@ -1,19 +1,19 @@
 import { cpus } from "node:os";
 
-/** One figure of the bench: ours against a rival or a bound, measured in the same run. */
+/** One figure: ours against an alternative or a bound, measured in the same run. */
 export interface Row {
   readonly what: string;
   readonly ours: number;
   readonly unit: string;
-  /** What it is held against, and its figure. */
+  /** The alternative or bound, and its figure. */
   readonly against: string;
   readonly theirs: number;
-  /** The ratio that is promised; a figure without a promise has none. */
+  /** The promised ratio, if any. */
   readonly atMost?: number;
   readonly atLeast?: number;
 }
 
-/** Whether the promise is kept; undefined where there is none. */
+/** Whether the promise is kept; undefined if there's none. */
 function kept({ ours, theirs, atMost, atLeast }: Row): boolean | undefined {
   if (atMost === undefined && atLeast === undefined) return undefined;
   return ours / theirs <= (atMost ?? Infinity) && ours / theirs >= (atLeast ?? 0);
@@ -25,7 +25,7 @@ function promise(row: Row): string {
   return kept(row) === false ? `${bound}  falls short` : bound;
 }
 
-/** Prints the figures, and the machine they were measured on. */
+/** Prints the figures and the machine. */
 export function print(rows: readonly Row[], asJson: boolean): void {
   const machine = { node: process.versions.node, cores: cpus().length };
   if (asJson) {

@@ -13,41 +13,49 @@ import {
 import { RENAMED } from "./remedies";
 import { isObject, textOf, TYPES, type Args, type Declared, type Program, type Value } from "./program";
 
-/** The next version of a program: arguments and resources that changed, came, went, or bear another name. */
+/** Makes the next version of a program: changed arguments, and added, removed and renamed resources. */
 export function derive(world: World, { resources }: Program): Program {
   const { random } = world;
-  const fates = new Map(resources.map((each) => [each.name, fateOf(world, each)]));
-  // What hangs on a namespace that goes, goes as well.
+  const mutations = new Map(resources.map((each) => [each.name, pickMutation(world, each)]));
+  // Entries go with their namespace.
   for (const { name, args } of resources) {
     const on = dependency(args);
-    if (on !== undefined && fates.get(on) === "removed") fates.set(name, "removed");
+    if (on !== undefined && mutations.get(on) === "removed") mutations.set(name, "removed");
   }
   const next: Declared[] = [];
   for (const each of resources) {
-    const fate = fates.get(each.name);
-    if (fate === "removed") continue;
-    const args = fate === "changed" ? changed(world, each, next) : each.args;
-    next.push({ ...each, args, ...(fate === "renamed" ? { name: `${each.name}${RENAMED}` } : {}) });
+    const mutation = mutations.get(each.name);
+    if (mutation === "removed") continue;
+    const args = mutation === "changed" ? changedArgs(world, each, next) : each.args;
+    next.push({ ...each, args, ...(mutation === "renamed" ? { name: `${each.name}${RENAMED}` } : {}) });
   }
   for (let more = random.int(0, 2); more > 0 && next.length < 8; more -= 1) {
     const added = declare(world, random.pick(TYPES), next);
     if (added !== undefined) next.push(added);
   }
-  const renamed = (name: string): string => (fates.get(name) === "renamed" ? `${name}${RENAMED}` : name);
+  const renamed = (name: string): string => (mutations.get(name) === "renamed" ? `${name}${RENAMED}` : name);
   return {
-    resources: next.map((each) => ({ ...each, args: pointed(each.args, renamed) })),
+    resources: next.map((each) => ({ ...each, args: renameNamespace(each.args, renamed) })),
     files: { ...world.files },
   };
 }
 
-type Fate = "same" | "changed" | "removed" | "renamed";
+type Mutation = "same" | "changed" | "removed" | "renamed";
 
-function fateOf({ random }: World, { args }: Declared): Fate {
-  const fate = random.pick<Fate>(["same", "changed", "changed", "changed", "changed", "removed", "renamed"]);
-  // Kept on purpose where it goes: nothing would be left to compare.
+function pickMutation({ random }: World, { args }: Declared): Mutation {
+  const mutation = random.pick<Mutation>([
+    "same",
+    "changed",
+    "changed",
+    "changed",
+    "changed",
+    "removed",
+    "renamed",
+  ]);
+  // A destroy would leave it in place, with nothing to compare.
   const stays = args["onDestroy"] === "keep";
-  if (stays && (fate === "removed" || fate === "renamed")) return "same";
-  return fate;
+  if (stays && (mutation === "removed" || mutation === "renamed")) return "same";
+  return mutation;
 }
 
 /** The namespace resource that entries are in. */
@@ -56,12 +64,12 @@ export function dependency(args: Args): string | undefined {
   return isObject(namespaceId) && typeof namespaceId["$id"] === "string" ? namespaceId["$id"] : undefined;
 }
 
-function pointed(args: Args, renamed: (name: string) => string): Args {
+function renameNamespace(args: Args, renamed: (name: string) => string): Args {
   const on = dependency(args);
   return on === undefined ? args : { ...args, namespaceId: { $id: renamed(on) } };
 }
 
-/** Arguments that have to be as they were where a resource is to be the same object. */
+/** Arguments that identify the object. */
 const IDENTITY: Readonly<Record<Declared["type"], readonly string[]>> = {
   PageShieldSettings: ["zoneId"],
   PageShieldPolicy: [],
@@ -72,8 +80,8 @@ const IDENTITY: Readonly<Record<Declared["type"], readonly string[]>> = {
   KvEntries: ["namespaceId"],
 };
 
-/** Arguments that only fit together. */
-const TOGETHER: Readonly<Record<Declared["type"], readonly (readonly string[])[]>> = {
+/** Arguments that are valid only together. */
+const GROUPS: Readonly<Record<Declared["type"], readonly (readonly string[])[]>> = {
   PageShieldSettings: [],
   PageShieldPolicy: [],
   ManagedRulesetOverride: [["ruleset", "version", "owasp", "categories", "rules", "action", "exceptions"]],
@@ -86,13 +94,13 @@ const TOGETHER: Readonly<Record<Declared["type"], readonly (readonly string[])[]
   KvEntries: [["entries", "file", "directory"]],
 };
 
-function changed(world: World, { type, args }: Declared, others: readonly Declared[]): Args {
+function changedArgs(world: World, { type, args }: Declared, others: readonly Declared[]): Args {
   const fresh = freshArgs(world, type, args, others);
   const identity = IDENTITY[type];
   const groups = [
-    ...TOGETHER[type],
+    ...GROUPS[type],
     ...[...new Set([...Object.keys(args), ...Object.keys(fresh)])]
-      .filter((name) => !TOGETHER[type].flat().includes(name))
+      .filter((name) => !GROUPS[type].flat().includes(name))
       .map((name) => [name]),
   ];
   const next: Record<string, Value> = {};

@@ -4,9 +4,7 @@ import type { Fault, LocalApi } from "edgeguard-local";
 import { finished, type Project, type RunResult } from "../support/engine";
 import type { Random } from "./random";
 
-/** What goes wrong while a program is brought up. */
-
-/** A few faults for the requests to come. */
+/** A few faults for the next requests. */
 export function faultsFor(random: Random): Fault[] {
   return Array.from({ length: random.int(0, 5) }, () => fault(random));
 }
@@ -50,7 +48,7 @@ function fault(random: Random): Fault {
   ])();
 }
 
-/** Who is killed, and after how many requests. Before the first one a host has nothing to write. */
+/** Which process is killed, and after how many requests. */
 export interface Kill {
   readonly what: "host" | "engine";
   readonly afterRequests: number;
@@ -65,7 +63,7 @@ export function killFor(random: Random, resources: number): Kill {
   };
 }
 
-/** Runs a command in a process of its own, which does not live to its end. */
+/** Runs a command, and kills its engine or provider host. */
 export async function runAndKill(
   api: LocalApi,
   project: Project,
@@ -83,9 +81,9 @@ export async function runAndKill(
     else for (const pid of hostsOf(project)) kill(pid);
   }
   const ended = await result;
-  // What is left of them ends by itself within a second; what it has sent arrives until then.
+  // The remaining processes end within a second, and so do their requests.
   for (let waited = 0; hostsOf(project).length > 0; waited += 20) {
-    if (waited > 10_000) throw new Error("the provider host lives on without its engine");
+    if (waited > 10_000) throw new Error("the provider host still runs without its engine");
     await sleep(20);
   }
   while (api.requests.some(({ endedAt, status }) => endedAt === null && status === null)) await sleep(20);
@@ -102,7 +100,7 @@ function kill(pid: number): void {
   }
 }
 
-/** Processes of the provider host that work for this project. */
+/** IDs of this project's provider host processes. */
 function hostsOf(project: Project): number[] {
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   return pids
@@ -113,7 +111,7 @@ function hostsOf(project: Project): number[] {
           readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("cmd/dynamic-provider")
         );
       } catch {
-        return false; // It has ended since it was listed, or belongs to somebody else.
+        return false; // It ended meanwhile, or belongs to another user.
       }
     })
     .map(Number);

@@ -23,12 +23,10 @@ import {
   type Catalog,
   type StoredEntry,
   type ZoneRule,
-} from "./surroundings";
-
-/** Says by raw requests what is not as a program declares it, in words of this file's own. */
+} from "./environment";
 
 export interface Before {
-  /** Objects of others. */
+  /** Other people's objects. */
   readonly objects: ReadonlyMap<string, string>;
   readonly settings: Readonly<Record<string, Args>>;
   readonly phases: Readonly<Record<string, string>>;
@@ -41,11 +39,11 @@ export interface Situation {
   readonly catalog: Catalog;
   readonly before: Before;
   readonly program: Program;
-  /** What was declared before, if anything was. */
+  /** The program before it, if any. */
   readonly previous: Program | undefined;
-  /** Whether a process was killed: what a zone had before it was first set may then be forgotten. */
+  /** Whether a process was killed, which may lose a zone's original settings. */
   readonly killed: boolean;
-  /** Counts what may be otherwise by design. */
+  /** Counts what differs by design. */
   readonly allow: (what: Allowance) => void;
 }
 
@@ -63,8 +61,8 @@ export async function stateBefore(api: LocalApi, migrationZones: readonly string
   };
 }
 
-/** One sentence for each thing that is not as it is to be. */
-export async function problems(situation: Situation): Promise<string[]> {
+/** Compares the API's state with the program, without the provider's code. One sentence per difference. */
+export async function findProblems(situation: Situation): Promise<string[]> {
   const claimed = new Set<string>();
   const found: string[] = [];
   for (const check of [settings, policies, overrides, jobs, namespaces, entries, migrations])
@@ -74,10 +72,10 @@ export async function problems(situation: Situation): Promise<string[]> {
   for (const [what, content] of before.objects) {
     if (claimed.has(what)) continue;
     if (now.get(what) !== content)
-      found.push(`${what} of others was ${content} and is ${now.get(what) ?? "gone"}`);
+      found.push(`other people's ${what} was ${content} and is ${now.get(what) ?? "gone"}`);
   }
   for (const [what, content] of now) {
-    if (!before.objects.has(what) && !claimed.has(what)) found.push(`${what} is nobody's: ${content}`);
+    if (!before.objects.has(what) && !claimed.has(what)) found.push(`${what} is in no program: ${content}`);
   }
   return found;
 }
@@ -91,7 +89,7 @@ function all(program: Program | undefined, type: TypeName): readonly Declared[] 
 function differs(what: string, is: unknown, wanted: unknown): string[] {
   return isDeepStrictEqual(is, wanted)
     ? []
-    : [`${what} is ${JSON.stringify(is)} and not ${JSON.stringify(wanted)}`];
+    : [`${what} is ${JSON.stringify(is)} instead of ${JSON.stringify(wanted)}`];
 }
 
 // Page Shield
@@ -261,7 +259,7 @@ const overrides: Check = async (situation, claimed) => {
   return found;
 };
 
-/** The ref that a program gives a rule instead of the default. */
+/** A rule's custom ref. */
 function chosenRef(program: Program | undefined, name: string): string | undefined {
   const ref = all(program, "ManagedRulesetOverride").find((each) => each.name === name)?.args["ref"];
   return ref === undefined ? undefined : textOf(ref);
@@ -333,7 +331,7 @@ function ruleProblems(name: string, rule: ZoneRule, args: Args, catalog: Catalog
     categories: sent.categories ?? [],
     rules: sortedBy(sent.rules ?? [], "id"),
   };
-  // An order of categories that decides nothing is nobody's concern here.
+  // Sorted, as the order of categories doesn't matter here.
   const unordered = (each: typeof is | typeof wanted): object => ({
     ...each,
     categories: sortedBy(each.categories, "category"),
@@ -389,7 +387,7 @@ function declaredException(
   };
 }
 
-/** First and last are where a rule was put; others may have been put there since. */
+/** Checks a rule's position. Other rules may have been added first or last since. */
 function placeProblems(
   name: string,
   position: Value | undefined,
@@ -448,7 +446,7 @@ const jobs: Check = async ({ api, before, program }, claimed) => {
   return found;
 };
 
-/** What a limit is that nobody has set: none, or as much as the documentation says. */
+/** An unset limit: absent, or Cloudflare's documented default. */
 const USUAL_LIMITS: readonly Value[] = [null, 0, 30, 100_000];
 
 async function jobProblems(
@@ -462,7 +460,7 @@ async function jobProblems(
     enabled: args["enabled"] ?? true,
     kind: args["kind"] ?? "",
     frequency: args["frequency"] ?? "high",
-    // 0 is no limit of its own, as nothing is.
+    // 0 means no limit, like an absent value.
     max_upload_bytes: args["maxUploadBytes"] ?? 0,
     max_upload_interval_seconds: args["maxUploadIntervalSeconds"] ?? 0,
     max_upload_records: args["maxUploadRecords"] ?? 0,
@@ -544,7 +542,7 @@ function declaredDestination(args: Args): object {
   return { address, parameters: given.sort() };
 }
 
-/** A value is a text on the wire, members of a group have no order, and a group of one is its member. */
+/** Normalizes a filter: values as text, group members sorted, and a group of one replaced by its member. */
 function parsedFilter(filter: Value | undefined): unknown {
   const given = plain(filter ?? "");
   if (given === "") return "";
@@ -654,7 +652,7 @@ function declaredEntries({ files }: Program, args: Args): ReadonlyMap<string, De
   return made;
 }
 
-/** When an entry with a lifetime was written, nobody knows to the second. */
+/** Compares expirations with some tolerance: the time of the write isn't known to the second. */
 function entryProblems(
   what: string,
   is: StoredEntry | undefined,

@@ -9,7 +9,7 @@ import {
   type Value,
 } from "./program";
 import type { Random } from "./random";
-import type { Catalog, CatalogRuleset } from "./surroundings";
+import type { Catalog, CatalogRuleset } from "./environment";
 
 /** Makes random programs whose arguments are all valid. */
 
@@ -18,26 +18,26 @@ export interface World {
   readonly zones: LocalApi["zones"];
   readonly accounts: LocalApi["accounts"];
   readonly catalog: Catalog;
-  /** Namespaces of others, by title. */
-  readonly strangers: readonly string[];
-  /** What must not be seen anywhere. */
+  /** IDs of other people's namespaces. */
+  readonly othersNamespaces: readonly string[];
+  /** Secrets that must not appear anywhere. */
   readonly canaries: string[];
   /** Contents of the files that the program reads. */
   readonly files: Record<string, Buffer>;
-  /** What one program may have once: zones with settings, titles, refs. */
-  readonly taken: Set<string>;
-  /** Names of resources are numbered. */
+  /** What's unique in a program: zones with settings, titles, refs. */
+  readonly used: Set<string>;
+  /** Numbers the resources' names. */
   count: number;
 }
 
-/** Zones by what their plan and their state let a program do. */
+/** The zones whose plan and state allow each resource. */
 const SETTINGS_ZONES = ["shop", "empty", "blog", "small", "migratePro"] as const;
 const POLICY_ZONES = ["shop", "empty", "blog"] as const;
 const RULE_ZONES = ["shop", "empty", "blog"] as const;
 const JOB_ZONES = ["shop", "empty", "migrateEnterprise"] as const;
 const ENTERPRISE: readonly ZoneName[] = ["shop", "empty", "migrateEnterprise"];
 
-/** Zones of migrations, with the targets that each can reach and its plan. */
+/** Zones to migrate, with their plan and possible targets. */
 const MIGRATIONS: Readonly<Partial<Record<ZoneName, readonly [plan: string, ...targets: string[]]>>> = {
   migratePro: ["pro", "assessed", "finished"],
   migrateBusiness: ["business", "assessed", "finished"],
@@ -78,7 +78,7 @@ const WEIGHTED: readonly TypeName[] = [
   "KvEntries",
 ];
 
-/** A new resource of the type; undefined where the program has all that there can be. */
+/** A new resource of the type; undefined if the program can't have another one. */
 export function declare(world: World, type: TypeName, others: readonly Declared[]): Declared | undefined {
   const args = MAKERS[type](world, others);
   if (args === undefined) return undefined;
@@ -108,12 +108,12 @@ const MAKERS: Readonly<Record<TypeName, Maker>> = {
   KvEntries: (world, others) => entriesArgs(world, others),
 };
 
-/** A zone that no other resource of this kind has; it is taken then. */
+/** Claims a zone that no other resource of this kind uses. */
 function free(world: World, kind: string, zones: readonly ZoneName[]): ZoneName | undefined {
-  const left = zones.filter((zone) => !world.taken.has(`${kind} ${zone}`));
+  const left = zones.filter((zone) => !world.used.has(`${kind} ${zone}`));
   if (left.length === 0) return undefined;
   const zone = world.random.pick(left);
-  world.taken.add(`${kind} ${zone}`);
+  world.used.add(`${kind} ${zone}`);
   return zone;
 }
 
@@ -123,7 +123,7 @@ function unique(world: World, kind: string): string {
   return name;
 }
 
-/** A text that must not be seen. */
+/** A new secret. */
 function canary(world: World): string {
   const text = `canary${world.random.hex(12)}`;
   world.canaries.push(text);
@@ -298,7 +298,7 @@ export function migrationArgs({ random, zones, catalog }: World, zone: ZoneName,
   };
 }
 
-/** Where a migration stands that a program has declared before. */
+/** How far a migration of an earlier program got. */
 export function zoneOf(zones: World["zones"], id: Value | undefined): ZoneName {
   const found = (Object.keys(zones) as ZoneName[]).find((name) => zones[name] === id);
   if (found === undefined) throw new Error(`no zone has the ID ${JSON.stringify(id)}`);
@@ -324,7 +324,7 @@ function configuration(random: Random, { id }: CatalogRuleset): Value {
 
 const ZONE_DATASETS = ["http_requests", "http_requests", "firewall_events", "dns_logs"];
 const ACCOUNT_DATASETS = ["audit_logs", "workers_trace_events"];
-/** Fields of each dataset that are sent, and comparisons that fit it. */
+/** Fields of each dataset, and valid comparisons of them. */
 const FIELDS: Readonly<Record<string, readonly [fields: readonly string[], comparisons: readonly Value[]]>> =
   {
     http_requests: [
@@ -401,7 +401,7 @@ export function jobArgs(world: World, before?: Args): Args {
   };
 }
 
-/** What stands in a program for the token that the destination is given; made when the program is written. */
+/** Placeholder for the ownership token, which is created when the program is written. */
 export const CHALLENGE = "{the token at the destination}";
 
 function destination(world: World): Args {
@@ -510,18 +510,18 @@ export function namespaceArgs(world: World, before?: Args): Args {
   };
 }
 
-/** Under this prefix of a namespace, what nobody declares is to go. */
+/** A prefix whose undeclared keys are deleted. */
 export const PRUNED = "stale/";
 
 export function entriesArgs(world: World, others: readonly Declared[], before?: Args): Args | undefined {
-  const { random, strangers, taken } = world;
+  const { random, othersNamespaces, used } = world;
   const own = others.filter(({ type }) => type === "KvNamespace").map(({ name }): Value => ({ $id: name }));
-  const namespaceId = before?.["namespaceId"] ?? random.pick<Value>([...own, ...own, ...strangers]);
+  const namespaceId = before?.["namespaceId"] ?? random.pick<Value>([...own, ...own, ...othersNamespaces]);
   const prefix = before === undefined ? `${unique(world, "set")}/` : prefixOf(before);
   const pruneKey = `prune ${JSON.stringify(namespaceId)}`;
-  const mayPrune = before?.["prune"] !== undefined || !taken.has(pruneKey);
+  const mayPrune = before?.["prune"] !== undefined || !used.has(pruneKey);
   const prunes = mayPrune && random.chance(0.25);
-  if (prunes) taken.add(pruneKey);
+  if (prunes) used.add(pruneKey);
   return {
     namespaceId,
     ...account(world),
@@ -536,13 +536,13 @@ export function entriesArgs(world: World, others: readonly Declared[], before?: 
     ),
     ...random.maybe("adopt", () => random.pick(["ifEqual", "never", "takeOver"]), 0.3),
     ...(prunes ? { prune: { prefix: PRUNED, ...random.maybe("maxDeletes", () => random.int(5, 200)) } } : {}),
-    // More than any of its sources holds: the refusal is a story of its own.
+    // More than any of its sources has: other tests cover the refusal.
     ...random.maybe("maxOwnDeletes", () => random.int(20, 50), 0.3),
     ...random.maybe("verify", () => random.pick(["keys", "values", "none"])),
   };
 }
 
-/** All keys of a resource begin alike, so that no two resources declare the same one. */
+/** Each resource's keys have their own prefix, so that no two resources declare the same key. */
 function prefixOf(args: Args): string {
   const { entries, file, directory } = args;
   const known = JSON.stringify([entries ?? null, file ?? null, directory ?? null]);
@@ -594,7 +594,7 @@ function source(world: World, prefix: string): Args {
   ])();
 }
 
-/** An entry as a program writes it. */
+/** An entry in a program. */
 function entry(world: World): Value {
   const { random } = world;
   const text = canary(world);

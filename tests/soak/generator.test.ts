@@ -9,9 +9,9 @@ import { wafMigration } from "../../provider/migration/waf-migration";
 import { outputOptions } from "../../provider/logpush/output-options";
 import { isObject, codeOf, type Declared } from "./program";
 import { programsOf, SEEDS, worldFor } from "./seeds";
-import { catalogOf, settleStrangers } from "./surroundings";
+import { catalogOf, createOthersObjects } from "./environment";
 
-/** The programs of the soak, without an engine. */
+/** The soak test's programs, without an engine. */
 
 const LIFECYCLES = [
   pageShieldSettings,
@@ -23,7 +23,7 @@ const LIFECYCLES = [
   kvEntries,
 ];
 
-/** Added when a program is written: what a migration is confirmed by, only a look at the zone tells. */
+/** Set when a program is written: a migration's digest depends on the zone. */
 const WRITTEN_LATER = ["WafMigration confirm"];
 
 let api: LocalApi;
@@ -32,10 +32,10 @@ const texts: string[] = [];
 
 beforeAll(async () => {
   api = await startLocalApi();
-  const strangers = await settleStrangers(api);
+  const othersNamespaces = await createOthersObjects(api);
   const catalog = await catalogOf(api);
   for (let seed = 1; seed <= SEEDS; seed += 1) {
-    for (const program of programsOf(worldFor(seed, api, catalog, strangers))) {
+    for (const program of programsOf(worldFor(seed, api, catalog, othersNamespaces))) {
       declared.push(...program.resources);
       texts.push(codeOf(program));
     }
@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-it("gives every argument of every resource somewhere in its programs, and every output option of a job", () => {
+it("uses every argument of every resource, and every output option of a Logpush job", () => {
   const given = new Set(
     declared.flatMap(({ type, args }) => Object.keys(args).map((name) => `${type} ${name}`)),
   );
@@ -59,14 +59,14 @@ it("gives every argument of every resource somewhere in its programs, and every 
   expect(Object.keys(outputOptions.shape).filter((name) => !options.has(name))).toEqual([]);
 });
 
-it("makes one to eight resources a program, every program another", () => {
+it("makes different programs, of one to eight resources", () => {
   expect(new Set(texts).size).toBeGreaterThan(SEEDS * 1.9);
   expect(declared.length / texts.length).toBeGreaterThan(2);
 });
 
-it("makes the same programs of the same seed", async () => {
-  const strangers = ["a"];
+it("makes the same programs for the same seed", async () => {
+  const othersNamespaces = ["a"];
   const catalog = await catalogOf(api);
-  const [once, again] = [1, 2].map(() => programsOf(worldFor(7, api, catalog, strangers)).map(codeOf));
+  const [once, again] = [1, 2].map(() => programsOf(worldFor(7, api, catalog, othersNamespaces)).map(codeOf));
   expect(again).toEqual(once);
 });

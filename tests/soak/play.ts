@@ -6,36 +6,36 @@ import { digestFor } from "../migration/support";
 import { Project, type RunResult } from "../support/engine";
 import { TOKEN } from "../support/scenario";
 import { faultsFor, killFor, runAndKill, type Kill } from "./disturb";
-import { phaseOf, problems, stateBefore, type Situation } from "./expected";
+import { phaseOf, findProblems, stateBefore, type Situation } from "./expected";
 import { CHALLENGE, type World } from "./generate";
 import { keepProgram, plain, textOf, writeProgram, type Args, type Declared, type Program } from "./program";
 import { Random } from "./random";
-import { remedied, type Allowance } from "./remedies";
+import { applyRemedies, type Allowance } from "./remedies";
 import { programsOf, worldFor } from "./seeds";
-import { catalogOf, settleStrangers } from "./surroundings";
+import { catalogOf, createOthersObjects } from "./environment";
 
 /**
- * One seed: a random program is brought up while requests fail and processes are killed, then another one that was made
- * from it. After each, an `up` without faults has to leave what is declared, and nothing else.
+ * Plays one seed: applies a random program while requests fail and processes are killed, then a second program derived from it.
+ * After each, an update without faults must leave exactly what the program declares.
  */
 
-export interface Played {
+export interface SoakResult {
   readonly seed: number;
   readonly runs: number;
   readonly faults: number;
   readonly kills: number;
-  /** What a person had to do. */
+  /** What a user had to change in the program. */
   readonly remedies: readonly string[];
-  /** What was otherwise by design. */
+  /** What differed by design. */
   readonly allowances: readonly Allowance[];
 }
 
 const UP = ["up", "--yes", "--skip-preview"];
-/** How often a person changes a program because a message says so. */
+/** How often a user changes the program because a message says so. */
 const MOST_REMEDIES = 3;
 
-export async function play(seed: number, engine: EngineCommand): Promise<Played> {
-  // Apart from the choices that make the programs: those are the same however a run goes.
+export async function runSeed(seed: number, engine: EngineCommand): Promise<SoakResult> {
+  // A separate generator: the programs don't depend on how a run goes.
   const random = new Random(seed + 1_000_000);
   const lagMs = random.pick([0, 0, 0, 300, 900]);
   const api = await startLocalApi({
@@ -43,29 +43,29 @@ export async function play(seed: number, engine: EngineCommand): Promise<Played>
     kvLagMs: { listing: lagMs, reads: random.pick([0, lagMs]) },
     kvEmptyPages: random.pick([0, 0, 1]),
     waf: { pendingMs: random.pick([0, 200]) },
-    // Quotas are a story of their own.
+    // Other tests cover quotas.
     limits: { maxLogpushJobs: { free: 0, pro: 0, business: 0, enterprise: 30 } },
   });
   const project = new Project(engine, "soak");
-  const story = new Story({ seed, random, api, project });
+  const run = new SoakRun({ seed, random, api, project });
   try {
-    return await story.play();
+    return await run.play();
   } catch (error) {
-    throw story.explained(error);
+    throw run.explain(error);
   } finally {
     await api.close();
     project.remove();
   }
 }
 
-interface Stage {
+interface Setup {
   readonly seed: number;
   readonly random: Random;
   readonly api: LocalApi;
   readonly project: Project;
 }
 
-class Story {
+class SoakRun {
   readonly #texts: string[] = [];
   readonly #remedies: string[] = [];
   readonly #allowances = new Set<Allowance>();
@@ -73,38 +73,38 @@ class Story {
   #faults = 0;
   #kills = 0;
   #last = "";
-  readonly #stage: Stage;
+  readonly #setup: Setup;
 
-  constructor(stage: Stage) {
-    this.#stage = stage;
+  constructor(setup: Setup) {
+    this.#setup = setup;
   }
 
-  async play(): Promise<Played> {
-    const { random, api, project, seed } = this.#stage;
-    const strangers = await settleStrangers(api);
-    api.advance(5_000); // What was made is seen by everybody.
-    const world = worldFor(seed, api, await catalogOf(api), strangers);
+  async play(): Promise<SoakResult> {
+    const { random, api, project, seed } = this.#setup;
+    const othersNamespaces = await createOthersObjects(api);
+    api.advance(5_000); // Until the lists show the new objects.
+    const world = worldFor(seed, api, await catalogOf(api), othersNamespaces);
     const [first, second] = programsOf(world);
     const before = await stateBefore(api, Object.values(api.zones));
     await this.#configure();
     const kills = seed % 3 === 0;
     const killedFirst = kills && random.chance(0.5);
 
-    const previous = await this.#bring(first, killedFirst);
+    const previous = await this.#apply(first, killedFirst);
     const allow = (what: Allowance): void => void this.#allowances.add(what);
     const situation = { api, catalog: world.catalog, before, killed: kills, allow };
-    await this.#judge({ ...situation, program: previous, previous: undefined }, world);
-    const program = await this.#bring(second, kills && !killedFirst);
-    await this.#judge({ ...situation, program, previous }, world);
+    await this.#verify({ ...situation, program: previous, previous: undefined }, world);
+    const program = await this.#apply(second, kills && !killedFirst);
+    await this.#verify({ ...situation, program, previous }, world);
 
     api.clearRequests();
     const preview = await this.#run(() => project.run("preview", "--expect-no-changes"));
     const writes = api.requests
       .filter(({ method }) => method !== "GET")
       .map(({ method, path }) => `${method} ${path}`);
-    if (preview.code !== 0) throw new Error(`the preview is not empty:\n${preview.text}`);
-    if (writes.length > 0) throw new Error(`the preview has written: ${writes.join(", ")}`);
-    this.#hidden(world);
+    if (preview.code !== 0) throw new Error(`the preview shows changes:\n${preview.text}`);
+    if (writes.length > 0) throw new Error(`the preview sent writes: ${writes.join(", ")}`);
+    this.#assertNoSecrets(world);
     return {
       seed,
       runs: this.#texts.length,
@@ -116,7 +116,7 @@ class Story {
   }
 
   async #configure(): Promise<void> {
-    const { random, api, project } = this.#stage;
+    const { random, api, project } = this.#setup;
     const isConfigured = random.chance(0.3);
     project.env = {
       ...(isConfigured ? {} : { CLOUDFLARE_API_TOKEN: TOKEN }),
@@ -131,9 +131,9 @@ class Story {
     });
   }
 
-  /** Disturbed first, and where that has failed once more without. What a person has done to the program comes back. */
-  async #bring(declared: Program, isKilled: boolean): Promise<Program> {
-    const { random, api, project } = this.#stage;
+  /** Applies with faults, and if that fails, again without. Returns the program with the user's changes. */
+  async #apply(declared: Program, isKilled: boolean): Promise<Program> {
+    const { random, api, project } = this.#setup;
     const kill = isKilled ? killFor(random, declared.resources.length) : undefined;
     const faults = faultsFor(random);
     let program = await this.#write(declared);
@@ -143,7 +143,7 @@ class Story {
     this.#log.push(
       `-- ${kill === undefined ? "disturbed" : `${kill.what} killed`}: ${faults.map((each) => JSON.stringify(each)).join(", ")}`,
     );
-    const disturbed = await this.#run(() => this.#disturbed(kill));
+    const disturbed = await this.#run(() => this.#applyDisturbed(kill));
     this.#rememberRequests();
     api.clearFaults();
     api.advance(5_000);
@@ -155,18 +155,20 @@ class Story {
       const { code, text } = await this.#run(() => project.run(...UP));
       this.#rememberRequests();
       if (code === 0) return program;
-      const next = attempt < MOST_REMEDIES ? remedied(program, text) : undefined;
+      const next = attempt < MOST_REMEDIES ? applyRemedies(program, text) : undefined;
       if (next === undefined)
-        throw new Error(`the up without faults failed:\n${text}\nand before it:\n${disturbed.text}`);
+        throw new Error(
+          `the update without faults failed:\n${text}\nand the one before it:\n${disturbed.text}`,
+        );
       this.#remedies.push(...next.names);
       program = await this.#write(next.program);
     }
   }
 
-  async #disturbed(kill: Kill | undefined): Promise<RunResult> {
-    if (kill === undefined) return await this.#stage.project.run(...UP);
+  async #applyDisturbed(kill: Kill | undefined): Promise<RunResult> {
+    if (kill === undefined) return await this.#setup.project.run(...UP);
     this.#kills += 1;
-    return await runAndKill(this.#stage.api, this.#stage.project, UP, kill);
+    return await runAndKill(this.#setup.api, this.#setup.project, UP, kill);
   }
 
   async #run(command: () => Promise<RunResult>): Promise<RunResult> {
@@ -176,7 +178,7 @@ class Story {
     return result;
   }
 
-  /** With what only a look at the API tells: tokens at destinations, and what a migration is confirmed by. */
+  /** Writes the program with what only the API knows: ownership tokens and migrations' digests. */
   async #write(declared: Program): Promise<Program> {
     const resources: Declared[] = [];
     for (const each of declared.resources) {
@@ -189,7 +191,7 @@ class Story {
       resources.push({ ...each, args });
     }
     const program = { ...declared, resources };
-    writeProgram(this.#stage.project.dir, program);
+    writeProgram(this.#setup.project.dir, program);
     this.#current = program;
     return program;
   }
@@ -197,7 +199,7 @@ class Story {
   #current: Program | undefined;
 
   async #challenge(args: Args): Promise<string> {
-    const { api } = this.#stage;
+    const { api } = this.#setup;
     const scope =
       args["zoneId"] === undefined
         ? `/accounts/${textOf(args["accountId"])}`
@@ -218,7 +220,7 @@ class Story {
   readonly #secrets: string[] = [];
 
   async #confirmation(args: Args): Promise<string | undefined> {
-    const { api } = this.#stage;
+    const { api } = this.#setup;
     const zone = textOf(args["zoneId"]);
     const target = textOf(args["target"]);
     const order = ["assessed", "start", "validation", "finished"];
@@ -229,33 +231,33 @@ class Story {
     return digest;
   }
 
-  async #judge(situation: Situation, world: World): Promise<void> {
-    this.#stage.api.advance(5_000);
-    const found = await problems(situation);
+  async #verify(situation: Situation, world: World): Promise<void> {
+    this.#setup.api.advance(5_000);
+    const found = await findProblems(situation);
     if (found.length > 0) throw new Error(`not as declared:\n  ${found.join("\n  ")}`);
-    this.#hidden(world);
+    this.#assertNoSecrets(world);
   }
 
   readonly #requests: string[] = [];
   readonly #log: string[] = [];
 
-  /** Where a request may hold a secret is its body, to the API's paths that take one. */
+  /** Remembers requests, without bodies that may contain secrets. */
   #rememberRequests(): void {
     const takesSecrets = /\/logpush\/|\/page_shield\/policies|\/storage\/kv\/namespaces(\/[0-9a-f]{32})?$/;
-    for (const { method, path, query, body, headers, status, fault } of this.#stage.api.requests) {
+    for (const { method, path, query, body, headers, status, fault } of this.#setup.api.requests) {
       this.#log.push(`${method} ${path} ${status ?? "no answer"}${fault === undefined ? "" : ` (${fault})`}`);
       const shown = takesSecrets.test(path) && method !== "GET" ? undefined : body;
       this.#requests.push(JSON.stringify([path, query, headers, shown]));
     }
   }
 
-  /** No secret in what was printed, recorded, or sent to the wrong place. */
-  #hidden({ canaries }: World): void {
-    const written = filesBelow(dirname(this.#stage.project.dir))
+  /** Fails if a secret was printed, written to a file, or sent to the wrong path. */
+  #assertNoSecrets({ canaries }: World): void {
+    const written = filesBelow(dirname(this.#setup.project.dir))
       .filter((path) => !path.includes("/sources/") && !path.includes("/node_modules"))
       .map((path): [string, string] => [path, readFileSync(path, "utf8")]);
     const places: [string, string][] = [
-      ...this.#texts.map((text, index): [string, string] => [`what run ${index + 1} printed`, text]),
+      ...this.#texts.map((text, index): [string, string] => [`the output of run ${index + 1}`, text]),
       ...written,
       ["a request", this.#requests.join("\n")],
     ];
@@ -263,18 +265,18 @@ class Story {
       for (const secret of [...canaries, ...this.#secrets, TOKEN]) {
         const at = text.indexOf(secret);
         if (at >= 0)
-          throw new Error(`${secret} stands in ${where}: ${text.slice(Math.max(0, at - 200), at + 80)}`);
+          throw new Error(`${secret} is in ${where}: ${text.slice(Math.max(0, at - 200), at + 80)}`);
       }
     }
   }
 
-  explained(error: unknown): Error {
-    const kept = join("/tmp", `edgeguard-soak-${this.#stage.seed}.js`);
-    if (this.#current !== undefined) keepProgram(this.#stage.project.dir, kept);
+  explain(error: unknown): Error {
+    const kept = join("/tmp", `edgeguard-soak-${this.#setup.seed}.js`);
+    if (this.#current !== undefined) keepProgram(this.#setup.project.dir, kept);
     const reason = error instanceof Error ? error.message : String(error);
     const sent = this.#log.slice(-60).join("\n");
     return new Error(
-      `seed ${this.#stage.seed}: ${reason}\n\nThe program is kept as ${kept}. Once more: EDGEGUARD_SOAK_SEED=${this.#stage.seed} npx jest tests/soak\n\nWhat was sent last:\n${sent}\n\nWhat was printed last:\n${this.#last}`,
+      `seed ${this.#setup.seed}: ${reason}\n\nThe program is in ${kept}. Run it again: EDGEGUARD_SOAK_SEED=${this.#setup.seed} npx jest tests/soak\n\nLast requests:\n${sent}\n\nLast output:\n${this.#last}`,
     );
   }
 }

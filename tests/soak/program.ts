@@ -2,8 +2,6 @@ import { copyFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "nod
 import { dirname, join } from "node:path";
 import { REPOSITORY } from "../support/engine";
 
-/** A program as data, and its text. */
-
 export const TYPES = [
   "PageShieldSettings",
   "PageShieldPolicy",
@@ -21,7 +19,7 @@ export type Value =
   | boolean
   | null
   | readonly Value[]
-  /** Data; or what a program says in code, told by its one member: `{ $id: name of a resource }`, `{ $secret: value }`. */
+  /** Data, or code by its only member: `{ $id: name of a resource }`, `{ $secret: value }`. */
   | { readonly [member: string]: Value };
 
 export type Args = Readonly<Record<string, Value>>;
@@ -43,7 +41,7 @@ export function isObject(value: Value | undefined): value is { readonly [member:
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The value without secrets around parts of it. */
+/** The value without its `$secret` wrappers. */
 export function plain(value: Value): Value {
   if (Array.isArray(value)) return (value as readonly Value[]).map(plain);
   if (!isObject(value)) return value;
@@ -52,7 +50,7 @@ export function plain(value: Value): Value {
   return Object.fromEntries(Object.entries(value).map(([member, each]) => [member, plain(each)]));
 }
 
-/** A value that is no object, as a text; nothing is an empty one. */
+/** A value as text; undefined is empty. */
 export function textOf(value: Value | undefined): string {
   const given = plain(value ?? "");
   return typeof given === "string" ? given : JSON.stringify(given);
@@ -81,17 +79,17 @@ function code(value: Value): string {
     .join(", ")} }`;
 }
 
-/** Where a project keeps what may hold secrets in plain text, apart from what an engine writes. */
+/** The folder for files with secrets in plain text, apart from what an engine writes. */
 export function sourcesOf(projectDir: string): string {
   return join(dirname(projectDir), "sources");
 }
 
-/** How a program names one of its files. */
+/** A file's path in the program. */
 export function sourcePath(file: string): string {
   return `../sources/${file}`;
 }
 
-/** Makes it the project's program. The project's own folder only says where the program is. */
+/** Writes the program. The project's own folder only points to it. */
 export function writeProgram(projectDir: string, program: Program): void {
   const sources = sourcesOf(projectDir);
   rmSync(sources, { recursive: true, force: true });
@@ -105,7 +103,7 @@ export function writeProgram(projectDir: string, program: Program): void {
   writeFileSync(join(projectDir, "index.js"), `require(${JSON.stringify(join(sources, "program.js"))});\n`);
 }
 
-/** Keeps the program for a person who looks into a failure. */
+/** Keeps the program, to debug a failure. */
 export function keepProgram(projectDir: string, as: string): void {
   mkdirSync(dirname(as), { recursive: true });
   copyFileSync(join(sourcesOf(projectDir), "program.js"), as);

@@ -1,4 +1,4 @@
-/** Random choices that a seed repeats. */
+/** Random choices, the same for the same seed. */
 export class Random {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = Math.imul(seed, 0x9e3779b9) | 0;
   }
 
-  /** From 0 to below 1 (mulberry32). */
+  /** At least 0 and less than 1 (mulberry32). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -25,11 +25,11 @@ export class Random {
 
   pick<T>(from: readonly T[]): T {
     const picked = from[this.int(0, from.length - 1)];
-    if (picked === undefined) throw new Error("there is nothing to pick from");
+    if (picked === undefined) throw new Error("nothing to pick from");
     return picked;
   }
 
-  /** Up to `most` of them, in random order. */
+  /** `least` to `most` of them, in random order. */
   some<T>(from: readonly T[], least: number, most: number): T[] {
     const left = [...from];
     const count = Math.min(left.length, this.int(least, most));
@@ -44,7 +44,7 @@ export class Random {
     return this.pick(WORDS);
   }
 
-  /** `{ [name]: value }` in so many of all cases, else nothing: an argument that may be left out. */
+  /** `{ [name]: value }` with this probability, else empty: an optional argument. */
   maybe<T>(name: string, value: () => T, probability = 0.4): Readonly<Record<string, T>> {
     return this.chance(probability) ? { [name]: value() } : {};
   }

@@ -1,12 +1,12 @@
 import type { Args, Declared, Program } from "./program";
 
-/** What a message tells a person to do where the product, by design, does not go on by itself. */
+/** A change that a message asks the user for, if the product stops by design. */
 export interface Remedy {
   readonly name: string;
-  /** Why it stops there. */
+  /** Why it stops. */
   readonly why: string;
   readonly says: RegExp;
-  /** Undefined where it is not what helps this one. */
+  /** Undefined if it doesn't apply to this resource. */
   readonly change: (declared: Declared) => Declared | undefined;
 }
 
@@ -14,13 +14,13 @@ function withArgs(declared: Declared, args: Args): Declared {
   return { ...declared, args: { ...declared.args, ...args } };
 }
 
-/** Behind the name of what a derived program calls otherwise. */
+/** Suffix of a renamed resource. */
 export const RENAMED = "-renamed";
 
 export const REMEDIES: readonly Remedy[] = [
   {
     name: "aliases",
-    why: "a resource was renamed without one, and its object may not be adopted: a namespace that holds other keys than the program declares, or the program forbids adopting any",
+    why: "a resource was renamed without an alias, and its object can't be adopted: a namespace has keys that the program doesn't declare, or the program sets adopt: never",
     says: /aliases: \[\{ name|add an alias/,
     change: (declared) =>
       declared.name.endsWith(RENAMED)
@@ -32,36 +32,36 @@ export const REMEDIES: readonly Remedy[] = [
   },
   {
     name: 'adopt: "ifEqual" instead of "never"',
-    why: "an interrupted run has made the object without recording it, and the program forbids adopting any",
+    why: "an interrupted run created the object without recording it, and the program sets adopt: never",
     says: /adopt: "never" (forbids|prevents)/,
     change: (declared) => withArgs(declared, { adopt: "ifEqual" }),
   },
   {
     name: 'adopt: "takeOver"',
-    why: "an interrupted run has left the object half-made, or the program has changed since",
+    why: "an interrupted run left the object half-done, or the program changed since",
     says: /Set adopt: "takeOver"/,
     change: (declared) => withArgs(declared, { adopt: "takeOver" }),
   },
 ];
 
-/** What may be otherwise than declared after a kill, by design. */
+/** What may differ from the program after a kill, by design. */
 export const ALLOWANCES = {
   settings:
-    "Page Shield settings of which nobody knows what they were: the process died between the first write and its record",
-  ref: "a rule with a ref of its own choice that a killed run made without recording it: it is adopted as somebody's, keeps its ref, and stays when the resource goes",
+    "the original Page Shield settings are unknown: the process died between the first write and recording it",
+  ref: "a killed run created a rule with a custom ref without recording it: it's adopted as somebody else's, keeps its ref, and stays when the resource is deleted",
 } as const;
 export type Allowance = keyof typeof ALLOWANCES;
 
-/** The program as the messages of a run ask for it, and by which remedies; undefined where they ask for nothing. */
-export function remedied(
+/** Changes the program as the messages of a run ask for; undefined if they ask for nothing. */
+export function applyRemedies(
   program: Program,
   text: string,
 ): { readonly program: Program; readonly names: readonly string[] } | undefined {
   const names: string[] = [];
   const resources = program.resources.map((declared) => {
-    const said = messagesOf(text, declared.name);
+    const lines = messagesOf(text, declared.name);
     for (const { name, says, change } of REMEDIES) {
-      const changed = said.some((line) => says.test(line)) ? change(declared) : undefined;
+      const changed = lines.some((line) => says.test(line)) ? change(declared) : undefined;
       if (changed === undefined) continue;
       names.push(name);
       return changed;
@@ -71,7 +71,7 @@ export function remedied(
   return names.length === 0 ? undefined : { program: { ...program, resources }, names };
 }
 
-/** Lines under a resource's heading among the diagnostics of both engines. */
+/** The lines below a resource's heading in the diagnostics of either engine. */
 function messagesOf(text: string, name: string): string[] {
   const said: string[] = [];
   let isOwn = false;

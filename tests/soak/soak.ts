@@ -1,15 +1,15 @@
 import { LOCAL_ENGINE, pulumiCli, type EngineCommand } from "edgeguard-local";
-import { play, type Played } from "./play";
+import { runSeed, type SoakResult } from "./play";
 import { ALLOWANCES, REMEDIES } from "./remedies";
 import { SEEDS } from "./seeds";
 
 /**
- * 200 seeds in the long run, in shards that the workers share; one in the usual run. One seed, or several with commas
- * between: EDGEGUARD_SOAK_SEED=123. On the Pulumi CLI of this machine: EDGEGUARD_SOAK_ENGINE=cli.
+ * The long run plays 200 seeds, in shards for the workers; the normal run plays one. To play certain seeds:
+ * EDGEGUARD_SOAK_SEED=123,456. To use the Pulumi CLI: EDGEGUARD_SOAK_ENGINE=cli.
  */
 
 const SHARDS = 4;
-/** Of the usual run: a short story, with a kill. */
+/** The normal run: a short one, with a kill. */
 const SHORT = [129];
 
 export function soak(shard: number): void {
@@ -19,10 +19,11 @@ export function soak(shard: number): void {
     return;
   }
   const engine = chosenEngine();
-  const played: Played[] = [];
+  const played: SoakResult[] = [];
 
   afterAll(() => {
-    const sum = (of: (each: Played) => number): number => played.reduce((total, each) => total + of(each), 0);
+    const sum = (of: (each: SoakResult) => number): number =>
+      played.reduce((total, each) => total + of(each), 0);
     const counts = REMEDIES.map(
       ({ name }) => `${name}: ${sum(({ remedies }) => remedies.filter((r) => r === name).length)}`,
     );
@@ -30,14 +31,14 @@ export function soak(shard: number): void {
       (name) => `${name}: ${sum(({ allowances }) => allowances.filter((each) => each === name).length)}`,
     );
     process.stdout.write(
-      `soak on ${engine.name}: ${played.length} of ${seeds.length} seeds (${seeds.join(" ")}), ${sum(({ runs }) => runs)} runs, ${sum(({ faults }) => faults)} faults, ${sum(({ kills }) => kills)} kills; by hand: ${counts.join("; ")}; otherwise by design: ${allowed.join("; ")}\n`,
+      `soak on ${engine.name}: ${played.length} of ${seeds.length} seeds (${seeds.join(" ")}), ${sum(({ runs }) => runs)} runs, ${sum(({ faults }) => faults)} faults, ${sum(({ kills }) => kills)} kills; changed by the user: ${counts.join("; ")}; different by design: ${allowed.join("; ")}\n`,
     );
   });
 
   test.each(seeds)(
-    "seed %i: what is declared is there in the end, nothing else has changed, and no secret is seen",
+    "seed %i: ends with exactly what the program declares, leaves everything else alone, and shows no secret",
     async (seed) => {
-      played.push(await play(seed, engine));
+      played.push(await runSeed(seed, engine));
     },
     180_000,
   );
@@ -53,6 +54,6 @@ function seedsOf(shard: number): readonly number[] {
 function chosenEngine(): EngineCommand {
   if (process.env["EDGEGUARD_SOAK_ENGINE"] !== "cli") return LOCAL_ENGINE;
   const cli = pulumiCli();
-  if (cli === undefined) throw new Error("EDGEGUARD_SOAK_ENGINE=cli: there is no pulumi on PATH");
+  if (cli === undefined) throw new Error("EDGEGUARD_SOAK_ENGINE=cli: no pulumi on PATH");
   return cli;
 }

@@ -23,10 +23,10 @@ test(`finds an unprotect danger in each of ${PAIRS} random changes that blocks o
   const outcomes: Outcome[] = [];
   for (let seed = 1; outcomes.length < PAIRS; seed += 1) {
     if (seed > 3 * PAIRS) throw new Error(`only ${outcomes.length} of ${seed} changes were applied`);
-    const outcome = await played(seed);
+    const outcome = await runChange(seed);
     if (outcome !== undefined) outcomes.push(outcome);
   }
-  expect(outcomes.flatMap(missed)).toEqual([]);
+  expect(outcomes.flatMap(missedLosses)).toEqual([]);
 
   const alarms = outcomes.filter((each) => each.losses.length === 0 && each.unprotects.length > 0);
   const losing = outcomes.filter((each) => each.losses.length > 0).length;
@@ -50,13 +50,13 @@ function tally(alarms: readonly Outcome[]): string {
 }
 
 /** Losses without a danger for the same kind of resource. */
-function missed({ losses: all, unprotects, ...rest }: Outcome): object[] {
+function missedLosses({ losses: all, unprotects, ...rest }: Outcome): object[] {
   const unsaid = all.filter(({ kind }) => !unprotects.some((each) => each.kind === kind));
   return unsaid.length === 0 ? [] : [{ ...rest, losses: unsaid.slice(0, 3).map(({ what }) => what) }];
 }
 
 /** Undefined if the update refuses the first program or the change. */
-async function played(seed: number): Promise<Outcome | undefined> {
+async function runChange(seed: number): Promise<Outcome | undefined> {
   const api = await startLocalApi();
   try {
     const world: World = {
@@ -70,10 +70,10 @@ async function played(seed: number): Promise<Outcome | undefined> {
     const recorded = await applied(api, before, new Map());
     if (recorded === undefined) return undefined;
     const was = await effectOf(api, [world.zone, world.otherZone]);
-    const { after, names, strangers } = changed(world, rules, before);
-    const known = new Map([...recorded].filter(([name]) => !strangers.includes(name)));
+    const { after, names, notInState } = changed(world, rules, before);
+    const known = new Map([...recorded].filter(([name]) => !notInState.includes(name)));
     // Only live checks show what's adopted.
-    const plan = await planned(api, after, known, strangers.length > 0 || world.random.chance(0.7));
+    const plan = await planned(api, after, known, notInState.length > 0 || world.random.chance(0.7));
     if (plan === undefined || (await applied(api, after, known)) === undefined) return undefined;
     const is = await effectOf(api, [world.zone, world.otherZone]);
     const { dangers } = report(JSON.stringify(plan), "json");

@@ -54,13 +54,13 @@ export interface Change {
   readonly after: readonly Declared[];
   readonly names: readonly string[];
   /** Resources that aren't in state: the program adopts their objects, as if somebody else had made them. */
-  readonly strangers: readonly string[];
+  readonly notInState: readonly string[];
 }
 
 export function changed(world: World, rules: KnownRules, before: readonly Declared[]): Change {
   const { random } = world;
   const names: string[] = [];
-  const strangers: string[] = [];
+  const notInState: string[] = [];
   // Half of all changes affect a single resource, so that another's danger can't hide a missing one.
   const only = random.chance(0.5) ? random.pick(before).name : undefined;
   const after = before.flatMap((each): Declared[] => {
@@ -87,10 +87,10 @@ export function changed(world: World, rules: KnownRules, before: readonly Declar
     const isTakenOver = each.type !== "PageShieldSettings" && random.chance(0.15);
     if (!isTakenOver) return [{ ...each, inputs }];
     names.push(`${each.type} taken over`);
-    strangers.push(each.name);
+    notInState.push(each.name);
     return [{ ...each, inputs: { ...inputs, adopt: "takeOver" } }];
   });
-  return names.length === 0 ? changed(world, rules, before) : { after, names, strangers };
+  return names.length === 0 ? changed(world, rules, before) : { after, names, notInState };
 }
 
 // Managed rulesets

@@ -4,7 +4,7 @@ const urn = (type: string, name: string): string =>
   `urn:pulumi:dev::scenario::pulumi-nodejs:dynamic/edgeguard:${type}::${name}`;
 
 playScenario({
-  title: "a replacement that nothing asks for but the command line keeps the real object",
+  title: "--target-replace keeps the object in Cloudflare",
   folder: __dirname,
   zone: "empty",
   steps: [
@@ -20,7 +20,7 @@ playScenario({
       writes: [],
       says: [/is kept/],
       in: {
-        // Of a policy that was made a moment ago nothing is seen yet: a second one protects before the first one goes.
+        // A new policy isn't listed yet, so a second one is created before the first one is deleted.
         "listings 5 s late": {
           writes: [
             "POST /zones/{zone}/page_shield/policies",

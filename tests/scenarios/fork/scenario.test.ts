@@ -1,7 +1,7 @@
 import { playScenario } from "../../support/scenario";
 
 playScenario({
-  title: "a pull request from a fork previews without any credential, with one warning",
+  title: "a pull request from a fork previews without credentials, with one warning",
   folder: __dirname,
   anonymous: true,
   steps: [

@@ -6,8 +6,7 @@ const ENTRY_POINT = "/zones/{zone}/rulesets/phases/http_request_firewall_managed
 const ID = seededRules.blog.owasp;
 
 playScenario({
-  title:
-    "takeOver adopts a rule from the dashboard, and a destroy puts it back",
+  title: "takeOver adopts a rule from the dashboard, and a destroy puts it back",
   folder: __dirname,
   zone: "blog",
   steps: [

@@ -4,8 +4,7 @@ const RULES = "/zones/{zone}/rulesets/{id}/rules";
 const ENTRY_POINT = "/zones/{zone}/rulesets/phases/http_request_firewall_managed/entrypoint";
 
 playScenario({
-  title:
-    "a zone's first deployment creates its entry point, which stays when the last one is destroyed",
+  title: "a zone's first deployment creates its entry point, which stays when the last one is destroyed",
   folder: __dirname,
   zone: "empty",
   steps: [

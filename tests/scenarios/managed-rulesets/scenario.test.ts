@@ -103,7 +103,12 @@ playScenario({
       },
     },
     { run: "refresh", args: ["--expect-no-changes"], changes: { unchanged: 2 } },
-    { run: "destroy", changes: { delete: 2 }, writes: [DELETE, DELETE, DELETE], hides: ["runs no managed ruleset"] },
+    {
+      run: "destroy",
+      changes: { delete: 2 },
+      writes: [DELETE, DELETE, DELETE],
+      hides: ["runs no managed ruleset"],
+    },
     { look: ENTRY_POINT, result: { rules: [monitoring, managed, credentials] } },
   ],
 });

@@ -7,7 +7,7 @@ const UP = {
 } as const;
 
 playScenario({
-  title: "a declaration that cannot work is refused in the preview, with every reason, and nothing is sent",
+  title: "mistakes fail the preview with every reason, before anything is sent",
   folder: __dirname,
   zone: "empty",
   steps: [
@@ -30,7 +30,7 @@ playScenario({
       run: "preview",
       program: "twice",
       code: "failure",
-      requests: 1, // The look of the first one: the second is never registered.
+      requests: 1, // The live check of the first one; the second is never registered.
       says: [/PageShieldSettings "one" and "two" both manage Page Shield of zone/],
     },
     {
@@ -45,7 +45,7 @@ playScenario({
 });
 
 playScenario({
-  title: "configuration that nothing reads or nobody can use is refused with a sentence",
+  title: "an unknown setting fails the preview",
   folder: __dirname,
   zone: "empty",
   config: { "edgeguard:apiTokn": "x" },
@@ -60,7 +60,7 @@ playScenario({
 });
 
 playScenario({
-  title: "two kinds of credentials at once are refused with a sentence",
+  title: "two kinds of credentials at once fail the preview",
   folder: __dirname,
   zone: "empty",
   config: {
@@ -80,7 +80,7 @@ playScenario({
 });
 
 playScenario({
-  title: "a base address without a version is refused with a sentence",
+  title: "a base URL without a version fails the preview",
   folder: __dirname,
   zone: "empty",
   config: { "edgeguard:baseUrl": "https://api.example.com/client" },
@@ -97,7 +97,7 @@ playScenario({
 });
 
 playScenario({
-  title: "a token that is refused fails the preview and the up with the same sentence",
+  title: "a token that Cloudflare refuses fails preview and update with the same message",
   folder: __dirname,
   zone: "empty",
   config: { "edgeguard:apiToken": "canary-token-9753" },
@@ -118,7 +118,7 @@ playScenario({
 });
 
 playScenario({
-  title: "a plan without the entitlement says so",
+  title: "a zone whose plan lacks a product fails with that reason",
   folder: __dirname,
   zone: "free",
   steps: [
@@ -127,7 +127,7 @@ playScenario({
       program: "policy-alone",
       code: "failure",
       says: [/whether the plan includes Page Shield policies/],
-      // The refusal points at nothing, so it may mean the form of `enabled`: the other form is tried once.
+      // The refusal names no field, so the other form of `enabled` is tried once.
       writes: ["POST /zones/{zone}/page_shield/policies", "POST /zones/{zone}/page_shield/policies"],
     },
     {

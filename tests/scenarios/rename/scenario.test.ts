@@ -2,7 +2,7 @@ import { playScenario } from "../../support/scenario";
 
 playScenario({
   title:
-    "a resource renamed or moved without an alias keeps its real object: the successor adopts it and the delete sends nothing",
+    "renaming or moving a resource without an alias keeps its object: the new resource adopts it, and the delete sends nothing",
   folder: __dirname,
   zone: "empty",
   steps: [
@@ -16,7 +16,7 @@ playScenario({
         "POST /zones/{zone}/rulesets/{id}/rules",
       ],
     },
-    // A successor is found in the listing: within its lag it would be another object, and the old one would go.
+    // Adopting needs the object in the list. Before it's listed, the update would create another one and delete the old one.
     { advanceSeconds: 10 },
     {
       run: "up",

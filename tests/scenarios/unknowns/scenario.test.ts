@@ -3,7 +3,7 @@ import { playScenario } from "../../support/scenario";
 const OTHER_ZONE = "5a0c1e7f3b2d4968a7e1c0f2d3b4a501";
 
 playScenario({
-  title: "values that are not known yet pass a preview wherever they may stand",
+  title: "arguments that are unknown until the update pass the preview",
   folder: __dirname,
   zone: "empty",
   config: { otherZoneId: OTHER_ZONE },

@@ -3,7 +3,7 @@ import { playScenario } from "../../support/scenario";
 const OTHER_ZONE = "5a0c1e7f3b2d4968a7e1c0f2d3b4a501";
 
 playScenario({
-  title: "another zone replaces: the new zone is set first, the old one gets back what it had",
+  title: "changing zoneId sets the new zone first, then restores the old one",
   folder: __dirname,
   zone: "empty",
   config: { otherZoneId: OTHER_ZONE },

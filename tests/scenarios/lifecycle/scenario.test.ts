@@ -3,8 +3,8 @@ import { playScenario, type Step } from "../../support/scenario";
 const SETTINGS = "/zones/{zone}/page_shield";
 const POLICIES = `${SETTINGS}/policies`;
 
-const story = (reporting: string, enabled: (on: boolean) => string | boolean): readonly Step[] => [
-  // What it does, once.
+const steps = (reporting: string, enabled: (on: boolean) => string | boolean): readonly Step[] => [
+  // The first update.
   {
     run: "preview",
     changes: { create: 3 },
@@ -20,7 +20,7 @@ const story = (reporting: string, enabled: (on: boolean) => string | boolean): r
       value: "script-src 'self' js.payments.example; upgrade-insecure-requests",
     },
   },
-  // Nothing more to do, and nothing asked to find that out.
+  // No changes, and no requests to find that out.
   { run: "preview", args: ["--expect-no-changes"], changes: { unchanged: 3 }, requests: 0 },
   { run: "refresh", args: ["--expect-no-changes"], changes: { unchanged: 3 }, requests: 2 },
   { run: "preview", args: ["--expect-no-changes"], changes: { unchanged: 3 }, requests: 0 },
@@ -48,7 +48,7 @@ const story = (reporting: string, enabled: (on: boolean) => string | boolean): r
   { run: "up", changes: { update: 2, unchanged: 1 }, writes: [`PUT ${SETTINGS}`, `PUT ${POLICIES}/{id}`] },
   { look: SETTINGS, result: { enabled: true } },
   { run: "preview", args: ["--expect-no-changes"], changes: { unchanged: 3 }, requests: 0 },
-  // An argument that is removed goes back to what was there before it was first set.
+  // A removed argument goes back to its value from before it was first set.
   {
     run: "preview",
     program: "without-path",
@@ -63,29 +63,29 @@ const story = (reporting: string, enabled: (on: boolean) => string | boolean): r
     writes: [`PUT ${SETTINGS}`],
   },
   { look: SETTINGS, result: { enabled: true, use_connection_url_path: false } },
-  // The policy goes, the settings are what they were.
+  // The policy is deleted, the settings are restored.
   { run: "destroy", changes: { delete: 3 }, writes: [`PUT ${SETTINGS}`, `DELETE ${POLICIES}/{id}`] },
   { look: SETTINGS, result: { enabled: false, use_connection_url_path: false } },
 ];
 
 playScenario({
-  title: "a zone's page security is declared, drifts, is repaired and given back (published dialect)",
+  title: "Page Shield of a zone is declared, drifts, is repaired and restored (published dialect)",
   folder: __dirname,
   dialects: ["published"],
   zone: "empty",
-  steps: story("use_cloudflare_reporting_endpoint", (on) => on),
+  steps: steps("use_cloudflare_reporting_endpoint", (on) => on),
 });
 
-// What is sent and stored in this dialect, the tests of each product look at without an engine.
+// Each product's own tests cover this dialect's requests and state without an engine.
 if (process.env["EDGEGUARD_TEST_LONG"] === "1") {
   playScenario({
-    title: "a zone's page security is declared, drifts, is repaired and given back (seed dialect)",
+    title: "Page Shield of a zone is declared, drifts, is repaired and restored (seed dialect)",
     folder: __dirname,
     zone: "empty",
     dialect: "seed",
     dialects: ["seed"],
-    // The plans are those of the other dialect; what is sent and stored differs.
-    steps: story("use_platform_reporting_endpoint", String).filter(
+    // The plans are the same in both dialects; requests and state differ.
+    steps: steps("use_platform_reporting_endpoint", String).filter(
       (step) => !("run" in step && (step.run === "preview" || step.requests === 0)),
     ),
   });

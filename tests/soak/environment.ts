@@ -1,8 +1,6 @@
 import { managedRulesets, type LocalApi } from "edgeguard-local";
 import { raw } from "../support/scenario";
 
-/** What is there besides the program: managed rulesets, and what others have made. */
-
 export interface CatalogRuleset {
   readonly id: string;
   readonly name: string;
@@ -10,7 +8,7 @@ export interface CatalogRuleset {
   readonly version: string;
   readonly rules: readonly { readonly id: string; readonly actions: readonly string[] }[];
   readonly tags: readonly { readonly tag: string; readonly actions: readonly string[] }[];
-  /** Actions that some rule takes. */
+  /** Actions that at least one rule allows. */
   readonly actions: readonly string[];
   /** The rule of the OWASP Core Ruleset that compares the score. */
   readonly scoreRule: string | undefined;
@@ -104,7 +102,7 @@ export async function rulesOf(api: LocalApi, zone: string): Promise<readonly Zon
   return answer.success ? (answer.result as { rules: ZoneRule[] }).rules : []; // A zone may have none.
 }
 
-/** Zones in which a program may change something, by what. */
+/** Zones that programs change, by kind of object. */
 export const WATCHED = {
   policies: ["shop", "empty", "blog"],
   jobs: ["shop", "empty", "migrateEnterprise"],
@@ -112,8 +110,8 @@ export const WATCHED = {
   settings: ["shop", "empty", "blog", "small", "migratePro"],
 } as const;
 
-/** Makes things in the same zones and the same account as the program will, and says which namespaces. */
-export async function settleStrangers(api: LocalApi): Promise<readonly string[]> {
+/** Creates other people's objects in the program's zones and account. Returns the IDs of their namespaces. */
+export async function createOthersObjects(api: LocalApi): Promise<readonly string[]> {
   const { zones, accounts } = api;
   for (const zone of WATCHED.policies) {
     await send(api, "POST", `/zones/${zones[zone]}/page_shield/policies`, {
@@ -158,7 +156,7 @@ export async function settleStrangers(api: LocalApi): Promise<readonly string[]>
       { key: "theirs/plain", value: "their value" },
       { key: "theirs/bytes", value: Buffer.from([1, 2, 255]).toString("base64"), base64: true },
       { key: "theirs/meta", value: "x", metadata: { owner: "them" }, expiration: 4_000_000_000 },
-      { key: "stale/theirs", value: "goes where a program prunes" },
+      { key: "stale/theirs", value: "deleted if a program prunes it" },
     ]);
   }
   return namespaces;
@@ -174,7 +172,7 @@ function theirJob(dataset: string): object {
   };
 }
 
-/** All that a program could change, object by object, as raw answers hold it. */
+/** Every object that a program could change, as raw JSON. */
 export async function inventory(api: LocalApi): Promise<ReadonlyMap<string, string>> {
   const { zones, accounts } = api;
   const found = new Map<string, string>();
@@ -217,7 +215,7 @@ interface ListedKey {
   readonly metadata?: unknown;
 }
 
-/** Each key of a namespace with its value, by raw requests. */
+/** A namespace's entries, read with raw requests. */
 export async function entriesOf(api: LocalApi, namespace: string): Promise<ReadonlyMap<string, StoredEntry>> {
   const root = `/accounts/${api.accounts.main}/storage/kv/namespaces/${namespace}`;
   const keys: ListedKey[] = [];
