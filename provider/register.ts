@@ -13,11 +13,11 @@ import { ownMember, type JsonObject } from "./runtime/values";
 import { verbsOf, type Verbs } from "./runtime/verbs";
 
 /**
- * The door the forwarder in a state file comes through. Every export here is called by texts that were written long
- * ago: a name or an argument that changes breaks the refresh and destroy of every stack.
+ * The entry point `pulumi-edgeguard/runtime` for the forwarders in state files. Forwarders of any age call these exports:
+ * a changed name or parameter would break the refresh and destroy of every stack.
  */
 
-/** The one register: a type's name, as state files hold it, to its verbs. */
+/** The verbs of each type, by its name in state files. */
 export const REGISTER: Readonly<Record<string, Verbs>> = {
   PageShieldSettings: verbsOf(pageShieldSettings),
   PageShieldPolicy: verbsOf(pageShieldPolicy),
@@ -33,12 +33,12 @@ let host = new Host({ config: () => undefined, signal: lifeline.signal, closing:
 let configured = false;
 let verbsInProgress = 0;
 
-/** Takes the stack's configuration. Must not wait for anything: the engine does not wait for it either. */
+/** Receives the stack's configuration. Synchronous, because the engine doesn't wait for it. */
 export function configure(
   _type: string,
   request: { readonly config: { get(key: string): string | undefined } },
 ): void {
-  if (configured) return; // All types of a process are given the same configuration and share one host.
+  if (configured) return; // All types of a process get the same configuration and share one host.
   configured = true;
   const config: ConfigGetter = (key) => request.config.get(key);
   host = new Host({ config, signal: lifeline.signal, closing: lifeline.closing });
@@ -73,21 +73,21 @@ async function remove(type: string, id: string, props: JsonObject): Promise<void
 }
 export { remove as delete };
 
-/** Finds the type's verbs and makes every error one that is safe and fit to be shown. */
+/** Runs a verb. Makes every error safe to show. */
 async function guarded<T>(type: string, done: string, work: (verbs: Verbs) => T | Promise<T>): Promise<T> {
   verbsInProgress += 1;
   try {
     const verbs = ownMember(REGISTER, type);
     if (verbs === undefined) {
       throw new Error(
-        `this version of pulumi-edgeguard has no resource ${type}: install the version that wrote the state, or a later one`,
+        `this version of pulumi-edgeguard has no resource ${type}. Install the version that wrote the state, or a later one`,
       );
     }
     return await work(verbs);
   } catch (error) {
     throw presentable(error, `edgeguard: ${type} could not be ${done}`);
   } finally {
-    // The reply leaves for the engine in the turns of the event loop that follow.
+    // The reply to the engine leaves in the next turns of the event loop.
     setImmediate(() =>
       setImmediate(() => {
         verbsInProgress -= 1;
@@ -97,8 +97,8 @@ async function guarded<T>(type: string, done: string, work: (verbs: Verbs) => T 
 }
 
 /**
- * The host prints an error's text and stack to the stack's messages besides failing the resource. The sentence belongs
- * to the resource, once; the trace is of use to developers of this package only.
+ * Pulumi prints an error's text and stack in the stack's messages, and also fails the resource with its message. So the
+ * message appears once, at the resource; the stack trace only helps developers of this package.
  */
 function presentable(error: unknown, headline: string): Error {
   const original = error instanceof Error ? error : new Error(String(error));

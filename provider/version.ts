@@ -1,2 +1,2 @@
-/** The package's version: sent in User-Agent. A test holds it equal to package.json. */
+/** The package's version, sent as User-Agent. A test compares it with package.json. */
 export const VERSION = "0.1.0";

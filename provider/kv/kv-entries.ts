@@ -25,7 +25,7 @@ import { refuseKeyConflicts } from "./key-conflicts";
 import { SourceError } from "./source-handle";
 import { json, record } from "../runtime/json";
 import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle";
-import { edgeResource, refuseLost } from "../runtime/resource";
+import { edgeResource, refuseProto } from "../runtime/resource";
 import { redactStrings } from "../runtime/secrets";
 import { hasUnknown, pick, pluralize, UNKNOWN, type JsonObject } from "../runtime/values";
 import { accountId, adopt, hexId, type Adopt, type LiteralUnion } from "../runtime/fields";
@@ -412,7 +412,7 @@ export class KvEntries extends edgeResource<KvEntriesArgs>()(kvEntries) {
 
   constructor(name: string, args: KvEntriesArgs, opts?: pulumi.CustomResourceOptions) {
     const { entries, ...rest } = args;
-    refuseLost(`KvEntries "${name}"`, entries); // Wrapping it as a secret would drop the lost member.
+    refuseProto(`KvEntries "${name}"`, entries); // Wrapping it as a secret would drop the lost member.
     const secret = entries === undefined ? {} : { entries: pulumi.secret(entries) };
     super(name, { ...rest, ...secret, namespaceId: refuseKeyConflicts(name, args) }, ignoringContent(opts));
   }

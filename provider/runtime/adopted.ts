@@ -1,42 +1,42 @@
 import { changesInWords, type Changes } from "./changes";
 import { omit, pick, type JsonObject } from "./values";
 
-/** What is said and recorded of an object that a create adopts. */
+/** What the preview says and the state records about an adopted object. */
 
-/** What a create finds of the object that it adopts. */
+/** An existing object that a create adopts. */
 export interface Adoption {
   /** The resource, at the start of a sentence: `PageShieldPolicy "checkout"`. */
   readonly what: string;
   /** The object and where it is: `policy 0f3a… of zone …`. */
   readonly object: string;
-  /** Its arguments in canonical form, undefined where it has none; what is left out is as declared. */
+  /** Its arguments in canonical form; undefined if not set, left out if as declared. */
   readonly found: JsonObject;
   /** What destroying the resource does: `deletes it`. */
   readonly onDestroy: string;
-  /** What else the preview says about it, in sentences. */
+  /** More for the preview, in sentences. */
   readonly more?: string;
-  /** What only the update says, in sentences. */
+  /** More for the update, in sentences. */
   readonly afterwards?: string;
 }
 
-/** The output `adopted`: the existing object that a resource adopted when it was created. */
+/** The output `adopted`: an existing object that the resource adopted instead of creating one. */
 export interface Adopted {
   /** The object and where it is: `policy 0f3a… of zone …`. */
   readonly object: string;
-  /** What destroying the resource did to it, as declared then: `deletes it`. */
+  /** What destroying the resource does, as declared at that time: `deletes it`. */
   readonly onDestroy: string;
-  /** What adopting it changed, by argument; absent where it matched the program. A side that is absent was not set. */
+  /** What adopting it changed, by argument; absent if it matched the program. */
   readonly changes?: Changes;
 }
 
-/** The name of that output, and of the input that shows it in the preview. */
+/** The name of the output, and of the input that shows it in the preview. */
 export const ADOPTED = "adopted";
 
 export function adoptedOf({ object, onDestroy }: Adoption, changes: Changes): Adopted {
   return { object, onDestroy, ...(Object.keys(changes).length === 0 ? {} : { changes }) };
 }
 
-/** Says in the preview what the update adopts. */
+/** What the preview says about the adoption. */
 export function adoptionLine({ what, more }: Adoption, { object, onDestroy, changes }: Adopted): string {
   const does =
     changes === undefined
@@ -45,7 +45,7 @@ export function adoptionLine({ what, more }: Adoption, { object, onDestroy, chan
   return [`${what} ${does}.`, `Destroying the resource ${onDestroy}.`, more].filter(Boolean).join(" ");
 }
 
-/** Names the object with the time that Cloudflare gives for it. */
+/** The object with the time when it was created or last changed. */
 export function withTimestamp(object: string, raw: JsonObject): string {
   const timeOf = (names: readonly string[]): string | undefined =>
     names.flatMap((name) => (typeof raw[name] === "string" ? [raw[name]] : []))[0];
@@ -55,7 +55,7 @@ export function withTimestamp(object: string, raw: JsonObject): string {
   return changed === undefined ? object : `${object} (last changed ${changed})`;
 }
 
-/** What is recorded, with the adoption that the create made in place of the one that its preview expected. */
+/** The recorded inputs, with the adoption that took place instead of the one that the preview expected. */
 export function withAdopted(recorded: JsonObject, adopted: unknown): Record<string, unknown> {
   return { ...omit(recorded, [ADOPTED]), ...pick({ [ADOPTED]: adopted }, [ADOPTED]) };
 }

@@ -1,12 +1,12 @@
 import type { Adopt } from "./fields";
 import type { Context } from "./lifecycle";
 
-/** An object that exists may not be adopted as declared. */
+/** An existing object may not be adopted with this `adopt` mode. */
 export class AdoptionError extends Error {
   override readonly name = "AdoptionError";
 }
 
-/** What each mode does with the one object there is, by whether it is as declared. */
+/** What each mode does with an existing object that matches the program, or differs. */
 const DECISIONS = {
   ifEqual: { equal: "adopt", different: "refuse: different" },
   never: { equal: "refuse: never", different: "refuse: never" },
@@ -15,30 +15,30 @@ const DECISIONS = {
 
 const DEFAULT_MODE = "ifEqual";
 
-/** Whether a mode adopts an object that is, or isn't, as declared. */
+/** Whether a mode adopts an object that matches, or differs. */
 export function mayAdopt(mode: Adopt = DEFAULT_MODE, found: "equal" | "different"): boolean {
   return DECISIONS[mode][found] === "adopt";
 }
 
 interface AdoptionQuestion<T> {
   readonly adopt: Adopt | undefined;
-  /** What exists under the declared name. */
+  /** Existing objects with the declared name. */
   readonly alike: readonly T[];
-  /** What exists and is as declared: what an interrupted run leaves behind. Asked only where it decides. */
+  /** Existing objects that match completely, such as an interrupted run leaves behind. Called only if needed. */
   readonly equal: () => readonly T[] | Promise<readonly T[]>;
-  /** The sentences of the refusals. */
+  /** Messages of the refusals. */
   readonly refusals: {
     never(found: readonly T[]): string;
     several(found: readonly T[], are: "equal" | "alike"): string;
-    /** Set where a name is unique, so that a new object can't stand beside one that differs. */
+    /** Set if names are unique, so that no new object can be created beside one that differs. */
     different?(found: T): string;
   };
 }
 
 /**
- * Which existing object a create adopts; undefined when it creates a new one.
+ * Chooses the existing object that a create adopts; undefined to create a new one.
  *
- * @throws AdoptionError where the one that exists may not be adopted, or several could be.
+ * @throws AdoptionError if the object may not be adopted, or several could be.
  */
 export async function adopt<T>({
   adopt: mode = DEFAULT_MODE,
@@ -46,19 +46,19 @@ export async function adopt<T>({
   equal,
   refusals,
 }: AdoptionQuestion<T>): Promise<T | undefined> {
-  // 1. What is in question. A unique name is; without one, only what is equal, or what may be taken over.
+  // 1. The candidates: objects with a unique name; otherwise only those that match, or may be taken over.
   const isUnique = refusals.different !== undefined;
   const needsEqual = !isUnique || (mode === "ifEqual" && alike.length === 1);
   const same = needsEqual ? await equal() : [];
   const candidates = same.length > 0 ? same : isUnique || mode === "takeOver" ? alike : [];
   const [first, ...more] = candidates;
   if (first === undefined) return undefined;
-  // 2. Which of several is meant, no mode says. Where another may stand beside them, `never` does not ask.
+  // 2. No mode can choose between several. With non-unique names, `never` refuses any.
   const found = same.includes(first) ? "equal" : "different";
   if (mode === "never" && !isUnique) throw new AdoptionError(refusals.never(candidates));
   if (more.length > 0)
     throw new AdoptionError(refusals.several(candidates, found === "equal" ? "equal" : "alike"));
-  // 3. The table.
+  // 3. One candidate: the mode decides.
   const decision = DECISIONS[mode][found];
   if (decision === "refuse: never") throw new AdoptionError(refusals.never(candidates));
   if (decision === "refuse: different" && refusals.different !== undefined)
@@ -67,25 +67,25 @@ export async function adopt<T>({
 }
 
 /**
- * Whether a create may have an object: no other resource of this program holds it. One that is held unchanged is the
- * resource's own, in a replacement: no two may be declared alike.
+ * Whether a create may adopt an object: no other resource in this program holds it. One that is held unchanged is the
+ * resource's own in a replacement, since no two may be declared alike.
  */
 export function isUnclaimed(ctx: Pick<Context, "holding">, id: string): boolean {
   return [undefined, "unchanged"].includes(ctx.holding(id));
 }
 
-/** Ends every refusal: a resource that was renamed finds its own object in its way. */
+/** Ends every refusal: a renamed resource finds its own object in its way. */
 export const RENAME_HINT =
   'If you renamed or moved this resource, add its old name to its options: aliases: [{ name: "old-name" }].';
 
 /**
- * Said after an adoption. A rename without an alias adopts the object and then forgets it under the old name; killed in
- * between, it leaves two resources with one ID in the state, and a `destroy --target` of the old one, of which the provider
- * is told no more than its ID, looks like any other delete.
+ * Follows an adoption. A rename without an alias adopts the object, then drops the old name from the state. If killed in
+ * between, it leaves two resources with one ID, and the provider can't tell a `destroy --target` of the old one from any
+ * other delete.
  */
 export function sharedIdHint(id: string): string {
   return (
-    `If \`pulumi stack --show-ids --show-urns\` lists ${id} twice after this update, an interrupted rename left the older one: ` +
-    "run `pulumi up` again, or `pulumi state delete '<its URN>'`. Destroying it alone would delete what both share."
+    `If \`pulumi stack --show-ids --show-urns\` lists ${id} twice after this update, the older one is left from an interrupted rename: ` +
+    "run `pulumi up` again, or `pulumi state delete '<its URN>'`. Destroying it alone would delete the object that both share."
   );
 }

@@ -6,7 +6,7 @@ import type { Host } from "./host";
 import { PartialFailure, type State } from "./lifecycle";
 import { omit, pick, type JsonObject } from "./values";
 
-/** The verbs that reach what exists. */
+/** The verbs that read and change real objects. */
 
 export async function create<Shape extends z.ZodRawShape, Computed extends object>(
   resource: ResourceType<Shape, Computed>,
@@ -53,11 +53,11 @@ export async function read<Shape extends z.ZodRawShape, Computed extends object>
     const ctx = host.context(lifecycle.type, resource.about(props));
     found = await lifecycle.read({ ctx, id, state });
   } catch (error) {
-    if (!isAbsent(error)) throw error; // A wrong address must not empty the state.
+    if (!isAbsent(error)) throw error; // A wrong base URL must not empty the state.
   }
   if (found === undefined) return { id: "" };
   const outputs: JsonObject = { ...found };
-  // What a read gives as undefined is no more.
+  // A read returns undefined for what no longer exists.
   const isGone = (key: string): boolean => key in outputs && outputs[key] === undefined;
   const recordedBefore = omit(pick(props, resource.computedInputs), resource.computedInputs.filter(isGone));
   const alongside = {
@@ -87,8 +87,8 @@ export async function update<Shape extends z.ZodRawShape, Computed extends objec
     host.locks.with(lifecycle.lock(args), async () => {
       if (host.ledger.holding(type, id) === "made") {
         throw new Error(
-          `${type} ${id} was taken over by another resource of this program, declared with what this one had before. ` +
-            "Nothing was changed. Give that one content of its own, or this one an alias, and run `pulumi up` again.",
+          `${type} ${id} was adopted by another resource in this program, which declares what this one declared before. ` +
+            "Nothing was changed. Give that resource its own content, or this one an alias, and run `pulumi up` again.",
         );
       }
       const inputs = pick(news, resource.computedInputs);
@@ -109,7 +109,7 @@ async function remove<Shape extends z.ZodRawShape, Computed extends object>(
   const { lifecycle } = resource;
   const { type, lostOnHandOver = "" } = lifecycle;
   if (host.ledger.keeps(type, id)) {
-    const kept = `${type} ${id} is kept: another resource of this operation has taken it over. Nothing was sent.`;
+    const kept = `${type} ${id} is kept: another resource in this program adopted it. Nothing was sent.`;
     host.say.info(`${kept} ${lostOnHandOver}`.trimEnd());
     return;
   }
@@ -118,13 +118,13 @@ async function remove<Shape extends z.ZodRawShape, Computed extends object>(
     const ctx = host.context(type, resource.about(props));
     await host.locks.with(lifecycle.lock(state), () => lifecycle.delete({ ctx, id, state }));
   } catch (error) {
-    // Absent is what was asked for. That nothing could be found at this address is no proof of it.
+    // Already deleted is fine. A path that can't be routed doesn't prove it.
     if (!isAbsent(error)) throw error;
   }
 }
 export { remove as delete };
 
-/** Hands a half-finished change to the engine, which records it; anything else keeps its own message. */
+/** Passes a partly finished change to the engine, which records it. */
 async function handingOverHalf<T, Shape extends z.ZodRawShape, Computed extends object>(
   resource: ResourceType<Shape, Computed>,
   host: Host,

@@ -1,35 +1,35 @@
 import { ApiError } from "../api/errors";
 import type { Context } from "./lifecycle";
 
-/** How a yes or no is written in a request: `"true"` or `true`. Cloudflare's documents name both for some members. */
+/** How a request writes a boolean: `"true"` or `true`. For some members, Cloudflare's docs and OpenAPI document differ. */
 export type BooleanForm = "string" | "boolean";
 
 export interface BooleanMember {
-  /** Whose member it is, such as `enabled of zone 0d…`: what is learned of one is not held of another. */
+  /** Identifies the member, such as `enabled of zone 0d…`: another object's may have the other form. */
   readonly key: string;
-  /** JSON pointer into the request body, or the beginning of one that has several spellings. */
+  /** JSON pointer into the request body, or its beginning if there are several spellings. */
   readonly pointer: string;
-  /** Whether it is also to be doubted by a 400 that points at nothing, or at what holds it. */
+  /** Whether a 400 without a pointer, or one that points at its parent, may mean this member, too. */
   readonly doubtful: boolean;
 }
 
-/** What this operation knows of a member. A form that was accepted outweighs one that was only shown. */
+/** What this operation knows about a member. An accepted form outweighs one that a response showed. */
 interface Known {
   form: BooleanForm;
   accepted: boolean;
 }
 
-/** Remembers the form that an answer shows. */
+/** Remembers the form that a response shows. */
 export function noteShownForm(ctx: Context, key: string, form: BooleanForm): void {
   const known = knownOf(ctx, key);
   if (!known.accepted) known.form = form;
 }
 
 /**
- * Sends a member in the form that was accepted or shown before, else as text; and once in the other form after a 400
- * that points at it, or may mean it.
+ * Sends a member in the form that was accepted or shown before, by default as a string. Tries the other form once after a
+ * 400 that points at the member, or may mean it.
  *
- * @throws what says more about the content, where both forms are refused.
+ * @throws the error that says more about the content, if both forms are refused.
  */
 export async function inEitherForm<T>(
   ctx: Context,
@@ -71,7 +71,7 @@ function mayMean({ errors }: ApiError, member: BooleanMember): boolean {
   return member.doubtful && (pointers.length === 0 || pointers.some(holds));
 }
 
-/** What either refusal says of the content, each thing once; a complaint about the form alone tells the user nothing. */
+/** Merges what both errors say about the content. A complaint about the form alone doesn't help the user. */
 function moreTelling(first: ApiError, second: ApiError, member: BooleanMember): ApiError {
   const ofContent = ({ errors }: ApiError): ApiError["errors"] =>
     errors.filter(({ pointer }) => pointer?.startsWith(member.pointer) !== true);

@@ -1,28 +1,32 @@
 import { omitUndefined, isJsonObject, sameJson, type JsonObject } from "./values";
 
-/** Differences within a sentence, and values as a program writes them. */
+/** Differences as text, and values as a program writes them. */
 
-/** One argument before and after; a side that is absent was not set. */
+/** One argument before and after. An absent side was not set. */
 export interface Change {
   readonly before?: unknown;
   readonly after?: unknown;
 }
 
-/** By argument. */
+/** Changes by argument. */
 export type Changes = Readonly<Record<string, Change>>;
 
-/** Stands for a value that may not be seen. */
+/** Replaces a secret value. */
 const HIDDEN = "[secret]";
 
-interface Manner {
-  /** Whether an argument's value may not be seen. */
+interface Comparison {
+  /** Whether an argument is secret. */
   readonly isSecret: (name: string) => boolean;
-  /** Whether two values of an argument mean the same. */
+  /** Whether two values of an argument are equivalent. */
   readonly isSame?: (name: string, before: unknown, after: unknown) => boolean;
 }
 
-/** In what the members of `found` differ from what is declared under their names. */
-export function changesOf(found: JsonObject, declared: JsonObject, { isSecret, isSame }: Manner): Changes {
+/** How the members of `found` differ from what is declared. */
+export function changesOf(
+  found: JsonObject,
+  declared: JsonObject,
+  { isSecret, isSame }: Comparison,
+): Changes {
   const changes: Record<string, Change> = {};
   for (const [name, before] of Object.entries(found)) {
     const after = declared[name];
@@ -54,7 +58,7 @@ function changedMembers(name: string, before: unknown, after: unknown): string[]
   return [`${name}: ${one} → ${other}`];
 }
 
-/** What is told member by member: objects, and lists of overrides by their tags. */
+/** The members of an object, and of a list of overrides by tag; undefined for values that are shown as a whole. */
 function membersOf(value: unknown): JsonObject | undefined {
   if (value === undefined) return {};
   if (isJsonObject(value)) return value;
@@ -69,7 +73,7 @@ const access = (member: string): string =>
 const MOST_CHARACTERS = 120;
 const CONTEXT_CHARACTERS = 20;
 
-/** Two texts that differ, each cut so that the difference shows. */
+/** Two different texts, cut so that the difference shows. */
 function excerpts(one: string, other: string): [string, string] {
   let same = 0;
   while (same < one.length && one[same] === other[same]) same += 1;
@@ -82,7 +86,7 @@ function excerpts(one: string, other: string): [string, string] {
   return [cut(one), cut(other)];
 }
 
-/** What the changes take away, as arguments to paste into the program; undefined where they take nothing. */
+/** What the changes remove, as arguments to paste into the program; undefined if nothing. */
 export function asArguments(changes: Changes): string | undefined {
   const before = Object.entries(changes).flatMap(([name, { before }]) =>
     before === undefined || before === HIDDEN ? [] : [`${name}: ${asCode(before)}`],
@@ -104,7 +108,7 @@ export const JS_NAME = /^[A-Za-z_$][\w$]*$/;
 
 /** A member's key as a program writes it. */
 export function keyText(key: string): string {
-  // Written as a plain member it would set the object's prototype.
+  // A plain `__proto__:` would set the object's prototype.
   if (key === "__proto__") return '["__proto__"]';
   return JS_NAME.test(key) ? key : JSON.stringify(key);
 }

@@ -13,7 +13,7 @@ export interface CheckResult {
   readonly failures: CheckFailure[];
 }
 
-/** Makes the inputs canonical, judges them, and adds what can be found out before anything is applied. */
+/** Makes the inputs canonical, checks them, and adds what can be found out before the update. */
 export async function check<Shape extends z.ZodRawShape, Computed extends object>(
   resource: ResourceType<Shape, Computed>,
   host: Host,
@@ -48,33 +48,33 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   };
   const unchanged = sameJson(pick(olds, resource.argKeys), pick(inputs, resource.argKeys));
 
-  // 2. Rules over several arguments. A rule reads only what it needs, and all of that is known and valid.
+  // 2. Rules over several arguments. A rule only reads arguments that it needs, all of them known and valid.
   const rules = (lifecycle.rules ?? []).filter(
     ({ quotes = [] }) => !quotes.some((key) => secrets.includes(key)),
   );
   const { failed, warnings } = byRules(rules, inputs as Args<Shape>, corrected, known);
   problems.push(...failed);
-  if (!unchanged) for (const warning of warnings) host.warnOnce(warning); // Said once, by the run that changes it.
+  if (!unchanged) for (const warning of warnings) host.warnOnce(warning); // Only in the run that changes the resource.
 
-  // 3. What this machine can tell.
-  const awaited = hasUnknown(omit(inputs, lifecycle.deriveWithout ?? []));
-  if (problems.length === 0 && lifecycle.derive !== undefined && !awaited) {
-    const args = hasUnknown(inputs) ? (inputs as Args<Shape>) : resource.args(inputs); // It does without what is not known.
+  // 3. Checks on this machine.
+  const hasUnknownInputs = hasUnknown(omit(inputs, lifecycle.deriveWithout ?? []));
+  if (problems.length === 0 && lifecycle.derive !== undefined && !hasUnknownInputs) {
+    const args = hasUnknown(inputs) ? (inputs as Args<Shape>) : resource.args(inputs); // `derive` doesn't need the unknown ones.
     const ctx = host.probeContext(lifecycle.type, resource.about(news));
     add(await lifecycle.derive({ ctx, args, olds, hints: resource.hints(news) }));
   }
 
-  // 4. Nothing new: what was found out before still holds.
+  // 4. Unchanged: earlier findings still hold.
   const also = lifecycle.compared?.also ?? [];
   const same = unchanged && also.every((key) => !(key in inputs) || sameJson(olds[key], inputs[key]));
   if (same) {
     const carried = resource.computedInputs.filter((key) => !also.includes(key) && !(key in inputs));
     Object.assign(inputs, pick(olds, carried));
   }
-  // What the resource adopted when it was created holds until another object takes its place.
+  // `adopted` stays until the object is replaced.
   const isReplaced = lifecycle.replaceOn.some((key) => !sameJson(olds[key], inputs[key]));
   if (!isReplaced) Object.assign(inputs, pick(olds, [ADOPTED]));
-  // 5. What only the API can tell.
+  // 5. Live checks.
   if (problems.length === 0 && !hasUnknown(inputs)) {
     const args = resource.args(inputs);
     const ctx = host.probeContext(lifecycle.type, resource.about(news));
@@ -114,18 +114,18 @@ function asWritten(
   }));
 }
 
-/** Stands in no sentence. */
-const BETWEEN = "\u0000\n";
+/** Occurs in no message. */
+const SEPARATOR = "\u0000\n";
 
 /**
- * Failures as the engine is given them. They name no property: the engine prints the value of one that is named, secret or
- * not. Redacted in one go, since there may be thousands, of arguments that are long.
+ * Failures for the engine. They name no property, because the engine would print its value, secret or not. Redacted all at
+ * once, since there may be thousands, about long arguments.
  */
 function refusals(host: Host, failures: readonly CheckFailure[]): CheckFailure[] {
   if (failures.length === 0) return [];
   return host
-    .redact(failures.map(failureText).join(BETWEEN))
+    .redact(failures.map(failureText).join(SEPARATOR))
     .replaceAll('"[secret]"', "[secret]")
-    .split(BETWEEN)
+    .split(SEPARATOR)
     .map((reason) => ({ property: "", reason: printable(reason) }));
 }

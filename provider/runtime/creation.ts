@@ -2,57 +2,57 @@ import { ApiError, CancelledError } from "../api/errors";
 import { RETRY } from "../api/retry";
 import type { Context } from "./lifecycle";
 
-/** Creating an object once, and seeing what a list that lags behind does not show yet. */
+/** Creates an object exactly once, even if responses get lost and lists lag behind. */
 
-/** When something that may lag behind a write is read, in milliseconds from read to read: nine seconds in all. */
-const LOOKS_MS = [0, 500, 1_000, 1_500, 2_500, 3_500];
+/** Pauses before the reads of a list that may lag behind a write, in milliseconds: nine seconds in all. */
+const POLL_PAUSES_MS = [0, 500, 1_000, 1_500, 2_500, 3_500];
 
-/** Reads until what is read is enough, by the one schedule; returns the last reading, enough or not. */
+/** Reads until the result is enough, on the schedule above; returns the last result, enough or not. */
 export async function pollUntil<T>(
   ctx: Pick<Context, "pause">,
   read: () => Promise<T>,
   isEnough: (seen: T) => boolean,
-  looks = LOOKS_MS.length,
+  maxReads = POLL_PAUSES_MS.length,
 ): Promise<T> {
-  for (let look = 0; ; look += 1) {
-    await ctx.pause(LOOKS_MS[look] ?? 0);
+  for (let reads = 0; ; reads += 1) {
+    await ctx.pause(POLL_PAUSES_MS[reads] ?? 0);
     const seen = await read();
-    if (isEnough(seen) || look + 1 >= looks) return seen;
+    if (isEnough(seen) || reads + 1 >= maxReads) return seen;
   }
 }
 
-/** The most attempts at a creation whose answers get lost. */
+/** Most attempts at a create whose responses get lost. */
 const MAX_ATTEMPTS = 4;
 
-/** Waits longer than this are announced. */
+/** Longer waits are announced. */
 const ANNOUNCE_WAIT_MS = 5_000;
 
 interface Creation<T> {
   /** The object, as in `policy "checkout"`. */
   readonly what: string;
-  /** The collection that the object is in. */
+  /** The path of the collection that contains the object. */
   readonly path: string;
-  /** Undefined where the answer does not hold the object. */
+  /** Undefined if the response doesn't contain the object. */
   readonly send: () => Promise<T | undefined>;
-  /** What exists that one of these requests may have made: as declared, absent before the first, no other resource's. */
+  /** Existing objects that these requests may have created: as declared, new since the first, not another resource's. */
   readonly list: () => Promise<readonly T[]>;
   readonly id: (object: T) => string;
 }
 
 export interface Created<T> {
   readonly object: T;
-  /** Set where several objects may be this one: names them, and says what to do. */
+  /** Set if several objects may be this one: names them and says what to do. */
   readonly doubled: string | undefined;
 }
 
 /**
- * Creates an object once, although an answer may get lost. A POST whose outcome nobody knows is looked for by what makes
- * the object itself, and sent again only when it is not there. Where a list was later than that, both objects are named
- * and none is deleted: the id of the lost answer is not known, so one of them may be somebody else's.
+ * Creates an object exactly once, even if a response gets lost. After a POST with unknown outcome, it looks for the object
+ * and sends the POST again only if it's not there. If the list lagged behind even longer, it names both objects and deletes
+ * none: the ID in the lost response is unknown, so one of them may be somebody else's.
  */
 export async function createOnce<T>(ctx: Context, creation: Creation<T>): Promise<Created<T>> {
   const attempts = Math.min(MAX_ATTEMPTS, ctx.settings.maxRetries + 1);
-  /** Requests that may have been carried out. */
+  /** Requests that may have been applied. */
   let possible = 0;
   for (let attempt = 1; ; attempt += 1) {
     let answer: { readonly made: T | undefined } | { readonly lost: ApiError };
@@ -65,17 +65,17 @@ export async function createOnce<T>(ctx: Context, creation: Creation<T>): Promis
     if ("made" in answer) {
       const { made } = answer;
       if (made !== undefined && possible === 0) return { object: made, doubled: undefined };
-      return await lookAfterAnswer(ctx, creation, made, possible);
+      return await verifyAfterResponse(ctx, creation, made, possible);
     }
     const { lost } = answer;
     if (lost.outcome === "unknown") possible += 1;
     const lostAt = performance.now();
-    const [object, ...twins] = await lookAfterLoss(ctx, creation, lost, possible);
+    const [object, ...twins] = await findAfterLoss(ctx, creation, lost, possible);
     if (object !== undefined) {
-      ctx.say.info(`the answer to creating ${creation.what} was lost; it had been made, and is used.`);
+      ctx.say.info(`the response to creating ${creation.what} was lost, but it was created and is used.`);
       return { object, doubled: doubledBy(creation, object, twins) };
     }
-    // What refuses this request tells nothing of the one before.
+    // A refusal of this request says nothing about the one before.
     if (lost.outcome !== "unknown") throw new ApiError({ ...lost.init, outcome: "unknown" });
     const { retryAfterMs: asked = 0 } = lost;
     if (attempt >= attempts || asked > RETRY.maxRetryAfterMs) throw lost;
@@ -83,8 +83,8 @@ export async function createOnce<T>(ctx: Context, creation: Creation<T>): Promis
   }
 }
 
-/** A list that shows the later object shows the earlier one as well, if there is one. */
-async function lookAfterAnswer<T>(
+/** A list that shows the later object also shows the earlier one, if it exists. */
+async function verifyAfterResponse<T>(
   ctx: Context,
   creation: Creation<T>,
   made: T | undefined,
@@ -96,24 +96,24 @@ async function lookAfterAnswer<T>(
     shown = await pollUntil(ctx, creation.list, (each) => each.length >= enough);
     if (made !== undefined && shown.length === 0) {
       ctx.say.warn(
-        `${creation.what} was created by a second request, after the answer to the first was lost. Cloudflare does not list it yet: if the first was carried out too, there are two. Check ${creation.path} in a minute.`,
+        `${creation.what} was created by a second request, after the response to the first was lost. Cloudflare doesn't list it yet. If Cloudflare applied the first request, too, there are two: check ${creation.path} in a minute.`,
       );
     }
   } catch (error) {
     if (made === undefined || !(error instanceof ApiError || error instanceof CancelledError)) throw error;
-    ctx.say.warn(`${creation.what} was created, but could not be looked up again: ${error.message}`);
+    ctx.say.warn(`${creation.what} was created, but reading it again failed: ${error.message}`);
   }
   const object = made ?? shown[0];
   if (object === undefined) {
     throw new Error(
-      `${creation.what} was created, but Cloudflare does not list it yet. Run \`pulumi up\` again in a minute: it is then adopted.`,
+      `${creation.what} was created, but Cloudflare doesn't list it yet. Run \`pulumi up\` again in a minute to adopt it.`,
     );
   }
   const twins = shown.filter((each) => creation.id(each) !== creation.id(object));
   return { object, doubled: doubledBy(creation, object, twins) };
 }
 
-async function lookAfterLoss<T>(
+async function findAfterLoss<T>(
   ctx: Context,
   { list }: Creation<T>,
   lost: ApiError,
@@ -123,7 +123,7 @@ async function lookAfterLoss<T>(
     return await pollUntil(ctx, list, (shown) => shown.length >= possible);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    const sentence = `Whether it was could not be looked up: ${reason}`;
+    const sentence = `Checking whether it did failed: ${reason}`;
     const both = new ApiError({ ...lost.init, outcome: "unknown", advice: sentence });
     throw error instanceof CancelledError ? new CancelledError(both.message, "unknown") : both;
   }
@@ -134,17 +134,17 @@ function doubledBy<T>({ what, path, id }: Creation<T>, object: T, twins: readonl
   if (ids.length === 0) return undefined;
   const them = ids.length === 1 ? "it" : "them";
   return (
-    `${what}: an answer was lost, and ${path} now has ${ids.length + 1} that are as declared: ${[id(object), ...ids].join(", ")}. ` +
-    `${id(object)} is recorded. ${ids.join(", ")} was left alone, for somebody else may have created ${them}. ` +
-    `If nobody did, delete ${them}: ${ids.map((each) => `DELETE ${path}/${each}`).join(", ")}. Then run \`pulumi up\` again.`
+    `${what}: a response was lost, and ${path} now has ${ids.length + 1} objects that match the program: ${[id(object), ...ids].join(", ")}. ` +
+    `${id(object)} is recorded. ${ids.join(", ")} ${ids.length === 1 ? "was" : "were"} left alone, because somebody else may have created ${them}. ` +
+    `If not, delete ${them}: ${ids.map((each) => `DELETE ${path}/${each}`).join(", ")}. Then run \`pulumi up\` again.`
   );
 }
 
-/** What the service asked for before it is asked again. */
+/** Waits as long as Cloudflare asked before the next attempt. */
 async function pauseFor(ctx: Context, what: string, ms: number, lost: ApiError): Promise<void> {
   if (ms <= 0) return;
   if (ms >= ANNOUNCE_WAIT_MS)
-    ctx.say.info(`waiting ${Math.ceil(ms / 1000)} s before creating ${what} is tried again: ${lost.message}`);
+    ctx.say.info(`waiting ${Math.ceil(ms / 1000)} s before trying to create ${what} again: ${lost.message}`);
   try {
     await ctx.pause(ms);
   } catch (error) {

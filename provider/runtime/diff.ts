@@ -11,7 +11,7 @@ export interface DiffResult {
   readonly deleteBeforeReplace?: true;
 }
 
-/** Compares what is recorded with what is declared, and shows a reviewer what the engine's own comparison does not. */
+/** Compares the recorded state with the program, and shows a reviewer what the engine's comparison doesn't. */
 export async function diff<Shape extends z.ZodRawShape, Computed extends object>(
   resource: ResourceType<Shape, Computed>,
   host: Host,
@@ -27,12 +27,12 @@ export async function diff<Shape extends z.ZodRawShape, Computed extends object>
       (lifecycle.replaceOn as readonly string[]).includes(key) &&
       !(declared !== undefined && hasUnknown(news[key])),
   );
-  // Without a check of this operation there is no program that declares it: a refresh, a destroy. Or the engine asks
-  // whether this object has to go before another one that is about to be deleted and that it depends on.
+  // Without a check in this operation, no program declares the resource: a refresh or destroy. Or the engine asks whether it
+  // must be deleted before another one that it depends on.
   if (declared === undefined) return { changes: changed.length > 0, replaces };
 
   const change = replaces.length > 0 ? "replacement" : changed.length > 0 ? "update" : "none";
-  // A crash between a create and the delete of its predecessor leaves both in the state: the delete comes now.
+  // After a crash between a create and the delete of its predecessor, the state has both: the delete comes now.
   if (change !== "replacement")
     host.ledger.enter(lifecycle.type, id, change === "none" ? "unchanged" : "changing");
   const {
@@ -41,7 +41,7 @@ export async function diff<Shape extends z.ZodRawShape, Computed extends object>
     deleteFirst,
   } = await reviewed(resource, host, { id, olds, news, change });
   if (failures.length > 0) throw new Error(failures.map(({ reason }) => reason).join(" "));
-  for (const said of [pendingWork, deleteFirst]) if (said !== undefined) host.warnOnce(said);
+  for (const warning of [pendingWork, deleteFirst]) if (warning !== undefined) host.warnOnce(warning);
   return {
     changes: changed.length > 0 || pendingWork !== undefined || declared.hasPendingWork,
     replaces,
@@ -61,10 +61,10 @@ async function reviewed<Shape extends z.ZodRawShape, Computed extends object>(
 ): Promise<Review> {
   const { lifecycle } = resource;
   if (lifecycle.review === undefined) return {};
-  const looks = await lifecycle.review({
+  const checks = await lifecycle.review({
     ctx: host.probeContext(lifecycle.type, resource.about(news)),
     id,
-    // Read on use: a state that cannot be read fails what needs it, and nothing else.
+    // Read on use: an unreadable state fails only the checks that need it.
     get state() {
       return resource.state(olds);
     },
@@ -73,9 +73,9 @@ async function reviewed<Shape extends z.ZodRawShape, Computed extends object>(
     change,
   });
   let review: Review = {};
-  for (const each of looks) {
+  for (const each of checks) {
     review = { ...review, ...(await liveCheck(host, each)) };
-    if (review.failures !== undefined) break; // The preview fails: what else there is to see changes nothing.
+    if (review.failures !== undefined) break; // The preview fails anyway.
   }
   return review;
 }

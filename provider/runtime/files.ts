@@ -1,6 +1,6 @@
 import { isJsonObject } from "./values";
 
-/** What is at a path is no file with bytes of its own. */
+/** The path is a directory, pipe, socket or device. */
 export class NotRegularError extends Error {
   override readonly name = "NotRegularError";
   constructor(readonly isDirectory: boolean) {
@@ -10,17 +10,17 @@ export class NotRegularError extends Error {
 
 const NOT_REGULAR = "it is not a regular file but a pipe, socket or device";
 
-/** What kept a file from being read, in words. */
+/** Why a file can't be read. */
 export function readErrorReason(error: unknown): string {
   if (error instanceof NotRegularError) return error.message;
   const code = isJsonObject(error) && typeof error["code"] === "string" ? error["code"] : "";
   const words: Readonly<Record<string, string>> = {
     ENOENT: "it does not exist",
-    EACCES: "this user may not read it",
-    EPERM: "this user may not read it",
+    EACCES: "permission denied",
+    EPERM: "permission denied",
     EISDIR: "it is a directory",
     ENOTDIR: "it is not a directory",
-    ELOOP: "its symbolic links go round in a circle",
+    ELOOP: "its symbolic links form a loop",
     ENXIO: NOT_REGULAR,
   };
   return words[code] ?? (code === "" ? "reading failed" : `reading failed [${code}]`);

@@ -1,8 +1,8 @@
 /**
- * The only code of this package that a state file ever holds: a constant text that loads the package by name and hands
- * the verb over. The SDK would serialize a closure here, whose text changes with the SDK's and TypeScript's versions and
- * then shows as a change of every resource; a constant has no version. `refresh` and `destroy` run the text a state was
- * written with, so the names it uses (`pulumi-edgeguard/runtime`, the seven verbs) are kept for ever.
+ * The only code of this package in a state file: a constant text that loads the package by name and forwards the verb. A
+ * closure serialized by the SDK would change with the SDK's and TypeScript's versions, and show as a change of every
+ * resource. `refresh` and `destroy` run the text in the state, so the names in it (`pulumi-edgeguard/runtime`, the seven
+ * verbs) never change.
  */
 export function forwarder(type: string): string {
   return `// Forwards to the installed package pulumi-edgeguard. Holds no logic and no value.

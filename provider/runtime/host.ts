@@ -16,34 +16,34 @@ import type { Credential } from "../api/credential";
 export interface HostOptions {
   readonly config: ConfigGetter;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Where lines for people go; each arrives with its prefix and without secrets. */
+  /** Where messages go; each has its prefix and no secrets. */
   readonly out?: { info(line: string): void; warn(line: string): void };
   readonly signal?: AbortSignal;
   readonly closing?: AbortSignal;
-  /** How the operation's own pauses pass, in milliseconds. @default in real time */
+  /** How to wait, in milliseconds. Default: in real time. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** One verb in progress: what it may not show, and what it is for. */
+/** One verb in progress: its secrets, and what it is for. */
 interface Call {
   readonly secrets: Redactor;
   readonly purpose: Purpose;
 }
 
-/** The call in progress. One for all hosts: Node keeps every storage, and passes each on to every promise. */
+/** The current call. One storage for all hosts, because Node keeps every storage and passes it to every promise. */
 const CALL = new AsyncLocalStorage<Call>();
 
 /**
- * What all resources of one operation share: settings, one connection pool, one rate budget, one lock per zone, the
- * ledger of the operation, and what has been read already.
+ * What all resources of one operation share: settings, connections, rate budget, locks, the ledger, and what was read
+ * already.
  */
 export class Host {
   readonly ledger = new Ledger();
   readonly locks = new Locks();
-  /** Inputs that `check` returned in this operation, proof that the program still declares them, and whether work is left. */
+  /** Inputs that `check` returned in this operation: the program still declares them. And whether work is left. */
   readonly declared = new Map<string, { readonly hasPendingWork: boolean }>();
   readonly #options: HostOptions;
-  readonly #said = new Set<string>();
+  readonly #logged = new Set<string>();
   readonly #read = new Map<string, Promise<unknown>>();
   readonly #shared = new Map<string, unknown>();
   readonly #redactor = new Redactor();
@@ -57,13 +57,13 @@ export class Host {
     this.#redactor.add(...secretsIn(options.config, options.env ?? process.env));
   }
 
-  /** @throws SettingsError when config or environment are wrong. */
+  /** @throws SettingsError if config or environment is invalid. */
   get settings(): Settings {
     this.#settings ??= readSettings(this.#options.config, this.#options.env ?? process.env);
     return this.#settings;
   }
 
-  /** What is wrong with config or environment, or undefined. */
+  /** What is wrong with config or environment, if anything. */
   settingsProblem(): string | undefined {
     try {
       this.#settings ??= readSettings(this.#options.config, this.#options.env ?? process.env);
@@ -79,13 +79,13 @@ export class Host {
     return this.#api;
   }
 
-  /** For live checks: a preview does not wait for a service in trouble, it says that it did not look. */
+  /** For live checks: a preview skips them rather than waiting. */
   get probe(): EdgeApi {
     this.#probe ??= this.#connect({ maxRetries: 0, patient: false, attemptMs: PROBE_MS });
     return this.#probe;
   }
 
-  /** @param about the resource, where one is meant. */
+  /** @param about the resource that the context is for. */
   context(type: string, about: AboutResource = {}): Context {
     return this.#contextOf(this.api, type, about);
   }
@@ -136,13 +136,13 @@ export class Host {
     warn: (line: string): void => this.#say("warn", line),
   };
 
-  /** Says a thing once per operation, however many resources have it to say. */
+  /** Warns once per operation, however many resources warn about the same. */
   readonly warnOnce = (line: string, key = line): void => this.#once("warn", line, key);
 
-  /** The same, of what is no warning. */
+  /** The same, without being a warning. */
   readonly infoOnce = (line: string): void => this.#once("info", line, line);
 
-  /** Reads a thing once per operation. A failed read is remembered too: it is not tried for every resource again. */
+  /** Reads once per operation. A failed read is remembered, too, so that not every resource tries again. */
   readonly once = <T>(key: string, read: () => Promise<T>): Promise<T> => {
     const found = this.#read.get(key) as Promise<T> | undefined; // One key is only ever read by one function.
     if (found !== undefined) return found;
@@ -151,18 +151,18 @@ export class Host {
     return reading;
   };
 
-  /** Removes every secret of config, environment and the present call from a text. */
+  /** Removes the secrets of config, environment and the current call from a text. */
   readonly redact = (text: string): string => {
     const known = this.#redactor.redact(text);
     return CALL.getStore()?.secrets.redact(known) ?? known;
   };
 
-  /** A message without secrets, and without anything that a terminal or a CI would obey. */
+  /** A message without secrets, and without anything that a terminal or CI would execute. */
   presentable(message: string): string {
     return printable(this.redact(message));
   }
 
-  /** Does the work of one call: nothing that it says or throws shows what its `secrets` know. */
+  /** Runs one call. Nothing it prints or throws shows its secrets. */
   async during<T>(call: Call, work: () => Promise<T>): Promise<T> {
     return await CALL.run(call, async () => {
       try {
@@ -181,7 +181,7 @@ export class Host {
     await this.#connections?.close();
   }
 
-  #connect(manner: Pick<ApiOptions, "maxRetries" | "patient" | "attemptMs">): EdgeApi {
+  #connect(options: Pick<ApiOptions, "maxRetries" | "patient" | "attemptMs">): EdgeApi {
     const { baseUrl, credential, emptyCredentials, fallback, rates, concurrency } = this.settings;
     const { signal, closing } = this.#options;
     const debugging = (this.#options.env ?? process.env)["EDGEGUARD_DEBUG"] === "1";
@@ -193,7 +193,7 @@ export class Host {
       purpose: () => CALL.getStore()?.purpose,
       budget: budgetOf(credential, baseUrl, rates),
       fallbackBudget: budgetOf(fallback, baseUrl, rates),
-      ...manner,
+      ...options,
       connections: (this.#connections ??= new Connections({ concurrency })),
       redactor: this.#redactor,
       log: { ...this.say, debug: (line) => (debugging ? this.say.info(`debug: ${line}`) : undefined) },
@@ -203,8 +203,8 @@ export class Host {
   }
 
   #once(level: "info" | "warn", line: string, key: string): void {
-    if (this.#said.has(key)) return;
-    this.#said.add(key);
+    if (this.#logged.has(key)) return;
+    this.#logged.add(key);
     this.say[level](line);
   }
 
@@ -214,14 +214,14 @@ export class Host {
   }
 }
 
-/** How long a preview waits for an answer before it goes on without. */
+/** How long a preview waits for a response. */
 const PROBE_MS = 10_000;
 
 function realTime(ms: number, signal: AbortSignal): Promise<void> {
   return sleep(ms, undefined, { signal });
 }
 
-/** Lines on stdout and stderr are what the engine shows as messages of the stack. */
+/** The engine shows lines on stdout and stderr as messages of the stack. */
 const PROCESS = {
   info: (line: string): void => void process.stdout.write(`${line}\n`),
   warn: (line: string): void => void process.stderr.write(`${line}\n`),
@@ -230,8 +230,8 @@ const PROCESS = {
 const budgets = new Map<string, RateBudget>();
 
 /**
- * The budget belongs to the credential, so everything in this process that uses the credential shares it, wherever it was
- * found; the strictest of the rates that were set holds for all.
+ * The budget of a credential. Everything in this process that uses the credential shares it, and all the rates that were
+ * set apply.
  */
 function budgetOf(credential: Credential | undefined, baseUrl: string, rates: Settings["rates"]): RateBudget {
   const secret = credential?.kind === "key" ? [credential.email, credential.key] : [credential?.token];

@@ -3,15 +3,15 @@ import { errorMessages } from "./inputs";
 import { isJsonObject, type Json } from "./values";
 
 /**
- * An object whose names come from outside. Zod's own record leaves out a member that is called `__proto__`, without a
- * word; here it is a name like any other.
+ * An object with arbitrary names. Zod's own record silently drops a member named `__proto__`; here it is a name like any
+ * other.
  */
 export function record<Out, In>(
   member: z.ZodType<Out, In>,
 ): z.ZodType<Record<string, Out>, Record<string, In>> {
   return z
     .custom<Record<string, In>>(() => true)
-    .meta({ member }) // For whoever walks a schema: nothing else says what is in a record.
+    .meta({ member }) // So that code that walks a schema finds the members.
     .transform((given, ctx) => {
       if (!isJsonObject(given)) {
         ctx.addIssue({ code: "invalid_type", expected: "record", input: given });
@@ -19,22 +19,22 @@ export function record<Out, In>(
       }
       const found: [string, Out][] = [];
       for (const [name, value] of Object.entries(given)) {
-        const parsed = member.safeParse(value, { error: errorMessages(true) }); // Whether it is a secret is not known here.
+        const parsed = member.safeParse(value, { error: errorMessages(true) }); // It may be secret.
         if (parsed.success) found.push([name, parsed.data]);
         else
           for (const issue of parsed.error.issues) {
             const moved = { ...issue, input: value, path: [name, ...issue.path] };
-            ctx.issues.push(moved as z.core.$ZodRawIssue); // Zod's own issue, one level up.
+            ctx.issues.push(moved as z.core.$ZodRawIssue); // Zod's own issue, moved up one level.
           }
       }
       return Object.fromEntries(found);
     });
 }
 
-/** What JSON has a form for, at any depth. */
-export const json = z.custom<Json>(isJson, "holds something that JSON has no form for");
+/** Any JSON value. */
+export const json = z.custom<Json>(isJson, "contains a value that JSON can't represent");
 
-/** Without recursion: how deep it goes is not ours to say. */
+/** Without recursion, since values may be deep. */
 function isJson(value: unknown): boolean {
   const open = [value];
   while (open.length > 0) {

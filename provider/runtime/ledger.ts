@@ -1,28 +1,28 @@
-/** How a resource of this operation stands to a real object. */
+/** What a resource of this operation does with a real object. */
 export type Holding =
-  /** Made or adopted by a create. */
+  /** Created or adopted. */
   | "made"
-  /** Changed by an update. */
+  /** Updated. */
   | "changed"
-  /** To be changed: the update, or a replacement that the engine prefers, is still to come. */
+  /** The update, or a replacement that the engine prefers, is still to come. */
   | "changing"
   /** Declared as it is recorded. */
   | "unchanged";
 
 /**
- * Which real objects the resources of this operation hold. A rename without alias, a move between modules or a split is,
- * to the engine, a new resource and a later delete of the same real object: that delete must not reach the object its
- * successor has just taken over. Nor may a create adopt what another resource of the program holds.
+ * Which real objects the resources of this operation hold. A rename without alias, or a move between components, looks to
+ * the engine like a new resource and a later delete of the same object. That delete must not reach the object that the new
+ * resource just adopted. Nor may a create adopt what another resource in the program holds.
  */
 export class Ledger {
   readonly #holdings = new Map<string, Holding>();
 
   enter(type: string, id: string, holding: Holding): void {
-    if (this.holding(type, id) === "made") return; // What a create has taken is taken, whatever others had recorded.
+    if (this.holding(type, id) === "made") return; // A create keeps its object, whatever other resources recorded.
     this.#holdings.set(`${type} ${id}`, holding);
   }
 
-  /** Whether the object has been handed over: the delete of a predecessor may not reach it. */
+  /** Whether another resource holds the object, so that the delete of the former one must not reach it. */
   keeps(type: string, id: string): boolean {
     const holding = this.holding(type, id);
     return holding !== undefined && holding !== "changing";

@@ -7,7 +7,7 @@ import type { Holding } from "./ledger";
 import type { Settings } from "./settings";
 import type { JsonObject } from "./values";
 
-/** What a context knows of the resource that it is for. */
+/** The resource that a context is for. */
 export interface AboutResource {
   /** Its name in the program. */
   readonly name?: string | undefined;
@@ -15,110 +15,109 @@ export interface AboutResource {
   readonly secrets?: readonly string[];
 }
 
-/** What every hook is given besides its own request. */
+/** What every hook gets besides its own request. */
 export interface Context {
   /** The resource's name in the program, for messages. */
   readonly name: string | undefined;
   readonly api: EdgeApi;
   readonly settings: Settings;
-  /** Lines that people see under the stack. Keep them few: they are shown on every run. */
+  /** Prints lines under the stack. Keep them few: they are shown on every run. */
   readonly say: { info(line: string): void; warn(line: string): void };
-  /** A warning that an operation gives once, however many resources have it to say. */
+  /** Warns once per operation, however many resources warn about the same. */
   warnOnce(line: string): void;
-  /** A text from outside without the secrets of this call: for what is recorded; what is said or thrown is redacted anyway. */
+  /** Removes the secrets of this call from a text to be recorded. Printed and thrown texts are redacted anyway. */
   redact(text: string): string;
-  /** Whether the program, or the type itself, makes an argument secret: no value of it may be shown, not the API's either. */
+  /** Whether an argument is secret, by the program or its type: no value of it may be shown, not even the API's. */
   isSecret(argument: string): boolean;
-  /** Something that all resources of the operation share. */
+  /** A value shared by all resources of the operation. */
   shared<T>(key: string, make: () => T): T;
-  /** Reads a thing once per operation, however many resources ask for it. */
+  /** Reads once per operation, however many resources ask. */
   once<T>(key: string, read: () => Promise<T>): Promise<T>;
-  /** How another resource of this operation holds an object of this type, if one does. */
+  /** How a resource of this operation holds an object of this type, if one does. */
   holding(id: string): Holding | undefined;
-  /** Waits; ends with the operation. */
+  /** Waits; aborts with the operation. */
   pause(ms: number): Promise<void>;
 }
 
-/** What a preview finds out: inputs computed from what exists, refusals that an answer proves, and work to come. */
+/** What a preview finds out: computed inputs, failures, and pending work. */
 export interface Findings {
   readonly computed?: JsonObject;
   readonly failures?: readonly CheckFailure[];
-  /** Something an update has to do although nothing recorded tells of a change; said to the reviewer. */
+  /** Work for the update that no recorded change shows; shown to the reviewer. */
   readonly pendingWork?: string;
-  /** The existing object that the create adopts: said to the reviewer, and the input `adopted`. */
+  /** The existing object that the create adopts; shown to the reviewer and recorded as the input `adopted`. */
   readonly adopts?: Adoption;
 }
 
-/** What the review of a resource that exists finds out. */
+/** What the review of an existing resource finds out. */
 export interface Review extends Pick<Findings, "failures" | "pendingWork"> {
-  /** Why the object has to be deleted before its replacement is created; said to the reviewer. */
+  /** Why the object must be deleted before its replacement is created; shown to the reviewer. */
   readonly deleteFirst?: string;
 }
 
-/** A rule over several arguments. It waits while one of those it `needs` is not known yet. */
+/** A rule over several arguments. Skipped while one that it `needs` is unknown. */
 export interface Rule<Args> {
   readonly needs: readonly (keyof Args & string)[];
-  /** Those of which a finding quotes a piece: while one of them is a secret, there is none. */
+  /** Arguments that the finding quotes. The rule is skipped if one of them is secret. */
   readonly quotes?: readonly (keyof Args & string)[];
-  /** A failure, or a warning that does not stop anything. `given` is what the user wrote, before it was made canonical. */
+  /** Returns a failure or a warning. `given` is what the user wrote, before it was made canonical. */
   check(args: Args, given: JsonObject): CheckFailure | { readonly warning: string } | undefined;
 }
 
 export type Args<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;
 
-/** Recorded outputs: every argument that was declared, and what was computed. */
+/** Recorded outputs: every declared argument and what was computed. */
 export type State<Shape extends z.ZodRawShape, Computed extends object> = Args<Shape> & Computed;
 
 /**
- * All that the runtime knows of a resource: what it is, then its hooks in the order in which they are called. `args` is what
- * is wanted, in canonical form; `state` are the recorded outputs; `olds` are the recorded inputs, empty for a new resource.
+ * Everything the runtime knows about a resource type: its data, then its hooks in the order of their calls. `args` are the
+ * declared arguments in canonical form, `state` the recorded outputs, `olds` the recorded inputs (empty for a new resource).
  */
 export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
   extends Data<Shape, Computed>, Hooks<Shape, Computed> {}
 
 interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly type: string;
-  /** Counts up when the recorded outputs change their form. */
+  /** Increments when the form of the recorded outputs changes. */
   readonly schemaVersion: number;
-  /** `upgrades[n]` turns outputs of version n into outputs of version n + 1. */
+  /** `upgrades[n]` converts outputs of version n to version n + 1. */
   readonly upgrades: Readonly<Record<number, (outputs: JsonObject) => JsonObject>>;
-  /** One schema per argument: checks it and gives its canonical form. The canonical form is accepted unchanged. */
+  /** One schema per argument: checks it and returns its canonical form, which it accepts unchanged. */
   readonly args: z.ZodObject<Shape>;
   /** Outputs that are not arguments. */
   readonly computed: z.ZodType<Computed> & { readonly shape: Readonly<Record<string, unknown>> };
-  /** Inputs that `derive` and `live` add. They are shown to a reviewer and do not make a plan dirty by themselves. */
+  /** Inputs that `derive` and `live` add. A reviewer sees them, but they don't count as changes by themselves. */
   readonly computedInputs?: readonly string[];
-  /** What else counts as a change, and what does not. By default each argument counts, and no computed input. */
+  /** What also counts as a change, and what doesn't. By default, every argument counts and no computed input. */
   readonly compared?: {
     readonly ignore: readonly (keyof Shape & string)[];
     readonly also: readonly string[];
   };
   /**
-   * Where equality of the form is too strict: whether two values of what is compared mean the same, by what is recorded.
-   * Asked when they differ; nothing may be requested for it.
+   * Whether two different values are equivalent, given what is recorded. Must not send requests.
    */
   readonly equal?: Readonly<
     Partial<Record<string, (before: unknown, after: unknown, recorded: JsonObject) => boolean>>
   >;
-  /** Inputs that the class gives the check beside the arguments; they begin with underscores, and no state keeps them. */
+  /** Inputs from the class for the check, besides the arguments. They begin with underscores and aren't recorded. */
   readonly hints?: readonly string[];
-  /** Arguments that a setting gives where the program does not. */
+  /** Arguments that default to a setting. */
   readonly fromSettings?: Readonly<Record<string, (settings: Settings) => unknown>>;
   /** The names that the program wrote for arguments that the class passes under another name. */
   readonly writtenAs?: (given: JsonObject) => Readonly<Record<string, string>>;
-  /** Arguments whose change needs another object. */
+  /** Arguments whose change replaces the object. */
   readonly replaceOn: readonly (keyof Shape & string)[];
-  /** Arguments that may hold a credential: always secret, and never printed. Each says what of it a message may not show. */
+  /** Arguments that may contain credentials: always secret and never printed. Each value says what to redact. */
   readonly secret?: Readonly<Partial<Record<keyof Shape & string, (hide: Redactor, value: unknown) => void>>>;
-  /** Outputs and computed inputs that are always secret, although no argument of the same name is. */
+  /** Outputs and computed inputs that are always secret. */
   readonly secretOutputs?: readonly string[];
-  /** Computed inputs that tell of arguments: secret wherever the program makes one of these secret. */
+  /** Computed inputs that reveal arguments: secret if one of these is. */
   readonly derivedFrom?: Readonly<Record<string, readonly (keyof Shape & string)[]>>;
-  /** Arguments that `derive` can do without: while they are not known yet it is called, and finds them as the engine sends them. */
+  /** Arguments that may be unknown when `derive` is called. It gets them as the engine sends them. */
   readonly deriveWithout?: readonly (keyof Shape & string)[];
-  /** What the predecessor knew and its successor does not, when one takes over from the other without an alias. */
+  /** What is lost if another resource adopts the object without an alias, as a sentence. */
   readonly lostOnHandOver?: string;
-  /** The key of what two verbs may not touch at the same time within this process. */
+  /** The key of what two verbs of this process must not change at the same time. */
   lock(args: Args<Shape>): string;
 }
 
@@ -126,21 +125,21 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
   /** 1. check, in a preview and an `up`: rules over several arguments. */
   readonly rules?: readonly Rule<Args<Shape>>[];
   /**
-   * 2. check: what this machine can tell, a file's digest, say. Called where all arguments are known but those of
-   * `deriveWithout`; nothing may be requested. What `compared` names has to be the same for the same content.
+   * 2. check: what this machine can tell, such as a file's digest. Called if all arguments are known except `deriveWithout`.
+   * Must not send requests. Inputs in `compared` must be the same for the same content.
    */
   derive?(request: {
     readonly ctx: Context;
     readonly args: Args<Shape>;
     readonly olds: JsonObject;
-    /** What the class gives the check beside the arguments. No state keeps it. */
+    /** Inputs from the class besides the arguments; not recorded. */
     readonly hints: JsonObject;
   }): Promise<Findings>;
-  /** 3. check: whether `live` is called in every preview, and not for a new or changed resource alone. */
+  /** 3. check: whether `live` is called in every preview, not only for a new or changed resource. */
   liveAlways?(args: Args<Shape>): boolean;
   /**
-   * 4. check: what only the API can tell before the apply; read-only. All arguments are known. An AdoptionError fails the
-   * preview; an answer that does not come is a warning, "live checks skipped".
+   * 4. check: live checks, read-only. All arguments are known. An AdoptionError fails the preview; without a response, the
+   * preview warns "live checks skipped".
    */
   live?(request: {
     readonly ctx: Context;
@@ -148,25 +147,25 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     readonly olds: JsonObject;
   }): Promise<Findings>;
   /**
-   * 5. diff, for a resource that exists and is declared. What it throws fails the preview. What it returns are looks at what
-   * exists, each on the terms of `live`. `args` is undefined while something is not known yet.
+   * 5. diff, for an existing resource that is still declared. Throwing fails the preview. Returns live checks. `args` is
+   * undefined while an argument is unknown.
    */
   review?(request: {
     readonly ctx: Context;
     readonly id: string;
     readonly state: State<Shape, Computed>;
     readonly args: Args<Shape> | undefined;
-    /** The computed ones, as the check gave them. */
+    /** The computed inputs of the check. */
     readonly inputs: JsonObject;
     readonly change: "none" | "update" | "replacement";
   }): Promise<readonly (() => Promise<Review>)[]>;
-  /** 6. create; `inputs` are the computed ones, as the check gave them. What it adopted becomes the output `adopted`. */
+  /** 6. create; `inputs` are the computed inputs of the check. `adopts` becomes the output `adopted`. */
   create(request: {
     readonly ctx: Context;
     readonly args: Args<Shape>;
     readonly inputs: JsonObject;
   }): Promise<{ readonly id: string; readonly computed: Computed; readonly adopts?: Adoption }>;
-  /** 7. read, in a refresh and an import: what is there now, with arguments in canonical form; undefined when it is gone. */
+  /** 7. read, in a refresh and an import: the current object, in canonical form; undefined if it no longer exists. */
   read(request: {
     readonly ctx: Context;
     readonly id: string;
@@ -189,23 +188,23 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
 }
 
 /**
- * Made or changed, but not finished. The engine records what is there, and the next `up` goes on from it.
+ * Created or changed, but not finished. The engine records how far it got, and the next `up` continues from there.
  */
 export class PartialFailure<Computed extends object> extends Error {
   override readonly name = "PartialFailure";
   constructor(
     readonly id: string,
-    /** Outputs as far as they are true now. */
+    /** The current outputs. */
     readonly computed: Computed,
     reason: string,
-    /** Arguments that were reached, where they differ from those asked for. */
+    /** Arguments as they are now, if they differ from the declared ones. */
     readonly reached?: JsonObject,
   ) {
     super(reason);
   }
 }
 
-/** Keeps the types of one lifecycle together. */
+/** Infers the types of a lifecycle. */
 export function defineLifecycle<Shape extends z.ZodRawShape, Computed extends object>(
   lifecycle: Lifecycle<Shape, Computed>,
 ): Lifecycle<Shape, Computed> {

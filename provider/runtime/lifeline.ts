@@ -1,34 +1,33 @@
 import { fstatSync } from "node:fs";
 
-/** How often a dying process looks whether its work has come to an end. */
-const LOOK_MS = 20;
+/** How often an ending process checks whether its work is done. */
+const CHECK_EVERY_MS = 20;
 
-/** When a dying process gives up: shortly before the engine, which allows five seconds, would kill it. */
+/** When an ending process gives up: shortly before the engine kills it after five seconds. */
 const GIVE_UP_MS = 4_500;
 
 /**
- * Ends the provider's process when there is nobody left to work for. The engine holds the other end of this process's
- * stdin: when that end is closed, the engine has gone, even by kill -9. At the end of every operation it sends SIGINT
- * and allows five seconds.
+ * Ends the provider's process with its engine. The engine holds the other end of stdin, which closes when the engine
+ * exits, even by kill -9. At the end of every operation, the engine sends SIGINT and allows five seconds.
  */
 export class Lifeline {
   readonly #controller = new AbortController();
   readonly #closing = new AbortController();
   #watching = false;
 
-  /** Fires when nothing may be sent any more. */
+  /** Fires when nothing may be sent anymore. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** Fires when no further request may begin, and what is in flight may finish. */
+  /** Fires when no new request may begin; requests in flight finish. */
   get closing(): AbortSignal {
     return this.#closing.signal;
   }
 
   /**
-   * Starts to watch; called in the provider's process only, never in a user's program. The process ends when nothing is
-   * `busy`: no request unanswered, no verb whose reply has not gone to the engine, which would lose what was done.
+   * Starts to watch. Only for the provider's process, never a user's program. The process ends when it isn't `busy`: all
+   * requests have their responses and all verbs replied to the engine, which would otherwise lose what was done.
    */
   watch(busy: () => boolean): void {
     if (this.#watching) return;
@@ -39,19 +38,19 @@ export class Lifeline {
         const deadline = performance.now() + GIVE_UP_MS;
         const exit = (): void => {
           if (!busy() || performance.now() >= deadline) process.exit(128 + (signal === "SIGINT" ? 2 : 15));
-          setTimeout(exit, LOOK_MS);
+          setTimeout(exit, CHECK_EVERY_MS);
         };
         exit();
       });
     }
-    if (!stdinIsPipe()) return; // A terminal or /dev/null says nothing of an engine.
-    process.stdin.on("close", () => this.#gone());
-    process.stdin.on("end", () => this.#gone());
-    process.stdin.on("error", () => this.#gone());
+    if (!stdinIsPipe()) return; // A terminal or /dev/null says nothing about an engine.
+    process.stdin.on("close", () => this.#engineExited());
+    process.stdin.on("end", () => this.#engineExited());
+    process.stdin.on("error", () => this.#engineExited());
     process.stdin.resume();
   }
 
-  #gone(): void {
+  #engineExited(): void {
     this.#controller.abort();
     process.exit(1);
   }

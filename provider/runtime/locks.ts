@@ -1,8 +1,8 @@
-/** What two verbs of a process may not touch at the same time. */
+/** What two verbs of a process must not change at the same time. */
 export const LOCK = {
   /** Settings and policies of a zone. */
   pageShield: (zoneId: string) => `zone ${zoneId}`,
-  /** A rule and a migration: a step of it replaces the whole entry point. */
+  /** For rules and the migration, whose steps replace the whole entry point ruleset. */
   managedRules: (zoneId: string) => `managed rules of zone ${zoneId}`,
   /** Jobs of a zone or account: each checks the others' names. */
   logpush: (scope: string) => `logpush ${scope}`,
@@ -10,7 +10,7 @@ export const LOCK = {
   entries: (accountId: string, namespaceId: string) => `entries ${accountId} ${namespaceId}`,
 } as const;
 
-/** One holder per key at a time, first come, first served, within this process. */
+/** One holder per key at a time, in order of arrival, within this process. */
 export class Locks {
   readonly #tails = new Map<string, Promise<void>>();
 

@@ -9,31 +9,34 @@ import { SettingsError, type CONFIG_KEYS } from "./settings";
 import { isJsonObject } from "./values";
 import { MissingCredentialsError } from "../api/credential";
 
-/** Settings for single calls: keys of the `edgeguard:` namespace, each as text. */
+/** Settings for single calls: keys of the `edgeguard:` namespace, each as a string. */
 export type LookupConfig = Readonly<
   Partial<Record<Exclude<(typeof CONFIG_KEYS)[number], "liveChecks" | "logpushJobsPerZone">, string>>
 >;
 
+/** Options of every lookup. */
 export interface LookupOptions {
   /**
-   * Settings and credentials for this call alone; neither the stack's configuration nor the environment is read then.
-   * Calls that are given the same object share its connections. Default: in a program the stack's `edgeguard:` keys,
-   * else the environment; in a plain script the environment.
+   * Settings and credentials for this call only, instead of the stack's configuration and the environment. Calls with the
+   * same object share connections.
+   *
+   * @defaultValue In a program, the stack's `edgeguard:` keys, then the environment. In a plain script, the environment.
    */
   readonly config?: LookupConfig;
 }
 
+/** The zone that a lookup reads. */
 export interface ZoneArgs {
-  /** The zone, 32 hexadecimal digits. */
+  /** The zone's ID, 32 hex digits. */
   readonly zoneId: string;
 }
 
-/** Arguments of an Output form: each may be an output or a promise. */
+/** Arguments of a lookup's `Output` form: each may be an output or a promise. */
 export type Inputs<T> = { readonly [K in keyof T]: pulumi.Input<T[K]> };
 
 /**
- * A lookup was asked something it cannot answer, or an assertion failed. In a program the engine shows the message and
- * nothing else; there it has no stack, which takes Node 20 half a minute to render through the SDK's source maps.
+ * A lookup got invalid arguments or found nothing, or an assertion failed. In a program, the engine shows only the message:
+ * the error has no stack trace, which takes Node 20 half a minute to render through the SDK's source maps.
  */
 export class LookupError extends pulumi.RunError {
   override readonly name: string = "LookupError";
@@ -44,22 +47,22 @@ export class LookupError extends pulumi.RunError {
   }
 }
 
-/** A lookup in its two forms. Each is exported under a name of its own, so that an editor shows its docs. */
+/** A lookup in its two forms. Each is exported under its own name, so that an editor shows its docs. */
 export interface Lookup<Args, Result> {
   readonly plain: (args: Args, opts?: LookupOptions) => Promise<Result>;
   readonly output: (args: Inputs<Args>, opts?: LookupOptions) => pulumi.Output<Result>;
 }
 
 interface LookupTraits {
-  /** The settings give the account where the arguments do not. */
+  /** `accountId` defaults to the setting. */
   readonly ofAccount?: boolean;
   /** The output form's result is secret. */
   readonly secret?: boolean;
 }
 
 /**
- * Makes both forms of a lookup: `lookup<Args, Result>(name)(shape, read)`. `read` gets the arguments as `shape` has
- * checked them, and for its own errors the name of the form that was called.
+ * Defines both forms of a lookup: `lookup<Args, Result>(name)(shape, read)`. `read` gets the arguments checked by `shape`,
+ * and for its errors the name of the form that was called.
  */
 export function lookup<Args extends object, Result>(name: string, traits: LookupTraits = {}) {
   return <S extends Readonly<Record<keyof Args, z.ZodType>>>(
@@ -67,16 +70,16 @@ export function lookup<Args extends object, Result>(name: string, traits: Lookup
     read: (host: Host, args: z.output<z.ZodObject<S>>, form: string) => Result | Promise<Result>,
   ): Lookup<Args, Result> => {
     const answer = async (host: Host, form: string, given: unknown): Promise<Result> => {
-      const bag = isJsonObject(given) ? given : {};
-      const whose =
-        traits.ofAccount === true ? { accountId: bag["accountId"] ?? host.settings.accountId } : {};
-      return await read(host, readArgs(form, shape, { ...bag, ...whose }), form);
+      const values = isJsonObject(given) ? given : {};
+      const account =
+        traits.ofAccount === true ? { accountId: values["accountId"] ?? host.settings.accountId } : {};
+      return await read(host, readArgs(form, shape, { ...values, ...account }), form);
     };
     return {
       plain: (args, opts = {}) => ask(opts, (host) => answer(host, name, args)),
       output: (args, opts = {}) => {
         const form = `${name}Output`;
-        // Secret from the start: to mark bytes afterwards would take them apart.
+        // Secret from the start: marking bytes afterwards would take them apart.
         const given = traits.secret === true ? pulumi.secret(args) : pulumi.output(args);
         return given.apply((known) => askOrUnknown(form, opts, (host) => answer(host, form, known)));
       },
@@ -85,12 +88,12 @@ export function lookup<Args extends object, Result>(name: string, traits: Lookup
 }
 
 /**
- * Does the work of one lookup. In a program a failure becomes the one sentence that the engine shows; in a plain
- * script the error arrives as it is.
+ * Runs one lookup. In a program, an expected error becomes the one sentence that the engine shows; a plain script gets the
+ * error as it is.
  */
 export async function ask<T>(opts: LookupOptions, work: (host: Host) => T | Promise<T>): Promise<T> {
   if (!inProgram()) return await work(hostOf(opts));
-  const done = pulumi.runtime.rpcKeepAlive(); // An inline program of the Automation API would not wait for an answer.
+  const done = pulumi.runtime.rpcKeepAlive(); // An inline program of the Automation API would not wait for the response.
   try {
     checkStackConfig();
     return await work(hostOf(opts));
@@ -102,8 +105,8 @@ export async function ask<T>(opts: LookupOptions, work: (host: Host) => T | Prom
 }
 
 /**
- * A preview without credentials does not fail but leaves the result unknown and says so, so that a pull request from a
- * fork can be previewed.
+ * Without credentials, a preview warns and leaves the result unknown instead of failing, so that pull requests from forks
+ * can be previewed.
  */
 function askOrUnknown<T>(what: string, opts: LookupOptions, work: (host: Host) => Promise<T>): Promise<T> {
   return ask(opts, async (host) => {
@@ -111,39 +114,39 @@ function askOrUnknown<T>(what: string, opts: LookupOptions, work: (host: Host) =
       return await work(host);
     } catch (error) {
       if (!warnsInPreview(host, what, error)) throw error;
-      return pulumi.unknown as T; // The SDK makes the whole output unknown; nobody is handed this value.
+      return pulumi.unknown as T; // The SDK makes the whole output unknown.
     }
   });
 }
 
-/** True when credentials are missing in a preview, which has then been told. In an up they are an error. */
+/** Warns and returns true if a preview has no credentials. In an update, they are an error. */
 export function warnsInPreview(host: Host, what: string, error: unknown): boolean {
   if (!(error instanceof MissingCredentialsError && inProgram() && pulumi.runtime.isDryRun())) return false;
-  host.warnOnce(`${what}: not read in this preview. ${error.message}`, `no credentials for ${what}`);
+  host.warnOnce(`${what}: skipped in this preview. ${error.message}`, `no credentials for ${what}`);
   return true;
 }
 
 /**
- * Arguments as the lookup uses them.
+ * Checks the arguments of a lookup and makes them canonical.
  *
- * @throws LookupError naming every argument that is wrong, what was given and what is allowed.
+ * @throws LookupError naming every wrong argument, what was given and what is allowed.
  */
 export function readArgs<S extends z.ZodRawShape>(
   what: string,
   shape: S,
   given: unknown,
 ): z.output<z.ZodObject<S>> {
-  const bag = isJsonObject(given) ? given : {};
-  const { failures } = checkInputs(shape, bag);
+  const values = isJsonObject(given) ? given : {};
+  const { failures } = checkInputs(shape, values);
   if (failures.length > 0) {
-    const words = failures.map(({ property, reason }) => `${property}: ${reason.replace(/\.$/, "")}`);
-    throw new LookupError(`${what}: ${words.join("; ")}.`);
+    const problems = failures.map(({ property, reason }) => `${property}: ${reason.replace(/\.$/, "")}`);
+    throw new LookupError(`${what}: ${problems.join("; ")}.`);
   }
-  const set = Object.entries(bag).filter(([, value]) => value !== undefined && value !== null);
+  const set = Object.entries(values).filter(([, value]) => value !== undefined && value !== null);
   return z.object(shape).parse(Object.fromEntries(set));
 }
 
-/** Warns where no host is at work: under the stack, or on stderr of a plain script. */
+/** Warns without a host: in the stack's messages, or on stderr of a plain script. */
 export function warn(line: string): void {
   (inProgram() ? ENGINE : STDERR).warn(`edgeguard: ${printable(line)}`);
 }
@@ -159,7 +162,7 @@ function isExpected(error: unknown): error is Error {
 const HOSTS = new WeakMap<object, Host>();
 const PLAIN_SCRIPT = {};
 
-/** One host per run of a program, as one process may run several through the Automation API; or per `config` given. */
+/** One host per `config`, or per run of a program: with the Automation API, one process may run several. */
 function hostOf({ config }: LookupOptions): Host {
   const owner = config ?? pulumi.runtime.getStackResource() ?? PLAIN_SCRIPT;
   const found = HOSTS.get(owner);
@@ -179,7 +182,7 @@ const ENGINE = {
   warn: (line: string): void => void pulumi.log.warn(line),
 };
 
-/** A script's own output stays its own. */
+/** stdout belongs to the script. */
 const STDERR = {
   info: (line: string): void => void process.stderr.write(`${line}\n`),
   warn: (line: string): void => void process.stderr.write(`${line}\n`),

@@ -5,32 +5,31 @@ import { join } from "node:path";
 import { z } from "zod";
 
 /**
- * An advisory lock between the processes of one machine: `pulumi up` of two stacks, say. It reaches no further than the
- * temporary directory that they share.
+ * An advisory lock between processes on one machine that share a temporary directory, such as `pulumi up` of two stacks.
  *
- * A lock is a directory, a claim is a file in it named by a number that only counts up, created exclusively. The highest
- * number holds the lock until it says "released" or its process is dead. A claim is never taken away from somebody, only
- * followed by the next number, so two processes that find the same dead holder cannot both succeed it.
+ * A lock is a directory. A claim is a file in it, created exclusively, whose name is a number that only counts up. The
+ * highest number holds the lock until it says "released" or its process is dead. A claim is never taken away, only followed
+ * by the next number, so two processes that find the same dead holder can't both succeed it.
  */
 
 interface Options {
   readonly pause: (ms: number) => Promise<void>;
   readonly say: { warn(line: string): void };
-  /** How long to wait for another process before giving up. */
+  /** How long to wait for another process. */
   readonly patienceMs?: number;
-  /** Where locks are kept. Default: the machine's directory for temporary files. */
+  /** The parent directory of locks. Default: the directory for temporary files. */
   readonly folder?: string;
 }
 
-/** A holder touches its claim this often. */
-const BEAT_MS = 5_000;
-/** One that hasn't for so long is gone, even if another process has got its PID since (or it ran in another container). */
+/** How often a holder touches its claim. */
+const HEARTBEAT_MS = 5_000;
+/** A holder silent for this long is dead, even if another process got its PID (or it ran in another container). */
 const SILENT_MS = 60_000;
 const PATIENCE_MS = 120_000;
-const LOOK_MS = 25;
+const POLL_MS = 25;
 const RELEASED = "released";
 
-/** @throws when another process keeps the lock for longer than the patience; then `work` has not begun. */
+/** @throws if another process keeps the lock for longer than `patienceMs`; then `work` has not begun. */
 export async function withMachineLock<T>(
   key: string,
   { pause, say, patienceMs = PATIENCE_MS, folder: root = tmpdir() }: Options,
@@ -40,31 +39,34 @@ export async function withMachineLock<T>(
   const end = performance.now() + patienceMs;
   let claim: FileHandle | undefined;
   try {
-    // Other users of the machine lock here, too.
+    // Other users of the machine use the same directory.
     if ((await mkdir(folder, { recursive: true })) !== undefined) await chmod(folder, 0o1777);
-    for (claim = await claimed(folder); claim === undefined; claim = await claimed(folder)) {
+    for (claim = await tryClaim(folder); claim === undefined; claim = await tryClaim(folder)) {
       if (performance.now() > end)
         throw new Error(
-          `another process on this machine has been at it for ${Math.round(patienceMs / 1000)} s (its lock: ${folder}). Nothing was sent. Run again when it has ended.`,
+          `another process on this machine has held the lock ${folder} for ${Math.round(patienceMs / 1000)} s. Nothing was sent. Run the command again when that process has ended.`,
         );
-      await pause(LOOK_MS);
+      await pause(POLL_MS);
     }
   } catch (error) {
     if (codeOf(error) === undefined) throw error;
     say.warn(
-      `cannot lock against other processes on this machine: ${String(error)}. Don't run two updates of the same zone at once.`,
+      `can't lock out other processes on this machine: ${String(error)}. Don't run two updates of the same zone at once.`,
     );
   }
   if (claim === undefined) return await work();
   const held = claim;
-  // A beat that fails is made up for by the next; the process being alive counts as well.
-  const beat = setInterval(() => void held.utimes(new Date(), new Date()).catch(() => undefined), BEAT_MS);
-  beat.unref();
+  // A failed heartbeat doesn't matter: the next one follows, and the process is alive.
+  const heartbeat = setInterval(
+    () => void held.utimes(new Date(), new Date()).catch(() => undefined),
+    HEARTBEAT_MS,
+  );
+  heartbeat.unref();
   try {
     return await work();
   } finally {
-    clearInterval(beat);
-    // A disk that is full must not turn work that is done into an error: the lock then ends with the process.
+    clearInterval(heartbeat);
+    // A full disk must not turn finished work into an error: the lock then ends with the process.
     await release(held).catch(() => undefined);
   }
 }
@@ -78,8 +80,8 @@ async function release(claim: FileHandle): Promise<void> {
   }
 }
 
-/** The claim that holds the lock from now on; undefined where somebody else holds it. */
-async function claimed(folder: string): Promise<FileHandle | undefined> {
+/** Claims the lock; undefined if another process holds it. */
+async function tryClaim(folder: string): Promise<FileHandle | undefined> {
   const before = await newest(folder);
   if (before > 0 && (await isHeld(join(folder, String(before))))) return undefined;
   const own = join(folder, String(before + 1));
@@ -91,13 +93,13 @@ async function claimed(folder: string): Promise<FileHandle | undefined> {
     throw error;
   }
   await file.writeFile(JSON.stringify({ pid: process.pid, host: hostname() }));
-  // A process that was paused between its look and its claim may be generations late.
+  // A process that was suspended before its claim may be many numbers late.
   if ((await newest(folder)) > before + 1) {
     await file.close();
     await rm(own, { force: true });
     return undefined;
   }
-  // Another user's claim can't be removed from a shared directory: the higher number outweighs it.
+  // Another user's claim can't be removed from a shared directory; the higher number wins anyway.
   if (before > 0) await rm(join(folder, String(before)), { force: true }).catch(() => undefined);
   return file;
 }
@@ -112,13 +114,13 @@ async function isHeld(path: string): Promise<boolean> {
   try {
     const [text, { mtimeMs }] = await Promise.all([readFile(path, "utf8"), stat(path)]);
     if (text === RELEASED || Date.now() - mtimeMs > SILENT_MS) return false;
-    // Between its creation and its first write it says nothing yet.
+    // Between creation and first write, a claim is empty.
     const { data } = holder.safeParse(
       text.startsWith("{") && text.endsWith("}") ? JSON.parse(text) : undefined,
     );
     return data === undefined || data.host !== hostname() || isAlive(data.pid);
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return true; // A newer one has taken its place.
+    if (codeOf(error) === "ENOENT") return true; // A newer claim replaced it.
     throw error;
   }
 }
@@ -132,7 +134,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Of an error of Node's. */
+/** The code of a Node.js error. */
 function codeOf(error: unknown): string | undefined {
   const { data } = z.object({ code: z.string(), syscall: z.string() }).safeParse(error);
   return data?.code;

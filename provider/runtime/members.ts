@@ -2,9 +2,9 @@ import { z } from "zod";
 import { json, record } from "./json";
 import { omitUndefined, isJsonObject, omit, pick, type JsonObject } from "./values";
 
-/** Records of the API as this package names them, and what becomes of members that this version does not know. */
+/** Converts records of the API: camelCase names, and `extra` for members that this version doesn't know. */
 
-/** Members that a plan may lack. Null says the same as nothing. */
+/** Members that may be missing, depending on the plan. Null counts as missing. */
 export const optionalText = z.string().nullish().transform(orAbsent);
 export const optionalTexts = z.array(z.string()).nullish().transform(orAbsent);
 export const optionalBoolean = z.boolean().nullish().transform(orAbsent);
@@ -14,7 +14,7 @@ function orAbsent<T>(value: T): NonNullable<T> | undefined {
   return value ?? undefined;
 }
 
-/** Members that have a value; optional where the value may be missing. */
+/** Members without null and undefined; optional if their value may be missing. */
 export type Present<T, Missing = null | undefined> = {
   readonly [K in keyof T as [Extract<T[K], Missing>] extends [never] ? K : never]: T[K];
 } & {
@@ -37,7 +37,7 @@ export type CamelRecord<S extends z.ZodRawShape> = Present<
   undefined
 > & { readonly extra?: JsonObject };
 
-/** Reads a record: `first_seen_at` becomes `firstSeenAt`, and what `shape` does not name becomes `extra`. */
+/** Reads a record: `first_seen_at` becomes `firstSeenAt`, and members not in `shape` become `extra`. */
 export function camelRecord<S extends z.ZodRawShape>(shape: S): z.ZodType<CamelRecord<S>> {
   const names = Object.keys(shape);
   return z.looseObject(shape).transform((raw: JsonObject) => {
@@ -51,28 +51,28 @@ function camel(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** What an answer holds beside the known members, as it came; nothing where it holds no more. */
+/** Unknown members of a response, unchanged, as `extra`; empty if there are none. */
 export function unknownMembers(raw: JsonObject, known: readonly string[]): { readonly extra?: JsonObject } {
   const extra = omit(raw, known);
   return Object.keys(extra).length === 0 ? {} : { extra };
 }
 
-/** What Cloudflare itself writes on an object, under the names it uses elsewhere. */
+/** Members that Cloudflare itself sets on objects. */
 export const STAMPS = ["created_at", "created_on", "updated_at", "modified_on", "last_updated", "version"];
 
-/** The argument `extra`: members of the API that this version does not know, passed on as they are. */
+/** The argument `extra`: members of the API that this version doesn't know, passed on unchanged. */
 export const extra = (
   known: readonly string[],
 ): z.ZodType<Record<string, unknown>, Record<string, unknown>> =>
   record(json).superRefine((members, ctx) => {
     for (const name of Object.keys(members)) {
       if (!known.includes(name)) continue;
-      const message = `is a known member of the API: set it by its own argument instead of extra`;
+      const message = "is a known member of the API: set it by its own argument instead of extra";
       ctx.addIssue({ code: "custom", path: [name], message });
     }
   });
 
-/** A declared `extra` as the API holds it. What the API does not give back is as declared. */
+/** A declared `extra` with the API's values; as declared where the API returns none. */
 export function extraFound(
   declared: JsonObject | undefined,
   raw: JsonObject,
@@ -80,7 +80,7 @@ export function extraFound(
   return declared === undefined ? {} : { extra: { ...declared, ...pick(raw, Object.keys(declared)) } };
 }
 
-/** Names that an earlier `extra` declared and this one does not: left out of a PUT, they go to their default. */
+/** Names in the earlier `extra` but not in this one. Left out of a PUT, they return to their defaults. */
 export function removedExtra(before: unknown, now: JsonObject | undefined): string[] {
   return isJsonObject(before) ? Object.keys(omit(before, Object.keys(now ?? {}))) : [];
 }

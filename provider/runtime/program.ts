@@ -1,11 +1,11 @@
 import * as pulumi from "@pulumi/pulumi";
 import { doubtfulConfig, unknownConfigKeys } from "./settings";
 
-/** What concerns one run of a program as a whole: its stack's configuration, and how it is refused. */
+/** One run of a program: checks its stack's configuration. */
 
 /**
- * An error of the program that is told in one sentence. It carries no stack: the sentence says where, and rendering a
- * trace through the SDK's source maps takes Node 20 half a minute.
+ * An error of the program in one sentence. It has no stack trace: the sentence says where, and rendering a trace through
+ * the SDK's source maps takes Node 20 half a minute.
  */
 export function refusal(message: string): pulumi.RunError {
   const error = new pulumi.RunError(message);
@@ -13,7 +13,7 @@ export function refusal(message: string): pulumi.RunError {
   return error;
 }
 
-/** Refuses configuration that nothing reads, and warns of credentials that are misplaced or not secret; once per run. */
+/** Refuses unknown configuration keys, and warns about credentials that are misplaced or not secret. Once per run. */
 export function checkStackConfig(): void {
   perRun(CONFIG_SEEN, () => {
     const config = pulumi.runtime.allConfig();
@@ -29,18 +29,18 @@ export function checkStackConfig(): void {
   });
 }
 
-/** The SDK's own, which its types leave out. Without it nothing is said. */
+/** The SDK's function, which its types omit. Without it, nothing is warned about. */
 function isConfigSecret(key: string): boolean {
   const known: unknown = Reflect.get(pulumi.runtime, "isConfigSecret");
   return typeof known !== "function" || Reflect.apply(known, pulumi.runtime, [key]) === true;
 }
 
 const CONFIG_SEEN = new WeakMap<object, boolean>();
-const OUTSIDE = {}; // A unit test with mocks has no stack resource.
+const NO_STACK = {}; // A unit test with mocks has no stack resource.
 
-/** One value per run of a program: one process may run many, for several stacks, through the Automation API. */
+/** One value per run of a program. With the Automation API, one process may run many. */
 export function perRun<T>(values: WeakMap<object, T>, make: () => T): T {
-  const run = pulumi.runtime.getStackResource() ?? OUTSIDE;
+  const run = pulumi.runtime.getStackResource() ?? NO_STACK;
   const found = values.get(run);
   if (found !== undefined) return found;
   const made = make();

@@ -8,18 +8,18 @@ import { changesOf } from "./changes";
 import { namesOfSecrets, SECRETS, stringsIn } from "./secrets";
 import { canonicalJson, omitUndefined, omit, pick, type JsonObject } from "./values";
 
-/** The input by which a state names its provider. */
+/** The input that contains the provider's text. */
 const PROVIDER = "__provider";
 /**
- * The input by which a resource knows its name in the program, for its messages. A rename with an alias changes nothing
- * else: until the next update, the outputs hold the old name.
+ * The input with the resource's name in the program, for messages. After a rename with an alias, the outputs keep the old
+ * name until the next update.
  */
 export const NAME = "__resourceName";
-/** What the class gives beside the arguments and the state keeps. The engine's displays leave out underscores. */
+/** Recorded inputs besides the arguments. The engine doesn't display names that begin with underscores. */
 export const KEPT = [SECRETS, NAME] as const;
 const SCHEMA_VERSION = "schemaVersion";
 
-/** One resource type: its lifecycle, and its data in each form: inputs as the engine sends them, arguments, recorded state, outputs. */
+/** One resource type: its lifecycle, and conversions between inputs, arguments, recorded state and outputs. */
 export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> {
   readonly argKeys: readonly string[];
   readonly computedInputs: readonly string[];
@@ -31,29 +31,29 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     this.#recorded = z.intersection(z.looseObject(asRecorded(lifecycle)), lifecycle.computed);
   }
 
-  /** What the user wrote, without what the class, the engine and the check add. */
+  /** What the user wrote, without the inputs that class, engine and check add. */
   written(inputs: JsonObject): JsonObject {
     return omit(inputs, [PROVIDER, ...KEPT, ...(this.lifecycle.hints ?? []), ...this.computedInputs]);
   }
 
-  /** What the class tells the check beside the arguments. */
+  /** Inputs from the class for the check, besides the arguments. */
   hints(inputs: JsonObject): JsonObject {
     return pick(inputs, this.lifecycle.hints ?? []);
   }
 
-  /** What a context has to know of the resource: its name in the program, and what of it is secret. */
+  /** The resource's name in the program, and its secret arguments. */
   about(bag: JsonObject): AboutResource {
     return { name: typeof bag[NAME] === "string" ? bag[NAME] : undefined, secrets: this.secrets(bag) };
   }
 
-  /** Inputs as the check gave them; what an edited state or an engine without a check hands over is refused here. */
+  /** The arguments in checked inputs. Refuses invalid ones, from an edited state or an engine that skipped the check. */
   args(inputs: JsonObject): Args<Shape> {
     const given = pick(inputs, this.argKeys);
     const parsed = this.lifecycle.args.safeParse(given);
     if (parsed.success) return parsed.data;
     const [first] = checkInputs(this.lifecycle.args.shape, given, this.secrets(inputs)).failures;
     throw new Error(
-      `The inputs of this ${this.lifecycle.type} are not valid: ${first === undefined ? "" : failureText(first)}`,
+      `Invalid inputs of this ${this.lifecycle.type}: ${first === undefined ? "" : failureText(first)}`,
     );
   }
 
@@ -64,8 +64,8 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     if (parsed.success) return parsed.data;
     const issue = parsed.error.issues[0];
     throw new Error(
-      `The recorded state of this ${this.lifecycle.type} cannot be read: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}. ` +
-        "If it was edited by hand, restore it with `pulumi stack import`; otherwise report it.",
+      `Can't read the recorded state of this ${this.lifecycle.type}: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}. ` +
+        "If it was edited by hand, restore it with `pulumi stack import`. Otherwise, report this as a bug.",
     );
   }
 
@@ -79,18 +79,20 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     };
   }
 
-  /** The outputs of a change that is half done; the engine keeps the provider of these as they are. */
+  /** The outputs of a partly finished change. The engine records them with the provider as it is here. */
   partialOutputs(inputs: JsonObject, computed: object, reached: JsonObject = {}): Record<string, unknown> {
     const outputs = this.outputs({ ...pick(inputs, this.argKeys), ...reached }, inputs, computed);
     return { ...outputs, [PROVIDER]: inputs[PROVIDER] };
   }
 
-  /** Recorded outputs of an older version in the present form. */
+  /** Recorded outputs in the current form. */
   upgraded(outputs: JsonObject): JsonObject {
     const { type, schemaVersion, upgrades } = this.lifecycle;
     const recorded = outputs[SCHEMA_VERSION] ?? schemaVersion;
     if (typeof recorded !== "number")
-      throw new Error(`The recorded state of this ${type} has no readable schemaVersion.`);
+      throw new Error(
+        `The recorded state of this ${type} has no valid schemaVersion. If it was edited by hand, restore it with \`pulumi stack import\`.`,
+      );
     if (recorded > schemaVersion) {
       throw new Error(
         `This ${type} was written by a newer pulumi-edgeguard (state schema ${recorded}; version ${VERSION} reads up to ${schemaVersion}). ` +
@@ -100,18 +102,21 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     let current = outputs;
     for (let version = recorded; version < schemaVersion; version += 1) {
       const step = upgrades[version];
-      if (step === undefined) throw new Error(`There is no upgrade of ${type} from state schema ${version}.`);
+      if (step === undefined)
+        throw new Error(
+          `This version of pulumi-edgeguard can't upgrade ${type} from state schema ${version}.`,
+        );
       current = step(current);
     }
     return current;
   }
 
-  /** Arguments that are secret: by their nature, or because the program said so. */
+  /** Secret arguments: by their type, or because the program made them secret. */
   secrets(...bags: readonly JsonObject[]): string[] {
     return [...Object.keys(this.lifecycle.secret ?? {}), ...bags.flatMap(namesOfSecrets)];
   }
 
-  /** Hides what no message about these inputs or outputs may show. */
+  /** Redacts the secrets of these inputs and outputs. */
   redactor(bags: readonly JsonObject[]): Redactor {
     return new Redactor((redactor) => {
       for (const bag of bags) {
@@ -121,7 +126,7 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     });
   }
 
-  /** How an object that a create adopts differs from the declaration. @param redact the state keeps what is said here as it is. */
+  /** How an adopted object differs from the program. @param redact for texts that the state will keep. */
   adopted(adoption: Adoption, inputs: JsonObject, redact: (text: string) => string): Adopted {
     const { equal } = this.lifecycle;
     const changes = changesOf(adoption.found, inputs, {
@@ -131,13 +136,13 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     return adoptedOf({ ...adoption, object: redact(adoption.object) }, changes);
   }
 
-  /** Tells a declaration from any other of the operation. */
+  /** Identifies a declaration within the operation. */
   fingerprint(inputs: JsonObject): string {
     return `${this.lifecycle.type} ${canonicalJson(omit(inputs, [PROVIDER]))}`;
   }
 }
 
-/** What may be adopted says so in an input of its own. */
+/** The computed inputs, with `adopted` for a type that can adopt. */
 export function computedInputsOf({
   args,
   computedInputs = [],
@@ -148,14 +153,14 @@ export function computedInputsOf({
   return "adopt" in args.shape ? [...computedInputs, ADOPTED] : computedInputs;
 }
 
-/** A failure as a sentence, the path of what it is about in front. */
+/** A failure as a sentence that begins with the property's path. */
 export function failureText({ property, reason }: CheckFailure): string {
   return property === "" ? reason : `${property}: ${reason}`;
 }
 
 /**
- * Schemas of recorded arguments. A refresh records what it finds, and a zone may hold what no program may declare (an
- * action of tomorrow, a text typed in the dashboard): only what names the object has to be valid, or nothing could mend it.
+ * Schemas of recorded arguments. A refresh records what it finds, which no program may be able to declare: a new action, or
+ * text typed in the dashboard. So only the arguments that identify the object must be valid; otherwise nothing could fix it.
  */
 function asRecorded<Shape extends z.ZodRawShape>({
   args,

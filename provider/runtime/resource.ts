@@ -8,18 +8,18 @@ import { pick } from "./values";
 import type { z } from "zod";
 import type { Args as Canonical, Lifecycle } from "./lifecycle";
 
-/** What two resources of one program may not share, and the sentence for those who do. */
+/** Something that only one resource of a program may have, and the message if two do. */
 export interface Claim {
   readonly key: string;
   /** Completes `"a" and "b" …`. */
   readonly clash: string;
-  /** Said, not refused. */
+  /** A warning instead of an error. */
   readonly warnOnly?: boolean;
 }
 
 /**
- * The base of every resource class. A dynamic resource to the engine; unlike `pulumi.dynamic.Resource` it sends a
- * constant text as its provider instead of serializing a closure, so that the text stays the same for ever.
+ * The base of every resource class: a dynamic resource. Unlike `pulumi.dynamic.Resource`, it sends a constant text as its
+ * provider instead of a serialized closure, so that the text never changes.
  */
 export abstract class EdgeResource extends pulumi.CustomResource {
   protected constructor(
@@ -30,8 +30,8 @@ export abstract class EdgeResource extends pulumi.CustomResource {
     claim?: () => void,
   ) {
     checkStackConfig();
-    refuseLost(`${type} "${name}"`, args);
-    claim?.(); // Before the engine hears of the resource: what clashes is never registered.
+    refuseProto(`${type} "${name}"`, args);
+    claim?.(); // Before the resource is registered with the engine.
     const outputs = [data.args, data.computed].flatMap(({ shape }) => Object.keys(shape));
     const unset = Object.fromEntries(
       [...outputs, ...computedInputsOf(data)].map((output) => [output, undefined]),
@@ -40,20 +40,26 @@ export abstract class EdgeResource extends pulumi.CustomResource {
     super(
       `pulumi-nodejs:dynamic/edgeguard:${type}`,
       name,
-      { ...unset, ...lifted(args), ...secretness(args, data), [NAME]: name, __provider: forwarder(type) },
+      {
+        ...unset,
+        ...asOutputs(args),
+        ...secretMarkers(args, data),
+        [NAME]: name,
+        __provider: forwarder(type),
+      },
       secrets.length === 0 ? opts : { ...opts, additionalSecretOutputs: secrets },
     );
   }
 }
 
-/** What a class takes from its lifecycle. */
+/** What a class needs of its lifecycle. */
 interface ResourceData extends SecretRules {
   readonly type: string;
   readonly args: { readonly shape: object };
   readonly computed: { readonly shape: object };
 }
 
-/** Outputs by the names of the arguments, with their docs; each has the type of its canonical form. */
+/** Every argument as an output, with its docs and the type of its canonical form. */
 export type OutputsOf<Args extends object, Canonical extends object> = {
   readonly [Name in keyof Args]-?: pulumi.Output<Canonical[Name & keyof Canonical]>;
 };
@@ -65,7 +71,7 @@ export type ResourceBase<Args extends object, Canonical extends object> = abstra
   claim?: () => void,
 ) => EdgeResource & OutputsOf<Pick<Args, keyof Args & keyof Canonical>, Canonical>;
 
-/** The base of one resource class: it has each argument as an output, so that a class declares only what is computed. */
+/** The base of one resource class. It has every argument as an output, so the class declares only computed outputs. */
 export function edgeResource<Args extends object>() {
   return <Shape extends z.ZodRawShape, Computed extends object>(
     lifecycle: Lifecycle<Shape, Computed>,
@@ -80,8 +86,8 @@ export function edgeResource<Args extends object>() {
 }
 
 /**
- * Refuses a second resource of this program that means the same real object: each would undo the other. Values that are
- * not known yet are waited for; the program then fails.
+ * Refuses a second resource in this program for the same real object: each would undo the other. Waits for unknown
+ * values, then fails the program.
  */
 export function claimOnce<T extends Record<string, unknown>>(
   type: string,
@@ -89,7 +95,7 @@ export function claimOnce<T extends Record<string, unknown>>(
   parts: T,
   claimsOf: (parts: pulumi.Unwrap<T>) => readonly Claim[],
 ): () => void {
-  const look = (known: pulumi.Unwrap<T>, secrets: readonly string[]): void => {
+  const refuseClash = (known: pulumi.Unwrap<T>, secrets: readonly string[]): void => {
     const redactor = new Redactor((r) => r.add(...stringsIn(pick(known, secrets))));
     for (const claim of claimsOf(known)) {
       const claims = perRun(CLAIMS, () => new Map<string, string>());
@@ -103,26 +109,26 @@ export function claimOnce<T extends Record<string, unknown>>(
     }
   };
   return () => {
-    if (awaits(parts)) {
+    if (isAsync(parts)) {
       const secrets = pulumi.output(secretNames(parts));
-      pulumi.output(parts).apply((known) => secrets.apply((names) => look(known, names)));
-    } else look(parts as pulumi.Unwrap<T>, []); // Without outputs and promises inside, an unwrapped value is the value itself.
+      pulumi.output(parts).apply((known) => secrets.apply((names) => refuseClash(known, names)));
+    } else refuseClash(parts as pulumi.Unwrap<T>, []); // Without outputs or promises inside, this is already unwrapped.
   };
 }
 
 /**
- * What the provider and the engine have to be told of secrets. The provider is given plain values: it learns the names of
- * the secret arguments. The engine keeps a checked input secret where the program gave a secret of that name: a computed
- * one has to be given as well, with no value, for its secretness.
+ * Marks secrets for the provider and the engine. The provider gets plain values, so it needs the names of the secret
+ * arguments. The engine keeps a checked input secret if the program gave a secret of that name, so a computed input must be
+ * given as an empty secret.
  */
-function secretness(
+function secretMarkers(
   args: object,
   { secret = {}, secretOutputs = [], computedInputs = [], derivedFrom = {} }: SecretRules,
 ): Record<string, pulumi.Output<unknown>> {
   const given: Record<string, pulumi.Output<unknown>> = {};
   for (const output of secretOutputs.filter((each) => computedInputs.includes(each)))
     given[output] = pulumi.secret("");
-  if (!awaits(args)) return given;
+  if (!isAsync(args)) return given;
   const names = secretNames(args);
   for (const [output, keys] of Object.entries(derivedFrom)) {
     const isSecret = names.then((found) => keys.some((key) => found.includes(key)));
@@ -133,45 +139,45 @@ function secretness(
   return given;
 }
 
-/** Which of the values are secret, or have something secret inside. */
+/** Names of the values that are secret or contain a secret. */
 export async function secretNames(values: object): Promise<string[]> {
   const judged = await Promise.all(
     Object.entries(values).map(async ([name, value]: [string, unknown]) =>
-      awaits(value) && (await pulumi.isSecret(pulumi.output(value))) ? [name] : [],
+      isAsync(value) && (await pulumi.isSecret(pulumi.output(value))) ? [name] : [],
     ),
   );
   return judged.flat().sort();
 }
 
-/** Refuses a member that is called `__proto__`: Pulumi's SDK drops it on the way to the engine, without a word. */
-export function refuseLost(resource: string, value: unknown): void {
+/** Refuses a member named `__proto__`, which Pulumi's SDK silently drops on the way to the engine. */
+export function refuseProto(resource: string, value: unknown): void {
   if (typeof value !== "object" || value === null) return;
   if (pulumi.Output.isInstance(value)) {
-    value.apply((known) => refuseLost(resource, known));
+    value.apply((known) => refuseProto(resource, known));
     return;
   }
   if (Object.hasOwn(value, "__proto__"))
     throw refusal(
-      `edgeguard: ${resource} has a member "__proto__", which Pulumi's SDK drops. Choose another name; a KvEntries takes such a key from a file or directory.`,
+      `edgeguard: ${resource} has a member "__proto__", which Pulumi's SDK drops. Choose another name. KvEntries accepts such a key from a file or directory.`,
     );
-  for (const member of Object.values(value)) refuseLost(resource, member);
+  for (const member of Object.values(value)) refuseProto(resource, member);
 }
 
-/** Whether an output or a promise is anywhere inside. */
-function awaits(value: unknown): boolean {
+/** Whether the value is or contains an output or a promise. */
+function isAsync(value: unknown): boolean {
   if (pulumi.Output.isInstance(value) || value instanceof Promise) return true;
-  return typeof value === "object" && value !== null && Object.values(value).some(awaits);
+  return typeof value === "object" && value !== null && Object.values(value).some(isAsync);
 }
 
 /**
- * Arguments with outputs inside become one output each. The check may give such an argument another form (directives
- * become a text); a secret inside of it would then no longer be where the engine has marked it.
+ * Turns each argument that contains outputs into one output. The check may change the form of an argument (directives become
+ * text), and a secret inside would no longer be where the engine marked it.
  */
-function lifted(args: object): Record<string, unknown> {
+function asOutputs(args: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(args).map(([key, value]: [string, unknown]) => [
       key,
-      !pulumi.Output.isInstance(value) && awaits(value) ? pulumi.output(value) : value,
+      !pulumi.Output.isInstance(value) && isAsync(value) ? pulumi.output(value) : value,
     ]),
   );
 }

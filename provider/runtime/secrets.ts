@@ -2,12 +2,12 @@ import type { Redactor } from "../api/redact";
 import { isJsonObject, type JsonObject } from "./values";
 
 /**
- * The input that names a program's secret arguments. The engine's displays leave out what begins like this, and it is
- * part of every state: its name never changes.
+ * The input that names a program's secret arguments. The engine doesn't display inputs that begin with underscores. It is
+ * in every state, so its name never changes.
  */
 export const SECRETS = "__secrets";
 
-/** What a lifecycle says of secrets. */
+/** What a lifecycle declares about secrets. */
 export interface SecretRules {
   readonly secret?: Readonly<Record<string, unknown>>;
   readonly secretOutputs?: readonly string[];
@@ -15,16 +15,16 @@ export interface SecretRules {
   readonly derivedFrom?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The arguments that a program made secret, as its class says in the inputs. */
+/** The arguments that the program made secret, as the class lists them in the inputs. */
 export function namesOfSecrets(bag: JsonObject): readonly string[] {
   const names = bag[SECRETS];
   return Array.isArray(names) ? names.filter((name) => typeof name === "string") : [];
 }
 
-/** A number with fewer digits occurs in any text. */
+/** Shorter numbers occur in any text. */
 const LONG_NUMBER_DIGITS = 6;
 
-/** Every text and every long number in a value, at any depth. */
+/** Every string and long number in a value, at any depth. */
 export function* stringsIn(value: unknown): Generator<string> {
   if (typeof value === "string") yield value;
   else if (typeof value === "number" && String(value).length >= LONG_NUMBER_DIGITS) yield String(value);
@@ -33,13 +33,13 @@ export function* stringsIn(value: unknown): Generator<string> {
   }
 }
 
-/** Longer texts are documents, which share pieces with every sentence; a key file is shorter. */
+/** Longer strings are documents, whose parts occur in any sentence; a key file is shorter. */
 const MOST_TOKEN_CHARACTERS = 4096;
 
 /** Hiding "true" or "keys" would garble every sentence. */
 const EVERYDAY_WORD = /^[a-z]{1,7}$/i;
 
-/** For arguments that hold all kinds of texts: one with white space is hidden as a whole, and any other in pieces, too. */
+/** For arguments that contain any strings: those with white space are hidden as a whole, others in parts, too. */
 export function redactStrings(redactor: Redactor, value: unknown): void {
   for (const text of stringsIn(value)) {
     if (EVERYDAY_WORD.test(text)) continue;

@@ -5,38 +5,38 @@ import { RETRY } from "../api/retry";
 import { nearest } from "./nearest";
 import type { Credential } from "../api/credential";
 
-/** What a program or pipeline may set besides credentials, and what holds when it does not. */
+/** The settings of a stack, from its configuration or the environment. */
 export interface Settings {
-  /** `edgeguard:baseUrl`, else EDGEGUARD_BASE_URL, else CLOUDFLARE_BASE_URL, else the vendor's public address. */
+  /** `edgeguard:baseUrl`, else EDGEGUARD_BASE_URL, else CLOUDFLARE_BASE_URL, else Cloudflare's public API. */
   readonly baseUrl: string;
-  /** `edgeguard:accountId`, else EDGEGUARD_ACCOUNT_ID, else CLOUDFLARE_ACCOUNT_ID: for resources that do not name one themselves. */
+  /** `edgeguard:accountId`, else EDGEGUARD_ACCOUNT_ID, else CLOUDFLARE_ACCOUNT_ID: the default of every `accountId`. */
   readonly accountId: string | undefined;
   /** `edgeguard:maxRetries`, else EDGEGUARD_MAX_RETRIES. Retries after the first attempt, 0 to 20. */
   readonly maxRetries: number;
-  /** `edgeguard:requestsPerSecond`, else EDGEGUARD_REQUESTS_PER_SECOND, on top of the documented budget. */
+  /** `edgeguard:requestsPerSecond`, else EDGEGUARD_REQUESTS_PER_SECOND, in addition to Cloudflare's documented limit. */
   readonly rates: readonly RateWindow[];
   /** `edgeguard:concurrency`, else EDGEGUARD_CONCURRENCY. Requests in flight, 1 to 64. */
   readonly concurrency: number;
   /** `edgeguard:liveChecks`, else EDGEGUARD_LIVE_CHECKS. Whether previews read from the API. */
   readonly liveChecks: boolean;
-  /** `edgeguard:logpushJobsPerZone`, else EDGEGUARD_LOGPUSH_JOBS_PER_ZONE. What Cloudflare has raised the limit to. */
+  /** `edgeguard:logpushJobsPerZone`, else EDGEGUARD_LOGPUSH_JOBS_PER_ZONE. The limit, if Cloudflare raised it. */
   readonly logpushJobsPerZone: number | undefined;
-  /** The credential to use, if any was found. */
+  /** The credential, if one was found. */
   readonly credential: Credential | undefined;
-  /** Where there is none: the names under which an empty one was found. */
+  /** Without a credential: the names of those that are set but empty. */
   readonly emptyCredentials: readonly string[];
-  /** The environment's token, where it differs from one that came from stack config. */
+  /** The environment's token, if it differs from the one in stack config. */
   readonly fallback: Credential | undefined;
 }
 
-/** The configuration is wrong. Every problem is named, and nothing is sent. */
+/** The configuration is invalid. The message names every problem; nothing is sent. */
 export class SettingsError extends Error {
   override readonly name = "SettingsError";
 }
 
 export const DEFAULT_BASE_URL = "https://api.cloudflare.com/client/v4";
 
-/** Keys of the `edgeguard:` namespace. */
+/** Keys in the `edgeguard:` namespace. */
 export const CONFIG_KEYS = [
   "apiToken",
   "apiEmail",
@@ -58,11 +58,11 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const integer = (minimum: number, maximum: number): z.ZodType<number, string> =>
   z
     .string()
-    .regex(/^\d+$/, `has to be a whole number from ${minimum} to ${maximum}`)
+    .regex(/^\d+$/, `must be a whole number from ${minimum} to ${maximum}`)
     .transform(Number)
-    .refine((n) => n >= minimum && n <= maximum, `has to be a whole number from ${minimum} to ${maximum}`);
+    .refine((n) => n >= minimum && n <= maximum, `must be a whole number from ${minimum} to ${maximum}`);
 
-/** How each plain setting is read; `env` lists the fall-backs in order. */
+/** How each plain setting is read; `env` lists the fallbacks in order. */
 export const PLAIN = {
   baseUrl: {
     env: ["EDGEGUARD_BASE_URL", "CLOUDFLARE_BASE_URL"],
@@ -72,21 +72,24 @@ export const PLAIN = {
     env: ["EDGEGUARD_ACCOUNT_ID", "CLOUDFLARE_ACCOUNT_ID"],
     schema: z
       .string()
-      .regex(/^[0-9a-f]{32}$/i, "has to be 32 hexadecimal digits, as the dashboard's overview page shows it"),
+      .regex(
+        /^[0-9a-f]{32}$/i,
+        "must be an account ID (32 hex digits). Find it on the Overview page of any of its zones in the dashboard",
+      ),
   },
   maxRetries: { env: ["EDGEGUARD_MAX_RETRIES"], schema: integer(0, 20) },
   requestsPerSecond: {
     env: ["EDGEGUARD_REQUESTS_PER_SECOND"],
     schema: z
       .string()
-      .regex(/^\d+(\.\d+)?$/, "has to be a number above 0, such as 4 or 0.5")
+      .regex(/^\d+(\.\d+)?$/, "must be a number above 0, such as 4 or 0.5")
       .transform(Number)
-      .refine((n) => n > 0 && n <= 200, "has to be above 0 and at most 200, the service's limit per address"),
+      .refine((n) => n > 0 && n <= 200, "must be above 0 and at most 200, Cloudflare's limit per IP address"),
   },
   concurrency: { env: ["EDGEGUARD_CONCURRENCY"], schema: integer(1, 64) },
   liveChecks: {
     env: ["EDGEGUARD_LIVE_CHECKS"],
-    schema: z.enum(["true", "false"], "has to be true or false").transform((text) => text === "true"),
+    schema: z.enum(["true", "false"], "must be true or false").transform((text) => text === "true"),
   },
   logpushJobsPerZone: { env: ["EDGEGUARD_LOGPUSH_JOBS_PER_ZONE"], schema: integer(1, 1_000) },
 } as const;
@@ -94,7 +97,7 @@ export const PLAIN = {
 /**
  * Settings from stack config and environment. Credentials: `edgeguard:apiToken`, else `edgeguard:apiEmail` with
  * `edgeguard:apiKey`, else `cloudflare:apiToken`, else CLOUDFLARE_API_TOKEN, else CLOUDFLARE_EMAIL with
- * CLOUDFLARE_API_KEY. None at all is no error here: a preview can do without.
+ * CLOUDFLARE_API_KEY. None at all is not an error here: a preview works without.
  *
  * @throws SettingsError naming every problem at once.
  */
@@ -109,10 +112,10 @@ export function readSettings(config: ConfigGetter, env: Environment): Settings {
     if (found?.text === undefined) return undefined;
     const parsed = schema.safeParse(found.text);
     if (parsed.success) return parsed.data;
-    // An address may hold a password before its @, also where that makes it unreadable, and a secret in its query.
+    // A URL may contain a password before its @ (even if that makes it invalid), and a secret in its query.
     const shown = found.text.replace(/^(\w+:\/\/)?.*@/s, "$1[secret]@").replace(/[?#].*$/s, "?[secret]");
     problems.push(
-      `${found.name} is ${JSON.stringify(shown)}: it ${parsed.error.issues[0]?.message ?? "is not valid"}`,
+      `${found.name} is ${JSON.stringify(shown)} but ${parsed.error.issues[0]?.message ?? "is not valid"}`,
     );
     return undefined;
   };
@@ -126,7 +129,7 @@ export function readSettings(config: ConfigGetter, env: Environment): Settings {
   const logpushJobsPerZone = plain("logpushJobsPerZone", PLAIN.logpushJobsPerZone.schema);
   const { credential, fallback } = readCredentials(config, env, problems);
 
-  if (problems.length > 0) throw new SettingsError(`The configuration is not valid: ${problems.join("; ")}.`);
+  if (problems.length > 0) throw new SettingsError(`Invalid configuration: ${problems.join("; ")}.`);
   return {
     baseUrl: baseUrl ?? DEFAULT_BASE_URL,
     accountId: accountId?.toLowerCase(),
@@ -154,7 +157,7 @@ const SECRETS = [
   "CLOUDFLARE_API_KEY",
 ];
 
-/** Every secret found in config or environment, used or not, valid or not: none may be printed. */
+/** Every secret in config or environment, used or not, valid or not: none may be printed. */
 export function secretsIn(config: ConfigGetter, env: Environment): string[] {
   return SECRETS.flatMap((name) => {
     const text = name.includes(":") ? config(name) : env[name];
@@ -162,12 +165,12 @@ export function secretsIn(config: ConfigGetter, env: Environment): string[] {
   });
 }
 
-/** Secrets that are set but blank, as a CI sets those that it does not have. */
+/** Secrets that are set but blank, as CI systems pass missing ones. */
 function emptyCredentials(config: ConfigGetter, env: Environment): string[] {
   return SECRETS.filter((name) => (name.includes(":") ? config(name) : env[name])?.trim() === "");
 }
 
-/** A sentence for each key of the `edgeguard:` namespace that nothing reads; a typing error there is silent otherwise. */
+/** A message for each key in the `edgeguard:` namespace that nothing reads: typos would go unnoticed. */
 export function unknownConfigKeys(keys: readonly string[]): string[] {
   const NAMESPACE = "edgeguard:";
   const known = CONFIG_KEYS.map((key) => NAMESPACE + key);
@@ -177,30 +180,30 @@ export function unknownConfigKeys(keys: readonly string[]): string[] {
       const meant = nearest(key.slice(NAMESPACE.length), CONFIG_KEYS);
       const near = meant === undefined ? undefined : NAMESPACE + meant;
       return (
-        `The stack's configuration has "${key}", which nothing reads. ${near === undefined ? `Known keys: ${known.join(", ")}.` : `Did you mean "${near}"?`} ` +
+        `"${key}" in the stack's configuration is not a setting. ${near === undefined ? `Valid keys: ${known.join(", ")}.` : `Did you mean "${near}"?`} ` +
         `Remove it with "pulumi config rm ${key}"${near === undefined ? "" : ` and set ${near}`}.`
       );
     });
 }
 
-/** Secrets that belong encrypted into stack config. */
+/** Secrets that must be encrypted in stack config. */
 const ENCRYPTED = ["edgeguard:apiToken", "edgeguard:apiKey", "cloudflare:apiToken"];
 
-/** A sentence for each credential of the stack's configuration that is misplaced, or stored as plain text. */
+/** A warning for each credential in stack config that is misplaced or stored as plain text. */
 export function doubtfulConfig(
   config: Readonly<Record<string, string>>,
   run: { readonly project: string; readonly isSecret: (key: string) => boolean; readonly env: Environment },
 ): string[] {
   const plain = ENCRYPTED.filter((key) => present(config[key]) !== undefined && !run.isSecret(key)).map(
     (key) =>
-      `${key} is stored as plain text in the stack's configuration: whoever reads the repository can use it. Revoke it, and set a new one with "pulumi config set --secret ${key}".`,
+      `${key} is stored as plain text in the stack's configuration: anyone who can read the repository can use it. Revoke it, and set a new one with "pulumi config set --secret ${key}".`,
   );
   const hasCredential = SECRETS.some((name) => present(name.includes(":") ? config[name] : run.env[name]));
   const misplaced = (hasCredential ? [] : (["apiToken", "apiEmail", "apiKey"] as const))
     .filter((key) => config[`${run.project}:${key}`] !== undefined)
     .map((key) => {
       const set = `pulumi config set${key === "apiEmail" ? "" : " --secret"} edgeguard:${key}`;
-      return `the stack's configuration has "${run.project}:${key}", which pulumi-edgeguard doesn't read: its keys begin with "edgeguard:". Set it with "${set}", and remove the other with "pulumi config rm ${key}".`;
+      return `pulumi-edgeguard doesn't read "${run.project}:${key}" in the stack's configuration: its keys begin with "edgeguard:". Set it with "${set}", and remove the other with "pulumi config rm ${key}".`;
     });
   return [...plain, ...misplaced];
 }
@@ -216,7 +219,7 @@ function readCredentials(
     if (value === undefined) return undefined;
     if (!headerSafe(value))
       problems.push(
-        `${origin} holds a space, line break or other character that no token has: set it again without it`,
+        `${origin} contains a space, line break or other character that no token has: set it again without it`,
       );
     return { kind: "token", token: value, origin };
   };
@@ -226,12 +229,12 @@ function readCredentials(
     if (email === undefined && key === undefined) return undefined;
     if (email === undefined || key === undefined) {
       problems.push(
-        `${email === undefined ? keyName : emailName} is set without ${email === undefined ? emailName : keyName}: an email and key work only together`,
+        `${email === undefined ? keyName : emailName} is set without ${email === undefined ? emailName : keyName}: an email and key only work together`,
       );
       return undefined;
     }
     if (!headerSafe(email) || !headerSafe(key))
-      problems.push(`${emailName} or ${keyName} holds a space or line break: set them again without it`);
+      problems.push(`${emailName} or ${keyName} contains a space or line break: set them again without it`);
     return { kind: "key", email, key, origin: `${emailName} and ${keyName}` };
   };
 
@@ -242,7 +245,7 @@ function readCredentials(
       "edgeguard:apiToken and edgeguard:apiEmail or edgeguard:apiKey are both set: keep one kind of credential, and remove the other with pulumi config rm",
     );
   }
-  // What is wrong with the environment is often another tool's business; it counts only when nothing better is there.
+  // A bad credential in the environment may belong to another tool; it only matters without a better one.
   const credential =
     own ??
     (ownPairSet ? pair("edgeguard:apiEmail", "edgeguard:apiKey") : undefined) ??
@@ -265,23 +268,23 @@ function checkBaseUrl(text: string, ctx: z.RefinementCtx): void {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const problem =
     url === undefined || !["http:", "https:"].includes(url.protocol)
-      ? `has to be an http or https address such as ${DEFAULT_BASE_URL}`
+      ? `must be an http or https URL such as ${DEFAULT_BASE_URL}`
       : url.username !== "" || url.password !== ""
-        ? "may not hold a user or password: set edgeguard:apiToken instead"
+        ? "must not contain a user or password: set edgeguard:apiToken instead"
         : url.search !== "" || url.hash !== ""
-          ? "may not have a query or fragment"
+          ? "must not have a query or fragment"
           : !/\/v\d+\/?$/.test(url.pathname)
-            ? `has to end in a version segment such as /v4, for example ${DEFAULT_BASE_URL}`
+            ? `must end in a version segment such as /v4, for example ${DEFAULT_BASE_URL}`
             : undefined;
   if (problem !== undefined) ctx.addIssue({ code: "custom", message: problem });
 }
 
-/** Text that may stand in an HTTP header. Anything else would fail later, deep inside the HTTP library. */
+/** Whether an HTTP header can contain the text. Otherwise the HTTP library would fail later. */
 function headerSafe(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text);
 }
 
-/** Set and not blank. CI systems hand over missing secrets as empty strings. */
+/** Undefined if not set or blank. CI systems pass missing secrets as empty strings. */
 function present(text: string | undefined): string | undefined {
   const trimmed = text?.trim();
   return trimmed === "" ? undefined : trimmed;

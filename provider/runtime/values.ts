@@ -1,32 +1,32 @@
-/** What the engine hands over: plain JSON, before any schema has looked at it. */
+/** Plain JSON from the engine, before any schema has checked it. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The string that stands for a value nobody knows yet, in previews, at any depth (@pulumi/pulumi, runtime/rpc). */
+/** Stands for an unknown value in previews, at any depth (@pulumi/pulumi, runtime/rpc). */
 export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
-/** True when the value, or anything inside it, is not known yet. */
+/** Whether the value, or anything inside it, is unknown. */
 export function hasUnknown(value: unknown): boolean {
   if (value === UNKNOWN) return true;
   if (Array.isArray(value)) return value.some(hasUnknown);
   return isJsonObject(value) && Object.values(value).some(hasUnknown);
 }
 
-/** True when what lies at `path` is not known yet, or lies inside something that is not. */
+/** Whether the value at `path` is unknown, contains something unknown, or is inside of it. */
 export function unknownAt(value: unknown, path: readonly PropertyKey[]): boolean {
-  let here = value;
+  let current = value;
   for (const key of path) {
-    if (here === UNKNOWN) return true;
-    here = isJsonObject(here) || Array.isArray(here) ? Reflect.get(here, key) : undefined;
+    if (current === UNKNOWN) return true;
+    current = isJsonObject(current) || Array.isArray(current) ? Reflect.get(current, key) : undefined;
   }
-  return hasUnknown(here);
+  return hasUnknown(current);
 }
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Equality by meaning of JSON: order of members does not matter, a missing member equals an undefined one. */
+/** Equality of JSON: the order of members doesn't matter, and a missing member equals an undefined one. */
 export function sameJson(a: unknown, b: unknown): boolean {
   return canonicalJson(a) === canonicalJson(b);
 }
@@ -40,27 +40,27 @@ export function canonicalJson(value: unknown): string {
   );
 }
 
-/** A member by a name from outside: what every object inherits, `constructor` and the like, is none. */
+/** A member by an outside name. Inherited ones, such as `constructor`, don't count. */
 export function ownMember<T>(members: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(members, name) ? members[name] : undefined;
 }
 
 /** The named members that are present. */
-export function pick(bag: JsonObject, keys: Iterable<string>): Record<string, unknown> {
+export function pick(object: JsonObject, keys: Iterable<string>): Record<string, unknown> {
   const out: Record<string, unknown> = {};
-  for (const key of keys) if (bag[key] !== undefined) out[key] = bag[key];
+  for (const key of keys) if (object[key] !== undefined) out[key] = object[key];
   return out;
 }
 
 /** Everything but the named members. */
-export function omit(bag: JsonObject, keys: readonly string[]): Record<string, unknown> {
+export function omit(object: JsonObject, keys: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(bag).filter(([key, value]) => value !== undefined && !keys.includes(key)),
+    Object.entries(object).filter(([key, value]) => value !== undefined && !keys.includes(key)),
   );
 }
 
 /** The members that have a value. */
-export const omitUndefined = (bag: JsonObject): Record<string, unknown> => omit(bag, []);
+export const omitUndefined = (object: JsonObject): Record<string, unknown> => omit(object, []);
 
 /** "1 rule", "3 rules". */
 export function pluralize(count: number, noun: string): string {

@@ -23,7 +23,7 @@ export interface Verbs {
   delete(host: Host, id: string, props: JsonObject): Promise<void>;
 }
 
-/** Turns what is special about a resource into the verbs that all resources share. None shows a secret of what it is given. */
+/** Builds the verbs of a resource from its lifecycle. They show no secrets of their inputs. */
 export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
   lifecycle: Lifecycle<Shape, Computed>,
 ): Verbs {
@@ -33,7 +33,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
     { given, ...purpose }: Purpose & { readonly given: readonly JsonObject[] },
     work: () => Promise<T>,
   ): Promise<T> => host.during({ secrets: resource.redactor(given), purpose }, work);
-  // Where nothing was checked there is no program, and so no configuration but that of the last `up`.
+  // Without a check there is no program, so the configuration is that of the last `up`.
   const isSaved = (host: Host): boolean => host.declared.size === 0;
   const planned = { savedConfig: false };
   return {
@@ -64,7 +64,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
   };
 }
 
-/** Empty for what is new, and for what an import looks up. */
+/** Empty for a new resource and for an import. */
 function isRecorded(olds: JsonObject): boolean {
   return Object.keys(olds).length > 0;
 }

@@ -1,27 +1,27 @@
-/** The command line is wrong: nothing was tried. Exit code 2. */
+/** The command line is invalid; nothing was done. Exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** The command did not do what it was asked to. Exit code 1. */
+/** The command failed. Exit code 1. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
 }
 
-/** Another error ended the command, which has a sentence to add. Exit code 1. */
+/** Another error ended the command, which adds a sentence. Exit code 1. */
 export class UnfinishedError extends Error {
   override readonly name = "UnfinishedError";
 
   constructor(
     override readonly cause: unknown,
-    /** How far it came, or what to do next. */
+    /** How far it got, or what to do next. */
     readonly more: string,
   ) {
     super(more);
   }
 }
 
-/** Ended by Ctrl-C after it has said how far it came. Exit code 130. */
+/** Ended by Ctrl-C, with a report of how far it got. Exit code 130. */
 export class InterruptedError extends Error {
   override readonly name = "InterruptedError";
 }

@@ -7,19 +7,19 @@ import { ownMember } from "../runtime/values";
 import { CommandError, InterruptedError, UnfinishedError, UsageError } from "./errors";
 import { INTERRUPTED_EXIT_CODE, type Io } from "./io";
 
-/** What a command that failed says, and its exit code. */
+/** The message of a failed command, and its exit code. */
 export interface Failure {
   readonly message: string;
   readonly exitCode: number;
 }
 
 /**
- * Every error that ends a command becomes its sentence here.
+ * Turns the error that ended a command into its message.
  *
  * @param group the first word of the command line, such as `kv`.
  */
 export function failureOf(error: unknown, group: string | undefined, env: Io["env"]): Failure {
-  const redactor = new Redactor(); // Knows the secrets of the environment, whatever brought them into a message.
+  const redactor = new Redactor(); // Hides the environment's secrets.
   redactor.add(...secretsIn(() => undefined, env));
   const message = redactor.redact(messageOf(error, group, env["EDGEGUARD_DEBUG"] === "1"));
   if (error instanceof UsageError) return { message, exitCode: 2 };
@@ -38,24 +38,24 @@ function messageOf(error: unknown, group: string | undefined, isDebugging: boole
   return isDebugging && !isOurs ? (error.stack ?? error.message) : error.message;
 }
 
-/** Next steps for who works at the command line, without a stack to refresh, by the group of the command. */
+/** Next steps at the command line, which has no stack to refresh, by group of commands. */
 const ADVICE: Readonly<Record<string, (error: ApiError) => string | undefined>> = {
   kv: (error) => {
     const isGone: boolean = isNamespaceGone(error);
-    if (isGone) return "`edgeguard kv namespace list` shows the namespaces of the account.";
+    if (isGone) return "Run `edgeguard kv namespace list` to see the account's namespaces.";
     return error.hasCode(7003)
-      ? "Check the account and the namespace: --account-id, --namespace-id, or the configuration file."
+      ? "Check the IDs of the account and the namespace: --account-id, --namespace-id, or the configuration file."
       : undefined;
   },
   detections: (error) => (isUnroutable(error) ? "Check the zone ID: --zone." : undefined),
-  import: (error) => (isUnroutable(error) ? "Check the ids: --zone, --account." : undefined),
+  import: (error) => (isUnroutable(error) ? "Check the IDs: --zone, --account." : undefined),
 };
 
-/** @throws SettingsError when the environment's settings are wrong; CommandError without a credential. */
+/** @throws SettingsError if the environment's settings are invalid; CommandError without a credential. */
 export function requireCredential({ credential, emptyCredentials }: Settings): void {
   if (credential !== undefined) return;
   throw new CommandError(
-    `credentials are needed and ${missingReason(emptyCredentials)}: set CLOUDFLARE_API_TOKEN, or CLOUDFLARE_EMAIL with CLOUDFLARE_API_KEY.`,
+    `this command needs credentials, and ${missingReason(emptyCredentials)}. Set CLOUDFLARE_API_TOKEN, or CLOUDFLARE_EMAIL and CLOUDFLARE_API_KEY.`,
   );
 }
 

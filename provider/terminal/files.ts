@@ -5,10 +5,10 @@ import { CommandError } from "./errors";
 import type { Io } from "./io";
 
 /**
- * The text of a file that an argument names.
+ * Reads a text file named by an argument.
  *
  * @param what as in `the plan in plan.json`.
- * @throws CommandError where it cannot be read.
+ * @throws CommandError if it can't be read.
  */
 export async function readText({ cwd }: Io, file: string, what: string): Promise<string> {
   const path = resolve(cwd, file);
@@ -19,12 +19,12 @@ export async function readText({ cwd }: Io, file: string, what: string): Promise
   }
 }
 
-/** What is said of a file that cannot be read. */
+/** The error for a file that can't be read. */
 export function unreadable(what: string, path: string, error: unknown): CommandError {
   return new CommandError(`${what} cannot be read: ${readErrorReason(error)} (looked for ${path}).`);
 }
 
-/** A folder and those above it, the nearest first. */
+/** A folder and its parents, the nearest first. */
 export function* foldersFrom(folder: string): Generator<string> {
   for (let at = folder; ; at = dirname(at)) {
     yield at;
@@ -32,7 +32,7 @@ export function* foldersFrom(folder: string): Generator<string> {
   }
 }
 
-/** Line and column of an offset, counted from 1; a column is a character. */
+/** Line and column of an offset, from 1. A column is a character. */
 export function placeIn(text: string, offset: number): { readonly line: number; readonly column: number } {
   const before = text.slice(0, offset);
   const start = before.lastIndexOf("\n") + 1;

@@ -2,19 +2,19 @@ import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { printable } from "../api/printable";
 
-/** What a command sees of its process, so that a test can put something else in its place. */
+/** A command's view of its process, replaceable in tests. */
 export interface Io {
   readonly stdin: Readable & { readonly isTTY?: boolean };
-  /** Results and nothing else, so that it can be piped. */
+  /** Results only, so that they can be piped. */
   readonly stdout: Writable & { readonly isTTY?: boolean };
-  /** All that is meant for a person. */
+  /** Everything else that people read. */
   readonly stderr: Writable & { readonly isTTY?: boolean };
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Paths of arguments are relative to it. */
+  /** Relative paths in arguments start here. */
   readonly cwd: string;
   /**
-   * From now on a first Ctrl-C no longer ends the process but fires the signal: what is under way is finished and
-   * reported. A second one ends it.
+   * From now on, a first Ctrl-C fires the signal instead of ending the process: work in progress is finished and reported.
+   * A second one ends the process.
    */
   interrupted(): AbortSignal;
 }
@@ -23,7 +23,7 @@ export const INTERRUPTED_EXIT_CODE = 130;
 
 export function processIo(): Io {
   const { stdin, stdout, stderr, env } = process;
-  // The reader has gone, as `head` does when it has enough: nobody is left to be told.
+  // The reader has exited, as `head` does.
   for (const stream of [stdout, stderr])
     stream.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
   return { stdin, stdout, stderr, env, cwd: process.cwd(), interrupted };
@@ -41,22 +41,22 @@ function interrupted(): AbortSignal {
   return controller.signal;
 }
 
-/** Writes a message for a person, whatever text from outside is in it. */
+/** Prints a message to stderr, with outside text made safe. */
 export function printToStderr({ stderr }: Io, line: string): void {
   stderr.write(`${printable(line)}\n`);
 }
 
-/** Writes a part of the result, and waits where the reader is slower. */
+/** Prints a part of the result, and waits for a slow reader. */
 export async function print({ stdout }: Io, part: string | Uint8Array): Promise<void> {
   if (!stdout.write(part)) await once(stdout, "drain");
 }
 
-/** Characters that are collected for one write. */
+/** Characters per write. */
 const PART_CHARACTERS = 64 * 1024;
 
 /**
- * Prints a JSON array, an item a line, as the items come. Where the source fails, the array stays open: what reads it
- * then knows that it is not whole.
+ * Prints a JSON array as its items arrive, one per line. If the source fails, the array stays open, so that the reader
+ * notices that it's incomplete.
  */
 export async function printArray(io: Io, items: AsyncIterable<object>): Promise<void> {
   let part = "[";

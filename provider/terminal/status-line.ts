@@ -6,7 +6,7 @@ const EVERY_MS = 100;
 const CLEAR = "\r\u001b[K";
 const SHOWN_CHARACTERS = 76;
 
-/** One line that says what is being done. On a terminal only: a log is not to be filled with it. */
+/** One line of status, only on a terminal, so that it doesn't fill logs. */
 export class StatusLine {
   readonly #stderr: Io["stderr"];
   #shownMs = -Infinity;
@@ -20,19 +20,19 @@ export class StatusLine {
     if (this.#stderr.isTTY !== true || now - this.#shownMs < EVERY_MS) return;
     this.#shownMs = now;
     const text = escapeInvisible(given);
-    // A line that wraps cannot be cleared.
+    // A wrapped line can't be cleared.
     const short = text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS - 1)}…`;
     this.#stderr.write(`${CLEAR}${short}`);
   }
 
-  /** Makes room for the closing words. */
+  /** Clears the line. */
   clear(): void {
     if (this.#shownMs !== -Infinity) this.#stderr.write(CLEAR);
     this.#shownMs = -Infinity;
   }
 }
 
-/** A status line that says how far long work has come. */
+/** A status line with the progress of long work. */
 export class ProgressLine extends StatusLine {
   readonly #what: string;
   readonly #total: number;

@@ -177,7 +177,7 @@ test("key get says if a key or its namespace doesn't exist", async () => {
     stderr: expect.stringContaining('has no key "nothing"') as string,
   });
   const nowhere = await desk.here("kv", "key", "get", "nothing", "--namespace-id", "f".repeat(32));
-  expect(nowhere.stderr).toContain("`edgeguard kv namespace list` shows the namespaces of the account.");
+  expect(nowhere.stderr).toContain("Run `edgeguard kv namespace list` to see the account's namespaces.");
 });
 
 describe("bulk", () => {

@@ -108,7 +108,7 @@ describe("a failure exits with 1:", () => {
   test("without credentials", async () => {
     const ran = await desk.at({ env: { EDGEGUARD_BASE_URL: desk.api.url } }, ...get, "--binding", "EXISTING");
     expect(ran).toMatchObject({ code: 1, stdout: "" });
-    expect(ran.stderr).toMatch(/credentials are needed and none are set: set CLOUDFLARE_API_TOKEN/);
+    expect(ran.stderr).toMatch(/this command needs credentials, and none are set\. Set CLOUDFLARE_API_TOKEN/);
   });
 
   test("with a refused token, which isn't printed", async () => {
@@ -498,7 +498,7 @@ describe("a delete", () => {
   test.each(DELETES)("of a %s fails without a terminal, unless --yes is passed", async (_, args) => {
     const refused = await desk.here(...args, "--binding", "EXISTING");
     expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toMatch(/nothing was deleted: there is no terminal to ask ".*"\. Pass --yes\./);
+    expect(refused.stderr).toMatch(/nothing was deleted: no terminal to ask ".*"\. Pass --yes to confirm\./);
     expect(await greeting()).toBe("Hello");
     expect(await desk.here(...args, "--binding", "EXISTING", "-y")).toMatchObject({ code: 0, stdout: "" });
     expect(await greeting()).toBe("undefined");
@@ -543,6 +543,6 @@ test("names the sources of the account ID if the account doesn't exist", async (
   const ran = await desk.here("kv", "namespace", "list", "--account-id", "f".repeat(32));
   expect(ran).toMatchObject({ code: 1 });
   expect(ran.stderr).toContain(
-    "Check the account and the namespace: --account-id, --namespace-id, or the configuration file.",
+    "Check the IDs of the account and the namespace: --account-id, --namespace-id, or the configuration file.",
   );
 });

@@ -110,7 +110,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     await project.ok("config", "set", "--secret", "apiToken", TOKEN);
     project.env = {};
     const misplaced = await project.ok("preview");
-    expect(misplaced.text).toMatch(/has "secretive:apiToken", which pulumi-edgeguard doesn't read/);
+    expect(misplaced.text).toMatch(/pulumi-edgeguard doesn't read "secretive:apiToken"/);
     expect(misplaced.text).toContain("pulumi config set --secret edgeguard:apiToken");
     for (const { text } of [plain, misplaced]) expect(text).not.toContain(TOKEN);
   });

@@ -286,7 +286,7 @@ describe("what can't be read", () => {
     const { code, stderr } = await desk.run(["--zone", "0".repeat(32)]);
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: expect.stringContaining("Check the ids: --zone, --account.") as string,
+      stderr: expect.stringContaining("Check the IDs: --zone, --account.") as string,
     });
   });
 });

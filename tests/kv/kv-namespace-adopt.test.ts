@@ -80,7 +80,7 @@ test("adopts the namespace after a rename without an alias if it has only keys t
   expect(JSON.stringify(renamed)).not.toContain("__declaredKeys");
   expect((await op.preview(ENTRIES, entries.inputs, entries)).step).toBe("same");
   await op.destroy(NAMESPACE, namespace);
-  expect(op.said.join("\n")).toContain("is kept: another resource of this operation has taken it over");
+  expect(op.said.join("\n")).toContain("is kept: another resource in this program adopted it");
   expect((await rawGet(api, `${path}/${namespace.id}/keys`))["result"]).toEqual([
     { name: "a" },
     { name: "b" },

@@ -30,7 +30,7 @@ describe("an existing job of the same name", () => {
     const rename = new Operation(b.api);
     await rename.up(TYPE, b.job);
     expect(rename.said.join()).toContain(
-      `If \`pulumi stack --show-ids --show-urns\` lists ${recorded.id} twice after this update, an interrupted rename left the older one: run \`pulumi up\` again, or \`pulumi state delete '<its URN>'\`.`,
+      `If \`pulumi stack --show-ids --show-urns\` lists ${recorded.id} twice after this update, the older one is left from an interrupted rename: run \`pulumi up\` again, or \`pulumi state delete '<its URN>'\`.`,
     );
     const replacement = new Operation(b.api);
     const { inputs } = await replacement.preview(TYPE, b.job, recorded);
@@ -183,7 +183,7 @@ describe("a create makes exactly one job", () => {
         id: second,
         outputs: { destinationShown: "https://logs.example.com" },
       });
-      expect(message).toContain(`now has 2 that are as declared: ${second}, ${first}.`);
+      expect(message).toContain(`now has 2 objects that match the program: ${second}, ${first}.`);
       expect(message).toContain(`DELETE ${b.jobs}/${first}`);
     },
   );

@@ -564,7 +564,7 @@ describe("there is no way back", () => {
     await op.up(TYPE, recorded.inputs);
     await op.destroy(TYPE, recorded);
     expect(puts(api)).toEqual([]);
-    expect(op.said.at(-1)).toContain("is kept: another resource of this operation has taken it over");
+    expect(op.said.at(-1)).toContain("is kept: another resource in this program adopted it");
   });
 });
 

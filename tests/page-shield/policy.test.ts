@@ -373,7 +373,10 @@ describe("a policy that already exists", () => {
     expect(op.said).toEqual([line]);
     const recorded = await op.up(TYPE, policy);
     expect(recorded).toMatchObject({ id, outputs: { adopted } });
-    expect(op.said).toEqual([line, expect.stringContaining("an interrupted rename left the older one")]);
+    expect(op.said).toEqual([
+      line,
+      expect.stringContaining("the older one is left from an interrupted rename"),
+    ]);
     expect(sent(api, "POST", "PUT")).toEqual([]);
   });
 
@@ -503,7 +506,7 @@ describe("creates a policy exactly once", () => {
     const { recorded, op } = await create(kind);
     expect((await stored()).map(({ id }) => id)).toEqual([recorded.id]);
     expect(bodies("POST")).toHaveLength(1);
-    expect(op.said.join()).toContain("was lost; it had been made, and is used");
+    expect(op.said.join()).toContain("was lost, but it was created and is used");
   });
 
   test("if the request was lost", async () => {
@@ -550,9 +553,9 @@ describe("creates a policy exactly once", () => {
       const [first, second] = await settled();
       expect(recorded?.id).toBe(second);
       expect(message).toBe(
-        `policy "Checkout": an answer was lost, and ${path} now has 2 that are as declared: ${String(second)}, ${String(first)}. ` +
-          `${String(second)} is recorded. ${String(first)} was left alone, for somebody else may have created it. ` +
-          `If nobody did, delete it: DELETE ${path}/${String(first)}. Then run \`pulumi up\` again.`,
+        `policy "Checkout": a response was lost, and ${path} now has 2 objects that match the program: ${String(second)}, ${String(first)}. ` +
+          `${String(second)} is recorded. ${String(first)} was left alone, because somebody else may have created it. ` +
+          `If not, delete it: DELETE ${path}/${String(first)}. Then run \`pulumi up\` again.`,
       );
       expect(sent(api, "POST", "DELETE")).toEqual(["POST /policies", "POST /policies"]);
       await rawSend(api, "DELETE", `${path}/${String(first)}`);

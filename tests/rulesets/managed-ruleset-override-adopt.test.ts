@@ -488,7 +488,7 @@ describe("a rename without an alias", () => {
     expect(renamed.id).toBe(recorded.id);
     await op.destroy(TYPE, recorded);
     expect(bench.writes()).toEqual([]);
-    expect(op.said.join("\n")).toMatch(/is kept: another resource of this operation has taken it over/);
+    expect(op.said.join("\n")).toMatch(/is kept: another resource in this program adopted it/);
   });
 
   const before = () => bench.declare({ exceptions: [HOOK] });

@@ -85,7 +85,7 @@ test("what can be looked up no more is told with both reasons, and may have happ
   const failure = await failureOf(made);
   expect(failure).toMatchObject({ name: "ApiError", outcome: "unknown", status: 500 });
   expect(failure.message).toMatch(
-    /^Creating thing 1 failed: .* Cloudflare may have applied it\. Whether it was could not be looked up: Listing things failed: .* 403 Forbidden/,
+    /^Creating thing 1 failed: .* Cloudflare may have applied it\. Checking whether it did failed: Listing things failed: .* 403 Forbidden/,
   );
 });
 
@@ -99,7 +99,7 @@ test("what is cut short before it was found may have happened", async () => {
     name: "CancelledError",
     outcome: "unknown",
     message: expect.stringMatching(
-      /^Creating thing 1 failed: .* could not be looked up: .* cancelled/,
+      /^Creating thing 1 failed: .* Checking whether it did failed: .* cancelled/,
     ) as string,
   });
 });

@@ -277,7 +277,7 @@ describe("what is refused", () => {
   test("wrong configuration, on each resource, before anything else", async () => {
     const op = new Operation(api, { config: { "edgeguard:maxRetries": "many" } });
     const [first] = await op.refusals("PageShieldSettings", settings);
-    expect(first).toContain('The configuration is not valid: edgeguard:maxRetries is "many"');
+    expect(first).toContain('Invalid configuration: edgeguard:maxRetries is "many"');
     expect(await op.refusals("PageShieldPolicy", policy)).toEqual([first]);
     expect(api.requests).toHaveLength(0);
   });

@@ -67,7 +67,7 @@ test("a type that this version does not have is refused with what to install", a
   );
   expect(given(output)).toMatchObject({
     message:
-      "this version of pulumi-edgeguard has no resource KvTable: install the version that wrote the state, or a later one",
+      "this version of pulumi-edgeguard has no resource KvTable. Install the version that wrote the state, or a later one",
     text: "edgeguard: KvTable could not be deleted",
   });
 });

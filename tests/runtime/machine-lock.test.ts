@@ -88,7 +88,7 @@ test.each([
   const claim = await claimBy(pid(), host);
   await expect(
     withMachineLock("zone", { ...options(), patienceMs: 60 }, () => Promise.resolve("held twice")),
-  ).rejects.toThrow(/another process on this machine has been at it .*Nothing was sent/);
+  ).rejects.toThrow(/another process on this machine has held the lock .*Nothing was sent/);
   const longAgo = new Date(Date.now() - 61_000);
   utimesSync(claim, longAgo, longAgo);
   expect(await locked(() => Promise.resolve("free"))).toBe("free");
@@ -99,7 +99,7 @@ test("without a temporary directory the work is done all the same, with a warnin
   writeFileSync(file, "");
   const work = (): Promise<string> => Promise.resolve("done");
   expect(await withMachineLock("zone", { ...options(), folder: file }, work)).toBe("done");
-  expect(warned).toEqual([expect.stringMatching(/cannot lock against other processes .*ENOTDIR/)]);
+  expect(warned).toEqual([expect.stringMatching(/can't lock out other processes .*ENOTDIR/)]);
 });
 
 /** An error as a system call gives it. */

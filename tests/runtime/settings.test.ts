@@ -80,12 +80,12 @@ describe("credentials", () => {
       {},
       "edgeguard:apiToken and edgeguard:apiEmail or edgeguard:apiKey are both set",
     ],
-    [{ "edgeguard:apiToken": "canary canary" }, {}, "edgeguard:apiToken holds a space"],
-    [{ "cloudflare:apiToken": "canary\u00e9" }, {}, "cloudflare:apiToken holds a space"],
+    [{ "edgeguard:apiToken": "canary canary" }, {}, "edgeguard:apiToken contains a space"],
+    [{ "cloudflare:apiToken": "canary\u00e9" }, {}, "cloudflare:apiToken contains a space"],
     [
       { "edgeguard:apiEmail": "canary@x.y", "edgeguard:apiKey": "can\nary" },
       {},
-      "edgeguard:apiEmail or edgeguard:apiKey holds a space",
+      "edgeguard:apiEmail or edgeguard:apiKey contains a space",
     ],
   ])("%j and %j are refused, and not shown", (config, env, sentence) => {
     const message = problem(config, env);
@@ -147,21 +147,21 @@ describe("the other settings", () => {
   });
 
   test.each([
-    ["baseUrl", "https://api.example.com/client", "has to end in a version segment such as /v4"],
-    ["baseUrl", "https://api.example.com/v4/zones", "has to end in a version segment such as /v4"],
-    ["baseUrl", "ftp://api.example.com/v4", "has to be an http or https address"],
-    ["baseUrl", "api.example.com/v4", "has to be an http or https address"],
-    ["baseUrl", "https://api.example.com/v4?x=1", "may not have a query or fragment"],
-    ["accountId", "123", "has to be 32 hexadecimal digits"],
-    ["maxRetries", "-1", "has to be a whole number from 0 to 20"],
-    ["maxRetries", "21", "has to be a whole number from 0 to 20"],
-    ["maxRetries", "1.5", "has to be a whole number from 0 to 20"],
-    ["requestsPerSecond", "0", "has to be above 0"],
-    ["requestsPerSecond", "fast", "has to be a number above 0"],
+    ["baseUrl", "https://api.example.com/client", "must end in a version segment such as /v4"],
+    ["baseUrl", "https://api.example.com/v4/zones", "must end in a version segment such as /v4"],
+    ["baseUrl", "ftp://api.example.com/v4", "must be an http or https URL"],
+    ["baseUrl", "api.example.com/v4", "must be an http or https URL"],
+    ["baseUrl", "https://api.example.com/v4?x=1", "must not have a query or fragment"],
+    ["accountId", "123", "must be an account ID (32 hex digits)"],
+    ["maxRetries", "-1", "must be a whole number from 0 to 20"],
+    ["maxRetries", "21", "must be a whole number from 0 to 20"],
+    ["maxRetries", "1.5", "must be a whole number from 0 to 20"],
+    ["requestsPerSecond", "0", "must be above 0"],
+    ["requestsPerSecond", "fast", "must be a number above 0"],
     ["requestsPerSecond", "201", "at most 200"],
-    ["concurrency", "0", "has to be a whole number from 1 to 64"],
-    ["concurrency", "65", "has to be a whole number from 1 to 64"],
-    ["liveChecks", "yes", "has to be true or false"],
+    ["concurrency", "0", "must be a whole number from 1 to 64"],
+    ["concurrency", "65", "must be a whole number from 1 to 64"],
+    ["liveChecks", "yes", "must be true or false"],
   ])("edgeguard:%s of %j is refused with its name", (key, text, sentence) => {
     const message = problem({ [`edgeguard:${key}`]: text });
     expect(message).toContain(`edgeguard:${key} is `);
@@ -208,14 +208,14 @@ describe("a key of config that nothing reads", () => {
   test("is told with the key that was meant", () => {
     expect(unknownConfigKeys(["edgeguard:apitoken", "aws:region", "edgeguard:apiToken"])).toEqual([
       expect.stringContaining(
-        '"edgeguard:apitoken", which nothing reads. Did you mean "edgeguard:apiToken"?',
+        '"edgeguard:apitoken" in the stack\'s configuration is not a setting. Did you mean "edgeguard:apiToken"?',
       ),
     ]);
   });
 
   test("is told with all that there are, where none is close", () => {
     const [sentence] = unknownConfigKeys(["edgeguard:colourOfTheSky"]);
-    expect(sentence).toContain("Known keys: edgeguard:apiToken, edgeguard:apiEmail");
+    expect(sentence).toContain("Valid keys: edgeguard:apiToken, edgeguard:apiEmail");
     expect(sentence).toContain("pulumi config rm edgeguard:colourOfTheSky");
   });
 });

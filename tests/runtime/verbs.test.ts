@@ -84,7 +84,7 @@ describe("an object that another resource of the program holds", () => {
     const { message } = await failureOf(
       op.up("PageShieldPolicy", { ...policy, description: "Changed" }, held),
     );
-    expect(message).toContain("was taken over by another resource of this program");
+    expect(message).toContain("was adopted by another resource in this program");
     expect(sent(api, "PUT", "POST", "DELETE")).toEqual([]);
   });
 
@@ -282,7 +282,7 @@ describe("recorded state", () => {
     const recorded = { ...old({ size: 5, schemaVersion: 3 }) };
     const outputs = omit(recorded.outputs, ["madeAt"]);
     expect((await failureOf(operation().refresh("Thing", { ...recorded, outputs }))).message).toMatch(
-      /state of this Thing cannot be read: madeAt: /,
+      /Can't read the recorded state of this Thing: madeAt: /,
     );
   });
 

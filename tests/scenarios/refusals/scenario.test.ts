@@ -54,7 +54,9 @@ playScenario({
       run: "preview",
       code: "failure",
       requests: 0,
-      says: [/"edgeguard:apiTokn", which nothing reads\. Did you mean "edgeguard:apiToken"\?/],
+      says: [
+        /"edgeguard:apiTokn" in the stack's configuration is not a setting\. Did you mean "edgeguard:apiToken"\?/,
+      ],
     },
   ],
 });
