@@ -82,7 +82,7 @@ describe("in a program", () => {
     expect(text).toMatch(/warning: edgeguard: assertNoMaliciousScripts: skipped in this preview\./);
     const up = await project.run("up", "--yes", "--skip-preview");
     expect(up.code).not.toBe(0);
-    expect(up.text).toMatch(/error: edgeguard: .* needs credentials and edgeguard:apiToken is empty/);
+    expect(up.text).toMatch(/error: edgeguard: .* needs credentials, and edgeguard:apiToken is empty/);
     expect(api.requests).toEqual([]);
   });
 
