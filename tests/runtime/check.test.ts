@@ -162,7 +162,11 @@ describe("what is refused", () => {
     ["description", { a: 1 }, /^description: must be a string, not an object$/],
     ["expression", "  ", /^expression: is empty\. Write which requests/],
     ["adopt", "always", /^adopt: must be "ifEqual", "never" or "takeOver", not "always"$/],
-    ["value", 5, /^value: .* CSP text or an object of directives, each with a list of sources or true, not 5$/],
+    [
+      "value",
+      5,
+      /^value: .* CSP text or an object of directives, each with a list of sources or true, not 5$/,
+    ],
     ["value", { scriptSrc: [1] }, /^value\.scriptSrc\[0\]: .* a string.* 1$/],
     [
       "value",
@@ -467,7 +471,9 @@ describe("live checks", () => {
     });
     const { id } = made["result"] as { id: string };
     expect(await new Operation(api).refusals("PageShieldPolicy", { ...policy, adopt: "never" })).toEqual([
-      expect.stringMatching(`^adopt: zone .* already has a policy .* \\(${id}\\), and adopt: "never" prevents`),
+      expect.stringMatching(
+        `^adopt: zone .* already has a policy .* \\(${id}\\), and adopt: "never" prevents`,
+      ),
     ]);
     expect(api.requests.filter(({ method }) => method !== "GET")).toHaveLength(1);
   });

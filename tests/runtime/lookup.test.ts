@@ -65,7 +65,9 @@ describe("in a program", () => {
       const found = edgeguard.getPageShieldSettingsOutput({ zoneId: "${api.zones.free}" });
       ${settings("found.enabled")}`);
     expect(code).not.toBe(0);
-    expect(text).toMatch(/error: edgeguard: Reading Page Shield settings of zone \w+ failed: .*403 Forbidden/);
+    expect(text).toMatch(
+      /error: edgeguard: Reading Page Shield settings of zone \w+ failed: .*403 Forbidden/,
+    );
     expect(text).not.toMatch(/^\s+at /m);
   });
 
