@@ -28,7 +28,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
           "The update waits for the list. If that isn't enough, it names both objects and deletes neither.",
         test: [
           "tests/page-shield/policy.test.ts",
-          "beyond that: both are named, the second is recorded, and none is deleted",
+          "longer: names both, records the second, and deletes none",
         ],
       },
       {

@@ -52,6 +52,7 @@ export function resourcePage(
     section(
       2,
       "Arguments",
+      `The members of \`${args.name}\`:`,
       argumentTable(args, lifecycle, links, path),
       ...args.members.map((each) => argumentSection(each, links, path)),
       ...nested.map((each) =>

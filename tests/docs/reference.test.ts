@@ -1,0 +1,136 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import * as edgeguard from "pulumi-edgeguard";
+import ts from "typescript";
+import { dataPages } from "../../docs/generate/data-pages";
+import { textOf } from "../../docs/generate/markdown";
+import { FAULTS } from "../../docs/faults";
+import { kvEntries } from "../../provider/kv/kv-entries";
+import { kvNamespace } from "../../provider/kv/kv-namespace";
+import { logpushJob } from "../../provider/logpush/logpush-job";
+import { wafMigration } from "../../provider/migration/waf-migration";
+import { pageShieldPolicy } from "../../provider/page-shield/policy";
+import { pageShieldSettings } from "../../provider/page-shield/settings";
+import { managedRulesetOverride } from "../../provider/rulesets/managed-ruleset-override";
+import { examples } from "../support/docstrings";
+import { REPOSITORY } from "../support/engine";
+
+/** The reference is complete, its examples compile, and its tables are those of the code. */
+
+const FOLDER = join(REPOSITORY, "docs/reference");
+const LIFECYCLES = [
+  kvEntries,
+  kvNamespace,
+  logpushJob,
+  managedRulesetOverride,
+  pageShieldPolicy,
+  pageShieldSettings,
+  wafMigration,
+];
+const EXAMPLES = examples();
+
+// One program for all: to read the types of the package takes longer than to check the examples.
+const ENTRY = join(REPOSITORY, "provider/dist/index.d.ts");
+const fileOf = (index: number): string => join(REPOSITORY, "tests/docs", `example-${index}.ts`);
+const texts = new Map(EXAMPLES.map(({ code }, index) => [fileOf(index), `${code}\nexport {};\n`]));
+let program: ts.Program;
+beforeAll(() => {
+  const options: ts.CompilerOptions = {
+    strict: true,
+    noEmit: true,
+    exactOptionalPropertyTypes: true,
+    module: ts.ModuleKind.Node16,
+    moduleResolution: ts.ModuleResolutionKind.Node16,
+    target: ts.ScriptTarget.ES2022,
+    skipLibCheck: true,
+    types: ["node"],
+  };
+  const host = ts.createCompilerHost(options);
+  program = ts.createProgram([ENTRY, ...texts.keys()], options, {
+    ...host,
+    fileExists: (path) => texts.has(path) || host.fileExists(path),
+    readFile: (path) => texts.get(path) ?? host.readFile(path),
+    getSourceFile: (path, version, ...rest) => {
+      const text = texts.get(path);
+      return text === undefined
+        ? host.getSourceFile(path, version, ...rest)
+        : ts.createSourceFile(path, text, version);
+    },
+  });
+});
+
+test("every example in a docstring compiles in strict mode", () => {
+  const problems = EXAMPLES.flatMap(({ file, name }, index) =>
+    ts
+      .getPreEmitDiagnostics(program, program.getSourceFile(fileOf(index)))
+      .map(({ messageText }) => `${file}, ${name}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`),
+  );
+  expect(problems).toEqual([]);
+});
+
+/** What the package exports by name, types included. */
+function exported(): Map<string, ts.Symbol> {
+  const checker = program.getTypeChecker();
+  const entry = program.getSourceFile(ENTRY);
+  const symbol = entry === undefined ? undefined : checker.getSymbolAtLocation(entry);
+  const all = symbol === undefined ? [] : checker.getExportsOfModule(symbol);
+  return new Map(
+    all.map((each) => [
+      each.name,
+      (each.flags & ts.SymbolFlags.Alias) === 0 ? each : checker.getAliasedSymbol(each),
+    ]),
+  );
+}
+
+const docOf = (symbol: ts.Symbol): string =>
+  ts.displayPartsToString(symbol.getDocumentationComment(program.getTypeChecker()));
+
+test("every exported name is in the reference", () => {
+  const reference = readdirSync(FOLDER, { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".md"))
+    .map((path) => readFileSync(join(FOLDER, path), "utf8"))
+    .join("\n");
+  const names = [...exported().keys()];
+  expect(names).toEqual(expect.arrayContaining(["KvEntries", "KvEntriesArgs", "getScripts"]));
+  expect(names.length).toBeGreaterThan(Object.keys(edgeguard).length);
+  expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(reference))).toEqual([]);
+});
+
+test("every exported name has a docstring, but for interfaces of arguments", () => {
+  const undocumented = [...exported()].filter(
+    ([name, symbol]) =>
+      !/Args$/.test(name) && (symbol.flags & ts.SymbolFlags.ValueModule) === 0 && docOf(symbol) === "",
+  );
+  expect(undocumented.map(([name]) => name)).toEqual([]);
+});
+
+const CHANGES = /Changing it replaces the\b|Updates in place\b|Changing it sends no request\b/g;
+
+test.each(LIFECYCLES)("every argument of $type says what changing it does", ({ type, replaceOn }) => {
+  const args = exported().get(`${type}Args`);
+  const members = [...(args?.members?.values() ?? [])];
+  expect(members.length).toBeGreaterThan(1);
+  const wrong = members.flatMap((member) => {
+    const said = docOf(member).replace(/\s+/g, " ").match(CHANGES) ?? [];
+    const isReplaced = (replaceOn as readonly string[]).includes(member.name);
+    const isRight = said.length === 1 && said[0].startsWith("Changing it replaces") === isReplaced;
+    return isRight ? [] : [`${member.name}: ${said.join(", ") || "says nothing"}`];
+  });
+  expect(wrong).toEqual([]);
+});
+
+test.each(dataPages().map((page) => [page.path, page] as const))(
+  "%s shows what the code says",
+  (path, page) => {
+    // To update it, run `npm run docs`.
+    expect(readFileSync(join(FOLDER, path), "utf8")).toBe(textOf(page));
+  },
+);
+
+test("every fault names a test that exists", () => {
+  const tests = FAULTS.flatMap(({ rows }) => rows.map(({ test }) => test));
+  const missing = tests.filter(
+    ([file, title]) => !readFileSync(join(REPOSITORY, file), "utf8").includes(title),
+  );
+  expect(missing).toEqual([]);
+});
