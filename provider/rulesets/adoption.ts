@@ -262,7 +262,7 @@ function argumentsOf(
   const exceptions = inFront === undefined ? undefined : declared.exceptions;
   const skipped = (declared.exceptions ?? []).map(({ skip }) => skip);
   const front = [...(inFront ?? []), ...ownExceptions(seen, { ref: rule.ref })].map(({ id }) => id);
-  const isThere = isInPlace(declared.position, seen, rule, { front, directly: false });
+  const isInDeclaredPlace = isInPlace(declared.position, seen, rule, { front, directly: false });
   const hasVersion = sameVersion(deploys?.version, declared.version);
   return {
     ...own,
@@ -273,7 +273,7 @@ function argumentsOf(
             ...each,
             skip: asDeclared(each.skip, skipped, managed.id, rulesetIds),
           })),
-    position: isThere || own.position !== declared.position ? own.position : undefined,
+    position: isInDeclaredPlace || own.position !== declared.position ? own.position : undefined,
     ruleset:
       deploys === undefined || deploys.rulesetId === managed.id
         ? declared.ruleset

@@ -76,17 +76,17 @@ function effectsOfMove({
   const place = placementOf(position, found, zoneId);
   const after = place === undefined ? before : indexAmong(others, place, front, before);
   const { exceptions, managed } = prepared;
-  const skipping = others.slice(before, after).flatMap((rule): string[] => {
+  const skipRules = others.slice(before, after).flatMap((rule): string[] => {
     const skips = rule.enabled ? skippedBy(rule.skips, managed.id) : undefined;
     return skips === undefined ? [] : [`skip rule ${ruleLabel(rule)} will apply to it (${rule.expression})`];
   });
-  const passed = others.slice(after, before).flatMap(({ enabled, deploys, ...rule }): string[] => {
+  const reachedRules = others.slice(after, before).flatMap(({ enabled, deploys, ...rule }): string[] => {
     const reaches = exceptions.some(({ skip }) => skippedBy(skip, deploys?.rulesetId ?? "") !== undefined);
     return enabled && deploys !== undefined && reaches
       ? [`its exceptions will apply to ${ruleLabel(rule)}, too`]
       : [];
   });
-  return [...skipping, ...passed];
+  return [...skipRules, ...reachedRules];
 }
 
 /** How many of the others are in front of the place. */

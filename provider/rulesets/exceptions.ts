@@ -96,16 +96,16 @@ export function readExceptions(
   of: ExceptionOwner,
 ): { readonly exceptions: readonly LiveException[]; readonly hasGap: boolean } {
   const at = found.rules.indexOf(own);
-  const working = ownExceptions({ rules: found.rules.slice(0, at) }, of);
-  const block = found.rules.slice(at - working.length, at);
+  const effective = ownExceptions({ rules: found.rules.slice(0, at) }, of);
+  const block = found.rules.slice(at - effective.length, at);
   return {
-    exceptions: working.map((rule) => ({
+    exceptions: effective.map((rule) => ({
       expression: rule.expression,
       ...(rule.description === "" ? {} : { description: rule.description }),
       skip: rule.skips,
       ...(rule.enabled ? {} : { enabled: false }),
     })),
-    hasGap: !working.every((rule) => block.includes(rule)),
+    hasGap: !effective.every((rule) => block.includes(rule)),
   };
 }
 

@@ -97,7 +97,7 @@ function explainDeployment(
     enabled,
     expression,
     ruleset: omitAbsent({ id: rulesetId, name: managed?.name, version: managed?.version }),
-    paranoiaLevel: levelOf(effective),
+    paranoiaLevel: effectiveLevel(effective),
     scoreThreshold: score?.scoreThreshold,
     action: score?.action ?? overrides.action,
     rules: managed === undefined ? undefined : { on, off: effective.length - on },
@@ -117,7 +117,7 @@ function explainDeployment(
 }
 
 /** A rule that was turned on by its own override doesn't raise the level. */
-function levelOf(effective: readonly EffectiveRule[]): number | undefined {
+function effectiveLevel(effective: readonly EffectiveRule[]): number | undefined {
   const has = (level: number, of: readonly EffectiveRule[]): boolean =>
     of.some(({ tags }) => tags.includes(paranoiaTag(level)));
   if (!LEVELS.some((level) => has(level, effective))) return undefined;

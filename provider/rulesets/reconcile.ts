@@ -41,8 +41,11 @@ export async function reconcileRule(
   await syncExceptions(rules, deployment, exceptions, formerRef);
   // 2. The position.
   const front = ownExceptions(rules.now, deployment).map(({ id }) => id);
-  const isThere = isInPlace(position, rules.now, rule, { front, directly: placing === "new position" });
-  const moves = placing !== "none" && !isThere;
+  const isInDeclaredPlace = isInPlace(position, rules.now, rule, {
+    front,
+    directly: placing === "new position",
+  });
+  const moves = placing !== "none" && !isInDeclaredPlace;
   const placement = moves ? placementOf(position, rules.now, rules.zone) : undefined;
   // 3. The rule.
   await changeAndMove(rules, deployment, placement, () => {
