@@ -2,8 +2,8 @@ export const plans = ["free", "pro", "business", "enterprise"] as const;
 export type Plan = (typeof plans)[number];
 
 /**
- * Measures of the service. Given as a parameter, so that a test can lower one without a branch in the code. Sources:
- * facts 1.6, 4, 9.1, 12 (D11, D32), 14. The quotas above zero are documented nowhere.
+ * The API's limits. A parameter, so that a test can lower one. Cloudflare documents them in its OpenAPI document and on the
+ * limits pages of its products, except for the quotas above zero.
  */
 export const defaultLimits = {
   maxBodyBytes: 100_000_000,
@@ -11,7 +11,7 @@ export const defaultLimits = {
   maxPerPage: 100,
   maxCookieFilterCharacters: 1024,
   maxExportRows: 50_000,
-  /** Policies a zone may hold. A plan without the entitlement has a quota of zero: the vendor says it as a number. */
+  /** Page Shield policies per zone. Without the entitlement the quota is 0, which the error quotes. */
   maxPolicies: { free: 0, pro: 5, business: 10, enterprise: 100 },
   /** A script scored lower than this is malicious. */
   maliciousBelow: 50,
@@ -32,7 +32,7 @@ export const defaultLimits = {
   maxKvBulkReadKeys: 100,
   minKvListLimit: 10,
   maxKvListLimit: 1000,
-  /** Jobs of a zone. A plan without the entitlement has a quota of zero: the vendor says it in the same words. */
+  /** Logpush jobs per zone. Without the entitlement the quota is 0, and the error is the same. */
   maxLogpushJobs: { free: 0, pro: 0, business: 0, enterprise: 4 },
   maxAccountLogpushJobs: 100,
   /** Comparisons and logical nodes of one filter. */
@@ -41,9 +41,9 @@ export const defaultLimits = {
   /** Lists of the previous WAF rules, of firewall rules too. */
   minWafPerPage: 5,
   defaultWafPerPage: 50,
-  /** Firewall rules that a migration converts without the vendor's support. */
+  /** Firewall rules that a migration converts without Cloudflare's support. */
   maxMigratableRules: 200,
-  /** Of one such rule's expression, in UTF-8. */
+  /** Of the expression of one such rule, in UTF-8. */
   maxMigratableExpressionBytes: 4096,
   maxRulesetsPerPage: 50,
   /** Rules of a zone in one phase. */
@@ -54,7 +54,7 @@ export const defaultLimits = {
 
 export type Limits = Readonly<typeof defaultLimits>;
 
-/** Orders the plans: what one reaches, every higher one does too. */
+/** The order of the plans: a higher plan includes what a lower one has. */
 export function rank(plan: Plan): number {
   return plans.indexOf(plan);
 }

@@ -5,9 +5,9 @@ import { Operation, rawGet, type Recorded } from "../support/operation";
 import { createChecked, resetApi, puts, rulesOf, TYPE, CLOUDFLARE } from "./support";
 
 /**
- * Random sequences of what users, colleagues and the network do, against the state machine of the seed (seed 001, "States
- * and transitions"), over real HTTP. What may be sent is judged by the test's own reading of the service, not by the
- * digest: a confirmation stands for what a reviewer could see when it was shown.
+ * Random sequences of what users, colleagues and the network do, against Cloudflare's documented transitions, over real
+ * HTTP. The test decides from its own reading of the API what may be sent, not from the digest: a confirmation approves what
+ * a reviewer could see when it was shown.
  */
 
 const LONG = process.env["EDGEGUARD_TEST_LONG"] === "1";
@@ -117,7 +117,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   },
 );
 
-/** Every way that the seed shows, by plan; `pending` is on the way to the end. */
+/** The documented transitions, by plan; `pending` precedes the end. */
 const WAYS: Readonly<Record<string, readonly string[]>> = {
   pro: ["start > pending"],
   business: ["start > pending"],
@@ -133,7 +133,7 @@ const CONFIGURED: readonly JsonObject[] = [
   { action: "execute", expression: "true", action_parameters: { id: CLOUDFLARE } },
 ];
 
-/** What a rule does, in the test's own words. */
+/** A rule's effect, computed independently of the provider. */
 function effect(rule: JsonObject): string {
   const parameters = omit(isJsonObject(rule["action_parameters"]) ? rule["action_parameters"] : {}, [
     "version",
@@ -158,8 +158,8 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** One sequence: the stack as its users have it, and what they were shown. */
-class Story {
+/** One sequence: a stack, and what its users were shown. */
+class MigrationSequence {
   readonly zone: string;
   #recorded: Recorded | undefined;
   /** Whether the engine has recorded a half-done change. */
@@ -168,7 +168,7 @@ class Story {
   /** By digest: what it was shown for. */
   readonly #shown = new Map<string, string>();
   #asked: string[] = [];
-  readonly told: string[] = [];
+  readonly sent: string[] = [];
 
   constructor(
     readonly name: ZoneName,
@@ -201,7 +201,7 @@ class Story {
     if (sent > 0 && !writes) throw new Error(`${JSON.stringify(action)} has sent something`);
     for (const { from, to, effective } of api.waf(this.zone).migration.steps)
       if (effective && !(WAYS[this.plan] ?? []).includes(`${from} > ${to}`))
-        throw new Error(`the seed knows no way ${from} > ${to}`);
+        throw new Error(`${from} > ${to} is not a documented transition`);
     const state = this.#recorded?.outputs["migrationState"];
     if (state === "finished" && api.waf(this.zone).phase !== "finished")
       throw new Error("recorded as finished, and is not");
@@ -212,20 +212,20 @@ class Story {
     return new Operation(api, { config });
   }
 
-  async #run(wish: Extract<Action, { does: "preview" | "up" }>): Promise<void> {
-    const { target, own, meanwhile } = wish;
+  async #run(action: Extract<Action, { does: "preview" | "up" }>): Promise<void> {
+    const { target, own, meanwhile } = action;
     const wanted: JsonObject = {
       zoneId: this.zone,
       target,
       waitFor: { timeout: 0 },
       ...(own ? { configuration: CONFIGURATION } : {}),
     };
-    const asked = wish.confirm === "asked" ? await this.#ask(wanted) : undefined;
+    const asked = action.confirm === "asked" ? await this.#ask(wanted) : undefined;
     const confirm = { asked, earlier: this.#asked.at(0), wrong: "0".repeat(64), none: undefined }[
-      wish.confirm
+      action.confirm
     ];
     const inputs: JsonObject = { ...wanted, ...(confirm === undefined ? {} : { confirm }) };
-    const op = this.#op(wish.blind);
+    const op = this.#op(action.blind);
     try {
       const { inputs: checked, failures } = await op.check(TYPE, inputs, this.#recorded);
       if (this.#isLower(target)) {
@@ -233,7 +233,7 @@ class Story {
           throw new Error("a lower target was not refused");
         return;
       }
-      if (failures.length > 0 || wish.does === "preview") return;
+      if (failures.length > 0 || action.does === "preview") return;
       if (meanwhile !== undefined) this.#colleague(meanwhile);
       await this.#apply(op, checked, target, own, confirm);
     } finally {
@@ -316,7 +316,7 @@ class Story {
       rules: JsonObject[];
     };
     expect(body.rules.map(effect)).toEqual(rules.map(effect));
-    this.told.push(mode);
+    this.sent.push(mode);
   }
 
   /** After a half-done change the engine calls update with what it has, whatever a diff says. */
@@ -377,7 +377,7 @@ class Story {
   }
 
   #colleague(what: Colleague): void {
-    const rules = [{ expression: `ip.src eq 192.0.2.${this.told.length + 7}`, products: ["waf"] }];
+    const rules = [{ expression: `ip.src eq 192.0.2.${this.sent.length + 7}`, products: ["waf"] }];
     const actions: Record<Colleague, () => WafAction> = {
       validate: () => ({ do: "validate" }),
       finish: () => ({ do: "finish" }),
@@ -410,7 +410,7 @@ class Story {
     try {
       api.inDashboard(this.zone, actions[what]());
     } catch {
-      // What the service does not allow a colleague either.
+      // Cloudflare doesn't allow it in the dashboard, either.
     }
   }
 
@@ -436,7 +436,7 @@ class Story {
 }
 
 test(
-  `no sequence leaves the ways of the seed, and none sends what was not confirmed (${RUNS} sequences${LONG ? "" : `; ${ALL_RUNS} in the long run`})`,
+  `every sequence keeps to the documented transitions and sends only what was confirmed (${RUNS} sequences${LONG ? "" : `; ${ALL_RUNS} in the long run`})`,
   async () => {
     let run = 0;
     const ends = new Map<string, number>();
@@ -447,11 +447,11 @@ test(
         fc.array(action, { minLength: 3, maxLength: 8 }),
         async (name, actions) => {
           resetApi(api);
-          const story = new Story(name, tokens[run++ % RUNS]?.token ?? "");
-          for (const each of actions) await story.does(each);
-          const { phase } = api.waf(story.zone);
+          const sequence = new MigrationSequence(name, tokens[run++ % RUNS]?.token ?? "");
+          for (const each of actions) await sequence.does(each);
+          const { phase } = api.waf(sequence.zone);
           ends.set(phase, (ends.get(phase) ?? 0) + 1);
-          steps += story.told.length;
+          steps += sequence.sent.length;
         },
       ),
       { numRuns: RUNS, ...(LONG ? {} : { seed: 20_260_821 }) },

@@ -2,8 +2,8 @@ import { EXAMPLE_MANAGED_RULE, idFrom, managedRulesets } from "../rulesets/ids";
 import type { OnOff, RuleMode } from "./entities";
 
 /*
- * The previous rules, as the vendor shipped them: two packages, their groups and their rules. The same for every zone;
- * what a zone changed is in its own record. Ids of the packages and the numbering are the vendor's, the rest is made up.
+ * The previous rules as Cloudflare shipped them: two packages with groups and rules, the same for every zone. A zone's
+ * record holds its changes. The IDs of the packages and the numbering are Cloudflare's; the rest is made up.
  */
 
 export interface Group {
@@ -65,7 +65,7 @@ const families = [
 export const vendorPackage: Package = {
   id: "a25a9a7e9c00afc1fb2e0245519d725b",
   name: "CloudFlare",
-  description: "Rules of the vendor's security team",
+  description: "Rules of Cloudflare's security team",
   detection_mode: "traditional",
   ...vendorRules(),
 };

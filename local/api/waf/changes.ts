@@ -1,7 +1,7 @@
 import { type Group, type Package, type Rule, vendorPackage } from "./catalog";
 import type { ActionMode, OnOff, Override, RuleMode, Sensitivity, WafZone } from "./entities";
 
-/** The previous rules of a zone after a change, by whomever: a client, or a colleague in the dashboard. */
+/** Changes to a zone's previous rules, by a client or by a colleague in the dashboard. */
 
 export function changeSetting(waf: WafZone, value: OnOff, now: Date): WafZone {
   return { ...waf, setting: { value, modified_on: now.toISOString() } };
@@ -15,13 +15,13 @@ export function changeOwasp(
   return { ...waf, owasp: { ...waf.owasp, sensitivity, action_mode } };
 }
 
-/** Back in its default mode, a group counts as never changed. */
+/** A group that is back in its default mode counts as unchanged. */
 export function changeGroup(waf: WafZone, of: Package, group: Group, mode: OnOff): WafZone {
   const kept = mode === group.mode ? undefined : mode;
   return inPackage(waf, of, ({ groups, rules }) => ({ groups: replaced(groups, group.id, kept), rules }));
 }
 
-/** As a group. */
+/** As for a group. */
 export function changeRule(waf: WafZone, of: Package, rule: Rule, mode: RuleMode): WafZone {
   const kept = mode === (rule.defaultMode === undefined ? "on" : "default") ? undefined : mode;
   return inPackage(waf, of, ({ groups, rules }) => ({ groups, rules: replaced(rules, rule.id, kept) }));

@@ -2,7 +2,7 @@ import type { ExecuteParameters, SkipParameters } from "../rulesets/entities";
 import { managedRulesets, OWASP_SCORE_RULE } from "../rulesets/ids";
 import { type Group, type Rule, vendorPackage } from "./catalog";
 import type { ActionMode, PageRule, RuleMode, Sensitivity, WafZone } from "./entities";
-import { anyOf, butNot, expressionOf } from "./expressions";
+import { anyOf, exceptWhere, expressionOf } from "./expressions";
 
 /** A rule of the configuration that is equivalent to what a zone has now. */
 export type ProposedRule = { expression: string; description: string; enabled: boolean } & (
@@ -10,7 +10,7 @@ export type ProposedRule = { expression: string; description: string; enabled: b
   | { action: "skip"; action_parameters: SkipParameters }
 );
 
-/** S1, "Migration mapping of old to new settings"; a set that is off is not deployed (facts 6.3). */
+/** Cloudflare's documented mapping; a package that is off isn't deployed. */
 const sensitivities: Record<
   Exclude<Sensitivity, "off">,
   { paranoiaLevel: 1 | 2; scoreThreshold: 25 | 40 }
@@ -21,7 +21,7 @@ const sensitivities: Record<
   default: { paranoiaLevel: 2, scoreThreshold: 40 },
 };
 
-/** S1: the old action maps almost directly. */
+/** The same action, except that Simulate becomes `log`. */
 const actions: Record<ActionMode, "block" | "challenge" | "log"> = {
   block: "block",
   challenge: "challenge",
@@ -30,7 +30,7 @@ const actions: Record<ActionMode, "block" | "challenge" | "log"> = {
 
 const paranoiaLevels = [1, 2, 3, 4] as const;
 
-/** Exceptions come first: they act on what follows. Group and rule changes of the OWASP set are not carried over (S1). */
+/** Exceptions come first, as they act on the rules after them. Changed OWASP groups and rules aren't carried over. */
 export function equivalent(zone: WafZone): ProposedRule[] {
   const where = executedWhere(zone);
   return [...bypasses(zone), ...switchedOff(zone), vendorRule(zone, where), ...owaspRule(zone, where)];
@@ -79,12 +79,12 @@ function ruleOverride(rule: Rule, mode: RuleMode | undefined) {
     : [];
 }
 
-/** A page rule can turn the rules on where the zone has them off. */
+/** A page rule can turn the rules on in a zone that has them off. */
 function executedWhere({ setting, pageRules }: WafZone): Where {
   if (setting.value === "on") return { expression: "true", enabled: true };
   const on = switches(pageRules)
     .filter(({ to }) => to === "on")
-    .map(({ expression, above }) => butNot(expression, above));
+    .map(({ expression, above }) => exceptWhere(expression, above));
   return on.length === 0 ? { expression: "true", enabled: false } : { expression: anyOf(on), enabled: true };
 }
 
@@ -93,11 +93,11 @@ function switchedOff({ setting, pageRules }: WafZone): ProposedRule[] {
   return switches(pageRules)
     .filter(({ to }) => to === "off")
     .map(({ url, expression, above }) =>
-      exception(butNot(expression, above), `Page rule: managed rules off on ${url}`, true),
+      exception(exceptWhere(expression, above), `Page rule: managed rules off on ${url}`, true),
     );
 }
 
-/** What active page rules do to the managed rules, and the rules of the other kind that win over each. */
+/** Active page rules that turn the managed rules on or off, each with the opposite ones that take precedence. */
 function switches(pageRules: readonly PageRule[]) {
   const all = pageRules
     .filter(({ status }) => status === "active")
@@ -119,7 +119,7 @@ function switches(pageRules: readonly PageRule[]) {
   }));
 }
 
-/** Firewall rules that let requests pass by the managed rules. */
+/** Firewall rules that bypass the managed rules. */
 export function bypassing({ firewallRules }: Pick<WafZone, "firewallRules">) {
   return firewallRules.filter(
     ({ action, products }) => action === "bypass" && products?.includes("waf") === true,

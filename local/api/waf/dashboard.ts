@@ -27,23 +27,23 @@ import type { ControlRoutes } from "../control-routes";
 import { readBody, readId } from "../request";
 import { wafSettingsChange, withChange } from "./settings";
 
-/** What happens to a zone past every program: a colleague in the dashboard, or the service itself. */
+/** What happens to a zone outside of any program: by a colleague in the dashboard, or by Cloudflare. */
 const wafAction = z.discriminatedUnion("do", [
-  /** Enterprise: both versions run. From the start, the proposed configuration is saved behind the zone's own rules. */
+  /** Enterprise: both versions run. From start, adds the proposed configuration after the zone's own rules. */
   z.strictObject({ do: z.literal("validate") }),
-  /** Turns the previous rules off at once; from the start, with the proposed configuration. */
+  /** Turns the previous rules off at once; from start, with the proposed configuration. */
   z.strictObject({ do: z.literal("finish") }),
-  /** A switch that is pending is done now. */
+  /** Completes a pending switch. */
   z.strictObject({ do: z.literal("completeSwitch") }),
-  /** The next switch does not end by itself. */
+  /** Lets the next switch hang. */
   z.strictObject({ do: z.literal("hang") }),
-  /** The next effective PUTs are carried out, and answer this status nevertheless. */
+  /** Applies the next effective PUTs, but answers with this status. */
   z.strictObject({
     do: z.literal("failAfterPut"),
     status: z.int().min(400).max(599),
     times: z.int().min(1).default(1),
   }),
-  /** The vendor takes the previous rules and the migration away; null brings them back. */
+  /** Retires the previous rules and the migration, with this status; null brings them back. */
   z.strictObject({ do: z.literal("retire"), status: entities.migration.shape.retired }),
 
   z.strictObject({ do: z.literal("setting"), value: entities.onOff }),
@@ -56,11 +56,11 @@ const wafAction = z.discriminatedUnion("do", [
   z.strictObject({ do: z.literal("rule"), id: z.string(), mode: entities.ruleMode }),
   z.strictObject({ do: z.literal("addOverride"), override: newOverride }),
   z.strictObject({ do: z.literal("deleteOverride"), id: z.string() }),
-  /** Instead of those there are. */
+  /** Replaces the firewall rules. */
   z.strictObject({ do: z.literal("firewallRules"), rules: z.array(shortFirewallRule) }),
-  /** Instead of those there are; the first has the highest priority. */
+  /** Replaces the page rules; the first has the highest priority. */
   z.strictObject({ do: z.literal("pageRules"), rules: z.array(shortPageRule) }),
-  /** Changes members of a rule of the entry point; the others stay. Without an id it is the first rule. */
+  /** Changes members of a rule of the entry point: of the first rule if no ID is given. */
   z.strictObject({
     do: z.literal("adjust"),
     rule: z.string().optional(),
@@ -75,7 +75,7 @@ const wafAction = z.discriminatedUnion("do", [
 
 export type WafAction = z.input<typeof wafAction>;
 
-/** The record of a zone, and where its migration is now. */
+/** A zone's record with the current phase of its migration. */
 export type WafView = WafZone & { readonly phase: Phase };
 
 type Place = Pick<Services, "state" | "settings">;
@@ -86,7 +86,7 @@ export function viewOf({ state, settings }: Place, zoneId: string): WafView {
   return { ...waf, phase: phaseAt(waf.migration, settings.clock()) };
 }
 
-/** Carries the action out; what the service would not allow is refused as the service does. */
+/** Carries out the action. What Cloudflare wouldn't allow is refused with the API's error. */
 export function inDashboard(place: Place, zoneId: string, action: WafAction): WafView {
   const { state, settings } = place;
   const zone = state.zone(zoneId);
@@ -161,7 +161,7 @@ function go(place: Place, zone: Zone, trigger: Trigger): void {
   moveTo(decision.to, place, zone.id, { from, trigger, by: "dashboard" });
 }
 
-/** Whether a proposed rule is there already. */
+/** Whether an existing rule is the same as a proposed one. */
 function isSame(own: RuleRequest, proposed: ProposedRule): boolean {
   if (own.action !== proposed.action || own.expression !== proposed.expression) return false;
   if (proposed.action === "skip") return isDeepStrictEqual(own.action_parameters, proposed.action_parameters);
@@ -192,7 +192,7 @@ function inPackages<T extends { readonly id: string }>(
   throw failures.notFound(what);
 }
 
-/** What Cloudflare does not have: a zone's migration seen from inside, a colleague, and what nobody has documented. */
+/** Controls that Cloudflare doesn't have: the inside of a migration, a colleague, and undocumented answers. */
 export function wafControlRoutes(controls: ControlRoutes, services: Services): void {
   const path = "/zones/:zoneId/waf";
   controls.add("GET", path, "shows a zone's previous WAF rules and its migration", (c) =>
@@ -201,14 +201,14 @@ export function wafControlRoutes(controls: ControlRoutes, services: Services): v
   controls.add(
     "POST",
     path,
-    "acts on them as a colleague in the dashboard does, or Cloudflare itself",
+    "acts on them as a colleague in the dashboard or Cloudflare itself would",
     async (c) => c.json(inDashboard(services, readId(c, "zoneId"), await readBody(c, wafAction))),
     { do: "setting", value: "off" },
     { do: "finish" },
   );
 
   const { settings } = services;
-  controls.add("GET", "/waf", "shows how migrations answer where nothing is documented", (c) =>
+  controls.add("GET", "/waf", "shows how migrations answer where Cloudflare documents nothing", (c) =>
     c.json(settings.waf),
   );
   controls.add(

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { identifier } from "../request";
 
 /*
- * What is kept of a zone's previous rules and of its migration. Members carry the vendor's names where the vendor has
- * any. Of packages, groups and rules only what somebody changed is kept; the rest is in catalog.ts.
+ * The stored state of a zone's previous rules and its migration, with Cloudflare's names where they exist. Only changed
+ * packages, groups and rules are stored; the rest is in catalog.ts.
  */
 
 const timestamp = z.iso.datetime({ offset: true });
@@ -13,21 +13,21 @@ export const onOff = z.enum(["on", "off"]);
 const actingMode = z.enum(["default", "disable", "simulate", "block", "challenge"]);
 export const ruleMode = z.enum([...onOff.options, ...actingMode.options]);
 
-/** `default` is the seed's; the published API knows the other four (facts, D41). */
+/** Cloudflare's migration guide has `default`; the OpenAPI document has the other four. */
 export const sensitivity = z.enum(["high", "medium", "low", "off", "default"]);
 export const actionMode = z.enum(["simulate", "block", "challenge"]);
 
-/** Legacy rules have numbers, not identifiers. */
+/** Previous rules have numbers instead of IDs. */
 export const ruleId = z.string().regex(/^[0-9a-f]{1,32}$/);
 
 const packageChanges = {
-  /** By group id; a group that is not here is in its default mode. */
+  /** By group ID; other groups are in their default mode. */
   groups: z.record(identifier, onOff),
-  /** By rule id, as groups. */
+  /** By rule ID; other rules are in their default mode. */
   rules: z.record(ruleId, ruleMode),
 };
 
-/** A URI-based override: can be set by the API alone, and keeps the zone from migrating while it is there. */
+/** A URI-based override, available only in the API. A zone that has one can't migrate. */
 export const override = z.strictObject({
   id: identifier,
   description: z.string().max(1024).nullable(),
@@ -39,13 +39,13 @@ export const override = z.strictObject({
   rewrite_action: z.partialRecord(actingMode, actingMode),
 });
 
-/** A firewall rule; one that bypasses the product `waf` has to be migrated. */
+/** A firewall rule. One that bypasses the product `waf` is migrated. */
 export const firewallRule = z.strictObject({
   id: identifier,
   paused: z.boolean(),
   description: z.string(),
   action: z.enum(["block", "challenge", "js_challenge", "managed_challenge", "allow", "log", "bypass"]),
-  /** Of `bypass`: what does not act on the request. */
+  /** What the action `bypass` bypasses. */
   products: z.array(z.string()).optional(),
   priority: z.int().nullable(),
   /** Of its filter. */
@@ -53,7 +53,7 @@ export const firewallRule = z.strictObject({
   created_on: timestamp,
 });
 
-/** A page rule: what applies to the requests of a URL pattern. Of several that match, the highest priority applies. */
+/** A page rule for a URL pattern. Of several matching rules, the one with the highest priority applies. */
 export const pageRule = z.strictObject({
   id: identifier,
   url: z.string(),
@@ -65,29 +65,29 @@ export const pageRule = z.strictObject({
 
 const phase = z.enum(["start", "validation", "pending", "finished"]);
 
-/** What was asked of the migration and carried out, also where nothing came of it. */
+/** A step that was carried out, even if it changed nothing. */
 const step = z.strictObject({
   at: timestamp,
   by: z.enum(["put", "dashboard"]),
   trigger: z.enum(["validate", "finish"]),
   from: phase,
   to: phase,
-  /** The migration went on by it. */
+  /** Whether the migration moved on. */
   effective: z.boolean(),
-  /** Of the entry point that it saved. */
+  /** Rules of the entry point that it saved. */
   rules: z.int(),
   entry_point_version: z.int(),
 });
 
 export const migration = z.strictObject({
   phase,
-  /** Of `pending`: when the switch is done; null while it hangs. */
+  /** In the phase `pending`: when the switch completes; null if it hangs. */
   until: timestamp.nullable(),
   /** The next switch hangs. */
   hangs: z.boolean(),
-  /** Each of the next effective PUTs is carried out, and then answers this. */
+  /** The statuses of the next effective PUTs, which are applied nevertheless. */
   failsAfterPut: z.array(z.int().min(400).max(599)),
-  /** The vendor has taken the paths of the previous rules and of the migration away, and answers so. */
+  /** The status of the paths of the previous rules and the migration, once Cloudflare has retired them. */
   retired: z.union([z.literal(404), z.literal(410)]).nullable(),
   steps: z.array(step),
 });
@@ -117,7 +117,7 @@ export type WafZone = z.infer<typeof wafZone>;
 
 export const SET_UP_AT = "2026-03-14T10:20:30.000Z";
 
-/** What a zone has that nobody touched: both packages, in the vendor's defaults. */
+/** A zone that nobody changed: both packages with Cloudflare's defaults. */
 export function untouched(phase: Phase = "start"): WafZone {
   return {
     setting: { value: "on", modified_on: SET_UP_AT },

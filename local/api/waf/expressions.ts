@@ -1,6 +1,5 @@
 /**
- * The filter expression that a page rule's URL pattern stands for. Such a pattern is a host and a path, without or with
- * a scheme, in which `*` stands for anything.
+ * The filter expression for a page rule's URL pattern: host and path, optionally with a scheme, with `*` as a wildcard.
  */
 export function expressionOf(url: string): string {
   const [, scheme, rest = url] = /^(https?):\/\/(.*)$/.exec(url) ?? [];
@@ -15,8 +14,8 @@ export function expressionOf(url: string): string {
   return conditions.length === 0 ? "true" : conditions.join(" and ");
 }
 
-/** Both hold; a bracket where the first is an alternative itself. */
-export function butNot(expression: string, others: readonly string[]): string {
+/** The expression, except where one of the others matches. */
+export function exceptWhere(expression: string, others: readonly string[]): string {
   return others.length === 0 ? expression : `${bracketed(expression)} and not (${anyOf(others)})`;
 }
 

@@ -1,12 +1,12 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { refusal } from "../envelope";
 
-/** Nobody has documented how the previous rules and the migration refuse: status and code are ours (facts 6.1, 14). */
+/** Cloudflare doesn't document these errors of the previous rules and the migration: status and code are made up. */
 export const wafFailures = {
-  /** The previous rules' APIs stop working with the migration. */
+  /** The migration ends the APIs of the previous rules. */
   migrated: () =>
     refusal(403, 12010, "the previous WAF managed rules of this zone were migrated: use the rulesets API"),
-  /** The vendor has taken the API away for everybody. */
+  /** Cloudflare has retired the API. */
   retired: (status: 404 | 410) => refusal(status, 12011, "this API is no longer available"),
 
   phaseTwoMissing: () => refusal(400, 12020, "invalid query: phase_two=1 is required"),

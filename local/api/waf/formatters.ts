@@ -4,7 +4,7 @@ import { actingModes, type Group, type Package, type Rule, scoringModes, vendorP
 import type { FirewallRule, OnOff, PageRule, Phase, RuleMode, WafZone } from "./entities";
 import type { WafSettings } from "./settings";
 
-/** What a zone made of a package. */
+/** A zone's changes to a package. */
 function changesOf(waf: WafZone, { id }: Package): WafZone["vendor"] {
   return id === vendorPackage.id ? waf.vendor : waf.owasp;
 }
@@ -54,7 +54,7 @@ export function ruleToWire(rule: Rule, of: Package, waf: WafZone) {
   };
 }
 
-/** What the rule may be set to. */
+/** The modes that the rule accepts. */
 export function modesOf({ defaultMode }: Rule): readonly RuleMode[] {
   return defaultMode === undefined ? scoringModes : actingModes;
 }
@@ -73,7 +73,7 @@ export function pageRuleToWire({ url, ...rest }: PageRule) {
   };
 }
 
-/** The fields are shown nowhere: names, values and what is between start and end are settings (facts 6.4). */
+/** Cloudflare doesn't document these members: their names, values and the states in between are settings. */
 export function statusToWire(phase: Phase, settings: WafSettings) {
   const { stateNames, statusMembers, statusValues, pendingShows } = settings;
   const words = { words: ["enabled", "disabled"], onOff: ["on", "off"], boolean: [true, false] } as const;

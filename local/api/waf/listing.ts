@@ -7,15 +7,15 @@ import { readQuery } from "../request";
 
 type Wire = Readonly<Record<string, unknown>>;
 
-/** What a list of the previous rules can be narrowed and ordered by. */
+/** The filters and orders of a list of the previous rules. */
 interface Choice<T extends Wire> {
-  /** By parameter: whether a record is meant. */
+  /** By query parameter: whether a record matches. */
   readonly filters?: Readonly<Record<string, (record: T, wanted: string) => boolean>>;
   /** By value of `order`. */
   readonly orders?: Readonly<Record<string, (record: T) => string | number>>;
 }
 
-/** Answers the page that was asked for; the bounds are published (`waf-*-list-*`). */
+/** Answers with one page, within the OpenAPI document's bounds (`waf-*-list-*`). */
 export function listed<T extends Wire>(
   c: ApiContext,
   records: readonly T[],

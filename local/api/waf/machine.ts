@@ -2,8 +2,8 @@ import type { Plan } from "../limits";
 import type { Migration, Phase, Step } from "./entities";
 
 /*
- * The states of a migration and every way between them (facts 6.1). Nothing else decides where a zone may go. `pending`
- * is what the seed leaves out: the switch may take an hour (M18), and no request leads out of it.
+ * The states of a migration and every transition. Nothing else decides where a zone may go. `pending` is the undocumented
+ * time of the switch, which can take an hour; no request ends it.
  *
  *     start ──validate──▶ validation ──finish──▶ pending ──(the switch is done)──▶ finished
  *       └───────────────────finish─────────────────▲
@@ -14,14 +14,14 @@ export type Trigger = "validate" | "finish";
 
 const table: Record<Phase, Record<Trigger, Phase | "irreversible">> = {
   start: { validate: "validation", finish: "pending" },
-  // Repeating it saves another configuration to review.
+  // Repeating a validation saves another configuration to review.
   validation: { validate: "validation", finish: "pending" },
   pending: { validate: "irreversible", finish: "pending" },
-  // A plain update of the new rules: there is nothing left to switch off.
+  // An ordinary update of the new rules.
   finished: { validate: "irreversible", finish: "finished" },
 };
 
-/** Where the trigger leads from here, or why it leads nowhere. */
+/** The phase that the trigger leads to, or why it's refused. */
 export function decide(
   from: Phase,
   trigger: Trigger,
@@ -32,13 +32,13 @@ export function decide(
   return to === "validation" && plan !== "enterprise" ? { refused: "enterpriseOnly" } : { to };
 }
 
-/** The phase at this time: a switch is done when its time is over. */
+/** The phase at a time: a switch completes when its time is over. */
 export function phaseAt({ phase, until }: Migration, now: Date): Phase {
   const done = phase === "pending" && until !== null && now.getTime() >= Date.parse(until);
   return done ? "finished" : phase;
 }
 
-/** What came of a trigger that `decide` allowed. */
+/** The migration after a trigger that `decide` allowed. */
 export function advance(migration: Migration, step: Omit<Step, "effective">, switchMs: number): Migration {
   const effective = step.from !== step.to;
   const moved = { ...migration, phase: step.to, steps: [...migration.steps, { ...step, effective }] };
@@ -47,7 +47,7 @@ export function advance(migration: Migration, step: Omit<Step, "effective">, swi
   return { ...moved, until: migration.hangs ? null : until, hangs: false };
 }
 
-/** The switch is done now, also one that hung. */
+/** Completes the switch now, even if it hangs. */
 export function completeSwitch(migration: Migration, now: Date): Migration {
   return migration.phase === "pending" ? { ...migration, until: now.toISOString() } : migration;
 }

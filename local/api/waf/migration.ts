@@ -12,7 +12,7 @@ import { advance, decide, phaseAt, type Trigger } from "./machine";
 import type { Services } from "../services";
 import type { Limits } from "../limits";
 
-/** `waf_migration`: what can be asked before, while and after a zone migrates. */
+/** `/zones/{zone_id}/waf_migration`: the check, the proposed configuration and the status. */
 export function migrationRoutes(app: ApiRouter, root: string, { state, settings }: Services): void {
   const now = () => settings.clock();
   const visible = (c: ApiContext) => state.waf.visible(c.get("zone").id);
@@ -28,7 +28,7 @@ export function migrationRoutes(app: ApiRouter, root: string, { state, settings 
         ...(checkKnows === "everything" ? supportNeeded(waf, settings.limits) : []),
       ];
       const compatible = phase !== "finished" && blocking.length === 0;
-      // OBS: the state may be missing where there is nothing to migrate to.
+      // Observed: the state can be missing if there is nothing to migrate.
       return ok(c, {
         compatible,
         ...(compatible || phase !== "start" ? { migration_state: stateNames[phase] } : {}),
@@ -41,7 +41,7 @@ export function migrationRoutes(app: ApiRouter, root: string, { state, settings 
       requirePhaseTwo(c);
       const waf = visible(c);
       if (phaseAt(waf.migration, now()) === "finished") throw wafFailures.nothingToMigrate();
-      // Members that the service fills in later come as empty texts (facts 6.4).
+      // As in Cloudflare's guide, members that are filled in later are empty strings.
       const rules = equivalent(waf).map((rule) => ({ id: "", version: "", ref: "", ...rule }));
       return ok(c, { name: "default", rules });
     },
@@ -53,8 +53,8 @@ export function migrationRoutes(app: ApiRouter, root: string, { state, settings 
 }
 
 /**
- * Goes around the PUT of a zone's entry point: the rules are that route's matter, the migration is this one's. Nothing
- * awaits the network in between, so two migrations of a zone cannot mix.
+ * Wraps the PUT of a zone's entry point: that route handles the rules, this one the migration. Nothing in between waits for
+ * the network, so two migrations of a zone can't interleave.
  */
 export function migrateOnPut({ state, settings }: Services): MiddlewareHandler<ApiEnv> {
   return async (c, next) => {
@@ -83,7 +83,7 @@ export function migrateOnPut({ state, settings }: Services): MiddlewareHandler<A
   };
 }
 
-/** Records what came of a trigger that was allowed, once the rules are saved. */
+/** Records the step once the rules are saved. */
 export function moveTo(
   to: Phase,
   { state, settings }: Pick<Services, "state" | "settings">,
@@ -104,13 +104,13 @@ export function moveTo(
   return moved;
 }
 
-/** Refuses what blocks a migration, all of it. */
+/** Refuses the migration of a blocked zone. */
 export function requireMigratable(waf: WafZone, limits: Services["settings"]["limits"]): void {
   const [first] = [...overridesLeft(waf), ...supportNeeded(waf, limits)];
   if (first !== undefined) throw first;
 }
 
-/** What the vendor took away answers alike for the previous rules and for the migration. */
+/** Retired paths answer the same for the previous rules and for the migration. */
 export function requireNotRetired({ migration: { retired } }: WafZone): void {
   if (retired !== null) throw wafFailures.retired(retired);
 }
@@ -128,7 +128,7 @@ function requirePhaseTwo(c: ApiContext): void {
   if (c.req.query("phase_two") !== "1") throw wafFailures.phaseTwoMissing();
 }
 
-/** DOC: before the migration, only Enterprise zones may run new rules. A body that is no such thing is the route's matter. */
+/** Before the migration, only Enterprise zones may run new rules. The route itself refuses an invalid body. */
 async function requireDisabled(c: ApiContext): Promise<void> {
   const parsed = plainRules.safeParse((await bodyJson(c))?.value);
   const index = parsed.data?.rules.findIndex(({ enabled }) => enabled !== false) ?? -1;
@@ -137,12 +137,12 @@ async function requireDisabled(c: ApiContext): Promise<void> {
 
 const plainRules = z.object({ rules: z.array(z.object({ enabled: z.unknown().optional() })) });
 
-/** Why the zone has no migration option (S1). */
+/** Why the zone can't migrate. */
 function overridesLeft({ overrides }: WafZone): ApiFailure[] {
   return overrides.length === 0 ? [] : [wafFailures.overridesLeft(overrides.length)];
 }
 
-/** Why the vendor's support has to migrate the zone (S1); counts the firewall rules that are to be migrated. */
+/** Why Cloudflare's support has to migrate the zone. Only firewall rules to migrate count. */
 function supportNeeded(zone: WafZone, limits: Limits): ApiFailure[] {
   const { maxMigratableRules: mostRules, maxMigratableExpressionBytes: mostBytes } = limits;
   const rules = bypassing(zone);

@@ -11,7 +11,7 @@ import type { Services } from "../services";
 
 const { urls, rules, groups, rewrite_action, description, paused, priority } = override.shape;
 
-/** What may be left out of a new one. */
+/** The optional members of a new override. */
 const optional = {
   description: description.default(null),
   paused: paused.default(false),
@@ -31,7 +31,7 @@ export const newOverride = z
     path: ["rules"],
   });
 
-/** Replaces the whole override; its id is in the path and in the body. */
+/** Replaces the whole override. Its ID is in the path and in the body. */
 const replacement = z.object({
   ...optional,
   id: z.string(),

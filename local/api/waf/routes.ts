@@ -9,7 +9,7 @@ import { packageRoutes } from "./packages";
 import { zoneRuleRoutes } from "./zone-rules";
 import type { Services } from "../services";
 
-/** Before the routes of rulesets, for one of which it is the gate. */
+/** Registered before the routes of rulesets, as it wraps the PUT of the entry point. */
 export function wafRoutes(app: ApiRouter, services: Services): void {
   const { state, settings } = services;
   const zoneRoot = `${BASE_PATH}/zones/:zoneId`;

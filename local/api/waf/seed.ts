@@ -7,15 +7,15 @@ import { equivalent, type ProposedRule } from "./conversion";
 import { type Override, type Phase, SET_UP_AT, untouched, type WafZone } from "./entities";
 import { firewallRule, pageRule } from "./short";
 
-/** A zone for every case of a migration. Their ids never change, so that programs and documents may name them. */
+/** A zone for every case of a migration. Their IDs never change, so programs and docs can use them. */
 export const wafZones = {
-  /** Ready: one group and one rule of the vendor's package changed. */
+  /** Ready: one group and one rule of Cloudflare's package are changed. */
   migratePro: "5a0c1e7f3b2d4968a7e1c0f2d3b4a601",
   /** Ready: a firewall rule bypasses the managed rules. */
   migrateBusiness: "5a0c1e7f3b2d4968a7e1c0f2d3b4a602",
-  /** Ready: has changed groups and rules of the OWASP set, which will be lost, a bypass and a page rule. */
+  /** Ready: changed OWASP groups and rules, which will be lost, a bypass and a page rule. */
   migrateEnterprise: "5a0c1e7f3b2d4968a7e1c0f2d3b4a603",
-  /** Ready: its entry point holds rules already, one of them among the proposed. */
+  /** Ready: its entry point has rules, one of which is also proposed. */
   migrateDeployed: "5a0c1e7f3b2d4968a7e1c0f2d3b4a604",
   /** Blocked by two URI-based overrides. */
   migrateOverrides: "5a0c1e7f3b2d4968a7e1c0f2d3b4a605",
@@ -33,7 +33,7 @@ export const wafZones = {
   migrateValidating: "5a0c1e7f3b2d4968a7e1c0f2d3b4a60b",
   /** Finished by somebody else. */
   migrateFinished: "5a0c1e7f3b2d4968a7e1c0f2d3b4a60c",
-  /** The vendor has taken the previous rules away: 410. */
+  /** Cloudflare has retired the previous rules: 410. */
   migrateRetired: "5a0c1e7f3b2d4968a7e1c0f2d3b4a60d",
 } as const;
 
@@ -60,7 +60,7 @@ const names = Object.keys(wafZones) as WafZoneName[];
 
 const at = new Date(SET_UP_AT);
 
-/** The zones themselves; `migratePageRule` is called migrate-page-rule.example. */
+/** The zones: `migratePageRule` has the name migrate-page-rule.example. */
 export function zoneRecords(): Zone[] {
   return names.map((name) => {
     const words = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
@@ -104,7 +104,7 @@ export function seeded(): Record<string, WafZone> {
   return Object.fromEntries(names.map((name) => [wafZones[name], records[name]]));
 }
 
-/** The entry points of these zones, beside those of the others. */
+/** The entry points of these zones, added to the others. */
 export function withEntryPoints({ published, zones }: RulesetsSnapshot): RulesetsSnapshot {
   const office: RuleDefinition = {
     action: "skip",
@@ -182,7 +182,7 @@ function limits(): WafZone {
   return { ...untouched(), firewallRules: [...others, ...bypasses("limits", 199), longest] };
 }
 
-/** Text of so many bytes in UTF-8, in little more than half as many characters. */
+/** Text with this many bytes in UTF-8, but about half as many characters. */
 function expressionOfBytes(bytes: number): string {
   const [before, after] = ['http.request.uri.path eq "/', '"'];
   const room = bytes - before.length - after.length;
@@ -248,7 +248,7 @@ function deployed(zone: string, rules: readonly RuleDefinition[]): Deployed {
   };
 }
 
-/** As the service keeps what it was sent. */
+/** A rule as the API stores it. */
 function asSaved(rule: ProposedRule): RuleDefinition {
   if (rule.action === "skip") return { ...rule, logging: { enabled: true } };
   return { ...rule, action_parameters: { version: "latest", ...rule.action_parameters } };

@@ -8,21 +8,21 @@ const stateNames = z.strictObject({
   finished: z.string(),
 } satisfies Record<Phase, z.ZodString>);
 
-/** How this API fills in what nobody has documented of a migration. May change while it runs. */
+/** How the local API answers where Cloudflare documents nothing about a migration. Can change while it runs. */
 const wafSettings = z.strictObject({
-  /** How long the switch takes that ends a migration: so long a zone stays pending. */
+  /** How long the final switch takes, in milliseconds: the zone is pending meanwhile. */
   pendingMs: z.number().min(0),
-  /** `migration_state` of each phase; the vendor documents `start` alone. */
+  /** The `migration_state` of each phase; Cloudflare documents only `start`. */
   stateNames,
-  /** Members of the status, all of them undocumented. */
+  /** The names of the status's members, all undocumented. */
   statusMembers: z.strictObject({ state: z.string(), previous: z.string(), next: z.string() }),
   /** How the status says whether rules are enabled. */
   statusValues: z.enum(["words", "onOff", "boolean"]),
   /** Which rules a status shows enabled while a zone is pending. */
   pendingShows: z.enum(["previous", "both"]),
   /**
-   * Whether the check answers `compatible: false` for all that blocks a migration, or, as the seed has it, for
-   * URI-based overrides alone: what else blocks is refused by the PUT.
+   * Whether the check answers `compatible: false` for everything that blocks a migration, or only for URI-based overrides,
+   * as Cloudflare documents it. The PUT refuses everything else.
    */
   checkKnows: z.enum(["overrides", "everything"]),
 });
@@ -38,7 +38,7 @@ export const defaultWafSettings: WafSettings = {
   checkKnows: "overrides",
 };
 
-/** What changes; the rest stays. */
+/** A change of some settings. */
 export const wafSettingsChange = wafSettings.extend({ stateNames: stateNames.partial() }).partial();
 
 export type WafSettingsChange = z.infer<typeof wafSettingsChange>;

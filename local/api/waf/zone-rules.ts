@@ -12,8 +12,8 @@ import { phaseAt } from "./machine";
 import type { Services } from "../services";
 
 /**
- * What lies around the previous rules: the zone's setting, firewall rules and page rules. The published subset has none
- * of them; firewall rules and page rules outlive a migration.
+ * The zone's WAF setting, firewall rules and page rules, which the OpenAPI subset lacks. Firewall rules and page rules
+ * survive a migration.
  */
 export function zoneRuleRoutes(app: ApiRouter, zoneRoot: string, { state, settings }: Services): void {
   const visible = (c: ApiContext) => state.waf.visible(c.get("zone").id);
