@@ -70,7 +70,7 @@ test.each<["high" | "medium" | "low" | "default", number[], number]>([
   },
 );
 
-test("an OWASP set that is off is not deployed", async () => {
+test("an OWASP package that is off isn't deployed", async () => {
   const rules = await proposedAfter({ do: "package", sensitivity: "off" });
   expect(rules).toMatchObject([{ action_parameters: { id: NEW_VENDOR } }]);
 });
@@ -84,7 +84,7 @@ test.each<["block" | "challenge" | "simulate", string]>([
   expect(rule).toMatchObject({ action_parameters: { overrides: { rules: [{ id: SCORE_RULE, action }] } } });
 });
 
-test("group and rule changes of the OWASP set are lost: the configuration is as without them", async () => {
+test("changed OWASP groups and rules don't change the configuration", async () => {
   const untouched = await proposedAfter();
   const zone = new Migrating(api, "migrateRetired");
   const groups = await zone.legacy("GET", `/packages/${OWASP}/groups`);
@@ -96,7 +96,7 @@ test("group and rule changes of the OWASP set are lost: the configuration is as 
   expect(changed).toEqual(untouched);
 });
 
-test("changes of the vendor's groups and rules are overrides of the new ruleset's tags and rules", async () => {
+test("changed groups and rules of Cloudflare's package become overrides of tags and rules", async () => {
   const zone = new Migrating(api, "migrateRetired");
   api.inDashboard(api.zones.migrateRetired, { do: "retire", status: null });
   const named = async (name: string) => {
@@ -127,7 +127,7 @@ test.each<["disable" | "simulate" | "block" | "challenge", object]>([
   ["simulate", { action: "log", enabled: true }],
   ["block", { action: "block", enabled: true }],
   ["challenge", { action: "challenge", enabled: true }],
-])("a vendor rule set to %s is overridden by %j", async (mode, override) => {
+])("a rule of Cloudflare's package set to %s becomes the override %j", async (mode, override) => {
   const [rule] = await proposedAfter({ do: "rule", id: "100000", mode });
   const id = "23ee7cebe6e8443e99ecf932ab579455";
   expect(rule?.["action_parameters"]).toEqual({
@@ -136,7 +136,7 @@ test.each<["disable" | "simulate" | "block" | "challenge", object]>([
   });
 });
 
-test("firewall rules that bypass the managed rules come first, as exceptions; others are left where they are", async () => {
+test("firewall rules that bypass the managed rules become the first exceptions; others stay as they are", async () => {
   const rules = await proposedAfter({
     do: "firewallRules",
     rules: [
@@ -177,7 +177,7 @@ test.each([
   expect(rule).toMatchObject({ action: "skip", expression, action_parameters: { ruleset: "current" } });
 });
 
-test("a page rule that disables security becomes one too; a disabled one and others become nothing", async () => {
+test("a page rule that disables security becomes an exception, too; disabled and other ones don't", async () => {
   const rules = await proposedAfter({
     do: "pageRules",
     rules: [
@@ -194,7 +194,7 @@ test("a page rule that disables security becomes one too; a disabled one and oth
   ]);
 });
 
-test("of two page rules that match, the one of the higher priority applies", async () => {
+test("of two matching page rules, the one with the higher priority applies", async () => {
   const [rule] = await proposedAfter({
     do: "pageRules",
     rules: [
@@ -207,7 +207,7 @@ test("of two page rules that match, the one of the higher priority applies", asy
   );
 });
 
-test("where the zone has them off, the new rules are off as well, but where page rules turn them on", async () => {
+test("in a zone that has the rules off, the new rules are off unless a page rule turns them on", async () => {
   const all = await proposedAfter({ do: "setting", value: "off" });
   expect(all.map(({ enabled }) => enabled)).toEqual([false, false]);
   const some = await proposedAfter({
@@ -225,7 +225,7 @@ test("where the zone has them off, the new rules are off as well, but where page
   ]);
 });
 
-test("every seeded zone's configuration is one that its entry point takes", async () => {
+test("every seeded zone's entry point accepts its configuration", async () => {
   for (const name of [
     ...(["migratePro", "migrateBusiness", "migrateEnterprise", "migrateDeployed"] as const),
     ...(["migrateLimits", "migratePageRule", "migrateOff"] as const),

@@ -159,7 +159,7 @@ describe("the states", () => {
     },
   );
 
-  test("do not move without phase_two=1, on an unknown mode, on a body that is refused, and in a dry run", async () => {
+  test("don't move without phase_two=1, with an unknown mode, with a refused body or in a dry run", async () => {
     const zone = new Migrating(api, "migrateEnterprise");
     expect(await zone.put("pending", [execute], "")).toMatchObject(refused(400, 12020));
     expect(await zone.put("pending", [execute], "&phase_two=2")).toMatchObject(refused(400, 12020));
@@ -173,7 +173,7 @@ describe("the states", () => {
     expect(await zone.saved()).toEqual([]);
   });
 
-  test("move once when many ask at the same time", async () => {
+  test("move once if many requests come at the same time", async () => {
     const zone = new Migrating(api, "migratePro");
     const answers = await Promise.all(Array.from({ length: 6 }, () => zone.put("pending", [execute])));
     expect(answers.map(({ status }) => status)).toEqual(Array(6).fill(200));
@@ -191,7 +191,7 @@ describe("the states", () => {
     expect(await zone.put(undefined, [execute])).toMatchObject({ status: 200 });
   });
 
-  test("keep a zone that was not finished under way, and finish it when the switch is done", async () => {
+  test("keep a zone pending until the switch completes", async () => {
     api.changeWaf({ pendingMs: 60_000 });
     const zone = new Migrating(api, "migratePro");
     await zone.put("pending", await zone.proposed());
@@ -205,7 +205,7 @@ describe("the states", () => {
     expect(await zone.status()).toMatchObject(state("finished", "disabled", "enabled"));
   });
 
-  test("answer under names, members and values that nobody has seen", async () => {
+  test("answer with configurable names, members and values", async () => {
     api.changeWaf({
       stateNames: { validation: "SIDE_BY_SIDE", finished: "Phase2Done" },
       statusMembers: { state: "state", previous: "previous_rules", next: "new_rules" },
@@ -242,7 +242,7 @@ describe("what blocks", () => {
   test.each<[ZoneName, number]>([
     ["migrateManyRules", 12031],
     ["migrateLongRule", 12032],
-  ])("%s needs the vendor's support, which the check may know or not", async (name, code) => {
+  ])("%s needs Cloudflare's support, whether the check knows it or not", async (name, code) => {
     const zone = new Migrating(api, name);
     expect(result(await zone.check())).toEqual({ compatible: true, migration_state: "start" });
     for (const mode of ["validation", "pending"]) {
@@ -253,7 +253,7 @@ describe("what blocks", () => {
     expect(result(await zone.check())).toEqual({ compatible: false });
   });
 
-  test("the seeded zones are exactly at the limits, and just beyond", () => {
+  test("seeded zones are exactly at the limits and just beyond them", () => {
     const measures = (name: ZoneName) => {
       const rules = api.waf(api.zones[name]).firewallRules;
       const bypassing = rules.filter(({ products }) => products?.includes("waf"));
@@ -269,7 +269,7 @@ describe("what blocks", () => {
 });
 
 describe("the seeded zones", () => {
-  test("hold what their names say", async () => {
+  test("contain what their names say", async () => {
     const deployed = new Migrating(api, "migrateDeployed");
     const [office, executed] = await deployed.saved();
     expect([office?.action, executed?.action]).toEqual(["skip", "execute"]);
@@ -296,7 +296,7 @@ describe("the seeded zones", () => {
     expect(stepsOf("migrateFinished")).toHaveLength(1);
   });
 
-  test("of other products have migrated long ago", async () => {
+  test("of other products are migrated already", async () => {
     for (const name of ["shop", "blog", "small", "empty"] as const) {
       const zone = new Migrating(api, name);
       expect(await zone.status()).toMatchObject(state("finished", "disabled", "enabled"));
@@ -304,7 +304,7 @@ describe("the seeded zones", () => {
     }
   });
 
-  test.each([404, 410] as const)("can be retired by the vendor, who then answers %i", async (status) => {
+  test.each([404, 410] as const)("can be retired by Cloudflare, with the answer %i", async (status) => {
     const zone = new Migrating(api, "migrateRetired");
     act("migrateRetired", { do: "retire", status });
     for (const answer of [
@@ -318,7 +318,7 @@ describe("the seeded zones", () => {
 });
 
 describe("a colleague in the dashboard", () => {
-  test("finishes a zone from the start: its own rules stay in front of the proposed", async () => {
+  test("finishes a zone from start: its own rules stay before the proposed ones", async () => {
     const zone = new Migrating(api, "migrateDeployed");
     const own = await zone.saved();
     expect(act("migrateDeployed", { do: "finish" })).toMatchObject({
@@ -337,7 +337,7 @@ describe("a colleague in the dashboard", () => {
     expect(await zone.saved()).toEqual(before);
   });
 
-  test("can do no more than the service allows", () => {
+  test("can only do what Cloudflare allows", () => {
     expect(() => act("migratePro", { do: "validate" })).toThrow("Enterprise zones only");
     expect(() => act("migrateFinished", { do: "validate" })).toThrow("can not go back");
     expect(() => act("migrateOverrides", { do: "finish" })).toThrow(
@@ -347,7 +347,7 @@ describe("a colleague in the dashboard", () => {
     expect(() => act("migratePro", { do: "rule", id: "1", mode: "off" })).toThrow("WAF rule not found");
   });
 
-  test("adjusts a rule, of which the rest stays", async () => {
+  test("adjusts members of a rule", async () => {
     const zone = new Migrating(api, "migrateValidating");
     const [first, second] = await zone.saved();
     act("migrateValidating", { do: "adjust", rule: String(second?.["id"]), change: { enabled: false } });
@@ -371,7 +371,7 @@ describe("a colleague in the dashboard", () => {
     });
   });
 
-  test("is not needed where the switch hangs: it stays pending until somebody completes it", async () => {
+  test("completes a switch that hangs", async () => {
     const zone = new Migrating(api, "migratePro");
     act("migratePro", { do: "hang" });
     await zone.put("pending", [execute]);
@@ -381,7 +381,7 @@ describe("a colleague in the dashboard", () => {
     expect(await zone.status()).toMatchObject(state("finished", "disabled", "enabled"));
   });
 
-  test("does not see what a PUT answers that failed after it was carried out", async () => {
+  test("sees a PUT that was applied although it answered an error", async () => {
     const zone = new Migrating(api, "migrateEnterprise");
     act("migrateEnterprise", { do: "failAfterPut", status: 502 });
     expect(await zone.put("validation", [execute])).toMatchObject(refused(502, 12040));
@@ -392,7 +392,7 @@ describe("a colleague in the dashboard", () => {
 });
 
 describe("the control routes", () => {
-  test("do and show the same by HTTP", async () => {
+  test("act and show the same over HTTP", async () => {
     const control = controlOf(api);
     const path = `/zones/${api.zones.migratePro}/waf`;
     expect(await control("POST", path, { do: "package", sensitivity: "low" })).toMatchObject({ status: 200 });

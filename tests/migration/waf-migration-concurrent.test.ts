@@ -4,7 +4,7 @@ import type { JsonObject } from "../../provider/runtime/values";
 import { withConfirmation, digestFor, effectiveSteps, entryPoint, PUT, puts, rulesOf, TYPE } from "./support";
 import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";
 
-/** What others write to a zone's entry point around the one PUT of a migration, which replaces all of it. */
+/** What others write to a zone's entry point around the PUT of a migration, which replaces it completely. */
 
 let api: LocalApi;
 beforeEach(async () => {
@@ -19,7 +19,7 @@ const SKIP = {
   description: "added by a colleague",
 };
 
-/** Ups without a look in the check: the verbs that write, alone. */
+/** An operation without live checks: only the writing verbs read the zone. */
 const blind = (): Operation => new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
 
 async function rulesPath(zoneId: string): Promise<string> {
@@ -60,7 +60,7 @@ const PUT_OF = (zoneId: string) => ({ method: "PUT", path: entryPoint(zoneId) })
 
 describe("a rule that a colleague adds", () => {
   test.each(["before all others", "behind all others"])(
-    "in the moment before the PUT, %s, is put back where it was, and the update says so",
+    "just before the PUT, %s, is put back in its place, and the update says so",
     async (where) => {
       const zoneId = api.zones.migrateDeployed;
       const inputs = await withConfirmation(api, { zoneId, target: "finished" });
@@ -89,7 +89,7 @@ describe("a rule that a colleague adds", () => {
     },
   );
 
-  test("in that moment is named with all it holds where earlier versions cannot be read", async () => {
+  test("just before the PUT is reported even if earlier versions can't be read", async () => {
     const zoneId = api.zones.migrateDeployed;
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const path = await rulesPath(zoneId);
@@ -106,7 +106,7 @@ describe("a rule that a colleague adds", () => {
     expect(recorded.outputs["concurrentChanges"]).toMatchObject([{ outcome: "unknown" }]);
   });
 
-  test("is put back where the PUT's answer was lost, too", async () => {
+  test("is put back even if the answer to the PUT was lost", async () => {
     const zoneId = api.zones.migrateDeployed;
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const path = await rulesPath(zoneId);
@@ -120,7 +120,7 @@ describe("a rule that a colleague adds", () => {
     expect((await rulesOf(api, zoneId)).map(({ ref }) => ref)).toContain("pay");
   });
 
-  test("while the update reads the zone is judged anew: nothing is sent, and the refusal names it", async () => {
+  test("while the update reads the zone: nothing is sent, and the refusal names the rule", async () => {
     const zoneId = api.zones.migrateDeployed;
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const path = await rulesPath(zoneId);
@@ -135,7 +135,7 @@ describe("a rule that a colleague adds", () => {
     expect(puts(api).filter((line) => line.startsWith("PUT"))).toEqual([]);
   });
 
-  test("and takes away again while the update reads keeps the confirmation", async () => {
+  test("and removes again while the update reads the zone keeps the confirmation valid", async () => {
     const zoneId = api.zones.migrateDeployed;
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const path = await rulesPath(zoneId);
@@ -152,7 +152,7 @@ describe("a rule that a colleague adds", () => {
     expect(outputs).not.toHaveProperty("concurrentChanges");
   });
 
-  test("right after the PUT stays as it is, without a word", async () => {
+  test("right after the PUT stays as it is, without a message", async () => {
     const zoneId = api.zones.migrateDeployed;
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const path = await rulesPath(zoneId);
@@ -168,7 +168,7 @@ describe("a rule that a colleague adds", () => {
   });
 });
 
-test("a colleague's change of a rule in the moment before the PUT is made again", async () => {
+test("a colleague's change of a rule just before the PUT is made again", async () => {
   const zoneId = api.zones.migrateDeployed;
   const inputs = await withConfirmation(api, { zoneId, target: "finished" });
   const [skip] = await rulesOf(api, zoneId);
@@ -184,7 +184,7 @@ test("a colleague's change of a rule in the moment before the PUT is made again"
   expect(recorded.outputs["concurrentChanges"]).toMatchObject([{ outcome: "restored" }]);
 });
 
-test("a rule that was sent and that somebody removes right after is named", async () => {
+test("a rule that was sent and that somebody removes right after the PUT is reported", async () => {
   const zoneId = api.zones.migrateDeployed;
   const inputs = await withConfirmation(api, { zoneId, target: "finished" });
   const [skip] = await rulesOf(api, zoneId);
@@ -217,7 +217,7 @@ describe("two updates of one zone at the same moment send one PUT", () => {
   });
 });
 
-test("what was put back is still recorded after the next update and a refresh", async () => {
+test("a rule that was put back stays recorded after the next update and a refresh", async () => {
   const zoneId = api.zones.migrateValidating;
   const digest = await digestFor(api, { zoneId, target: "finished" });
   const path = await rulesPath(zoneId);

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../provider/runtime/values";
 import { migrated, OWASP, rulesOf, TYPE, CLOUDFLARE } from "./support";
 import { Operation } from "../support/operation";
 
-/** What a reviewer is shown of a migration, and what stays recorded of it. */
+/** What a reviewer sees of a migration, and what stays recorded. */
 
 let api: LocalApi;
 let zoneId: string;
@@ -34,7 +34,7 @@ describe("seven OWASP rules that are not carried over", () => {
     for (const id of OVERRIDDEN) api.inDashboard(zoneId, { do: "rule", id, mode: "off" });
   });
 
-  test("are all in the outputs and in readiness JSON; the screen names five and says where the rest is", async () => {
+  test("are all in the outputs and in readiness JSON; the preview names five and says where the rest is", async () => {
     const { findings, text } = await assessed();
     expect(about(findings, "owaspRules")?.items).toEqual(OVERRIDDEN);
     expect(text).toMatch(/7 OWASP rule overrides: 960001, 960002, 981001, 981002, 981003, …/);
@@ -56,7 +56,7 @@ describe("seven OWASP rules that are not carried over", () => {
     expect(before(updated.outputs)).toEqual(OVERRIDDEN);
   });
 
-  test("stay recorded where a colleague finishes the zone in the dashboard", async () => {
+  test("stay recorded if a colleague finishes the zone in the dashboard", async () => {
     const inputs = { zoneId, target: "assessed" };
     const recorded = await new Operation(api).up(TYPE, inputs);
     api.inDashboard(zoneId, { do: "finish" });
@@ -65,7 +65,7 @@ describe("seven OWASP rules that are not carried over", () => {
   });
 });
 
-test("every rule that would be sent has its line: exceptions and rules that are off, too", async () => {
+test("every rule to send has a line, including exceptions and disabled rules", async () => {
   const rules = Array.from({ length: 9 }, (_, i) => ({
     expression: `ip.src eq 192.0.2.${i}`,
     products: ["waf"],
@@ -75,7 +75,6 @@ test("every rule that would be sent has its line: exceptions and rules that are 
   const op = new Operation(api);
   const plan = await op.preview(TYPE, { zoneId, target: "assessed" });
   const [refusal = ""] = await new Operation(api).refusals(TYPE, { zoneId, target: "finished" });
-  // The report tells what the plan holds as an input.
   for (const text of [op.said.join("\n"), JSON.stringify(plan.inputs["assessment"]), refusal])
     for (const [i, { expression }] of rules.entries())
       expect(text).toContain(
@@ -89,7 +88,7 @@ describe("without an enabled rule that executes a managed ruleset", () => {
     { action: "skip", expression: "ssl", actionParameters: { rulesets: [OWASP] } },
   ];
 
-  test("a finished zone says that no managed rule acts, and newRulesEnabled is false", async () => {
+  test("a finished zone says that no managed rules act, and newRulesEnabled is false", async () => {
     const recorded = await migrated(api, { zoneId, target: "finished", configuration });
     expect((await rulesOf(api, zoneId)).some(({ action, enabled }) => action === "execute" && enabled)).toBe(
       false,
@@ -114,7 +113,7 @@ describe("without an enabled rule that executes a managed ruleset", () => {
   });
 });
 
-describe("firewall rules and page rules that leave out the managed rules", () => {
+describe("firewall rules and page rules that bypass the managed rules", () => {
   const PAGE_RULES = [
     { url: "static.shop.example/*", actions: [{ id: "waf", value: "off" }] },
     { url: "https://shop.example/api/*", actions: [{ id: "disable_security" }] },
@@ -122,7 +121,7 @@ describe("firewall rules and page rules that leave out the managed rules", () =>
   ];
   const BYPASSES = [{ expression: "ip.src eq 192.0.2.1", products: ["waf"] }];
 
-  test("are counted where they become exceptions, and nothing is said of a loss", async () => {
+  test("are counted if they become exceptions, and no loss is reported", async () => {
     api.inDashboard(zoneId, { do: "firewallRules", rules: BYPASSES });
     api.inDashboard(zoneId, { do: "pageRules", rules: PAGE_RULES });
     const { findings, text } = await assessed();
@@ -133,7 +132,7 @@ describe("firewall rules and page rules that leave out the managed rules", () =>
     expect(about(findings, "firewallRules")).toBeUndefined();
   });
 
-  test("are named where an exception for them is missing", async () => {
+  test("are named if an exception for them is missing", async () => {
     api.inDashboard(zoneId, { do: "firewallRules", rules: BYPASSES });
     api.inDashboard(zoneId, { do: "pageRules", rules: PAGE_RULES });
     const configuration = [
@@ -159,7 +158,7 @@ describe("firewall rules and page rules that leave out the managed rules", () =>
     });
   });
 
-  test("are not mentioned where there are none", async () => {
+  test("aren't mentioned if there are none", async () => {
     api.inDashboard(zoneId, { do: "firewallRules", rules: [] });
     api.inDashboard(zoneId, { do: "pageRules", rules: [] });
     const { findings, text } = await assessed();
@@ -168,7 +167,7 @@ describe("firewall rules and page rules that leave out the managed rules", () =>
   });
 });
 
-test("a secret configuration is quoted by no finding, neither at first nor after a change", async () => {
+test("no finding quotes a secret configuration, at first or after a change", async () => {
   const canary = "c4naryZq7xKw2mVp9rTb";
   const configuration = [
     { action: "execute", expression: "true", actionParameters: { id: CLOUDFLARE } },

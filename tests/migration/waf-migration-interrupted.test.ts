@@ -15,9 +15,9 @@ import {
   CLOUDFLARE,
 } from "./support";
 
-/** What happens to a migration besides its steps: switches that take time, lost answers, colleagues, ways back. */
+/** Switches that take time, lost answers, colleagues in the dashboard, and ways back. */
 
-/** How many times as fast it waits; what is waited for is there already, or never comes. */
+/** Waits are this many times shorter: what they wait for has happened already, or never happens. */
 const MOCK_HURRY = 20;
 jest.mock("node:timers/promises", () => {
   const actual = jest.requireActual<{ setTimeout(ms: number, ...rest: unknown[]): Promise<unknown> }>(
@@ -37,7 +37,7 @@ afterEach(() => api.close());
 
 const zone = (name: keyof LocalApi["zones"]): string => api.zones[name];
 
-describe("what a confirmation stands for", () => {
+describe("a confirmation", () => {
   const addBeside = async (zoneId: string, rule: JsonObject): Promise<void> => {
     const found = (await rawGet(api, entryPoint(zoneId)))["result"] as { id: string };
     const { success } = await rawSend(api, "POST", `/zones/${zoneId}/rulesets/${found.id}/rules`, rule);
@@ -50,7 +50,7 @@ describe("what a confirmation stands for", () => {
     description: "added by a colleague",
   };
 
-  test("includes what the step takes away: a rule that a colleague adds after the review is not deleted", async () => {
+  test("covers rules that the step removes: a colleague's rule added after the review isn't deleted", async () => {
     const zoneId = zone("migrateEnterprise");
     const validated = await migrated(api, { zoneId, target: "validation" });
     const args = { zoneId, target: "finished", configuration: validated.outputs["proposedConfiguration"] };
@@ -63,7 +63,7 @@ describe("what a confirmation stands for", () => {
     expect((await rulesOf(api, zoneId)).map(({ description }) => description)).toContain(SKIP.description);
   });
 
-  test("includes what the step overwrites: a colleague's change of a rule is not lost in silence", async () => {
+  test("covers rules that the step overwrites: a colleague's change isn't lost silently", async () => {
     const zoneId = zone("migrateEnterprise");
     const validated = await migrated(api, { zoneId, target: "validation" });
     const args = { zoneId, target: "finished", configuration: validated.outputs["proposedConfiguration"] };
@@ -78,7 +78,7 @@ describe("what a confirmation stands for", () => {
   });
 });
 
-describe("a finished migration whose paths the vendor has taken away", () => {
+describe("a finished migration that Cloudflare has retired", () => {
   test.each<[string, (inputs: JsonObject) => JsonObject]>([
     ["loses its confirmation", (inputs) => omit(inputs, ["confirm"])],
     ["gets a time limit", (inputs) => ({ ...inputs, waitFor: { timeout: 60 } })],
@@ -94,7 +94,7 @@ describe("a finished migration whose paths the vendor has taken away", () => {
   });
 });
 
-test("overrides of the previous OWASP package that cannot be read are named as not counted", async () => {
+test("overrides of the previous OWASP package that can't be read are reported as not counted", async () => {
   api.fault({ kind: "status", status: 403, times: 50, match: { method: "GET", path: "/groups" } });
   const { outputs } = await new Operation(api).up(TYPE, {
     zoneId: zone("migrateEnterprise"),
@@ -117,7 +117,7 @@ describe("a switch that takes time", () => {
   });
 
   test.each(["previous", "both"] as const)(
-    "longer than the time limit is recorded with what is known, and the next up goes on without a second PUT (shown: %s)",
+    "longer than the time limit is recorded, and the next update continues without a second PUT (shown: %s)",
     async (pendingShows) => {
       api.changeWaf({ pendingShows });
       const zoneId = zone("migratePro");
@@ -132,7 +132,7 @@ describe("a switch that takes time", () => {
         history: [{ step: "finished", event: "sent" }],
       });
       if (recorded === undefined) throw new Error("nothing was recorded");
-      // Also where a refresh has cleared the failure, a preview tells that it is waited for.
+      // Even if a refresh cleared the failure, a preview says that the update waits.
       const preview = new Operation(api);
       expect(await preview.preview(TYPE, inputs, recorded)).toMatchObject({ step: "update" });
       expect(preview.warned).toEqual([
@@ -165,7 +165,7 @@ describe("a switch that takes time", () => {
     ["both", "pro"],
     ["both", undefined],
   ] as const)(
-    "of which nothing was recorded is gone on with, with one effective PUT (shown: %s, plan: %s)",
+    "of which nothing was recorded is continued, with one effective PUT (shown: %s, plan: %s)",
     async (pendingShows, plan) => {
       api.changeWaf({ pendingShows });
       const zoneId = zone("migratePro");
@@ -201,7 +201,7 @@ describe("a switch that takes time", () => {
         statusMembers: { state: "state", previous: "previousRules", next: "new_rules_enabled" },
       },
     ],
-  ])("is followed under names that nobody has seen, told in %s", async (_how, change) => {
+  ])("is recognized under unknown names, with values in %s", async (_how, change) => {
     api.changeWaf({ ...change, pendingMs: 100 });
     const zoneId = zone("migrateEnterprise");
     const validating = await migrated(api, { zoneId, target: "validation" });
@@ -212,7 +212,7 @@ describe("a switch that takes time", () => {
     expect(puts(api)).toEqual([PUT.validation, PUT.pending]);
   });
 
-  test("that the vendor cuts off is told at once", async () => {
+  test("that ends because Cloudflare retires the migration fails at once", async () => {
     const zoneId = zone("migratePro");
     api.inDashboard(zoneId, { do: "hang" });
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
@@ -227,7 +227,7 @@ describe("a switch that takes time", () => {
     });
   });
 
-  test("whose start bears another name never leads to a PUT", async () => {
+  test("never sends a PUT if the start has an unknown name", async () => {
     api.changeWaf({ stateNames: { start: "phase-two-ready" } });
     const inputs = { zoneId: zone("migratePro"), target: "finished", waitFor: { timeout: 0 } };
     const op = new Operation(api);
@@ -237,7 +237,7 @@ describe("a switch that takes time", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("and a status that contradicts itself leads to no PUT either", async () => {
+  test("never sends a PUT if the status contradicts itself", async () => {
     const zoneId = zone("migrateValidating");
     api.changeWaf({ stateNames: { validation: "start" } });
     expect(await new Operation(api).refusals(TYPE, { zoneId, target: "finished" })).toEqual([
@@ -247,15 +247,15 @@ describe("a switch that takes time", () => {
   });
 });
 
-describe("an answer that is no answer", () => {
+describe("an answer to the PUT", () => {
   test.each([
     ["is lost after the PUT was carried out", { kind: "dropAfter" }, true],
     ["is cut off", { kind: "truncated" }, true],
-    ["never comes, as the PUT was not carried out", { kind: "dropBefore" }, false],
+    ["never comes because the PUT was not carried out", { kind: "dropBefore" }, false],
     ["is a 503 without the PUT", { kind: "status", status: 503 }, false],
     ["is a proxy's page", { kind: "raw", status: 502, body: "<html>" }, false],
   ] as const)(
-    "%s: the zone tells",
+    "that %s: the zone's state decides",
     async (_what, fault, carriedOut) => {
       const zoneId = zone("migratePro");
       const inputs = await withConfirmation(api, { zoneId, target: "finished" });
@@ -282,7 +282,7 @@ describe("an answer that is no answer", () => {
     15_000,
   );
 
-  describe("and leaves open whether the step was taken", () => {
+  describe("that leaves open whether Cloudflare accepted the step", () => {
     const failed = async (target: "validation" | "finished", previous?: Recorded): Promise<Recorded> => {
       const zoneId = zone("migrateEnterprise");
       const inputs = await withConfirmation(api, { zoneId, target }, previous);
@@ -292,7 +292,7 @@ describe("an answer that is no answer", () => {
       return recorded;
     };
 
-    test("leaves the target pending: previews show an update and why, and the next up works on it", async () => {
+    test("leaves the target pending: previews show an update and why, and the next update continues", async () => {
       const recorded = await failed("finished");
       expect(recorded.outputs).toMatchObject({ target: "assessed", migrationState: "start" });
       const preview = new Operation(api);
@@ -309,7 +309,7 @@ describe("an answer that is no answer", () => {
       expect(after.warned).toEqual([]);
     });
 
-    test("after a refresh, which clears the failure, the plan is shown and asked for again", async () => {
+    test("shows the plan again after a refresh, which clears the failure", async () => {
       const recorded = await failed("finished");
       const refreshed = await new Operation(api).refresh(TYPE, recorded);
       expect(refreshed?.inputs).toMatchObject({ target: "assessed" });
@@ -336,7 +336,7 @@ describe("an answer that is no answer", () => {
     expect(puts(api)).toEqual([PUT.validation, PUT.pending]);
   });
 
-  test("is a rate limit: everything is read and judged again before the PUT is sent again", async () => {
+  test("that is a rate limit: everything is read and checked again before the PUT is sent again", async () => {
     const zoneId = zone("migratePro");
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     api.fault({ kind: "status", status: 429, retryAfter: 1, match: { method: "PUT" } });
@@ -350,7 +350,7 @@ describe("an answer that is no answer", () => {
     expect(effectiveSteps(api, zoneId)).toEqual([]);
   });
 
-  test("is a rate limit that stays: it is what the error names", async () => {
+  test("that is a lasting rate limit: the error names it", async () => {
     const zoneId = zone("migratePro");
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     api.fault({ kind: "status", status: 429, times: 20, match: { method: "PUT" } });
@@ -361,7 +361,7 @@ describe("an answer that is no answer", () => {
     expect(puts(api)).toHaveLength(5);
   });
 
-  test("refuses: said with what to do, and nothing is recorded", async () => {
+  test("that refuses: the error says what to do, and nothing is recorded", async () => {
     const zoneId = zone("migratePro");
     const inputs = await withConfirmation(api, { zoneId, target: "validation" });
     const { message, recorded } = await new Operation(api).failedUp(TYPE, inputs);
@@ -373,13 +373,13 @@ describe("an answer that is no answer", () => {
   });
 });
 
-describe("a zone that others bring further", () => {
+describe("a zone that others move on", () => {
   test.each([
     ["assessed", "finish"],
     ["assessed", "validate"],
     ["validation", "finish"],
   ] as const)(
-    "than %s (dashboard: %s) is recorded, said once, and no change afterwards",
+    "from %s (dashboard: %s) is recorded, reported once, and then shows no change",
     async (target, action) => {
       const zoneId = zone("migrateEnterprise");
       const inputs = { zoneId, target };
@@ -409,7 +409,7 @@ describe("a zone that others bring further", () => {
     },
   );
 
-  test("is seen without a refresh as a change that only records", async () => {
+  test("shows an update without a refresh, too, which only records it", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
     const recorded = await new Operation(api).up(TYPE, inputs);
     api.inDashboard(inputs.zoneId, { do: "finish" });
@@ -420,7 +420,7 @@ describe("a zone that others bring further", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("between review and apply is done, and nothing is sent", async () => {
+  test("between review and update is recorded, and nothing is sent", async () => {
     const zoneId = zone("migratePro");
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const assessed = await new Operation(api).up(TYPE, { zoneId, target: "assessed" });
@@ -433,7 +433,7 @@ describe("a zone that others bring further", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("in the moment between the last read and the PUT is done, and nothing is sent", async () => {
+  test("between the last read and the PUT is recorded, and nothing is sent", async () => {
     const zoneId = zone("migratePro");
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     api.clearRequests();
@@ -448,7 +448,7 @@ describe("a zone that others bring further", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("while the zone is read is no refusal of the configuration: the zone is read once more", async () => {
+  test("while it's being read is read once more instead of failing", async () => {
     const zoneId = zone("migratePro");
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     api.clearRequests();
@@ -463,7 +463,7 @@ describe("a zone that others bring further", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("to the end is adopted by a fresh stack at four requests, and left alone", async () => {
+  test("to finished is recorded by a new stack with four requests, and left alone", async () => {
     const zoneId = zone("migrateFinished");
     const rules = await rulesOf(api, zoneId);
     api.clearRequests();
@@ -483,7 +483,7 @@ describe("a zone that others bring further", () => {
     expect(await rulesOf(api, zoneId)).toEqual(rules);
   });
 
-  test("and that the vendor then retires keeps what is recorded", async () => {
+  test("keeps its record when Cloudflare retires the migration", async () => {
     const zoneId = zone("migratePro");
     const finished = await migrated(api, { zoneId, target: "finished" });
     api.inDashboard(zoneId, { do: "retire", status: 410 });
@@ -494,7 +494,7 @@ describe("a zone that others bring further", () => {
   });
 });
 
-describe("there is no way back", () => {
+describe("a migration can't be undone", () => {
   test.each([
     ["validation", "assessed", /Keep target: "validation", or continue with target: "finished"/],
     ["finished", "validation", /Keep target: "finished", which sends nothing any more/],
@@ -511,7 +511,7 @@ describe("there is no way back", () => {
     expect(api.requests).toEqual([]);
   });
 
-  test("another zone starts a migration of its own, and leaves the old one as it is", async () => {
+  test("another zone starts its own migration and leaves the old one as it is", async () => {
     const finished = await migrated(api, { zoneId: zone("migratePro"), target: "finished" });
     const inputs = { zoneId: zone("migrateBusiness"), target: "assessed" };
     const op = new Operation(api);
@@ -526,7 +526,7 @@ describe("there is no way back", () => {
     ]);
     expect(puts(api)).toEqual([]);
     expect(api.waf(zone("migratePro")).phase).toBe("finished");
-    // And another zone needs a confirmation of its own.
+    // The other zone needs its own confirmation.
     expect(
       await new Operation(api).refusals(
         TYPE,
@@ -557,7 +557,7 @@ describe("there is no way back", () => {
     expect(api.requests).toEqual([]);
   });
 
-  test("a rename without alias sends nothing either", async () => {
+  test("a rename without an alias sends nothing, either", async () => {
     const recorded = await migrated(api, { zoneId: zone("migratePro"), target: "finished" });
     api.clearRequests();
     const op = new Operation(api);
@@ -568,7 +568,7 @@ describe("there is no way back", () => {
   });
 });
 
-describe("bad input is refused before anything is sent:", () => {
+describe("invalid arguments are refused before anything is sent:", () => {
   const execute = { action: "execute", expression: "true", actionParameters: { id: CLOUDFLARE } };
   test.each<[string, JsonObject, RegExp]>([
     ["no zone", { zoneId: undefined }, /^zoneId: is required/],
@@ -636,7 +636,7 @@ describe("bad input is refused before anything is sent:", () => {
     expect(api.requests).toEqual([]);
   });
 
-  test("but a time limit may be seconds or a text, and means the same", async () => {
+  test("a timeout in seconds and one as text mean the same", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed", waitFor: { timeout: "1h30m" } };
     const recorded = await new Operation(api).up(TYPE, inputs);
     expect(recorded.inputs["waitFor"]).toEqual({ timeout: 5_400 });
@@ -645,7 +645,7 @@ describe("bad input is refused before anything is sent:", () => {
   });
 });
 
-test("rules that nobody proposed survive with all they hold", async () => {
+test("rules that weren't proposed stay with all their members", async () => {
   const zoneId = zone("migrateDeployed");
   const before = await rulesOf(api, zoneId);
   await rawSend(api, "PUT", entryPoint(zoneId), {

@@ -35,7 +35,7 @@ function random(name: string): number {
   return createHash("sha256").update(name).digest().readUInt32BE() / 2 ** 32;
 }
 
-/** Zones like the seeded ones: some from their start, some in validation. */
+/** Copies of seeded zones: some at start, some in validation. */
 function clones(): string[] {
   const snapshot = api.snapshot();
   const ids = Array.from({ length: ROUNDS }, (_, round) => {

@@ -16,7 +16,7 @@ import {
   CLOUDFLARE,
 } from "./support";
 
-/** One migration through the verbs, as the engine calls them. What a zone becomes is asked of the service. */
+/** One migration through the verbs, as the engine calls them. The local API tells what became of the zone. */
 
 let api: LocalApi;
 beforeEach(async () => {
@@ -28,7 +28,7 @@ const zone = (name: keyof LocalApi["zones"]): string => api.zones[name];
 const IS_TEXT = expect.any(String) as string;
 
 describe("an assessed zone", () => {
-  test("is only read, shown in every preview in at most 15 lines and one for each rule, and leaves nothing to do", async () => {
+  test("is only read; every preview shows at most 15 lines plus one per rule, and no change", async () => {
     for (const [name, zoneId] of Object.entries(api.zones).filter(([name]) => name.startsWith("migrate"))) {
       const inputs = { zoneId, target: "assessed" };
       const op = new Operation(api);
@@ -50,7 +50,7 @@ describe("an assessed zone", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("that the preview couldn't look at is recorded whole by the update, and the next preview is empty", async () => {
+  test("that the preview couldn't read is recorded completely by the update, and the next preview is empty", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
     api.fault({ kind: "status", status: 503, match: { path: "waf_migration/status" } });
     const op = new Operation(api);
@@ -61,7 +61,7 @@ describe("an assessed zone", () => {
     expect(recorded.outputs["assessment"]).toEqual(again.inputs["assessment"]);
   });
 
-  test("shows what would happen, and what confirms it", async () => {
+  test("shows what would happen, and the digest that confirms it", async () => {
     const op = new Operation(api);
     const inputs = { zoneId: zone("migrateEnterprise"), target: "assessed", plan: "enterprise" };
     const { outputs } = await op.up(TYPE, inputs);
@@ -128,7 +128,7 @@ describe("an assessed zone", () => {
       [/expression of firewall rule [0-9a-f]{32} has 4097 bytes; .*at most 4096: contact/],
       true,
     ],
-  ] as const)("%s is blocked, and by what", async (name, sentences, compatible) => {
+  ] as const)("%s is blocked, and the messages say by what", async (name, sentences, compatible) => {
     const op = new Operation(api);
     const recorded = await op.up(TYPE, { zoneId: zone(name), target: "assessed" });
     expect(recorded.outputs).toMatchObject({ compatible });
@@ -148,13 +148,13 @@ describe("an assessed zone", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("at the limits themselves is not blocked", async () => {
+  test("exactly at the limits isn't blocked", async () => {
     const recorded = await migrated(api, { zoneId: zone("migrateLimits"), target: "finished" });
     expect(recorded.outputs).toMatchObject({ migrationState: "finished" });
     expect(await rulesOf(api, zone("migrateLimits"))).toHaveLength(202);
   });
 
-  test("is printed in full when it is new or has changed, else in one line, or not at all if quiet", async () => {
+  test("is printed in full if it's new or has changed, else in one line, or not at all if quiet", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
     const said = async (declared: object, previous?: Recorded): Promise<string[]> => {
       const op = new Operation(api);
@@ -171,7 +171,7 @@ describe("an assessed zone", () => {
     expect((await said({ ...inputs, quiet: true }, recorded))[0]).toContain("OWASP sensitivity medium");
   });
 
-  test("whose situation changes is a change that an up only records", async () => {
+  test("that changes shows an update, which only records it", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
     const recorded = await new Operation(api).up(TYPE, inputs);
     api.inDashboard(inputs.zoneId, { do: "package", sensitivity: "medium" });
@@ -197,7 +197,7 @@ describe("an assessed zone", () => {
       "/pagerules",
       "page rules not counted: check them by hand (Cloudflare returned 403; grant the token Page Rules Read (in the dashboard: Zone > Page Rules > Read))",
     ],
-  ])("without an answer from %s is assessed all the same, and says so", async (path, words) => {
+  ])("is assessed even if %s can't be read, and says so", async (path, words) => {
     api.fault({ kind: "status", status: 403, code: 10000, match: { path } });
     const op = new Operation(api);
     const { outputs } = await op.up(TYPE, { zoneId: zone("migratePro"), target: "assessed" });
@@ -208,7 +208,7 @@ describe("an assessed zone", () => {
     );
   });
 
-  test("that cannot be looked at keeps what was assessed, and is no change", async () => {
+  test("that can't be read keeps its assessment and shows no change", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
     const recorded = await new Operation(api).up(TYPE, inputs);
     const anonymous = new Operation(api, { config: { "edgeguard:apiToken": "" } });
@@ -216,14 +216,14 @@ describe("an assessed zone", () => {
     expect(anonymous.warned).toEqual([expect.stringContaining("live checks skipped")]);
     const blind = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
     expect(await blind.preview(TYPE, inputs, recorded)).toMatchObject({ step: "same" });
-    // Made without a look in the check, it is no change later either.
+    // Created without live checks, it shows no change later, either.
     const made = await blind.up(TYPE, inputs);
     expect(made.outputs).toMatchObject({ compatible: true });
     expect(await blind.preview(TYPE, inputs, made)).toMatchObject({ step: "same" });
   });
 
   test.each([404, 410] as const)(
-    "that the vendor has retired with %i says so; other targets are refused",
+    "says that Cloudflare has retired the migration (%i), and refuses other targets",
     async (status) => {
       const zoneId = zone("migratePro");
       api.inDashboard(zoneId, { do: "retire", status });
@@ -239,7 +239,7 @@ describe("an assessed zone", () => {
     },
   );
 
-  test("of which a proxy says 404 is retired only where the zone itself answers", async () => {
+  test("counts as retired after a proxy's 404 only if the zone itself answers", async () => {
     const page = { kind: "raw", status: 404, body: "<html>" } as const;
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
     api.fault({ ...page, match: { path: "/waf_migration/" } });
@@ -253,7 +253,7 @@ describe("an assessed zone", () => {
     expect(lost.warned).toEqual([expect.stringMatching(/live checks skipped: .* 404 /)]);
   });
 
-  test("of a zone that does not exist is no retirement", async () => {
+  test("doesn't count as retired if the zone doesn't exist", async () => {
     const op = new Operation(api);
     const nowhere = { zoneId: "0".repeat(32), target: "assessed" };
     expect(await op.refusals(TYPE, nowhere)).toEqual([expect.stringMatching(/zone .*does not exist/i)]);
@@ -262,7 +262,7 @@ describe("an assessed zone", () => {
 });
 
 describe("a confirmation", () => {
-  test("is asked for with what it stands for; without it, and with another, nothing is sent", async () => {
+  test("is requested with what it approves; without it or with a wrong one, nothing is sent", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "finished" };
     const [missing] = await new Operation(api).refusals(TYPE, inputs);
     expect(missing).toMatch(/^confirm: is missing, so nothing is sent\. .*set confirm: "[0-9a-f]{64}"/);
@@ -274,14 +274,14 @@ describe("a confirmation", () => {
     expect(await new Operation(api).refusals(TYPE, other)).toEqual([
       expect.stringMatching(/^confirm: doesn't match: /),
     ]);
-    // Where the preview could not look, the up does.
+    // If the preview couldn't check, the update does.
     const blind = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
     await expect(blind.up(TYPE, inputs)).rejects.toThrow(/confirm is missing, so nothing is sent/);
     await expect(blind.up(TYPE, other)).rejects.toThrow(/confirm doesn't match/);
     expect(puts(api)).toEqual([]);
   });
 
-  test("of a validation says that the new version runs first, and its update to look at the security events", async () => {
+  test("of a validation says that the new version runs first; the update says to check the security events", async () => {
     const inputs = { zoneId: zone("migrateEnterprise"), plan: "enterprise", target: "validation" };
     const [missing] = await new Operation(api).refusals(TYPE, inputs);
     expect(missing).toContain(
@@ -302,7 +302,7 @@ describe("a confirmation", () => {
       digestFor(api, { zoneId: zone("migratePro"), target: "finished" }),
     ]);
     expect(new Set(digests).size).toBe(4);
-    // Of the same content the digest is the same, whoever asks and when.
+    // The same content has the same digest, whoever asks and when.
     expect(await digestFor(api, { zoneId: zone("migratePro"), target: "finished" })).toBe(digests[3]);
   });
 
@@ -311,10 +311,10 @@ describe("a confirmation", () => {
     { action: "execute", expression: "true", actionParameters: { id: CLOUDFLARE } },
   ];
   const actions: readonly (readonly [string, (id: string) => WafAction])[] = [
-    ["the old sensitivity", () => ({ do: "package", sensitivity: "low" })],
-    ["the old action", () => ({ do: "package", action_mode: "block" })],
+    ["the previous sensitivity", () => ({ do: "package", sensitivity: "low" })],
+    ["the previous action", () => ({ do: "package", action_mode: "block" })],
     ["an OWASP rule, which is not carried over", () => ({ do: "rule", id: "960001", mode: "off" })],
-    ["a rule of the vendor's", () => ({ do: "rule", id: "100000", mode: "simulate" })],
+    ["a rule of Cloudflare's package", () => ({ do: "rule", id: "100000", mode: "simulate" })],
     [
       "a firewall rule",
       () => ({ do: "firewallRules", rules: [{ expression: "ip.src eq 192.0.2.9", products: ["waf"] }] }),
@@ -330,7 +330,7 @@ describe("a confirmation", () => {
     ],
   ];
   test.each(actions.flatMap(([what, action]) => [false, true].map((own) => [what, own, action] as const)))(
-    "stops fitting when %s changes between review and apply (own configuration: %s)",
+    "stops matching when %s changes between review and update (own configuration: %s)",
     async (_what, own, action) => {
       const inputs = {
         zoneId: zone("migrateBusiness"),
@@ -345,13 +345,13 @@ describe("a confirmation", () => {
     },
   );
 
-  test("stops fitting when somebody adds a rule to the entry point, and fits again when it is gone", async () => {
+  test("stops matching when somebody adds a rule to the entry point, and matches again once it's gone", async () => {
     const zoneId = zone("migrateDeployed");
     const op = new Operation(api);
     const plan = await op.preview(TYPE, await withConfirmation(api, { zoneId, target: "finished" }));
     const before = await rulesOf(api, zoneId);
-    const stranger = { action: "skip", expression: "ssl", action_parameters: { ruleset: "current" } };
-    await rawSend(api, "PUT", entryPoint(zoneId), { rules: [...before, stranger] });
+    const added = { action: "skip", expression: "ssl", action_parameters: { ruleset: "current" } };
+    await rawSend(api, "PUT", entryPoint(zoneId), { rules: [...before, added] });
     await expect(createChecked(op, plan.inputs)).rejects.toThrow(/confirm doesn't match/);
     expect(effectiveSteps(api, zoneId)).toEqual([]);
     await rawSend(api, "PUT", entryPoint(zoneId), { rules: before });
@@ -359,26 +359,26 @@ describe("a confirmation", () => {
     expect(effectiveSteps(api, zoneId)).toEqual(["start > pending"]);
   });
 
-  test("is not judged where the zone is there already, nor where it was judged before", async () => {
+  test("isn't checked once the zone has reached its target", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "finished" };
     const recorded = await migrated(api, inputs);
     api.clearRequests();
-    // Unchanged: nobody is asked.
+    // Unchanged: no request.
     expect(await new Operation(api).preview(TYPE, recorded.inputs, recorded)).toMatchObject({ step: "same" });
     expect(api.requests).toEqual([]);
-    // Removed, or anything else in its place: recorded, and nothing more.
+    // Removed or replaced: only recorded.
     for (const confirm of [undefined, "f".repeat(64)]) {
       const changed = await new Operation(api).up(TYPE, { ...inputs, confirm }, recorded);
       expect(changed.outputs["confirm"]).toBe(confirm);
     }
-    // A fresh stack needs none.
+    // A new stack needs none.
     await new Operation(api).up(TYPE, inputs);
     expect(puts(api)).toEqual([]);
   });
 });
 
-describe("a zone is brought", () => {
-  test("from its start to the end in the seed's steps, with their queries", async () => {
+describe("a zone migrates", () => {
+  test("from start to finished with the documented requests and queries", async () => {
     const zoneId = zone("migrateEnterprise");
     const steps = (): string[] =>
       api.requests
@@ -406,7 +406,7 @@ describe("a zone is brought", () => {
     expect(effectiveSteps(api, zoneId)).toEqual(["start > validation", "validation > pending"]);
   });
 
-  test("straight to the end, with the proposed rules and nothing else", async () => {
+  test("straight to finished, with exactly the proposed rules", async () => {
     const zoneId = zone("migratePro");
     const op = new Operation(api);
     const recorded = await op.up(
@@ -459,7 +459,7 @@ describe("a zone is brought", () => {
       ],
     });
     expect(puts(api)).toEqual([PUT.pending]);
-    // Again, and refreshed: nothing to do, nothing written, nothing asked.
+    // Again, and after a refresh: nothing to do, and nothing is written.
     api.clearRequests();
     expect(await new Operation(api).preview(TYPE, recorded.inputs, recorded)).toMatchObject({ step: "same" });
     expect(api.requests).toEqual([]);
@@ -468,7 +468,7 @@ describe("a zone is brought", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("with its own rules first; a proposed one that exists keeps id, ref and place", async () => {
+  test("with its own rules first; a proposed rule that exists keeps its ID, ref and place", async () => {
     const zoneId = zone("migrateDeployed");
     const before = await rulesOf(api, zoneId);
     const [refusal] = await new Operation(api).refusals(TYPE, { zoneId, target: "finished" });
@@ -485,7 +485,7 @@ describe("a zone is brought", () => {
     expect(puts(api)).toEqual([PUT.pending]);
   });
 
-  test("through validation with what was adjusted there, and nothing twice", async () => {
+  test("through validation with the rules adjusted there, and no rule twice", async () => {
     const zoneId = zone("migrateEnterprise");
     const validating = await migrated(api, { zoneId, plan: "enterprise", target: "validation" });
     expect(validating.outputs).toMatchObject({
@@ -522,7 +522,7 @@ describe("a zone is brought", () => {
     expect(puts(api)).toEqual([PUT.validation, PUT.pending]);
   });
 
-  test("through validation with a configuration of its own, in place of what stands there", async () => {
+  test("through validation with a configuration that replaces the entry point", async () => {
     const zoneId = zone("migrateValidating");
     const before = await rulesOf(api, zoneId);
     const configuration = [
@@ -554,7 +554,7 @@ describe("a zone is brought", () => {
     expect(puts(api)).toEqual([PUT.pending]);
   });
 
-  test("from its start with a configuration in place of the proposed one", async () => {
+  test("from start with a configuration instead of the proposed rules", async () => {
     const zoneId = zone("migratePro");
     const configuration = [{ action: "execute", expression: "true", actionParameters: { id: CLOUDFLARE } }];
     const inputs = { zoneId, target: "finished", configuration };
@@ -567,7 +567,7 @@ describe("a zone is brought", () => {
     expect(recorded.outputs["configurationDigest"]).toBe(recorded.inputs["confirm"]);
   });
 
-  test("with the proposed configuration given back as it was shown: the same rules", async () => {
+  test("with the output proposedConfiguration as configuration: the same rules", async () => {
     const zoneId = zone("migrateEnterprise");
     const assessed = await new Operation(api).up(TYPE, { zoneId, target: "assessed" });
     const configuration = assessed.outputs["proposedConfiguration"];
@@ -586,7 +586,7 @@ describe("a zone is brought", () => {
     expect(content(own)).toEqual(content(await rulesOf(api, zoneId)));
   });
 
-  test("by what is confirmed after the block is gone", async () => {
+  test("with a confirmation given once nothing blocks any more", async () => {
     const inputs = { zoneId: zone("migrateOverrides"), target: "finished" };
     expect(await new Operation(api).refusals(TYPE, inputs)).toHaveLength(1);
     for (const { id } of api.waf(inputs.zoneId).overrides)

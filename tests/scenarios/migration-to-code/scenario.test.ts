@@ -6,12 +6,12 @@ import { plays } from "../../support/plays";
 import { TOKEN } from "../../support/scenario";
 
 /**
- * The whole path from the previous rules to code: migrated, then taken over by ManagedRulesetOverride as the service has
- * made it, and from then on changed in the program. What a page rule turned off lives on as an exception.
+ * The whole path from the previous rules to code: migrated, then adopted by ManagedRulesetOverride unchanged, and from then
+ * on changed in the program. What a page rule turned off becomes an exception.
  */
 
 test.each(plays().map((play) => [play.title, play] as const))(
-  "the migrated rules and their exception become code, and stay what they are %s",
+  "the migrated rules and their exception become code unchanged, %s",
   async (_title, { engine, mode }) => {
     const api = await startLocalApi(mode?.api);
     const project = new Project(engine, "scenario");

@@ -12,14 +12,14 @@ import { plays } from "../../support/plays";
 import { TOKEN } from "../../support/scenario";
 
 /**
- * Seven zones of one program through all that a migration can meet, on every engine of this machine; the service calls
- * its states by names that the provider has never seen, and takes a moment for each switch. Ways back are tried one by
- * one, as an engine stops at the first refusal: all of them in the long run.
+ * Seven zones of one program through everything that a migration can meet, on every engine of this machine. The local API
+ * uses unknown names for the states, and takes a moment for each switch. Ways back are tried one by one, as an engine stops
+ * at the first refusal; all of them in the long run.
  */
 
 const LONG = process.env["EDGEGUARD_TEST_LONG"] === "1";
 
-interface Wish {
+interface Declaration {
   readonly zone: keyof LocalApi["zones"];
   readonly target: "assessed" | "validation" | "finished";
   readonly confirm?: string;
@@ -27,12 +27,12 @@ interface Wish {
   readonly protect?: boolean;
 }
 
-const MANY: Wish = { zone: "migrateManyRules", target: "assessed" };
-const LONG_RULE: Wish = { zone: "migrateLongRule", target: "assessed" };
+const MANY: Declaration = { zone: "migrateManyRules", target: "assessed" };
+const LONG_RULE: Declaration = { zone: "migrateLongRule", target: "assessed" };
 
-/** A program with one migration for each wish. */
-function programOf(api: LocalApi, wishes: readonly Wish[]): string {
-  const lines = wishes.map(({ zone, protect = false, ...args }) => {
+/** A program with these migrations. */
+function programOf(api: LocalApi, declarations: readonly Declaration[]): string {
+  const lines = declarations.map(({ zone, protect = false, ...args }) => {
     const given = JSON.stringify({ zoneId: api.zones[zone], ...args });
     return `new WafMigration(${JSON.stringify(zone)}, ${given}, { protect: ${protect} });`;
   });
@@ -63,8 +63,12 @@ describe("migrations of seven zones", () => {
       const { zones } = api;
       const project = new Project(engine, "migration");
       const fresh = new Project(engine, "migration");
-      const run = async (on: Project, what: string[], wishes?: readonly Wish[]): Promise<RunResult> => {
-        if (wishes !== undefined) on.write(programOf(api, wishes));
+      const run = async (
+        on: Project,
+        what: string[],
+        declarations?: readonly Declaration[],
+      ): Promise<RunResult> => {
+        if (declarations !== undefined) on.write(programOf(api, declarations));
         api.clearRequests();
         return await on.run(...what);
       };
@@ -77,7 +81,7 @@ describe("migrations of seven zones", () => {
         }
 
         // 1. All are assessed: read, and nothing else.
-        const assessed: Wish[] = [
+        const assessed: Declaration[] = [
           { zone: "migratePro", target: "assessed" },
           { zone: "migrateEnterprise", target: "assessed" },
           { zone: "migrateOverrides", target: "assessed" },
@@ -101,13 +105,13 @@ describe("migrations of seven zones", () => {
         for (const { id } of api.waf(zones.migrateOverrides).overrides)
           api.inDashboard(zones.migrateOverrides, { do: "deleteOverride", id });
         api.inDashboard(zones.migrateBusiness, { do: "finish" });
-        const unblocked: Wish = { zone: "migrateOverrides", target: "finished" };
+        const unblocked: Declaration = { zone: "migrateOverrides", target: "finished" };
         const confirmUnblocked = await digestFor(api, { zoneId: zones.migrateOverrides, target: "finished" });
 
         // 3. Confirmed with what was shown: straight to the end, through validation, and nothing for who is there.
         const shown = /to validate .*target: "validation", confirm: "([0-9a-f]{64})"/;
         const enterprise = first.text.slice(first.text.lastIndexOf(`zone ${zones.migrateEnterprise}:`));
-        const validated: Wish[] = [
+        const validated: Declaration[] = [
           { zone: "migratePro", plan: "pro", target: "finished", confirm: digestIn(first, zones.migratePro) },
           {
             zone: "migrateEnterprise",
@@ -136,10 +140,10 @@ describe("migrations of seven zones", () => {
           change: { expression: "ssl" },
         });
         const adjusted = await rulesOf(api, zones.migrateEnterprise);
-        const last = (confirm: object): Wish[] =>
-          validated.map((wish) => ({
-            ...wish,
-            ...(wish.zone === "migrateEnterprise" ? { target: "finished" as const, ...confirm } : {}),
+        const last = (confirm: object): Declaration[] =>
+          validated.map((declaration) => ({
+            ...declaration,
+            ...(declaration.zone === "migrateEnterprise" ? { target: "finished" as const, ...confirm } : {}),
           }));
         const refused = await run(project, ["preview"], last({}));
         expect(refused.code).not.toBe(0);
@@ -170,10 +174,10 @@ describe("migrations of seven zones", () => {
           ["migrateEnterprise", "assessed"],
         ] as const;
         for (const [zone, target] of LONG ? back : back.slice(0, 1)) {
-          const wishes = last({ confirm }).map((wish) =>
-            wish.zone === zone ? { ...wish, plan: "enterprise", target } : wish,
+          const declarations = last({ confirm }).map((declaration) =>
+            declaration.zone === zone ? { ...declaration, plan: "enterprise", target } : declaration,
           );
-          const lowered = await run(project, ["preview"], wishes);
+          const lowered = await run(project, ["preview"], declarations);
           expect(lowered.code).not.toBe(0);
           expect(lowered.text).toContain(
             `can't go back from "finished" to "${target}" for zone ${zones[zone]}`,

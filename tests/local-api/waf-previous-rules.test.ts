@@ -16,7 +16,7 @@ afterAll(() => api.close());
 const notFound = { status: 404, body: { success: false, result: null, errors: [{ code: 10004 }] } };
 
 describe("packages of the previous rules", () => {
-  test("are the vendor's, and the OWASP set with its sensitivity and action", async () => {
+  test("are Cloudflare's, and OWASP with its sensitivity and action", async () => {
     const answer = await zone.legacy("GET", "/packages");
     const zone_id = api.zones.migrateEnterprise;
     expect(answer.body).toMatchObject({
@@ -49,7 +49,7 @@ describe("packages of the previous rules", () => {
     });
   });
 
-  test("of an unknown id are not found, nor what is in them", async () => {
+  test("with an unknown ID are not found, and neither is their content", async () => {
     const unknown = "0".repeat(32);
     for (const path of [`/packages/${unknown}`, `/packages/${unknown}/groups`, `/packages/${unknown}/rules`])
       expect(await zone.legacy("GET", path)).toMatchObject(notFound);
@@ -58,7 +58,7 @@ describe("packages of the previous rules", () => {
 });
 
 describe("groups and rules", () => {
-  test("show what somebody changed, and count it", async () => {
+  test("show and count changes", async () => {
     const groups = await zone.legacy("GET", `/packages/${OWASP}/groups`);
     expect(groups.body).toMatchObject({
       result: [
@@ -81,7 +81,7 @@ describe("groups and rules", () => {
     });
   });
 
-  test("change by PATCH, and are as new when put back", async () => {
+  test("change by PATCH, and count as unchanged once they are back in their default mode", async () => {
     const before = api.waf(api.zones.migrateEnterprise).vendor;
     const rule = `/packages/${VENDOR}/rules/100300`;
     expect(result(await zone.legacy("PATCH", rule, { mode: "simulate" }))).toMatchObject({
@@ -111,7 +111,7 @@ describe("groups and rules", () => {
     });
   });
 
-  test("belong to their package: elsewhere they are not found", async () => {
+  test("are found in their own package only", async () => {
     expect(await zone.legacy("GET", `/packages/${VENDOR}/rules/960001`)).toMatchObject(notFound);
     expect(await zone.legacy("GET", `/packages/${OWASP}/groups/${"0".repeat(32)}`)).toMatchObject(notFound);
     expect(await zone.legacy("GET", `/packages/${OWASP}/rules/nonsense`)).toMatchObject({ status: 400 });
@@ -140,7 +140,7 @@ describe("groups and rules", () => {
 describe("URI-based overrides", () => {
   const sent = { urls: ["shop.example.com/cart/*"], rules: { "100100": "disable" } };
 
-  test("are created with what was left out filled in, listed, replaced and deleted", async () => {
+  test("are created with defaults, listed, replaced and deleted", async () => {
     const created = await zone.legacy("POST", "/overrides", sent);
     const id = idOf(created);
     expect(result(created)).toEqual({
@@ -173,7 +173,7 @@ describe("URI-based overrides", () => {
     });
   });
 
-  test("are replaced only whole, and under their own id", async () => {
+  test("are only replaced as a whole, and with their own ID", async () => {
     const id = idOf(await zone.legacy("POST", "/overrides", sent));
     expect(await zone.legacy("PUT", `/overrides/${id}`, { ...sent, id })).toMatchObject({
       status: 400,
@@ -184,7 +184,7 @@ describe("URI-based overrides", () => {
   });
 });
 
-describe("around the previous rules", () => {
+describe("beside the previous rules", () => {
   test("the zone's setting turns them on and off", async () => {
     const path = `${zone.root}/settings/waf`;
     expect(result(await zone.call("GET", path))).toMatchObject({ id: "waf", value: "on", editable: true });
@@ -234,7 +234,7 @@ describe("around the previous rules", () => {
     });
   });
 
-  test("nothing is told to an unknown zone or without a credential", async () => {
+  test("an unknown zone and a missing credential are refused", async () => {
     const anonymous = callerOf(api, {});
     for (const path of ["/firewall/waf/packages", "/firewall/rules", "/pagerules", "/waf_migration/status"]) {
       expect(await anonymous("GET", zone.root + path)).toMatchObject({ status: 400 });
