@@ -15,7 +15,7 @@ import { type Batch, batches, Body, textBytes } from "./batches";
 import type { Row, Writable } from "./catalog";
 import { formatNumber } from "./entry";
 
-/** Bulk writes and deletes: split into batches, sent in parallel, and sent again where Cloudflare reports keys as unsuccessful. */
+/** Bulk writes and deletes: sent as parallel batches, and again for keys that Cloudflare reports as unsuccessful. */
 
 interface BulkRequest<T> extends NamespaceAddress {
   readonly ctx: EntriesContext;
@@ -134,7 +134,7 @@ function describeItems<T>(items: readonly T[], keyOf: (item: T) => string, plura
 
 /** When to resend keys that Cloudflare reported as unsuccessful. */
 export const RESEND = {
-  /** Waits before each attempt. Cloudflare accepts one write per second to a key: https://developers.cloudflare.com/kv/platform/limits/ */
+  /** Waits before each attempt: a key takes one write per second. https://developers.cloudflare.com/kv/platform/limits/ */
   afterMs: [1_000, 2_000, 4_000],
 } as const;
 

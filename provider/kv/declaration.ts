@@ -90,7 +90,7 @@ const recordedFile = z.object({
   fileHash: z.string(),
 });
 
-/** The recorded form of a file's hash. Change the prefix when files are read differently, so that recorded hashes don't match. */
+/** The recorded form of a file's hash. A change in how files are read needs another prefix, so that old hashes don't match. */
 export function fileHash(sha256: string): string {
   return `sha256:${sha256}`;
 }

@@ -405,9 +405,9 @@ export class KvEntries extends edgeResource<KvEntriesArgs>()(kvEntries) {
   declare readonly keys: pulumi.Output<number>;
   /** The total size of the values in bytes, as stored. */
   declare readonly bytes: pulumi.Output<number>;
-  /** Digest of the declared content, the same for every kind of source. Secret, because a short value can be guessed from it. */
+  /** Digest of the declared content, whatever its source. Secret, because a short value can be guessed from it. */
   declare readonly digest: pulumi.Output<string>;
-  /** SHA-256 of the file, by which a preview knows that it hasn't changed. Secret. Unset for other sources. */
+  /** SHA-256 of the file, by which a preview knows that it's unchanged. Secret. Unset for other sources. */
   declare readonly fileHash: pulumi.Output<string | undefined>;
 
   constructor(name: string, args: KvEntriesArgs, opts?: pulumi.CustomResourceOptions) {

@@ -90,7 +90,7 @@ export function getKvNamespaces(
   return namespaces.plain(args, opts);
 }
 
-/** Does the same as `getKvNamespaces` for arguments that are outputs. The result is unknown in a preview without credentials. */
+/** Does the same as `getKvNamespaces` with outputs as arguments. Its result is unknown in a preview without credentials. */
 export function getKvNamespacesOutput(
   args: Inputs<KvNamespacesArgs> = {},
   opts?: LookupOptions,
@@ -158,7 +158,10 @@ const byTitle = lookup<KvNamespaceByTitleArgs, KvNamespaceState>("getKvNamespace
  */
 export const getKvNamespaceByTitle = byTitle.plain;
 
-/** Does the same as `getKvNamespaceByTitle` for arguments that are outputs. The result is unknown in a preview without credentials. */
+/**
+ * Does the same as `getKvNamespaceByTitle` with outputs as arguments. Its result is unknown in a preview without
+ * credentials.
+ */
 export const getKvNamespaceByTitleOutput = byTitle.output;
 
 interface InNamespaceArgs {
@@ -207,7 +210,7 @@ const keys = lookup<KvKeysArgs, readonly KvKey[]>("getKvKeys", { ofAccount: true
  */
 export const getKvKeys = keys.plain;
 
-/** Does the same as `getKvKeys` for arguments that are outputs. The result is unknown in a preview without credentials. */
+/** Does the same as `getKvKeys` with outputs as arguments. Its result is unknown in a preview without credentials. */
 export const getKvKeysOutput = keys.output;
 
 export interface KvKeyArgs extends InNamespaceArgs {
@@ -268,8 +271,8 @@ export function getKvValue(args: KvValueArgs, opts?: LookupOptions): Promise<str
 }
 
 /**
- * Does the same as `getKvValue` for arguments that are outputs. The result is secret, and unknown in a preview without credentials. Use
- * bytes only in `apply`: as an argument of a resource, the SDK would turn them into an object.
+ * Does the same as `getKvValue` with outputs as arguments. Its result is secret, and unknown in a preview without
+ * credentials. Use bytes only in `apply`: as an argument of a resource, the SDK would turn them into an object.
  */
 export function getKvValueOutput(
   args: Inputs<KvKeyArgs> & { readonly as: "bytes" },
@@ -314,5 +317,5 @@ const metadataOf = lookup<KvKeyArgs, unknown>("getKvMetadata", { ofAccount: true
  */
 export const getKvMetadata = metadataOf.plain;
 
-/** Does the same as `getKvMetadata` for arguments that are outputs. The result is unknown in a preview without credentials. */
+/** Does the same as `getKvMetadata` with outputs as arguments. Its result is unknown in a preview without credentials. */
 export const getKvMetadataOutput = metadataOf.output;

@@ -115,7 +115,7 @@ function withNumbersAsTexts(json: string): string {
   return parts.join("") + json.slice(from);
 }
 
-/** The index after the closing quote. A regular expression would keep a backtracking position for each escape of a long value. */
+/** The index after the closing quote. A regular expression would keep a position for each escape of a long value. */
 function endOfString(json: string, from: number): number {
   for (let at = from; ;) {
     const quote = json.indexOf('"', at);

@@ -82,7 +82,7 @@ describe("a bulk file", () => {
       "f.json, line 3: the file ends inside the array; it may be truncated",
     ],
     [
-      "goes on after the array",
+      "continues after the array",
       `[\n${entry("a")}]\n${entry("b")}`,
       "f.json, line 3: there is text after the end of the array",
     ],
