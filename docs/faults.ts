@@ -67,7 +67,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
         result: "The preview goes on with one warning, and checks what this machine can tell.",
         test: [
           "tests/scenarios/fork/scenario.test.ts",
-          "a pull request from a fork previews without any credential, with one warning",
+          "a pull request from a fork previews without credentials, with one warning",
         ],
       },
     ],
@@ -109,7 +109,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
         result: "It finishes the requests under way, says how far it came, and exits with 130.",
         test: [
           "tests/cli/kv-long-work.test.ts",
-          "stops on Ctrl-C with what is under way, says how far it came, and exits with 130",
+          "on Ctrl-C, finishes requests in flight, says what was written, and exits with 130",
         ],
       },
     ],
@@ -122,7 +122,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
         result: "A refresh shows it, and the next update puts it right. What's theirs stays.",
         test: [
           "tests/rulesets/managed-ruleset-override-drift.test.ts",
-          "what somebody changes by hand is shown by a refresh and put right by the next up:",
+          "a refresh shows what somebody changed by hand, and the next update repairs it:",
         ],
       },
       {
@@ -130,7 +130,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
         result: "Every rule lands, and none is lost.",
         test: [
           "tests/rulesets/managed-ruleset-override-parallel.test.ts",
-          "ten instances of one program at once all land, and none is lost",
+          "ten deployments of one program at once are all created",
         ],
       },
       {

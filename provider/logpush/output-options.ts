@@ -149,6 +149,7 @@ export const outputOptions = z.strictObject({
   extra: extra(KNOWN_ON_WIRE).exactOptional(),
 });
 
+/** What is written of each log line, and how. */
 export type OutputOptions = z.output<typeof outputOptions>;
 
 /** The complete `output_options`: Cloudflare resets to its default what is left out. */

@@ -18,6 +18,7 @@ export type LogLine = string | Readonly<Record<string, unknown>>;
  */
 export type LogLines = string | NodeJS.ReadableStream | Iterable<LogLine> | AsyncIterable<LogLine>;
 
+/** Options of `testFilter`. */
 export interface TestFilterOptions {
   /**
    * How many lines of each kind are kept as examples.

@@ -33,6 +33,7 @@ export const concurrentChange = z.object({
   rule: z.custom<MigrationRule>((rule) => typeof rule === "object" && rule !== null).exactOptional(),
   text: z.string(),
 });
+/** A rule that somebody changed while a step of the migration was sent. */
 export type ConcurrentChange = z.infer<typeof concurrentChange>;
 
 export interface SentStep {

@@ -35,6 +35,7 @@ export const finding = z.object({
   /** Everything that the text counts. Absent if it counts nothing. */
   items: z.array(z.string()).exactOptional(),
 });
+/** Something that an assessment found in a zone. */
 export type Finding = z.infer<typeof finding>;
 
 const DASHBOARD = "Security > WAF > Managed rules";

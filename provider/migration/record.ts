@@ -20,6 +20,7 @@ const historyEntry = z.object({
   /** ISO 8601. */
   at: z.string(),
 });
+/** One event of a zone's migration. */
 export type HistoryEntry = z.infer<typeof historyEntry>;
 export type History = readonly HistoryEntry[];
 

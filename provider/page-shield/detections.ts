@@ -28,6 +28,7 @@ import {
 
 export type { Detections, SeenScript } from "./snapshot";
 
+/** What `saveDetections` reads. */
 export interface SaveDetectionsOptions extends DetectedFilters, LookupOptions {
   /**
    * The kinds of detections to save. Connections and cookies need the Business plan.

@@ -47,6 +47,7 @@ export const RUN_TIME_LIMITS = [
   "consoleOutput",
 ] as const satisfies readonly WorkersLimit[];
 
+/** A limit that only run time can check. */
 export type RunTimeLimit = (typeof RUN_TIME_LIMITS)[number];
 
 /** A Worker as you're about to deploy it. */
