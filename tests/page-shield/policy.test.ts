@@ -567,7 +567,7 @@ describe("creates a policy exactly once", () => {
       const recorded = await op.up(TYPE, policy);
       expect(await settled()).toContain(recorded.id);
       expect(op.warned.at(-1)).toMatch(
-        /created by a second request.* there are two\. Check .*policies in a minute\.$/,
+        /created by a second request.* there are two: check .*policies in a minute\.$/,
       );
     });
 
