@@ -29,6 +29,7 @@ import {
 export type { Detections, SeenScript } from "./snapshot";
 
 /** What `saveDetections` reads. */
+/** Options of `saveDetections`: which detections to save. */
 export interface SaveDetectionsOptions extends DetectedFilters, LookupOptions {
   /**
    * The kinds of detections to save. Connections and cookies need the Business plan.
