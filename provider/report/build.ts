@@ -124,9 +124,9 @@ const HIDDEN_CHANGE =
   "No visible argument changes: the change is in a secret, or finishes the work of an earlier run.";
 
 function countsOf(steps: readonly Step[]): Record<string, number> {
-  const told = steps.map(({ op }) => OPERATION[op].words);
+  const labels = steps.map(({ op }) => OPERATION[op].words);
   return Object.fromEntries(
-    COUNTED.map((what) => [what, told.filter((each) => each === what).length] as const).filter(
+    COUNTED.map((what) => [what, labels.filter((each) => each === what).length] as const).filter(
       ([, count]) => count > 0,
     ),
   );

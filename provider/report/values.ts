@@ -33,9 +33,9 @@ const withoutInvisible = (given: unknown): string => {
     : escapeInvisible(JSON.stringify(given));
 };
 
-export function truncate(asText: string, limit: number): string {
-  if (asText.length <= limit) return asText;
-  const whole = asText.slice(0, limit - 1);
+export function truncate(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  const whole = text.slice(0, limit - 1);
   // Not half of a surrogate pair.
   return `${/[\ud800-\udbff]$/.test(whole) ? whole.slice(0, -1) : whole}…`;
 }
@@ -80,7 +80,7 @@ function showDifference(one: unknown, other: unknown): readonly [Phrase, Phrase]
   ];
 }
 
-export const text = (given: unknown): string | undefined =>
+export const asText = (given: unknown): string | undefined =>
   typeof given === "string" && given !== UNKNOWN ? given : undefined;
 
 export const asNumber = (given: unknown): number | undefined =>

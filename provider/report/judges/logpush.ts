@@ -2,7 +2,7 @@ import { fieldsInTemplate } from "../../logpush/output-options";
 import { passesAtLeast } from "../../logpush/filter-compare";
 import { sameJson } from "../../runtime/values";
 import { joined, say, value, words, type Phrase } from "../phrase";
-import { asObject, cell, asNumber, text } from "../values";
+import { asObject, cell, asNumber, asText } from "../values";
 import {
   isHidden,
   judgesFor,
@@ -40,7 +40,7 @@ const fewerLines: Comparison = (change) => {
   const [was, is] = [both.before.inputs["filter"], both.after.inputs["filter"]];
   if (isUnchanged(was, is)) return [];
   const isKnown = !isHidden(was) && !isHidden(is);
-  if (isKnown && passesAtLeast(text(was), text(is))) return [];
+  if (isKnown && passesAtLeast(asText(was), asText(is))) return [];
   const shown = (filter: unknown): Phrase => (filter === undefined ? words("every line") : cell(filter, 300));
   return [say`the filter may match fewer lines: ${shown(was)} → ${shown(is)}`];
 };
@@ -86,9 +86,9 @@ function fieldsOf(side: Side): readonly string[] | "all" | undefined {
   const listed = names === "all" && Array.isArray(all) && !isHidden(all) ? all : names;
   if (template === undefined || template === "")
     return listed === "all" ? "all" : Array.isArray(listed) ? listed.map(String) : undefined;
-  const used = fieldsInTemplate(text(template) ?? "");
+  const used = fieldsInTemplate(asText(template) ?? "");
   // Conditions and functions in a template may drop fields.
-  const isPlain = !/\{\{/.test((text(template) ?? "").replace(/\{\{-?\s*\.\w+\s*-?\}\}/g, ""));
+  const isPlain = !/\{\{/.test((asText(template) ?? "").replace(/\{\{-?\s*\.\w+\s*-?\}\}/g, ""));
   if (!isPlain || listed === undefined) return undefined;
   return Array.isArray(listed) ? used.filter((field) => listed.includes(field)) : used;
 }

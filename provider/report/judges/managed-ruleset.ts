@@ -11,7 +11,7 @@ import { joined, say, words, type Phrase } from "../phrase";
 import type { Plan } from "../plan";
 import { isDeleted, oncePerPlan, viewOf } from "../sections/section";
 import { modeOf, skipWords } from "../sections/managed-ruleset";
-import { asObject, cell, asList, text } from "../values";
+import { asObject, cell, asList, asText } from "../values";
 import { selectsNoLess } from "./requests";
 import {
   changesOf,
@@ -39,7 +39,7 @@ const traits: ObjectTraits = {
 const stopped: Comparison = ({ before, after }) => {
   if (before === undefined || !mayAct(before) || (after !== undefined && alwaysActs(after))) return [];
   const how = after === undefined ? "is removed" : mayAct(after) ? "may be disabled" : "is disabled";
-  const on = /(\d+) on/.exec(text(asObject(before.inputs["expansion"])["rules"]) ?? "")?.[1];
+  const on = /(\d+) on/.exec(asText(asObject(before.inputs["expansion"])["rules"]) ?? "")?.[1];
   const rules = on === undefined ? "" : `: ${on} of its rules were on`;
   return [say`${nameOf(before)} in zone ${cell(before.inputs["zoneId"], 40)} ${words(`${how}${rules}`)}`];
 };
@@ -56,7 +56,7 @@ function withRemaining(sentence: Phrase, { inputs, outputs }: Side, plan: Plan):
   const left = asList(outputs["otherManagedRules"])
     .map(asObject)
     .filter(({ ruleId }) => !leaving.has(ruleId))
-    .map(({ description, ref }) => cell(text(description) === "" ? ref : (description ?? ref), 60));
+    .map(({ description, ref }) => cell(asText(description) === "" ? ref : (description ?? ref), 60));
   return left.length === 0
     ? say`${sentence}; the zone is left without a managed ruleset`
     : say`${sentence}; when last read, the zone also had ${joined(left)}`;
@@ -269,8 +269,8 @@ function isOwn(exception: unknown, side: Side): boolean {
 
 /** The ruleset's ID, as declared or as the preview found it. */
 function ownId({ inputs }: Side): string | undefined {
-  const found = /\(([0-9a-f]{32})\)$/.exec(text(asObject(inputs["expansion"])["ruleset"]) ?? "")?.[1];
-  return text(asObject(inputs["ruleset"])["id"]) ?? found;
+  const found = /\(([0-9a-f]{32})\)$/.exec(asText(asObject(inputs["expansion"])["ruleset"]) ?? "")?.[1];
+  return asText(asObject(inputs["ruleset"])["id"]) ?? found;
 }
 
 /** A value that's unknown before the update may be either. */
@@ -282,9 +282,9 @@ const bothActing = ({ before, after }: Change): readonly (Side | undefined)[] =>
   before !== undefined && after !== undefined && mayAct(before) && mayAct(after) ? [before, after] : [];
 
 function nameOf({ inputs }: Side): Phrase {
-  const known = text(asObject(inputs["expansion"])["ruleset"])?.replace(/ \([0-9a-f]{32}\)$/, "");
+  const known = asText(asObject(inputs["expansion"])["ruleset"])?.replace(/ \([0-9a-f]{32}\)$/, "");
   const { name, id } = asObject(inputs["ruleset"]);
-  return cell(known ?? name ?? (text(id) === undefined ? id : rulesetName(text(id))), 80);
+  return cell(known ?? name ?? (asText(id) === undefined ? id : rulesetName(asText(id))), 80);
 }
 
 const levelOf = ({ inputs }: Side): unknown => asObject(inputs["owasp"])["paranoiaLevel"];
@@ -320,7 +320,7 @@ function weakerAsDeclared(before: Side, after: Side): readonly string[] {
   if (names.every((name) => isUnchanged(before.inputs[name], after.inputs[name]))) return lines;
   const [old, next] = [before, after].map(({ inputs }) => overridesShape.safeParse(inputs).data);
   if (old === undefined || next === undefined) return [...lines, "overrides that the plan doesn't show"];
-  const scoreRule = text(asObject(before.outputs["known"])["scoreRule"]) ?? "that compares the score";
+  const scoreRule = asText(asObject(before.outputs["known"])["scoreRule"]) ?? "that compares the score";
   const [was, is] = [old, next].map((side) => compileOverrides(side, scoreRule));
   return was === undefined || is === undefined ? lines : [...lines, ...compareDeclared(was, is)];
 }

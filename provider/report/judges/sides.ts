@@ -51,12 +51,12 @@ export type PlanComparison = (change: Change, all: StepView) => readonly Phrase[
 
 /** Turns comparisons into judges that report losses as `unprotect`. `comparisons` lists all of this kind. */
 export function judgesFor(
-  fate: ObjectTraits,
+  traits: ObjectTraits,
   comparisons: readonly Comparison[],
 ): (lost: PlanComparison) => Judge {
   const known = new WeakMap<Step, readonly Change[]>();
   const changes = (all: StepView): readonly Change[] => {
-    const found = known.get(all.step) ?? changesOf(all, fate, comparisons);
+    const found = known.get(all.step) ?? changesOf(all, traits, comparisons);
     known.set(all.step, found);
     return found;
   };
@@ -67,55 +67,55 @@ export function judgesFor(
 /** The changes of the objects that a step touches. `comparisons` lists all of this kind. */
 export function changesOf(
   all: StepView,
-  fate: ObjectTraits,
+  traits: ObjectTraits,
   comparisons: readonly Comparison[],
 ): readonly Change[] {
   const { step, old, new: next } = all;
   if (isNew(step)) {
     // The delete of the old resource covers a rename.
-    if (fate.isSole && stepsOfOwner(all, fate, isDeleted).length > 0) return [];
+    if (traits.isSole && stepsOfOwner(all, traits, isDeleted).length > 0) return [];
     return [{ before: adoptedBy(all), after: next, wasCompared: true }];
   }
   const going = (): Change => ({
     before: old,
-    after: sideAfterDelete(all, fate, comparisons),
+    after: sideAfterDelete(all, traits, comparisons),
     wasCompared: false,
   });
   if (isDeleted(step)) return [going()];
   const change: Change = { before: old, after: next, wasCompared: true };
   if (!isReplaced(step)) return [change];
-  const isSame = fate.scope.every((name) => sameJson(old.inputs[name], next.inputs[name]));
+  const isSame = traits.scope.every((name) => sameJson(old.inputs[name], next.inputs[name]));
   return isSame && !old.retained ? [change] : [going(), { ...change, before: adoptedBy(all) }];
 }
 
 /** What acts instead of an object that a step deletes. */
 function sideAfterDelete(
   all: StepView,
-  fate: ObjectTraits,
+  traits: ObjectTraits,
   comparisons: readonly Comparison[],
 ): Side | undefined {
   const { old } = all;
   if (old.retained) return old;
   const replacements = stepsOfOwner(
     all,
-    fate,
+    traits,
     (other) => other.new !== undefined && !isDeleted(other),
-  ).filter((other) => fate.mayReplace(old, other));
+  ).filter((other) => traits.mayReplace(old, other));
   const [first] = replacements;
-  if (fate.isSole && first !== undefined) return first.new;
+  if (traits.isSole && first !== undefined) return first.new;
   const isLossless = ({ new: after }: StepView): boolean =>
     comparisons.every((lost) => lost({ before: old, after, wasCompared: false }).length === 0);
-  return replacements.find(isLossless)?.new ?? fate.leaves(old);
+  return replacements.find(isLossless)?.new ?? traits.leaves(old);
 }
 
 /** Other steps on objects of the same owner. */
 function stepsOfOwner(
   { step, old, new: next, plan }: StepView,
-  fate: ObjectTraits,
+  traits: ObjectTraits,
   wanted: (other: Step) => boolean,
 ): readonly StepView[] {
-  const owner = ownerOf(isDeleted(step) || isReplaced(step) ? old : next, fate);
-  const known = byOwner(plan).get(step.kind) ?? indexOf(plan, step.kind, fate);
+  const owner = ownerOf(isDeleted(step) || isReplaced(step) ? old : next, traits);
+  const known = byOwner(plan).get(step.kind) ?? indexOf(plan, step.kind, traits);
   byOwner(plan).set(step.kind, known);
   return (known.get(owner) ?? []).filter((other) => other.step !== step && wanted(other.step));
 }
@@ -124,12 +124,12 @@ type ByOwner = ReadonlyMap<string, readonly StepView[]>;
 
 const byOwner = oncePerPlan(() => new Map<string | undefined, ByOwner>());
 
-function indexOf(plan: Plan, kind: string | undefined, fate: ObjectTraits): ByOwner {
+function indexOf(plan: Plan, kind: string | undefined, traits: ObjectTraits): ByOwner {
   const found = new Map<string, StepView[]>();
   for (const step of plan.steps) {
     if (step.kind !== kind) continue;
     const all = viewOf(step, plan);
-    const owner = ownerOf(isDeleted(step) ? all.old : all.new, fate);
+    const owner = ownerOf(isDeleted(step) ? all.old : all.new, traits);
     const known = found.get(owner);
     if (known === undefined) found.set(owner, [all]);
     else known.push(all);

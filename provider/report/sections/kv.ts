@@ -1,7 +1,7 @@
 import { say, valuesOf, words, type Phrase } from "../phrase";
 import { ownMessages } from "../diagnostics";
 import { escapeInvisible } from "../../api/printable";
-import { asObject, cell, compare, counted, asNumber, text } from "../values";
+import { asObject, cell, compare, counted, asNumber, asText } from "../values";
 import type { Step } from "../plan";
 import {
   argumentTable,
@@ -36,7 +36,7 @@ export const kvEntries: SectionWriter = {
   },
   blocks: (all) => {
     if (isDeleted(all.step)) return [];
-    const drift = text(all.old.inputs["drift"]);
+    const drift = asText(all.old.inputs["drift"]);
     const prunes = pruned(all);
     const overwrites = overwritten(all);
     const adopts = adopted(all);
@@ -103,7 +103,7 @@ export interface OthersKeys {
 
 /** Keys of others that `prune` deletes. */
 export function pruned(all: StepView): OthersKeys | undefined {
-  const prefix = text(asObject(all.new.inputs["prune"])["prefix"]);
+  const prefix = asText(asObject(all.new.inputs["prune"])["prefix"]);
   if (prefix === undefined) return undefined;
   const line = /^prune deletes ([\d,]+ keys?) that others wrote: (.*)$/s;
   return othersKeys(

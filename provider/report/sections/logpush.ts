@@ -1,7 +1,7 @@
 import type { Block } from "../model";
 import { isJsonObject } from "../../runtime/values";
 import { joined, say, value, words } from "../phrase";
-import { asObject, cell, counted, asList, formatValue, text } from "../values";
+import { asObject, cell, counted, asList, formatValue, asText } from "../values";
 import {
   argumentTable,
   isDeleted,
@@ -88,6 +88,6 @@ function filter({ before: was, new: next }: StepView): readonly Block[] {
 
 function tree(given: unknown): readonly string[] {
   if (given === undefined) return [];
-  const written = text(given);
+  const written = asText(given);
   return written === undefined ? [formatValue(given)] : filterTree(written);
 }

@@ -4,7 +4,7 @@ import type { Block } from "../model";
 import { joined, say, value, words, type Phrase } from "../phrase";
 import { escapeInvisible } from "../../api/printable";
 import { sameJson } from "../../runtime/values";
-import { asObject, cell, counted, asList, formatValue, text } from "../values";
+import { asObject, cell, counted, asList, formatValue, asText } from "../values";
 import {
   argumentTable,
   isDeleted,
@@ -22,9 +22,9 @@ export const managedRuleset: SectionWriter = {
   summary: (all) => {
     const { expansion, ruleset, enabled } = currentSides(all).inputs;
     const { ruleset: known, paranoiaLevel, scoreThreshold } = asObject(expansion);
-    const level = text(paranoiaLevel)?.split(":")[0];
+    const level = asText(paranoiaLevel)?.split(":")[0];
     const parts: readonly (Phrase | undefined)[] = [
-      cell(text(known)?.replace(/ \([0-9a-f]{32}\)$/, "") ?? nameOf(ruleset), 80),
+      cell(asText(known)?.replace(/ \([0-9a-f]{32}\)$/, "") ?? nameOf(ruleset), 80),
       level === undefined ? undefined : words(`paranoia level ${level}`),
       scoreThreshold === undefined ? undefined : say`threshold ${words(formatValue(scoreThreshold))}`,
       enabled === false ? words("disabled") : undefined,
@@ -36,7 +36,7 @@ export const managedRuleset: SectionWriter = {
 
 function nameOf(ruleset: unknown): unknown {
   const { name, id } = asObject(ruleset);
-  return name ?? (text(id) === undefined ? id : rulesetName(text(id)));
+  return name ?? (asText(id) === undefined ? id : rulesetName(asText(id)));
 }
 
 /** What a destroy does, which depends on where the rule came from. */
@@ -51,12 +51,12 @@ function afterDestroy({ old }: StepView): readonly Block[] {
 /** What a destroy does with the rule, as the resource decides it. */
 export function modeOf({ inputs, outputs }: Pick<StepView["old"], "inputs" | "outputs">): string {
   const wasOthers = outputs["previous"] !== undefined;
-  const mode = text(inputs["onDestroy"]) ?? (wasOthers ? "restore" : "remove");
+  const mode = asText(inputs["onDestroy"]) ?? (wasOthers ? "restore" : "remove");
   return mode === "restore" && !wasOthers ? "remove" : mode;
 }
 
 function changes(all: StepView): readonly Block[] {
-  const drift = text(all.before.inputs["drift"]);
+  const drift = asText(all.before.inputs["drift"]);
   return [
     ...(drift === undefined
       ? []
@@ -168,7 +168,7 @@ export function skipWords(skip: unknown): string {
   if (skip === "this") return THIS_RULESET;
   if (rulesets !== undefined)
     return asList(rulesets)
-      .map((name) => skippedRuleset(text(name)))
+      .map((name) => skippedRuleset(asText(name)))
       .join(", ");
   if (rules === undefined) return formatValue(skip);
   return Object.entries(asObject(rules))

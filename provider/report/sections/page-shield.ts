@@ -1,7 +1,7 @@
 import { omit, ownMember } from "../../runtime/values";
 import type { Block } from "../model";
 import { say, value, words, type Phrase } from "../phrase";
-import { asObject, cell, counted, differences, asList, asNumber, formatValue, text } from "../values";
+import { asObject, cell, counted, differences, asList, asNumber, formatValue, asText } from "../values";
 import {
   argumentTable,
   isDeleted,
@@ -61,7 +61,7 @@ function settings(all: StepView): readonly Block[] {
 export const pageShieldPolicy: SectionWriter = {
   summary: (all) => {
     const { action, enabled, description } = currentSides(all).inputs;
-    const what = ownMember(ACTION_WORDS, text(action) ?? "");
+    const what = ownMember(ACTION_WORDS, asText(action) ?? "");
     const state = words(enabled === false ? ", disabled" : "");
     return say`${cell(description, 60)}: ${what === undefined ? cell(action) : words(what)}${state}`;
   },
@@ -120,7 +120,7 @@ function directiveChanges(all: StepView): readonly Block[] {
 }
 
 function directiveLines(given: unknown): string[] {
-  return (text(given) ?? "").split(";").flatMap((directive) => {
+  return (asText(given) ?? "").split(";").flatMap((directive) => {
     const [name, ...sources] = directive.trim().split(/\s+/);
     if (name === undefined || name === "") return [];
     return sources.length === 0 ? [name] : sources.map((source) => `${name} ${source}`);

@@ -1,7 +1,7 @@
 import { sameJson } from "../../runtime/values";
 import type { Block } from "../model";
 import { say, words } from "../phrase";
-import { truncate, asList, formatValue, text } from "../values";
+import { truncate, asList, formatValue, asText } from "../values";
 import {
   argumentTable,
   isDeleted,
@@ -54,9 +54,9 @@ interface Situation {
 
 export function situationOf(all: StepView): Situation {
   const { step, old, new: next } = all;
-  const target = isDeleted(step) ? undefined : text(next.inputs["target"]);
+  const target = isDeleted(step) ? undefined : asText(next.inputs["target"]);
   const verdict = isDeleted(step) ? undefined : verdictOf(all);
-  const recorded = isNew(step) || isReplaced(step) ? undefined : text(old.outputs["migrationState"]);
+  const recorded = isNew(step) || isReplaced(step) ? undefined : asText(old.outputs["migrationState"]);
   return { target, verdict, now: verdict === undefined ? recorded : stateIn(verdict) };
 }
 
@@ -65,7 +65,7 @@ function verdictOf({ step, old, new: next }: StepView): string | undefined {
   const { assessment } = next.inputs;
   if (!isNew(step) && !isReplaced(step) && sameJson(old.inputs["assessment"], assessment)) return undefined;
   const [head] = asList(assessment);
-  return text(head)?.replace(HEAD, "").replace(/\.$/, "");
+  return asText(head)?.replace(HEAD, "").replace(/\.$/, "");
 }
 
 /** The zone's state, read from the resource's own words. */
@@ -104,7 +104,9 @@ function assessment({ step, old, new: next }: StepView): readonly Block[] {
 const isNotDigest = (line: string): boolean => !/confirm: "[0-9a-f]+"$/.test(line);
 
 const linesOf = ({ assessment }: Readonly<Record<string, unknown>>): readonly string[] =>
-  asList(assessment).map((line) => truncate((text(line) ?? formatValue(line)).replace(HEAD, "").trim(), 400));
+  asList(assessment).map((line) =>
+    truncate((asText(line) ?? formatValue(line)).replace(HEAD, "").trim(), 400),
+  );
 
 /** How an assessment begins. */
 const HEAD = /^WafMigration of zone \S+: /;
