@@ -13,7 +13,7 @@ export async function requestsOf(
   const steps: (readonly [string, string[]])[] = [];
   const step = async <T>(title: string, work: (op: Operation) => Promise<T>): Promise<T> => {
     api.clearRequests();
-    const op = new Operation(api);
+    const op = new Operation(api, { inNoTime: api });
     try {
       return await work(op);
     } finally {
@@ -25,7 +25,11 @@ export async function requestsOf(
   const preview = await new Operation(api).preview(type, args);
   const created = await step("Create", (op) => op.create(type, preview.inputs));
   await step("Preview, nothing changed", (op) => op.preview(type, args, created));
-  const change = await step("Preview of a change", (op) => op.preview(type, changed, created));
+  // A step of a migration is confirmed by the digest that its preview asks for.
+  const asked = (await new Operation(api).refusals(type, changed, created)).join(" ");
+  const confirm = /confirm: "([0-9a-f]{64})"/.exec(asked)?.[1];
+  const wanted = confirm === undefined ? changed : { ...changed, confirm };
+  const change = await step("Preview of a change", (op) => op.preview(type, wanted, created));
   const updated =
     change.step === "update"
       ? await step("Update", (op) => op.update(type, change.inputs, created))

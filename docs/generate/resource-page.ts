@@ -59,12 +59,7 @@ export function resourcePage(
         section(3, each.name, each.doc.text, argumentTable(each, undefined, links, path), ...described(each)),
       ),
     ),
-    section(
-      2,
-      "Outputs",
-      "Every argument is also an output, in the form that Cloudflare stores.",
-      outputs(item, lifecycle, links, path),
-    ),
+    section(2, "Outputs", "Every argument is also an output.", outputs(item, lifecycle, links, path)),
     section(2, "What destroy does", item.doc.destroy),
     section(2, "Permissions", permissions(name)),
     section(2, "Import", item.doc.imported),
@@ -114,6 +109,7 @@ function argumentTable(
 function changeOf({ name, doc }: Member, lifecycle: LifecycleFacts | undefined): string {
   if (lifecycle?.replaceOn.includes(name) === true || /Changing it replaces/.test(doc.text))
     return "**replaces**";
+  if (/Write-only\./.test(doc.text) && !/Updates in place/.test(doc.text)) return "write-only";
   return /Changing it sends no request/.test(doc.text) ? "sends no request" : "updates in place";
 }
 

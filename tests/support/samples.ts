@@ -10,7 +10,8 @@ export interface Sample {
 
 /** One of each resource. */
 export const SAMPLES: Readonly<Record<keyof typeof RESOURCE_PERMISSIONS, (api: LocalApi) => Sample>> = {
-  PageShieldSettings: ({ zones }) => of({ zoneId: zones.empty, enabled: true }, { enabled: false }),
+  PageShieldSettings: ({ zones }) =>
+    of({ zoneId: zones.empty, enabled: true }, { useConnectionUrlPath: true }),
   PageShieldPolicy: ({ zones }) =>
     of(
       {
@@ -27,8 +28,7 @@ export const SAMPLES: Readonly<Record<keyof typeof RESOURCE_PERMISSIONS, (api: L
       { zoneId: zones.empty, accountId: accounts.main, ref: "waf", ruleset: { id: managedRulesets.managed } },
       { categories: [{ tag: "wordpress", enabled: false }] },
     ),
-  WafMigration: ({ zones }) =>
-    of({ zoneId: zones.migratePro, target: "assessed" }, { target: "assessed", quiet: true }),
+  WafMigration: ({ zones }) => of({ zoneId: zones.migratePro, target: "assessed" }, { target: "finished" }),
   LogpushJob: ({ zones }) =>
     of(
       {
