@@ -168,7 +168,7 @@ export function optionsToRequest(
   return { ...extra, ...omit(Object.fromEntries(named), []) };
 }
 
-/** Members that the service holds and we do not know: a PUT without them would lose them. */
+/** Options that this version doesn't know. A PUT without them would lose them. */
 export function unknownOptions(raw: unknown): Record<string, unknown> {
   return isJsonObject(raw)
     ? Object.fromEntries(Object.entries(omit(raw, KNOWN_ON_WIRE)).filter(([, value]) => value !== null))
@@ -176,8 +176,8 @@ export function unknownOptions(raw: unknown): Record<string, unknown> {
 }
 
 /**
- * The declared options as the service holds them. What it leaves out is at its default; an undeclared member that is not
- * at its default was changed by somebody, and is shown.
+ * The options as arguments, equal to the declared ones if nothing differs. What the API leaves out is at its default. An
+ * undeclared option that isn't at its default is drift, and shown.
  */
 export function optionsFromApi(
   declared: OutputOptions,

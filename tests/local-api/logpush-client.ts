@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { LocalApi } from "edgeguard-local";
 import { type Answer, type Call, result } from "./client";
 
-/** A destination that needs no proof of ownership. */
+/** A destination that needs no ownership challenge. */
 export const DATADOG =
   "datadog://intake.logs.example/v1/input?header_DD-API-KEY=canary&ddsource=edge&service=shop";
 
@@ -29,7 +29,7 @@ export async function create(
   return jobId(answer);
 }
 
-/** The token that a challenge left in the sink. */
+/** The ownership token that a challenge wrote to the sink. */
 export async function tokenFor(
   api: LocalApi,
   call: Call,

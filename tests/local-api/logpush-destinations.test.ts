@@ -39,7 +39,7 @@ describe("a destination", () => {
     ["datadog://intake.example/v1/input", "datadog:// needs header_DD-API-KEY"],
     ["sumo://collectors.example/other", "needs the path of an HTTP source"],
     ["https://", "needs a bucket or a host"],
-  ])("%s is refused wherever it is sent, and its secrets are not repeated", async (destination, why) => {
+  ])("%s is rejected by every route, without showing its secrets", async (destination, why) => {
     const refused = refusal(400, 1002, why, "/destination_conf");
     for (const path of [jobs, `${scope}/logpush/ownership`]) {
       const answer = await call("POST", path, { ...newJob, destination_conf: destination });
@@ -62,7 +62,7 @@ describe("a destination", () => {
     expect(await call("POST", path, { destination_conf: long(4097) })).toMatchObject(refused);
   });
 
-  test("exists when a job of the scope pushes to its bucket and path, whatever the parameters", async () => {
+  test("exists if a job of the scope pushes to its bucket and path, whatever the parameters", async () => {
     const path = `${scope}/logpush/validate/destination/exists`;
     expect(result(await call("POST", path, { destination_conf: DATADOG }))).toEqual({ exists: false });
     await create(call, jobs);
@@ -72,7 +72,7 @@ describe("a destination", () => {
     expect(result(await call("POST", account, { destination_conf: DATADOG }))).toEqual({ exists: false });
   });
 
-  test("that refuses writes cannot be given to a job, says so when validated, and gets no challenge", async () => {
+  test("that rejects writes can't be used for a job, fails validation, and gets no challenge", async () => {
     const control = controlOf(api);
     const knob = await control("PATCH", "/logpush/behaviour", { unwritable: ["datadog://intake"] });
     expect(knob).toMatchObject({ status: 200, body: { unwritable: ["datadog://intake"], filter: "shown" } });
@@ -97,14 +97,14 @@ describe("a destination", () => {
     ["fields=RayId", false, "logpull_options: unknown field RayId"],
     ["timestamps=iso", false, "logpull_options: unknown timestamps iso"],
     ["sample=2", false, "logpull_options: sample must be between 0 and 1"],
-  ])("is no matter to the older options %s", async (options, valid, message) => {
+  ])("doesn't affect how logpull_options are validated: %s", async (options, valid, message) => {
     const answer = await call("POST", `${scope}/logpush/validate/origin`, { logpull_options: options });
     expect(result(answer)).toEqual({ valid, message });
   });
 });
 
 describe("ownership", () => {
-  test("is asked of destinations in someone's bucket, not of those with a key of their own", async () => {
+  test("is required for buckets, but not for destinations with credentials", async () => {
     const keys = "access-key-id=a&secret-access-key=b";
     const asked = [
       S3,
@@ -131,7 +131,7 @@ describe("ownership", () => {
     expect(answers.slice(5).map(({ status }) => status)).toEqual(free.map(() => 200));
   });
 
-  test("is a challenge in a file at the destination, which a job then brings back", async () => {
+  test("is a challenge in a file at the destination, which the job sends back", async () => {
     const withDate = "s3://shop-logs/edge/{DATE}?region=eu-central-1";
     const answer = await call("POST", `${scope}/logpush/ownership`, { destination_conf: withDate });
     expect(result(answer)).toEqual({
@@ -146,7 +146,7 @@ describe("ownership", () => {
     expect((await controlOf(api)("GET", `/logpush/sink/${file?.path ?? ""}`)).body).toBe(token);
   });
 
-  test("is a token that says what it is bound to: scope, destination and seven days", async () => {
+  test("is a token bound to the scope and the destination, valid for seven days", async () => {
     const token = await tokenFor(api, call, scope, S3);
     const issued = Date.parse("2026-10-01T12:00:00Z") / 1000;
     expect(token).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
@@ -162,7 +162,7 @@ describe("ownership", () => {
     expect(claimsOf(ofAccount)).toMatchObject({ object_type: "account", object_id: api.accounts.main });
   });
 
-  test("is refused for another scope or destination, when changed, and when its days are over", async () => {
+  test("is rejected for another scope or destination, when changed, and when expired", async () => {
     const token = await tokenFor(api, call, scope, S3);
     const [header = "", , signature = ""] = token.split(".");
     const forged = Buffer.from(JSON.stringify({ ...Object(claimsOf(token)), exp: 9e9 })).toString(
@@ -190,7 +190,7 @@ describe("ownership", () => {
     );
   });
 
-  test("is proven anew for another bucket or path, not for other parameters", async () => {
+  test("is required again for another bucket or path, but not for other parameters", async () => {
     const ownership_challenge = await tokenFor(api, call, scope, S3);
     const path = `${jobs}/${await create(call, jobs, { destination_conf: S3, ownership_challenge })}`;
 
@@ -210,7 +210,7 @@ describe("ownership", () => {
     ["s3://shop-logs/../../../etc?region=x", "s3/shop-logs/etc/"],
     ["gs://shop-logs/a b/ü", "gs/shop-logs/a_b/_/"],
     ["sumo://collectors.example/receiver/v1/http/canary", "sumo/collectors.example/receiver/v1/http/secret/"],
-  ])("leaves its file inside the sink, and no secret in its path: %s", async (destination, folder) => {
+  ])("writes its file inside the sink, without a secret in the path: %s", async (destination, folder) => {
     await call("POST", `${scope}/logpush/ownership`, { destination_conf: destination });
     expect(api.logpush.files().map(({ path }) => path)).toEqual([
       expect.stringMatching(new RegExp(`^${folder}ownership-challenge-[0-9a-f]{8}\\.txt$`)),
@@ -248,7 +248,7 @@ describe("the datasets of a scope", () => {
     "spectrum_events",
     "page_shield_events",
     "zaraz_events",
-  ])("of a zone have %s, those of an account do not", async (dataset) => {
+  ])("include %s for a zone, but not for an account", async (dataset) => {
     expect(await call("GET", path(scope, dataset, "fields"))).toMatchObject({ status: 200 });
     const unknown = refusal(404, 1002, `dataset ${dataset} not found`);
     expect(await call("GET", path(`/accounts/${api.accounts.main}`, dataset, "fields"))).toMatchObject(
@@ -256,7 +256,7 @@ describe("the datasets of a scope", () => {
     );
   });
 
-  test("gain and lose fields when told to", async () => {
+  test("gain and lose fields by the control route", async () => {
     const fields = {
       http_requests: { NewField: "int", BotScore: null },
       casb_findings: { FindingID: "string" },
@@ -274,7 +274,7 @@ describe("the datasets of a scope", () => {
     expect(await call("POST", jobs, gone)).toMatchObject(refusal(400, 1004, "unknown field BotScore"));
   });
 
-  test("that exist for the vendor, but whose fields nobody here knows, say so", async () => {
+  test("that Cloudflare has, but whose fields the local API doesn't know, say so", async () => {
     const account = `/accounts/${api.accounts.main}`;
     const unknown = refusal(404, 1002, "does not know the fields of dataset casb_findings");
     expect(await call("GET", path(account, "casb_findings", "fields"))).toMatchObject(unknown);

@@ -27,7 +27,7 @@ describe("a job", () => {
   });
   beforeEach(() => api.reset());
 
-  test("is off, unfiltered and of http_requests unless it says otherwise", async () => {
+  test("is disabled, unfiltered and of http_requests by default", async () => {
     const answer = await call("POST", path, { destination_conf: DATADOG });
     expect(answer.status).toBe(200);
     expect(result(answer)).toEqual({
@@ -50,7 +50,7 @@ describe("a job", () => {
     });
   });
 
-  test("is given back with the defaults of its output options", async () => {
+  test("is returned with the defaults of its output options", async () => {
     const id = await create(call, path);
     expect(result(await call("GET", `${path}/${id}`))["output_options"]).toEqual({
       ...newJob.output_options,
@@ -80,7 +80,7 @@ describe("a job", () => {
     expect(await call("GET", `${account}/jobs/${zoneJob}`)).toMatchObject({ status: 404 });
   });
 
-  test("keeps on PUT what was not sent, but for output options: those are replaced as a whole", async () => {
+  test("keeps on PUT what wasn't sent, except output options, which are replaced as a whole", async () => {
     const filter = '{"where":{"and":[{"key":"ClientIP","operator":"eq","value":"192.0.2.1"}]}}';
     const id = await create(call, path, { filter, max_upload_records: 5000 });
     await call("PUT", `${path}/${id}`, { name: "renamed" });
@@ -98,14 +98,14 @@ describe("a job", () => {
     });
   });
 
-  test("keeps members that nobody knows, and gives them back", async () => {
+  test("stores and returns unknown members", async () => {
     const id = await create(call, path, { note: "ours", id: 7, last_error: "x" });
     await call("PUT", `${path}/${id}`, { weight: 3 });
     const job = result(await call("GET", `${path}/${id}`));
     expect(job).toMatchObject({ id, note: "ours", weight: 3, last_error: null });
   });
 
-  test("is deleted with its id as the answer, and its id is never used again", async () => {
+  test("returns its ID when deleted, and the ID is never reused", async () => {
     const id = await create(call, path);
     expect(await call("DELETE", `${path}/${id}`)).toMatchObject({ status: 200, body: { result: { id } } });
     const gone = refusal(404, 1002, `job ${id} not found`);
@@ -115,7 +115,7 @@ describe("a job", () => {
     expect(await create(call, path)).toBe(id + 1);
   });
 
-  test("is reached with an email and its key as with a token", async () => {
+  test("is accessible with an email and API key as with a token", async () => {
     const withKey = callerOf(api, { "x-auth-email": "local@example.com", "x-auth-key": "local-key" });
     expect(await withKey("POST", path, newJob)).toMatchObject({ status: 200 });
     const wrong = callerOf(api, { "x-auth-email": "local@example.com", "x-auth-key": "wrong" });
@@ -125,14 +125,14 @@ describe("a job", () => {
     });
   });
 
-  test.each(["0", "-1", "x", "1.5", "0".repeat(32)])("with the id %s does not route", async (id) => {
+  test.each(["0", "-1", "x", "1.5", "0".repeat(32)])("has no route for ID %s", async (id) => {
     expect(await call("GET", `${path}/${id}`)).toMatchObject({
       status: 400,
       body: { errors: [{ code: 7003 }, {}] },
     });
   });
 
-  test("cannot change its dataset or its kind", async () => {
+  test("can't change its dataset or kind", async () => {
     const id = await create(call, path, { kind: "edge" });
     for (const member of [{ dataset: "dns_logs" }, { kind: "" }]) {
       const [name = ""] = Object.keys(member);
@@ -163,7 +163,7 @@ describe("a job", () => {
       "/kind",
     ],
     [
-      "older options of no sense",
+      "invalid logpull_options",
       { logpull_options: "timestamps=iso" },
       400,
       1002,
@@ -208,7 +208,7 @@ describe("a job", () => {
       "/output_options/sample_rate",
     ],
     [
-      "an unknown timestamp",
+      "an unknown timestamp format",
       options({ timestamp_format: "iso" }),
       400,
       1002,
@@ -217,7 +217,7 @@ describe("a job", () => {
     ],
     ["an unknown output", options({ output_type: "xml" }), 400, 1002, "", "/output_options/output_type"],
     [
-      "a flag of another form",
+      "a CVE flag that isn't a boolean",
       options({ "CVE-2021-44228": "yes" }),
       400,
       1002,
@@ -225,7 +225,7 @@ describe("a job", () => {
       "/output_options/CVE-2021-44228",
     ],
     [
-      "merged subrequests elsewhere",
+      "merged subrequests of another dataset",
       { dataset: "dns_logs", ...options({ merge_subrequests: true }) },
       400,
       1002,
@@ -240,7 +240,7 @@ describe("a job", () => {
       "creating a new job is not allowed: unknown field RayId",
       "/output_options/field_names/1",
     ],
-  ])("is refused with %s", async (_, members, status, code, message, pointer) => {
+  ])("is rejected with %s", async (_, members, status, code, message, pointer) => {
     expect(await call("POST", path, { ...newJob, ...members })).toMatchObject(
       refusal(status, code, message, pointer),
     );
@@ -249,16 +249,13 @@ describe("a job", () => {
 
   test.each<[string, Record<string, unknown>]>([
     ["the longest name", { name: tooLong(512) }],
+    ["no upload limits", { max_upload_bytes: 0, max_upload_interval_seconds: 0, max_upload_records: 0 }],
     [
-      "the measures switched off",
-      { max_upload_bytes: 0, max_upload_interval_seconds: 0, max_upload_records: 0 },
-    ],
-    [
-      "the least measures",
+      "the smallest upload limits",
       { max_upload_bytes: 5_000_000, max_upload_interval_seconds: 30, max_upload_records: 1000 },
     ],
     [
-      "the greatest measures",
+      "the largest upload limits",
       { max_upload_bytes: 1_000_000_000, max_upload_interval_seconds: 300, max_upload_records: 1_000_000 },
     ],
     ["no measure", { max_upload_bytes: null, max_upload_interval_seconds: null, max_upload_records: null }],
@@ -270,8 +267,8 @@ describe("a job", () => {
   });
 });
 
-describe("the quota of jobs", () => {
-  test("is 4 in a zone: the fifth is refused, until one is gone", async () => {
+describe("the job limit", () => {
+  test("is 4 in a zone: a fifth is rejected until one is deleted", async () => {
     const api = await start();
     const call = callerOf(api);
     const path = zonePath(api);
@@ -283,7 +280,7 @@ describe("the quota of jobs", () => {
     expect(await call("POST", path, newJob)).toMatchObject({ status: 200 });
   });
 
-  test("is 0 without the plan, in the same words; an account has its own", async () => {
+  test("is 0 on a plan without Logpush, with the same message; an account has its own limit", async () => {
     const api = await start({ limits: { maxAccountLogpushJobs: 1 } });
     const call = callerOf(api);
     const refused = refusal(403, 1004, "exceeded max jobs allowed");
@@ -295,11 +292,11 @@ describe("the quota of jobs", () => {
   });
 });
 
-describe("an answer", () => {
+describe("a response", () => {
   const r2 = (api: LocalApi) =>
     `r2://logs/shop/{DATE}?account-id=${api.accounts.main}&access-key-id=canary-id&secret-access-key=canary-key`;
 
-  test("shows a destination in full, or redacted; a redacted one that comes back is refused", async () => {
+  test("shows a destination in full or redacted, and a redacted one is rejected", async () => {
     const api = await start({ logpush: { destination: "redacted" } });
     const call = callerOf(api);
     const path = zonePath(api);
@@ -335,7 +332,7 @@ describe("an answer", () => {
     expect(each(list, "destination_conf")).toEqual([shown]);
   });
 
-  test("may leave out the filter, the defaults, and the created job", async () => {
+  test("can leave out the filter, the defaults and the created job", async () => {
     const api = await start({ logpush: { filter: "hidden", defaults: "hidden", created: "none" } });
     const call = callerOf(api);
     const path = zonePath(api);
@@ -368,7 +365,7 @@ describe("an answer", () => {
     });
   });
 
-  test("of a strict API refuses members that nobody knows, and dataset and kind in a PUT", async () => {
+  test("of a strict API rejects unknown members, and dataset and kind in a PUT", async () => {
     const api = await start({ strict: true });
     const call = callerOf(api);
     const path = zonePath(api);
@@ -382,7 +379,7 @@ describe("an answer", () => {
 });
 
 describe("the health of a job", () => {
-  test("is what a control route says, and is cleared by a push that worked", async () => {
+  test("is set by a control route, and cleared by a successful push", async () => {
     const api = await start();
     const call = callerOf(api);
     const path = zonePath(api);
@@ -400,8 +397,8 @@ describe("the health of a job", () => {
   });
 });
 
-describe("the jobs of a state", () => {
-  test("outlive the process, and come back from a snapshot", async () => {
+describe("the jobs of a state file", () => {
+  test("survive a restart, and are restored from a snapshot", async () => {
     const folder = mkdtempSync(join(tmpdir(), "edgeguard-test-"));
     const first = await startLocalApi({ persistTo: folder });
     const id = await create(callerOf(first), zonePath(first), { filter: "" });
@@ -420,7 +417,7 @@ describe("the jobs of a state", () => {
     rmSync(folder, { recursive: true });
   });
 
-  test("are seen by reads only after the lag", async () => {
+  test("show up in reads only after the lag", async () => {
     const api = await start({ readLagMs: 1000 });
     const call = callerOf(api);
     const id = await create(call, zonePath(api));
@@ -429,7 +426,7 @@ describe("the jobs of a state", () => {
     expect(each(await call("GET", zonePath(api)), "id")).toEqual([id]);
   });
 
-  test("of a version that knew none are empty", async () => {
+  test("are empty if an older version without Logpush wrote the file", async () => {
     const api = await start();
     const older = Object.fromEntries(Object.entries(api.snapshot()).filter(([name]) => name !== "logpush"));
     expect(await controlOf(api)("PUT", "/state", older)).toMatchObject({ status: 204 });

@@ -64,12 +64,12 @@ describe("the records of a push", () => {
       '"2026-10-01T12:00:00Z"\n"2026-10-01T12:00:01Z"\n',
     ],
     [
-      "dates to the millisecond",
+      "timestamps to the millisecond",
       { timestamp_format: "rfc3339ms", field_names: ["EdgeStartTimestamp"], output_type: "csv" },
       '"2026-10-01T12:00:00.250Z"\n"2026-10-01T12:00:01.000Z"\n',
     ],
     [
-      "dates to the nanosecond",
+      "timestamps to the nanosecond",
       { timestamp_format: "rfc3339ns", field_names: ["EdgeStartTimestamp"], output_type: "csv" },
       '"2026-10-01T12:00:00.250000000Z"\n"2026-10-01T12:00:01.000000000Z"\n',
     ],
@@ -102,7 +102,7 @@ describe("the records of a push", () => {
       '{"events":[{"info":{"RayID":"aa"}},{"info":{"RayID":"bb"}}]}\n',
     ],
     [
-      "a template, null for a field that was not named",
+      "a template, with null for a field that isn't listed",
       {
         field_names: ["RayID", "ClientIP"],
         record_template:
@@ -111,20 +111,20 @@ describe("the records of a push", () => {
       '{"ray":"aa","at":null,"{{x}}":1}\n{"ray":"bb","at":null,"{{x}}":1}\n',
     ],
     [
-      "null for what a line lacks",
+      "null for a field that the line lacks",
       { field_names: ["RayID", "BotTags"] },
       '{"RayID":"aa","BotTags":null}\n{"RayID":"bb","BotTags":["a"]}\n',
     ],
     [
-      "the dangerous text defused",
+      "${ written as x{",
       { "CVE-2021-44228": "true", field_names: ["ClientRequestUserAgent"], output_type: "csv" },
       '"curl ""8"", x{jndi:x}"\n\n',
     ],
-  ])("are %s", async (_, options, text) => {
+  ])("are written as %s", async (_, options, text) => {
     expect(await written({ field_names: names, ...options })).toEqual([text]);
   });
 
-  test("follow the older options only where there are no others", async () => {
+  test("follow logpull_options only without output_options", async () => {
     const older = { logpull_options: "fields=RayID,EdgeStartTimestamp&timestamps=rfc3339" };
     const id = await create(call, jobs, { ...older, output_options: null });
     const [file = ""] = api.logpush.push(id, lines.slice(0, 1)).files;
@@ -134,7 +134,7 @@ describe("the records of a push", () => {
     ]);
   });
 
-  test("go to a new file when there are enough of them, or enough bytes", async () => {
+  test("go to a new file after enough records or bytes", async () => {
     const records = Array.from({ length: 2500 }, (_, index) => ({ RayID: String(index) }));
     const split = async (members: Record<string, unknown>, given: typeof records) => {
       const id = await create(call, jobs, { output_options: { field_names: ["RayID"] }, ...members });
@@ -151,7 +151,7 @@ describe("the records of a push", () => {
 describe("a push", () => {
   const errors = '{"where":{"and":[{"key":"EdgeResponseStatus","operator":"geq","value":"500"}]}}';
 
-  test("sends what the filter lets through to the destination's folder", async () => {
+  test("writes the lines that pass the filter to the destination's folder", async () => {
     const destination_conf = `r2://logs/{DATE}?account-id=${api.accounts.main}&access-key-id=a&secret-access-key=b`;
     const id = await create(call, jobs, { filter: errors, destination_conf });
     const report = api.logpush.push(id, lines);
@@ -170,7 +170,7 @@ describe("a push", () => {
     );
   });
 
-  test("samples what the filter left, the same lines every time", async () => {
+  test("samples the lines that pass the filter, the same ones every time", async () => {
     const id = await create(call, jobs, { output_options: { field_names: ["RayID"], sample_rate: 0.1 } });
     const first = api.logpush.push(id, { count: 400 });
     expect(first).toMatchObject({ lines: 400, passed: 400 });
@@ -181,14 +181,14 @@ describe("a push", () => {
     expect(api.logpush.push(id, { count: 100 })).toMatchObject({ passed: 100, sent: 0, files: [] });
   });
 
-  test("of a disabled job, or of one that is not there, is refused", async () => {
+  test("is rejected for a disabled or missing job", async () => {
     const id = await create(call, jobs, { enabled: false });
     const control = controlOf(api);
     const path = (job: number | string) => `/logpush/jobs/${job}/push`;
     expect(await control("POST", path(id), { count: 1 })).toMatchObject({
       status: 409,
       body: {
-        errors: [{ message: `job ${id} is disabled, and a disabled job pushes nothing: enable it first` }],
+        errors: [{ message: `job ${id} is disabled. Enable it to push` }],
       },
     });
     expect(await control("POST", path(9999), { count: 1 })).toMatchObject({ status: 404 });
@@ -196,7 +196,7 @@ describe("a push", () => {
     expect(await control("POST", path(id), { count: 0 })).toMatchObject({ status: 400 });
   });
 
-  test("to a destination that refuses writes leaves an error with the job", async () => {
+  test("to a destination that rejects writes records an error in the job", async () => {
     const id = await create(call, jobs);
     api.logpush.configure({ unwritable: [DATADOG] });
     expect(api.logpush.push(id, lines)).toMatchObject({
@@ -211,7 +211,7 @@ describe("a push", () => {
     });
   });
 
-  test("takes lines over HTTP, as JSON, as NDJSON or made up, and shows its files there", async () => {
+  test("accepts lines over HTTP, as JSON, NDJSON or generated, and serves its files", async () => {
     const id = await create(call, jobs, { filter: errors, output_options: { field_names: ["RayID"] } });
     const control = controlOf(api);
     const path = `/logpush/jobs/${id}/push`;
@@ -234,7 +234,7 @@ describe("a push", () => {
     const listed = await control("GET", "/logpush/sink");
     expect(listed.body).toContainEqual({ path: file, bytes: '{"RayID":"bb"}\n'.length });
     expect(await control("GET", "/logpush/sink/s3/none.log")).toMatchObject({ status: 404 });
-    expect(await (await ndjson('{"RayID":"x"}\n[1]')).text()).toContain("line 2 is no log line");
+    expect(await (await ndjson('{"RayID":"x"}\n[1]')).text()).toContain("line 2 is not a log line");
 
     expect(await control("POST", path, { count: 50, seed: 3 })).toMatchObject({
       status: 200,
@@ -243,7 +243,7 @@ describe("a push", () => {
   });
 });
 
-describe("made-up lines", () => {
+describe("generated lines", () => {
   const get = async (query: string) =>
     (await fetch(new URL(`/__local/logpush/lines/${query}`, api.url))).text();
 
@@ -284,12 +284,12 @@ describe("made-up lines", () => {
     }
   });
 
-  test("of an unknown dataset are none", async () => {
+  test("don't exist for an unknown dataset", async () => {
     expect(await get("nonsense")).toContain("dataset nonsense not found");
   });
 });
 
-test("the sink is gone with the API", async () => {
+test("closing the API deletes the sink", async () => {
   const own = await startLocalApi();
   await callerOf(own)("POST", `/zones/${own.zones.empty}/logpush/ownership`, {
     destination_conf: newJob.destination_conf,

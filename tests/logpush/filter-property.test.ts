@@ -8,7 +8,7 @@ import { letsThrough } from "./independent-evaluator";
 import { passes } from "../../provider/logpush/test-filter";
 
 /**
- * Random filters compile, parse back, normalise to themselves, and evaluate as an evaluator of the tests' own does.
+ * Random filters compile, parse back, normalize to themselves, and match what the independent evaluator says.
  */
 
 const LONG = process.env["EDGEGUARD_TEST_LONG"] === "1";
@@ -37,7 +37,7 @@ const whole = fc.oneof(fc.constantFrom(0, 1, -1, 200, 404, 500), fc.integer({ mi
 const moment = fc.integer({ min: 1_000_000_000, max: 2_000_000_000 });
 const date = moment.map((seconds) => new Date(seconds * 1000).toISOString().replace(".000", ""));
 
-/** Fields by what lines hold in them; a field of a name nobody knows may hold anything. */
+/** Fields by the values that lines have in them; an unknown field may have any. */
 const VALUES: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   ClientRequestHost: word,
   ClientRequestPath: word,
@@ -71,7 +71,7 @@ const list = fc.oneof(
   fc.array(whole, { minLength: 1, maxLength: 4 }),
 );
 
-/** The builders as a program in JavaScript sees them: any field, any value. */
+/** The builders as JavaScript sees them: any field, any value. */
 type Builder = (field: string, value: never) => Condition;
 const builders = (...named: readonly unknown[]): fc.Arbitrary<Builder> =>
   fc.constantFrom(...(named as readonly Builder[]));
@@ -107,7 +107,7 @@ const { node } = fc.letrec<{ node: FilterNode; group: FilterNode }>((tie) => ({
 /** A line that has most fields. */
 const line = fc.record(VALUES, { requiredKeys: [] });
 
-/** Another way to write the same: conditions, list elements and members in reverse, and white space. */
+/** The same filter with conditions, list elements and members in reverse, and with white space. */
 function rewritten(given: CheckedFilter): string {
   const turned = (value: unknown): unknown =>
     Array.isArray(value)
@@ -122,23 +122,23 @@ function rewritten(given: CheckedFilter): string {
   return JSON.stringify(turned(JSON.parse(compileFilter(given))), null, 3);
 }
 
-test(`${RUNS} random filters (10,000 with EDGEGUARD_TEST_LONG=1) mean the same however they are written, to both evaluators`, () => {
+test(`${RUNS} random filters (10,000 with EDGEGUARD_TEST_LONG=1) mean the same in every spelling, to both evaluators`, () => {
   let passed = 0;
   let lines = 0;
   fc.assert(
     fc.property(node, fc.array(line, { minLength: 3, maxLength: 3 }), (root, samples) => {
       const text = filter.compile(filter.where(root));
       const read = parseFilter(text);
-      // Thousands of comparisons: node's own are faster than jest's.
-      // 1. Parsed back it is what was sent, and it normalises to itself.
+      // Node's assertions are faster than Jest's, which matters here.
+      // 1. It parses back to what was sent, and normalizes to itself.
       strictEqual(compileFilter(read), text);
       strictEqual(JSON.stringify(JSON.parse(text)), text);
-      // 2. In another order and spacing it means the same, and is written so that it stays the same.
+      // 2. In another order and spacing, it means the same.
       const other = rewritten(read);
       strictEqual(filterMeaning(other), filterMeaning(text));
       strictEqual(filterMeaning(compileFilter(parseFilter(other))), filterMeaning(text));
       strictEqual(filterMeaning(filterMeaning(text)), filterMeaning(text));
-      // 3. Both evaluators agree, on each form.
+      // 3. Both evaluators agree on each spelling.
       for (const sample of samples) {
         const verdict = letsThrough(text, sample);
         strictEqual(passes(read, sample), verdict);
@@ -149,13 +149,13 @@ test(`${RUNS} random filters (10,000 with EDGEGUARD_TEST_LONG=1) mean the same h
     }),
     { numRuns: RUNS },
   );
-  // The lines were no formality: a fair part passed, and a fair part did not.
+  // A fair share of the lines passed, and a fair share didn't.
   expect(lines).toBe(3 * RUNS);
   expect(passed / lines).toBeGreaterThan(0.15);
   expect(passed / lines).toBeLessThan(0.85);
 });
 
-test("a change of any comparison changes the meaning", () => {
+test("changing any part of a comparison changes the meaning", () => {
   const base = { key: "ClientRequestHost", operator: "eq", value: "a" };
   const meanings = [
     base,

@@ -2,8 +2,8 @@ import * as pulumi from "@pulumi/pulumi";
 import { filter } from "pulumi-edgeguard";
 
 /**
- * What has to compile, and what may not: judged by the type check of the tests, in which an `@ts-expect-error` above a
- * line that compiles is an error.
+ * What compiles and what doesn't. The type check of the tests checks it: an `@ts-expect-error` above a line that compiles is
+ * an error.
  */
 
 const { and, contains, eq, geq, isIn, lt, notIn, or, startsWith, where } = filter;
@@ -18,28 +18,28 @@ export const compiles = [
   where(contains("BotDetectionIDs", 7)),
   where(filter.in("EdgeResponseStatus", [200, 201])),
   where(isIn("ClientCountry", ["de", pulumi.output("fr")])),
-  // A name that no table has may be anything; so may one that is not known before the program runs.
+  // An unknown field may have any type, and so may one whose name is only known at run time.
   where(eq("FieldOfTomorrow", 5)),
   where(startsWith("FieldOfTomorrow", "x")),
 ];
 
-// @ts-expect-error an operator of texts on a field of numbers
+// @ts-expect-error a string operator on a numeric field
 startsWith("EdgeResponseStatus", "5");
-// @ts-expect-error an operator of numbers on a field of texts
+// @ts-expect-error a numeric operator on a string field
 lt("ClientRequestHost", 5);
-// @ts-expect-error a number for a field of texts
+// @ts-expect-error a number for a string field
 eq("ClientRequestHost", 5);
-// @ts-expect-error a text that is no number for a field of numbers
+// @ts-expect-error a string that isn't a number for a numeric field
 eq("EdgeResponseStatus", "5xx");
 // @ts-expect-error neither true nor false
 eq("WorkerSubrequest", "yes");
-// @ts-expect-error texts in a list for a field of numbers
+// @ts-expect-error strings in a list for a numeric field
 isIn("EdgeResponseStatus", ["200"]);
-// @ts-expect-error numbers in a list for a field of texts
+// @ts-expect-error numbers in a list for a string field
 notIn("ClientCountry", [49]);
-// @ts-expect-error a list has no equal
+// @ts-expect-error eq on a list
 eq("SecurityActions", "block");
-// @ts-expect-error an object cannot be filtered by
+// @ts-expect-error a field that holds an object
 contains("Cookies", "x");
 // @ts-expect-error a group without a condition
 and();

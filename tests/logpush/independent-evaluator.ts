@@ -1,7 +1,7 @@
 /**
- * A second opinion on what a filter lets through, for the property tests. It reads the text that would be sent, knows
- * nothing of the provider, and is written from the operator table of the vendor's page (facts 7.3): a comparison is looked
- * up by name, and its value is brought to the kind of what the line holds.
+ * An evaluator of filters for the property tests, independent of the provider. It reads the JSON that is sent and follows the
+ * table of operators in https://developers.cloudflare.com/logs/logpush/logpush-job/filters/: it looks up the operator by
+ * name and converts the filter's value to the type of the line's.
  */
 
 type Line = Readonly<Record<string, unknown>>;

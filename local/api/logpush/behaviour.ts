@@ -2,25 +2,25 @@ import { z } from "zod";
 import { datasets } from "./datasets";
 import { fieldTypes } from "./fields";
 
-/** Sides that an answer takes where nobody knows the service's, or where it has been seen on both (facts D08, D27, D28). */
+/** How the API responds where it is undocumented, or where both variants have been seen. */
 export const behaviourSchema = z.strictObject({
-  /** How answers show `destination_conf`: "redacted" hides each secret in it behind `mask`. */
+  /** How responses show `destination_conf`: "redacted" replaces each secret with `mask`. */
   destination: z.enum(["full", "redacted"]),
   mask: z.string().min(1),
-  /** Whether a job in an answer has its `filter`. */
+  /** Whether a job in a response has its `filter`. */
   filter: z.enum(["shown", "hidden"]),
-  /** Whether the answer to a create holds the job, or null. */
+  /** Whether the response to a create contains the job, or null. */
   created: z.enum(["job", "none"]),
-  /** Whether `output_options` in an answer holds the defaults of members that were not sent. */
+  /** Whether `output_options` in a response contains the defaults of members that weren't sent. */
   defaults: z.enum(["shown", "hidden"]),
   /**
    * The form of the CVE-2021-44228 flag in answers. Both forms are accepted, but by "booleanOnly" and "stringOnly":
    * those refuse the other with a 400 that points at it.
    */
   cve: z.enum(["boolean", "string", "booleanOnly", "stringOnly"]),
-  /** Fields that datasets have beside the usual ones, or, with null, have not: services grow, and plans differ. */
+  /** Fields that datasets have in addition, or, with null, lack: datasets grow, and plans differ. */
   fields: z.partialRecord(z.enum(datasets), z.record(z.string(), z.enum(fieldTypes).nullable())),
-  /** A destination that begins so refuses every write. */
+  /** Writes fail for destinations that start with one of these. */
   unwritable: z.array(z.string()).readonly(),
 });
 

@@ -17,21 +17,24 @@ const pushed = z.union([
   z.strictObject({ lines: z.array(line).min(1).max(100_000) }),
 ]);
 
-/** What Cloudflare does not have: pushes on demand, what they left at their destinations, and how answers look. */
+/** Routes that Cloudflare doesn't have: pushes on demand, the pushed files, and how responses look. */
 export function logpushControlRoutes(controls: ControlRoutes, { state: { logpush } }: Services): void {
   controls.add(
     "GET",
     "/logpush/sink",
-    "lists the files at all destinations: pushed lines and ownership tokens",
+    "lists the files at all destinations: pushed logs and ownership tokens",
     (c) => c.json(logpush.files()),
   );
-  controls.add("GET", `${SINK}/*`, "shows such a file: /logpush/sink/s3/bucket/path/file", (c) =>
-    c.text(logpush.read(decodeURIComponent(c.req.path.split(`${SINK}/`).slice(1).join(`${SINK}/`)))),
+  controls.add(
+    "GET",
+    `${SINK}/*`,
+    "returns a file at a destination: /logpush/sink/s3/bucket/path/file",
+    (c) => c.text(logpush.read(decodeURIComponent(c.req.path.split(`${SINK}/`).slice(1).join(`${SINK}/`)))),
   );
   controls.add(
     "POST",
     "/logpush/jobs/:jobId/push",
-    "pushes log lines through a job's filter to its destination: generated ones, or yours (also as NDJSON)",
+    "pushes log lines through a job's filter to its destination: generated lines, or yours (also as NDJSON)",
     async (c) => {
       const isNdjson = c.req.header("content-type")?.includes("ndjson") === true;
       const given = isNdjson ? { lines: ndjson(await c.req.text()) } : await readBody(c, pushed);
@@ -43,7 +46,7 @@ export function logpushControlRoutes(controls: ControlRoutes, { state: { logpush
   controls.add(
     "PATCH",
     "/logpush/jobs/:jobId/health",
-    "sets when a job last pushed or failed, and its error",
+    "sets when a job last pushed or failed, and why",
     async (c) => {
       logpush.setHealth(jobIdOf(c), await readBody(c, health.partial()));
       return c.body(null, 204);
@@ -64,13 +67,13 @@ export function logpushControlRoutes(controls: ControlRoutes, { state: { logpush
       });
     },
   );
-  controls.add("GET", "/logpush/behaviour", "shows how answers about jobs look", (c) =>
+  controls.add("GET", "/logpush/behaviour", "shows how responses about jobs look", (c) =>
     c.json(logpush.behaviour),
   );
   controls.add(
     "PATCH",
     "/logpush/behaviour",
-    "changes that: credentials and filters hidden, fields added, destinations that refuse writes",
+    "changes how responses about jobs look: hides credentials and filters, adds fields, makes destinations reject writes",
     async (c) => c.json(logpush.configure(await readBody(c, behaviourSchema.partial()))),
     { destination: "redacted", filter: "hidden", unwritable: ["s3://closed"] },
   );
@@ -88,7 +91,7 @@ function ndjson(text: string): Line[] {
     try {
       return line.parse(JSON.parse(each));
     } catch {
-      throw logpushFailures.linesInvalid(index + 1, "a JSON object is expected");
+      throw logpushFailures.linesInvalid(index + 1, "expected a JSON object");
     }
   });
 }

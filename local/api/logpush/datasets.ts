@@ -43,7 +43,7 @@ export const datasets = [
 export type Dataset = (typeof datasets)[number];
 export type ScopeKind = "zones" | "accounts";
 
-/** Every other dataset is the account's (facts 7.2). */
+/** The datasets of zones; the others belong to accounts. */
 const zoneDatasets: ReadonlySet<Dataset> = new Set([
   "http_requests",
   "firewall_events",
@@ -99,7 +99,7 @@ export function usualFields(dataset: Dataset): Fields | undefined {
   return fieldLists[dataset];
 }
 
-/** Whether the dataset itself, beside the field's type, keeps a field from being filtered by (facts 7.3). */
+/** Whether filters of this dataset can't use the field, whatever its type. */
 export function isFilterable(dataset: Dataset, field: string): boolean {
   return unfilterable[dataset]?.has(field) !== true;
 }

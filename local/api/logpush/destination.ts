@@ -6,12 +6,12 @@ type Scheme = (typeof schemes)[number];
 
 export interface Destination {
   readonly scheme: Scheme;
-  /** Bucket or host, and the path after it: all between the scheme and the query. May carry a secret (sumo, https). */
+  /** The bucket or host and the path: all between the scheme and the query. May contain a secret (sumo, https). */
   readonly address: string;
   readonly parameters: URLSearchParams;
 }
 
-/** Parameters without which the destination cannot work (facts 7.4, and the vendor's page of each destination). */
+/** Required parameters: https://developers.cloudflare.com/logs/logpush/logpush-job/enable-destinations/ and the pages below it. */
 const required: Record<Scheme, readonly string[]> = {
   r2: ["account-id", "access-key-id", "secret-access-key"],
   gs: [],
@@ -23,7 +23,7 @@ const required: Record<Scheme, readonly string[]> = {
   datadog: ["header_DD-API-KEY"],
 };
 
-/** Parameters that are shown in a redacted destination. Whatever else is there may be a secret. */
+/** Parameters that a redacted destination shows. Any other may be a secret. */
 const harmless = new Set([
   "region",
   "sse",
@@ -63,19 +63,19 @@ export function parseDestination(text: string): Destination {
   return destination;
 }
 
-/** Whether the service wants proof before it writes there (facts 7.2). `account` is the one that owns the job. */
+/** Whether a job needs an ownership token for the destination. `account` owns the job. */
 export function needsOwnership({ scheme, parameters }: Destination, account: string): boolean {
   if (scheme === "r2") return parameters.get("account-id") !== account;
   if (scheme === "s3") return !(parameters.has("access-key-id") && parameters.has("secret-access-key"));
   return scheme === "gs" || scheme === "azure" || scheme === "sumo";
 }
 
-/** The same for every destination with this bucket and path, whatever its parameters are. */
+/** Equal for destinations with the same bucket and path, whatever their parameters. */
 export function fingerprint({ scheme, address }: Destination): string {
   return createHash("sha256").update(`${scheme}://${address}`).digest("hex");
 }
 
-/** As `text`, each secret in it replaced by `mask`. */
+/** Replaces each secret in `text` with `mask`. */
 export function redact(text: string, mask: string): string {
   const { scheme, address } = parseDestination(text);
   const query = /\?(.*)$/s.exec(text)?.[1];
@@ -85,13 +85,13 @@ export function redact(text: string, mask: string): string {
   return `${scheme}://${withoutSecret(scheme, address, mask)}${shown === undefined ? "" : `?${shown}`}`;
 }
 
-/** Whether somebody sent back what an answer showed him, instead of the secret itself. */
+/** Whether it contains the mask of a response instead of the secret. */
 export function isRedacted({ scheme, address, parameters }: Destination, mask: string): boolean {
   const hidden = [...parameters].some(([name, value]) => !harmless.has(name) && value === mask);
   return hidden || (withoutSecret(scheme, address, mask) === address && address.includes(mask));
 }
 
-/** The folder in the sink that stands for the destination on a day. */
+/** The folder in the sink for the destination on a day. */
 export function sinkFolder({ scheme, address }: Destination, now: Date): string {
   const day = now.toISOString().slice(0, 10).replaceAll("-", "");
   return [scheme, ...withoutSecret(scheme, address, "secret").replaceAll("{DATE}", day).split("/")]
@@ -100,7 +100,7 @@ export function sinkFolder({ scheme, address }: Destination, now: Date): string 
     .join("/");
 }
 
-/** The part of a sink path that the vendor would call the file's name: what follows scheme and bucket. */
+/** The part of a sink path that Cloudflare calls the filename: what follows the scheme and bucket. */
 export function nameInBucket(sinkPath: string): string {
   return sinkPath.split("/").slice(2).join("/");
 }

@@ -3,8 +3,8 @@ import { identifier } from "../request";
 import { datasets } from "./datasets";
 
 /*
- * What is kept of Logpush. Members carry the vendor's names, so that a formatter only chooses among them; the schemas
- * check what comes in from a state file or from the control routes.
+ * What the local API stores of Logpush, with Cloudflare's member names. The schemas check what comes from a state file or
+ * the control routes.
  */
 
 export const timestampFormats = ["unixnano", "unix", "rfc3339", "rfc3339ms", "rfc3339ns"] as const;
@@ -13,7 +13,7 @@ export const kinds = ["", "edge"] as const;
 
 const text = z.string().nullable().optional();
 
-/** As sent, but for the flag: that is kept as a boolean, whatever form it came in. */
+/** As sent, except for the CVE flag, which is stored as a boolean in any case. */
 export const outputOptions = z.looseObject({
   field_names: z.array(z.string()).optional(),
   sample_rate: z.number().min(0).max(1).nullable().optional(),
@@ -34,7 +34,7 @@ const scope = z.strictObject({ kind: z.enum(["zones", "accounts"]), id: identifi
 
 const moment = z.iso.datetime({ offset: true }).nullable();
 
-/** What becomes of a job's pushes. */
+/** When a job last pushed or failed. */
 export const health = z.strictObject({
   last_complete: moment,
   last_error: moment,
@@ -47,7 +47,7 @@ const members = z.strictObject({
   destination_conf: z.string(),
   enabled: z.boolean(),
   kind: z.enum(kinds),
-  /** "" when there is none. */
+  /** "" if there is none. */
   filter: z.string(),
   frequency: z.enum(["high", "low"]),
   logpull_options: z.string().nullable(),
@@ -55,14 +55,14 @@ const members = z.strictObject({
   max_upload_interval_seconds: z.int().nullable(),
   max_upload_records: z.int().nullable(),
   output_options: outputOptions.nullable(),
-  /** Members that we do not know: kept, and given back. */
+  /** Unknown members: stored and returned. */
   further: z.record(z.string(), z.unknown()),
 });
 
 const job = z.strictObject({ id: z.int().min(1), scope, ...members.shape, ...health.shape });
 
 export const logpushSnapshot = z.strictObject({
-  /** Ids are never used again. */
+  /** IDs are never reused. */
   nextId: z.int().min(1),
   jobs: z.array(job),
 });
@@ -73,7 +73,7 @@ export type Health = z.infer<typeof health>;
 export type Job = z.infer<typeof job>;
 export type LogpushSnapshot = z.infer<typeof logpushSnapshot>;
 
-/** What holds where a new job says nothing (facts 7.2). */
+/** Defaults of a new job. */
 export const nothingSet = {
   name: "",
   enabled: false,

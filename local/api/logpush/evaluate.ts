@@ -6,8 +6,8 @@ import { nanosOf } from "./timestamps";
 export type Line = Readonly<Record<string, unknown>>;
 
 /**
- * Whether a filter lets a line through. A field that the line does not have, or that holds nothing a comparison could
- * use, fails each comparison and so passes its negation.
+ * Whether a line passes a filter. If the line lacks a field, or the field can't be compared, the comparison fails and its
+ * negation passes.
  */
 export function passes(filter: Filter | undefined, line: Line, fields: Fields | undefined): boolean {
   if (filter === undefined) return true;
@@ -56,7 +56,7 @@ function relates(
     case "contains":
       return text.includes(wanted);
     default:
-      throw new Error(`${operator} is a negation, and was undone before`);
+      throw new Error(`unexpected negation ${operator}`);
   }
 }
 
@@ -64,7 +64,7 @@ function isNumeric(type: FieldType): boolean {
   return type === "int" || type === "float" || type === "int or string";
 }
 
-/** Whole numbers stay exact: a timestamp in nanoseconds is beyond what a double holds. */
+/** Whole numbers stay exact: a double can't represent a timestamp in nanoseconds. */
 function numberOf(value: unknown, type: FieldType | undefined): bigint | number | undefined {
   if (type === "int or string") return nanosOf(value);
   const text = asText(value);

@@ -1,12 +1,12 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { ApiFailure, refusal } from "../envelope";
 
-/** What a refusal of 1004 says was being done. */
+/** The action that an error with code 1004 names. */
 export type Doing = "creating a new job" | "updating a job";
 
 /**
- * What Logpush refuses. Codes 1002 and 1004, the text of the quota and the shape of "bad predicate" are in facts 1.5 and
- * 14; where the vendor's words are unknown they are ours (INV), under one of the two codes.
+ * Errors of Logpush. Codes 1002 and 1004, the quota's message and the form of "bad predicate" are Cloudflare's. Where
+ * Cloudflare's message is unknown, the message is made up, with one of the two codes.
  */
 export const logpushFailures = {
   bodyInvalid: (issues: readonly { readonly pointer: string; readonly message: string }[]) =>
@@ -20,9 +20,9 @@ export const logpushFailures = {
   datasetElsewhere: (name: string, scope: string) =>
     refusal(400, 1002, `dataset ${name} is not available for ${scope}`, "/dataset"),
   fieldsUnknown: (name: string) =>
-    refusal(404, 1002, `this local API does not know the fields of dataset ${name}`),
+    refusal(404, 1002, `the local API doesn't know the fields of dataset ${name}`),
 
-  /** The vendor says the same when the plan has no entitlement, even with no job. */
+  /** Cloudflare's message is the same if the plan doesn't include Logpush, even without any job. */
   tooManyJobs: () => notAllowed(403, "creating a new job", "exceeded max jobs allowed"),
   fieldNotAllowed: (doing: Doing, field: string, index: number) =>
     notAllowed(400, doing, `unknown field ${field}`, `/output_options/field_names/${index}`),
@@ -48,9 +48,8 @@ export const logpushFailures = {
   ownershipInvalid: (why: string) =>
     refusal(400, 1002, `ownership_challenge is invalid: ${why}`, "/ownership_challenge"),
 
-  jobDisabled: (id: number) =>
-    refusal(409, 1409, `job ${id} is disabled, and a disabled job pushes nothing: enable it first`),
-  linesInvalid: (line: number, why: string) => refusal(400, 1400, `line ${line} is no log line: ${why}`),
+  jobDisabled: (id: number) => refusal(409, 1409, `job ${id} is disabled. Enable it to push`),
+  linesInvalid: (line: number, why: string) => refusal(400, 1400, `line ${line} is not a log line: ${why}`),
   sinkFileNotFound: (path: string) => refusal(404, 1404, `no file ${path} in the sink`),
 };
 

@@ -1,4 +1,4 @@
-/** As the vendor names the types of log fields. "int or string" is a timestamp: its form is the job's choice. */
+/** Field types as Cloudflare names them. "int or string" is a timestamp, in the job's format. */
 export const fieldTypes = [
   "string",
   "int",

@@ -4,7 +4,7 @@ import { type Doing, logpushFailures } from "./failures";
 import type { Fields, FieldType } from "./fields";
 import { nanosOf } from "./timestamps";
 
-/** Comparisons by the kinds of field they work on (facts 7.3). */
+/** Operators by the field types they work with: https://developers.cloudflare.com/logs/logpush/logpush-job/filters/. */
 const operators = {
   eq: ["string", "int", "bool"],
   "!eq": ["string", "int", "bool"],
@@ -35,13 +35,13 @@ export type Filter = Leaf | { readonly and: readonly Filter[] } | { readonly or:
 
 interface FilterContext {
   readonly dataset: Dataset;
-  /** Undefined when nobody here knows them: then any will do. */
+  /** Undefined if the fields are unknown: then any field is accepted. */
   readonly fields: Fields | undefined;
   readonly doing: Doing;
   readonly limits: Limits;
 }
 
-/** A filter as the service takes it in; throws with its words what is wrong. */
+/** Parses a filter as Cloudflare does; errors have Cloudflare's wording. */
 export function parseFilter(text: string, { dataset, fields, doing, limits }: FilterContext): Filter {
   if (Buffer.byteLength(text) > limits.maxLogpushFilterBytes) throw logpushFailures.filterTooLarge();
   const refuse = (why: string) => logpushFailures.badPredicate(doing, why);
@@ -87,7 +87,7 @@ export function parseFilter(text: string, { dataset, fields, doing, limits }: Fi
     return { key, operator, value: decode(value, kind, operator, type) };
   }
 
-  /** Scalars are strings, whatever the field; only `in` takes an array, of what the field holds. */
+  /** A single value is a string, whatever the field's type; only `in` takes an array, of the field's own type. */
   function decode(value: unknown, kind: Kind, operator: Operator, type?: FieldType): Leaf["value"] {
     const many = operator === "in" || operator === "!in";
     const element = { string: "string", int: "uint64", bool: "bool", array: "string" }[kind];
@@ -119,7 +119,7 @@ function isNumber(value: string, type: FieldType | undefined): boolean {
   return /^-?\d+$/.test(value);
 }
 
-/** Comparisons and logical nodes alike. */
+/** Counts comparisons and groups. */
 function countOperators(filter: Filter): number {
   const children = "and" in filter ? filter.and : "or" in filter ? filter.or : [];
   return children.reduce((sum, child) => sum + countOperators(child), 1);

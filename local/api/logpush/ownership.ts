@@ -9,7 +9,7 @@ const SIGNING_KEY = "edgeguard-local ownership challenge";
 
 const LIFETIME_SECONDS = 7 * 24 * 60 * 60;
 
-/** What a token is bound to (facts 7.1). The vendor documents the claims in words only: the names are ours. */
+/** What a token is bound to. Cloudflare doesn't document the claims' names, so these are made up. */
 const claims = z.object({
   object_type: z.enum(["zone", "account"]),
   object_id: z.string(),

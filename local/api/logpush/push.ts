@@ -27,7 +27,7 @@ interface Batch {
   readonly text: string;
 }
 
-/** The service's own, where a job sets no measure (facts 7.2). */
+/** Cloudflare's limits for a job that sets none. */
 const USUAL_RECORDS = 100_000;
 
 /** What a job makes of log lines: its files, not written yet. */

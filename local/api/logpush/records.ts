@@ -28,7 +28,7 @@ export function recordOf(
   return options.record_prefix + body + options.record_suffix;
 }
 
-/** `{{.Field}}`, `{{"constant"}}` or `` {{`constant`}} ``, and comments: all that the service knows of Go's templates. */
+/** `{{.Field}}`, `{{"constant"}}` or `` {{`constant`}} ``, and comments: the part of Go templates that Logpush supports. */
 function fillTemplate(template: string, value: (name: string) => string): string {
   return template.replaceAll(
     /\{\{\s*(?:\/\*[\s\S]*?\*\/|\.(\w+)|("(?:[^"\\]|\\.)*")|`([^`]*)`)\s*\}\}/g,

@@ -8,13 +8,13 @@ import { logpushFailures } from "./failures";
 
 const destination = z.string().max(4096);
 
-/** 0 switches the measure off, null leaves it to the service. */
+/** 0 means no limit, null means Cloudflare's default. */
 const measure = (least: number, most: number) => {
   const allowed = (value: number) => value === 0 || (value >= least && value <= most);
   return z.int().refine(allowed, `must be 0 or between ${least} and ${most}`).nullable().optional();
 };
 
-/** D08: the seed sends the flag as a string, the published schema has a boolean. */
+/** Cloudflare's guide sends the flag as a string; the OpenAPI document says boolean. */
 function flag(form: LogpushBehaviour["cve"]) {
   const text = z.enum(["true", "false"]).transform((value) => value === "true");
   const either = z.union([z.boolean(), text], { error: "must be a boolean, or its string form" });

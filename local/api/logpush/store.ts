@@ -16,7 +16,7 @@ import { Sink, type SinkFile } from "./sink";
 /** Some members of a value; what is undefined is as if it were not there. */
 type Changes<T> = { readonly [Member in keyof T]?: T[Member] | undefined };
 
-/** What a program may do to Logpush beside the vendor's own operations. */
+/** What tests can do to Logpush beside the API's own operations. */
 export interface LogpushControls {
   /** The folder that stands for every destination. */
   readonly folder: string;

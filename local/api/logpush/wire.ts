@@ -6,7 +6,7 @@ import type { Fields } from "./fields";
 
 export type EffectiveOptions = ReturnType<typeof effectiveOptions>;
 
-/** What holds where a job says nothing, or null (facts 7.2). */
+/** Defaults of members that are missing or null. */
 export function effectiveOptions(options: OutputOptions | null) {
   const type = options?.output_type ?? "ndjson";
   return {

@@ -21,7 +21,7 @@ const ELSEWISE = `\`{ "where" : { "and" : [
             {"value":"/api","operator":"contains","key":"ClientRequestPath"} ] },
   { "value": "api.shop.example", "operator": "eq", "key": "ClientRequestHost" } ] } }\``;
 
-/** The zone's job, whose arguments a step chooses; and the account's, with credentials in its destination. */
+/** A program with the zone's job, whose arguments each step sets, and the account's, with credentials in its destination. */
 function program(api: LocalApi, requests: string, audit = true): string {
   return `
     import { destination, filter, LogpushJob } from "pulumi-edgeguard";
@@ -43,7 +43,7 @@ const first = (rule: string): string =>
    outputOptions: { fieldNames: ["RayID", "ClientRequestPath", "EdgeResponseStatus"], cve202144228: true }`;
 const token = (text: string): string => `ownershipChallenge: ${JSON.stringify(text)},`;
 
-/** Everything else than the first, but for what makes another job of it. */
+/** Differs from the first in everything that doesn't replace the job. */
 const EVERY = `
   name: "shop-errors",
   destination: destination.s3({ bucket: "shop-logs", path: "http/{DATE}", region: "eu-west-1", sse: "AES256" }),
@@ -62,7 +62,7 @@ function expired(): string {
 
 const recorded = new Map<string, unknown>();
 
-describe("log-push jobs of a zone and an account", () => {
+describe("Logpush jobs of a zone and an account", () => {
   test.each(plays().map((play) => [play.title, play] as const))(
     "%s",
     async (_title, { engine, mode }) => {
@@ -94,7 +94,7 @@ describe("log-push jobs of a zone and an account", () => {
         project.env = { CLOUDFLARE_API_TOKEN: TOKEN, HEC_TOKEN: CANARY };
         await project.init({ "edgeguard:baseUrl": api.url });
 
-        // 1. Without a proof of ownership nothing is made; a token is written, and its file is named.
+        // 1. Without an ownership token, no job is created; Cloudflare writes a token and names its file.
         const unproven = await run(up, program(api, first(TYPED), false));
         expect(unproven.code).not.toBe(0);
         expect(writes()).toEqual(["POST zone/ownership"]);
@@ -105,13 +105,13 @@ describe("log-push jobs of a zone and an account", () => {
         expect(written?.path).toBe(`s3/shop-logs/${file ?? "not named"}`);
         const proof = api.logpush.read(written?.path ?? "");
 
-        // 2. A token that has run out is refused in the preview, before anything is sent.
+        // 2. An expired token fails the preview.
         const late = await run(["preview"], program(api, token(expired()) + first(TYPED)));
         expect(late.code).not.toBe(0);
         expect(late.text).toMatch(/expired on 2025-01-31; a token is valid for 7 days/);
         expect(writes()).toEqual([]);
 
-        // 3. With a good one the job is made; the account has its job already, which is taken over and written once.
+        // 3. With a valid token, the job is created. The account's existing job is adopted and written once.
         const existing = {
           name: "audit",
           dataset: "audit_logs",
@@ -124,11 +124,11 @@ describe("log-push jobs of a zone and an account", () => {
         const auditId = api.snapshot().logpush.jobs.find(({ name }) => name === "audit")?.id ?? 0;
         const made = await run(up, program(api, token(proof) + first(TYPED)));
         expect(made.text).toContain(`the existing job ${auditId} of account ${api.accounts.main}`);
-        expect(summaryOf(made.text)).toEqual({ create: 2, unchanged: 1 }); // The stack is there already.
+        expect(summaryOf(made.text)).toEqual({ create: 2, unchanged: 1 }); // The stack already exists.
         expect(writes()).toEqual([`PUT account/jobs/${auditId}`, "POST zone/jobs"].sort());
         expect(job()).toMatchObject({ name: "shop-dev-requests", enabled: true, destination_conf: BUCKET });
 
-        // 4. What it lets through is what testFilter said it would.
+        // 4. It pushes the lines that testFilter said pass.
         const lines = [
           {
             ClientRequestHost: "api.shop.example",
@@ -168,13 +168,13 @@ describe("log-push jobs of a zone and an account", () => {
         const sent = api.logpush.read(pushed.files[0] ?? "");
         expect(sent.match(/"RayID":"[^"]+"/g)).toEqual(['"RayID":"1"', '"RayID":"x{jndi}"']);
 
-        // 5. The same filter typed, as the text that was sent, and in another order and spacing, without the token: no change.
+        // 5. The same filter from builders, as JSON, and in another order and spacing, without the token, shows no changes.
         for (const rule of [TYPED, JSON.stringify(filter.compile(typed)), ELSEWISE]) {
           const same = await run(["preview", "--expect-no-changes"], program(api, first(rule)));
           expect({ code: same.code, writes: writes() }).toEqual({ code: 0, writes: [] });
         }
 
-        // 6. Every option changed is one PUT, with all of them.
+        // 6. Changing every option sends one PUT with all of them.
         const every = await run(up, program(api, EVERY));
         expect(summaryOf(every.text)).toEqual({ update: 1, unchanged: 2 });
         expect(writes()).toEqual([`PUT zone/jobs/${job()?.id ?? 0}`]);
@@ -205,7 +205,7 @@ describe("log-push jobs of a zone and an account", () => {
         };
         expect(job()).toMatchObject(wanted);
 
-        // 7. Somebody edits in the dashboard, and the job begins to fail: the refresh shows one and warns of the other.
+        // 7. Somebody edits the job in the dashboard, and it starts to fail: the refresh shows the drift and warns.
         await raw(api, "PUT", `${jobs}/${job()?.id ?? 0}`, {
           enabled: true,
           output_options: { ...wanted.output_options, sample_rate: 1 },
@@ -222,7 +222,7 @@ describe("log-push jobs of a zone and an account", () => {
         expect(writes()).toEqual([`PUT zone/jobs/${job()?.id ?? 0}`]);
         expect(job()).toMatchObject(wanted);
 
-        // 8. What is recorded shows no credential, and is what the other engines record.
+        // 8. The state shows no credential, and is the same on every engine.
         const state = await project.export();
         if (mode === undefined)
           recorded.set(
@@ -237,7 +237,7 @@ describe("log-push jobs of a zone and an account", () => {
           expect(printed.join("\n")).not.toContain(secret);
         }
 
-        // 9. Both go.
+        // 9. Destroy deletes both jobs.
         const gone = await run(["destroy", "--yes", "--skip-preview"], program(api, EVERY));
         expect(summaryOf(gone.text)).toEqual({ delete: 3 });
         expect(writes()).toEqual([
@@ -256,7 +256,7 @@ describe("log-push jobs of a zone and an account", () => {
   itAgrees(recorded);
 });
 
-/** Without what differs from run to run: ciphertexts, and when the job pushed. */
+/** Without what differs between runs: ciphertexts, and when the job pushed. */
 function alike(resource: object): unknown {
   const text = JSON.stringify(resource)
     .replace(/"ciphertext":"[^"]*"/g, '"ciphertext":"{secret}"')
