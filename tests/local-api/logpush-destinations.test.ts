@@ -276,7 +276,7 @@ describe("the datasets of a scope", () => {
 
   test("that Cloudflare has, but whose fields the local API doesn't know, say so", async () => {
     const account = `/accounts/${api.accounts.main}`;
-    const unknown = refusal(404, 1002, "does not know the fields of dataset casb_findings");
+    const unknown = refusal(404, 1002, "doesn't know the fields of dataset casb_findings");
     expect(await call("GET", path(account, "casb_findings", "fields"))).toMatchObject(unknown);
     expect(await call("GET", path(account, "casb_findings", "jobs"))).toMatchObject({ status: 200 });
     expect(await call("GET", path(account, "nonsense", "jobs"))).toMatchObject({ status: 404 });
