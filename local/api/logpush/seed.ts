@@ -1,6 +1,6 @@
 import { type LogpushSnapshot, nothingSet } from "./entities";
 
-/** The id of the one job of every start. It never changes, so that programs and documents may name it. */
+/** The ID of the job that exists at every start. It never changes, so that programs and docs can name it. */
 const SEEDED_JOB_ID = 101;
 
 export function seeded(zoneId: string): LogpushSnapshot {

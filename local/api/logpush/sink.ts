@@ -8,7 +8,7 @@ export interface SinkFile {
   readonly bytes: number;
 }
 
-/** A folder that stands for every destination. A temporary one comes with the first write, and goes with the API. */
+/** A folder that stands for every destination. A temporary one is created with the first write and deleted with the API. */
 export class Sink {
   #folder: string | undefined;
   readonly #kept: string | undefined;
@@ -39,7 +39,7 @@ export class Sink {
       .sort((a, b) => (a.path < b.path ? -1 : 1));
   }
 
-  /** Undefined when it is not a file of the sink. */
+  /** Undefined if it isn't a file in the sink. */
   read(path: string): string | undefined {
     return this.files().some((file) => file.path === path)
       ? readFileSync(join(this.folder, path), "utf8")

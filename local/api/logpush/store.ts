@@ -13,29 +13,29 @@ import type { Line } from "./evaluate";
 import { push, type PushReport } from "./push";
 import { Sink, type SinkFile } from "./sink";
 
-/** Some members of a value; what is undefined is as if it were not there. */
+/** Some members of a value. Undefined means missing. */
 type Changes<T> = { readonly [Member in keyof T]?: T[Member] | undefined };
 
 /** What tests can do to Logpush beside the API's own operations. */
 export interface LogpushControls {
   /** The folder that stands for every destination. */
   readonly folder: string;
-  /** What has been written to it, by path. */
+  /** The files in it, by path. */
   files(): SinkFile[];
-  /** The text of one of its files. */
+  /** The content of one of its files. */
   read(path: string): string;
-  /** Changes how answers look from now on; what is not given stays. */
+  /** Changes how responses look from now on. What isn't given stays. */
   configure(changes: Changes<LogpushBehaviour>): LogpushBehaviour;
-  /** Says what became of a job's pushes; what is not given stays. */
+  /** Sets when a job last pushed or failed. What isn't given stays. */
   setHealth(jobId: number, health: Changes<Health>): void;
-  /** Sends log lines, given or generated, through a job's filter and options to the sink. */
+  /** Pushes log lines, given or generated, through a job's filter and options to the sink. */
   push(jobId: number, lines: readonly Line[] | Generated): PushReport;
 }
 
 interface LogpushStoreOptions extends ShelfOptions {
   readonly behaviour: LogpushBehaviour;
   readonly limits: Limits;
-  /** Keeps the sink there; undefined makes a temporary folder. */
+  /** The sink's folder; undefined creates a temporary one. */
   readonly folder: string | undefined;
 }
 
@@ -48,7 +48,7 @@ export class LogpushStore implements LogpushControls {
   readonly #options: LogpushStoreOptions;
   behaviour: LogpushBehaviour;
 
-  /** Without a job, until a state is restored. */
+  /** Empty until a state is restored. */
   constructor(options: LogpushStoreOptions) {
     this.#shelf = new Shelf(options);
     this.#sink = new Sink(options.folder);
@@ -57,22 +57,22 @@ export class LogpushStore implements LogpushControls {
     this.restore({ nextId: 1, jobs: [] });
   }
 
-  /** What a read is shown of a scope. */
+  /** The jobs of a scope that a read returns. */
   visible(scope: Scope): readonly Job[] {
     return this.#shelf.visible(EVERYTHING).jobs.filter((job) => owns(scope, job));
   }
 
-  /** What a listing is shown of a scope. */
+  /** The jobs of a scope that a list returns. */
   listed(scope: Scope): readonly Job[] {
     return this.#shelf.listed(EVERYTHING).jobs.filter((job) => owns(scope, job));
   }
 
-  /** What the next write in a scope starts from. */
+  /** The current jobs of a scope, for the next write. */
   latest(scope: Scope): readonly Job[] {
     return this.#shelf.latest(EVERYTHING).jobs.filter((job) => owns(scope, job));
   }
 
-  /** Jobs of every scope. */
+  /** The jobs of every scope. */
   all(): readonly Job[] {
     return this.#shelf.latest(EVERYTHING).jobs;
   }
@@ -105,7 +105,7 @@ export class LogpushStore implements LogpushControls {
     this.#shelf.reset([[EVERYTHING, snapshot]]);
   }
 
-  /** The fields of a dataset with their types; undefined when only its name is known here. */
+  /** The fields of a dataset with their types; undefined if only its name is known. */
   fieldsOf(dataset: Dataset): Fields | undefined {
     const usual = usualFields(dataset);
     const changes = this.behaviour.fields[dataset];
@@ -122,7 +122,7 @@ export class LogpushStore implements LogpushControls {
     return !this.behaviour.unwritable.some((start) => destination.startsWith(start));
   }
 
-  /** Leaves a token at the destination: the file's name there, and its path on this machine. */
+  /** Writes a token to the destination. Returns the file's name there and its path on this machine. */
   writeChallenge(destination: Destination, token: string): { filename: string; path: string } {
     const folder = sinkFolder(destination, this.#options.clock());
     const path = `${folder}/ownership-challenge-${randomBytes(4).toString("hex")}.txt`;

@@ -24,7 +24,7 @@ export function effectiveOptions(options: OutputOptions | null) {
   };
 }
 
-/** A job as an answer holds it; JSON leaves out what is undefined. */
+/** A job as a response contains it. JSON leaves out what is undefined. */
 export function jobToWire(job: Job, behaviour: LogpushBehaviour): Record<string, unknown> {
   const { further, filter, destination_conf: destination, output_options: options } = job;
   return {
@@ -45,7 +45,7 @@ function optionsToWire(options: OutputOptions, { defaults, cve }: LogpushBehavio
   return { ...shown, "CVE-2021-44228": cve.startsWith("string") ? String(flag) : flag };
 }
 
-/** The older form of output options, as a query or as a whole address. */
+/** `logpull_options`, the older form of output options: a query or a whole URL. */
 export function readLogpull(text: string, fields?: Fields): OutputOptions {
   const query = new URLSearchParams(text.slice(text.indexOf("?") + 1));
   const names = query
