@@ -87,7 +87,7 @@ function pathOf(c: ApiContext): string {
   return c.req.path.slice(BASE_PATH.length);
 }
 
-/** Refuses the request unless its headers carry an accepted credential with the right to do it (facts 1.3, 1.5). */
+/** Refuses the request unless its headers carry an accepted credential with the right to do it. */
 function authorize(c: Context, accepted: readonly Credential[]): void {
   const credential = identify(c, accepted);
   const writes = c.req.method !== "GET" && c.req.method !== "HEAD";

@@ -24,9 +24,12 @@ const program = new Command("edgeguard-local api")
   .option("--persist-to <directory>", "keep the state there between runs; default: it ends with the command")
   .option("--token <text>", "the API token to accept", defaultCredentials[0].token)
   .addOption(
-    new Option("--dialect <name>", "which side to take where Cloudflare's documents and its OpenAPI differ")
-      .choices(["published", "seed"])
-      .default("published"),
+    new Option(
+      "--dialect <name>",
+      "behave as Cloudflare's OpenAPI document says or as its guides say, where they differ",
+    )
+      .choices(["openapi", "documented"])
+      .default("openapi"),
   )
   .option("--strict", "refuse what only the other dialect knows", false)
   .option("--sparse", "leave out of answers what the OpenAPI does not require", false)

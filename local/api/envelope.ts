@@ -61,8 +61,8 @@ export function fail(c: Context, failure: ApiFailure): Response {
 }
 
 /**
- * The vendor's words in one place. Status and code of each are in facts 1.5 and 14, but for those marked INV: there
- * the service is known to refuse, and the number is ours.
+ * Cloudflare's error messages. Those marked INV are invented: there
+ * Cloudflare is known to refuse, and the number is ours.
  */
 export const failures = {
   credentialsMissing: () => new ApiFailure(400, { code: 9106, message: "Authentication failed" }),

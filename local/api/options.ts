@@ -4,30 +4,30 @@ import { defaultLimits, type Limits } from "./limits";
 import { withChange, defaultWafSettings, type WafSettings, type WafSettingsChange } from "./waf/settings";
 import { type LogpushBehaviour, usualBehaviour } from "./logpush/behaviour";
 
-/** Where the specification and the published API differ, an answer takes one side (facts, section 12). */
-export type Dialect = "seed" | "published";
+/** Whether to behave as Cloudflare's guides document or as its OpenAPI document says, where the two differ. */
+export type Dialect = "documented" | "openapi";
 
 /** One accepted credential: a token, or an email with its key. */
 export interface Credential {
   readonly token?: string;
   readonly email?: string;
   readonly key?: string;
-  /** Refused on every method that writes. */
+  /** May only read. */
   readonly readOnly?: boolean;
 }
 
 export interface LocalApiOptions {
-  /** @default "published" */
+  /** @default "openapi" */
   readonly dialect?: Dialect;
-  /** 0 takes a free port. @default 0 */
+  /** 0 picks a free port. @default 0 */
   readonly port?: number;
   /** @default the token "local-token", and the pair "local@example.com" with "local-key" */
   readonly credentials?: readonly Credential[];
   /** Refuses what only the other dialect knows, instead of accepting or ignoring it. @default false */
   readonly strict?: boolean;
-  /** Answers hold only what the published document requires, what somebody set, and cursors. @default false */
+  /** Responses contain only what the OpenAPI document requires, what was set, and cursors. @default false */
   readonly sparse?: boolean;
-  /** Each answer waits this long. @default 0 */
+  /** Delay of every response. @default 0 */
   readonly latencyMs?: number;
   /** Eventual consistency: a read sees a write only after this long. Writes always see each other. @default 0 */
   readonly readLagMs?: number;
@@ -39,7 +39,7 @@ export interface LocalApiOptions {
   readonly kvEmptyPages?: number;
   /** "digests" keeps of a KV value its SHA-256 and its length: reading it is refused. @default "memory" */
   readonly kvStore?: ValueStore;
-  /** How the answers of Logpush look where the service's are unknown. @default by dialect and strictness */
+  /** Forms of Logpush responses that Cloudflare doesn't document. @default by dialect and strictness */
   readonly logpush?: Partial<LogpushBehaviour>;
   /** Per credential: more than `requests` within the window, and all are refused for `retryAfterSeconds`. @default none */
   readonly rateLimit?: {
@@ -49,7 +49,7 @@ export interface LocalApiOptions {
   };
   /** Folder that keeps the state between runs. @default none: every start is the seeded state */
   readonly persistTo?: string;
-  /** What nobody has documented of a migration: names, delays. @default those of facts 6.4, without delay */
+  /** What nobody has documented of a migration: names, delays. @default the documented names, without delay */
   readonly waf?: WafSettingsChange;
   /** @default the real time */
   readonly clock?: () => Date;
@@ -76,7 +76,7 @@ export const defaultCredentials = [
 ] as const satisfies readonly Credential[];
 
 export function settle(options: LocalApiOptions): Settings {
-  const { dialect = "published", strict = false, listLagMs = 0 } = options;
+  const { dialect = "openapi", strict = false, listLagMs = 0 } = options;
   return {
     port: 0,
     credentials: defaultCredentials,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ResultInfo } from "./envelope";
 import type { Limits } from "./limits";
 
-/** Query parameters of a list that is read by page (facts 1.6). */
+/** Query parameters of a list that is read by page. */
 export function pagingParameters(limits: Limits) {
   return {
     page: z.union([z.literal("all"), z.coerce.number().pipe(z.int().min(1))]).optional(),

@@ -4,7 +4,7 @@ import type { Settings } from "./options";
 
 /**
  * Counts each credential's requests in fixed windows. Over the limit, everything is refused until the block ends: as
- * the vendor does, and unlike a bucket that refills (facts 1.5).
+ * Cloudflare does, and unlike a bucket that refills.
  */
 export class RateLimiter {
   readonly #windows = new Map<string, { startedAt: number; used: number; blockedUntil: number }>();

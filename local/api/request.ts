@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { z } from "zod";
 import { failures } from "./envelope";
 
-/** Identifiers are 32 lower-case hexadecimal characters; anything else does not route (facts 1.2). */
+/** Identifiers are 32 lower-case hexadecimal characters; anything else does not route. */
 export const identifier = z.string().regex(/^[0-9a-f]{32}$/);
 
 /** The path parameter `name`, as an identifier. */

@@ -1,7 +1,7 @@
 import type { ApiContext, ApiRouter } from "./context";
 import { failures } from "./envelope";
 
-/** Every path of the vendor's API starts so. */
+/** Every path of Cloudflare's API starts with it. */
 export const BASE_PATH = "/client/v4";
 
 /** What is ours: faults, the request log, the state. */

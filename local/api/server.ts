@@ -42,7 +42,7 @@ export interface LocalApi {
   clearRequests(): void;
   fault(fault: Fault): void;
   clearFaults(): void;
-  /** Says what the service has found in a zone. @default "merge" */
+  /** Sets what Page Shield has detected in a zone. @default "merge" */
   detect(zoneId: string, detection: Detection, mode?: DetectMode): void;
   /** Moves the API's clock ahead: what expires by then is gone, what lags behind by less is seen. */
   advance(ms: number): void;
@@ -52,7 +52,7 @@ export interface LocalApi {
   readonly logpush: LogpushControls;
   /** The previous WAF rules of a zone, and what its migration has come to. */
   waf(zoneId: string): WafView;
-  /** What a colleague in the dashboard, or the service itself, does to a zone. */
+  /** What a colleague in the dashboard, or Cloudflare itself, does to a zone. */
   inDashboard(zoneId: string, action: WafAction): WafView;
   /** What nobody has documented of a migration, from now on; what is not given stays. */
   changeWaf(change: WafSettingsChange): void;

@@ -3,7 +3,7 @@ import type { Settings } from "./options";
 import type { RequestLog } from "./request-log";
 import type { State } from "./state";
 
-/** The time of the service: the clock it was given, and as far ahead of it as somebody moved it. */
+/** The local API's time: its clock, plus the time it was moved ahead. */
 export class MovableClock {
   #aheadMs = 0;
 

@@ -99,7 +99,7 @@ export class State {
     this.logpush.restore(snapshot.logpush);
   }
 
-  /** Changes what the service has found in a zone. */
+  /** Changes what Page Shield has detected in a zone. */
   detect(zoneId: string, detection: Detection, mode: DetectMode): void {
     const zone = this.zone(zoneId);
     if (zone === undefined) throw failures.notFound(`zone ${zoneId}`);

@@ -163,7 +163,7 @@ test("without a credential nothing is sent, and the sentence says where to set o
   expect(api.requests).toHaveLength(0);
 });
 
-describe("a secret that the service sends back is not shown", () => {
+describe("a secret that Cloudflare sends back is not shown", () => {
   const token = { kind: "token", token: 'c4n"ary/T0ken+x', origin: "t" } as const;
   const pair = { kind: "key", email: "canary+1@example.com", key: "c4naryK3y&", origin: "p" } as const;
   const forms = (secret: string) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];

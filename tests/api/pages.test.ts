@@ -29,7 +29,7 @@ const cursors = (more: { sizeParameter?: "limit" } = {}) =>
   byCursor(clientOf(server.url).client, "/list", { ...list, perPage: 2, ...more });
 
 describe("by page", () => {
-  test("reads to the last page that the service counts", async () => {
+  test("reads to the last page that Cloudflare counts", async () => {
     await answering(
       envelope(items("a", "b"), { result_info: { page: 1, per_page: 2, total_pages: 2 } }),
       envelope(items("c", "d"), { result_info: { page: 2, per_page: 2, total_pages: 2 } }),
@@ -44,7 +44,7 @@ describe("by page", () => {
     expect(server.seen).toHaveLength(2);
   });
 
-  test("reads on where the service grants fewer per page than were asked for", async () => {
+  test("reads on where Cloudflare returns fewer per page than requested", async () => {
     await answering(
       envelope(items("a", "b"), { result_info: { per_page: 2 } }),
       envelope(items("c"), { result_info: { per_page: 2 } }),

@@ -73,10 +73,10 @@ test("a base address with a slash at its end is joined with one slash, and keeps
 test("an error is a sentence: attempt, request, status, words, code, pointer, request id, next step", async () => {
   const { client } = clientOf(api.url, { maxRetries: 0 });
   const failure = await failureOf(
-    client.put(settings, { what: "Setting page security", schema: any, body: { enabled: "yes" } }),
+    client.put(settings, { what: "Changing Page Shield settings", schema: any, body: { enabled: "yes" } }),
   );
   expect(failure.message).toMatch(
-    /^Setting page security failed: PUT \/zones\/\w+\/page_shield returned 400 Bad Request: invalid body: .* \[code 10001\] at \/enabled, request ID [0-9a-f]{16}-LOC\.$/,
+    /^Changing Page Shield settings failed: PUT \/zones\/\w+\/page_shield returned 400 Bad Request: invalid body: .* \[code 10001\] at \/enabled, request ID [0-9a-f]{16}-LOC\.$/,
   );
   api.fault({ match: {}, kind: "status", status: 503, message: "Down for repair." });
   const trouble = await failureOf(client.put(settings, { what: WHAT, schema: any, body: { enabled: true } }));
@@ -100,7 +100,7 @@ test("the caller's advice comes first, and knows status and codes", async () => 
   expect(failure.message).toMatch(/ Seen 409 and 1234\.$/);
 });
 
-test("an id the service cannot route is answered with what to look at", async () => {
+test("an ID that Cloudflare can't route is answered with what to check", async () => {
   const failure = await failureOf(
     clientOf(api.url).client.get("/zones/zzz/page_shield", { what: WHAT, schema: any }),
   );

@@ -13,7 +13,7 @@ import {
 } from "pulumi-edgeguard";
 import { raw } from "../support/scenario";
 
-describe.each(["seed", "published"] as const)("Workers KV lookups in the %s dialect", (dialect) => {
+describe.each(["documented", "openapi"] as const)("Workers KV lookups in the %s dialect", (dialect) => {
   let api: LocalApi;
   let opts: LookupOptions;
   let account: string;
@@ -49,7 +49,7 @@ describe.each(["seed", "published"] as const)("Workers KV lookups in the %s dial
   }
 
   test("lists the namespaces of the account in the settings, or of the given one", async () => {
-    const encoding = dialect === "seed" ? {} : { supportsUrlEncoding: true };
+    const encoding = dialect === "documented" ? {} : { supportsUrlEncoding: true };
     const all = [{ id: existing, title: "existing", ...encoding }];
     expect(await getKvNamespaces({}, opts)).toEqual(all);
     const { accountId, ...config } = opts.config ?? {};

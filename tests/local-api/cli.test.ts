@@ -16,11 +16,11 @@ function run(...args: string[]): { process: ChildProcess; output: () => string }
 test.each(["SIGINT", "SIGTERM"] as const)(
   "starts, says how to point a program at it, and stops on %s",
   async (signal) => {
-    const { process: child, output } = run("--port", "0", "--dialect", "seed", "--token", "my-token");
+    const { process: child, output } = run("--port", "0", "--dialect", "documented", "--token", "my-token");
     while (!output().includes("Ctrl-C")) await once(child.stdout ?? child, "data");
 
     const url = /at (http:\S+)/.exec(output())?.[1] ?? "";
-    expect(output()).toContain("seed dialect");
+    expect(output()).toContain("documented dialect");
     expect(output()).toContain(`pulumi config set edgeguard:baseUrl ${url}\n`);
     expect(output()).toContain("pulumi config set --secret edgeguard:apiToken my-token\n");
     expect(output()).toContain(`EDGEGUARD_BASE_URL=${url} CLOUDFLARE_API_TOKEN=my-token\n`);

@@ -14,8 +14,8 @@ const contract = openContract();
 const withContract = contract === undefined ? describe.skip : describe;
 
 withContract.each([
-  ["the local API in its published dialect", false],
-  ["the local API in its published dialect, as sparse as that allows", true],
+  ["the local API in its openapi dialect", false],
+  ["the local API in its openapi dialect, as sparse as that allows", true],
 ])("%s", (_name, sparse) => {
   let api: LocalApi;
   const judged: { operation: string; failed: boolean }[] = [];

@@ -104,16 +104,16 @@ describe("a bulk write", () => {
     expect(Buffer.from(await read.arrayBuffer()).equals(value)).toBe(true);
   });
 
-  test('answers null in the "seed" dialect', async () => {
-    const seed = await startLocalApi({ dialect: "seed" });
-    const other = await newNamespace(seed);
+  test('answers null in the "documented" dialect', async () => {
+    const documented = await startLocalApi({ dialect: "documented" });
+    const other = await newNamespace(documented);
     expect(await other.put([{ key: "a", value: "1" }])).toMatchObject({
       status: 200,
       body: { result: null },
     });
     const removed = await other.call("POST", `${other.path}/bulk/delete`, ["a"]);
     expect(removed).toMatchObject({ status: 200, body: { result: null } });
-    await seed.close();
+    await documented.close();
   });
 });
 

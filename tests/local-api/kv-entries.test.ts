@@ -168,8 +168,8 @@ describe("an expiration", () => {
   });
 });
 
-test('the strict "seed" dialect refuses keys with whitespace and metadata that isn\'t an object', async () => {
-  const strict = await startLocalApi({ dialect: "seed", strict: true });
+test('the strict "documented" dialect refuses keys with whitespace and metadata that isn\'t an object', async () => {
+  const strict = await startLocalApi({ dialect: "documented", strict: true });
   try {
     const path = `${namespacesOf(strict)}/${strict.namespaces.existing}/bulk`;
     const write = (pair: object) => callerOf(strict)("PUT", path, [{ key: "a", value: "1", ...pair }]);

@@ -31,8 +31,8 @@ describe("a listing of keys", () => {
     expect((await kv.list("prefix=k0024&limit=100")).cursor).toBe("");
   });
 
-  test('ends without a cursor in the "seed" dialect', async () => {
-    const { kv } = await namespaceIn({ dialect: "seed" });
+  test('ends without a cursor in the "documented" dialect', async () => {
+    const { kv } = await namespaceIn({ dialect: "documented" });
     await kv.put(pairs(numbered(0, 11)));
     expect((await kv.list("limit=10")).cursor).toMatch(/./);
     expect((await kv.list()).cursor).toBeUndefined();

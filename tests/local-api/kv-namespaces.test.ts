@@ -29,8 +29,8 @@ test("a namespace is created, read, renamed and deleted with its keys", async ()
   expect(await call("DELETE", `${path}/${id}`, {})).toMatchObject(failed(404, 10013));
 });
 
-test('in the "seed" dialect, a namespace has an ID and a title, and a rename answers an empty object', async () => {
-  const api = await start({ dialect: "seed" });
+test('in the "documented" dialect, a namespace has an ID and a title, and a rename answers an empty object', async () => {
+  const api = await start({ dialect: "documented" });
   const call = callerOf(api);
   const id = idOf(await call("POST", namespacesOf(api), { title: "prices" }));
   expect(result(await call("GET", `${namespacesOf(api)}/${id}`))).toEqual({ id, title: "prices" });

@@ -346,10 +346,10 @@ describe("a response", () => {
 
   const flag = "CVE-2021-44228";
   test.each([
-    ["boolean", { dialect: "published" }, ["true", true], "none", true],
-    ["string", { dialect: "seed" }, ["true", true], "none", "true"],
-    ["boolean", { dialect: "published", strict: true }, [true], "true", true],
-    ["string", { dialect: "seed", strict: true }, ["true"], true, "true"],
+    ["boolean", { dialect: "openapi" }, ["true", true], "none", true],
+    ["string", { dialect: "documented" }, ["true", true], "none", "true"],
+    ["boolean", { dialect: "openapi", strict: true }, [true], "true", true],
+    ["string", { dialect: "documented", strict: true }, ["true"], true, "true"],
   ] as const)("has the flag as a %s with %j", async (_, options, accepted, refused, shown) => {
     const api = await start(options);
     const call = callerOf(api);

@@ -2,17 +2,17 @@ import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { type Call, callerOf, each, idOf, result } from "./client";
 
 let api: LocalApi;
-let seedApi: LocalApi;
+let documentedApi: LocalApi;
 let call: Call;
 let shop: string;
 
 beforeAll(async () => {
   api = await startLocalApi();
-  seedApi = await startLocalApi({ dialect: "seed" });
+  documentedApi = await startLocalApi({ dialect: "documented" });
   call = callerOf(api);
   shop = `/zones/${api.zones.shop}/page_shield`;
 });
-afterAll(() => Promise.all([api.close(), seedApi.close()]));
+afterAll(() => Promise.all([api.close(), documentedApi.close()]));
 
 const EVERY = "page=all&status=active,infrequent,inactive&exclude_cdn_cgi=false&exclude_duplicates=false";
 const list = async (kind: string, query: string, member = "url") =>
@@ -161,7 +161,7 @@ describe("records", () => {
   });
 
   test("have fewer members in the dialect of Cloudflare's guides: no null scores, null ages, short versions", async () => {
-    const inSeed = callerOf(seedApi);
+    const inSeed = callerOf(documentedApi);
     const scripts = await inSeed("GET", `${shop}/scripts?page=all`);
     expect(each(scripts, "magecart_score").every((value) => value === undefined)).toBe(true);
     expect(each(scripts, "js_integrity_score")).not.toContain(null);

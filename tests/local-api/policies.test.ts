@@ -2,8 +2,8 @@ import { type Dialect, type LocalApi, startLocalApi } from "edgeguard-local";
 import { type Call, callerOf, each, idOf, newPolicy, result } from "./client";
 
 describe.each<[Dialect, "string" | "boolean"]>([
-  ["seed", "string"],
-  ["published", "boolean"],
+  ["documented", "string"],
+  ["openapi", "boolean"],
 ])("policies in the %s dialect", (dialect, form) => {
   let api: LocalApi;
   let call: Call;
@@ -33,9 +33,9 @@ describe.each<[Dialect, "string" | "boolean"]>([
     expect(each(list, "id")).toEqual([first, second]);
     const info = { page: 1, per_page: 2, count: 2, total_count: 2, total_pages: 1 };
     expect(list.body).toEqual(
-      expect.objectContaining(dialect === "published" ? { result_info: info } : { success: true }),
+      expect.objectContaining(dialect === "openapi" ? { result_info: info } : { success: true }),
     );
-    if (dialect === "seed") expect(list.body).not.toHaveProperty("result_info");
+    if (dialect === "documented") expect(list.body).not.toHaveProperty("result_info");
   });
 
   test.each([
@@ -102,7 +102,7 @@ describe.each<[Dialect, "string" | "boolean"]>([
     const id = idOf(await call("POST", path, newPolicy));
     const first = await call("DELETE", `${path}/${id}`);
     const second = await call("DELETE", `${path}/${id}`);
-    if (dialect === "published") {
+    if (dialect === "openapi") {
       expect([first, second]).toMatchObject([
         { status: 204, body: undefined },
         { status: 204, body: undefined },

@@ -33,7 +33,7 @@ describe("credentials", () => {
     });
   });
 
-  test("that are missing, half or wrong are refused as the vendor does", async () => {
+  test("that are missing, half or wrong are refused as Cloudflare refuses them", async () => {
     expect(await get({})).toMatchObject(failed(400, 9106));
     expect(await get({ "x-auth-email": "local@example.com" })).toMatchObject(failed(400, 9106));
     expect(await get({ "x-auth-email": "local@example.com", "x-auth-key": "no" })).toMatchObject(

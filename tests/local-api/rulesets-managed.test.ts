@@ -90,11 +90,11 @@ describe("the managed rulesets of an account", () => {
   });
 
   test("show an expression only in the dialect whose schema requires one", async () => {
-    const seed = await startLocalApi({ dialect: "seed" });
-    const [rule] = rulesOf(await callerOf(seed)("GET", `${root}/${managedRulesets.free}`));
+    const documented = await startLocalApi({ dialect: "documented" });
+    const [rule] = rulesOf(await callerOf(documented)("GET", `${root}/${managedRulesets.free}`));
     expect(rule).not.toHaveProperty("expression");
     expect((await read(managedRulesets.free))[0]).toHaveProperty("expression");
-    await seed.close();
+    await documented.close();
   });
 
   test("can be read in an older version", async () => {
@@ -142,11 +142,11 @@ describe("the managed rulesets of an account", () => {
   });
 
   test("are one plain array in the dialect without pages", async () => {
-    const seed = await startLocalApi({ dialect: "seed" });
-    const list = await callerOf(seed)("GET", `${root}?per_page=1`);
+    const documented = await startLocalApi({ dialect: "documented" });
+    const list = await callerOf(documented)("GET", `${root}?per_page=1`);
     expect(each(list, "id")).toEqual(Object.values(managedRulesets));
     expect(list.body).not.toHaveProperty("result_info");
-    await seed.close();
+    await documented.close();
   });
 
   test.each([

@@ -2,8 +2,8 @@ import { type Dialect, type LocalApi, startLocalApi } from "edgeguard-local";
 import { type Call, callerOf, result } from "./client";
 
 describe.each<[Dialect, string, string]>([
-  ["seed", "use_platform_reporting_endpoint", "use_cloudflare_reporting_endpoint"],
-  ["published", "use_cloudflare_reporting_endpoint", "use_platform_reporting_endpoint"],
+  ["documented", "use_platform_reporting_endpoint", "use_cloudflare_reporting_endpoint"],
+  ["openapi", "use_cloudflare_reporting_endpoint", "use_platform_reporting_endpoint"],
 ])("settings in the %s dialect", (dialect, reporting, foreign) => {
   let api: LocalApi;
   let call: Call;
@@ -35,7 +35,7 @@ describe.each<[Dialect, string, string]>([
 
   test("return the dialect's members after an update", async () => {
     const members = ["enabled", "updated_at"];
-    const all = dialect === "seed" ? members : [...members, reporting, "use_connection_url_path"];
+    const all = dialect === "documented" ? members : [...members, reporting, "use_connection_url_path"];
     expect(Object.keys(result(await call("PUT", pathOf("shop"), { enabled: true })))).toEqual(all);
   });
 

@@ -115,11 +115,11 @@ describe("state", () => {
 
 describe("the control routes", () => {
   test("tell what runs, and need no credential", async () => {
-    const api = await start({ dialect: "seed" });
+    const api = await start({ dialect: "documented" });
     const control = controlOf(api);
     expect(await control("GET", "/health")).toMatchObject({ status: 200, body: { healthy: true } });
     expect((await control("GET", "/info")).body).toMatchObject({
-      dialect: "seed",
+      dialect: "documented",
       zones: expect.arrayContaining([
         { id: api.zones.shop, name: "shop.example", plan: "enterprise" },
         { id: api.zones.migrateLimits, name: "migrate-limits.example", plan: "business" },
@@ -136,7 +136,7 @@ describe("the control routes", () => {
     expect((await control("GET", "/requests")).body).toEqual([]);
   });
 
-  test("say what the service has found in a zone: beside the rest, or instead of it", async () => {
+  test("set what Page Shield has detected in a zone: beside the rest, or instead of it", async () => {
     const api = await start();
     const control = controlOf(api);
     const found = `/zones/${api.zones.blog}/scripts`;

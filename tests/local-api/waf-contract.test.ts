@@ -27,7 +27,7 @@ function complaintsOf(method: string, path: string, answer: Pick<Answer, "status
     .filter((text) => !contradictions.some(([said, where]) => said.test(text) && where(answer.status, path)));
 }
 
-withContract("the previous WAF rules in the published dialect", () => {
+withContract("the previous WAF rules in the openapi dialect", () => {
   let api: LocalApi;
   const judged: { operation: string; failed: boolean }[] = [];
   beforeAll(async () => {

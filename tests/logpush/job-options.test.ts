@@ -36,7 +36,7 @@ describe("output options", () => {
     "CVE-2021-44228": "true",
   };
 
-  test.each(["published", "seed"] as const)("are all sent and read back (%s)", async (dialect) => {
+  test.each(["openapi", "documented"] as const)("are all sent and read back (%s)", async (dialect) => {
     await restart({ dialect });
     const inputs = { ...b.job, outputOptions: EVERY };
     const recorded = await up(inputs);

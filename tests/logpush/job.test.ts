@@ -42,8 +42,8 @@ describe("a Logpush job", () => {
   });
 
   test.each<LocalApiOptions>([
-    { dialect: "published" },
-    { dialect: "seed" },
+    { dialect: "openapi" },
+    { dialect: "documented" },
     { strict: true },
     { logpush: { destination: "redacted" } },
     { logpush: { filter: "hidden" } },

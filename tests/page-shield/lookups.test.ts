@@ -14,7 +14,7 @@ import {
 import { envelope, serve, through } from "../support/edge-client";
 import { Operation, rawGet } from "../support/operation";
 
-describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dialect) => {
+describe.each(["documented", "openapi"] as const)("lookups in the %s dialect", (dialect) => {
   let api: LocalApi;
   let opts: LookupOptions;
   let shop: string;
@@ -204,14 +204,14 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
       jsIntegrityScore: 96,
       fetchedAt: listed?.fetchedAt,
     });
-    expect(detail.versions?.[0]?.malwareScore).toBe(dialect === "seed" ? undefined : 96);
+    expect(detail.versions?.[0]?.malwareScore).toBe(dialect === "documented" ? undefined : 96);
   });
 
   test("returns the pages of a connection if the API does", async () => {
     const { items } = await getConnections({ zoneId: shop, filters: { urls: "intents" } }, opts);
     const detail = await getConnection({ zoneId: shop, connectionId: items[0]?.id ?? "" }, opts);
     expect(detail).toEqual(
-      dialect === "seed" ? items[0] : { ...items[0], pageUrls: ["checkout.shop.example/payment"] },
+      dialect === "documented" ? items[0] : { ...items[0], pageUrls: ["checkout.shop.example/payment"] },
     );
   });
 
@@ -227,7 +227,7 @@ describe.each(["seed", "published"] as const)("lookups in the %s dialect", (dial
       firstPageUrl: "checkout.shop.example/payment",
     });
     // Cloudflare's guides show null; the OpenAPI document doesn't allow it.
-    expect("maxAgeAttribute" in cookie).toBe(dialect === "seed");
+    expect("maxAgeAttribute" in cookie).toBe(dialect === "documented");
     expect(cookie.maxAgeAttribute ?? null).toBeNull();
   });
 

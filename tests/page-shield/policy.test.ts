@@ -61,7 +61,7 @@ describe("lifecycle", () => {
 
   test("destroying it again succeeds if the API returns 404", async () => {
     await api.close();
-    await start({ dialect: "seed" });
+    await start({ dialect: "documented" });
     const recorded = await new Operation(api).up(TYPE, policy);
     await new Operation(api).destroy(TYPE, recorded);
     await new Operation(api).destroy(TYPE, recorded);
@@ -172,8 +172,8 @@ describe("value and expression", () => {
 
 describe("enabled is sent", () => {
   test.each([
-    ["published", true],
-    ["seed", "true"],
+    ["openapi", true],
+    ["documented", "true"],
   ] as const)("in the form that the zone's policies have (%s dialect, strict)", async (dialect, form) => {
     await api.close();
     await start({ dialect, strict: true });
@@ -186,8 +186,8 @@ describe("enabled is sent", () => {
   });
 
   test.each([
-    ["published", ["true", true]],
-    ["seed", ["true"]],
+    ["openapi", ["true", true]],
+    ["documented", ["true"]],
   ] as const)(
     "as a string first, then as a boolean, if the zone has no policies (%s dialect, strict)",
     async (dialect, forms) => {
@@ -212,7 +212,7 @@ describe("enabled is sent", () => {
       (text) => text.replace(/"source":\{[^}]*\}/g, '"x":0'),
     );
 
-  test.each(["published", "seed"] as const)(
+  test.each(["openapi", "documented"] as const)(
     "in the other form after a 400 without a pointer, and then in the accepted form first (%s dialect)",
     async (dialect) => {
       await api.close();
@@ -220,14 +220,14 @@ describe("enabled is sent", () => {
       const op = new Operation(await withoutPointers(), offline);
       await op.up(TYPE, policy);
       await op.up(TYPE, { ...policy, description: "Second" });
-      expect(forms("POST")).toEqual(dialect === "seed" ? ["true", "true"] : ["true", true, true]);
+      expect(forms("POST")).toEqual(dialect === "documented" ? ["true", "true"] : ["true", true, true]);
       expect(await stored()).toHaveLength(2);
     },
   );
 
   test("in the form that the zone accepts, even if it returns the other one", async () => {
     await api.close();
-    await start({ dialect: "published", strict: true });
+    await start({ dialect: "openapi", strict: true });
     // Returns strings but accepts only booleans.
     const misleading = await through(
       api,

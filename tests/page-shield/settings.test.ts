@@ -24,8 +24,8 @@ const current = async () => {
 };
 
 describe.each([
-  ["published", "use_cloudflare_reporting_endpoint"],
-  ["seed", "use_platform_reporting_endpoint"],
+  ["openapi", "use_cloudflare_reporting_endpoint"],
+  ["documented", "use_platform_reporting_endpoint"],
 ] as const)("in the %s dialect", (dialect, member) => {
   beforeEach(async () => {
     await api.close();

@@ -62,13 +62,13 @@ async function creation({ posts, retryAfter, looks = 200, maxRetries = 3, closin
   return { made, postedAt, seen: server.seen };
 }
 
-test("what is not there is created again, when the service says it may be asked again", async () => {
+test("what is not there is created again, when Cloudflare says it may be asked again", async () => {
   const { made, postedAt } = await creation({ posts: [503, 200], retryAfter: 30 });
   expect(await made).toMatchObject({ object: { id: "made" } });
   expect(postedAt).toEqual([0, 30_000]);
 });
 
-test("what the service wants to be asked for in an hour is not asked for again", async () => {
+test("a Retry-After of an hour is not waited for", async () => {
   const { made, postedAt } = await creation({ posts: [503], retryAfter: 3600 });
   expect((await failureOf(made)).message).toContain("Cloudflare asks to wait 3600 s.");
   expect(postedAt).toHaveLength(1);

@@ -241,7 +241,7 @@ describe("what is refused", () => {
     expect(found.join()).not.toContain("4711");
   });
 
-  test("a misspelt option of key-value arguments, which would let more be deleted", async () => {
+  test("a misspelled option of KV arguments, which would let more be deleted", async () => {
     const entries = { accountId: api.accounts.main, namespaceId: api.namespaces.existing, entries: {} };
     expect(await refusals("KvEntries", { ...entries, prune: { prefix: "", maxDelete: 5 } })).toEqual([
       'prune: unknown option "maxDelete". Did you mean "maxDeletes"?',
@@ -437,7 +437,7 @@ describe("live checks", () => {
     expect(op.warned).toEqual([expect.stringContaining("live checks skipped: ")]);
   });
 
-  test("that do not reach the service warn once", async () => {
+  test("that don't reach Cloudflare warn once", async () => {
     const { url } = api;
     await api.close();
     const op = new Operation({ url });

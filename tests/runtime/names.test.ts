@@ -53,7 +53,7 @@ describe.each(NAMES)("%s", (name) => {
     expect(unknown).toEqual({
       issues: [{ path: ["where", "and", 0, "operator"], reason: expect.any(String) as string }],
     });
-    expect(JSON.stringify(unknown)).toContain(`is \\"${name}\\", which is no operator. Operators: eq, `);
+    expect(JSON.stringify(unknown)).toContain(`\\"${name}\\" is not an operator. Use one of: eq, `);
     const read = readFilter(where({ key: name, operator: "contains", value: "v" }));
     if (!("filter" in read)) throw new Error(JSON.stringify(read));
     expect(passes(read.filter, JSON.parse(`{"${name}":["v"]}`) as object as Record<string, unknown>)).toBe(
@@ -95,7 +95,7 @@ test("a member that Pulumi's SDK would drop without a word is refused in the cla
   const declare = (name: string, value: unknown): KvEntries =>
     new KvEntries(name, { accountId, namespaceId, entries: member(name, value) as Record<string, string> });
   expect(() => declare("__proto__", "v")).toThrow(
-    'edgeguard: KvEntries "__proto__" has a member "__proto__", which Pulumi\'s SDK drops. Choose another name; a KvEntries takes such a key from a file or directory.',
+    'edgeguard: KvEntries "__proto__" has a member "__proto__", which Pulumi\'s SDK drops. Choose another name. KvEntries accepts such a key from a file or directory.',
   );
   expect(() => declare("deep", { value: "v", metadata: member("__proto__", 1) })).toThrow(/SDK drops/);
   expect(() => declare("constructor", "v")).not.toThrow();

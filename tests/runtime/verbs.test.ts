@@ -36,7 +36,7 @@ describe("a rename without an alias", () => {
     expect(sent(api, "POST", "PUT", "DELETE")).toEqual([]);
     expect(await policyCount()).toBe(1);
     expect(op.said.join("\n")).toContain(
-      `PageShieldPolicy ${before.id} is kept: another resource of this operation`,
+      `PageShieldPolicy ${before.id} is kept: another resource in this program adopted it`,
     );
   });
 
@@ -271,10 +271,10 @@ describe("recorded state", () => {
 
   test("of a version without an upgrade, or with none that can be read, is refused", async () => {
     expect((await failureOf(operation().refresh("Thing", old({ schemaVersion: 0 })))).message).toContain(
-      "no upgrade of Thing from state schema 0",
+      "can't upgrade Thing from state schema 0",
     );
     expect((await failureOf(operation().refresh("Thing", old({ schemaVersion: "x" })))).message).toContain(
-      "no readable schemaVersion",
+      "no valid schemaVersion",
     );
   });
 

@@ -183,7 +183,7 @@ function recordedOf(id: string, inputs: JsonObject, outputs: JsonObject): Record
   };
 }
 
-/** What anyone may see of the service, without the code under test. */
+/** Reads from the API without the code under test. */
 export async function rawGet(api: Pick<LocalApi, "url">, path: string): Promise<Record<string, unknown>> {
   const response = await fetch(api.url + path, { headers: { authorization: "Bearer local-token" } });
   return (await response.json()) as Record<string, unknown>;
@@ -208,7 +208,7 @@ export async function rawSend(
   return (text === "" ? {} : JSON.parse(text)) as Record<string, unknown>;
 }
 
-/** Method and path of what was sent, the base of a zone's page security left out. */
+/** Method and path of what was sent, without the zone's page_shield prefix. */
 export function sent(api: LocalApi, ...methods: string[]): string[] {
   return api.requests
     .filter(({ method }) => methods.length === 0 || methods.includes(method))

@@ -3,17 +3,17 @@ import { engines } from "./engine";
 
 /** How the API answers while a story is played. */
 export interface Mode {
-  readonly name: "seed" | "seed, sparse" | "published" | "published, sparse" | "listings 5 s late";
+  readonly name: "documented" | "documented, sparse" | "openapi" | "openapi, sparse" | "listings 5 s late";
   readonly api: LocalApiOptions;
 }
 
 const LATE_MS = 5_000;
 
 const MODES: readonly Mode[] = [
-  { name: "seed", api: { dialect: "seed" } },
-  { name: "seed, sparse", api: { dialect: "seed", sparse: true } },
-  { name: "published", api: { dialect: "published" } },
-  { name: "published, sparse", api: { dialect: "published", sparse: true } },
+  { name: "documented", api: { dialect: "documented" } },
+  { name: "documented, sparse", api: { dialect: "documented", sparse: true } },
+  { name: "openapi", api: { dialect: "openapi" } },
+  { name: "openapi, sparse", api: { dialect: "openapi", sparse: true } },
   { name: "listings 5 s late", api: { listLagMs: LATE_MS } },
 ];
 
@@ -33,7 +33,7 @@ export interface PlayOptions {
 }
 
 /** On every engine of the machine as the story has it; in every other mode of the API on the local engine. */
-export function plays({ dialect = "published", dialects }: PlayOptions = {}): Play[] {
+export function plays({ dialect = "openapi", dialects }: PlayOptions = {}): Play[] {
   const own = engines().map((engine): Play => ({ title: `on ${engine.name}`, engine }));
   const others = MODES.filter(({ name, api }) => {
     const understood = api.dialect === undefined || dialects?.includes(api.dialect) !== false;

@@ -65,12 +65,12 @@ export interface EditStep {
   readonly body?: unknown;
 }
 
-/** Time passes since the last write of key-value entries: the recorded time of it is set back, in the state. */
+/** Time passes since the last write of KV entries: the recorded time of it is set back, in the state. */
 export interface AgeStep {
   readonly ageSeconds: number;
 }
 
-/** The clock of the service moves ahead, and that of the engine does not. */
+/** The local API's clock moves ahead, the engine's doesn't. */
 export interface AdvanceStep {
   readonly advanceSeconds: number;
 }

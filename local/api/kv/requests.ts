@@ -125,18 +125,18 @@ function readPair(item: unknown, pointer: string, settings: Settings, now: numbe
   ];
 }
 
-/** In the "seed" dialect, a strict API refuses whitespace and control characters; the published API accepts them. */
+/** In the "documented" dialect, a strict API refuses whitespace and control characters; the OpenAPI document allows them. */
 function checkedKey(key: string, { limits, dialect, strict }: Settings, pointer?: string): Bytes {
   const bytes = bytesOf(key);
   if (["", ".", ".."].includes(key)) throw kvFailures.keyIllegal(pointer);
   if (bytes.length > limits.maxKvKeyBytes) {
     throw kvFailures.keyTooLong(bytes.length, limits.maxKvKeyBytes, pointer);
   }
-  if (strict && dialect === "seed" && /[\s\p{C}]/u.test(key)) throw kvFailures.keyIllegal(pointer);
+  if (strict && dialect === "documented" && /[\s\p{C}]/u.test(key)) throw kvFailures.keyIllegal(pointer);
   return bytes;
 }
 
-/** In the "seed" dialect, a strict API accepts only objects; the published API accepts any JSON. */
+/** In the "documented" dialect, a strict API accepts only objects; the OpenAPI document allows any JSON. */
 function checkedMetadata(
   metadata: unknown,
   pointer: string | undefined,
@@ -148,7 +148,7 @@ function checkedMetadata(
     const why = `${bytes} bytes, and at most ${limits.maxKvMetadataBytes} are allowed`;
     throw kvFailures.metadataInvalid(why, pointer);
   }
-  if (strict && dialect === "seed" && text !== undefined && !isRecord(metadata)) {
+  if (strict && dialect === "documented" && text !== undefined && !isRecord(metadata)) {
     throw kvFailures.metadataInvalid("it is not an object", pointer);
   }
   return text;

@@ -22,7 +22,7 @@ export function kvRoutes(app: ApiRouter, services: Services): void {
 function namespaceRoutes(app: ApiRouter, root: string, { state: { kv }, settings }: Services) {
   const { dialect, limits } = settings;
   const namespaceView = ({ id, title }: ListedNamespace) =>
-    dialect === "seed" ? { id, title } : { id, title, supports_url_encoding: true };
+    dialect === "documented" ? { id, title } : { id, title, supports_url_encoding: true };
   const requireFree = (title: string, operation: string, itself?: Namespace) => {
     const taken = kv.namespaces().some((each) => each.title === title && each !== itself);
     if (taken) throw kvFailures.titleTaken(operation);
@@ -64,7 +64,7 @@ function namespaceRoutes(app: ApiRouter, root: string, { state: { kv }, settings
       const title = await requests.readTitle(c, limits);
       requireFree(title, "rename namespace", namespace);
       kv.rename(namespace, title);
-      return ok(c, dialect === "seed" ? {} : namespaceView(namespace));
+      return ok(c, dialect === "documented" ? {} : namespaceView(namespace));
     },
 
     DELETE: (c) => {
@@ -80,7 +80,7 @@ function bulkRoutes(app: ApiRouter, path: string, { state: { kv }, settings }: S
     const failed = unsuccessful(c, changes);
     const done = changes.filter(([key]) => !failed.has(key));
     kv.write(namespaceOf(c, kv, operation), done);
-    if (settings.dialect === "seed") return ok(c, null);
+    if (settings.dialect === "documented") return ok(c, null);
     return ok(c, { successful_key_count: done.length, unsuccessful_keys: [...failed].map(textOf) });
   };
   const remove = async (c: ApiContext) => {
@@ -137,7 +137,7 @@ function listRoutes(app: ApiRouter, path: string, { state: { kv }, settings }: S
         more && last !== undefined
           ? { cursor: requests.encodeCursor({ after: last[0], emptyPages: 0 }) }
           : {};
-      const end = dialect === "seed" ? {} : { cursor: "" };
+      const end = dialect === "documented" ? {} : { cursor: "" };
       const keys = page.map(([key, { expiration, metadata }]) => ({
         name: textOf(key),
         ...(expiration === undefined ? {} : { expiration }),

@@ -26,8 +26,8 @@ export const behaviourSchema = z.strictObject({
 
 export type LogpushBehaviour = Readonly<z.infer<typeof behaviourSchema>>;
 
-export function usualBehaviour(dialect: "seed" | "published", strict: boolean): LogpushBehaviour {
-  const form = dialect === "seed" ? "string" : "boolean";
+export function usualBehaviour(dialect: "documented" | "openapi", strict: boolean): LogpushBehaviour {
+  const form = dialect === "documented" ? "string" : "boolean";
   return {
     destination: "full",
     mask: "****",

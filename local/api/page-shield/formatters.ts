@@ -13,7 +13,7 @@ export type Wire = Record<string, unknown>;
 
 /** Cloudflare's documents use two names for this member; each dialect has one. */
 export function reportingMember(dialect: Dialect) {
-  return dialect === "seed" ? "use_platform_reporting_endpoint" : "use_cloudflare_reporting_endpoint";
+  return dialect === "documented" ? "use_platform_reporting_endpoint" : "use_cloudflare_reporting_endpoint";
 }
 
 export function settingsToWire(settings: Settings, dialect: Dialect): Wire {
@@ -27,13 +27,13 @@ export function settingsToWire(settings: Settings, dialect: Dialect): Wire {
 
 /** In Cloudflare's guides, the response to an update has fewer members than the response to a read. */
 export function updatedSettingsToWire(settings: Settings, dialect: Dialect): Wire {
-  if (dialect === "published") return settingsToWire(settings, dialect);
+  if (dialect === "openapi") return settingsToWire(settings, dialect);
   return { enabled: settings.enabled, updated_at: settings.updated_at };
 }
 
 export function policyToWire(policy: Policy, dialect: Dialect): Wire {
   const { further, enabled, ...known } = policy;
-  return { ...further, ...known, enabled: dialect === "seed" ? String(enabled) : enabled };
+  return { ...further, ...known, enabled: dialect === "documented" ? String(enabled) : enabled };
 }
 
 /** In a list. Only the detail has `page_urls` and `versions`. */
@@ -53,19 +53,25 @@ export function connectionToWire(connection: Connection, view: View): Wire {
 
 /** The detail has more members than the list only in the OpenAPI document. */
 export function connectionDetailToWire(connection: Connection, view: View): Wire {
-  return visibleMembers(view.dialect === "seed" ? connectionToWire(connection, view) : connection, view);
+  return visibleMembers(
+    view.dialect === "documented" ? connectionToWire(connection, view) : connection,
+    view,
+  );
 }
 
 /** Responses have no status. In the OpenAPI document, `max_age_attribute` is an integer or absent. */
 export function cookieToWire(cookie: Cookie, { dialect }: View): Wire {
   const record = omitMembers(cookie, "status");
-  const ageless = dialect === "published" && cookie.max_age_attribute === null;
+  const ageless = dialect === "openapi" && cookie.max_age_attribute === null;
   return ageless ? omitMembers(record, "max_age_attribute") : record;
 }
 
 function versionToWire(version: ScriptVersion, view: View): Wire {
   const { hash, js_integrity_score, fetched_at } = version;
-  return visibleMembers(view.dialect === "seed" ? { hash, js_integrity_score, fetched_at } : version, view);
+  return visibleMembers(
+    view.dialect === "documented" ? { hash, js_integrity_score, fetched_at } : version,
+    view,
+  );
 }
 
 /** Members that Cloudflare's guides don't have. */
@@ -95,7 +101,7 @@ function visibleMembers(record: Wire, { dialect, zone }: View): Wire {
   const visible = Object.entries(record).filter(([name, value]) => {
     const needed = MINIMUM_PLAN[name];
     if (needed !== undefined && rank(zone.plan) < rank(needed)) return false;
-    return dialect === "published" || (value !== null && !OPENAPI_ONLY.has(name));
+    return dialect === "openapi" || (value !== null && !OPENAPI_ONLY.has(name));
   });
   return Object.fromEntries(visible);
 }

@@ -77,7 +77,7 @@ function policyRoutes(app: ApiRouter, root: string, { state, settings }: Service
     GET: (c) => {
       const { items, info } = paginate(listed(c), { page: "all" }, limits);
       const result = items.map((policy) => wire.policyToWire(policy, dialect));
-      return dialect === "seed" ? ok(c, result) : ok(c, result, info);
+      return dialect === "documented" ? ok(c, result) : ok(c, result, info);
     },
 
     POST: async (c) => {
@@ -121,9 +121,9 @@ function policyRoutes(app: ApiRouter, root: string, { state, settings }: Service
       const policies = latest(c);
       const left = policies.filter((policy) => policy.id !== id);
       // By the OpenAPI document, deleting a policy that never existed returns the same 204.
-      if (dialect === "seed") find(policies, id, "policy");
+      if (dialect === "documented") find(policies, id, "policy");
       if (left.length < policies.length) store(c, left);
-      return dialect === "seed" ? ok(c, { id }) : c.body(null, 204);
+      return dialect === "documented" ? ok(c, { id }) : c.body(null, 204);
     },
   });
 }
@@ -205,7 +205,7 @@ function detectedRoutes(app: ApiRouter, root: string, { state, settings: { diale
 }
 
 /** `enabled` is a string in Cloudflare's guides and a boolean in the OpenAPI document. Only a strict API insists. */
-function policyMembers(only: "seed" | "published" | undefined) {
+function policyMembers(only: "documented" | "openapi" | undefined) {
   const text = z.enum(["true", "false"]).transform((value) => value === "true");
   const either = z.union([z.boolean(), text], { error: "expected a boolean, or its string form" });
   return z.looseObject({
@@ -215,7 +215,7 @@ function policyMembers(only: "seed" | "published" | undefined) {
       const why = complaint(text);
       if (why !== undefined) ctx.addIssue({ code: "custom", message: why });
     }),
-    enabled: only === "seed" ? text : only === "published" ? z.boolean() : either,
+    enabled: only === "documented" ? text : only === "openapi" ? z.boolean() : either,
     value: z.string().refine(isContentSecurityPolicy, "not a content security policy"),
   });
 }

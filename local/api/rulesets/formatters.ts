@@ -44,7 +44,7 @@ function managedRuleToWire(rule: ManagedRule, dialect: Dialect) {
     allowed_override_actions: rule.allowed_override_actions,
     ...(rule.score_threshold === undefined ? {} : { score_threshold: rule.score_threshold }),
     // The OpenAPI document requires an expression, but Cloudflare's guides show managed rules without one.
-    ...(dialect === "published" ? { expression: "true" } : {}),
+    ...(dialect === "openapi" ? { expression: "true" } : {}),
   };
 }
 

@@ -23,7 +23,7 @@ export function listResponse(
   { per_page, cursor }: Query,
   { dialect, limits }: Settings,
 ): Response {
-  if (dialect === "seed") return ok(c, rulesets);
+  if (dialect === "documented") return ok(c, rulesets);
   const start = cursor === undefined ? 0 : indexAfter(rulesets, cursor);
   const page = rulesets.slice(start, start + (per_page ?? limits.maxRulesetsPerPage));
   const last = page.at(-1);

@@ -69,9 +69,9 @@ const steps = (reporting: string, enabled: (on: boolean) => string | boolean): r
 ];
 
 playScenario({
-  title: "Page Shield of a zone is declared, drifts, is repaired and restored (published dialect)",
+  title: "Page Shield of a zone is declared, drifts, is repaired and restored (openapi dialect)",
   folder: __dirname,
-  dialects: ["published"],
+  dialects: ["openapi"],
   zone: "empty",
   steps: steps("use_cloudflare_reporting_endpoint", (on) => on),
 });
@@ -79,16 +79,16 @@ playScenario({
 // Each product's own tests cover this dialect's requests and state without an engine.
 if (process.env["EDGEGUARD_TEST_LONG"] === "1") {
   playScenario({
-    title: "Page Shield of a zone is declared, drifts, is repaired and restored (seed dialect)",
+    title: "Page Shield of a zone is declared, drifts, is repaired and restored (documented dialect)",
     folder: __dirname,
     zone: "empty",
-    dialect: "seed",
-    dialects: ["seed"],
+    dialect: "documented",
+    dialects: ["documented"],
     // The plans are the same in both dialects; requests and state differ.
     steps: steps("use_platform_reporting_endpoint", String).filter(
       (step) => !("run" in step && (step.run === "preview" || step.requests === 0)),
     ),
   });
 } else {
-  it.todo("the same in the seed dialect: with EDGEGUARD_TEST_LONG=1 (npm run test:long)");
+  it.todo("the same in the documented dialect: with EDGEGUARD_TEST_LONG=1 (npm run test:long)");
 }
