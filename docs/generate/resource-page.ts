@@ -63,14 +63,7 @@ export function resourcePage(
     section(2, "What destroy does", item.doc.destroy),
     section(2, "Permissions", permissions(name)),
     section(2, "Import", item.doc.imported),
-    section(
-      2,
-      "Requests it makes",
-      table(
-        ["Step", "Requests"],
-        requests.map(([step, sent]) => [step, counted(sent).join("<br>") || "none"]),
-      ),
-    ),
+    section(2, "Requests it makes", table(["Step", "Requests"], requestRows(requests))),
     section(
       2,
       "Errors",
@@ -176,11 +169,17 @@ function permissions(name: ResourceName): string {
   );
 }
 
-function counted(sent: readonly string[]): string[] {
-  return [...new Set(sent)].map((request) => {
-    const times = sent.filter((each) => each === request).length;
-    return `${code(request)}${times > 1 ? ` (${times} times)` : ""}`;
-  });
+/** Steps that send the same share a row. Reads come sorted, because some are sent side by side. */
+function requestRows(steps: ResourceInput["requests"]): string[][] {
+  const rows = new Map<string, string[]>();
+  for (const [step, sent] of steps) {
+    const unique = [...new Set(sent)];
+    const reads = unique.filter((request) => request.startsWith("GET ")).sort();
+    const writes = unique.filter((request) => !request.startsWith("GET "));
+    const cell = [...reads, ...writes].map(code).join("<br>") || "none";
+    rows.set(cell, [...(rows.get(cell) ?? []), step]);
+  }
+  return [...rows].map(([cell, names]) => [names.join("<br>"), cell]);
 }
 
 export function mistakeSection(mistake: Mistake, played: Played): string {
