@@ -1,5 +1,5 @@
-import { code, firstSentence, lines, list, section, slug, table, block } from "./markdown";
-import type { Doc, Example, Item, Member, Model } from "./model";
+import { block, code, lines, section, slug, table } from "./markdown";
+import type { Example, Member } from "./model";
 
 /** Where each exported name has its docs, and how pages refer to it. */
 export class Links {
@@ -66,26 +66,9 @@ export function members(all: readonly Member[], links: Links, from: string): str
   }
 }
 
-/** What a docstring says besides its text. */
-export function remarks(doc: Doc): string {
-  return lines(
-    doc.throws.length > 0 &&
-      `**Fails** ${list(doc.throws).includes("\n") ? `\n\n${list(doc.throws)}` : (doc.throws[0] ?? "")}`,
-    doc.see.length > 0 && `**See** ${doc.see.map(seen).join(", ")}`,
-  );
-}
-
 /** A page of Cloudflare's by its address, an operation of its API as code. */
 export function seen(text: string): string {
   return /^https?:/.test(text)
     ? `[${text.replace(/^https?:\/\/|\/$/g, "")}](${text})`
     : text.replace(/^([A-Z]+ \/\S*)$/, "`$1`");
-}
-
-export function sourceOf({ file }: Item): string {
-  return `provider/${file}`;
-}
-
-export function summaryOf(model: Model, name: string): string {
-  return firstSentence(model.item(name).doc.text);
 }
