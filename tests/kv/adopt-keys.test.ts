@@ -181,7 +181,7 @@ test("doesn't take a key for existing that was just deleted, although it's still
   expect(await stored("k/149")).toEqual({ "k/149": "2" });
 });
 
-test("warns that keys were not checked live if the API fails in a preview", async () => {
+test("warns that live checks were skipped if the API fails in a preview", async () => {
   const recorded = await up(declare({ a: "1" }));
   api.fault({ kind: "status", status: 503, match: { path: "/bulk/get$" } });
   expect(await preview(declare({ a: "1", b: "2" }), recorded)).toMatch(/live checks skipped: .*503/);

@@ -1,0 +1,26 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { REPOSITORY } from "../support/engine";
+
+/** Troubleshooting quotes parts of messages: a reader finds the row by the words on the screen. */
+
+const read = (path: string): string => readFileSync(join(REPOSITORY, path), "utf8");
+
+const SOURCES = readdirSync(join(REPOSITORY, "provider"), { recursive: true, encoding: "utf8" })
+  .filter((path) => path.endsWith(".ts") && !/^dist\b/.test(path))
+  .map((path) => read(join("provider", path)).replace(/^\s*(?:\/\/|\/?\*).*$/gm, ""));
+
+// Words that a message composes, such as an error code, are in the recorded messages.
+const MESSAGES = [...SOURCES, read("docs/reference/messages.md")];
+
+const QUOTED = [...read("docs/guides/troubleshooting.md").matchAll(/^\| (`.*?`) +\|/gm)].flatMap(
+  ([, cell = ""]) => [...cell.matchAll(/`([^`]+)`/g)].map(([, fragment = ""]) => fragment),
+);
+
+test("quotes several messages", () => {
+  expect(QUOTED.length).toBeGreaterThan(5);
+});
+
+test.each(QUOTED)("`%s` occurs in a message", (fragment) => {
+  expect(MESSAGES.some((text) => text.includes(fragment))).toBe(true);
+});
