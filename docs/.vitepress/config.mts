@@ -49,9 +49,16 @@ export default defineConfig({
     /\/(tests|examples|provider|local)\//,
     /^(\.\.\/)+(README|CONTRIBUTING|CHANGELOG|examples|tests)/,
   ],
-  markdown: { anchor: { slugify: slug } },
-  // Messages may contain "{{", which isn't for Vue.
-  vue: { template: { compilerOptions: { delimiters: ["\u0001", "\u0002"] } } },
+  markdown: {
+    anchor: { slugify: slug },
+    // Vue would evaluate the "{{" of a template or a message.
+    config: ({ renderer: { rules } }) => {
+      for (const kind of ["text", "code_inline"] as const) {
+        const render = rules[kind];
+        rules[kind] = (...all) => (render?.(...all) ?? "").replaceAll("{{", "&#123;&#123;");
+      }
+    },
+  },
   themeConfig: {
     nav: [
       { text: "Guides", link: "/guides/first-hour", activeMatch: "/guides/" },

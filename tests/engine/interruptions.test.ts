@@ -72,7 +72,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
   });
 
   it("sends nothing after the engine was killed in mid-create, and the next up converges", async () => {
-    // The service asks to come back later: a host that lived on would write after its engine's death.
+    // A host that outlived its engine would write after this Retry-After.
     api.fault({ kind: "status", status: 429, retryAfter: 60, match: { method: "POST", path: POLICIES } });
     const child = project.start("up", "--yes", "--skip-preview");
     const up = finished(child);

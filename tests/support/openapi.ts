@@ -4,8 +4,8 @@ import Ajv, { type ErrorObject, type ValidateFunction } from "ajv";
 import addFormats from "ajv-formats";
 
 /**
- * The vendor's published description of the API, as a judge of answers. It lies beside the repository and is never
- * copied into it.
+ * Cloudflare's published OpenAPI document, which answers are validated against. It lies beside the repository and is
+ * never copied into it.
  */
 const PUBLISHED_FILE = resolve(__dirname, "../../../shared/api/openapi-subset.json");
 

@@ -5,8 +5,8 @@ import { lagOf, plays } from "../../support/plays";
 import { raw, TOKEN } from "../../support/scenario";
 
 /**
- * A zone's job and an account's, from a proof of ownership to the destroy, on every engine of this machine. The service
- * hides credentials in its answers, and says nothing of the filter.
+ * A zone's job and an account's, from the proof of ownership to destroy, on every engine of this machine. The API hides
+ * credentials in its answers, and leaves out the filter.
  */
 
 const CANARY = "c4nary-hec-token-1234567890";

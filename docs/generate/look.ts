@@ -12,8 +12,8 @@ import { chromium, type Browser, type Page } from "playwright-core";
  * nothing is requested from elsewhere, and the search answers. Says so where no browser is to be had.
  */
 
-const SITE = resolve(import.meta.dirname, "../.vitepress/dist");
-const PICTURES = resolve(import.meta.dirname, "../.vitepress/cache/look");
+const SITE = resolve(__dirname, "../.vitepress/dist");
+const PICTURES = resolve(__dirname, "../.vitepress/cache/look");
 /** A Chromium that the npm registry delivers; it is no dependency, because only this check needs its 66 MB. */
 const DELIVERED = "@sparticuz/chromium@147.0.0";
 const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 800 } } as const;
@@ -41,15 +41,30 @@ const TYPES: Readonly<Record<string, string>> = {
   ".woff2": "font/woff2",
 };
 
-const browser = await launch();
-if (browser === undefined) {
-  console.log("The site was not looked at: no browser is installed, and the registry delivered none.");
-  process.exit(0);
+async function main(): Promise<void> {
+  const browser = await launch();
+  if (browser === undefined) {
+    console.log("The site was not looked at: no browser is installed, and the registry delivered none.");
+    return;
+  }
+  const server = await serve();
+  try {
+    await visit(browser, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  } finally {
+    await browser.close();
+    server.close();
+  }
+  for (const problem of problems) console.error(problem);
+  if (problems.length > 0) process.exitCode = 1;
+  else
+    console.log(
+      `Looked at ${PAGES.length} pages at ${Object.keys(SIZES).join(" and ")} width, and asked the search ${Object.keys(QUESTIONS).length} questions. Pictures: ${PICTURES}`,
+    );
 }
-const server = await serve();
-const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
 const problems: string[] = [];
-try {
+
+async function visit(browser: Browser, origin: string): Promise<void> {
   mkdirSync(PICTURES, { recursive: true });
   for (const [size, viewport] of Object.entries(SIZES)) {
     const page = await browser.newPage({ viewport });
@@ -61,30 +76,24 @@ try {
       if (!request.url().startsWith(origin) && !request.url().startsWith("data:"))
         problems.push(`${size}, ${page.url()}: requests ${request.url()}`);
     });
-    for (const name of PAGES) await lookAt(page, size, name);
+    for (const name of PAGES) await lookAt(page, origin, size, name);
     if (size === "desktop")
-      for (const [words, wanted] of Object.entries(QUESTIONS)) await ask(page, words, wanted);
+      for (const [words, wanted] of Object.entries(QUESTIONS)) await ask(page, origin, words, wanted);
     await page.close();
   }
-} finally {
-  await browser.close();
-  server.close();
 }
-for (const problem of problems) console.error(problem);
-if (problems.length > 0) process.exit(1);
-console.log(
-  `Looked at ${PAGES.length} pages at ${Object.keys(SIZES).join(" and ")} width, and asked the search ${Object.keys(QUESTIONS).length} questions. Pictures: ${PICTURES}`,
-);
 
-async function lookAt(page: Page, size: string, name: string): Promise<void> {
+async function lookAt(page: Page, origin: string, size: string, name: string): Promise<void> {
   await page.goto(`${origin}/${name}`, { waitUntil: "networkidle" });
   const wider = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   if (wider > 0) problems.push(`${size}, ${name}: is ${wider} pixels wider than the screen`);
+  if ((await page.locator(".VPNav, .VPSidebar, .VPHero").allInnerTexts()).some((text) => text.includes("{{")))
+    problems.push(`${size}, ${name}: shows a template instead of its text`);
   if ((await page.locator("h1").count()) === 0) problems.push(`${size}, ${name}: has no heading`);
   await page.screenshot({ path: join(PICTURES, `${name.replace(/\W+/g, "-")}.${size}.png`) });
 }
 
-async function ask(page: Page, words: string, wanted: string): Promise<void> {
+async function ask(page: Page, origin: string, words: string, wanted: string): Promise<void> {
   await page.goto(`${origin}/index.html`, { waitUntil: "networkidle" });
   await page.keyboard.press("Control+k");
   const input = page.locator(".VPLocalSearchBox input");
@@ -127,7 +136,7 @@ async function launch(): Promise<Browser | undefined> {
   if (executablePath === undefined) return undefined;
   return chromium.launch({
     executablePath,
-    args: ["--no-sandbox", "--disable-gpu", "--single-process", "--no-zygote", "--headless=shell"],
+    args: ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"],
   });
 }
 
@@ -137,7 +146,7 @@ function onPath(name: string): string | undefined {
 }
 
 async function delivered(): Promise<string | undefined> {
-  const folder = resolve(import.meta.dirname, "../node_modules/.cache/browser");
+  const folder = resolve(__dirname, "../node_modules/.cache/browser");
   try {
     mkdirSync(folder, { recursive: true });
     const isThere = existsSync(join(folder, "node_modules/@sparticuz/chromium"));
@@ -159,3 +168,5 @@ async function delivered(): Promise<string | undefined> {
     return undefined;
   }
 }
+
+void main();

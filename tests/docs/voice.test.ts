@@ -1,0 +1,29 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { REPOSITORY } from "../support/engine";
+
+/** What can be checked by machine of how the product speaks: docs/glossary.md has its words. */
+
+/** The files that people read, with what they must not say. This file names it, so it isn't among them. */
+const FILES = execFileSync("git", ["ls-files", "*.ts", "*.mts", "*.md", "*.sh", "*.yml"], {
+  cwd: REPOSITORY,
+  encoding: "utf8",
+})
+  .split("\n")
+  .filter((file) => file !== "" && file !== "tests/docs/voice.test.ts");
+
+const UNWANTED: Readonly<Record<string, RegExp>> = {
+  "references to documents outside the repository": /seed 00\d|facts \d|\bD\d{2}\b/,
+  "Cloudflare by another name": /\bthe vendor\b|\bthe service\b/i,
+  "Cloudflare's products by other names": /\blog-push\b|\bpage security\b|\bkey-value data\b|\bedge functions?\b/i,
+};
+
+it.each(Object.entries(UNWANTED))("there are no %s", (_what, unwanted) => {
+  const found = FILES.flatMap((file) =>
+    readFileSync(join(REPOSITORY, file), "utf8")
+      .split("\n")
+      .flatMap((line, index) => (unwanted.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [])),
+  );
+  expect(found).toEqual([]);
+});
