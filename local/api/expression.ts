@@ -46,7 +46,7 @@ class Reader {
 
   whole(): void {
     this.#conditions();
-    if (this.#at < this.expression.length) this.#fail("unrecognised input");
+    if (this.#at < this.expression.length) this.#fail("unrecognized input");
   }
 
   /** What stands here, and the space behind it; undefined where something else does. */

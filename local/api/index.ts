@@ -14,7 +14,7 @@ export type { ValueStore } from "./kv/value";
 export type { EffectiveDeployment, EffectiveRule, EffectiveWaf } from "./rulesets/effective";
 export { managedRulesets, OWASP_SCORE_RULE } from "./rulesets/ids";
 export { seededEntryPoints, seededRules } from "./rulesets/seed";
-export type { LogpushBehaviour } from "./logpush/behaviour";
+export type { LogpushBehavior } from "./logpush/behavior";
 export type { Generated } from "./logpush/lines";
 export type { PushReport } from "./logpush/push";
 export type { LogpushControls } from "./logpush/store";

@@ -2,7 +2,7 @@ import { type KvLag, noLag } from "./kv/namespace";
 import type { ValueStore } from "./kv/value";
 import { defaultLimits, type Limits } from "./limits";
 import { withChange, defaultWafSettings, type WafSettings, type WafSettingsChange } from "./waf/settings";
-import { type LogpushBehaviour, usualBehaviour } from "./logpush/behaviour";
+import { type LogpushBehavior, usualBehavior } from "./logpush/behavior";
 
 /** Whether to behave as Cloudflare's guides document or as its OpenAPI document says, where the two differ. */
 export type Dialect = "documented" | "openapi";
@@ -40,7 +40,7 @@ export interface LocalApiOptions {
   /** "digests" keeps of a KV value its SHA-256 and its length: reading it is refused. @default "memory" */
   readonly kvStore?: ValueStore;
   /** Forms of Logpush responses that Cloudflare doesn't document. @default by dialect and strictness */
-  readonly logpush?: Partial<LogpushBehaviour>;
+  readonly logpush?: Partial<LogpushBehavior>;
   /** Per credential: more than `requests` within the window, and all are refused for `retryAfterSeconds`. @default none */
   readonly rateLimit?: {
     readonly requests: number;
@@ -64,7 +64,7 @@ export interface Settings
     Required<Omit<LocalApiOptions, "kvLagMs" | "logpush" | "rateLimit" | "persistTo" | "waf" | "limits">>,
     Pick<LocalApiOptions, "rateLimit" | "persistTo"> {
   readonly kvLagMs: KvLag;
-  readonly logpush: LogpushBehaviour;
+  readonly logpush: LogpushBehavior;
   /** Changes while the API runs. */
   waf: WafSettings;
   readonly limits: Limits;
@@ -92,7 +92,7 @@ export function settle(options: LocalApiOptions): Settings {
     strict,
     listLagMs,
     kvLagMs: { ...noLag, listing: listLagMs, ...options.kvLagMs },
-    logpush: { ...usualBehaviour(dialect, strict), ...options.logpush },
+    logpush: { ...usualBehavior(dialect, strict), ...options.logpush },
     waf: withChange(defaultWafSettings, options.waf ?? {}),
     limits: { ...defaultLimits, ...options.limits },
   };

@@ -108,7 +108,7 @@ async function start(options: LocalApiOptions): Promise<LocalApi> {
   const shelf = { clock: clock.now, lagMs: settings.readLagMs, listLagMs: settings.listLagMs, onWrite };
   const logpush = new LogpushStore({
     ...shelf,
-    behaviour: settings.logpush,
+    behavior: settings.logpush,
     limits: settings.limits,
     folder: persistTo === undefined ? undefined : join(persistTo, "logpush"),
   });

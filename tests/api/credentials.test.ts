@@ -81,7 +81,7 @@ describe("a credential that is refused", () => {
     ["401", 401, 1],
     ["a malformed one's code", 400, 6003],
     ["a bad key pair's code", 400, 9106],
-  ])("is recognised by %s", async (_name, status, code) => {
+  ])("is recognized by %s", async (_name, status, code) => {
     api.fault({ match: {}, kind: "status", status, code });
     const { client } = clientOf(api.url, { credential: saved, fallback: fresh });
     await client.get(settings, { what: WHAT, schema });

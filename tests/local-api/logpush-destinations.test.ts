@@ -74,7 +74,7 @@ describe("a destination", () => {
 
   test("that rejects writes can't be used for a job, fails validation, and gets no challenge", async () => {
     const control = controlOf(api);
-    const knob = await control("PATCH", "/logpush/behaviour", { unwritable: ["datadog://intake"] });
+    const knob = await control("PATCH", "/logpush/behavior", { unwritable: ["datadog://intake"] });
     expect(knob).toMatchObject({ status: 200, body: { unwritable: ["datadog://intake"], filter: "shown" } });
     expect(await call("POST", jobs, newJob)).toMatchObject(
       refusal(400, 1002, "error validating destination: error writing object", "/destination_conf"),
@@ -261,7 +261,7 @@ describe("the datasets of a scope", () => {
       http_requests: { NewField: "int", BotScore: null },
       casb_findings: { FindingID: "string" },
     };
-    expect(await controlOf(api)("PATCH", "/logpush/behaviour", { fields })).toMatchObject({ status: 200 });
+    expect(await controlOf(api)("PATCH", "/logpush/behavior", { fields })).toMatchObject({ status: 200 });
     const zone = result(await call("GET", path(scope, "http_requests", "fields")));
     expect(zone).toMatchObject({ NewField: "int", ClientIP: "string" });
     expect(zone).not.toHaveProperty("BotScore");

@@ -104,7 +104,7 @@ const EXAMPLES: Readonly<Record<string, JsonObject>> = {
     description: "private description of the rule",
     enabled: true,
     ref: "private-reference",
-    position: { before: "private-neighbour" },
+    position: { before: "private-neighbor" },
     owasp: { paranoiaLevel: 2, scoreThreshold: 40, action: "block" },
     categories: [{ tag: "private-category", action: "managed_challenge" }],
     rules: { [ID]: { enabled: true, action: "managed_challenge" } },

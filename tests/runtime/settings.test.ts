@@ -214,8 +214,8 @@ describe("a key of config that nothing reads", () => {
   });
 
   test("is told with all that there are, where none is close", () => {
-    const [sentence] = unknownConfigKeys(["edgeguard:colourOfTheSky"]);
+    const [sentence] = unknownConfigKeys(["edgeguard:colorOfTheSky"]);
     expect(sentence).toContain("Valid keys: edgeguard:apiToken, edgeguard:apiEmail");
-    expect(sentence).toContain("pulumi config rm edgeguard:colourOfTheSky");
+    expect(sentence).toContain("pulumi config rm edgeguard:colorOfTheSky");
   });
 });

@@ -16,7 +16,7 @@ import { lagOf, plays, type Mode, type Play } from "./plays";
  * machine, and the engines have to agree on what was sent and on what was recorded.
  */
 export interface Scenario {
-  /** A sentence about behaviour. */
+  /** A sentence about behavior. */
   readonly title: string;
   /** Folder of the programs: `program/` first, `program.<name>/` where a step says so. */
   readonly folder: string;
@@ -136,11 +136,11 @@ async function play(scenario: Scenario, on: Play): Promise<unknown> {
           result: (await raw(api, "GET", await path(api, zone, step.look))).result ?? [],
         }).toMatchObject({ place, result: step.result });
       else {
-        if (step.run === "destroy") state = normalised(await project.export(), zone);
+        if (step.run === "destroy") state = normalized(await project.export(), zone);
         await playRun(scenario, project, api, zone, inMode(step, on), place);
       }
     }
-    return state ?? normalised(await project.export(), zone);
+    return state ?? normalized(await project.export(), zone);
   } finally {
     await api.close();
     project.remove();
@@ -253,7 +253,7 @@ export async function raw(
 }
 
 /** What both engines have to record alike: ids and times differ from run to run. */
-function normalised(state: Deployment, zone: string): unknown {
+function normalized(state: Deployment, zone: string): unknown {
   const text = JSON.stringify(
     [...edgeguardResources(state)].map(([name, r]) => ({
       name,

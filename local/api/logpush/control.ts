@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ApiContext } from "../context";
 import type { ControlRoutes } from "../control-routes";
 import { readBody, readQuery } from "../request";
-import { behaviourSchema } from "./behaviour";
+import { behaviorSchema } from "./behavior";
 import { isDataset } from "./datasets";
 import { health } from "./entities";
 import type { Line } from "./evaluate";
@@ -67,14 +67,14 @@ export function logpushControlRoutes(controls: ControlRoutes, { state: { logpush
       });
     },
   );
-  controls.add("GET", "/logpush/behaviour", "shows how responses about jobs look", (c) =>
-    c.json(logpush.behaviour),
+  controls.add("GET", "/logpush/behavior", "shows how responses about jobs look", (c) =>
+    c.json(logpush.behavior),
   );
   controls.add(
     "PATCH",
-    "/logpush/behaviour",
+    "/logpush/behavior",
     "changes how responses about jobs look: hides credentials and filters, adds fields, makes destinations reject writes",
-    async (c) => c.json(logpush.configure(await readBody(c, behaviourSchema.partial()))),
+    async (c) => c.json(logpush.configure(await readBody(c, behaviorSchema.partial()))),
     { destination: "redacted", filter: "hidden", unwritable: ["s3://closed"] },
   );
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ApiContext } from "../context";
 import { readBody } from "../request";
-import type { LogpushBehaviour } from "./behaviour";
+import type { LogpushBehavior } from "./behavior";
 import { datasets } from "./datasets";
 import { kinds, outputOptions } from "./entities";
 import { logpushFailures } from "./failures";
@@ -15,14 +15,14 @@ const measure = (least: number, most: number) => {
 };
 
 /** Cloudflare's guide sends the flag as a string; the OpenAPI document says boolean. */
-function flag(form: LogpushBehaviour["cve"]) {
+function flag(form: LogpushBehavior["cve"]) {
   const text = z.enum(["true", "false"]).transform((value) => value === "true");
   const either = z.union([z.boolean(), text], { error: "must be a boolean, or its string form" });
   const accepted = form === "booleanOnly" ? z.boolean() : form === "stringOnly" ? text : either;
   return accepted.nullable().optional();
 }
 
-function members({ cve }: LogpushBehaviour) {
+function members({ cve }: LogpushBehavior) {
   return {
     name: z.string().max(512).nullable().optional(),
     enabled: z.boolean().optional(),
@@ -43,13 +43,13 @@ function members({ cve }: LogpushBehaviour) {
 }
 
 /** Unknown members are kept; a strict API rejects them. */
-export function readNewJob(c: ApiContext, behaviour: LogpushBehaviour, strict: boolean) {
-  const shape = { ...members(behaviour), destination_conf: destination };
+export function readNewJob(c: ApiContext, behavior: LogpushBehavior, strict: boolean) {
+  const shape = { ...members(behavior), destination_conf: destination };
   return read(c, strict ? z.strictObject(shape) : z.looseObject(shape));
 }
 
-export function readChange(c: ApiContext, behaviour: LogpushBehaviour, strict: boolean) {
-  const shape = { ...members(behaviour), destination_conf: destination.optional() };
+export function readChange(c: ApiContext, behavior: LogpushBehavior, strict: boolean) {
+  const shape = { ...members(behavior), destination_conf: destination.optional() };
   return read(c, strict ? z.strictObject(shape) : z.looseObject(shape));
 }
 

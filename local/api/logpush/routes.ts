@@ -39,7 +39,7 @@ function jobRoutes(app: ApiRouter, root: string, scopeOf: ScopeOf, services: Ser
 
     POST: async (c) => {
       const scope = scopeOf(c);
-      const sent = await requests.readNewJob(c, logpush.behaviour, strict);
+      const sent = await requests.readNewJob(c, logpush.behavior, strict);
       const dataset = sent.dataset ?? "http_requests";
       const quota =
         scope.kind === "zones" ? limits.maxLogpushJobs[c.get("zone").plan] : limits.maxAccountLogpushJobs;
@@ -50,17 +50,17 @@ function jobRoutes(app: ApiRouter, root: string, scopeOf: ScopeOf, services: Ser
 
       const blank = { scope, dataset, kind: sent.kind ?? "", destination_conf: "", ...nothingSet };
       const created = logpush.create(changed(blank, sent));
-      return ok(c, logpush.behaviour.created === "job" ? jobToWire(created, logpush.behaviour) : null);
+      return ok(c, logpush.behavior.created === "job" ? jobToWire(created, logpush.behavior) : null);
     },
   });
 
   route(app, `${root}/jobs/:jobId`, {
-    GET: (c) => ok(c, jobToWire(find(c, logpush.visible(scopeOf(c))), logpush.behaviour)),
+    GET: (c) => ok(c, jobToWire(find(c, logpush.visible(scopeOf(c))), logpush.behavior)),
 
     PUT: async (c) => {
       const scope = scopeOf(c);
       const old = find(c, logpush.latest(scope));
-      const sent = await requests.readChange(c, logpush.behaviour, strict);
+      const sent = await requests.readChange(c, logpush.behavior, strict);
       for (const member of ["dataset", "kind"] as const) {
         const value = sent[member];
         if (value !== undefined && (strict || value !== old[member])) throw logpushFailures.immutable(member);
@@ -74,7 +74,7 @@ function jobRoutes(app: ApiRouter, root: string, scopeOf: ScopeOf, services: Ser
       }
       const job = { ...changed(old, sent), id: old.id };
       logpush.update(job);
-      return ok(c, jobToWire(job, logpush.behaviour));
+      return ok(c, jobToWire(job, logpush.behavior));
     },
 
     DELETE: (c) => {
@@ -237,7 +237,7 @@ function checkDestination(
 
 function requireWritable(text: string, logpush: LogpushStore): Destination {
   const destination = parseDestination(text);
-  const refused = !logpush.isWritable(text) || isRedacted(destination, logpush.behaviour.mask);
+  const refused = !logpush.isWritable(text) || isRedacted(destination, logpush.behavior.mask);
   if (refused) throw logpushFailures.destinationUnwritable();
   return destination;
 }
@@ -250,8 +250,8 @@ function find(c: ApiContext, jobs: readonly Job[]): Job {
   return job;
 }
 
-function shown(jobs: readonly Job[], { behaviour }: LogpushStore): Record<string, unknown>[] {
-  return jobs.map((job) => jobToWire(job, behaviour));
+function shown(jobs: readonly Job[], { behavior }: LogpushStore): Record<string, unknown>[] {
+  return jobs.map((job) => jobToWire(job, behavior));
 }
 
 /** The message of what `check` throws, which a validation returns in a success. */

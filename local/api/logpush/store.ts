@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { Limits } from "../limits";
 import { Shelf, type ShelfOptions } from "../shelf";
-import type { LogpushBehaviour } from "./behaviour";
+import type { LogpushBehavior } from "./behavior";
 import { type Dataset, usualFields } from "./datasets";
 import { type Destination, nameInBucket, sinkFolder } from "./destination";
 import type { Health, Job, LogpushSnapshot, Scope } from "./entities";
@@ -25,7 +25,7 @@ export interface LogpushControls {
   /** The content of one of its files. */
   read(path: string): string;
   /** Changes how responses look from now on. What isn't given stays. */
-  configure(changes: Changes<LogpushBehaviour>): LogpushBehaviour;
+  configure(changes: Changes<LogpushBehavior>): LogpushBehavior;
   /** Sets when a job last pushed or failed. What isn't given stays. */
   setHealth(jobId: number, health: Changes<Health>): void;
   /** Pushes log lines, given or generated, through a job's filter and options to the sink. */
@@ -33,7 +33,7 @@ export interface LogpushControls {
 }
 
 interface LogpushStoreOptions extends ShelfOptions {
-  readonly behaviour: LogpushBehaviour;
+  readonly behavior: LogpushBehavior;
   readonly limits: Limits;
   /** The sink's folder; undefined creates a temporary one. */
   readonly folder: string | undefined;
@@ -46,14 +46,14 @@ export class LogpushStore implements LogpushControls {
   readonly #shelf: Shelf<LogpushSnapshot>;
   readonly #sink: Sink;
   readonly #options: LogpushStoreOptions;
-  behaviour: LogpushBehaviour;
+  behavior: LogpushBehavior;
 
   /** Empty until a state is restored. */
   constructor(options: LogpushStoreOptions) {
     this.#shelf = new Shelf(options);
     this.#sink = new Sink(options.folder);
     this.#options = options;
-    this.behaviour = options.behaviour;
+    this.behavior = options.behavior;
     this.restore({ nextId: 1, jobs: [] });
   }
 
@@ -108,7 +108,7 @@ export class LogpushStore implements LogpushControls {
   /** The fields of a dataset with their types; undefined if only its name is known. */
   fieldsOf(dataset: Dataset): Fields | undefined {
     const usual = usualFields(dataset);
-    const changes = this.behaviour.fields[dataset];
+    const changes = this.behavior.fields[dataset];
     return changes === undefined ? usual : withChanges(usual ?? new Map(), changes);
   }
 
@@ -119,7 +119,7 @@ export class LogpushStore implements LogpushControls {
   }
 
   isWritable(destination: string): boolean {
-    return !this.behaviour.unwritable.some((start) => destination.startsWith(start));
+    return !this.behavior.unwritable.some((start) => destination.startsWith(start));
   }
 
   /** Writes a token to the destination. Returns the file's name there and its path on this machine. */
@@ -144,9 +144,9 @@ export class LogpushStore implements LogpushControls {
     return text;
   }
 
-  configure(changes: Changes<LogpushBehaviour>): LogpushBehaviour {
-    this.behaviour = applied(this.behaviour, changes);
-    return this.behaviour;
+  configure(changes: Changes<LogpushBehavior>): LogpushBehavior {
+    this.behavior = applied(this.behavior, changes);
+    return this.behavior;
   }
 
   setHealth(jobId: number, health: Changes<Health>): void {

@@ -1,4 +1,4 @@
-import type { LogpushBehaviour } from "./behaviour";
+import type { LogpushBehavior } from "./behavior";
 import { redact } from "./destination";
 import type { Job, OutputOptions } from "./entities";
 import { logpushFailures } from "./failures";
@@ -25,20 +25,20 @@ export function effectiveOptions(options: OutputOptions | null) {
 }
 
 /** A job as a response contains it. JSON leaves out what is undefined. */
-export function jobToWire(job: Job, behaviour: LogpushBehaviour): Record<string, unknown> {
+export function jobToWire(job: Job, behavior: LogpushBehavior): Record<string, unknown> {
   const { further, filter, destination_conf: destination, output_options: options } = job;
   return {
     ...further,
     ...job,
     scope: undefined,
     further: undefined,
-    filter: behaviour.filter === "shown" ? filter : undefined,
-    destination_conf: behaviour.destination === "full" ? destination : redact(destination, behaviour.mask),
-    output_options: options === null ? null : optionsToWire(options, behaviour),
+    filter: behavior.filter === "shown" ? filter : undefined,
+    destination_conf: behavior.destination === "full" ? destination : redact(destination, behavior.mask),
+    output_options: options === null ? null : optionsToWire(options, behavior),
   };
 }
 
-function optionsToWire(options: OutputOptions, { defaults, cve }: LogpushBehaviour): Record<string, unknown> {
+function optionsToWire(options: OutputOptions, { defaults, cve }: LogpushBehavior): Record<string, unknown> {
   const shown = defaults === "shown" ? { ...options, ...effectiveOptions(options) } : { ...options };
   const flag = shown["CVE-2021-44228"];
   if (typeof flag !== "boolean") return shown;

@@ -42,7 +42,7 @@ function buildCommand(argv: readonly string[], io: Io): Command {
     .option("-p, --parallel <n>", "steps at the same time", wholeNumber)
     .option("--non-interactive", "accepted: this engine never asks")
     .addOption(
-      new Option("--color <when>", "colours").choices(["always", "auto", "never", "raw"]).default("auto"),
+      new Option("--color <when>", "colors").choices(["always", "auto", "never", "raw"]).default("auto"),
     )
     .addHelpText("after", "\nThe local API, to run programs against:\n  $ edgeguard-local api --help")
     .showHelpAfterError("(see --help for what the local engine supports)");

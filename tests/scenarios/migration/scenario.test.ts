@@ -185,7 +185,7 @@ describe("migrations of seven zones", () => {
         }
         if (mode === undefined && engines().length > 1) {
           const state = edgeguardResources(await project.export());
-          recorded.set(engine.name, normalised([...state.values()].map(({ outputs }) => outputs)));
+          recorded.set(engine.name, normalized([...state.values()].map(({ outputs }) => outputs)));
         }
 
         // 7. A fresh stack takes finished zones as they are. Destroyed, it asks for nothing and says what stays; what is
@@ -218,7 +218,7 @@ describe("migrations of seven zones", () => {
 });
 
 /** Without what differs from run to run. */
-function normalised(outputs: readonly unknown[]): unknown {
+function normalized(outputs: readonly unknown[]): unknown {
   const text = JSON.stringify(outputs).replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "{time}");
   const all = JSON.parse(text) as { zoneId: string }[];
   return all.sort((a, b) => (a.zoneId < b.zoneId ? -1 : 1));

@@ -3,7 +3,7 @@ import { datasets } from "./datasets";
 import { fieldTypes } from "./fields";
 
 /** How the API responds where it is undocumented, or where both variants have been seen. */
-export const behaviourSchema = z.strictObject({
+export const behaviorSchema = z.strictObject({
   /** How responses show `destination_conf`: "redacted" replaces each secret with `mask`. */
   destination: z.enum(["full", "redacted"]),
   mask: z.string().min(1),
@@ -24,9 +24,9 @@ export const behaviourSchema = z.strictObject({
   unwritable: z.array(z.string()).readonly(),
 });
 
-export type LogpushBehaviour = Readonly<z.infer<typeof behaviourSchema>>;
+export type LogpushBehavior = Readonly<z.infer<typeof behaviorSchema>>;
 
-export function usualBehaviour(dialect: "documented" | "openapi", strict: boolean): LogpushBehaviour {
+export function usualBehavior(dialect: "documented" | "openapi", strict: boolean): LogpushBehavior {
   const form = dialect === "documented" ? "string" : "boolean";
   return {
     destination: "full",
