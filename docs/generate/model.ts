@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { SymbolFlags, TypeFormatFlags } from "typescript";
 import type * as TypeDoc from "typedoc" with { "resolution-mode": "import" };
 
@@ -17,7 +17,7 @@ export interface Doc {
   readonly defaultValue?: string;
   readonly examples: readonly Example[];
   readonly destroy?: string;
-  readonly imported?: string;
+  readonly importing?: string;
   readonly returns?: string;
   readonly throws: readonly string[];
   readonly see: readonly string[];
@@ -54,16 +54,10 @@ export interface Model {
 
 export async function readModel(): Promise<Model> {
   const typedoc = await import("typedoc");
-  // TypeDoc drops a comment with @import: in JavaScript the tag imports types.
-  const { prototype } = typedoc.Comment;
-  const getTag = prototype.getTag; // eslint-disable-line @typescript-eslint/unbound-method -- Called with its object.
-  prototype.getTag = function (name) {
-    return name === "@import" ? undefined : getTag.call(this, name);
-  };
   const app = await typedoc.Application.bootstrap({
     entryPoints: [join(REPOSITORY, "provider/index.ts")],
     tsconfig: join(REPOSITORY, "provider/tsconfig.json"),
-    blockTags: [...typedoc.OptionDefaults.blockTags, "@destroy", "@import"],
+    blockTags: [...typedoc.OptionDefaults.blockTags, "@destroy", "@importing"],
     excludeExternals: true,
     sort: ["source-order"],
     logLevel: "Error",
@@ -207,14 +201,14 @@ class Reader {
     if (comment === undefined) return NO_DOC;
     const tags = (tag: `@${string}`): string[] =>
       comment.getTags(tag).map(({ content }) => this.#text(content).trim());
-    const [defaultValue, destroy, imported, returns] = (
-      ["@defaultValue", "@destroy", "@import", "@returns"] as const
+    const [defaultValue, destroy, importing, returns] = (
+      ["@defaultValue", "@destroy", "@importing", "@returns"] as const
     ).map((tag) => tags(tag)[0]);
     return {
       text: this.#text(comment.summary).trim(),
       ...(defaultValue === undefined ? {} : { defaultValue: unfenced(defaultValue) }),
       ...(destroy === undefined ? {} : { destroy }),
-      ...(imported === undefined ? {} : { imported }),
+      ...(importing === undefined ? {} : { importing }),
       ...(returns === undefined ? {} : { returns }),
       examples: comment.getTags("@example").map((tag) => exampleOf(tag.name, this.#text(tag.content))),
       throws: tags("@throws"),
@@ -235,7 +229,7 @@ class Reader {
 }
 
 function fileOf({ sources = [] }: TypeDoc.DeclarationReflection): string {
-  return (sources[0]?.fileName ?? "").replace(/^(pulumi-edgeguard|provider)\//, "");
+  return relative(join(REPOSITORY, "provider"), sources[0]?.fullFileName ?? "");
 }
 
 function exampleOf(title: string | undefined, content: string): Example {

@@ -62,7 +62,7 @@ export function resourcePage(
     section(2, "Outputs", "Every argument is also an output.", outputs(item, lifecycle, links, path)),
     section(2, "What destroy does", item.doc.destroy),
     section(2, "Permissions", permissions(name)),
-    section(2, "Import", item.doc.imported),
+    section(2, "Import", item.doc.importing),
     section(2, "Requests it makes", table(["Step", "Requests"], requestRows(requests))),
     section(
       2,

@@ -387,7 +387,7 @@ export interface KvEntriesArgs {
  * ```
  * @destroy
  * Deletes the keys that the resource wrote or adopted. Other keys and the namespace stay.
- * @import
+ * @importing
  * `edgeguard import --account <account ID> --only kv --with-values` writes each namespace's entries to a file, and
  * the program and the import file that go with it. The resource's ID is the namespace's ID, a slash and a UUID.
  * @throws In the preview, for each entry that exceeds a limit: which entry, and where it is.

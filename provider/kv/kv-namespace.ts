@@ -231,7 +231,7 @@ export interface KvNamespaceArgs {
  * @destroy
  * Deletes the namespace. A namespace that still has keys is kept, and the destroy fails, unless `forceDestroy` is
  * set: then its keys are deleted, too.
- * @import
+ * @importing
  * `edgeguard import --account <account ID> --only kv` writes the program and the import file. The resource's ID is
  * the namespace's ID.
  * @throws If the title is empty, too long, or taken by a namespace that may not be adopted.

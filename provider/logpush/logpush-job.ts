@@ -317,7 +317,7 @@ export interface LogpushJobArgs {
  * });
  * ```
  * @destroy Deletes the job. Logs that it has pushed stay at the destination.
- * @import `edgeguard import --zone <zone ID> --only logpush`, or `--account <account ID>`, writes the program and the import
+ * @importing `edgeguard import --zone <zone ID> --only logpush`, or `--account <account ID>`, writes the program and the import
  * file. The resource's ID is the job's number.
  * @throws in the preview, if the filter, a field, the destination or the ownership token is invalid.
  * @throws in the preview, if an existing job may not be adopted, or the zone's job limit is reached.

@@ -294,7 +294,7 @@ export interface WafMigrationArgs {
  * ```
  *
  * @destroy Removes the migration from the state and sends nothing: the zone stays as it is.
- * @import Not needed: declare the zone with the target it has reached. An update then records the zone's state and sends
+ * @importing Not needed: declare the zone with the target it has reached. An update then records the zone's state and sends
  * nothing. `edgeguard import` skips migrations.
  *
  * @throws in the preview if the zone is blocked, if the confirmation is missing or doesn't match, or if the target is lower

@@ -228,7 +228,7 @@ export interface PageShieldPolicyArgs {
  *
  * @destroy Deletes the policy, including one that was adopted. Visitors' browsers no longer apply it.
  *
- * @import The resource's ID is the policy's ID. `edgeguard import --zone <zone ID>` writes the program and the import file
+ * @importing The resource's ID is the policy's ID. `edgeguard import --zone <zone ID>` writes the program and the import file
  * for the zone's policies. Without it, a policy that is equal in every field is adopted by the next `pulumi up`.
  *
  * @throws If the token lacks a permission, or the plan lacks Page Shield policies.

@@ -179,7 +179,7 @@ export interface PageShieldSettingsArgs {
  * @destroy Puts back what the zone had before the first update, for every setting declared here. With `onDestroy: "keep"`
  * it sends nothing. Policies keep working if Page Shield is turned off.
  *
- * @import The resource's ID is the zone's ID. `edgeguard import --zone <zone ID>` writes the program and the import file.
+ * @importing The resource's ID is the zone's ID. `edgeguard import --zone <zone ID>` writes the program and the import file.
  * Without it, the next `pulumi up` manages the settings and changes what differs.
  *
  * @throws If the token lacks a permission, or the plan lacks Page Shield or the entitlement that a value needs.

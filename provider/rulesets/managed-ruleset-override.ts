@@ -475,7 +475,7 @@ export interface ManagedRulesetOverrideArgs {
  * @destroy
  * Deletes the rule and its exceptions, or puts an adopted rule back as it was found; `onDestroy` chooses. A warning says
  * so if the zone then runs no managed ruleset.
- * @import
+ * @importing
  * `edgeguard import --zone <zone ID> --only rulesets` writes a program and a file for `pulumi import` with every
  * deployment of the zone. The resource's ID is the ID of its execute rule.
  * @throws If the account doesn't have the ruleset or the version, or the ruleset doesn't have a tag or a rule.

@@ -8,6 +8,7 @@ import { RateBudget } from "../../provider/api/rate-budget";
 import { forwarder } from "../../provider/runtime/forwarder";
 import { Project } from "../support/engine";
 import { cli } from "./cli";
+import { docs } from "./docs";
 import { kv } from "./kv";
 import { median, print, type Row } from "./table";
 
@@ -132,6 +133,7 @@ async function main(): Promise<void> {
     ...(await runs()),
     ...(await kv({ long })),
     ...(await cli()),
+    ...(await docs()),
   ];
   print(rows, process.argv.includes("--json"));
 }
