@@ -7,11 +7,11 @@ import { Command } from "commander";
 import colors from "picocolors";
 import { startLocalApi, type LocalApi } from "../api";
 import { isolatedEnvironment, LOCAL_ENGINE, pulumiCli, startEngine, type EngineCommand } from "../driver";
-import { STORY, type Scene } from "./story";
+import { DEMO_STEPS, type DemoStep } from "./steps";
 
 /**
- * Tells the product's main story on this machine alone: the local API on a free port, the Pulumi CLI or the local
- * engine, and the program of examples/edge-site in a folder that is gone afterwards.
+ * Runs the demo on this machine alone: the local API on a free port, the Pulumi CLI or the local engine, and the program
+ * of examples/edge-site in a temporary folder.
  */
 
 const REPOSITORY = resolve(__dirname, "../../..");
@@ -20,63 +20,63 @@ const TOKEN = "local-token";
 async function main(): Promise<number> {
   const options = new Command("demo")
     .description(
-      "Previews, applies, drifts, repairs, changes and destroys a site's edge security, on this machine alone.",
+      "Preview, deploy, drift, repair, change and destroy one site's edge security. Nothing leaves this machine.",
     )
-    .option("--keep", "keep the project and its state, and say where they are")
-    .option("--local-engine", "use the local engine even where the Pulumi CLI is on PATH")
+    .option("--keep", "keep the project and its state, and print where they are")
+    .option("--local-engine", "use the local engine even if the Pulumi CLI is on PATH")
     .parse()
     .opts<{ keep?: true; localEngine?: true }>();
 
   const started = Date.now();
   const cli = options.localEngine === true ? undefined : pulumiCli();
-  const stage = await setUp(cli ?? LOCAL_ENGINE);
-  process.once("SIGINT", stage.interrupt);
-  process.once("SIGTERM", stage.interrupt);
+  const demo = await setUp(cli ?? LOCAL_ENGINE);
+  process.once("SIGINT", demo.interrupt);
+  process.once("SIGTERM", demo.interrupt);
   try {
-    say(colors.bold("edgeguard demo"));
-    say(
-      `engine   ${stage.engine.name}${cli === undefined && options.localEngine !== true ? " (no pulumi on PATH)" : ""}`,
-    );
-    say(`API      ${stage.api.url} (local, nothing leaves this machine)`);
-    for (const [index, scene] of STORY.entries()) await play(stage, scene, `${index + 1}/${STORY.length}`);
-    say(
-      `\n${colors.green("Done")} in ${((Date.now() - started) / 1000).toFixed(0)} s. The program is examples/edge-site/index.ts.`,
-    );
+    const why = cli === undefined && options.localEngine !== true ? " (no Pulumi CLI on PATH)" : "";
+    print(colors.bold("edgeguard demo: one site's edge security, from the first pull request to destroy"));
+    print(`engine   ${demo.engine.name}${why}`);
+    print(`API      ${demo.api.url} (local: nothing leaves this machine)`);
+    for (const [index, step] of DEMO_STEPS.entries())
+      await runStep(demo, step, `${index + 1}/${DEMO_STEPS.length}`);
+    const seconds = ((Date.now() - started) / 1000).toFixed(0);
+    print(`\n${colors.green("Done")} in ${seconds} s. Read the program: examples/edge-site/index.ts`);
     return 0;
   } catch (error) {
-    if (stage.interrupted) return 130;
-    say(colors.red(`\nThe demo stopped: ${error instanceof Error ? error.message : String(error)}`));
+    if (demo.interrupted) return 130;
+    print(colors.red(`\nThe demo failed: ${error instanceof Error ? error.message : String(error)}`));
     return 1;
   } finally {
-    await stage.api.close();
-    if (options.keep === true) say(`Kept: ${stage.home} (project, state, PULUMI_HOME; passphrase "local")`);
-    else rmSync(stage.home, { recursive: true, force: true });
+    await demo.api.close();
+    if (options.keep === true)
+      print(`Kept in ${demo.home}: project, state and PULUMI_HOME. The passphrase is "local".`);
+    else rmSync(demo.home, { recursive: true, force: true });
   }
 }
 
-interface Stage {
+interface Demo {
   readonly engine: EngineCommand;
   readonly api: LocalApi;
   readonly home: string;
   readonly project: string;
   readonly zone: string;
-  /** What the service held before the first scene. */
-  readonly before: string;
+  /** The API's state before the first step. */
+  readonly initialState: string;
   running: ChildProcess | undefined;
-  /** The first scene has shown the migration's assessment, which every preview prints. */
-  assessed: boolean;
+  /** Whether the migration's assessment was printed in full. Every preview repeats it. */
+  assessmentShown: boolean;
   interrupted: boolean;
   readonly interrupt: () => void;
 }
 
-async function setUp(engine: EngineCommand): Promise<Stage> {
+async function setUp(engine: EngineCommand): Promise<Demo> {
   const api = await startLocalApi();
   const home = mkdtempSync(join(tmpdir(), "edgeguard-demo-"));
   const project = join(home, "edge-site");
   mkdirSync(join(home, "state"));
   cpSync(join(REPOSITORY, "examples/edge-site"), project, { recursive: true });
   symlinkSync(join(REPOSITORY, "node_modules"), join(project, "node_modules"));
-  // What is no secret is written by hand: each command of the engine takes about a second.
+  // Plain settings are written to the file: each `pulumi config set` would take about a second.
   const config = {
     "edge-site:zoneId": api.zones.shop,
     "edge-site:oldZoneId": api.zones.migratePro,
@@ -84,106 +84,107 @@ async function setUp(engine: EngineCommand): Promise<Stage> {
     "edgeguard:baseUrl": api.url,
   };
   writeFileSync(join(project, "Pulumi.demo.yaml"), JSON.stringify({ config }));
-  const stage: Stage = {
+  const demo: Demo = {
     engine,
     api,
     home,
     project,
     zone: api.zones.shop,
-    before: declarable(api, api.zones.shop),
+    initialState: stateOf(api, api.zones.shop),
     running: undefined,
-    assessed: false,
+    assessmentShown: false,
     interrupted: false,
     interrupt: () => {
-      stage.interrupted = true;
-      stage.running?.kill("SIGINT");
+      demo.interrupted = true;
+      demo.running?.kill("SIGINT");
     },
   };
-  await quietly(stage, "stack", "init", "demo");
-  await quietly(stage, "config", "set", "--secret", "edgeguard:apiToken", TOKEN);
-  await quietly(stage, "config", "set", "--secret", "logToken", "Bearer log-collector-token");
-  return stage;
+  await runSilently(demo, "stack", "init", "demo");
+  await runSilently(demo, "config", "set", "--secret", "edgeguard:apiToken", TOKEN);
+  await runSilently(demo, "config", "set", "--secret", "logToken", "Bearer log-collector-token");
+  return demo;
 }
 
-async function play(stage: Stage, scene: Scene, number: string): Promise<void> {
-  if (stage.interrupted) throw new Error("interrupted");
-  say(`\n${colors.bold(colors.cyan(`${number}  ${scene.title}`))}`);
-  for (const { file = "index.ts", replace, by, says = `${replace} becomes ${by}` } of scene.edits ?? []) {
-    const path = join(stage.project, file);
-    const before = readFileSync(path, "utf8");
-    if (!before.includes(replace)) throw new Error(`${file} has no ${replace} to change`);
-    say(colors.dim(`     in ${file}: ${says}`));
-    writeFileSync(path, before.replace(replace, by));
+async function runStep(demo: Demo, step: DemoStep, number: string): Promise<void> {
+  if (demo.interrupted) throw new Error("interrupted");
+  print(`\n${colors.bold(colors.cyan(`${number}  ${step.title}`))}`);
+  for (const { file = "index.ts", from, to, description = `${from} → ${to}` } of step.edits ?? []) {
+    const path = join(demo.project, file);
+    const text = readFileSync(path, "utf8");
+    if (!text.includes(from)) throw new Error(`${file} doesn't contain ${from}`);
+    print(colors.dim(`     ${file}: ${description}`));
+    writeFileSync(path, text.replace(from, to));
   }
-  for (const { method, path, body } of scene.dashboard ?? []) {
-    say(colors.dim(`     ${method} ${path} ${JSON.stringify(body)}`));
-    await dashboard(stage, method, path, body);
+  for (const { method, path, body } of step.dashboard ?? []) {
+    print(colors.dim(`     dashboard: ${method} ${path} ${JSON.stringify(body)}`));
+    await editInDashboard(demo, method, path, body);
   }
-  stage.api.clearRequests();
-  say(colors.dim(`     $ pulumi ${scene.run.join(" ")}`));
+  demo.api.clearRequests();
+  const command = `pulumi ${step.run.join(" ")}`;
+  print(colors.dim(`     $ ${command}`));
   const { code, text } = await run(
-    stage,
-    scene.run,
-    withoutRepetition(stage, (line) => say(`     ${line}`)),
+    demo,
+    step.run,
+    abbreviateAssessment(demo, (line) => print(`     ${line}`)),
   );
+  if ((code === 0) !== (step.fails !== true)) throw new Error(`\`${command}\` ended with exit code ${code}`);
+  for (const words of step.prints ?? [])
+    if (!text.includes(words)) throw new Error(`the output doesn't contain "${words}"`);
+  for (const words of step.neverPrints ?? [])
+    if (text.includes(words)) throw new Error(`the output contains "${words}"`);
   // A bulk read is a POST.
-  const sent = stage.api.requests.filter((r) => r.method !== "GET" && !r.path.endsWith("/bulk/get"));
+  const sent = demo.api.requests.filter((r) => r.method !== "GET" && !r.path.endsWith("/bulk/get"));
   const writes = sent.length;
-  const reads = stage.api.requests.length - writes;
-  if ((code === 0) !== (scene.fails !== true))
-    throw new Error(`\`pulumi ${scene.run.join(" ")}\` ended with ${code}`);
-  for (const words of scene.shows ?? [])
-    if (!text.includes(words)) throw new Error(`"${words}" was expected in what was printed`);
-  for (const words of scene.hides ?? [])
-    if (text.includes(words)) throw new Error(`"${words}" was printed, and is nobody's business`);
-  if (scene.writes !== writes)
-    throw new Error(
-      `${scene.writes} writes were expected; ${writes} were sent: ${sent
-        .map((r) => `${r.method} ${r.path}`)
-        .join(", ")}`,
-    );
+  const reads = demo.api.requests.length - writes;
+  if (step.writes !== writes) {
+    const list = sent.map((r) => `${r.method} ${r.path}`).join(", ");
+    throw new Error(`expected ${step.writes} writes, but ${writes} were sent: ${list}`);
+  }
   const batches = sent.flatMap(({ batch }) => batch?.entries ?? []).join(", ");
-  if (scene.batches !== undefined && scene.batches.join(", ") !== batches)
-    throw new Error(`batches of ${scene.batches.join(", ")} entries were expected; sent were ${batches}`);
-  if (scene.logs !== undefined) showLogs(stage.api, scene.logs);
-  if (scene.restores === true && declarable(stage.api, stage.zone) !== stage.before)
-    throw new Error("something is left of the program, or missing of what was there before");
-  say(
-    colors.green(
-      `     → ${scene.point} (${reads} ${reads === 1 ? "read" : "reads"}, ${writes} ${writes === 1 ? "write" : "writes"} sent)`,
-    ),
-  );
+  if (step.batches !== undefined && step.batches.join(", ") !== batches)
+    throw new Error(`expected batches of ${step.batches.join(", ")} entries, but ${batches} were sent`);
+  if (step.logs !== undefined) showLogs(demo.api, step.logs);
+  if (step.restoresEverything === true && stateOf(demo.api, demo.zone) !== demo.initialState)
+    throw new Error("destroy left something behind, or didn't restore everything");
+  print(colors.green(`     → ${step.summary} (${counted(reads, "read")}, ${counted(writes, "write")})`));
 }
 
-/** Shows the assessment of the migration in full once, and by its first line after that. */
-function withoutRepetition(stage: Stage, show: (line: string) => void): (line: string) => void {
-  const known = stage.assessed;
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
+/** Prints the migration's assessment in full the first time, and only its first line after that. */
+function abbreviateAssessment(demo: Demo, show: (line: string) => void): (line: string) => void {
+  const isShort = demo.assessmentShown;
   const indent = (line: string): number => line.search(/\S/);
   let inside = -1;
+  let isCut = false;
   return (line) => {
-    const first = line.includes("edgeguard: WafMigration");
-    if (first) inside = indent(line);
-    else if (indent(line) <= inside) inside = -1;
-    if (first) stage.assessed = true;
-    if (inside < 0 || !known) show(line);
-    else if (first) show(`${line} …`);
+    const isFirst = line.includes("edgeguard: WafMigration");
+    if (isFirst) {
+      inside = indent(line);
+      demo.assessmentShown = true;
+    } else if (indent(line) <= inside) inside = -1;
+    if (isFirst || inside < 0 || !isShort) show(line);
+    else if (!isCut) {
+      show(`${" ".repeat(indent(line))}…`);
+      isCut = true;
+    }
   };
 }
 
-/** What a filter lets through, shown on lines that the local API makes up. */
-function showLogs(api: LocalApi, { job, lines }: NonNullable<Scene["logs"]>): void {
+/** Pushes generated log lines through a job, and prints which ones its filter lets through. */
+function showLogs(api: LocalApi, { job, lines }: NonNullable<DemoStep["logs"]>): void {
   const found = api.snapshot().logpush.jobs.find(({ name }) => name.endsWith(`-${job}`));
-  if (found === undefined) throw new Error(`there is no job ${job}`);
+  if (found === undefined) throw new Error(`no Logpush job named ${job}`);
   const { passed, files } = api.logpush.push(found.id, { count: lines });
-  say(`     ${lines} log lines through the filter: ${passed} pass, for example`);
+  print(`     The job's filter passed ${passed} of ${lines} generated log lines, such as:`);
   const [first] = files;
   const text = first === undefined ? "" : api.logpush.read(first);
-  for (const line of text.split("\n").slice(0, 2)) say(colors.dim(`       ${line}`));
-  if (passed === 0 || passed === lines) throw new Error("the filter lets all lines through, or none");
+  for (const line of text.split("\n").slice(0, 2)) print(colors.dim(`       ${line}`));
+  if (passed === 0 || passed === lines) throw new Error("the filter passed all lines, or none");
 }
 
-/** All that the program may change, without versions and the times at which it was changed. */
-function declarable(api: LocalApi, zone: string): string {
+/** Everything that the program may change, without timestamps. */
+function stateOf(api: LocalApi, zone: string): string {
   const { kv, pageShield, rulesets, logpush } = api.snapshot();
   return JSON.stringify(
     [kv, pageShield[zone], rulesets.zones[zone]?.entryPoint?.rules, logpush.jobs],
@@ -191,15 +192,14 @@ function declarable(api: LocalApi, zone: string): string {
   );
 }
 
-/** What somebody does outside of the program. */
-async function dashboard(stage: Stage, method: string, path: string, body: unknown): Promise<void> {
-  const list = await call(stage, "GET", `/zones/${stage.zone}/page_shield/policies`);
-  const own = (list as { id: string; description: string }[]).find((p) => p.description === "checkout");
-  await call(stage, method, path.replace("{zone}", stage.zone).replace("{policy}", own?.id ?? ""), body);
+async function editInDashboard(demo: Demo, method: string, path: string, body: unknown): Promise<void> {
+  const policies = await call(demo, "GET", `/zones/${demo.zone}/page_shield/policies`);
+  const own = (policies as { id: string; description: string }[]).find((p) => p.description === "checkout");
+  await call(demo, method, path.replace("{zone}", demo.zone).replace("{policy}", own?.id ?? ""), body);
 }
 
-async function call(stage: Stage, method: string, path: string, body?: unknown): Promise<unknown> {
-  const response = await fetch(stage.api.url + path, {
+async function call(demo: Demo, method: string, path: string, body?: unknown): Promise<unknown> {
+  const response = await fetch(demo.api.url + path, {
     method,
     headers: {
       authorization: `Bearer ${TOKEN}`,
@@ -208,50 +208,55 @@ async function call(stage: Stage, method: string, path: string, body?: unknown):
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const answer = (await response.json()) as { success: boolean; result: unknown; errors: unknown };
-  if (!answer.success) throw new Error(`${method} ${path} was refused: ${JSON.stringify(answer.errors)}`);
+  if (!answer.success) throw new Error(`${method} ${path} failed: ${JSON.stringify(answer.errors)}`);
   return answer.result;
 }
 
-async function quietly(stage: Stage, ...args: string[]): Promise<void> {
-  const { code, text } = await run(stage, args, () => undefined);
-  if (code !== 0) throw new Error(`\`pulumi ${args.join(" ")}\` ended with ${code}:\n${text}`);
+async function runSilently(demo: Demo, ...args: string[]): Promise<void> {
+  const { code, text } = await run(demo, args, () => undefined);
+  if (code !== 0) throw new Error(`\`pulumi ${args.join(" ")}\` ended with exit code ${code}:\n${text}`);
 }
 
-/** Lines that tell a person nothing here. */
+/** Lines that only repeat others. */
 const NOISE =
   /^\s*$|^(@ |Previewing|Updating|Refreshing|Destroying|Duration|The resources in the stack|If you want to remove)|\[urn=|pulumi:pulumi:Stack|creating \(|updating \(|deleting \(|refreshing( \(|\s*$)/;
 
+/** The local engine's progress lines. Its summary lists the same resources. */
+const PROGRESS = / \(\d+\.\ds\)$/;
+
 function run(
-  stage: Stage,
+  demo: Demo,
   args: readonly string[],
   show: (line: string) => void,
 ): Promise<{ code: number; text: string }> {
-  const env = { ...isolatedEnvironment(stage.home), PULUMI_NODEJS_TRANSPILE_ONLY: "true", NO_COLOR: "1" };
-  const child = startEngine(stage.engine, args, { cwd: stage.project, env });
-  stage.running = child;
-  const seen: string[] = [];
-  const shown = new Set<string>();
+  const env = { ...isolatedEnvironment(demo.home), PULUMI_NODEJS_TRANSPILE_ONLY: "true", NO_COLOR: "1" };
+  const child = startEngine(demo.engine, args, { cwd: demo.project, env });
+  demo.running = child;
+  const lines: string[] = [];
+  const printed = new Set<string>();
+  const isNoise = (line: string): boolean =>
+    NOISE.test(line) || (demo.engine === LOCAL_ENGINE && PROGRESS.test(line));
   for (const stream of [child.stdout, child.stderr]) {
     if (stream === null) continue;
     createInterface({ input: stream }).on("line", (line) => {
-      seen.push(line);
-      // The CLI repeats a message beside its resource and among the diagnostics.
-      if (NOISE.test(line) || shown.has(line.trim())) return;
-      shown.add(line.trim());
+      lines.push(line);
+      // The CLI prints a message beside its resource and again in the diagnostics.
+      if (isNoise(line) || printed.has(line.trim())) return;
+      printed.add(line.trim());
       show(line);
     });
   }
   return new Promise((done, fail) => {
     child.on("error", fail);
     child.on("close", (code) => {
-      stage.running = undefined;
-      if (stage.interrupted) fail(new Error("interrupted"));
-      else done({ code: code ?? 1, text: seen.join("\n") });
+      demo.running = undefined;
+      if (demo.interrupted) fail(new Error("interrupted"));
+      else done({ code: code ?? 1, text: lines.join("\n") });
     });
   });
 }
 
-function say(line: string): void {
+function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 

@@ -6,17 +6,17 @@ import { promisify } from "node:util";
 import { pulumiCli } from "edgeguard-local";
 import { REPOSITORY } from "../support/engine";
 
-/** The README is a promise: its programs compile, and each of its commands is run here as a reader would. */
+/** Runs the demo as the README tells its reader to. */
 
 const run = promisify(execFile);
-describe("the demo of the README", () => {
+describe("npm run demo", () => {
   let home: string;
   beforeEach(() => {
     home = mkdtempSync(join(tmpdir(), "edgeguard-readme-"));
   });
   afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-  it("tells the whole story with npm run demo, and leaves nothing behind", async () => {
+  it("runs every step, and leaves no files behind", async () => {
     const temporary = join(home, "tmp");
     mkdirSync(temporary);
     const { stdout } = await run("npm", ["run", "demo"], {
@@ -25,27 +25,27 @@ describe("the demo of the README", () => {
     });
     expect(stdout).toMatch(
       pulumiCli() === undefined
-        ? /engine\s+the local engine \(no pulumi on PATH\)/
+        ? /engine\s+the local engine \(no Pulumi CLI on PATH\)/
         : /engine\s+the Pulumi CLI/,
     );
-    for (const point of [
+    for (const summary of [
       "A preview only reads",
-      "only the migration that is assessed was looked at again",
-      "Both edits are found",
-      "One request wrote the two entries",
-      "One sentence says what is wrong",
+      "assessed only the old zone's migration again",
+      "found both edits",
+      "One request wrote both entries",
+      "The error says what's wrong and how to fix it",
       "wouldBlock",
-      "log lines through the filter",
+      "generated log lines, such as:",
       "what they were before",
     ]) {
-      expect(stdout).toContain(point);
+      expect(stdout).toContain(summary);
     }
     expect(
       execFileSync("find", [temporary, "-mindepth", "1", "-name", "edgeguard-*"], { encoding: "utf8" }),
     ).toBe("");
   });
 
-  it("ends the demo cleanly on Ctrl-C", async () => {
+  it("stops on Ctrl-C, and leaves no files behind", async () => {
     const demo = spawn(process.execPath, ["local/dist/demo/main.js", "--local-engine"], {
       cwd: REPOSITORY,
       env: { ...process.env, TMPDIR: home },
