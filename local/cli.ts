@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-/** `edgeguard-local`: `api` serves the local API, everything else is a command of the local engine. */
+/** `edgeguard-local`: `api` starts the local API; every other command is the local engine's. */
 import type * as Api from "./api/cli";
 
-/* eslint-disable @typescript-eslint/no-require-imports -- loaded on use: neither needs what the other does */
+/* eslint-disable @typescript-eslint/no-require-imports -- loaded on use: neither command needs the other's modules */
 if (process.argv[2] === "api") void (require("./api/cli") as typeof Api).serve(process.argv.slice(3));
 else require("./engine/cli");

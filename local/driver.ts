@@ -1,23 +1,23 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { basename, dirname, join } from "node:path";
 
-/** Runs a Pulumi engine by its command line: the CLI where one is on PATH, else the engine of this package. */
+/** Runs the Pulumi CLI if it's on PATH, or else this package's local engine. */
 
 export interface EngineCommand {
-  /** As people name it. */
+  /** For messages. */
   readonly name: string;
   readonly command: readonly [string, ...string[]];
 }
 
 const PACKAGE = basename(__dirname) === "dist" ? dirname(__dirname) : __dirname;
 
-/** The engine of this package, built. */
+/** This package's engine, built. */
 export const LOCAL_ENGINE: EngineCommand = {
   name: "the local engine",
   command: [process.execPath, join(PACKAGE, "dist/engine/cli.js")],
 };
 
-/** The Pulumi CLI, or undefined where none is on PATH. */
+/** The Pulumi CLI, or undefined if it isn't on PATH. */
 export function pulumiCli(): EngineCommand | undefined {
   try {
     const version = execFileSync("pulumi", ["version"], {
@@ -32,14 +32,14 @@ export function pulumiCli(): EngineCommand | undefined {
   }
 }
 
-/** Not `instanceof Error`: a test runner's errors may come from another realm. */
+/** Checks the shape, because a test sandbox has its own `Error`. */
 function isMissing(error: unknown): boolean {
   return typeof error === "object" && error !== null && "code" in error && error.code === "ENOENT";
 }
 
 /**
- * An environment in which an engine touches nothing but `home`: its own login, state and passphrase, no credential and
- * no setting of the user's.
+ * An environment that confines an engine to `home`: with its own login, state and passphrase, and without the user's
+ * credentials, settings or proxies.
  */
 export function isolatedEnvironment(home: string): Record<string, string> {
   const kept: Record<string, string> = {};
@@ -57,7 +57,7 @@ export function isolatedEnvironment(home: string): Record<string, string> {
   };
 }
 
-/** Starts the engine without a terminal to ask questions on; a Ctrl-C reaches it only through whoever started it. */
+/** Starts the engine non-interactively and detached, so Ctrl-C only reaches it through its parent. */
 export function startEngine(
   engine: EngineCommand,
   args: readonly string[],

@@ -1,7 +1,7 @@
-/** Under which other names a resource may be found in the state. */
+/** The other URNs under which state may hold a resource. */
 import { makeUrn, nameOf, partsOf, qualifiedTypeOf, ROOT_STACK_TYPE, typeOf, type Urn } from "./urn";
 
-/** A whole URN, or what differs from today's. An empty part means: as today. */
+/** A whole URN, or the parts that differ from the current one. An empty part means: unchanged. */
 export type AliasSpec =
   | { readonly urn: Urn }
   | {
@@ -19,7 +19,7 @@ interface Identity {
   readonly aliases: readonly AliasSpec[];
 }
 
-/** `aliasOf` tells which older name a resource of this operation was found under: its children inherit it. */
+/** `aliasOf` maps a resource to the older URN it was found under. Its children inherit that alias. */
 export function aliasUrns(of: Identity, aliasOf: ReadonlyMap<Urn, Urn>): Urn[] {
   const own = of.aliases.map((alias) => resolve(alias, of, aliasOf));
   const parentAlias = aliasOf.get(of.parent);
@@ -30,18 +30,18 @@ export function aliasUrns(of: Identity, aliasOf: ReadonlyMap<Urn, Urn>): Urn[] {
 
 function resolve(alias: AliasSpec, of: Identity, aliasOf: ReadonlyMap<Urn, Urn>): Urn {
   if ("urn" in alias) return alias.urn;
-  const today = partsOf(of.urn);
+  const current = partsOf(of.urn);
   const parent = alias.parent === "" ? of.parent : (aliasOf.get(alias.parent) ?? alias.parent);
   return makeUrn({
-    stack: alias.stack || today.stack,
-    project: alias.project || today.project,
+    stack: alias.stack || current.stack,
+    project: alias.project || current.project,
     parent: alias.hasNoParent || qualifiedTypeOf(parent) === ROOT_STACK_TYPE ? "" : parent,
     type: alias.type || typeOf(of.urn),
-    name: alias.name || today.name,
+    name: alias.name || current.name,
   });
 }
 
-/** A child is often named after its parent: "site" and "site-rules" were "page" and "page-rules" before. */
+/** Children are often named after their parent: renaming "page" to "site" turns "page-rules" into "site-rules". */
 function underAliasedParent(child: Urn, parentName: string, parentAlias: Urn): Urn {
   const { stack, project, name } = partsOf(child);
   const oldName = name.startsWith(parentName) ? nameOf(parentAlias) + name.slice(parentName.length) : name;

@@ -1,9 +1,9 @@
-/** What a step does to its resource. States are changed in place: the plan, the journal and the program hold them, too. */
+/** Carries out a step. It changes states in place, because the plan, the journal and the program share them. */
 import { inverted } from "./diff";
 import { differenceOf } from "./difference";
 import type { Events } from "./events";
 import type { Lifecycle, Providers } from "./lifecycle";
-import { Unfinished, type Made, type Read } from "./provider";
+import { InitFailedError, type CreatedResource, type ReadResource } from "./provider";
 import type { ResourceState } from "./state";
 import type {
   CreateStep,
@@ -17,16 +17,16 @@ import type {
 import { isProviderType } from "./urn";
 import { equalMaps, type ValueMap } from "./values";
 
-interface Tools {
+interface ApplyContext {
   readonly providers: Providers;
   readonly dryRun: boolean;
   readonly events: Events;
 }
 
-export async function apply(step: Step, tools: Tools): Promise<void> {
+export async function apply(step: Step, tools: ApplyContext): Promise<void> {
   switch (step.op) {
     case "same":
-      return confirm(step, tools);
+      return keepUnchanged(step, tools);
     case "create":
     case "create-replacement":
       return create(step, tools);
@@ -44,20 +44,20 @@ export async function apply(step: Step, tools: Tools): Promise<void> {
   }
 }
 
-async function confirm(step: SameStep | SkipCreateStep, { providers }: Tools): Promise<void> {
+async function keepUnchanged(step: SameStep | SkipCreateStep, { providers }: ApplyContext): Promise<void> {
   if (step.old === undefined) return;
   step.new.id = step.old.id;
   step.new.outputs = step.old.outputs;
-  // Equal secrets keep their ciphertext, so that an unchanged stack writes an unchanged file.
+  // Equal secrets keep their ciphertext, so an unchanged stack writes an unchanged file.
   if (equalMaps(step.old.inputs, step.new.inputs)) step.new.inputs = step.old.inputs;
-  if (isProviderType(step.new.type) && step.answer !== undefined) await providers.use(step.old);
+  if (isProviderType(step.new.type) && step.respond !== undefined) await providers.use(step.old);
 }
 
-async function create(step: CreateStep, { providers }: Tools): Promise<void> {
+async function create(step: CreateStep, { providers }: ApplyContext): Promise<void> {
   const { old, new: state } = step;
-  const keep = (made: Partial<Made>): void => {
-    state.id = made.id ?? "";
-    state.outputs = made.outputs;
+  const keep = (created: Partial<CreatedResource>): void => {
+    state.id = created.id ?? "";
+    state.outputs = created.outputs;
     state.created = state.modified = new Date().toISOString();
     if (step.deleteOldLater === true && old !== undefined) old.delete = true;
   };
@@ -65,10 +65,10 @@ async function create(step: CreateStep, { providers }: Tools): Promise<void> {
     keep({});
     return;
   }
-  await keepUnfinished(state, keep, async () => keep(await lifecycleOf(state, providers).create(state)));
+  await keepPartialResult(state, keep, async () => keep(await lifecycleOf(state, providers).create(state)));
 }
 
-async function update(step: UpdateStep, { providers }: Tools): Promise<void> {
+async function update(step: UpdateStep, { providers }: ApplyContext): Promise<void> {
   const { old, new: state } = step;
   state.id = old.id;
   state.created = old.created;
@@ -78,37 +78,37 @@ async function update(step: UpdateStep, { providers }: Tools): Promise<void> {
     state.outputs = outputs;
     state.modified = new Date().toISOString();
   };
-  await keepUnfinished(state, keep, async () => {
+  await keepPartialResult(state, keep, async () => {
     keep({ outputs: await lifecycleOf(state, providers).update(old, state) });
   });
 }
 
-/** What exists is kept even where the step fails. */
-async function keepUnfinished(
+/** A step that fails halfway still records what it created. */
+async function keepPartialResult(
   state: ResourceState,
-  keep: (made: Made) => void,
+  keep: (created: CreatedResource) => void,
   work: () => Promise<void>,
 ): Promise<void> {
   try {
     await work();
   } catch (error) {
-    if (error instanceof Unfinished) {
+    if (error instanceof InitFailedError) {
       state.initErrors = error.reasons;
-      keep(error.made);
+      keep(error.created);
     }
     throw error;
   }
 }
 
-async function remove(step: DeleteStep, { providers, dryRun }: Tools): Promise<void> {
+async function remove(step: DeleteStep, { providers, dryRun }: ApplyContext): Promise<void> {
   const { old } = step;
   if (step.op === "delete" && old.protect) throw new ProtectedError(old);
   if (!dryRun && old.custom && !old.retainOnDelete) await lifecycleOf(old, providers).delete(old);
   if (step.replacementFollows === true) old.pendingReplacement = true;
 }
 
-/** What would the next update do if the program said what the state says? The opposite is what has drifted. */
-async function refresh(step: RefreshStep, { providers, events }: Tools): Promise<void> {
+/** Drift is the opposite of what the next update would do if the program matched the recorded state. */
+async function refresh(step: RefreshStep, { providers, events }: ApplyContext): Promise<void> {
   const { old } = step;
   if (!old.custom || isProviderType(old.type) || old.pendingReplacement) return;
   const provider = providers.get(old.provider);
@@ -118,8 +118,8 @@ async function refresh(step: RefreshStep, { providers, events }: Tools): Promise
     return;
   }
   const { id, outputs, inputs = old.inputs, initErrors } = live;
-  const isAsKnown = equalMaps(inputs, old.inputs) && equalMaps(outputs, old.outputs ?? {});
-  const modified = isAsKnown ? old.modified : new Date().toISOString();
+  const isUnchanged = equalMaps(inputs, old.inputs) && equalMaps(outputs, old.outputs ?? {});
+  const modified = isUnchanged ? old.modified : new Date().toISOString();
   const found: ResourceState = { ...old, id, inputs, outputs, initErrors, modified };
   const drift = await differenceOf(provider, found, inputs, outputs, old.inputs);
   step.new = found;
@@ -127,16 +127,20 @@ async function refresh(step: RefreshStep, { providers, events }: Tools): Promise
   step.detailedDiff = inverted(drift.detailedDiff);
 }
 
-/** That a resource is unwell is a warning here: the next update will say it again. */
-async function readOrWarn(state: ResourceState, read: () => Promise<Read | undefined>, events: Events) {
+/** A failed initialization is only a warning here. The next update reports it again. */
+async function readOrWarn(
+  state: ResourceState,
+  read: () => Promise<ReadResource | undefined>,
+  events: Events,
+) {
   try {
     const live = await read();
     return live && { ...live, initErrors: [] };
   } catch (error) {
-    if (!(error instanceof Unfinished)) throw error;
+    if (!(error instanceof InitFailedError)) throw error;
     const message = `Refreshed resource is in an unhealthy state:\n* ${error.reasons.join("\n* ")}`;
     events.diagnostic({ urn: state.urn, severity: "warning", message });
-    return { ...error.made, inputs: error.inputs, initErrors: error.reasons };
+    return { ...error.created, inputs: error.inputs, initErrors: error.reasons };
   }
 }
 

@@ -1,4 +1,4 @@
-/** Where stacks are kept: the CLI's own layout of a state folder, so that both can use one folder in turn. */
+/** A state folder in the CLI's layout, so the CLI and this engine can take turns. */
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -6,7 +6,7 @@ import { homedir, hostname, userInfo } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { CommandError, EXIT, isMissing, Refused } from "./errors";
+import { CommandError, EXIT, isMissing, UnsupportedError } from "./errors";
 import type { Project } from "./project";
 import { parseDeployment, type DeploymentJson } from "./state-json";
 import type { JsonMap } from "./values";
@@ -19,7 +19,7 @@ const lockSchema = z.object({
 });
 
 const checkpointSchema = z.object({
-  version: z.literal(3, { error: "only version 3 of the state is supported" }),
+  version: z.literal(3, { error: "only state version 3 is supported" }),
   checkpoint: z.looseObject({ latest: z.unknown().optional() }),
 });
 
@@ -42,12 +42,13 @@ export class Backend {
     const url = env["PULUMI_BACKEND_URL"] ?? project.backendUrl;
     if (url === undefined) {
       throw new CommandError(
-        "the local engine keeps state in a folder: set PULUMI_BACKEND_URL to file://<folder>",
+        "no state folder: set PULUMI_BACKEND_URL to file://<folder>",
         EXIT.badInvocation,
       );
     }
     const root = folderOf(url);
-    if (!existsSync(root)) throw new CommandError(`the state folder ${root} does not exist: create it first`);
+    if (!existsSync(root))
+      throw new CommandError(`the state folder ${root} doesn't exist. Create it with \`mkdir -p ${root}\``);
     const backend = new Backend(url, path.join(root, ".pulumi"), env);
     await backend.#checkLayout();
     return backend;
@@ -55,14 +56,17 @@ export class Backend {
 
   async #checkLayout(): Promise<void> {
     const file = path.join(this.#root, "meta.yaml");
-    const meta = await readIfThere(file);
+    const meta = await readIfExists(file);
     if (meta === undefined) {
       const legacy = (await filesIn(path.join(this.#root, "stacks"))).some((name) => name.endsWith(".json"));
       if (legacy)
-        throw new Refused("state folders without projects (version 0)", "run `pulumi state upgrade`");
-      await write(file, "version: 1\n");
+        throw new UnsupportedError(
+          "state folders without projects (layout version 0)",
+          "run `pulumi state upgrade`",
+        );
+      await writeAtomically(file, "version: 1\n");
     } else if (!/^version: 1\s*$/m.test(meta)) {
-      throw new Refused(`the state folder's layout (${meta.trim()})`);
+      throw new UnsupportedError(`this state folder's layout (${meta.trim()})`);
     }
   }
 
@@ -75,12 +79,12 @@ export class Backend {
     return files.filter((name) => name.endsWith(".json")).map((name) => name.slice(0, -".json".length));
   }
 
-  /** Undefined chooses none. */
+  /** Undefined deselects the current stack. */
   async select(project: Project, stack: string | undefined): Promise<void> {
     const stacks = await this.#selections(project);
     if (stack === undefined) Reflect.deleteProperty(stacks, this.url);
     else stacks[this.url] = `organization/${project.name}/${stack}`;
-    await write(this.#selectionFile(project), JSON.stringify({ stacks }, undefined, 4));
+    await writeAtomically(this.#selectionFile(project), JSON.stringify({ stacks }, undefined, 4));
   }
 
   async selected(project: Project): Promise<string | undefined> {
@@ -89,11 +93,11 @@ export class Backend {
   }
 
   async #selections(project: Project): Promise<Record<string, string>> {
-    const text = await readIfThere(this.#selectionFile(project));
+    const text = await readIfExists(this.#selectionFile(project));
     return text === undefined ? {} : (selectionSchema.parse(JSON.parse(text)).stacks ?? {});
   }
 
-  /** The CLI's file where PULUMI_HOME says so; a person's own ~/.pulumi is never written to. */
+  /** The CLI's own file if PULUMI_HOME is set. The user's ~/.pulumi is never written to. */
   #selectionFile(project: Project): string {
     const home = this.#env["PULUMI_HOME"] ?? path.join(this.#root, "selected");
     const hash = createHash("sha1").update(project.file).digest("hex");
@@ -103,8 +107,9 @@ export class Backend {
 
 function folderOf(url: string): string {
   if (!url.startsWith("file://"))
-    throw new Refused(`the backend ${url}`, "PULUMI_BACKEND_URL must be file://<folder>");
-  if (url.includes("?")) throw new Refused(`parameters of the backend (${url.slice(url.indexOf("?"))})`);
+    throw new UnsupportedError(`the backend ${url}`, "PULUMI_BACKEND_URL must be file://<folder>");
+  if (url.includes("?"))
+    throw new UnsupportedError(`backend URL parameters (${url.slice(url.indexOf("?"))})`);
   const given = url.slice("file://".length);
   if (given.startsWith("~")) return path.join(homedir(), given.slice(1));
   return given.startsWith("/") ? fileURLToPath(url) : path.resolve(given);
@@ -127,14 +132,17 @@ export class StackStore {
     this.#url = url;
     this.#root = root;
     if (!/^[\w.-]{1,100}$/.test(name))
-      throw new CommandError(`${name} is not a stack name`, EXIT.badInvocation);
+      throw new CommandError(
+        `invalid stack name ${name}: use 1 to 100 letters, digits, underscores, hyphens and periods`,
+        EXIT.badInvocation,
+      );
     this.#file = path.join(root, "stacks", project.name, `${name}.json`);
     this.#lockDirectory = path.join(root, "locks", "organization", project.name, name);
     this.#lockFile = path.join(this.#lockDirectory, `${randomUUID()}.json`);
   }
 
   get exists(): boolean {
-    if (existsSync(`${this.#file}.gz`)) throw new Refused("compressed state files");
+    if (existsSync(`${this.#file}.gz`)) throw new UnsupportedError("compressed state files");
     return existsSync(this.#file);
   }
 
@@ -145,14 +153,14 @@ export class StackStore {
     return parseDeployment(parsed.data.checkpoint.latest ?? {});
   }
 
-  /** Readers see the old file or the new one, never a part. */
+  /** Writes atomically: readers see the old file or the new one, never half of it. */
   async save(deployment: JsonMap | undefined): Promise<void> {
     const stack = `organization/${this.project.name}/${this.name}`;
-    await write(
+    await writeAtomically(
       this.#file,
       JSON.stringify({ version: 3, checkpoint: { stack, ...(deployment && { latest: deployment }) } }),
     );
-    // The CLI notes a checksum beside its files; one of an older file would be wrong.
+    // The CLI keeps a checksum beside its files. The old one no longer matches.
     await rm(`${this.#file}.attrs`, { force: true });
   }
 
@@ -161,7 +169,7 @@ export class StackStore {
     await rm(`${this.#file}.attrs`, { force: true });
   }
 
-  /** The lock of a process that died stays, as with the CLI: only a person knows that nothing runs any more. */
+  /** As with the CLI, a crashed process leaves its lock: only the user knows that nothing is running. */
   async lock(): Promise<void> {
     await this.#refuseForeignLocks();
     const content = {
@@ -170,7 +178,7 @@ export class StackStore {
       hostname: hostname(),
       timestamp: new Date().toISOString(),
     };
-    await write(this.#lockFile, JSON.stringify(content));
+    await writeAtomically(this.#lockFile, JSON.stringify(content));
     try {
       await this.#refuseForeignLocks();
     } catch (error) {
@@ -215,14 +223,14 @@ async function filesIn(directory: string): Promise<string[]> {
   });
 }
 
-async function readIfThere(file: string): Promise<string | undefined> {
+async function readIfExists(file: string): Promise<string | undefined> {
   return readFile(file, "utf8").catch((error: unknown) => {
     if (isMissing(error)) return undefined;
     throw error;
   });
 }
 
-async function write(file: string, content: string): Promise<void> {
+async function writeAtomically(file: string, content: string): Promise<void> {
   await mkdir(path.dirname(file), { recursive: true });
   const temporary = `${file}.${randomUUID()}.tmp`;
   await writeFile(temporary, content, { mode: 0o600 });

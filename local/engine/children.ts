@@ -1,17 +1,17 @@
-/** Child processes. Whoever ends this process must be able to end them, too. */
+/** Child processes, which must not outlive this one. */
 import { spawn, type ChildProcessByStdio } from "node:child_process";
 import { basename, dirname, join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { createInterface } from "node:readline";
 
-export interface Lines {
+export interface LineHandlers {
   out(line: string): void;
   error(line: string): void;
 }
 
 export type NodeProcess = ChildProcessByStdio<Writable, Readable, Readable>;
 
-/** Node loads the built one, also where this file is run as TypeScript. */
+/** The built file, even if this one runs as TypeScript: Node has to load it. */
 const LOAD_ON_USE = join(
   basename(dirname(__dirname)) === "dist" ? __dirname : join(__dirname, "../dist/engine"),
   "load-on-use.js",
@@ -22,8 +22,8 @@ const GRACE_MS = 5_000;
 const alive = new Set<NodeProcess>();
 
 /**
- * Runs Node. The pipe to its stdin stays open as long as this process lives: its end tells the child that the engine is
- * gone. Detached, so that a Ctrl-C in the terminal reaches the engine alone, which ends its children in its own time.
+ * Runs Node. The child's stdin stays open while this process lives: when it closes, the child knows that the engine is
+ * gone. The child is detached, so Ctrl-C in a terminal reaches only the engine, which then stops its children.
  */
 export function spawnNode(args: readonly string[], at: { cwd: string; env: NodeJS.ProcessEnv }): NodeProcess {
   const all = ["--require", LOAD_ON_USE, ...args];
@@ -34,8 +34,8 @@ export function spawnNode(args: readonly string[], at: { cwd: string; env: NodeJ
   return child;
 }
 
-/** Asks first. */
-export function endGently(child: NodeProcess): void {
+/** Sends SIGINT, and SIGKILL if the child doesn't end in time. */
+export function terminate(child: NodeProcess): void {
   if (child.exitCode !== null || child.signalCode !== null) return;
   child.kill("SIGINT");
   const kill = setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
@@ -46,9 +46,9 @@ export function killChildren(): void {
   for (const child of alive) child.kill("SIGKILL");
 }
 
-/** Ends when the stream does. */
-export async function forwardLines(stream: Readable, take: (line: string) => void): Promise<void> {
+/** Resolves when the stream ends. */
+export async function forwardLines(stream: Readable, onLine: (line: string) => void): Promise<void> {
   for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) {
-    if (line.trim() !== "") take(line);
+    if (line.trim() !== "") onLine(line);
   }
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `edgeguard-local`: the first Ctrl-C lets running steps finish, the second does not. */
+/** `edgeguard-local`: the first Ctrl-C lets running steps finish; the second stops at once. */
 import { killChildren } from "./children";
 import { runEngine } from "./index";
 
@@ -7,13 +7,13 @@ const interruption = new AbortController();
 
 process.on("SIGINT", () => {
   if (interruption.signal.aborted) process.exit(130);
-  process.stderr.write("Stopping after the running steps; press Ctrl-C again to stop at once.\n");
+  process.stderr.write("Finishing the running steps. Press Ctrl-C again to stop at once.\n");
   interruption.abort();
 });
 process.on("SIGTERM", () => interruption.abort());
 process.on("exit", killChildren);
 
-// A reader that has seen enough (`| head`) must not end a run halfway.
+// A closed pipe (`| head`) must not end a run halfway.
 process.stdout.on("error", () => undefined);
 process.stderr.on("error", () => undefined);
 

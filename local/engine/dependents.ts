@@ -1,4 +1,4 @@
-/** Who cannot outlive a resource that is deleted before its replacement is made. */
+/** The resources that must be deleted along with one that's deleted before it's replaced. */
 import { differenceOf, withReplaceOnChanges } from "./difference";
 import { dependentsOf } from "./graph";
 import type { Providers } from "./lifecycle";
@@ -6,24 +6,24 @@ import type { ResourceState } from "./state";
 import { isProviderType, type Urn } from "./urn";
 import { Unknown, type ValueMap } from "./values";
 
-interface Casualty {
+interface DependentToReplace {
   readonly state: ResourceState;
-  /** The inputs for which it must be replaced. */
+  /** The inputs that require its replacement. */
   readonly keys: readonly string[];
 }
 
 /**
- * In the order of the state: those that would be replaced if the inputs they take from what is replaced were to
- * change. `settled` have been planned already, so they cannot depend on it any more.
+ * The resources that would be replaced if their inputs from replaced resources changed, in the state's order. Resources
+ * in `settled` are already planned, so they no longer depend on the root.
  */
-export async function casualtiesOf(
+export async function dependentsToReplace(
   root: ResourceState,
   all: readonly ResourceState[],
   settled: ReadonlySet<Urn>,
   providers: Providers,
-): Promise<Casualty[]> {
+): Promise<DependentToReplace[]> {
   const replaced = new Set([root.urn]);
-  const found: Casualty[] = [];
+  const found: DependentToReplace[] = [];
   const olds = new Map(all.map((state) => [state.urn, state]));
   for (const state of dependentsOf(root, all, settled)) {
     if (!state.custom || isProviderType(state.type)) continue;
@@ -40,11 +40,11 @@ export async function casualtiesOf(
   return found;
 }
 
-/** Undefined where no input comes from what is replaced. */
+/** Undefined if no input comes from a replaced resource. */
 function withUnknownsFrom(state: ResourceState, replaced: ReadonlySet<Urn>): ValueMap | undefined {
-  const isFed = (key: string): boolean =>
+  const isFromReplaced = (key: string): boolean =>
     (state.propertyDependencies[key] ?? []).some((urn) => replaced.has(urn));
-  const fed = Object.keys(state.inputs).filter(isFed);
-  if (fed.length === 0) return undefined;
-  return { ...state.inputs, ...Object.fromEntries(fed.map((key) => [key, Unknown.value])) };
+  const fromReplaced = Object.keys(state.inputs).filter(isFromReplaced);
+  if (fromReplaced.length === 0) return undefined;
+  return { ...state.inputs, ...Object.fromEntries(fromReplaced.map((key) => [key, Unknown.value])) };
 }

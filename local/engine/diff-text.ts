@@ -1,4 +1,4 @@
-/** Changes of inputs and outputs as lines a person reads. */
+/** Changes of inputs and outputs as readable lines. */
 import type { Colors } from "picocolors/types";
 import { diffMaps, type Change } from "./diff";
 import { formatPath } from "./paths";
@@ -7,7 +7,7 @@ import { isMap, Secret, Unknown, type Value, type ValueMap } from "./values";
 
 const LONGEST_LINE = 100;
 
-/** The provider's own text is two kilobytes of JavaScript; that it changed is all a person needs to know. */
+/** `__provider` holds two kilobytes of JavaScript, so only the fact that it changed is shown. */
 export function inputDiff(old: ValueMap, current: ValueMap, colors: Colors): string[] {
   const { [PROVIDER_KEY]: oldCode, ...before } = old;
   const { [PROVIDER_KEY]: newCode, ...after } = current;
@@ -28,7 +28,7 @@ export function valueLines(map: ValueMap): string[] {
     .flatMap((key) => labelled(`${key}: `, show(map[key] ?? null)));
 }
 
-/** What only a provider reads is not for people, as the CLI has it. */
+/** The CLI hides these keys, too: only providers read them. */
 const isInternal = (key: unknown): boolean => typeof key === "string" && key.startsWith("__");
 
 function changeLines(change: Change, colors: Colors): string[] {
@@ -59,7 +59,7 @@ function labelled(label: string, lines: readonly string[]): string[] {
   return lines.map((line, index) => (index === 0 ? label + line : line));
 }
 
-/** One line where it fits, indented lines where it does not. */
+/** One line if it fits, otherwise indented lines. */
 function show(value: Value): string[] {
   const line = compact(value);
   if (line.length <= LONGEST_LINE) return [line];

@@ -1,4 +1,4 @@
-/** What differs between two property maps, element by element. */
+/** The differences between two property maps, element by element. */
 import { formatPath, type Path } from "./paths";
 import { equal, isMap, sorted, type Value, type ValueMap } from "./values";
 
@@ -16,7 +16,7 @@ export function diffMaps(old: ValueMap, current: ValueMap, prefix: Path = []): C
   return keys.flatMap((key) => diffValues(old[key], current[key], [...prefix, key]));
 }
 
-/** Null and absent are one: neither is a value. */
+/** Null and absent are equal: neither is a value. */
 function diffValues(old: Value | undefined, current: Value | undefined, path: Path): Change[] {
   const [had, has] = [old ?? null, current ?? null];
   if (had === null && has === null) return [];
@@ -30,7 +30,7 @@ function diffValues(old: Value | undefined, current: Value | undefined, path: Pa
   return equal(had, has) ? [] : [{ path, kind: "update", old, new: current }];
 }
 
-/** The spelling of changes in a preview's JSON, and the first keys they touch. */
+/** Changes in the format of `preview --json`. */
 interface PropertyDiff {
   readonly kind: string;
   readonly inputDiff: boolean;
@@ -54,7 +54,7 @@ const INVERSE: Readonly<Record<string, string>> = {
   "delete-replace": "add-replace",
 };
 
-/** A refresh compares the other way round: what a person sees is what the world changed. */
+/** A refresh shows what changed outside of the program, so it compares the other way around. */
 export function inverted(diff: DetailedDiff | undefined): DetailedDiff | undefined {
   if (diff === undefined) return undefined;
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** Whether a resource changes, and whether it must be replaced for it. */
+/** Whether a resource changes, and whether that replaces it. */
 import { changedKeys, detailed, diffMaps, type DetailedDiff } from "./diff";
 import type { Lifecycle } from "./lifecycle";
 import { covers, parsePath } from "./paths";
@@ -13,7 +13,7 @@ export interface Difference {
   readonly deleteBeforeReplace: boolean;
 }
 
-/** Where a provider does not say whether something changed, the inputs are compared. */
+/** Compares the inputs if the provider doesn't say whether something changed. */
 export async function differenceOf(
   lifecycle: Lifecycle,
   state: ResourceState,
@@ -21,13 +21,13 @@ export async function differenceOf(
   oldOutputs: ValueMap,
   news: ValueMap,
 ): Promise<Difference> {
-  const answer = await lifecycle.diff(state, oldInputs, oldOutputs, news);
-  const { replaceKeys, deleteBeforeReplace } = answer;
-  if (answer.changes !== "unknown") {
+  const result = await lifecycle.diff(state, oldInputs, oldOutputs, news);
+  const { replaceKeys, deleteBeforeReplace } = result;
+  if (result.changes !== "unknown") {
     return {
-      changes: answer.changes === "some",
+      changes: result.changes === "some",
       replaceKeys,
-      changedKeys: answer.changedKeys,
+      changedKeys: result.changedKeys,
       detailedDiff: undefined,
       deleteBeforeReplace,
     };
@@ -36,7 +36,7 @@ export async function differenceOf(
   return {
     changes: changes.length > 0,
     replaceKeys,
-    changedKeys: changes.length > 0 ? changedKeys(changes) : answer.changedKeys,
+    changedKeys: changes.length > 0 ? changedKeys(changes) : result.changedKeys,
     detailedDiff: changes.length > 0 ? detailed(changes) : undefined,
     deleteBeforeReplace,
   };
@@ -44,7 +44,7 @@ export async function differenceOf(
 
 const INIT_ERRORS = "#initerror";
 
-/** A changed key that replaceOnChanges covers replaces, whatever the provider thinks of it. */
+/** A changed key in replaceOnChanges replaces the resource, whatever the provider says. */
 export function withReplaceOnChanges(
   found: Difference,
   paths: readonly string[],
@@ -56,17 +56,17 @@ export function withReplaceOnChanges(
     const path = parsePath(text);
     return path !== undefined && parsed.some((outer) => covers(outer, path));
   };
-  const forcesAnew = hasInitErrors && isCovered(INIT_ERRORS);
+  const forcesReplacement = hasInitErrors && isCovered(INIT_ERRORS);
   const replaceKeys = [
     ...new Set([
       ...found.replaceKeys,
       ...found.changedKeys.filter(isCovered),
-      ...(forcesAnew ? [INIT_ERRORS] : []),
+      ...(forcesReplacement ? [INIT_ERRORS] : []),
     ]),
   ];
   return {
     ...found,
-    changes: found.changes || forcesAnew,
+    changes: found.changes || forcesReplacement,
     replaceKeys,
     detailedDiff:
       found.detailedDiff &&

@@ -1,9 +1,9 @@
-/** What a run shows to people: a tree of what changes and why, the messages, the outputs, the numbers. */
+/** A run's readable output: the changed resources as a tree, messages, outputs and counts. */
 import type { Colors } from "picocolors/types";
 import { inputDiff, outputDiff, valueLines } from "./diff-text";
 import type { Diagnostic, Events, Severity } from "./events";
 import { isInternal, type Counts } from "./execute";
-import type { Outcome } from "./machinery";
+import type { Outcome } from "./run-context";
 import { subjectOf, type Op, type Step } from "./steps";
 import { isRootStack, nameOf, typeOf, type Urn } from "./urn";
 
@@ -13,7 +13,7 @@ interface DisplayOptions {
   readonly command: Command;
   readonly stack: string;
   readonly dryRun: boolean;
-  /** Also the inputs of what is created and deleted. */
+  /** Also shows the inputs of created and deleted resources. */
   readonly isDetailed: boolean;
   readonly showSames: boolean;
   readonly showOutputs: boolean;
@@ -43,8 +43,8 @@ const SYMBOLS: Readonly<Record<Op, string>> = {
   import: "= ",
 };
 
-/** What is planned, and what was done. */
-const WORDS: Readonly<Record<Op, readonly [string, string]>> = {
+/** For a preview, and for a finished step. */
+const LABELS: Readonly<Record<Op, readonly [string, string]>> = {
   same: ["", ""],
   create: ["create", "created"],
   update: ["update", "updated"],
@@ -86,7 +86,7 @@ export class Display implements Events {
     this.#rows.set(urn, row);
     const lines = this.#linesOf(step, step.op);
     if (lines.length > 0) row.lines = lines;
-    row.op = summedUp(row.op, step.op);
+    row.op = combinedOp(row.op, step.op);
     row.done = false;
   }
 
@@ -99,7 +99,7 @@ export class Display implements Events {
       row.lines = this.#linesOf(step, op);
     }
     if (!this.#options.dryRun && row.op !== "same" && op !== "replace" && op !== "same") {
-      this.#options.write(`${this.#title(op, row.urn, WORDS[op][1])} (${seconds.toFixed(1)}s)\n`);
+      this.#options.write(`${this.#title(op, row.urn, LABELS[op][1])} (${seconds.toFixed(1)}s)\n`);
     }
   }
 
@@ -109,7 +109,7 @@ export class Display implements Events {
     row.failed = true;
     if (!this.#options.dryRun) {
       this.#options.write(
-        `${this.#title(row.op, row.urn, this.#options.colors.red(`${WORDS[row.op][0]} failed`))}\n`,
+        `${this.#title(row.op, row.urn, this.#options.colors.red(`${LABELS[row.op][0]} failed`))}\n`,
       );
     }
   }
@@ -167,7 +167,7 @@ export class Display implements Events {
     }
     const writeRow = (row: Row, depth: number): void => {
       const indentation = "   ".repeat(depth);
-      const [planned, done] = WORDS[row.op];
+      const [planned, done] = LABELS[row.op];
       const word = row.failed
         ? this.#options.colors.red(`${planned} failed`.trim())
         : this.#options.dryRun
@@ -181,7 +181,7 @@ export class Display implements Events {
     if (shown.length > 0) this.#options.write("\n");
   }
 
-  /** What changes, and whatever stands around it. */
+  /** Changed resources, with their parents. */
   #shownRows(): Row[] {
     const wanted = new Set<Urn>();
     for (const row of this.#rows.values()) {
@@ -236,15 +236,15 @@ export class Display implements Events {
     if (changes.length === 0 && unchanged === 0) return;
     write(`${colors.bold("Resources:")}\n`);
     for (const [op, count] of changes) {
-      write(`    ${SYMBOLS[op].trim()} ${count} ${dryRun ? `to ${WORDS[op][0]}` : WORDS[op][1]}\n`);
+      write(`    ${SYMBOLS[op].trim()} ${count} ${dryRun ? `to ${LABELS[op][0]}` : LABELS[op][1]}\n`);
     }
     if (unchanged > 0) write(`    ${unchanged} unchanged\n`);
     write("\n");
   }
 }
 
-/** A replacement is one row, whatever its parts are called. */
-function summedUp(before: Op, now: Op): Op {
+/** A replacement is one row, whatever steps it consists of. */
+function combinedOp(before: Op, now: Op): Op {
   const isPart = now === "create-replacement" || now === "delete-replaced";
   if (before === "replace" || (isPart && before !== "same" && before !== "delete-replaced")) return before;
   return now;

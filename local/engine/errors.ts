@@ -1,4 +1,4 @@
-/** What ends a command: a sentence for the person and an exit code for the script. */
+/** Errors that end a command: a message for the user and an exit code for scripts. */
 
 /** The exit codes of the Pulumi CLI. */
 export const EXIT = {
@@ -21,20 +21,20 @@ export class CommandError extends Error {
   }
 }
 
-/** A feature of Pulumi that this engine does not have. */
-export class Refused extends CommandError {
-  override readonly name = "Refused";
-  constructor(feature: string, instead = "use the Pulumi CLI for it") {
+/** The program or command uses a Pulumi feature that this engine lacks. */
+export class UnsupportedError extends CommandError {
+  override readonly name = "UnsupportedError";
+  constructor(feature: string, instead = "use the Pulumi CLI") {
     super(`the local engine does not support ${feature}: ${instead}`);
   }
 }
 
-/** The reason was already shown to the person; only the exit code is left to report. */
+/** The reason was already shown. Only the exit code is left to report. */
 export class AlreadyReported extends CommandError {
   override readonly name = "AlreadyReported";
 }
 
-/** By its shape: where modules run in a sandbox, Node's own errors are no instances of the sandbox's Error. */
+/** Checks the shape, because Node's errors aren't instances of the `Error` of a test sandbox. */
 export function messageOf(error: unknown): string {
   return isObject(error) && typeof error["message"] === "string" ? error["message"] : String(error);
 }

@@ -1,11 +1,11 @@
-/** What a run tells those who show it. */
+/** What a run reports to its listeners. */
 import type { Op, Step } from "./steps";
 import type { Urn } from "./urn";
 
 export type Severity = "debug" | "info" | "info#err" | "warning" | "error";
 
 export interface Diagnostic {
-  /** Empty for messages that belong to no resource: they are shown with the stack. */
+  /** Empty for messages that belong to no resource. They're shown with the stack. */
   readonly urn: Urn;
   readonly severity: Severity;
   readonly message: string;
@@ -13,9 +13,9 @@ export interface Diagnostic {
 
 export interface Events {
   diagnostic(diagnostic: Diagnostic): void;
-  /** A step is about to run; its states are as they are planned. */
+  /** A step is about to run. Its states are as planned. */
   before(step: Step): void;
-  /** A step has run; a refresh tells here what it found. */
+  /** A step has run. For a refresh, `op` is what it found. */
   after(step: Step, op: Op, seconds: number): void;
   failed(step: Step): void;
 }

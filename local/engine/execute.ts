@@ -1,10 +1,10 @@
-/** Runs steps: a chain in order, several chains at the same time, each step recorded before and after. */
+/** Runs chains of steps: each chain in order, several chains in parallel. Records each step before and after it runs. */
 import { apply, ProtectedError } from "./apply";
 import { messageOf } from "./errors";
 import type { Events } from "./events";
 import type { Journal } from "./journal";
 import type { Providers } from "./lifecycle";
-import { Unfinished } from "./provider";
+import { InitFailedError } from "./provider";
 import type { ResourceState } from "./state";
 import { isLogical, urnOf, type Op, type RefreshStep, type Step } from "./steps";
 import { isProviderType, type Urn } from "./urn";
@@ -13,22 +13,22 @@ import { equalMaps, Secret, secret } from "./values";
 interface ExecutorOptions {
   readonly dryRun: boolean;
   readonly parallel: number;
-  /** A refresh goes on when one resource cannot be read; an update starts nothing new after a failure. */
+  /** A refresh continues if it can't read one resource. An update starts nothing new after a failure. */
   readonly continueOnError: boolean;
-  /** What was read is the result of the operation, not its preparation. */
+  /** Whether reading is the operation itself, rather than its preparation. */
   readonly reportsDrift: boolean;
 }
 
-/** How often each operation was done; what a summary shows. */
+/** How many times each operation ran, for the summary. */
 export type Counts = Map<Op, number>;
 
 export class Executor {
   readonly counts: Counts = new Map();
-  /** What the program's registrations came to. */
-  readonly news = new Map<Urn, ResourceState>();
+  /** The resulting states of the program's registrations. */
+  readonly newStates = new Map<Urn, ResourceState>();
   failed = false;
-  /** What could not be deleted because it is protected: the others are tried all the same. */
-  readonly spared = new Set<ResourceState>();
+  /** Protected resources that weren't deleted. The others are still tried. */
+  readonly protectedStates = new Set<ResourceState>();
   /** A step failed, rather than the plan or the program. */
   hasFailedStep = false;
   stopping = false;
@@ -45,10 +45,10 @@ export class Executor {
   constructor(
     options: ExecutorOptions,
     providers: Providers,
-    /** Undefined in a preview: it records nothing. */
+    /** Undefined in a preview, which records nothing. */
     journal: Journal | undefined,
     events: Events,
-    /** Called once when the first step fails or a person stops the run. */
+    /** Called once, when the first step fails or the user stops the run. */
     onStop: () => void,
   ) {
     this.#options = options;
@@ -60,7 +60,7 @@ export class Executor {
     this.#free = Math.max(1, options.parallel);
   }
 
-  /** Whatever runs is finished and recorded; nothing else is begun. */
+  /** Finishes and records the running steps, and starts no others. */
   stop(): void {
     if (this.stopping) return;
     this.stopping = true;
@@ -96,7 +96,7 @@ export class Executor {
         if (this.stopping || !(await this.#run(step))) return;
       }
     } catch (error) {
-      // Steps report their own failures: what comes here is that the state could not be written.
+      // Steps report their own failures. Only a failed write of the state gets here.
       this.#events.diagnostic({ urn: "", severity: "error", message: messageOf(error) });
       this.fail();
     } finally {
@@ -115,7 +115,7 @@ export class Executor {
     else next();
   }
 
-  /** False where the chain must not go on. */
+  /** Returns false if the chain must stop. */
   async #run(step: Step): Promise<boolean> {
     const began = performance.now();
     this.#events.before(step);
@@ -126,24 +126,24 @@ export class Executor {
     } catch (error) {
       problem = error;
     }
-    if (problem === undefined || problem instanceof Unfinished) this.#settle(step);
+    if (problem === undefined || problem instanceof InitFailedError) this.#settle(step);
     if (problem === undefined) this.#report(step, (performance.now() - began) / 1000);
     else this.#reportFailure(step, problem);
-    // What exists after a failed update was not made with the new inputs.
-    if (step.op === "update" && problem instanceof Unfinished) step.new.inputs = { ...step.old.inputs };
-    await this.#recordResult(step, problem === undefined || problem instanceof Unfinished);
+    // After a failed update, the object doesn't have the new inputs.
+    if (step.op === "update" && problem instanceof InitFailedError) step.new.inputs = { ...step.old.inputs };
+    await this.#recordResult(step, problem === undefined || problem instanceof InitFailedError);
     if (problem !== undefined) {
       this.failed = true;
       this.hasFailedStep = true;
-      if (problem instanceof ProtectedError) this.spared.add(problem.state);
+      if (problem instanceof ProtectedError) this.protectedStates.add(problem.state);
       else if (!this.#options.continueOnError) this.stop();
       return false;
     }
-    if ("answer" in step) step.answer({ state: step.new, result: "success" });
+    if ("respond" in step) step.respond({ state: step.new, result: "success" });
     return true;
   }
 
-  /** Marks what must be secret, and remembers the state for those who refer to it. */
+  /** Marks secret outputs, and keeps the state for resources that refer to it. */
   #settle(step: Step): void {
     const state = step.new;
     if (state === undefined || step.op === "replace") return;
@@ -155,7 +155,7 @@ export class Executor {
         Object.entries(outputs).map(([key, value]) => [key, isSecret(key) ? secret(value) : value]),
       );
     }
-    this.news.set(state.urn, state);
+    this.newStates.set(state.urn, state);
   }
 
   #report(step: Step, seconds: number): void {
@@ -204,7 +204,7 @@ export class Executor {
     switch (step.op) {
       case "same":
         if (!isDone || step.old === undefined) return;
-        journal.confirmed(step.old, step.new);
+        journal.unchanged(step.old, step.new);
         if (isWorthWriting(step.old, step.new)) await journal.commit();
         return;
       case "create":
@@ -227,12 +227,12 @@ export class Executor {
   }
 }
 
-/** The default provider is the engine's own affair, and so is the end of a half-done replacement. */
+/** Users don't see the default provider or the end of a half-done replacement. */
 export function isInternal(step: Step): boolean {
   return step.op === "remove-pending-replace" || isProviderType(step.new?.type ?? step.old?.type ?? "");
 }
 
-/** A "same" step may still carry new options; where lines moved in the source is not worth a write. */
+/** A "same" step may carry new options. A moved source line isn't worth a write. */
 function isWorthWriting(old: ResourceState, current: ResourceState): boolean {
   const options = (state: ResourceState): string =>
     JSON.stringify([

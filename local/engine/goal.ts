@@ -1,10 +1,10 @@
-/** What the program wants of one resource. */
+/** One resource as the program declares it. */
 import type { RegisterResourceRequest } from "@pulumi/pulumi/proto/resource_pb";
 import type { SourcePosition } from "@pulumi/pulumi/proto/source_pb";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { AliasSpec } from "./aliases";
-import { Refused } from "./errors";
+import { UnsupportedError } from "./errors";
 import { fromStruct } from "./grpc";
 import { isProviderType, PROVIDER_PACKAGE, type Urn } from "./urn";
 import { mapFromWire, mapValues, type ValueMap } from "./values";
@@ -60,7 +60,7 @@ export function goalOf(request: RegisterResourceRequest, projectRoot: string): G
   };
 }
 
-/** Each by the name a program spells it with. */
+/** Names each feature as a program spells it. */
 function refuseUnsupported(request: RegisterResourceRequest): void {
   const type = request.getType();
   const timeouts = request.getCustomtimeouts();
@@ -86,7 +86,7 @@ function refuseUnsupported(request: RegisterResourceRequest): void {
     "packages with parameters": request.getPackageref() !== "",
   };
   const [feature] = Object.entries(asked).find(([, isAsked]) => isAsked) ?? [];
-  if (feature !== undefined) throw new Refused(feature);
+  if (feature !== undefined) throw new UnsupportedError(feature);
 }
 
 function hasHooks(request: RegisterResourceRequest): boolean {
@@ -94,7 +94,7 @@ function hasHooks(request: RegisterResourceRequest): boolean {
   return hooks !== undefined && Object.values(hooks.toObject()).some((names) => names.length > 0);
 }
 
-/** Older SDKs name no properties: then every property depends on everything. */
+/** Older SDKs send no dependencies by property. Then every property depends on everything. */
 function propertyDependenciesOf(
   request: RegisterResourceRequest,
   inputs: ValueMap,
@@ -125,7 +125,7 @@ function aliasesOf(request: RegisterResourceRequest): AliasSpec[] {
   ];
 }
 
-/** Positions are kept relative to the project: a state must not depend on where it was checked out. */
+/** Positions are relative to the project, so state doesn't depend on where it's checked out. */
 function shortPosition(position: SourcePosition | undefined, root: string): string | undefined {
   if (position === undefined || !position.getUri().startsWith("file:")) return undefined;
   const relative = path.relative(root, fileURLToPath(position.getUri())).split(path.sep).join("/");

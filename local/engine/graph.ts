@@ -1,15 +1,15 @@
-/** Who depends on whom, by the order and the references of the state. */
+/** Dependencies between resources, from the state's order and references. */
 import type { ResourceState } from "./state";
 import { providerUrnOf, type Urn } from "./urn";
 
-/** All a resource needs, but for its parent. */
+/** Everything that a resource needs, except its parent. */
 function referencesOf(state: ResourceState): Set<Urn> {
   const urns = new Set([...state.dependencies, ...Object.values(state.propertyDependencies).flat()]);
   if (state.provider !== "") urns.add(providerUrnOf(state.provider));
   return urns;
 }
 
-/** Those after `root` that depend on it, directly or through others, in the order of the state. */
+/** The resources that depend on `root`, directly or indirectly, in the state's order. */
 export function dependentsOf(
   root: ResourceState,
   all: readonly ResourceState[],
@@ -28,7 +28,7 @@ export function dependentsOf(
   return dependents;
 }
 
-/** Whoever depends on a component depends on all there is inside it. */
+/** Depending on a component means depending on everything inside it. */
 function dependenciesOf(state: ResourceState, all: readonly ResourceState[]): Set<ResourceState> {
   const wanted = referencesOf(state);
   const before = all.slice(0, all.indexOf(state));
@@ -44,7 +44,7 @@ function dependenciesOf(state: ResourceState, all: readonly ResourceState[]): Se
   return found;
 }
 
-/** All that `roots` could not be without. */
+/** The roots, and everything they depend on. */
 export function neededBy(
   roots: ReadonlySet<ResourceState>,
   all: readonly ResourceState[],
@@ -56,19 +56,19 @@ export function neededBy(
   return needed;
 }
 
-/** Groups that may be deleted at the same time, each before what it depends on. */
+/** Groups that can be deleted in parallel, each before its dependencies. */
 export function deletionOrder(
-  condemned: readonly ResourceState[],
+  deleted: readonly ResourceState[],
   all: readonly ResourceState[],
 ): ResourceState[][] {
-  const left = new Set(condemned);
-  const dependencies = new Map(condemned.map((state) => [state, dependenciesOf(state, all)]));
+  const left = new Set(deleted);
+  const dependencies = new Map(deleted.map((state) => [state, dependenciesOf(state, all)]));
   const groups: ResourceState[][] = [];
   while (left.size > 0) {
     const free = [...left].filter(
       (state) => ![...(dependencies.get(state) ?? [])].some((each) => left.has(each)),
     );
-    if (free.length === 0) throw new Error("the state's dependencies form a circle");
+    if (free.length === 0) throw new Error("the state's dependencies form a cycle");
     free.forEach((state) => left.delete(state));
     groups.unshift(free);
   }

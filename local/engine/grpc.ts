@@ -4,11 +4,11 @@ import { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { messageOf } from "./errors";
 import { isJsonMap, type JsonMap } from "./values";
 
-/** Property maps may be large: the limit is the one of the Pulumi engine. */
+/** The Pulumi engine's limit: property maps can be large. */
 const MAX_MESSAGE_BYTES = 400 * 1024 * 1024;
 export const CHANNEL_OPTIONS = { "grpc.max_receive_message_length": MAX_MESSAGE_BYTES };
 
-/** An answer that tells the SDK that the engine is going: it ends the program without another word. */
+/** Tells the SDK that the engine is stopping. The SDK then ends the program silently. */
 export class EngineStopped extends Error {
   override readonly name = "EngineStopped";
   constructor() {
@@ -19,11 +19,11 @@ export class EngineStopped extends Error {
 type Handler<Request, Response> = grpc.handleUnaryCall<Request, Response>;
 
 export function handle<Request, Response>(
-  answer: (request: Request) => Response | Promise<Response>,
+  respond: (request: Request) => Response | Promise<Response>,
 ): Handler<Request, Response> {
   return (call, callback) => {
     Promise.resolve()
-      .then(() => answer(call.request))
+      .then(() => respond(call.request))
       .then(
         (response) => {
           callback(null, response);

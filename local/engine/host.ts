@@ -1,10 +1,10 @@
-/** The dynamic-provider host: one process for a whole operation, started as the CLI starts it. */
+/** The dynamic provider host: one process per operation, started as the CLI starts it. */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { credentials } from "@grpc/grpc-js";
 import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb";
-import { endGently, forwardLines, type Lines, type NodeProcess, spawnNode } from "./children";
+import { terminate, forwardLines, type LineHandlers, type NodeProcess, spawnNode } from "./children";
 import { CommandError } from "./errors";
 import { CHANNEL_OPTIONS } from "./grpc";
 import { resolveSdk } from "./program";
@@ -14,7 +14,7 @@ export interface HostRun {
   readonly project: Project;
   readonly engineAddress: string;
   readonly env: NodeJS.ProcessEnv;
-  readonly lines: Lines;
+  readonly lines: LineHandlers;
 }
 
 export class Host {
@@ -33,22 +33,22 @@ export class Host {
       (port) =>
         new ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure(), CHANNEL_OPTIONS),
     );
-    // Whoever needs the client awaits it; a run that fails before that must not end in an unhandled rejection.
+    // A run may fail before anybody awaits the client. That mustn't become an unhandled rejection.
     this.client.catch(() => undefined);
   }
 
-  /** SIGINT is how the CLI ends the host after every operation. */
+  /** The CLI ends the host with SIGINT, too. */
   async stop(): Promise<void> {
     await this.client.then(
       (client) => client.close(),
       () => undefined,
     );
-    endGently(this.#child);
+    terminate(this.#child);
     await this.#ended;
   }
 }
 
-/** The first line is the port; what follows are messages. */
+/** The first line is the port; the others are messages. */
 async function readPort(child: NodeProcess, message: (line: string) => void): Promise<number> {
   const lines = createInterface({ input: child.stdout, crlfDelay: Infinity });
   return new Promise((resolve, reject) => {
@@ -60,7 +60,7 @@ async function readPort(child: NodeProcess, message: (line: string) => void): Pr
       }
       port = Number(line);
       if (Number.isInteger(port)) resolve(port);
-      else reject(new CommandError(`the dynamic-provider host wrote an invalid port: ${line}`));
+      else reject(new CommandError(`the dynamic provider host wrote an invalid port: ${line}`));
     });
     rejectAtEnd(child, reject);
   });
@@ -70,7 +70,7 @@ function rejectAtEnd(child: ChildProcess, reject: (error: Error) => void): void 
   child.on("error", reject);
   child.on("close", (code) => {
     reject(
-      new CommandError(`the dynamic-provider host ended before it was ready (exit code ${String(code)})`),
+      new CommandError(`the dynamic provider host ended before it was ready (exit code ${String(code)})`),
     );
   });
 }

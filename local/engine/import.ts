@@ -1,9 +1,9 @@
-/** `import --file`: resources that exist already are taken into the state from what the file says of them. */
+/** `import --file`: records existing resources in the state, as the file describes them. */
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
-import { CommandError, EXIT, messageOf, Refused } from "./errors";
+import { CommandError, EXIT, messageOf, UnsupportedError } from "./errors";
 import { providerInputs } from "./lifecycle";
-import { finish, withMachinery, type Machinery, type Outcome, type Run } from "./machinery";
+import { finishRun, withRunContext, type RunContext, type Outcome, type Run } from "./run-context";
 import { PROVIDER_KEY } from "./provider";
 import { newState, type ResourceState } from "./state";
 import type { Step } from "./steps";
@@ -60,15 +60,15 @@ export async function readImportFile(path: string): Promise<ImportFile> {
   return parsed.data;
 }
 
-/** Without its code a dynamic resource cannot be read, so its state has to come with it. */
+/** A dynamic resource can't be read without its provider's code, so the file must contain its state. */
 function refuseUnsupported(spec: Spec): void {
   if (spec.component === true) return;
   if (!spec.type.startsWith(`${PROVIDER_PACKAGE}:`))
-    throw new Refused(`resources of other providers (${spec.type})`);
+    throw new UnsupportedError(`resources of other providers (${spec.type})`);
   if (spec.inputs?.[PROVIDER_KEY] === undefined || spec.outputs?.[PROVIDER_KEY] === undefined) {
-    throw new Refused(
-      `importing a dynamic resource by its id (${spec.name})`,
-      `the import file must give its \`inputs\` and \`outputs\`, both with \`${PROVIDER_KEY}\``,
+    throw new UnsupportedError(
+      `importing a dynamic resource by its ID alone (${spec.name})`,
+      `add its \`inputs\` and \`outputs\` to the import file, both with \`${PROVIDER_KEY}\``,
     );
   }
 }
@@ -78,58 +78,59 @@ export async function importResources(
   file: ImportFile,
   options: { protect: boolean },
 ): Promise<Outcome> {
-  return withMachinery(run, {}, async (machinery) => {
-    const importer = new Importer(machinery, file, options.protect);
+  return withRunContext(run, {}, async (context) => {
+    const importer = new Importer(context, file, options.protect);
     await importer.run();
-    return finish(machinery);
+    return finishRun(context);
   });
 }
 
 class Importer {
   readonly #known: Map<Urn, ResourceState>;
-  readonly #machinery: Machinery;
+  readonly #context: RunContext;
   readonly #file: ImportFile;
   readonly #protect: boolean;
 
-  constructor(machinery: Machinery, file: ImportFile, protect: boolean) {
-    this.#machinery = machinery;
+  constructor(context: RunContext, file: ImportFile, protect: boolean) {
+    this.#context = context;
     this.#file = file;
     this.#protect = protect;
-    const { base } = machinery.run;
+    const { base } = context.run;
     this.#known = new Map(base.resources.filter((state) => !state.delete).map((state) => [state.urn, state]));
   }
 
   async run(): Promise<void> {
-    const { executor, run } = this.#machinery;
+    const { executor, run } = this.#context;
     const { stack, project } = run;
     const existing = run.base.resources
       .filter((state) => !state.delete)
       .map((state): Step => ({ op: "same", old: state, new: { ...state, id: "" } }));
     await executor.submit(existing);
     const root = rootStackUrn(stack, project.name);
-    await this.#make(newState({ urn: root, type: ROOT_STACK_TYPE, custom: false, outputs: {} }));
+    await this.#createIfMissing(newState({ urn: root, type: ROOT_STACK_TYPE, custom: false, outputs: {} }));
     const provider = defaultProviderUrn(stack, project.name);
-    await this.#make(
+    await this.#createIfMissing(
       newState({ urn: provider, type: PROVIDER_TYPE, custom: true, inputs: providerInputs(run.config) }),
     );
     for (const spec of this.#file.resources) await this.#importOne(spec, root, provider);
   }
 
-  /** Made only where the state does not have it yet. */
-  async #make(state: ResourceState): Promise<void> {
+  /** Creates the resource unless the state already has it. */
+  async #createIfMissing(state: ResourceState): Promise<void> {
     if (this.#known.has(state.urn)) return;
     this.#known.set(state.urn, state);
-    await this.#machinery.executor.submit([{ op: "create", new: state, answer: () => undefined }]);
+    await this.#context.executor.submit([{ op: "create", new: state, respond: () => undefined }]);
   }
 
   async #importOne(spec: Spec, root: Urn, providerUrn: Urn): Promise<void> {
-    const { executor, run, providers } = this.#machinery;
+    const { executor, run, providers } = this.#context;
     const isCustom = spec.component !== true;
     const parent = this.#parentOf(spec, root);
     const name = spec.logicalName ?? spec.name;
     const urn = makeUrn({ stack: run.stack, project: run.project.name, parent, type: spec.type, name });
     const id = spec.id ?? "";
-    if (isCustom && id === "") throw new CommandError(`resource ${spec.name} has no ID`, EXIT.badInvocation);
+    if (isCustom && id === "")
+      throw new CommandError(`import file: resource ${spec.name} has no \`id\``, EXIT.badInvocation);
     const old = this.#known.get(urn);
     if (old !== undefined) {
       this.#refuseOther(old, id);
@@ -159,7 +160,7 @@ class Importer {
     await executor.submit([{ op: "import", new: state }]);
   }
 
-  /** The file names parents by a name of its own, or by that of another resource of the file. */
+  /** A parent is a name from the file's name table, or another resource in the file. */
   #parentOf(spec: Spec, root: Urn): Urn {
     if (spec.parent === undefined) return root;
     const named = this.#file.nameTable?.[spec.parent];
@@ -168,7 +169,9 @@ class Importer {
         ? [...this.#known.keys()].find((urn) => nameOf(urn) === spec.parent && this.#isInFile(urn))
         : this.#known.get(named)?.urn;
     if (parent === undefined)
-      throw new CommandError(`the parent '${spec.parent}' of '${spec.name}' is not known`);
+      throw new CommandError(
+        `unknown parent '${spec.parent}' of '${spec.name}': add it to the import file's resources or \`nameTable\``,
+      );
     return parent;
   }
 
@@ -179,14 +182,14 @@ class Importer {
   #refuseOther(old: ResourceState, id: string): void {
     if (old.id === id) return;
     const message = `resource '${old.urn}' already exists`;
-    this.#machinery.run.events.diagnostic({ urn: old.urn, severity: "error", message });
-    this.#machinery.executor.failed = true;
-    this.#machinery.executor.stop();
+    this.#context.run.events.diagnostic({ urn: old.urn, severity: "error", message });
+    this.#context.executor.failed = true;
+    this.#context.executor.stop();
   }
 
-  /** Inputs that would not pass are imported all the same; the next update will say more. */
+  /** Invalid inputs are imported, too, with a warning. The next update reports them in full. */
   async #warnOfFailures(state: ResourceState): Promise<void> {
-    const { providers, run } = this.#machinery;
+    const { providers, run } = this.#context;
     const { failures } = await providers.get(state.provider).check(state.urn, state.inputs, state.inputs);
     for (const { property, reason } of failures) {
       const message = `${state.type} resource '${nameOf(state.urn)}': property ${property} has a problem: ${reason}`;
@@ -195,13 +198,13 @@ class Importer {
   }
 }
 
-/** A secret of an import file is given in plain text. */
+/** Secrets in an import file are in plain text. */
 function readMap(map: JsonMap): ValueMap {
   const open = (marked: JsonMap): Value => {
     const { plaintext, value } = marked;
     if (typeof plaintext === "string") return decode(json.parse(JSON.parse(plaintext)), open);
     if (value !== undefined) return decode(value, open);
-    throw new Refused("encrypted secrets in an import file", "give them as `plaintext`");
+    throw new UnsupportedError("encrypted secrets in an import file", "write them as `plaintext`");
   };
   return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, decode(value, open)]));
 }

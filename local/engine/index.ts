@@ -1,4 +1,4 @@
-/** A small stand-in for the Pulumi engine: it drives the real SDK and the real dynamic-provider host. */
+/** A small stand-in for the Pulumi engine: it drives the real SDK and the real dynamic provider host. */
 import { runCommand } from "./commands";
 import type { Sink } from "./commands/io";
 
@@ -7,11 +7,11 @@ export interface EngineIo {
   readonly env?: NodeJS.ProcessEnv;
   readonly stdout?: Sink;
   readonly stderr?: Sink;
-  /** Aborting it is the first Ctrl-C: running steps are finished, nothing else is begun. */
+  /** Aborting acts as the first Ctrl-C: running steps finish, and no others start. */
   readonly signal?: AbortSignal;
 }
 
-/** Runs one command line, as `edgeguard-local` would, and resolves to its exit code. */
+/** Runs one `edgeguard-local` command line and resolves to its exit code. */
 export function runEngine(argv: readonly string[], io: EngineIo = {}): Promise<number> {
   return runCommand(argv, {
     cwd: io.cwd ?? process.cwd(),

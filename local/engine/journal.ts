@@ -1,13 +1,13 @@
 /**
- * What is written to the state while an operation runs. Nothing is done to the world before the intent is on disk,
- * and nothing that was done is reported to the program before the result is.
+ * Writes the state while an operation runs: the intent before a step acts, and the result before the program learns of
+ * it.
  */
 import type { Deployment, OperationType, PendingOperation, ResourceState } from "./state";
 
 export class Journal {
-  /** States made or confirmed by this operation, in an order in which nothing precedes what it depends on. */
+  /** States that this operation created or kept, each after its dependencies. */
   readonly #current: ResourceState[] = [];
-  /** States that are gone or were superseded. */
+  /** States that were deleted or superseded. */
   readonly #done = new Set<ResourceState>();
   readonly #operations = new Map<ResourceState, OperationType>();
   #writing: Promise<void> = Promise.resolve();
@@ -26,7 +26,7 @@ export class Journal {
     await this.commit();
   }
 
-  /** Ends an operation that changed nothing that should be kept. */
+  /** Ends an operation that has nothing to record. */
   async abandon(state: ResourceState): Promise<void> {
     this.#operations.delete(state);
     await this.commit();
@@ -39,8 +39,8 @@ export class Journal {
     await this.commit();
   }
 
-  /** An unchanged resource is written with the next real change, or at the end. */
-  confirmed(old: ResourceState, current: ResourceState): void {
+  /** An unchanged resource is written with the next change, or at the end. */
+  unchanged(old: ResourceState, current: ResourceState): void {
     this.#done.add(old);
     this.#current.push(current);
   }
@@ -51,7 +51,7 @@ export class Journal {
     await this.commit();
   }
 
-  /** Changes that happen at the same time are written together. */
+  /** Batches concurrent changes into one write. */
   async commit(): Promise<void> {
     this.#queued ??= this.#writing
       .catch(() => undefined)
@@ -63,7 +63,7 @@ export class Journal {
     await this.#queued;
   }
 
-  /** A pending creation of an earlier operation stays until a person has cleared it: only they can know what became of it. */
+  /** An earlier operation's pending creates stay until the user clears them: only they can find out what happened. */
   #snapshot(): Deployment {
     const alive = [...this.#current, ...this.#base.resources].filter((state) => !this.#done.has(state));
     const running = [...this.#operations].map(([resource, type]): PendingOperation => ({ resource, type }));

@@ -1,9 +1,9 @@
-/** What the engine asks of whoever manages a resource, and the providers themselves, which are resources, too. */
+/** What the engine calls to manage a resource, and the providers, which are resources themselves. */
 import { randomUUID } from "node:crypto";
 import { CommandError } from "./errors";
 import { Host, type HostRun } from "./host";
 import type { Config } from "./project";
-import { DynamicProvider, type CheckFailure, type DiffAnswer, type Made } from "./provider";
+import { DynamicProvider, type CheckFailure, type DiffResult, type CreatedResource } from "./provider";
 import type { ResourceState } from "./state";
 import { providerReference, providerUrnOf, type Urn } from "./urn";
 import { equalMaps, secret, toPlainMap, type ValueMap } from "./values";
@@ -14,23 +14,23 @@ export interface Lifecycle {
     olds: ValueMap,
     news: ValueMap,
   ): Promise<{ inputs: ValueMap; failures: readonly CheckFailure[] }>;
-  diff(state: ResourceState, oldInputs: ValueMap, oldOutputs: ValueMap, news: ValueMap): Promise<DiffAnswer>;
-  create(state: ResourceState): Promise<Made>;
+  diff(state: ResourceState, oldInputs: ValueMap, oldOutputs: ValueMap, news: ValueMap): Promise<DiffResult>;
+  create(state: ResourceState): Promise<CreatedResource>;
   update(old: ResourceState, state: ResourceState): Promise<ValueMap>;
   delete(state: ResourceState): Promise<void>;
 }
 
-/** A preview cannot know the id a new provider will get. */
+/** A preview doesn't know a new provider's ID. */
 const UNKNOWN_ID = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
-/** All of the stack's configuration goes to the provider of dynamic resources. */
+/** The dynamic resource provider gets the stack's whole configuration. */
 export function providerInputs(config: Config): ValueMap {
   return Object.fromEntries(
     [...config].map(([key, entry]) => [key, entry.secret ? secret(entry.value) : entry.value]),
   );
 }
 
-/** The default provider of dynamic resources: its inputs are the whole stack configuration. */
+/** The stack's dynamic resource providers. */
 export class Providers implements Lifecycle {
   readonly #byReference = new Map<string, DynamicProvider>();
   readonly #hosts: { config: string | undefined; host: Host }[] = [];
@@ -42,7 +42,7 @@ export class Providers implements Lifecycle {
     this.#dryRun = dryRun;
   }
 
-  /** Starting takes half a second: it is begun before anything is known about what will be needed. */
+  /** Starting a host takes half a second, so it starts before it's known what will be needed. */
   warmUp(): void {
     this.#hosts.push({ config: undefined, host: new Host(this.#run) });
   }
@@ -60,12 +60,12 @@ export class Providers implements Lifecycle {
     _oldInputs: ValueMap,
     oldOutputs: ValueMap,
     news: ValueMap,
-  ): Promise<DiffAnswer> {
+  ): Promise<DiffResult> {
     const changes = equalMaps(oldOutputs, news) ? "none" : "some";
     return Promise.resolve({ changes, replaceKeys: [], changedKeys: [], deleteBeforeReplace: false });
   }
 
-  async create(state: ResourceState): Promise<Made> {
+  async create(state: ResourceState): Promise<CreatedResource> {
     const id = this.#dryRun ? UNKNOWN_ID : randomUUID();
     await this.#configure(state.urn, id, state.inputs);
     return { id, outputs: state.inputs };
@@ -80,7 +80,7 @@ export class Providers implements Lifecycle {
     return Promise.resolve();
   }
 
-  /** What was found unchanged serves with the inputs it has in the state. */
+  /** Configures an unchanged provider with its recorded inputs. */
   async use(state: ResourceState): Promise<void> {
     if (!this.#byReference.has(providerReference(state.urn, state.id))) {
       await this.#configure(state.urn, state.id, state.inputs);
@@ -93,7 +93,7 @@ export class Providers implements Lifecycle {
     return provider;
   }
 
-  /** For a resource of which the program says nothing: its provider is in the state. */
+  /** For a resource that the program doesn't declare: takes its provider from the state. */
   async ensure(reference: string, olds: ReadonlyMap<Urn, ResourceState>): Promise<void> {
     if (reference === "" || this.#byReference.has(reference)) return;
     const state = olds.get(providerUrnOf(reference));
@@ -109,7 +109,7 @@ export class Providers implements Lifecycle {
     this.#byReference.set(providerReference(urn, id), provider);
   }
 
-  /** A host keeps the providers it has configured, so another configuration needs another host. */
+  /** A host keeps its configured providers, so another configuration needs another host. */
   #hostFor(config: ValueMap): Host {
     const key = JSON.stringify(toPlainMap(config));
     let entry =

@@ -1,8 +1,7 @@
 /**
- * Preloaded into the program's process and the provider host. The SDK loads a compiler and a package-tree reader at every
- * start, and uses them only to write functions as text; its automation API, and what tracing needs, also where nobody has
- * asked for either. Together they are two thirds of its start; zod loads the words of all languages. Here they are loaded
- * when first used. Nothing else changes: whoever reads a member of them gets the real one.
+ * Preloaded into the program and the provider host, to start them faster. At every start, the SDK loads a compiler and a
+ * package-tree reader that only serialize functions, its automation API, and its tracing libraries: two thirds of its
+ * start time. zod loads the messages of every language. Here they load on first use, through a proxy of the real module.
  */
 import Module from "node:module";
 import path from "node:path";
@@ -24,7 +23,7 @@ const LANGUAGES = "../locales/index.cjs";
 
 type Load = (this: unknown, request: string, parent: unknown, isMain: boolean) => unknown;
 
-/** Not part of Node's types, and for many years what every tool hooks into. */
+/** Missing from Node's types, but the established hook for tools. */
 const loader = Module as unknown as { _load: Load };
 const load = loader._load;
 
@@ -46,7 +45,7 @@ function onUse(now: () => unknown): object {
   return new Proxy(
     {},
     {
-      // An import of all members asks this first, and would otherwise copy them one by one.
+      // `import *` reads this first, and would otherwise copy every member.
       get: (_, member): unknown => (member === "__esModule" ? true : Reflect.get(real(), member)),
       has: (_, member) => Reflect.has(real(), member),
       set: (_, member, value) => Reflect.set(real(), member, value),

@@ -1,4 +1,4 @@
-/** The two services the program and the provider host talk to: the resource monitor and the engine. */
+/** The two gRPC services that the program and the provider host call: the resource monitor and the engine. */
 import { Server, status, type UntypedServiceImplementation } from "@grpc/grpc-js";
 import { EngineService, type IEngineServer } from "@pulumi/pulumi/proto/engine_grpc_pb";
 import {
@@ -17,7 +17,7 @@ import {
   type RegisterResourceRequest,
 } from "@pulumi/pulumi/proto/resource_pb";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
-import { Refused } from "./errors";
+import { UnsupportedError } from "./errors";
 import type { Events, Severity } from "./events";
 import { goalOf, type Goal } from "./goal";
 import { CHANNEL_OPTIONS, fromStruct, handle, listen, toStruct } from "./grpc";
@@ -25,13 +25,13 @@ import type { Registered } from "./steps";
 import type { Urn } from "./urn";
 import { mapFromWire, toWireMap, type ValueMap } from "./values";
 
-/** Who serves what a program asks for. */
+/** Serves the program's requests. */
 export interface Registrar {
   register(goal: Goal): Promise<Registered>;
   registerOutputs(urn: Urn, outputs: ValueMap): Promise<void>;
-  /** The program has said all it had to say; resolves when the operation is over. */
-  programIsDone(): Promise<void>;
-  /** A request that cannot be served ends the operation. */
+  /** Called when the program has registered everything. Resolves when the operation ends. */
+  waitForEnd(): Promise<void>;
+  /** Fails the operation for a request that can't be served. */
   refuse(error: unknown): Promise<never>;
 }
 
@@ -40,7 +40,7 @@ export interface EngineServer {
   close(): void;
 }
 
-/** Both services share a port. An operation without a program has no registrar. */
+/** Serves both on one port. An operation without a program has no registrar. */
 export async function serveEngine(
   events: Events,
   projectRoot: string,
@@ -83,13 +83,13 @@ function engineService(events: Events): IEngineServer {
 }
 
 /**
- * What the SDK would refuse on its own it would blame on an old CLI. So all it asks for is granted, and what is then
- * used and not supported is refused here, by its name.
+ * For a missing feature, the SDK would blame an old CLI. So the monitor claims every other feature, and refuses by name
+ * what a program then uses and this engine lacks.
  */
 const FEATURES_NOT_OFFERED = new Set(["resourceReferences", "outputValues"]);
 
 function monitorService(registrar: Registrar, projectRoot: string): IResourceMonitorServer {
-  const refusing = (feature: string) => handle(() => registrar.refuse(new Refused(feature)));
+  const refusing = (feature: string) => handle(() => registrar.refuse(new UnsupportedError(feature)));
   const register = async (request: RegisterResourceRequest): Promise<RegisterResourceResponse> => {
     let goal;
     try {
@@ -116,12 +116,12 @@ function monitorService(registrar: Registrar, projectRoot: string): IResourceMon
     registerResource: handle(register),
     registerResourceOutputs: handle(registerOutputs),
     signalAndWaitForShutdown: handle(async () => {
-      await registrar.programIsDone();
+      await registrar.waitForEnd();
       return new Empty();
     }),
-    // Newer SDKs ask at every start, and go on by supportsFeature where it is not answered, as by an older engine.
-    getDeploymentInfo: (_call, answer) =>
-      answer({ code: status.UNIMPLEMENTED, details: "getDeploymentInfo is not implemented" }),
+    // Newer SDKs call this at every start, and fall back to supportsFeature as with an older engine.
+    getDeploymentInfo: (_call, callback) =>
+      callback({ code: status.UNIMPLEMENTED, details: "getDeploymentInfo is not implemented" }),
     readResource: refusing("reading resources that the stack does not manage (`Resource.get`)"),
     invoke: refusing("provider functions (`invoke`), stack references included"),
     call: refusing("methods of remote components (`call`)"),
@@ -140,7 +140,7 @@ const RESULTS: Readonly<Record<Registered["result"], Result>> = {
   skipped: Result.SKIP,
 };
 
-/** Outputs of a component are the program's own: what the state says of them is not sent back. */
+/** A component's outputs come from the program, so recorded ones aren't sent back. */
 function registeredResponse({ state, result }: Registered): RegisterResourceResponse {
   const outputs = state.custom ? (state.outputs ?? {}) : {};
   return new RegisterResourceResponse()

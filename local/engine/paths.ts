@@ -1,9 +1,9 @@
-/** Property paths, as in ignoreChanges: a.b[0]["c.d"].*, where * stands for any key or index. */
+/** Property paths, as in ignoreChanges: a.b[0]["c.d"].*, where * matches any key or index. */
 import { isMap, Secret, type Value, type ValueMap } from "./values";
 
 export type Path = readonly (string | number)[];
 
-/** Undefined where the text is not a path: the Pulumi engine skips such entries, too. */
+/** Undefined if the text isn't a path. The Pulumi engine skips such entries, too. */
 export function parsePath(text: string): Path | undefined {
   const path: (string | number)[] = [];
   const element = /\.?([^.[\]"]+)|\.?\[(\d+)\]|\.?\[(\*)\]|\.?\["((?:\\"|[^"])*)"\]/y;
@@ -24,7 +24,7 @@ export function formatPath(path: Path): string {
   }, "");
 }
 
-/** Whether `outer` names `inner` itself or something around it. */
+/** Whether `inner` is `outer` or lies inside it. */
 export function covers(outer: Path, inner: Path): boolean {
   return (
     outer.length <= inner.length &&
@@ -34,11 +34,11 @@ export function covers(outer: Path, inner: Path): boolean {
 
 interface Reset {
   readonly inputs: ValueMap;
-  /** Paths that lead into something added or removed: those changes cannot be ignored. */
+  /** Paths into added or removed elements, whose changes can't be ignored. */
   readonly impossible: readonly string[];
 }
 
-/** Gives every value named by `paths` what it had before. */
+/** Resets the value at each path to its old value. */
 export function resetTo(old: ValueMap, inputs: ValueMap, paths: readonly string[]): Reset {
   const impossible: string[] = [];
   let result: Value = inputs;
@@ -52,7 +52,7 @@ export function resetTo(old: ValueMap, inputs: ValueMap, paths: readonly string[
   return { inputs: isMap(result) ? result : inputs, impossible };
 }
 
-/** The new value with the old one at `path`; no value where it must go; undefined where the path cannot be followed. */
+/** The new value with the old one at `path`. No `value` if it must be removed; undefined if the path doesn't exist. */
 function resetAt(
   old: Value | undefined,
   current: Value | undefined,
@@ -61,7 +61,7 @@ function resetAt(
   const [element, ...rest] = path;
   if (element === undefined) return { value: old };
   if (current instanceof Secret || old instanceof Secret) {
-    const inner = resetAt(bare(old), bare(current), path);
+    const inner = resetAt(withoutSecret(old), withoutSecret(current), path);
     if (inner?.value === undefined) return inner;
     return { value: new Secret(inner.value) };
   }
@@ -70,7 +70,7 @@ function resetAt(
   return old === undefined && current === undefined ? { value: undefined } : undefined;
 }
 
-const bare = (value: Value | undefined): Value | undefined =>
+const withoutSecret = (value: Value | undefined): Value | undefined =>
   value instanceof Secret ? value.element : value;
 
 function resetInArray(old: Value[], current: Value[], element: string | number, rest: Path) {

@@ -1,6 +1,6 @@
-/** Decides what becomes of each registration, one after the other: same, update, replacement or creation. */
+/** Plans each registration in turn: keep, update, replace or create. */
 import { aliasUrns } from "./aliases";
-import { casualtiesOf } from "./dependents";
+import { dependentsToReplace } from "./dependents";
 import { differenceOf, withReplaceOnChanges, type Difference } from "./difference";
 import { AlreadyReported, CommandError } from "./errors";
 import type { Events } from "./events";
@@ -13,13 +13,13 @@ import { newState, type ResourceState } from "./state";
 import type { DeleteStep, ForgetStep, Registered, Step } from "./steps";
 import type { Targets } from "./targets";
 import { isProviderType, isRootStack, makeUrn, nameOf, typeOf, type Urn } from "./urn";
-import { equalMaps, toShown, type ValueMap } from "./values";
+import { equalMaps, toRedacted, type ValueMap } from "./values";
 
 interface PlanContext {
   readonly stack: string;
   readonly project: string;
   readonly dryRun: boolean;
-  /** The state the operation starts from, in its order; steps change it in place. */
+  /** The state before the operation, in order. Steps change it in place. */
   readonly base: readonly ResourceState[];
   readonly targets: Targets;
   readonly providers: Providers;
@@ -28,14 +28,14 @@ interface PlanContext {
 
 export class Planner {
   readonly olds: ReadonlyMap<Urn, ResourceState>;
-  /** A problem that did not end the plan but must end the operation. */
+  /** A problem that fails the operation without ending the plan. */
   sawError = false;
   readonly #registered = new Set<Urn>();
   readonly #kept = new Set<Urn>();
-  readonly #made = new Set<Urn>();
+  readonly #created = new Set<Urn>();
   readonly #deleted = new Set<Urn>();
   readonly #skipped = new Set<Urn>();
-  readonly #condemned = new Set<ResourceState>();
+  readonly #deletedStates = new Set<ResourceState>();
   readonly #keysOfDependents = new Map<Urn, readonly string[]>();
   readonly #aliasOf = new Map<Urn, Urn>();
   readonly #renamedTo = new Map<Urn, Urn>();
@@ -46,21 +46,21 @@ export class Planner {
     this.olds = new Map(context.base.filter((state) => !state.delete).map((state) => [state.urn, state]));
   }
 
-  async plan(goal: Goal, answer: (registered: Registered) => void): Promise<Step[]> {
-    const urn = this.#nameOf(goal);
+  async plan(goal: Goal, respond: (registered: Registered) => void): Promise<Step[]> {
+    const urn = this.#urnFor(goal);
     const old = this.#findOld(urn, goal);
     const state = this.#stateFor(urn, goal, old);
     const lifecycle = this.#lifecycleOf(state);
     const isTargeted = this.#isTargeted(urn);
-    const isReborn = this.#deleted.has(urn) || this.#context.targets.isReplaced(urn);
-    state.inputs = await this.#checkedInputs({ urn, goal, old, state, lifecycle, isTargeted, isReborn });
-    if (this.#deleted.has(urn) && old !== undefined) return this.#recreate(old, state, answer);
-    if (old === undefined) return this.#create(state, isTargeted, answer);
-    if (!isTargeted) return this.#keepUntargeted(old, answer);
-    return this.#change({ goal, old, state, lifecycle, answer });
+    const isReplacement = this.#deleted.has(urn) || this.#context.targets.isReplaced(urn);
+    state.inputs = await this.#checkedInputs({ urn, goal, old, state, lifecycle, isTargeted, isReplacement });
+    if (this.#deleted.has(urn) && old !== undefined) return this.#recreate(old, state, respond);
+    if (old === undefined) return this.#create(state, isTargeted, respond);
+    if (!isTargeted) return this.#keepUntargeted(old, respond);
+    return this.#change({ goal, old, state, lifecycle, respond });
   }
 
-  #nameOf(goal: Goal): Urn {
+  #urnFor(goal: Goal): Urn {
     const { stack, project, events } = this.#context;
     if (goal.parent !== "" && !this.#registered.has(goal.parent)) {
       throw new CommandError(`could not find parent resource ${goal.parent}`);
@@ -121,7 +121,7 @@ export class Planner {
     return isProviderType(state.type) ? this.#context.providers : this.#context.providers.get(state.provider);
   }
 
-  /** Providers and the stack itself always take part. */
+  /** Targets never exclude providers or the stack itself. */
   #isTargeted(urn: Urn): boolean {
     return isRootStack(urn) || isProviderType(typeOf(urn)) || this.#context.targets.includes(urn);
   }
@@ -133,17 +133,17 @@ export class Planner {
     state: ResourceState;
     lifecycle: Lifecycle | undefined;
     isTargeted: boolean;
-    isReborn: boolean;
+    isReplacement: boolean;
   }): Promise<ValueMap> {
     const { urn, goal, old, lifecycle } = of;
     if (old !== undefined && !of.isTargeted) return old.inputs;
     const wanted = old === undefined ? goal.inputs : this.#withoutIgnored(urn, goal, old);
     if (lifecycle === undefined || !of.isTargeted) return wanted;
-    const isFresh = old === undefined || of.isReborn;
+    const isFresh = old === undefined || of.isReplacement;
     const checked = isFresh
       ? await lifecycle.check(urn, {}, goal.inputs)
       : await lifecycle.check(urn, old.inputs, wanted);
-    this.#refuseFailures(of.state, checked.failures);
+    this.#reportCheckFailures(of.state, checked.failures);
     return checked.inputs;
   }
 
@@ -156,20 +156,20 @@ export class Planner {
     return inputs;
   }
 
-  #refuseFailures(state: ResourceState, failures: readonly CheckFailure[]): void {
+  #reportCheckFailures(state: ResourceState, failures: readonly CheckFailure[]): void {
     for (const { property, reason } of failures) {
       const subject = `${state.type} resource '${nameOf(state.urn)}'`;
       const message =
         property === ""
           ? `${subject} has a problem: ${reason}`
-          : `${subject}: property ${property} value ${shownValue(state.inputs, property)} has a problem: ${reason}`;
+          : `${subject}: property ${property} value ${redactedValue(state.inputs, property)} has a problem: ${reason}`;
       this.#context.events.diagnostic({ urn: state.urn, severity: "error", message });
     }
     if (failures.length > 0) throw new AlreadyReported(`resource ${state.urn} is invalid`);
   }
 
-  /** Its deletion was ordered by a delete-before-replace of something it depends on. */
-  #recreate(old: ResourceState, state: ResourceState, answer: (registered: Registered) => void): Step[] {
+  /** Recreates a resource that was deleted because something it depends on is deleted before it's replaced. */
+  #recreate(old: ResourceState, state: ResourceState, respond: (registered: Registered) => void): Step[] {
     this.#deleted.delete(state.urn);
     this.#kept.add(state.urn);
     return [
@@ -179,23 +179,23 @@ export class Planner {
         old,
         new: state,
         replaceKeys: this.#keysOfDependents.get(state.urn) ?? [],
-        answer,
+        respond,
       },
     ];
   }
 
-  #create(state: ResourceState, isTargeted: boolean, answer: (registered: Registered) => void): Step[] {
+  #create(state: ResourceState, isTargeted: boolean, respond: (registered: Registered) => void): Step[] {
     if (!isTargeted) {
       this.#kept.add(state.urn);
       this.#skipped.add(state.urn);
-      return [{ op: "same", new: state, answer }];
+      return [{ op: "same", new: state, respond }];
     }
     this.#refuseSkippedDependencies(state);
-    this.#made.add(state.urn);
-    return [{ op: "create", new: state, answer }];
+    this.#created.add(state.urn);
+    return [{ op: "create", new: state, respond }];
   }
 
-  /** What is left out by --target cannot be needed by what is not. */
+  /** A targeted resource can't depend on one that --target excludes. */
   #refuseSkippedDependencies(state: ResourceState): void {
     const needed = [state.parent, ...state.dependencies, ...Object.values(state.propertyDependencies).flat()];
     const missing = needed.find((urn) => this.#skipped.has(urn));
@@ -206,7 +206,7 @@ export class Planner {
     if (!this.#context.dryRun) throw new AlreadyReported("untargeted create");
   }
 
-  #keepUntargeted(old: ResourceState, answer: (registered: Registered) => void): Step[] {
+  #keepUntargeted(old: ResourceState, respond: (registered: Registered) => void): Step[] {
     const needed = [old.parent, ...old.dependencies, ...Object.values(old.propertyDependencies).flat()];
     const before = needed.flatMap((urn): Step[] => {
       const dependency = this.olds.get(urn);
@@ -215,7 +215,7 @@ export class Planner {
     });
     this.#kept.add(old.urn);
     this.#registered.add(old.urn);
-    return [...before, { op: "same", old, new: { ...old, id: "" }, answer }];
+    return [...before, { op: "same", old, new: { ...old, id: "" }, respond }];
   }
 
   async #change(of: {
@@ -223,25 +223,25 @@ export class Planner {
     old: ResourceState;
     state: ResourceState;
     lifecycle: Lifecycle | undefined;
-    answer: (registered: Registered) => void;
+    respond: (registered: Registered) => void;
   }): Promise<Step[]> {
-    const { goal, old, state, lifecycle, answer } = of;
+    const { goal, old, state, lifecycle, respond } = of;
     const difference = await this.#differenceBetween(goal, old, state, lifecycle);
     this.#refuseSkippedDependencies(state);
-    const because = {
+    const reasons = {
       replaceKeys: difference.replaceKeys,
       changedKeys: difference.changedKeys,
       detailedDiff: difference.detailedDiff,
     };
     if ((difference.changes && difference.replaceKeys.length > 0) || old.pendingReplacement) {
-      return this.#replace({ ...of, difference, because });
+      return this.#replace({ ...of, difference, reasons });
     }
     this.#kept.add(state.urn);
-    // What was made but not finished is given another chance, even where nothing differs.
+    // Retry an unfinished resource even if nothing differs.
     if (difference.changes || old.initErrors.length > 0) {
-      return [{ op: "update", old, new: state, answer, ...because }];
+      return [{ op: "update", old, new: state, respond, ...reasons }];
     }
-    return [{ op: "same", old, new: state, answer }];
+    return [{ op: "same", old, new: state, respond }];
   }
 
   async #differenceBetween(
@@ -264,29 +264,32 @@ export class Planner {
     old: ResourceState;
     state: ResourceState;
     lifecycle: Lifecycle | undefined;
-    answer: (registered: Registered) => void;
+    respond: (registered: Registered) => void;
     difference: Difference;
-    because: Pick<Difference, "replaceKeys" | "changedKeys" | "detailedDiff">;
+    reasons: Pick<Difference, "replaceKeys" | "changedKeys" | "detailedDiff">;
   }): Promise<Step[]> {
-    const { goal, old, state, lifecycle, answer, because } = of;
+    const { goal, old, state, lifecycle, respond, reasons } = of;
     this.#refuseProtected(old, state);
     this.#kept.add(state.urn);
-    // The inputs were checked as a change of the old resource; there is none for its successor.
+    // The inputs were checked against the old resource. Its replacement has none.
     if (lifecycle !== undefined && !this.#context.targets.isReplaced(state.urn)) {
       const checked = await lifecycle.check(state.urn, {}, goal.inputs);
-      this.#refuseFailures(state, checked.failures);
+      this.#reportCheckFailures(state, checked.failures);
       state.inputs = checked.inputs;
     }
-    const replace: Step = { op: "replace", old, new: state, ...because };
+    const replace: Step = { op: "replace", old, new: state, ...reasons };
     if (goal.deleteBeforeReplace ?? of.difference.deleteBeforeReplace) {
       return [
         ...(await this.#deleteDependents(old)),
         ...(await this.#deleteFirst(old)),
         replace,
-        { op: "create-replacement", old, new: state, answer, ...because },
+        { op: "create-replacement", old, new: state, respond, ...reasons },
       ];
     }
-    return [{ op: "create-replacement", old, new: state, deleteOldLater: true, answer, ...because }, replace];
+    return [
+      { op: "create-replacement", old, new: state, deleteOldLater: true, respond, ...reasons },
+      replace,
+    ];
   }
 
   #refuseProtected(old: ResourceState, state: ResourceState): void {
@@ -296,23 +299,23 @@ export class Planner {
       "To unprotect the resource, remove the `protect` flag from the resource in your Pulumi program and run `pulumi up`";
     this.#context.events.diagnostic({ urn: state.urn, severity: "error", message });
     this.sawError = true;
-    // A preview goes on, so that a person sees what would have been replaced and why.
+    // A preview continues, to show what would be replaced and why.
     if (!this.#context.dryRun) throw new AlreadyReported(message);
   }
 
-  /** A deletion that was done by an interrupted operation is not done again. */
+  /** Skips the delete if an interrupted operation already did it. */
   async #deleteFirst(old: ResourceState): Promise<Step[]> {
     await this.#context.providers.ensure(old.provider, this.olds);
     return old.pendingReplacement ? [] : [{ op: "delete-replaced", old, replacementFollows: true }];
   }
 
-  /** Those that could not outlive what is deleted, last first. They are made again when the program registers them. */
+  /** Deletes dependents, last first. They're recreated when the program registers them. */
   async #deleteDependents(root: ResourceState): Promise<Step[]> {
     const steps: Step[] = [];
-    const settled = new Set([...this.#kept, ...this.#made, ...this.#deleted]);
-    const casualties = await casualtiesOf(root, this.#context.base, settled, this.#context.providers);
-    for (const { state, keys } of casualties.reverse()) {
-      if (this.#condemned.has(state)) continue;
+    const settled = new Set([...this.#kept, ...this.#created, ...this.#deleted]);
+    const dependents = await dependentsToReplace(root, this.#context.base, settled, this.#context.providers);
+    for (const { state, keys } of dependents.reverse()) {
+      if (this.#deletedStates.has(state)) continue;
       this.#keysOfDependents.set(state.urn, keys);
       if (state.delete) {
         steps.push({ op: "delete", old: state });
@@ -321,7 +324,7 @@ export class Planner {
         steps.push({ op: "delete-replaced", old: state, replacementFollows: true });
       }
       this.#deleted.add(state.urn);
-      this.#condemned.add(state);
+      this.#deletedStates.add(state);
     }
     return steps;
   }
@@ -338,15 +341,15 @@ export class Planner {
   }
 
   #isPlanned(urn: Urn): boolean {
-    return this.#kept.has(urn) || this.#made.has(urn) || this.#deleted.has(urn);
+    return this.#kept.has(urn) || this.#created.has(urn) || this.#deleted.has(urn);
   }
 
-  /** What the program did not register is deleted, and so is what was replaced. */
+  /** Deletes what the program didn't register, and what was replaced. */
   async planDeletes(): Promise<{ untargeted: Step[]; deletes: (DeleteStep | ForgetStep)[] }> {
     const untargeted: Step[] = [];
     const deletes: (DeleteStep | ForgetStep)[] = [];
     for (const state of this.#context.base) {
-      if (state.delete ? this.#condemned.has(state) : this.#isKept(state)) continue;
+      if (state.delete ? this.#deletedStates.has(state) : this.#isKept(state)) continue;
       if (!this.#context.targets.includes(state.urn)) {
         if (!state.delete) untargeted.push({ op: "same", old: state, new: { ...state, id: "" } });
         continue;
@@ -363,7 +366,7 @@ export class Planner {
     return this.#kept.has(this.#renamedTo.get(state.urn) ?? state.urn);
   }
 
-  /** With --target, what depends on a deleted resource and is in no program must be named, too. */
+  /** With --target, dependents of a deleted resource that aren't in the program must be targets, too. */
   #refuseOrphans(untargeted: readonly Step[], deletes: readonly (DeleteStep | ForgetStep)[]): void {
     const left = new Set(untargeted.map((step) => step.old));
     const orphans = new Set(
@@ -385,9 +388,9 @@ function deleteStep(state: ResourceState): DeleteStep | ForgetStep {
   return { op: state.pendingReplacement ? "remove-pending-replace" : "delete", old: state };
 }
 
-function shownValue(inputs: ValueMap, property: string): string {
+function redactedValue(inputs: ValueMap, property: string): string {
   const value = inputs[property];
-  return value === undefined ? "{<nil>}" : `{${shownText(toShown(value))}}`;
+  return value === undefined ? "{<nil>}" : `{${asText(toRedacted(value))}}`;
 }
 
-const shownText = (json: unknown): string => (typeof json === "string" ? json : JSON.stringify(json));
+const asText = (json: unknown): string => (typeof json === "string" ? json : JSON.stringify(json));

@@ -1,4 +1,4 @@
-/** The JSON of `preview --json`: the CLI's digest of a plan. */
+/** The output of `preview --json`, in the CLI's format. */
 import type { DetailedDiff } from "./diff";
 import type { Diagnostic, Events } from "./events";
 import { isInternal, type Counts } from "./execute";
@@ -41,12 +41,12 @@ export class Digest implements Events {
     this.#diagnostics.push({ ...(urn !== "" && { urn }), message: `${prefix}${message}\n`, severity });
   }
 
-  /** States are taken down as they are planned: later they change. */
+  /** Records states as planned, before the step changes them. */
   before(step: Step): void {
     if (this.#isShown(step)) this.#steps.push(describe(step, step.op));
   }
 
-  /** What a refresh is about to find is known after it. */
+  /** A refresh's result is only known after it. */
   after(step: Step, op: Op): void {
     if (step.op !== "refresh" || (op !== "update" && op !== "delete")) return;
     if (op === "update" && step.detailedDiff === undefined) return;
@@ -55,7 +55,7 @@ export class Digest implements Events {
   }
 
   failed(): void {
-    // The diagnostics say why.
+    // The diagnostics give the reason.
   }
 
   toJson(counts: Counts, seconds: number): string {
@@ -88,16 +88,16 @@ function describe(step: Step, op: Op): PreviewStep {
     op,
     urn,
     provider: provider === "" ? undefined : provider,
-    oldState: shown(step.old),
-    newState: shown(step.new),
+    oldState: redacted(step.old),
+    newState: redacted(step.new),
     diffReasons: nonEmpty(step.changedKeys),
     replaceReasons: nonEmpty(step.replaceKeys),
     detailedDiff: step.detailedDiff ?? null,
   };
 }
 
-/** Aliases are of interest here, though they are never kept. */
-function shown(state: ResourceState | undefined): JsonMap | undefined {
+/** Includes aliases, which the state file never contains. */
+function redacted(state: ResourceState | undefined): JsonMap | undefined {
   if (state === undefined) return undefined;
   const written = writeResource(state, () => "[secret]");
   return state.aliases.length === 0 ? written : { ...written, aliases: [...state.aliases] };

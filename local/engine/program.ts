@@ -1,11 +1,11 @@
 /** The program's process, started as the CLI's language host starts it. */
 import { createRequire } from "node:module";
 import path from "node:path";
-import { endGently, forwardLines, type Lines, spawnNode } from "./children";
+import { terminate, forwardLines, type LineHandlers, spawnNode } from "./children";
 import { CommandError } from "./errors";
 import type { Config, Project } from "./project";
 
-/** The exit code of a program that has already told its reason to the engine. */
+/** The exit code of a program that has already reported its error to the engine. */
 const EXIT_ALREADY_REPORTED = 32;
 
 interface ProgramRun {
@@ -17,14 +17,14 @@ interface ProgramRun {
   readonly engineAddress: string;
   readonly monitorAddress: string;
   readonly env: NodeJS.ProcessEnv;
-  readonly lines: Lines;
+  readonly lines: LineHandlers;
 }
 
 export interface Program {
-  /** Undefined for success, "" where the program has told the reason itself. */
+  /** Undefined for success, "" if the program reported the error itself. */
   readonly failure: Promise<string | undefined>;
   stop(): void;
-  /** From now on its output is of no interest: what it says of a broken connection is what we have done to it. */
+  /** Ignores further output: complaints about the connection that the engine closed. */
   mute(): void;
 }
 
@@ -49,17 +49,17 @@ export function startProgram(run: ProgramRun): Program {
       void output.then(() => resolve(failureOf(code, signal)));
     });
   });
-  return { failure, stop: () => endGently(child), mute: () => (muted = true) };
+  return { failure, stop: () => terminate(child), mute: () => (muted = true) };
 }
 
 function failureOf(code: number | null, signal: string | null): string | undefined {
   if (code === 0) return undefined;
   if (code === EXIT_ALREADY_REPORTED) return "";
-  if (code === null) return `Program was ended by ${signal ?? "a signal"}`;
+  if (code === null) return `Program was killed by ${signal ?? "a signal"}`;
   return `Program exited with non-zero exit code: ${code}`;
 }
 
-/** The SDK is the program's own, as with the CLI: engine and program may use different versions of it. */
+/** As with the CLI, the program uses its own SDK, which may differ from the engine's version. */
 export function resolveSdk(project: Project, command: "run" | "dynamic-provider"): string {
   try {
     return createRequire(path.join(project.programDirectory, "index.js")).resolve(
@@ -67,7 +67,7 @@ export function resolveSdk(project: Project, command: "run" | "dynamic-provider"
     );
   } catch {
     throw new CommandError(
-      `@pulumi/pulumi is not installed in ${project.programDirectory} or above it: run \`npm install\` there`,
+      `@pulumi/pulumi isn't installed in ${project.programDirectory} or a parent folder. Run \`npm install\` there`,
     );
   }
 }

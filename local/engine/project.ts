@@ -1,10 +1,10 @@
-/** Pulumi.yaml and Pulumi.<stack>.yaml: the program, where it is, and its configuration. */
+/** Pulumi.yaml and Pulumi.<stack>.yaml: the program's location and configuration. */
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { Document, parseDocument } from "yaml";
 import { z } from "zod";
-import { CommandError, EXIT, isMissing, Refused } from "./errors";
+import { CommandError, EXIT, isMissing, UnsupportedError } from "./errors";
 import type { Crypter } from "./secrets";
 
 export interface Project {
@@ -13,15 +13,15 @@ export interface Project {
   /** The directory of Pulumi.yaml. */
   readonly root: string;
   readonly file: string;
-  /** Where program and provider host run: the root, or `main`. */
+  /** Where the program and the provider host run: the root, or `main`. */
   readonly programDirectory: string;
-  /** What Node is asked to run there: "." unless `main` is a file. */
+  /** What Node runs there: "." unless `main` is a file. */
   readonly entryPoint: string;
   readonly typescript: boolean;
   readonly tsconfig: string | undefined;
   readonly nodeArgs: readonly string[];
   readonly backendUrl: string | undefined;
-  /** Defaults of Pulumi.yaml's `config`. */
+  /** Defaults from `config` in Pulumi.yaml. */
   readonly config: Readonly<Record<string, string>>;
 }
 
@@ -56,11 +56,11 @@ export async function readProject(directory: string): Promise<Project> {
   if (!parsed.success) throw new CommandError(`${file}: ${z.prettifyError(parsed.error)}`);
   const project = parsed.data;
   for (const key of UNSUPPORTED_KEYS) {
-    if (project[key] !== undefined) throw new Refused(`\`${key}\` in Pulumi.yaml`);
+    if (project[key] !== undefined) throw new UnsupportedError(`\`${key}\` in Pulumi.yaml`);
   }
   const runtime =
     typeof project.runtime === "string" ? { name: project.runtime, options: undefined } : project.runtime;
-  if (runtime.name !== "nodejs") throw new Refused(`the runtime ${runtime.name}`);
+  if (runtime.name !== "nodejs") throw new UnsupportedError(`the runtime ${runtime.name}`);
   const root = path.dirname(file);
   return {
     name: project.name,
@@ -91,7 +91,7 @@ function findProjectFile(directory: string): string {
   }
 }
 
-/** `main` may name a directory or a file; program and provider host run in the directory. */
+/** `main` may name a directory or a file. The program and the provider host run in that directory. */
 function locateProgram(root: string, main: string | undefined) {
   if (main === undefined) return { programDirectory: root, entryPoint: "." };
   const target = path.resolve(root, main);
@@ -109,7 +109,7 @@ function projectDefaults(project: string, config: Readonly<Record<string, unknow
   const entries = Object.entries(config).flatMap(([key, declared]): [string, string][] => {
     const parsed = defaultValue.safeParse(declared);
     if (!parsed.success)
-      throw new Refused(`a structured default for the configuration key ${key} in Pulumi.yaml`);
+      throw new UnsupportedError(`a structured default for the configuration key ${key} in Pulumi.yaml`);
     const value = typeof parsed.data === "object" ? (parsed.data.value ?? parsed.data.default) : parsed.data;
     return value === undefined ? [] : [[qualifiedKey(project, key), String(value)]];
   });
@@ -160,7 +160,7 @@ export class StackSettings {
     const document = parsed.contents === null ? new Document({}) : parsed;
     const settings = new StackSettings(file, project, document);
     for (const key of ["secretsprovider", "encryptedkey", "environment"]) {
-      if (document.has(key)) throw new Refused(`\`${key}\` in ${path.basename(file)}`);
+      if (document.has(key)) throw new UnsupportedError(`\`${key}\` in ${path.basename(file)}`);
     }
     return settings;
   }
@@ -178,7 +178,7 @@ export class StackSettings {
     return [...this.#rawValues().values()].some((value) => isSecure(value));
   }
 
-  /** The project's defaults and the stack's values, in the order of the keys. */
+  /** The project's defaults and the stack's values, sorted by key. */
   async config(crypter: () => Promise<Crypter>): Promise<Config> {
     const result = new Map<string, ConfigEntry>(
       Object.entries(this.#project.config).map(([key, value]) => [key, { value, secret: false }]),
@@ -227,6 +227,6 @@ function plainConfig(key: string, value: z.infer<typeof configValue>): string {
   if (typeof value !== "object") return String(value);
   const text = JSON.stringify(value);
   if (text.includes('"secure":'))
-    throw new Refused(`a secret inside the structured configuration value ${key}`);
+    throw new UnsupportedError(`a secret inside the structured configuration value ${key}`);
   return text;
 }

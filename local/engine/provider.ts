@@ -1,4 +1,4 @@
-/** The verbs of a dynamic provider. It knows neither secrets nor how to preview: both are the engine's work. */
+/** Calls a dynamic provider. Secrets and previews are up to the engine: the provider supports neither. */
 import { type Metadata, status } from "@grpc/grpc-js";
 import {
   CheckRequest,
@@ -37,27 +37,27 @@ export interface CheckFailure {
   readonly reason: string;
 }
 
-export interface DiffAnswer {
+export interface DiffResult {
   readonly changes: "none" | "some" | "unknown";
   readonly replaceKeys: readonly string[];
   readonly changedKeys: readonly string[];
   readonly deleteBeforeReplace: boolean;
 }
 
-export interface Made {
+export interface CreatedResource {
   readonly id: string;
   readonly outputs: ValueMap;
 }
 
-export interface Read extends Made {
+export interface ReadResource extends CreatedResource {
   readonly inputs: ValueMap | undefined;
 }
 
-/** The resource exists, but what was asked for is not finished. */
-export class Unfinished extends Error {
+/** The resource exists, but isn't fully initialized. */
+export class InitFailedError extends Error {
   override readonly name = "Unfinished";
   constructor(
-    readonly made: Made,
+    readonly created: CreatedResource,
     readonly inputs: ValueMap | undefined,
     readonly reasons: readonly string[],
   ) {
@@ -70,7 +70,7 @@ function listOf(reasons: readonly string[]): string {
   return `${heading} occurred:\n${reasons.map((reason) => `\t* ${reason}\n`).join("")}\n`;
 }
 
-/** A key of the state is a copy of the whole provider: it is the engine's business, not a person's. */
+/** The state's copy of the provider's code, which isn't shown to users. */
 export const PROVIDER_KEY = "__provider";
 
 export class DynamicProvider {
@@ -83,7 +83,7 @@ export class DynamicProvider {
   }
 
   async configure(urn: Urn, id: string, config: ValueMap): Promise<void> {
-    const request = about(new ConfigureRequest(), urn)
+    const request = withResource(new ConfigureRequest(), urn)
       .setId(id)
       .setAcceptsecrets(true)
       .setAcceptresources(true)
@@ -96,7 +96,7 @@ export class DynamicProvider {
     olds: ValueMap,
     news: ValueMap,
   ): Promise<{ inputs: ValueMap; failures: CheckFailure[] }> {
-    const request = about(new CheckRequest(), urn)
+    const request = withResource(new CheckRequest(), urn)
       .setOlds(toStruct(toPlainMap(olds)))
       .setNews(toStruct(toPlainMap(news)));
     const response = await send<CheckResponse>((done) => this.#client.check(request, done)).catch(rethrow);
@@ -114,8 +114,8 @@ export class DynamicProvider {
     oldInputs: ValueMap,
     oldOutputs: ValueMap,
     news: ValueMap,
-  ): Promise<DiffAnswer> {
-    const request = about(new DiffRequest(), state.urn)
+  ): Promise<DiffResult> {
+    const request = withResource(new DiffRequest(), state.urn)
       .setId(state.id)
       .setOldInputs(toStruct(toPlainMap(oldInputs)))
       .setOlds(toStruct(toPlainMap(oldOutputs)))
@@ -129,10 +129,12 @@ export class DynamicProvider {
     };
   }
 
-  /** In a preview nothing is made: what will come of it is what was asked for. */
-  async create(state: ResourceState): Promise<Made> {
+  /** A preview creates nothing and returns the inputs as outputs. */
+  async create(state: ResourceState): Promise<CreatedResource> {
     if (this.#dryRun) return { id: "", outputs: state.inputs };
-    const request = about(new CreateRequest(), state.urn).setProperties(toStruct(toPlainMap(state.inputs)));
+    const request = withResource(new CreateRequest(), state.urn).setProperties(
+      toStruct(toPlainMap(state.inputs)),
+    );
     const response = await send<CreateResponse>((done) => this.#client.create(request, done)).catch(
       (error: unknown) => this.#throwUnfinished(error, state.inputs),
     );
@@ -145,7 +147,7 @@ export class DynamicProvider {
 
   async update(old: ResourceState, state: ResourceState): Promise<ValueMap> {
     if (this.#dryRun) return state.inputs;
-    const request = about(new UpdateRequest(), state.urn)
+    const request = withResource(new UpdateRequest(), state.urn)
       .setId(old.id)
       .setOldInputs(toStruct(toPlainMap(old.inputs)))
       .setOlds(toStruct(toPlainMap(old.outputs ?? {})))
@@ -156,9 +158,9 @@ export class DynamicProvider {
     return markSecretsLike(this.#known(fromStruct(response.getProperties())), state.inputs);
   }
 
-  /** Undefined where the resource is gone: its id comes back blank. */
-  async read(state: ResourceState): Promise<Read | undefined> {
-    const request = about(new ReadRequest(), state.urn)
+  /** Undefined if the resource is gone: then the provider returns an empty ID. */
+  async read(state: ResourceState): Promise<ReadResource | undefined> {
+    const request = withResource(new ReadRequest(), state.urn)
       .setId(state.id)
       .setInputs(toStruct(toPlainMap(state.inputs)))
       .setProperties(toStruct(toPlainMap(state.outputs ?? {})));
@@ -173,14 +175,14 @@ export class DynamicProvider {
   }
 
   async delete(state: ResourceState): Promise<void> {
-    const request = about(new DeleteRequest(), state.urn)
+    const request = withResource(new DeleteRequest(), state.urn)
       .setId(state.id)
       .setOldInputs(toStruct(toPlainMap(state.inputs)))
       .setProperties(toStruct(toPlainMap(state.outputs ?? {})));
     await send<Empty>((done) => this.#client.delete(request, done)).catch(rethrow);
   }
 
-  /** Only a preview may meet what is not known yet. */
+  /** Unknown values are only allowed in a preview. */
   #known(json: ReturnType<typeof fromStruct>): ValueMap {
     const map = mapFromWire(json);
     if (!this.#dryRun && containsUnknowns(map)) {
@@ -195,7 +197,7 @@ export class DynamicProvider {
     if (detail === undefined) return rethrow(error);
     const outputs = markSecretsLike(this.#known(fromStruct(detail.getProperties())), inputs);
     const live = detail.getInputs();
-    throw new Unfinished(
+    throw new InitFailedError(
       { id: detail.getId(), outputs },
       live && markSecretsLike(this.#known(fromStruct(live)), inputs),
       detail.getReasonsList(),
@@ -209,14 +211,14 @@ interface Request {
   setType(type: string): unknown;
 }
 
-function about<R extends Request>(request: R, urn: Urn): R {
+function withResource<R extends Request>(request: R, urn: Urn): R {
   request.setUrn(urn);
   request.setName(nameOf(urn));
   request.setType(typeOf(urn));
   return request;
 }
 
-const CHANGES: Readonly<Record<DiffResponse.DiffChanges, DiffAnswer["changes"]>> = {
+const CHANGES: Readonly<Record<DiffResponse.DiffChanges, DiffResult["changes"]>> = {
   [DiffResponse.DiffChanges.DIFF_UNKNOWN]: "unknown",
   [DiffResponse.DiffChanges.DIFF_NONE]: "none",
   [DiffResponse.DiffChanges.DIFF_SOME]: "some",
@@ -224,11 +226,11 @@ const CHANGES: Readonly<Record<DiffResponse.DiffChanges, DiffAnswer["changes"]>>
 
 const UNAVAILABLE: number = status.UNAVAILABLE;
 
-/** gRPC adds its own status to a message: a person reads what the provider said. */
+/** Drops the status that gRPC adds to the provider's message. */
 function rethrow(error: unknown): never {
   if (!isServiceError(error)) throw error;
   if (error.code === UNAVAILABLE) {
-    throw new Error(`the dynamic-provider host ended unexpectedly: ${error.details}`);
+    throw new Error(`the dynamic provider host ended unexpectedly: ${error.details}`);
   }
   throw new Error(error.details);
 }

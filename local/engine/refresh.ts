@@ -1,28 +1,28 @@
-/** Reads every resource of the state again, and takes over what it finds. */
-import { finish, withMachinery, type Machinery, type Outcome, type Run } from "./machinery";
+/** Reads every resource again, and records the result in the state. */
+import { finishRun, withRunContext, type RunContext, type Outcome, type Run } from "./run-context";
 import { Executor } from "./execute";
 import type { ResourceState } from "./state";
 import type { RefreshStep } from "./steps";
 import type { Urn } from "./urn";
 
 export async function refresh(run: Run): Promise<Outcome> {
-  return withMachinery(run, { isRefresh: true }, async (machinery) => {
-    await refreshWith(machinery.executor, machinery);
-    return finish(machinery);
+  return withRunContext(run, { isRefresh: true }, async (context) => {
+    await refreshWith(context.executor, context);
+    return finishRun(context);
   });
 }
 
-/** Before an update: what was read is not counted, and what could not be read ends the operation. */
-export async function refreshBase(machinery: Machinery): Promise<void> {
-  const { run, providers, journal, executor } = machinery;
+/** Refreshes before an update. Reads aren't counted, and a failed read ends the operation. */
+export async function refreshBase(context: RunContext): Promise<void> {
+  const { run, providers, journal, executor } = context;
   const options = { dryRun: run.dryRun, parallel: run.parallel, continueOnError: true, reportsDrift: false };
   const reader = new Executor(options, providers, journal, run.events, () => undefined);
-  await refreshWith(reader, machinery);
+  await refreshWith(reader, context);
   if (reader.failed) executor.fail();
 }
 
-/** The base of the operation is rewritten in memory; the journal writes it with its next record. */
-async function refreshWith(executor: Executor, { run, providers }: Machinery): Promise<void> {
+/** Rewrites the run's base state in memory. The journal saves it with its next write. */
+async function refreshWith(executor: Executor, { run, providers }: RunContext): Promise<void> {
   const olds = new Map(
     run.base.resources.filter((state) => !state.delete).map((state) => [state.urn, state]),
   );
@@ -37,23 +37,23 @@ async function refreshWith(executor: Executor, { run, providers }: Machinery): P
     const current = step === undefined ? state : step.new;
     return current === undefined ? [] : [current];
   });
-  dropDangling(rebuilt);
+  dropDanglingReferences(rebuilt);
   run.base.resources.splice(0, Infinity, ...rebuilt);
   run.base.pendingOperations = run.base.pendingOperations.filter(({ type }) => type === "creating");
 }
 
-/** References to what is gone. */
-function dropDangling(resources: readonly ResourceState[]): void {
+/** Drops references to resources that are gone. */
+function dropDanglingReferences(resources: readonly ResourceState[]): void {
   const seen = new Set<Urn>();
-  const isThere = (urn: Urn): boolean => seen.has(urn);
+  const exists = (urn: Urn): boolean => seen.has(urn);
   for (const state of resources) {
-    state.dependencies = state.dependencies.filter(isThere);
+    state.dependencies = state.dependencies.filter(exists);
     state.propertyDependencies = Object.fromEntries(
       Object.entries(state.propertyDependencies)
-        .map(([key, urns]): [string, Urn[]] => [key, urns.filter(isThere)])
+        .map(([key, urns]): [string, Urn[]] => [key, urns.filter(exists)])
         .filter(([, urns]) => urns.length > 0),
     );
-    if (!isThere(state.parent)) state.parent = "";
+    if (!exists(state.parent)) state.parent = "";
     seen.add(state.urn);
   }
 }

@@ -1,9 +1,9 @@
-/** Serves a program: its registrations are planned one at a time, in their order, and carried out side by side. */
+/** Serves a program: plans its registrations one at a time, in order, and runs their steps in parallel. */
 import { AlreadyReported, CommandError, messageOf } from "./errors";
 import type { Goal } from "./goal";
 import { EngineStopped } from "./grpc";
 import { providerInputs } from "./lifecycle";
-import type { Machinery, Run } from "./machinery";
+import type { RunContext, Run } from "./run-context";
 import type { Registrar } from "./monitor";
 import type { Planner } from "./plan";
 import type { Program } from "./program";
@@ -12,76 +12,75 @@ import type { Registered } from "./steps";
 import { defaultProviderUrn, isRootStack, PROVIDER_TYPE, providerReference, type Urn } from "./urn";
 import { equalMaps, type ValueMap } from "./values";
 
-/** How long a program may take to notice that its engine is done. */
+/** How long a program may take to end after the engine is done. */
 const PROGRAM_GRACE_MS = 5_000;
 
-/** A promise and the way to keep it. */
-class Moment {
-  readonly reached: Promise<void>;
-  announce: () => void = () => undefined;
+class Deferred {
+  readonly promise: Promise<void>;
+  resolve: () => void = () => undefined;
   constructor() {
-    this.reached = new Promise((resolve) => (this.announce = resolve));
+    this.promise = new Promise((resolve) => (this.resolve = resolve));
   }
 }
 
-export class Conductor implements Registrar {
-  readonly #registeredAll = new Moment();
-  readonly #halted = new Moment();
-  readonly #over = new Moment();
-  #stage: { machinery: Machinery; planner: Planner } | undefined;
+export class ProgramRegistrar implements Registrar {
+  readonly #registeredAll = new Deferred();
+  readonly #halted = new Deferred();
+  readonly #ended = new Deferred();
+  #active: { context: RunContext; planner: Planner } | undefined;
   #planning: Promise<void> = Promise.resolve();
-  readonly #unanswered = new Set<(error: Error) => void>();
+  readonly #pendingRequests = new Set<(error: Error) => void>();
   readonly #goals = new Map<Urn, Goal>();
   #defaultProvider: Promise<string> | undefined;
   #stackOutputs: { urn: Urn; outputs: ValueMap } | undefined;
-  #isOver = false;
+  #hasEnded = false;
   readonly #run: Run;
 
   constructor(run: Run) {
     this.#run = run;
   }
 
-  /** Ends when the program has registered all it will, or when it is of no use to listen on. */
-  async hearOut(machinery: Machinery, planner: Planner, start: () => Program): Promise<Program> {
-    this.#stage = { machinery, planner };
+  /** Resolves when the program has registered everything, has failed, or was stopped. */
+  async serveProgram(context: RunContext, planner: Planner, start: () => Program): Promise<Program> {
+    this.#active = { context, planner };
     const program = start();
     const failure = await Promise.race([
-      this.#registeredAll.reached.then(() => undefined),
-      this.#halted.reached.then(() => undefined),
+      this.#registeredAll.promise.then(() => undefined),
+      this.#halted.promise.then(() => undefined),
       program.failure,
     ]);
     if (failure !== undefined)
-      this.#reportAndStop(failure === "" ? new AlreadyReported("") : new CommandError(failure));
+      this.#failRun(failure === "" ? new AlreadyReported("") : new CommandError(failure));
     await this.#planning;
-    await machinery.executor.idle();
+    await context.executor.idle();
     return program;
   }
 
-  /** Whatever the program still waits for is not coming. */
-  async dismiss(program: Program): Promise<void> {
+  /** Rejects the program's pending requests and waits for it to end. */
+  async endProgram(program: Program): Promise<void> {
     await this.#recordStackOutputs();
-    this.#isOver = true;
-    if (this.#stage?.machinery.executor.failed === true) program.mute();
-    this.#over.announce();
-    this.#unanswered.forEach((reject) => reject(new EngineStopped()));
-    const impatience = setTimeout(() => program.stop(), PROGRAM_GRACE_MS);
+    this.#hasEnded = true;
+    if (this.#active?.context.executor.failed === true) program.mute();
+    this.#ended.resolve();
+    this.#pendingRequests.forEach((reject) => reject(new EngineStopped()));
+    const stopTimer = setTimeout(() => program.stop(), PROGRAM_GRACE_MS);
     await program.failure;
-    clearTimeout(impatience);
+    clearTimeout(stopTimer);
   }
 
   stopped(): void {
-    this.#halted.announce();
+    this.#halted.resolve();
   }
 
   async register(goal: Goal): Promise<Registered> {
-    const inherited = this.#withInherited(goal);
+    const inherited = this.#withInheritedOptions(goal);
     const provider = goal.custom ? await this.#defaultProviderReference() : "";
-    const registered = await this.#serve({ ...inherited, provider });
+    const registered = await this.#enqueue({ ...inherited, provider });
     this.#goals.set(registered.state.urn, inherited);
     return registered;
   }
 
-  #withInherited(goal: Goal): Goal {
+  #withInheritedOptions(goal: Goal): Goal {
     const parent = this.#goals.get(goal.parent);
     return {
       ...goal,
@@ -90,10 +89,10 @@ export class Conductor implements Registrar {
     };
   }
 
-  /** Registered with the first dynamic resource. All of the stack's configuration goes to it. */
+  /** Registered with the first dynamic resource. It gets the stack's whole configuration. */
   #defaultProviderReference(): Promise<string> {
     const { config, project, stack } = this.#run;
-    this.#defaultProvider ??= this.#serve({
+    this.#defaultProvider ??= this.#enqueue({
       type: PROVIDER_TYPE,
       name: "default",
       custom: true,
@@ -115,26 +114,26 @@ export class Conductor implements Registrar {
     return this.#defaultProvider;
   }
 
-  #serve(goal: Goal): Promise<Registered> {
-    if (this.#isOver) return Promise.reject(new EngineStopped());
+  #enqueue(goal: Goal): Promise<Registered> {
+    if (this.#hasEnded) return Promise.reject(new EngineStopped());
     return new Promise<Registered>((resolve, reject) => {
-      this.#unanswered.add(reject);
-      const answer = (registered: Registered): void => {
-        this.#unanswered.delete(reject);
+      this.#pendingRequests.add(reject);
+      const respond = (registered: Registered): void => {
+        this.#pendingRequests.delete(reject);
         resolve(registered);
       };
-      this.#planning = this.#planning.then(() => this.#planAndSubmit(goal, answer));
+      this.#planning = this.#planning.then(() => this.#planAndSubmit(goal, respond));
     });
   }
 
-  async #planAndSubmit(goal: Goal, answer: (registered: Registered) => void): Promise<void> {
-    if (this.#stage === undefined || this.#stage.machinery.executor.stopping) return;
-    const { machinery, planner } = this.#stage;
+  async #planAndSubmit(goal: Goal, respond: (registered: Registered) => void): Promise<void> {
+    if (this.#active === undefined || this.#active.context.executor.stopping) return;
+    const { context, planner } = this.#active;
     try {
-      const steps = await planner.plan(goal, answer);
-      void machinery.executor.submit(steps);
+      const steps = await planner.plan(goal, respond);
+      void context.executor.submit(steps);
     } catch (error) {
-      this.#reportAndStop(error);
+      this.#failRun(error);
     }
   }
 
@@ -143,46 +142,46 @@ export class Conductor implements Registrar {
       this.#stackOutputs = { urn, outputs };
       return;
     }
-    const state = this.#stage?.machinery.executor.news.get(urn);
+    const state = this.#active?.context.executor.newStates.get(urn);
     if (state === undefined) {
       throw new CommandError(`cannot complete a resource '${urn}' whose registration isn't pending`);
     }
     await this.#setOutputs(state, outputs);
   }
 
-  /** After a failure, an output that was not set says nothing: the old one is kept. */
+  /** After a failure, outputs that weren't set keep their old values. */
   async #recordStackOutputs(): Promise<void> {
-    if (this.#stackOutputs === undefined || this.#stage === undefined) return;
+    if (this.#stackOutputs === undefined || this.#active === undefined) return;
     const { urn, outputs } = this.#stackOutputs;
-    const { executor } = this.#stage.machinery;
-    const state = executor.news.get(urn);
+    const { executor } = this.#active.context;
+    const state = executor.newStates.get(urn);
     if (state === undefined) return;
-    const isIncomplete = executor.failed || executor.stopping || this.#stage.planner.sawError;
+    const isIncomplete = executor.failed || executor.stopping || this.#active.planner.sawError;
     await this.#setOutputs(state, isIncomplete ? { ...state.outputs, ...outputs } : outputs);
   }
 
   async #setOutputs(state: ResourceState, outputs: ValueMap): Promise<void> {
     if (equalMaps(state.outputs ?? {}, outputs)) return;
     state.outputs = outputs;
-    await this.#stage?.machinery.journal?.commit();
+    await this.#active?.context.journal?.commit();
   }
 
-  async programIsDone(): Promise<void> {
-    this.#registeredAll.announce();
-    await this.#over.reached;
+  async waitForEnd(): Promise<void> {
+    this.#registeredAll.resolve();
+    await this.#ended.promise;
   }
 
   async refuse(error: unknown): Promise<never> {
-    this.#reportAndStop(error);
-    await this.#over.reached;
+    this.#failRun(error);
+    await this.#ended.promise;
     throw new EngineStopped();
   }
 
-  #reportAndStop(error: unknown): void {
+  #failRun(error: unknown): void {
     if (!(error instanceof AlreadyReported)) {
       this.#run.events.diagnostic({ urn: "", severity: "error", message: messageOf(error) });
     }
-    const executor = this.#stage?.machinery.executor;
+    const executor = this.#active?.context.executor;
     if (executor === undefined) return;
     executor.failed = true;
     executor.stop();

@@ -1,10 +1,10 @@
-/** What every run of the engine has: providers, journal, executor, and a server the child processes talk to. */
+/** What every run needs: providers, a journal, an executor, and a server for the child processes. */
 import { AlreadyReported, EXIT, type ExitCode } from "./errors";
 import type { Events } from "./events";
 import { Executor, type Counts } from "./execute";
 import { Journal } from "./journal";
 import { Providers } from "./lifecycle";
-import type { Lines } from "./children";
+import type { LineHandlers } from "./children";
 import { serveEngine, type EngineServer, type Registrar } from "./monitor";
 import type { Config, Project } from "./project";
 import type { Deployment } from "./state";
@@ -16,27 +16,27 @@ export interface Run {
   readonly project: Project;
   readonly stack: string;
   readonly config: Config;
-  /** The state the run starts from. It is changed in place: a preview needs a copy of its own. */
+  /** The state before the run. It's changed in place, so a preview needs its own copy. */
   readonly base: Deployment;
   readonly dryRun: boolean;
   readonly parallel: number;
   readonly targets: Targets;
   readonly env: NodeJS.ProcessEnv;
   readonly events: Events;
-  /** Writes the state; not called in a preview. */
+  /** Writes the state. A preview doesn't call it. */
   readonly save: (deployment: Deployment) => Promise<void>;
-  /** Asks the run to end: running steps are finished first. */
+  /** Asks the run to stop. Running steps finish first. */
   readonly signal: AbortSignal;
 }
 
 export interface Outcome {
   readonly counts: Counts;
-  /** The program's, as they are now and as they were. */
+  /** The program's outputs now, and before the run. */
   readonly outputs: ValueMap | undefined;
   readonly oldOutputs: ValueMap | undefined;
 }
 
-export interface Machinery {
+export interface RunContext {
   readonly run: Run;
   readonly providers: Providers;
   /** Undefined in a preview. */
@@ -46,15 +46,15 @@ export interface Machinery {
 }
 
 interface Operation {
-  /** Serves a program; a run without one has none. */
+  /** Serves the program. Undefined for a run without one. */
   readonly registrar?: Registrar & { stopped(): void };
   readonly isRefresh?: boolean;
 }
 
-export async function withMachinery(
+export async function withRunContext(
   run: Run,
   operation: Operation,
-  work: (machinery: Machinery) => Promise<Outcome>,
+  work: (context: RunContext) => Promise<Outcome>,
 ): Promise<Outcome> {
   const { registrar, isRefresh = false } = operation;
   const server = await serveEngine(run.events, run.project.root, registrar);
@@ -62,7 +62,7 @@ export async function withMachinery(
     project: run.project,
     engineAddress: server.address,
     env: run.env,
-    lines: linesOf(run.events),
+    lines: diagnosticLines(run.events),
   };
   const providers = new Providers(hostRun, run.dryRun);
   const journal = run.dryRun ? undefined : new Journal(run.base, run.save);
@@ -88,19 +88,19 @@ export async function withMachinery(
   }
 }
 
-/** The CLI shows with the stack what the program and the host print. */
-export function linesOf(events: Events): Lines {
+/** As in the CLI, output of the program and the host appears with the stack. */
+export function diagnosticLines(events: Events): LineHandlers {
   return {
     out: (line) => events.diagnostic({ urn: "", severity: "info", message: `${line}\n` }),
     error: (line) => events.diagnostic({ urn: "", severity: "info#err", message: `${line}\n` }),
   };
 }
 
-/** The end of a run: what it came to, or why it failed. */
-export function finish({ executor, run }: Machinery, sawError = false): Outcome {
+/** Returns the run's outcome, or throws if it failed. */
+export function finishRun({ executor, run }: RunContext, sawError = false): Outcome {
   refuseUnknownTargets(run, executor);
   const kind = run.dryRun ? "preview" : "update";
-  const stack = [...executor.news.values()].find(({ urn }) => isRootStack(urn));
+  const stack = [...executor.newStates.values()].find(({ urn }) => isRootStack(urn));
   const old = run.base.resources.find(({ urn }) => isRootStack(urn));
   const outcome = { counts: executor.counts, outputs: stack?.outputs, oldOutputs: old?.outputs };
   const isFailed = executor.failed || sawError;
@@ -112,7 +112,7 @@ export function finish({ executor, run }: Machinery, sawError = false): Outcome 
 }
 
 function refuseUnknownTargets(run: Run, executor: Executor): void {
-  const known = new Set([...run.base.resources.map(({ urn }) => urn), ...executor.news.keys()]);
+  const known = new Set([...run.base.resources.map(({ urn }) => urn), ...executor.newStates.keys()]);
   for (const urn of run.targets.named.filter((each) => !known.has(each))) {
     const message = `Target '${urn}' could not be found in the stack. Did you forget to escape $ in your shell?`;
     run.events.diagnostic({ urn: "", severity: "error", message });
@@ -120,7 +120,7 @@ function refuseUnknownTargets(run: Run, executor: Executor): void {
   }
 }
 
-/** The reasons were shown as they came up; the summary is still to be shown. */
+/** The reasons were shown as they came up. The summary is still to be shown. */
 export class Failed extends AlreadyReported {
   constructor(
     readonly outcome: Outcome,

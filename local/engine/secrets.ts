@@ -1,4 +1,4 @@
-/** The CLI's passphrase secrets: one key per stack, made from the passphrase and a salt kept with the stack. */
+/** The CLI's passphrase secrets: one key per stack, derived from the passphrase and the stack's salt. */
 import { createCipheriv, createDecipheriv, pbkdf2, pbkdf2Sync, randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
@@ -14,7 +14,7 @@ const PROBE = "pulumi";
 
 const pbkdf2InThreadPool = promisify(pbkdf2);
 
-/** A process that runs several commands derives each key once, as the CLI does. */
+/** As in the CLI, a process that runs several commands derives each key once. */
 const keys = new Map<string, Promise<Buffer>>();
 
 function deriveKey(passphrase: string, salt: Buffer): Promise<Buffer> {
@@ -27,41 +27,41 @@ function deriveKey(passphrase: string, salt: Buffer): Promise<Buffer> {
 }
 
 export class Crypter {
-  /** A secret read from the state keeps its ciphertext, so that an unchanged stack writes an unchanged file. */
+  /** A secret from the state keeps its ciphertext, so an unchanged stack writes an unchanged file. */
   readonly #sealed = new WeakMap<Secret, string>();
 
   readonly #keyOf: () => Buffer;
 
   private constructor(
     keyOf: () => Buffer,
-    /** What the stack remembers: "v1:<salt>:<the word 'pulumi', encrypted>". */
+    /** `encryptionsalt` in the stack's settings: "v1:<salt>:<the word 'pulumi', encrypted>". */
     readonly salt: string,
   ) {
     this.#keyOf = keyOf;
   }
 
-  /** For a stack that has no salt yet. */
+  /** For a stack without a salt. */
   static async create(passphrase: string): Promise<Crypter> {
     const salt = randomBytes(SALT_BYTES);
     const key = await deriveKey(passphrase, salt);
     return new Crypter(() => key, `v1:${salt.toString("base64")}:${encrypt(PROBE, key)}`);
   }
 
-  /** The derivation takes the better part of a second in the thread pool: start it early, await it late. */
-  static async open(passphrase: string, remembered: string): Promise<Crypter> {
-    const { salt, probe } = partsOf(remembered);
-    const key = proven(await deriveKey(passphrase, salt), probe);
-    return new Crypter(() => key, remembered);
+  /** Deriving the key takes most of a second in the thread pool: start early, await late. */
+  static async open(passphrase: string, saltText: string): Promise<Crypter> {
+    const { salt, probe } = partsOf(saltText);
+    const key = verifiedKey(await deriveKey(passphrase, salt), probe);
+    return new Crypter(() => key, saltText);
   }
 
-  /** For a stack that holds no secret so far: the key is derived, and the passphrase proven, with the first one. */
-  static later(passphrase: string, remembered: string): Crypter {
-    const { salt, probe } = partsOf(remembered);
+  /** For a stack without secrets: derives the key, and checks the passphrase, for the first one. */
+  static lazy(passphrase: string, saltText: string): Crypter {
+    const { salt, probe } = partsOf(saltText);
     let key: Buffer | undefined;
     return new Crypter(() => {
-      key ??= proven(pbkdf2Sync(passphrase, salt, KEY_ITERATIONS, KEY_BYTES, "sha256"), probe);
+      key ??= verifiedKey(pbkdf2Sync(passphrase, salt, KEY_ITERATIONS, KEY_BYTES, "sha256"), probe);
       return key;
-    }, remembered);
+    }, saltText);
   }
 
   encrypt(plaintext: string): string {
@@ -72,7 +72,7 @@ export class Crypter {
     const plaintext = tryDecrypt(ciphertext, this.#keyOf());
     if (plaintext === undefined) {
       throw new CommandError(
-        "a secret cannot be decrypted: it was written with another passphrase or is damaged",
+        "can't decrypt a secret: it was encrypted with another passphrase, or is damaged. Check PULUMI_CONFIG_PASSPHRASE",
       );
     }
     return plaintext;
@@ -91,15 +91,17 @@ export class Crypter {
   }
 }
 
-function partsOf(remembered: string): { readonly salt: Buffer; readonly probe: string } {
-  const [version, salt = "", ...probe] = remembered.split(":");
+function partsOf(saltText: string): { readonly salt: Buffer; readonly probe: string } {
+  const [version, salt = "", ...probe] = saltText.split(":");
   if (version !== "v1" || probe.length !== 3) {
-    throw new CommandError("encryptionsalt is not a salt of the passphrase secrets provider (v1:…)");
+    throw new CommandError(
+      "invalid encryptionsalt: it must be a salt of the passphrase secrets provider (v1:…)",
+    );
   }
   return { salt: Buffer.from(salt, "base64"), probe: probe.join(":") };
 }
 
-function proven(key: Buffer, probe: string): Buffer {
+function verifiedKey(key: Buffer, probe: string): Buffer {
   if (tryDecrypt(probe, key) !== PROBE) throw new CommandError("incorrect passphrase");
   return key;
 }
@@ -124,7 +126,7 @@ function tryDecrypt(ciphertext: string, key: Buffer): string | undefined {
   }
 }
 
-/** The passphrase comes from the environment only: this engine never asks. */
+/** The passphrase only comes from the environment: the local engine never prompts. */
 export async function readPassphrase(env: NodeJS.ProcessEnv): Promise<string> {
   const phrase = env["PULUMI_CONFIG_PASSPHRASE"];
   if (phrase !== undefined) return phrase;

@@ -1,4 +1,4 @@
-/** A command's stack: project, settings, secrets and state, opened together and closed with the lock. */
+/** A command's stack: its project, settings, secrets, state and lock. */
 import { Backend, type StackStore } from "./backend";
 import { CommandError, EXIT } from "./errors";
 import { readProject, StackSettings, type Config, type Project } from "./project";
@@ -6,7 +6,7 @@ import { Crypter, readPassphrase } from "./secrets";
 import type { Deployment } from "./state";
 import { readDeployment, saltOf, sealWith, writeDeployment, type DeploymentJson } from "./state-json";
 
-interface Place {
+interface ProcessEnvironment {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
 }
@@ -16,32 +16,33 @@ interface Workspace {
   readonly backend: Backend;
 }
 
-export async function openWorkspace({ cwd, env }: Place): Promise<Workspace> {
+export async function openWorkspace({ cwd, env }: ProcessEnvironment): Promise<Workspace> {
   const project = await readProject(cwd);
   return { project, backend: await Backend.open(project, env) };
 }
 
-export async function chosenStack(
+export async function resolveStackName(
   workspace: Workspace,
-  place: Place,
-  named: string | undefined,
+  environment: ProcessEnvironment,
+  requested: string | undefined,
 ): Promise<string> {
   const { project, backend } = workspace;
-  const name = named ?? place.env["PULUMI_STACK"] ?? (await backend.selected(project));
+  const name = requested ?? environment.env["PULUMI_STACK"] ?? (await backend.selected(project));
   if (name === undefined) {
-    throw new CommandError(
-      "no stack selected; please use `stack select`, `stack init` or --stack to choose one",
-    );
+    throw new CommandError("no stack selected: run `stack select` or `stack init`, or pass --stack");
   }
   return shortName(name, project);
 }
 
-/** `organization/<project>/<stack>` is the full name of a stack in a state folder. */
+/** A stack's full name in a state folder is `organization/<project>/<stack>`. */
 export function shortName(name: string, project: Project): string {
   const parts = name.split("/");
   if (parts.length === 1) return name;
   if (parts.length === 3 && parts[0] === "organization" && parts[1] === project.name) return parts[2] ?? name;
-  throw new CommandError(`${name} is not a stack of the project ${project.name}`, EXIT.badInvocation);
+  throw new CommandError(
+    `${name} isn't a stack of the project ${project.name}: use <stack> or organization/${project.name}/<stack>`,
+    EXIT.badInvocation,
+  );
 }
 
 export class Session {
@@ -60,20 +61,20 @@ export class Session {
     this.#env = env;
   }
 
-  static async open(place: Place, named: string | undefined): Promise<Session> {
-    const workspace = await openWorkspace(place);
+  static async open(environment: ProcessEnvironment, requested: string | undefined): Promise<Session> {
+    const workspace = await openWorkspace(environment);
     const { project, backend } = workspace;
-    const stack = await chosenStack(workspace, place, named);
+    const stack = await resolveStackName(workspace, environment, requested);
     const store = backend.stack(project, stack);
     const [written, settings] = await Promise.all([store.load(), StackSettings.read(project, stack)]);
-    return new Session(project, store, settings, written, place.env);
+    return new Session(project, store, settings, written, environment.env);
   }
 
   get stack(): string {
     return this.store.name;
   }
 
-  /** The key takes the better part of a second to derive; asking early costs nothing. */
+  /** Deriving the key takes most of a second, so call this early. */
   crypter(): Promise<Crypter> {
     this.#keys ??= this.#openKeys();
     return this.#keys;
@@ -88,7 +89,7 @@ export class Session {
         ? await Crypter.create(passphrase)
         : holdsSecrets
           ? await Crypter.open(passphrase, salt)
-          : Crypter.later(passphrase, salt);
+          : Crypter.lazy(passphrase, salt);
     if (this.settings.salt === undefined) {
       this.settings.setSalt(crypter.salt);
       await this.settings.save();
@@ -100,7 +101,7 @@ export class Session {
     return this.settings.config(() => this.crypter());
   }
 
-  /** A fresh copy: runs change what they are given. */
+  /** A new copy each time: runs change it in place. */
   async deployment(): Promise<Deployment> {
     return this.read(this.#written);
   }
@@ -120,7 +121,7 @@ export class Session {
     await this.store.save(writeDeployment(deployment, crypter.salt, sealWith(crypter)));
   }
 
-  async whileLocked<T>(work: () => Promise<T>): Promise<T> {
+  async withLock<T>(work: () => Promise<T>): Promise<T> {
     await this.store.lock();
     try {
       return await work();

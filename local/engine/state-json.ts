@@ -1,7 +1,7 @@
-/** The state as it is written: Pulumi's JSON, with secrets encrypted. */
+/** The state file: Pulumi's JSON, with encrypted secrets. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { CommandError, Refused } from "./errors";
+import { CommandError, UnsupportedError } from "./errors";
 import type { Crypter } from "./secrets";
 import { newState, type Deployment, type ResourceState } from "./state";
 import type { Urn } from "./urn";
@@ -49,7 +49,7 @@ const resourceSchema = z.looseObject({
   stackTrace: z.array(z.object({ sourcePosition: z.string().optional() })).nullish(),
 });
 
-/** What the CLI may have written and this engine would silently drop or break. */
+/** Fields that the CLI may write and this engine would silently drop or break. */
 const UNSUPPORTED_FIELDS = [
   "external",
   "taint",
@@ -86,11 +86,12 @@ export type DeploymentJson = z.infer<typeof deploymentSchema>;
 export function parseDeployment(given: unknown): DeploymentJson {
   const parsed = deploymentSchema.safeParse(given);
   if (!parsed.success)
-    throw new CommandError(`the state is not a deployment: ${z.prettifyError(parsed.error)}`);
+    throw new CommandError(`the state isn't a deployment: ${z.prettifyError(parsed.error)}`);
   const secrets = parsed.data.secrets_providers?.type;
-  if (secrets !== undefined && secrets !== "passphrase") throw new Refused(`the secrets provider ${secrets}`);
+  if (secrets !== undefined && secrets !== "passphrase")
+    throw new UnsupportedError(`the secrets provider ${secrets}`);
   for (const part of ["snippets", "extensions"] as const) {
-    if (Object.keys(parsed.data[part] ?? {}).length > 0) throw new Refused(`${part} in the state`);
+    if (Object.keys(parsed.data[part] ?? {}).length > 0) throw new UnsupportedError(`${part} in the state`);
   }
   return parsed.data;
 }
@@ -115,7 +116,7 @@ function readResource(given: z.infer<typeof resourceSchema>, crypter: Crypter): 
   for (const field of UNSUPPORTED_FIELDS) {
     const value = given[field];
     if (value !== undefined && value !== false && value !== null && value !== "") {
-      throw new Refused(`\`${field}\`, which the state holds for ${given.urn}`);
+      throw new UnsupportedError(`\`${field}\` in the state of ${given.urn}`);
     }
   }
   const { importID, inputs, outputs, ...rest } = given;
@@ -150,7 +151,7 @@ function readProperties(given: JsonMap, crypter: Crypter): ValueMap {
   return mapValues(given, (value) => decode(value, (marked) => openSecret(marked, crypter)));
 }
 
-/** Inside a secret nothing is encrypted again, but its parts may be marked. */
+/** Parts of a secret may be marked as secret, too, but aren't encrypted again. */
 function openSecret(marked: JsonMap, crypter: Crypter): Value {
   const { plaintext, ciphertext } = marked;
   if (typeof ciphertext === "string") {
@@ -188,7 +189,7 @@ export function writeProperties(map: ValueMap, seal: SealSecret): JsonMap {
   return mapValues(sorted(map), (value) => encode(value, (_, secret) => seal(secret)));
 }
 
-/** Fields without a value are left out, in the order the CLI writes them. */
+/** Writes fields in the CLI's order, without empty ones. */
 export function writeResource(state: ResourceState, seal: SealSecret): JsonMap {
   return compact({
     urn: state.urn,
@@ -217,7 +218,7 @@ export function writeResource(state: ResourceState, seal: SealSecret): JsonMap {
   });
 }
 
-/** `custom: false` says something; an empty text, list or map does not. */
+/** Drops empty strings, lists and maps, but keeps `false`. */
 function compact(fields: Readonly<Record<string, Json | undefined>>): JsonMap {
   const isEmpty = (value: Json | undefined): boolean =>
     value === undefined ||
@@ -231,7 +232,7 @@ function compact(fields: Readonly<Record<string, Json | undefined>>): JsonMap {
   return Object.fromEntries(kept);
 }
 
-/** The version the state is stamped with: the CLI checks the stamp, not the number. */
+/** The version in the manifest. The CLI checks its hash, not the number. */
 const ENGINE_VERSION = "v3.248.0";
 
 export function writeDeployment(deployment: Deployment, salt: string, seal: SealSecret): JsonMap {
@@ -254,7 +255,7 @@ export function writeDeployment(deployment: Deployment, salt: string, seal: Seal
   };
 }
 
-/** A renamed resource is known to others under its old URN until they were registered anew. */
+/** Other resources may still refer to a renamed resource by its old URN. */
 function withoutAliases(deployment: Deployment): Deployment {
   const renamed = new Map<Urn, Urn>();
   for (const { urn, aliases } of deployment.resources) aliases.forEach((alias) => renamed.set(alias, urn));

@@ -1,8 +1,8 @@
-/** A stack's state: Pulumi's deployment, version 3, as the engine holds it. */
+/** A stack's state in memory: Pulumi's deployment, version 3. */
 import type { Urn } from "./urn";
 import type { ValueMap } from "./values";
 
-/** One resource. The engine changes it in place, and compares by identity: two states may share a URN. */
+/** One resource. The engine changes it in place and compares by identity, as two states may share a URN. */
 export interface ResourceState {
   urn: Urn;
   type: string;
@@ -14,18 +14,18 @@ export interface ResourceState {
   provider: string;
   protect: boolean;
   retainOnDelete: boolean;
-  /** Replaced already, and waiting to be deleted. */
+  /** Replaced, but not deleted yet. */
   delete: boolean;
-  /** Deleted already, and waiting for its replacement. */
+  /** Deleted, but not replaced yet. */
   pendingReplacement: boolean;
   dependencies: readonly Urn[];
   propertyDependencies: Readonly<Record<string, readonly Urn[]>>;
   additionalSecretOutputs: readonly string[];
   ignoreChanges: readonly string[];
   replaceOnChanges: readonly string[];
-  /** Why a resource that exists is not finished. */
+  /** Why an existing resource isn't fully initialized. */
   initErrors: readonly string[];
-  /** URNs this resource had before; they are known during an operation and never written. */
+  /** The resource's earlier URNs, only during an operation. They're never written. */
   aliases: readonly Urn[];
   importId: string;
   created: string | undefined;
@@ -36,7 +36,7 @@ export interface ResourceState {
 
 export type OperationType = "creating" | "updating" | "deleting" | "reading" | "importing";
 
-/** A step that was begun and of which the end was never recorded. */
+/** A step that started and whose result was never recorded. */
 export interface PendingOperation {
   readonly type: OperationType;
   readonly resource: ResourceState;
@@ -49,7 +49,6 @@ export interface Deployment {
 
 export const emptyDeployment = (): Deployment => ({ resources: [], pendingOperations: [] });
 
-/** What a new state starts from. */
 export function newState(
   given: Pick<ResourceState, "urn" | "type" | "custom"> & Partial<ResourceState>,
 ): ResourceState {

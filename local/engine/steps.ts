@@ -1,9 +1,9 @@
-/** What an operation does, one resource at a time. */
+/** The steps of an operation, each for one resource. */
 import type { DetailedDiff } from "./diff";
 import type { ResourceState } from "./state";
 import type { Urn } from "./urn";
 
-/** The names the CLI uses in a preview's JSON. */
+/** The CLI's names in `preview --json`. */
 export type Op =
   | "same"
   | "create"
@@ -16,7 +16,7 @@ export type Op =
   | "refresh"
   | "import";
 
-/** What the program is told about a resource it registered. */
+/** The result of a registration, for the program. */
 export interface Registered {
   readonly state: ResourceState;
   readonly result: "success" | "failed" | "skipped";
@@ -24,47 +24,47 @@ export interface Registered {
 
 interface Common {
   readonly op: Op;
-  /** Why a step changes or replaces: input keys, and paths where the engine itself compared. */
+  /** Why a step changes or replaces a resource: input keys, and paths if the engine itself compared. */
   readonly replaceKeys?: readonly string[];
   readonly changedKeys?: readonly string[];
   detailedDiff?: DetailedDiff | undefined;
 }
 
-/** Tells the program that its registration is served. */
-type Answer = (registered: Registered) => void;
+/** Sends the program the result of its registration. */
+type Respond = (registered: Registered) => void;
 
 export interface SameStep extends Common {
   readonly op: "same";
   readonly old: ResourceState;
   readonly new: ResourceState;
-  readonly answer?: Answer;
+  readonly respond?: Respond;
 }
 
-/** Left out by --target: the program is answered, and the state does not mention it. */
+/** Excluded by --target: the program gets a response, and the state doesn't change. */
 export interface SkipCreateStep extends Common {
   readonly op: "same";
   readonly old?: undefined;
   readonly new: ResourceState;
-  readonly answer: Answer;
+  readonly respond: Respond;
 }
 
 export interface CreateStep extends Common {
   readonly op: "create" | "create-replacement";
   readonly old?: ResourceState;
   readonly new: ResourceState;
-  /** The replaced one is deleted later. */
+  /** The old resource is deleted later. */
   readonly deleteOldLater?: boolean;
-  readonly answer: Answer;
+  readonly respond: Respond;
 }
 
 export interface UpdateStep extends Common {
   readonly op: "update";
   readonly old: ResourceState;
   readonly new: ResourceState;
-  readonly answer: Answer;
+  readonly respond: Respond;
 }
 
-/** Shows a replacement as one thing; its creation and deletion are steps of their own. */
+/** Shows a replacement as one step. Its create and delete are steps of their own. */
 interface ReplaceStep extends Common {
   readonly op: "replace";
   readonly old: ResourceState;
@@ -75,7 +75,7 @@ export interface DeleteStep extends Common {
   readonly op: "delete" | "delete-replaced";
   readonly old: ResourceState;
   readonly new?: undefined;
-  /** Its replacement is created next, so the state keeps it as a reminder. */
+  /** The replacement is created next. Until then, the state keeps the old resource. */
   readonly replacementFollows?: boolean;
 }
 
@@ -88,9 +88,9 @@ export interface ForgetStep extends Common {
 export interface RefreshStep extends Common {
   readonly op: "refresh";
   readonly old: ResourceState;
-  /** What was found; undefined where nothing was. */
+  /** The refreshed state. Undefined if the resource is gone. */
   new: ResourceState | undefined;
-  /** Would the next update change it back? */
+  /** Whether the next update would change it back. */
   hasDrifted: boolean;
 }
 
@@ -115,7 +115,7 @@ export const subjectOf = (step: Step): ResourceState => step.new ?? step.old;
 
 export const urnOf = (step: Step): Urn => subjectOf(step).urn;
 
-/** A replacement counts once: as "replace", not as its parts. */
+/** A replacement counts once, as "replace". */
 export const isLogical = ({ op }: Step): boolean =>
   op !== "create-replacement" &&
   op !== "delete-replaced" &&

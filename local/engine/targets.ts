@@ -1,5 +1,5 @@
-/** Which resources an operation is about: all, or those named by --target, --replace and --target-replace. */
-import { Refused } from "./errors";
+/** The resources that an operation covers: all, or those in --target, --replace and --target-replace. */
+import { UnsupportedError } from "./errors";
 import type { Urn } from "./urn";
 
 export interface TargetFlags {
@@ -17,7 +17,8 @@ export class Targets {
     this.#included = new Set([...target, ...targetReplace]);
     this.#replaced = new Set([...replace, ...targetReplace]);
     const pattern = [...this.#included, ...this.#replaced].find((urn) => urn.includes("*"));
-    if (pattern !== undefined) throw new Refused(`patterns in targets (${pattern})`, "name each URN");
+    if (pattern !== undefined)
+      throw new UnsupportedError(`wildcards in targets (${pattern})`, "pass each URN");
   }
 
   get isConstrained(): boolean {

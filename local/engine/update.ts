@@ -1,58 +1,65 @@
-/** preview, up and destroy: what the program wants is made; what it does not mention goes. */
-import { Conductor } from "./conductor";
+/** `preview`, `up` and `destroy`: creates and updates what the program declares, and deletes the rest. */
+import { ProgramRegistrar } from "./registrar";
 import { AlreadyReported, messageOf } from "./errors";
 import { deletionOrder, neededBy } from "./graph";
-import { finish, linesOf, withMachinery, type Machinery, type Outcome, type Run } from "./machinery";
+import {
+  finishRun,
+  diagnosticLines,
+  withRunContext,
+  type RunContext,
+  type Outcome,
+  type Run,
+} from "./run-context";
 import { Planner } from "./plan";
 import { startProgram } from "./program";
 import { refreshBase } from "./refresh";
 
 export async function update(run: Run, options: { refreshFirst: boolean }): Promise<Outcome> {
-  const conductor = new Conductor(run);
-  return withMachinery(run, { registrar: conductor }, async (machinery) => {
-    if (options.refreshFirst) await refreshBase(machinery);
+  const registrar = new ProgramRegistrar(run);
+  return withRunContext(run, { registrar: registrar }, async (context) => {
+    if (options.refreshFirst) await refreshBase(context);
     else warnOfPendingOperations(run);
-    if (machinery.executor.stopping) return finish(machinery);
-    const planner = plannerFor(machinery);
-    const program = await conductor.hearOut(machinery, planner, () =>
+    if (context.executor.stopping) return finishRun(context);
+    const planner = plannerFor(context);
+    const program = await registrar.serveProgram(context, planner, () =>
       startProgram({
         ...run,
-        engineAddress: machinery.server.address,
-        monitorAddress: machinery.server.address,
-        lines: linesOf(run.events),
+        engineAddress: context.server.address,
+        monitorAddress: context.server.address,
+        lines: diagnosticLines(run.events),
       }),
     );
-    await deleteUnregistered(machinery, planner);
-    await conductor.dismiss(program);
-    return finish(machinery, planner.sawError);
+    await deleteUnregistered(context, planner);
+    await registrar.endProgram(program);
+    return finishRun(context, planner.sawError);
   });
 }
 
-/** A program that registers nothing. */
+/** Like an update with an empty program. */
 export async function destroy(run: Run, options: { refreshFirst: boolean }): Promise<Outcome> {
-  return withMachinery(run, {}, async (machinery) => {
-    if (options.refreshFirst) await refreshBase(machinery);
+  return withRunContext(run, {}, async (context) => {
+    if (options.refreshFirst) await refreshBase(context);
     else warnOfPendingOperations(run);
-    if (machinery.executor.stopping) return finish(machinery);
-    const planner = plannerFor(machinery);
-    await deleteUnregistered(machinery, planner);
-    return finish(machinery, planner.sawError);
+    if (context.executor.stopping) return finishRun(context);
+    const planner = plannerFor(context);
+    await deleteUnregistered(context, planner);
+    return finishRun(context, planner.sawError);
   });
 }
 
-function plannerFor({ run, providers }: Machinery): Planner {
+function plannerFor({ run, providers }: RunContext): Planner {
   return new Planner({ ...run, project: run.project.name, base: run.base.resources, providers });
 }
 
-/** An operation that has failed deletes nothing: it does not know what the program would still have registered. */
-async function deleteUnregistered({ executor, run }: Machinery, planner: Planner): Promise<void> {
+/** A failed operation deletes nothing: the program might have registered more. */
+async function deleteUnregistered({ executor, run }: RunContext, planner: Planner): Promise<void> {
   if (executor.stopping) return;
   try {
     const { untargeted, deletes } = await planner.planDeletes();
     await executor.submit(untargeted);
     const steps = new Map(deletes.map((step) => [step.old, step]));
     for (const group of deletionOrder([...steps.keys()], run.base.resources)) {
-      const kept = neededBy(executor.spared, run.base.resources);
+      const kept = neededBy(executor.protectedStates, run.base.resources);
       const free = group.filter((state) => !kept.has(state));
       await executor.submitAll(free.map((state) => steps.get(state)).filter((step) => step !== undefined));
     }

@@ -1,4 +1,4 @@
-/** Names of resources: urn:pulumi:<stack>::<project>::<parent types>$<type>::<name>. */
+/** Resource names: urn:pulumi:<stack>::<project>::<parent types>$<type>::<name>. */
 
 export type Urn = string;
 
@@ -36,7 +36,7 @@ interface UrnRequest {
   readonly name: string;
 }
 
-/** The type of the parent is part of a child's name, but for children of the stack itself. */
+/** A URN contains the parent's type, unless the parent is the stack. */
 export function makeUrn(of: UrnRequest): Urn {
   const parentType = of.parent === "" ? "" : qualifiedTypeOf(of.parent);
   const qualified =
@@ -52,7 +52,7 @@ export const defaultProviderUrn = (stack: string, project: string): Urn =>
 
 export const isProviderType = (type: string): boolean => type.startsWith("pulumi:providers:");
 
-/** A resource names its provider as <urn>::<id>. */
+/** A provider reference is <urn>::<id>. */
 export function providerUrnOf(reference: string): Urn {
   return reference.slice(0, reference.lastIndexOf("::"));
 }

@@ -1,16 +1,16 @@
-/** Property values: what resources are made of, on the wire and in the state. */
-import { Refused } from "./errors";
+/** Property values, on the wire and in the state. */
+import { UnsupportedError } from "./errors";
 
-/** A value a preview cannot know yet. */
+/** A value that a preview doesn't know yet. */
 export class Unknown {
   static readonly value = new Unknown();
   readonly kind = "unknown";
   private constructor() {
-    // There is one.
+    // Use `Unknown.value`.
   }
 }
 
-/** A value that is encrypted in the state and never shown. */
+/** A value that's encrypted in the state and never shown. */
 export class Secret {
   constructor(readonly element: Value) {}
 }
@@ -20,7 +20,7 @@ export interface ValueMap {
   [key: string]: Value;
 }
 
-/** JSON as it is read from a file or from a protobuf Struct. */
+/** JSON from a file or a protobuf Struct. */
 export type Json = null | boolean | number | string | Json[] | JsonMap;
 export interface JsonMap {
   [key: string]: Json;
@@ -30,7 +30,7 @@ const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 export const SIGNATURE = "4dabf18193072939515e22adb298388d";
 export const SECRET_SIGNATURE = "1b47061264138c4ac30d75fd1eb44270";
 
-/** Values with a signature that this engine does not carry, by the name a person knows them by. */
+/** Signatures of values that this engine doesn't support, with their readable names. */
 const UNSUPPORTED: Readonly<Record<string, string>> = {
   c44067f5952c0a294b673a41bacd8c17: "assets",
   "0def7320c3a5731c473e5ecbe6d01bc7": "archives",
@@ -48,12 +48,12 @@ export const isMap = (value: Value | undefined): value is ValueMap =>
 export const isJsonMap = (value: unknown): value is JsonMap =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** How the inside of a secret is spelled differs: plain on the wire, encrypted in the state. */
+/** Reads a secret's content: plain on the wire, encrypted in the state. */
 type OpenSecret = (marked: JsonMap) => Value;
 
 const openWireSecret: OpenSecret = (marked) => fromWire(marked["value"] ?? null);
 
-/** Reads a value sent by the program or the provider host. */
+/** Reads a value from the program or the provider host. */
 export function fromWire(json: Json): Value {
   return decode(json, openWireSecret);
 }
@@ -69,23 +69,23 @@ export function decode(json: Json, openSecret: OpenSecret): Value {
   const signature = json[SIGNATURE];
   if (signature === SECRET_SIGNATURE) return secret(openSecret(json));
   if (typeof signature === "string") {
-    throw new Refused(UNSUPPORTED[signature] ?? `property values with the signature ${signature}`);
+    throw new UnsupportedError(UNSUPPORTED[signature] ?? `property values with the signature ${signature}`);
   }
   return mapValues(json, (item) => decode(item, openSecret));
 }
 
-/** Writes a value for a reader that knows secrets: the program. */
+/** Writes a value for the program, which supports secrets. */
 export function toWire(value: Value): Json {
   return encode(value, (element) => ({ [SIGNATURE]: SECRET_SIGNATURE, value: toWire(element) }));
 }
 
-/** Writes a value for a reader that does not: the dynamic-provider host. */
+/** Writes a value for the dynamic provider host, which doesn't support secrets. */
 export function toPlain(value: Value): Json {
   return encode(value, toPlain);
 }
 
-/** Writes a value for people: a secret is a word. */
-export function toShown(value: Value): Json {
+/** Writes a value for users, without secrets. */
+export function toRedacted(value: Value): Json {
   return encode(value, () => "[secret]");
 }
 
@@ -99,9 +99,9 @@ export function encode(value: Value, sealSecret: (element: Value, secret: Secret
 
 export const toWireMap = (map: ValueMap): JsonMap => mapValues(map, toWire);
 export const toPlainMap = (map: ValueMap): JsonMap => mapValues(map, toPlain);
-export const toShownMap = (map: ValueMap): JsonMap => mapValues(sorted(map), toShown);
+export const toRedactedMap = (map: ValueMap): JsonMap => mapValues(sorted(map), toRedacted);
 
-/** A secret of a secret is one secret. */
+/** Never nests secrets. */
 export function secret(value: Value): Secret {
   return value instanceof Secret ? value : new Secret(value);
 }
@@ -120,8 +120,7 @@ export function containsUnknowns(value: Value): boolean {
 }
 
 /**
- * The provider host sees no secrets, so what it returns has lost the mark: it is put back on every key that was
- * secret in the values sent.
+ * Marks every returned key as secret that was secret in the values sent: the provider host doesn't know about secrets.
  */
 export function markSecretsLike(returned: ValueMap, sent: ValueMap): ValueMap {
   const marked: ValueMap = { ...returned };

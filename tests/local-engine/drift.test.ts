@@ -1,18 +1,18 @@
 import { rmSync, writeFileSync } from "node:fs";
-import { describeInLongRun, nameOf, opsOf, storyOf } from "./support";
+import { describeInLongRun, nameOf, opsOf, sharedStack } from "./support";
 
 const urn = (name: string): string => `urn:pulumi:dev::test::pulumi-nodejs:dynamic/test:Thing::${name}`;
 
-describeInLongRun("what others changed", () => {
-  const story = storyOf({
+describeInLongRun("drift", () => {
+  const getStack = sharedStack({
     resources: { still: { args: { size: 1 } }, moved: { args: { size: 1 } }, gone: { args: { size: 1 } } },
   });
 
-  it("is shown by a refresh", async () => {
-    const stack = story();
+  it("shows in a refresh", async () => {
+    const stack = getStack();
     await stack.up();
-    writeFileSync(stack.world((await stack.resource("moved"))?.id ?? ""), JSON.stringify({ size: 7 }));
-    rmSync(stack.world((await stack.resource("gone"))?.id ?? ""));
+    writeFileSync(stack.objectFile((await stack.resource("moved"))?.id ?? ""), JSON.stringify({ size: 7 }));
+    rmSync(stack.objectFile((await stack.resource("gone"))?.id ?? ""));
     stack.calls();
     const shown = await stack.ok("refresh", "--preview-only");
     expect(shown).toMatch(/~ {2}pulumi-nodejs:dynamic\/test:Thing {2}moved {2}update\n\s+~ size: 1 => 7/);
@@ -21,15 +21,15 @@ describeInLongRun("what others changed", () => {
     expect(await stack.resource("gone")).toBeDefined();
   });
 
-  it("is read before a preview where it is asked to", async () => {
-    const plan = await story().preview("--refresh");
+  it("shows in a preview with --refresh", async () => {
+    const plan = await getStack().preview("--refresh");
     expect(opsOf(plan)).toEqual(
       expect.arrayContaining(["create gone", "refresh gone", "refresh moved", "update moved"]),
     );
   });
 
-  it("is taken over by a refresh and put right by the next update", async () => {
-    const stack = story();
+  it("is recorded by a refresh and repaired by the next update", async () => {
+    const stack = getStack();
     const refresh = await stack.run("refresh", "--yes", "--skip-preview", "--expect-no-changes");
     expect(refresh).toMatchObject({
       exitCode: 7,
@@ -41,13 +41,13 @@ describeInLongRun("what others changed", () => {
   });
 });
 
-describeInLongRun("an import file", () => {
-  const story = storyOf({
+describeInLongRun("a stack with existing resources", () => {
+  const getStack = sharedStack({
     resources: { a: { args: { size: 1 } }, b: { args: { token: { secret: "hush" } } } },
   });
 
-  it("takes over what exists, and the preview after it is clean", async () => {
-    const stack = story();
+  it("imports them from a file, and the next preview shows no changes", async () => {
+    const stack = getStack();
     await stack.up();
     const { resources } = await stack.export("--show-secrets");
     const things = resources.filter(({ type }) => type.startsWith("pulumi-nodejs:"));
@@ -77,22 +77,27 @@ describeInLongRun("an import file", () => {
     await stack.ok("stack", "select", "dev");
   });
 
-  it("is refused where it brings an id alone", async () => {
-    const stack = story();
+  it("refuses an import file that has only an ID", async () => {
+    const stack = getStack();
     const file = stack.file("import.json");
     writeFileSync(
       file,
       JSON.stringify({ resources: [{ type: "pulumi-nodejs:dynamic/test:Thing", name: "x", id: "1" }] }),
     );
     expect((await stack.run("import", "--file", file, "--yes")).err).toContain(
-      "does not support importing a dynamic resource by its id (x)",
+      "does not support importing a dynamic resource by its ID alone (x)",
     );
   });
 
-  it("is not the only way to limit what is touched: targets are another", async () => {
-    const stack = story();
-    stack.scene({
-      resources: { a: { args: { size: 2 } }, b: {}, c: {}, d: { args: { from: { of: "c", take: "made" } } } },
+  it("limits an update and a destroy to their targets", async () => {
+    const stack = getStack();
+    stack.setProgram({
+      resources: {
+        a: { args: { size: 2 } },
+        b: {},
+        c: {},
+        d: { args: { from: { of: "c", output: "made" } } },
+      },
     });
     await stack.up("--target", urn("c"), "--target", urn("d"));
     expect(stack.calls()).toEqual(["create c", "created c", "create d", "created d"]);

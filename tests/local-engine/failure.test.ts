@@ -1,12 +1,12 @@
 import { RegisterResourceRequest } from "@pulumi/pulumi/proto/resource_pb";
 import { goalOf } from "../../local/engine/goal";
-import { nameOf, opsOf, storyOf } from "./support";
+import { nameOf, opsOf, sharedStack } from "./support";
 
 describe("a failure", () => {
-  const story = storyOf({ resources: { bad: { args: { size: -1 } } } });
+  const getStack = sharedStack({ resources: { bad: { args: { size: -1 } } } });
 
-  it("of a check is shown on the resource and stops the preview", async () => {
-    const plan = await story().preview();
+  it("in a check shows on the resource and fails the preview", async () => {
+    const plan = await getStack().preview();
     expect(plan.diagnostics).toEqual([
       {
         urn: "urn:pulumi:dev::test::pulumi-nodejs:dynamic/test:Thing::bad",
@@ -18,13 +18,13 @@ describe("a failure", () => {
     expect(plan.exitCode).toBe(1);
   });
 
-  it("of a creation is not recorded; what runs beside it is finished, what depends on it is not begun", async () => {
-    const stack = story();
-    stack.scene({
+  it("in a create isn't recorded: parallel steps finish, and dependents don't start", async () => {
+    const stack = getStack();
+    stack.setProgram({
       resources: {
         slow: { args: { wait: 600 } },
         bad: { args: { fail: "create", wait: 200 } },
-        after: { args: { from: { of: "bad", take: "made" } } },
+        after: { args: { from: { of: "bad", output: "made" } } },
       },
     });
     const { exitCode, out } = await stack.run("up", "--yes", "--skip-preview");
@@ -37,9 +37,9 @@ describe("a failure", () => {
     expect(pending_operations).toEqual([]);
   });
 
-  it("after the object was made is recorded, and the next update goes on from there", async () => {
-    const stack = story();
-    stack.scene({ resources: { half: { args: { fail: "init" } } }, outputs: { said: "before" } });
+  it("after the object was created is recorded, and the next update continues from there", async () => {
+    const stack = getStack();
+    stack.setProgram({ resources: { half: { args: { fail: "init" } } }, outputs: { said: "before" } });
     expect((await stack.run("up", "--yes", "--skip-preview")).out).toContain("* the wheels are missing");
     const half = await stack.resource("half");
     expect(half).toMatchObject({ initErrors: ["the wheels are missing"], outputs: { made: "made half" } });
@@ -47,17 +47,17 @@ describe("a failure", () => {
     await stack.up();
     expect(stack.calls()).toEqual([`update ${half?.id ?? ""}`, expect.stringMatching(/^delete slow-/)]);
 
-    stack.scene({ resources: { half: { args: { fail: "update-init", size: 2 } } } });
+    stack.setProgram({ resources: { half: { args: { fail: "update-init", size: 2 } } } });
     expect((await stack.run("up", "--yes", "--skip-preview")).exitCode).toBe(1);
     const quarter = await stack.resource("half");
     expect(quarter).toMatchObject({ initErrors: ["half done"], outputs: { made: "half", size: 2 } });
     expect(quarter?.inputs["size"]).toBeUndefined();
   });
 
-  it("of the program leaves everything as it is, outputs included", async () => {
-    const stack = story();
+  it("of the program changes nothing, not even the outputs", async () => {
+    const stack = getStack();
     stack.calls();
-    stack.scene({ throws: true });
+    stack.setProgram({ throws: true });
     const { exitCode, out } = await stack.run("up", "--yes", "--skip-preview");
     expect(exitCode).toBe(1);
     expect(out).toContain("the program is broken");
@@ -66,9 +66,9 @@ describe("a failure", () => {
     expect(JSON.parse(await stack.ok("stack", "output", "--json"))).toEqual({ said: "before" });
   });
 
-  it("for want of a feature names it", async () => {
-    const stack = story();
-    stack.scene({ uses: "invoke" });
+  it("names the unsupported feature, command or option", async () => {
+    const stack = getStack();
+    stack.setProgram({ uses: "invoke" });
     const plan = await stack.preview();
     expect(opsOf(plan)).toEqual(["same test-dev"]);
     expect(plan.exitCode).toBe(1);
@@ -83,7 +83,7 @@ describe("a failure", () => {
       "does not support --run-program",
     );
     expect((await stack.run("preview", "--target", "urn:*")).err).toContain(
-      "does not support patterns in targets",
+      "does not support wildcards in targets",
     );
     expect(await stack.run("up")).toMatchObject({ exitCode: 2 });
   });

@@ -2,13 +2,13 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { CLI, nameOf, storyOf, type TestStack } from "./support";
+import { CLI, nameOf, sharedStack, type TestStack } from "./support";
 
 async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await sleep(20);
 }
 
-/** Starts `up` in a process of its own and waits until the provider is at work. */
+/** Starts `up` in a separate process and waits for the provider call. */
 async function startUp(stack: TestStack, call: string) {
   const child = spawn(process.execPath, [CLI, "up", "--yes", "--skip-preview"], {
     cwd: stack.directory,
@@ -18,18 +18,18 @@ async function startUp(stack: TestStack, call: string) {
   let out = "";
   child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
   const ended = once(child, "close");
-  const log = stack.file("world/calls.log");
+  const log = stack.file("objects/calls.log");
   await until(() => existsSync(log) && readFileSync(log, "utf8").includes(call));
   return { child, ended, output: () => out };
 }
 
-describe("an interruption", () => {
-  const story = storyOf({
+describe("an interrupted update", () => {
+  const getStack = sharedStack({
     resources: { quick: {}, slow: { args: { wait: 60_000 }, opts: { dependsOn: ["quick"] } } },
   });
 
-  it("by kill -9 leaves a lock, which only cancel removes", async () => {
-    const stack = story();
+  it("leaves a lock after kill -9, which only cancel removes", async () => {
+    const stack = getStack();
     const { child, ended } = await startUp(stack, "create slow");
     child.kill("SIGKILL");
     await ended;
@@ -40,13 +40,13 @@ describe("an interruption", () => {
     await stack.ok("cancel", "--yes");
   });
 
-  it("leaves a pending operation, of which the next updates warn until it is cleared", async () => {
-    const stack = story();
+  it("leaves a pending operation, and updates warn about it until it's cleared", async () => {
+    const stack = getStack();
     const { resources, pending_operations } = await stack.export();
     expect(resources.map(({ urn }) => nameOf(urn))).toEqual(["test-dev", "default", "quick"]);
     expect(pending_operations).toMatchObject([{ type: "creating", resource: { inputs: { label: "slow" } } }]);
     stack.calls();
-    stack.scene({ resources: { quick: {}, slow: { args: { wait: 1 } } } });
+    stack.setProgram({ resources: { quick: {}, slow: { args: { wait: 1 } } } });
     expect(await stack.up()).toContain("slow, interrupted while creating");
     expect(stack.calls()).toEqual(["create slow", "created slow"]);
     expect((await stack.export()).pending_operations).toHaveLength(1);
@@ -54,11 +54,11 @@ describe("an interruption", () => {
     expect((await stack.export()).pending_operations).toEqual([]);
   });
 
-  it("by Ctrl-C lets the running step finish and begins no other", async () => {
-    const stack = story();
+  it("finishes the running step after Ctrl-C, and starts no others", async () => {
+    const stack = getStack();
     stack.calls();
-    stack.scene({
-      resources: { next: { args: { wait: 500 } }, last: { args: { from: { of: "next", take: "made" } } } },
+    stack.setProgram({
+      resources: { next: { args: { wait: 500 } }, last: { args: { from: { of: "next", output: "made" } } } },
     });
     const { child, ended, output } = await startUp(stack, "create next");
     child.kill("SIGINT");
@@ -74,9 +74,9 @@ describe("an interruption", () => {
     ]);
   });
 
-  it("is no matter to an update that does one thing at a time", async () => {
-    const stack = story();
-    stack.scene({ resources: { x: { args: { wait: 100 } }, y: { args: { wait: 100 } } } });
+  it("doesn't affect later updates: --parallel 1 runs one step at a time", async () => {
+    const stack = getStack();
+    stack.setProgram({ resources: { x: { args: { wait: 100 } }, y: { args: { wait: 100 } } } });
     await stack.up("--parallel", "1");
     const made = stack.calls().filter((call) => call.startsWith("create"));
     expect(made.map((call) => call.split(" ")[0])).toEqual(["create", "created", "create", "created"]);

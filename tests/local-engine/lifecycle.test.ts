@@ -1,25 +1,25 @@
 import { readFileSync } from "node:fs";
-import { nameOf, opsOf, storyOf, withoutIds } from "./support";
+import { nameOf, opsOf, sharedStack, withoutIds } from "./support";
 
 const URN = "urn:pulumi:dev::test::pulumi-nodejs:dynamic/test:Thing::";
 
-describe("the life of a stack", () => {
-  const story = storyOf({
+describe("a stack, from its first preview to its removal", () => {
+  const getStack = sharedStack({
     resources: {
       group: { type: "Group" },
       first: { args: { size: 1, list: [1, 2] } },
       second: {
-        args: { from: { of: "first", take: "made" }, token: { secret: "hush-hush" } },
+        args: { from: { of: "first", output: "made" }, token: { secret: "hush-hush" } },
         opts: { parent: "group" },
       },
       third: { type: "Plain", args: { deep: { a: 1, b: [1] } }, opts: { dependsOn: ["second"] } },
     },
-    outputs: { made: { of: "first", take: "made" }, token: { of: "second", take: "token" } },
+    outputs: { made: { of: "first", output: "made" }, token: { of: "second", output: "token" } },
     prints: "hello from the program",
   });
 
-  it("begins with a preview, in which nothing is made and much is not known yet", async () => {
-    const stack = story();
+  it("previews without creating anything, and shows unknown outputs", async () => {
+    const stack = getStack();
     await stack.ok("config", "set", "--secret", "token", "very-secret");
     await stack.ok("config", "set", "plain", "seen");
     const plan = await stack.preview();
@@ -44,10 +44,10 @@ describe("the life of a stack", () => {
     expect(stack.calls()).toEqual([]);
   });
 
-  it("creates in the order of dependencies and writes down who depends on whom", async () => {
-    const stack = story();
+  it("creates resources in dependency order, and records the dependencies", async () => {
+    const stack = getStack();
     const shown = await stack.up();
-    expect(readFileSync(stack.file("world/calls.log"), "utf8")).toContain("configure very-secret");
+    expect(readFileSync(stack.file("objects/calls.log"), "utf8")).toContain("configure very-secret");
     expect(stack.calls()).toEqual(["create first", "created first", "create second", "created second"]);
     expect(shown).toContain("+ 5 created");
     const names = (await stack.export()).resources.map(({ urn }) => nameOf(urn));
@@ -61,8 +61,8 @@ describe("the life of a stack", () => {
     });
   });
 
-  it("finds nothing to do a second time, and writes nothing new", async () => {
-    const stack = story();
+  it("has nothing to do the second time, and leaves the state file unchanged", async () => {
+    const stack = getStack();
     const before = stack.stateFile();
     const shown = await stack.up("--expect-no-changes");
     expect(shown).toContain("5 unchanged");
@@ -70,8 +70,8 @@ describe("the life of a stack", () => {
     expect(withoutTime(stack.stateFile())).toBe(withoutTime(before));
   });
 
-  it("keeps secrets encrypted, and shows them only where it is told to", async () => {
-    const stack = story();
+  it("keeps secrets encrypted, and shows them only when asked", async () => {
+    const stack = getStack();
     expect(stack.stateFile()).not.toMatch(/hush-hush|very-secret/);
     const settings = readFileSync(stack.file("Pulumi.dev.yaml"), "utf8");
     expect(settings).toMatch(/config:\n {2}test:token:\n {4}secure: v1:.*\n {2}test:plain: seen/);
@@ -96,9 +96,9 @@ describe("the life of a stack", () => {
     stack.env["PULUMI_CONFIG_PASSPHRASE"] = passphrase;
   });
 
-  it("shows what will change, element by element", async () => {
-    const stack = story();
-    stack.scene({
+  it("previews changes element by element", async () => {
+    const stack = getStack();
+    stack.setProgram({
       resources: {
         renamed: {
           args: { label: "first", size: 2, list: [1, 3, 4] },
@@ -141,8 +141,8 @@ describe("the life of a stack", () => {
     expect(out).not.toContain("__provider");
   });
 
-  it("changes in place and obeys a resource's options", async () => {
-    const stack = story();
+  it("updates in place, and honors resource options", async () => {
+    const stack = getStack();
     await stack.up();
     expect(withoutIds(stack.calls())).toEqual(["update first", "delete second"]);
     expect(await stack.resource("first")).toBeUndefined();
@@ -153,8 +153,8 @@ describe("the life of a stack", () => {
     });
   });
 
-  it("refuses to delete what is protected, and anything that it depends on", async () => {
-    const stack = story();
+  it("refuses to delete a protected resource and its dependencies", async () => {
+    const stack = getStack();
     const { exitCode, out } = await stack.run("destroy", "--yes", "--skip-preview");
     expect(exitCode).toBe(1);
     expect(out).toContain("because it is protected");
@@ -166,12 +166,12 @@ describe("the life of a stack", () => {
     ]);
   });
 
-  it("ends with everything deleted, last first", async () => {
-    const stack = story();
-    stack.scene({
+  it("destroys everything in reverse order, and is removed", async () => {
+    const stack = getStack();
+    stack.setProgram({
       resources: {
         renamed: { args: { label: "first" } },
-        user: { args: { from: { of: "renamed", take: "made" } } },
+        user: { args: { from: { of: "renamed", output: "made" } } },
         friend: { opts: { dependsOn: ["user"] } },
       },
     });
@@ -186,5 +186,5 @@ describe("the life of a stack", () => {
   });
 });
 
-/** The manifest tells when the file was written. */
+/** The manifest contains the time of the write. */
 const withoutTime = (state: string): string => state.replace(/"time":"[^"]*"/, "");

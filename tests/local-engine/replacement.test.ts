@@ -1,16 +1,24 @@
-import { describeInLongRun, nameOf, opsOf, storyOf, withoutIds, type Resource, type Scene } from "./support";
+import {
+  describeInLongRun,
+  nameOf,
+  opsOf,
+  sharedStack,
+  withoutIds,
+  type Resource,
+  type ProgramSpec,
+} from "./support";
 
 const FORCED = "urn:pulumi:dev::test::pulumi-nodejs:dynamic/test:Thing::forced";
 
-/** A resource and one that is made of its id; both are replaced when `kind` changes. */
+/** A resource, and one that uses its ID. Changing `kind` replaces both. */
 function pair(name: string, kind: string, args: Record<string, unknown> = {}): Record<string, Resource> {
   return {
     [name]: { args: { kind, ...args } },
-    [`${name}User`]: { args: { kind: { of: name, take: "id" } } },
+    [`${name}User`]: { args: { kind: { of: name, output: "id" } } },
   };
 }
 
-const scene = (kind: string, x: number, safe = "one"): Scene => ({
+const programWith = (kind: string, x: number, safe = "one"): ProgramSpec => ({
   resources: {
     ...pair("after", kind),
     ...pair("before", kind, { deleteFirst: true }),
@@ -21,13 +29,13 @@ const scene = (kind: string, x: number, safe = "one"): Scene => ({
 });
 
 describeInLongRun("a replacement", () => {
-  const story = storyOf(scene("one", 1));
+  const getStack = sharedStack(programWith("one", 1));
 
   it("is planned as one step, with its reasons", async () => {
-    const stack = story();
+    const stack = getStack();
     await stack.up();
     stack.calls();
-    stack.scene(scene("two", 2));
+    stack.setProgram(programWith("two", 2));
     const plan = await stack.preview("--replace", FORCED, "--show-replacement-steps");
     expect(plan.changeSummary).toEqual({ replace: 6, same: 2 });
     expect(opsOf(plan)).toEqual(
@@ -51,8 +59,8 @@ describeInLongRun("a replacement", () => {
     });
   });
 
-  it("makes the new one before it deletes the old one, or the other way round", async () => {
-    const stack = story();
+  it("creates the new resource before it deletes the old one, or the other way around", async () => {
+    const stack = getStack();
     await stack.up();
     const calls = withoutIds(stack.calls()).filter((call) => !call.startsWith("created"));
     const about = (name: string): string[] => calls.filter((call) => call.includes(name));
@@ -67,9 +75,9 @@ describeInLongRun("a replacement", () => {
     expect((await stack.export()).resources.filter((each) => each["delete"] === true)).toEqual([]);
   });
 
-  it("is refused for what is protected, and done for what is named", async () => {
-    const stack = story();
-    stack.scene(scene("two", 2, "two"));
+  it("is refused for a protected resource, and limited by --target-replace", async () => {
+    const stack = getStack();
+    stack.setProgram(programWith("two", 2, "two"));
     const { exitCode, out } = await stack.run("up", "--yes", "--skip-preview");
     expect(exitCode).toBe(1);
     expect(out).toContain("as it is currently marked for protection");
@@ -81,24 +89,24 @@ describeInLongRun("a replacement", () => {
 });
 
 describeInLongRun("a replacement that fails halfway", () => {
-  const story = storyOf({ resources: { base: { args: { kind: "one", deleteFirst: true } } } });
+  const getStack = sharedStack({ resources: { base: { args: { kind: "one", deleteFirst: true } } } });
 
-  it("is gone on with where the old one is deleted already", async () => {
-    const stack = story();
+  it("continues if the old resource is already deleted", async () => {
+    const stack = getStack();
     await stack.up();
-    stack.scene({ resources: { base: { args: { kind: "two", deleteFirst: true, fail: "create" } } } });
+    stack.setProgram({ resources: { base: { args: { kind: "two", deleteFirst: true, fail: "create" } } } });
     expect(await stack.run("up", "--yes", "--skip-preview")).toMatchObject({ exitCode: 1 });
     expect(await stack.resource("base")).toMatchObject({ pendingReplacement: true });
     stack.calls();
-    stack.scene({ resources: { base: { args: { kind: "two", deleteFirst: true, fail: "delete" } } } });
+    stack.setProgram({ resources: { base: { args: { kind: "two", deleteFirst: true, fail: "delete" } } } });
     await stack.up();
     expect(stack.calls()).toEqual(["create base", "created base"]);
     expect((await stack.resource("base"))?.["pendingReplacement"]).toBeUndefined();
   });
 
-  it("keeps the old one in the state until it could be deleted", async () => {
-    const stack = story();
-    stack.scene({ resources: { base: { args: { kind: "three" } } } });
+  it("keeps the old resource in the state until it can be deleted", async () => {
+    const stack = getStack();
+    stack.setProgram({ resources: { base: { args: { kind: "three" } } } });
     expect((await stack.run("up", "--yes", "--skip-preview")).out).toContain("cannot delete base-");
     const both = (await stack.export()).resources.filter(({ urn }) => nameOf(urn) === "base");
     expect(both.map((each) => each["delete"] ?? false)).toEqual([false, true]);

@@ -1,4 +1,4 @@
-/** A project of its own in a temporary folder, with the program of fixture/. */
+/** A project in a temporary folder, with the program from fixture/. */
 import {
   cpSync,
   existsSync,
@@ -16,7 +16,7 @@ import { runEngine } from "../../local/engine";
 
 const ROOT = path.resolve(__dirname, "../..");
 
-/** The built command line, for tests that need a process of its own. */
+/** The built command line, for tests that need a separate process. */
 export const CLI = path.join(ROOT, "local/dist/engine/cli.js");
 
 export interface Resource {
@@ -25,7 +25,7 @@ export interface Resource {
   readonly opts?: Readonly<Record<string, unknown>>;
 }
 
-export interface Scene {
+export interface ProgramSpec {
   readonly resources?: Readonly<Record<string, Resource>>;
   readonly outputs?: Readonly<Record<string, unknown>>;
   readonly throws?: boolean;
@@ -93,13 +93,13 @@ export class TestStack {
     };
   }
 
-  static async create(scene: Scene = {}): Promise<TestStack> {
+  static async create(program: ProgramSpec = {}): Promise<TestStack> {
     const directory = mkdtempSync(path.join(tmpdir(), "local-engine-"));
     cpSync(path.join(__dirname, "fixture"), directory, { recursive: true });
     symlinkSync(path.join(ROOT, "node_modules"), path.join(directory, "node_modules"));
-    for (const name of ["state", "home", "world"]) mkdirSync(path.join(directory, name));
+    for (const name of ["state", "home", "objects"]) mkdirSync(path.join(directory, name));
     const stack = new TestStack(directory);
-    stack.scene(scene);
+    stack.setProgram(program);
     await stack.ok("stack", "init", "dev");
     return stack;
   }
@@ -112,8 +112,8 @@ export class TestStack {
     return path.join(this.directory, ...parts);
   }
 
-  scene(scene: Scene): void {
-    writeFileSync(this.file("scene.json"), JSON.stringify(scene));
+  setProgram(program: ProgramSpec): void {
+    writeFileSync(this.file("program.json"), JSON.stringify(program));
   }
 
   async run(...argv: string[]): Promise<Result> {
@@ -150,49 +150,49 @@ export class TestStack {
     return (await this.export(...flags)).resources.find(({ urn }) => urn.endsWith(`::${name}`));
   }
 
-  /** The state as it lies on the disk. */
+  /** The text of the state file. */
   stateFile(): string {
     return readFileSync(this.file("state/.pulumi/stacks/test/dev.json"), "utf8");
   }
 
-  /** What the provider was asked since the last look, but for its configuration. */
+  /** The provider calls since the last time, except `configure`. */
   calls(): string[] {
-    const log = this.file("world/calls.log");
+    const log = this.file("objects/calls.log");
     if (!existsSync(log)) return [];
     const lines = readFileSync(log, "utf8").split("\n");
     rmSync(log);
     return lines.filter((line) => line !== "" && !line.startsWith("configure"));
   }
 
-  world(id: string): string {
-    return this.file("world", `${id}.json`);
+  objectFile(id: string): string {
+    return this.file("objects", `${id}.json`);
   }
 }
 
-/** What a plan does to whom: "update a". */
+/** A plan's steps, such as "update a". */
 export const opsOf = ({ steps }: Digest): string[] =>
   steps.map(({ op, urn }) => `${op} ${nameOf(urn)}`).sort();
 
 export const nameOf = (urn: string): string => urn.split("::").at(-1) ?? "";
 
-/** A stack for the tests of one block, which tell its story in their order. */
-export function storyOf(scene: Scene): () => TestStack {
+/** One stack for all tests of a block, which run in order. */
+export function sharedStack(program: ProgramSpec): () => TestStack {
   let stack: TestStack | undefined;
   beforeAll(async () => {
-    stack = await TestStack.create(scene);
+    stack = await TestStack.create(program);
   });
   afterAll(() => stack?.remove());
   return () => {
-    if (stack === undefined) throw new Error("the stack is made before the first test");
+    if (stack === undefined) throw new Error("the stack is created before the first test");
     return stack;
   };
 }
 
-/** Who is asked for what, without the ids: "delete a". */
+/** Provider calls without IDs, such as "delete a". */
 export const withoutIds = (calls: readonly string[]): string[] =>
   calls.map((call) => call.replace(/-\d+$/, ""));
 
-/** What scenarios play on every engine too: the long run tries it on this one by itself. */
+/** For behavior that scenarios cover on every engine: only the long run repeats it here. */
 export function describeInLongRun(title: string, tests: () => void): void {
   if (process.env["EDGEGUARD_TEST_LONG"] === "1") describe(title, tests);
   else it.todo(`${title}: with EDGEGUARD_TEST_LONG=1 (npm run test:long)`);

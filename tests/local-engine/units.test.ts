@@ -8,7 +8,7 @@ import {
   markSecretsLike,
   Secret,
   toPlain,
-  toShown,
+  toRedacted,
   toWire,
   Unknown,
 } from "../../local/engine/values";
@@ -19,15 +19,15 @@ describe("values", () => {
     closed: { "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", value: { a: 1 } },
   };
 
-  it("carry secrets and unknowns over the wire and back", () => {
+  it("keep secrets and unknowns on the wire", () => {
     const value = fromWire({ ...wire, later: "04da6b54-80e4-46f7-96ec-b56ff0331ba9" });
     expect(value).toEqual({ plain: [1, "two", null], closed: new Secret({ a: 1 }), later: Unknown.value });
     expect(toWire(fromWire(wire))).toEqual(wire);
     expect(toPlain(fromWire(wire))).toEqual({ plain: [1, "two", null], closed: { a: 1 } });
-    expect(toShown(fromWire(wire))).toEqual({ plain: [1, "two", null], closed: "[secret]" });
+    expect(toRedacted(fromWire(wire))).toEqual({ plain: [1, "two", null], closed: "[secret]" });
   });
 
-  it("get their secrecy back by key, also inside objects", () => {
+  it("are marked as secret again by key, inside objects, too", () => {
     const sent = { token: new Secret("t"), deep: { token: new Secret("t"), list: [new Secret(1)] } };
     expect(markSecretsLike({ token: "new", deep: { token: "x", list: [1] }, other: 1 }, sent)).toEqual({
       token: new Secret("new"),
@@ -36,18 +36,18 @@ describe("values", () => {
     });
   });
 
-  it("that are not carried are refused by name", () => {
+  it("of unsupported kinds are refused by name", () => {
     const asset = { "4dabf18193072939515e22adb298388d": "c44067f5952c0a294b673a41bacd8c17" };
     expect(() => fromWire({ deep: [asset] })).toThrow("the local engine does not support assets");
   });
 });
 
 describe("paths", () => {
-  it.each(["a", "a.b[0].c", 'a["b.c"][1]', '["x y"].z'])("read and write %s", (text) => {
+  it.each(["a", "a.b[0].c", 'a["b.c"][1]', '["x y"].z'])("parse and format %s", (text) => {
     expect(formatPath(parsePath(text) ?? [])).toBe(text);
   });
 
-  it("put back what must not change", () => {
+  it("reset ignored changes", () => {
     const old = { a: { b: 1, c: 1 }, list: [{ x: 1 }, { x: 2 }], token: new Secret({ k: 1 }) };
     const current = { a: { b: 2, c: 2 }, list: [{ x: 5 }, { x: 6 }], token: new Secret({ k: 2 }), extra: 1 };
     const reset = (...paths: string[]) => resetTo(old, current, paths).inputs;
@@ -59,14 +59,14 @@ describe("paths", () => {
     expect(resetTo({ a: 1 }, { a: { b: 1 } }, ["a.b"]).impossible).toEqual(["a.b"]);
   });
 
-  it("cover what lies inside them", () => {
+  it("cover everything inside them", () => {
     expect(covers(["a", "*"], ["a", 0, "b"])).toBe(true);
     expect(covers(["a", "b"], ["a"])).toBe(false);
   });
 });
 
 describe("differences", () => {
-  it("are found element by element; null is nothing", () => {
+  it("are found element by element, and null equals absent", () => {
     const changes = diffMaps({ a: 1, b: [1, 2], c: { d: 1 }, n: null }, { a: 1, b: [1, 3, 4], c: {}, e: 1 });
     expect(detailed(changes)).toEqual({
       "b[1]": { kind: "update", inputDiff: true },
@@ -78,8 +78,8 @@ describe("differences", () => {
   });
 });
 
-describe("the order of deletion", () => {
-  it("puts what is inside a component before what the component depends on", () => {
+describe("the deletion order", () => {
+  it("puts a component's dependents first, then its children, then the component", () => {
     const state = (urn: string, more: object = {}) => newState({ urn, type: "t", custom: true, ...more });
     const base = state("base");
     const component = state("component", { custom: false });

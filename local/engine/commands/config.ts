@@ -1,6 +1,6 @@
-/** config set, get and rm: the stack's settings file. */
+/** `config set`, `get` and `rm`: the stack's settings file. */
 import type { Command } from "commander";
-import { CommandError, Refused } from "../errors";
+import { CommandError, UnsupportedError } from "../errors";
 import { qualifiedKey } from "../project";
 import { Session } from "../session";
 import type { GlobalFlags, Io } from "./io";
@@ -16,15 +16,15 @@ export function addConfigCommands(program: Command, io: Io): void {
 
   config
     .command("set")
-    .description("set a value; a key without a namespace belongs to the project")
+    .description("set a value; a key without a namespace is in the project's")
     .argument("<key>")
     .argument("[value]")
-    .option("--secret", "keep it encrypted")
-    .option("--plaintext", "keep it in plain text (the default)")
+    .option("--secret", "encrypt the value")
+    .option("--plaintext", "store the value in plain text (default)")
     .action(async (key: string, value: string | undefined, _flags: unknown, command: Command) => {
       const flags = command.optsWithGlobals<ConfigFlags>();
       if (value === undefined)
-        throw new Refused("reading a configuration value from stdin", "give it as an argument");
+        throw new UnsupportedError("reading a configuration value from stdin", "pass it as an argument");
       const { settings, crypter } = await open(io, flags);
       settings.setValue(key, flags.secret === true ? { secure: (await crypter()).encrypt(value) } : value);
       await settings.save();
@@ -32,9 +32,9 @@ export function addConfigCommands(program: Command, io: Io): void {
 
   config
     .command("get")
-    .description("print a value, secrets in plain text")
+    .description("print a value; secrets are printed in plain text")
     .argument("<key>")
-    .option("-j, --json", "as JSON")
+    .option("-j, --json", "print JSON")
     .action(async (key: string, _flags: unknown, command: Command) => {
       const flags = command.optsWithGlobals<ConfigFlags>();
       const session = await Session.open(io, flags.stack);

@@ -1,15 +1,15 @@
-/** The command line: the part of the Pulumi CLI's that this engine has. Anything else is refused by name. */
+/** The command line: the subset of the Pulumi CLI's that this engine supports. It names what it refuses. */
 import path from "node:path";
 import { Command, CommanderError, Option } from "commander";
 import { AlreadyReported, CommandError, EXIT, messageOf } from "../errors";
 import { addConfigCommands } from "./config";
-import { wholeNumber, type Io } from "./io";
+import { parseWholeNumber, type Io } from "./io";
 import { addRunCommands } from "./runs";
 import { addStackCommands } from "./stack";
 
 const VERSION = "v3.248.0-edgeguard-local";
 
-/** Runs one command and tells its exit code; nothing is thrown. */
+/** Runs one command and resolves to its exit code. It never throws. */
 export async function runCommand(argv: readonly string[], io: Io): Promise<number> {
   try {
     await buildCommand(argv, io).parseAsync([...argv], { from: "user" });
@@ -35,17 +35,19 @@ function buildCommand(argv: readonly string[], io: Io): Command {
   const at = { ...io, cwd: path.resolve(io.cwd, directoryFlag(argv) ?? ".") };
   const program = new Command("edgeguard-local")
     .description(
-      "A small stand-in for the Pulumi engine, for trying and testing without the Pulumi CLI. Use the CLI for real work.",
+      "A small stand-in for the Pulumi CLI, for trying things out and for tests. Use the Pulumi CLI for real work.",
     )
-    .option("-C, --cwd <dir>", "run as if started there")
-    .option("-s, --stack <name>", "the stack; else PULUMI_STACK, else the one selected")
-    .option("-p, --parallel <n>", "steps at the same time", wholeNumber)
-    .option("--non-interactive", "accepted: this engine never asks")
+    .option("-C, --cwd <dir>", "run as if started in this directory")
+    .option("-s, --stack <name>", "the stack (default: PULUMI_STACK, then the selected stack)")
+    .option("-p, --parallel <n>", "how many steps to run at the same time", parseWholeNumber)
+    .option("--non-interactive", "accepted for compatibility: the local engine never prompts")
     .addOption(
-      new Option("--color <when>", "colors").choices(["always", "auto", "never", "raw"]).default("auto"),
+      new Option("--color <when>", "when to use colors")
+        .choices(["always", "auto", "never", "raw"])
+        .default("auto"),
     )
-    .addHelpText("after", "\nThe local API, to run programs against:\n  $ edgeguard-local api --help")
-    .showHelpAfterError("(see --help for what the local engine supports)");
+    .addHelpText("after", "\nTo start the local API:\n  $ edgeguard-local api --help")
+    .showHelpAfterError("(run with --help to see what the local engine supports)");
   program
     .command("version")
     .description("print the version")
@@ -59,7 +61,7 @@ function buildCommand(argv: readonly string[], io: Io): Command {
   return program;
 }
 
-/** The directory is needed before the rest is parsed. */
+/** Other options resolve their paths against it, so it's needed before they're parsed. */
 function directoryFlag(argv: readonly string[]): string | undefined {
   const index = argv.findIndex((arg) => arg === "-C" || arg === "--cwd");
   if (index >= 0) return argv[index + 1];

@@ -1,4 +1,4 @@
-/** What a command may touch of the process it runs in. */
+/** What a command uses of its process. */
 import { availableParallelism } from "node:os";
 import path from "node:path";
 import pc from "picocolors";
@@ -29,26 +29,26 @@ export function colorsFor(io: Io, flag: GlobalFlags["color"]): ReturnType<typeof
   return pc.createColors(flag === "always" || (flag === "auto" && isWanted));
 }
 
-/** As the CLI: four steps at a time for each processor. */
+/** The CLI's default: four steps per processor. */
 export const defaultParallel = (): number => availableParallelism() * 4;
 
-export function wholeNumber(text: string): number {
+export function parseWholeNumber(text: string): number {
   const number = Number(text);
   if (!Number.isInteger(number) || number < 0)
-    throw new CommandError(`${text} is not a number`, EXIT.badInvocation);
+    throw new CommandError(`invalid value ${text}: use a whole number, 0 or more`, EXIT.badInvocation);
   return number;
 }
 
-/** A path on the command line is seen from the folder that --cwd names. */
-export const pathFrom =
+/** Paths on the command line are relative to --cwd. */
+export const resolveFrom =
   (io: Io) =>
   (given: string): string =>
     path.resolve(io.cwd, given);
 
-/** The CLI's switches take =true and =false. */
-export function onOrOff(text: string): boolean {
+/** The CLI's switches accept =true and =false. */
+export function parseBoolean(text: string): boolean {
   if (text === "true" || text === "false") return text === "true";
-  throw new CommandError(`${text} is neither true nor false`, EXIT.badInvocation);
+  throw new CommandError(`invalid value ${text}: use true or false`, EXIT.badInvocation);
 }
 
 export const collect = (text: string, before: readonly string[] = []): string[] => [...before, text];

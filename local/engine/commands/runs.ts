@@ -1,16 +1,24 @@
-/** preview, up, refresh, destroy and import: the commands that run the engine. */
+/** `preview`, `up`, `refresh`, `destroy` and `import`: the commands that run the engine. */
 import type { Command } from "commander";
 import { Display, type Command as DisplayCommand } from "../display";
-import { CommandError, EXIT, Refused } from "../errors";
+import { CommandError, EXIT, UnsupportedError } from "../errors";
 import { broadcast, type Events } from "../events";
 import { importResources, readImportFile } from "../import";
-import { Failed, type Outcome, type Run } from "../machinery";
+import { Failed, type Outcome, type Run } from "../run-context";
 import { Digest } from "../preview-json";
 import { refresh } from "../refresh";
 import { Session } from "../session";
 import { Targets, type TargetFlags } from "../targets";
 import { destroy, update } from "../update";
-import { collect, colorsFor, defaultParallel, onOrOff, pathFrom, type GlobalFlags, type Io } from "./io";
+import {
+  collect,
+  colorsFor,
+  defaultParallel,
+  parseBoolean,
+  resolveFrom,
+  type GlobalFlags,
+  type Io,
+} from "./io";
 
 interface RunFlags extends GlobalFlags, TargetFlags {
   readonly yes?: boolean;
@@ -30,14 +38,14 @@ interface RunFlags extends GlobalFlags, TargetFlags {
   readonly generateCode?: boolean;
 }
 
-/** One command's way to run the engine; called for the preview and again for the real thing. */
+/** Called once for the preview, and again for the real run. */
 type Engine = (run: Run, flags: RunFlags) => Promise<Outcome>;
 
 export function addRunCommands(program: Command, io: Io): void {
   const preview = program.command("preview").alias("pre").description("show what an update would do");
   addCommonFlags(preview)
-    .option("-j, --json", "print the plan as the CLI's JSON digest")
-    .option("--show-replacement-steps", "show the creation and the deletion of a replacement");
+    .option("-j, --json", "print the plan as JSON, in the CLI's format")
+    .option("--show-replacement-steps", "show a replacement's create and delete as steps of their own");
   preview.action(async (_flags: unknown, command: Command) => {
     const flags = command.optsWithGlobals<RunFlags>();
     await new Runner(io, flags, "update", updateEngine).preview();
@@ -45,46 +53,51 @@ export function addRunCommands(program: Command, io: Io): void {
 
   const runCommand = (name: string, what: string, display: DisplayCommand, engine: Engine): Command =>
     addCommonFlags(program.command(name).description(what))
-      .option("-y, --yes", "go on without asking: this engine never asks")
-      .option("--skip-preview", "do not show a preview first")
+      .option("-y, --yes", "required: the local engine never prompts")
+      .option("--skip-preview", "don't show a preview first")
       .action(async (_flags: unknown, command: Command) => {
         await new Runner(io, command.optsWithGlobals<RunFlags>(), display, engine).run();
       });
 
-  runCommand("up", "make the stack what the program says", "update", updateEngine).alias("update");
+  runCommand("up", "create or update the stack's resources", "update", updateEngine).alias("update");
 
-  runCommand("refresh", "take over into the state what has drifted", "refresh", refreshEngine)
-    .option("--preview-only", "only show what has drifted")
-    .option("--clear-pending-creates", "forget creations that were interrupted")
-    .option("--run-program [on]", "not supported", onOrOff);
+  runCommand("refresh", "record drift in the state", "refresh", refreshEngine)
+    .option("--preview-only", "only show the drift")
+    .option("--clear-pending-creates", "forget interrupted creates")
+    .option("--run-program [on]", "not supported", parseBoolean);
 
-  runCommand("destroy", "delete all resources of the stack", "destroy", destroyEngine)
+  runCommand("destroy", "delete all of the stack's resources", "destroy", destroyEngine)
     .alias("down")
     .option("--preview-only", "only show what would be deleted")
-    .option("--run-program [on]", "not supported", onOrOff);
+    .option("--run-program [on]", "not supported", parseBoolean);
 
-  runCommand("import", "take resources into the state that exist already", "import", importEngine)
+  runCommand("import", "record existing resources in the state", "import", importEngine)
     .requiredOption(
       "-f, --file <path>",
-      "the import file; each resource brings its `inputs` and `outputs`",
-      pathFrom(io),
+      "the import file; each resource needs its `inputs` and `outputs`",
+      resolveFrom(io),
     )
-    .option("--protect [on]", "protect what is imported", onOrOff, true)
-    .option("--generate-code [on]", "accepted: no code is ever generated", onOrOff, false);
+    .option("--protect [on]", "protect the imported resources", parseBoolean, true)
+    .option(
+      "--generate-code [on]",
+      "accepted for compatibility: the local engine generates no code",
+      parseBoolean,
+      false,
+    );
 }
 
 function addCommonFlags(command: Command): Command {
   return command
-    .option("--expect-no-changes", "fail where anything changes")
-    .option("--diff", "show all inputs of what is created and deleted, too")
-    .option("--show-sames", "show what does not change")
-    .option("--suppress-outputs", "do not show the stack's outputs")
-    .option("--suppress-progress", "accepted: progress is never shown")
-    .option("-r, --refresh [on]", "read the resources before anything else", onOrOff)
-    .option("-t, --target <urn>", "only this resource; may be repeated", collect)
-    .option("--replace <urn>", "replace this resource; may be repeated", collect)
-    .option("--target-replace <urn>", "replace only this resource; may be repeated", collect)
-    .option("-m, --message <text>", "accepted: no history is kept");
+    .option("--expect-no-changes", "fail if anything changes")
+    .option("--diff", "also show all inputs of created and deleted resources")
+    .option("--show-sames", "also show unchanged resources")
+    .option("--suppress-outputs", "don't show the stack's outputs")
+    .option("--suppress-progress", "accepted for compatibility: the local engine shows no progress")
+    .option("-r, --refresh [on]", "refresh the state first", parseBoolean)
+    .option("-t, --target <urn>", "only change this resource; can be repeated", collect)
+    .option("--replace <urn>", "replace this resource; can be repeated", collect)
+    .option("--target-replace <urn>", "only replace this resource; can be repeated", collect)
+    .option("-m, --message <text>", "accepted for compatibility: the local engine keeps no history");
 }
 
 const updateEngine: Engine = (run, flags) => update(run, { refreshFirst: flags.refresh ?? false });
@@ -104,7 +117,7 @@ class Runner {
     this.#flags = flags;
     this.#command = command;
     this.#engine = engine;
-    if (flags.runProgram === true) throw new Refused("--run-program");
+    if (flags.runProgram === true) throw new UnsupportedError("--run-program");
   }
 
   async preview(): Promise<void> {
@@ -120,12 +133,12 @@ class Runner {
     }
     if (this.#flags.yes !== true && this.#flags.skipPreview !== true) {
       throw new CommandError(
-        "--yes or --skip-preview must be passed in to proceed: the local engine never asks",
+        "the local engine never prompts: pass --yes or --skip-preview to proceed",
         EXIT.badInvocation,
       );
     }
     const session = await this.#open();
-    await session.whileLocked(async () => {
+    await session.withLock(async () => {
       if (this.#flags.skipPreview !== true) await this.#show(session, true);
       await this.#show(session, false);
     });
@@ -133,7 +146,7 @@ class Runner {
 
   async #open(): Promise<Session> {
     const session = await Session.open(this.#io, this.#flags.stack);
-    // Awaited where it is needed; a wrong passphrase is then reported there.
+    // Whoever needs the key awaits it, and reports a wrong passphrase.
     session.crypter().catch(() => undefined);
     return session;
   }
@@ -169,7 +182,7 @@ class Runner {
     this.#refuseUnexpectedChanges(outcome, true);
   }
 
-  /** A run that failed still has something to show. */
+  /** A failed run shows its results, too. */
   async #measure(
     session: Session,
     dryRun: boolean,

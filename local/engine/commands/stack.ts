@@ -1,15 +1,15 @@
-/** The commands around a stack: making it, choosing it, looking at it, moving its state. */
+/** The commands that create, select, inspect and remove stacks, and move their state. */
 import { readFile, rm, writeFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { CommandError, EXIT } from "../errors";
 import { StackSettings } from "../project";
 import { Crypter, readPassphrase } from "../secrets";
-import { chosenStack, openWorkspace, Session, shortName } from "../session";
+import { resolveStackName, openWorkspace, Session, shortName } from "../session";
 import { emptyDeployment } from "../state";
 import { parseDeployment, sealWith, showSecret, writeDeployment, writeProperties } from "../state-json";
 import { isRootStack } from "../urn";
-import { isJsonMap, toPlain as plain, toShownMap, type JsonMap } from "../values";
-import { pathFrom, type GlobalFlags, type Io } from "./io";
+import { isJsonMap, toPlain as plain, toRedactedMap, type JsonMap } from "../values";
+import { resolveFrom, type GlobalFlags, type Io } from "./io";
 
 interface StackFlags extends GlobalFlags {
   readonly create?: boolean;
@@ -29,13 +29,13 @@ export function addStackCommands(program: Command, io: Io): void {
     .option("--show-name", "print the stack's name");
   stack.action(async (_flags: unknown, command: Command) => {
     const workspace = await openWorkspace(io);
-    const name = await chosenStack(workspace, io, command.optsWithGlobals<StackFlags>().stack);
+    const name = await resolveStackName(workspace, io, command.optsWithGlobals<StackFlags>().stack);
     io.stdout.write(`${name}\n`);
   });
 
   stack
     .command("init")
-    .description("make an empty stack and choose it")
+    .description("create an empty stack and select it")
     .argument("[name]")
     .action(async (name: string | undefined, _flags: unknown, command: Command) => {
       await initStack(io, required(name ?? command.optsWithGlobals<StackFlags>().stack, "a stack name"));
@@ -43,9 +43,9 @@ export function addStackCommands(program: Command, io: Io): void {
 
   stack
     .command("select")
-    .description("choose the stack other commands are about")
+    .description("select the stack that other commands use")
     .argument("[name]")
-    .option("-c, --create", "make it where there is none")
+    .option("-c, --create", "create the stack if it doesn't exist")
     .action(async (name: string | undefined, _flags: unknown, command: Command) => {
       const flags = command.optsWithGlobals<StackFlags>();
       await selectStack(io, required(name ?? flags.stack, "a stack name"), flags.create ?? false);
@@ -54,7 +54,7 @@ export function addStackCommands(program: Command, io: Io): void {
   stack
     .command("ls")
     .description("list the project's stacks")
-    .option("-j, --json", "as JSON")
+    .option("-j, --json", "print JSON")
     .action(async (_flags: unknown, command: Command) => {
       const { project, backend } = await openWorkspace(io);
       const current = await backend.selected(project);
@@ -69,8 +69,8 @@ export function addStackCommands(program: Command, io: Io): void {
     .command("rm")
     .description("remove a stack and its settings file")
     .argument("[name]")
-    .option("-y, --yes", "go on without asking: this engine never asks")
-    .option("-f, --force", "even where it still has resources, which are then forgotten")
+    .option("-y, --yes", "required: the local engine never prompts")
+    .option("-f, --force", "remove it even if it has resources, which are forgotten but not deleted")
     .option("--preserve-config", "keep the settings file")
     .action(async (name: string | undefined, _flags: unknown, command: Command) => {
       const flags = command.optsWithGlobals<StackFlags>();
@@ -80,8 +80,8 @@ export function addStackCommands(program: Command, io: Io): void {
   stack
     .command("export")
     .description("print the stack's state")
-    .option("--file <path>", "write it to a file", pathFrom(io))
-    .option("--show-secrets", "with secrets in plain text")
+    .option("--file <path>", "write the state to this file", resolveFrom(io))
+    .option("--show-secrets", "show secrets in plain text")
     .action(async (_flags: unknown, command: Command) => {
       const flags = command.optsWithGlobals<StackFlags>();
       const text = `${JSON.stringify(await exportStack(io, flags), undefined, 4)}\n`;
@@ -91,8 +91,8 @@ export function addStackCommands(program: Command, io: Io): void {
 
   stack
     .command("import")
-    .description("replace the stack's state; interrupted operations are forgotten")
-    .requiredOption("--file <path>", "what `stack export` wrote", pathFrom(io))
+    .description("replace the stack's state and forget interrupted operations")
+    .requiredOption("--file <path>", "a file that `stack export` wrote", resolveFrom(io))
     .action(async (_flags: unknown, command: Command) => {
       await importStack(io, command.optsWithGlobals<StackFlags>());
     });
@@ -101,38 +101,35 @@ export function addStackCommands(program: Command, io: Io): void {
     .command("output")
     .description("print the outputs of the last update")
     .argument("[name]")
-    .option("-j, --json", "as JSON")
-    .option("--show-secrets", "with secrets in plain text")
+    .option("-j, --json", "print JSON")
+    .option("--show-secrets", "show secrets in plain text")
     .action(async (name: string | undefined, _flags: unknown, command: Command) => {
       io.stdout.write(await stackOutput(io, name, command.optsWithGlobals<StackFlags>()));
     });
 
   program
     .command("cancel")
-    .description("remove the lock of an operation that is no longer running")
+    .description("remove the lock of an operation that's no longer running")
     .argument("[name]")
-    .option("-y, --yes", "go on without asking: this engine never asks")
+    .option("-y, --yes", "required: the local engine never prompts")
     .action(async (name: string | undefined, _flags: unknown, command: Command) => {
       const flags = command.optsWithGlobals<StackFlags>();
       requireYes(flags);
       const workspace = await openWorkspace(io);
-      const stackName = await chosenStack(workspace, io, name ?? flags.stack);
+      const stackName = await resolveStackName(workspace, io, name ?? flags.stack);
       await workspace.backend.stack(workspace.project, stackName).breakLocks();
       io.stderr.write(`The currently running update for '${stackName}' has been canceled!\n`);
     });
 }
 
 function required(value: string | undefined, what: string): string {
-  if (value === undefined) throw new CommandError(`${what} must be given`, EXIT.badInvocation);
+  if (value === undefined) throw new CommandError(`${what} is required`, EXIT.badInvocation);
   return value;
 }
 
 function requireYes({ yes }: StackFlags): void {
   if (yes !== true) {
-    throw new CommandError(
-      "--yes must be passed in to proceed: the local engine never asks",
-      EXIT.badInvocation,
-    );
+    throw new CommandError("the local engine never prompts: pass --yes to proceed", EXIT.badInvocation);
   }
 }
 
@@ -162,15 +159,15 @@ async function selectStack(io: Io, given: string, create: boolean): Promise<void
   } else if (create) {
     await initStack(io, name);
   } else {
-    throw new CommandError(`no stack named '${name}' found`, EXIT.stackNotFound);
+    throw new CommandError(`no stack requested '${name}' found`, EXIT.stackNotFound);
   }
 }
 
-async function removeStack(io: Io, named: string | undefined, flags: StackFlags): Promise<void> {
+async function removeStack(io: Io, requested: string | undefined, flags: StackFlags): Promise<void> {
   requireYes(flags);
-  const session = await Session.open(io, named);
+  const session = await Session.open(io, requested);
   const { store, stack } = session;
-  await session.whileLocked(async () => {
+  await session.withLock(async () => {
     const { resources } = await store.load();
     if ((resources ?? []).length > 0 && flags.force !== true) {
       throw new CommandError(
@@ -198,9 +195,9 @@ async function importStack(io: Io, flags: StackFlags): Promise<void> {
   const session = await Session.open(io, flags.stack);
   const given: unknown = JSON.parse(await readFile(required(flags.file, "a file"), "utf8"));
   if (!isJsonMap(given) || given["version"] !== 3)
-    throw new CommandError("only version 3 of a deployment is supported");
+    throw new CommandError("only deployment version 3 is supported");
   const deployment = await session.read(parseDeployment(given["deployment"]));
-  await session.whileLocked(() => session.save({ ...emptyDeployment(), resources: deployment.resources }));
+  await session.withLock(() => session.save({ ...emptyDeployment(), resources: deployment.resources }));
   io.stdout.write("Import complete.\n");
 }
 
@@ -208,17 +205,17 @@ async function stackOutput(io: Io, name: string | undefined, flags: StackFlags):
   const session = await Session.open(io, flags.stack);
   const { resources } = await session.deployment();
   const outputs = resources.find(({ urn }) => isRootStack(urn))?.outputs ?? {};
-  const shown =
+  const output =
     flags.showSecrets === true
       ? writeProperties(outputs, ({ element }) => plain(element))
-      : toShownMap(outputs);
+      : toRedactedMap(outputs);
   if (name !== undefined) {
-    const value = shown[name];
+    const value = output[name];
     if (value === undefined) throw new CommandError(`current stack does not have output property '${name}'`);
     return flags.json === true || typeof value !== "string" ? `${JSON.stringify(value)}\n` : `${value}\n`;
   }
-  if (flags.json === true) return `${JSON.stringify(shown, undefined, 2)}\n`;
-  const lines = Object.entries(shown).map(
+  if (flags.json === true) return `${JSON.stringify(output, undefined, 2)}\n`;
+  const lines = Object.entries(output).map(
     ([key, value]) => `    ${key}  ${typeof value === "string" ? value : JSON.stringify(value)}\n`,
   );
   return `Current stack outputs (${lines.length}):\n${lines.join("")}`;
