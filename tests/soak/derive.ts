@@ -8,15 +8,15 @@ import {
   policyArgs,
   settingsArgs,
   zoneOf,
-  type World,
+  type GeneratorContext,
 } from "./generate";
 import { RENAMED } from "./remedies";
 import { isObject, textOf, TYPES, type Args, type Declared, type Program, type Value } from "./program";
 
 /** Makes the next version of a program: changed arguments, and added, removed and renamed resources. */
-export function derive(world: World, { resources }: Program): Program {
-  const { random } = world;
-  const mutations = new Map(resources.map((each) => [each.name, pickMutation(world, each)]));
+export function derive(generator: GeneratorContext, { resources }: Program): Program {
+  const { random } = generator;
+  const mutations = new Map(resources.map((each) => [each.name, pickMutation(generator, each)]));
   // Entries go with their namespace.
   for (const { name, args } of resources) {
     const on = dependency(args);
@@ -26,23 +26,23 @@ export function derive(world: World, { resources }: Program): Program {
   for (const each of resources) {
     const mutation = mutations.get(each.name);
     if (mutation === "removed") continue;
-    const args = mutation === "changed" ? changedArgs(world, each, next) : each.args;
+    const args = mutation === "changed" ? changedArgs(generator, each, next) : each.args;
     next.push({ ...each, args, ...(mutation === "renamed" ? { name: `${each.name}${RENAMED}` } : {}) });
   }
   for (let more = random.int(0, 2); more > 0 && next.length < 8; more -= 1) {
-    const added = declare(world, random.pick(TYPES), next);
+    const added = declare(generator, random.pick(TYPES), next);
     if (added !== undefined) next.push(added);
   }
   const renamed = (name: string): string => (mutations.get(name) === "renamed" ? `${name}${RENAMED}` : name);
   return {
     resources: next.map((each) => ({ ...each, args: renameNamespace(each.args, renamed) })),
-    files: { ...world.files },
+    files: { ...generator.files },
   };
 }
 
 type Mutation = "same" | "changed" | "removed" | "renamed";
 
-function pickMutation({ random }: World, { args }: Declared): Mutation {
+function pickMutation({ random }: GeneratorContext, { args }: Declared): Mutation {
   const mutation = random.pick<Mutation>([
     "same",
     "changed",
@@ -94,8 +94,12 @@ const GROUPS: Readonly<Record<Declared["type"], readonly (readonly string[])[]>>
   KvEntries: [["entries", "file", "directory"]],
 };
 
-function changedArgs(world: World, { type, args }: Declared, others: readonly Declared[]): Args {
-  const fresh = freshArgs(world, type, args, others);
+function changedArgs(
+  generator: GeneratorContext,
+  { type, args }: Declared,
+  others: readonly Declared[],
+): Args {
+  const fresh = freshArgs(generator, type, args, others);
   const identity = IDENTITY[type];
   const groups = [
     ...GROUPS[type],
@@ -105,7 +109,7 @@ function changedArgs(world: World, { type, args }: Declared, others: readonly De
   ];
   const next: Record<string, Value> = {};
   for (const group of groups) {
-    const from = group.some((name) => identity.includes(name)) || world.random.chance(0.5) ? args : fresh;
+    const from = group.some((name) => identity.includes(name)) || generator.random.chance(0.5) ? args : fresh;
     for (const name of group) {
       const value = from[name];
       if (value !== undefined) next[name] = value;
@@ -114,23 +118,28 @@ function changedArgs(world: World, { type, args }: Declared, others: readonly De
   return next;
 }
 
-function freshArgs(world: World, type: Declared["type"], args: Args, others: readonly Declared[]): Args {
-  const { zones, random } = world;
+function freshArgs(
+  generator: GeneratorContext,
+  type: Declared["type"],
+  args: Args,
+  others: readonly Declared[],
+): Args {
+  const { zones, random } = generator;
   const zoneId = textOf(args["zoneId"]);
   switch (type) {
     case "PageShieldSettings":
-      return settingsArgs(world, zoneId);
+      return settingsArgs(generator, zoneId);
     case "PageShieldPolicy":
-      return policyArgs(world, random.chance(0.2) ? zones.blog : zoneId);
+      return policyArgs(generator, random.chance(0.2) ? zones.blog : zoneId);
     case "ManagedRulesetOverride":
-      return overrideArgs(world, zoneId, args) ?? args;
+      return overrideArgs(generator, zoneId, args) ?? args;
     case "WafMigration":
-      return migrationArgs(world, zoneOf(zones, zoneId), textOf(args["target"]));
+      return migrationArgs(generator, zoneOf(zones, zoneId), textOf(args["target"]));
     case "LogpushJob":
-      return jobArgs(world, args);
+      return jobArgs(generator, args);
     case "KvNamespace":
-      return namespaceArgs(world, args);
+      return namespaceArgs(generator, args);
     case "KvEntries":
-      return entriesArgs(world, others, args) ?? args;
+      return entriesArgs(generator, others, args) ?? args;
   }
 }

@@ -16,7 +16,7 @@ export interface CatalogRuleset {
 
 export interface Catalog {
   readonly rulesets: readonly CatalogRuleset[];
-  /** Refs of others' rules, by zone. */
+  /** Refs of other people's rules, by zone. */
   readonly refs: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -34,7 +34,7 @@ interface WireRuleset {
 export async function result<T>(api: LocalApi, where: string): Promise<T> {
   const answer = await raw(api, "GET", where);
   if (!answer.success) throw new Error(`GET ${where}: ${JSON.stringify(answer)}`);
-  return answer.result as T; // Each test file knows the shape of what it asks for.
+  return answer.result as T; // The caller knows the shape.
 }
 
 async function send<T>(api: LocalApi, method: string, where: string, body: unknown): Promise<T> {
@@ -230,7 +230,7 @@ export async function entriesOf(api: LocalApi, namespace: string): Promise<Reado
     const response = await fetch(`${api.url}${root}/values/${encodeURIComponent(name)}`, {
       headers: { authorization: "Bearer local-token" },
     });
-    if (!response.ok) throw new Error(`the value of ${name} answers ${response.status}`);
+    if (!response.ok) throw new Error(`GET of the value of ${name} returned ${response.status}`);
     const value = Buffer.from(await response.arrayBuffer()).toString("base64");
     entries.set(name, { value, metadata, expiration });
   }

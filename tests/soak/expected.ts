@@ -25,7 +25,7 @@ import {
   type ZoneRule,
 } from "./environment";
 
-export interface Before {
+export interface InitialState {
   /** Other people's objects. */
   readonly objects: ReadonlyMap<string, string>;
   readonly settings: Readonly<Record<string, Args>>;
@@ -34,20 +34,20 @@ export interface Before {
   readonly startedAt: number;
 }
 
-export interface Situation {
+export interface CheckContext {
   readonly api: LocalApi;
   readonly catalog: Catalog;
-  readonly before: Before;
+  readonly before: InitialState;
   readonly program: Program;
   /** The program before it, if any. */
   readonly previous: Program | undefined;
   /** Whether a process was killed, which may lose a zone's original settings. */
   readonly killed: boolean;
-  /** Counts what differs by design. */
+  /** Counts a difference by design. */
   readonly allow: (what: Allowance) => void;
 }
 
-export async function stateBefore(api: LocalApi, migrationZones: readonly string[]): Promise<Before> {
+export async function stateBefore(api: LocalApi, migrationZones: readonly string[]): Promise<InitialState> {
   const settings: Record<string, Args> = {};
   for (const zone of WATCHED.settings) settings[api.zones[zone]] = await settingsOf(api, api.zones[zone]);
   const migrationRules: Record<string, readonly ZoneRule[]> = {};
@@ -62,12 +62,12 @@ export async function stateBefore(api: LocalApi, migrationZones: readonly string
 }
 
 /** Compares the API's state with the program, without the provider's code. One sentence per difference. */
-export async function findProblems(situation: Situation): Promise<string[]> {
+export async function findProblems(context: CheckContext): Promise<string[]> {
   const claimed = new Set<string>();
   const found: string[] = [];
   for (const check of [settings, policies, overrides, jobs, namespaces, entries, migrations])
-    found.push(...(await check(situation, claimed)));
-  const { api, before } = situation;
+    found.push(...(await check(context, claimed)));
+  const { api, before } = context;
   const now = await inventory(api);
   for (const [what, content] of before.objects) {
     if (claimed.has(what)) continue;
@@ -75,12 +75,13 @@ export async function findProblems(situation: Situation): Promise<string[]> {
       found.push(`other people's ${what} was ${content} and is ${now.get(what) ?? "gone"}`);
   }
   for (const [what, content] of now) {
-    if (!before.objects.has(what) && !claimed.has(what)) found.push(`${what} is in no program: ${content}`);
+    if (!before.objects.has(what) && !claimed.has(what))
+      found.push(`no program declares ${what}: ${content}`);
   }
   return found;
 }
 
-type Check = (situation: Situation, claimed: Set<string>) => Promise<string[]>;
+type Check = (context: CheckContext, claimed: Set<string>) => Promise<string[]>;
 
 function all(program: Program | undefined, type: TypeName): readonly Declared[] {
   return (program?.resources ?? []).filter((each) => each.type === type);
@@ -121,7 +122,7 @@ const settings: Check = async ({ api, before, program, previous, killed, allow }
       if (killed && allowed.indexOf(is[theirs] ?? null) > 0) allow("settings");
       if (!allowed.includes(is[theirs] ?? null))
         found.push(
-          `${theirs} of zone ${zone} is ${textOf(is[theirs])} and not ${allowed.map(textOf).join(" or ")}`,
+          `${theirs} of zone ${zone} is ${textOf(is[theirs])} instead of ${allowed.map(textOf).join(" or ")}`,
         );
     }
   }
@@ -135,16 +136,16 @@ interface WirePolicy extends Args {
 const policies: Check = async ({ api, before, program }, claimed) => {
   const found: string[] = [];
   for (const zone of WATCHED.policies) {
-    const there = (await result<WirePolicy[]>(api, `/zones/${api.zones[zone]}/page_shield/policies`)).filter(
-      ({ id }) => !before.objects.has(`policy of ${zone} ${id}`),
-    );
+    const existing = (
+      await result<WirePolicy[]>(api, `/zones/${api.zones[zone]}/page_shield/policies`)
+    ).filter(({ id }) => !before.objects.has(`policy of ${zone} ${id}`));
     for (const { name, args } of all(program, "PageShieldPolicy")) {
       if (args["zoneId"] !== api.zones[zone]) continue;
-      const alike = there.filter(({ description }) => description === textOf(args["description"]));
-      alike.forEach(({ id }) => claimed.add(`policy of ${zone} ${id}`));
-      const [policy, ...more] = alike;
+      const matching = existing.filter(({ description }) => description === textOf(args["description"]));
+      matching.forEach(({ id }) => claimed.add(`policy of ${zone} ${id}`));
+      const [policy, ...more] = matching;
       if (policy === undefined || more.length > 0) {
-        found.push(`policy ${name} is there ${alike.length} times`);
+        found.push(`policy ${name} exists ${matching.length} times`);
         continue;
       }
       const is = {
@@ -209,8 +210,8 @@ function listOf(value: Value | undefined): readonly Value[] {
 
 // Managed rulesets
 
-const overrides: Check = async (situation, claimed) => {
-  const { api, catalog, before, program, previous, killed, allow } = situation;
+const overrides: Check = async (context, claimed) => {
+  const { api, catalog, before, program, previous, killed, allow } = context;
   const found: string[] = [];
   for (const zone of WATCHED.rules) {
     const rules = await rulesOf(api, api.zones[zone]);
@@ -223,7 +224,7 @@ const overrides: Check = async (situation, claimed) => {
       own.forEach(({ id }) => claimed.add(`rule of ${zone} ${id}`));
       const [rule, ...more] = own;
       if (rule === undefined || more.length > 0) {
-        found.push(`the rule of ${name} is there ${own.length} times`);
+        found.push(`the rule of ${name} exists ${own.length} times`);
         continue;
       }
       found.push(...ruleProblems(name, rule, args, catalog));
@@ -254,7 +255,7 @@ const overrides: Check = async (situation, claimed) => {
     }
     const theirs = [...before.objects.keys()].filter((what) => what.startsWith(`rule of ${zone} `));
     const order = rules.map(({ id }) => `rule of ${zone} ${id}`).filter((what) => before.objects.has(what));
-    found.push(...differs(`the order of others' rules of ${zone}`, order, theirs));
+    found.push(...differs(`the order of other people's rules in ${zone}`, order, theirs));
   }
   return found;
 };
@@ -398,8 +399,8 @@ function placeProblems(
   const { before, after } = objectOf(position);
   const other = rules.findIndex(({ ref }) => ref === (before ?? after));
   if (other < 0) return [];
-  const isThere = before === undefined ? other < head : at < other;
-  return isThere ? [] : [`the rule of ${name} stands at ${at}, and ${textOf(before ?? after)} at ${other}`];
+  const isInPlace = before === undefined ? other < head : at < other;
+  return isInPlace ? [] : [`the rule of ${name} is at ${at}, but ${textOf(before ?? after)} at ${other}`];
 }
 
 // Logpush
@@ -430,16 +431,16 @@ const jobs: Check = async ({ api, before, program }, claimed) => {
     ["job of the account", `/accounts/${api.accounts.main}`, api.accounts.main],
   ];
   for (const [what, path, scope] of scopes) {
-    const there = (await result<WireJob[]>(api, `${path}/logpush/jobs`)).filter(
+    const existing = (await result<WireJob[]>(api, `${path}/logpush/jobs`)).filter(
       ({ id }) => !before.objects.has(`${what} ${id}`),
     );
     for (const { name, args } of all(program, "LogpushJob")) {
       if ((args["zoneId"] ?? args["accountId"]) !== scope) continue;
       const title = textOf(args["name"] ?? `soak-dev-${name}`);
-      const alike = there.filter((job) => job["name"] === title && job["dataset"] === args["dataset"]);
-      alike.forEach(({ id }) => claimed.add(`${what} ${id}`));
-      const [job, ...more] = alike;
-      if (job === undefined || more.length > 0) found.push(`job ${name} is there ${alike.length} times`);
+      const matching = existing.filter((job) => job["name"] === title && job["dataset"] === args["dataset"]);
+      matching.forEach(({ id }) => claimed.add(`${what} ${id}`));
+      const [job, ...more] = matching;
+      if (job === undefined || more.length > 0) found.push(`job ${name} exists ${matching.length} times`);
       else found.push(...(await jobProblems(api, path, name, job, args)));
     }
   }
@@ -472,13 +473,13 @@ async function jobProblems(
     }),
   );
   const options = objectOf(args["outputOptions"]);
-  const there = objectOf(job["output_options"]);
+  const existing = objectOf(job["output_options"]);
   const isCsv = options["outputType"] === "csv";
   const wanted = Object.entries(OPTIONS).map(
     ([ours, [, usual, csv]]) => options[ours] ?? (isCsv ? (csv ?? usual) : usual),
   );
   const shown = Object.values(OPTIONS).map(
-    ([wire, usual, csv]) => there[wire] ?? (isCsv ? (csv ?? usual) : usual),
+    ([wire, usual, csv]) => existing[wire] ?? (isCsv ? (csv ?? usual) : usual),
   );
   const fields = options["fieldNames"];
   const every =
@@ -488,7 +489,7 @@ async function jobProblems(
   return [
     ...differs(`job ${name}`, is, members),
     ...differs(`output options of job ${name}`, shown, wanted),
-    ...differs(`fields of job ${name}`, sorted(there["field_names"]), sorted(every ?? fields)),
+    ...differs(`fields of job ${name}`, sorted(existing["field_names"]), sorted(every ?? fields)),
     ...differs(
       `destination of job ${name}`,
       parsedDestination(textOf(job["destination_conf"])),
@@ -571,16 +572,16 @@ function titleOf(args: Args): string {
 }
 
 const namespaces: Check = async ({ api, program }, claimed) => {
-  const there = await namespacesOf(api);
+  const existing = await namespacesOf(api);
   return all(program, "KvNamespace").flatMap(({ name, args }) => {
-    const own = there.filter(({ title }) => title === titleOf(args));
+    const own = existing.filter(({ title }) => title === titleOf(args));
     own.forEach(({ id }) => claimed.add(`namespace ${id}`));
-    return own.length === 1 ? [] : [`namespace ${name} is there ${own.length} times`];
+    return own.length === 1 ? [] : [`namespace ${name} exists ${own.length} times`];
   });
 };
 
-const entries: Check = async (situation, claimed) => {
-  const { api, program, previous, before } = situation;
+const entries: Check = async (context, claimed) => {
+  const { api, program, previous, before } = context;
   const found: string[] = [];
   const titles = await namespacesOf(api);
   const idOf = (of: Program, args: Args): string | undefined => {
@@ -592,18 +593,18 @@ const entries: Check = async (situation, claimed) => {
   for (const { name, args } of all(program, "KvEntries")) {
     const id = idOf(program, args);
     if (id === undefined) {
-      found.push(`the namespace of ${name} is not there`);
+      found.push(`the namespace of ${name} is missing`);
       continue;
     }
-    const there = await entriesOf(api, id);
+    const existing = await entriesOf(api, id);
     for (const [key, wanted] of declaredEntries(program, args)) {
       claimed.add(`key of ${id} ${key}`);
-      found.push(...entryProblems(`key ${key} of ${name}`, there.get(key), wanted, before.startedAt));
+      found.push(...entryProblems(`key ${key} of ${name}`, existing.get(key), wanted, before.startedAt));
     }
     if (args["prune"] === undefined) continue;
     const theirs = `key of ${id} ${PRUNED}theirs`;
     claimed.add(theirs);
-    if (there.has(`${PRUNED}theirs`)) found.push(`${theirs} was to be pruned by ${name}`);
+    if (existing.has(`${PRUNED}theirs`)) found.push(`${name} didn't prune ${theirs}`);
   }
   for (const { args } of all(previous, "KvEntries")) {
     const id = previous === undefined ? undefined : idOf(previous, args);
@@ -659,7 +660,7 @@ function entryProblems(
   wanted: DeclaredEntry,
   startedAt: number,
 ): string[] {
-  if (is === undefined) return [`${what} is not there`];
+  if (is === undefined) return [`${what} is missing`];
   const now = Math.ceil(Date.now() / 1000);
   const found = [
     ...differs(`the value of ${what}`, is.value, wanted.value.toString("base64")),
@@ -672,7 +673,7 @@ function entryProblems(
     expiration !== null && expiration >= startedAt + wanted.ttl - 60 && expiration <= now + wanted.ttl + 60;
   return isWithin
     ? found
-    : [...found, `${what} expires at ${String(expiration)}, with a lifetime of ${wanted.ttl} s`];
+    : [...found, `${what} expires at ${String(expiration)}, with a TTL of ${wanted.ttl} s`];
 }
 
 // The WAF migration

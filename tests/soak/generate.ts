@@ -13,7 +13,7 @@ import type { Catalog, CatalogRuleset } from "./environment";
 
 /** Makes random programs whose arguments are all valid. */
 
-export interface World {
+export interface GeneratorContext {
   readonly random: Random;
   readonly zones: LocalApi["zones"];
   readonly accounts: LocalApi["accounts"];
@@ -24,7 +24,7 @@ export interface World {
   readonly canaries: string[];
   /** Contents of the files that the program reads. */
   readonly files: Record<string, Buffer>;
-  /** What's unique in a program: zones with settings, titles, refs. */
+  /** Kinds of objects, by zone or namespace, that only one resource may declare. */
   readonly used: Set<string>;
   /** Numbers the resources' names. */
   count: number;
@@ -53,15 +53,15 @@ const MIGRATIONS: Readonly<Partial<Record<ZoneName, readonly [plan: string, ...t
 };
 
 /** One to eight resources. */
-export function programFor(world: World): Program {
-  const { random } = world;
+export function programFor(generator: GeneratorContext): Program {
+  const { random } = generator;
   const resources: Declared[] = [];
   const wanted = random.int(1, 8);
   for (let tries = 0; resources.length < wanted && tries < 40; tries += 1) {
-    const added = declare(world, random.pick(WEIGHTED), resources);
+    const added = declare(generator, random.pick(WEIGHTED), resources);
     if (added !== undefined) resources.push(added);
   }
-  return { resources, files: { ...world.files } };
+  return { resources, files: { ...generator.files } };
 }
 
 const WEIGHTED: readonly TypeName[] = [
@@ -79,62 +79,67 @@ const WEIGHTED: readonly TypeName[] = [
 ];
 
 /** A new resource of the type; undefined if the program can't have another one. */
-export function declare(world: World, type: TypeName, others: readonly Declared[]): Declared | undefined {
-  const args = MAKERS[type](world, others);
+export function declare(
+  generator: GeneratorContext,
+  type: TypeName,
+  others: readonly Declared[],
+): Declared | undefined {
+  const args = MAKERS[type](generator, others);
   if (args === undefined) return undefined;
-  world.count += 1;
-  const opts = world.random.chance(0.1) ? { opts: { deleteBeforeReplace: true } } : {};
-  return { type, name: `${world.random.word()}-${world.count}`, args, ...opts };
+  generator.count += 1;
+  const opts = generator.random.chance(0.1) ? { opts: { deleteBeforeReplace: true } } : {};
+  return { type, name: `${generator.random.word()}-${generator.count}`, args, ...opts };
 }
 
-type Maker = (world: World, others: readonly Declared[]) => Args | undefined;
+type Maker = (generator: GeneratorContext, others: readonly Declared[]) => Args | undefined;
 
 const MAKERS: Readonly<Record<TypeName, Maker>> = {
-  PageShieldSettings: (world) => {
-    const zone = free(world, "settings", SETTINGS_ZONES);
-    return zone === undefined ? undefined : settingsArgs(world, world.zones[zone]);
+  PageShieldSettings: (generator) => {
+    const zone = free(generator, "settings", SETTINGS_ZONES);
+    return zone === undefined ? undefined : settingsArgs(generator, generator.zones[zone]);
   },
-  PageShieldPolicy: (world) => policyArgs(world, world.zones[world.random.pick(POLICY_ZONES)]),
-  ManagedRulesetOverride: (world) => {
-    const zone = world.random.pick(RULE_ZONES);
-    return overrideArgs(world, world.zones[zone]);
+  PageShieldPolicy: (generator) =>
+    policyArgs(generator, generator.zones[generator.random.pick(POLICY_ZONES)]),
+  ManagedRulesetOverride: (generator) => {
+    const zone = generator.random.pick(RULE_ZONES);
+    return overrideArgs(generator, generator.zones[zone]);
   },
-  WafMigration: (world) => {
-    const zone = free(world, "migration", Object.keys(MIGRATIONS) as ZoneName[]);
-    return zone === undefined ? undefined : migrationArgs(world, zone);
+  WafMigration: (generator) => {
+    const zone = free(generator, "migration", Object.keys(MIGRATIONS) as ZoneName[]);
+    return zone === undefined ? undefined : migrationArgs(generator, zone);
   },
-  LogpushJob: (world) => jobArgs(world),
-  KvNamespace: (world) => namespaceArgs(world),
-  KvEntries: (world, others) => entriesArgs(world, others),
+  LogpushJob: (generator) => jobArgs(generator),
+  KvNamespace: (generator) => namespaceArgs(generator),
+  KvEntries: (generator, others) => entriesArgs(generator, others),
 };
 
 /** Claims a zone that no other resource of this kind uses. */
-function free(world: World, kind: string, zones: readonly ZoneName[]): ZoneName | undefined {
-  const left = zones.filter((zone) => !world.used.has(`${kind} ${zone}`));
+function free(generator: GeneratorContext, kind: string, zones: readonly ZoneName[]): ZoneName | undefined {
+  const left = zones.filter((zone) => !generator.used.has(`${kind} ${zone}`));
   if (left.length === 0) return undefined;
-  const zone = world.random.pick(left);
-  world.used.add(`${kind} ${zone}`);
+  const zone = generator.random.pick(left);
+  generator.used.add(`${kind} ${zone}`);
   return zone;
 }
 
-function unique(world: World, kind: string): string {
-  world.count += 1;
-  const name = `${world.random.word()}-${kind}-${world.count}`;
+function unique(generator: GeneratorContext, kind: string): string {
+  generator.count += 1;
+  const name = `${generator.random.word()}-${kind}-${generator.count}`;
   return name;
 }
 
 /** A new secret. */
-function canary(world: World): string {
-  const text = `canary${world.random.hex(12)}`;
-  world.canaries.push(text);
+function canary(generator: GeneratorContext): string {
+  const text = `canary${generator.random.hex(12)}`;
+  generator.canaries.push(text);
   return text;
 }
 
-function account(world: World): Args {
-  return world.random.maybe("accountId", () => world.accounts.main);
+function account(generator: GeneratorContext): Args {
+  return generator.random.maybe("accountId", () => generator.accounts.main);
 }
 
-export function settingsArgs({ random, zones }: World, zoneId: string): Args {
+export function settingsArgs({ random, zones }: GeneratorContext, zoneId: string): Args {
   const entitled = ENTERPRISE.some((zone) => zones[zone] === zoneId);
   return {
     zoneId,
@@ -145,19 +150,19 @@ export function settingsArgs({ random, zones }: World, zoneId: string): Args {
   };
 }
 
-export function policyArgs(world: World, zoneId: string): Args {
-  const { random } = world;
-  const value = cspValue(world);
+export function policyArgs(generator: GeneratorContext, zoneId: string): Args {
+  const { random } = generator;
+  const value = cspValue(generator);
   return {
     zoneId,
-    description: unique(world, "policy"),
+    description: unique(generator, "policy"),
     action: random.pick(["log", "allow", "allow", "add_reporting_directives"]),
     expression: random.pick([
       "true",
       `http.host eq "${random.word()}.example"`,
       " ssl and ip.src in {192.0.2.0/24} ",
     ]),
-    value: random.chance(0.15) ? { $secret: `${cspText(world)} ${canary(world)}.example` } : value,
+    value: random.chance(0.15) ? { $secret: `${cspText(generator)} ${canary(generator)}.example` } : value,
     ...random.maybe("enabled", () => random.chance(0.6)),
     ...random.maybe("adopt", () => random.pick(["ifEqual", "never", "takeOver"])),
     ...random.maybe("extra", () => ({ [`x_${random.word()}`]: random.int(1, 99) }), 0.2),
@@ -175,16 +180,16 @@ const SOURCES = [
 ];
 const DIRECTIVES = ["script-src", "connect-src", "frame-src", "style-src", "img-src"];
 
-function cspText({ random }: World): string {
+function cspText({ random }: GeneratorContext): string {
   const lines = random
     .some(DIRECTIVES, 1, 3)
     .map((directive) => `${directive} ${random.some(SOURCES, 1, 4).join(" ")}`);
   return `upgrade-insecure-requests; ${lines.join("; ")}`;
 }
 
-function cspValue(world: World): Value {
-  const { random } = world;
-  if (random.chance(0.5)) return cspText(world);
+function cspValue(generator: GeneratorContext): Value {
+  const { random } = generator;
+  if (random.chance(0.5)) return cspText(generator);
   const camel = (name: string): string => name.replace(/-(.)/g, (_, c: string) => c.toUpperCase());
   const typed = random
     .some(DIRECTIVES, 1, 3)
@@ -192,12 +197,12 @@ function cspValue(world: World): Value {
   return { ...Object.fromEntries(typed), ...random.maybe("upgradeInsecureRequests", () => true) };
 }
 
-export function overrideArgs(world: World, zoneId: string, before?: Args): Args | undefined {
-  const { random, catalog } = world;
+export function overrideArgs(generator: GeneratorContext, zoneId: string, before?: Args): Args | undefined {
+  const { random, catalog } = generator;
   const ruleset =
     catalog.rulesets.find(({ id, name }) => isChoice(before?.["ruleset"], id, name)) ??
     random.pick(catalog.rulesets);
-  const expression = before?.["expression"] ?? `http.host eq "${unique(world, "host")}.example"`;
+  const expression = before?.["expression"] ?? `http.host eq "${unique(generator, "host")}.example"`;
   const isOwasp = ruleset.scoreRule !== undefined;
   const position = (): Value => {
     const anchors = catalog.refs[zoneId] ?? [];
@@ -210,13 +215,13 @@ export function overrideArgs(world: World, zoneId: string, before?: Args): Args 
   };
   return {
     zoneId,
-    ...account(world),
+    ...account(generator),
     ruleset: random.chance(0.5) ? { id: ruleset.id } : { name: ruleset.name },
     expression,
     ...random.maybe("version", () => random.pick(["latest", ruleset.version])),
     ...random.maybe("description", () => `Set up for ${random.word()}`),
     ...random.maybe("enabled", () => random.chance(0.7)),
-    ...random.maybe("ref", () => unique(world, "ref")),
+    ...random.maybe("ref", () => unique(generator, "ref")),
     ...random.maybe("position", position),
     ...(isOwasp ? random.maybe("owasp", () => owasp(random), 0.7) : {}),
     ...random.maybe("categories", () => categories(random, ruleset)),
@@ -282,7 +287,11 @@ function exceptions(random: Random, ruleset: CatalogRuleset, { rulesets }: Catal
   }));
 }
 
-export function migrationArgs({ random, zones, catalog }: World, zone: ZoneName, atLeast = "assessed"): Args {
+export function migrationArgs(
+  { random, zones, catalog }: GeneratorContext,
+  zone: ZoneName,
+  atLeast = "assessed",
+): Args {
   const [plan, ...targets] = MIGRATIONS[zone] ?? [];
   const target = random.pick(targets.slice(Math.max(0, targets.indexOf(atLeast))));
   const [first] = catalog.rulesets;
@@ -298,8 +307,8 @@ export function migrationArgs({ random, zones, catalog }: World, zone: ZoneName,
   };
 }
 
-/** How far a migration of an earlier program got. */
-export function zoneOf(zones: World["zones"], id: Value | undefined): ZoneName {
+/** The name of the zone with this ID. */
+export function zoneOf(zones: GeneratorContext["zones"], id: Value | undefined): ZoneName {
   const found = (Object.keys(zones) as ZoneName[]).find((name) => zones[name] === id);
   if (found === undefined) throw new Error(`no zone has the ID ${JSON.stringify(id)}`);
   return found;
@@ -365,13 +374,13 @@ const FIELDS: Readonly<Record<string, readonly [fields: readonly string[], compa
     ],
   };
 
-export function jobArgs(world: World, before?: Args): Args {
-  const { random } = world;
+export function jobArgs(generator: GeneratorContext, before?: Args): Args {
+  const { random } = generator;
   const keepsScope = before !== undefined && random.chance(0.8);
   const zoneId = keepsScope
     ? before["zoneId"]
     : random.chance(0.7)
-      ? world.zones[random.pick(JOB_ZONES)]
+      ? generator.zones[random.pick(JOB_ZONES)]
       : undefined;
   const dataset = keepsScope
     ? textOf(before["dataset"])
@@ -379,10 +388,10 @@ export function jobArgs(world: World, before?: Args): Args {
   const [fields, comparisons] = FIELDS[dataset] ?? [[], []];
   const isHttp = dataset === "http_requests";
   return {
-    ...(zoneId === undefined ? { accountId: world.accounts.main } : { zoneId }),
+    ...(zoneId === undefined ? { accountId: generator.accounts.main } : { zoneId }),
     dataset,
-    ...destination(world),
-    ...random.maybe("name", () => unique(world, "job"), 0.5),
+    ...destination(generator),
+    ...random.maybe("name", () => unique(generator, "job"), 0.5),
     ...random.maybe("outputOptions", () => outputOptions(random, fields, isHttp), 0.6),
     ...random.maybe("filter", () => filterOf(random, comparisons), 0.5),
     ...random.maybe("filterChecks", () => random.pick(["error", "warn"]), 0.3),
@@ -404,10 +413,10 @@ export function jobArgs(world: World, before?: Args): Args {
 /** Placeholder for the ownership token, which is created when the program is written. */
 export const CHALLENGE = "{the token at the destination}";
 
-function destination(world: World): Args {
-  const { random } = world;
-  const bucket = unique(world, "logs");
-  const secret = (): string => canary(world);
+function destination(generator: GeneratorContext): Args {
+  const { random } = generator;
+  const bucket = unique(generator, "logs");
+  const secret = (): string => canary(generator);
   return random.pick<() => Args>([
     () => ({
       destination: {
@@ -424,7 +433,7 @@ function destination(world: World): Args {
       destination: {
         scheme: "r2",
         bucket,
-        accountId: world.accounts.main,
+        accountId: generator.accounts.main,
         accessKeyId: secret(),
         secretAccessKey: secret(),
       },
@@ -497,12 +506,12 @@ function filterOf(random: Random, comparisons: readonly Value[]): Value {
   return random.chance(0.5) ? { where } : JSON.stringify({ where }, null, 1);
 }
 
-export function namespaceArgs(world: World, before?: Args): Args {
-  const { random } = world;
-  const title = unique(world, "namespace");
+export function namespaceArgs(generator: GeneratorContext, before?: Args): Args {
+  const { random } = generator;
+  const title = unique(generator, "namespace");
   return {
-    title: random.chance(0.15) ? { $secret: `${title}-${canary(world)}` } : title,
-    ...account(world),
+    title: random.chance(0.15) ? { $secret: `${title}-${canary(generator)}` } : title,
+    ...account(generator),
     ...random.maybe("preview", () => random.chance(0.5)),
     ...random.maybe("adopt", () => random.pick(["ifEqual", "never", "takeOver"]), 0.3),
     ...random.maybe("forceDestroy", () => random.chance(0.5)),
@@ -513,19 +522,23 @@ export function namespaceArgs(world: World, before?: Args): Args {
 /** A prefix whose undeclared keys are deleted. */
 export const PRUNED = "stale/";
 
-export function entriesArgs(world: World, others: readonly Declared[], before?: Args): Args | undefined {
-  const { random, othersNamespaces, used } = world;
+export function entriesArgs(
+  generator: GeneratorContext,
+  others: readonly Declared[],
+  before?: Args,
+): Args | undefined {
+  const { random, othersNamespaces, used } = generator;
   const own = others.filter(({ type }) => type === "KvNamespace").map(({ name }): Value => ({ $id: name }));
   const namespaceId = before?.["namespaceId"] ?? random.pick<Value>([...own, ...own, ...othersNamespaces]);
-  const prefix = before === undefined ? `${unique(world, "set")}/` : prefixOf(before);
+  const prefix = before === undefined ? `${unique(generator, "set")}/` : prefixOf(before);
   const pruneKey = `prune ${JSON.stringify(namespaceId)}`;
   const mayPrune = before?.["prune"] !== undefined || !used.has(pruneKey);
   const prunes = mayPrune && random.chance(0.25);
   if (prunes) used.add(pruneKey);
   return {
     namespaceId,
-    ...account(world),
-    ...source(world, prefix),
+    ...account(generator),
+    ...source(generator, prefix),
     ...random.maybe(
       "defaults",
       () => ({
@@ -564,29 +577,29 @@ const KEYS = [
   "logo.ico",
 ];
 
-function source(world: World, prefix: string): Args {
-  const { random, files } = world;
+function source(generator: GeneratorContext, prefix: string): Args {
+  const { random, files } = generator;
   const keys = random.some(KEYS, 0, KEYS.length).map((key) => prefix + key);
   const folder = `${prefix.slice(0, -1)}-${random.hex(6)}`;
   return random.pick<() => Args>([
     () => ({
       entries: {
-        [`${prefix}first`]: canary(world),
-        ...Object.fromEntries(keys.map((key) => [key, entry(world)])),
+        [`${prefix}first`]: canary(generator),
+        ...Object.fromEntries(keys.map((key) => [key, entry(generator)])),
       },
     }),
     () => {
-      const list = [`${prefix}first`, ...keys].map((key) => ({ key, ...fileEntry(entry(world)) }));
+      const list = [`${prefix}first`, ...keys].map((key) => ({ key, ...fileEntry(entry(generator)) }));
       files[`${folder}.json`] = Buffer.from(JSON.stringify(list, null, 1));
       return { file: sourcePath(`${folder}.json`) };
     },
     () => {
       for (let index = random.int(0, 5); index >= 0; index -= 1) {
         files[`${folder}/${random.word()}/${index}.txt`] = random.chance(0.3)
-          ? Buffer.from([0xff, 0xfe, index, ...Buffer.from(canary(world))])
-          : Buffer.from(canary(world));
+          ? Buffer.from([0xff, 0xfe, index, ...Buffer.from(canary(generator))])
+          : Buffer.from(canary(generator));
       }
-      files[`${folder}/.ignored`] = Buffer.from(canary(world));
+      files[`${folder}/.ignored`] = Buffer.from(canary(generator));
       return {
         directory: { path: sourcePath(folder), prefix, ignore: [".ignored"] },
       };
@@ -595,17 +608,17 @@ function source(world: World, prefix: string): Args {
 }
 
 /** An entry in a program. */
-function entry(world: World): Value {
-  const { random } = world;
-  const text = canary(world);
+function entry(generator: GeneratorContext): Value {
+  const { random } = generator;
+  const text = canary(generator);
   if (random.chance(0.3)) return text;
   const isBinary = random.chance(0.3);
   const value = isBinary ? Buffer.from([0, 255, ...Buffer.from(text)]).toString("base64") : text;
-  if (isBinary) world.canaries.push(value);
+  if (isBinary) generator.canaries.push(value);
   return {
     value,
     ...(isBinary ? { base64: true } : {}),
-    ...random.maybe("metadata", () => ({ owner: canary(world), revision: random.int(1, 9) }), 0.3),
+    ...random.maybe("metadata", () => ({ owner: canary(generator), revision: random.int(1, 9) }), 0.3),
     ...random.pick<Args>([
       {},
       {},

@@ -8,7 +8,7 @@ import { pageShieldSettings } from "../../provider/page-shield/settings";
 import { wafMigration } from "../../provider/migration/waf-migration";
 import { outputOptions } from "../../provider/logpush/output-options";
 import { isObject, codeOf, type Declared } from "./program";
-import { programsOf, SEEDS, worldFor } from "./seeds";
+import { programsOf, SEEDS, generatorContext } from "./seeds";
 import { catalogOf, createOthersObjects } from "./environment";
 
 /** The soak test's programs, without an engine. */
@@ -35,7 +35,7 @@ beforeAll(async () => {
   const othersNamespaces = await createOthersObjects(api);
   const catalog = await catalogOf(api);
   for (let seed = 1; seed <= SEEDS; seed += 1) {
-    for (const program of programsOf(worldFor(seed, api, catalog, othersNamespaces))) {
+    for (const program of programsOf(generatorContext(seed, api, catalog, othersNamespaces))) {
       declared.push(...program.resources);
       texts.push(codeOf(program));
     }
@@ -67,6 +67,8 @@ it("makes different programs, of one to eight resources", () => {
 it("makes the same programs for the same seed", async () => {
   const othersNamespaces = ["a"];
   const catalog = await catalogOf(api);
-  const [once, again] = [1, 2].map(() => programsOf(worldFor(7, api, catalog, othersNamespaces)).map(codeOf));
+  const [once, again] = [1, 2].map(() =>
+    programsOf(generatorContext(7, api, catalog, othersNamespaces)).map(codeOf),
+  );
   expect(again).toEqual(once);
 });

@@ -33,7 +33,7 @@ export const REMEDIES: readonly Remedy[] = [
   {
     name: 'adopt: "ifEqual" instead of "never"',
     why: "an interrupted run created the object without recording it, and the program sets adopt: never",
-    says: /adopt: "never" (forbids|prevents)/,
+    says: /adopt: "never" prevents/,
     change: (declared) => withArgs(declared, { adopt: "ifEqual" }),
   },
   {

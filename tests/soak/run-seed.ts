@@ -5,17 +5,17 @@ import { omit } from "../../provider/runtime/values";
 import { digestFor } from "../migration/support";
 import { Project, type RunResult } from "../support/engine";
 import { TOKEN } from "../support/scenario";
-import { faultsFor, killFor, runAndKill, type Kill } from "./disturb";
-import { phaseOf, findProblems, stateBefore, type Situation } from "./expected";
-import { CHALLENGE, type World } from "./generate";
+import { faultsFor, killFor, runAndKill, type Kill } from "./faults";
+import { phaseOf, findProblems, stateBefore, type CheckContext } from "./expected";
+import { CHALLENGE, type GeneratorContext } from "./generate";
 import { keepProgram, plain, textOf, writeProgram, type Args, type Declared, type Program } from "./program";
 import { Random } from "./random";
 import { applyRemedies, type Allowance } from "./remedies";
-import { programsOf, worldFor } from "./seeds";
+import { programsOf, generatorContext } from "./seeds";
 import { catalogOf, createOthersObjects } from "./environment";
 
 /**
- * Plays one seed: applies a random program while requests fail and processes are killed, then a second program derived from it.
+ * Runs one seed: applies a random program while requests fail and processes are killed, then a second program derived from it.
  * After each, an update without faults must leave exactly what the program declares.
  */
 
@@ -49,9 +49,9 @@ export async function runSeed(seed: number, engine: EngineCommand): Promise<Soak
   const project = new Project(engine, "soak");
   const run = new SoakRun({ seed, random, api, project });
   try {
-    return await run.play();
+    return await run.execute();
   } catch (error) {
-    throw run.explain(error);
+    throw run.describeFailure(error);
   } finally {
     await api.close();
     project.remove();
@@ -79,12 +79,12 @@ class SoakRun {
     this.#setup = setup;
   }
 
-  async play(): Promise<SoakResult> {
+  async execute(): Promise<SoakResult> {
     const { random, api, project, seed } = this.#setup;
     const othersNamespaces = await createOthersObjects(api);
     api.advance(5_000); // Until the lists show the new objects.
-    const world = worldFor(seed, api, await catalogOf(api), othersNamespaces);
-    const [first, second] = programsOf(world);
+    const generator = generatorContext(seed, api, await catalogOf(api), othersNamespaces);
+    const [first, second] = programsOf(generator);
     const before = await stateBefore(api, Object.values(api.zones));
     await this.#configure();
     const kills = seed % 3 === 0;
@@ -92,10 +92,10 @@ class SoakRun {
 
     const previous = await this.#apply(first, killedFirst);
     const allow = (what: Allowance): void => void this.#allowances.add(what);
-    const situation = { api, catalog: world.catalog, before, killed: kills, allow };
-    await this.#verify({ ...situation, program: previous, previous: undefined }, world);
+    const context = { api, catalog: generator.catalog, before, killed: kills, allow };
+    await this.#verify({ ...context, program: previous, previous: undefined }, generator);
     const program = await this.#apply(second, kills && !killedFirst);
-    await this.#verify({ ...situation, program, previous }, world);
+    await this.#verify({ ...context, program, previous }, generator);
 
     api.clearRequests();
     const preview = await this.#run(() => project.run("preview", "--expect-no-changes"));
@@ -104,7 +104,7 @@ class SoakRun {
       .map(({ method, path }) => `${method} ${path}`);
     if (preview.code !== 0) throw new Error(`the preview shows changes:\n${preview.text}`);
     if (writes.length > 0) throw new Error(`the preview sent writes: ${writes.join(", ")}`);
-    this.#assertNoSecrets(world);
+    this.#assertNoSecrets(generator);
     return {
       seed,
       runs: this.#texts.length,
@@ -141,13 +141,13 @@ class SoakRun {
     this.#faults += faults.length;
     api.clearRequests();
     this.#log.push(
-      `-- ${kill === undefined ? "disturbed" : `${kill.what} killed`}: ${faults.map((each) => JSON.stringify(each)).join(", ")}`,
+      `-- ${kill === undefined ? "with faults" : `${kill.what} killed`}: ${faults.map((each) => JSON.stringify(each)).join(", ")}`,
     );
-    const disturbed = await this.#run(() => this.#applyDisturbed(kill));
+    const withFaults = await this.#run(() => this.#applyWithFaults(kill));
     this.#rememberRequests();
     api.clearFaults();
     api.advance(5_000);
-    if (disturbed.code === 0) return program;
+    if (withFaults.code === 0) return program;
 
     for (let attempt = 0; ; attempt += 1) {
       api.clearRequests();
@@ -158,14 +158,14 @@ class SoakRun {
       const next = attempt < MOST_REMEDIES ? applyRemedies(program, text) : undefined;
       if (next === undefined)
         throw new Error(
-          `the update without faults failed:\n${text}\nand the one before it:\n${disturbed.text}`,
+          `the update without faults failed:\n${text}\nand the one before it:\n${withFaults.text}`,
         );
       this.#remedies.push(...next.names);
       program = await this.#write(next.program);
     }
   }
 
-  async #applyDisturbed(kill: Kill | undefined): Promise<RunResult> {
+  async #applyWithFaults(kill: Kill | undefined): Promise<RunResult> {
     if (kill === undefined) return await this.#setup.project.run(...UP);
     this.#kills += 1;
     return await runAndKill(this.#setup.api, this.#setup.project, UP, kill);
@@ -231,11 +231,12 @@ class SoakRun {
     return digest;
   }
 
-  async #verify(situation: Situation, world: World): Promise<void> {
+  async #verify(context: CheckContext, generator: GeneratorContext): Promise<void> {
     this.#setup.api.advance(5_000);
-    const found = await findProblems(situation);
-    if (found.length > 0) throw new Error(`not as declared:\n  ${found.join("\n  ")}`);
-    this.#assertNoSecrets(world);
+    const found = await findProblems(context);
+    if (found.length > 0)
+      throw new Error(`the API's state isn't what the program declares:\n  ${found.join("\n  ")}`);
+    this.#assertNoSecrets(generator);
   }
 
   readonly #requests: string[] = [];
@@ -245,14 +246,16 @@ class SoakRun {
   #rememberRequests(): void {
     const takesSecrets = /\/logpush\/|\/page_shield\/policies|\/storage\/kv\/namespaces(\/[0-9a-f]{32})?$/;
     for (const { method, path, query, body, headers, status, fault } of this.#setup.api.requests) {
-      this.#log.push(`${method} ${path} ${status ?? "no answer"}${fault === undefined ? "" : ` (${fault})`}`);
+      this.#log.push(
+        `${method} ${path} ${status ?? "no response"}${fault === undefined ? "" : ` (${fault})`}`,
+      );
       const shown = takesSecrets.test(path) && method !== "GET" ? undefined : body;
       this.#requests.push(JSON.stringify([path, query, headers, shown]));
     }
   }
 
   /** Fails if a secret was printed, written to a file, or sent to the wrong path. */
-  #assertNoSecrets({ canaries }: World): void {
+  #assertNoSecrets({ canaries }: GeneratorContext): void {
     const written = filesBelow(dirname(this.#setup.project.dir))
       .filter((path) => !path.includes("/sources/") && !path.includes("/node_modules"))
       .map((path): [string, string] => [path, readFileSync(path, "utf8")]);
@@ -270,7 +273,7 @@ class SoakRun {
     }
   }
 
-  explain(error: unknown): Error {
+  describeFailure(error: unknown): Error {
     const kept = join("/tmp", `edgeguard-soak-${this.#setup.seed}.js`);
     if (this.#current !== undefined) keepProgram(this.#setup.project.dir, kept);
     const reason = error instanceof Error ? error.message : String(error);

@@ -1,10 +1,10 @@
 import { LOCAL_ENGINE, pulumiCli, type EngineCommand } from "edgeguard-local";
-import { runSeed, type SoakResult } from "./play";
+import { runSeed, type SoakResult } from "./run-seed";
 import { ALLOWANCES, REMEDIES } from "./remedies";
 import { SEEDS } from "./seeds";
 
 /**
- * The long run plays 200 seeds, in shards for the workers; the normal run plays one. To play certain seeds:
+ * The long run runs 200 seeds, in shards for the workers; the normal run has one. To run certain seeds:
  * EDGEGUARD_SOAK_SEED=123,456. To use the Pulumi CLI: EDGEGUARD_SOAK_ENGINE=cli.
  */
 
@@ -19,11 +19,11 @@ export function soak(shard: number): void {
     return;
   }
   const engine = chosenEngine();
-  const played: SoakResult[] = [];
+  const results: SoakResult[] = [];
 
   afterAll(() => {
     const sum = (of: (each: SoakResult) => number): number =>
-      played.reduce((total, each) => total + of(each), 0);
+      results.reduce((total, each) => total + of(each), 0);
     const counts = REMEDIES.map(
       ({ name }) => `${name}: ${sum(({ remedies }) => remedies.filter((r) => r === name).length)}`,
     );
@@ -31,14 +31,14 @@ export function soak(shard: number): void {
       (name) => `${name}: ${sum(({ allowances }) => allowances.filter((each) => each === name).length)}`,
     );
     process.stdout.write(
-      `soak on ${engine.name}: ${played.length} of ${seeds.length} seeds (${seeds.join(" ")}), ${sum(({ runs }) => runs)} runs, ${sum(({ faults }) => faults)} faults, ${sum(({ kills }) => kills)} kills; changed by the user: ${counts.join("; ")}; different by design: ${allowed.join("; ")}\n`,
+      `soak on ${engine.name}: ${results.length} of ${seeds.length} seeds (${seeds.join(" ")}), ${sum(({ runs }) => runs)} runs, ${sum(({ faults }) => faults)} faults, ${sum(({ kills }) => kills)} kills; changed by the user: ${counts.join("; ")}; different by design: ${allowed.join("; ")}\n`,
     );
   });
 
   test.each(seeds)(
     "seed %i: ends with exactly what the program declares, leaves everything else alone, and shows no secret",
     async (seed) => {
-      played.push(await runSeed(seed, engine));
+      results.push(await runSeed(seed, engine));
     },
     180_000,
   );
