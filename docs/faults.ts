@@ -101,7 +101,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
         result: "Steps under way finish and are recorded. No other step begins.",
         test: [
           "tests/local-engine/interruption.test.ts",
-          "by Ctrl-C lets the running step finish and begins no other",
+          "finishes the running step after Ctrl-C, and starts no others",
         ],
       },
       {
