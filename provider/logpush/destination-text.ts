@@ -110,7 +110,7 @@ export function destinationWarnings(text: string): readonly string[] {
 function unreadableProblem(text: string): string {
   const [, scheme] = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text) ?? [];
   if (scheme === undefined || SCHEME_NAMES.includes(scheme.toLowerCase())) {
-    return "must be a URL such as s3://bucket/path?region=us-east-1 (secret value not shown)";
+    return "must be a URL such as s3://bucket/path (secret value not shown)";
   }
   if (scheme.toLowerCase() === "http")
     return "starts with http://, but Logpush only pushes to https://. Use https://";

@@ -45,7 +45,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
   it("makes one policy, not two, when the answer to its creation is lost", async () => {
     api.fault({ kind: "dropAfter", match: { method: "POST", path: POLICIES } });
     const { text } = await project.ok("up", "--yes", "--skip-preview");
-    expect(text).toMatch(/the answer to creating policy "checkout" was lost; it had been made/);
+    expect(text).toMatch(/the response to creating policy "checkout" was lost, but it was created/);
     expect(posts()).toBe(1);
     expect(await policies()).toHaveLength(1);
     await project.ok("preview", "--expect-no-changes");
@@ -99,7 +99,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     const refused = await project.run("refresh", "--yes", "--skip-preview");
     expect(refused.code).not.toBe(0);
     expect(refused.text).toMatch(
-      /token saved by the last `pulumi up`: run `pulumi up`, or add --run-program/,
+      /token saved by the last `pulumi up`: run `pulumi up` first, or add --run-program/,
     );
     expect(refused.text).not.toContain(TOKEN);
     // With one, it is used.
