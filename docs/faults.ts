@@ -10,20 +10,20 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
     area: "Network and API",
     rows: [
       {
-        fault: "A read, update or delete gets no answer, or half of one",
+        fault: "A read, update or delete gets no response, or half of one",
         result: "It's sent again.",
-        test: ["tests/api/retries.test.ts", "are sent again after an answer that was cut off"],
+        test: ["tests/api/retries.test.ts", "are sent again after a response that was cut off"],
       },
       {
-        fault: "The answer to a create is lost",
+        fault: "The response to a create is lost",
         result: "The update looks for the new object and records it. There's one policy, not two.",
         test: [
           "tests/engine/interruptions.test.ts",
-          "makes one policy, not two, when the answer to its creation is lost",
+          "creates one policy, not two, if the response to its create is lost",
         ],
       },
       {
-        fault: "The answer to a create is lost, and the list lags behind",
+        fault: "The response to a create is lost, and the list lags behind",
         result:
           "The update waits for the list. If that isn't enough, it names both objects and deletes neither.",
         test: [
@@ -32,14 +32,14 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
         ],
       },
       {
-        fault: "Cloudflare answers 429 with `Retry-After`",
+        fault: "Cloudflare returns 429 with `Retry-After`",
         result: "Every request of the run waits that long. A wait of more than five seconds is announced.",
         test: ["tests/api/retries.test.ts", "a wait of more than five seconds is announced"],
       },
       {
         fault: "A storm of 429 during a bulk write to Workers KV",
         result: "It's waited out, and every entry is confirmed once.",
-        test: ["tests/kv/faults.test.ts", "waits out many 429 answers and writes every entry once"],
+        test: ["tests/kv/faults.test.ts", "waits out many 429 responses and writes every entry once"],
       },
       {
         fault: "Half of a bulk write fails to the end",
@@ -60,11 +60,11 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
       {
         fault: "A list changes while its pages are read",
         result: "No item appears twice.",
-        test: ["tests/api/pages.test.ts", "drops an item that is seen twice"],
+        test: ["tests/api/pages.test.ts", "drops an item that appears twice"],
       },
       {
         fault: "Cloudflare can't be reached during a preview",
-        result: "The preview goes on with one warning, and checks what this machine can tell.",
+        result: "The preview goes on with one warning, and checks what it can without the API.",
         test: [
           "tests/scenarios/fork/scenario.test.ts",
           "a pull request from a fork previews without credentials, with one warning",
@@ -77,10 +77,10 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
     rows: [
       {
         fault: "The provider process is killed during an update",
-        result: "The next update picks up what it left, and doubles nothing.",
+        result: "The next update continues from there and creates nothing twice.",
         test: [
           "tests/engine/interruptions.test.ts",
-          "picks up what a killed provider host left behind, and doubles nothing",
+          "continues after a killed provider host, and creates nothing twice",
         ],
       },
       {
@@ -93,7 +93,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
       },
       {
         fault: "A WAF migration is killed at any point",
-        result: "The next update looks at the zone first, and sends the step once.",
+        result: "The next update reads the zone first, and sends the step once.",
         test: ["tests/migration/waf-migration-kill.test.ts", "the next up converges with one effective PUT"],
       },
       {
@@ -138,7 +138,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
         result: "They take turns, and both changes land.",
         test: [
           "tests/runtime/verbs.test.ts",
-          "two resources on one zone, made at the same time, both land, one after the other",
+          "two resources of one zone that are created together both succeed, one after the other",
         ],
       },
     ],

@@ -87,7 +87,7 @@ export function mayHaveBeenApplied(error: unknown): error is ApiError | Cancelle
 }
 
 /**
- * The API itself answered 404: the object, or what contains it, doesn't exist. Another server's 404 page proves nothing;
+ * The API itself returned 404: the object, or what contains it, doesn't exist. Another server's 404 page proves nothing;
  * taken for an absence, it would empty the state of a stack whose base URL is wrong.
  */
 export function isNotFound(error: unknown): error is ApiError {

@@ -7,7 +7,7 @@ const VARIABLES = [
 ] as const;
 
 interface Proxy {
-  /** The variable. */
+  /** The environment variable's name. */
   readonly name: string;
   /** Its value, quoted, without credentials. */
   readonly shown: string;

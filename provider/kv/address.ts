@@ -55,7 +55,7 @@ export const advice: NonNullable<RequestOptions<unknown>["advice"]> = ({ status,
     ? "Check namespaceId. If the namespace was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` recreates it."
     : undefined;
 
-/** Metadata in an answer: any JSON, with null for none. */
+/** Metadata in a response: any JSON, with null for none. */
 export const metadata = z
   .custom<Json>(() => true)
   .nullish()

@@ -154,7 +154,7 @@ async function findExisting(
     for await (const { key, bytes, metadata, expiration, isAlone } of values) {
       const row = wanted.get(key);
       if (row === undefined) continue;
-      // The answer to a bulk read doesn't always have the expiration.
+      // The response to a bulk read doesn't always have the expiration.
       const isTimed = row.expiration !== undefined || row.ttl !== undefined;
       const isListed = isAlone === true || (isTimed && expiration === undefined);
       const listed = isListed ? await listedAs(ctx, address, key) : undefined;

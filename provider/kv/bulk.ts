@@ -119,7 +119,7 @@ export async function remove(request: RemoveRequest): Promise<BulkOutcome> {
   });
 }
 
-/** The keys that Cloudflare left undone. Depending on its version, the API answers null, a string, or an object. */
+/** The keys that Cloudflare didn't write or delete. Depending on its version, the API returns null, a string, or an object. */
 const unsuccessfulKeys = z
   .union([z.null(), z.string(), z.looseObject({ unsuccessful_keys: z.array(z.string()).nullish() })])
   .transform((result) => (typeof result === "object" && result?.unsuccessful_keys) || []);

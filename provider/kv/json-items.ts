@@ -7,7 +7,7 @@ import { SourceError, type SourceHandle } from "./source-handle";
 /** The text of one item of the array, which is valid JSON. */
 export interface Item extends Place {
   readonly text: string;
-  /** Counted from 1. */
+  /** The item's position in the array, counted from 1. */
   readonly position: number;
   readonly bytes: number;
   /** How many members it has, at every depth. */

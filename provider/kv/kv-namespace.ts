@@ -143,7 +143,7 @@ export const kvNamespace = defineLifecycle({
   async update({ ctx, id, state, args }) {
     const title = fullTitle(args.title, args.preview);
     if (state.fullTitle === title) return { fullTitle: title };
-    // Newer versions of the API answer with the namespace, older ones with nothing.
+    // Newer versions of the API return the namespace, older ones nothing.
     await ctx.api.put(`${namespacesPath(args.accountId)}/${id}`, {
       what: `Renaming namespace ${id} to ${JSON.stringify(title)}`,
       schema: z.unknown(),

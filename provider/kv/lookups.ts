@@ -19,7 +19,7 @@ export interface KvNamespaceState {
   readonly title: string;
   /** Whether keys may have characters that are encoded in a URL. */
   readonly supportsUrlEncoding?: boolean;
-  /** Members of the answer that this version doesn't know, under the API's names. */
+  /** Members of the response that this version doesn't know, under the API's names. */
   readonly extra?: JsonObject;
 }
 

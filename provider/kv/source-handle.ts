@@ -10,7 +10,7 @@ export class SourceError extends Error {
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** An open file, which can tell whether it changed since it was opened. */
+/** An open file that can check whether it changed since it was opened. */
 export class SourceHandle {
   /** Its name in messages. */
   readonly name: string;

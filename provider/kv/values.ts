@@ -56,7 +56,7 @@ export async function* readValues(
     yield* found;
     single.push(...unread);
   }
-  // One value per answer, so no more than `concurrency` values are in memory.
+  // One value per response, so no more than `concurrency` values are in memory.
   for await (const found of inOrder(single, concurrency, (key) => readSingly(ctx, request, key))) {
     if (found !== undefined) yield found;
   }
@@ -85,7 +85,7 @@ function bulkReader(ctx: EntriesContext, request: ReadRequest): (keys: readonly 
         return { found: [], unread: keys };
       }
       if (!(error instanceof ApiError) || (error.status !== 413 && error.status !== 400)) throw error;
-      // Too many bytes in one answer: read each value individually.
+      // Too many bytes in one response: read each value individually.
       if (error.status === 413 || keys.length === 1) return { found: [], unread: keys };
       // A single value that isn't text fails the whole request: bisect to find it.
       const middle = Math.ceil(keys.length / 2);

@@ -12,7 +12,7 @@ export function passesAtLeast(before: string | undefined, after: string | undefi
   return "filter" in one && "filter" in other && new Proof().implies(one.filter.where, other.filter.where);
 }
 
-/** Remembers the answer for each pair, since nested groups would ask for it again and again. */
+/** Caches the result for each pair, because nested groups compare the same pairs again and again. */
 class Proof {
   readonly #known = new Map<Node, Map<Node, boolean>>();
 

@@ -117,7 +117,7 @@ export function isProofRequired(error: unknown): boolean {
   );
 }
 
-/** The next step after a rejected create or update, if the status, code or pointer tells one. */
+/** The next step after a rejected create or update, if the status, code or pointer suggests one. */
 const jobAdvice: Advice = ({ status, errors }) => {
   const points = (to: string): boolean => errors.some(({ pointer }) => pointer?.startsWith(to) === true);
   const ofProduct = zeroTrustAdvice({ status, errors });

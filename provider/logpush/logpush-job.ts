@@ -172,7 +172,7 @@ export interface LogpushJobArgs {
    */
   readonly accountId?: pulumi.Input<string>;
   /**
-   * The job's name, 1 to 512 characters. Together with the zone or account and the dataset, it tells the job from others.
+   * The job's name, 1 to 512 characters. Together with the zone or account and the dataset, it identifies the job.
    * Updates in place.
    *
    * @defaultValue `<project>-<stack>-<resource name>`, with `-` for everything but letters, digits, `.` and `-`

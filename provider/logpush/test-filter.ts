@@ -250,7 +250,7 @@ export function numberIn(value: string | number): number | undefined {
 }
 
 /**
- * A time in milliseconds since the Unix epoch, from RFC 3339 or from a whole number whose size tells its unit: every
+ * A time in milliseconds since the Unix epoch, from RFC 3339 or from a whole number whose size implies its unit: every
  * `timestampFormat` of a job, and milliseconds, which some fields use.
  */
 export function timeIn(value: string | number): number | undefined {

@@ -181,7 +181,7 @@ async function afterFailure(run: RunState, error: unknown): Promise<History> {
     throw partialFailure(run, observation.state, reason, "unclear");
   }
   if (hasGoneOn(state)) {
-    report(run, `the zone moved on to ${stateLabel(state)} in spite of this answer: ${error.message}`);
+    report(run, `the zone moved on to ${stateLabel(state)} despite this error: ${error.message}`);
     return withEvent(run.history, request.target, unclear ? "sent" : "unclear");
   }
   if (!unclear) throw new Error(`${error.message} The zone is unchanged.`, { cause: error });

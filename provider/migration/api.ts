@@ -87,7 +87,7 @@ export async function readStatus(api: EdgeApi, zone: string): Promise<unknown> {
   );
 }
 
-/** The zone's state. Takes one request, or two if the status doesn't tell. */
+/** The zone's state. Takes one request, or two if the status doesn't say. */
 export async function readState(api: EdgeApi, zone: string): Promise<MigrationState> {
   try {
     const status = await readStatus(api, zone);
@@ -120,7 +120,7 @@ export async function readVersion(
   return rules;
 }
 
-/** Sends the configuration once: only reading the zone can tell whether to send it again, never a timer. */
+/** Sends the configuration once: only reading the zone shows whether to send it again, never a timer. */
 export async function putConfiguration(
   api: EdgeApi,
   zone: string,
@@ -130,7 +130,7 @@ export async function putConfiguration(
   return await unlessRetired(api, zone, () =>
     api.put(entryPointPath(zone), {
       what: `Sending the configuration of zone ${zone} with waf_migration=${mode}`,
-      // Cloudflare doesn't document the answer to this PUT; without one the entry point is read.
+      // Cloudflare doesn't document the response to this PUT; without one, the entry point is read.
       schema: entryPoint.optional().catch(undefined),
       query: { waf_migration: mode, ...PHASE_TWO },
       body: { ...omitAbsent({ name }), rules },

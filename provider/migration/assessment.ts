@@ -87,7 +87,7 @@ function stepsOf(
   return [...(mayValidate ? [step("validation")] : []), step("finished")];
 }
 
-/** The only place that decides whether something is sent. */
+/** Decides whether a step is sent. Nothing else does. */
 function decide(
   observation: Observation,
   { target, plan, confirm }: MigrationRequest,

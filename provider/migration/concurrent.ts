@@ -41,7 +41,7 @@ export interface SentStep {
   /** The entry point as last read before the PUT. */
   readonly before: EntryPoint | undefined;
   readonly sending: Sending;
-  /** The answer to the PUT, if it was the entry point. */
+  /** The response to the PUT, if it was the entry point. */
   readonly answered: EntryPoint | undefined;
 }
 
@@ -90,7 +90,7 @@ async function readAfter(
     if (now.id !== before?.id && now.id !== answered?.id) return now;
     const known = answered?.version ?? (before?.version ?? 0) + 1;
     if (now.version === undefined || now.version >= known) return now;
-    return answered; // The read lags behind: the answer is newer.
+    return answered; // The read lags behind: the response is newer.
   };
   return await pollUntil(
     ctx,

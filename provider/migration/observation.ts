@@ -17,7 +17,7 @@ import {
 } from "./api";
 import { decideState, isSameState, RETIRED, type MigrationState, type Target } from "./state";
 
-/** Everything that one reading tells about a zone's migration. */
+/** What one read of a zone shows about its migration. */
 export interface Observation {
   readonly zoneId: string;
   readonly state: MigrationState;

@@ -115,7 +115,7 @@ export async function readPreviousRules(api: EdgeApi, zone: string): Promise<Pre
 
 const NONE = { items: [] };
 
-/** A refusal is an answer. Other failures throw: a list that is missing today would look like a change tomorrow. */
+/** A refusal is a result. Other failures throw, because a list missing today would look like a change tomorrow. */
 async function listing<T>(read: () => Promise<T[]>): Promise<Listing<T>> {
   try {
     return { items: await read() };
@@ -137,7 +137,7 @@ async function undocumented<T>(read: () => Promise<readonly T[]>): Promise<Listi
 }
 
 function answerOf(error: unknown): string {
-  if (!(error instanceof ApiError) || error.status === undefined) return "Cloudflare gave no answer";
+  if (!(error instanceof ApiError) || error.status === undefined) return "Cloudflare gave no response";
   const right = missingPermission(error);
   return `Cloudflare returned ${error.status}${right === undefined ? "" : `; grant the token ${right}`}`;
 }

@@ -40,7 +40,7 @@ export const computed = z.object({
 });
 export type Computed = z.infer<typeof computed>;
 
-/** The proposal and its digest stay recorded once they can no longer be read. */
+/** Keeps the proposal and its digest recorded once Cloudflare no longer returns them. */
 export function recordOf(
   { open, state, deploys }: Observation,
   { findings, digest }: Pick<Assessment, "findings" | "digest">,
@@ -50,7 +50,7 @@ export function recordOf(
 ): Computed {
   const compatible = open === undefined ? before?.compatible : open.compatible;
   const proposed = open?.proposed?.rules.map(fromWire) ?? before?.proposedConfiguration;
-  // The findings of a finished zone no longer tell what its migration lost.
+  // The findings of a finished zone no longer show what its migration lost.
   const assessedBefore = open === undefined ? (before?.assessedBefore ?? before?.findings) : undefined;
   const changes = [...(before?.concurrentChanges ?? []), ...concurrent];
   return {

@@ -29,7 +29,7 @@ export type Target = (typeof TARGETS)[number];
 export const RETIRED: MigrationState = { phase: "retired" };
 
 /**
- * The only place that decides the state. Cloudflare documents what the status tells but not its members, so they're read
+ * The only place that decides the state. Cloudflare documents what the status means but not its members, so they're read
  * by the meaning of their names. Of the words for the state, only `start` is documented. The check's word counts if the
  * status has none.
  */
@@ -89,7 +89,7 @@ interface Leaf {
   readonly value: unknown;
 }
 
-/** Every plain value of the answer, with the words of its path: `rules.oldWaf` is rules, old, waf. */
+/** Every plain value of the response, with the words of its path: `rules.oldWaf` is rules, old, waf. */
 function leavesOf(value: unknown, words: readonly string[] = [], name = ""): Leaf[] {
   if (!isJsonObject(value)) return [{ words, name, value }];
   return Object.entries(value).flatMap(([key, member]) => leavesOf(member, [...words, ...wordsOf(key)], key));
@@ -103,7 +103,7 @@ function wordsOf(key: string): string[] {
     .filter((word) => word !== "");
 }
 
-/** Undefined if no member tells, or if two contradict each other. */
+/** Undefined if no member says so, or if two contradict each other. */
 function switchNamed(
   leaves: readonly Leaf[],
   names: readonly string[],

@@ -134,7 +134,7 @@ export const wafMigration = defineLifecycle({
     const what =
       last.event === "sent"
         ? `the step to ${target} was sent at ${last.at}, and ${at}. The update waits for it`
-        : `the answer to the step to ${target} was lost, and ${at}. The update reads the zone first, and sends the step only if the zone hasn't moved on`;
+        : `the response to the step to ${target} was lost, and ${at}. The update reads the zone first, and sends the step only if the zone hasn't moved on`;
     const pendingWork = `WafMigration of zone ${zoneId}: ${what}.`;
     return Promise.resolve([() => Promise.resolve({ pendingWork })]);
   },

@@ -31,7 +31,7 @@ interface EnforcedPolicy {
 const SHOWN_SCRIPTS = 5;
 const SHOWN_HOSTS = 5;
 
-/** Computes what an enforced policy would block and tells the reviewer. Undefined if that can't be known. */
+/** Computes what an enforced policy would block and prints it for the reviewer. Undefined if unknown. */
 export async function computeWouldBlock(ctx: Context, args: EnforcedPolicy): Promise<WouldBlock | undefined> {
   const key = `active scripts of ${args.zoneId}`;
   const scripts = await ctx.once(key, () => unlessForbidden(ctx, () => activeScripts(ctx.api, args.zoneId)));

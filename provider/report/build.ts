@@ -141,7 +141,7 @@ function notesOf({ diagnostics, complete, maybeCorrupt }: Plan): Phrase[] {
       .slice(0, 1)
       .map(
         (why) =>
-          say`Live checks were skipped, so this report lacks what only Cloudflare could tell: ${words(why)}.`,
+          say`Live checks were skipped, so this report lacks what only Cloudflare knows: ${words(why)}.`,
       ),
     ...(complete
       ? []

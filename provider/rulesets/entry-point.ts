@@ -100,7 +100,7 @@ export class RuleWriter {
     this.#now = found;
   }
 
-  /** The entry point in the last answer. */
+  /** The entry point in the last response. */
   get now(): EntryPoint {
     return this.#now;
   }
@@ -109,7 +109,7 @@ export class RuleWriter {
     return `${zoneRulesetsPath(this.zone)}/${this.#now.id}/rules`;
   }
 
-  /** Adds a rule. If the answer is lost, it's found by its ref. */
+  /** Adds a rule. If the response is lost, it's found by its ref. */
   async add(ref: string, body: JsonObject): Promise<ZoneRule> {
     const { ctx, zone } = this;
     entryPointCache(ctx).delete(zone);

@@ -61,7 +61,7 @@ export async function readManagedRuleset(
   return { ...info, rules: api.readRecords(path, rules, { what, record: managedRule }).records };
 }
 
-/** Shares an answer between all resources of the operation. A failed request is tried again. */
+/** Shares a response between all resources of the operation. A failed request is tried again. */
 async function readOnce<T>(ctx: Context, key: string, read: () => Promise<T>): Promise<T> {
   const answers = ctx.shared("managed rulesets", () => new Map<string, Promise<unknown>>());
   const known = answers.get(key) as Promise<T> | undefined; // Each key always has the same type.
@@ -192,7 +192,7 @@ function idByName(
   );
 }
 
-/** An answer may lack kind and phase. */
+/** A response may lack kind and phase. */
 function isDeployable({ kind, phase }: ManagedRulesetInfo): boolean {
   return (kind === "" || kind === "managed") && (phase === "" || phase === PHASE);
 }

@@ -114,7 +114,7 @@ async function changeAndMove(
   await closeGaps(rules, deployment);
 }
 
-/** The rule as the last answer has it. */
+/** The rule as the last response has it. */
 export function currentRule(now: EntryPoint, { id, ref }: ZoneRule): ZoneRule {
   const rule = findOwnRule(now, { ruleId: id, ruleRef: ref });
   if (rule !== undefined) return rule;

@@ -37,7 +37,7 @@ export const accountId = hexId(
 
 /**
  * One of these words; any other string compiles, too. As an argument, so that an object from a variable, function or JSON
- * needs no `as const`: the preview refuses other words and lists the allowed ones. In an answer, because Cloudflare may
+ * needs no `as const`: the preview refuses other words and lists the allowed ones. In a response, because Cloudflare may
  * add a word any time.
  */
 export type LiteralUnion<T extends string> = T | (string & {});

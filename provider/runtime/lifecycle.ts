@@ -125,7 +125,7 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
   /** 1. check, in a preview and an `up`: rules over several arguments. */
   readonly rules?: readonly Rule<Args<Shape>>[];
   /**
-   * 2. check: what this machine can tell, such as a file's digest. Called if all arguments are known except `deriveWithout`.
+   * 2. check: what this machine can compute, such as a file's digest. Called if all arguments are known except `deriveWithout`.
    * Must not send requests. Inputs in `compared` must be the same for the same content.
    */
   derive?(request: {

@@ -46,7 +46,7 @@ const PROVING_STATUSES: readonly (number | undefined)[] = [401, 403, 404];
 
 function provesFailure(error: unknown): error is ApiError {
   if (!(error instanceof ApiError) || error.init.foreign === true) return false;
-  // Cloudflare may answer 400 to a malformed token or an ID that no zone has; the error code tells.
+  // Cloudflare may return 400 for a malformed token or an ID that no zone has; the error code says which.
   const isNamed = error.status === 400 && (isUnauthenticated(error) || isUnroutable(error));
   return isNamed || PROVING_STATUSES.includes(error.status);
 }

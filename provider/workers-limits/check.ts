@@ -218,7 +218,7 @@ export function checkRequest(given: RequestToCheck): readonly LimitFinding[] {
     column: plan,
     where: `on the ${plan} plan`,
     ...(subject === undefined ? {} : { subject }),
-    ...(name === "body" ? { advice: "Cloudflare answers 413. Send it in parts." } : {}),
+    ...(name === "body" ? { advice: "Cloudflare returns 413. Send it in parts." } : {}),
   });
   const lines = Object.entries(headers).flatMap(([name, values]) =>
     (typeof values === "string" ? [values] : values).map((value) => ({

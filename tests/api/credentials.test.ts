@@ -22,8 +22,8 @@ const schema = z.unknown();
 const saved: Credential = { kind: "token", token: "stale-token", origin: "edgeguard:apiToken" };
 const fresh: Credential = { kind: "token", token: "fresh-token", origin: "CLOUDFLARE_API_TOKEN" };
 
-describe("a credential that is refused", () => {
-  test("and came from stack config is explained: a refresh uses what the last up saved", async () => {
+describe("a refused credential", () => {
+  test("from stack config: the error says that a refresh uses the token of the last up", async () => {
     const { client } = clientOf(api.url, { credential: saved, purpose: refreshing });
     const failure = await failureOf(client.get(settings, { what: WHAT, schema }));
     expect(failure.message).toContain("returned 403 Forbidden: Authentication error [code 10000]");
@@ -32,7 +32,7 @@ describe("a credential that is refused", () => {
     expect(api.requests).toHaveLength(1);
   });
 
-  test("and came from the environment is explained without that", async () => {
+  test("from the environment: the error doesn't mention the last up", async () => {
     const { client } = clientOf(api.url, {
       credential: { ...saved, origin: "CLOUDFLARE_API_TOKEN" },
       purpose: refreshing,
@@ -42,7 +42,7 @@ describe("a credential that is refused", () => {
     expect(failure.message).not.toContain("last up");
   });
 
-  test("gives way to the environment's, for this and for all later requests, and it is said once", async () => {
+  test("is replaced by the environment's for this and all later requests, with one message", async () => {
     const { client, warnings } = clientOf(api.url, {
       credential: saved,
       fallback: fresh,
@@ -57,14 +57,14 @@ describe("a credential that is refused", () => {
     expect(warnings[0]).toContain("token saved by the last `pulumi up`");
   });
 
-  test("gives way for requests that were refused side by side, too", async () => {
+  test("is also replaced for requests that were refused at the same time", async () => {
     const { client, warnings } = clientOf(api.url, { credential: saved, fallback: fresh, concurrency: 8 });
     await Promise.all(Array.from({ length: 8 }, () => client.get(settings, { what: WHAT, schema })));
     expect(api.requests.filter(({ status }) => status === 200)).toHaveLength(8);
     expect(warnings).toHaveLength(1);
   });
 
-  test("is the one that is explained when the other is refused as well, which is tried once only", async () => {
+  test("is the one in the error if the fallback, tried only once, is refused as well", async () => {
     const other: Credential = { ...fresh, token: "other-stale-token" };
     const { client, warnings } = clientOf(api.url, { credential: saved, fallback: other });
     expect((await failureOf(client.get(settings, { what: WHAT, schema }))).message).toContain(
@@ -88,14 +88,14 @@ describe("a credential that is refused", () => {
     expect(api.requests.map((r) => r.status)).toEqual([status, 200]);
   });
 
-  test("does not make another failure of the other credential's request disappear", async () => {
+  test("doesn't hide a different failure of the request sent with the fallback", async () => {
     api.fault({ match: {}, kind: "status", status: 403 });
     api.fault({ match: {}, kind: "status", status: 409, message: "in conflict" });
     const { client } = clientOf(api.url, { credential: saved, fallback: fresh });
     expect((await failureOf(client.get(settings, { what: WHAT, schema }))).message).toContain("in conflict");
   });
 
-  test("by a 403 for lack of a permission gives way for that request only", async () => {
+  test("is replaced for that request only if a 403 says that it lacks a permission", async () => {
     api.fault({ match: { method: "PUT" }, kind: "status", status: 403, code: 10010 });
     const reader: Credential = { kind: "token", token: "reader-token", origin: "edgeguard:apiToken" };
     const { client, warnings } = clientOf(api.url, { credential: reader, fallback: fresh });
@@ -110,7 +110,7 @@ describe("a credential that is refused", () => {
     expect(warnings).toHaveLength(1);
   });
 
-  test("stays given up when the other one is known and merely may not do this", async () => {
+  test("isn't tried again if the fallback is valid but lacks the permission", async () => {
     const reader: Credential = { ...fresh, token: "reader-token" };
     const { client, warnings } = clientOf(api.url, { credential: saved, fallback: reader });
     api.fault({ match: {}, kind: "status", status: 401 });
@@ -123,7 +123,7 @@ describe("a credential that is refused", () => {
     expect(api.requests.map(({ status }) => status)).toEqual([401, 403, 200]);
   });
 
-  test("by a 403 does not make the other one, which may not do this either, useless for later", async () => {
+  test("isn't ruled out by a 403 if the fallback lacks the permission, too", async () => {
     const { client } = clientOf(api.url, { credential: saved, fallback: fresh });
     api.fault({ match: {}, kind: "status", status: 403, code: 10010, message: "first" });
     api.fault({ match: {}, kind: "status", status: 403, code: 10010, message: "second" });
@@ -133,7 +133,7 @@ describe("a credential that is refused", () => {
     await client.get(settings, { what: WHAT, schema });
   });
 
-  test("spends the budget of its own", async () => {
+  test("has its own rate budget", async () => {
     const [budget, fallbackBudget] = [1, 2].map(() => new RateBudget([{ requests: 1, ms: 60_000 }]));
     const { client } = clientOf(api.url, {
       credential: saved,
@@ -145,7 +145,7 @@ describe("a credential that is refused", () => {
     expect(api.requests.map(({ status }) => status)).toEqual([403, 200]);
   });
 
-  test("by a 403 for lack of a permission says so", async () => {
+  test("is said to lack a permission if the status is 403", async () => {
     api.fault({ match: {}, kind: "status", status: 403, code: 10010, message: "not entitled" });
     const failure = await failureOf(
       clientOf(api.url, { credential: fresh }).client.get(settings, { what: WHAT, schema }),
@@ -154,7 +154,7 @@ describe("a credential that is refused", () => {
   });
 });
 
-test("without a credential nothing is sent, and the sentence says where to set one", async () => {
+test("without a credential, nothing is sent, and the error says where to set one", async () => {
   const { client } = clientOf(api.url, { credential: undefined });
   const failure = await failureOf(client.get(settings, { what: "Reading zone x", schema }));
   expect(failure.message).toMatch(/^Reading zone x needs credentials, and none are set\./);
@@ -163,7 +163,7 @@ test("without a credential nothing is sent, and the sentence says where to set o
   expect(api.requests).toHaveLength(0);
 });
 
-describe("a secret that Cloudflare sends back is not shown", () => {
+describe("a secret in Cloudflare's response isn't shown", () => {
   const token = { kind: "token", token: 'c4n"ary/T0ken+x', origin: "t" } as const;
   const pair = { kind: "key", email: "canary+1@example.com", key: "c4naryK3y&", origin: "p" } as const;
   const forms = (secret: string) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];
@@ -209,7 +209,7 @@ describe("a secret that Cloudflare sends back is not shown", () => {
     for (const secret of secrets) expect(text).not.toContain(secret);
   });
 
-  test("in a page, even where the excerpt ends in the middle of it", async () => {
+  test("in an HTML page, even if the excerpt ends in the middle of it", async () => {
     for (const at of [0, 105, 112, 118]) {
       const text = await shown(502, `${"x".repeat(at)}${token.token}${pair.email}${pair.key}`);
       for (const secret of secrets) expect(text).not.toContain(secret);
@@ -218,7 +218,7 @@ describe("a secret that Cloudflare sends back is not shown", () => {
     }
   });
 
-  test("in text that holds one secret within another, and strings too short to be one stay", () => {
+  test("if one secret contains another, but keeps strings that are too short to be one", () => {
     const redactor = new Redactor();
     redactor.add("abcd", "abcdefgh", "x", undefined);
     expect(redactor.redact("abcdefgh abcd x")).toBe("[secret] [secret] x");

@@ -19,7 +19,7 @@ function answerAndClose(socket: Socket, text = REFUSAL): void {
 const write = (url: string) =>
   failureOf(clientOf(url, { maxRetries: 0 }).client.put("/x", { what: "Writing", schema, body }));
 
-test("a body that is refused while it is being sent is told as refused", async () => {
+test("a body refused while it's being sent is reported as refused", async () => {
   const server = await serve((request) => {
     let read = 0;
     request.on("data", (chunk: Buffer) => {
@@ -38,7 +38,7 @@ test("a body that is refused while it is being sent is told as refused", async (
   }
 });
 
-test("so is one of whose refusal only the beginning arrives", async () => {
+test("a body is also reported as refused if only the start of the refusal arrives", async () => {
   const server = await serve((request) => answerAndClose(request.socket, REFUSAL.slice(0, 20)));
   const failure = await write(server.url);
   expect(failure).toMatchObject({ status: 413, outcome: "notDone" });
@@ -48,7 +48,7 @@ test("so is one of whose refusal only the beginning arrives", async () => {
 });
 
 test.each(["read", "close"] as const)(
-  "the local API refuses a body that is too large as a server behind a proxy does (%s)",
+  "the local API refuses a body that's too large as a server behind a proxy does (%s)",
   async (largeBodies) => {
     const api = await startLocalApi({ largeBodies, limits: { maxBodyBytes: 1_000_000 } });
     const failure = await write(api.url);
@@ -63,20 +63,20 @@ test.each(["read", "close"] as const)(
   },
 );
 
-describe("a GET whose answer is garbled", () => {
+describe("a garbled response", () => {
   test.each([
     ["HTML", "<html>Sign in</html>"],
     ["cut off", '{"success":true,"res'],
     ["not the envelope", '{"ok":true}'],
     ["empty", ""],
-  ])("is sent again (%s)", async (_name, garbled) => {
+  ])("to a GET: the request is sent again (%s)", async (_name, garbled) => {
     const server = await serve((_request, response) => {
       response.end(server.seen.length === 1 ? garbled : envelope("right"));
     });
     expect(await clientOf(server.url).client.get("/x", { what: "Reading", schema })).toBe("right");
   });
 
-  test("is told as it is when it stays so", async () => {
+  test("is quoted in the error if it stays garbled", async () => {
     const server = await serve((_request, response) => void response.end("<html>Sign in</html>"));
     const failure = await failureOf(clientOf(server.url).client.get("/x", { what: "Reading", schema }));
     expect(failure.message).toContain(
@@ -84,7 +84,7 @@ describe("a GET whose answer is garbled", () => {
     );
   });
 
-  test("is one thing; a PUT is not sent again, as it was carried out", async () => {
+  test("to a PUT: the request isn't sent again, because it was applied", async () => {
     const server = await serve((_request, response) => void response.end("<html>"));
     await failureOf(clientOf(server.url).client.put("/x", { what: "Writing", schema, body: {} }));
     expect(server.seen).toHaveLength(1);

@@ -3,14 +3,14 @@ import { ApiError } from "../../provider/api/errors";
 import { RateBudget } from "../../provider/api/rate-budget";
 import { clientOf, envelope, failureOf, serve } from "../support/edge-client";
 
-/** A request that was judged a moment ago is sent now or not at all: what is true later has to be judged later. */
+/** An immediate request is sent now or not at all, because what allows it was read a moment ago. */
 
 const options = { what: "Sending it", schema: z.unknown(), body: {}, immediate: true };
 
 test.each([
-  ["an answer that a later attempt may better", 503, "unknown"],
+  ["a status that is usually retried", 503, "unknown"],
   ["a rate limit", 429, "notDone"],
-] as const)("is not sent again after %s", async (_what, status, outcome) => {
+] as const)("isn't sent again after %s", async (_what, status, outcome) => {
   const service = await serve((_request, response) => {
     response.writeHead(status, { "retry-after": "0" });
     response.end('{"success":false,"errors":[],"messages":[],"result":null}');
@@ -23,7 +23,7 @@ test.each([
   await client.close();
 });
 
-test("does not wait for the rate budget: it is not sent", async () => {
+test("fails at once instead of waiting for the rate budget", async () => {
   const service = await serve((_request, response) => void response.end(envelope({})));
   const budget = new RateBudget([]);
   budget.pause(60_000);
@@ -35,7 +35,7 @@ test("does not wait for the rate budget: it is not sent", async () => {
   await client.close();
 });
 
-test("is sent where nothing stands in its way", async () => {
+test("is sent if nothing delays it", async () => {
   const service = await serve((_request, response) => void response.end(envelope({ taken: true })));
   const { client } = clientOf(service.url);
   expect(await client.put("/it", options)).toEqual({ taken: true });

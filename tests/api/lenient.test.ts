@@ -25,10 +25,10 @@ async function answering(answers: Readonly<Record<string, readonly [number, obje
   });
 }
 
-describe("an answer without a result", () => {
+describe("a response without a result", () => {
   const gone = { success: false, errors: [{ code: 10013, message: "namespace not found" }] };
 
-  test("says that the object is gone: a refresh forgets it, a destroy is done", async () => {
+  test("means that the object is gone: a refresh forgets it, and a destroy is done", async () => {
     const path = `/accounts/${ACCOUNT_ID}/storage/kv/namespaces/${NAMESPACE_ID}`;
     const server = await answering({
       [`GET ${path}`]: [404, gone],
@@ -40,7 +40,7 @@ describe("an answer without a result", () => {
     expect(server.seen.some((request) => request.startsWith(`GET ${path}/keys`))).toBe(true);
   });
 
-  test("keeps the code of a refusal, so that a title that is taken leads to the namespace that bears it", async () => {
+  test("keeps the error code, so that a create whose title is taken finds the namespace with that title", async () => {
     const path = `/accounts/${ACCOUNT_ID}/storage/kv/namespaces`;
     const server = await answering({
       [`POST ${path}`]: [400, { success: false, errors: [{ code: 10014, message: "already exists" }] }],
@@ -75,7 +75,7 @@ describe("an answer without a result", () => {
     ["messages", { ...gone, messages: [7, { text: "x" }, "said"] }],
     ["result_info", { ...gone, result_info: { page: "one", cursors: 3 } }],
     ["result_info, as a list", { ...gone, result_info: [] }],
-  ])("is understood although something is odd about %s", async (_name, odd) => {
+  ])("is understood despite %s", async (_name, odd) => {
     const server = await answering({
       [`GET /accounts/${ACCOUNT_ID}/storage/kv/namespaces/${NAMESPACE_ID}`]: [
         404,
@@ -86,11 +86,11 @@ describe("an answer without a result", () => {
   });
 });
 
-describe("a list with a record that cannot be read", () => {
+describe("a list with a record that can't be read", () => {
   const record = z.looseObject({ id: z.string(), size: z.number() });
   const odd = { id: "odd", url: "https://a.example/x.js", size: "large", secret: "hunter22" };
 
-  test("gives the other records, and a warning that names the odd one by what it has", async () => {
+  test("returns the other records, and a warning identifies the unreadable one", async () => {
     const list = [{ id: "a", size: 1 }, odd, null, "text", { id: "b", size: 2 }];
     const server = await serve((_request, response) => void response.end(envelope(list)));
     const { client, warnings } = clientOf(server.url);
@@ -106,7 +106,7 @@ describe("a list with a record that cannot be read", () => {
     expect(warnings.join()).not.toContain("hunter22");
   });
 
-  test("fails where each record is needed, and the error names the odd one", async () => {
+  test("fails if every record is needed, and the error identifies the unreadable one", async () => {
     const server = await serve((_request, response) => void response.end(envelope([odd])));
     const { client } = clientOf(server.url);
     const failure = await failureOf(
@@ -115,7 +115,7 @@ describe("a list with a record that cannot be read", () => {
     expect(failure.message).toContain('id "odd", url "https://a.example/x.js": size: ');
   });
 
-  test("does not make a second policy where an odd one may be the very policy", async () => {
+  test("prevents a create, because the unreadable policy may be the one to adopt", async () => {
     const policies = `/zones/${ZONE_ID}/page_shield/policies`;
     const server = await answering({
       [`GET ${policies}`]: [
@@ -135,7 +135,7 @@ describe("a list with a record that cannot be read", () => {
     expect(server.seen.filter((request) => !request.startsWith("GET"))).toEqual([]);
   });
 
-  test("does not delete a namespace over a key that cannot be read", async () => {
+  test("prevents the deletion of a namespace with an unreadable key", async () => {
     const path = `/accounts/${ACCOUNT_ID}/storage/kv/namespaces/${NAMESPACE_ID}`;
     const server = await answering({
       [`GET ${path}/keys`]: [200, { success: true, result: [{ key: "a" }] }],

@@ -28,7 +28,7 @@ const pages = (perPage: number) => byPage(clientOf(server.url).client, "/list", 
 const cursors = (more: { sizeParameter?: "limit" } = {}) =>
   byCursor(clientOf(server.url).client, "/list", { ...list, perPage: 2, ...more });
 
-describe("by page", () => {
+describe("paging by number", () => {
   test("reads to the last page that Cloudflare counts", async () => {
     await answering(
       envelope(items("a", "b"), { result_info: { page: 1, per_page: 2, total_pages: 2 } }),
@@ -38,13 +38,13 @@ describe("by page", () => {
     expect(server.seen).toEqual(["GET /list?page=1&per_page=2", "GET /list?page=2&per_page=2"]);
   });
 
-  test("without a count, reads until a page is not full", async () => {
+  test("without a count, reads until a page isn't full", async () => {
     await answering(envelope(items("a", "b")), envelope(items("c")));
     expect(await ids(pages(2))).toBe("abc");
     expect(server.seen).toHaveLength(2);
   });
 
-  test("reads on where Cloudflare returns fewer per page than requested", async () => {
+  test("continues if Cloudflare returns fewer items per page than requested", async () => {
     await answering(
       envelope(items("a", "b"), { result_info: { per_page: 2 } }),
       envelope(items("c"), { result_info: { per_page: 2 } }),
@@ -52,26 +52,26 @@ describe("by page", () => {
     expect(await ids(pages(100))).toBe("abc");
   });
 
-  test("passes over an item that slid to the next page", async () => {
+  test("skips an item that moved to the next page", async () => {
     await answering(envelope(items("a", "b")), envelope(items("b", "c")), envelope([]));
     expect(await ids(pages(2))).toBe("abc");
     expect(server.seen).toHaveLength(3);
   });
 
-  test("takes null for an empty list, also among the paging facts", async () => {
+  test("takes null for an empty list, also in the paging information", async () => {
     await answering(envelope(null, { result_info: { page: null, total_pages: null } }));
     expect(await ids(pages(2))).toBe("");
     expect(server.seen).toHaveLength(1);
   });
 
-  test("does not read for ever from a service that does not turn the page", async () => {
+  test("stops if the API keeps returning the same page", async () => {
     await answering(envelope(items("a", "b")));
     expect((await failureOf(ids(pages(2)))).message).toContain("the list returned the same page twice");
     expect(server.seen).toHaveLength(2);
   });
 
   test.each([2, 3])(
-    "refuses %i counted pages that are all the first: the list would end too early",
+    "refuses %i counted pages that are all the first one: the list would be incomplete",
     async (n) => {
       await answering(envelope(items("a", "b"), { result_info: { page: 1, per_page: 2, total_pages: n } }));
       expect((await failureOf(ids(pages(2)))).message).toContain("the list returned the same page twice");
@@ -79,18 +79,18 @@ describe("by page", () => {
     },
   );
 
-  test("without a count, takes a last page of which all slid there", async () => {
+  test("without a count, accepts a last page whose items all moved there", async () => {
     await answering(envelope(items("a", "b")), envelope(items("b")));
     expect(await ids(pages(2))).toBe("ab");
   });
 
-  test("reads only as far as it is asked to", async () => {
+  test("reads no further than requested", async () => {
     await answering(envelope(items("a", "b")), envelope(items("c", "d")));
     for await (const { id } of pages(2)) if (id === "b") break;
     expect(server.seen).toHaveLength(1);
   });
 
-  describe("of a list that changes meanwhile", () => {
+  describe("a list that changes while it's read", () => {
     const page = (total: number, pages: number, ...found: string[]) =>
       envelope(items(...found), { result_info: { per_page: 2, total_count: total, total_pages: pages } });
     const read = async () => {
@@ -98,26 +98,26 @@ describe("by page", () => {
       return { ids: await ids(byPage(client, "/list", { ...list, perPage: 2 })), warnings };
     };
 
-    test("reads again for what slid to a page already read", async () => {
+    test("is read again for items that moved to a page already read", async () => {
       // a is deleted: c slides to the first page.
       await answering(page(5, 3, "a", "b"), page(4, 2, "d", "e"), page(4, 2, "b", "c"), page(4, 2, "d", "e"));
       expect(await read()).toEqual({ ids: "abdec", warnings: [] });
       expect(server.seen).toHaveLength(4);
     });
 
-    test("does not read again where it only grew", async () => {
+    test("isn't read again if it only grew", async () => {
       await answering(page(3, 2, "a", "b"), page(4, 2, "c", "d"));
       expect(await read()).toEqual({ ids: "abcd", warnings: [] });
       expect(server.seen).toHaveLength(2);
     });
 
-    test("reads twice where the count is not of this list, and takes what it read", async () => {
+    test("is read twice if the count belongs to another list, and what was read is used", async () => {
       await answering(...[1, 2].flatMap(() => [page(9, 2, "a", "b"), page(9, 2, "c")]));
       expect(await read()).toEqual({ ids: "abc", warnings: [] });
       expect(server.seen).toHaveLength(4);
     });
 
-    test("says so where it never comes to rest", async () => {
+    test("fails with an error if it never stops changing", async () => {
       await answering(
         ...[page(5, 2, "a", "b"), page(4, 2, "d")],
         ...[page(5, 2, "b", "e"), page(4, 2, "f")],
@@ -149,11 +149,11 @@ describe("by page", () => {
   });
 });
 
-describe("by cursor", () => {
+describe("paging by cursor", () => {
   const page = (cursor: string | null | undefined, ...found: string[]) =>
     envelope(items(...found), { result_info: { cursors: { after: cursor } } });
 
-  test("follows the cursor of either spelling to its end", async () => {
+  test("follows the cursor to the end, in either spelling", async () => {
     await answering(
       page("one", "a", "b"),
       envelope(items("c"), { result_info: { cursor: "two" } }),
@@ -167,18 +167,18 @@ describe("by cursor", () => {
     ]);
   });
 
-  test("goes on after an empty page that has a cursor", async () => {
+  test("continues after an empty page that has a cursor", async () => {
     await answering(page("one"), page(null, "a"));
     expect(await ids(cursors({ sizeParameter: "limit" }))).toBe("a");
     expect(server.seen).toEqual(["GET /list?limit=2", "GET /list?limit=2&cursor=one"]);
   });
 
-  test("drops an item that is seen twice", async () => {
+  test("drops an item that appears twice", async () => {
     await answering(page("one", "a", "b"), page(undefined, "b", "c"));
     expect(await ids(cursors())).toBe("abc");
   });
 
-  test("refuses a cursor that comes back: the list would never end", async () => {
+  test("refuses a repeated cursor: the list would never end", async () => {
     await answering(page("one", "a"), page("two", "b"), page("one", "c"));
     expect((await failureOf(ids(cursors()))).message).toContain("the list returned the same cursor twice");
     expect(server.seen).toHaveLength(3);

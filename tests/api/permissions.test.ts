@@ -81,7 +81,7 @@ const LIVES: Readonly<Record<ResourceName, () => readonly [object, object]>> = {
   },
 };
 
-test.each(NAMES)("%s sends nothing that needs another permission than its own", async (name) => {
+test.each(NAMES)("%s sends nothing that needs a permission it doesn't document", async (name) => {
   const [first, second] = LIVES[name]();
   const created = await new Operation(api).up(name, { ...first });
   await new Operation(api).refresh(name, created);
@@ -94,7 +94,7 @@ test.each(NAMES)("%s sends nothing that needs another permission than its own", 
   expect(needed.filter((permission) => !allowed.includes(permission))).toEqual([]);
 });
 
-describe("a request that is forbidden names the permission", () => {
+describe("a forbidden request names the permission", () => {
   const schema = z.unknown();
   const zone = "/zones/5a0c1e7f3b2d4968a7e1c0f2d3b4a505";
   const account = "/accounts/5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1";
@@ -132,7 +132,7 @@ describe("a request that is forbidden names the permission", () => {
     expect(message).toContain(`lacks the permission ${permission} for this ${where}`);
   });
 
-  test("and calls the token valid once it has worked in this run", async () => {
+  test("and calls the token valid if it has worked earlier in this run", async () => {
     const { client } = clientOf(api.url, {
       credential: { kind: "token", token: "local-token", origin: "CLOUDFLARE_API_TOKEN" },
     });
@@ -146,7 +146,7 @@ describe("a request that is forbidden names the permission", () => {
     expect(message).not.toMatch(/no longer valid|revoked/);
   });
 
-  test("and asks for Zero Trust: PII Read where Cloudflare refuses a Zero Trust dataset", async () => {
+  test("and suggests Zero Trust: PII Read if Cloudflare refuses a Zero Trust dataset", async () => {
     const words = "reading job for product 'access_requests' is not allowed";
     api.fault({ match: { path: "logpush" }, kind: "status", status: 403, code: 1004, message: words });
     const [first] = LIVES.LogpushJob();
@@ -155,7 +155,7 @@ describe("a request that is forbidden names the permission", () => {
   });
 });
 
-test("a read that only informs is not checked, and the warning names the permission", async () => {
+test("a read that only informs is skipped, and the warning names the permission", async () => {
   api.fault({ match: { path: "/page_shield/scripts" }, kind: "status", status: 403, code: 10000 });
   const op = new Operation(api);
   const [first] = LIVES.PageShieldPolicy();
@@ -165,11 +165,11 @@ test("a read that only informs is not checked, and the warning names the permiss
   ]);
 });
 
-describe("advice fits what was asked for", () => {
+describe("the advice matches the operation", () => {
   const zoneId = "0123456789abcdef0123456789abcdef";
   const gone = { match: {}, kind: "status", status: 404, code: 7003, message: "Could not route" } as const;
 
-  test("a create says nothing of state or of the last up", async () => {
+  test("a create mentions neither the state nor the last up", async () => {
     api.fault({ ...gone, times: 9 });
     const [refusal] = await new Operation(api).refusals("PageShieldSettings", { zoneId, enabled: true });
     expect(refusal).toContain("The zone or account does not exist");
@@ -182,7 +182,7 @@ describe("advice fits what was asked for", () => {
   });
 
   test.each(["PageShieldPolicy", "LogpushJob", "ManagedRulesetOverride"] as const)(
-    "a refresh of a %s whose zone is gone says how to forget it, or to look at the token",
+    "a refresh of a %s whose zone is gone says how to forget it, or to check the token",
     async (type) => {
       const [declared] = LIVES[type]();
       const made = await new Operation(api).up(type, { ...declared });
@@ -194,7 +194,7 @@ describe("advice fits what was asked for", () => {
     },
   );
 
-  test("a preview with a refused token says nothing of the last up, a refresh does", async () => {
+  test("a preview with a refused token doesn't mention the last up, a refresh does", async () => {
     const made = await new Operation(api).up("PageShieldSettings", {
       zoneId: api.zones.empty,
       enabled: true,
@@ -208,7 +208,7 @@ describe("advice fits what was asked for", () => {
     expect(message).toContain("A refresh or destroy uses the token saved by the last `pulumi up`");
   });
 
-  test("a refresh of a zone that is gone says how to forget it, and not to refresh", async () => {
+  test("a refresh of a deleted zone says how to forget it, and doesn't suggest a refresh", async () => {
     const [first] = LIVES.PageShieldPolicy();
     const made = await new Operation(api).up("PageShieldPolicy", { ...first });
     api.fault({ ...gone, times: 9 });
@@ -218,7 +218,7 @@ describe("advice fits what was asked for", () => {
   });
 });
 
-test("a secret that is empty is called empty, not unset", async () => {
+test("an empty secret is called empty, not unset", async () => {
   const op = new Operation(api, {
     config: { "edgeguard:apiToken": "" },
     env: { CLOUDFLARE_API_TOKEN: " " },

@@ -28,7 +28,7 @@ const newPolicy = {
 test.each([
   ["token", { kind: "token", token: "local-token", origin: "edgeguard:apiToken" }],
   ["key", { kind: "key", email: "local@example.com", key: "local-key", origin: "edgeguard:apiEmail" }],
-] as const)("a %s is sent in its own headers, and no other, with every method", async (kind, credential) => {
+] as const)("a %s is sent in its own headers only, with every method", async (kind, credential) => {
   const { client } = clientOf(api.url, { credential });
   await client.get(settings, { what: WHAT, schema: any });
   await client.put(settings, { what: WHAT, schema: any, body: { enabled: true } });
@@ -42,7 +42,7 @@ test.each([
   expect(new Set(api.requests.map(({ credential }) => credential))).toEqual(new Set([kind]));
 });
 
-test("Content-Type is sent with a body and only then", async () => {
+test("Content-Type is sent only with a body", async () => {
   const { client } = clientOf(api.url);
   await client.get(settings, { what: WHAT, schema: any });
   await client.put(settings, { what: WHAT, schema: any, body: { enabled: true } });
@@ -54,14 +54,14 @@ test("Content-Type is sent with a body and only then", async () => {
   ]);
 });
 
-test("User-Agent names the package and its version, which is that of package.json", async () => {
+test("User-Agent names the package and the version in package.json", async () => {
   await clientOf(api.url).client.get(settings, { what: WHAT, schema: any });
   expect(api.requests[0]?.userAgent).toBe(`pulumi-edgeguard/${VERSION} node/${process.versions.node}`);
   const manifest: unknown = JSON.parse(readFileSync("provider/package.json", "utf8"));
   expect(manifest).toMatchObject({ version: VERSION });
 });
 
-test("a base address with a slash at its end is joined with one slash, and keeps its prefix", async () => {
+test("a base URL with a trailing slash gets no second one, and keeps its prefix", async () => {
   await clientOf(`${api.url}/`).client.get(settings, {
     what: WHAT,
     schema: any,
@@ -70,7 +70,7 @@ test("a base address with a slash at its end is joined with one slash, and keeps
   expect(api.requests[0]).toMatchObject({ path: settings, query: { page: "1" }, status: 200 });
 });
 
-test("an error is a sentence: attempt, request, status, words, code, pointer, request id, next step", async () => {
+test("an error is one sentence: attempt, request, status, message, code, pointer, request ID, next step", async () => {
   const { client } = clientOf(api.url, { maxRetries: 0 });
   const failure = await failureOf(
     client.put(settings, { what: "Changing Page Shield settings", schema: any, body: { enabled: "yes" } }),
@@ -88,7 +88,7 @@ test("an error is a sentence: attempt, request, status, words, code, pointer, re
   );
 });
 
-test("the caller's advice comes first, and knows status and codes", async () => {
+test("the caller's advice comes first, and can use status and codes", async () => {
   api.fault({ match: {}, kind: "status", status: 409, code: 1234 });
   const failure = await failureOf(
     clientOf(api.url).client.get(settings, {
@@ -100,7 +100,7 @@ test("the caller's advice comes first, and knows status and codes", async () => 
   expect(failure.message).toMatch(/ Seen 409 and 1234\.$/);
 });
 
-test("an ID that Cloudflare can't route is answered with what to check", async () => {
+test("if Cloudflare can't route an ID, the error says what to check", async () => {
   const failure = await failureOf(
     clientOf(api.url).client.get("/zones/zzz/page_shield", { what: WHAT, schema: any }),
   );
@@ -109,7 +109,7 @@ test("an ID that Cloudflare can't route is answered with what to check", async (
   );
 });
 
-describe("answers that are no plain success", () => {
+describe("a response that isn't a plain success", () => {
   let server: Throwaway;
   let reply: { status: number; body: string };
 
@@ -123,7 +123,7 @@ describe("answers that are no plain success", () => {
   const get = () =>
     clientOf(server.url, { maxRetries: 0 }).client.get("/x", { what: WHAT, schema: z.string() });
 
-  test("success: false on a 200 is a refusal, not carried out", async () => {
+  test("success: false with a 200 is a refusal that changed nothing", async () => {
     reply = {
       status: 200,
       body: '{"success":false,"result":null,"errors":[{"code":1004,"message":"no more"}]}',
@@ -133,7 +133,7 @@ describe("answers that are no plain success", () => {
     expect(failure.message).toContain("no more [code 1004]");
   });
 
-  test("success: false without any error is a failure all the same", async () => {
+  test("success: false without any error is still a failure", async () => {
     reply = { status: 200, body: '{"success":false,"result":null}' };
     expect((await failureOf(get())).message).toContain("Cloudflare gave no reason");
   });
@@ -148,7 +148,7 @@ describe("answers that are no plain success", () => {
     ["an error page", 502, "<html>\n<h1>Bad gateway</h1></html>"],
     ["JSON that is not the envelope", 200, '{"ok":true}'],
     ["nothing", 200, ""],
-  ])("%s is named as what it is, and its outcome is unknown", async (_name, status, body) => {
+  ])("%s is described, and its outcome is unknown", async (_name, status, body) => {
     reply = { status, body };
     const failure = await failureOf(get());
     expect(failure).toMatchObject({ status, outcome: "unknown" });
@@ -157,7 +157,7 @@ describe("answers that are no plain success", () => {
     );
   });
 
-  test("a long page is not printed whole", async () => {
+  test("a long page is cut", async () => {
     reply = { status: 500, body: "x".repeat(100_000) };
     expect((await failureOf(get())).message.length).toBeLessThan(500);
   });
@@ -177,7 +177,7 @@ describe("answers that are no plain success", () => {
     expect(await clientOf(server.url).client.delete("/x", { what: WHAT, schema: z.null() })).toBeNull();
   });
 
-  test("messages of the envelope are passed on once, as text or as records, of failures too", async () => {
+  test("messages in the envelope are passed on once, as text or records, also from failures", async () => {
     reply = {
       status: 200,
       body: envelope("r", { messages: ["Heed this", { code: 1, message: "and this" }, ""] }),
@@ -197,7 +197,7 @@ describe("answers that are no plain success", () => {
     ]);
   });
 
-  test("an odd member of an error does not hide the rest of it", async () => {
+  test("an unexpected member of an error doesn't hide the rest of it", async () => {
     const odd = [{ code: "E1", message: "first", source: null }, { code: null, message: null }, { code: 7 }];
     reply = {
       status: 400,

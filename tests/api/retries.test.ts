@@ -60,7 +60,7 @@ describe("GET, PUT and DELETE", () => {
   beforeEach(() => (random = jest.spyOn(Math, "random").mockReturnValue(0))); // So that no retry waits.
   afterEach(() => random.mockRestore());
 
-  test("count Cloudflare's own edge codes among the answers that a later attempt may better", () => {
+  test("are retried after Cloudflare's own edge status codes", () => {
     expect(RETRY.statuses).toEqual(
       expect.arrayContaining([502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 527, 530]),
     );
@@ -89,7 +89,7 @@ describe("GET, PUT and DELETE", () => {
     },
   );
 
-  test("are sent again after an answer that was cut off", async () => {
+  test("are sent again after a response that was cut off", async () => {
     const cutOff = ["GET", "PUT"] as const; // The answer to a DELETE has no body to cut.
     cutOff.forEach((method) => api.fault({ match: { method }, kind: "truncated" }));
     await Promise.all(cutOff.map((method) => send(method)));
@@ -101,7 +101,7 @@ describe("GET, PUT and DELETE", () => {
     ]);
   });
 
-  test.each([400, 401, 403, 404, 409, 413, 501])("are not sent again after %i", async (status) => {
+  test.each([400, 401, 403, 404, 409, 413, 501])("aren't sent again after %i", async (status) => {
     strike({ kind: "status", status });
     const failures = await Promise.all(methods.map((method) => failureOf(send(method))));
     expect(failures).toEqual(methods.map(() => expect.objectContaining({ status }) as unknown));
@@ -111,7 +111,7 @@ describe("GET, PUT and DELETE", () => {
 
 describe("POST", () => {
   test.each([408, 500, 502, 503, 504, 520, 525, 530])(
-    "is not sent again after %i: it may have been carried out",
+    "isn't sent again after %i, because Cloudflare may have applied it",
     async (status) => {
       api.fault({ match: {}, kind: "status", status });
       const failure = await failureOf(send("POST", 5));
@@ -121,13 +121,13 @@ describe("POST", () => {
     },
   );
 
-  test.each(["dropBefore", "dropAfter", "truncated"] as const)("is not sent again after %s", async (kind) => {
+  test.each(["dropBefore", "dropAfter", "truncated"] as const)("isn't sent again after %s", async (kind) => {
     api.fault({ match: {}, kind });
     expect(await failureOf(send("POST", 5))).toMatchObject({ status: undefined, outcome: "unknown" });
     expect(api.requests).toHaveLength(1);
   });
 
-  test("is sent again after 429: that one was surely not carried out", async () => {
+  test("is sent again after 429, because Cloudflare can't have applied it", async () => {
     api.fault({ match: {}, kind: "status", status: 429 });
     await send("POST");
     expect(api.requests.map(({ status }) => status)).toEqual([429, 200]);
@@ -146,37 +146,34 @@ describe("POST", () => {
     expect(debug).toHaveLength(3);
   });
 
-  test("is sent again after a 500 where the caller says that repeating does no harm", async () => {
+  test("is sent again after a 500 if the caller says that repeating is safe", async () => {
     api.fault({ match: {}, kind: "status", status: 500 });
     await clientOf(api.url).client.post(policies, { what: WHAT, schema, body: newPolicy, repeatable: true });
     expect(api.requests.map(({ status }) => status)).toEqual([500, 200]);
   });
 });
 
-describe("the outcome of a request is that of all its attempts", () => {
+describe("the outcome of a request covers all its attempts", () => {
   const lostThen = (method: "GET" | "PUT", ...statuses: number[]) => {
     api.fault({ match: { method }, kind: "dropAfter" });
     statuses.forEach((status) => api.fault({ match: { method }, kind: "status", status }));
   };
 
-  test.each([400, 403, 429])(
-    "a PUT that got lost and then was answered %i may have happened",
-    async (status) => {
-      lostThen("PUT", status);
-      const failure = await failureOf(send("PUT"));
-      expect(failure).toMatchObject({ status, outcome: "unknown" });
-      expect(failure.message).toContain("after 2 attempts");
-      expect(failure.message).toContain("Cloudflare may have applied it.");
-      expect(mayHaveBeenApplied(failure)).toBe(true);
-    },
-  );
+  test.each([400, 403, 429])("a PUT that was lost, then got a %i, may have been applied", async (status) => {
+    lostThen("PUT", status);
+    const failure = await failureOf(send("PUT"));
+    expect(failure).toMatchObject({ status, outcome: "unknown" });
+    expect(failure.message).toContain("after 2 attempts");
+    expect(failure.message).toContain("Cloudflare may have applied it.");
+    expect(mayHaveBeenApplied(failure)).toBe(true);
+  });
 
-  test("a GET has none to speak of", async () => {
+  test("a GET has no outcome", async () => {
     lostThen("GET", 400);
     expect(await failureOf(send("GET"))).toMatchObject({ status: 400, outcome: "notDone" });
   });
 
-  test("also when the other credential made the later ones", async () => {
+  test("includes attempts with the fallback credential", async () => {
     lostThen("PUT", 401, 400);
     const { client } = clientOf(api.url, {
       fallback: { kind: "token", token: "other", origin: "CLOUDFLARE_API_TOKEN" },
@@ -185,7 +182,7 @@ describe("the outcome of a request is that of all its attempts", () => {
     expect(failure).toMatchObject({ status: 400, outcome: "unknown" });
   });
 
-  test("and of nobody else's", async () => {
+  test("excludes other requests", async () => {
     lostThen("PUT", 400, 400);
     const { client } = clientOf(api.url);
     await failureOf(client.put(settings, { what: WHAT, schema, body: put }));
@@ -196,23 +193,26 @@ describe("the outcome of a request is that of all its attempts", () => {
 });
 
 describe("an unreachable host", () => {
-  test.each(["EHOSTUNREACH", "ENETUNREACH"])("(%s) was never sent to only while connecting", (errorCode) => {
-    const connecting = { method: "POST", errorCode, syscall: "connect" };
-    const reading = { method: "POST", errorCode, syscall: "read" };
-    expect([connecting, reading].map(outcomeOf)).toEqual(["notDone", "unknown"]);
-    expect([connecting, reading].map((attempt) => shouldRetry(attempt, false))).toEqual([true, false]);
-    expect(shouldRetry(reading, true)).toBe(true);
-  });
+  test.each(["EHOSTUNREACH", "ENETUNREACH"])(
+    "(%s) counts as unsent only if the connection failed",
+    (errorCode) => {
+      const connecting = { method: "POST", errorCode, syscall: "connect" };
+      const reading = { method: "POST", errorCode, syscall: "read" };
+      expect([connecting, reading].map(outcomeOf)).toEqual(["notDone", "unknown"]);
+      expect([connecting, reading].map((attempt) => shouldRetry(attempt, false))).toEqual([true, false]);
+      expect(shouldRetry(reading, true)).toBe(true);
+    },
+  );
 });
 
-test.each([0, 2])("with maxRetries %i there is one attempt more than that", async (maxRetries) => {
+test.each([0, 2])("maxRetries: %i makes one more attempt than that", async (maxRetries) => {
   api.fault({ match: {}, kind: "status", status: 503, times: 50 });
   const failure = await failureOf(send("GET", maxRetries));
   expect(api.requests).toHaveLength(maxRetries + 1);
   expect(failure.message.includes(`after ${maxRetries + 1} attempts`)).toBe(maxRetries > 0);
 });
 
-test("the backoff doubles up to its bound, all of it jitter", () => {
+test("the backoff doubles up to its limit, with full jitter", () => {
   const longest = [2, 3, 4, 5, 20].map((next) => backoffMs(next, () => 1));
   expect(longest).toEqual([400, 800, 1600, 3200, 30_000]);
   expect(backoffMs(5, () => 0)).toBe(0);
@@ -234,7 +234,7 @@ describe("Retry-After", () => {
     expect(api.requests[1]?.at).toBe(date.toISOString());
   });
 
-  test.each([429, 503])("beyond the bound is told, not waited for (%i)", async (status) => {
+  test.each([429, 503])("beyond the limit fails at once (%i)", async (status) => {
     const { waits } = virtualTime();
     api.fault({ match: {}, kind: "status", status, retryAfter: 3600 });
     const failure = await failureOf(send("GET", 5));
@@ -243,7 +243,7 @@ describe("Retry-After", () => {
     expect(api.requests).toHaveLength(1);
   });
 
-  test("beyond the bound holds for every caller: each is told at once, and nothing is sent", async () => {
+  test("beyond the limit fails every caller at once, and nothing is sent", async () => {
     api.fault({ match: {}, kind: "status", status: 429, retryAfter: 3600 });
     const budget = new RateBudget([{ requests: 1, ms: 2000 }]);
     const { client } = clientOf(api.url, { budget });
@@ -259,7 +259,7 @@ describe("Retry-After", () => {
   });
 
   test.each(["0", "Thu, 01 Jan 1970 00:00:00 GMT", "-1", "soon"])(
-    "of %j does not make us hammer",
+    "of %j doesn't cause a burst of requests",
     async (retryAfter) => {
       const { waits } = virtualTime();
       api.fault({ match: {}, kind: "status", status: 503, retryAfter, times: 2 });
@@ -283,7 +283,7 @@ describe("Retry-After", () => {
     expect(api.requests).toHaveLength(1);
   });
 
-  test("of a 429 holds for every caller with the same budget, and for no other", async () => {
+  test("of a 429 applies to every caller with the same budget, and to no other", async () => {
     const time = virtualTime();
     time.stop();
     api.fault({ match: {}, kind: "status", status: 429, retryAfter: 1 });
@@ -301,7 +301,7 @@ describe("Retry-After", () => {
 });
 
 describe("the rate budget", () => {
-  test("lets no more through in any window than it says, first come first served", async () => {
+  test("lets no more through than its limit in any window, first come, first served", async () => {
     virtualTime();
     const started = performance.now();
     const budget = new RateBudget([
@@ -331,7 +331,7 @@ describe("the rate budget", () => {
     expect(arrivals()).toEqual([0, 150, 300]);
   });
 
-  test("is announced where it makes somebody wait long", async () => {
+  test("announces a long wait", async () => {
     const budget = new RateBudget([DOCUMENTED_RATE]);
     await Promise.all(Array.from({ length: 1200 }, () => budget.take()));
     const controller = new AbortController();
@@ -346,7 +346,7 @@ describe("the rate budget", () => {
     expect(api.requests).toHaveLength(0);
   });
 
-  test("is not waited for by a client without patience, also not behind others that wait", async () => {
+  test("isn't waited for by a client with patient: false, not even behind other callers that wait", async () => {
     const time = virtualTime();
     time.stop();
     const budget = new RateBudget([{ requests: 1, ms: 60_000 }]);
@@ -365,7 +365,7 @@ describe("the rate budget", () => {
     await patient;
   });
 
-  test("is given up by who lacks patience when a pause makes the wait long", async () => {
+  test("is given up by a caller with maxWaitMs if a pause makes the wait longer", async () => {
     const budget = new RateBudget([{ requests: 1, ms: 1000 }]);
     await budget.take();
     const controller = new AbortController();
@@ -377,7 +377,7 @@ describe("the rate budget", () => {
     await patient;
   });
 
-  test("holds to all rates it was given", async () => {
+  test("keeps to every rate it was given", async () => {
     const { waits } = virtualTime();
     const budget = new RateBudget([{ requests: 9, ms: 150 }]);
     budget.limit([
@@ -388,7 +388,7 @@ describe("the rate budget", () => {
     expect(waits).toEqual([100]);
   });
 
-  test("a caller that gives up loses its turn and harms nobody", async () => {
+  test("a caller that gives up loses its turn and doesn't affect the others", async () => {
     const budget = new RateBudget([{ requests: 1, ms: 120 }]);
     await budget.take();
     const controller = new AbortController();
@@ -400,7 +400,7 @@ describe("the rate budget", () => {
   });
 });
 
-test("no more requests are in flight than the concurrency allows, with several clients, too", async () => {
+test("no more requests are in flight than the concurrency allows, even with several clients", async () => {
   let open = 0;
   let most = 0;
   const server = await serve(async (_request, response) => {
@@ -422,7 +422,7 @@ test("no more requests are in flight than the concurrency allows, with several c
 describe("time limits", () => {
   const timeouts = { connectMs: 10_000, headersMs: 1000, bodyMs: 1000 };
 
-  test("an answer that does not begin in time counts as lost: a GET is sent again, a POST is not", async () => {
+  test("a response that doesn't start in time counts as lost: a GET is sent again, a POST isn't", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 60_000 });
     const { client } = clientOf(api.url, { timeouts });
     await client.get(settings, { what: WHAT, schema });
@@ -434,7 +434,7 @@ describe("time limits", () => {
     expect(api.requests).toHaveLength(3);
   });
 
-  test("an answer that stops in its middle counts as cut off", async () => {
+  test("a response that stops halfway counts as cut off", async () => {
     const server = await serve((_request, response) => {
       response.writeHead(200, { "content-length": "100" });
       response.write('{"success":');
@@ -445,8 +445,8 @@ describe("time limits", () => {
   });
 });
 
-describe("when the operation is cancelled", () => {
-  test("what is in flight is broken off, and nothing is sent afterwards", async () => {
+describe("a cancelled operation", () => {
+  test("aborts requests in flight, and sends nothing afterwards", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 60_000 });
     const controller = new AbortController();
     const { client } = clientOf(api.url, { signal: controller.signal, maxRetries: 5 });
@@ -466,7 +466,7 @@ describe("when the operation is cancelled", () => {
     expect(api.requests).toHaveLength(1);
   });
 
-  test("requests that wait for a free connection are not sent either", async () => {
+  test("doesn't send requests that wait for a free connection", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 5000, times: 20 });
     const controller = new AbortController();
     const { client } = clientOf(api.url, { signal: controller.signal, concurrency: 2 });
@@ -478,7 +478,7 @@ describe("when the operation is cancelled", () => {
     expect(api.requests).toHaveLength(2);
   });
 
-  test("requests that wait for a free connection are not sent when no further one may begin", async () => {
+  test("doesn't send requests that wait for a free connection if no new ones may start", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 200, times: 20 });
     const controller = new AbortController();
     const { client } = clientOf(api.url, { closing: controller.signal, concurrency: 2 });
@@ -499,7 +499,7 @@ describe("when the operation is cancelled", () => {
     expect(api.requests).toHaveLength(2);
   });
 
-  test("a change that is broken off may have happened, and the error says so", async () => {
+  test("says that an aborted change may have been applied", async () => {
     api.fault({ match: { method: "PUT" }, kind: "slow", delayMs: 5000 });
     const controller = new AbortController();
     const { client } = clientOf(api.url, { signal: controller.signal });
@@ -517,17 +517,20 @@ describe("when the operation is cancelled", () => {
   test.each([
     [503, "unknown"],
     [429, "notDone"],
-  ])("while a change waits to be sent again after %i, its outcome is %s", async (status, outcome) => {
-    api.fault({ match: { method: "PUT" }, kind: "status", status, retryAfter: 60 });
-    const controller = new AbortController();
-    const { client, info } = clientOf(api.url, { closing: controller.signal });
-    const asked = failureOf(client.put(settings, { what: "Setting", schema, body: put }));
-    await until(() => info.length > 0);
-    controller.abort();
-    expect(await asked).toMatchObject({ name: "CancelledError", outcome });
-  });
+  ])(
+    "aborts a change that waits to be sent again after %i, and its outcome is %s",
+    async (status, outcome) => {
+      api.fault({ match: { method: "PUT" }, kind: "status", status, retryAfter: 60 });
+      const controller = new AbortController();
+      const { client, info } = clientOf(api.url, { closing: controller.signal });
+      const asked = failureOf(client.put(settings, { what: "Setting", schema, body: put }));
+      await until(() => info.length > 0);
+      controller.abort();
+      expect(await asked).toMatchObject({ name: "CancelledError", outcome });
+    },
+  );
 
-  test("a wait for the rate budget ends at once", async () => {
+  test("ends a wait for the rate budget at once", async () => {
     const controller = new AbortController();
     const budget = new RateBudget([{ requests: 1, ms: 60_000 }]);
     const { client } = clientOf(api.url, { signal: controller.signal, budget });

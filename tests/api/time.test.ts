@@ -6,8 +6,8 @@ import { Operation } from "../support/operation";
 
 const schema = z.unknown();
 
-describe("an attempt as a whole", () => {
-  test("ends in time although its answer keeps dripping: a GET is sent again", async () => {
+describe("the time limit of an attempt", () => {
+  test("ends a response that keeps trickling in, and the GET is sent again", async () => {
     let asked = 0;
     const server = await serve((_request, response) => {
       asked += 1;
@@ -20,7 +20,7 @@ describe("an attempt as a whole", () => {
     expect(debug[0]).toContain("-> ETIMEDOUT in ");
   });
 
-  test("tells that its answer was cut off when it was the last one", async () => {
+  test("is reported as a cut-off response if it ends the last attempt", async () => {
     const server = await serve((_request, response) => void response.write("{"));
     const { client } = clientOf(server.url, { attemptMs: 2_000, maxRetries: 0 });
     const failure = await failureOf(client.put("/x", { what: "Writing", schema, body: {} }));
@@ -29,7 +29,7 @@ describe("an attempt as a whole", () => {
   });
 });
 
-describe("a client without patience", () => {
+describe("a client with patient: false", () => {
   test("sends nothing more after the first request that got no response in time", async () => {
     const server = await serve(() => undefined);
     const { client } = clientOf(server.url, { attemptMs: 50, maxRetries: 0, patient: false, concurrency: 2 });
@@ -46,7 +46,7 @@ describe("a client without patience", () => {
     expect(server.seen.length).toBeLessThanOrEqual(2); // On a busy machine the time is over before a request has arrived.
   });
 
-  test("goes on after an answer that says no", async () => {
+  test("continues after an error response", async () => {
     const server = await serve((_request, response) => void response.writeHead(503).end());
     const { client } = clientOf(server.url, { maxRetries: 0, patient: false });
     for (let asked = 0; asked < 2; asked += 1) await failureOf(client.get("/x", { what: "Looking", schema }));
@@ -54,7 +54,7 @@ describe("a client without patience", () => {
   });
 });
 
-test("a preview of twenty zones behind a silent server waits once, and says so once", async () => {
+test("previewing twenty zones behind a silent server waits once, with one warning", async () => {
   const server = await serve(() => undefined);
   const real = setTimeout;
   const scaled = jest
@@ -127,7 +127,7 @@ describe("a proxy", () => {
     ["HTTP_PROXY", "http://", "http://", "http://proxy.example:3128"],
     ["HTTPS_PROXY", "http://user:pass@proxy:port", "http://proxy:port", "http://proxy:port"],
   ])(
-    "%s=%s is told as what it is, without credentials, and what to set",
+    "%s=%s is described without credentials, with what to set instead",
     async (name, value, shown, better) => {
       process.env[name] = value;
       const failure = await create("https://api.example/v4");
@@ -139,7 +139,7 @@ describe("a proxy", () => {
     },
   );
 
-  test("that is set to nothing is none", async () => {
+  test("with an empty variable isn't used", async () => {
     process.env["HTTP_PROXY"] = "";
     const server = await serve((_request, response) => void response.end(envelope("direct")));
     expect(await clientOf(server.url).client.get("/x", { what: "Reading", schema })).toBe("direct");

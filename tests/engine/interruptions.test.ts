@@ -42,7 +42,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
 
   const posts = (): number => api.requests.filter((r) => r.method === "POST").length;
 
-  it("makes one policy, not two, when the answer to its creation is lost", async () => {
+  it("creates one policy, not two, if the response to its create is lost", async () => {
     api.fault({ kind: "dropAfter", match: { method: "POST", path: POLICIES } });
     const { text } = await project.ok("up", "--yes", "--skip-preview");
     expect(text).toMatch(/the response to creating policy "checkout" was lost, but it was created/);
@@ -51,7 +51,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     await project.ok("preview", "--expect-no-changes");
   });
 
-  it("picks up what a killed provider host left behind, and doubles nothing", async () => {
+  it("continues after a killed provider host, and creates nothing twice", async () => {
     // Carried out, then a minute without an answer: the host dies in between.
     api.fault({ kind: "slow", delayMs: 60_000, when: "after", match: { method: "POST", path: POLICIES } });
     const up = finished(project.start("up", "--yes", "--skip-preview"));

@@ -61,7 +61,7 @@ async function failed(previous?: Recorded): Promise<Recorded> {
   return recorded;
 }
 
-test("waits out many 429 answers and writes every entry once", async () => {
+test("waits out many 429 responses and writes every entry once", async () => {
   await start();
   api.fault({ kind: "status", status: 429, retryAfter: 0.05, times: 10, match: { path: "/storage/kv/" } });
   await up(undefined, { "edgeguard:maxRetries": "12" });

@@ -264,7 +264,7 @@ describe("an answer to the PUT", () => {
         const op = new Operation(api);
         const { outputs } = await op.up(TYPE, inputs);
         expect(outputs).toMatchObject({ migrationState: "finished" });
-        expect(op.said.join("\n")).toContain("moved on to finished in spite of this answer");
+        expect(op.said.join("\n")).toContain("moved on to finished despite this error");
         expect(puts(api)).toEqual([PUT.pending]);
       } else {
         const { message, recorded } = await new Operation(api).failedUp(TYPE, inputs);
@@ -299,7 +299,7 @@ describe("an answer to the PUT", () => {
       expect(await preview.preview(TYPE, recorded.inputs, recorded)).toMatchObject({ step: "update" });
       expect(preview.warned).toEqual([
         expect.stringMatching(
-          /the answer to the step to finished was lost, and the zone was last seen at start\. The update reads the zone first, and sends the step only if the zone hasn't moved on/,
+          /the response to the step to finished was lost, and the zone was last seen at start\. The update reads the zone first, and sends the step only if the zone hasn't moved on/,
         ),
       ]);
       const done = await new Operation(api).up(TYPE, recorded.inputs, recorded);

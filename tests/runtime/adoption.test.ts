@@ -62,25 +62,25 @@ async function creation({ posts, retryAfter, looks = 200, maxRetries = 3, closin
   return { made, postedAt, seen: server.seen };
 }
 
-test("what is not there is created again, when Cloudflare says it may be asked again", async () => {
+test("a create is sent again after a 503 if the object isn't found, and obeys Retry-After", async () => {
   const { made, postedAt } = await creation({ posts: [503, 200], retryAfter: 30 });
   expect(await made).toMatchObject({ object: { id: "made" } });
   expect(postedAt).toEqual([0, 30_000]);
 });
 
-test("a Retry-After of an hour is not waited for", async () => {
+test("a Retry-After of an hour isn't waited for", async () => {
   const { made, postedAt } = await creation({ posts: [503], retryAfter: 3600 });
   expect((await failureOf(made)).message).toContain("Cloudflare asks to wait 3600 s.");
   expect(postedAt).toHaveLength(1);
 });
 
-test("no more attempts are made than the settings allow", async () => {
+test("makes no more attempts than the settings allow", async () => {
   const { made, postedAt } = await creation({ posts: [500], maxRetries: 0 });
   expect(await failureOf(made)).toMatchObject({ status: 500, outcome: "unknown" });
   expect(postedAt).toHaveLength(1);
 });
 
-test("what can be looked up no more is told with both reasons, and may have happened", async () => {
+test("if the lookup after a failed create fails, too, the error gives both reasons, and the outcome is unknown", async () => {
   const { made } = await creation({ posts: [500], looks: 403 });
   const failure = await failureOf(made);
   expect(failure).toMatchObject({ name: "ApiError", outcome: "unknown", status: 500 });
@@ -89,7 +89,7 @@ test("what can be looked up no more is told with both reasons, and may have happ
   );
 });
 
-test("what is cut short before it was found may have happened", async () => {
+test("if the lookup after a failed create is cancelled, the outcome is unknown", async () => {
   const controller = new AbortController();
   const { made, seen } = await creation({ posts: [500], closing: controller.signal });
   const failed = failureOf(made);
@@ -135,7 +135,7 @@ describe("an existing object", () => {
     ${["a", "b"]} | ${[]}         | ${false} | ${undefined}             | ${undefined}             | ${"several alike: a, b"}
     ${["a", "b"]} | ${["a", "b"]} | ${false} | ${"several equal: a, b"} | ${"never: a, b"}         | ${"several equal: a, b"}
   `(
-    "$alike, of which $equal equal the declaration (name unique: $isUnique), is decided by the table",
+    "$alike, of which $equal match the program (name unique: $isUnique), is adopted as the table says",
     async ({ alike, equal, isUnique, ...expected }: Row) => {
       const found = { alike, equal, isUnique };
       expect(await decide(undefined, found)).toBe(expected.ifEqual);
@@ -144,7 +144,7 @@ describe("an existing object", () => {
     },
   );
 
-  test("is not compared where the mode decides alone", async () => {
+  test("isn't compared if the mode alone decides", async () => {
     const equal = jest.fn(() => ["a"]);
     await adopt({ adopt: "takeOver", alike: ["a"], equal, refusals: { ...refusals, different } });
     expect(equal).not.toHaveBeenCalled();
@@ -160,7 +160,7 @@ interface Row {
   readonly takeOver: string | undefined;
 }
 
-test("looks again with growing pauses until it sees enough, and gives the last reading where it never does", async () => {
+test("reads again with growing pauses until it sees enough, and returns the last reading if it never does", async () => {
   const pauses: number[] = [];
   const ctx = { pause: (ms: number) => Promise.resolve(void pauses.push(ms)) };
   let reading = 0;

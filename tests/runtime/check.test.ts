@@ -50,7 +50,7 @@ const ALL = [
 
 const off = { config: { "edgeguard:liveChecks": "false" } };
 
-describe("a value that is not known yet passes", () => {
+describe("a value that isn't known yet passes", () => {
   test.each(["zoneId", "enabled", "useReportingEndpoint", "useConnectionUrlPath", "onDestroy"])(
     "as PageShieldSettings %s",
     async (key) => {
@@ -86,7 +86,7 @@ describe("a value that is not known yet passes", () => {
     expect(api.requests).toHaveLength(0);
   });
 
-  test("and what is known beside it is judged all the same", async () => {
+  test("while the known arguments beside it are still checked", async () => {
     expect(
       await new Operation(api).refusals("PageShieldPolicy", {
         ...policy,
@@ -100,7 +100,7 @@ describe("a value that is not known yet passes", () => {
     ]);
   });
 
-  test("and is a change, never a replacement by itself", async () => {
+  test("and is an update, never a replacement by itself", async () => {
     const op = new Operation(api);
     const first = await op.up("PageShieldPolicy", policy);
     const second = await op.up("PageShieldSettings", settings);
@@ -115,10 +115,10 @@ describe("a value that is not known yet passes", () => {
   });
 });
 
-describe("what is refused", () => {
+describe("the check refuses", () => {
   const refusals = (type: string, inputs: object) => new Operation(api, off).refusals(type, { ...inputs });
 
-  test("an argument that does not exist, with the one that was meant", async () => {
+  test("an argument that doesn't exist, and suggests the closest one", async () => {
     expect(await refusals("PageShieldSettings", { ...settings, useConectionUrlPath: true })).toEqual([
       'useConectionUrlPath: unknown argument "useConectionUrlPath". Did you mean "useConnectionUrlPath"?',
     ]);
@@ -128,13 +128,13 @@ describe("what is refused", () => {
   });
 
   test.each(["constructor", "toString", "hasOwnProperty"])(
-    "an argument named %s, like any other",
+    "an argument named %s, like any other unknown one",
     async (key) => {
       expect(await refusals("PageShieldSettings", { ...settings, [key]: true })).toHaveLength(1);
     },
   );
 
-  test("a required argument that is missing or null", async () => {
+  test("a missing or null required argument", async () => {
     expect(await refusals("PageShieldSettings", { zoneId: api.zones.empty, enabled: null })).toEqual([
       "enabled: is required and must be a boolean",
     ]);
@@ -179,7 +179,7 @@ describe("what is refused", () => {
     expect(found).toEqual([expect.stringMatching(sentence)]);
   });
 
-  test("all of it at once, each at its property", async () => {
+  test("every problem at once, each at its property", async () => {
     const wrong = { zoneId: "1", description: "", action: "deny", expression: "x", value: "", other: 1 };
     const found = await refusals("PageShieldPolicy", wrong);
     expect(found.map((text) => text.split(":")[0])).toEqual([
@@ -192,7 +192,7 @@ describe("what is refused", () => {
     ]);
   });
 
-  test("also what the rules over several arguments find beside it", async () => {
+  test("problems across several arguments along with the others", async () => {
     const found = await refusals("LogpushJob", {
       name: "",
       dataset: "http_requests",
@@ -201,7 +201,7 @@ describe("what is refused", () => {
     expect(found.map((text) => text.split(":")[0])).toEqual(["name", "destinationConf", "zoneId"]);
   });
 
-  test("a misspelt argument or option alone, and not what only follows from it", async () => {
+  test("a misspelled argument or option alone, not its consequences", async () => {
     const { enabled, ...rest } = settings;
     expect(await refusals("PageShieldSettings", { ...rest, enabeld: enabled })).toEqual([
       'enabeld: unknown argument "enabeld". Did you mean "enabled"?',
@@ -248,7 +248,7 @@ describe("what is refused", () => {
     ]);
   });
 
-  test("each in one sentence: what was given stands at its end once, and no words of the schema library", () => {
+  test("each problem in one sentence with the given value once, without the schema library's words", () => {
     const wrong = [
       5,
       -1,
@@ -278,7 +278,7 @@ describe("what is refused", () => {
     }
   });
 
-  test("wrong configuration, on each resource, before anything else", async () => {
+  test("invalid configuration, on each resource, before anything else", async () => {
     const op = new Operation(api, { config: { "edgeguard:maxRetries": "many" } });
     const [first] = await op.refusals("PageShieldSettings", settings);
     expect(first).toContain('Invalid configuration: edgeguard:maxRetries is "many"');
@@ -286,7 +286,7 @@ describe("what is refused", () => {
     expect(api.requests).toHaveLength(0);
   });
 
-  test("without showing the token where it was pasted into an argument", async () => {
+  test("a token pasted into an argument, without showing it", async () => {
     const token = "c4nary".repeat(6);
     const op = new Operation(api, {
       config: { "edgeguard:apiToken": token, "edgeguard:liveChecks": "false" },
@@ -302,14 +302,14 @@ describe("what is refused", () => {
   });
 });
 
-describe("what is passed is canonical", () => {
+describe("the checked inputs are canonical", () => {
   test.each([
     ["as text", "Script-Src https://CDN.example.com/Lib.js 'SELF'  ; default-src 'none'"],
     [
       "as directives",
       { defaultSrc: ["'none'"], scriptSrc: ["'self'", "https://cdn.example.com/Lib.js", "'self'"] },
     ],
-  ])("%s, and checking it again changes nothing", async (_how, value) => {
+  ])("%s, and another check changes nothing", async (_how, value) => {
     const op = new Operation(api, off);
     const zoneId = api.zones.empty.toUpperCase();
     const unset = omit(policy, ["enabled"]);
@@ -324,7 +324,7 @@ describe("what is passed is canonical", () => {
     expect((await op.check("PageShieldPolicy", once.inputs)).inputs).toEqual(once.inputs);
   });
 
-  test("and an argument that is not set stays unset", async () => {
+  test("and an unset argument stays unset", async () => {
     const { inputs } = await new Operation(api, off).check("PageShieldSettings", {
       zoneId: api.zones.empty,
       enabled: false,
@@ -334,7 +334,7 @@ describe("what is passed is canonical", () => {
 });
 
 describe("live checks", () => {
-  test("an unchanged stack is previewed without a request, whatever order its text is in", async () => {
+  test("aren't made for an unchanged stack, whatever the order of its text", async () => {
     const up = new Operation(api);
     const before = await up.up("PageShieldPolicy", policy);
     const set = await up.up("PageShieldSettings", settings);
@@ -351,7 +351,7 @@ describe("live checks", () => {
     expect(op.warned).toEqual([]);
   });
 
-  test("read a zone's policies and scripts once, for all the policies of an operation", async () => {
+  test("read a zone's policies and scripts once for all policies of an operation", async () => {
     const op = new Operation(api);
     const zoneId = api.zones.shop;
     await Promise.all(
@@ -374,7 +374,7 @@ describe("live checks", () => {
     expect(api.requests).toHaveLength(0);
   });
 
-  test("that are turned off send nothing and say nothing", async () => {
+  test("send nothing and warn about nothing if they are turned off", async () => {
     const op = new Operation(api, off);
     await op.preview("PageShieldPolicy", policy);
     expect(op.warned).toEqual([]);
@@ -382,7 +382,7 @@ describe("live checks", () => {
   });
 
   test.each([401, 403, 404])(
-    "that are answered %i by Cloudflare fail the preview, since the update would fail as well",
+    "fail the preview on a %i from Cloudflare, because the update would fail, too",
     async (status) => {
       api.fault({ match: {}, kind: "status", status, times: 9 });
       const op = new Operation(api, { config: { "edgeguard:maxRetries": "5" } });
@@ -399,45 +399,42 @@ describe("live checks", () => {
   test.each([
     ["a malformed token", 6003, "The credential from edgeguard:apiToken is malformed"],
     ["an ID that no zone has", 7003, "The zone or account does not exist"],
-  ])("that are answered 400 for %s fail the preview, too", async (_, code, advice) => {
+  ])("fail the preview on a 400 for %s, too", async (_, code, advice) => {
     api.fault({ match: {}, kind: "status", status: 400, code, message: "Invalid request" });
     expect(await new Operation(api).refusals("PageShieldPolicy", policy)).toEqual([
       expect.stringContaining(advice),
     ]);
   });
 
-  test.each([401, 403, 404])("that a proxy answers %i with a page of its own warn", async (status) => {
+  test.each([401, 403, 404])("warn on a %i with a proxy's own page", async (status) => {
     api.fault({ match: {}, kind: "raw", status, body: "<html>Sign in</html>" });
     const op = new Operation(api);
     expect(await op.preview("PageShieldPolicy", policy)).toMatchObject({ step: "create" });
     expect(op.warned).toEqual([expect.stringContaining("live checks skipped: ")]);
   });
 
-  test.each([429, 500, 503, 400])(
-    "that are answered %i warn once, and are not tried again",
-    async (status) => {
-      api.fault({ match: {}, kind: "status", status, times: 9, retryAfter: 1 });
-      const op = new Operation(api, { config: { "edgeguard:maxRetries": "5" } });
-      for (const description of ["a", "b"]) {
-        expect(await op.preview("PageShieldPolicy", { ...policy, description })).toMatchObject({
-          step: "create",
-        });
-      }
-      expect(op.warned).toEqual([
-        expect.stringMatching(`live checks skipped: Listing the policies .* returned ${status} `),
-      ]);
-      expect(api.requests).toHaveLength(1);
-    },
-  );
+  test.each([429, 500, 503, 400])("warn once on a %i, and aren't retried", async (status) => {
+    api.fault({ match: {}, kind: "status", status, times: 9, retryAfter: 1 });
+    const op = new Operation(api, { config: { "edgeguard:maxRetries": "5" } });
+    for (const description of ["a", "b"]) {
+      expect(await op.preview("PageShieldPolicy", { ...policy, description })).toMatchObject({
+        step: "create",
+      });
+    }
+    expect(op.warned).toEqual([
+      expect.stringMatching(`live checks skipped: Listing the policies .* returned ${status} `),
+    ]);
+    expect(api.requests).toHaveLength(1);
+  });
 
-  test("that meet something else than the API warn too", async () => {
+  test("warn if something other than the API responds", async () => {
     api.fault({ match: {}, kind: "raw", status: 200, body: "<html>Sign in</html>" });
     const op = new Operation(api);
     await op.preview("PageShieldPolicy", policy);
     expect(op.warned).toEqual([expect.stringContaining("live checks skipped: ")]);
   });
 
-  test("that don't reach Cloudflare warn once", async () => {
+  test("warn once if Cloudflare can't be reached", async () => {
     const { url } = api;
     await api.close();
     const op = new Operation({ url });
@@ -446,7 +443,7 @@ describe("live checks", () => {
     expect(op.warned).toEqual([expect.stringContaining("live checks skipped: Listing the policies")]);
   });
 
-  test("are made of the one of two policies that changed", async () => {
+  test("are made only for the changed one of two policies", async () => {
     const up = new Operation(api);
     const first = await up.up("PageShieldPolicy", policy);
     const other = { ...policy, description: "Other", action: "log" };
@@ -458,7 +455,7 @@ describe("live checks", () => {
     expect(sent(api)).toEqual(["GET /policies"]);
   });
 
-  test("a finding that an answer proves is a refusal", async () => {
+  test("turn a finding that a response proves into a refusal", async () => {
     const path = `/zones/${api.zones.empty}/page_shield/policies`;
     const { description, action, expression, value } = policy;
     const made = await rawSend(api, "POST", path, {

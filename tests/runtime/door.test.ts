@@ -45,7 +45,7 @@ function given(output: string): unknown {
   return JSON.parse(line?.slice(6) ?? "null");
 }
 
-test("an error of a verb is one sentence, with its headline apart and its trace left out", async () => {
+test("a verb's error is one sentence, with the first line separate and no stack trace", async () => {
   api.fault({ match: {}, kind: "status", status: 503, message: "down" });
   const output = await inProvider(
     `const e = await failing(runtime.create("PageShieldSettings", { zoneId, enabled: true }));
@@ -60,7 +60,7 @@ test("an error of a verb is one sentence, with its headline apart and its trace 
   });
 });
 
-test("a type that this version does not have is refused with what to install", async () => {
+test("a resource type unknown to this version is refused, with what to install", async () => {
   const output = await inProvider(
     `const e = await failing(runtime.delete("KvTable", "id", {}));
      console.log("GIVEN " + JSON.stringify(e));`,
@@ -72,7 +72,7 @@ test("a type that this version does not have is refused with what to install", a
   });
 });
 
-test("what is half done carries its id, what is recorded, and the reason", async () => {
+test("a partial failure carries the ID, the outputs to record, and the reason", async () => {
   api.fault({ match: { method: "PUT" }, kind: "dropAfter" });
   const output = await inProvider(
     `const inputs = { zoneId, enabled: true, __provider: "the forwarder" };
@@ -92,7 +92,7 @@ test("what is half done carries its id, what is recorded, and the reason", async
   });
 });
 
-test("a problem without credentials is told by the verb that needs them, not by check", async () => {
+test("missing credentials fail the verb that needs them, not the check", async () => {
   const output = await inProvider(
     `config["edgeguard:apiToken"] = undefined;
      const inputs = { zoneId, enabled: true };
@@ -110,7 +110,7 @@ test("a problem without credentials is told by the verb that needs them, not by 
   expect(api.requests).toHaveLength(0);
 });
 
-test("many resources at once say nothing of their own: Node's warnings would reach people, too", async () => {
+test("many resources at once print nothing extra: Node's warnings would reach people, too", async () => {
   const output = await inProvider(
     `const inputs = { zoneId, description: "d", action: "log", expression: "true", value: "script-src 'self'", enabled: true };
      await Promise.all(Array.from({ length: 30 }, (_, i) => runtime.create("PageShieldPolicy", { ...inputs, description: "policy " + i, zoneId: ${JSON.stringify([api.zones.shop, api.zones.empty])}[i % 2] })));
@@ -137,7 +137,7 @@ async function policyMadeByHand(): Promise<string> {
   return result.id;
 }
 
-test("no secret is in anything that comes out: results, errors, lines, debug lines, forwarder", async () => {
+test("nothing that leaves the runtime has a secret: results, errors, output, debug lines, forwarder", async () => {
   const echo = Object.values(CANARY).join(" ");
   const page = { kind: "raw", status: 500, body: `${"x".repeat(90)}${echo}` } as const;
   const refused = { kind: "status", status: 403, message: `you are ${echo}` } as const;

@@ -11,14 +11,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test.each(TYPES)("the text for %s is small, and differs from the others by its name only", (type) => {
+test.each(TYPES)("the text for %s is small, and differs from the others only by the type's name", (type) => {
   const text = forwarder(type);
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(2048);
   expect(text.replaceAll(type, "KvEntries")).toBe(forwarder("KvEntries"));
   expect(text.split(type)).toHaveLength(2);
 });
 
-test("the text is the same as ever: state files hold it, and a change of it would show on every resource", () => {
+test("the text never changes: state files contain it, and a change would show on every resource", () => {
   expect(forwarder("PageShieldPolicy")).toMatchSnapshot();
 });
 
@@ -39,7 +39,7 @@ function install(source: string): void {
   writeFileSync(join(target, "runtime.js"), source);
 }
 
-test("every verb is handed over with the type's name in front, and its answer handed back", () => {
+test("passes every verb on with the type's name first, and returns its result", () => {
   const verbs = ["configure", "check", "diff", "create", "read", "update", "delete"];
   install(verbs.map((verb) => `exports.${verb} = (...args) => ({ verb: "${verb}", args });`).join("\n"));
   expect(
@@ -59,12 +59,12 @@ test("every verb is handed over with the type's name in front, and its answer ha
   ]);
 });
 
-test("configure does not wait: the engine does not wait for it either", () => {
+test("configure returns at once: the engine doesn't wait for it either", () => {
   install("exports.configure = () => 'at once';");
   expect(inHost("KvEntries", "return typeof provider.configure({}).then")).toBe("undefined");
 });
 
-test("where the package is missing, the error says where and what to do, in one sentence", () => {
+test("if the package is missing, the error says where and what to do, in one sentence", () => {
   expect(inHost("PageShieldPolicy", "return await provider.create({})")).toEqual({
     error: {
       message: expect.stringMatching(
@@ -76,7 +76,7 @@ test("where the package is missing, the error says where and what to do, in one 
   });
 });
 
-test("where the package is broken, the reason is told", () => {
+test("if the package is broken, the error gives the reason", () => {
   install("throw new Error('half installed\\nat line 7')");
   expect(inHost("PageShieldPolicy", "return await provider.read('id', {})")).toMatchObject({
     error: { message: expect.stringMatching(/Reason: half installed$/) as string },

@@ -33,7 +33,7 @@ async function service() {
   return { server, most, span: () => (at[1] ?? 0) - (at[0] ?? 0) };
 }
 
-test("one secret has one budget, wherever it was found and however the address is written", async () => {
+test("a secret has one rate budget, wherever it was found and however the base URL is written", async () => {
   virtualTime();
   const { server, span } = await service();
   await look(hostOf(server.url, { apiToken: "one-token", requestsPerSecond: "1" }).api);
@@ -41,7 +41,7 @@ test("one secret has one budget, wherever it was found and however the address i
   expect(span()).toBe(1000);
 });
 
-test("another secret has another one, and so has the credential that stands in for it", async () => {
+test("another secret has its own budget, and so does the fallback credential", async () => {
   virtualTime();
   const { server, span } = await service();
   const config = { apiToken: "stale-token", requestsPerSecond: "0.2" };
@@ -56,7 +56,7 @@ test("live checks share the connections with everything else", async () => {
   expect(most.open).toBe(2);
 });
 
-test("live checks do not wait for the rate budget", async () => {
+test("live checks don't wait for the rate budget", async () => {
   const { waits } = virtualTime();
   const { server } = await service();
   const { probe } = hostOf(server.url, { apiToken: "a-token", requestsPerSecond: "0.1" });

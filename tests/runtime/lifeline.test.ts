@@ -28,7 +28,7 @@ const create = (before = "") =>
 
 const writes = () => api.requests.filter(({ method }) => method !== "GET");
 
-test("when the engine has gone, the process ends without its answer and sends nothing more", async () => {
+test("if the engine exits during a request, the process ends without waiting for the response and sends nothing more", async () => {
   api.fault({ match: { method: "GET" }, kind: "slow", delayMs: 60_000 });
   const provider = create();
   await until(() => api.requests.length === 1);
@@ -38,7 +38,7 @@ test("when the engine has gone, the process ends without its answer and sends no
   expect(provider.output()).not.toContain("made");
 });
 
-test("when the engine has gone while a retry is waited for, the retry is not sent", async () => {
+test("if the engine exits while a retry is pending, the retry isn't sent", async () => {
   api.fault({ match: {}, kind: "status", status: 429, retryAfter: 60 });
   const provider = create();
   await until(() => provider.output().includes("waiting 60 s"));
@@ -61,7 +61,7 @@ test.each([
   expect(provider.output()).not.toContain("lingered");
 });
 
-test("SIGINT between an answer and the reply to the engine lets the reply go out", async () => {
+test("SIGINT between a response and the reply to the engine lets the reply go out", async () => {
   // The signal arrives between the two turns of the event loop that the engine's host may need for its reply.
   const provider = start(
     `await runtime.check("PageShieldSettings", {}, { zoneId: "${api.zones.empty}", enabled: true });
@@ -72,7 +72,7 @@ test("SIGINT between an answer and the reply to the engine lets the reply go out
   expect(provider.output()).toContain("replied");
 });
 
-test("SIGINT does not wait longer than the engine does", async () => {
+test("SIGINT waits no longer than the engine does", async () => {
   api.fault({ match: { method: "PUT" }, kind: "slow", delayMs: 60_000 });
   const provider = create(
     `process.prependListener("SIGINT", () => {
@@ -88,7 +88,7 @@ test("SIGINT does not wait longer than the engine does", async () => {
   expect(writes()).toMatchObject([{ endedAt: null }]);
 });
 
-test("SIGINT lets a write that is under way come to its end, and begins nothing more", async () => {
+test("SIGINT lets a write in flight finish, and starts nothing more", async () => {
   api.fault({ match: { method: "PUT" }, kind: "slow", delayMs: 500, when: "before" });
   const provider = create();
   await until(() => writes().length === 1);

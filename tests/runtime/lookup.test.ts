@@ -43,7 +43,7 @@ describe("in a program", () => {
     expect(text).not.toMatch(/^\s+at /m);
   });
 
-  test("an assertion that nobody awaits fails the preview as well", async () => {
+  test("an assertion that nobody awaits also fails the preview", async () => {
     const { code, text } = await preview(
       `void edgeguard.assertNoMaliciousScripts({ zoneId: "${api.zones.shop}" });`,
     );
@@ -51,7 +51,7 @@ describe("in a program", () => {
     expect(text.match(/has 2 malicious scripts/g)).toHaveLength(1);
   });
 
-  test("an output reads by the stack's configuration and feeds a resource", async () => {
+  test("an output uses the stack's configuration and feeds a resource", async () => {
     const { code, text } = await preview(`
       const found = edgeguard.getPageShieldSettingsOutput({ zoneId: Promise.resolve("${api.zones.shop}") });
       ${settings("found.enabled")}
@@ -60,7 +60,7 @@ describe("in a program", () => {
     expect(summaryOf(text)).toMatchObject({ create: 2 });
   });
 
-  test("an output that cannot be read fails the preview with one sentence", async () => {
+  test("an output that can't be read fails the preview with one sentence", async () => {
     const { code, text } = await preview(`
       const found = edgeguard.getPageShieldSettingsOutput({ zoneId: "${api.zones.free}" });
       ${settings("found.enabled")}`);
@@ -71,7 +71,7 @@ describe("in a program", () => {
     expect(text).not.toMatch(/^\s+at /m);
   });
 
-  test("a preview without credentials leaves outputs unknown and says so; an up fails", async () => {
+  test("without credentials, a preview leaves outputs unknown and says so, and an up fails", async () => {
     const { code, text } = await preview(
       `
       const found = edgeguard.getPageShieldSettingsOutput({ zoneId: "${api.zones.shop}" });
@@ -88,7 +88,7 @@ describe("in a program", () => {
     expect(api.requests).toEqual([]);
   });
 
-  test("a misspelt key of the configuration is refused", async () => {
+  test("a misspelled configuration key is refused", async () => {
     const { code, text } = await preview(
       `export const s = edgeguard.getScripts({ zoneId: "${api.zones.shop}" });`,
       {
@@ -100,7 +100,7 @@ describe("in a program", () => {
     expect(api.requests).toEqual([]);
   });
 
-  test("a policy from a committed snapshot asks nothing of the zone's scripts", async () => {
+  test("a policy built from a committed snapshot doesn't read the zone's scripts", async () => {
     const scripts = [
       { url: "https://a.example/a.js", host: "www.shop.example", jsIntegrityScore: 90 },
       { url: "https://b.example/b.js", host: "www.shop.example" },
@@ -140,7 +140,7 @@ describe("in a plain script", () => {
     });
   }
 
-  test("settings come from the environment, and the process ends by itself", async () => {
+  test("settings come from the environment, and the process exits by itself", async () => {
     const env = { EDGEGUARD_BASE_URL: api.url, CLOUDFLARE_API_TOKEN: "local-token" };
     const { stdout, stderr } = await script(
       `
@@ -155,7 +155,7 @@ describe("in a plain script", () => {
     expect(stderr).toMatch(/^edgeguard: assertNoMaliciousScripts: couldn't check 2 of 2 scripts/);
   });
 
-  test("an error arrives as it is, to be told apart", async () => {
+  test("an error has its name and status, so that a script can handle it", async () => {
     const env = { EDGEGUARD_BASE_URL: api.url, CLOUDFLARE_API_TOKEN: "wrong" };
     const { stdout } = await script(
       `await edgeguard.getScripts({ zoneId: "${api.zones.small}" }).catch((e) => console.log(e.name, e.status));`,

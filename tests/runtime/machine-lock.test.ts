@@ -40,7 +40,7 @@ async function deadPid(): Promise<number> {
   return child.pid ?? 0;
 }
 
-test("eight that come at once hold it one after the other", async () => {
+test("eight processes that start together hold it one after the other", async () => {
   let holders = 0;
   let most = 0;
   let done = 0;
@@ -60,14 +60,14 @@ test("eight that come at once hold it one after the other", async () => {
   expect(warned).toEqual([]);
 });
 
-test("another key is another lock, and a failure releases it", async () => {
+test("each key has its own lock, and a failure releases it", async () => {
   await expect(
     locked(() => withMachineLock("another zone", options(), () => Promise.reject(new Error("work")))),
   ).rejects.toThrow("work");
   expect(await locked(() => Promise.resolve("free"))).toBe("free");
 });
 
-test("eight that find a dead holder at once still succeed it one after the other", async () => {
+test("eight processes that find a dead holder together still take over one after the other", async () => {
   await claimBy(await deadPid());
   let holders = 0;
   await Promise.all(
@@ -82,9 +82,9 @@ test("eight that find a dead holder at once still succeed it one after the other
 });
 
 test.each([
-  ["whose process lives", () => process.pid, hostname()],
-  ["of another container, whose processes nobody can see", () => 2 ** 22 - 1, "another-container"],
-])("a holder %s is waited for, until it has been silent for a minute", async (_, pid, host) => {
+  ["whose process is alive", () => process.pid, hostname()],
+  ["in another container, whose processes are invisible", () => 2 ** 22 - 1, "another-container"],
+])("a holder %s is waited for until it has been silent for a minute", async (_, pid, host) => {
   const claim = await claimBy(pid(), host);
   await expect(
     withMachineLock("zone", { ...options(), patienceMs: 60 }, () => Promise.resolve("held twice")),
@@ -94,7 +94,7 @@ test.each([
   expect(await locked(() => Promise.resolve("free"))).toBe("free");
 });
 
-test("without a temporary directory the work is done all the same, with a warning", async () => {
+test("without a temporary directory, the work is still done, with a warning", async () => {
   const file = join(folder, "file");
   writeFileSync(file, "");
   const work = (): Promise<string> => Promise.resolve("done");
@@ -105,7 +105,7 @@ test("without a temporary directory the work is done all the same, with a warnin
 /** An error as a system call gives it. */
 const failure = (code: string, syscall: string): Error => Object.assign(new Error(code), { code, syscall });
 
-test("follows another user's claim, which it may not remove", async () => {
+test("still locks if it may not remove another user's stale claim", async () => {
   await claimBy(await deadPid());
   const rm = jest.spyOn(promises, "rm").mockRejectedValue(failure("EPERM", "unlink"));
   try {
@@ -125,7 +125,7 @@ test("follows another user's claim, which it may not remove", async () => {
   expect(warned).toEqual([]);
 });
 
-test("keeps the result of work that is done where the lock can't be given back", async () => {
+test("keeps the result of finished work if the lock can't be released", async () => {
   const probe = await promises.open(join(folder, "probe"), "w");
   const handles = Object.getPrototypeOf(probe) as promises.FileHandle;
   await probe.close();

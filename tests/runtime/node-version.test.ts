@@ -12,7 +12,7 @@ function loadWith(version: string): string {
   return spawnSync(process.execPath, ["-e", script], { encoding: "utf8" }).stderr;
 }
 
-test("the package asks for the version that package.json names", () => {
+test("the package requires the version named in package.json", () => {
   expect(engines.node).toBe(">=20.18.1");
 });
 
@@ -20,6 +20,6 @@ test.each(["18.20.8", "20.17.9", "20.18.0"])("Node %s is refused with what to do
   expect(loadWith(version)).toContain(`pulumi-edgeguard needs Node.js 20.18.1 or newer; this is ${version}.`);
 });
 
-test.each(["20.18.1", "20.19.0", "22.0.0"])("Node %s will do", (version) => {
+test.each(["20.18.1", "20.19.0", "22.0.0"])("Node %s is accepted", (version) => {
   expect(loadWith(version)).toBe("");
 });

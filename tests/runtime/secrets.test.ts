@@ -233,7 +233,7 @@ function leak(lines: readonly string[], value: unknown): string | undefined {
   return piece === undefined ? undefined : `${piece} in ${lines.find((line) => line.includes(piece)) ?? ""}`;
 }
 
-test("every type is looked at, with an example of every argument", () => {
+test("every type has an example of every argument here", () => {
   expect(LIFECYCLES.map(({ type }) => type)).toEqual(Object.keys(REGISTER));
   for (const { type, args } of LIFECYCLES)
     expect({ type, args: Object.keys(EXAMPLES[type] ?? {}) }).toEqual({
@@ -249,7 +249,7 @@ const ARGUMENTS = LIFECYCLES.flatMap(({ type, args, secret }) =>
 );
 
 test.each(ARGUMENTS)(
-  "%s does not show its %s where that is secret, refused by the check or by the API",
+  "%s doesn't show its secret %s, whether the check or the API refuses it",
   async (type, argument, marked) => {
     const examples = EXAMPLES[type] ?? {};
     const required = Object.fromEntries((REQUIRED[type] ?? []).map((key) => [key, examples[key]]));

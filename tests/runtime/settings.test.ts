@@ -16,7 +16,7 @@ const problem = (config: Texts, env: Texts = {}): string => {
   throw new Error("these settings were to be refused");
 };
 
-test("nothing set is no error: defaults, and no credential", () => {
+test("without any setting, there are defaults, no credential and no error", () => {
   expect(settings({})).toEqual({
     baseUrl: DEFAULT_BASE_URL,
     accountId: undefined,
@@ -45,7 +45,7 @@ describe("credentials", () => {
     ["CLOUDFLARE_EMAIL and CLOUDFLARE_API_KEY", {}, { CLOUDFLARE_EMAIL: "e@x.y", CLOUDFLARE_API_KEY: "k2" }],
   ];
 
-  test.each(sources)("%s is used where nothing stronger is set", (origin) => {
+  test.each(sources)("%s is used if nothing before it is set", (origin) => {
     const rank = sources.findIndex(([name]) => name === origin);
     // A token and a pair in one namespace are refused; the pair is left out below its token.
     const weaker = sources.slice(rank).filter((_, i) => rank !== 0 || i !== 1);
@@ -54,7 +54,7 @@ describe("credentials", () => {
     expect(settings(config, env).credential?.origin).toBe(origin);
   });
 
-  test("from config have the environment's token as a fallback, where that differs", () => {
+  test("from config have the environment's token as a fallback, if it differs", () => {
     const env = { CLOUDFLARE_API_TOKEN: "t3" };
     expect(settings({ "edgeguard:apiToken": "t1" }, env).fallback).toMatchObject({ token: "t3" });
     expect(settings({ "edgeguard:apiEmail": "e", "edgeguard:apiKey": "k" }, env).fallback).toMatchObject({
@@ -65,7 +65,7 @@ describe("credentials", () => {
     expect(settings({ "edgeguard:apiToken": "t1" }).fallback).toBeUndefined();
   });
 
-  test("a blank one is none, and blanks around one are not part of it", () => {
+  test("ignore surrounding whitespace, and a blank one counts as unset", () => {
     expect(settings({ "edgeguard:apiToken": " " }, { CLOUDFLARE_API_TOKEN: "" }).credential).toBeUndefined();
     expect(settings({ "edgeguard:apiToken": " t1\n" }).credential).toMatchObject({ token: "t1" });
   });
@@ -93,7 +93,7 @@ describe("credentials", () => {
     expect(message).not.toContain("canary");
   });
 
-  test("half a pair in the environment does not matter beside something stronger", () => {
+  test("may be half a pair in the environment if a complete credential comes before it", () => {
     const env = { CLOUDFLARE_EMAIL: "e@x.y" };
     expect(settings({ "edgeguard:apiToken": "t1" }, env).credential?.origin).toBe("edgeguard:apiToken");
     expect(settings({}, { ...env, CLOUDFLARE_API_TOKEN: "t3" }).credential?.origin).toBe(
@@ -101,7 +101,7 @@ describe("credentials", () => {
     );
   });
 
-  test("every one is known as a secret, used or not, valid or not", () => {
+  test("are all registered as secrets, used or not, valid or not", () => {
     const config: Texts = {
       "edgeguard:apiToken": " t1",
       "edgeguard:apiKey": "k1",
@@ -115,7 +115,7 @@ describe("credentials", () => {
 });
 
 describe("the other settings", () => {
-  test("come from config before the environment", () => {
+  test("come from config first, then from the environment", () => {
     const env = {
       EDGEGUARD_BASE_URL: "http://env/v4",
       CLOUDFLARE_BASE_URL: "http://vendor/v4",
@@ -168,7 +168,7 @@ describe("the other settings", () => {
     expect(message).toContain(sentence);
   });
 
-  test("an address ending in /v4/ is one", () => {
+  test("a base URL may end in /v4/", () => {
     expect(settings({ "edgeguard:baseUrl": "http://127.0.0.1:8787/client/v4/" }).baseUrl).toContain(
       "/client/v4/",
     );
@@ -182,17 +182,17 @@ describe("the other settings", () => {
     "me:canary@api.example.com/v4",
     "https://api.example.com/v4?token=canary",
     "https://api.example.com/v4#canary",
-  ])("a secret in the address %s is refused and not shown", (text) => {
+  ])("a secret in the base URL %s is refused and not shown", (text) => {
     const message = problem({ "edgeguard:baseUrl": text });
     expect(message).toContain("edgeguard:baseUrl is ");
     expect(message).not.toContain("canary");
   });
 
-  test("what comes from the environment is named by its variable", () => {
+  test("an invalid value from the environment is named by its variable", () => {
     expect(problem({}, { EDGEGUARD_CONCURRENCY: "many" })).toContain('EDGEGUARD_CONCURRENCY is "many"');
   });
 
-  test("all problems are told at once", () => {
+  test("all problems are reported at once", () => {
     const message = problem({
       "edgeguard:maxRetries": "x",
       "edgeguard:liveChecks": "x",
@@ -204,8 +204,8 @@ describe("the other settings", () => {
   });
 });
 
-describe("a key of config that nothing reads", () => {
-  test("is told with the key that was meant", () => {
+describe("an unknown configuration key", () => {
+  test("is reported with the closest known key", () => {
     expect(unknownConfigKeys(["edgeguard:apitoken", "aws:region", "edgeguard:apiToken"])).toEqual([
       expect.stringContaining(
         '"edgeguard:apitoken" in the stack\'s configuration is not a setting. Did you mean "edgeguard:apiToken"?',
@@ -213,7 +213,7 @@ describe("a key of config that nothing reads", () => {
     ]);
   });
 
-  test("is told with all that there are, where none is close", () => {
+  test("is reported with all known keys if none is close", () => {
     const [sentence] = unknownConfigKeys(["edgeguard:colorOfTheSky"]);
     expect(sentence).toContain("Valid keys: edgeguard:apiToken, edgeguard:apiEmail");
     expect(sentence).toContain("pulumi config rm edgeguard:colorOfTheSky");

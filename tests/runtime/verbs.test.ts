@@ -26,7 +26,7 @@ const policyCount = async () => {
 };
 
 describe("a rename without an alias", () => {
-  test("creates the successor on the same object, and the delete of the predecessor sends nothing", async () => {
+  test("adopts the same object, and the delete of the old name sends nothing", async () => {
     const before = await new Operation(api).up("PageShieldPolicy", policy);
     api.clearRequests();
     const op = new Operation(api);
@@ -40,7 +40,7 @@ describe("a rename without an alias", () => {
     );
   });
 
-  test("that crashed before the delete is finished by the next operation in the same way", async () => {
+  test("that crashed before the delete is finished the same way by the next operation", async () => {
     const before = await new Operation(api).up("PageShieldPolicy", policy);
     const after = await new Operation(api).up("PageShieldPolicy", policy);
     api.clearRequests();
@@ -51,7 +51,7 @@ describe("a rename without an alias", () => {
     expect(await policyCount()).toBe(1);
   });
 
-  test("keeps the object also where the successor's create was only half done", async () => {
+  test("keeps the object even if the successor's create failed halfway", async () => {
     const before = await new Operation(api).up("PageShieldSettings", settings);
     api.fault({ match: { method: "PUT" }, kind: "dropAfter", times: 9 });
     const op = new Operation(api);
@@ -63,8 +63,8 @@ describe("a rename without an alias", () => {
   });
 });
 
-describe("an object that another resource of the program holds", () => {
-  test("is not adopted by a new one that is declared with what the other is just leaving", async () => {
+describe("an object that another resource of the program owns", () => {
+  test("isn't adopted by a new resource that declares what the other one is about to change", async () => {
     const held = await new Operation(api).up("PageShieldPolicy", policy);
     const op = new Operation(api);
     // The engine compares the changed one, then makes the new one, then carries out the change.
@@ -75,7 +75,7 @@ describe("an object that another resource of the program holds", () => {
     expect(await policyCount()).toBe(2);
   });
 
-  test("is not changed by its former holder once a new one has taken it over", async () => {
+  test("isn't changed by its former owner once a new resource has adopted it", async () => {
     const held = await new Operation(api).up("PageShieldPolicy", policy);
     const op = new Operation(api);
     const made = await op.up("PageShieldPolicy", policy);
@@ -88,7 +88,7 @@ describe("an object that another resource of the program holds", () => {
     expect(sent(api, "PUT", "POST", "DELETE")).toEqual([]);
   });
 
-  test("is not taken over for its name", async () => {
+  test("isn't taken over because of its name", async () => {
     const held = await new Operation(api).up("PageShieldPolicy", policy);
     const op = new Operation(api);
     await op.preview("PageShieldPolicy", policy, held);
@@ -98,7 +98,7 @@ describe("an object that another resource of the program holds", () => {
 });
 
 describe("a delete in an operation", () => {
-  test("reaches the object when no other resource has it", async () => {
+  test("deletes the object if no other resource owns it", async () => {
     const op = new Operation(api);
     const one = await op.up("PageShieldPolicy", policy);
     await op.up("PageShieldPolicy", { ...policy, description: "Other" });
@@ -106,7 +106,7 @@ describe("a delete in an operation", () => {
     expect(await policyCount()).toBe(1);
   });
 
-  test("reaches the object when the successor's comparison found a change that was not yet made", async () => {
+  test("deletes the object if the successor's diff found a change that wasn't made yet", async () => {
     const before = await new Operation(api).up("PageShieldPolicy", policy);
     const op = new Operation(api);
     expect(await op.preview("PageShieldPolicy", { ...policy, description: "New" }, before)).toMatchObject({
@@ -116,7 +116,7 @@ describe("a delete in an operation", () => {
     expect(sent(api, "DELETE")).toHaveLength(1);
   });
 
-  test("reaches the object when it was compared without a check: a refresh or destroy has no program", async () => {
+  test("deletes the object after a diff without a check: a refresh or destroy has no program", async () => {
     const before = await new Operation(api).up("PageShieldPolicy", policy);
     const op = new Operation(api);
     const verbs = verbsOf(pageShieldPolicy);
@@ -129,7 +129,7 @@ describe("a delete in an operation", () => {
   });
 });
 
-test("two resources on one zone, made at the same time, both land, one after the other", async () => {
+test("two resources of one zone that are created together both succeed, one after the other", async () => {
   const op = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
   api.fault({ match: { method: "PUT" }, kind: "slow", delayMs: 60 });
   await Promise.all([
@@ -158,7 +158,7 @@ test("two resources on one zone, made at the same time, both land, one after the
   ]);
 });
 
-test("locks admit one holder per key, in order of arrival, and outlive a failure", async () => {
+test("locks admit one holder per key, in order of arrival, and survive a failure", async () => {
   const locks = new Locks();
   const seen: string[] = [];
   const hold = (key: string, name: string, fails = false) =>
@@ -227,7 +227,7 @@ describe("recorded state", () => {
     seen.length = 0;
   });
 
-  test("carries the version of its form", async () => {
+  test("carries its schema version", async () => {
     expect((await operation().up("Thing", inputs)).outputs).toMatchObject({
       ...inputs,
       madeAt: "now",
@@ -238,7 +238,7 @@ describe("recorded state", () => {
   test.each([
     ["one", { schemaVersion: 1, width: 5 }],
     ["two", { schemaVersion: 2, size: "5" }],
-  ])("of version %s is brought up to date by every verb", async (_version, outputs) => {
+  ])("of version %s is upgraded by every verb", async (_version, outputs) => {
     const op = operation();
     const recorded = old(outputs);
     expect(await op.preview("Thing", inputs, recorded)).toMatchObject({ step: "same" });
@@ -269,7 +269,7 @@ describe("recorded state", () => {
     expect(seen).toEqual([]);
   });
 
-  test("of a version without an upgrade, or with none that can be read, is refused", async () => {
+  test("of a version that can't be read, or that has no upgrade, is refused", async () => {
     expect((await failureOf(operation().refresh("Thing", old({ schemaVersion: 0 })))).message).toContain(
       "can't upgrade Thing from state schema 0",
     );
@@ -278,7 +278,7 @@ describe("recorded state", () => {
     );
   });
 
-  test("that lost what the resource needs is told with the member", async () => {
+  test("that lacks what the resource needs is refused, with the member's name", async () => {
     const recorded = { ...old({ size: 5, schemaVersion: 3 }) };
     const outputs = omit(recorded.outputs, ["madeAt"]);
     expect((await failureOf(operation().refresh("Thing", { ...recorded, outputs }))).message).toMatch(
@@ -286,7 +286,7 @@ describe("recorded state", () => {
     );
   });
 
-  test("of what is half done holds what was reached, the provider, and the reason", async () => {
+  test("of a partial failure has what was reached, the provider, and the reason", async () => {
     const { message, recorded, error } = await operation({ half: true }).failedUp("Thing", inputs);
     expect(message).toBe("Made, but [secret] is not done.");
     expect(recorded).toMatchObject({ id: "id-1", inputs: { size: 5 } });

@@ -90,7 +90,7 @@ const DECLARED = {
   KvEntries: entries satisfies KvEntriesArgs,
 };
 
-test.each(Object.entries(DECLARED))("%s takes them", async (type, args) => {
+test.each(Object.entries(DECLARED))("%s accepts widened arguments", async (type, args) => {
   const op = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
   expect(await op.refusals(type, { ...args })).toEqual([]);
 });
@@ -107,7 +107,7 @@ test("a policy takes readonly lists, outputs of lists, and words that are known 
   expect(await op.refusals("PageShieldPolicy", asConst satisfies PageShieldPolicyArgs)).toEqual([]);
 });
 
-test("a word that an argument does not have compiles as well, and is refused in the preview", async () => {
+test("a word that isn't one of an argument's values compiles, and is refused in the preview", async () => {
   const wrong = { ...policy, action: "block" } satisfies PageShieldPolicyArgs;
   expect(await new Operation(api).refusals("PageShieldPolicy", wrong)).toEqual([
     'action: must be "log", "allow" or "add_reporting_directives", not "block"',

@@ -239,7 +239,7 @@ describe("a size is compared by both readings of its unit", () => {
     [
       104_857_601,
       ["error"],
-      /^Body of a POST, PUT or PATCH request: 104,857,601 bytes, over the limit of 100 MB on the free plan\. Cloudflare answers 413\./,
+      /^Body of a POST, PUT or PATCH request: 104,857,601 bytes, over the limit of 100 MB on the free plan\. Cloudflare returns 413\./,
     ],
   ])("for a body of %d bytes", (bytes, levels, words) => {
     const findings = body(bytes);

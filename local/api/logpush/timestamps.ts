@@ -5,7 +5,7 @@ export type TimestampFormat = (typeof timestampFormats)[number];
 const nanosPerSecond = 1_000_000_000n;
 
 /**
- * A time in nanoseconds since the epoch, from a date or from a number whose size tells its unit (seconds, milliseconds or
+ * A time in nanoseconds since the epoch, from a date or from a number whose size implies its unit (seconds, milliseconds or
  * nanoseconds). Undefined if it isn't a time.
  */
 export function nanosOf(value: unknown): bigint | undefined {

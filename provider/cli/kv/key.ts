@@ -102,7 +102,7 @@ export async function deleteKey(io: Io, key: string, options: DeleteOptions): Pr
   });
 }
 
-/** The answer to a delete doesn't tell whether the key existed. A token that can only write is enough. */
+/** The response to a delete doesn't say whether the key existed. A token that can only write is enough. */
 async function exists(session: NamespaceSession, key: string): Promise<boolean> {
   try {
     await session.ctx.api.get(metadataPath(session, key), {

@@ -237,7 +237,7 @@ type Exception = Readonly<Record<string, unknown>>;
 /** What an exception skips: everything, or all or some rules of certain rulesets. */
 type Reach = "all" | ReadonlyMap<string, "all" | readonly unknown[]>;
 
-/** Undefined if the plan doesn't tell. */
+/** Undefined if the plan doesn't say. */
 function reachOf(given: unknown, side: Side): Reach | undefined {
   const declared = skip.safeParse(given);
   if (!declared.success) return undefined;

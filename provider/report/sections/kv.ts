@@ -56,7 +56,7 @@ export const kvEntries: SectionWriter = {
   },
 };
 
-/** Resources in different components may share a name, and the lines don't tell them apart. */
+/** Resources in different components may share a name, and the lines don't distinguish them. */
 const SHARED_NAME = "One of these changes (several resources share this name):";
 
 /** Secrets, and inputs that only show that something differs. */
