@@ -46,8 +46,8 @@ export function shortName(name: string, project: Project): string {
 }
 
 export class Session {
-  #keys: Promise<Crypter> | undefined;
-  readonly #written: DeploymentJson;
+  #openedCrypter: Promise<Crypter> | undefined;
+  readonly #deploymentJson: DeploymentJson;
   readonly #env: NodeJS.ProcessEnv;
 
   private constructor(
@@ -57,7 +57,7 @@ export class Session {
     written: DeploymentJson,
     env: NodeJS.ProcessEnv,
   ) {
-    this.#written = written;
+    this.#deploymentJson = written;
     this.#env = env;
   }
 
@@ -76,14 +76,15 @@ export class Session {
 
   /** Deriving the key takes most of a second, so call this early. */
   crypter(): Promise<Crypter> {
-    this.#keys ??= this.#openKeys();
-    return this.#keys;
+    this.#openedCrypter ??= this.#openCrypter();
+    return this.#openedCrypter;
   }
 
-  async #openKeys(): Promise<Crypter> {
+  async #openCrypter(): Promise<Crypter> {
     const passphrase = await readPassphrase(this.#env);
-    const salt = this.settings.salt ?? saltOf(this.#written);
-    const holdsSecrets = this.settings.hasSecrets || JSON.stringify(this.#written).includes('"ciphertext"');
+    const salt = this.settings.salt ?? saltOf(this.#deploymentJson);
+    const holdsSecrets =
+      this.settings.hasSecrets || JSON.stringify(this.#deploymentJson).includes('"ciphertext"');
     const crypter =
       salt === undefined
         ? await Crypter.create(passphrase)
@@ -103,7 +104,7 @@ export class Session {
 
   /** A new copy each time: runs change it in place. */
   async deployment(): Promise<Deployment> {
-    return this.read(this.#written);
+    return this.read(this.#deploymentJson);
   }
 
   async read(written: DeploymentJson): Promise<Deployment> {

@@ -87,10 +87,10 @@ function all(program: Program | undefined, type: TypeName): readonly Declared[] 
   return (program?.resources ?? []).filter((each) => each.type === type);
 }
 
-function differs(what: string, is: unknown, wanted: unknown): string[] {
-  return isDeepStrictEqual(is, wanted)
+function differs(what: string, actual: unknown, expected: unknown): string[] {
+  return isDeepStrictEqual(actual, expected)
     ? []
-    : [`${what} is ${JSON.stringify(is)} instead of ${JSON.stringify(wanted)}`];
+    : [`${what} is ${JSON.stringify(actual)} instead of ${JSON.stringify(expected)}`];
 }
 
 // Page Shield
@@ -108,21 +108,21 @@ async function settingsOf(api: LocalApi, zone: string): Promise<Args> {
 const settings: Check = async ({ api, before, program, previous, killed, allow }) => {
   const found: string[] = [];
   for (const [zone, were] of Object.entries(before.settings)) {
-    const is = await settingsOf(api, zone);
+    const actual = await settingsOf(api, zone);
     const ofZone = (of: Program | undefined): Declared | undefined =>
       all(of, "PageShieldSettings").find(({ args }) => args["zoneId"] === zone);
     const [now, then] = [ofZone(program), ofZone(previous)];
     for (const [ours, theirs] of Object.entries(SETTINGS)) {
-      const wanted = now?.args[ours];
+      const expected = now?.args[ours];
       const isForgotten = then !== undefined && (killed || now?.name !== then.name);
       const allowed =
-        wanted === undefined
+        expected === undefined
           ? [were[theirs], ...(isForgotten && then.args[ours] !== undefined ? [then.args[ours]] : [])]
-          : [wanted];
-      if (killed && allowed.indexOf(is[theirs] ?? null) > 0) allow("settings");
-      if (!allowed.includes(is[theirs] ?? null))
+          : [expected];
+      if (killed && allowed.indexOf(actual[theirs] ?? null) > 0) allow("settings");
+      if (!allowed.includes(actual[theirs] ?? null))
         found.push(
-          `${theirs} of zone ${zone} is ${textOf(is[theirs])} instead of ${allowed.map(textOf).join(" or ")}`,
+          `${theirs} of zone ${zone} is ${textOf(actual[theirs])} instead of ${allowed.map(textOf).join(" or ")}`,
         );
     }
   }
@@ -148,18 +148,18 @@ const policies: Check = async ({ api, before, program }, claimed) => {
         found.push(`policy ${name} exists ${matching.length} times`);
         continue;
       }
-      const is = {
+      const actual = {
         action: policy["action"],
         expression: policy["expression"],
         enabled: textOf(policy["enabled"]),
       };
-      const wanted = {
+      const expected = {
         action: args["action"],
         expression: textOf(args["expression"]).trim(),
         enabled: textOf(args["enabled"] ?? true),
       };
       found.push(
-        ...differs(`policy ${name}`, is, wanted),
+        ...differs(`policy ${name}`, actual, expected),
         ...differs(
           `the value of policy ${name}`,
           directives(textOf(policy["value"])),
@@ -295,7 +295,7 @@ function ruleProblems(name: string, rule: ZoneRule, args: Args, catalog: Catalog
     Object.keys(score).length === 0 || ruleset?.scoreRule === undefined
       ? []
       : [{ id: ruleset.scoreRule, ...score }];
-  const wanted = {
+  const expected = {
     action: "execute",
     id: ruleset?.id,
     version: args["version"] ?? "latest",
@@ -321,7 +321,7 @@ function ruleProblems(name: string, rule: ZoneRule, args: Args, catalog: Catalog
       "id",
     ),
   };
-  const is = {
+  const actual = {
     action: rule.action,
     id,
     version: version ?? "latest",
@@ -333,11 +333,11 @@ function ruleProblems(name: string, rule: ZoneRule, args: Args, catalog: Catalog
     rules: sortedBy(sent.rules ?? [], "id"),
   };
   // Sorted, as the order of categories doesn't matter here.
-  const unordered = (each: typeof is | typeof wanted): object => ({
+  const unordered = (each: typeof actual | typeof expected): object => ({
     ...each,
     categories: sortedBy(each.categories, "category"),
   });
-  return differs(`the rule of ${name}`, unordered(is), unordered(wanted));
+  return differs(`the rule of ${name}`, unordered(actual), unordered(expected));
 }
 
 function sortedBy<K extends string, T extends Readonly<Record<K, string>>>(list: readonly T[], key: K): T[] {
@@ -466,16 +466,16 @@ async function jobProblems(
     max_upload_interval_seconds: args["maxUploadIntervalSeconds"] ?? 0,
     max_upload_records: args["maxUploadRecords"] ?? 0,
   };
-  const is = Object.fromEntries(
-    Object.entries(members).map(([member, wanted]) => {
-      const isUsual = wanted === 0 && USUAL_LIMITS.includes(job[member] ?? null);
+  const actual = Object.fromEntries(
+    Object.entries(members).map(([member, expected]) => {
+      const isUsual = expected === 0 && USUAL_LIMITS.includes(job[member] ?? null);
       return [member, isUsual ? 0 : (job[member] ?? null)];
     }),
   );
   const options = objectOf(args["outputOptions"]);
   const existing = objectOf(job["output_options"]);
   const isCsv = options["outputType"] === "csv";
-  const wanted = Object.entries(OPTIONS).map(
+  const expected = Object.entries(OPTIONS).map(
     ([ours, [, usual, csv]]) => options[ours] ?? (isCsv ? (csv ?? usual) : usual),
   );
   const shown = Object.values(OPTIONS).map(
@@ -487,8 +487,8 @@ async function jobProblems(
       ? Object.keys(await result<object>(api, `${path}/logpush/datasets/${textOf(args["dataset"])}/fields`))
       : undefined;
   return [
-    ...differs(`job ${name}`, is, members),
-    ...differs(`output options of job ${name}`, shown, wanted),
+    ...differs(`job ${name}`, actual, members),
+    ...differs(`output options of job ${name}`, shown, expected),
     ...differs(`fields of job ${name}`, sorted(existing["field_names"]), sorted(every ?? fields)),
     ...differs(
       `destination of job ${name}`,
@@ -597,9 +597,9 @@ const entries: Check = async (context, claimed) => {
       continue;
     }
     const existing = await entriesOf(api, id);
-    for (const [key, wanted] of declaredEntries(program, args)) {
+    for (const [key, expected] of declaredEntries(program, args)) {
       claimed.add(`key of ${id} ${key}`);
-      found.push(...entryProblems(`key ${key} of ${name}`, existing.get(key), wanted, before.startedAt));
+      found.push(...entryProblems(`key ${key} of ${name}`, existing.get(key), expected, before.startedAt));
     }
     if (args["prune"] === undefined) continue;
     const theirs = `key of ${id} ${PRUNED}theirs`;
@@ -656,24 +656,26 @@ function declaredEntries({ files }: Program, args: Args): ReadonlyMap<string, De
 /** Compares expirations with some tolerance: the time of the write isn't known to the second. */
 function entryProblems(
   what: string,
-  is: StoredEntry | undefined,
-  wanted: DeclaredEntry,
+  actual: StoredEntry | undefined,
+  expected: DeclaredEntry,
   startedAt: number,
 ): string[] {
-  if (is === undefined) return [`${what} is missing`];
+  if (actual === undefined) return [`${what} is missing`];
   const now = Math.ceil(Date.now() / 1000);
   const found = [
-    ...differs(`the value of ${what}`, is.value, wanted.value.toString("base64")),
-    ...differs(`the metadata of ${what}`, is.metadata, wanted.metadata),
+    ...differs(`the value of ${what}`, actual.value, expected.value.toString("base64")),
+    ...differs(`the metadata of ${what}`, actual.metadata, expected.metadata),
   ];
-  const { expiration } = is;
-  if (wanted.ttl === undefined)
-    return [...found, ...differs(`the expiration of ${what}`, expiration, wanted.expiration ?? null)];
+  const { expiration } = actual;
+  if (expected.ttl === undefined)
+    return [...found, ...differs(`the expiration of ${what}`, expiration, expected.expiration ?? null)];
   const isWithin =
-    expiration !== null && expiration >= startedAt + wanted.ttl - 60 && expiration <= now + wanted.ttl + 60;
+    expiration !== null &&
+    expiration >= startedAt + expected.ttl - 60 &&
+    expiration <= now + expected.ttl + 60;
   return isWithin
     ? found
-    : [...found, `${what} expires at ${String(expiration)}, with a TTL of ${wanted.ttl} s`];
+    : [...found, `${what} expires at ${String(expiration)}, with a TTL of ${expected.ttl} s`];
 }
 
 // The WAF migration
@@ -693,8 +695,8 @@ const migrations: Check = async ({ api, before, program, previous }) => {
     const targets = declared
       .map(({ args }) => textOf(args["target"]))
       .map((target) => (target === "assessed" ? "start" : target));
-    const wanted = [was, ...targets].reduce((a, b) => (PHASES.indexOf(b) > PHASES.indexOf(a) ? b : a));
-    found.push(...differs(`the phase of ${nameOf(api, zone)}`, phaseOf(api, zone), wanted));
+    const expected = [was, ...targets].reduce((a, b) => (PHASES.indexOf(b) > PHASES.indexOf(a) ? b : a));
+    found.push(...differs(`the phase of ${nameOf(api, zone)}`, phaseOf(api, zone), expected));
     const steps = api
       .waf(zone)
       .migration.steps.filter(({ by, effective }) => by !== "dashboard" && effective);
@@ -712,7 +714,7 @@ const migrations: Check = async ({ api, before, program, previous }) => {
         );
       }
     }
-    if (wanted !== was && !rules.some(({ action }) => action === "execute"))
+    if (expected !== was && !rules.some(({ action }) => action === "execute"))
       found.push(`no rule of ${nameOf(api, zone)} executes anything`);
   }
   return found;

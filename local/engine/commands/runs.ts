@@ -123,12 +123,12 @@ class Runner {
   async preview(): Promise<void> {
     const session = await this.#open();
     if (this.#flags.json === true) await this.#previewAsJson(session);
-    else await this.#show(session, true);
+    else await this.#runWithDisplay(session, true);
   }
 
   async run(): Promise<void> {
     if (this.#flags.previewOnly === true) {
-      await this.#show(await this.#open(), true);
+      await this.#runWithDisplay(await this.#open(), true);
       return;
     }
     if (this.#flags.yes !== true && this.#flags.skipPreview !== true) {
@@ -139,8 +139,8 @@ class Runner {
     }
     const session = await this.#open();
     await session.withLock(async () => {
-      if (this.#flags.skipPreview !== true) await this.#show(session, true);
-      await this.#show(session, false);
+      if (this.#flags.skipPreview !== true) await this.#runWithDisplay(session, true);
+      await this.#runWithDisplay(session, false);
     });
   }
 
@@ -151,7 +151,7 @@ class Runner {
     return session;
   }
 
-  async #show(session: Session, dryRun: boolean): Promise<void> {
+  async #runWithDisplay(session: Session, dryRun: boolean): Promise<void> {
     const display = new Display({
       command: this.#command,
       stack: session.stack,
@@ -163,7 +163,7 @@ class Runner {
       write: (text) => this.#io.stdout.write(text),
     });
     const began = performance.now();
-    const outcome = await this.#measure(session, dryRun, [display], (result) => {
+    const outcome = await this.#runEngine(session, dryRun, [display], (result) => {
       display.finish(result, (performance.now() - began) / 1000);
     });
     this.#refuseUnexpectedChanges(outcome, dryRun);
@@ -176,14 +176,14 @@ class Runner {
       showReplacementSteps: this.#flags.showReplacementSteps ?? false,
     });
     const began = performance.now();
-    const outcome = await this.#measure(session, true, [digest], (result) => {
+    const outcome = await this.#runEngine(session, true, [digest], (result) => {
       this.#io.stdout.write(`${digest.toJson(result.counts, (performance.now() - began) / 1000)}\n`);
     });
     this.#refuseUnexpectedChanges(outcome, true);
   }
 
   /** A failed run shows its results, too. */
-  async #measure(
+  async #runEngine(
     session: Session,
     dryRun: boolean,
     listeners: readonly Events[],
