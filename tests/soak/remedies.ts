@@ -39,7 +39,7 @@ export const REMEDIES: readonly Remedy[] = [
   {
     name: 'adopt: "takeOver"',
     why: "an interrupted run left the object half-done, or the program changed since",
-    says: /Set adopt: "takeOver"/,
+    says: /set adopt: "takeOver"/i,
     change: (declared) => withArgs(declared, { adopt: "takeOver" }),
   },
 ];
