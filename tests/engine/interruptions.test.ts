@@ -105,7 +105,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     // With one, it is used.
     project.env = { CLOUDFLARE_API_TOKEN: "rotated-token-1357" };
     const refreshed = await project.ok("refresh", "--yes", "--skip-preview");
-    expect(refreshed.text).toMatch(/edgeguard:apiToken was refused; CLOUDFLARE_API_TOKEN is used instead/);
+    expect(refreshed.text).toMatch(/edgeguard:apiToken was refused; using CLOUDFLARE_API_TOKEN instead/);
     expect(refreshed.text).not.toContain("rotated-token-1357");
     await project.ok("destroy", "--yes", "--skip-preview");
     expect(api.requests.filter((r) => r.method === "DELETE" && r.status === 204)).toHaveLength(1);

@@ -92,7 +92,7 @@ playScenario({
       code: "failure",
       requests: 0,
       says: [
-        /edgeguard:baseUrl is "https:\/\/api\.example\.com\/client": it has to end in a version segment/,
+        /edgeguard:baseUrl is "https:\/\/api\.example\.com\/client" but must end in a version segment/,
       ],
     },
   ],
