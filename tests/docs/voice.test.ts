@@ -16,7 +16,8 @@ const FILES = execFileSync("git", ["ls-files", "*.ts", "*.mts", "*.md", "*.sh", 
 const UNWANTED: Readonly<Record<string, RegExp>> = {
   "references to documents outside the repository": /seed 00\d|facts \d|\bD\d{2}\b/,
   "Cloudflare by another name": /\bthe vendor\b|\bthe service\b/i,
-  "Cloudflare's products by other names": /\blog-push\b|\bpage security\b|\bkey-value data\b|\bedge functions?\b/i,
+  "Cloudflare's products by other names":
+    /\blog-push\b|\bpage security\b|\bkey-value data\b|\bedge functions?\b/i,
 };
 
 it.each(Object.entries(UNWANTED))("there are no %s", (_what, unwanted) => {

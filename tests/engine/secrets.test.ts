@@ -1,5 +1,6 @@
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { edgeguardResources, engines, Project } from "../support/engine";
+import { LONG } from "../support/long";
 import { TOKEN } from "../support/scenario";
 
 /** What a program marks as secret stays secret wherever an engine prints or records it. */
@@ -39,6 +40,7 @@ export const title = namespace.fullTitle;
 const ASSESSED = `
 import * as pulumi from "@pulumi/pulumi";
 import { WafMigration } from "pulumi-edgeguard";
+import { LONG } from "../support/long";
 const zoneId = new pulumi.Config().require("migrating");
 const rule = { action: "skip", expression: 'http.cookie contains "${CANARY}"', actionParameters: { ruleset: "current" } };
 new WafMigration("migration", { zoneId, target: "assessed", configuration: pulumi.secret([rule]) });
@@ -116,8 +118,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
   });
 
   // An engine stops at the first resource that is refused.
-  const long = process.env["EDGEGUARD_TEST_LONG"] === "1";
-  it.each(Object.entries(FAILING).slice(0, long ? undefined : 1))(
+  it.each(Object.entries(FAILING).slice(0, LONG ? undefined : 1))(
     "shows no secret of a resource whose %s is refused",
     async (path, resource) => {
       project.write(PREAMBLE + resource);

@@ -5,6 +5,7 @@ import { startLocalApi, type LocalApi } from "edgeguard-local";
 import ts from "typescript";
 import { edgeguardResources, engines, Project, REPOSITORY } from "../support/engine";
 import { packedModules } from "../support/packed";
+import { LONG } from "../support/long";
 
 /** Copies each example out of the repository, compiles and applies it, and expects no changes afterwards. */
 
@@ -54,7 +55,7 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
 
 /** Without EDGEGUARD_TEST_LONG=1, only the two largest are applied. The demo applies edge-site. */
 const APPLIED = Object.entries(EXAMPLES).filter(
-  ([name]) => process.env["EDGEGUARD_TEST_LONG"] === "1" || ["logpush-job", "kv-entries"].includes(name),
+  ([name]) => LONG || ["logpush-job", "kv-entries"].includes(name),
 );
 
 it("covers every example that's a program", () => {

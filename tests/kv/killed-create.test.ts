@@ -7,10 +7,9 @@ import { forwarder } from "../../provider/runtime/forwarder";
 import { providerProcess, type ProviderProcess } from "../support/provider-process";
 import { bulkWrites, difference, storedValues, sum, writeBulkFile } from "./namespace-values";
 import { emptyNamespace } from "./upload-support";
+import { LONG } from "../support/long";
 
 /** kill -9 at a random moment of a create. The long run has 20 seeds. */
-
-const LONG = process.env["EDGEGUARD_TEST_LONG"] === "1";
 const SEEDS = LONG ? 20 : 1;
 const COUNT = 3_000;
 /** The slowest answer to a write. Two are in flight at a time, so a create takes several times as long. */

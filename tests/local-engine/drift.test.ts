@@ -1,9 +1,10 @@
 import { rmSync, writeFileSync } from "node:fs";
-import { describeInLongRun, nameOf, opsOf, sharedStack } from "./support";
+import { nameOf, opsOf, sharedStack } from "./support";
+import { describeLong } from "../support/long";
 
 const urn = (name: string): string => `urn:pulumi:dev::test::pulumi-nodejs:dynamic/test:Thing::${name}`;
 
-describeInLongRun("drift", () => {
+describeLong("drift", () => {
   const getStack = sharedStack({
     resources: { still: { args: { size: 1 } }, moved: { args: { size: 1 } }, gone: { args: { size: 1 } } },
   });
@@ -41,7 +42,7 @@ describeInLongRun("drift", () => {
   });
 });
 
-describeInLongRun("a stack with existing resources", () => {
+describeLong("a stack with existing resources", () => {
   const getStack = sharedStack({
     resources: { a: { args: { size: 1 } }, b: { args: { token: { secret: "hush" } } } },
   });

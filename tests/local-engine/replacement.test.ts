@@ -1,12 +1,5 @@
-import {
-  describeInLongRun,
-  nameOf,
-  opsOf,
-  sharedStack,
-  withoutIds,
-  type Resource,
-  type ProgramSpec,
-} from "./support";
+import { nameOf, opsOf, sharedStack, withoutIds, type Resource, type ProgramSpec } from "./support";
+import { describeLong } from "../support/long";
 
 const FORCED = "urn:pulumi:dev::test::pulumi-nodejs:dynamic/test:Thing::forced";
 
@@ -28,7 +21,7 @@ const programWith = (kind: string, x: number, safe = "one"): ProgramSpec => ({
   },
 });
 
-describeInLongRun("a replacement", () => {
+describeLong("a replacement", () => {
   const getStack = sharedStack(programWith("one", 1));
 
   it("is planned as one step, with its reasons", async () => {
@@ -88,7 +81,7 @@ describeInLongRun("a replacement", () => {
   });
 });
 
-describeInLongRun("a replacement that fails halfway", () => {
+describeLong("a replacement that fails halfway", () => {
   const getStack = sharedStack({ resources: { base: { args: { kind: "one", deleteFirst: true } } } });
 
   it("continues if the old resource is already deleted", async () => {

@@ -191,9 +191,3 @@ export function sharedStack(program: ProgramSpec): () => TestStack {
 /** Provider calls without IDs, such as "delete a". */
 export const withoutIds = (calls: readonly string[]): string[] =>
   calls.map((call) => call.replace(/-\d+$/, ""));
-
-/** For behavior that scenarios cover on every engine: only the long run repeats it here. */
-export function describeInLongRun(title: string, tests: () => void): void {
-  if (process.env["EDGEGUARD_TEST_LONG"] === "1") describe(title, tests);
-  else it.todo(`${title}: with EDGEGUARD_TEST_LONG=1 (npm run test:long)`);
-}

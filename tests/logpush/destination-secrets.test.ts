@@ -7,10 +7,9 @@ import {
   shownDestination,
   destinationProblems,
 } from "../../provider/logpush/destination-text";
+import { LONG } from "../support/long";
 
 /** No part of a destination's credentials is ever shown, whatever characters they contain. */
-
-const LONG = process.env["EDGEGUARD_TEST_LONG"] === "1";
 const ZONE = "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1";
 
 /** Characters that separate parts of a URL, among letters. */

@@ -6,12 +6,11 @@ import { parseFilter, type CheckedFilter } from "../../provider/logpush/filter-r
 import { compileFilter, filterMeaning } from "../../provider/logpush/filter-text";
 import { letsThrough } from "./independent-evaluator";
 import { passes } from "../../provider/logpush/test-filter";
+import { LONG } from "../support/long";
 
 /**
  * Random filters compile, parse back, normalize to themselves, and match what the independent evaluator says.
  */
-
-const LONG = process.env["EDGEGUARD_TEST_LONG"] === "1";
 const RUNS = LONG ? 10_000 : 1_000;
 
 const word = fc.oneof(

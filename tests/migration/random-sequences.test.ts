@@ -3,14 +3,13 @@ import { startLocalApi, type LocalApi, type WafAction, type WafSettingsChange } 
 import { canonicalJson, isJsonObject, omit, type JsonObject } from "../../provider/runtime/values";
 import { Operation, rawGet, type Recorded } from "../support/operation";
 import { createChecked, resetApi, puts, rulesOf, TYPE, CLOUDFLARE } from "./support";
+import { LONG } from "../support/long";
 
 /**
  * Random sequences of what users, colleagues and the network do, against Cloudflare's documented transitions, over real
  * HTTP. The test decides from its own reading of the API what may be sent, not from the digest: a confirmation approves what
  * a reviewer could see when it was shown.
  */
-
-const LONG = process.env["EDGEGUARD_TEST_LONG"] === "1";
 const ALL_RUNS = 1_000;
 const RUNS = LONG ? ALL_RUNS : 40;
 

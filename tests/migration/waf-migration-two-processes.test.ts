@@ -6,10 +6,9 @@ import { forwarder } from "../../provider/runtime/forwarder";
 import { withConfirmation, entryPoint, PUT, puts, rulesOf, TYPE } from "./support";
 import { Operation, rawGet, rawSend } from "../support/operation";
 import { providerProcess, type ProviderProcess } from "../support/provider-process";
+import { LONG } from "../support/long";
 
 /** Two provider processes finish one zone at the same moment, while a colleague adds rules to it. */
-
-const LONG = process.env["EDGEGUARD_TEST_LONG"] === "1";
 const ALL_ROUNDS = 50;
 const ROUNDS = LONG ? ALL_ROUNDS : 3;
 /** A colleague's rule comes after so many requests of the two updates: around the PUT, which is about the 27th. */

@@ -6,10 +6,9 @@ import { COMMENT_CHARACTERS } from "../../provider/report/markdown";
 import { Phrase } from "../../provider/report/phrase";
 import { readPlan } from "../../provider/report/plan";
 import { stepOf, diagnostic, type MadePlan, type MadeStep } from "./plans";
+import { LONG } from "../support/long";
 
 /** Reports on large plans stay within a comment, and take time in proportion to the plan. */
-
-const LONG = process.env["EDGEGUARD_TEST_LONG"] === "1";
 
 /** Characters that take more room in a comment than in a plan, and some that count double. */
 const signs = fc.constantFrom(

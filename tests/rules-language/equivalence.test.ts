@@ -6,8 +6,9 @@ import {
   isWiderOrEqual,
   normalizeNotation,
 } from "../../provider/rules-language/equivalence";
+import { LONG } from "../support/long";
 
-const RUNS = process.env["EDGEGUARD_TEST_LONG"] === "1" ? 20_000 : 1_000;
+const RUNS = LONG ? 20_000 : 1_000;
 
 test.each([
   ['  (http.host=="a")\n', 'http.host eq "a"'],

@@ -1,11 +1,10 @@
 import type { LocalApiOptions, ZoneName } from "edgeguard-local";
 import { REF, RulesetsBench, TYPE, type Declaration } from "./support";
 import type { Recorded } from "../support/operation";
+import { LONG } from "../support/long";
 
 let bench: RulesetsBench;
 afterEach(() => bench.close());
-
-const LONG = process.env["EDGEGUARD_TEST_LONG"] === "1";
 const RUNS = LONG ? 20 : 1;
 const runs = Array.from({ length: RUNS }, (_, index) => index + 1);
 const RUNS_NOTE = LONG ? "" : " (1 of 20 runs; EDGEGUARD_TEST_LONG=1 makes all of them)";

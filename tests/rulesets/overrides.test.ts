@@ -15,6 +15,7 @@ import { readManagedRuleset } from "../../provider/rulesets/managed";
 import { toOverrides, type ManagedRuleset, type Overrides } from "../../provider/rulesets/wire";
 import { clientOf } from "../support/edge-client";
 import { RulesetsBench } from "./support";
+import { LONG } from "../support/long";
 
 /** Properties of overrides, for random declarations for the local API's rulesets. */
 
@@ -33,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-const RUNS = process.env["EDGEGUARD_TEST_LONG"] === "1" ? 2_000 : 40;
+const RUNS = LONG ? 2_000 : 40;
 
 const optional = <T>(of: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(of, { nil: undefined });
 const given = <T extends object>(record: T): T =>

@@ -12,6 +12,7 @@ import { pageShieldSettings } from "../../provider/page-shield/settings";
 import { wafMigration } from "../../provider/migration/waf-migration";
 import { REGISTER } from "../../provider/register";
 import { Operation } from "../support/operation";
+import { LONG } from "../support/long";
 
 /** Any argument of any type may be a secret: no sentence shows it, whatever is wrong with it and whoever says so. */
 
@@ -151,10 +152,7 @@ function* replaced(value: unknown, by: unknown): Generator {
   }
 }
 
-const CANARIES =
-  process.env["EDGEGUARD_TEST_LONG"] === "1"
-    ? [CANARY, LONG_CANARY, SPELLED_CANARY, NUMBER_CANARY]
-    : [LONG_CANARY, NUMBER_CANARY];
+const CANARIES = LONG ? [CANARY, LONG_CANARY, SPELLED_CANARY, NUMBER_CANARY] : [LONG_CANARY, NUMBER_CANARY];
 
 /** At the top, at depth, in a type that is wrong, and in a place that is right. */
 function variants(example: unknown): unknown[] {

@@ -2,6 +2,7 @@ import { LOCAL_ENGINE, pulumiCli, type EngineCommand } from "edgeguard-local";
 import { runSeed, type SoakResult } from "./run-seed";
 import { ALLOWANCES, REMEDIES } from "./remedies";
 import { SEEDS } from "./seeds";
+import { LONG } from "../support/long";
 
 /**
  * The long run runs 200 seeds, in shards for the workers; the normal run has one. To run certain seeds:
@@ -47,7 +48,7 @@ export function soak(shard: number): void {
 function seedsOf(shard: number): readonly number[] {
   const chosen = process.env["EDGEGUARD_SOAK_SEED"];
   if (chosen !== undefined) return shard === 1 ? chosen.split(",").map(Number) : [];
-  if (process.env["EDGEGUARD_TEST_LONG"] !== "1") return shard === 1 ? SHORT : [];
+  if (!LONG) return shard === 1 ? SHORT : [];
   return Array.from({ length: SEEDS / SHARDS }, (_, index) => index * SHARDS + shard);
 }
 

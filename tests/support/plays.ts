@@ -1,5 +1,6 @@
 import { LOCAL_ENGINE, type Dialect, type EngineCommand, type LocalApiOptions } from "edgeguard-local";
 import { engines } from "./engine";
+import { LONG } from "./long";
 
 /** How the API answers while a story is played. */
 export interface Mode {
@@ -37,7 +38,7 @@ export function plays({ dialect = "openapi", dialects }: PlayOptions = {}): Play
   const own = engines().map((engine): Play => ({ title: `on ${engine.name}`, engine }));
   const others = MODES.filter(({ name, api }) => {
     const understood = api.dialect === undefined || dialects?.includes(api.dialect) !== false;
-    const wanted = process.env["EDGEGUARD_TEST_LONG"] === "1";
+    const wanted = LONG;
     return understood && wanted && name !== dialect;
   });
   const further = others.map((mode): Play => ({

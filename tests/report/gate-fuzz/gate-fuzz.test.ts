@@ -5,10 +5,11 @@ import { Operation, rawGet, type Recorded } from "../../support/operation";
 import { diagnostic, type MadePlan, type MadeStep } from "../plans";
 import { effectOf, losses, type Loss } from "./effect";
 import { changed, program, type Declared, type KnownRules, type World } from "./generate";
+import { LONG } from "../../support/long";
 
 /** Compares the report's dangers with what the local API does after the update. */
 
-const PAIRS = process.env["EDGEGUARD_TEST_LONG"] === "1" ? 500 : 20;
+const PAIRS = LONG ? 500 : 20;
 
 interface Outcome {
   readonly seed: number;

@@ -1,4 +1,5 @@
 import { playScenario, type Step } from "../../support/scenario";
+import { LONG } from "../../support/long";
 
 const SETTINGS = "/zones/{zone}/page_shield";
 const POLICIES = `${SETTINGS}/policies`;
@@ -77,7 +78,7 @@ playScenario({
 });
 
 // Each product's own tests cover this dialect's requests and state without an engine.
-if (process.env["EDGEGUARD_TEST_LONG"] === "1") {
+if (LONG) {
   playScenario({
     title: "Page Shield of a zone is declared, drifts, is repaired and restored (documented dialect)",
     folder: __dirname,

@@ -10,14 +10,13 @@ import {
 } from "../../support/engine";
 import { plays } from "../../support/plays";
 import { TOKEN } from "../../support/scenario";
+import { LONG } from "../../support/long";
 
 /**
  * Seven zones of one program through everything that a migration can meet, on every engine of this machine. The local API
  * uses unknown names for the states, and takes a moment for each switch. Ways back are tried one by one, as an engine stops
  * at the first refusal; all of them in the long run.
  */
-
-const LONG = process.env["EDGEGUARD_TEST_LONG"] === "1";
 
 interface Declaration {
   readonly zone: keyof LocalApi["zones"];
