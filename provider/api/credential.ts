@@ -119,7 +119,8 @@ function forbidden(error: ApiError, credential: Credential | undefined): string 
   const fix = isToken
     ? "Edit its permissions and resources in the dashboard, under API Tokens."
     : "Give the user a role that includes it, or use a token.";
-  if (!isUnauthenticated(error)) return `${who} ${lacks}, or the plan lacks ${entitlement}. ${fix}`;
+  if (!isUnauthenticated(error))
+    return `${who} ${lacks}, or the plan lacks ${entitlement}. ${fix} If the token has the permission, upgrade the plan.`;
   return works
     ? `${who} works for other requests of this run, but ${lacks}. ${fix}`
     : `${who} ${lacks}, or is no longer valid. ${fix}`;

@@ -249,6 +249,9 @@ export class KvNamespace extends edgeResource<KvNamespaceArgs>()(kvNamespace) {
   /** The existing namespace that the resource adopted when it was created. */
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
 
+  /** As declared: the output of an argument that isn't set is unknown in every preview. */
+  readonly #preview: KvNamespaceArgs["preview"];
+
   constructor(name: string, args: KvNamespaceArgs, opts?: pulumi.CustomResourceOptions) {
     const { accountId, title, preview } = args;
     const claim = claimOnce("KvNamespace", name, { accountId, title, preview }, (known) => {
@@ -265,6 +268,7 @@ export class KvNamespace extends edgeResource<KvNamespaceArgs>()(kvNamespace) {
     const declared = declaredKeysFor(() => registered.id);
     super(name, { ...args, [DECLARED_KEYS]: declared }, opts, claim);
     registered.id = this.id;
+    this.#preview = preview;
   }
 
   /**
@@ -275,7 +279,7 @@ export class KvNamespace extends edgeResource<KvNamespaceArgs>()(kvNamespace) {
    */
   bindingSnippet(binding: string): pulumi.Output<string> {
     return pulumi
-      .all([this.id, this.preview])
+      .all([this.id, this.#preview])
       .apply(
         ([id, preview]) =>
           `[[kv_namespaces]]\nbinding = ${JSON.stringify(binding)}\n${preview === true ? "preview_id" : "id"} = ${JSON.stringify(id)}\n`,

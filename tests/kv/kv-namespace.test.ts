@@ -90,6 +90,20 @@ test.each([
   expect(snippet).toBe(`[[kv_namespaces]]\nbinding = "CATALOG"\n${member} = "${"5".repeat(32)}"\n`);
 });
 
+test("the snippet of an unchanged namespace is known in a preview", async () => {
+  await pulumi.runtime.setMocks(
+    {
+      newResource: ({ inputs }) => ({ id: "5".repeat(32), state: inputs as object }),
+      call: ({ inputs }) => inputs as object,
+    },
+    "project",
+    "stack",
+    true,
+  );
+  const snippet = new KvNamespace("unchanged", { accountId, title: "unchanged" }).bindingSnippet("CATALOG");
+  expect(await (snippet as unknown as { isKnown: Promise<boolean> }).isKnown).toBe(true);
+});
+
 test("warns in the preview if the account has no room for a new namespace", async () => {
   const full = Array.from({ length: 1_000 }, (_, n) => ({
     id: n.toString(16).padStart(32, "0"),

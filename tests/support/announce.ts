@@ -4,7 +4,7 @@ import { LOCAL_ENGINE, pulumiCli } from "edgeguard-local";
 export default function announce(): void {
   const onlyLocal = process.env["EDGEGUARD_TEST_ENGINE"] === "local";
   const cli = onlyLocal ? undefined : pulumiCli();
-  const why = onlyLocal ? "EDGEGUARD_TEST_ENGINE=local" : "no pulumi on PATH";
+  const why = onlyLocal ? "EDGEGUARD_TEST_ENGINE=local" : "no Pulumi CLI on PATH";
   console.log(
     `\nEngine tests run on ${LOCAL_ENGINE.name}${cli === undefined ? ` (${why})` : ` and on ${cli.name}`}.`,
   );
