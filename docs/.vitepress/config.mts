@@ -28,7 +28,8 @@ function entry(path: string): DefaultTheme.SidebarItem {
 function entries(folder: string, first: readonly string[] = []): DefaultTheme.SidebarItem[] {
   const names = readdirSync(`${DOCS}${folder}`)
     .filter((name) => name.endsWith(".md") && name !== "index.md")
-    .map((name) => name.replace(/\.md$/, ""));
+    .map((name) => name.replace(/\.md$/, ""))
+    .sort();
   const ordered = [
     ...first.filter((name) => names.includes(name)),
     ...names.filter((name) => !first.includes(name)),

@@ -126,6 +126,8 @@ export function functionPage(
     const { name, doc, type } = item;
     const output = items.find((each) => each.name === `${name}Output`);
     const request = asked.get(name);
+    if (output !== undefined && (request?.requests.length ?? 0) === 0)
+      throw new Error(`lookup-samples.ts has no call of ${name} that sends a request`);
     const args = argumentTypes(item, model);
     return section(
       3,

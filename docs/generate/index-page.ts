@@ -43,6 +43,7 @@ export function llmsText(reference: readonly Page[]): string {
   const guides = ["guides", "."].flatMap((folder) =>
     readdirSync(join(docs, folder))
       .filter((name) => name.endsWith(".md") && name !== "index.md")
+      .sort()
       .map((name) => {
         const text = readFileSync(join(docs, folder, name), "utf8");
         const title = /^# (.*)$/m.exec(text)?.[1] ?? name;

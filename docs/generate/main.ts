@@ -17,6 +17,7 @@ import { COMMON, MISTAKES, playMistake, type ResourceName } from "../../tests/me
 import { textOf, type Page } from "./markdown";
 import { readModel, REPOSITORY, type Item, type Model } from "./model";
 import { messagesPage, type PlayedMistake } from "./messages-page";
+import { pictureOf } from "./picture";
 import { Links } from "./reference";
 import { requestsOf } from "./requests";
 import { pathOf, resourcePage, type LifecycleFacts } from "./resource-page";
@@ -26,6 +27,8 @@ import { pathOf, resourcePage, type LifecycleFacts } from "./resource-page";
 const FOLDER = join(REPOSITORY, "docs/reference");
 /** For language models (https://llmstxt.org), at the root of the site. */
 const LLMS = "../public/llms.txt";
+/** The image in the README. */
+const PICTURE = "../public/report.svg";
 
 const LIFECYCLES: Readonly<Record<ResourceName, LifecycleFacts>> = {
   PageShieldSettings: pageShieldSettings,
@@ -90,18 +93,19 @@ async function main(): Promise<void> {
   const all = await pages();
   const wanted = new Map(all.map((page) => [page.path, textOf(page)]));
   wanted.set(LLMS, llmsText(all));
+  wanted.set(PICTURE, pictureOf(join(REPOSITORY, "tests/report/fixtures/changed.md")));
   mkdirSync(FOLDER, { recursive: true });
   const present = readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter((path) =>
     path.endsWith(".md"),
   );
-  if (existsSync(join(FOLDER, LLMS))) present.push(LLMS);
+  present.push(...[LLMS, PICTURE].filter((path) => existsSync(join(FOLDER, path))));
   const stale = [...new Set([...wanted.keys(), ...present])].filter(
     (path) => !present.includes(path) || readFileSync(join(FOLDER, path), "utf8") !== wanted.get(path),
   );
   if (process.argv.includes("--check")) {
     if (stale.length === 0) return;
     process.stderr.write(
-      `docs/reference is not up to date. Run "npm run docs" and commit:\n  ${stale.join("\n  ")}\n`,
+      `The generated files of docs/ are not up to date. Run "npm run docs" and commit:\n  ${stale.join("\n  ")}\n`,
     );
     process.exitCode = 1;
     return;
